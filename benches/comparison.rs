@@ -2,7 +2,9 @@
 //! (power). 1,000 pairs of runs for each row. `cargo bench --bench comparison` prints the tables; `.ci/comparison-table` measures
 //! the main rows with the program itself.
 
-use evaltrail::analysis::{CaseChange, ComparisonRule, DEFAULT_LEVEL, PassCount, PassTable, compare_counts};
+use evaltrail::analysis::{
+    CaseChange, ComparisonRule, DEFAULT_LEVEL, PassCount, PassTable, compare_counts,
+};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
@@ -25,10 +27,13 @@ const EQUAL: [(&str, Rates); 5] = [
     ("80 %", |_, _| (0.8, 0.8)),
     ("95 %", |_, _| (0.95, 0.95)),
     ("99 %", |_, _| (0.99, 0.99)),
-    ("half of the cases always, the others with 0 to 100 %", |random, at| match at % 2 {
-        0 => (1.0, 1.0),
-        _ => (random, random),
-    }),
+    (
+        "half of the cases always, the others with 0 to 100 %",
+        |random, at| match at % 2 {
+            0 => (1.0, 1.0),
+            _ => (random, random),
+        },
+    ),
 ];
 
 /// Agents that changed.
@@ -36,9 +41,15 @@ const CHANGED: [(&str, Rates); 6] = [
     ("95 % → 70 %", |_, _| (0.95, 0.7)),
     ("80 % → 70 %", |_, _| (0.8, 0.7)),
     ("70 % → 80 %", |_, _| (0.7, 0.8)),
-    ("100 %, but 1 case → 0 %", |_, at| (1.0, if at < 1 { 0.0 } else { 1.0 })),
-    ("100 %, but 3 cases → 0 %", |_, at| (1.0, if at < 3 { 0.0 } else { 1.0 })),
-    ("80 %, but 5 cases 100 % → 0 %", |_, at| if at < 5 { (1.0, 0.0) } else { (0.8, 0.8) }),
+    ("100 %, but 1 case → 0 %", |_, at| {
+        (1.0, if at < 1 { 0.0 } else { 1.0 })
+    }),
+    ("100 %, but 3 cases → 0 %", |_, at| {
+        (1.0, if at < 3 { 0.0 } else { 1.0 })
+    }),
+    ("80 %, but 5 cases 100 % → 0 %", |_, at| {
+        if at < 5 { (1.0, 0.0) } else { (0.8, 0.8) }
+    }),
 ];
 
 /// What comparisons of pairs of runs reported.
@@ -57,7 +68,10 @@ struct Reported {
 }
 
 fn main() {
-    for (title, agents) in [("without a change", &EQUAL[..]), ("with a change", &CHANGED[..])] {
+    for (title, agents) in [
+        ("without a change", &EQUAL[..]),
+        ("with a change", &CHANGED[..]),
+    ] {
         println!("\n{title}, level {DEFAULT_LEVEL}, {CASES} cases, {PAIRS} pairs each\n");
         println!(
             "| agent | attempts | not evaluated | rate fell | any broke | either | better | cases that broke |"
@@ -66,7 +80,12 @@ fn main() {
         for (name, rates) in agents {
             for attempts in ATTEMPTS {
                 for missing in MISSING {
-                    row(name, attempts, missing, &reported(attempts, missing, *rates));
+                    row(
+                        name,
+                        attempts,
+                        missing,
+                        &reported(attempts, missing, *rates),
+                    );
                 }
             }
         }
@@ -88,12 +107,16 @@ fn row(name: &str, (first, second): (usize, usize), missing: f64, of: &Reported)
 
 fn reported(attempts: (usize, usize), missing: f64, rates: Rates) -> Reported {
     // The seed depends on the row alone, so that a row can be repeated.
-    let mut random =
-        StdRng::seed_from_u64((attempts.0 * 10_000 + attempts.1 * 1_000) as u64 + (missing * 100.0) as u64);
+    let mut random = StdRng::seed_from_u64(
+        (attempts.0 * 10_000 + attempts.1 * 1_000) as u64 + (missing * 100.0) as u64,
+    );
     let mut found = Reported::default();
     for _ in 0..PAIRS {
-        let tables = (0..CASES).map(|at| table(attempts, missing, rates(random.random(), at), &mut random));
-        let tables: Vec<PassTable> = tables.filter(|table| table.before.of.min(table.after.of) > 0).collect();
+        let tables =
+            (0..CASES).map(|at| table(attempts, missing, rates(random.random(), at), &mut random));
+        let tables: Vec<PassTable> = tables
+            .filter(|table| table.before.of.min(table.after.of) > 0)
+            .collect();
         let compared = compare_counts(&tables, &ComparisonRule::default());
         let count = |fate| compared.fates.iter().filter(|one| **one == fate).count();
         let (broke, fixed) = (count(CaseChange::Broke), count(CaseChange::Fixed));
@@ -116,8 +139,19 @@ fn table(
     let mut count = |of: usize, rate: f64| {
         let evaluated = (0..of).filter(|_| !random.random_bool(missing)).count();
         let passed = (0..evaluated).filter(|_| random.random_bool(rate)).count();
-        (PassCount { passed, of: evaluated }, of - evaluated)
+        (
+            PassCount {
+                passed,
+                of: evaluated,
+            },
+            of - evaluated,
+        )
     };
-    let ((before, missing_before), (after, missing_after)) = (count(first, before), count(second, after));
-    PassTable { before, after, not_evaluated: (missing_before, missing_after) }
+    let ((before, missing_before), (after, missing_after)) =
+        (count(first, before), count(second, after));
+    PassTable {
+        before,
+        after,
+        not_evaluated: (missing_before, missing_after),
+    }
 }

@@ -61,11 +61,19 @@ fn opening(set: &SetPath) {
         stubs: None,
     });
     let ticket = model.ticket();
-    update(&mut model, Msg::Sets(SetMsg::Loaded(SetLoaded { set: 0, ticket, result })));
+    update(
+        &mut model,
+        Msg::Sets(SetMsg::Loaded(SetLoaded {
+            set: 0,
+            ticket,
+            result,
+        })),
+    );
     let theme = Theme::named("dark", true).unwrap();
     let mut buffer = Buffer::empty(Rect::new(0, 0, SIZE.0, SIZE.1));
     let press = |model: &mut Model, keys: &str| {
-        keys.split(' ').for_each(|key| drop(update(model, Msg::Key(parse_key(key).unwrap()))));
+        keys.split(' ')
+            .for_each(|key| drop(update(model, Msg::Key(parse_key(key).unwrap()))));
     };
     press(&mut model, "right end");
     let time = |model: &mut Model, keys: &str, buffer: &mut Buffer| {
@@ -84,25 +92,41 @@ fn opening(set: &SetPath) {
     }
     let ((middle_, worst), (change, worst_change)) = (middle(opened), middle(shown));
     println!("opening the editor, with its frame: {middle_:.2} ms (worst {worst:.2}), aim 16");
-    println!("showing what changes, with its frame: {change:.2} ms (worst {worst_change:.2}), aim 16");
+    println!(
+        "showing what changes, with its frame: {change:.2} ms (worst {worst_change:.2}), aim 16"
+    );
 }
 
 /// Measures the time from planning an edit to the synced file.
 fn saving(set: &SetPath, root: &std::path::Path) {
-    let places = Places { data: root.join("own"), cache: root.join("own"), config: root.join("own") };
+    let places = Places {
+        data: root.join("own"),
+        cache: root.join("own"),
+        config: root.join("own"),
+    };
     let log = EditLog::of(Some(&places));
     let mut times = Vec::new();
     let mut plain = Vec::new();
     for round in 0..ROUNDS {
         let file: SetFile = open_set(set).unwrap().file;
         let mut case = file.case(CASES / 2).unwrap();
-        let Conversation::Turns(turns) = &mut case.conversation else { unreachable!() };
-        turns[0].trajectory.change_call(0, |call| call.name = format!("tool_{round}"));
+        let Conversation::Turns(turns) = &mut case.conversation else {
+            unreachable!()
+        };
+        turns[0]
+            .trajectory
+            .change_call(0, |call| call.name = format!("tool_{round}"));
         let began = Instant::now();
         let change = plan(&file, &[Edit::Case(CASES / 2, Box::new(case))]).unwrap();
-        assert_eq!(preview(file.text(), &change, 0).len(), 3, "one line goes and one comes");
-        let jobs =
-            [FileJob { path: set.path.clone(), action: FileAction::Change(file.shared_text(), change) }];
+        assert_eq!(
+            preview(file.text(), &change, 0).len(),
+            3,
+            "one line goes and one comes"
+        );
+        let jobs = [FileJob {
+            path: set.path.clone(),
+            action: FileAction::Change(file.shared_text(), change),
+        }];
         log.make(Some(root), "edit", &jobs).unwrap();
         times.push(began.elapsed().as_secs_f64() * 1e3);
         let bytes = std::fs::read(&set.path).unwrap();

@@ -90,13 +90,24 @@ fn first_frame(args: &[&str], home: &Path, marker: &str) -> Duration {
 
 fn first_frames() {
     let home = tempfile::tempdir().unwrap();
-    row("start to first frame, demo", "20 ms", &ms(first_frame(&["demo"], home.path(), "water_tomatoes")));
+    row(
+        "start to first frame, demo",
+        "20 ms",
+        &ms(first_frame(&["demo"], home.path(), "water_tomatoes")),
+    );
     let folder = tempfile::tempdir().unwrap();
     let text = eval_set(10_000, 1);
     std::fs::write(folder.path().join("many.evalset.json"), &text).unwrap();
     let path = folder.path().display().to_string();
-    let what = format!("start to first frame, 10,000 cases ({} MB)", text.len() >> 20);
-    row(&what, "50 ms", &ms(first_frame(&[&path], home.path(), "case_00000")));
+    let what = format!(
+        "start to first frame, 10,000 cases ({} MB)",
+        text.len() >> 20
+    );
+    row(
+        &what,
+        "50 ms",
+        &ms(first_frame(&[&path], home.path(), "case_00000")),
+    );
 }
 
 fn index() {
@@ -133,14 +144,21 @@ fn index() {
         ours.push(began.elapsed());
     }
     let (ours, theirs) = (median(ours), median(theirs));
-    let told =
-        Command::new(std::env::current_exe().unwrap()).arg("--index").arg(file.path()).output().unwrap();
+    let told = Command::new(std::env::current_exe().unwrap())
+        .arg("--index")
+        .arg(file.path())
+        .output()
+        .unwrap();
     let memory = String::from_utf8_lossy(&told.stdout).trim().to_string();
     let ratio = ours.as_secs_f64() / theirs.as_secs_f64();
     row(
         &format!("index of an ADK result of {} MB", text.len() / 1_000_000),
         "2 × serde_json's skim, 150 MB",
-        &format!("{ratio:.2} × ({} and {}), {memory} MB", ms(ours), ms(theirs)),
+        &format!(
+            "{ratio:.2} × ({} and {}), {memory} MB",
+            ms(ours),
+            ms(theirs)
+        ),
     );
 }
 
@@ -155,7 +173,12 @@ fn index_and_tell(file: &Path) {
 fn peak_mb(pid: &str, field: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find(|line| line.starts_with(field)).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() / 1024
+    line.split_whitespace()
+        .nth(1)
+        .unwrap()
+        .parse::<u64>()
+        .unwrap()
+        / 1024
 }
 
 fn many_in_a_model(cases: usize) -> Model {
@@ -170,17 +193,43 @@ fn many_in_a_model(cases: usize) -> Model {
         .map(|index| {
             let case = file.case(index).unwrap();
             let text = case.turns()[0].user.scored_text().to_lowercase();
-            let tools = case.turns()[0].calls().iter().map(|call| call.name.clone()).collect();
-            evaltrail::explorer::CaseSummary { turns: 1, text, tools, problem: None }
+            let tools = case.turns()[0]
+                .calls()
+                .iter()
+                .map(|call| call.name.clone())
+                .collect();
+            evaltrail::explorer::CaseSummary {
+                turns: 1,
+                text,
+                tools,
+                problem: None,
+            }
         })
         .collect();
     let notes = Ok(Default::default());
-    let result = Ok(OpenedSet { file, digest: String::new(), agent: Ok("home".into()), notes, stubs: None });
+    let result = Ok(OpenedSet {
+        file,
+        digest: String::new(),
+        agent: Ok("home".into()),
+        notes,
+        stubs: None,
+    });
     let ticket = model.ticket();
-    update(&mut model, Msg::Sets(SetMsg::Loaded(SetLoaded { set: 0, ticket, result })));
     update(
         &mut model,
-        Msg::Sets(SetMsg::Summarised { set: 0, digest: String::new(), summaries: Arc::new(summaries) }),
+        Msg::Sets(SetMsg::Loaded(SetLoaded {
+            set: 0,
+            ticket,
+            result,
+        })),
+    );
+    update(
+        &mut model,
+        Msg::Sets(SetMsg::Summarised {
+            set: 0,
+            digest: String::new(),
+            summaries: Arc::new(summaries),
+        }),
     );
     model
 }
@@ -192,7 +241,9 @@ fn filter(cases: usize, words: &str, aim: &str) {
     let key = |text: &str| Msg::Key(parse_key(text).unwrap());
     update(&mut model, key("/"));
     let mut times = Vec::new();
-    for text in ["l", "a", "m", "p", "space", "n", "u", "m", "b", "e", "r", "space", "4", "2"] {
+    for text in [
+        "l", "a", "m", "p", "space", "n", "u", "m", "b", "e", "r", "space", "4", "2",
+    ] {
         let began = Instant::now();
         update(&mut model, key(text));
         let mut buffer = Buffer::empty(Rect::new(0, 0, 120, 40));
@@ -286,11 +337,20 @@ fn cpu_per_case() {
     let (home, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     const CASES: usize = 4000;
     streaming_workspace(folder.path(), CASES, 3, 0);
-    let line =
-        format!("TIMEFORMAT='%U %S'; time {BINARY} run -q {} > /dev/null 2>&1", folder.path().display());
-    let told = Command::new("bash").args(["-c", &line]).env("EVALTRAIL_HOME", home.path()).output().unwrap();
+    let line = format!(
+        "TIMEFORMAT='%U %S'; time {BINARY} run -q {} > /dev/null 2>&1",
+        folder.path().display()
+    );
+    let told = Command::new("bash")
+        .args(["-c", &line])
+        .env("EVALTRAIL_HOME", home.path())
+        .output()
+        .unwrap();
     let times = String::from_utf8_lossy(&told.stderr).into_owned();
-    let seconds: f64 = times.split_whitespace().map(|time| time.parse::<f64>().unwrap()).sum();
+    let seconds: f64 = times
+        .split_whitespace()
+        .map(|time| time.parse::<f64>().unwrap())
+        .sum();
     row(
         "processor time a case, instant agent, journal and all",
         "1 ms",
@@ -307,12 +367,19 @@ fn scoring() {
         .map(|at| {
             score_case(
                 &criteria,
-                &Evidence::turns(Some(cases[at].turns()), cases[(at + at % 2) % 10_000].turns()),
+                &Evidence::turns(
+                    Some(cases[at].turns()),
+                    cases[(at + at % 2) % 10_000].turns(),
+                ),
             )
             .len()
         })
         .sum();
     let time = began.elapsed();
     assert_eq!(scored, 10_000 * criteria.len());
-    row("scoring 10,000 cases under the default criteria", "", &ms(time));
+    row(
+        "scoring 10,000 cases under the default criteria",
+        "",
+        &ms(time),
+    );
 }

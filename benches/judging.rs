@@ -22,13 +22,15 @@ async fn main() {
         }
     });
     let folder = tempfile::tempdir().expect("a folder");
-    let row =
-        |at| json!({"prompt": format!("Question {at}"), "reference": "Done", "response": "Done"}).to_string();
+    let row = |at| {
+        json!({"prompt": format!("Question {at}"), "reference": "Done", "response": "Done"})
+            .to_string()
+    };
     let rows: String = (0..CASES).map(|at| row(at) + "\n").collect();
     let options = json!({"judge_model": "gemini-x", "num_samples": SAMPLES});
-    let criteria =
-        json!({"criteria": {"final_response_match_v2": {"threshold": 0.5, "judge_model_options": options}}});
-    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("written");
+    let criteria = json!({"criteria": {"final_response_match_v2": {"threshold": 0.5, "judge_model_options": options}}});
+    let write =
+        |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("written");
     write("rows.jsonl", &rows);
     write("c.json", &criteria.to_string());
     write("evaltrail.toml", &format!("[judge]\njobs = {AT_ONCE}\n"));

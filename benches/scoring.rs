@@ -4,8 +4,8 @@
 //! Listing is compared with reading the same file.
 
 use evaltrail::domain::{
-    Attempt, AttemptKey, Content, Criterion, EndedAttempt, Invocation, MatchRule, MatchType, RunBy, RunRef,
-    ToolCall, Trajectory, case_status,
+    Attempt, AttemptKey, Content, Criterion, EndedAttempt, Invocation, MatchRule, MatchType, RunBy,
+    RunRef, ToolCall, Trajectory, case_status,
 };
 use evaltrail::explorer::{CaseRef, Outcomes, Rescored, rescored};
 use evaltrail::metrics::{Evidence, Scorer, WhatIf, catalog, needs_judge, rouge_n_of, usable};
@@ -31,14 +31,21 @@ fn row(what: &str, aim: &str, measured: &str) {
 fn turn(n: usize, level: usize) -> Invocation {
     let call = |name: &str, args: serde_json::Value| ToolCall::new(name, args.as_object().cloned());
     let calls = vec![
-        call("switch", json!({"device": format!("lamp_{n}"), "on": true, "level": level})),
+        call(
+            "switch",
+            json!({"device": format!("lamp_{n}"), "on": true, "level": level}),
+        ),
         call("measure", json!({"device": format!("lamp_{n}")})),
     ];
     let said = format!("Lamp {n} is on, and its brightness is {level} percent of what it can be.");
     Invocation {
         user: Content::text("user", format!("Please switch lamp {n} on.")),
         final_response: Some(Content::text("model", said)),
-        trajectory: Trajectory::Listed { calls, responses: vec![], texts: vec![] },
+        trajectory: Trajectory::Listed {
+            calls,
+            responses: vec![],
+            texts: vec![],
+        },
         ..Invocation::default()
     }
 }
@@ -48,13 +55,16 @@ fn rescoring() {
     const CASES: usize = 100_000;
     let criteria: Vec<Criterion> = catalog()
         .map(|metric| match metric.name {
-            "trajectory_single_tool_use" => Criterion::new("trajectory_single_tool_use:switch", Some(1.0)),
+            "trajectory_single_tool_use" => {
+                Criterion::new("trajectory_single_tool_use:switch", Some(1.0))
+            }
             name => Criterion::new(name, None),
         })
         .filter(|criterion| usable(criterion).is_ok() && !needs_judge(criterion))
         .collect();
-    let cases: Vec<([Invocation; 1], [Invocation; 1])> =
-        (0..CASES).map(|n| ([turn(n, n % 100)], [turn(n, (n + n % 2) % 100)])).collect();
+    let cases: Vec<([Invocation; 1], [Invocation; 1])> = (0..CASES)
+        .map(|n| ([turn(n, n % 100)], [turn(n, (n + n % 2) % 100)]))
+        .collect();
     let state = json!({"lamp": "on"});
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let began = Instant::now();
@@ -80,8 +90,10 @@ fn rescoring() {
     });
     let time = began.elapsed();
     assert_eq!(scored, CASES * criteria.len());
-    let what =
-        format!("rescoring 100,000 cases under all {} computed metrics, {threads} threads", criteria.len());
+    let what = format!(
+        "rescoring 100,000 cases under all {} computed metrics, {threads} threads",
+        criteria.len()
+    );
     row(&what, "1 s", &format!("{:.2} s", time.as_secs_f64()));
 }
 
@@ -94,14 +106,28 @@ fn what_if() {
     ];
     let scorer = Scorer::new(&criteria);
     let mut outcomes = Outcomes::default();
-    let run = Arc::new(RunRef { id: "run".into(), started: String::new(), by: RunBy::Evaltrail });
+    let run = Arc::new(RunRef {
+        id: "run".into(),
+        started: String::new(),
+        by: RunBy::Evaltrail,
+    });
     for n in 0..CASES {
-        let mut attempt = Attempt::blank(AttemptKey { case: n, attempt: 1 }, &format!("case_{n}"));
+        let mut attempt = Attempt::blank(
+            AttemptKey {
+                case: n,
+                attempt: 1,
+            },
+            &format!("case_{n}"),
+        );
         attempt.expected = [turn(n, n % 100)].into();
         attempt.actual = [turn(n, (n + n % 2) % 100)].into();
         attempt.metrics = scorer.score(&Evidence::of(&attempt));
         attempt.status = case_status(&attempt.metrics);
-        outcomes.add(CaseRef { set: 0, index: n }, &run, Arc::new(EndedAttempt::unrecorded(attempt)));
+        outcomes.add(
+            CaseRef { set: 0, index: n },
+            &run,
+            Arc::new(EndedAttempt::unrecorded(attempt)),
+        );
     }
     let change = WhatIf {
         match_type: Some(MatchType::AnyOrder),
@@ -109,12 +135,20 @@ fn what_if() {
         ..WhatIf::default()
     };
     let began = Instant::now();
-    let Rescored { outcomes: after, flips, .. } = rescored(&outcomes, &change);
+    let Rescored {
+        outcomes: after,
+        flips,
+        ..
+    } = rescored(&outcomes, &change);
     let time = began.elapsed();
     drop(after);
     assert_eq!(flips.len(), CASES / 2);
     let what = "a match type and a rule tried out on 100,000 outcomes";
-    row(what, "1 s", &format!("{:.2} s, away from the screen", time.as_secs_f64()));
+    row(
+        what,
+        "1 s",
+        &format!("{:.2} s, away from the screen", time.as_secs_f64()),
+    );
 }
 
 const SCRIPT: &str = "import json, sys, time\nfrom rouge_score import rouge_scorer\n\
@@ -124,19 +158,28 @@ const SCRIPT: &str = "import json, sys, time\nfrom rouge_score import rouge_scor
 fn rouge() {
     const PAIRS: usize = 20_000;
     let text = |n: usize| {
-        let words =
-            ["the", "agent", "has", "booked", "flight", "number", "and", "sent", "a", "note", "to", "you"];
-        (0..40).map(|at| words[(n * 7 + at * at) % words.len()]).collect::<Vec<_>>().join(" ")
+        let words = [
+            "the", "agent", "has", "booked", "flight", "number", "and", "sent", "a", "note", "to",
+            "you",
+        ];
+        (0..40)
+            .map(|at| words[(n * 7 + at * at) % words.len()])
+            .collect::<Vec<_>>()
+            .join(" ")
     };
     let pairs: Vec<(String, String)> = (0..PAIRS).map(|n| (text(n), text(n + 3))).collect();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let score = |part: &[(String, String)]| -> f64 {
-        part.iter().map(|(a, b)| rouge_n_of(1, a, b, false).fmeasure).sum()
+        part.iter()
+            .map(|(a, b)| rouge_n_of(1, a, b, false).fmeasure)
+            .sum()
     };
     let score_all = || -> f64 {
         std::thread::scope(|scope| {
-            let parts: Vec<_> =
-                pairs.chunks(PAIRS.div_ceil(threads)).map(|part| scope.spawn(move || score(part))).collect();
+            let parts: Vec<_> = pairs
+                .chunks(PAIRS.div_ceil(threads))
+                .map(|part| scope.spawn(move || score(part)))
+                .collect();
             parts.into_iter().map(|part| part.join().unwrap()).sum()
         })
     };
@@ -147,14 +190,23 @@ fn rouge() {
     };
     let ours = (0..9).map(timed).min().unwrap();
     let rate = PAIRS as f64 / ours.as_secs_f64();
-    let theirs = std::env::var("EVALTRAIL_PYTHON").ok().and_then(|python| python_seconds(&python, &pairs));
+    let theirs = std::env::var("EVALTRAIL_PYTHON")
+        .ok()
+        .and_then(|python| python_seconds(&python, &pairs));
     let measured = match theirs {
         Some(theirs) => {
-            format!("{:.0} ×, {rate:.0} pairs a second, {threads} threads", theirs / ours.as_secs_f64())
+            format!(
+                "{:.0} ×, {rate:.0} pairs a second, {threads} threads",
+                theirs / ours.as_secs_f64()
+            )
         }
         None => format!("{rate:.0} pairs a second (no Python with rouge-score named)"),
     };
-    row("ROUGE-1 against Python's rouge-score (one thread), pairs of 40 words", "100 ×", &measured);
+    row(
+        "ROUGE-1 against Python's rouge-score (one thread), pairs of 40 words",
+        "100 ×",
+        &measured,
+    );
 }
 
 fn python_seconds(python: &str, pairs: &[(String, String)]) -> Option<f64> {
@@ -186,14 +238,22 @@ fn listing() {
         peak = peak.max(memory);
     }
     let times = best.as_secs_f64() / read.as_secs_f64();
-    let measured = format!("{:.1} s, {times:.1} × reading it, {peak} MB", best.as_secs_f64());
-    row("listing 1 GB of JSON Lines", "reading speed, 200 MB", &measured);
+    let measured = format!(
+        "{:.1} s, {times:.1} × reading it, {peak} MB",
+        best.as_secs_f64()
+    );
+    row(
+        "listing 1 GB of JSON Lines",
+        "reading speed, 200 MB",
+        &measured,
+    );
 }
 
 fn write_rows(path: &Path, size: usize) {
     let mut file = std::io::BufWriter::new(std::fs::File::create(path).unwrap());
     let mut written = 0;
-    let filler = "The guest asks for a room with a view of the sea and breakfast at eight. ".repeat(8);
+    let filler =
+        "The guest asks for a room with a view of the sea and breakfast at eight. ".repeat(8);
     for n in 0.. {
         let row = json!({"prompt": format!("Request {n}: {filler}"), "reference": "Booked.",
             "reference_trajectory": [{"tool_name": "book", "tool_input": {"room": n, "view": "sea", "breakfast": true}}],

@@ -2,8 +2,9 @@
 
 use evaltrail::analysis::{CaseChange, ComparisonRule, compare_runs, group_failures};
 use evaltrail::domain::{
-    AgentSpec, Attempt, AttemptKey, Cause, Criterion, EndedAttempt, JudgeSpec, MetricResult, PlannedCase,
-    PlannedCases, PlannedSet, RunBy, RunEvent, RunOptions, RunPlan, RunRef, RunState, Status, UserSpec,
+    AgentSpec, Attempt, AttemptKey, Cause, Criterion, EndedAttempt, JudgeSpec, MetricResult,
+    PlannedCase, PlannedCases, PlannedSet, RunBy, RunEvent, RunOptions, RunPlan, RunRef, RunState,
+    Status, UserSpec,
 };
 use evaltrail::explorer::{
     Model, Msg, OpenedSet, ResultMsg, SetLoaded, SetMsg, Theme, draw, parse_key, update,
@@ -96,15 +97,28 @@ fn finished_run(cases: usize, fails: usize) -> RunState {
     };
     let mut state = RunState::new(Arc::new(plan));
     for case in 0..cases {
-        let status = if case % fails == 0 { Status::Failed } else { Status::Passed };
+        let status = if case % fails == 0 {
+            Status::Failed
+        } else {
+            Status::Passed
+        };
         let metric = |criterion: &Criterion| {
             let score = if case % fails == 0 { 0.25 } else { 1.0 };
-            MetricResult { score: evaltrail::domain::Score::new(score), ..unscored(criterion, 1, status, "") }
+            MetricResult {
+                score: evaltrail::domain::Score::new(score),
+                ..unscored(criterion, 1, status, "")
+            }
         };
         let metrics = default_criteria().iter().map(metric).collect();
         let key = AttemptKey { case, attempt: 1 };
-        let attempt = Attempt { status, metrics, ..Attempt::blank(key, &format!("case_{case}")) };
-        state.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt))));
+        let attempt = Attempt {
+            status,
+            metrics,
+            ..Attempt::blank(key, &format!("case_{case}"))
+        };
+        state.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(
+            attempt,
+        ))));
     }
     state
 }
@@ -114,18 +128,28 @@ fn comparing() {
     let began = Instant::now();
     let found = compare_runs(&before, &after, &ComparisonRule::default());
     let time = began.elapsed();
-    assert_eq!(found.of(CaseChange::StillFailing).count(), 10_000_usize.div_ceil(35));
+    assert_eq!(
+        found.of(CaseChange::StillFailing).count(),
+        10_000_usize.div_ceil(35)
+    );
     row("comparing two runs of 10,000 cases", "200 ms", &ms(time));
 }
 
 /// A folder with 1,000 runs of 20 cases: the first reading makes the index.
 fn history() {
     let (home, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let places = Places { config: home.path().into(), data: home.path().into(), cache: home.path().into() };
+    let places = Places {
+        config: home.path().into(),
+        data: home.path().into(),
+        cache: home.path().into(),
+    };
     let key = RunKey::of(&places).unwrap();
     for at in 0..1_000 {
         let state = finished_run(20, 5);
-        let plan = RunPlan { run_id: format!("run{at}"), ..(*state.plan).clone() };
+        let plan = RunPlan {
+            run_id: format!("run{at}"),
+            ..(*state.plan).clone()
+        };
         let mut run = RunFolder::create(folder.path(), &plan, Some(key.clone())).unwrap();
         for attempt in state.finished.iter() {
             run.append(&attempt.read().unwrap()).unwrap();
@@ -162,8 +186,9 @@ fn history() {
 
 /// The time of the slowest key, with the frame after it, on the screens of triage with 10,000 failures.
 fn keys() {
-    let cases: Vec<Value> =
-        (0..10_000).map(|at| json!({"eval_id": format!("case_{at}"), "conversation": []})).collect();
+    let cases: Vec<Value> = (0..10_000)
+        .map(|at| json!({"eval_id": format!("case_{at}"), "conversation": []}))
+        .collect();
     let text = json!({"eval_set_id": "s", "eval_cases": cases}).to_string();
     let file = Arc::new(SetFile::open(Arc::from(text), "s").unwrap());
     let path = SetPath::of_file(Path::new("/w/s.evalset.json"), Path::new("/w"));
@@ -176,15 +201,34 @@ fn keys() {
         stubs: None,
     };
     let ticket = model.ticket();
-    update(&mut model, Msg::Sets(SetMsg::Loaded(SetLoaded { set: 0, ticket, result: Ok(opened) })));
-    let run =
-        Arc::new(RunRef { id: "r".into(), started: "2026-01-01T00:00:00Z".into(), by: RunBy::Evaltrail });
+    update(
+        &mut model,
+        Msg::Sets(SetMsg::Loaded(SetLoaded {
+            set: 0,
+            ticket,
+            result: Ok(opened),
+        })),
+    );
+    let run = Arc::new(RunRef {
+        id: "r".into(),
+        started: "2026-01-01T00:00:00Z".into(),
+        by: RunBy::Evaltrail,
+    });
     let origin = ResultOrigin::new(&path.path, run);
     let result = |at: usize| {
-        let key = AttemptKey { case: at, attempt: 1 };
-        let error = Some(format!("the tool {} is not there", ["find", "set", "log", "get"][at % 4]));
-        let attempt =
-            Attempt { status: Status::Errored, error, ..Attempt::blank(key, &format!("case_{at}")) };
+        let key = AttemptKey {
+            case: at,
+            attempt: 1,
+        };
+        let error = Some(format!(
+            "the tool {} is not there",
+            ["find", "set", "log", "get"][at % 4]
+        ));
+        let attempt = Attempt {
+            status: Status::Errored,
+            error,
+            ..Attempt::blank(key, &format!("case_{at}"))
+        };
         PastResult {
             origin: origin.clone(),
             eval_id: format!("case_{at}"),
@@ -195,10 +239,18 @@ fn keys() {
         }
     };
     let (ticket, results) = (model.ticket(), (0..10_000).map(result).collect::<Vec<_>>());
-    update(&mut model, Msg::Results(ResultMsg::History { ticket, results: results.into() }));
+    update(
+        &mut model,
+        Msg::Results(ResultMsg::History {
+            ticket,
+            results: results.into(),
+        }),
+    );
     let theme = Theme::named("default", true).unwrap();
     let mut slowest = (Duration::ZERO, "");
-    for key in ["F", "esc", "T", "n", "r", "s", "u", "R", "y", "u", "down", "c", "esc", "esc", "o", "j"] {
+    for key in [
+        "F", "esc", "T", "n", "r", "s", "u", "R", "y", "u", "down", "c", "esc", "esc", "o", "j",
+    ] {
         let began = Instant::now();
         update(&mut model, Msg::Key(parse_key(key).unwrap()));
         let mut buffer = Buffer::empty(Rect::new(0, 0, 160, 48));

@@ -15,7 +15,9 @@ pub(super) async fn address_of(
         AgentServer::Url(url) => Ok((url.clone(), None)),
         AgentServer::Start(program) => {
             let server = Server::start(program)?;
-            server.wait_until_up(Remote::plain(&server.url(), &Arc::default())?.client()).await?;
+            server
+                .wait_until_up(Remote::plain(&server.url(), &Arc::default())?.client())
+                .await?;
             let address = format!("{}{path}", server.url());
             let origin = |text: &str| url::Url::parse(text).map(|url| url.origin());
             if origin(&address) != origin(&server.url()) {

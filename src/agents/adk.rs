@@ -4,7 +4,9 @@ use super::adk_description::AgentDescriptions;
 use super::adk_tools::declared;
 use super::budget::{EVENT, parse_answer};
 use super::remote::{Remote, said};
-use super::{Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome};
+use super::{
+    Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome,
+};
 use crate::domain::{ModelError, SentSecrets, TurnEnd};
 use crate::formats::adk::{Event, golden_events, read_event, write_message};
 use crate::process::clock::{Stopwatch, timeout};
@@ -77,12 +79,18 @@ impl AdkAgent {
             tidying: TaskTracker::new(),
         };
         app.check_application().await?;
-        Ok(AdkAgent { app: Arc::new(app), pinned: Mutex::default() })
+        Ok(AdkAgent {
+            app: Arc::new(app),
+            pinned: Mutex::default(),
+        })
     }
 
     /// Makes the server import the agent. Errors: it cannot.
     pub(super) async fn load(&self) -> Result<(), AgentError> {
-        let (status, text) = self.app.call(Method::GET, &["apps", &self.app.name, "app-info"], None).await?;
+        let (status, text) = self
+            .app
+            .call(Method::GET, &["apps", &self.app.name, "app-info"], None)
+            .await?;
         match status == StatusCode::INTERNAL_SERVER_ERROR {
             true => Err(AgentError::new(ErrorKind::Setup, said(status, &text))),
             false => Ok(()),
@@ -119,13 +127,23 @@ impl Agent for AdkAgent {
 
     async fn describe(&self) -> AgentDescription {
         let info = self.app.info().await.unwrap_or_default();
-        let root = info["rootAgentName"].as_str().map(|root| ("root agent", root.to_string()));
-        AgentDescription { was_asked: true, about: root.into_iter().collect(), tools: declared(&info) }
+        let root = info["rootAgentName"]
+            .as_str()
+            .map(|root| ("root agent", root.to_string()));
+        AgentDescription {
+            was_asked: true,
+            about: root.into_iter().collect(),
+            tools: declared(&info),
+        }
     }
 
     /// Deletes the pinned sessions. Cases that name the same session share it, so it is deleted only when the run ends.
     async fn finish(&self) {
-        let pinned = self.pinned.lock().map(|mut pinned| std::mem::take(&mut *pinned)).unwrap_or_default();
+        let pinned = self
+            .pinned
+            .lock()
+            .map(|mut pinned| std::mem::take(&mut *pinned))
+            .unwrap_or_default();
         for (user, id) in pinned {
             self.app.delete_session(&user, &id).await;
         }
@@ -141,12 +159,22 @@ impl AdkApp {
         parts: &[&str],
         body: Option<Value>,
     ) -> Result<(StatusCode, String), AgentError> {
-        self.remote.call(method, self.remote.url(parts), body.as_ref(), &HeaderMap::new()).await
+        self.remote
+            .call(
+                method,
+                self.remote.url(parts),
+                body.as_ref(),
+                &HeaderMap::new(),
+            )
+            .await
     }
 
     /// What the server reports about the application; `None` if it cannot.
     async fn info(&self) -> Option<Value> {
-        let (status, text) = self.call(Method::GET, &["apps", &self.name, "app-info"], None).await.ok()?;
+        let (status, text) = self
+            .call(Method::GET, &["apps", &self.name, "app-info"], None)
+            .await
+            .ok()?;
         parse_answer(&text).ok().filter(|_| status.is_success())
     }
 
@@ -154,7 +182,8 @@ impl AdkApp {
     async fn load_descriptions(&self) {
         let read = async {
             let info = timeout(DESCRIBES_WITHIN, self.info()).await.ok().flatten();
-            info.map(|info| AgentDescriptions::read(&info)).unwrap_or_default()
+            info.map(|info| AgentDescriptions::read(&info))
+                .unwrap_or_default()
         };
         self.descriptions.get_or_init(|| read).await;
     }
@@ -166,7 +195,9 @@ impl AdkApp {
             // Not every server lists its applications. If this one is missing, creating the session fails.
             return Ok(());
         };
-        let Some(apps) = apps.as_array().cloned() else { return Ok(()) };
+        let Some(apps) = apps.as_array().cloned() else {
+            return Ok(());
+        };
         if apps.iter().any(|app| app.as_str() == Some(&self.name)) {
             return Ok(());
         }
@@ -189,14 +220,18 @@ impl AdkApp {
         if !events.is_empty() {
             body["events"] = events.clone().into();
         }
-        let (mut status, mut text) = self.call(Method::POST, &sessions, Some(body.clone())).await?;
+        let (mut status, mut text) = self
+            .call(Method::POST, &sessions, Some(body.clone()))
+            .await?;
         let mut is_retried = false;
         for wait in CREATED_AGAIN_AFTER {
             if status != StatusCode::INTERNAL_SERVER_ERROR {
                 break;
             }
             tokio::time::sleep(wait).await;
-            (status, text) = self.call(Method::POST, &sessions, Some(body.clone())).await?;
+            (status, text) = self
+                .call(Method::POST, &sessions, Some(body.clone()))
+                .await?;
             is_retried = true;
         }
         if is_other_dialect(status) {
@@ -209,13 +244,15 @@ impl AdkApp {
         // The id of another session is unique: if it is taken, an earlier try has created the session.
         let taken = status == StatusCode::CONFLICT && (opening.pinned || is_retried);
         if !status.is_success() && !taken {
-            return Err(AgentError::new(ErrorKind::Protocol, format!("no session: {}", said(status, &text))));
+            return Err(AgentError::new(
+                ErrorKind::Protocol,
+                format!("no session: {}", said(status, &text)),
+            ));
         }
         let made = parse_answer(&text).unwrap_or_default();
         let kept = made["events"].as_array().map_or(0, Vec::len);
         if kept < events.len() {
-            let why =
-                "a single turn needs a server that accepts a history for new sessions (ADK 2.13 for Python)";
+            let why = "a single turn needs a server that accepts a history for new sessions (ADK 2.13 for Python)";
             return Err(AgentError::new(ErrorKind::Protocol, why));
         }
         let id = made["id"].as_str().map(str::to_string);
@@ -234,7 +271,10 @@ impl AdkApp {
             return Vec::new();
         }
         // ADK presents events of an agent of another name to the model as another agent's messages.
-        let root = self.info().await.and_then(|info| info["rootAgentName"].as_str().map(str::to_string));
+        let root = self
+            .info()
+            .await
+            .and_then(|info| info["rootAgentName"].as_str().map(str::to_string));
         golden_events(&opening.history, root.as_deref().unwrap_or(&self.name))
     }
 
@@ -247,7 +287,13 @@ impl AdkApp {
 
     async fn delete_session(&self, user: &str, id: &str) {
         // A session that is not deleted does not affect any result.
-        let _ = self.call(Method::DELETE, &["apps", &self.name, "users", user, "sessions", id], None).await;
+        let _ = self
+            .call(
+                Method::DELETE,
+                &["apps", &self.name, "users", user, "sessions", id],
+                None,
+            )
+            .await;
     }
 }
 
@@ -266,7 +312,11 @@ impl Session for AdkSession {
         self.app.session_state(&self.user_id, &self.id).await
     }
 
-    async fn turn(&mut self, turn: Turn<'_>, on_event: OnEvent<'_>) -> Result<TurnOutcome, AgentError> {
+    async fn turn(
+        &mut self,
+        turn: Turn<'_>,
+        on_event: OnEvent<'_>,
+    ) -> Result<TurnOutcome, AgentError> {
         let began = Stopwatch::start();
         let app = &self.app;
         let body = json!({
@@ -276,7 +326,10 @@ impl Session for AdkSession {
             "newMessage": write_message(turn.user),
             "streaming": turn.streams,
         });
-        let response = app.remote.begin_turn(app.remote.url(&["run_sse"]), &body, &HeaderMap::new()).await?;
+        let response = app
+            .remote
+            .begin_turn(app.remote.url(&["run_sse"]), &body, &HeaderMap::new())
+            .await?;
         let descriptions = app.descriptions.get().filter(|_| self.with_details);
         let mut described = HashSet::new();
         let mut items = app.remote.items(response, turn.budget);
@@ -320,7 +373,10 @@ impl Drop for AdkSession {
         if let (true, Ok(runtime)) = (self.is_ours, tokio::runtime::Handle::try_current()) {
             let (app, user, id) = (self.app.clone(), self.user_id.clone(), self.id.clone());
             let tidying = self.app.tidying.clone();
-            tidying.spawn_on(async move { app.delete_session(&user, &id).await }, &runtime);
+            tidying.spawn_on(
+                async move { app.delete_session(&user, &id).await },
+                &runtime,
+            );
         }
     }
 }
@@ -341,17 +397,30 @@ fn in_seconds(event: &mut Event) -> bool {
 /// Agent Engine report failures in this form. In ADK's server for Python, it is an error that the model reported, and ADK
 /// scores the turn.
 pub(super) fn failure_of(event: &Event) -> Option<String> {
-    let is_empty = event.content.as_ref().is_none_or(|content| content.parts.is_empty());
-    event.error.as_ref().filter(|_| is_empty && event.has_error_code).map(ModelError::text)
+    let is_empty = event
+        .content
+        .as_ref()
+        .is_none_or(|content| content.parts.is_empty());
+    event
+        .error
+        .as_ref()
+        .filter(|_| is_empty && event.has_error_code)
+        .map(ModelError::text)
 }
 
 /// Reads an event. A data line with an `error` becomes an error.
 pub(super) fn event_of(value: &Value) -> Result<Event, AgentError> {
     if let Some(error) = value.get("error").filter(|error| !error.is_null()) {
-        let words = error.as_str().map_or_else(|| error.to_string(), str::to_string);
+        let words = error
+            .as_str()
+            .map_or_else(|| error.to_string(), str::to_string);
         return Err(AgentError::new(ErrorKind::Agent, words));
     }
-    let event = read_event(value)
-        .map_err(|error| AgentError::new(ErrorKind::Protocol, format!("an event cannot be read: {error}")))?;
+    let event = read_event(value).map_err(|error| {
+        AgentError::new(
+            ErrorKind::Protocol,
+            format!("an event cannot be read: {error}"),
+        )
+    })?;
     Ok(event)
 }

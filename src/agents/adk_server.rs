@@ -28,17 +28,31 @@ pub(super) async fn adk_address(server: &AgentServer) -> Result<AdkAddress, Agen
         plugin.load_into(&mut program);
         match address_of(&AgentServer::Start(program), "").await {
             Err(error) if error.message.contains(PLUGIN_OPTION) => {}
-            started => return started.map(|(url, server)| AdkAddress { url, server, plugin: Some(plugin) }),
+            started => {
+                return started.map(|(url, server)| AdkAddress {
+                    url,
+                    server,
+                    plugin: Some(plugin),
+                });
+            }
         }
     }
     let (url, server) = address_of(server, "").await?;
-    Ok(AdkAddress { url, server, plugin: None })
+    Ok(AdkAddress {
+        url,
+        server,
+        plugin: None,
+    })
 }
 
 /// Whether a program is ADK's command itself: the plugin is an option of it, which another program may not know.
 fn is_adk_command(program: &ProgramSpec) -> bool {
-    let [command, verb, ..] = program.argv.as_slice() else { return false };
-    let is_adk = Path::new(command).file_stem().is_some_and(|name| name == "adk");
+    let [command, verb, ..] = program.argv.as_slice() else {
+        return false;
+    };
+    let is_adk = Path::new(command)
+        .file_stem()
+        .is_some_and(|name| name == "adk");
     is_adk && (verb == "api_server" || verb == "web")
 }
 
@@ -50,9 +64,14 @@ mod tests {
     fn only_the_command_of_adk_gets_its_option() {
         let is_adk = |words: &str| {
             let argv = words.split(' ').map(String::from).collect();
-            is_adk_command(&ProgramSpec { argv, ..ProgramSpec::default() })
+            is_adk_command(&ProgramSpec {
+                argv,
+                ..ProgramSpec::default()
+            })
         };
-        assert!(is_adk("/w/.venv/bin/adk api_server --port {port} agents") && is_adk("adk web agents"));
+        assert!(
+            is_adk("/w/.venv/bin/adk api_server --port {port} agents") && is_adk("adk web agents")
+        );
         assert!(!is_adk("./serve.sh {port}") && !is_adk("sh -c adk api_server") && !is_adk("adk"));
     }
 }

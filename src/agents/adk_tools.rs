@@ -15,33 +15,57 @@ const WAIT: Duration = Duration::from_secs(2);
 /// started and no other machine is contacted for completions.
 pub async fn declared_tools(spec: &AgentSpec) -> Vec<DeclaredTool> {
     match spec {
-        AgentSpec::Adk { server: AgentServer::Url(url), app, .. } => {
-            asked(url, app).await.unwrap_or_default()
-        }
+        AgentSpec::Adk {
+            server: AgentServer::Url(url),
+            app,
+            ..
+        } => asked(url, app).await.unwrap_or_default(),
         _ => Vec::new(),
     }
 }
 
 async fn asked(base: &str, app: &str) -> Option<Vec<DeclaredTool>> {
     let mut url = Url::parse(base).ok().filter(is_loopback)?;
-    url.path_segments_mut().ok()?.pop_if_empty().extend(["apps", app, "app-info"]);
-    let response = client(&url).ok()?.get(url).timeout(WAIT).send().await.ok()?;
+    url.path_segments_mut()
+        .ok()?
+        .pop_if_empty()
+        .extend(["apps", app, "app-info"]);
+    let response = client(&url)
+        .ok()?
+        .get(url)
+        .timeout(WAIT)
+        .send()
+        .await
+        .ok()?;
     let text = http::text(response, 4 << 20).await.ok()?;
     Some(declared(&parse_answer(&text).ok()?))
 }
 
 pub(super) fn declared(info: &Value) -> Vec<DeclaredTool> {
-    let agents = info.get("agents").and_then(Value::as_object).into_iter().flat_map(|agents| agents.values());
-    let tools = agents.filter_map(|agent| agent.get("tools")?.as_array()).flatten();
-    let declarations = tools.filter_map(|tool| tool.get("functionDeclarations")?.as_array()).flatten();
+    let agents = info
+        .get("agents")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flat_map(|agents| agents.values());
+    let tools = agents
+        .filter_map(|agent| agent.get("tools")?.as_array())
+        .flatten();
+    let declarations = tools
+        .filter_map(|tool| tool.get("functionDeclarations")?.as_array())
+        .flatten();
     declarations.filter_map(declared_by).collect()
 }
 
 /// The tool that a declaration declares.
 pub(super) fn declared_by(declaration: &Value) -> Option<DeclaredTool> {
-    let parameters = declaration.get("parameters").or(declaration.get("parametersJsonSchema"));
+    let parameters = declaration
+        .get("parameters")
+        .or(declaration.get("parametersJsonSchema"));
     let properties = parameters.and_then(|schema| schema.get("properties")?.as_object());
-    let arguments = properties.into_iter().flat_map(|properties| properties.keys().cloned()).collect();
+    let arguments = properties
+        .into_iter()
+        .flat_map(|properties| properties.keys().cloned())
+        .collect();
     Some((declaration.get("name")?.as_str()?.to_string(), arguments))
 }
 
@@ -56,7 +80,10 @@ mod tests {
         let info = json!({"agents": {"a": {"tools": [{"functionDeclarations": [declaration, {"name": "list"}]}]}, "b": {}}});
         assert_eq!(
             declared(&info),
-            [("get".to_string(), vec!["room".to_string()]), ("list".to_string(), vec![])]
+            [
+                ("get".to_string(), vec!["room".to_string()]),
+                ("list".to_string(), vec![])
+            ]
         );
     }
 }

@@ -51,8 +51,14 @@ struct PlainSession {
 
 impl EngineAgent {
     pub(super) fn connect(remote: Arc<Remote>, settings: &AgentEngineSettings) -> EngineAgent {
-        let engine = Arc::new(Engine { remote, tidying: TaskTracker::new() });
-        EngineAgent { engine, has_sessions: settings.sessions }
+        let engine = Arc::new(Engine {
+            remote,
+            tidying: TaskTracker::new(),
+        });
+        EngineAgent {
+            engine,
+            has_sessions: settings.sessions,
+        }
     }
 }
 
@@ -61,23 +67,35 @@ impl Agent for EngineAgent {
     async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
         let engine = self.engine.clone();
         if !opening.history.is_empty() {
-            let why = "a single turn cannot be run: Agent Engine has no way to send the turns before it";
+            let why =
+                "a single turn cannot be run: Agent Engine has no way to send the turns before it";
             return Err(AgentError::new(ErrorKind::Setup, why));
         }
         if !self.has_sessions {
-            return Ok(Box::new(PlainSession { engine, id: opening.session_id }));
+            return Ok(Box::new(PlainSession {
+                engine,
+                id: opening.session_id,
+            }));
         }
         let input = json!({"user_id": opening.user_id, "state": opening.state});
         let made = engine
             .query("async_create_session", input)
             .await
-            .map_err(|error| AgentError { message: format!("no session: {}", error.message), ..error })?;
+            .map_err(|error| AgentError {
+                message: format!("no session: {}", error.message),
+                ..error
+            })?;
         let id = made["id"].as_str().ok_or_else(|| {
             let why =
                 "no session: the answer has no id; an agent of LangChain's template needs sessions = false";
             AgentError::new(ErrorKind::Protocol, why)
         })?;
-        Ok(Box::new(EngineSession { user_id: opening.user_id, id: id.to_string(), engine, is_ours: true }))
+        Ok(Box::new(EngineSession {
+            user_id: opening.user_id,
+            id: id.to_string(),
+            engine,
+            is_ours: true,
+        }))
     }
 
     async fn finish(&self) {
@@ -98,13 +116,24 @@ impl Engine {
     /// Calls a method of the agent's class, and returns its output.
     async fn query(&self, class_method: &str, input: Value) -> Result<Value, AgentError> {
         let body = json!({"classMethod": class_method, "input": input});
-        let mut answer = self.remote.ask(Method::POST, self.url("query"), Some(&body)).await?;
-        Ok(answer.get_mut("output").map(Value::take).unwrap_or_default())
+        let mut answer = self
+            .remote
+            .ask(Method::POST, self.url("query"), Some(&body))
+            .await?;
+        Ok(answer
+            .get_mut("output")
+            .map(Value::take)
+            .unwrap_or_default())
     }
 
     async fn delete(&self, user: &str, id: &str) {
         // A session that is not deleted does not affect any result.
-        let _ = self.query("async_delete_session", json!({"user_id": user, "session_id": id})).await;
+        let _ = self
+            .query(
+                "async_delete_session",
+                json!({"user_id": user, "session_id": id}),
+            )
+            .await;
     }
 }
 
@@ -114,7 +143,11 @@ impl Session for EngineSession {
         &self.id
     }
 
-    async fn turn(&mut self, turn: Turn<'_>, on_event: OnEvent<'_>) -> Result<TurnOutcome, AgentError> {
+    async fn turn(
+        &mut self,
+        turn: Turn<'_>,
+        on_event: OnEvent<'_>,
+    ) -> Result<TurnOutcome, AgentError> {
         let began = Stopwatch::start();
         let remote = &self.engine.remote;
         let input = json!({
@@ -123,17 +156,23 @@ impl Session for EngineSession {
             "message": write_message(turn.user),
         });
         let body = json!({"classMethod": "async_stream_query", "input": input});
-        let response = remote.begin_turn(self.engine.url("streamQuery"), &body, &HeaderMap::new()).await?;
+        let response = remote
+            .begin_turn(self.engine.url("streamQuery"), &body, &HeaderMap::new())
+            .await?;
         let mut items = remote.items(response, turn.budget);
         let mut outcome = TurnOutcome::ANSWERED;
         let mut broke = None;
         while let Some(item) = items.next().await? {
-            if let (Some(code), Some(words)) = (item.value.get("code"), item.value["message"].as_str()) {
+            if let (Some(code), Some(words)) =
+                (item.value.get("code"), item.value["message"].as_str())
+            {
                 return Err(remote.error(ErrorKind::Agent, format!("{words} ({code})")));
             }
             if item.value.get("author").is_none() {
                 let short: String = item.value.to_string().chars().take(200).collect();
-                return Err(remote.error(ErrorKind::Protocol, format!("not an event of ADK: {short}")));
+                return Err(
+                    remote.error(ErrorKind::Protocol, format!("not an event of ADK: {short}"))
+                );
             }
             let mut event = event_of(&item.value)?;
             event.at = Some(began.elapsed().as_secs_f64());
@@ -183,11 +222,17 @@ impl Session for PlainSession {
         &self.id
     }
 
-    async fn turn(&mut self, mut turn: Turn<'_>, on_event: OnEvent<'_>) -> Result<TurnOutcome, AgentError> {
+    async fn turn(
+        &mut self,
+        mut turn: Turn<'_>,
+        on_event: OnEvent<'_>,
+    ) -> Result<TurnOutcome, AgentError> {
         let began = Stopwatch::start();
         let remote = &self.engine.remote;
         let body = json!({"classMethod": "query", "input": {"input": turn.user.spoken_text()}});
-        let response = remote.begin_turn(self.engine.url("query"), &body, &HeaderMap::new()).await?;
+        let response = remote
+            .begin_turn(self.engine.url("query"), &body, &HeaderMap::new())
+            .await?;
         let answer = remote.whole(response, &mut turn.budget).await?;
         let output = &answer["output"];
         let steps = output["intermediate_steps"].as_array();
@@ -197,8 +242,14 @@ impl Session for PlainSession {
         }
         let text = output.get("output").unwrap_or(output);
         let at = Some(began.elapsed().as_secs_f64());
-        on_event(Event { at, ..event_with("agent", vec![Part::text(text_of(text))]) });
-        Ok(TurnOutcome { has_all_calls: steps.is_some(), ..TurnOutcome::ANSWERED })
+        on_event(Event {
+            at,
+            ..event_with("agent", vec![Part::text(text_of(text))])
+        });
+        Ok(TurnOutcome {
+            has_all_calls: steps.is_some(),
+            ..TurnOutcome::ANSWERED
+        })
     }
 }
 
@@ -221,8 +272,17 @@ mod tests {
     fn a_step_of_langchain_is_a_call_and_its_response() {
         let events = step(&json!([{"kwargs": {"tool": "t", "tool_input": {"n": 1}}}, "ok"]));
         let call = events[0].content.as_ref().unwrap().calls().next().unwrap();
-        assert_eq!((call.name.as_str(), call.args.clone()), ("t", json!({"n": 1}).as_object().cloned()));
-        let response = events[1].content.as_ref().unwrap().responses().next().unwrap();
+        assert_eq!(
+            (call.name.as_str(), call.args.clone()),
+            ("t", json!({"n": 1}).as_object().cloned())
+        );
+        let response = events[1]
+            .content
+            .as_ref()
+            .unwrap()
+            .responses()
+            .next()
+            .unwrap();
         assert_eq!(response.response, json!("ok"));
     }
 }

@@ -76,13 +76,21 @@ pub struct TurnBudget {
 impl TurnBudget {
     /// A limit of `bytes` for one turn. Large turns also count towards the limit of the run.
     pub fn new(bytes: usize, attempt: &Arc<AttemptMemory>) -> TurnBudget {
-        TurnBudget { most: bytes, left: bytes, attempt: attempt.clone() }
+        TurnBudget {
+            most: bytes,
+            left: bytes,
+            attempt: attempt.clone(),
+        }
     }
 
     /// The whole budget, of which none is left here. Whoever reads a part of the turn returns the rest.
     pub(super) fn split(&mut self) -> TurnBudget {
         let left = std::mem::take(&mut self.left);
-        TurnBudget { most: self.most, left, attempt: self.attempt.clone() }
+        TurnBudget {
+            most: self.most,
+            left,
+            attempt: self.attempt.clone(),
+        }
     }
 
     /// The bytes that are left. Text that is longer cannot be parsed within the limit.
@@ -178,7 +186,9 @@ mod tests {
         let run = Arc::new(RunMemory::default());
         for (stays, left) in [(false, 0), (true, 40)] {
             let attempt = AttemptMemory::of(&run);
-            TurnBudget::new(2 * USUAL_TURN, &attempt).keep(USUAL_TURN + 40).unwrap();
+            TurnBudget::new(2 * USUAL_TURN, &attempt)
+                .keep(USUAL_TURN + 40)
+                .unwrap();
             assert_eq!(run.taken.load(Ordering::Relaxed), 40);
             if stays {
                 attempt.stays();

@@ -32,7 +32,10 @@ impl CommandAgent {
 
     fn start(&self, opening: Opening) -> Result<CommandSession, AgentError> {
         let variables = for_session(&self.spec.variables, &opening.session_id);
-        let spec = ProgramSpec { variables, ..self.spec.clone() };
+        let spec = ProgramSpec {
+            variables,
+            ..self.spec.clone()
+        };
         Ok(CommandSession {
             lines: ProgramLines::start(&spec)?,
             history: output_before(&opening),
@@ -60,16 +63,25 @@ impl Session for CommandSession {
         self.state.clone()
     }
 
-    async fn turn(&mut self, turn: Turn<'_>, on_event: OnEvent<'_>) -> Result<TurnOutcome, AgentError> {
+    async fn turn(
+        &mut self,
+        turn: Turn<'_>,
+        on_event: OnEvent<'_>,
+    ) -> Result<TurnOutcome, AgentError> {
         let prompt = turn.user.scored_text();
         let request = self.request(&turn, &prompt);
         match self.lines.exchange(&request, turn.budget, on_event).await? {
             Some(result) => {
                 self.history.push(json!({"role": "user", "text": prompt}));
-                self.history.push(json!({"role": "model", "text": result.answer}));
+                self.history
+                    .push(json!({"role": "model", "text": result.answer}));
                 self.state = result.state.or(self.state.take());
                 let (end, has_all_calls) = (result.end, result.has_all_calls);
-                Ok(TurnOutcome { end, has_all_calls, ..TurnOutcome::ANSWERED })
+                Ok(TurnOutcome {
+                    end,
+                    has_all_calls,
+                    ..TurnOutcome::ANSWERED
+                })
             }
             None => Err(self.lines.ended().await),
         }
@@ -96,7 +108,10 @@ impl CommandSession {
 fn output_before(opening: &Opening) -> Vec<Value> {
     let said = |turn: &Invocation| {
         let prompt = json!({"role": "user", "text": turn.user.scored_text()});
-        [prompt, json!({"role": "model", "text": turn.response_text()})]
+        [
+            prompt,
+            json!({"role": "model", "text": turn.response_text()}),
+        ]
     };
     opening.history.iter().flat_map(said).collect()
 }

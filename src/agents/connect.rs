@@ -83,7 +83,11 @@ impl Agents {
             return Ok(agent);
         }
         let was_waited_for = place.tried.load(Ordering::Acquire) > tried;
-        if let Some(failed) = connection.failed.as_ref().filter(|_| connection.is_final || was_waited_for) {
+        if let Some(failed) = connection
+            .failed
+            .as_ref()
+            .filter(|_| connection.is_final || was_waited_for)
+        {
             return Err(failed.clone());
         }
         self.sent.add(secrets_for(spec));
@@ -109,18 +113,25 @@ impl Connection {
     /// The agent if it is connected and its server, if evaltrail started it, still runs.
     async fn live_agent(&mut self) -> Option<Arc<dyn Agent>> {
         let agent = self.connected.clone()?;
-        let Some(why) = agent.exit_error().await else { return Some(agent) };
+        let Some(why) = agent.exit_error().await else {
+            return Some(agent);
+        };
         self.connected = None;
         self.restarts += 1;
         if self.restarts > RESTARTS {
-            let why = format!("it was restarted {RESTARTS} times and ended each time; most recently: {why}");
+            let why = format!(
+                "it was restarted {RESTARTS} times and ended each time; most recently: {why}"
+            );
             self.failed = Some(AgentError::new(ErrorKind::Setup, why));
             self.is_final = true;
         }
         None
     }
 
-    fn take(&mut self, outcome: Result<Box<dyn Agent>, AgentError>) -> Result<Arc<dyn Agent>, AgentError> {
+    fn take(
+        &mut self,
+        outcome: Result<Box<dyn Agent>, AgentError>,
+    ) -> Result<Arc<dyn Agent>, AgentError> {
         match outcome {
             Ok(agent) => {
                 self.failed = None;
@@ -137,7 +148,10 @@ impl Connection {
 }
 
 /// Connects to an agent, and returns what it says about itself. A server that evaltrail starts for it is stopped again.
-pub async fn probe_server(spec: &AgentSpec, limit: Duration) -> Result<AgentDescription, AgentError> {
+pub async fn probe_server(
+    spec: &AgentSpec,
+    limit: Duration,
+) -> Result<AgentDescription, AgentError> {
     let sent = Arc::new(sent_to(spec));
     let agent = masked(connected(spec, limit, &sent).await, &sent)?;
     let hello = agent.describe().await;
@@ -178,7 +192,12 @@ impl Agent for InterceptedAgent {
         let (id, tools) = (opening.session_id.clone(), opening.tools.clone());
         let session = self.agent.open(opening).await?;
         Ok(match self.interception.observes() {
-            true => Box::new(ObservedSession::new(session, &id, tools, self.interception.traces().cloned())),
+            true => Box::new(ObservedSession::new(
+                session,
+                &id,
+                tools,
+                self.interception.traces().cloned(),
+            )),
             false => session,
         })
     }
@@ -213,19 +232,27 @@ async fn connected_with_tools(
     };
     let agent = Box::pin(connected(&spec, limit, sent)).await?;
     if interception.greets() {
-        let loaded = agent.load_plugins().await.and_then(|()| interception.check());
+        let loaded = agent
+            .load_plugins()
+            .await
+            .and_then(|()| interception.check());
         if let Err(error) = loaded {
             return Err(agent.explain(error).await);
         }
     }
-    Ok(Box::new(InterceptedAgent { agent, interception }))
+    Ok(Box::new(InterceptedAgent {
+        agent,
+        interception,
+    }))
 }
 
 #[async_trait]
 impl Agent for ServedAgent {
     /// The server's own words say less than its output, for example when the agent cannot be imported.
     async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
-        let Some(server) = self.server.lock().await.clone() else { return self.agent.open(opening).await };
+        let Some(server) = self.server.lock().await.clone() else {
+            return self.agent.open(opening).await;
+        };
         let mark = server.mark();
         match self.agent.open(opening).await {
             Ok(session) => Ok(Box::new(ServedSession { session, server })),
@@ -267,38 +294,76 @@ async fn connected(
     sent: &Arc<SentSecrets>,
 ) -> Result<Box<dyn Agent>, AgentError> {
     Ok(match spec {
-        AgentSpec::Adk { server: AgentServer::Start(program), app, agent_name: Some(agent_name) } => {
+        AgentSpec::Adk {
+            server: AgentServer::Start(program),
+            app,
+            agent_name: Some(agent_name),
+        } => {
             let folder = SubAgentFolder::write(app, agent_name, program)?;
             let server = AgentServer::Start(folder.program(program)?);
-            let AdkAddress { url, server, plugin } = adk_address(&server).await?;
+            let AdkAddress {
+                url,
+                server,
+                plugin,
+            } = adk_address(&server).await?;
             let connecting = async {
                 let agent = within(limit, &url, AdkAgent::connect(&url, &folder.app, sent)).await?;
                 within(limit, &url, agent.load()).await.map(|()| agent)
             };
             let agent = explained(connecting.await, &server).await?;
-            served(Box::new(agent), server, ServerFolders { agent: Some(folder), plugin })
+            served(
+                Box::new(agent),
+                server,
+                ServerFolders {
+                    agent: Some(folder),
+                    plugin,
+                },
+            )
         }
         AgentSpec::Adk { server, app, .. } => {
-            let AdkAddress { url, server, plugin } = adk_address(server).await?;
+            let AdkAddress {
+                url,
+                server,
+                plugin,
+            } = adk_address(server).await?;
             let connected = within(limit, &url, AdkAgent::connect(&url, app, sent)).await;
             let agent = explained(connected, &server).await?;
-            served(Box::new(agent), server, ServerFolders { agent: None, plugin })
+            served(
+                Box::new(agent),
+                server,
+                ServerFolders {
+                    agent: None,
+                    plugin,
+                },
+            )
         }
         AgentSpec::Server(spec) => {
             let (address, started) = address_of(&spec.server, &spec.path).await?;
-            let connected = within(limit, &address, connected_to_server(&address, spec, sent)).await;
+            let connected =
+                within(limit, &address, connected_to_server(&address, spec, sent)).await;
             let agent = explained(connected, &started).await?;
             served(agent, started, ServerFolders::default())
         }
-        AgentSpec::Python { function, program } => Box::new(PythonAgent::connect(function, program).await?),
+        AgentSpec::Python { function, program } => {
+            Box::new(PythonAgent::connect(function, program).await?)
+        }
         AgentSpec::Command(program) => Box::new(CommandAgent::new(program.clone())),
         AgentSpec::Saved | AgentSpec::Kept => {
-            return Err(AgentError::new(ErrorKind::Setup, "saved responses are scored, not run"));
+            return Err(AgentError::new(
+                ErrorKind::Setup,
+                "saved responses are scored, not run",
+            ));
         }
-        AgentSpec::Replay { path, speed, fallback } => {
+        AgentSpec::Replay {
+            path,
+            speed,
+            fallback,
+        } => {
             let (path, speed, fallback) = (path.clone(), *speed, fallback.clone());
-            let read = tokio::task::spawn_blocking(move || Replay::read(&path, speed, fallback)).await;
-            let replay = read.map_err(|error| AgentError::new(ErrorKind::Setup, error.to_string()))??;
+            let read =
+                tokio::task::spawn_blocking(move || Replay::read(&path, speed, fallback)).await;
+            let replay =
+                read.map_err(|error| AgentError::new(ErrorKind::Setup, error.to_string()))??;
             Box::new(Arc::new(replay))
         }
     })
@@ -322,12 +387,23 @@ async fn connected_to_server(
     })
 }
 
-fn served(agent: Box<dyn Agent>, server: Option<Arc<Server>>, folders: ServerFolders) -> Box<dyn Agent> {
-    Box::new(ServedAgent { agent, server: Mutex::new(server), folders })
+fn served(
+    agent: Box<dyn Agent>,
+    server: Option<Arc<Server>>,
+    folders: ServerFolders,
+) -> Box<dyn Agent> {
+    Box::new(ServedAgent {
+        agent,
+        server: Mutex::new(server),
+        folders,
+    })
 }
 
 /// The outcome of connecting to an agent, with the output of its server if it failed.
-async fn explained<T>(outcome: Result<T, AgentError>, server: &Option<Arc<Server>>) -> Result<T, AgentError> {
+async fn explained<T>(
+    outcome: Result<T, AgentError>,
+    server: &Option<Arc<Server>>,
+) -> Result<T, AgentError> {
     match (outcome, server) {
         (Err(error), Some(server)) => Err(server.explain(error).await),
         (outcome, _) => outcome,

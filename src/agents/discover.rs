@@ -29,7 +29,10 @@ pub struct FoundAgent {
 /// found without a message to an agent. Errors: the address is none, or nothing answers there.
 pub async fn discover(address: &str) -> Result<Vec<FoundAgent>, String> {
     let url = Url::parse(address).map_err(|error| format!("{address}: {error}"))?;
-    let probe = Probe { client: client(&url)?, url };
+    let probe = Probe {
+        client: client(&url)?,
+        url,
+    };
     probe.is_reachable().await?;
     let found = probe.adk().await;
     if !found.is_empty() {
@@ -70,7 +73,12 @@ impl Probe {
     }
 
     async fn is_reachable(&self) -> Result<(), String> {
-        let answer = self.client.get(self.at(self.url.path())).timeout(ANSWERS_WITHIN).send().await;
+        let answer = self
+            .client
+            .get(self.at(self.url.path()))
+            .timeout(ANSWERS_WITHIN)
+            .send()
+            .await;
         answer.map(drop).map_err(|error| {
             format!(
                 "nothing answers at {}: {}",
@@ -82,14 +90,21 @@ impl Probe {
 
     /// The answer to a request as text, if it is successful.
     async fn text(&self, method: Method, path: &str, body: Option<Value>) -> Option<String> {
-        let request = self.client.request(method, self.at(path)).timeout(ANSWERS_WITHIN);
+        let request = self
+            .client
+            .request(method, self.at(path))
+            .timeout(ANSWERS_WITHIN);
         // Servers of MCP refuse requests that do not accept both.
         let request = request.header("accept", "application/json, text/event-stream");
         let request = match &body {
             Some(body) => request.json(body),
             None => request,
         };
-        let response = request.send().await.ok().filter(|response| response.status().is_success())?;
+        let response = request
+            .send()
+            .await
+            .ok()
+            .filter(|response| response.status().is_success())?;
         http::text(response, LONGEST_ANSWER).await.ok()
     }
 
@@ -109,7 +124,11 @@ impl Probe {
             name: app,
             because: "it lists applications of ADK at /list-apps".into(),
         };
-        apps.into_iter().flatten().filter(is_wanted).map(found).collect()
+        apps.into_iter()
+            .flatten()
+            .filter(is_wanted)
+            .map(found)
+            .collect()
     }
 
     fn origin(&self) -> String {
@@ -118,8 +137,12 @@ impl Probe {
 
     async fn langgraph(&self) -> Vec<FoundAgent> {
         let body = json!({"limit": 100});
-        let found = self.json(Method::POST, "/assistants/search", Some(body)).await;
-        let assistants = found.and_then(|found| found.as_array().cloned()).unwrap_or_default();
+        let found = self
+            .json(Method::POST, "/assistants/search", Some(body))
+            .await;
+        let assistants = found
+            .and_then(|found| found.as_array().cloned())
+            .unwrap_or_default();
         let graph = |one: &Value| Some(one.get("graph_id")?.as_str()?.to_string());
         let mut graphs: Vec<String> = assistants.iter().filter_map(graph).collect();
         graphs.sort();
@@ -136,7 +159,9 @@ impl Probe {
     async fn a2a(&self) -> Option<FoundAgent> {
         for file in ["agent-card.json", "agent.json"] {
             let path = format!("{}/.well-known/{file}", self.path());
-            let Some(card) = self.json(Method::GET, &path, None).await else { continue };
+            let Some(card) = self.json(Method::GET, &path, None).await else {
+                continue;
+            };
             let is_card = ["skills", "url", "supportedInterfaces", "protocolVersion"];
             let name = card.get("name").and_then(Value::as_str);
             if let Some(name) = name.filter(|_| is_card.iter().any(|key| card.get(key).is_some())) {
@@ -157,7 +182,11 @@ impl Probe {
         let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
             "protocolVersion": "2025-06-18", "capabilities": {},
             "clientInfo": {"name": "evaltrail", "version": env!("CARGO_PKG_VERSION")}}});
-        let path = if self.path().is_empty() { "/mcp" } else { self.path() };
+        let path = if self.path().is_empty() {
+            "/mcp"
+        } else {
+            self.path()
+        };
         let text = self.text(Method::POST, path, Some(hello)).await?;
         text.contains("\"serverInfo\"").then(|| FoundAgent {
             kind: "mcp",
@@ -168,17 +197,31 @@ impl Probe {
     }
 
     async fn openai(&self) -> Vec<FoundAgent> {
-        let base = if self.path().is_empty() { "/v1" } else { self.path() };
+        let base = if self.path().is_empty() {
+            "/v1"
+        } else {
+            self.path()
+        };
         let path = format!("{base}/models");
-        let models =
-            self.json(Method::GET, &path, None).await.and_then(|found| found["data"].as_array().cloned());
+        let models = self
+            .json(Method::GET, &path, None)
+            .await
+            .and_then(|found| found["data"].as_array().cloned());
         let id = |model: Value| Some(model.get("id")?.as_str()?.to_string());
         let found = |model: String| FoundAgent {
             kind: "openai",
             name: String::new(),
-            keys: vec![("url", format!("{}{base}", self.origin())), ("model", model)],
+            keys: vec![
+                ("url", format!("{}{base}", self.origin())),
+                ("model", model),
+            ],
             because: format!("it lists models at {path}"),
         };
-        models.into_iter().flatten().filter_map(id).map(found).collect()
+        models
+            .into_iter()
+            .flatten()
+            .filter_map(id)
+            .map(found)
+            .collect()
     }
 }

@@ -34,7 +34,11 @@ pub enum ErrorKind {
 impl AgentError {
     /// Creates an error.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        AgentError { kind, message: message.into(), retry_after: None }
+        AgentError {
+            kind,
+            message: message.into(),
+            retry_after: None,
+        }
     }
 
     /// Whether the request may be retried. Agents have side effects, so only failures before the agent did anything are

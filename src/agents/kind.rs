@@ -67,7 +67,12 @@ impl AgentDescription {
         };
         // Agents may share a tool.
         let tools: BTreeSet<String> = self.tools.iter().map(shown).collect();
-        (!tools.is_empty()).then(|| format!("tools: {}", tools.into_iter().collect::<Vec<_>>().join(", ")))
+        (!tools.is_empty()).then(|| {
+            format!(
+                "tools: {}",
+                tools.into_iter().collect::<Vec<_>>().join(", ")
+            )
+        })
     }
 }
 
@@ -79,7 +84,11 @@ pub type DeclaredTool = (String, Vec<String>);
 pub trait Session: Debug + Send + Sync {
     /// Runs one turn and passes each event to `on_event` as it arrives. The content of partial events is repeated in a
     /// complete event.
-    async fn turn(&mut self, turn: Turn<'_>, on_event: OnEvent<'_>) -> Result<TurnOutcome, AgentError>;
+    async fn turn(
+        &mut self,
+        turn: Turn<'_>,
+        on_event: OnEvent<'_>,
+    ) -> Result<TurnOutcome, AgentError>;
 
     /// The session's id at the agent.
     fn id(&self) -> &str;
@@ -147,6 +156,9 @@ pub struct TurnOutcome {
 
 impl TurnOutcome {
     /// A turn that ended with a response, and of which all calls are known.
-    pub(super) const ANSWERED: TurnOutcome =
-        TurnOutcome { end: TurnEnd::Answered, has_all_calls: true, waited: Duration::ZERO };
+    pub(super) const ANSWERED: TurnOutcome = TurnOutcome {
+        end: TurnEnd::Answered,
+        has_all_calls: true,
+        waited: Duration::ZERO,
+    };
 }

@@ -5,29 +5,49 @@ const LONGEST_LINE: usize = 300;
 
 /// The line that says why the program failed, if one does, then the last lines, at most `most`. Empty without output.
 pub(super) fn last_output(text: &str, most: usize) -> String {
-    let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()).collect();
+    let lines: Vec<&str> = text
+        .lines()
+        .map(str::trim_end)
+        .filter(|line| !line.trim().is_empty())
+        .collect();
     let reason = error_line(text);
     let last = &lines[lines.len().saturating_sub(most)..];
     let repeats = |line: &&&str| Some(**line) != reason || last.len() > 1;
     let first = reason.map(str::trim);
     let rest = last.iter().filter(repeats).map(|line| &**line);
     // A single line is not repeated below itself.
-    first.into_iter().chain(rest).map(shortened).collect::<Vec<_>>().join("\n")
+    first
+        .into_iter()
+        .chain(rest)
+        .map(shortened)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// The line with the error: the last line of the last traceback of Python, else the last line that begins like the error of
 /// another language. `None` if there is none.
 pub(super) fn error_line(text: &str) -> Option<&str> {
     let lines: Vec<&str> = text.lines().collect();
-    let traceback = lines.iter().rposition(|line| line.contains("Traceback (most recent call last)"));
+    let traceback = lines
+        .iter()
+        .rposition(|line| line.contains("Traceback (most recent call last)"));
     let of_traceback = traceback.and_then(|at| {
         let is_end = |line: &&&str| {
             let line = without_border(line);
             !line.is_empty() && !line.starts_with(' ') && !line.starts_with(['+', '|', '^', '~'])
         };
-        lines[at + 1..].iter().find(is_end).map(|line| without_border(line))
+        lines[at + 1..]
+            .iter()
+            .find(is_end)
+            .map(|line| without_border(line))
     });
-    of_traceback.or_else(|| lines.iter().rev().map(|line| line.trim()).find(|line| begins_like_error(line)))
+    of_traceback.or_else(|| {
+        lines
+            .iter()
+            .rev()
+            .map(|line| line.trim())
+            .find(|line| begins_like_error(line))
+    })
 }
 
 /// A line without what the tracebacks of groups of exceptions have before it.
@@ -42,13 +62,18 @@ fn without_border(line: &str) -> &str {
 /// Whether a line begins with the name of an error and a colon (`RuntimeError: …`, `TypeError [CODE]: …`), or with `panic:`,
 /// `error:` or the panic of a thread.
 fn begins_like_error(line: &str) -> bool {
-    let word = line.split(|c: char| c.is_whitespace() || c == ':' || c == '[').next().unwrap_or_default();
+    let word = line
+        .split(|c: char| c.is_whitespace() || c == ':' || c == '[')
+        .next()
+        .unwrap_or_default();
     let name = word.rsplit('.').next().unwrap_or_default();
     let is_name = name.ends_with("Error") || name.ends_with("Exception") || name == "Uncaught";
     let has_colon =
         line[word.len()..].contains(": ") || line.ends_with("Error") || line.ends_with("Exception");
     (is_name && has_colon)
-        || ["panic: ", "error: ", "fatal error: "].iter().any(|start| line.starts_with(start))
+        || ["panic: ", "error: ", "fatal error: "]
+            .iter()
+            .any(|start| line.starts_with(start))
         || (line.starts_with("thread '") && line.contains("panicked at"))
 }
 
@@ -67,9 +92,18 @@ pub(super) fn printed_address(text: &str, port: u16) -> Option<String> {
     let addresses = text.split("http").skip(1).filter_map(|rest| {
         let address = format!("http{}", rest.split(is_end).next().unwrap_or_default());
         let url = url::Url::parse(address.trim_end_matches(['.', ';'])).ok()?;
-        let is_local = matches!(url.host_str()?, "localhost" | "127.0.0.1" | "0.0.0.0" | "[::1]" | "[::]");
+        let is_local = matches!(
+            url.host_str()?,
+            "localhost" | "127.0.0.1" | "0.0.0.0" | "[::1]" | "[::]"
+        );
         let other = url.port_or_known_default().filter(|other| *other != port)?;
-        is_local.then(|| format!("{}://{}:{other}", url.scheme(), url.host_str().unwrap_or_default()))
+        is_local.then(|| {
+            format!(
+                "{}://{}:{other}",
+                url.scheme(),
+                url.host_str().unwrap_or_default()
+            )
+        })
     });
     addresses.last()
 }
@@ -87,7 +121,10 @@ mod tests {
     fn the_last_line_of_the_last_traceback_comes_first() {
         assert_eq!(error_line(PYTHON), Some("shop.errors.Sold: no more"));
         let shown = last_output(PYTHON, 2);
-        assert_eq!(shown, "shop.errors.Sold: no more\nshop.errors.Sold: no more\nbye");
+        assert_eq!(
+            shown,
+            "shop.errors.Sold: no more\nshop.errors.Sold: no more\nbye"
+        );
         let group = "  + Exception Group Traceback (most recent call last):\n  |   File \"x\"\n  | ExceptionGroup: 1\n  \
                      +-+---------------- 1 ----------------\n    | Traceback (most recent call last):\n    |   File \
                      \"y\"\n    | RuntimeError: out of luck\n    +------------------------------------\n";
@@ -101,7 +138,10 @@ mod tests {
                 "node:internal\nTypeError [E]: x is not y\n    at f (a.js:1)\n",
                 Some("TypeError [E]: x is not y"),
             ),
-            ("goroutine\npanic: nil map\n\ngoroutine 1 [running]:\n", Some("panic: nil map")),
+            (
+                "goroutine\npanic: nil map\n\ngoroutine 1 [running]:\n",
+                Some("panic: nil map"),
+            ),
             ("INFO: listening\nWARNING: slow\n", None),
             ("ErrorHandler: registered\n", None),
         ] {
@@ -115,8 +155,14 @@ mod tests {
     #[test]
     fn another_port_is_found_in_the_output() {
         let text = "docs: https://example.org:99/x\nUvicorn running on http://127.0.0.1:8001 (Press CTRL+C to quit)\n";
-        assert_eq!(printed_address(text, 5000).as_deref(), Some("http://127.0.0.1:8001"));
+        assert_eq!(
+            printed_address(text, 5000).as_deref(),
+            Some("http://127.0.0.1:8001")
+        );
         assert_eq!(printed_address(text, 8001), None);
-        assert_eq!(printed_address("on http://localhost/.", 1).as_deref(), Some("http://localhost:80"));
+        assert_eq!(
+            printed_address("on http://localhost/.", 1).as_deref(),
+            Some("http://localhost:80")
+        );
     }
 }

@@ -33,14 +33,20 @@ pub(super) fn masked(
     sent: &Arc<SentSecrets>,
 ) -> Result<Box<dyn Agent>, AgentError> {
     match outcome {
-        Ok(agent) => Ok(Box::new(MaskedAgent { agent, sent: sent.clone() })),
+        Ok(agent) => Ok(Box::new(MaskedAgent {
+            agent,
+            sent: sent.clone(),
+        })),
         Err(error) => Err(masked_error(sent, error)),
     }
 }
 
 /// An error without the secrets.
 fn masked_error(sent: &SentSecrets, error: AgentError) -> AgentError {
-    AgentError { message: sent.mask(&error.message), ..error }
+    AgentError {
+        message: sent.mask(&error.message),
+        ..error
+    }
 }
 
 #[async_trait]
@@ -50,16 +56,25 @@ impl Agent for MaskedAgent {
         let opened = self.agent.open(opening).await;
         let session = opened.map_err(|error| masked_error(&self.sent, error))?;
         let id = self.sent.mask(session.id());
-        Ok(Box::new(MaskedSession { session, id, sent: self.sent.clone() }))
+        Ok(Box::new(MaskedSession {
+            session,
+            id,
+            sent: self.sent.clone(),
+        }))
     }
 
     async fn describe(&self) -> AgentDescription {
         let mut hello = self.agent.describe().await;
         let secrets = self.sent.now();
-        hello.about.iter_mut().for_each(|(_, words)| secrets.mask_text(words));
+        hello
+            .about
+            .iter_mut()
+            .for_each(|(_, words)| secrets.mask_text(words));
         for (tool, arguments) in &mut hello.tools {
             secrets.mask_text(tool);
-            arguments.iter_mut().for_each(|argument| secrets.mask_text(argument));
+            arguments
+                .iter_mut()
+                .for_each(|argument| secrets.mask_text(argument));
         }
         hello
     }
@@ -69,7 +84,10 @@ impl Agent for MaskedAgent {
     }
 
     async fn load_plugins(&self) -> Result<(), AgentError> {
-        self.agent.load_plugins().await.map_err(|error| masked_error(&self.sent, error))
+        self.agent
+            .load_plugins()
+            .await
+            .map_err(|error| masked_error(&self.sent, error))
     }
 
     async fn explain(&self, error: AgentError) -> AgentError {
@@ -77,7 +95,10 @@ impl Agent for MaskedAgent {
     }
 
     async fn exit_error(&self) -> Option<String> {
-        self.agent.exit_error().await.map(|why| self.sent.mask(&why))
+        self.agent
+            .exit_error()
+            .await
+            .map(|why| self.sent.mask(&why))
     }
 
     async fn finish(&self) {
@@ -96,7 +117,11 @@ struct MaskedSession {
 
 #[async_trait]
 impl Session for MaskedSession {
-    async fn turn(&mut self, turn: Turn<'_>, on_event: OnEvent<'_>) -> Result<TurnOutcome, AgentError> {
+    async fn turn(
+        &mut self,
+        turn: Turn<'_>,
+        on_event: OnEvent<'_>,
+    ) -> Result<TurnOutcome, AgentError> {
         let (sent, mut streamed) = (&self.sent, StreamedText::default());
         let mut masked = |mut event: Event| {
             // A token may have been renewed since the turn began.
@@ -136,8 +161,16 @@ struct StreamedText {
 
 impl StreamedText {
     fn withhold(&mut self, secrets: &Secrets, event: &mut Event) {
-        for part in event.content.iter_mut().flat_map(|content| &mut content.parts) {
-            let held = if part.thought { &mut self.thought } else { &mut self.said };
+        for part in event
+            .content
+            .iter_mut()
+            .flat_map(|content| &mut content.parts)
+        {
+            let held = if part.thought {
+                &mut self.thought
+            } else {
+                &mut self.said
+            };
             if let Some(text) = &mut part.text {
                 let mut whole = std::mem::take(held) + text;
                 secrets.mask_text(&mut whole);
@@ -152,30 +185,51 @@ pub(super) fn mask_event(secrets: &Secrets, event: &mut Event) {
     let texts = [&mut event.invocation_id, &mut event.author];
     let error = event.error.iter_mut();
     let error = error.flat_map(|error| [&mut error.author, &mut error.code, &mut error.message]);
-    texts.into_iter().chain(&mut event.model_version).chain(error).for_each(|text| secrets.mask_text(text));
+    texts
+        .into_iter()
+        .chain(&mut event.model_version)
+        .chain(error)
+        .for_each(|text| secrets.mask_text(text));
     if let Some(content) = &mut event.content {
         mask_content(secrets, content);
     }
     let usage = event.usage.as_mut().map(|usage| &mut usage.raw);
-    let values = event.grounding.iter_mut().chain(&mut event.output).chain(usage);
+    let values = event
+        .grounding
+        .iter_mut()
+        .chain(&mut event.output)
+        .chain(usage);
     values.for_each(|value| secrets.mask_foreign(value));
     if let Some(request) = &mut event.request {
         secrets.mask_text(&mut request.instructions);
-        request.tools.iter_mut().for_each(|tool| secrets.mask_foreign(tool));
+        request
+            .tools
+            .iter_mut()
+            .for_each(|tool| secrets.mask_foreign(tool));
     }
 }
 
 fn mask_content(secrets: &Secrets, content: &mut Content) {
-    content.role.iter_mut().for_each(|role| secrets.mask_text(role));
-    content.parts.iter_mut().for_each(|part| mask_part(secrets, part));
+    content
+        .role
+        .iter_mut()
+        .for_each(|role| secrets.mask_text(role));
+    content
+        .parts
+        .iter_mut()
+        .for_each(|part| mask_part(secrets, part));
 }
 
 fn mask_part(secrets: &Secrets, part: &mut Part) {
-    part.text.iter_mut().for_each(|text| secrets.mask_text(text));
+    part.text
+        .iter_mut()
+        .for_each(|text| secrets.mask_text(text));
     if let Some(call) = &mut part.call {
         let texts = call.id.iter_mut().chain([&mut call.name]);
         texts.for_each(|text| secrets.mask_text(text));
-        call.args.iter_mut().for_each(|args| secrets.mask_members(args));
+        call.args
+            .iter_mut()
+            .for_each(|args| secrets.mask_members(args));
     }
     if let Some(response) = &mut part.response {
         let texts = response.id.iter_mut().chain([&mut response.name]);
@@ -199,9 +253,19 @@ mod tests {
 
     #[async_trait]
     impl Session for Scripted {
-        async fn turn(&mut self, _: Turn<'_>, on_event: OnEvent<'_>) -> Result<TurnOutcome, AgentError> {
-            self.0.drain(..).for_each(|event| on_event(read_event(&event).unwrap()));
-            Ok(TurnOutcome { end: TurnEnd::Answered, has_all_calls: true, waited: Duration::ZERO })
+        async fn turn(
+            &mut self,
+            _: Turn<'_>,
+            on_event: OnEvent<'_>,
+        ) -> Result<TurnOutcome, AgentError> {
+            self.0
+                .drain(..)
+                .for_each(|event| on_event(read_event(&event).unwrap()));
+            Ok(TurnOutcome {
+                end: TurnEnd::Answered,
+                has_all_calls: true,
+                waited: Duration::ZERO,
+            })
         }
 
         fn id(&self) -> &str {
@@ -215,13 +279,27 @@ mod tests {
 
     async fn events_of(events: Vec<Value>) -> Vec<Event> {
         let sent = Arc::new(SentSecrets::of(["canary-1".to_string()]));
-        let mut session =
-            MaskedSession { session: Box::new(Scripted(events)), id: String::new(), sent: sent.clone() };
+        let mut session = MaskedSession {
+            session: Box::new(Scripted(events)),
+            id: String::new(),
+            sent: sent.clone(),
+        };
         let (mut seen, user) = (Vec::new(), Content::text("user", "hi"));
         let budget = crate::agents::TurnBudget::new(1 << 20, &Arc::default());
-        let turn = Turn { number: 1, user: &user, budget, streams: true };
-        session.turn(turn, &mut |event| seen.push(event)).await.unwrap();
-        assert_eq!(session.state().await, Some(json!({"[redacted]": ["of [redacted]"]})));
+        let turn = Turn {
+            number: 1,
+            user: &user,
+            budget,
+            streams: true,
+        };
+        session
+            .turn(turn, &mut |event| seen.push(event))
+            .await
+            .unwrap();
+        assert_eq!(
+            session.state().await,
+            Some(json!({"[redacted]": ["of [redacted]"]}))
+        );
         seen
     }
 
@@ -240,19 +318,31 @@ mod tests {
         });
         let seen = events_of(vec![event]).await;
         let shown = format!("{seen:?}");
-        assert!(!shown.contains("canary-1") && !shown.contains("Y2FuYXJ5LTE"), "{shown}");
-        assert_eq!(seen[0].content.as_ref().unwrap().parts[0].text.as_deref(), Some("the key is [redacted]"));
+        assert!(
+            !shown.contains("canary-1") && !shown.contains("Y2FuYXJ5LTE"),
+            "{shown}"
+        );
+        assert_eq!(
+            seen[0].content.as_ref().unwrap().parts[0].text.as_deref(),
+            Some("the key is [redacted]")
+        );
     }
 
     #[tokio::test]
     async fn a_secret_that_is_streamed_in_pieces_is_not_shown() {
         let piece = |text: &str| json!({"partial": true, "content": {"parts": [{"text": text}]}});
         let pieces = ["the key is can", "ary", "-1, the cat", " is grey"].map(piece);
-        let whole = json!({"content": {"parts": [{"text": "the key is canary-1, the cat is grey"}]}});
+        let whole =
+            json!({"content": {"parts": [{"text": "the key is canary-1, the cat is grey"}]}});
         let seen = events_of(pieces.into_iter().chain([whole]).collect()).await;
         let texts: Vec<&str> = seen
             .iter()
-            .map(|event| event.content.as_ref().unwrap().parts[0].text.as_deref().unwrap())
+            .map(|event| {
+                event.content.as_ref().unwrap().parts[0]
+                    .text
+                    .as_deref()
+                    .unwrap()
+            })
             .collect();
         let (whole, pieces) = texts.split_last().unwrap();
         assert_eq!(*whole, "the key is [redacted], the cat is grey");

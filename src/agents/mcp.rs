@@ -4,7 +4,8 @@ use super::messages::event_with;
 use super::remote::{Remote, setup, words_of};
 use super::stream_items::Items;
 use super::{
-    Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnBudget, TurnOutcome,
+    Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnBudget,
+    TurnOutcome,
 };
 use crate::domain::{McpSettings, Part};
 use crate::formats::adk::Event;
@@ -49,9 +50,15 @@ struct McpSession {
 
 impl McpAgent {
     /// Initializes a session and finds the tool.
-    pub(super) async fn connect(remote: Arc<Remote>, settings: &McpSettings) -> Result<McpAgent, AgentError> {
+    pub(super) async fn connect(
+        remote: Arc<Remote>,
+        settings: &McpSettings,
+    ) -> Result<McpAgent, AgentError> {
         let mut headers = HeaderMap::new();
-        headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+        headers.insert(
+            ACCEPT,
+            HeaderValue::from_static("application/json, text/event-stream"),
+        );
         let mut server = McpServer {
             remote,
             tool: String::new(),
@@ -65,7 +72,10 @@ impl McpAgent {
         if let Some(session) = session {
             server.headers.insert(SESSION, session);
         }
-        let version = answer["protocolVersion"].as_str().unwrap_or(VERSION).to_string();
+        let version = answer["protocolVersion"]
+            .as_str()
+            .unwrap_or(VERSION)
+            .to_string();
         let header = HeaderValue::from_str(&version)
             .map_err(|_| setup("the server's protocol version is not valid"))?;
         server.headers.insert("mcp-protocol-version", header);
@@ -73,16 +83,33 @@ impl McpAgent {
         let (listed, _) = server.ask("tools/list", json!({})).await?;
         let tools = listed["tools"].as_array().cloned().unwrap_or_default();
         (server.tool, server.argument) = chosen(&tools, settings).map_err(setup)?;
-        let name = answer["serverInfo"]["name"].as_str().unwrap_or_default().to_string();
-        let about = vec![("server", name), ("protocol", version), ("tool", server.tool.clone())];
-        let hello = AgentDescription { was_asked: true, about, tools: Vec::new() };
-        Ok(McpAgent { server: Arc::new(server), hello })
+        let name = answer["serverInfo"]["name"]
+            .as_str()
+            .unwrap_or_default()
+            .to_string();
+        let about = vec![
+            ("server", name),
+            ("protocol", version),
+            ("tool", server.tool.clone()),
+        ];
+        let hello = AgentDescription {
+            was_asked: true,
+            about,
+            tools: Vec::new(),
+        };
+        Ok(McpAgent {
+            server: Arc::new(server),
+            hello,
+        })
     }
 }
 
 /// The tool and the argument of the settings; without them, the only tool and its only text.
 fn chosen(tools: &[Value], settings: &McpSettings) -> Result<(String, String), String> {
-    let names: Vec<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
+    let names: Vec<&str> = tools
+        .iter()
+        .filter_map(|tool| tool["name"].as_str())
+        .collect();
     let tool = match (settings.tool.as_str(), tools) {
         ("", [tool]) => tool,
         ("", _) => {
@@ -94,7 +121,12 @@ fn chosen(tools: &[Value], settings: &McpSettings) -> Result<(String, String), S
         (asked, _) => tools
             .iter()
             .find(|tool| tool["name"] == asked)
-            .ok_or_else(|| format!("the server has no tool {asked:?}; it has {}", names.join(", ")))?,
+            .ok_or_else(|| {
+                format!(
+                    "the server has no tool {asked:?}; it has {}",
+                    names.join(", ")
+                )
+            })?,
     };
     let name = tool["name"].as_str().unwrap_or_default().to_string();
     if !settings.argument.is_empty() {
@@ -109,7 +141,9 @@ fn chosen(tools: &[Value], settings: &McpSettings) -> Result<(String, String), S
         .collect();
     match texts.as_slice() {
         [only] => Ok((name, only.to_string())),
-        _ => Err(format!("name the argument of {name} that receives the prompt with `argument`")),
+        _ => Err(format!(
+            "name the argument of {name} that receives the prompt with `argument`"
+        )),
     }
 }
 
@@ -120,22 +154,33 @@ impl McpServer {
     }
 
     /// Asks something that is not a turn. Also returns the id of the session, if the answer assigns one.
-    async fn ask(&self, method: &str, params: Value) -> Result<(Value, Option<HeaderValue>), AgentError> {
+    async fn ask(
+        &self,
+        method: &str,
+        params: Value,
+    ) -> Result<(Value, Option<HeaderValue>), AgentError> {
         let asking = async {
             let request = self.request(method, params);
-            let response =
-                self.remote.begin_turn(self.remote.base().clone(), &request, &self.headers).await?;
+            let response = self
+                .remote
+                .begin_turn(self.remote.base().clone(), &request, &self.headers)
+                .await?;
             let session = response.headers().get(SESSION).cloned();
             let mut budget = TurnBudget::new(ANSWER, &Arc::default());
             Ok((self.result(response, &request, &mut budget).await?, session))
         };
         let limit = super::remote::SHORT_CALL;
-        timeout(limit, asking).await.unwrap_or_else(|_| Err(self.remote.silent(limit)))
+        timeout(limit, asking)
+            .await
+            .unwrap_or_else(|_| Err(self.remote.silent(limit)))
     }
 
     async fn notify(&self, method: &str) -> Result<(), AgentError> {
         let message = json!({"jsonrpc": "2.0", "method": method});
-        self.remote.begin_turn(self.remote.base().clone(), &message, &self.headers).await.map(drop)
+        self.remote
+            .begin_turn(self.remote.base().clone(), &message, &self.headers)
+            .await
+            .map(drop)
     }
 
     /// The result of a request, in an answer that is one value or a stream of events.
@@ -145,8 +190,11 @@ impl McpServer {
         request: &Value,
         budget: &mut TurnBudget,
     ) -> Result<Value, AgentError> {
-        let kind =
-            response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let kind = response
+            .headers()
+            .get(CONTENT_TYPE)
+            .and_then(|kind| kind.to_str().ok())
+            .unwrap_or_default();
         let mut answer = match kind.starts_with("text/event-stream") {
             false => self.remote.whole(response, budget).await?,
             true => {
@@ -161,7 +209,10 @@ impl McpServer {
             return Err(self.remote.error(ErrorKind::Agent, words));
         }
         answer.get_mut("result").map(Value::take).ok_or_else(|| {
-            AgentError::new(ErrorKind::Protocol, "the server answered with nothing that MCP defines")
+            AgentError::new(
+                ErrorKind::Protocol,
+                "the server answered with nothing that MCP defines",
+            )
         })
     }
 }
@@ -174,7 +225,10 @@ async fn answer_among(items: &mut Items<'_>, id: &Value) -> Result<Value, AgentE
             return Ok(item.value);
         }
     }
-    Err(AgentError::new(ErrorKind::Protocol, "the stream ended before the answer"))
+    Err(AgentError::new(
+        ErrorKind::Protocol,
+        "the stream ended before the answer",
+    ))
 }
 
 #[async_trait]
@@ -189,7 +243,10 @@ impl Agent for McpAgent {
                 "a single turn cannot be run: a tool of MCP has no way to receive the turns before it",
             ));
         }
-        Ok(Box::new(McpSession { server: self.server.clone(), id: opening.session_id }))
+        Ok(Box::new(McpSession {
+            server: self.server.clone(),
+            id: opening.session_id,
+        }))
     }
 }
 
@@ -199,22 +256,41 @@ impl Session for McpSession {
         &self.id
     }
 
-    async fn turn(&mut self, mut turn: Turn<'_>, on_event: OnEvent<'_>) -> Result<TurnOutcome, AgentError> {
+    async fn turn(
+        &mut self,
+        mut turn: Turn<'_>,
+        on_event: OnEvent<'_>,
+    ) -> Result<TurnOutcome, AgentError> {
         let began = Stopwatch::start();
         let server = &self.server;
         let arguments = Map::from_iter([(server.argument.clone(), turn.user.spoken_text().into())]);
-        let request = server.request("tools/call", json!({"name": server.tool, "arguments": arguments}));
+        let request = server.request(
+            "tools/call",
+            json!({"name": server.tool, "arguments": arguments}),
+        );
         let url = server.remote.base().clone();
-        let response = server.remote.begin_turn(url, &request, &server.headers).await?;
+        let response = server
+            .remote
+            .begin_turn(url, &request, &server.headers)
+            .await?;
         let result = server.result(response, &request, &mut turn.budget).await?;
         let parts = parts_of(&result);
         if result["isError"] == true {
-            let texts: Vec<&str> = parts.iter().filter_map(|part| part.text.as_deref()).collect();
+            let texts: Vec<&str> = parts
+                .iter()
+                .filter_map(|part| part.text.as_deref())
+                .collect();
             return Err(server.remote.error(ErrorKind::Agent, texts.join("\n")));
         }
         let at = Some(began.elapsed().as_secs_f64());
-        on_event(Event { at, ..event_with("agent", parts) });
-        Ok(TurnOutcome { has_all_calls: false, ..TurnOutcome::ANSWERED })
+        on_event(Event {
+            at,
+            ..event_with("agent", parts)
+        });
+        Ok(TurnOutcome {
+            has_all_calls: false,
+            ..TurnOutcome::ANSWERED
+        })
     }
 }
 
@@ -239,7 +315,9 @@ fn parts_of(result: &Value) -> Vec<Part> {
     if blocks.is_empty() && !result["structuredContent"].is_null() {
         texts.push(result["structuredContent"].to_string());
     }
-    std::iter::once(Part::text(texts.join("\n"))).chain(media).collect()
+    std::iter::once(Part::text(texts.join("\n")))
+        .chain(media)
+        .collect()
 }
 
 #[cfg(test)]
@@ -252,8 +330,14 @@ mod tests {
         let image = json!({"type": "image", "data": "AA==", "mimeType": "image/png"});
         let text = |text: &str| json!({"type": "text", "text": text});
         let parts = parts_of(&json!({"content": [text("a"), image, text("b"), link]}));
-        assert_eq!(parts[0].text.as_deref(), Some(format!("a\nb\n{link}").as_str()));
-        assert_eq!(parts[1].rest["inline_data"], json!({"data": "AA==", "mime_type": "image/png"}));
+        assert_eq!(
+            parts[0].text.as_deref(),
+            Some(format!("a\nb\n{link}").as_str())
+        );
+        assert_eq!(
+            parts[1].rest["inline_data"],
+            json!({"data": "AA==", "mime_type": "image/png"})
+        );
         let structured = parts_of(&json!({"content": [], "structuredContent": {"n": 1}}));
         assert_eq!(structured, [Part::text("{\"n\":1}")]);
         assert_eq!(parts_of(&json!({})), [Part::text("")]);
@@ -261,16 +345,35 @@ mod tests {
 
     #[test]
     fn the_only_tool_and_its_only_text_need_no_settings() {
-        let tool =
-            |name: &str, properties: Value| json!({"name": name, "inputSchema": {"properties": properties}});
-        let ask = tool("ask", json!({"prompt": {"type": "string"}, "n": {"type": "integer"}}));
+        let tool = |name: &str, properties: Value| json!({"name": name, "inputSchema": {"properties": properties}});
+        let ask = tool(
+            "ask",
+            json!({"prompt": {"type": "string"}, "n": {"type": "integer"}}),
+        );
         let none = McpSettings::default();
-        assert_eq!(chosen(std::slice::from_ref(&ask), &none), Ok(("ask".into(), "prompt".into())));
+        assert_eq!(
+            chosen(std::slice::from_ref(&ask), &none),
+            Ok(("ask".into(), "prompt".into()))
+        );
         let two = [ask, tool("other", json!({}))];
         assert!(chosen(&two, &none).unwrap_err().contains("ask, other"));
-        let named = |tool: &str, argument: &str| McpSettings { tool: tool.into(), argument: argument.into() };
-        assert!(chosen(&two, &named("other", "")).unwrap_err().contains("argument"));
-        assert_eq!(chosen(&two, &named("other", "q")), Ok(("other".into(), "q".into())));
-        assert!(chosen(&two, &named("none", "")).unwrap_err().contains("no tool \"none\""));
+        let named = |tool: &str, argument: &str| McpSettings {
+            tool: tool.into(),
+            argument: argument.into(),
+        };
+        assert!(
+            chosen(&two, &named("other", ""))
+                .unwrap_err()
+                .contains("argument")
+        );
+        assert_eq!(
+            chosen(&two, &named("other", "q")),
+            Ok(("other".into(), "q".into()))
+        );
+        assert!(
+            chosen(&two, &named("none", ""))
+                .unwrap_err()
+                .contains("no tool \"none\"")
+        );
     }
 }

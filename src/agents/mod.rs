@@ -54,6 +54,8 @@ pub use connect::{Agents, probe_server};
 pub use discover::{FoundAgent, discover};
 pub use error::{AgentError, ErrorKind};
 pub use http::{TemplateProbe, probe_template};
-pub use kind::{Agent, AgentDescription, DeclaredTool, OnEvent, Opening, Session, Turn, TurnOutcome};
+pub use kind::{
+    Agent, AgentDescription, DeclaredTool, OnEvent, Opening, Session, Turn, TurnOutcome,
+};
 pub use replay::Replay;
 pub use tools::AttemptRegistration;

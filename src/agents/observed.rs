@@ -31,12 +31,22 @@ impl ObservedSession {
         tools: Arc<AttemptTools>,
         traces: Option<Arc<TraceInbox>>,
     ) -> ObservedSession {
-        ObservedSession { session, id: id.to_string(), tools, traces }
+        ObservedSession {
+            session,
+            id: id.to_string(),
+            tools,
+            traces,
+        }
     }
 
     /// The events of calls that were seen on their way to MCP servers.
     fn seen(&self) -> Vec<Event> {
-        self.tools.seen().into_iter().enumerate().flat_map(seen_events).collect()
+        self.tools
+            .seen()
+            .into_iter()
+            .enumerate()
+            .flat_map(seen_events)
+            .collect()
     }
 }
 
@@ -44,11 +54,24 @@ impl ObservedSession {
 impl Session for ObservedSession {
     /// Complete events are passed on at the end of the turn, after those of the observed calls: a response is the last
     /// event.
-    async fn turn(&mut self, turn: Turn<'_>, on_event: OnEvent<'_>) -> Result<TurnOutcome, AgentError> {
+    async fn turn(
+        &mut self,
+        turn: Turn<'_>,
+        on_event: OnEvent<'_>,
+    ) -> Result<TurnOutcome, AgentError> {
         let context = TraceContext::new(&self.id);
-        let open = self.traces.as_ref().map(|traces| traces.open(&context.trace));
+        let open = self
+            .traces
+            .as_ref()
+            .map(|traces| traces.open(&context.trace));
         let mut held = Vec::new();
-        let mut hold = |event: Event| if event.partial { on_event(event) } else { held.push(event) };
+        let mut hold = |event: Event| {
+            if event.partial {
+                on_event(event)
+            } else {
+                held.push(event)
+            }
+        };
         let mut outcome = context.scope(self.session.turn(turn, &mut hold)).await;
         let reports_all = matches!(&outcome, Ok(outcome) if outcome.has_all_calls);
         let mut traced = None;
@@ -56,7 +79,10 @@ impl Session for ObservedSession {
             let began = Stopwatch::start();
             traced = traced_events(&open.close(&context.span).await);
             if traced.is_none() {
-                let over_grpc = self.traces.as_ref().is_some_and(|traces| traces.is_over_grpc());
+                let over_grpc = self
+                    .traces
+                    .as_ref()
+                    .is_some_and(|traces| traces.is_over_grpc());
                 self.tools.lacks_spans(over_grpc);
             }
             outcome.waited += began.elapsed();
@@ -69,7 +95,12 @@ impl Session for ObservedSession {
         if !reports_all && !observed.is_empty() {
             // The agent may have reported some of the same calls.
             held.iter_mut().for_each(remove_calls);
-            held.retain(|event| event.content.as_ref().is_none_or(|content| !content.parts.is_empty()));
+            held.retain(|event| {
+                event
+                    .content
+                    .as_ref()
+                    .is_none_or(|content| !content.parts.is_empty())
+            });
             observed.into_iter().for_each(&mut *on_event);
         }
         held.into_iter().for_each(on_event);
@@ -92,7 +123,9 @@ impl Session for ObservedSession {
 /// Removes the calls and the responses of tools from an event.
 fn remove_calls(event: &mut Event) {
     if let Some(content) = &mut event.content {
-        content.parts.retain(|part| part.call.is_none() && part.response.is_none());
+        content
+            .parts
+            .retain(|part| part.call.is_none() && part.response.is_none());
     }
 }
 
@@ -107,7 +140,11 @@ fn traced_events(found: &TurnSpans) -> Option<(Vec<Event>, bool)> {
 pub(super) fn step_events(steps: Vec<TracedStep>) -> Vec<Event> {
     let events = |(at, step): (usize, TracedStep)| match step {
         TracedStep::Said { author, text } => vec![event_with(&author, vec![Part::text(text)])],
-        TracedStep::Called { author, call, result } => call_events(&author, at, call, result),
+        TracedStep::Called {
+            author,
+            call,
+            result,
+        } => call_events(&author, at, call, result),
     };
     steps.into_iter().enumerate().flat_map(events).collect()
 }
@@ -119,10 +156,17 @@ fn seen_events((at, seen): (usize, crate::stubs::SeenCall)) -> Vec<Event> {
 /// The event of a call, and that of its result if there is one.
 fn call_events(author: &str, at: usize, call: ToolCall, result: Option<Value>) -> Vec<Event> {
     let author = if author.is_empty() { "agent" } else { author };
-    let id = call.id.clone().unwrap_or_else(|| format!("observed-{}", at + 1));
+    let id = call
+        .id
+        .clone()
+        .unwrap_or_else(|| format!("observed-{}", at + 1));
     let args = call.args.clone().map_or(Value::Null, Value::Object);
-    let mut events = vec![event_with(author, vec![call_part(&call.name, Some(&id), &args)])];
-    events
-        .extend(result.map(|result| event_with(author, vec![response_part(&call.name, Some(&id), result)])));
+    let mut events = vec![event_with(
+        author,
+        vec![call_part(&call.name, Some(&id), &args)],
+    )];
+    events.extend(
+        result.map(|result| event_with(author, vec![response_part(&call.name, Some(&id), result)])),
+    );
     events
 }

@@ -45,7 +45,9 @@ pub(super) struct ProgramResult {
 impl ProgramResult {
     /// Takes note of an event: its text if it is a response, and whether it has calls.
     fn take(&mut self, event: &Event) {
-        let Some(content) = event.content.as_ref().filter(|_| !event.partial) else { return };
+        let Some(content) = event.content.as_ref().filter(|_| !event.partial) else {
+            return;
+        };
         self.has_all_calls |= content.calls().next().is_some();
         let text = content.spoken_text();
         if event.is_final() && !text.is_empty() {
@@ -76,7 +78,12 @@ impl ProgramLines {
         let (Some(stdin), Some(stdout), Some(stderr)) = streams else {
             return Err(setup("the program's streams could not be opened".into()));
         };
-        Ok(ProgramLines { program, stdin, stdout: BufReader::new(stdout), stderr: Tail::follow(stderr) })
+        Ok(ProgramLines {
+            program,
+            stdin,
+            stdout: BufReader::new(stdout),
+            stderr: Tail::follow(stderr),
+        })
     }
 
     /// Whether the program still runs.
@@ -91,10 +98,18 @@ impl ProgramLines {
     }
 
     /// Reads one line; `None` when the program has ended.
-    pub(super) async fn line(&mut self, budget: &mut TurnBudget) -> Result<Option<Value>, AgentError> {
-        let Some(text) = next_line(&mut self.stdout, budget).await? else { return Ok(None) };
-        let value =
-            budget.parse(&text, |error| format!("the program wrote a line that is not JSON ({error})"))?.0;
+    pub(super) async fn line(
+        &mut self,
+        budget: &mut TurnBudget,
+    ) -> Result<Option<Value>, AgentError> {
+        let Some(text) = next_line(&mut self.stdout, budget).await? else {
+            return Ok(None);
+        };
+        let value = budget
+            .parse(&text, |error| {
+                format!("the program wrote a line that is not JSON ({error})")
+            })?
+            .0;
         Ok(Some(value))
     }
 
@@ -105,12 +120,20 @@ impl ProgramLines {
         mut budget: TurnBudget,
         on_event: OnEvent<'_>,
     ) -> Result<Option<ProgramResult>, AgentError> {
-        let ProgramLines { stdin, stdout, program, .. } = self;
+        let ProgramLines {
+            stdin,
+            stdout,
+            program,
+            ..
+        } = self;
         let began = Stopwatch::start();
         let mut heard = ProgramResult::default();
         let mut take = |event: Event| {
             heard.take(&event);
-            on_event(Event { at: Some(began.elapsed().as_secs_f64()), ..event });
+            on_event(Event {
+                at: Some(began.elapsed().as_secs_f64()),
+                ..event
+            });
         };
         // Writing and reading are concurrent: a program may respond before it has read the whole request.
         let sending = async {
@@ -129,7 +152,9 @@ impl ProgramLines {
                         made.into_iter().for_each(&mut take);
                         return Ok(Some(result));
                     }
-                    Some(OutputLine::Error(why)) => return Err(AgentError::new(ErrorKind::Agent, why)),
+                    Some(OutputLine::Error(why)) => {
+                        return Err(AgentError::new(ErrorKind::Agent, why));
+                    }
                     None => return Ok(None),
                 }
             }
@@ -157,7 +182,11 @@ impl ProgramLines {
         };
         self.stderr.whole().await;
         let last = last_output(&self.stderr.text_since(0), 8);
-        let last = if last.is_empty() { String::new() } else { format!("; its last output: {last}") };
+        let last = if last.is_empty() {
+            String::new()
+        } else {
+            format!("; its last output: {last}")
+        };
         AgentError::new(ErrorKind::Protocol, format!("{how}{last}"))
     }
 }
@@ -176,7 +205,9 @@ async fn next_output(
     stdout: &mut BufReader<ChildStdout>,
     budget: &mut TurnBudget,
 ) -> Result<Option<OutputLine>, AgentError> {
-    let Some(line) = next_line(stdout, budget).await? else { return Ok(None) };
+    let Some(line) = next_line(stdout, budget).await? else {
+        return Ok(None);
+    };
     let (said, taken) = read_output(&line, budget)?;
     if !matches!(&said, OutputLine::Event(event) if event.partial) {
         budget.keep(taken + EVENT)?;
@@ -194,11 +225,14 @@ async fn next_line(
         let mut line = Vec::new();
         let longest = LONGEST_LINE.min(budget.left() as u64 + 1);
         let read = stdout.take(longest).read_until(b'\n', &mut line).await;
-        let count = read.map_err(|error| protocol(format!("cannot read the program's output: {error}")))?;
+        let count =
+            read.map_err(|error| protocol(format!("cannot read the program's output: {error}")))?;
         match count as u64 {
             0 => return Ok(None),
             LONGEST_LINE => {
-                return Err(protocol("a line of the program's output is longer than 32 MB".into()));
+                return Err(protocol(
+                    "a line of the program's output is longer than 32 MB".into(),
+                ));
             }
             count if count > budget.left() as u64 => return Err(budget.exceeded()),
             _ => {}
@@ -215,46 +249,75 @@ fn read_output(line: &str, budget: &TurnBudget) -> Result<(OutputLine, usize), A
     let short: String = line.chars().take(120).collect();
     let no_json = |error| format!("the program wrote a line that is not JSON ({error}): {short}");
     let (value, taken) = budget.parse(line, no_json)?;
-    let said = parse_line(&value, &short).map_err(|why| AgentError::new(ErrorKind::Protocol, why))?;
+    let said =
+        parse_line(&value, &short).map_err(|why| AgentError::new(ErrorKind::Protocol, why))?;
     Ok((said, taken))
 }
 
 fn parse_line(value: &Value, short: &str) -> Result<OutputLine, String> {
     if let Some(error) = value.get("error").filter(|error| !error.is_null()) {
-        let words = error.as_str().map_or_else(|| error.to_string(), str::to_string);
+        let words = error
+            .as_str()
+            .map_or_else(|| error.to_string(), str::to_string);
         return Ok(OutputLine::Error(words));
     }
     if value.get("response").is_some() || value.get("predicted_trajectory").is_some() {
-        let state = value.get("state").filter(|state| state.is_object()).cloned();
+        let state = value
+            .get("state")
+            .filter(|state| state.is_object())
+            .cloned();
         let known = value.get("known").and_then(Value::as_bool);
-        let has_all_calls =
-            known.unwrap_or_else(|| value.get("predicted_trajectory").is_some_and(Value::is_array));
-        let end = value.get("end").filter(|end| !end.is_null()).map_or(Ok(TurnEnd::Answered), |end| {
-            TurnEnd::deserialize(end).map_err(|error| format!("\"end\" of the result: {error}"))
-        })?;
+        let has_all_calls = known.unwrap_or_else(|| {
+            value
+                .get("predicted_trajectory")
+                .is_some_and(Value::is_array)
+        });
+        let end =
+            value
+                .get("end")
+                .filter(|end| !end.is_null())
+                .map_or(Ok(TurnEnd::Answered), |end| {
+                    TurnEnd::deserialize(end)
+                        .map_err(|error| format!("\"end\" of the result: {error}"))
+                })?;
         let kept_state = value["kept_state"].as_str().unwrap_or_default().to_string();
-        let end = ProgramResult { state, has_all_calls, end, kept_state, ..ProgramResult::default() };
+        let end = ProgramResult {
+            state,
+            has_all_calls,
+            end,
+            kept_state,
+            ..ProgramResult::default()
+        };
         return result(value).map(|events| OutputLine::Result(events, end));
     }
-    let is_event =
-        ["author", "content", "errorCode", "error_code"].iter().any(|key| value.get(key).is_some());
+    let is_event = ["author", "content", "errorCode", "error_code"]
+        .iter()
+        .any(|key| value.get(key).is_some());
     if is_event {
-        let event = read_event(value).map_err(|error| format!("an event cannot be read: {error}"))?;
+        let event =
+            read_event(value).map_err(|error| format!("an event cannot be read: {error}"))?;
         return Ok(OutputLine::Event(Box::new(event)));
     }
-    Err(format!("the program wrote a line that is neither an event nor a result: {short}"))
+    Err(format!(
+        "the program wrote a line that is neither an event nor a result: {short}"
+    ))
 }
 
 /// Converts a result to events: its calls, then its response.
 fn result(value: &Value) -> Result<Vec<Event>, String> {
     let event = |parts| Event {
         author: "agent".into(),
-        content: Some(Content { role: Some("model".into()), parts }),
+        content: Some(Content {
+            role: Some("model".into()),
+            parts,
+        }),
         ..Event::default()
     };
     let mut events = Vec::new();
     if let Some(trajectory) = value.get("predicted_trajectory").filter(|t| !t.is_null()) {
-        let calls = trajectory.as_array().ok_or("\"predicted_trajectory\" is not a list")?;
+        let calls = trajectory
+            .as_array()
+            .ok_or("\"predicted_trajectory\" is not a list")?;
         let parts: Vec<Part> = calls.iter().map(call_part).collect::<Result<_, _>>()?;
         if !parts.is_empty() {
             events.push(event(parts));
@@ -266,19 +329,28 @@ fn result(value: &Value) -> Result<Vec<Event>, String> {
     }
     if let Some(error) = reported_error(value) {
         let author = "agent".to_string();
-        events.push(Event { author, error: Some(error), ..Event::default() });
+        events.push(Event {
+            author,
+            error: Some(error),
+            ..Event::default()
+        });
     }
     Ok(events)
 }
 
 fn call_part(call: &Value) -> Result<Part, String> {
-    let name = call["tool_name"].as_str().ok_or("a call in \"predicted_trajectory\" has no \"tool_name\"")?;
+    let name = call["tool_name"]
+        .as_str()
+        .ok_or("a call in \"predicted_trajectory\" has no \"tool_name\"")?;
     let args = match &call["tool_input"] {
         Value::Null => None,
         input => Some(tool_input(input).map_err(|why| format!("\"tool_input\" of {name}: {why}"))?),
     };
     let call = ToolCall::new(name, args);
-    Ok(Part { call: Some(call), ..Part::default() })
+    Ok(Part {
+        call: Some(call),
+        ..Part::default()
+    })
 }
 
 #[cfg(test)]
@@ -287,19 +359,27 @@ mod tests {
 
     #[test]
     fn a_result_is_events() {
-        let line =
-            r#"{"response": "ok", "predicted_trajectory": [{"tool_name": "t", "tool_input": {"n": 1}}]}"#;
+        let line = r#"{"response": "ok", "predicted_trajectory": [{"tool_name": "t", "tool_input": {"n": 1}}]}"#;
         let budget = TurnBudget::new(1 << 20, &Default::default());
         let parsed = |line: &str| read_output(line, &budget).map(|(parsed, _)| parsed);
-        let Ok(OutputLine::Result(events, end)) = parsed(line) else { panic!("a result") };
+        let Ok(OutputLine::Result(events, end)) = parsed(line) else {
+            panic!("a result")
+        };
         assert!(end.has_all_calls && end.state.is_none());
         assert_eq!(events.len(), 2);
         assert!(!events[0].is_final() && events[1].is_final());
         let asks = r#"{"response": "Which one?", "end": "interrupted"}"#;
-        assert!(matches!(parsed(asks), Ok(OutputLine::Result(_, end)) if end.end == TurnEnd::Interrupted));
-        assert!(parsed(r#"{"response": "", "end": "so"}"#).is_err_and(|why| why.message.contains("\"end\"")));
+        assert!(
+            matches!(parsed(asks), Ok(OutputLine::Result(_, end)) if end.end == TurnEnd::Interrupted)
+        );
+        assert!(
+            parsed(r#"{"response": "", "end": "so"}"#)
+                .is_err_and(|why| why.message.contains("\"end\""))
+        );
         let blocked = r#"{"response": null, "errorCode": "SAFETY", "errorMessage": "blocked"}"#;
-        let Ok(OutputLine::Result(events, _)) = parsed(blocked) else { panic!("a result") };
+        let Ok(OutputLine::Result(events, _)) = parsed(blocked) else {
+            panic!("a result")
+        };
         assert_eq!(events[0].error.as_ref().unwrap().text(), "SAFETY: blocked");
         assert!(matches!(parsed(r#"{"error": "no"}"#), Ok(OutputLine::Error(why)) if why == "no"));
         assert!(parsed("garbage").is_err_and(|why| why.message.contains("not JSON")));

@@ -4,7 +4,8 @@
 use super::messages::history_messages;
 use super::program::ProgramLines;
 use super::{
-    Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnBudget, TurnOutcome,
+    Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnBudget,
+    TurnOutcome,
 };
 use crate::domain::ProgramSpec;
 use crate::formats::adk::write_content;
@@ -78,15 +79,25 @@ struct PythonSession {
 
 impl PythonAgent {
     /// Starts a process, to learn whether the agent can be imported.
-    pub(super) async fn connect(function: &str, program: &ProgramSpec) -> Result<PythonAgent, AgentError> {
+    pub(super) async fn connect(
+        function: &str,
+        program: &ProgramSpec,
+    ) -> Result<PythonAgent, AgentError> {
         let mut spec = program.clone();
-        spec.argv.extend(["-c".into(), BOOT.into(), function.into()]);
-        let mut pool = Workers { spec, free: Mutex::default(), about: vec![("python", "imported".into())] };
+        spec.argv
+            .extend(["-c".into(), BOOT.into(), function.into()]);
+        let mut pool = Workers {
+            spec,
+            free: Mutex::default(),
+            about: vec![("python", "imported".into())],
+        };
         let (first, about) = pool.start().await?;
         let found = |key: &&'static str| Some((*key, about[*key].as_str()?.to_string()));
         pool.about.extend(ABOUT.iter().filter_map(found));
         pool.give_back(first);
-        Ok(PythonAgent { pool: Arc::new(pool) })
+        Ok(PythonAgent {
+            pool: Arc::new(pool),
+        })
     }
 }
 
@@ -99,17 +110,25 @@ impl Workers {
             worker.tell(&WORKER.into()).await;
             worker.line(&mut budget).await
         };
-        let said = tokio::time::timeout(IMPORTS_WITHIN, imported).await.map_err(|_| {
-            let why = format!("the agent was not imported within {} s", IMPORTS_WITHIN.as_secs());
-            AgentError::new(ErrorKind::Setup, why)
-        })??;
+        let said = tokio::time::timeout(IMPORTS_WITHIN, imported)
+            .await
+            .map_err(|_| {
+                let why = format!(
+                    "the agent was not imported within {} s",
+                    IMPORTS_WITHIN.as_secs()
+                );
+                AgentError::new(ErrorKind::Setup, why)
+            })??;
         match said {
             Some(mut said) if said["ready"] == true => Ok((worker, said["about"].take())),
             Some(said) => {
                 let why = said["error"].as_str().unwrap_or("the worker did not start");
                 Err(AgentError::new(ErrorKind::Setup, why))
             }
-            None => Err(AgentError { kind: ErrorKind::Setup, ..worker.ended().await }),
+            None => Err(AgentError {
+                kind: ErrorKind::Setup,
+                ..worker.ended().await
+            }),
         }
     }
 
@@ -134,13 +153,23 @@ impl Workers {
 #[async_trait]
 impl Agent for PythonAgent {
     async fn describe(&self) -> AgentDescription {
-        AgentDescription { was_asked: true, about: self.pool.about.clone(), tools: Vec::new() }
+        AgentDescription {
+            was_asked: true,
+            about: self.pool.about.clone(),
+            tools: Vec::new(),
+        }
     }
 
     async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
         let pool = self.pool.clone();
         let (worker, history) = (Some(pool.take().await?), history_messages(&opening.history));
-        Ok(Box::new(PythonSession { pool, worker, opening, history, state: None }))
+        Ok(Box::new(PythonSession {
+            pool,
+            worker,
+            opening,
+            history,
+            state: None,
+        }))
     }
 
     async fn finish(&self) {
@@ -156,7 +185,11 @@ impl Session for PythonSession {
         &self.opening.session_id
     }
 
-    async fn turn(&mut self, turn: Turn<'_>, on_event: OnEvent<'_>) -> Result<TurnOutcome, AgentError> {
+    async fn turn(
+        &mut self,
+        turn: Turn<'_>,
+        on_event: OnEvent<'_>,
+    ) -> Result<TurnOutcome, AgentError> {
         let prompt = turn.user.spoken_text();
         let request = json!({
             "prompt": prompt,
@@ -169,20 +202,31 @@ impl Session for PythonSession {
             "history": self.history,
         });
         let Some(mut worker) = self.worker.take() else {
-            return Err(AgentError::new(ErrorKind::Protocol, "the process of the conversation has ended"));
+            return Err(AgentError::new(
+                ErrorKind::Protocol,
+                "the process of the conversation has ended",
+            ));
         };
-        let asked = worker.exchange(&format!("{request}\n"), turn.budget, on_event).await;
+        let asked = worker
+            .exchange(&format!("{request}\n"), turn.budget, on_event)
+            .await;
         match asked {
             Ok(Some(result)) => {
                 self.worker = Some(worker);
-                self.history.push(json!({"role": "user", "content": prompt}));
-                self.history.push(json!({"role": "assistant", "content": result.answer}));
+                self.history
+                    .push(json!({"role": "user", "content": prompt}));
+                self.history
+                    .push(json!({"role": "assistant", "content": result.answer}));
                 self.state = result.state.or(self.state.take());
                 if !result.kept_state.is_empty() {
                     self.opening.tools.keeps_state(&result.kept_state);
                 }
                 let (end, has_all_calls) = (result.end, result.has_all_calls);
-                Ok(TurnOutcome { end, has_all_calls, ..TurnOutcome::ANSWERED })
+                Ok(TurnOutcome {
+                    end,
+                    has_all_calls,
+                    ..TurnOutcome::ANSWERED
+                })
             }
             Ok(None) => Err(worker.ended().await),
             Err(error) => {

@@ -7,7 +7,9 @@ use crate::domain::{SentSecrets, ServerSpec, address_without_secrets, with_varia
 use crate::net::http::{self, BodyError, cause, chain, client, retry_after};
 use crate::process::clock::timeout;
 use crate::process::open_file_limit_error;
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, WWW_AUTHENTICATE};
+use reqwest::header::{
+    CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, WWW_AUTHENTICATE,
+};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
@@ -75,17 +77,24 @@ impl Remote {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         for (name, value) in &spec.headers {
             let value = with_variables(value, variable).map_err(|unset| {
-                setup(format!("the header {name} needs {unset}, which is not set in the environment"))
+                setup(format!(
+                    "the header {name} needs {unset}, which is not set in the environment"
+                ))
             })?;
             let header = HeaderName::from_bytes(name.as_bytes())
                 .map_err(|_| setup(format!("{name:?} is not the name of a header")))?;
             let mut value = HeaderValue::from_str(&value).map_err(|_| {
-                setup(format!("the value of the header {name} has characters that headers cannot"))
+                setup(format!(
+                    "the value of the header {name} has characters that headers cannot"
+                ))
             })?;
             value.set_sensitive(true);
             remote.headers.insert(header, value);
         }
-        remote.tokens = spec.token_command.clone().map(|command| Tokens::new(command, sent.clone()));
+        remote.tokens = spec
+            .token_command
+            .clone()
+            .map(|command| Tokens::new(command, sent.clone()));
         remote.idle = spec.idle_ms.map(Duration::from_millis);
         Ok(remote)
     }
@@ -130,19 +139,31 @@ impl Remote {
                 .request(method.clone(), url.clone())
                 .headers(more.clone())
                 .headers(trace::headers());
-            let request = if is_same { request.headers(self.headers.clone()) } else { request };
+            let request = if is_same {
+                request.headers(self.headers.clone())
+            } else {
+                request
+            };
             match body {
                 Body::Json(body) => request.json(body),
-                Body::Form(kind, bytes) => request.header(CONTENT_TYPE, kind.as_str()).body(bytes.clone()),
+                Body::Form(kind, bytes) => request
+                    .header(CONTENT_TYPE, kind.as_str())
+                    .body(bytes.clone()),
                 Body::None => request,
             }
         };
-        let send = async |request: RequestBuilder| request.send().await.map_err(|error| self.broken(error));
-        let Some(tokens) = self.tokens.as_ref().filter(|_| is_same) else { return send(request()).await };
+        let send = async |request: RequestBuilder| {
+            request.send().await.map_err(|error| self.broken(error))
+        };
+        let Some(tokens) = self.tokens.as_ref().filter(|_| is_same) else {
+            return send(request()).await;
+        };
         let token = tokens.current().await?;
         let response = send(request().bearer_auth(&token)).await?;
         match response.status() {
-            StatusCode::UNAUTHORIZED => send(request().bearer_auth(tokens.renewed(&token).await?)).await,
+            StatusCode::UNAUTHORIZED => {
+                send(request().bearer_auth(tokens.renewed(&token).await?)).await
+            }
             _ => Ok(response),
         }
     }
@@ -156,7 +177,8 @@ impl Remote {
         body: Option<&Value>,
         headers: &HeaderMap,
     ) -> Result<(StatusCode, String), AgentError> {
-        self.call_with(method, url, &body.map_or(Body::None, Body::Json), headers).await
+        self.call_with(method, url, &body.map_or(Body::None, Body::Json), headers)
+            .await
     }
 
     /// [`Remote::call`] with any body.
@@ -175,7 +197,9 @@ impl Remote {
             }
             Ok((status, self.text(response).await?))
         };
-        timeout(SHORT_CALL, calling).await.unwrap_or_else(|_| Err(self.silent(SHORT_CALL)))
+        timeout(SHORT_CALL, calling)
+            .await
+            .unwrap_or_else(|_| Err(self.silent(SHORT_CALL)))
     }
 
     /// Sends a request that is not a turn, and parses the body of a successful response.
@@ -196,7 +220,10 @@ impl Remote {
     pub(super) fn parsed(&self, text: &str) -> Result<Value, AgentError> {
         let short = self.beginning(text);
         parse_answer(text).map_err(|error| {
-            self.error(ErrorKind::Protocol, format!("the answer is not JSON ({error}): {short}"))
+            self.error(
+                ErrorKind::Protocol,
+                format!("the answer is not JSON ({error}): {short}"),
+            )
         })
     }
 
@@ -207,7 +234,8 @@ impl Remote {
         body: &Value,
         headers: &HeaderMap,
     ) -> Result<Response, AgentError> {
-        self.exchange(Method::POST, url, &Body::Json(body), headers, &[]).await
+        self.exchange(Method::POST, url, &Body::Json(body), headers, &[])
+            .await
     }
 
     /// Sends the request of a turn with any method. Errors: the status is not one of `accepted`, or not that of success if
@@ -223,7 +251,9 @@ impl Remote {
         let sending = self.send(method, url, body, headers);
         let response = match self.idle {
             None => sending.await?,
-            Some(idle) => timeout(idle, sending).await.unwrap_or_else(|_| Err(silence(idle)))?,
+            Some(idle) => timeout(idle, sending)
+                .await
+                .unwrap_or_else(|_| Err(silence(idle)))?,
         };
         let status = response.status();
         let is_accepted = match accepted {
@@ -236,8 +266,14 @@ impl Remote {
         let error = self.refused(response).await;
         // A gateway may have given up on an agent that has begun: the request must not be repeated.
         Err(match status {
-            StatusCode::BAD_GATEWAY => AgentError { kind: ErrorKind::Protocol, ..error },
-            StatusCode::GATEWAY_TIMEOUT => AgentError { kind: ErrorKind::Timeout, ..error },
+            StatusCode::BAD_GATEWAY => AgentError {
+                kind: ErrorKind::Protocol,
+                ..error
+            },
+            StatusCode::GATEWAY_TIMEOUT => AgentError {
+                kind: ErrorKind::Timeout,
+                ..error
+            },
             _ => error,
         })
     }
@@ -253,19 +289,23 @@ impl Remote {
             return Err(budget.exceeded());
         }
         let short = self.beginning(&text);
-        let (value, size) =
-            budget.parse(&text, |error| self.clean(&format!("the answer is not JSON ({error}): {short}")))?;
+        let (value, size) = budget.parse(&text, |error| {
+            self.clean(&format!("the answer is not JSON ({error}): {short}"))
+        })?;
         budget.keep(size)?;
         Ok(value)
     }
 
     pub(super) async fn text(&self, response: Response) -> Result<String, AgentError> {
-        http::text(response, LONGEST_BODY).await.map_err(|error| match error {
-            BodyError::Broken(error) => self.broken(error),
-            BodyError::TooLong => {
-                AgentError::new(ErrorKind::Protocol, "the server's response is longer than 32 MB")
-            }
-        })
+        http::text(response, LONGEST_BODY)
+            .await
+            .map_err(|error| match error {
+                BodyError::Broken(error) => self.broken(error),
+                BodyError::TooLong => AgentError::new(
+                    ErrorKind::Protocol,
+                    "the server's response is longer than 32 MB",
+                ),
+            })
     }
 
     /// The error of a response without success, in the server's words.
@@ -283,17 +323,27 @@ impl Remote {
         let asks = header(WWW_AUTHENTICATE).filter(|_| status == StatusCode::UNAUTHORIZED);
         let path = response.url().path().to_string();
         let text = self.text(response).await.unwrap_or_default();
-        let AgentError { kind, message: mut words, .. } = self.unsuccessful(status, &path, &text);
+        let AgentError {
+            kind,
+            message: mut words,
+            ..
+        } = self.unsuccessful(status, &path, &text);
         if let Some(asks) = asks {
             words = format!("{words} (it asks for authentication: {asks})");
         }
-        AgentError { retry_after: wait, ..self.error(kind, words) }
+        AgentError {
+            retry_after: wait,
+            ..self.error(kind, words)
+        }
     }
 
     /// The error of a status without success: what the server said, and what may be missing.
     fn unsuccessful(&self, status: StatusCode, path: &str, text: &str) -> AgentError {
         let mut words = said(status, &self.clean(text));
-        if matches!(status, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED) {
+        if matches!(
+            status,
+            StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED
+        ) {
             words = format!("{words} (at {path}); {}", self.init_command());
         }
         let is_refused = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
@@ -305,19 +355,29 @@ impl Remote {
                 "{words}; no authorization was sent: set headers or token_command, or #token_env=NAME in an address"
             );
         }
-        let kind = if is_busy(status) { ErrorKind::Unavailable } else { ErrorKind::Protocol };
+        let kind = if is_busy(status) {
+            ErrorKind::Unavailable
+        } else {
+            ErrorKind::Protocol
+        };
         self.error(kind, words)
     }
 
     /// How to find out what the server is, if it is of another kind than expected.
     pub(super) fn init_command(&self) -> String {
-        format!("to find out what the server is: evaltrail agents init {}", self.shown())
+        format!(
+            "to find out what the server is: evaltrail agents init {}",
+            self.shown()
+        )
     }
 
     /// The error that a server reports in an answer, in its words; `otherwise` if it gives none.
     pub(super) fn reported(&self, answer: &Value, otherwise: &str) -> AgentError {
         let words = self.clean(&words_of(answer).unwrap_or_else(|| otherwise.to_string()));
-        AgentError::new(ErrorKind::Agent, words.chars().take(LONGEST_WORDS).collect::<String>())
+        AgentError::new(
+            ErrorKind::Agent,
+            words.chars().take(LONGEST_WORDS).collect::<String>(),
+        )
     }
 
     /// An error whose message contains no secret of the server.
@@ -328,7 +388,10 @@ impl Remote {
     /// The beginning of what the server sent, for an error message.
     pub(super) fn beginning(&self, text: &str) -> String {
         // Secrets are removed first: a cut could leave a part of one.
-        let cut = text.char_indices().nth(BEGINNING).map_or(text, |(end, _)| &text[..end]);
+        let cut = text
+            .char_indices()
+            .nth(BEGINNING)
+            .map_or(text, |(end, _)| &text[..end]);
         self.clean(cut).chars().take(200).collect()
     }
 
@@ -345,7 +408,11 @@ impl Remote {
     }
 
     pub(super) fn silent(&self, limit: Duration) -> AgentError {
-        let why = format!("{} did not answer within {} s", self.shown(), limit.as_secs_f64());
+        let why = format!(
+            "{} did not answer within {} s",
+            self.shown(),
+            limit.as_secs_f64()
+        );
         AgentError::new(ErrorKind::Timeout, why)
     }
 
@@ -364,18 +431,29 @@ impl Remote {
         }
         if error.is_connect() && !error.is_timeout() {
             let hint = "is the server running?";
-            return self
-                .error(ErrorKind::Unavailable, format!("cannot reach {}: {why}; {hint}", self.shown()));
+            return self.error(
+                ErrorKind::Unavailable,
+                format!("cannot reach {}: {why}; {hint}", self.shown()),
+            );
         }
         if error.is_timeout() {
-            return AgentError::new(ErrorKind::Timeout, format!("{} did not answer in time", self.shown()));
+            return AgentError::new(
+                ErrorKind::Timeout,
+                format!("{} did not answer in time", self.shown()),
+            );
         }
-        self.error(ErrorKind::Protocol, format!("the response was cut off: {why}"))
+        self.error(
+            ErrorKind::Protocol,
+            format!("the response was cut off: {why}"),
+        )
     }
 }
 
 pub(super) fn silence(idle: Duration) -> AgentError {
-    let why = format!("the agent sent nothing for {} s during the turn", idle.as_secs_f64());
+    let why = format!(
+        "the agent sent nothing for {} s during the turn",
+        idle.as_secs_f64()
+    );
     AgentError::new(ErrorKind::Timeout, why)
 }
 
@@ -387,8 +465,11 @@ fn is_busy(status: StatusCode) -> bool {
 /// What a server said with a response that is not a success.
 pub(super) fn said(status: StatusCode, text: &str) -> String {
     let words = parse_answer(text).ok().and_then(|answer| words_of(&answer));
-    let words: String =
-        words.unwrap_or_else(|| text.trim().to_string()).chars().take(LONGEST_WORDS).collect();
+    let words: String = words
+        .unwrap_or_else(|| text.trim().to_string())
+        .chars()
+        .take(LONGEST_WORDS)
+        .collect();
     match words.is_empty() {
         true => format!("the server answered {status}"),
         false => format!("the server answered {status}: {words}"),
@@ -400,11 +481,13 @@ pub(super) fn words_of(answer: &Value) -> Option<String> {
     let detail = ["detail", "error", "message"]
         .iter()
         .find_map(|key| answer.get(key).filter(|value| !value.is_null()))?;
-    Some(match (detail, detail.get("message").and_then(Value::as_str)) {
-        (Value::String(words), _) => words.clone(),
-        (_, Some(words)) => words.to_string(),
-        _ => detail.to_string(),
-    })
+    Some(
+        match (detail, detail.get("message").and_then(Value::as_str)) {
+            (Value::String(words), _) => words.clone(),
+            (_, Some(words)) => words.to_string(),
+            _ => detail.to_string(),
+        },
+    )
 }
 
 fn without_query(address: &str) -> &str {

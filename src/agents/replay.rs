@@ -44,7 +44,8 @@ impl Replay {
     /// Reads a recording from a file. `speed` is in percent; 0 replays without delays. With a `fallback`, the response
     /// to a message that was not recorded is that of a similar recorded message, or else the text of the fallback.
     pub fn read(path: &Path, speed: u32, fallback: Option<String>) -> Result<Replay, AgentError> {
-        let setup = |why: String| AgentError::new(ErrorKind::Setup, format!("{}: {why}", path.display()));
+        let setup =
+            |why: String| AgentError::new(ErrorKind::Setup, format!("{}: {why}", path.display()));
         let text = read_text_file(path, LONGEST).map_err(|error| setup(error.to_string()))?;
         let attempts = match read_recording(&text) {
             Ok(attempts) => attempts,
@@ -55,14 +56,27 @@ impl Replay {
         for (at, attempt) in attempts.iter().enumerate() {
             of_case.entry(attempt.eval_id.clone()).or_default().push(at);
         }
-        Ok(Replay { attempts, of_case, speed, fallback })
+        Ok(Replay {
+            attempts,
+            of_case,
+            speed,
+            fallback,
+        })
     }
 
     fn start(self: &Arc<Self>, opening: Opening) -> ReplaySession {
-        let of_case = self.of_case.get(&opening.eval_id).map(Vec::as_slice).unwrap_or_default();
+        let of_case = self
+            .of_case
+            .get(&opening.eval_id)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
         // Attempts cycle through the recordings of the case.
         let nth = (opening.attempt.max(1) as usize - 1) % of_case.len().max(1);
-        ReplaySession { attempt: of_case.get(nth).copied(), replay: self.clone(), opening }
+        ReplaySession {
+            attempt: of_case.get(nth).copied(),
+            replay: self.clone(),
+            opening,
+        }
     }
 }
 
@@ -71,8 +85,16 @@ fn traced_attempts(text: &str) -> Option<Vec<RecordedAttempt>> {
     let traced = traced_conversations(&read_spans(text).ok()?);
     let turn = |traced: TracedTurn| {
         let mut events = step_events(traced.steps);
-        events.extend(traced.response.map(|text| event_with("agent", vec![Part::text(text)])));
-        RecordedTurn { prompt: traced.user.unwrap_or_default(), events, ..RecordedTurn::default() }
+        events.extend(
+            traced
+                .response
+                .map(|text| event_with("agent", vec![Part::text(text)])),
+        );
+        RecordedTurn {
+            prompt: traced.user.unwrap_or_default(),
+            events,
+            ..RecordedTurn::default()
+        }
     };
     let attempt = |(eval_id, turns): (String, Vec<TracedTurn>)| RecordedAttempt {
         eval_id,
@@ -87,9 +109,15 @@ const LIKE: f64 = 0.75;
 
 /// A turn that consists of one message of the agent.
 fn spoken(text: &str) -> RecordedTurn {
-    let event =
-        Event { author: "replay".into(), content: Some(Content::text("model", text)), ..Event::default() };
-    RecordedTurn { events: vec![event], ..RecordedTurn::default() }
+    let event = Event {
+        author: "replay".into(),
+        content: Some(Content::text("model", text)),
+        ..Event::default()
+    };
+    RecordedTurn {
+        events: vec![event],
+        ..RecordedTurn::default()
+    }
 }
 
 #[async_trait]
@@ -104,10 +132,18 @@ impl ReplaySession {
     /// fallback, one recorded for a similar message, or the fallback.
     fn recorded(&self, turn: &Turn<'_>) -> Option<Cow<'_, RecordedTurn>> {
         if let Some(attempt) = self.attempt {
-            return self.replay.attempts[attempt].turns.get(turn.number - 1).map(Cow::Borrowed);
+            return self.replay.attempts[attempt]
+                .turns
+                .get(turn.number - 1)
+                .map(Cow::Borrowed);
         }
         let prompt = turn.user.scored_text();
-        let turns = || self.replay.attempts.iter().flat_map(|attempt| &attempt.turns);
+        let turns = || {
+            self.replay
+                .attempts
+                .iter()
+                .flat_map(|attempt| &attempt.turns)
+        };
         if let Some(same) = turns().find(|recorded| recorded.prompt == prompt) {
             return Some(Cow::Borrowed(same));
         }
@@ -128,19 +164,30 @@ impl Session for ReplaySession {
 
     /// The state at the end of the recorded conversation.
     async fn state(&self) -> Option<serde_json::Value> {
-        self.attempt.and_then(|attempt| self.replay.attempts[attempt].state.clone())
+        self.attempt
+            .and_then(|attempt| self.replay.attempts[attempt].state.clone())
     }
 
-    async fn turn(&mut self, turn: Turn<'_>, on_event: OnEvent<'_>) -> Result<TurnOutcome, AgentError> {
+    async fn turn(
+        &mut self,
+        turn: Turn<'_>,
+        on_event: OnEvent<'_>,
+    ) -> Result<TurnOutcome, AgentError> {
         let Some(recorded) = self.recorded(&turn) else {
-            let what = format!("the recording has no turn {} of {:?}", turn.number, self.opening.eval_id);
+            let what = format!(
+                "the recording has no turn {} of {:?}",
+                turn.number, self.opening.eval_id
+            );
             return Err(AgentError::new(ErrorKind::Setup, what));
         };
         let began = Instant::now();
         for event in &recorded.events {
             let at = event.at.unwrap_or(0.0).max(0.0);
             if self.replay.speed > 0 {
-                sleep_until(began + Duration::from_secs_f64(at * 100.0 / f64::from(self.replay.speed))).await;
+                sleep_until(
+                    began + Duration::from_secs_f64(at * 100.0 / f64::from(self.replay.speed)),
+                )
+                .await;
             }
             on_event(event.clone());
         }
@@ -162,9 +209,14 @@ mod tests {
 
     #[test]
     fn only_with_a_fallback_is_a_message_answered_that_was_never_recorded() {
-        let turn = |prompt: &str| RecordedTurn { prompt: prompt.into(), ..spoken("recorded") };
-        let attempt =
-            RecordedAttempt { turns: vec![turn("Check the tomatoes.")], ..RecordedAttempt::default() };
+        let turn = |prompt: &str| RecordedTurn {
+            prompt: prompt.into(),
+            ..spoken("recorded")
+        };
+        let attempt = RecordedAttempt {
+            turns: vec![turn("Check the tomatoes.")],
+            ..RecordedAttempt::default()
+        };
         let session = |fallback: Option<&str>| {
             let replay = Replay {
                 attempts: vec![attempt.clone()],
@@ -172,7 +224,11 @@ mod tests {
                 speed: 0,
                 fallback: fallback.map(str::to_string),
             };
-            ReplaySession { replay: Arc::new(replay), attempt: None, opening: Opening::default() }
+            ReplaySession {
+                replay: Arc::new(replay),
+                attempt: None,
+                opening: Opening::default(),
+            }
         };
         let said = |fallback: Option<&str>, words: &str| {
             let (session, user) = (session(fallback), Content::text("user", words));
@@ -183,11 +239,23 @@ mod tests {
                 streams: false,
             };
             let recorded = session.recorded(&turn)?;
-            recorded.events[0].content.as_ref().map(Content::spoken_text)
+            recorded.events[0]
+                .content
+                .as_ref()
+                .map(Content::spoken_text)
         };
-        assert_eq!(said(None, "Check the tomatoes.").as_deref(), Some("recorded"));
+        assert_eq!(
+            said(None, "Check the tomatoes.").as_deref(),
+            Some("recorded")
+        );
         assert_eq!(said(None, "check tomatoes"), None);
-        assert_eq!(said(Some("unknown"), "check tomatoes").as_deref(), Some("recorded"));
-        assert_eq!(said(Some("unknown"), "What is the weather?").as_deref(), Some("unknown"));
+        assert_eq!(
+            said(Some("unknown"), "check tomatoes").as_deref(),
+            Some("recorded")
+        );
+        assert_eq!(
+            said(Some("unknown"), "What is the weather?").as_deref(),
+            Some("unknown")
+        );
     }
 }

@@ -46,15 +46,39 @@ impl Server {
     pub(super) fn start(program: &ProgramSpec) -> Result<Server, AgentError> {
         let setup = |why: String| AgentError::new(ErrorKind::Setup, why);
         let port = free_port().map_err(|error| setup(format!("no free port: {error}")))?;
-        let argv: Vec<String> =
-            program.argv.iter().map(|word| word.replace("{port}", &port.to_string())).collect();
-        let spec = ProgramSpec { argv, ..program.clone() };
+        let argv: Vec<String> = program
+            .argv
+            .iter()
+            .map(|word| word.replace("{port}", &port.to_string()))
+            .collect();
+        let spec = ProgramSpec {
+            argv,
+            ..program.clone()
+        };
         let mut program = Program::start(&spec)
             .map_err(|error| setup(format!("cannot start {}: {error}", spec.argv[0])))?;
-        let said = program.child.stdout.take().map(Tail::follow).unwrap_or_default();
-        let errors = program.child.stderr.take().map(Tail::follow).unwrap_or_default();
-        let starts_within = spec.starts_within_ms.map_or(STARTS_WITHIN, Duration::from_millis);
-        Ok(Server { program: Mutex::new(Some(program)), port, starts_within, said, errors })
+        let said = program
+            .child
+            .stdout
+            .take()
+            .map(Tail::follow)
+            .unwrap_or_default();
+        let errors = program
+            .child
+            .stderr
+            .take()
+            .map(Tail::follow)
+            .unwrap_or_default();
+        let starts_within = spec
+            .starts_within_ms
+            .map_or(STARTS_WITHIN, Duration::from_millis);
+        Ok(Server {
+            program: Mutex::new(Some(program)),
+            port,
+            starts_within,
+            said,
+            errors,
+        })
     }
 
     pub(super) fn url(&self) -> String {
@@ -65,7 +89,13 @@ impl Server {
     pub(super) async fn wait_until_up(&self, client: &Client) -> Result<(), AgentError> {
         let deadline = Instant::now() + self.starts_within;
         loop {
-            if client.get(self.url()).timeout(Duration::from_secs(5)).send().await.is_ok() {
+            if client
+                .get(self.url())
+                .timeout(Duration::from_secs(5))
+                .send()
+                .await
+                .is_ok()
+            {
                 return Ok(());
             }
             if let Some(status) = self.exit_status().await {
@@ -83,7 +113,8 @@ impl Server {
     fn silence(&self) -> String {
         let (limit, url) = (self.starts_within.as_secs_f64(), self.url());
         let words = format!("the server did not answer at {url} within {limit} s (start_timeout)");
-        let printed = [&self.said, &self.errors].map(|tail| printed_address(&tail.text_since(0), self.port));
+        let printed =
+            [&self.said, &self.errors].map(|tail| printed_address(&tail.text_since(0), self.port));
         match printed.into_iter().flatten().next() {
             Some(other) => {
                 format!(
@@ -96,7 +127,10 @@ impl Server {
 
     /// The current end of the output.
     pub(super) fn mark(&self) -> OutputMark {
-        OutputMark { said: self.said.position(), errors: self.errors.position() }
+        OutputMark {
+            said: self.said.position(),
+            errors: self.errors.position(),
+        }
     }
 
     /// An error with the last output of the server, whatever it is.
@@ -111,7 +145,10 @@ impl Server {
 
     async fn explained(&self, error: AgentError, mark: OutputMark, always: bool) -> AgentError {
         // What the agent reports in its own words needs no explanation.
-        if !matches!(error.kind, ErrorKind::Protocol | ErrorKind::Unavailable | ErrorKind::Setup) {
+        if !matches!(
+            error.kind,
+            ErrorKind::Protocol | ErrorKind::Unavailable | ErrorKind::Setup
+        ) {
             return error;
         }
         let status = self.ended_or_explained(mark).await;
@@ -121,7 +158,10 @@ impl Server {
         let last = Some(last_output(&output, LINES)).filter(|last| has_reason && !last.is_empty());
         let last = last.map(|last| format!("the server's last output: {last}"));
         let parts = [Some(error.message.clone()), how, last];
-        AgentError { message: parts.into_iter().flatten().collect::<Vec<_>>().join("; "), ..error }
+        AgentError {
+            message: parts.into_iter().flatten().collect::<Vec<_>>().join("; "),
+            ..error
+        }
     }
 
     /// Waits until the server has ended, or has printed a reason after the mark and still runs, or for [`EXPLAINS_WITHIN`].
@@ -132,7 +172,8 @@ impl Server {
                 self.errors.whole().await;
                 return Some(status);
             }
-            let has_reason = began.elapsed() >= ENDS_WITHIN && error_line(&self.output_since(mark)).is_some();
+            let has_reason =
+                began.elapsed() >= ENDS_WITHIN && error_line(&self.output_since(mark)).is_some();
             if has_reason || began.elapsed() >= EXPLAINS_WITHIN {
                 return None;
             }
@@ -150,7 +191,14 @@ impl Server {
     }
 
     async fn exit_status(&self) -> Option<ExitStatus> {
-        self.program.lock().await.as_mut()?.child.try_wait().ok().flatten()
+        self.program
+            .lock()
+            .await
+            .as_mut()?
+            .child
+            .try_wait()
+            .ok()
+            .flatten()
     }
 
     /// Terminates the server and all processes that it started.
@@ -161,12 +209,19 @@ impl Server {
     /// How the server ended; `None` while it runs.
     pub(super) async fn exit_error(&self) -> Option<String> {
         let status = self.exit_status().await?;
-        Some(self.failed(&format!("the server ended with {status}")).message)
+        Some(
+            self.failed(&format!("the server ended with {status}"))
+                .message,
+        )
     }
 
     fn failed(&self, why: &str) -> AgentError {
         let last = last_output(&self.output_since(OutputMark::default()), LINES);
-        let last = if last.is_empty() { String::new() } else { format!("; its last output: {last}") };
+        let last = if last.is_empty() {
+            String::new()
+        } else {
+            format!("; its last output: {last}")
+        };
         AgentError::new(ErrorKind::Setup, format!("{why}{last}"))
     }
 }
@@ -184,7 +239,11 @@ impl Session for ServedSession {
         self.session.id()
     }
 
-    async fn turn(&mut self, turn: Turn<'_>, on_event: OnEvent<'_>) -> Result<TurnOutcome, AgentError> {
+    async fn turn(
+        &mut self,
+        turn: Turn<'_>,
+        on_event: OnEvent<'_>,
+    ) -> Result<TurnOutcome, AgentError> {
         let mark = self.server.mark();
         match self.session.turn(turn, on_event).await {
             Err(error) => Err(self.server.explain_since(error, mark).await),
@@ -202,5 +261,7 @@ impl Session for ServedSession {
 }
 
 fn free_port() -> std::io::Result<u16> {
-    Ok(std::net::TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
+    Ok(std::net::TcpListener::bind(("127.0.0.1", 0))?
+        .local_addr()?
+        .port())
 }

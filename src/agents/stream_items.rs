@@ -40,13 +40,24 @@ enum Decoder {
 impl Remote {
     /// Reads the response to a turn item by item: server-sent events, or lines of JSON.
     pub(super) fn items<'a>(&'a self, response: Response, budget: TurnBudget) -> Items<'a> {
-        let kind =
-            response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let kind = response
+            .headers()
+            .get(CONTENT_TYPE)
+            .and_then(|kind| kind.to_str().ok())
+            .unwrap_or_default();
         let decoder = match kind.starts_with("text/event-stream") {
             true => Decoder::Events(SseDecoder::default()),
             false => Decoder::Lines(Vec::new()),
         };
-        Items { remote: self, response, decoder, waiting: VecDeque::new(), read: 0, has_ended: false, budget }
+        Items {
+            remote: self,
+            response,
+            decoder,
+            waiting: VecDeque::new(),
+            read: 0,
+            has_ended: false,
+            budget,
+        }
     }
 }
 
@@ -80,7 +91,9 @@ impl Items<'_> {
         let protocol = |why: String| AgentError::new(ErrorKind::Protocol, why);
         let chunk = match self.remote.idle {
             None => self.response.chunk().await,
-            Some(idle) => timeout(idle, self.response.chunk()).await.map_err(|_| silence(idle))?,
+            Some(idle) => timeout(idle, self.response.chunk())
+                .await
+                .map_err(|_| silence(idle))?,
         };
         let Some(chunk) = chunk.map_err(|error| self.remote.broken(error))? else {
             self.has_ended = true;
@@ -93,19 +106,26 @@ impl Items<'_> {
         };
         self.read += chunk.len();
         if self.read > LONGEST_TURN {
-            return Err(protocol("the agent sent more than 256 MB in one turn".into()));
+            return Err(protocol(
+                "the agent sent more than 256 MB in one turn".into(),
+            ));
         }
         match &mut self.decoder {
-            Decoder::Events(decoder) => self.waiting.extend(decoder.feed(&chunk).map_err(protocol)?),
+            Decoder::Events(decoder) => {
+                self.waiting.extend(decoder.feed(&chunk).map_err(protocol)?)
+            }
             Decoder::Lines(rest) => {
                 rest.extend_from_slice(&chunk);
                 if let Some(end) = memchr::memrchr(b'\n', rest) {
                     let after = rest.split_off(end + 1);
                     let lines = std::mem::replace(rest, after);
-                    self.waiting.extend(lines.split(|byte| *byte == b'\n').filter_map(line_of));
+                    self.waiting
+                        .extend(lines.split(|byte| *byte == b'\n').filter_map(line_of));
                 }
                 if rest.len() > LONGEST_BODY {
-                    return Err(protocol("a line of the response is longer than 32 MB".into()));
+                    return Err(protocol(
+                        "a line of the response is longer than 32 MB".into(),
+                    ));
                 }
             }
         }
@@ -117,14 +137,24 @@ impl Items<'_> {
             return Err(self.budget.exceeded());
         }
         let short = || self.remote.beginning(&event.data);
-        let no_json = |error| self.remote.clean(&format!("an event is not JSON ({error}): {}", short()));
+        let no_json = |error| {
+            self.remote
+                .clean(&format!("an event is not JSON ({error}): {}", short()))
+        };
         let (value, size) = self.budget.parse(&event.data, no_json)?;
-        Ok(Item { name: event.name, value, size })
+        Ok(Item {
+            name: event.name,
+            value,
+            size,
+        })
     }
 }
 
 /// A line of JSON as an event without a name; `None` for a blank line.
 fn line_of(line: &[u8]) -> Option<SseEvent> {
     let data = String::from_utf8_lossy(line).trim().to_string();
-    (!data.is_empty()).then_some(SseEvent { name: String::new(), data })
+    (!data.is_empty()).then_some(SseEvent {
+        name: String::new(),
+        data,
+    })
 }

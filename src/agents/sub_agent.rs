@@ -23,16 +23,23 @@ impl SubAgentFolder {
         program: &ProgramSpec,
     ) -> Result<SubAgentFolder, AgentError> {
         let failed = |error: std::io::Error| {
-            setup(format!("the application of {agent_name} cannot be written: {error}"))
+            setup(format!(
+                "the application of {agent_name} cannot be written: {error}"
+            ))
         };
-        let name: String = agent_name.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
+        let name: String = agent_name
+            .chars()
+            .map(|c| if c.is_alphanumeric() { c } else { '_' })
+            .collect();
         let own = format!("{app}__{name}");
         let folder = PrivateFolder::create("agent").map_err(failed)?;
         let below = folder.path().join(&own);
         std::fs::create_dir(&below).map_err(failed)?;
         let text = |value: &str| serde_json::Value::from(value).to_string();
-        let agents =
-            program.cwd.to_str().ok_or_else(|| setup("the folder of the agents is not valid UTF-8"))?;
+        let agents = program
+            .cwd
+            .to_str()
+            .ok_or_else(|| setup("the folder of the agents is not valid UTF-8"))?;
         let source = format!(
             "from google.adk.cli.utils.agent_loader import AgentLoader\n\n\
              loaded = AgentLoader({agents}).load_agent({app})\n\
@@ -43,7 +50,10 @@ impl SubAgentFolder {
             app = text(app),
             agent = text(agent_name),
         );
-        for (file, text) in [("__init__.py", "from . import agent\n"), ("agent.py", source.as_str())] {
+        for (file, text) in [
+            ("__init__.py", "from . import agent\n"),
+            ("agent.py", source.as_str()),
+        ] {
             let mut file = std::fs::File::create_new(below.join(file)).map_err(failed)?;
             file.write_all(text.as_bytes()).map_err(failed)?;
         }

@@ -28,12 +28,21 @@ pub(super) struct Tokens {
 
 impl Tokens {
     pub(super) fn new(command: ProgramSpec, sent: Arc<SentSecrets>) -> Tokens {
-        Tokens { command, printing: Mutex::default(), last: Lock::default(), sent }
+        Tokens {
+            command,
+            printing: Mutex::default(),
+            last: Lock::default(),
+            sent,
+        }
     }
 
     /// The token in use, if the command has printed one.
     fn known(&self) -> Option<String> {
-        self.last.lock().ok()?.as_ref().map(|(token, _)| token.clone())
+        self.last
+            .lock()
+            .ok()?
+            .as_ref()
+            .map(|(token, _)| token.clone())
     }
 
     /// A token that is still valid by its age.
@@ -57,12 +66,22 @@ impl Tokens {
 
     async fn print(&self) -> Result<String, AgentError> {
         let failed = |why: String| {
-            AgentError::new(ErrorKind::Setup, format!("the token command {} {why}", self.command.argv[0]))
+            AgentError::new(
+                ErrorKind::Setup,
+                format!("the token command {} {why}", self.command.argv[0]),
+            )
         };
-        let mut program =
-            Program::start(&self.command).map_err(|error| failed(format!("cannot be started: {error}")))?;
-        let Some(stdout) = program.child.stdout.take() else { return Err(failed("has no output".into())) };
-        let errors = program.child.stderr.take().map(Tail::follow).unwrap_or_default();
+        let mut program = Program::start(&self.command)
+            .map_err(|error| failed(format!("cannot be started: {error}")))?;
+        let Some(stdout) = program.child.stdout.take() else {
+            return Err(failed("has no output".into()));
+        };
+        let errors = program
+            .child
+            .stderr
+            .take()
+            .map(Tail::follow)
+            .unwrap_or_default();
         let mut printed = Vec::new();
         let printing = async {
             stdout.take(LONGEST).read_to_end(&mut printed).await?;

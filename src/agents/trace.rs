@@ -31,12 +31,21 @@ impl TraceContext {
         let member: String = url::form_urlencoded::byte_serialize(session.as_bytes()).collect();
         let trace = uuid::Uuid::new_v4().simple().to_string();
         let span = uuid::Uuid::new_v4().simple().to_string()[..16].to_string();
-        let pairs =
-            [("baggage", format!("{BAGGAGE}={member}")), ("traceparent", format!("00-{trace}-{span}-01"))];
+        let pairs = [
+            ("baggage", format!("{BAGGAGE}={member}")),
+            ("traceparent", format!("00-{trace}-{span}-01")),
+        ];
         let header = |(name, value): (&'static str, String)| {
-            Some((HeaderName::from_static(name), HeaderValue::from_str(&value).ok()?))
+            Some((
+                HeaderName::from_static(name),
+                HeaderValue::from_str(&value).ok()?,
+            ))
         };
-        TraceContext { trace, span, headers: pairs.into_iter().filter_map(header).collect() }
+        TraceContext {
+            trace,
+            span,
+            headers: pairs.into_iter().filter_map(header).collect(),
+        }
     }
 
     /// Runs a future whose requests have the context.

@@ -33,12 +33,18 @@ impl ChangeEvidence {
 
     /// The name in options and in JSON.
     pub fn name(self) -> &'static str {
-        ChangeEvidence::NAMES.iter().find(|(_, one)| *one == self).map_or("", |(name, _)| name)
+        ChangeEvidence::NAMES
+            .iter()
+            .find(|(_, one)| *one == self)
+            .map_or("", |(name, _)| name)
     }
 
     /// The evidence with this name.
     pub fn named(name: &str) -> Option<ChangeEvidence> {
-        ChangeEvidence::NAMES.iter().find(|(one, _)| *one == name).map(|(_, evidence)| *evidence)
+        ChangeEvidence::NAMES
+            .iter()
+            .find(|(one, _)| *one == name)
+            .map(|(_, evidence)| *evidence)
     }
 }
 
@@ -56,7 +62,10 @@ pub struct ComparisonRule {
 
 impl Default for ComparisonRule {
     fn default() -> ComparisonRule {
-        ComparisonRule { level: DEFAULT_LEVEL, evidence: ChangeEvidence::default() }
+        ComparisonRule {
+            level: DEFAULT_LEVEL,
+            evidence: ChangeEvidence::default(),
+        }
     }
 }
 
@@ -64,8 +73,14 @@ impl ComparisonRule {
     /// Why a case with this many attempts in both runs cannot be reported as changed; `None` if it can.
     pub(super) fn undecidable(&self, (before, after): (usize, usize)) -> Option<Undecidable> {
         let complete_loss = PassTable {
-            before: PassCount { passed: before, of: before },
-            after: PassCount { passed: 0, of: after },
+            before: PassCount {
+                passed: before,
+                of: before,
+            },
+            after: PassCount {
+                passed: 0,
+                of: after,
+            },
             not_evaluated: (0, 0),
         };
         let p = LossTests::default().p(complete_loss);
@@ -122,7 +137,11 @@ impl OverallFall {
     /// any way is at most `level`. If the rate fell significantly, something changed, and each case can have the whole level
     /// (the fallback procedure of Wiens 2003).
     fn left_of(self, level: f64) -> f64 {
-        if self.is_significant { level } else { level - self.size }
+        if self.is_significant {
+            level
+        } else {
+            level - self.size
+        }
     }
 }
 
@@ -147,10 +166,14 @@ fn is_any_loss(table: PassTable) -> bool {
 /// With one attempt in each run nothing is known about chance: every case that passed and does not pass now is lost. Of the
 /// others, half of the level is for significant losses, and what these do not use for complete ones.
 fn complete_losses(tables: &[PassTable], level: f64) -> Vec<bool> {
-    let several: Vec<PassTable> =
-        tables.iter().copied().filter(|table| !table.is_of_single_attempts()).collect();
+    let several: Vec<PassTable> = tables
+        .iter()
+        .copied()
+        .filter(|table| !table.is_of_single_attempts())
+        .collect();
     let mut significant = SignificantLosses::of(&several, level / 2.0);
-    let are_more_than_chance = are_complete_losses_more_than_chance(&several, level - significant.size);
+    let are_more_than_chance =
+        are_complete_losses_more_than_chance(&several, level - significant.size);
     let mut is_lost = |table: &PassTable| match table.is_of_single_attempts() {
         true => is_any_loss(*table),
         false => (are_more_than_chance && table.is_complete_loss()) || significant.contain(*table),
@@ -163,7 +186,10 @@ fn complete_losses(tables: &[PassTable], level: f64) -> Vec<bool> {
 /// changed, each arrangement of the attempts of a case is equally probable.
 fn are_complete_losses_more_than_chance(tables: &[PassTable], level: f64) -> bool {
     let mut counts: HashMap<Margins, usize> = HashMap::new();
-    for table in tables.iter().filter(|table| table.margins().allow_complete_loss()) {
+    for table in tables
+        .iter()
+        .filter(|table| table.margins().allow_complete_loss())
+    {
         *counts.entry(table.margins()).or_default() += 1;
     }
     let mut counts: Vec<(Margins, usize)> = counts.into_iter().collect();
@@ -173,7 +199,10 @@ fn are_complete_losses_more_than_chance(tables: &[PassTable], level: f64) -> boo
         // The last of the possible numbers is that of a complete loss.
         sum.add_events(margins.chances().last().copied().unwrap_or(1.0), count);
     }
-    let losses = tables.iter().filter(|table| table.is_complete_loss()).count();
+    let losses = tables
+        .iter()
+        .filter(|table| table.is_complete_loss())
+        .count();
     sum.at_least(losses) <= level * TOLERANCE
 }
 
@@ -196,11 +225,15 @@ impl SignificantLosses {
     fn of(tables: &[PassTable], level: f64) -> SignificantLosses {
         let mut tests = LossTests::default();
         let mut counts: HashMap<Margins, usize> = HashMap::new();
-        tables.iter().for_each(|table| *counts.entry(table.margins()).or_default() += 1);
+        tables
+            .iter()
+            .for_each(|table| *counts.entry(table.margins()).or_default() += 1);
         let mut counts: Vec<(Margins, usize)> = counts.into_iter().collect();
         counts.sort_unstable();
-        let mut values: Vec<f64> =
-            counts.iter().flat_map(|(margins, _)| tests.values(*margins).to_vec()).collect();
+        let mut values: Vec<f64> = counts
+            .iter()
+            .flat_map(|(margins, _)| tests.values(*margins).to_vec())
+            .collect();
         values.retain(|p| *p <= level * TOLERANCE);
         values.sort_unstable_by(f64::total_cmp);
         let mut size_at = |p: f64| -> f64 {
@@ -212,7 +245,11 @@ impl SignificantLosses {
         let end = values.partition_point(|p| size_at(*p) <= level * TOLERANCE);
         let limit = if end > 0 { values[end - 1] } else { 0.0 };
         let size = if end > 0 { size_at(limit) } else { 0.0 };
-        SignificantLosses { tests, limit: limit * TOLERANCE, size }
+        SignificantLosses {
+            tests,
+            limit: limit * TOLERANCE,
+            size,
+        }
     }
 
     fn contain(&mut self, table: PassTable) -> bool {
@@ -225,17 +262,30 @@ mod tests {
     use super::*;
 
     fn table((passed, of): (usize, usize), after: (usize, usize)) -> PassTable {
-        let after = PassCount { passed: after.0, of: after.1 };
-        PassTable { before: PassCount { passed, of }, after, not_evaluated: (0, 0) }
+        let after = PassCount {
+            passed: after.0,
+            of: after.1,
+        };
+        PassTable {
+            before: PassCount { passed, of },
+            after,
+            not_evaluated: (0, 0),
+        }
     }
 
     fn lost_in(tables: &[PassTable], rule: &ComparisonRule) -> usize {
         let overall = OverallFall::of(RateTest::of(tables).as_ref(), rule.level);
-        lost(tables, rule, overall).into_iter().filter(|is_lost| *is_lost).count()
+        lost(tables, rule, overall)
+            .into_iter()
+            .filter(|is_lost| *is_lost)
+            .count()
     }
 
     fn rule(evidence: ChangeEvidence) -> ComparisonRule {
-        ComparisonRule { evidence, ..ComparisonRule::default() }
+        ComparisonRule {
+            evidence,
+            ..ComparisonRule::default()
+        }
     }
 
     /// The numbers of lost cases with each kind of evidence: complete, significant, any.
@@ -246,9 +296,15 @@ mod tests {
     #[test]
     fn a_case_that_passed_always_and_now_never_is_lost() {
         let steady = |of: (usize, usize)| vec![table((of.0, of.0), (of.1, of.1)); 50];
-        for (of, needed) in
-            [((1, 2), 3), ((1, 5), 2), ((5, 1), 2), ((2, 2), 2), ((3, 3), 1), ((5, 5), 1), ((3, 10), 1)]
-        {
+        for (of, needed) in [
+            ((1, 2), 3),
+            ((1, 5), 2),
+            ((5, 1), 2),
+            ((2, 2), 2),
+            ((3, 3), 1),
+            ((5, 5), 1),
+            ((3, 10), 1),
+        ] {
             let mut tables = steady(of);
             for lost in 1..=3 {
                 tables.push(table((of.0, of.0), (0, of.1)));
@@ -259,15 +315,26 @@ mod tests {
         let mut tables = steady((5, 5));
         tables.push(table((5, 5), (0, 5)));
         assert_eq!(losses(&tables), [1, 1, 1]);
-        assert_eq!(losses(&[table((1, 1), (0, 1)), table((0, 1), (1, 1))]), [1, 0, 1]);
+        assert_eq!(
+            losses(&[table((1, 1), (0, 1)), table((0, 1), (1, 1))]),
+            [1, 0, 1]
+        );
     }
 
     #[test]
     fn a_flaky_case_is_not_lost() {
-        let mut tables = vec![table((5, 5), (4, 5)), table((4, 5), (5, 5)), table((3, 5), (4, 5))];
+        let mut tables = vec![
+            table((5, 5), (4, 5)),
+            table((4, 5), (5, 5)),
+            table((3, 5), (4, 5)),
+        ];
         assert_eq!(losses(&tables), [0, 0, 1]);
         // One attempt that did not pass, among cases of which some attempts did not pass before.
-        tables = vec![table((5, 5), (0, 1)), table((4, 5), (1, 1)), table((4, 5), (1, 1))];
+        tables = vec![
+            table((5, 5), (0, 1)),
+            table((4, 5), (1, 1)),
+            table((4, 5), (1, 1)),
+        ];
         assert_eq!(losses(&tables), [0, 0, 1]);
         // Many more of them than chance explains.
         tables.extend(vec![table((5, 5), (0, 1)); 6]);
@@ -283,7 +350,10 @@ mod tests {
         };
         // scipy 1.17.1: 1/252 for each case in which 5 of 10 attempts passed. Of the level 0.05, the test of the rate of all takes
         // 0.0092 with 8 cases, and 0.0219 with 9.
-        assert_eq!((lost_with(5), lost_with(7), lost_with(8)), ([1, 1, 1], [1, 1, 1], [0, 0, 1]));
+        assert_eq!(
+            (lost_with(5), lost_with(7), lost_with(8)),
+            ([1, 1, 1], [1, 1, 1], [0, 0, 1])
+        );
     }
 
     /// scipy 1.17.1: `fisher_exact([[7, 3], [0, 4]], alternative="greater").pvalue` is 0.035: above half of the level.
@@ -309,7 +379,10 @@ mod tests {
         let lost = [table((5, 5), (0, 5))];
         for nearly in [1.0 - 1e-12, 1.0, 1.0 + 1e-12] {
             let level = nearly / 252.0;
-            let significant = ComparisonRule { level, evidence: ChangeEvidence::Significant };
+            let significant = ComparisonRule {
+                level,
+                evidence: ChangeEvidence::Significant,
+            };
             assert_eq!(lost_in(&lost, &significant), 1, "{level}");
             assert_eq!(significant.undecidable((5, 5)), None);
             let test = RateTest::of(&lost);
@@ -328,7 +401,10 @@ mod tests {
     #[test]
     fn evidence_has_one_name() {
         for (name, evidence) in ChangeEvidence::NAMES {
-            assert_eq!((evidence.name(), ChangeEvidence::named(name)), (name, Some(evidence)));
+            assert_eq!(
+                (evidence.name(), ChangeEvidence::named(name)),
+                (name, Some(evidence))
+            );
         }
         assert_eq!(ChangeEvidence::named("none"), None);
     }
@@ -342,10 +418,16 @@ mod tests {
             let test = RateTest::of(&runs);
             ChangeEvidence::NAMES.map(|(_, evidence)| {
                 let overall = OverallFall::mirrored(test.as_ref(), DEFAULT_LEVEL);
-                lost(&tables, &rule(evidence), overall).into_iter().filter(|is_won| *is_won).count()
+                lost(&tables, &rule(evidence), overall)
+                    .into_iter()
+                    .filter(|is_won| *is_won)
+                    .count()
             })
         };
-        assert_eq!((won_with(5), won_with(7), won_with(8)), ([1, 1, 1], [1, 1, 1], [0, 0, 1]));
+        assert_eq!(
+            (won_with(5), won_with(7), won_with(8)),
+            ([1, 1, 1], [1, 1, 1], [0, 0, 1])
+        );
     }
 
     #[test]
@@ -355,7 +437,10 @@ mod tests {
             .map(|attempts| significant.undecidable(attempts).is_none());
         assert_eq!(can, [false, false, true, true, true, false]);
         let complete = rule(ChangeEvidence::Complete);
-        assert_eq!((complete.undecidable((1, 1)), complete.undecidable((3, 3))), (None, None));
+        assert_eq!(
+            (complete.undecidable((1, 1)), complete.undecidable((3, 3))),
+            (None, None)
+        );
         assert!(
             matches!(complete.undecidable((1, 3)), Some(Undecidable::OneCase(p)) if (p - 0.25).abs() < 1e-9)
         );
@@ -366,7 +451,10 @@ mod tests {
         let mut tables = vec![table((10, 10), (10, 10)); 200];
         tables.push(table((8, 10), (1, 10)));
         assert_eq!(losses(&tables), [1, 1, 0]);
-        let level = |level: f64| ComparisonRule { level, evidence: ChangeEvidence::Significant };
+        let level = |level: f64| ComparisonRule {
+            level,
+            evidence: ChangeEvidence::Significant,
+        };
         let count = |level_of: f64| lost_in(&tables, &level(level_of));
         assert_eq!((count(0.01), count(0.001)), (1, 0));
     }

@@ -28,13 +28,26 @@ pub struct FailureGroups {
 impl FailureGroup {
     fn of(cause: &Cause, mut members: Vec<usize>) -> FailureGroup {
         members.sort_unstable();
-        FailureGroup { cause: cause.clone(), members, nested: Vec::new() }
+        FailureGroup {
+            cause: cause.clone(),
+            members,
+            nested: Vec::new(),
+        }
     }
 
     /// The members that are in no nested group.
     pub fn others(&self) -> Vec<usize> {
-        let nested: HashSet<usize> = self.nested.iter().flat_map(|group| &group.members).copied().collect();
-        self.members.iter().copied().filter(|member| !nested.contains(member)).collect()
+        let nested: HashSet<usize> = self
+            .nested
+            .iter()
+            .flat_map(|group| &group.members)
+            .copied()
+            .collect();
+        self.members
+            .iter()
+            .copied()
+            .filter(|member| !nested.contains(member))
+            .collect()
     }
 }
 
@@ -77,19 +90,26 @@ pub fn group_failures<'a>(failures: impl IntoIterator<Item = &'a [Cause]>) -> Fa
     let mut left = all;
     left.retain(|failure| !grouped.contains(failure));
     left.retain(|&failure| {
-        let group = failures[failure].iter().find(|cause| members.contains_key(cause));
+        let group = failures[failure]
+            .iter()
+            .find(|cause| members.contains_key(cause));
         group.is_none_or(|cause| {
             members.entry(cause).or_default().push(failure);
             false
         })
     });
     group_rest(&failures, &mut left, &mut members);
-    let mut groups: Vec<FailureGroup> =
-        members.into_iter().map(|(cause, members)| FailureGroup::of(cause, members)).collect();
+    let mut groups: Vec<FailureGroup> = members
+        .into_iter()
+        .map(|(cause, members)| FailureGroup::of(cause, members))
+        .collect();
     largest_first(&mut groups);
     let mut groups = nest(&failures, groups, &mut left);
     largest_first(&mut groups);
-    FailureGroups { groups, alone: left }
+    FailureGroups {
+        groups,
+        alone: left,
+    }
 }
 
 fn largest_first(groups: &mut [FailureGroup]) {
@@ -105,12 +125,20 @@ struct SameGeneralCause {
 
 impl SameGeneralCause {
     fn failures(&self) -> usize {
-        self.groups.iter().map(|group| group.members.len()).sum::<usize>() + self.alone.len()
+        self.groups
+            .iter()
+            .map(|group| group.members.len())
+            .sum::<usize>()
+            + self.alone.len()
     }
 }
 
 /// Puts groups and failures alone that share a general cause into a group. Returns all outermost groups.
-fn nest(failures: &[&[Cause]], groups: Vec<FailureGroup>, alone: &mut Vec<usize>) -> Vec<FailureGroup> {
+fn nest(
+    failures: &[&[Cause]],
+    groups: Vec<FailureGroup>,
+    alone: &mut Vec<usize>,
+) -> Vec<FailureGroup> {
     let general = |cause: &Cause| cause.general().unwrap_or_else(|| cause.clone());
     let mut kinds: Vec<(Cause, SameGeneralCause)> = Vec::new();
     let mut places: HashMap<Cause, usize> = HashMap::new();
@@ -125,7 +153,11 @@ fn nest(failures: &[&[Cause]], groups: Vec<FailureGroup>, alone: &mut Vec<usize>
         kinds[at].1.groups.push(group);
     }
     for &failure in alone.iter() {
-        for cause in failures[failure].iter().map(general).collect::<HashSet<_>>() {
+        for cause in failures[failure]
+            .iter()
+            .map(general)
+            .collect::<HashSet<_>>()
+        {
             let at = place(&mut kinds, cause);
             kinds[at].1.alone.push(failure);
         }
@@ -134,7 +166,9 @@ fn nest(failures: &[&[Cause]], groups: Vec<FailureGroup>, alone: &mut Vec<usize>
         let groups = kind.groups.iter().map(|group| group.members[0]);
         groups.chain(kind.alone.first().copied()).min()
     };
-    kinds.sort_by_cached_key(|(cause, kind)| (Reverse(kind.failures()), earliest(kind), cause.words()));
+    kinds.sort_by_cached_key(|(cause, kind)| {
+        (Reverse(kind.failures()), earliest(kind), cause.words())
+    });
     let mut taken: HashSet<usize> = HashSet::new();
     let outermost = kinds.into_iter().flat_map(|(cause, mut kind)| {
         kind.alone.retain(|failure| !taken.contains(failure));
@@ -153,9 +187,22 @@ fn nest(failures: &[&[Cause]], groups: Vec<FailureGroup>, alone: &mut Vec<usize>
 
 /// The group of everything with a general cause. A group that has exactly this cause is not nested in it.
 fn around(cause: &Cause, kind: SameGeneralCause) -> FailureGroup {
-    let members = kind.groups.iter().flat_map(|group| &group.members).chain(&kind.alone).copied().collect();
-    let nested = kind.groups.into_iter().filter(|group| group.cause != *cause).collect();
-    FailureGroup { nested, ..FailureGroup::of(cause, members) }
+    let members = kind
+        .groups
+        .iter()
+        .flat_map(|group| &group.members)
+        .chain(&kind.alone)
+        .copied()
+        .collect();
+    let nested = kind
+        .groups
+        .into_iter()
+        .filter(|group| group.cause != *cause)
+        .collect();
+    FailureGroup {
+        nested,
+        ..FailureGroup::of(cause, members)
+    }
 }
 
 /// How many of these failures have each cause.
@@ -209,41 +256,71 @@ mod tests {
     /// Causes of an attempt are distinct.
     fn distinct(causes: Vec<Cause>) -> Vec<Cause> {
         let mut seen = HashSet::new();
-        causes.into_iter().filter(|cause| seen.insert(cause.clone())).collect()
+        causes
+            .into_iter()
+            .filter(|cause| seen.insert(cause.clone()))
+            .collect()
     }
 
     fn grouped(failures: &[&[&str]]) -> (Vec<(String, Vec<usize>)>, Vec<usize>) {
-        let causes: Vec<Vec<Cause>> =
-            failures.iter().map(|causes| causes.iter().map(|one| error(one)).collect()).collect();
+        let causes: Vec<Vec<Cause>> = failures
+            .iter()
+            .map(|causes| causes.iter().map(|one| error(one)).collect())
+            .collect();
         let found = group_failures(causes.iter().map(Vec::as_slice));
         let name = |cause: &Cause| match cause {
             Cause::Error(text) => text.to_string(),
             other => format!("{other:?}"),
         };
-        (found.groups.iter().map(|group| (name(&group.cause), group.members.clone())).collect(), found.alone)
+        (
+            found
+                .groups
+                .iter()
+                .map(|group| (name(&group.cause), group.members.clone()))
+                .collect(),
+            found.alone,
+        )
     }
 
     #[test]
     fn failures_with_the_same_first_cause_are_a_group() {
         let (groups, alone) = grouped(&[&["a"], &["b", "a"], &["a"], &["b"], &["b"], &["c"], &[]]);
-        assert_eq!(groups, [("b".into(), vec![1, 3, 4]), ("a".into(), vec![0, 2])]);
+        assert_eq!(
+            groups,
+            [("b".into(), vec![1, 3, 4]), ("a".into(), vec![0, 2])]
+        );
         assert_eq!(alone, [5, 6]);
     }
 
     #[test]
     fn a_failure_alone_with_its_first_cause_goes_by_the_next_one() {
         let (groups, alone) = grouped(&[&["own", "a"], &["a"], &["a"], &["x", "y"], &["z", "y"]]);
-        assert_eq!(groups, [("a".into(), vec![0, 1, 2]), ("y".into(), vec![3, 4])]);
+        assert_eq!(
+            groups,
+            [("a".into(), vec![0, 1, 2]), ("y".into(), vec![3, 4])]
+        );
         assert!(alone.is_empty());
     }
 
     #[test]
     fn a_cause_is_shared_whatever_its_position() {
-        assert_eq!(grouped(&[&["a"], &["b", "a"]]), (vec![("a".into(), vec![0, 1])], vec![]));
-        assert_eq!(grouped(&[&["a"], &["b", "a"], &["c", "a"]]).0, [("a".into(), vec![0, 1, 2])]);
-        assert_eq!(grouped(&[&["x", "y"], &["y", "x"]]), (vec![("x".into(), vec![0, 1])], vec![]));
+        assert_eq!(
+            grouped(&[&["a"], &["b", "a"]]),
+            (vec![("a".into(), vec![0, 1])], vec![])
+        );
+        assert_eq!(
+            grouped(&[&["a"], &["b", "a"], &["c", "a"]]).0,
+            [("a".into(), vec![0, 1, 2])]
+        );
+        assert_eq!(
+            grouped(&[&["x", "y"], &["y", "x"]]),
+            (vec![("x".into(), vec![0, 1])], vec![])
+        );
         // All others with "a" belong to "b".
-        assert_eq!(grouped(&[&["a"], &["b", "a"], &["b"]]), (vec![("b".into(), vec![1, 2])], vec![0]));
+        assert_eq!(
+            grouped(&[&["a"], &["b", "a"], &["b"]]),
+            (vec![("b".into(), vec![1, 2])], vec![0])
+        );
     }
 
     /// The causes of 2 and 3 are "a" first, which they share with each other, and not "b".
@@ -255,12 +332,20 @@ mod tests {
     }
 
     fn argument(tool: &str, name: &str) -> Cause {
-        Cause::Call { rule: FindingRule::ArgumentDiffers, tool: tool.into(), argument: Some(name.into()) }
+        Cause::Call {
+            rule: FindingRule::ArgumentDiffers,
+            tool: tool.into(),
+            argument: Some(name.into()),
+        }
     }
 
     /// The causes of groups, with their members.
     fn named(found: &FailureGroups) -> Vec<(String, Vec<usize>)> {
-        found.groups.iter().map(|group| (group.cause.words().to_string(), group.members.clone())).collect()
+        found
+            .groups
+            .iter()
+            .map(|group| (group.cause.words().to_string(), group.members.clone()))
+            .collect()
     }
 
     #[test]
@@ -270,7 +355,10 @@ mod tests {
             vec![argument("set", "color"), argument("set", "level")],
         ];
         let found = group_failures(failures.iter().map(Vec::as_slice));
-        assert_eq!(named(&found), [("level of set differs".to_string(), vec![0, 1])]);
+        assert_eq!(
+            named(&found),
+            [("level of set differs".to_string(), vec![0, 1])]
+        );
     }
 
     /// Failure 0 could be in both groups. The larger one has it.
@@ -283,7 +371,10 @@ mod tests {
             vec![argument("get", "level")],
         ];
         let found = group_failures(failures.iter().map(Vec::as_slice));
-        assert_eq!(named(&found), [("arguments of set differ".to_string(), vec![0, 1, 2])]);
+        assert_eq!(
+            named(&found),
+            [("arguments of set differ".to_string(), vec![0, 1, 2])]
+        );
         assert_eq!(found.alone, [3]);
         // With a group and a failure alone.
         let failures = [
@@ -293,7 +384,10 @@ mod tests {
             vec![argument("get", "level")],
         ];
         let found = group_failures(failures.iter().map(Vec::as_slice));
-        assert_eq!(named(&found), [("arguments of set differ".to_string(), vec![0, 1, 2])]);
+        assert_eq!(
+            named(&found),
+            [("arguments of set differ".to_string(), vec![0, 1, 2])]
+        );
     }
 
     #[test]
@@ -303,7 +397,11 @@ mod tests {
             tool: "set".into(),
             argument: Some(name.into()),
         };
-        let missing = Cause::Call { rule: FindingRule::CallMissing, tool: "set".into(), argument: None };
+        let missing = Cause::Call {
+            rule: FindingRule::CallMissing,
+            tool: "set".into(),
+            argument: None,
+        };
         let failures = [
             vec![argument("level")],
             vec![argument("color")],
@@ -318,18 +416,34 @@ mod tests {
             [4, 5],
             "an error of its own, and one whose cause is shared only with a case of another group"
         );
-        let [set] = &found.groups[..] else { panic!("{found:?}") };
+        let [set] = &found.groups[..] else {
+            panic!("{found:?}")
+        };
         assert_eq!(
             (set.cause.words().as_str(), &set.members[..]),
             ("arguments of set differ", &[0, 1, 2, 3][..])
         );
-        let [level] = &set.nested[..] else { panic!("{set:?}") };
-        assert_eq!((level.cause.words().as_str(), &level.members[..]), ("level of set differs", &[0, 2][..]));
+        let [level] = &set.nested[..] else {
+            panic!("{set:?}")
+        };
+        assert_eq!(
+            (level.cause.words().as_str(), &level.members[..]),
+            ("level of set differs", &[0, 2][..])
+        );
         assert_eq!(set.others(), [1, 3]);
-        let specific: Vec<_> =
-            found.specific().into_iter().map(|group| (group.cause.words(), group.members)).collect();
-        let expected = [("level of set differs", vec![0, 2]), ("arguments of set differ", vec![1, 3])];
-        assert_eq!(specific, expected.map(|(words, members)| (words.to_string(), members)));
+        let specific: Vec<_> = found
+            .specific()
+            .into_iter()
+            .map(|group| (group.cause.words(), group.members))
+            .collect();
+        let expected = [
+            ("level of set differs", vec![0, 2]),
+            ("arguments of set differ", vec![1, 3]),
+        ];
+        assert_eq!(
+            specific,
+            expected.map(|(words, members)| (words.to_string(), members))
+        );
     }
 
     #[test]

@@ -10,19 +10,19 @@
 mod compare;
 mod evidence;
 mod groups;
+mod pass_rate;
 mod pass_table;
 mod permutation;
 mod repeats;
-mod pass_rate;
 mod statistics;
 mod stratified;
 mod sum_of_counts;
 mod trends;
 
 pub use compare::{
-    CaseChange, ChangedCondition, ComparedCase, ComparedCounts, ComparedMetric, OutcomeTest, OverallChange,
-    RateChange, RunComparison, RunConditions, RunToCompare, ScoreTest, cases_words, compare_counts,
-    compare_runs, expectation_in_file, expectation_of, p_words,
+    CaseChange, ChangedCondition, ComparedCase, ComparedCounts, ComparedMetric, OutcomeTest,
+    OverallChange, RateChange, RunComparison, RunConditions, RunToCompare, ScoreTest, cases_words,
+    compare_counts, compare_runs, expectation_in_file, expectation_of, p_words,
 };
 pub use evidence::{ChangeEvidence, ComparisonRule, DEFAULT_LEVEL};
 pub use groups::{FailureGroup, FailureGroups, group_failures};

@@ -9,7 +9,9 @@ use std::collections::HashMap;
 /// This is the definition of pass@1, and that of comparisons: a case with fewer evaluated attempts has the same weight.
 pub fn pass_rate(attempts: impl IntoIterator<Item = (AttemptKey, Status)>) -> Option<f64> {
     let mut collector = PassRateCollector::default();
-    attempts.into_iter().for_each(|(key, status)| collector.add(key, status));
+    attempts
+        .into_iter()
+        .for_each(|(key, status)| collector.add(key, status));
     collector.finish()
 }
 
@@ -27,7 +29,8 @@ impl PassRateCollector {
     pub fn add(&mut self, key: AttemptKey, status: Status) {
         self.has_repeats |= key.attempt > 1;
         if status.is_evaluated() {
-            self.evaluated.push((key.case as u32, status == Status::Passed));
+            self.evaluated
+                .push((key.case as u32, status == Status::Passed));
         }
     }
 
@@ -65,22 +68,35 @@ mod tests {
 
     fn rate(cases: &[&[Status]]) -> Option<f64> {
         let of_case = |(case, statuses): (usize, &&[Status])| {
-            let key = move |at: usize| AttemptKey { case, attempt: at as u32 + 1 };
-            statuses.iter().enumerate().map(move |(at, status)| (key(at), *status)).collect::<Vec<_>>()
+            let key = move |at: usize| AttemptKey {
+                case,
+                attempt: at as u32 + 1,
+            };
+            statuses
+                .iter()
+                .enumerate()
+                .map(move |(at, status)| (key(at), *status))
+                .collect::<Vec<_>>()
         };
         pass_rate(cases.iter().enumerate().flat_map(of_case))
     }
 
     #[test]
     fn every_case_counts_the_same() {
-        assert_eq!(rate(&[&[Passed], &[Failed], &[Errored], &[Passed]]), Some(0.5));
+        assert_eq!(
+            rate(&[&[Passed], &[Failed], &[Errored], &[Passed]]),
+            Some(0.5)
+        );
         assert_eq!(rate(&[&[Passed, Failed], &[Passed, Passed]]), Some(0.75));
         assert_eq!(
             rate(&[&[Passed; 3], &[Failed, NotEvaluated, NotEvaluated]]),
             Some(0.5),
             "3 of 4 attempts"
         );
-        assert_eq!(rate(&[&[Passed, Passed], &[NotEvaluated, NotEvaluated]]), Some(1.0));
+        assert_eq!(
+            rate(&[&[Passed, Passed], &[NotEvaluated, NotEvaluated]]),
+            Some(1.0)
+        );
         assert_eq!(rate(&[&[NotEvaluated], &[]]), None);
     }
 }

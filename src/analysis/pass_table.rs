@@ -26,12 +26,20 @@ impl PassTable {
     /// The runs in the other order.
     pub(super) fn mirrored(self) -> PassTable {
         let (before, after) = self.not_evaluated;
-        PassTable { before: self.after, after: self.before, not_evaluated: (after, before) }
+        PassTable {
+            before: self.after,
+            after: self.before,
+            not_evaluated: (after, before),
+        }
     }
 
     pub(super) fn margins(self) -> Margins {
         let passed = self.before.passed + self.after.passed;
-        Margins { before: self.before.of, after: self.after.of, passed }
+        Margins {
+            before: self.before.of,
+            after: self.after.of,
+            passed,
+        }
     }
 
     /// Whether all attempts passed in the first run, and none in the second.
@@ -70,7 +78,10 @@ impl PassTable {
 impl Margins {
     /// The fewest and the most attempts of the first run that can have passed.
     fn range(self) -> (usize, usize) {
-        (self.passed.saturating_sub(self.after), self.passed.min(self.before))
+        (
+            self.passed.saturating_sub(self.after),
+            self.passed.min(self.before),
+        )
     }
 
     /// Whether all attempts of the first run can have passed, and none of the second.
@@ -162,7 +173,11 @@ mod tests {
 
     fn table(before: (usize, usize), after: (usize, usize)) -> PassTable {
         let count = |(passed, of)| PassCount { passed, of };
-        PassTable { before: count(before), after: count(after), not_evaluated: (0, 0) }
+        PassTable {
+            before: count(before),
+            after: count(after),
+            not_evaluated: (0, 0),
+        }
     }
 
     /// scipy 1.17.1: `fisher_exact([[a, b], [c, d]], alternative="greater").pvalue`. The first is Fisher's example of tasting
@@ -171,7 +186,10 @@ mod tests {
     fn the_p_value_is_fishers() {
         for (before, after, expected) in FISHER {
             let p = LossTests::default().p(table(before, after));
-            assert!((p - expected).abs() <= 1e-10 * expected, "{before:?} {after:?}: {p} is not {expected}");
+            assert!(
+                (p - expected).abs() <= 1e-10 * expected,
+                "{before:?} {after:?}: {p} is not {expected}"
+            );
         }
     }
 
@@ -193,7 +211,10 @@ mod tests {
     fn case_without_attempts_is_no_complete_loss() {
         for (before, after) in [((0, 0), (0, 3)), ((3, 3), (0, 0))] {
             let table = table(before, after);
-            assert!(!table.is_complete_loss() && !table.margins().allow_complete_loss(), "{table:?}");
+            assert!(
+                !table.is_complete_loss() && !table.margins().allow_complete_loss(),
+                "{table:?}"
+            );
         }
         let lost = table((3, 3), (0, 2));
         assert!(lost.is_complete_loss() && lost.margins().allow_complete_loss());
@@ -202,8 +223,8 @@ mod tests {
     /// n · m / (n + m), for n attempts in the first run and m in the second.
     #[test]
     fn case_weight_equals_that_of_rate_test() {
-        let weights =
-            [((1, 1), (5, 5)), ((2, 4), (1, 4)), ((1, 3), (0, 6))].map(|(a, b)| table(a, b).weight());
+        let weights = [((1, 1), (5, 5)), ((2, 4), (1, 4)), ((1, 3), (0, 6))]
+            .map(|(a, b)| table(a, b).weight());
         assert_eq!(weights, [5.0 / 6.0, 2.0, 2.0]);
     }
 
@@ -220,7 +241,10 @@ mod tests {
     fn a_table_whose_margins_allow_one_arrangement_is_no_evidence() {
         let mut tests = LossTests::default();
         let always = table((5, 5), (3, 3));
-        assert_eq!((tests.p(always), tests.attainable(always.margins(), 0.99)), (1.0, 0.0));
+        assert_eq!(
+            (tests.p(always), tests.attainable(always.margins(), 0.99)),
+            (1.0, 0.0)
+        );
         let margins = table((3, 3), (0, 3)).margins();
         assert!((tests.attainable(margins, 0.06) - 0.05).abs() < 1e-12);
         assert_eq!(tests.attainable(margins, 0.04), 0.0);

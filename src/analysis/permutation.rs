@@ -38,7 +38,12 @@ impl CaseScores {
         let scale = 1.0 / n as f64 + 1.0 / m as f64;
         let scale = if n <= m { -scale } else { scale };
         let is_varying = scores.iter().any(|score| score.abs() > EQUAL);
-        is_varying.then_some(Stratum { difference: after - before, drawn: n.min(m), scale, scores })
+        is_varying.then_some(Stratum {
+            difference: after - before,
+            drawn: n.min(m),
+            scale,
+            scores,
+        })
     }
 }
 
@@ -59,7 +64,13 @@ impl Stratum {
     /// of a sum of values that are drawn without replacement.
     fn moments(&self) -> (f64, f64) {
         let (n, all) = (self.drawn as f64, self.scores.len() as f64);
-        let power = |power: i32| self.scores.iter().map(|score| score.powi(power)).sum::<f64>() / all;
+        let power = |power: i32| {
+            self.scores
+                .iter()
+                .map(|score| score.powi(power))
+                .sum::<f64>()
+                / all
+        };
         let variance = n * (all - n) / (all - 1.0) * power(2);
         let third = match self.scores.len() {
             0..=2 => 0.0,
@@ -107,7 +118,10 @@ fn permutation_p(strata: &mut [Stratum], observed: f64) -> f64 {
     let mut random = Random(0);
     let (mut above, mut below) = (1, 1);
     for _ in 0..permutations {
-        let sum: f64 = strata.iter_mut().map(|stratum| stratum.permuted(&mut random)).sum();
+        let sum: f64 = strata
+            .iter_mut()
+            .map(|stratum| stratum.permuted(&mut random))
+            .sum();
         above += usize::from(sum >= observed - EQUAL);
         below += usize::from(sum <= observed + EQUAL);
     }
@@ -143,30 +157,55 @@ mod tests {
     fn equal_means_differ_by_chance_and_other_means_do_not() {
         let case = |at: usize, shift: f64| {
             let score = |of: usize| ((at * 31 + of * 17) % 10) as f64 / 10.0;
-            CaseScores { before: vec![score(1)], after: (2..7).map(|of| score(of) + shift).collect() }
+            CaseScores {
+                before: vec![score(1)],
+                after: (2..7).map(|of| score(of) + shift).collect(),
+            }
         };
-        let run = |count: usize, shift: f64| (0..count).map(|at| case(at, shift)).collect::<Vec<_>>();
+        let run =
+            |count: usize, shift: f64| (0..count).map(|at| case(at, shift)).collect::<Vec<_>>();
         for cases in [8, 60, 2_000] {
             assert!(scores(&run(cases, 0.0)).unwrap() > 0.05, "{cases}");
             assert!(scores(&run(cases, 0.8)).unwrap() < 0.01, "{cases}");
         }
-        assert_eq!(scores(&[CaseScores { before: vec![1.0], after: vec![1.0; 5] }]), None);
+        assert_eq!(
+            scores(&[CaseScores {
+                before: vec![1.0],
+                after: vec![1.0; 5]
+            }]),
+            None
+        );
     }
 
     /// Counted over all assignments: 1 of the 6 of the first case and 1 of the 3 of the second have the largest difference.
     #[test]
     fn few_cases_are_tested_exactly() {
         let cases = [
-            CaseScores { before: vec![1.0, 1.0], after: vec![0.0, 0.0] },
-            CaseScores { before: vec![1.0], after: vec![0.0, 0.0] },
+            CaseScores {
+                before: vec![1.0, 1.0],
+                after: vec![0.0, 0.0],
+            },
+            CaseScores {
+                before: vec![1.0],
+                after: vec![0.0, 0.0],
+            },
         ];
         let p = scores(&cases).unwrap();
         assert!((p - 2.0 / 18.0).abs() < 0.01, "{p} is not {}", 2.0 / 18.0);
-        let won = cases.map(|case| CaseScores { before: case.after, after: case.before });
+        let won = cases.map(|case| CaseScores {
+            before: case.after,
+            after: case.before,
+        });
         let p = scores(&won).unwrap();
         assert!((p - 2.0 / 18.0).abs() < 0.01, "{p} is not {}", 2.0 / 18.0);
         // No permutation is as extreme, so only the observed assignment counts.
-        let extreme = vec![CaseScores { before: vec![1.0], after: vec![0.0; 5] }; 20];
+        let extreme = vec![
+            CaseScores {
+                before: vec![1.0],
+                after: vec![0.0; 5]
+            };
+            20
+        ];
         assert_eq!(scores(&extreme), Some(2.0 / (PERMUTATIONS.1 + 1) as f64));
     }
 
@@ -177,7 +216,10 @@ mod tests {
             (0u32..1 << all.len()).filter(|drawn| drawn.count_ones() as usize == case.before.len());
         let difference = |drawn: u32| {
             let of_run = |is_first: bool| -> Vec<f64> {
-                (0..all.len()).filter(|at| (drawn >> at & 1 == 1) == is_first).map(|at| all[at]).collect()
+                (0..all.len())
+                    .filter(|at| (drawn >> at & 1 == 1) == is_first)
+                    .map(|at| all[at])
+                    .collect()
             };
             mean(&of_run(false)).unwrap() - mean(&of_run(true)).unwrap()
         };
@@ -187,10 +229,22 @@ mod tests {
     /// Cases whose numbers of attempts differ: more in the second run, more in the first one, and as many.
     fn unequal_cases() -> [CaseScores; 4] {
         [
-            CaseScores { before: vec![0.9, 0.2], after: vec![0.1, 0.4, 0.3, 0.0] },
-            CaseScores { before: vec![0.7], after: vec![0.2, 0.5, 0.1] },
-            CaseScores { before: vec![1.0, 0.5, 0.6], after: vec![0.3, 0.9] },
-            CaseScores { before: vec![0.4], after: vec![0.1] },
+            CaseScores {
+                before: vec![0.9, 0.2],
+                after: vec![0.1, 0.4, 0.3, 0.0],
+            },
+            CaseScores {
+                before: vec![0.7],
+                after: vec![0.2, 0.5, 0.1],
+            },
+            CaseScores {
+                before: vec![1.0, 0.5, 0.6],
+                after: vec![0.3, 0.9],
+            },
+            CaseScores {
+                before: vec![0.4],
+                after: vec![0.1],
+            },
         ]
     }
 
@@ -199,19 +253,35 @@ mod tests {
         let cases = unequal_cases();
         let mut sums = vec![0.0];
         for differences in cases.iter().map(all_differences) {
-            sums = sums.iter().flat_map(|sum| differences.iter().map(move |one| sum + one)).collect();
+            sums = sums
+                .iter()
+                .flat_map(|sum| differences.iter().map(move |one| sum + one))
+                .collect();
         }
-        let observed: f64 = cases.iter().map(|case| case.means().unwrap()).map(|(a, b)| b - a).sum();
+        let observed: f64 = cases
+            .iter()
+            .map(|case| case.means().unwrap())
+            .map(|(a, b)| b - a)
+            .sum();
         let share = |is_it: &dyn Fn(f64) -> bool| {
             sums.iter().filter(|sum| is_it(**sum)).count() as f64 / sums.len() as f64
         };
-        let (below, above) = (share(&|sum| sum <= observed + EQUAL), share(&|sum| sum >= observed - EQUAL));
+        let (below, above) = (
+            share(&|sum| sum <= observed + EQUAL),
+            share(&|sum| sum >= observed - EQUAL),
+        );
         let expected = 2.0 * below.min(above);
         let p = scores(&cases).unwrap();
         assert!((p - expected).abs() < 0.01, "{p} is not {expected}");
-        let other = |case: &CaseScores| CaseScores { before: case.after.clone(), after: case.before.clone() };
+        let other = |case: &CaseScores| CaseScores {
+            before: case.after.clone(),
+            after: case.before.clone(),
+        };
         let p = scores(&cases.each_ref().map(other)).unwrap();
-        assert!((p - expected).abs() < 0.01, "{p} is not {expected} in the other direction");
+        assert!(
+            (p - expected).abs() < 0.01,
+            "{p} is not {expected} in the other direction"
+        );
     }
 
     #[test]
@@ -219,11 +289,20 @@ mod tests {
         for case in unequal_cases() {
             let differences = all_differences(&case);
             let power = |power: i32| -> f64 {
-                differences.iter().map(|one| one.powi(power)).sum::<f64>() / differences.len() as f64
+                differences.iter().map(|one| one.powi(power)).sum::<f64>()
+                    / differences.len() as f64
             };
             let (variance, third) = case.stratum().unwrap().moments();
-            assert!((variance - power(2)).abs() < 1e-12, "{case:?}: {variance} is not {}", power(2));
-            assert!((third - power(3)).abs() < 1e-12, "{case:?}: {third} is not {}", power(3));
+            assert!(
+                (variance - power(2)).abs() < 1e-12,
+                "{case:?}: {variance} is not {}",
+                power(2)
+            );
+            assert!(
+                (third - power(3)).abs() < 1e-12,
+                "{case:?}: {third} is not {}",
+                power(3)
+            );
         }
     }
 
@@ -233,13 +312,19 @@ mod tests {
         for shift in [0.014, -0.014] {
             let case = |at: usize| {
                 let score = |of: usize| ((at * 31 + of * 17 + at * at * 7) % 23) as f64 / 22.0;
-                CaseScores { before: vec![score(1)], after: (2..4).map(|of| score(of) + shift).collect() }
+                CaseScores {
+                    before: vec![score(1)],
+                    after: (2..4).map(|of| score(of) + shift).collect(),
+                }
             };
             let cases: Vec<CaseScores> = (0..NORMAL_FROM).map(case).collect();
             let mut strata: Vec<Stratum> = cases.iter().filter_map(CaseScores::stratum).collect();
             assert_eq!(strata.len(), NORMAL_FROM);
             let observed = strata.iter().map(|stratum| stratum.difference).sum();
-            let (p, expected) = (scores(&cases).unwrap(), permutation_p(&mut strata, observed));
+            let (p, expected) = (
+                scores(&cases).unwrap(),
+                permutation_p(&mut strata, observed),
+            );
             assert!((p - expected).abs() < 0.03, "{p} is not {expected}");
             assert!((0.1..0.9).contains(&p), "{p}");
         }
@@ -250,7 +335,10 @@ mod tests {
         let case = |at: usize| {
             let mut after = vec![0.0; of];
             after[0] = f64::from(u8::from(at >= in_first));
-            CaseScores { before: vec![f64::from(u8::from(at < in_first))], after }
+            CaseScores {
+                before: vec![f64::from(u8::from(at < in_first))],
+                after,
+            }
         };
         (0..NORMAL_FROM).map(case).collect()
     }
@@ -259,7 +347,10 @@ mod tests {
     fn little_skewness_uses_corrected_normal() {
         let (share, count) = (1.0 / 6.0, NORMAL_FROM as f64);
         let deviation = (count * share * (1.0 - share)).sqrt();
-        let (x, skewness) = ((180.0 - count * share) / deviation, (1.0 - 2.0 * share) / deviation);
+        let (x, skewness) = (
+            (180.0 - count * share) / deviation,
+            (1.0 - 2.0 * share) / deviation,
+        );
         let p = scores(&with_one_pass(5, 180)).unwrap();
         assert!((p - 2.0 * edgeworth_tail(x, skewness)).abs() < 1e-9, "{p}");
     }
@@ -276,7 +367,11 @@ mod tests {
     #[test]
     fn random_numbers_equal_splitmix() {
         let mut random = Random(0);
-        for bits in [0xe220_a839_7b1d_cdaf_u64, 0x6e78_9e6a_a1b9_65f4, 0x06c4_5d18_8009_454f] {
+        for bits in [
+            0xe220_a839_7b1d_cdaf_u64,
+            0x6e78_9e6a_a1b9_65f4,
+            0x06c4_5d18_8009_454f,
+        ] {
             assert_eq!(random.below(1 << 63) as u64, bits >> 1);
         }
     }
@@ -288,10 +383,17 @@ mod tests {
         let mut random = StdRng::seed_from_u64(7);
         let mut alarms = 0;
         for _ in 0..600 {
-            let mut scores_of =
-                |count: usize| (0..count).map(|_| f64::from(u8::from(random.random_bool(0.99)))).collect();
-            let cases: Vec<CaseScores> =
-                (0..100).map(|_| CaseScores { before: scores_of(1), after: scores_of(20) }).collect();
+            let mut scores_of = |count: usize| {
+                (0..count)
+                    .map(|_| f64::from(u8::from(random.random_bool(0.99))))
+                    .collect()
+            };
+            let cases: Vec<CaseScores> = (0..100)
+                .map(|_| CaseScores {
+                    before: scores_of(1),
+                    after: scores_of(20),
+                })
+                .collect();
             alarms += usize::from(scores(&cases).is_some_and(|p| p <= 0.01));
         }
         // The mean is 6 at the level; 600 · 0.019 is 11.4.

@@ -33,7 +33,11 @@ impl PassCount {
 
     /// The rate as "2/3"; "–" if no attempt was evaluated.
     pub fn words(self) -> String {
-        if self.of == 0 { "–".to_string() } else { format!("{}/{}", self.passed, self.of) }
+        if self.of == 0 {
+            "–".to_string()
+        } else {
+            format!("{}/{}", self.passed, self.of)
+        }
     }
 
     /// [`PassCount::interval`] in percent, as "21–94 %"; `None` below two attempts.
@@ -95,7 +99,11 @@ fn chosen(part: usize, all: usize, k: usize) -> Option<f64> {
     if k > part {
         return Some(0.0);
     }
-    Some((0..k).map(|at| (part - at) as f64 / (all - at) as f64).product())
+    Some(
+        (0..k)
+            .map(|at| (part - at) as f64 / (all - at) as f64)
+            .product(),
+    )
 }
 
 /// What the attempts of a run's cases show together.
@@ -148,7 +156,11 @@ impl RepeatedPasses {
         };
         let of_k = |k| {
             let (pass_at, pass_hat) = (mean(k, PassCount::pass_at)?, mean(k, PassCount::pass_hat)?);
-            Some(RepeatedPass { k, pass_at, pass_hat })
+            Some(RepeatedPass {
+                k,
+                pass_at,
+                pass_hat,
+            })
         };
         found.by_k = (1..=repeat).filter_map(of_k).collect();
         found
@@ -167,7 +179,9 @@ impl RepeatedPasses {
         let flaky = match self.flaky {
             0 => None,
             1 => Some("1 case is flaky: it passed in some of its attempts".to_string()),
-            count => Some(format!("{count} cases are flaky: they passed in some of their attempts")),
+            count => Some(format!(
+                "{count} cases are flaky: they passed in some of their attempts"
+            )),
         };
         with_all.into_iter().chain(flaky).collect()
     }
@@ -200,8 +214,16 @@ mod tests {
             close((found_low * 1e6).round(), (low * 1e6_f64).round());
             close((found_high * 1e6).round(), (high * 1e6_f64).round());
         }
-        let (low, high) = PassCount { passed: 81, of: 263 }.interval().unwrap();
-        assert_eq!((format!("{low:.4}"), format!("{high:.4}")), ("0.2553".into(), "0.3662".into()));
+        let (low, high) = PassCount {
+            passed: 81,
+            of: 263,
+        }
+        .interval()
+        .unwrap();
+        assert_eq!(
+            (format!("{low:.4}"), format!("{high:.4}")),
+            ("0.2553".into(), "0.3662".into())
+        );
         assert_eq!(PassCount::default().interval(), None);
     }
 
@@ -223,24 +245,45 @@ mod tests {
         let all = |passed: usize, of: usize, not_evaluated: usize| {
             PassCount { passed, of }.passed_all(not_evaluated)
         };
-        assert_eq!((all(2, 2, 0), all(1, 2, 0), all(1, 2, 1)), (Some(true), Some(false), Some(false)));
-        assert_eq!((all(2, 2, 1), all(0, 0, 0), all(0, 0, 1)), (None, None, None));
+        assert_eq!(
+            (all(2, 2, 0), all(1, 2, 0), all(1, 2, 1)),
+            (Some(true), Some(false), Some(false))
+        );
+        assert_eq!(
+            (all(2, 2, 1), all(0, 0, 0), all(0, 0, 1)),
+            (None, None, None)
+        );
     }
 
     /// One case with F, ?, ? and one with P, P, P: means over different cases would be 0.5, 1, 1 for pass^k.
     #[test]
     fn every_k_is_about_the_same_cases() {
-        let counts = [PassCount { passed: 0, of: 1 }, PassCount { passed: 3, of: 3 }];
+        let counts = [
+            PassCount { passed: 0, of: 1 },
+            PassCount { passed: 3, of: 3 },
+        ];
         let found = RepeatedPasses::of(counts, 3);
         assert_eq!((found.cases, found.left_out, found.flaky), (1, 1, 0));
-        assert!(found.by_k.iter().all(|of| (of.pass_at, of.pass_hat) == (1.0, 1.0)) && found.by_k.len() == 3);
+        assert!(
+            found
+                .by_k
+                .iter()
+                .all(|of| (of.pass_at, of.pass_hat) == (1.0, 1.0))
+                && found.by_k.len() == 3
+        );
         assert_eq!(
             found.remarks(),
             ["pass@k and pass^k are over the 1 of 2 cases whose attempts were all evaluated"]
         );
         let none = RepeatedPasses::of([PassCount { passed: 0, of: 1 }], 3);
         assert!(none.by_k.is_empty() && none.remarks()[0].contains("no case"));
-        let mixed = RepeatedPasses::of([PassCount { passed: 1, of: 2 }, PassCount { passed: 2, of: 2 }], 2);
+        let mixed = RepeatedPasses::of(
+            [
+                PassCount { passed: 1, of: 2 },
+                PassCount { passed: 2, of: 2 },
+            ],
+            2,
+        );
         let hats: Vec<f64> = mixed.by_k.iter().map(|of| of.pass_hat).collect();
         assert_eq!((hats, mixed.flaky), (vec![0.75, 0.5], 1));
     }

@@ -30,7 +30,11 @@ pub fn wilcoxon(differences: &[f64]) -> Option<f64> {
     if differences.iter().any(|difference| difference.is_nan()) {
         return None;
     }
-    let mut sorted: Vec<f64> = differences.iter().copied().filter(|difference| *difference != 0.0).collect();
+    let mut sorted: Vec<f64> = differences
+        .iter()
+        .copied()
+        .filter(|difference| *difference != 0.0)
+        .collect();
     if sorted.is_empty() {
         return None;
     }
@@ -45,8 +49,12 @@ pub fn wilcoxon(differences: &[f64]) -> Option<f64> {
         ties += (count as f64).powi(3) - count as f64;
     }
     let sum: usize = ranks.iter().sum();
-    let positive: usize =
-        ranks.iter().zip(&sorted).filter(|(_, difference)| **difference > 0.0).map(|(rank, _)| rank).sum();
+    let positive: usize = ranks
+        .iter()
+        .zip(&sorted)
+        .filter(|(_, difference)| **difference > 0.0)
+        .map(|(rank, _)| rank)
+        .sum();
     let lower = positive.min(sum - positive);
     Some(match ranks.len() {
         0..=EXACT_AT_MOST => exact(&ranks, sum, lower),
@@ -82,7 +90,10 @@ mod tests {
     use proptest::prelude::*;
 
     fn near(actual: f64, expected: f64) {
-        assert!((actual - expected).abs() <= 1e-9 * expected.max(1e-3), "{actual} is not {expected}");
+        assert!(
+            (actual - expected).abs() <= 1e-9 * expected.max(1e-3),
+            "{actual} is not {expected}"
+        );
     }
 
     /// The first value is the example in statsmodels' documentation of `mcnemar`. The others were computed with
@@ -93,26 +104,39 @@ mod tests {
         near(mcnemar(10, 2), 0.038_574_218_75);
         near(mcnemar(0, 6), 0.031_25);
         assert_eq!((mcnemar(0, 0), mcnemar(3, 3)), (1.0, 1.0));
-        assert!(mcnemar(5_000, 5_400) < 1e-4 && mcnemar(5_000, 5_400) > 1e-5, "large counts do not overflow");
+        assert!(
+            mcnemar(5_000, 5_400) < 1e-4 && mcnemar(5_000, 5_400) > 1e-5,
+            "large counts do not overflow"
+        );
     }
 
     /// Darwin's heights of maize (Fisher, The Design of Experiments, 1935), the example of scipy's documentation of
     /// `wilcoxon`.
     #[test]
     fn wilcoxon_is_as_published() {
-        let maize = [6., 8., 14., 16., 23., 24., 28., 29., 41., -48., 49., 56., 60., -67., 75.];
+        let maize = [
+            6., 8., 14., 16., 23., 24., 28., 29., 41., -48., 49., 56., 60., -67., 75.,
+        ];
         near(wilcoxon(&maize).unwrap(), 0.041_259_765_625);
         let with_zeros: Vec<f64> = maize.iter().copied().chain([0.0; 4]).collect();
         near(wilcoxon(&with_zeros).unwrap(), 0.041_259_765_625);
-        assert_eq!((wilcoxon(&[0.0, 0.0]), wilcoxon(&[]), wilcoxon(&[f64::NAN])), (None, None, None));
+        assert_eq!(
+            (wilcoxon(&[0.0, 0.0]), wilcoxon(&[]), wilcoxon(&[f64::NAN])),
+            (None, None, None)
+        );
     }
 
     /// Ties: counted over all 1,024 assignments of signs. 100 differences: scipy 1.17.1,
     /// `wilcoxon(d, zero_method="wilcox", method="approx", correction=False)`.
     #[test]
     fn ties_and_many_differences() {
-        near(wilcoxon(&[1., 1., -1., 2., 2., 2., -3., 4., 4., 5.]).unwrap(), 0.068_359_375);
-        let many: Vec<f64> = (0..100).map(|at| f64::from((at * 37) % 101 - 45) / 10.0).collect();
+        near(
+            wilcoxon(&[1., 1., -1., 2., 2., 2., -3., 4., 4., 5.]).unwrap(),
+            0.068_359_375,
+        );
+        let many: Vec<f64> = (0..100)
+            .map(|at| f64::from((at * 37) % 101 - 45) / 10.0)
+            .collect();
         near(wilcoxon(&many).unwrap(), 0.113_047_094_871_726_48);
     }
 

@@ -19,7 +19,9 @@ impl RateTest {
     /// `None` if every case has the same outcome in all attempts of both runs, so that nothing can be tested.
     pub(super) fn of(tables: &[PassTable]) -> Option<RateTest> {
         let mut counts: HashMap<Margins, usize> = HashMap::new();
-        tables.iter().for_each(|table| *counts.entry(table.margins()).or_default() += 1);
+        tables
+            .iter()
+            .for_each(|table| *counts.entry(table.margins()).or_default() += 1);
         // In one order, so that sums are equal to the last digit.
         let mut counts: Vec<(Margins, usize)> = counts.into_iter().collect();
         counts.sort_unstable();
@@ -65,8 +67,15 @@ mod tests {
     use proptest::prelude::*;
 
     fn table((passed, of): (usize, usize), after: (usize, usize)) -> PassTable {
-        let after = PassCount { passed: after.0, of: after.1 };
-        PassTable { before: PassCount { passed, of }, after, not_evaluated: (0, 0) }
+        let after = PassCount {
+            passed: after.0,
+            of: after.1,
+        };
+        PassTable {
+            before: PassCount { passed, of },
+            after,
+            not_evaluated: (0, 0),
+        }
     }
 
     fn rates(tables: impl IntoIterator<Item = PassTable>) -> Option<f64> {
@@ -76,7 +85,10 @@ mod tests {
 
     fn near(found: Option<f64>, expected: f64) {
         let found = found.unwrap();
-        assert!((found - expected).abs() <= 1e-9 * expected, "{found} is not {expected}");
+        assert!(
+            (found - expected).abs() <= 1e-9 * expected,
+            "{found} is not {expected}"
+        );
     }
 
     /// The distributions `hypergeom` of scipy 1.17.1, convolved with numpy; twice the smaller tail.
@@ -84,10 +96,21 @@ mod tests {
     fn the_exact_test_is_the_convolution_of_hypergeometric_distributions() {
         let lost = [table((1, 1), (0, 5)); 3];
         let others = [table((1, 1), (3, 5)); 4];
-        let few = lost.into_iter().chain(others).chain([table((0, 1), (2, 5)), table((1, 1), (5, 5))]);
+        let few = lost
+            .into_iter()
+            .chain(others)
+            .chain([table((0, 1), (2, 5)), table((1, 1), (5, 5))]);
         near(rates(few), 0.012_193_263_222_069_808);
-        let more = [((3, 3), (4, 10)), ((2, 3), (9, 10)), ((1, 3), (0, 10)), ((3, 3), (2, 10))];
-        near(rates(more.map(|(before, after)| table(before, after))), 0.018_913_411_659_718_608);
+        let more = [
+            ((3, 3), (4, 10)),
+            ((2, 3), (9, 10)),
+            ((1, 3), (0, 10)),
+            ((3, 3), (2, 10)),
+        ];
+        near(
+            rates(more.map(|(before, after)| table(before, after))),
+            0.018_913_411_659_718_608,
+        );
         assert_eq!(rates([table((1, 1), (5, 5)), table((0, 1), (0, 5))]), None);
     }
 

@@ -29,15 +29,29 @@ pub(super) struct SumOfCounts {
 
 impl Default for SumOfCounts {
     fn default() -> SumOfCounts {
-        let exact = Some(Distribution { smallest: 0, chances: vec![1.0] });
-        SumOfCounts { exact, left_out: 0.0, work: 0, mean: 0.0, variance: 0.0, third: 0.0 }
+        let exact = Some(Distribution {
+            smallest: 0,
+            chances: vec![1.0],
+        });
+        SumOfCounts {
+            exact,
+            left_out: 0.0,
+            work: 0,
+            mean: 0.0,
+            variance: 0.0,
+            third: 0.0,
+        }
     }
 }
 
 impl SumOfCounts {
     /// Adds equal counts, `times` of them: the smallest value, and the probability of each value from there.
     pub(super) fn add(&mut self, smallest: usize, chances: &[f64], times: usize) {
-        let mean: f64 = chances.iter().enumerate().map(|(value, chance)| value as f64 * chance).sum();
+        let mean: f64 = chances
+            .iter()
+            .enumerate()
+            .map(|(value, chance)| value as f64 * chance)
+            .sum();
         let moment = |power: i32| -> f64 {
             let of = |(value, chance): (usize, &f64)| (value as f64 - mean).powi(power) * chance;
             chances.iter().enumerate().map(of).sum::<f64>() * times as f64
@@ -45,7 +59,10 @@ impl SumOfCounts {
         self.mean += (mean + smallest as f64) * times as f64;
         self.variance += moment(2);
         self.third += moment(3);
-        let one = Distribution { smallest, chances: chances.to_vec() };
+        let one = Distribution {
+            smallest,
+            chances: chances.to_vec(),
+        };
         let all = self.exact.take().zip(self.repeated(one, times));
         self.exact = all.and_then(|(sum, counts)| self.sum(&sum, &counts));
     }
@@ -58,9 +75,15 @@ impl SumOfCounts {
     /// The distribution of the sum of `times` equal counts, by repeated doubling.
     fn repeated(&mut self, one: Distribution, times: usize) -> Option<Distribution> {
         if let [chance] = one.chances[..] {
-            return Some(Distribution { smallest: one.smallest * times, chances: vec![chance] });
+            return Some(Distribution {
+                smallest: one.smallest * times,
+                chances: vec![chance],
+            });
         }
-        let mut sum = Distribution { smallest: 0, chances: vec![1.0] };
+        let mut sum = Distribution {
+            smallest: 0,
+            chances: vec![1.0],
+        };
         let (mut power, mut left) = (one, times);
         while left > 0 {
             if left % 2 == 1 {
@@ -76,22 +99,37 @@ impl SumOfCounts {
 
     /// `None` if it takes too many multiplications.
     fn sum(&mut self, a: &Distribution, b: &Distribution) -> Option<Distribution> {
-        self.work = self.work.saturating_add(a.chances.len().saturating_mul(b.chances.len()));
+        self.work = self
+            .work
+            .saturating_add(a.chances.len().saturating_mul(b.chances.len()));
         if self.work > EXACT_AT_MOST {
             return None;
         }
         let all = convolved(&a.chances, &b.chances);
-        let first = all.iter().position(|chance| *chance >= NEGLIGIBLE).unwrap_or(0);
-        let end = all.iter().rposition(|chance| *chance >= NEGLIGIBLE).map_or(all.len(), |at| at + 1);
+        let first = all
+            .iter()
+            .position(|chance| *chance >= NEGLIGIBLE)
+            .unwrap_or(0);
+        let end = all
+            .iter()
+            .rposition(|chance| *chance >= NEGLIGIBLE)
+            .map_or(all.len(), |at| at + 1);
         self.left_out += all[..first].iter().chain(&all[end..]).sum::<f64>();
-        Some(Distribution { smallest: a.smallest + b.smallest + first, chances: all[first..end].to_vec() })
+        Some(Distribution {
+            smallest: a.smallest + b.smallest + first,
+            chances: all[first..end].to_vec(),
+        })
     }
 
     /// The probability that the sum is at least `value`.
     pub(super) fn at_least(&self, value: usize) -> f64 {
         match &self.exact {
             Some(Distribution { smallest, chances }) => {
-                let tail: f64 = chances.iter().skip(value.saturating_sub(*smallest)).rev().sum();
+                let tail: f64 = chances
+                    .iter()
+                    .skip(value.saturating_sub(*smallest))
+                    .rev()
+                    .sum();
                 (tail + self.left_out).min(1.0)
             }
             None => self.normal_tail(value as f64 - 0.5 - self.mean, 1.0),
@@ -112,13 +150,17 @@ impl SumOfCounts {
     /// The largest probability, of at most `limit`, with which the sum is at least some value.
     pub(super) fn largest_upper_tail(&self, limit: f64) -> f64 {
         let exact = self.exact.as_ref();
-        exact.map_or(limit, |of| largest_tail(of.chances.iter().rev(), self.left_out, limit))
+        exact.map_or(limit, |of| {
+            largest_tail(of.chances.iter().rev(), self.left_out, limit)
+        })
     }
 
     /// The largest probability, of at most `limit`, with which the sum is at most some value.
     pub(super) fn largest_lower_tail(&self, limit: f64) -> f64 {
         let exact = self.exact.as_ref();
-        exact.map_or(limit, |of| largest_tail(of.chances.iter(), self.left_out, limit))
+        exact.map_or(limit, |of| {
+            largest_tail(of.chances.iter(), self.left_out, limit)
+        })
     }
 
     /// Whether the sum can have only one value.
@@ -173,7 +215,10 @@ mod tests {
     }
 
     fn near(found: f64, expected: f64) {
-        assert!((found / expected - 1.0).abs() < 1e-9, "{found} is not {expected}");
+        assert!(
+            (found / expected - 1.0).abs() < 1e-9,
+            "{found} is not {expected}"
+        );
     }
 
     /// The moments of a sum are the sums of the moments.
@@ -197,10 +242,18 @@ mod tests {
         for (x, skewness, expected) in EDGEWORTH {
             near(edgeworth_tail(x, skewness), expected);
         }
-        assert_eq!((edgeworth_tail(90.0, 0.1), edgeworth_tail(-90.0, 0.1)), (f64::MIN_POSITIVE, 1.0));
+        assert_eq!(
+            (edgeworth_tail(90.0, 0.1), edgeworth_tail(-90.0, 0.1)),
+            (f64::MIN_POSITIVE, 1.0)
+        );
         // A skewness of 0.2, and 1.25 standard deviations beyond the mean, from the middle between two counts.
-        let sum =
-            SumOfCounts { exact: None, mean: 10.0, variance: 4.0, third: 1.6, ..SumOfCounts::default() };
+        let sum = SumOfCounts {
+            exact: None,
+            mean: 10.0,
+            variance: 4.0,
+            third: 1.6,
+            ..SumOfCounts::default()
+        };
         near(sum.at_least(13), EDGEWORTH[4].2);
         near(sum.at_most(7), EDGEWORTH[5].2);
     }
@@ -247,8 +300,14 @@ mod tests {
     #[test]
     fn the_largest_tail_is_a_value_of_the_distribution() {
         let sum = events(0.5, 4);
-        assert_eq!((sum.largest_upper_tail(0.05), sum.largest_lower_tail(0.07)), (0.0, 0.0625));
-        assert_eq!((sum.largest_upper_tail(0.4), sum.largest_lower_tail(0.4)), (0.3125, 0.3125));
+        assert_eq!(
+            (sum.largest_upper_tail(0.05), sum.largest_lower_tail(0.07)),
+            (0.0, 0.0625)
+        );
+        assert_eq!(
+            (sum.largest_upper_tail(0.4), sum.largest_lower_tail(0.4)),
+            (0.3125, 0.3125)
+        );
     }
 
     #[test]
@@ -269,8 +328,16 @@ mod tests {
         assert!((sum.at_least(10_100) / 0.07969171799236709 - 1.0).abs() < 1e-9);
         let rare = events(1e-6, 10_000_000);
         assert!(rare.exact.is_some());
-        assert!((rare.at_least(19) / RARE[0] - 1.0).abs() < 1e-6, "{}", rare.at_least(19));
-        assert!((rare.at_least(20) / RARE[1] - 1.0).abs() < 1e-6, "{}", rare.at_least(20));
+        assert!(
+            (rare.at_least(19) / RARE[0] - 1.0).abs() < 1e-6,
+            "{}",
+            rare.at_least(19)
+        );
+        assert!(
+            (rare.at_least(20) / RARE[1] - 1.0).abs() < 1e-6,
+            "{}",
+            rare.at_least(20)
+        );
     }
 
     const RARE: [f64; 2] = [0.00718647623943947, 0.0034543251811445298];
@@ -280,16 +347,31 @@ mod tests {
     fn very_many_counts_are_normal_and_corrected_for_skewness() {
         let mut sum = SumOfCounts::default();
         sum.add_events(0.5, 40_000_000);
-        assert!(sum.exact.is_none(), "an exact distribution would take too long");
+        assert!(
+            sum.exact.is_none(),
+            "an exact distribution would take too long"
+        );
         assert!(
             (sum.at_least(20_006_000) / BINOMIAL_MANY - 1.0).abs() < 1e-3,
             "{}",
             sum.at_least(20_006_000)
         );
-        assert_eq!((sum.largest_upper_tail(0.02), sum.largest_lower_tail(0.02)), (0.02, 0.02));
-        let skewed = SumOfCounts { exact: None, ..events(1e-4, 4_000_000) };
-        for (found, expected) in [(skewed.at_least(446), SKEWED[0]), (skewed.at_most(354), SKEWED[1])] {
-            assert!((found / expected - 1.0).abs() < 0.02, "{found} is not {expected}");
+        assert_eq!(
+            (sum.largest_upper_tail(0.02), sum.largest_lower_tail(0.02)),
+            (0.02, 0.02)
+        );
+        let skewed = SumOfCounts {
+            exact: None,
+            ..events(1e-4, 4_000_000)
+        };
+        for (found, expected) in [
+            (skewed.at_least(446), SKEWED[0]),
+            (skewed.at_most(354), SKEWED[1]),
+        ] {
+            assert!(
+                (found / expected - 1.0).abs() < 0.02,
+                "{found} is not {expected}"
+            );
         }
     }
 

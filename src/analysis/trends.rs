@@ -45,21 +45,35 @@ impl FailingSince {
 /// it was not evaluated are left out, and so are those with other criteria than the latest one, because another outcome may
 /// be due to the criteria. `points` are the outcomes, the oldest first.
 pub fn failing_since(points: &[CasePoint]) -> Option<FailingSince> {
-    let evaluated = points
-        .iter()
-        .rev()
-        .filter(|point| matches!(point.status, Status::Passed | Status::Failed | Status::Errored));
+    let evaluated = points.iter().rev().filter(|point| {
+        matches!(
+            point.status,
+            Status::Passed | Status::Failed | Status::Errored
+        )
+    });
     let mut since: Option<FailingSince> = None;
     let latest = evaluated.clone().next()?.criteria;
     for &point in evaluated.filter(|point| point.criteria == latest) {
-        let failing =
-            since.unwrap_or(FailingSince { first: point, last_passed: None, runs: 0, is_flaky: false });
+        let failing = since.unwrap_or(FailingSince {
+            first: point,
+            last_passed: None,
+            runs: 0,
+            is_flaky: false,
+        });
         if point.status == Status::Passed {
-            return since.map(|since| FailingSince { last_passed: Some(point), ..since });
+            return since.map(|since| FailingSince {
+                last_passed: Some(point),
+                ..since
+            });
         }
         let is_flaky = failing.is_flaky || point.passed > 0;
         let runs = failing.runs + 1;
-        since = Some(FailingSince { first: point, runs, is_flaky, ..failing });
+        since = Some(FailingSince {
+            first: point,
+            runs,
+            is_flaky,
+            ..failing
+        });
     }
     since
 }
@@ -69,7 +83,11 @@ const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 
 /// A value between `low` and `high` as a block of a sparkline. Values outside count as the nearest limit.
 pub fn block(value: f64, (low, high): (f64, f64)) -> char {
-    let share = if high > low { (value - low) / (high - low) } else { 1.0 };
+    let share = if high > low {
+        (value - low) / (high - low)
+    } else {
+        1.0
+    };
     BLOCKS[(share.clamp(0.0, 1.0) * (BLOCKS.len() - 1) as f64).round() as usize]
 }
 
@@ -94,10 +112,20 @@ mod tests {
         use Status::{Errored, Failed, NotEvaluated, Passed};
         let since = |statuses: &[Status]| {
             let since = failing_since(&points(statuses))?;
-            Some((since.first.run, since.last_passed.map(|point| point.run), since.runs))
+            Some((
+                since.first.run,
+                since.last_passed.map(|point| point.run),
+                since.runs,
+            ))
         };
-        assert_eq!(since(&[Failed, Passed, Failed, Errored, Failed]), Some((2, Some(1), 3)));
-        assert_eq!(since(&[Passed, NotEvaluated, Failed, NotEvaluated]), Some((2, Some(0), 1)));
+        assert_eq!(
+            since(&[Failed, Passed, Failed, Errored, Failed]),
+            Some((2, Some(1), 3))
+        );
+        assert_eq!(
+            since(&[Passed, NotEvaluated, Failed, NotEvaluated]),
+            Some((2, Some(0), 1))
+        );
         assert_eq!(since(&[Failed, NotEvaluated, Failed]), Some((0, None, 2)));
         assert_eq!(since(&[Failed, Passed]), None);
         assert_eq!(since(&[NotEvaluated]), None);
@@ -118,7 +146,14 @@ mod tests {
         let mut points = points(&[Passed, Failed, Passed, Failed, Failed]);
         (points[2].criteria, points[3].criteria) = (1, 1);
         let since = failing_since(&points).unwrap();
-        assert_eq!((since.first.run, since.last_passed.map(|point| point.run), since.runs), (1, Some(0), 2));
+        assert_eq!(
+            (
+                since.first.run,
+                since.last_passed.map(|point| point.run),
+                since.runs
+            ),
+            (1, Some(0), 2)
+        );
         points[0].criteria = 1;
         assert_eq!(failing_since(&points).unwrap().last_passed, None);
     }
@@ -130,12 +165,20 @@ mod tests {
         points[1].content = 8;
         assert!(failing_since(&points).unwrap().was_edited());
         points[0].content = 0;
-        assert!(!failing_since(&points).unwrap().was_edited(), "it is not known");
+        assert!(
+            !failing_since(&points).unwrap().was_edited(),
+            "it is not known"
+        );
     }
 
     #[test]
     fn a_block_is_as_high_as_the_value() {
-        let blocks = |range| [0.0, 0.5, 1.0].map(|value| block(value, range)).iter().collect::<String>();
+        let blocks = |range| {
+            [0.0, 0.5, 1.0]
+                .map(|value| block(value, range))
+                .iter()
+                .collect::<String>()
+        };
         assert_eq!(blocks((0.0, 1.0)), "▁▅█");
         assert_eq!(blocks((0.0, 0.5)), "▁██");
         assert_eq!(blocks((-1.0, 1.0)), "▅▆█");

@@ -67,16 +67,25 @@ impl TableAddress {
     /// Parses an address. The error is a message.
     pub fn parse(text: &str) -> Result<TableAddress, String> {
         let is_name = |name: &&str| {
-            !name.is_empty() && name.chars().all(|one| one.is_alphanumeric() || "_-:$".contains(one))
+            !name.is_empty()
+                && name
+                    .chars()
+                    .all(|one| one.is_alphanumeric() || "_-:$".contains(one))
         };
-        let parts: Vec<&str> = text.strip_prefix("bq://").unwrap_or_default().split('.').collect();
+        let parts: Vec<&str> = text
+            .strip_prefix("bq://")
+            .unwrap_or_default()
+            .split('.')
+            .collect();
         match parts.as_slice() {
             [project, dataset, table] if parts.iter().all(is_name) => Ok(TableAddress {
                 project: project.to_string(),
                 dataset: dataset.to_string(),
                 table: table.to_string(),
             }),
-            _ => Err(format!("{text}: a table is named bq://PROJECT.DATASET.TABLE")),
+            _ => Err(format!(
+                "{text}: a table is named bq://PROJECT.DATASET.TABLE"
+            )),
         }
     }
 }
@@ -137,7 +146,11 @@ impl BigQueryTable {
     /// Prepares requests to a table; nothing is sent. Errors: for example that there is no token.
     pub fn open(address: &TableAddress) -> Result<BigQueryTable, BucketError> {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-        BigQueryTable::with(address, TOKENS.iter().find_map(|name| variable(name)), variable(EMULATOR))
+        BigQueryTable::with(
+            address,
+            TOKENS.iter().find_map(|name| variable(name)),
+            variable(EMULATOR),
+        )
     }
 
     /// Prepares requests with a token, to Google's address or to an emulator.
@@ -151,7 +164,9 @@ impl BigQueryTable {
             true => host,
             false => format!("http://{host}"),
         });
-        let base = emulator.as_deref().unwrap_or("https://bigquery.googleapis.com");
+        let base = emulator
+            .as_deref()
+            .unwrap_or("https://bigquery.googleapis.com");
         let base = Url::parse(base).map_err(|error| told(format!("{EMULATOR}: {error}")))?;
         if token.is_none() && !http::is_loopback(&base) {
             return Err(told(
@@ -159,7 +174,12 @@ impl BigQueryTable {
             ));
         }
         let client = http::client(&base).map_err(told)?;
-        Ok(BigQueryTable { address: address.clone(), base, client, token })
+        Ok(BigQueryTable {
+            address: address.clone(),
+            base,
+            client,
+            token,
+        })
     }
 
     /// The version of the table's content.
@@ -180,10 +200,15 @@ impl BigQueryTable {
         let (mut size, mut next, mut pages) = (0, None::<String>, Pages::of(MOST_PAGES));
         loop {
             let (table, schema, token) = (self.clone(), about.clone(), next.take());
-            let (lines, token) = self.wait_for(async move { table.page(&schema.schema, token).await })?;
+            let (lines, token) =
+                self.wait_for(async move { table.page(&schema.schema, token).await })?;
             size += lines.len() as u64;
             if size > largest {
-                let why = format!("{}: its rows have more than {} MB", self.address, largest >> 20);
+                let why = format!(
+                    "{}: its rows have more than {} MB",
+                    self.address,
+                    largest >> 20
+                );
                 return Err(BucketError::TooLarge(why));
             }
             take(&lines)?;
@@ -205,7 +230,8 @@ impl BigQueryTable {
         let page: Page = self.get("/data", &query, ANSWERS_WITHIN).await?;
         let mut lines = Vec::new();
         for row in page.rows {
-            let row = record(&schema.fields, row, &mut { LARGEST_VALUES }).map_err(|why| self.other(why))?;
+            let row = record(&schema.fields, row, &mut { LARGEST_VALUES })
+                .map_err(|why| self.other(why))?;
             lines.extend(row.to_string().into_bytes());
             lines.push(b'\n');
         }
@@ -224,7 +250,9 @@ impl BigQueryTable {
                     0 => error,
                     number => {
                         let (before, all) = (number * BATCH, rows.len());
-                        BucketError::Other(format!("{error}; {before} of {all} rows were appended before"))
+                        BucketError::Other(format!(
+                            "{error}; {before} of {all} rows were appended before"
+                        ))
                     }
                 })?;
             }
@@ -257,16 +285,29 @@ impl BigQueryTable {
                 *known = kind.into();
             }
         }
-        let kind = |kind: &Value| if kind.is_null() { Value::from("STRING") } else { kind.clone() };
+        let kind = |kind: &Value| {
+            if kind.is_null() {
+                Value::from("STRING")
+            } else {
+                kind.clone()
+            }
+        };
         let fields: Vec<Value> = columns
             .iter()
             .map(|(name, of)| json!({"name": name, "type": kind(of), "mode": "NULLABLE"}))
             .collect();
-        let TableAddress { project, dataset, table } = &self.address;
+        let TableAddress {
+            project,
+            dataset,
+            table,
+        } = &self.address;
         let reference = json!({"projectId": project, "datasetId": dataset, "tableId": table});
         let body = json!({"tableReference": reference, "schema": {"fields": fields}});
         let tables = self.url(&["projects", project, "datasets", dataset, "tables"])?;
-        match self.send(Method::POST, tables, Some(&body), FIRST_WITHIN).await? {
+        match self
+            .send(Method::POST, tables, Some(&body), FIRST_WITHIN)
+            .await?
+        {
             (StatusCode::CONFLICT, _) => Ok(()),
             (status, _) if status.is_success() => Ok(()),
             (status, text) => Err(self.refused(status, &text)),
@@ -278,13 +319,19 @@ impl BigQueryTable {
         let body = json!({"kind": "bigquery#tableDataInsertAllRequest", "rows": rows});
         let url = self.of_table("/insertAll")?;
         for number in 1.. {
-            match self.send(Method::POST, url.clone(), Some(&body), ANSWERS_WITHIN).await? {
+            match self
+                .send(Method::POST, url.clone(), Some(&body), ANSWERS_WITHIN)
+                .await?
+            {
                 (StatusCode::NOT_FOUND, _) if number < TRIES => {
                     tokio::time::sleep(Duration::from_secs(u64::from(number))).await;
                 }
                 (status, text) if status.is_success() => {
                     let reply: Value = serde_json::from_str(&text).unwrap_or_default();
-                    return match reply["insertErrors"].as_array().and_then(|errors| errors.first()) {
+                    return match reply["insertErrors"]
+                        .as_array()
+                        .and_then(|errors| errors.first())
+                    {
                         None => Ok(()),
                         Some(error) => {
                             let why = &error["errors"][0]["message"];
@@ -312,9 +359,10 @@ impl BigQueryTable {
         match self.send(Method::GET, url, None, within).await? {
             (StatusCode::NOT_FOUND, _) => Err(BucketError::Missing(self.address.to_string())),
             (status, text) if status.is_success() => {
-                let invalid = |why: String| self.other(format!("an invalid reply: {}", self.masked(&why)));
-                let (value, _) =
-                    parse_within(&text, LARGEST_VALUES).map_err(|error| invalid(error.to_string()))?;
+                let invalid =
+                    |why: String| self.other(format!("an invalid reply: {}", self.masked(&why)));
+                let (value, _) = parse_within(&text, LARGEST_VALUES)
+                    .map_err(|error| invalid(error.to_string()))?;
                 drop(text);
                 serde_json::from_value(value).map_err(|error| invalid(error.to_string()))
             }
@@ -330,8 +378,12 @@ impl BigQueryTable {
         within: Duration,
     ) -> Result<(StatusCode, String), BucketError> {
         let told = |why: String| self.other(why);
-        let late =
-            |within: Duration| self.other(format!("BigQuery did not answer within {} s", within.as_secs()));
+        let late = |within: Duration| {
+            self.other(format!(
+                "BigQuery did not answer within {} s",
+                within.as_secs()
+            ))
+        };
         let mut request = self.client.request(method, url);
         if let Some(token) = &self.token {
             request = request.bearer_auth(token);
@@ -339,7 +391,9 @@ impl BigQueryTable {
         if let Some(body) = body {
             request = request.json(body);
         }
-        let response = timeout(within, request.send()).await.map_err(|_| late(within))?;
+        let response = timeout(within, request.send())
+            .await
+            .map_err(|_| late(within))?;
         let response = response.map_err(|error| told(http::chain(http::cause(&error))))?;
         let status = response.status();
         if let Some(host) = http::redirect_host(status, response.headers()) {
@@ -355,12 +409,19 @@ impl BigQueryTable {
         {
             Ok(text) => Ok((status, text)),
             Err(BodyError::Broken(error)) => Err(told(http::chain(http::cause(&error)))),
-            Err(BodyError::TooLong) => Err(told(format!("a reply has more than {} MB", LARGEST_REPLY >> 20))),
+            Err(BodyError::TooLong) => Err(told(format!(
+                "a reply has more than {} MB",
+                LARGEST_REPLY >> 20
+            ))),
         }
     }
 
     fn of_table(&self, rest: &str) -> Result<Url, BucketError> {
-        let TableAddress { project, dataset, table } = &self.address;
+        let TableAddress {
+            project,
+            dataset,
+            table,
+        } = &self.address;
         let mut parts = vec!["projects", project, "datasets", dataset, "tables", table];
         parts.extend(rest.strip_prefix('/'));
         self.url(&parts)
@@ -382,7 +443,10 @@ impl BigQueryTable {
         // Masked before it is cut: half a token must not be shown, either.
         let why = self.masked(reply["error"]["message"].as_str().unwrap_or(text));
         let why: String = why.chars().take(500).collect();
-        BucketError::Other(format!("{}: BigQuery replied {status}: {why}", self.address))
+        BucketError::Other(format!(
+            "{}: BigQuery replied {status}: {why}",
+            self.address
+        ))
     }
 
     /// A text without the token.
@@ -394,19 +458,26 @@ impl BigQueryTable {
 /// A row as an object. `left` is the memory that is left for the texts of JSON in it, in bytes. The error is a message.
 fn record(columns: &[Column], row: Cells, left: &mut usize) -> Result<Value, String> {
     let cells = columns.iter().zip(row.f);
-    let cells = cells.map(|(column, cell)| Ok((column.name.clone(), cell_value(column, cell.v, left)?)));
+    let cells =
+        cells.map(|(column, cell)| Ok((column.name.clone(), cell_value(column, cell.v, left)?)));
     cells.collect::<Result<_, String>>().map(Value::Object)
 }
 
 /// The value of a cell, which BigQuery writes as a text.
 fn cell_value(column: &Column, value: Value, left: &mut usize) -> Result<Value, String> {
     if column.mode == "REPEATED" {
-        let Value::Array(items) = value else { return Ok(Value::Array(Vec::new())) };
+        let Value::Array(items) = value else {
+            return Ok(Value::Array(Vec::new()));
+        };
         let mut each = |mut item: Value| {
             let inner = item.get_mut("v").map(Value::take);
             scalar(column, inner.unwrap_or(item), left)
         };
-        return items.into_iter().map(&mut each).collect::<Result<_, String>>().map(Value::Array);
+        return items
+            .into_iter()
+            .map(&mut each)
+            .collect::<Result<_, String>>()
+            .map(Value::Array);
     }
     scalar(column, value, left)
 }
@@ -415,10 +486,16 @@ fn scalar(column: &Column, value: Value, left: &mut usize) -> Result<Value, Stri
     if matches!(column.kind.as_str(), "RECORD" | "STRUCT") {
         return match value.is_null() {
             true => Ok(Value::Null),
-            false => record(&column.fields, serde_json::from_value(value).unwrap_or_default(), left),
+            false => record(
+                &column.fields,
+                serde_json::from_value(value).unwrap_or_default(),
+                left,
+            ),
         };
     }
-    let Value::String(text) = value else { return Ok(value) };
+    let Value::String(text) = value else {
+        return Ok(value);
+    };
     Ok(match column.kind.as_str() {
         "INTEGER" | "INT64" | "FLOAT" | "FLOAT64" | "NUMERIC" | "BIGNUMERIC" => {
             serde_json::from_str::<Number>(&text).map_or(Value::String(text), Value::Number)
@@ -431,7 +508,10 @@ fn scalar(column: &Column, value: Value, left: &mut usize) -> Result<Value, Stri
             }
             Err(Unreadable::Syntax(_)) => Value::String(text),
             Err(Unreadable::TooLarge) => {
-                return Err(format!("a row needs more than {} MB of memory", LARGEST_VALUES >> 20));
+                return Err(format!(
+                    "a row needs more than {} MB of memory",
+                    LARGEST_VALUES >> 20
+                ));
             }
         },
         _ => Value::String(text),
@@ -449,8 +529,19 @@ mod tests {
     fn addresses_of_tables() {
         let address = TableAddress::parse("bq://my-project.evals.answers_2").unwrap();
         assert_eq!(address.to_string(), "bq://my-project.evals.answers_2");
-        for text in ["bq://a.b", "bq://a.b.c.d", "bq://a..c", "bq://a.b/c.d", "gs://a.b.c"] {
-            assert!(TableAddress::parse(text).unwrap_err().contains("bq://PROJECT.DATASET.TABLE"), "{text}");
+        for text in [
+            "bq://a.b",
+            "bq://a.b.c.d",
+            "bq://a..c",
+            "bq://a.b/c.d",
+            "gs://a.b.c",
+        ] {
+            assert!(
+                TableAddress::parse(text)
+                    .unwrap_err()
+                    .contains("bq://PROJECT.DATASET.TABLE"),
+                "{text}"
+            );
         }
     }
 
@@ -466,7 +557,12 @@ mod tests {
             {"v": "true"}, {"v": null}, {"v": [{"v": "p"}, {"v": "q"}]}, {"v": "{\"tool\": \"t\"}"}, {"v": {"f": [{"v": "1.5"}]}}]}))
         .unwrap();
         let expected = r#"{"text":"a","n":9007199254740993,"x":0.5,"nan":"NaN","ok":true,"none":null,"tags":["p","q"],"call":{"tool":"t"},"at":{"lat":1.5}}"#;
-        assert_eq!(record(&schema.fields, row, &mut { LARGEST_VALUES }).unwrap().to_string(), expected);
+        assert_eq!(
+            record(&schema.fields, row, &mut { LARGEST_VALUES })
+                .unwrap()
+                .to_string(),
+            expected
+        );
     }
 
     #[test]
@@ -476,10 +572,15 @@ mod tests {
         .unwrap();
         let list = format!("[{}0]", "0,".repeat(10_000));
         let row = || -> Cells {
-            serde_json::from_value(json!({"f": [{"v": list}, {"v": [{"v": list}, {"v": list}]}]})).unwrap()
+            serde_json::from_value(json!({"f": [{"v": list}, {"v": [{"v": list}, {"v": list}]}]}))
+                .unwrap()
         };
         assert!(record(&schema.fields, row(), &mut (16 << 20)).is_ok());
-        assert!(record(&schema.fields, row(), &mut (2 << 20)).unwrap_err().contains("of memory"));
+        assert!(
+            record(&schema.fields, row(), &mut (2 << 20))
+                .unwrap_err()
+                .contains("of memory")
+        );
     }
 
     fn table_at(emulator: String) -> BigQueryTable {
@@ -488,10 +589,17 @@ mod tests {
     }
 
     /// A table whose server gives these answers, one after the other, and then the lines and bodies of the requests.
-    fn table_that_answers(replies: Vec<(u16, Value)>) -> (BigQueryTable, JoinHandle<Vec<(String, Value)>>) {
+    fn table_that_answers(
+        replies: Vec<(u16, Value)>,
+    ) -> (BigQueryTable, JoinHandle<Vec<(String, Value)>>) {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let table = table_at(listener.local_addr().unwrap().to_string());
-        let serve = move || replies.into_iter().map(|reply| answered(&listener, reply)).collect();
+        let serve = move || {
+            replies
+                .into_iter()
+                .map(|reply| answered(&listener, reply))
+                .collect()
+        };
         (table, std::thread::spawn(serve))
     }
 
@@ -512,10 +620,15 @@ mod tests {
         let mut body = vec![0; length];
         request.read_exact(&mut body).unwrap();
         let reply = reply.to_string();
-        let head = format!("HTTP/1.1 {status} x\r\nConnection: close\r\nContent-Length: {}", reply.len());
+        let head = format!(
+            "HTTP/1.1 {status} x\r\nConnection: close\r\nContent-Length: {}",
+            reply.len()
+        );
         write!(stream, "{head}\r\n\r\n{reply}").unwrap();
-        let line =
-            first.trim_end().trim_end_matches(" HTTP/1.1").replace("/bigquery/v2/projects/p/datasets/d", "");
+        let line = first
+            .trim_end()
+            .trim_end_matches(" HTTP/1.1")
+            .replace("/bigquery/v2/projects/p/datasets/d", "");
         (line, serde_json::from_slice(&body).unwrap_or_default())
     }
 
@@ -527,26 +640,62 @@ mod tests {
     fn token_is_required_except_for_emulator() {
         let address = TableAddress::parse("bq://p.d.t").unwrap();
         let with = |token: Option<&str>, emulator: Option<&str>| {
-            let table =
-                BigQueryTable::with(&address, token.map(str::to_string), emulator.map(str::to_string));
-            table.map(|table| table.base.to_string()).map_err(|error| error.to_string())
+            let table = BigQueryTable::with(
+                &address,
+                token.map(str::to_string),
+                emulator.map(str::to_string),
+            );
+            table
+                .map(|table| table.base.to_string())
+                .map_err(|error| error.to_string())
         };
-        assert!(with(None, None).unwrap_err().contains("no token for BigQuery"));
-        assert!(with(None, Some("example.org:80")).unwrap_err().contains("no token for BigQuery"));
-        assert_eq!(with(Some("t"), None).unwrap(), "https://bigquery.googleapis.com/");
-        assert_eq!(with(None, Some("127.0.0.1:9")).unwrap(), "http://127.0.0.1:9/");
-        assert_eq!(with(Some("t"), Some("http://localhost:9")).unwrap(), "http://localhost:9/");
-        assert!(with(Some("t"), Some("http://[")).unwrap_err().contains(EMULATOR));
+        assert!(
+            with(None, None)
+                .unwrap_err()
+                .contains("no token for BigQuery")
+        );
+        assert!(
+            with(None, Some("example.org:80"))
+                .unwrap_err()
+                .contains("no token for BigQuery")
+        );
+        assert_eq!(
+            with(Some("t"), None).unwrap(),
+            "https://bigquery.googleapis.com/"
+        );
+        assert_eq!(
+            with(None, Some("127.0.0.1:9")).unwrap(),
+            "http://127.0.0.1:9/"
+        );
+        assert_eq!(
+            with(Some("t"), Some("http://localhost:9")).unwrap(),
+            "http://localhost:9/"
+        );
+        assert!(
+            with(Some("t"), Some("http://["))
+                .unwrap_err()
+                .contains(EMULATOR)
+        );
     }
 
     #[test]
     fn rows_are_read_up_to_a_size() {
         let read = |largest: u64| {
-            let about = json!({"etag": "v1", "schema": {"fields": [{"name": "n", "type": "INTEGER"}]}});
+            let about =
+                json!({"etag": "v1", "schema": {"fields": [{"name": "n", "type": "INTEGER"}]}});
             let page = |value: &str, next: Value| json!({"rows": [{"f": [{"v": value}]}], "pageToken": next});
-            let pages = [page("1", json!("second")), page("2", json!("third")), page("3", Value::Null)];
-            let (table, _) =
-                table_that_answers([about].into_iter().chain(pages).map(|one| (200, one)).collect());
+            let pages = [
+                page("1", json!("second")),
+                page("2", json!("third")),
+                page("3", Value::Null),
+            ];
+            let (table, _) = table_that_answers(
+                [about]
+                    .into_iter()
+                    .chain(pages)
+                    .map(|one| (200, one))
+                    .collect(),
+            );
             let mut lines = String::new();
             let version = table.read(largest, |page| {
                 lines.push_str(std::str::from_utf8(page).unwrap());
@@ -555,26 +704,48 @@ mod tests {
             (version.map_err(|error| error.to_string()), lines)
         };
         let all = "{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n";
-        assert_eq!(read(all.len() as u64), (Ok("v1".to_string()), all.to_string()));
+        assert_eq!(
+            read(all.len() as u64),
+            (Ok("v1".to_string()), all.to_string())
+        );
         let (error, lines) = read(all.len() as u64 - 1);
-        assert_eq!(error.unwrap_err(), "bq://p.d.t: its rows have more than 0 MB");
+        assert_eq!(
+            error.unwrap_err(),
+            "bq://p.d.t: its rows have more than 0 MB"
+        );
         assert_eq!(lines, all[..16]);
     }
 
     #[test]
     fn table_is_created_with_columns_of_rows() {
         let (table, served) = table_that_answers(vec![(200, json!({})), (200, json!({}))]);
-        let rows =
-            [json!({"a": 1, "b": null, "c": 2, "d": "x"}), json!({"a": null, "b": 0.5, "c": "y", "e": null})];
-        table.append(rows.iter().map(|row| row.as_object().unwrap().clone()).collect()).unwrap();
+        let rows = [
+            json!({"a": 1, "b": null, "c": 2, "d": "x"}),
+            json!({"a": null, "b": 0.5, "c": "y", "e": null}),
+        ];
+        table
+            .append(
+                rows.iter()
+                    .map(|row| row.as_object().unwrap().clone())
+                    .collect(),
+            )
+            .unwrap();
         let requests = served.join().unwrap();
         assert_eq!(requests[0].0, "POST /tables");
         let fields = requests[0].1["schema"]["fields"].as_array().unwrap();
-        let kinds: Vec<(&str, &str)> =
-            fields.iter().map(|of| (of["name"].as_str().unwrap(), of["type"].as_str().unwrap())).collect();
+        let kinds: Vec<(&str, &str)> = fields
+            .iter()
+            .map(|of| (of["name"].as_str().unwrap(), of["type"].as_str().unwrap()))
+            .collect();
         assert_eq!(
             kinds,
-            [("a", "FLOAT"), ("b", "FLOAT"), ("c", "STRING"), ("d", "STRING"), ("e", "STRING")]
+            [
+                ("a", "FLOAT"),
+                ("b", "FLOAT"),
+                ("c", "STRING"),
+                ("d", "STRING"),
+                ("e", "STRING")
+            ]
         );
         assert_eq!(requests[1].0, "POST /tables/t/insertAll");
         assert_eq!(requests[1].1["rows"][0]["json"], rows[0]);
@@ -584,11 +755,24 @@ mod tests {
     #[test]
     fn rows_are_appended_in_batches() {
         let refused = json!({"error": {"message": "quota exceeded"}});
-        let (table, served) =
-            table_that_answers(vec![(409, json!({})), (404, json!({})), (200, json!({})), (403, refused)]);
-        let error = table.append(vec![row(json!(1)); BATCH + 1]).unwrap_err().to_string();
-        assert!(error.contains("403") && error.contains("quota exceeded"), "{error}");
-        assert!(error.ends_with("; 500 of 501 rows were appended before"), "{error}");
+        let (table, served) = table_that_answers(vec![
+            (409, json!({})),
+            (404, json!({})),
+            (200, json!({})),
+            (403, refused),
+        ]);
+        let error = table
+            .append(vec![row(json!(1)); BATCH + 1])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("403") && error.contains("quota exceeded"),
+            "{error}"
+        );
+        assert!(
+            error.ends_with("; 500 of 501 rows were appended before"),
+            "{error}"
+        );
         let sizes: Vec<usize> = served.join().unwrap()[1..]
             .iter()
             .map(|(_, body)| body["rows"].as_array().unwrap().len())
@@ -603,11 +787,18 @@ mod tests {
             table.append(vec![row(json!("x"))]).unwrap_err().to_string()
         };
         let error = append(vec![(403, json!({"error": {"message": "no tables here"}}))]);
-        assert!(error.contains("no tables here") && !error.contains("appended"), "{error}");
-        let why = json!({"insertErrors": [{"index": 0, "errors": [{"message": "no such field: n"}]}]});
+        assert!(
+            error.contains("no tables here") && !error.contains("appended"),
+            "{error}"
+        );
+        let why =
+            json!({"insertErrors": [{"index": 0, "errors": [{"message": "no such field: n"}]}]});
         let error = append(vec![(200, json!({})), (200, why)]);
         assert_eq!(error, "bq://p.d.t: no such field: n");
-        let error = append(vec![(200, json!({})), (500, json!({"error": {"message": "broken"}}))]);
+        let error = append(vec![
+            (200, json!({})),
+            (500, json!({"error": {"message": "broken"}})),
+        ]);
         assert!(error.contains("500") && error.contains("broken"), "{error}");
     }
 
@@ -625,10 +816,21 @@ mod tests {
         let address = TableAddress::parse("bq://a.b.c").unwrap();
         let base = Url::parse("http://127.0.0.1:1").unwrap();
         let token = Some("canary-token-1".to_string());
-        let table = BigQueryTable { address, client: http::client(&base).unwrap(), base, token };
-        for text in ["not with canary-token-1", r#"{"error": {"message": "not with canary-token-1"}}"#] {
+        let table = BigQueryTable {
+            address,
+            client: http::client(&base).unwrap(),
+            base,
+            token,
+        };
+        for text in [
+            "not with canary-token-1",
+            r#"{"error": {"message": "not with canary-token-1"}}"#,
+        ] {
             let shown = table.refused(StatusCode::FORBIDDEN, text).to_string();
-            assert!(shown.contains("not with [redacted]") && !shown.contains("canary"), "{shown}");
+            assert!(
+                shown.contains("not with [redacted]") && !shown.contains("canary"),
+                "{shown}"
+            );
         }
     }
 }

@@ -7,7 +7,9 @@ use super::listing::{ListingError, MOST_OBJECTS};
 use super::object::{etag_of, key_of, plain_etag};
 use super::stores::Store;
 use super::transfer::{ObjectPart, read, read_parts};
-use object_store::{Error, ObjectMeta, ObjectStoreExt, PutMode, PutOptions, PutPayload, UpdateVersion};
+use object_store::{
+    Error, ObjectMeta, ObjectStoreExt, PutMode, PutOptions, PutPayload, UpdateVersion,
+};
 use std::future::Future;
 use std::sync::{Arc, LazyLock};
 use tokio::runtime::Runtime;
@@ -45,7 +47,11 @@ pub struct Listing {
 
 /// The thread of all requests. It is started with the first one.
 static RUNTIME: LazyLock<std::io::Result<Runtime>> = LazyLock::new(|| {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(1).thread_name("buckets").enable_all().build()
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .thread_name("buckets")
+        .enable_all()
+        .build()
 });
 
 fn wait_for<T: Send + 'static>(
@@ -69,7 +75,9 @@ pub(super) fn blocking<T: Send + 'static>(
 }
 
 fn runtime(address: &str) -> Result<&'static Runtime, BucketError> {
-    RUNTIME.as_ref().map_err(|error| BucketError::Other(format!("{address}: {error}")))
+    RUNTIME
+        .as_ref()
+        .map_err(|error| BucketError::Other(format!("{address}: {error}")))
 }
 
 impl Bucket {
@@ -77,23 +85,35 @@ impl Bucket {
     pub fn open(address: &BucketAddress) -> Result<Bucket, BucketError> {
         let store = Store::open(address, words);
         let store = store.map_err(|why| BucketError::Other(format!("{address}: {why}")))?;
-        Ok(Bucket { address: address.clone(), store, missing: None })
+        Ok(Bucket {
+            address: address.clone(),
+            store,
+            missing: None,
+        })
     }
 
     /// Prepares requests that only read. Without credentials they are sent without any, which public buckets answer.
     pub fn open_to_read(address: &BucketAddress) -> Result<Bucket, BucketError> {
-        let Some(missing) = Store::missing_credentials(address).filter(|_| address.can_be_public()) else {
+        let Some(missing) = Store::missing_credentials(address).filter(|_| address.can_be_public())
+        else {
             return Bucket::open(address);
         };
         let store = Store::open_public(address, words);
-        let store = store.map_err(|why| BucketError::Other(format!("{address}: {why}; {missing}")))?;
-        Ok(Bucket { address: address.clone(), store, missing: Some(missing.into()) })
+        let store =
+            store.map_err(|why| BucketError::Other(format!("{address}: {why}; {missing}")))?;
+        Ok(Bucket {
+            address: address.clone(),
+            store,
+            missing: Some(missing.into()),
+        })
     }
 
     /// The error of a request, with the credentials that are missing if it was sent without any.
     pub fn explained(&self, error: BucketError) -> BucketError {
         match &self.missing {
-            Some(missing) => BucketError::Other(format!("{error} (read without credentials); {missing}")),
+            Some(missing) => {
+                BucketError::Other(format!("{error} (read without credentials); {missing}"))
+            }
             None => error,
         }
     }
@@ -105,7 +125,10 @@ impl Bucket {
 
     /// A place below this one.
     pub fn below(&self, name: &str) -> Bucket {
-        Bucket { address: self.named(name), ..self.clone() }
+        Bucket {
+            address: self.named(name),
+            ..self.clone()
+        }
     }
 
     /// Checks whether the store can be reached and has the bucket. Without the permission to list objects this is not
@@ -124,8 +147,10 @@ impl Bucket {
     pub fn list(&self) -> Result<Listing, BucketError> {
         let (store, address) = (self.store.clone(), self.address.clone());
         wait_for(&self.address, async move {
-            let (found, mut left_out) =
-                store.list(&address).await.map_err(|error| listing_error(&address, error))?;
+            let (found, mut left_out) = store
+                .list(&address)
+                .await
+                .map_err(|error| listing_error(&address, error))?;
             let mut objects = Vec::with_capacity(found.len());
             for object in &found {
                 let key = object.location.as_ref();
@@ -144,8 +169,10 @@ impl Bucket {
     pub fn folders(&self) -> Result<(Vec<String>, LeftOut), BucketError> {
         let (store, address) = (self.store.clone(), self.address.clone());
         wait_for(&self.address, async move {
-            let (found, mut left_out) =
-                store.folders(&address).await.map_err(|error| listing_error(&address, error))?;
+            let (found, mut left_out) = store
+                .folders(&address)
+                .await
+                .map_err(|error| listing_error(&address, error))?;
             let (plain, odd): (Vec<String>, Vec<String>) =
                 found.into_iter().partition(|name| is_plain_key(name));
             odd.iter().for_each(|name| left_out.add(name));
@@ -162,7 +189,11 @@ impl Bucket {
                 Ok(object) => Ok(Some(stored(&name, &object))),
                 Err(Error::NotFound { .. }) => Ok(None),
                 // Without the permission to list objects, this is the answer for one that does not exist.
-                Err(Error::PermissionDenied { .. } | Error::Unauthenticated { .. }) if is_public => Ok(None),
+                Err(Error::PermissionDenied { .. } | Error::Unauthenticated { .. })
+                    if is_public =>
+                {
+                    Ok(None)
+                }
                 Err(error) => Err(told(&address, &error)),
             }
         })
@@ -171,7 +202,9 @@ impl Bucket {
     /// Reads an object of at most `largest` bytes, and its version.
     pub fn read(&self, name: &str, largest: u64) -> Result<(Vec<u8>, String), BucketError> {
         let (store, address) = (self.store.clone(), self.named(name));
-        wait_for(&self.address, async move { read(&*store.objects, &address, largest).await })
+        wait_for(&self.address, async move {
+            read(&*store.objects, &address, largest).await
+        })
     }
 
     /// Reads several objects and passes their parts to `each`, with the name of the object, as soon as they are there. An
@@ -182,9 +215,14 @@ impl Bucket {
         mut each: impl FnMut(&str, ObjectPart) -> Result<(), BucketError>,
     ) -> Result<(), BucketError> {
         let runtime = runtime(&self.address.to_string())?;
-        let wanted = |object: &StoredObject| (object.name.clone(), self.named(&object.name), object.size);
+        let wanted =
+            |object: &StoredObject| (object.name.clone(), self.named(&object.name), object.size);
         let (sender, arrived) = std::sync::mpsc::sync_channel(2);
-        let reading = read_parts(self.store.clone(), objects.iter().map(wanted).collect(), sender);
+        let reading = read_parts(
+            self.store.clone(),
+            objects.iter().map(wanted).collect(),
+            sender,
+        );
         let task = runtime.spawn(reading);
         let mut taken = Ok(());
         for (name, part) in arrived {
@@ -219,7 +257,11 @@ impl Bucket {
         self.version_of(name, etag)?;
         let (store, address) = (self.store.clone(), self.named(name));
         wait_for(&self.address, async move {
-            store.objects.delete(&key_of(&address)?).await.map_err(|error| told(&address, &error))
+            store
+                .objects
+                .delete(&key_of(&address)?)
+                .await
+                .map_err(|error| told(&address, &error))
         })
     }
 
@@ -228,9 +270,10 @@ impl Bucket {
         let (store, address, etag) = (self.store.clone(), self.named(name), etag.to_string());
         wait_for(&self.address, async move {
             match store.objects.head(&key_of(&address)?).await {
-                Ok(object) if etag_of(&object) == etag => {
-                    Ok(UpdateVersion { e_tag: object.e_tag, version: object.version })
-                }
+                Ok(object) if etag_of(&object) == etag => Ok(UpdateVersion {
+                    e_tag: object.e_tag,
+                    version: object.version,
+                }),
                 Ok(_) => Err(BucketError::Changed(address.to_string())),
                 Err(error) => Err(told(&address, &error)),
             }
@@ -241,8 +284,14 @@ impl Bucket {
         let (store, address) = (self.store.clone(), self.named(name));
         wait_for(&self.address, async move {
             let key = key_of(&address)?;
-            let options = PutOptions { mode, ..PutOptions::default() };
-            let written = store.objects.put_opts(&key, PutPayload::from(bytes), options).await;
+            let options = PutOptions {
+                mode,
+                ..PutOptions::default()
+            };
+            let written = store
+                .objects
+                .put_opts(&key, PutPayload::from(bytes), options)
+                .await;
             match written.map_err(|error| told(&address, &error))?.e_tag {
                 Some(etag) => Ok(plain_etag(&etag)),
                 None => store
@@ -256,7 +305,11 @@ impl Bucket {
     }
 
     fn named(&self, name: &str) -> BucketAddress {
-        if name.is_empty() { self.address.clone() } else { self.address.join(name) }
+        if name.is_empty() {
+            self.address.clone()
+        } else {
+            self.address.join(name)
+        }
     }
 }
 
@@ -273,7 +326,9 @@ fn stored(name: &str, object: &ObjectMeta) -> StoredObject {
 fn name_below<'a>(address: &BucketAddress, key: &'a str) -> Option<&'a str> {
     match address.key.is_empty() {
         true => Some(key),
-        false => key.strip_prefix(address.key.as_str()).and_then(|rest| rest.strip_prefix('/')),
+        false => key
+            .strip_prefix(address.key.as_str())
+            .and_then(|rest| rest.strip_prefix('/')),
     }
 }
 
@@ -301,7 +356,10 @@ mod tests {
             let bytes: Vec<u8> = (0..*size).map(|at| at as u8).collect();
             std::fs::write(real.join(name), bytes).unwrap();
         }
-        (folder, Bucket::open(&BucketAddress::of_folder(&real).unwrap()).unwrap())
+        (
+            folder,
+            Bucket::open(&BucketAddress::of_folder(&real).unwrap()).unwrap(),
+        )
     }
 
     #[test]
@@ -309,7 +367,10 @@ mod tests {
         let (place, bucket) = folder(&[("large", 600 << 10), ("a/small", 3), ("empty", 0)]);
         let listed = bucket.list().unwrap().objects;
         assert_eq!(
-            listed.iter().map(|one| (one.name.as_str(), one.size)).collect::<Vec<_>>(),
+            listed
+                .iter()
+                .map(|one| (one.name.as_str(), one.size))
+                .collect::<Vec<_>>(),
             [("a/small", 3), ("empty", 0), ("large", 600 << 10)]
         );
         let mut parts: BTreeMap<String, Vec<ObjectPart>> = BTreeMap::new();
@@ -321,9 +382,20 @@ mod tests {
         for object in &listed {
             let (last, others) = parts[&object.name].split_last().unwrap();
             assert_eq!(last.etag.as_ref(), Some(&object.etag));
-            assert!(others.iter().all(|part| part.etag.is_none() && part.bytes.len() >= 256 << 10));
-            let whole: Vec<u8> = parts[&object.name].iter().flat_map(|part| part.bytes.clone()).collect();
-            assert!(whole == std::fs::read(place.path().join(&object.name)).unwrap(), "{}", object.name);
+            assert!(
+                others
+                    .iter()
+                    .all(|part| part.etag.is_none() && part.bytes.len() >= 256 << 10)
+            );
+            let whole: Vec<u8> = parts[&object.name]
+                .iter()
+                .flat_map(|part| part.bytes.clone())
+                .collect();
+            assert!(
+                whole == std::fs::read(place.path().join(&object.name)).unwrap(),
+                "{}",
+                object.name
+            );
         }
         assert_eq!((parts["large"].len(), parts["empty"].len()), (3, 1));
     }
@@ -333,7 +405,10 @@ mod tests {
         let (_place, bucket) = folder(&[("a", 30)]);
         let mut listed = bucket.list().unwrap().objects;
         listed[0].size = 29;
-        let error = bucket.read_all(&listed, |_, _| Ok(())).unwrap_err().to_string();
+        let error = bucket
+            .read_all(&listed, |_, _| Ok(()))
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("more than the 29 bytes"), "{error}");
     }
 
@@ -342,31 +417,61 @@ mod tests {
         let (_place, bucket) = folder(&[("a", 3 << 20)]);
         assert_eq!(bucket.read("a", 3 << 20).unwrap().0.len(), 3 << 20);
         let error = |largest: u64| bucket.read("a", largest).unwrap_err().to_string();
-        assert!(error(2 << 20).ends_with("/a: it has more than 2 MB"), "{}", error(2 << 20));
-        assert!(error(5 << 10).ends_with("/a: it has more than 5 kB"), "{}", error(5 << 10));
+        assert!(
+            error(2 << 20).ends_with("/a: it has more than 2 MB"),
+            "{}",
+            error(2 << 20)
+        );
+        assert!(
+            error(5 << 10).ends_with("/a: it has more than 5 kB"),
+            "{}",
+            error(5 << 10)
+        );
     }
 
     #[test]
     fn only_the_version_that_was_read_is_deleted() {
         let (place, bucket) = folder(&[("a", 3)]);
         let (_, read) = bucket.read("a", 10).unwrap();
-        assert_eq!(bucket.object("a").unwrap().map(|object| object.etag), Some(read.clone()));
+        assert_eq!(
+            bucket.object("a").unwrap().map(|object| object.etag),
+            Some(read.clone())
+        );
         std::fs::write(place.path().join("a"), "changed").unwrap();
-        assert!(matches!(bucket.delete("a", &read), Err(BucketError::Changed(_))));
+        assert!(matches!(
+            bucket.delete("a", &read),
+            Err(BucketError::Changed(_))
+        ));
         let now = bucket.object("a").unwrap().unwrap();
         bucket.delete("a", &now.etag).unwrap();
-        assert_eq!((bucket.object("a").unwrap(), place.path().join("a").exists()), (None, false));
+        assert_eq!(
+            (bucket.object("a").unwrap(), place.path().join("a").exists()),
+            (None, false)
+        );
     }
 
     #[test]
     fn object_is_created_once_and_replaced() {
         let (place, bucket) = folder(&[("b/old", 3)]);
         let etag = bucket.below("b").create("new", b"1".to_vec()).unwrap();
-        assert_eq!(bucket.object("b/new").unwrap().map(|object| object.etag), Some(etag));
-        assert!(matches!(bucket.create("b/new", b"2".to_vec()), Err(BucketError::Exists(_))));
+        assert_eq!(
+            bucket.object("b/new").unwrap().map(|object| object.etag),
+            Some(etag)
+        );
+        assert!(matches!(
+            bucket.create("b/new", b"2".to_vec()),
+            Err(BucketError::Exists(_))
+        ));
         bucket.put("b/new", b"22".to_vec()).unwrap();
         assert_eq!(std::fs::read(place.path().join("b/new")).unwrap(), b"22");
-        assert_eq!(bucket.below("b/new").object("").unwrap().map(|object| object.size), Some(2));
+        assert_eq!(
+            bucket
+                .below("b/new")
+                .object("")
+                .unwrap()
+                .map(|object| object.size),
+            Some(2)
+        );
         assert_eq!(bucket.folders().unwrap().0, ["b"]);
     }
 }

@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 use object_store::client::{
-    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody,
-    HttpService,
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse,
+    HttpResponseBody, HttpService,
 };
 use object_store::{ClientConfigKey, ClientOptions, Error};
 use reqwest::{Client, Method, NoProxy, Proxy};
@@ -79,8 +79,10 @@ impl Refused {
 
 impl HttpConnector for Connector {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
-        let client =
-            client(options).map_err(|error| Error::Generic { store: "HTTP", source: Box::new(error) })?;
+        let client = client(options).map_err(|error| Error::Generic {
+            store: "HTTP",
+            source: Box::new(error),
+        })?;
         Ok(HttpClient::new(Connection {
             client,
             began: OnceLock::new(),
@@ -99,16 +101,18 @@ fn client(options: &ClientOptions) -> reqwest::Result<Client> {
         .https_only(!is_set(ClientConfigKey::AllowHttp))
         .danger_accept_invalid_certs(is_set(ClientConfigKey::AllowInvalidCertificates));
     // The addresses that provide the credentials of a cloud's machines have a short limit.
-    let seconds =
-        value(ClientConfigKey::ConnectTimeout).and_then(|limit| limit.strip_suffix('s')?.parse().ok());
+    let seconds = value(ClientConfigKey::ConnectTimeout)
+        .and_then(|limit| limit.strip_suffix('s')?.parse().ok());
     if let Some(seconds) = seconds {
         builder = builder.connect_timeout(Duration::from_secs(seconds));
     }
     if let Some(url) = value(ClientConfigKey::ProxyUrl) {
-        let excludes = value(ClientConfigKey::ProxyExcludes).and_then(|hosts| NoProxy::from_string(&hosts));
+        let excludes =
+            value(ClientConfigKey::ProxyExcludes).and_then(|hosts| NoProxy::from_string(&hosts));
         builder = builder.proxy(Proxy::all(url)?.no_proxy(excludes));
         if let Some(certificate) = value(ClientConfigKey::ProxyCaCertificate) {
-            builder = builder.tls_certs_merge([reqwest::Certificate::from_pem(certificate.as_bytes())?]);
+            builder =
+                builder.tls_certs_merge([reqwest::Certificate::from_pem(certificate.as_bytes())?]);
         }
     }
     builder.build()
@@ -153,7 +157,11 @@ impl HttpService for Connection {
             return Ok(answer);
         }
         let (mut parts, body) = answer.into_parts();
-        let most = if is_listing { LARGEST_LISTING } else { LARGEST_ANSWER };
+        let most = if is_listing {
+            LARGEST_LISTING
+        } else {
+            LARGEST_ANSWER
+        };
         let mut body = whole(body, most, SILENT_FOR).await?;
         if is_success && is_listing {
             let (listing, left_out) = without_odd_keys(&body);
@@ -167,7 +175,8 @@ impl HttpService for Connection {
 /// Whether a request is for a page of a listing, by the interfaces of S3 and Google, and of Azure.
 fn is_listing(request: &HttpRequest) -> bool {
     let mut parts = request.uri().query().unwrap_or_default().split('&');
-    request.method() == Method::GET && parts.any(|part| part == "list-type=2" || part == "comp=list")
+    request.method() == Method::GET
+        && parts.any(|part| part == "list-type=2" || part == "comp=list")
 }
 
 /// Reads a body of at most `most` bytes, whose next bytes must come within `limit`.
@@ -177,7 +186,10 @@ async fn whole(body: HttpResponseBody, most: usize, limit: Duration) -> Result<B
     loop {
         // An error of another kind would be retried, and each retry would take as long.
         let silent = |_| Refused::Silent(limit).into_error(HttpErrorKind::Unknown);
-        let Some(piece) = tokio::time::timeout(limit, pieces.next()).await.map_err(silent)? else {
+        let Some(piece) = tokio::time::timeout(limit, pieces.next())
+            .await
+            .map_err(silent)?
+        else {
             return Ok(bytes.freeze());
         };
         bytes.extend_from_slice(&piece?);
@@ -196,8 +208,12 @@ mod tests {
     /// An error of the kind `Timeout` would be retried, so a stalled listing would take four times as long.
     #[tokio::test]
     async fn stalled_body_is_not_retried() {
-        let stopped = StreamBody::new(futures_util::stream::pending::<Result<Frame<Bytes>, HttpError>>());
-        let error = whole(HttpResponseBody::new(stopped), 10, Duration::from_millis(1)).await.unwrap_err();
+        let stopped = StreamBody::new(futures_util::stream::pending::<
+            Result<Frame<Bytes>, HttpError>,
+        >());
+        let error = whole(HttpResponseBody::new(stopped), 10, Duration::from_millis(1))
+            .await
+            .unwrap_err();
         assert_eq!(error.kind(), HttpErrorKind::Unknown);
     }
 
@@ -214,10 +230,16 @@ mod tests {
         let connection = connection();
         let (limit, passed, kind) = connection.limit(5 * SLOWEST);
         assert_eq!(limit, FIRST_WITHIN + Duration::from_secs(5));
-        assert!(passed < limit && matches!(kind, HttpErrorKind::Unknown), "all attempts share the limit");
+        assert!(
+            passed < limit && matches!(kind, HttpErrorKind::Unknown),
+            "all attempts share the limit"
+        );
         connection.has_answered.store(true, Ordering::Relaxed);
         let (limit, passed, kind) = connection.limit(5 * SLOWEST);
-        assert_eq!((limit, passed), (SILENT_FOR + Duration::from_secs(5), Duration::ZERO));
+        assert_eq!(
+            (limit, passed),
+            (SILENT_FOR + Duration::from_secs(5), Duration::ZERO)
+        );
         assert!(matches!(kind, HttpErrorKind::Timeout));
     }
 }

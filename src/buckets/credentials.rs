@@ -66,7 +66,8 @@ fn check_s3(environment: &Environment) -> Result<(), String> {
     ]) || environment.machine.to_lowercase().contains("amazon")
         || aws_profile(environment).is_some();
     known_or(is_known, || {
-        let profile = (environment.variable)("AWS_PROFILE").map(|name| format!(" --profile {name}"));
+        let profile =
+            (environment.variable)("AWS_PROFILE").map(|name| format!(" --profile {name}"));
         format!(
             "no credentials for S3: set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION, or run `aws configure`; \
              with SSO, run eval \"$(aws configure export-credentials --format env{})\"",
@@ -116,16 +117,25 @@ pub(super) struct AwsProfile {
 pub(super) fn aws_profile(environment: &Environment) -> Option<AwsProfile> {
     let variable = environment.variable;
     let name = variable("AWS_PROFILE").unwrap_or_else(|| "default".into());
-    let folder =
-        variable("HOME").or_else(|| variable("USERPROFILE")).map(|home| Path::new(&home).join(".aws"));
+    let folder = variable("HOME")
+        .or_else(|| variable("USERPROFILE"))
+        .map(|home| Path::new(&home).join(".aws"));
     let text = |names_file: &str, file: &str| {
-        let path = variable(names_file).map(PathBuf::from).or_else(|| Some(folder.as_ref()?.join(file)))?;
+        let path = variable(names_file)
+            .map(PathBuf::from)
+            .or_else(|| Some(folder.as_ref()?.join(file)))?;
         (environment.read)(&path)
     };
     let credentials = text("AWS_SHARED_CREDENTIALS_FILE", "credentials").unwrap_or_default();
     let config = text("AWS_CONFIG_FILE", "config").unwrap_or_default();
-    let section = if name == "default" { name.clone() } else { format!("profile {name}") };
-    let value = |key: &str| ini_value(&credentials, &name, key).or_else(|| ini_value(&config, &section, key));
+    let section = if name == "default" {
+        name.clone()
+    } else {
+        format!("profile {name}")
+    };
+    let value = |key: &str| {
+        ini_value(&credentials, &name, key).or_else(|| ini_value(&config, &section, key))
+    };
     Some(AwsProfile {
         key_id: value("aws_access_key_id")?,
         secret: value("aws_secret_access_key")?,
@@ -138,10 +148,14 @@ pub(super) fn aws_profile(environment: &Environment) -> Option<AwsProfile> {
 fn ini_value(text: &str, section: &str, key: &str) -> Option<String> {
     let mut is_inside = false;
     for line in text.lines().map(str::trim) {
-        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        if let Some(name) = line
+            .strip_prefix('[')
+            .and_then(|rest| rest.strip_suffix(']'))
+        {
             is_inside = name.trim() == section;
-        } else if let Some((_, value)) =
-            line.split_once('=').filter(|(name, _)| is_inside && name.trim() == key)
+        } else if let Some((_, value)) = line
+            .split_once('=')
+            .filter(|(name, _)| is_inside && name.trim() == key)
         {
             return Some(value.trim().to_string()).filter(|value| !value.is_empty());
         }
@@ -157,17 +171,39 @@ fn known_or(is_known: bool, message: impl FnOnce() -> String) -> Result<(), Stri
 mod tests {
     use super::*;
 
-    fn checked(scheme: Scheme, set: &[(&str, &str)], machine: &str, files: &[&str]) -> Result<(), String> {
-        let variable =
-            |name: &str| set.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_string());
-        let read = |path: &Path| files.iter().any(|file| Path::new(file) == path).then(String::new);
-        check(scheme, &Environment { variable: &variable, read: &read, machine })
+    fn checked(
+        scheme: Scheme,
+        set: &[(&str, &str)],
+        machine: &str,
+        files: &[&str],
+    ) -> Result<(), String> {
+        let variable = |name: &str| {
+            set.iter()
+                .find(|(known, _)| *known == name)
+                .map(|(_, value)| value.to_string())
+        };
+        let read = |path: &Path| {
+            files
+                .iter()
+                .any(|file| Path::new(file) == path)
+                .then(String::new)
+        };
+        check(
+            scheme,
+            &Environment {
+                variable: &variable,
+                read: &read,
+                machine,
+            },
+        )
     }
 
     #[test]
     fn missing_credentials_are_named() {
         let said = |scheme, set| checked(scheme, set, "", &[]).unwrap_err();
-        assert!(said(Scheme::Gcs, &[("HOME", "/h")]).contains("gcloud auth application-default login"));
+        assert!(
+            said(Scheme::Gcs, &[("HOME", "/h")]).contains("gcloud auth application-default login")
+        );
         assert!(said(Scheme::S3, &[("AWS_PROFILE", "work")]).contains("--profile work"));
         assert!(said(Scheme::Azure, &[]).contains("AZURE_STORAGE_ACCOUNT_NAME"));
         assert!(said(Scheme::Azure, &[("AZURE_STORAGE_ACCOUNT_NAME", "a")]).contains("az login"));
@@ -176,12 +212,27 @@ mod tests {
     #[test]
     fn credentials_are_found_where_they_usually_are() {
         let login = "/h/.config/gcloud/application_default_credentials.json";
-        assert_eq!(checked(Scheme::Gcs, &[("HOME", "/h")], "", &[login]), Ok(()));
-        assert_eq!(checked(Scheme::Gcs, &[], "Google Compute Engine", &[]), Ok(()));
-        assert_eq!(checked(Scheme::Gcs, &[("CLOUD_RUN_JOB", "j")], "", &[]), Ok(()));
-        assert_eq!(checked(Scheme::S3, &[("AWS_ACCESS_KEY_ID", "k")], "", &[]), Ok(()));
+        assert_eq!(
+            checked(Scheme::Gcs, &[("HOME", "/h")], "", &[login]),
+            Ok(())
+        );
+        assert_eq!(
+            checked(Scheme::Gcs, &[], "Google Compute Engine", &[]),
+            Ok(())
+        );
+        assert_eq!(
+            checked(Scheme::Gcs, &[("CLOUD_RUN_JOB", "j")], "", &[]),
+            Ok(())
+        );
+        assert_eq!(
+            checked(Scheme::S3, &[("AWS_ACCESS_KEY_ID", "k")], "", &[]),
+            Ok(())
+        );
         assert_eq!(checked(Scheme::S3, &[], "Amazon EC2", &[]), Ok(()));
-        let azure = [("AZURE_STORAGE_ACCOUNT_NAME", "a"), ("AZURE_STORAGE_ACCOUNT_KEY", "k")];
+        let azure = [
+            ("AZURE_STORAGE_ACCOUNT_NAME", "a"),
+            ("AZURE_STORAGE_ACCOUNT_KEY", "k"),
+        ];
         assert_eq!(checked(Scheme::Azure, &azure, "", &[]), Ok(()));
         assert_eq!(checked(Scheme::Folder, &[], "", &[]), Ok(()));
     }
@@ -201,14 +252,24 @@ mod tests {
                 "AWS_PROFILE" => name.map(str::to_string),
                 _ => None,
             };
-            let environment = Environment { variable: &variable, read: &read, machine: "" };
+            let environment = Environment {
+                variable: &variable,
+                read: &read,
+                machine: "",
+            };
             let found = aws_profile(&environment);
             assert_eq!(check(Scheme::S3, &environment).is_ok(), found.is_some());
             found.map(|found| (found.key_id, found.secret, found.token, found.region))
         };
         let some = |text: &str| Some(text.to_string());
-        assert_eq!(profile(None), Some(("A".into(), "B".into(), None, some("eu-north-1"))));
-        assert_eq!(profile(Some("work")), Some(("C".into(), "D=".into(), some("T"), some("us-west-2"))));
+        assert_eq!(
+            profile(None),
+            Some(("A".into(), "B".into(), None, some("eu-north-1")))
+        );
+        assert_eq!(
+            profile(Some("work")),
+            Some(("C".into(), "D=".into(), some("T"), some("us-west-2")))
+        );
         assert_eq!(profile(Some("half")), None);
         assert_eq!(profile(Some("none")), None);
     }

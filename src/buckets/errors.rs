@@ -29,17 +29,22 @@ pub enum BucketError {
 pub(super) fn told(address: &BucketAddress, error: &Error) -> BucketError {
     let named = address.to_string();
     if let Some(refused) = Refused::within(error) {
-        return BucketError::Other(format!("{named}: the store's answer is not accepted: {refused}"));
+        return BucketError::Other(format!(
+            "{named}: the store's answer is not accepted: {refused}"
+        ));
     }
     match error {
         Error::NotFound { .. } => BucketError::Missing(named),
         Error::AlreadyExists { .. } => BucketError::Exists(named),
         Error::Precondition { .. } => BucketError::Changed(named),
         Error::PermissionDenied { .. } => BucketError::Other(format!("{named}: permission denied")),
-        Error::Unauthenticated { .. } => {
-            BucketError::Other(format!("{named}: the store does not accept the credentials"))
-        }
-        error => BucketError::Other(format!("{named}: {}", masked(&shortened(&words(error)), environment()))),
+        Error::Unauthenticated { .. } => BucketError::Other(format!(
+            "{named}: the store does not accept the credentials"
+        )),
+        error => BucketError::Other(format!(
+            "{named}: {}",
+            masked(&shortened(&words(error)), environment())
+        )),
     }
 }
 
@@ -62,7 +67,9 @@ fn masked(text: &str, variables: impl Iterator<Item = (String, String)>) -> Stri
     let is_secret = |(name, value): &(String, String)| {
         may_be_secret_name(name) && !PATHS.contains(&name.as_str()) && !is_ordinary_value(value)
     };
-    Secrets::of(variables.filter(is_secret).map(|(_, value)| value)).mask(text).into_owned()
+    Secrets::of(variables.filter(is_secret).map(|(_, value)| value))
+        .mask(text)
+        .into_owned()
 }
 
 /// The part of an error of `object_store` that says why: the answer of the store without its XML, or the error of the
@@ -72,8 +79,11 @@ fn shortened(text: &str) -> String {
     const CONNECTION: &str = "HTTP error: ";
     if let Some((_, answer)) = text.split_once(ANSWER) {
         let status = answer.split_once(": ").map_or(answer, |(status, _)| status);
-        let message = answer.split_once("<Message>").and_then(|(_, rest)| rest.split_once("</Message>"));
-        let message = message.map_or_else(String::new, |(message, _)| format!(": {}", message.trim()));
+        let message = answer
+            .split_once("<Message>")
+            .and_then(|(_, rest)| rest.split_once("</Message>"));
+        let message =
+            message.map_or_else(String::new, |(message, _)| format!(": {}", message.trim()));
         return format!("the store answered {status}{message}");
     }
     match text.split_once(CONNECTION) {
@@ -105,32 +115,64 @@ mod tests {
         let address = BucketAddress::parse("gs://b/x").unwrap();
         let source = || -> Box<dyn std::error::Error + Send + Sync> { "cause".into() };
         let (path, store) = ("x".to_string(), "s");
-        let denied = Error::PermissionDenied { path: path.clone(), source: source() };
-        assert_eq!(told(&address, &denied).to_string(), "gs://b/x: permission denied");
-        let unknown = Error::Unauthenticated { path: path.clone(), source: source() };
+        let denied = Error::PermissionDenied {
+            path: path.clone(),
+            source: source(),
+        };
+        assert_eq!(
+            told(&address, &denied).to_string(),
+            "gs://b/x: permission denied"
+        );
+        let unknown = Error::Unauthenticated {
+            path: path.clone(),
+            source: source(),
+        };
         assert_eq!(
             told(&address, &unknown).to_string(),
             "gs://b/x: the store does not accept the credentials"
         );
-        let missing = Error::NotFound { path: path.clone(), source: source() };
+        let missing = Error::NotFound {
+            path: path.clone(),
+            source: source(),
+        };
         assert!(matches!(told(&address, &missing), BucketError::Missing(_)));
-        let exists = Error::AlreadyExists { path: path.clone(), source: source() };
+        let exists = Error::AlreadyExists {
+            path: path.clone(),
+            source: source(),
+        };
         assert!(matches!(told(&address, &exists), BucketError::Exists(_)));
-        let changed = Error::Precondition { path, source: source() };
+        let changed = Error::Precondition {
+            path,
+            source: source(),
+        };
         assert!(matches!(told(&address, &changed), BucketError::Changed(_)));
-        let other = Error::Generic { store, source: source() };
-        assert_eq!(told(&address, &other).to_string(), "gs://b/x: Generic s error: cause");
+        let other = Error::Generic {
+            store,
+            source: source(),
+        };
+        assert_eq!(
+            told(&address, &other).to_string(),
+            "gs://b/x: Generic s error: cause"
+        );
     }
 
     #[test]
     fn rejected_answer_is_reported() {
         use object_store::client::{HttpError, HttpErrorKind};
         let address = BucketAddress::parse("s3://b/x").unwrap();
-        let refused = HttpError::new(HttpErrorKind::Unknown, Refused::Redirect("other.example".into()));
-        let error = Error::Generic { store: "s", source: Box::new(refused) };
+        let refused = HttpError::new(
+            HttpErrorKind::Unknown,
+            Refused::Redirect("other.example".into()),
+        );
+        let error = Error::Generic {
+            store: "s",
+            source: Box::new(refused),
+        };
         let said = told(&address, &error).to_string();
         assert!(
-            said.starts_with("s3://b/x: the store's answer is not accepted: it redirects to other.example;"),
+            said.starts_with(
+                "s3://b/x: the store's answer is not accepted: it redirects to other.example;"
+            ),
             "{said}"
         );
     }
@@ -138,7 +180,9 @@ mod tests {
     #[test]
     fn the_environment_is_that_of_the_process() {
         assert_eq!(
-            environment().find(|(name, _)| name == "PATH").map(|(_, value)| value),
+            environment()
+                .find(|(name, _)| name == "PATH")
+                .map(|(_, value)| value),
             std::env::var("PATH").ok()
         );
         assert!(environment().count() > 1);
@@ -166,7 +210,10 @@ mod tests {
         #[error("outer")]
         struct WrappingError(#[source] std::io::Error);
         let source = Box::new(WrappingError(std::io::Error::other("first\nsecond")));
-        assert_eq!(words(&Error::Generic { store: "s", source }), "Generic s error: outer: first second");
+        assert_eq!(
+            words(&Error::Generic { store: "s", source }),
+            "Generic s error: outer: first second"
+        );
     }
 
     #[test]
@@ -178,7 +225,12 @@ mod tests {
             ("AWS_REGION", "eu-west-1"),
         ];
         let text = "no canary%2Fkey%2B1 in eu-west-1: sv=1&sig=canary, /home/me/key.json";
-        let variables = variables.into_iter().map(|(name, value)| (name.to_string(), value.to_string()));
-        assert_eq!(masked(text, variables), "no [redacted] in eu-west-1: [redacted], /home/me/key.json");
+        let variables = variables
+            .into_iter()
+            .map(|(name, value)| (name.to_string(), value.to_string()));
+        assert_eq!(
+            masked(text, variables),
+            "no [redacted] in eu-west-1: [redacted], /home/me/key.json"
+        );
     }
 }

@@ -40,7 +40,11 @@ impl fmt::Display for LeftOut {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let objects = if self.count == 1 { "object" } else { "objects" };
         let names: Vec<String> = self.names.iter().map(|name| format!("{name:?}")).collect();
-        let more = if self.count > self.names.len() { ", …" } else { "" };
+        let more = if self.count > self.names.len() {
+            ", …"
+        } else {
+            ""
+        };
         let names = names.join(", ");
         write!(
             out,
@@ -63,8 +67,14 @@ mod tests {
     #[test]
     fn first_keys_are_named_others_counted() {
         let words = "left out, whose keys cannot be paths of files here:";
-        assert_eq!(of(&["a//b"]).to_string(), format!("1 object {words} \"a//b\""));
-        assert_eq!(of(&["a", "b", "c"]).to_string(), format!("3 objects {words} \"a\", \"b\", \"c\""));
+        assert_eq!(
+            of(&["a//b"]).to_string(),
+            format!("1 object {words} \"a//b\"")
+        );
+        assert_eq!(
+            of(&["a", "b", "c"]).to_string(),
+            format!("3 objects {words} \"a\", \"b\", \"c\"")
+        );
         assert_eq!(
             of(&["a", "b", "c", "d"]).to_string(),
             format!("4 objects {words} \"a\", \"b\", \"c\", …")
@@ -74,7 +84,10 @@ mod tests {
     #[test]
     fn long_keys_are_cut() {
         let (whole, long) = ("ä".repeat(SHOWN), "ä".repeat(SHOWN + 1));
-        assert_eq!(of(&[&whole, &long]).names, [whole.clone(), format!("{whole}…")]);
+        assert_eq!(
+            of(&[&whole, &long]).names,
+            [whole.clone(), format!("{whole}…")]
+        );
     }
 
     #[test]

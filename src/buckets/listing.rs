@@ -28,12 +28,17 @@ impl Pages {
     }
 
     pub(super) fn of(most: usize) -> Pages {
-        Pages { left: most, before: None }
+        Pages {
+            left: most,
+            before: None,
+        }
     }
 
     /// The token of the next page, if there is one. The error, a message, is that the listing does not end.
     pub(super) fn next(&mut self, token: Option<String>) -> Result<Option<String>, String> {
-        let Some(token) = token.filter(|token| !token.is_empty()) else { return Ok(None) };
+        let Some(token) = token.filter(|token| !token.is_empty()) else {
+            return Ok(None);
+        };
         if self.before.as_ref() == Some(&token) {
             return Err("the store answers with the same page again and again".into());
         }
@@ -70,7 +75,11 @@ impl Store {
         let (mut objects, mut left_out) = (Vec::new(), LeftOut::default());
         let Some(store) = &self.pages else {
             let found = files_below(self.objects.clone(), address)?;
-            return if found.0.len() > MOST_OBJECTS { Err(ListingError::TooMany) } else { Ok(found) };
+            return if found.0.len() > MOST_OBJECTS {
+                Err(ListingError::TooMany)
+            } else {
+                Ok(found)
+            };
         };
         let (mut pages, mut token) = (Pages::new(), None);
         loop {
@@ -96,7 +105,10 @@ impl Store {
     ) -> Result<(Vec<String>, LeftOut), ListingError> {
         let Some(store) = &self.pages else {
             let below = folders_below(&address.local_path().unwrap_or_default());
-            return Ok(below.map_err(|error| Error::Generic { store: "folder", source: Box::new(error) })?);
+            return Ok(below.map_err(|error| Error::Generic {
+                store: "folder",
+                source: Box::new(error),
+            })?);
         };
         let (mut pages, mut token) = (Pages::new(), None);
         let (mut folders, mut left_out) = (Vec::new(), LeftOut::default());
@@ -105,8 +117,11 @@ impl Store {
             if let Some(odd) = page.result.extensions.remove() {
                 left_out.extend(odd);
             }
-            let names =
-                page.result.common_prefixes.iter().filter_map(|folder| Some(folder.filename()?.to_string()));
+            let names = page
+                .result
+                .common_prefixes
+                .iter()
+                .filter_map(|folder| Some(folder.filename()?.to_string()));
             folders.extend(names);
             if folders.len() > MOST_OBJECTS {
                 return Err(ListingError::TooMany);
@@ -137,7 +152,11 @@ pub(crate) async fn page(
 ) -> Result<PaginatedListResult, Error> {
     let prefix = (!address.key.is_empty()).then(|| format!("{}/", address.key));
     let delimiter = is_flat.then(|| "/".into());
-    let options = PaginatedListOptions { delimiter, page_token, ..PaginatedListOptions::default() };
+    let options = PaginatedListOptions {
+        delimiter,
+        page_token,
+        ..PaginatedListOptions::default()
+    };
     store.list_paginated(prefix.as_deref(), options).await
 }
 
@@ -184,7 +203,9 @@ fn files_below(
         }
         Ok((files, left_out))
     });
-    listed.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    listed
+        .join()
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 fn odd_path(error: &PathError) -> String {
@@ -205,8 +226,14 @@ mod tests {
         let mut pages = Pages::new();
         assert_eq!(pages.next(None), Ok(None));
         assert_eq!(pages.next(Some("a".into())), Ok(Some("a".into())));
-        assert!(pages.next(Some("a".into())).unwrap_err().contains("same page"));
-        let failed = (0..MOST_PAGES + 1).find_map(|number| pages.next(Some(number.to_string())).err());
+        assert!(
+            pages
+                .next(Some("a".into()))
+                .unwrap_err()
+                .contains("same page")
+        );
+        let failed =
+            (0..MOST_PAGES + 1).find_map(|number| pages.next(Some(number.to_string())).err());
         assert!(failed.unwrap().contains("more and more pages"));
     }
 
@@ -217,10 +244,14 @@ mod tests {
         for name in ["a.json", "b\nc.json", "z.json"] {
             std::fs::write(folder.path().join(name), "x").unwrap();
         }
-        let address = BucketAddress::of_folder(&dunce::canonicalize(folder.path()).unwrap()).unwrap();
+        let address =
+            BucketAddress::of_folder(&dunce::canonicalize(folder.path()).unwrap()).unwrap();
         let store: Arc<dyn ObjectStore> = Arc::new(object_store::local::LocalFileSystem::new());
         let (files, left_out) = files_below(store, &address).unwrap();
-        let mut names: Vec<_> = files.iter().filter_map(|file| file.location.filename()).collect();
+        let mut names: Vec<_> = files
+            .iter()
+            .filter_map(|file| file.location.filename())
+            .collect();
         names.sort_unstable();
         assert_eq!((names, left_out.count), (vec!["a.json", "z.json"], 1));
         assert!(left_out.names[0].ends_with("b\nc.json"), "{left_out}");

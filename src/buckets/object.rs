@@ -11,7 +11,10 @@ pub(super) fn key_of(address: &BucketAddress) -> Result<Key, BucketError> {
 
 pub(super) fn etag_of(object: &ObjectMeta) -> String {
     let version = object.e_tag.as_ref().or(object.version.as_ref());
-    version.map_or_else(|| object.last_modified.to_rfc3339(), |version| plain_etag(version))
+    version.map_or_else(
+        || object.last_modified.to_rfc3339(),
+        |version| plain_etag(version),
+    )
 }
 
 /// A version without quotes: Azure writes them everywhere but in lists.

@@ -25,17 +25,25 @@ struct Entry {
 /// is.
 pub(super) fn without_odd_keys(listing: &[u8]) -> (Vec<u8>, LeftOut) {
     let mut reader = Reader::from_reader(listing);
-    let (mut kept, mut left_out, mut copied) = (Vec::with_capacity(listing.len()), LeftOut::default(), 0);
+    let (mut kept, mut left_out, mut copied) =
+        (Vec::with_capacity(listing.len()), LeftOut::default(), 0);
     let (mut entry, mut path): (Option<Entry>, Vec<Vec<u8>>) = (None, Vec::new());
     loop {
         let before = reader.buffer_position() as usize;
-        let Ok(event) = reader.read_event() else { return (listing.to_vec(), LeftOut::default()) };
+        let Ok(event) = reader.read_event() else {
+            return (listing.to_vec(), LeftOut::default());
+        };
         match event {
             Event::Start(tag) => {
                 let name = tag.local_name().into_inner().to_vec();
                 if entry.is_none() && ENTRIES.contains(&name.as_slice()) {
                     let is_folder = name.ends_with(b"Prefix") || name.ends_with(b"Prefixes");
-                    entry = Some(Entry { start: before, is_folder, is_readable: true, ..Entry::default() });
+                    entry = Some(Entry {
+                        start: before,
+                        is_folder,
+                        is_readable: true,
+                        ..Entry::default()
+                    });
                     path.clear();
                 }
                 if let Some(entry) = &mut entry {
@@ -74,7 +82,9 @@ pub(super) fn without_odd_keys(listing: &[u8]) -> (Vec<u8>, LeftOut) {
 
 /// Whether a name is written in percent-encoding, as Azure does with characters that XML does not allow.
 fn is_encoded(tag: &BytesStart) -> bool {
-    tag.attributes().flatten().any(|one| one.key.as_ref() == b"Encoded" && one.value.as_ref() == b"true")
+    tag.attributes()
+        .flatten()
+        .any(|one| one.key.as_ref() == b"Encoded" && one.value.as_ref() == b"true")
 }
 
 enum Verdict {
@@ -94,7 +104,8 @@ impl Entry {
                 Ok(Some(one)) => Some(one.to_string().into()),
                 _ => {
                     let name = reference.decode().ok();
-                    name.and_then(|name| quick_xml::escape::resolve_predefined_entity(&name)).map(Into::into)
+                    name.and_then(|name| quick_xml::escape::resolve_predefined_entity(&name))
+                        .map(Into::into)
                 }
             },
             _ => None,
@@ -134,15 +145,20 @@ mod tests {
     #[test]
     fn entries_with_odd_keys_are_cut_out_of_a_listing() {
         let long = "x".repeat(256);
-        let odd =
-            ["a/../b", "a//b", "/a", "a/./b", "a&#1;b", "a\u{1}b", &long, "a\\b", " a", "&#0;", "&other;"];
+        let odd = [
+            "a/../b", "a//b", "/a", "a/./b", "a&#1;b", "a\u{1}b", &long, "a\\b", " a", "&#0;",
+            "&other;",
+        ];
         let plain = ["a/b.json", "a &amp; b", "a&#x20;b", "ä"];
         let all: Vec<&str> = plain.iter().chain(&odd).copied().collect();
         let (kept, left_out) = without_odd_keys(s3(&all).as_bytes());
         assert_eq!(String::from_utf8(kept).unwrap(), s3(&plain));
         assert_eq!(left_out.count, odd.len());
         assert_eq!(left_out.names, ["a/../b", "a//b", "/a"]);
-        assert!(left_out.to_string().starts_with("11 objects left out"), "{left_out}");
+        assert!(
+            left_out.to_string().starts_with("11 objects left out"),
+            "{left_out}"
+        );
     }
 
     #[test]
@@ -158,7 +174,10 @@ mod tests {
         let listing = "<R><Contents><Key>a/</Key></Contents><CommonPrefixes><Prefix>a/</Prefix></CommonPrefixes><CommonPrefixes><Prefix>a//</Prefix></CommonPrefixes></R>";
         let (kept, left_out) = without_odd_keys(listing.as_bytes());
         let kept = String::from_utf8(kept).unwrap();
-        assert_eq!(kept, "<R><CommonPrefixes><Prefix>a/</Prefix></CommonPrefixes></R>");
+        assert_eq!(
+            kept,
+            "<R><CommonPrefixes><Prefix>a/</Prefix></CommonPrefixes></R>"
+        );
         assert_eq!(left_out.names, ["a//"]);
     }
 
@@ -166,10 +185,17 @@ mod tests {
     fn names_of_azure_that_are_encoded_are_left_out() {
         let listing = r#"<R><Blobs><Blob><Name>a</Name></Blob><Blob><Name Encoded="true">b%01</Name><Properties><Name>c</Name></Properties></Blob></Blobs></R>"#;
         let (kept, left_out) = without_odd_keys(listing.as_bytes());
-        assert_eq!(String::from_utf8(kept).unwrap(), "<R><Blobs><Blob><Name>a</Name></Blob></Blobs></R>");
+        assert_eq!(
+            String::from_utf8(kept).unwrap(),
+            "<R><Blobs><Blob><Name>a</Name></Blob></Blobs></R>"
+        );
         assert_eq!(left_out.names, ["b%01"]);
         let plain = r#"<R><Blob><Name Encoded="false" Other="true">a</Name></Blob></R>"#;
         assert_eq!(without_odd_keys(plain.as_bytes()).0, plain.as_bytes());
-        assert_eq!(without_odd_keys(b"<R><Blob>").0, b"<R><Blob>", "an unfinished listing stays");
+        assert_eq!(
+            without_odd_keys(b"<R><Blob>").0,
+            b"<R><Blob>",
+            "an unfinished listing stays"
+        );
     }
 }

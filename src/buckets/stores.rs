@@ -33,12 +33,18 @@ impl std::fmt::Debug for Store {
 impl Store {
     fn of<S: ObjectStore + PaginatedListStore>(store: S) -> Store {
         let store = Arc::new(store);
-        Store { objects: store.clone(), pages: Some(store) }
+        Store {
+            objects: store.clone(),
+            pages: Some(store),
+        }
     }
 
     /// Prepares requests to the store of an address; nothing is sent. Errors, as a message: for example that there are no
     /// credentials.
-    pub(super) fn open(address: &BucketAddress, words: impl Fn(&Error) -> String) -> Result<Store, String> {
+    pub(super) fn open(
+        address: &BucketAddress,
+        words: impl Fn(&Error) -> String,
+    ) -> Result<Store, String> {
         Store::open_as(address, words, false)
     }
 
@@ -72,10 +78,17 @@ impl Store {
         if !is_public {
             credentials::check(address.scheme, environment)?;
         }
-        let retry = RetryConfig { max_retries: 3, retry_timeout: RETRIED_FOR, ..RetryConfig::default() };
+        let retry = RetryConfig {
+            max_retries: 3,
+            retry_timeout: RETRIED_FOR,
+            ..RetryConfig::default()
+        };
         let url = format!("{}://{}", address.scheme.name(), address.bucket);
         let store: Result<Store, Error> = match address.scheme {
-            Scheme::Folder => Ok(Store { objects: Arc::new(LocalFileSystem::new()), pages: None }),
+            Scheme::Folder => Ok(Store {
+                objects: Arc::new(LocalFileSystem::new()),
+                pages: None,
+            }),
             Scheme::Gcs => unsigned_if(is_public, GoogleCloudStorageBuilder::from_env(), |made| {
                 made.with_skip_signature(true)
             })
@@ -84,16 +97,16 @@ impl Store {
             .with_retry(retry)
             .build()
             .map(Store::of),
-            Scheme::S3 => {
-                unsigned_if(is_public, with_profile(AmazonS3Builder::from_env(), environment), |made| {
-                    made.with_skip_signature(true)
-                })
-                .with_http_connector(Connector)
-                .with_url(url)
-                .with_retry(retry)
-                .build()
-                .map(Store::of)
-            }
+            Scheme::S3 => unsigned_if(
+                is_public,
+                with_profile(AmazonS3Builder::from_env(), environment),
+                |made| made.with_skip_signature(true),
+            )
+            .with_http_connector(Connector)
+            .with_url(url)
+            .with_retry(retry)
+            .build()
+            .map(Store::of),
             Scheme::Azure => unsigned_if(is_public, MicrosoftAzureBuilder::from_env(), |made| {
                 made.with_skip_signature(true)
             })
@@ -109,7 +122,11 @@ impl Store {
 
 /// A variable of the environment can request the same.
 fn unsigned_if<B>(is_public: bool, builder: B, unsigned: impl FnOnce(B) -> B) -> B {
-    if is_public { unsigned(builder) } else { builder }
+    if is_public {
+        unsigned(builder)
+    } else {
+        builder
+    }
 }
 
 fn in_environment<T>(look: impl FnOnce(&Environment) -> T) -> T {
@@ -124,17 +141,32 @@ fn in_environment<T>(look: impl FnOnce(&Environment) -> T) -> T {
 
 /// Takes the keys of a profile of AWS's files, if the environment has none.
 fn with_profile(mut builder: AmazonS3Builder, environment: &Environment) -> AmazonS3Builder {
-    let others = ["AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_SKIP_SIGNATURE"];
-    if others.iter().any(|name| (environment.variable)(name).is_some()) {
+    let others = [
+        "AWS_ACCESS_KEY_ID",
+        "AWS_WEB_IDENTITY_TOKEN_FILE",
+        "AWS_SKIP_SIGNATURE",
+    ];
+    if others
+        .iter()
+        .any(|name| (environment.variable)(name).is_some())
+    {
         return builder;
     }
-    let Some(profile) = credentials::aws_profile(environment) else { return builder };
-    builder = builder.with_access_key_id(profile.key_id).with_secret_access_key(profile.secret);
+    let Some(profile) = credentials::aws_profile(environment) else {
+        return builder;
+    };
+    builder = builder
+        .with_access_key_id(profile.key_id)
+        .with_secret_access_key(profile.secret);
     if let Some(token) = profile.token {
         builder = builder.with_token(token);
     }
     match profile.region {
-        Some(region) if builder.get_config_value(&AmazonS3ConfigKey::Region).is_none() => {
+        Some(region)
+            if builder
+                .get_config_value(&AmazonS3ConfigKey::Region)
+                .is_none() =>
+        {
             builder.with_region(region)
         }
         _ => builder,
@@ -144,7 +176,12 @@ fn with_profile(mut builder: AmazonS3Builder, environment: &Environment) -> Amaz
 /// The vendor, the product and the tag of this machine, as its firmware reports them, and the version of the firmware,
 /// which alone names the vendor of older machines of EC2.
 fn machine(firmware: &Path) -> String {
-    let names = ["sys_vendor", "product_name", "chassis_asset_tag", "bios_version"];
+    let names = [
+        "sys_vendor",
+        "product_name",
+        "chassis_asset_tag",
+        "bios_version",
+    ];
     let read = |name: &str| std::fs::read_to_string(firmware.join(name)).ok();
     names.into_iter().filter_map(read).collect()
 }

@@ -46,25 +46,43 @@ impl<'a> Reading<'a> {
         largest: u64,
         too_large: TooLarge<'_>,
     ) -> Result<Reading<'a>, BucketError> {
-        let object = store.get(&key_of(address)?).await.map_err(|error| told(address, &error))?;
+        let object = store
+            .get(&key_of(address)?)
+            .await
+            .map_err(|error| told(address, &error))?;
         if object.meta.size > largest {
             return Err(too_large());
         }
         let etag = etag_of(&object.meta);
-        Ok(Reading { address, pieces: object.into_stream(), etag, left: largest })
+        Ok(Reading {
+            address,
+            pieces: object.into_stream(),
+            etag,
+            left: largest,
+        })
     }
 
     /// The next bytes; `None` at the end.
     async fn next(&mut self, too_large: TooLarge<'_>) -> Result<Option<Bytes>, BucketError> {
         let silent = |_| {
-            let why = format!("{}: no more bytes within {} s", self.address, SILENT_FOR.as_secs());
+            let why = format!(
+                "{}: no more bytes within {} s",
+                self.address,
+                SILENT_FOR.as_secs()
+            );
             BucketError::Other(why)
         };
-        let piece = match tokio::time::timeout(SILENT_FOR, self.pieces.next()).await.map_err(silent)? {
+        let piece = match tokio::time::timeout(SILENT_FOR, self.pieces.next())
+            .await
+            .map_err(silent)?
+        {
             None => return Ok(None),
             Some(piece) => piece.map_err(|error| told(self.address, &error))?,
         };
-        self.left = self.left.checked_sub(piece.len() as u64).ok_or_else(too_large)?;
+        self.left = self
+            .left
+            .checked_sub(piece.len() as u64)
+            .ok_or_else(too_large)?;
         Ok(Some(piece))
     }
 }
@@ -97,7 +115,8 @@ pub(super) async fn read_parts(
     objects: Vec<(String, BucketAddress, u64)>,
     sender: SyncSender<Arrived>,
 ) {
-    let (large, small): (Vec<_>, Vec<_>) = objects.into_iter().partition(|(_, _, size)| *size >= LARGE);
+    let (large, small): (Vec<_>, Vec<_>) =
+        objects.into_iter().partition(|(_, _, size)| *size >= LARGE);
     let each = |(name, address, size): (String, BucketAddress, u64)| {
         let (store, sender) = (store.clone(), sender.clone());
         async move {
@@ -128,11 +147,23 @@ async fn send_parts(
     while let Some(piece) = reading.next(&too_large).await? {
         bytes.extend_from_slice(&piece);
         if bytes.len() >= PART {
-            let part = ObjectPart { bytes: std::mem::take(&mut bytes), etag: None };
+            let part = ObjectPart {
+                bytes: std::mem::take(&mut bytes),
+                etag: None,
+            };
             send(sender, (name.to_string(), Ok(part)))?;
         }
     }
-    send(sender, (name.to_string(), Ok(ObjectPart { bytes, etag: Some(reading.etag) })))
+    send(
+        sender,
+        (
+            name.to_string(),
+            Ok(ObjectPart {
+                bytes,
+                etag: Some(reading.etag),
+            }),
+        ),
+    )
 }
 
 /// Sends a part, and waits until it is taken if others wait. Errors: nobody receives it.

@@ -43,11 +43,19 @@ pub(super) fn accept(args: AcceptArgs) -> anyhow::Result<Exit> {
         }
     }
     conclude(&workspace.root, &args, &jobs, count)?;
-    Ok(if left_out > 0 { Exit::Failures } else { Exit::Success })
+    Ok(if left_out > 0 {
+        Exit::Failures
+    } else {
+        Exit::Success
+    })
 }
 
 fn conclude(root: &Path, args: &AcceptArgs, jobs: &[FileJob], count: usize) -> anyhow::Result<()> {
-    let cases = if count == 1 { "1 case".to_string() } else { format!("{count} cases") };
+    let cases = if count == 1 {
+        "1 case".to_string()
+    } else {
+        format!("{count} cases")
+    };
     if jobs.is_empty() {
         print_note("nothing would change: what the agent did is already expected");
         return Ok(());
@@ -59,8 +67,13 @@ fn conclude(root: &Path, args: &AcceptArgs, jobs: &[FileJob], count: usize) -> a
     let words = format!("accept what the agent did in {cases}");
     let done = make_asking(root, &words, jobs)?;
     done.note.iter().for_each(|note| print_note(note));
-    let first = jobs.first().map(|job| path_word(&job.path)).unwrap_or_default();
-    print_note(&format!("{cases} changed; evaltrail edit {first} --undo reverts it"));
+    let first = jobs
+        .first()
+        .map(|job| path_word(&job.path))
+        .unwrap_or_default();
+    print_note(&format!(
+        "{cases} changed; evaltrail edit {first} --undo reverts it"
+    ));
     Ok(())
 }
 
@@ -69,7 +82,11 @@ type Chosen = BTreeMap<usize, Vec<Arc<EndedAttempt>>>;
 /// The chosen attempts, by set.
 fn chosen(run: &LoadedRun, args: &AcceptArgs) -> anyhow::Result<Chosen> {
     let mut chosen = Chosen::new();
-    let finished = run.state.finished.iter().filter(|attempt| attempt.key.attempt == args.attempt);
+    let finished = run
+        .state
+        .finished
+        .iter()
+        .filter(|attempt| attempt.key.attempt == args.attempt);
     for attempt in finished {
         let meant = match args.cases.is_empty() {
             true => !matches!(attempt.status, Status::Passed | Status::Errored),
@@ -80,7 +97,12 @@ fn chosen(run: &LoadedRun, args: &AcceptArgs) -> anyhow::Result<Chosen> {
             chosen.entry(set).or_default().push(attempt);
         }
     }
-    let has = |id: &&String| chosen.values().flatten().any(|attempt| attempt.eval_id == **id);
+    let has = |id: &&String| {
+        chosen
+            .values()
+            .flatten()
+            .any(|attempt| attempt.eval_id == **id)
+    };
     if let Some(missing) = args.cases.iter().find(|id| !has(id)) {
         bail!("the run has no case {missing:?} (attempt {})", args.attempt);
     }
@@ -105,17 +127,26 @@ fn edits_of(
         let at = place(file, &attempt.eval_id, plan.cases.content(attempt.key.case));
         let meant = match at {
             None => Err("the case is no longer in the file".to_string()),
-            Some(at) => file.case(at).map_err(|problem| problem.to_string()).and_then(|case| {
-                let meant = accept_in_case(&case, &*attempt.read()?, |_| Some(piece.clone()));
-                meant.map(|meant| (at, case != meant, meant)).map_err(|why| why.to_string())
-            }),
+            Some(at) => file
+                .case(at)
+                .map_err(|problem| problem.to_string())
+                .and_then(|case| {
+                    let meant = accept_in_case(&case, &*attempt.read()?, |_| Some(piece.clone()));
+                    meant
+                        .map(|meant| (at, case != meant, meant))
+                        .map_err(|why| why.to_string())
+                }),
         };
         match meant {
             Ok((at, true, meant)) => edits.push(Edit::Case(at, Box::new(meant))),
             Ok(_) => {}
             Err(why) => {
                 left_out += 1;
-                print_note(&format!("left out: {}: {}", clean_line(&attempt.eval_id), clean_line(&why)));
+                print_note(&format!(
+                    "left out: {}: {}",
+                    clean_line(&attempt.eval_id),
+                    clean_line(&why)
+                ));
             }
         }
     }

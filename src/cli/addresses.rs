@@ -8,8 +8,8 @@ use crate::buckets::{
     BigQueryTable, Bucket, BucketAddress, TableAddress, is_bucket_address, is_table_address,
 };
 use crate::store::{
-    self, Copied, CopyError, Places, RecordedOutput, address_of_copy, copy_bucket, copy_pushed_runs,
-    copy_table, new_copy,
+    self, Copied, CopyError, Places, RecordedOutput, address_of_copy, copy_bucket,
+    copy_pushed_runs, copy_table, new_copy,
 };
 use crate::workspace::edited_with;
 use anyhow::{Context, bail};
@@ -28,13 +28,19 @@ pub(super) fn with_copies(mut cli: Cli) -> anyhow::Result<Cli> {
             read_standard_input(&mut args.cases)?;
             args.cases.paths.iter_mut().try_for_each(copy_target)?;
             args.cases.config.iter_mut().try_for_each(copy_at)?;
-            args.cases.initial_session.iter_mut().try_for_each(copy_at)?;
+            args.cases
+                .initial_session
+                .iter_mut()
+                .try_for_each(copy_at)?;
         }
         Some(Command::Score(args)) => {
             read_standard_input(&mut args.cases)?;
             args.cases.paths.iter_mut().try_for_each(copy_target)?;
             args.cases.config.iter_mut().try_for_each(copy_at)?;
-            args.cases.initial_session.iter_mut().try_for_each(copy_at)?;
+            args.cases
+                .initial_session
+                .iter_mut()
+                .try_for_each(copy_at)?;
         }
         Some(Command::List(args)) => copy_target(&mut args.path)?,
         Some(Command::Check(args)) => args.paths.iter_mut().try_for_each(copy_at)?,
@@ -52,21 +58,30 @@ pub(super) fn with_copies(mut cli: Cli) -> anyhow::Result<Cli> {
         Some(Command::New(args)) => copy_target_or_folder(&mut args.target)?,
         Some(Command::Capture(args)) => copy_target_or_folder(&mut args.into)?,
         Some(Command::Merge(_) | Command::Runs(_)) => {}
-        Some(Command::Metrics(_) | Command::Completions { .. } | Command::Man | Command::Demo(_)) => {}
+        Some(
+            Command::Metrics(_) | Command::Completions { .. } | Command::Man | Command::Demo(_),
+        ) => {}
     }
     Ok(cli)
 }
 
 /// The address that a path stands for, if it is one. The error is a message.
 pub(super) fn address_in(path: &Path) -> anyhow::Result<Option<BucketAddress>> {
-    let Some(text) = path.to_str() else { return Ok(None) };
+    let Some(text) = path.to_str() else {
+        return Ok(None);
+    };
     if is_bucket_address(text) {
-        return BucketAddress::parse(text).map(Some).map_err(anyhow::Error::msg);
+        return BucketAddress::parse(text)
+            .map(Some)
+            .map_err(anyhow::Error::msg);
     }
     // A mistyped address must not become a folder. A drive letter of Windows is one character.
     let scheme = text.split_once(":/").map(|(scheme, _)| scheme);
     let is_scheme = |scheme: &&str| {
-        scheme.len() > 1 && scheme.chars().all(|one| one.is_ascii_alphanumeric() || one == '+')
+        scheme.len() > 1
+            && scheme
+                .chars()
+                .all(|one| one.is_ascii_alphanumeric() || one == '+')
     };
     if scheme.filter(is_scheme).is_some() && !path.exists() {
         bail!("{text}: this kind of address is not known; write gs://, s3://, az:// or file:///");
@@ -98,7 +113,11 @@ fn copy_target(target: &mut String) -> anyhow::Result<()> {
 /// Like [`copy_target`], for an object that may not exist yet: then its folder is copied.
 fn copy_target_or_folder(target: &mut String) -> anyhow::Result<()> {
     replace_target(target, |address| match copy_of(address) {
-        Err(error) if error.downcast_ref().is_some_and(|error| matches!(error, CopyError::Refused(_))) => {
+        Err(error)
+            if error
+                .downcast_ref()
+                .is_some_and(|error| matches!(error, CopyError::Refused(_))) =>
+        {
             match copy_of(&address.parent()) {
                 Ok(folder) => Ok(folder.join(address.name())),
                 // Object stores have no folders: a new one comes with its first object.
@@ -140,13 +159,15 @@ fn replace_target(
 }
 
 fn text_of(path: &Path) -> anyhow::Result<&str> {
-    path.to_str().context("the path of the cache is not valid UTF-8")
+    path.to_str()
+        .context("the path of the cache is not valid UTF-8")
 }
 
 /// The table, if a path is the address of one.
 fn table_in(path: &Path) -> anyhow::Result<Option<TableAddress>> {
     let text = path.to_str().filter(|text| is_table_address(text));
-    text.map(|text| TableAddress::parse(text).map_err(anyhow::Error::msg)).transpose()
+    text.map(|text| TableAddress::parse(text).map_err(anyhow::Error::msg))
+        .transpose()
 }
 
 fn copy_of(address: &BucketAddress) -> anyhow::Result<PathBuf> {
@@ -155,10 +176,17 @@ fn copy_of(address: &BucketAddress) -> anyhow::Result<PathBuf> {
     }
     let places = places()?;
     let names = edited_with(Path::new(address.name()));
-    let names = names.iter().skip(1).filter_map(|path| path.to_str()).map(str::to_string);
+    let names = names
+        .iter()
+        .skip(1)
+        .filter_map(|path| path.to_str())
+        .map(str::to_string);
     let beside: Vec<String> = names.chain(["evaltrail.toml".to_string()]).collect();
     let _waiting = print_when_slow(address);
-    Ok(path_of(address, copy_bucket(address, &beside, &places, &mut progress(address))?))
+    Ok(path_of(
+        address,
+        copy_bucket(address, &beside, &places, &mut progress(address))?,
+    ))
 }
 
 /// The path of a copy. Prints what was left out.
@@ -172,7 +200,10 @@ fn path_of(address: &BucketAddress, copied: Copied) -> PathBuf {
 /// Copies the runs at an address, or updates the copy, and returns its path.
 pub(super) fn copy_runs(address: &BucketAddress) -> anyhow::Result<PathBuf> {
     let _waiting = print_when_slow(address);
-    Ok(path_of(address, copy_pushed_runs(address, &places()?, &mut progress(address))?))
+    Ok(path_of(
+        address,
+        copy_pushed_runs(address, &places()?, &mut progress(address))?,
+    ))
 }
 
 /// Like [`copy_runs`], without printing anything.
@@ -204,7 +235,10 @@ fn progress(address: &BucketAddress) -> impl FnMut(usize, usize) + use<> {
     move |done, all| {
         if done == all || shown.elapsed() > EVERY {
             shown = Instant::now();
-            print_progress(&format!("{address}: {done} of {all} objects copied"), done == all);
+            print_progress(
+                &format!("{address}: {done} of {all} objects copied"),
+                done == all,
+            );
         }
     }
 }
@@ -215,7 +249,9 @@ pub(super) fn can_write_output(path: &Path) -> anyhow::Result<()> {
         return Ok(BigQueryTable::open(&table).map(drop)?);
     }
     match address_in(path)? {
-        Some(address) if address.key.is_empty() => bail!("{address}: the name of the object is missing"),
+        Some(address) if address.key.is_empty() => {
+            bail!("{address}: the name of the object is missing")
+        }
         Some(address) if address.local_path().is_none() => {
             let _waiting = print_when_slow(&address);
             Ok(Bucket::open(&address)?.check()?)
@@ -278,14 +314,29 @@ fn table_rows(lines: &[u8]) -> anyhow::Result<Vec<Map<String, Value>>> {
         value => value,
     };
     let name = |name: String| -> String {
-        name.chars().map(|one| if one.is_alphanumeric() || one == '_' { one } else { '_' }).collect()
+        name.chars()
+            .map(|one| {
+                if one.is_alphanumeric() || one == '_' {
+                    one
+                } else {
+                    '_'
+                }
+            })
+            .collect()
     };
     let row = |line: &[u8]| -> anyhow::Result<Map<String, Value>> {
         let row: Map<String, Value> =
             serde_json::from_slice(line).context("only `vertex` can be written to a table")?;
-        Ok(row.into_iter().map(|(key, value)| (name(key), cell(value))).collect())
+        Ok(row
+            .into_iter()
+            .map(|(key, value)| (name(key), cell(value)))
+            .collect())
     };
-    lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(row).collect()
+    lines
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+        .map(row)
+        .collect()
 }
 
 /// The path of an object in a folder of this machine. The folders above it are created, as objects need none.
@@ -312,7 +363,12 @@ mod tests {
         copy_target(&mut target).unwrap();
         assert_eq!(target, "/tmp/x.evalset.json:a,b");
         let mut path = PathBuf::from("file:///nowhere/x");
-        assert!(copy_at(&mut path).unwrap_err().to_string().contains("nothing at this address"));
+        assert!(
+            copy_at(&mut path)
+                .unwrap_err()
+                .to_string()
+                .contains("nothing at this address")
+        );
         let mut other = PathBuf::from("dir/x");
         copy_at(&mut other).unwrap();
         assert_eq!(other, Path::new("dir/x"));

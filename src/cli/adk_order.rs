@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 /// run, as by `adk eval`. A set can also be named by its id, if it is in the folder.
 pub(super) fn with_agent(mut args: RunArgs) -> RunArgs {
     let paths = &args.cases.paths;
-    let Some((agent, sets)) = paths.split_first().filter(|(_, sets)| !sets.is_empty()) else { return args };
+    let Some((agent, sets)) = paths.split_first().filter(|(_, sets)| !sets.is_empty()) else {
+        return args;
+    };
     let folder = Path::new(agent);
     if args.agent.is_some() || !is_agent(folder) {
         return args;
@@ -19,7 +21,11 @@ pub(super) fn with_agent(mut args: RunArgs) -> RunArgs {
     let sets: Option<Vec<String>> = sets.iter().map(|set| set_of(folder, set)).collect();
     let Some(sets) = sets else { return args };
     let shown = sets.join(" ");
-    print_note(&format!("only {} is run, with the agent {}", clean_line(&shown), clean_line(agent)));
+    print_note(&format!(
+        "only {} is run, with the agent {}",
+        clean_line(&shown),
+        clean_line(agent)
+    ));
     args.agent = Some(agent.clone());
     args.cases.paths = sets;
     args
@@ -32,6 +38,12 @@ fn set_of(folder: &Path, named: &str) -> Option<String> {
         return Some(named.to_string());
     }
     let by_id: PathBuf = folder.join(format!("{}.evalset.json", target.path.display()));
-    let cases = if target.ids.is_empty() { String::new() } else { format!(":{}", target.ids.join(",")) };
-    by_id.is_file().then(|| format!("{}{cases}", by_id.display()))
+    let cases = if target.ids.is_empty() {
+        String::new()
+    } else {
+        format!(":{}", target.ids.join(","))
+    };
+    by_id
+        .is_file()
+        .then(|| format!("{}{cases}", by_id.display()))
 }

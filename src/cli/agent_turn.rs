@@ -8,7 +8,11 @@ use crate::runner::{ChatEvent, chat};
 use serde_json::Value;
 
 /// Sends the prompt as the first message of a conversation, and displays the turn.
-pub(super) async fn show_one_turn(spec: AgentSpec, tools: ToolsSpec, prompt: &str) -> anyhow::Result<Exit> {
+pub(super) async fn show_one_turn(
+    spec: AgentSpec,
+    tools: ToolsSpec,
+    prompt: &str,
+) -> anyhow::Result<Exit> {
     let (sender, mut events) = tokio::sync::mpsc::channel(64);
     let opening = Opening {
         attempt: 1,
@@ -51,10 +55,17 @@ pub(super) async fn show_one_turn(spec: AgentSpec, tools: ToolsSpec, prompt: &st
 pub(crate) fn show_turn(turn: &Invocation) {
     print_line("");
     for (at, call) in turn.calls().into_iter().enumerate() {
-        let args = call.args.clone().map(|args| value_text(&Value::Object(args))).unwrap_or_default();
+        let args = call
+            .args
+            .clone()
+            .map(|args| value_text(&Value::Object(args)))
+            .unwrap_or_default();
         print_line(&clean_line(&format!("calls     {} {args}", call.name)));
         if let Some(response) = turn.trajectory.response_to(at) {
-            print_line(&clean_line(&format!("          ← {}", value_text(&response.response))));
+            print_line(&clean_line(&format!(
+                "          ← {}",
+                value_text(&response.response)
+            )));
         }
     }
     if !turn.trajectory.is_known() {
@@ -66,9 +77,20 @@ pub(crate) fn show_turn(turn: &Invocation) {
     if let Some(words) = turn.end.words() {
         print_line(&format!("end       {words}"));
     }
-    let response = turn.final_response.as_ref().map(|content| content.spoken_text()).unwrap_or_default();
-    let response = if response.is_empty() { "(no text)".to_string() } else { clean(&response).into_owned() };
-    print_line(&format!("response  {}", response.replace('\n', "\n          ")));
+    let response = turn
+        .final_response
+        .as_ref()
+        .map(|content| content.spoken_text())
+        .unwrap_or_default();
+    let response = if response.is_empty() {
+        "(no text)".to_string()
+    } else {
+        clean(&response).into_owned()
+    };
+    print_line(&format!(
+        "response  {}",
+        response.replace('\n', "\n          ")
+    ));
     if let Some(seconds) = turn.durations.total {
         print_line(&format!("took      {seconds} s"));
     }

@@ -24,7 +24,10 @@ const SHOWN: usize = 4000;
 const LONGEST_LINE: usize = 200;
 
 pub(super) fn agents(args: AgentsArgs) -> anyhow::Result<Exit> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
     match args.command {
         None => runtime.block_on(list(&args)),
         Some(AgentsCommand::Check(check)) => runtime.block_on(check_one(&check)),
@@ -49,7 +52,11 @@ async fn list(args: &AgentsArgs) -> anyhow::Result<Exit> {
     }
     let paint = paint(ColorWhen::Auto);
     for one in &found {
-        print_line(&format!("{}  {}", paint.bold(&clean_line(&one.name)), clean_line(&one.label())));
+        print_line(&format!(
+            "{}  {}",
+            paint.bold(&clean_line(&one.name)),
+            clean_line(&one.label())
+        ));
         print_line(&paint.faint(&format!("  {}", clean_line(&one.state))));
         if let Some(line) = one.hello.as_ref().and_then(AgentDescription::tool_words) {
             print_line(&paint.faint(&format!("  {}", clean_line(&line))));
@@ -60,8 +67,10 @@ async fn list(args: &AgentsArgs) -> anyhow::Result<Exit> {
 }
 
 fn as_json(one: &ListedAgent) -> Value {
-    let tools =
-        one.hello.as_ref().map(|hello| json!(hello.tools.iter().map(|(name, _)| name).collect::<Vec<_>>()));
+    let tools = one
+        .hello
+        .as_ref()
+        .map(|hello| json!(hello.tools.iter().map(|(name, _)| name).collect::<Vec<_>>()));
     json!({
         "name": one.name,
         "kind": one.spec.as_ref().ok().map(AgentSpec::kind),
@@ -81,7 +90,11 @@ async fn check_one(args: &AgentCheckArgs) -> anyhow::Result<Exit> {
         return Ok(Exit::UsageError);
     }
     let paint = paint(ColorWhen::Auto);
-    print_line(&format!("{}  {}", paint.bold(&clean_line(&name)), clean_line(&spec.label())));
+    print_line(&format!(
+        "{}  {}",
+        paint.bold(&clean_line(&name)),
+        clean_line(&spec.label())
+    ));
     let began = Instant::now();
     let hello = match probe_server(&spec, CHECKS_WITHIN).await {
         Ok(hello) => hello,
@@ -91,19 +104,28 @@ async fn check_one(args: &AgentCheckArgs) -> anyhow::Result<Exit> {
         }
     };
     match (hello.was_asked, &args.prompt) {
-        (true, _) => print_line(&format!("answered in {:.2} s", began.elapsed().as_secs_f64())),
+        (true, _) => print_line(&format!(
+            "answered in {:.2} s",
+            began.elapsed().as_secs_f64()
+        )),
         (false, Some(_)) => true,
-        (false, None) => {
-            print_line("not contacted: this kind of agent is only asked with a message; add --prompt TEXT")
-        }
+        (false, None) => print_line(
+            "not contacted: this kind of agent is only asked with a message; add --prompt TEXT",
+        ),
     };
     for (key, words) in &hello.about {
-        print_line(&format!("  {}  {}", paint.faint(&format!("{key:10}")), clean_line(words)));
+        print_line(&format!(
+            "  {}  {}",
+            paint.faint(&format!("{key:10}")),
+            clean_line(words)
+        ));
     }
     if let Some(line) = hello.tool_words() {
         print_line(&format!("  {}", clean_line(&line)));
     }
-    let Some(prompt) = &args.prompt else { return Ok(Exit::Success) };
+    let Some(prompt) = &args.prompt else {
+        return Ok(Exit::Success);
+    };
     let tools = match is_agent_address(&args.agent) {
         true => ToolsSpec::default(),
         false => tools_of_chat(&workspace, &name),
@@ -131,8 +153,10 @@ fn show_probe(probe: &TemplateProbe) -> Exit {
     print_line(&format!("reply     {}", probe.status));
     print_line(&indented(&cut(&probe.reply)));
     for (key, path, found) in &probe.found {
-        let texts: Vec<String> =
-            found.iter().map(|value| shortened(&clean_line(&value_text(value)))).collect();
+        let texts: Vec<String> = found
+            .iter()
+            .map(|value| shortened(&clean_line(&value_text(value))))
+            .collect();
         let all = match texts.is_empty() {
             true => "nothing".to_string(),
             false => texts.join("  "),
@@ -151,8 +175,13 @@ fn show_probe(probe: &TemplateProbe) -> Exit {
     if !has("calls") {
         print_line("calls     no path: the calls are not known");
     }
-    let is_missing = |(key, _, found): &(&str, String, Vec<Value>)| *key == "response" && found.is_empty();
-    if probe.found.iter().any(is_missing) { Exit::Failures } else { Exit::Success }
+    let is_missing =
+        |(key, _, found): &(&str, String, Vec<Value>)| *key == "response" && found.is_empty();
+    if probe.found.iter().any(is_missing) {
+        Exit::Failures
+    } else {
+        Exit::Success
+    }
 }
 
 /// The beginning of a line.
@@ -164,5 +193,8 @@ fn shortened(line: &str) -> String {
 }
 
 fn indented(text: &str) -> String {
-    text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+    text.lines()
+        .map(|line| format!("  {line}"))
+        .collect::<Vec<_>>()
+        .join("\n")
 }

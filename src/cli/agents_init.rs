@@ -26,7 +26,9 @@ pub(super) async fn init(args: &AgentInitArgs) -> anyhow::Result<Exit> {
         Err(error) => return Err(error).with_context(|| file.display().to_string()),
     };
     let found = find(&args.target, &workspace.root).await?;
-    let Some(agent) = chosen(&args.target, found)? else { return Ok(Exit::UsageError) };
+    let Some(agent) = chosen(&args.target, found)? else {
+        return Ok(Exit::UsageError);
+    };
     print_note(&clean_line(&format!("{}: {}", agent.kind, agent.because)));
     let name = match &args.name {
         Some(name) => name.clone(),
@@ -37,22 +39,33 @@ pub(super) async fn init(args: &AgentInitArgs) -> anyhow::Result<Exit> {
     }
     let entry = entry_of(&name, &agent);
     print_line(&clean(&entry));
-    let spec = ConfigFile::parse(&entry, &workspace.root)?.agents.remove(&name).context("the agent")?;
+    let spec = ConfigFile::parse(&entry, &workspace.root)?
+        .agents
+        .remove(&name)
+        .context("the agent")?;
     let (name, spec) = with_python((name, spec), &workspace.root)?;
     // An address that a person gives needs no permission.
-    if !is_address(&args.target) && !trust::allowed(&agent_questions(&workspace, &spec), args.trust)? {
+    if !is_address(&args.target)
+        && !trust::allowed(&agent_questions(&workspace, &spec), args.trust)?
+    {
         return Ok(Exit::UsageError);
     }
     let shown = show_one_turn(spec, ToolsSpec::default(), &args.prompt).await?;
     if shown != Exit::Success {
-        print_note(&format!("nothing was written: the agent did not complete a turn with {:?}", args.prompt));
+        print_note(&format!(
+            "nothing was written: the agent did not complete a turn with {:?}",
+            args.prompt
+        ));
         return Ok(shown);
     }
     if args.dry_run {
         return Ok(Exit::Success);
     }
     write(&file, before.as_deref(), &entry, &workspace.root)?;
-    print_note(&format!("added to {}; next: evaltrail run . --agent {name}", file.display()));
+    print_note(&format!(
+        "added to {}; next: evaltrail run . --agent {name}",
+        file.display()
+    ));
     Ok(Exit::Success)
 }
 
@@ -65,20 +78,34 @@ async fn find(target: &str, root: &Path) -> anyhow::Result<Vec<FoundAgent>> {
     if is_address(target) {
         let address = target.split('#').next().unwrap_or(target);
         let found = discover(address).await.map_err(anyhow::Error::msg)?;
-        return Ok(if found.is_empty() { vec![with_ag_ui(address)] } else { found });
+        return Ok(if found.is_empty() {
+            vec![with_ag_ui(address)]
+        } else {
+            found
+        });
     }
     let path = Path::new(target);
     if path.is_dir() {
         return folder(path, root);
     }
     let function = target.strip_prefix("python:").unwrap_or(target);
-    if let Some((place, name)) =
-        function.rsplit_once(':').filter(|(place, name)| !place.is_empty() && !name.is_empty())
+    if let Some((place, name)) = function
+        .rsplit_once(':')
+        .filter(|(place, name)| !place.is_empty() && !name.is_empty())
     {
-        let name = name.trim_end_matches("()").rsplit('.').next().unwrap_or(name);
+        let name = name
+            .trim_end_matches("()")
+            .rsplit('.')
+            .next()
+            .unwrap_or(name);
         let because = format!("{function} names an object in {place}");
         let keys = vec![("function", function.to_string())];
-        return Ok(vec![FoundAgent { kind: "python", name: name.to_string(), keys, because }]);
+        return Ok(vec![FoundAgent {
+            kind: "python",
+            name: name.to_string(),
+            keys,
+            because,
+        }]);
     }
     bail!(
         "{target}: give the address of a server (http://HOST:PORT), MODULE:NAME or FILE.py:NAME, or the folder of an agent"
@@ -100,22 +127,46 @@ fn with_ag_ui(address: &str) -> FoundAgent {
 fn folder(path: &Path, root: &Path) -> anyhow::Result<Vec<FoundAgent>> {
     let path = dunce::canonicalize(path)?;
     let relative = |path: &Path| {
-        let shown = path.strip_prefix(root).unwrap_or(path).display().to_string();
-        if shown.is_empty() { ".".to_string() } else { shown }
+        let shown = path
+            .strip_prefix(root)
+            .unwrap_or(path)
+            .display()
+            .to_string();
+        if shown.is_empty() {
+            ".".to_string()
+        } else {
+            shown
+        }
     };
-    let quoted = |text: String| if text.contains(' ') { format!("'{text}'") } else { text };
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let quoted = |text: String| {
+        if text.contains(' ') {
+            format!("'{text}'")
+        } else {
+            text
+        }
+    };
+    let name = path
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
     if path.join("langgraph.json").is_file() {
         let config = quoted(relative(&path.join("langgraph.json")));
         let start = format!("langgraph dev --no-browser --config {config} --port {{port}}");
         let because = "the folder has a langgraph.json".to_string();
-        return Ok(vec![FoundAgent { kind: "langgraph", name, keys: vec![("start", start)], because }]);
+        return Ok(vec![FoundAgent {
+            kind: "langgraph",
+            name,
+            keys: vec![("start", start)],
+            because,
+        }]);
     }
-    let adk =
-        ["agent.py", "__init__.py", "root_agent.yaml"].into_iter().find(|file| path.join(file).is_file());
+    let adk = ["agent.py", "__init__.py", "root_agent.yaml"]
+        .into_iter()
+        .find(|file| path.join(file).is_file());
     if let Some(file) = adk {
         let agents = quoted(relative(path.parent().unwrap_or(&path)));
-        let start = format!("adk api_server {agents} --port {{port}} --session_service_uri memory://");
+        let start =
+            format!("adk api_server {agents} --port {{port}} --session_service_uri memory://");
         let keys = vec![("start", start), ("app", name.clone())];
         return Ok(vec![FoundAgent {
             kind: "adk",
@@ -141,27 +192,52 @@ fn chosen(target: &str, mut found: Vec<FoundAgent>) -> anyhow::Result<Option<Fou
         print_note("the server offers several agents; name one:");
         for agent in &found {
             let (_, value) = agent.keys.last().cloned().unwrap_or_default();
-            print_note(&clean_line(&format!("    evaltrail agents init '{address}#{value}'")));
+            print_note(&clean_line(&format!(
+                "    evaltrail agents init '{address}#{value}'"
+            )));
         }
         return Ok(None);
     }
-    found.pop().map(Some).with_context(|| format!("{target}: no such agent was found there"))
+    found
+        .pop()
+        .map(Some)
+        .with_context(|| format!("{target}: no such agent was found there"))
 }
 
 /// A name for the agent that needs no quotes in TOML.
 fn name_of(agent: &FoundAgent) -> String {
-    let letter = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' };
+    let letter = |c: char| {
+        if c.is_ascii_alphanumeric() || c == '_' || c == '-' {
+            c
+        } else {
+            '_'
+        }
+    };
     let name: String = agent.name.to_lowercase().chars().map(letter).collect();
     let name = name.trim_matches('_');
-    if name.is_empty() { "agent".into() } else { name.chars().take(40).collect() }
+    if name.is_empty() {
+        "agent".into()
+    } else {
+        name.chars().take(40).collect()
+    }
 }
 
 fn entry_of(name: &str, agent: &FoundAgent) -> String {
     let text = |value: &str| toml::Value::from(value).to_string();
-    let keys = [("kind", agent.kind.to_string())].into_iter().chain(agent.keys.iter().cloned());
-    let lines: String = keys.map(|(key, value)| format!("{key} = {}\n", text(&value))).collect();
-    let is_bare = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
-    let name = if is_bare { name.to_string() } else { text(name) };
+    let keys = [("kind", agent.kind.to_string())]
+        .into_iter()
+        .chain(agent.keys.iter().cloned());
+    let lines: String = keys
+        .map(|(key, value)| format!("{key} = {}\n", text(&value)))
+        .collect();
+    let is_bare = name
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    let name = if is_bare {
+        name.to_string()
+    } else {
+        text(name)
+    };
     format!("[agents.{name}]\n{lines}")
 }
 
@@ -179,7 +255,12 @@ fn write(file: &Path, before: Option<&[u8]>, entry: &str, root: &Path) -> anyhow
     };
     let new = format!("{text}{gap}{entry}");
     ConfigFile::parse(&new, root)?;
-    replace(Replace { path: file, within: Some(root), read: before, new: new.as_bytes() })?;
+    replace(Replace {
+        path: file,
+        within: Some(root),
+        read: before,
+        new: new.as_bytes(),
+    })?;
     Ok(())
 }
 
@@ -188,13 +269,24 @@ mod tests {
     use super::*;
 
     fn found(name: &str, keys: &[(&'static str, &str)]) -> FoundAgent {
-        let keys = keys.iter().map(|(key, value)| (*key, value.to_string())).collect();
-        FoundAgent { kind: "adk", name: name.into(), keys, because: String::new() }
+        let keys = keys
+            .iter()
+            .map(|(key, value)| (*key, value.to_string()))
+            .collect();
+        FoundAgent {
+            kind: "adk",
+            name: name.into(),
+            keys,
+            because: String::new(),
+        }
     }
 
     #[test]
     fn an_entry_is_read_back_as_it_was_found() {
-        let agent = found("Home \"1\"", &[("url", "http://127.0.0.1:1"), ("app", "ho\"me")]);
+        let agent = found(
+            "Home \"1\"",
+            &[("url", "http://127.0.0.1:1"), ("app", "ho\"me")],
+        );
         assert_eq!(name_of(&agent), "home__1");
         for name in ["home", "a b\"c"] {
             let parsed = ConfigFile::parse(&entry_of(name, &agent), Path::new("/")).unwrap();
@@ -221,6 +313,9 @@ mod tests {
         let before = "# mine\n[run]\njobs = 3";
         std::fs::write(&file, before).unwrap();
         write(&file, Some(before.as_bytes()), &entry, folder.path()).unwrap();
-        assert_eq!(std::fs::read_to_string(&file).unwrap(), format!("{before}\n\n{entry}"));
+        assert_eq!(
+            std::fs::read_to_string(&file).unwrap(),
+            format!("{before}\n\n{entry}")
+        );
     }
 }

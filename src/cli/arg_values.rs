@@ -50,14 +50,22 @@ pub(super) struct ReportTo {
 }
 
 pub(super) fn parse_report(text: &str) -> Result<ReportTo, String> {
-    let (format, file) = text.split_once('=').ok_or("write FORMAT=FILE, for example json=report.json")?;
+    let (format, file) = text
+        .split_once('=')
+        .ok_or("write FORMAT=FILE, for example json=report.json")?;
     let format = report_format(format).ok_or_else(|| {
-        format!("unknown format {format:?}; the formats are {}", names_of(REPORTS).join(", "))
+        format!(
+            "unknown format {format:?}; the formats are {}",
+            names_of(REPORTS).join(", ")
+        )
     })?;
     if file.is_empty() {
         return Err("the file is missing".into());
     }
-    Ok(ReportTo { format, file: PathBuf::from(file) })
+    Ok(ReportTo {
+        format,
+        file: PathBuf::from(file),
+    })
 }
 
 pub(super) fn parse_comparison_report(text: &str) -> Result<ReportTo, String> {
@@ -77,17 +85,27 @@ fn names_of(formats: &[&ReportFormat]) -> Vec<&'static str> {
 }
 
 fn comparison_formats() -> Vec<&'static ReportFormat> {
-    REPORTS.iter().copied().filter(|format| format.write_comparison.is_some()).collect()
+    REPORTS
+        .iter()
+        .copied()
+        .filter(|format| format.write_comparison.is_some())
+        .collect()
 }
 
 /// The help of `--report` for a run.
 pub(super) fn report_help() -> String {
-    format!("Write a report: {} (repeatable)", listed(&names_of(REPORTS)))
+    format!(
+        "Write a report: {} (repeatable)",
+        listed(&names_of(REPORTS))
+    )
 }
 
 /// The help of `--report` for a comparison.
 pub(super) fn comparison_report_help() -> String {
-    format!("Write the comparison to a file: {} (repeatable)", listed(&names_of(&comparison_formats())))
+    format!(
+        "Write the comparison to a file: {} (repeatable)",
+        listed(&names_of(&comparison_formats()))
+    )
 }
 
 /// "a, b or c".

@@ -30,7 +30,9 @@ pub(super) fn pushed_at(path: &Path) -> anyhow::Result<Option<BucketAddress>> {
 fn is_place(address: &BucketAddress) -> anyhow::Result<bool> {
     let _waiting = print_when_slow(address);
     let (folders, _) = Bucket::open(address)?.folders()?;
-    Ok(folders.iter().any(|folder| ["claims", "queue"].contains(&folder.as_str())))
+    Ok(folders
+        .iter()
+        .any(|folder| ["claims", "queue"].contains(&folder.as_str())))
 }
 
 /// The path of a folder with the runs at a path, which is that of a copy if they were uploaded.
@@ -62,7 +64,11 @@ pub(super) fn board(address: &BucketAddress, args: &RunsArgs) -> anyhow::Result<
     const EVERY: Duration = Duration::from_secs(10);
     let mut before: Option<String> = None;
     loop {
-        let folder = if before.is_none() { copy_runs(address)? } else { copy_runs_quietly(address)? };
+        let folder = if before.is_none() {
+            copy_runs(address)?
+        } else {
+            copy_runs_quietly(address)?
+        };
         let board = Board::read(address, &folder)?;
         if args.json {
             print_json(&serde_json::to_string_pretty(&board.json())?);
@@ -71,7 +77,11 @@ pub(super) fn board(address: &BucketAddress, args: &RunsArgs) -> anyhow::Result<
         let text = board.text(paint(ColorWhen::Auto));
         if before.as_ref() != Some(&text) {
             let lines = before.map_or(0, |before| before.lines().count());
-            board.shards.problems.iter().for_each(|problem| print_note(&clean_line(problem)));
+            board
+                .shards
+                .problems
+                .iter()
+                .for_each(|problem| print_note(&clean_line(problem)));
             if !print_over(&text, lines) {
                 return Ok(Exit::Success);
             }
@@ -87,17 +97,33 @@ pub(super) fn board(address: &BucketAddress, args: &RunsArgs) -> anyhow::Result<
 impl Board {
     /// Reads the claims at an address, and the copy of its runs.
     fn read(address: &BucketAddress, folder: &Path) -> anyhow::Result<Board> {
-        let mut shards = pushed_shards(folder).map_err(|why| anyhow::anyhow!("{address}: {why}"))?;
+        let mut shards =
+            pushed_shards(folder).map_err(|why| anyhow::anyhow!("{address}: {why}"))?;
         let mut states = claim_states(&Bucket::open(address)?)?;
         let is_queue = shards.shard.by == ShardBy::Queue;
         let mut row = |number| {
-            let name = shard_claim_name(Shard { number, ..shards.shard }, &shards.whole);
+            let name = shard_claim_name(
+                Shard {
+                    number,
+                    ..shards.shard
+                },
+                &shards.whole,
+            );
             let claim = states.remove(&name).unwrap_or(ClaimState::Open);
             let progress = shards.progress.remove(&number).unwrap_or_default();
-            Row { number, claim, progress, is_queue }
+            Row {
+                number,
+                claim,
+                progress,
+                is_queue,
+            }
         };
         let rows = (1..=shards.shard.of).map(&mut row).collect();
-        Ok(Board { address: address.clone(), shards, rows })
+        Ok(Board {
+            address: address.clone(),
+            shards,
+            rows,
+        })
     }
 
     fn text(&self, paint: Paint) -> String {
@@ -116,12 +142,19 @@ impl Board {
 }
 
 fn totals(rows: &[Row]) -> Totals {
-    rows.iter().fold(Totals::default(), |sum, Row { progress: ShardProgress { totals, .. }, .. }| Totals {
-        passed: sum.passed + totals.passed,
-        failed: sum.failed + totals.failed,
-        errored: sum.errored + totals.errored,
-        not_evaluated: sum.not_evaluated + totals.not_evaluated,
-    })
+    rows.iter().fold(
+        Totals::default(),
+        |sum,
+         Row {
+             progress: ShardProgress { totals, .. },
+             ..
+         }| Totals {
+            passed: sum.passed + totals.passed,
+            failed: sum.failed + totals.failed,
+            errored: sum.errored + totals.errored,
+            not_evaluated: sum.not_evaluated + totals.not_evaluated,
+        },
+    )
 }
 
 fn headline(address: &BucketAddress, shards: &PushedShards, rows: &[Row]) -> String {
@@ -169,7 +202,9 @@ impl Row {
             ClaimState::Held(who, age) if *age > who.lease_s.max(1) as i64 * 2 => {
                 format!("no heartbeat of {} for {age} s; {CONTINUED}", who.host)
             }
-            ClaimState::Held(who, age) => format!("running on {}, last heartbeat {age} s ago", who.host),
+            ClaimState::Held(who, age) => {
+                format!("running on {}, last heartbeat {age} s ago", who.host)
+            }
             ClaimState::Done(_) => "marked as complete, but results are missing".into(),
             ClaimState::Unreadable(why) => why.clone(),
         }
@@ -177,7 +212,12 @@ impl Row {
 }
 
 fn line(row: &Row, paint: Paint) -> String {
-    let ShardProgress { run_id, attempts, totals, .. } = &row.progress;
+    let ShardProgress {
+        run_id,
+        attempts,
+        totals,
+        ..
+    } = &row.progress;
     let done = match run_id.is_empty() {
         true => "·".to_string(),
         false => format!("{}/{attempts}", totals.ended()),
@@ -186,7 +226,11 @@ fn line(row: &Row, paint: Paint) -> String {
         0 => format!("{:>width$}", "·"),
         _ => paint.status(status, &format!("{count:>width$}")),
     };
-    let run = if run_id.is_empty() { "·".into() } else { clean_line(run_id) };
+    let run = if run_id.is_empty() {
+        "·".into()
+    } else {
+        clean_line(run_id)
+    };
     format!(
         "{:>5} {done:>11} {} {} {} {}  {run:<13} {}",
         row.number,
@@ -200,7 +244,12 @@ fn line(row: &Row, paint: Paint) -> String {
 
 fn json_of(address: &BucketAddress, shards: &PushedShards, rows: &[Row]) -> Value {
     let each = |row: &Row| {
-        let ShardProgress { run_id, attempts, totals, .. } = &row.progress;
+        let ShardProgress {
+            run_id,
+            attempts,
+            totals,
+            ..
+        } = &row.progress;
         let (host, age) = match &row.claim {
             ClaimState::Held(who, age) => (Some(who.host.clone()), Some(*age)),
             _ => (None, None),

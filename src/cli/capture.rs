@@ -25,8 +25,14 @@ const LISTED: usize = 8;
 
 pub(super) fn capture(args: CaptureArgs) -> anyhow::Result<Exit> {
     let target = parse_target(&args.into);
-    let [eval_id] = target.ids.as_slice() else { bail!("--into FILE:CASE names the file and the new case") };
-    let opened = if target.path.exists() { target.path.as_path() } else { folder_of(&target.path) };
+    let [eval_id] = target.ids.as_slice() else {
+        bail!("--into FILE:CASE names the file and the new case")
+    };
+    let opened = if target.path.exists() {
+        target.path.as_path()
+    } else {
+        folder_of(&target.path)
+    };
     let workspace = Workspace::open(opened)?;
     let set = workspace.set_path(&target.path);
     let is_new = !target.path.exists();
@@ -38,7 +44,10 @@ pub(super) fn capture(args: CaptureArgs) -> anyhow::Result<Exit> {
         bail!("{why}");
     }
     let conversation = conversation(&args, &workspace)?;
-    conversation.notes.iter().for_each(|note| print_note(&clean_line(note)));
+    conversation
+        .notes
+        .iter()
+        .for_each(|note| print_note(&clean_line(note)));
     if conversation.turns.is_empty() {
         bail!("{} has no turns to save", clean_line(&conversation.id));
     }
@@ -47,13 +56,18 @@ pub(super) fn capture(args: CaptureArgs) -> anyhow::Result<Exit> {
     notes.iter().for_each(|note| print_note(&clean_line(note)));
     let (turns, without) = with_user_message(&conversation.turns, range);
     if turns.is_empty() || (!without.is_empty() && !args.user_turns_only) {
-        let without: Vec<String> = without.iter().map(|turn| clean_line(turn).into_owned()).collect();
+        let without: Vec<String> = without
+            .iter()
+            .map(|turn| clean_line(turn).into_owned())
+            .collect();
         bail!(
             "a case has a user message in each turn: {}; choose other turns with --turns, or leave these out with --user-turns-only",
             without.join(", ")
         );
     }
-    without.iter().for_each(|turn| print_note(&format!("left out: {}", clean_line(turn))));
+    without
+        .iter()
+        .for_each(|turn| print_note(&format!("left out: {}", clean_line(turn))));
     let case = captured_case(eval_id, &turns, session_input(input, &args), now());
     let change = plan(&file, &[Edit::Insert(file.len(), Box::new(case))])?;
     if args.dry_run {
@@ -67,23 +81,42 @@ pub(super) fn capture(args: CaptureArgs) -> anyhow::Result<Exit> {
         true => FileAction::Create(change.apply(file.text()).unwrap_or_default()),
         false => FileAction::Change(file.shared_text(), change),
     };
-    let jobs = [FileJob { path: target.path.clone(), action }];
+    let jobs = [FileJob {
+        path: target.path.clone(),
+        action,
+    }];
     let done = make_asking(&workspace.root, &format!("capture {eval_id}"), &jobs)?;
     done.note.iter().for_each(|note| print_note(note));
-    let turns = if turns.len() == 1 { "1 turn".to_string() } else { format!("{} turns", turns.len()) };
-    print_note(&format!("{eval_id} is saved in {}: {turns}", target.path.display()));
+    let turns = if turns.len() == 1 {
+        "1 turn".to_string()
+    } else {
+        format!("{} turns", turns.len())
+    };
+    print_note(&format!(
+        "{eval_id} is saved in {}: {turns}",
+        target.path.display()
+    ));
     Ok(Exit::Success)
 }
 
 fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    path.parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
 }
 
 /// A new set for a file that does not exist yet.
 fn blank(path: &Path) -> anyhow::Result<SetFile> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     let Some(id) = name.strip_suffix(".evalset.json") else {
-        bail!("{}: there is no such file; a new set needs a name that ends in .evalset.json", path.display());
+        bail!(
+            "{}: there is no such file; a new set needs a name that ends in .evalset.json",
+            path.display()
+        );
     };
     if let Some(why) = set_id_error(id) {
         bail!("{why}");
@@ -99,9 +132,11 @@ fn session_input(found: Option<SessionInput>, args: &CaptureArgs) -> Option<Sess
     let app = args.app.clone();
     match (found, app) {
         (Some(input), Some(app_name)) => Some(SessionInput { app_name, ..input }),
-        (None, Some(app_name)) => {
-            Some(SessionInput { app_name, user_id: "user".into(), ..SessionInput::default() })
-        }
+        (None, Some(app_name)) => Some(SessionInput {
+            app_name,
+            user_id: "user".into(),
+            ..SessionInput::default()
+        }),
         (found, None) => found,
     }
 }
@@ -112,8 +147,12 @@ fn conversation(args: &CaptureArgs, workspace: &Workspace) -> anyhow::Result<Rec
     if let Some(run) = source.strip_prefix("run:") {
         return of_run(args, workspace, run);
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let all = runtime.block_on(recorded_conversations(source, Path::new(""))).map_err(anyhow::Error::msg)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let all = runtime
+        .block_on(recorded_conversations(source, Path::new("")))
+        .map_err(anyhow::Error::msg)?;
     let ids: Vec<&str> = all.iter().map(|one| one.id.as_str()).collect();
     let conversation = all[one_of(args.case.as_deref(), &ids)?].clone();
     match &conversation.problem {
@@ -122,10 +161,17 @@ fn conversation(args: &CaptureArgs, workspace: &Workspace) -> anyhow::Result<Rec
     }
 }
 
-fn of_run(args: &CaptureArgs, workspace: &Workspace, run: &str) -> anyhow::Result<RecordedConversation> {
+fn of_run(
+    args: &CaptureArgs,
+    workspace: &Workspace,
+    run: &str,
+) -> anyhow::Result<RecordedConversation> {
     let run = find_run(workspace, run)?;
     let attempts: Vec<Arc<EndedAttempt>> = run.state.finished.iter().collect();
-    let ids: Vec<&str> = attempts.iter().map(|attempt| attempt.eval_id.as_str()).collect();
+    let ids: Vec<&str> = attempts
+        .iter()
+        .map(|attempt| attempt.eval_id.as_str())
+        .collect();
     let attempt = &attempts[one_of(args.case.as_deref(), &ids)?];
     if let Some(error) = &attempt.error {
         bail!("the agent did not finish: {}", clean_line(error));
@@ -133,7 +179,11 @@ fn of_run(args: &CaptureArgs, workspace: &Workspace, run: &str) -> anyhow::Resul
     let plan = &run.state.plan;
     let set = workspace.set_path(&plan.set_of(attempt.key.case).path);
     let case = open_set(&set).ok().and_then(|open| {
-        let at = place(&open.file, &attempt.eval_id, plan.cases.content(attempt.key.case))?;
+        let at = place(
+            &open.file,
+            &attempt.eval_id,
+            plan.cases.content(attempt.key.case),
+        )?;
         open.file.case(at).ok()
     });
     Ok(RecordedConversation {
@@ -150,9 +200,18 @@ fn of_run(args: &CaptureArgs, workspace: &Workspace, run: &str) -> anyhow::Resul
 /// The position of the id that is named, or of the only one.
 fn one_of(named: Option<&str>, ids: &[&str]) -> anyhow::Result<usize> {
     let listed = || {
-        let shown: Vec<String> = ids.iter().take(LISTED).map(|id| clean_line(id).into_owned()).collect();
+        let shown: Vec<String> = ids
+            .iter()
+            .take(LISTED)
+            .map(|id| clean_line(id).into_owned())
+            .collect();
         let more = ids.len().saturating_sub(LISTED);
-        shown.join(", ") + &if more > 0 { format!(" … and {more} more") } else { String::new() }
+        shown.join(", ")
+            + &if more > 0 {
+                format!(" … and {more} more")
+            } else {
+                String::new()
+            }
     };
     match named {
         Some(named) => ids

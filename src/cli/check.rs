@@ -8,8 +8,8 @@ use crate::domain::{CaseNotes, Criterion, Status, clean_line};
 use crate::formats::adk::{Issue, Severity, check_text};
 use crate::formats::json::position;
 use crate::formats::{
-    AGENTS_CLI_CONFIGS, ColumnMap, ConfiguredKind, ConfiguredMetric, FileProblem, Notes, ReadAs, check_rows,
-    read_agents_cli_config, what_bytes_are,
+    AGENTS_CLI_CONFIGS, ColumnMap, ConfiguredKind, ConfiguredMetric, FileProblem, Notes, ReadAs,
+    check_rows, read_agents_cli_config, what_bytes_are,
 };
 use crate::metrics::{usable, wrong_rule};
 use crate::report::Paint;
@@ -17,8 +17,8 @@ use crate::runner::Stamp;
 use crate::store::read_head;
 use crate::stubs::{StubError, StubFile, StubLine};
 use crate::workspace::{
-    NOTES_ENDING, STUBS_ENDING, SetPath, SetProblem, Workspace, notes_path, open_set, read_set_text,
-    read_text, stubs_path,
+    NOTES_ENDING, STUBS_ENDING, SetPath, SetProblem, Workspace, notes_path, open_set,
+    read_set_text, read_text, stubs_path,
 };
 use serde_json::Value;
 use std::collections::HashSet;
@@ -57,7 +57,11 @@ pub(super) fn check(args: CheckArgs) -> anyhow::Result<Exit> {
         plural(warnings, "warning")
     ));
     let wrong = missing || errors > 0 || (args.strict && refused > 0);
-    Ok(if wrong { Exit::UsageError } else { Exit::Success })
+    Ok(if wrong {
+        Exit::UsageError
+    } else {
+        Exit::Success
+    })
 }
 
 /// The rules of `[[match]]` that cannot be applied, with the configuration that contains them.
@@ -69,13 +73,24 @@ fn rules_of(paths: &[PathBuf]) -> Vec<(PathBuf, Issue)> {
             continue;
         }
         let text = read_text(&config).unwrap_or_default();
-        let starts = text.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with("[[match]]"));
+        let starts = text
+            .lines()
+            .enumerate()
+            .filter(|(_, line)| line.trim_start().starts_with("[[match]]"));
         let lines: Vec<usize> = starts.map(|(at, _)| at + 1).collect();
         for (at, rule) in workspace.config.rules.iter().enumerate() {
-            let Some(message) = wrong_rule(rule) else { continue };
+            let Some(message) = wrong_rule(rule) else {
+                continue;
+            };
             let line = lines.get(at).copied().unwrap_or(1);
             let path = format!("match[{at}]");
-            let issue = Issue { severity: Severity::Error, line, column: 1, path, message };
+            let issue = Issue {
+                severity: Severity::Error,
+                line,
+                column: 1,
+                path,
+                message,
+            };
             found.push((config.clone(), issue));
         }
     }
@@ -87,16 +102,26 @@ fn files_of(path: &Path, columns: &ColumnMap) -> anyhow::Result<Vec<SetPath>> {
     let workspace = Workspace::open_with(path, columns)?;
     let other = |path: PathBuf| SetPath::of_file(&path, &workspace.root);
     if path.is_file() {
-        let set = SetPath { path: path.to_path_buf(), ..workspace.set_path(path) };
+        let set = SetPath {
+            path: path.to_path_buf(),
+            ..workspace.set_path(path)
+        };
         return Ok([set].into_iter().chain(beside(path).map(other)).collect());
     }
     let mut files = workspace.sets.clone();
-    let mut folders: Vec<PathBuf> =
-        files.iter().filter_map(|file| file.path.parent().map(Path::to_path_buf)).collect();
+    let mut folders: Vec<PathBuf> = files
+        .iter()
+        .filter_map(|file| file.path.parent().map(Path::to_path_buf))
+        .collect();
     folders.dedup();
     let names = || CONFIGS.iter().chain(AGENTS_CLI_CONFIGS);
-    let configs = folders.into_iter().flat_map(|folder| names().map(move |name| folder.join(name)));
-    let beside: Vec<SetPath> = files.iter().flat_map(|file| beside(&file.path).map(other)).collect();
+    let configs = folders
+        .into_iter()
+        .flat_map(|folder| names().map(move |name| folder.join(name)));
+    let beside: Vec<SetPath> = files
+        .iter()
+        .flat_map(|file| beside(&file.path).map(other))
+        .collect();
     files.extend(configs.filter(|config| config.is_file()).map(other));
     files.extend(beside);
     files.sort_by(|a, b| a.path.cmp(&b.path));
@@ -109,7 +134,9 @@ const CONFIGS: &[&str] = &["test_config.json"];
 
 /// The notes and the stubs of a set that exist.
 fn beside(set: &Path) -> impl Iterator<Item = PathBuf> + use<> {
-    [notes_path(set), stubs_path(set)].into_iter().filter(|file| file.is_file())
+    [notes_path(set), stubs_path(set)]
+        .into_iter()
+        .filter(|file| file.is_file())
 }
 
 /// The problems of a file. `files` has the sets beside which it lies.
@@ -122,16 +149,34 @@ fn issues_of(set: &SetPath, files: &[SetPath]) -> Vec<Issue> {
     }
     match read_set_text(file) {
         Ok(text) if name.ends_with(NOTES_ENDING) => match Notes::open(text.into()) {
-            Ok(notes) => issues_of_notes(&notes, files.iter().filter(|set| notes_path(&set.path) == *file)),
+            Ok(notes) => issues_of_notes(
+                &notes,
+                files.iter().filter(|set| notes_path(&set.path) == *file),
+            ),
             Err(problem) => {
-                let FileProblem { line, column, path, expected, found } = problem;
+                let FileProblem {
+                    line,
+                    column,
+                    path,
+                    expected,
+                    found,
+                } = problem;
                 let message = format!("expected {expected}, found {found}");
-                vec![Issue { severity: Severity::Error, line, column, path, message }]
+                vec![Issue {
+                    severity: Severity::Error,
+                    line,
+                    column,
+                    path,
+                    message,
+                }]
             }
         },
         // A config has no rows, even if its text resembles them.
         Ok(text) if name.ends_with(STUBS_ENDING) => match StubFile::parse(&text) {
-            Ok(stubs) => stubs_of_no_case(&stubs, files.iter().filter(|set| stubs_path(&set.path) == *file)),
+            Ok(stubs) => stubs_of_no_case(
+                &stubs,
+                files.iter().filter(|set| stubs_path(&set.path) == *file),
+            ),
             Err(error) => vec![stub_issue(Severity::Error, error)],
         },
         Ok(text) if name == "test_config.json" => check_text(&text, &name),
@@ -150,19 +195,28 @@ fn issues_of(set: &SetPath, files: &[SetPath]) -> Vec<Issue> {
 
 /// The metrics in a config of agents-cli that cannot be computed here.
 fn issues_of_agents_cli(text: &str) -> Vec<Issue> {
-    let issue =
-        |severity, message: String| Issue { severity, line: 1, column: 1, path: String::new(), message };
+    let issue = |severity, message: String| Issue {
+        severity,
+        line: 1,
+        column: 1,
+        path: String::new(),
+        message,
+    };
     let metrics = match read_agents_cli_config(text) {
         Ok(metrics) => metrics,
         Err(why) => return vec![issue(Severity::Error, why)],
     };
     let unavailable = |metric: ConfiguredMetric| match metric.kind {
-        ConfiguredKind::Unavailable(why) => {
-            Some(issue(Severity::Warning, format!("{}: not evaluated: {why}", metric.name)))
-        }
+        ConfiguredKind::Unavailable(why) => Some(issue(
+            Severity::Warning,
+            format!("{}: not evaluated: {why}", metric.name),
+        )),
         ConfiguredKind::Known(name) => {
             let why = usable(&Criterion::new(&name, None)).err()?;
-            Some(issue(Severity::Warning, format!("{}: not evaluated: {why}", metric.name)))
+            Some(issue(
+                Severity::Warning,
+                format!("{}: not evaluated: {why}", metric.name),
+            ))
         }
         _ => None,
     };
@@ -179,12 +233,20 @@ fn other_kind(set: &SetPath) -> Option<Issue> {
         _ => (Severity::Warning, open_set(set).err()?),
     };
     let (line, column, message) = match problem {
-        SetProblem::Content(problem) => {
-            (problem.line, problem.column, format!("expected {}, found {}", problem.expected, problem.found))
-        }
+        SetProblem::Content(problem) => (
+            problem.line,
+            problem.column,
+            format!("expected {}, found {}", problem.expected, problem.found),
+        ),
         other => (1, 1, other.to_string()),
     };
-    Some(Issue { severity, line, column, path: String::new(), message })
+    Some(Issue {
+        severity,
+        line,
+        column,
+        path: String::new(),
+        message,
+    })
 }
 
 /// The stubs that are for a case that none of the sets has: they answer nothing.
@@ -193,9 +255,19 @@ fn stubs_of_no_case<'a>(stubs: &StubFile, sets: impl Iterator<Item = &'a SetPath
     let unknown = |line: &StubLine| {
         let case = line.case().filter(|case| !known.contains(*case))?;
         let message = format!("the set has no case {case:?}, so this line answers nothing");
-        Some(stub_issue(Severity::Warning, StubError { line: line.number, message }))
+        Some(stub_issue(
+            Severity::Warning,
+            StubError {
+                line: line.number,
+                message,
+            },
+        ))
     };
-    if known.is_empty() { Vec::new() } else { stubs.lines.iter().filter_map(unknown).collect() }
+    if known.is_empty() {
+        Vec::new()
+    } else {
+        stubs.lines.iter().filter_map(unknown).collect()
+    }
 }
 
 /// The ids of the cases of these sets. Empty if a set cannot be read: its own problem is reported then.
@@ -213,14 +285,24 @@ fn ids_of<'a>(sets: impl Iterator<Item = &'a SetPath>) -> HashSet<String> {
 /// The notes on cases that none of the sets has, and the quarantines that have ended: they have no effect.
 fn issues_of_notes<'a>(notes: &Notes, sets: impl Iterator<Item = &'a SetPath>) -> Vec<Issue> {
     let known = ids_of(sets);
-    let today = Stamp::now().started.get(..10).unwrap_or_default().to_string();
+    let today = Stamp::now()
+        .started
+        .get(..10)
+        .unwrap_or_default()
+        .to_string();
     let has_ended = |of: &&CaseNotes| of.quarantine.as_ref().is_some_and(|one| one.until < today);
     let mut issues = Vec::new();
     for (id, of) in &notes.cases {
         let message = if !known.is_empty() && !known.contains(id) {
             format!("the set has no case {id:?}, so these notes have no effect")
-        } else if let Some(ended) = Some(of).filter(has_ended).and_then(|of| of.quarantine.as_ref()) {
-            format!("the quarantine of {id:?} ended on {}: its failures count again", ended.until)
+        } else if let Some(ended) = Some(of)
+            .filter(has_ended)
+            .and_then(|of| of.quarantine.as_ref())
+        {
+            format!(
+                "the quarantine of {id:?} ended on {}: its failures count again",
+                ended.until
+            )
         } else {
             continue;
         };
@@ -230,13 +312,25 @@ fn issues_of_notes<'a>(notes: &Notes, sets: impl Iterator<Item = &'a SetPath>) -
             .and_then(|text| Some((text, text.find(&Value::from(id.as_str()).to_string())?)));
         let (line, column) = place.map_or((1, 1), |(text, at)| position(text, at));
         let path = String::new();
-        issues.push(Issue { severity: Severity::Warning, line, column, path, message });
+        issues.push(Issue {
+            severity: Severity::Warning,
+            line,
+            column,
+            path,
+            message,
+        });
     }
     issues
 }
 
 fn stub_issue(severity: Severity, error: StubError) -> Issue {
-    Issue { severity, line: error.line, column: 1, path: String::new(), message: error.message }
+    Issue {
+        severity,
+        line: error.line,
+        column: 1,
+        path: String::new(),
+        message: error.message,
+    }
 }
 
 fn line(file: &Path, issue: &Issue, paint: Paint) -> String {
@@ -245,7 +339,11 @@ fn line(file: &Path, issue: &Issue, paint: Paint) -> String {
         Severity::Refused => ("refused", Status::Errored),
         Severity::Warning => ("warning", Status::NotEvaluated),
     };
-    let path = if issue.path.is_empty() { String::new() } else { format!("{}: ", issue.path) };
+    let path = if issue.path.is_empty() {
+        String::new()
+    } else {
+        format!("{}: ", issue.path)
+    };
     format!(
         "{}:{}:{}: {}: {}{}",
         clean_line(&file.display().to_string()),

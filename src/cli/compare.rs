@@ -24,17 +24,27 @@ pub(super) fn compare(args: CompareArgs) -> anyhow::Result<Exit> {
     }
     let turns = (before.plan.options.turn, after.plan.options.turn);
     if turns.0 != turns.1 {
-        let words =
-            |turn: Option<u32>| turn.map_or("all turns".to_string(), |turn| format!("turn {turn} alone"));
+        let words = |turn: Option<u32>| {
+            turn.map_or("all turns".to_string(), |turn| format!("turn {turn} alone"))
+        };
         let (first, second) = (words(turns.0), words(turns.1));
         bail!(
             "the first run has {first}, the second {second}: they cannot be compared; choose two runs of the same turns from the list of `evaltrail runs`"
         );
     }
     let (before_side, after_side) = (first.to_compare(), second.to_compare());
-    let found = compare_runs(before_side, after_side, &args.rule.rule(workspace.config.comparison));
+    let found = compare_runs(
+        before_side,
+        after_side,
+        &args.rule.rule(workspace.config.comparison),
+    );
     let removed = removed_cases(&found, before_side, &workspace.root);
-    let compared = ComparedRuns { before: before_side, after: after_side, found: &found, removed: &removed };
+    let compared = ComparedRuns {
+        before: before_side,
+        after: after_side,
+        found: &found,
+        removed: &removed,
+    };
     match args.json {
         true => print_json(&serde_json::to_string_pretty(&compared.json())?),
         false => print_line(&compared.text(paint(ColorWhen::Auto))),
@@ -43,22 +53,42 @@ pub(super) fn compare(args: CompareArgs) -> anyhow::Result<Exit> {
         write_report(&compared, to)?;
     }
     let broke = found.lost(before, after).count();
-    let is_failure = is_counted_change(&args.fail_on, (broke, found.fall().is_some()), removed.len());
-    Ok(if is_failure { Exit::Failures } else { Exit::Success })
+    let is_failure = is_counted_change(
+        &args.fail_on,
+        (broke, found.fall().is_some()),
+        removed.len(),
+    );
+    Ok(if is_failure {
+        Exit::Failures
+    } else {
+        Exit::Success
+    })
 }
 
-fn write_report(compared: &ComparedRuns, ReportTo { format, file }: &ReportTo) -> anyhow::Result<()> {
-    let Some(write) = format.write_comparison else { bail!("{} has no form for comparisons", format.name) };
-    fill_result(file, |out| write(compared, out)).with_context(|| format!("--report {}", file.display()))
+fn write_report(
+    compared: &ComparedRuns,
+    ReportTo { format, file }: &ReportTo,
+) -> anyhow::Result<()> {
+    let Some(write) = format.write_comparison else {
+        bail!("{} has no form for comparisons", format.name)
+    };
+    fill_result(file, |out| write(compared, out))
+        .with_context(|| format!("--report {}", file.display()))
 }
 
 /// A run, or the baseline.
 fn compared_side(workspace: &Workspace, named: &str) -> anyhow::Result<Side> {
     if named != "baseline" {
-        return Ok(Side { state: find_run(workspace, named)?.state, conditions: None });
+        return Ok(Side {
+            state: find_run(workspace, named)?.state,
+            conditions: None,
+        });
     }
     let baseline = read_baseline(&workspace.root)?.with_context(no_baseline)?;
-    Ok(Side { state: baseline.state, conditions: Some(baseline.conditions) })
+    Ok(Side {
+        state: baseline.state,
+        conditions: Some(baseline.conditions),
+    })
 }
 
 /// A run, or the baseline.
@@ -69,6 +99,9 @@ struct Side {
 
 impl Side {
     fn to_compare(&self) -> RunToCompare<'_> {
-        RunToCompare { state: &self.state, conditions: self.conditions.as_ref() }
+        RunToCompare {
+            state: &self.state,
+            conditions: self.conditions.as_ref(),
+        }
     }
 }

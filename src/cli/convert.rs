@@ -14,7 +14,10 @@ use std::sync::Arc;
 pub(super) fn convert(args: ConvertArgs) -> anyhow::Result<Exit> {
     let target = target(&args)?;
     if args.output.exists() && !args.force {
-        bail!("{} already exists; --force overwrites it", args.output.display());
+        bail!(
+            "{} already exists; --force overwrites it",
+            args.output.display()
+        );
     }
     let workspace = Workspace::open_with(&args.input, &args.columns)?;
     let Some(set) = workspace.sets.first().filter(|_| args.input.is_file()) else {
@@ -31,17 +34,27 @@ pub(super) fn convert(args: ConvertArgs) -> anyhow::Result<Exit> {
     };
     let session = match &args.initial_session {
         None => None,
-        Some(path) => {
-            adk::read_initial_session(&read_text(path)?).with_context(|| path.display().to_string())?
-        }
+        Some(path) => adk::read_initial_session(&read_text(path)?)
+            .with_context(|| path.display().to_string())?,
     };
     let mut id = || uuid::Uuid::new_v4().to_string();
     let now = jiff::Timestamp::now().as_microsecond() as f64 / 1e6;
-    let mut fresh = ConversionInputs { set_id: stem(&args.output), now, id: &mut id, session };
+    let mut fresh = ConversionInputs {
+        set_id: stem(&args.output),
+        now,
+        id: &mut id,
+        session,
+    };
     let converted = convert_cases(&file, target, &mut fresh);
     if converted.cases == 0 {
-        converted.problems.iter().for_each(|problem| print_note(&clean_line(&problem.to_string())));
-        bail!("{}: there is no case that can be converted", args.input.display());
+        converted
+            .problems
+            .iter()
+            .for_each(|problem| print_note(&clean_line(&problem.to_string())));
+        bail!(
+            "{}: there is no case that can be converted",
+            args.input.display()
+        );
     }
     fill_output(&args.output, |out| out.write_all(converted.text.as_bytes()))
         .with_context(|| args.output.display().to_string())?;
@@ -52,12 +65,26 @@ fn said(output: &Path, converted: &Converted) -> Exit {
     for problem in &converted.problems {
         print_note(&format!("left out: {}", clean_line(&problem.to_string())));
     }
-    converted.of_set.iter().for_each(|what| print_note(&format!("lost: {}", clean_line(what))));
+    converted
+        .of_set
+        .iter()
+        .for_each(|what| print_note(&format!("lost: {}", clean_line(what))));
     for (what, count) in &converted.lost {
-        print_note(&format!("lost in {count} of {}: {what}", plural(converted.cases, "case")));
+        print_note(&format!(
+            "lost in {count} of {}: {what}",
+            plural(converted.cases, "case")
+        ));
     }
-    print_note(&format!("{} in {}", plural(converted.cases, "case"), output.display()));
-    if converted.problems.is_empty() { Exit::Success } else { Exit::Failures }
+    print_note(&format!(
+        "{} in {}",
+        plural(converted.cases, "case"),
+        output.display()
+    ));
+    if converted.problems.is_empty() {
+        Exit::Success
+    } else {
+        Exit::Failures
+    }
 }
 
 /// The output format, from the option or else from the file extension.
@@ -68,13 +95,19 @@ fn target(args: &ConvertArgs) -> anyhow::Result<Target> {
         Some(ConvertTo::Vertex) => Target::VertexLines,
         None if name.ends_with(".jsonl") || name.ends_with(".ndjson") => Target::VertexLines,
         None if name.ends_with(".json") => Target::EvalSet,
-        None => bail!("{name}: use the extension .evalset.json or .jsonl, or give --to adk or --to vertex"),
+        None => bail!(
+            "{name}: use the extension .evalset.json or .jsonl, or give --to adk or --to vertex"
+        ),
     })
 }
 
 /// The id of the set: ADK finds a set by its file name, so the id must be that name.
 fn stem(output: &Path) -> String {
-    let name = output.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = output
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     let stem = [".evalset.json", ".test.json", ".json", ".jsonl"]
         .iter()
         .find_map(|ending| name.strip_suffix(ending));

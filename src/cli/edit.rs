@@ -18,19 +18,33 @@ pub(super) fn edit(args: EditArgs) -> anyhow::Result<Exit> {
     let target = parse_target(&args.target);
     let workspace = Workspace::open(&target.path)?;
     let root = &workspace.root;
-    if let Some(folder) = target.path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+    if let Some(folder) = target
+        .path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+    {
         sweep(folder);
     }
     if args.undo || args.redo {
-        let (log, files) = (EditLog::of(Places::find().as_ref()), edited_with(&target.path));
-        let done = if args.undo { log.undo(None, &files)? } else { log.redo(None, &files)? };
+        let (log, files) = (
+            EditLog::of(Places::find().as_ref()),
+            edited_with(&target.path),
+        );
+        let done = if args.undo {
+            log.undo(None, &files)?
+        } else {
+            log.redo(None, &files)?
+        };
         let what = if args.undo { "undone" } else { "redone" };
         return Ok(told(&format!("{what}: "), done));
     }
     let set = workspace.set_path(&target.path);
     let open = open_set(&set).with_context(|| set.shown.clone())?;
     let at = case_of(&open.file, &target.ids)?;
-    let range = open.file.range(at).context("files of this format cannot be edited")?;
+    let range = open
+        .file
+        .range(at)
+        .context("files of this format cannot be edited")?;
     let before = &open.file.text()[range];
     let typed = typed(&args, before, at, &open.file)?;
     let edits = [Edit::Typed(at, typed.clone())];
@@ -47,8 +61,10 @@ pub(super) fn edit(args: EditArgs) -> anyhow::Result<Exit> {
         return Ok(Exit::Success);
     }
     let words = format!("edit {}", open.file.eval_id(at));
-    let jobs =
-        [FileJob { path: target.path.clone(), action: FileAction::Change(open.file.shared_text(), change) }];
+    let jobs = [FileJob {
+        path: target.path.clone(),
+        action: FileAction::Change(open.file.shared_text(), change),
+    }];
     match make_asking(root, &words, &jobs) {
         Ok(done) => Ok(told("", done)),
         Err(error) => bail!("{error}{}", kept(&args, &typed)),
@@ -66,7 +82,11 @@ fn kept(args: &EditArgs, typed: &str) -> String {
     if args.from.is_some() {
         return String::new();
     }
-    match tempfile::Builder::new().prefix(&format!("{FILE_FOR_USER}edit-")).suffix(".json").tempfile() {
+    match tempfile::Builder::new()
+        .prefix(&format!("{FILE_FOR_USER}edit-"))
+        .suffix(".json")
+        .tempfile()
+    {
         Ok(mut file) => {
             let wrote = std::io::Write::write_all(&mut file, typed.as_bytes()).is_ok();
             match file.keep() {
@@ -81,10 +101,14 @@ fn kept(args: &EditArgs, typed: &str) -> String {
 fn case_of(file: &SetFile, ids: &[String]) -> anyhow::Result<usize> {
     match ids {
         [] if file.len() == 1 => Ok(0),
-        [] => bail!("choose a case (FILE:CASE): {}", file.eval_ids().take(8).collect::<Vec<_>>().join(", ")),
-        [id] => {
-            file.eval_ids().position(|other| other == *id).with_context(|| format!("there is no case {id:?}"))
-        }
+        [] => bail!(
+            "choose a case (FILE:CASE): {}",
+            file.eval_ids().take(8).collect::<Vec<_>>().join(", ")
+        ),
+        [id] => file
+            .eval_ids()
+            .position(|other| other == *id)
+            .with_context(|| format!("there is no case {id:?}")),
         _ => bail!("one case at a time"),
     }
 }

@@ -27,7 +27,9 @@ mod tests {
     #[test]
     fn a_problem_is_named_once() {
         let missing = anyhow::anyhow!("No such file (os error 2)");
-        let error = missing.context("nowhere/x: No such file (os error 2)").context("nowhere/x");
+        let error = missing
+            .context("nowhere/x: No such file (os error 2)")
+            .context("nowhere/x");
         assert_eq!(error_chain(&error), "nowhere/x: No such file (os error 2)");
         let other = anyhow::anyhow!("line 1: expected a list").context("x.json");
         assert_eq!(error_chain(&other), "x.json: line 1: expected a list");

@@ -62,12 +62,21 @@ pub(super) fn no_baseline() -> String {
 
 /// Whether something changed since the baseline that `--fail-on` names. `broke`: a case broke, or the rate of all cases fell
 /// significantly.
-pub(super) fn is_counted_change(fail_on: &[FailOn], (broke, fell): (usize, bool), removed: usize) -> bool {
+pub(super) fn is_counted_change(
+    fail_on: &[FailOn],
+    (broke, fell): (usize, bool),
+    removed: usize,
+) -> bool {
     let counts = |what: FailOn| fail_on.contains(&what);
     (counts(FailOn::Broke) && (broke > 0 || fell)) || (counts(FailOn::Removed) && removed > 0)
 }
 
-pub(super) fn exit_of(state: &RunState, tolerated: &Tolerated, interrupted: bool, bad_input: bool) -> Exit {
+pub(super) fn exit_of(
+    state: &RunState,
+    tolerated: &Tolerated,
+    interrupted: bool,
+    bad_input: bool,
+) -> Exit {
     let failed = match tolerated.changed {
         Some(changed) => changed,
         None => failures_by_gate(state) > tolerated.failures.unwrap_or(0),

@@ -19,16 +19,46 @@ use std::path::{Path, PathBuf};
 
 /// The sample workspace, file by file.
 const SAMPLE: &[(&str, &str)] = &[
-    ("README.md", include_str!("../../fixtures/workspace/README.md")),
-    ("evaltrail.toml", include_str!("../../fixtures/workspace/evaltrail.toml")),
-    ("scripted_model.py", include_str!("../../fixtures/workspace/scripted_model.py")),
-    ("garden/__init__.py", include_str!("../../fixtures/workspace/garden/__init__.py")),
-    ("garden/agent.py", include_str!("../../fixtures/workspace/garden/agent.py")),
-    ("garden/weekend.evalset.json", include_str!("../../fixtures/workspace/garden/weekend.evalset.json")),
-    ("garden/watering.evalset.json", include_str!("../../fixtures/workspace/garden/watering.evalset.json")),
-    ("library_desk/__init__.py", include_str!("../../fixtures/workspace/library_desk/__init__.py")),
-    ("library_desk/agent.py", include_str!("../../fixtures/workspace/library_desk/agent.py")),
-    ("library_desk/hours.test.json", include_str!("../../fixtures/workspace/library_desk/hours.test.json")),
+    (
+        "README.md",
+        include_str!("../../fixtures/workspace/README.md"),
+    ),
+    (
+        "evaltrail.toml",
+        include_str!("../../fixtures/workspace/evaltrail.toml"),
+    ),
+    (
+        "scripted_model.py",
+        include_str!("../../fixtures/workspace/scripted_model.py"),
+    ),
+    (
+        "garden/__init__.py",
+        include_str!("../../fixtures/workspace/garden/__init__.py"),
+    ),
+    (
+        "garden/agent.py",
+        include_str!("../../fixtures/workspace/garden/agent.py"),
+    ),
+    (
+        "garden/weekend.evalset.json",
+        include_str!("../../fixtures/workspace/garden/weekend.evalset.json"),
+    ),
+    (
+        "garden/watering.evalset.json",
+        include_str!("../../fixtures/workspace/garden/watering.evalset.json"),
+    ),
+    (
+        "library_desk/__init__.py",
+        include_str!("../../fixtures/workspace/library_desk/__init__.py"),
+    ),
+    (
+        "library_desk/agent.py",
+        include_str!("../../fixtures/workspace/library_desk/agent.py"),
+    ),
+    (
+        "library_desk/hours.test.json",
+        include_str!("../../fixtures/workspace/library_desk/hours.test.json"),
+    ),
     (
         "library_desk/loans.evalset.json",
         include_str!("../../fixtures/workspace/library_desk/loans.evalset.json"),
@@ -41,13 +71,29 @@ const SAMPLE: &[(&str, &str)] = &[
         "library_desk/tone/tone.evalset.json",
         include_str!("../../fixtures/workspace/library_desk/tone/tone.evalset.json"),
     ),
-    ("recordings/garden.jsonl", include_str!("../../fixtures/workspace/recordings/garden.jsonl")),
-    ("recordings/judge.jsonl", include_str!("../../fixtures/workspace/recordings/judge.jsonl")),
-    ("recordings/library_desk.jsonl", include_str!("../../fixtures/workspace/recordings/library_desk.jsonl")),
-    ("saved_answers/answers.jsonl", include_str!("../../fixtures/workspace/saved_answers/answers.jsonl")),
+    (
+        "recordings/garden.jsonl",
+        include_str!("../../fixtures/workspace/recordings/garden.jsonl"),
+    ),
+    (
+        "recordings/judge.jsonl",
+        include_str!("../../fixtures/workspace/recordings/judge.jsonl"),
+    ),
+    (
+        "recordings/library_desk.jsonl",
+        include_str!("../../fixtures/workspace/recordings/library_desk.jsonl"),
+    ),
+    (
+        "saved_answers/answers.jsonl",
+        include_str!("../../fixtures/workspace/saved_answers/answers.jsonl"),
+    ),
 ];
 
-pub(super) fn open(path: Option<PathBuf>, theme: Option<String>, columns: ColumnMap) -> anyhow::Result<Exit> {
+pub(super) fn open(
+    path: Option<PathBuf>,
+    theme: Option<String>,
+    columns: ColumnMap,
+) -> anyhow::Result<Exit> {
     let path = path.unwrap_or_else(|| PathBuf::from("."));
     if let Some(found) = run_file(&path)? {
         return open_run(&path, found, None, theme);
@@ -61,13 +107,20 @@ pub(super) fn open(path: Option<PathBuf>, theme: Option<String>, columns: Column
     if has_pushed_runs(&path) {
         let address = match address {
             Some(address) => address,
-            None => BucketAddress::of_folder(&std::path::absolute(&path)?).map_err(anyhow::Error::msg)?,
+            None => BucketAddress::of_folder(&std::path::absolute(&path)?)
+                .map_err(anyhow::Error::msg)?,
         };
         return open_pushed(&address, theme);
     }
     let opened = named_path(&path).with_context(|| path.display().to_string())?;
     let title = title_of_copy(&opened).unwrap_or_else(|| home_relative(&opened));
-    match explore(Explorer { opened, title, theme: theme.clone(), run: None, columns })? {
+    match explore(Explorer {
+        opened,
+        title,
+        theme: theme.clone(),
+        run: None,
+        columns,
+    })? {
         Leaving::Quit => Ok(Exit::Success),
         Leaving::OpenSample => demo(None, theme),
     }
@@ -106,7 +159,13 @@ pub(super) fn demo(to: Option<PathBuf>, theme: Option<String>) -> anyhow::Result
         return Ok(exit);
     }
     let title = "the sample workspace".into();
-    explore(Explorer { opened: folder, title, theme, run: None, columns: ColumnMap::default() })?;
+    explore(Explorer {
+        opened: folder,
+        title,
+        theme,
+        run: None,
+        columns: ColumnMap::default(),
+    })?;
     if temporary.is_some() {
         print_note(
             "the sample workspace was temporary and is deleted; `evaltrail demo --to FOLDER` keeps it",
@@ -122,7 +181,10 @@ fn write_sample(folder: &Path) -> std::io::Result<()> {
         if let Some(parent) = path.parent() {
             std::fs::create_dir_all(parent)?;
         }
-        let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(path)?;
+        let mut file = std::fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(path)?;
         std::io::Write::write_all(&mut file, text.as_bytes())?;
     }
     Ok(())

@@ -9,7 +9,12 @@ use anyhow::{Context, bail};
 
 /// The name that the user gave a run.
 pub(super) fn name_of<'a>(history: &'a History, head: &RunHead) -> Option<&'a str> {
-    history.labels.get(&head.run_id).filter(|_| head.is_ours())?.name.as_deref()
+    history
+        .labels
+        .get(&head.run_id)
+        .filter(|_| head.is_ours())?
+        .name
+        .as_deref()
 }
 
 /// Finds a run by `last`, by `previous` (the one before it), by its folder or result file, by its name, by its id, or by
@@ -26,20 +31,26 @@ pub(super) fn find_run(workspace: &Workspace, named: &str) -> anyhow::Result<Loa
                 Some(head) => head,
                 None => {
                     return signed(
-                        load_run(&path, RunKey::find().as_ref()).with_context(|| named.to_string())?,
+                        load_run(&path, RunKey::find().as_ref())
+                            .with_context(|| named.to_string())?,
                     );
                 }
             }
         }
         Ok(path) if path.is_file() => {
-            let is_it = |head: &&RunHead| dunce::canonicalize(&head.path).is_ok_and(|known| known == path);
+            let is_it =
+                |head: &&RunHead| dunce::canonicalize(&head.path).is_ok_and(|known| known == path);
             let found = history.runs.iter().find(is_it);
             found.with_context(|| format!("{named} is not a run of this folder"))?
         }
         _ => head_named(&history, named)?,
     };
     let run = load_past_run(workspace, &history, head).map_err(anyhow::Error::msg)?;
-    if head.is_evaltrail() { signed(run) } else { Ok(run) }
+    if head.is_evaltrail() {
+        signed(run)
+    } else {
+        Ok(run)
+    }
 }
 
 fn signed(run: LoadedRun) -> anyhow::Result<LoadedRun> {
@@ -57,16 +68,27 @@ fn head_named<'a>(history: &'a History, named: &str) -> anyhow::Result<&'a RunHe
     let has_name = |head: &RunHead| name_of(history, head) == Some(named);
     match named {
         "last" | "previous" => {
-            let last = usable().next().with_context(|| match history.runs.is_empty() {
-                false => "all runs here are foreign (not signed with your key)",
-                true => "nothing has been run here yet",
-            })?;
-            let previous = || usable().nth(1).context("there is no run before the last one");
-            if named == "last" { Ok(last) } else { previous() }
+            let last = usable()
+                .next()
+                .with_context(|| match history.runs.is_empty() {
+                    false => "all runs here are foreign (not signed with your key)",
+                    true => "nothing has been run here yet",
+                })?;
+            let previous = || {
+                usable()
+                    .nth(1)
+                    .context("there is no run before the last one")
+            };
+            if named == "last" {
+                Ok(last)
+            } else {
+                previous()
+            }
         }
         _ if usable().any(has_name) => {
             // An id may begin with a name since another machine recorded it, or two machines named runs.
-            let mut found = usable().filter(|head| has_name(head) || head.run_id.starts_with(named));
+            let mut found =
+                usable().filter(|head| has_name(head) || head.run_id.starts_with(named));
             match (found.next(), found.next()) {
                 (Some(one), None) => Ok(one),
                 _ => bail!("{named:?} stands for more than one run; use the beginning of an id"),
@@ -86,7 +108,9 @@ fn head_named<'a>(history: &'a History, named: &str) -> anyhow::Result<&'a RunHe
                     "more than one result has the id {named:?}; name the file, for example {}",
                     shell_word(&first.path.display().to_string())
                 ),
-                _ => bail!("more than one run id begins with {named:?}; use more of its characters"),
+                _ => {
+                    bail!("more than one run id begins with {named:?}; use more of its characters")
+                }
             }
         }
     }
@@ -95,12 +119,20 @@ fn head_named<'a>(history: &'a History, named: &str) -> anyhow::Result<&'a RunHe
 /// Whether the id begins with a text, or that of a result of ADK ends with it: its end is the time.
 fn is_named(head: &RunHead, named: &str) -> bool {
     let end = named.trim_start_matches('…');
-    head.run_id.starts_with(named) || (!head.is_evaltrail() && !end.is_empty() && head.run_id.ends_with(end))
+    head.run_id.starts_with(named)
+        || (!head.is_evaltrail() && !end.is_empty() && head.run_id.ends_with(end))
 }
 
 fn not_found(history: &History, named: &str) -> anyhow::Error {
-    match history.runs.iter().find(|head| head.run_id.starts_with(named)) {
-        Some(head) => anyhow::anyhow!("run {} is foreign (it is not signed with your key)", head.run_id),
+    match history
+        .runs
+        .iter()
+        .find(|head| head.run_id.starts_with(named))
+    {
+        Some(head) => anyhow::anyhow!(
+            "run {} is foreign (it is not signed with your key)",
+            head.run_id
+        ),
         None => anyhow::anyhow!("no run id begins with {named:?}"),
     }
 }

@@ -14,11 +14,16 @@ pub(super) fn write(state: &RunState, plan: &RunPlan, root: &Path, is_output_jso
     for line in github_annotations(state, plan, top) {
         print_log_command(&line, is_output_json);
     }
-    let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else { return };
+    let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else {
+        return;
+    };
     let path = PathBuf::from(path);
     let mut summary = Vec::new();
     let written = (MARKDOWN.write)(state, &mut summary).and_then(|()| append_to(&path, &summary));
     if let Err(error) = written {
-        print_note(&format!("the summary of the step is not written: {}: {error}", path.display()));
+        print_note(&format!(
+            "the summary of the step is not written: {}: {error}",
+            path.display()
+        ));
     }
 }

@@ -29,7 +29,10 @@ impl Interrupts {
         let (sender, arrived) = channel(1);
         let registered = Registered::add(Recipient::Stream(sender));
         receive_requests()?;
-        Ok(Interrupts { arrived, _registered: registered })
+        Ok(Interrupts {
+            arrived,
+            _registered: registered,
+        })
     }
 
     /// Waits for the next request. Cancel-safe.
@@ -53,7 +56,10 @@ impl InterruptFlag {
         let flag = Arc::new(AtomicBool::new(false));
         let registered = Registered::add(Recipient::Flag(flag.clone()));
         receive_requests()?;
-        Ok(InterruptFlag { flag, _registered: registered })
+        Ok(InterruptFlag {
+            flag,
+            _registered: registered,
+        })
     }
 
     pub(super) fn is_set(&self) -> bool {
@@ -105,7 +111,9 @@ impl Drop for Registered {
 
 /// Whether the newest recipient accepts a request. If not, the process has to end.
 fn is_accepted(request: EndRequest) -> bool {
-    recipients().last().is_some_and(|(_, recipient)| recipient.accept(request))
+    recipients()
+        .last()
+        .is_some_and(|(_, recipient)| recipient.accept(request))
 }
 
 /// Starts the thread that receives requests, unless it runs.
@@ -124,11 +132,17 @@ fn receive_requests() -> std::io::Result<()> {
 fn receive_with(handle: impl Fn(EndRequest) + Send + 'static) -> std::io::Result<()> {
     use signal_hook::consts::{SIGINT, SIGTERM};
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
-    std::thread::Builder::new().name("interrupts".into()).spawn(move || {
-        for signal in signals.forever() {
-            handle(if signal == SIGINT { EndRequest::User } else { EndRequest::System });
-        }
-    })?;
+    std::thread::Builder::new()
+        .name("interrupts".into())
+        .spawn(move || {
+            for signal in signals.forever() {
+                handle(if signal == SIGINT {
+                    EndRequest::User
+                } else {
+                    EndRequest::System
+                });
+            }
+        })?;
     Ok(())
 }
 
@@ -137,18 +151,23 @@ fn receive_with(handle: impl Fn(EndRequest) + Send + 'static) -> std::io::Result
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let (mut by_user, mut by_system) = {
         let _entered = runtime.enter();
-        (tokio::signal::windows::ctrl_c()?, tokio::signal::windows::ctrl_break()?)
+        (
+            tokio::signal::windows::ctrl_c()?,
+            tokio::signal::windows::ctrl_break()?,
+        )
     };
-    std::thread::Builder::new().name("interrupts".into()).spawn(move || {
-        runtime.block_on(async {
-            loop {
-                handle(tokio::select! {
-                    _ = by_user.recv() => EndRequest::User,
-                    _ = by_system.recv() => EndRequest::System,
-                });
-            }
-        });
-    })?;
+    std::thread::Builder::new()
+        .name("interrupts".into())
+        .spawn(move || {
+            runtime.block_on(async {
+                loop {
+                    handle(tokio::select! {
+                        _ = by_user.recv() => EndRequest::User,
+                        _ = by_system.recv() => EndRequest::System,
+                    });
+                }
+            });
+        })?;
     Ok(())
 }
 
@@ -164,7 +183,9 @@ mod tests {
         let mut outer = Interrupts::listen().unwrap();
         let mut inner = Interrupts::listen().unwrap();
         assert!(is_accepted(system));
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
         assert_eq!(runtime.block_on(inner.next()), system);
         assert!(is_accepted(user), "the previous one was handled");
         assert!(!is_accepted(user), "the previous one was not handled");

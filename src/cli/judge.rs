@@ -20,31 +20,54 @@ pub(super) fn judge(args: JudgeArgs) -> anyhow::Result<Exit> {
         return Ok(Exit::Success);
     }
     let workspace = Workspace::open(&args.path)?;
-    let configured = workspace.config.judge.clone().unwrap_or_else(JudgeSpec::standard);
+    let configured = workspace
+        .config
+        .judge
+        .clone()
+        .unwrap_or_else(JudgeSpec::standard);
     // No cache: the check is about the judge's current responses.
-    let spec = JudgeSpec { model: args.judge.or(configured.model), cache: false, ..configured };
+    let spec = JudgeSpec {
+        model: args.judge.or(configured.model),
+        cache: false,
+        ..configured
+    };
     let judges = Judges::new(&spec, None);
     let model = judges.model_for(&JudgeOptions::default());
     let questions = judge_questions(&workspace, &spec, std::slice::from_ref(&model));
     if !trust::allowed(&questions, args.trust)? {
         return Ok(Exit::UsageError);
     }
-    let folders = workspace.agents.iter().map(|agent| agent.path.clone()).chain([workspace.root.clone()]);
+    let folders = workspace
+        .agents
+        .iter()
+        .map(|agent| agent.path.clone())
+        .chain([workspace.root.clone()]);
     let offer = missing_keys(&workspace, &spec, std::slice::from_ref(&model), folders);
-    let keys = offer.map(|offer| trust::allowed_keys(offer, args.trust)).transpose()?;
-    let grant = JudgeGrant { destinations: allowed_destinations(&questions), keys: keys.unwrap_or_default() };
+    let keys = offer
+        .map(|offer| trust::allowed_keys(offer, args.trust))
+        .transpose()?;
+    let grant = JudgeGrant {
+        destinations: allowed_destinations(&questions),
+        keys: keys.unwrap_or_default(),
+    };
     let judges = judges.with_grant(grant);
     if judges.is_replay() {
         print_line("the judge is a recording; there is no model to check");
         return Ok(Exit::Success);
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     runtime.block_on(describe(&judges, &model))
 }
 
 async fn describe(judges: &Judges, model: &str) -> anyhow::Result<Exit> {
     if let Err(error) = judges.ready(model).await {
-        print_note(&format!("{}: {}", clean_line(model), clean_line(&error.message)));
+        print_note(&format!(
+            "{}: {}",
+            clean_line(model),
+            clean_line(&error.message)
+        ));
         return Ok(Exit::UsageError);
     }
     let began = Instant::now();
@@ -64,11 +87,16 @@ async fn describe(judges: &Judges, model: &str) -> anyhow::Result<Exit> {
     let wrong = probed.iter().filter(|probed| !probed.is_fine()).count();
     match wrong {
         0 => print_line("\nno verdict is wrong"),
-        count => {
-            print_line(&format!("\n{count} of {} responses did not get the right verdict", probed.len()))
-        }
+        count => print_line(&format!(
+            "\n{count} of {} responses did not get the right verdict",
+            probed.len()
+        )),
     };
-    Ok(if wrong == 0 { Exit::Success } else { Exit::Failures })
+    Ok(if wrong == 0 {
+        Exit::Success
+    } else {
+        Exit::Failures
+    })
 }
 
 fn line(probed: &Probed) -> String {
@@ -78,6 +106,10 @@ fn line(probed: &Probed) -> String {
         Some(false) => "invalid",
         None => "no verdict",
     };
-    let why = if probed.is_fine() { String::new() } else { format!("  {}", clean_line(&probed.why)) };
+    let why = if probed.is_fine() {
+        String::new()
+    } else {
+        format!("  {}", clean_line(&probed.why))
+    };
     format!("  {sign} {:<32} {found}{why}", probed.probe.name)
 }

@@ -26,8 +26,16 @@ pub(super) fn list(args: ListArgs) -> anyhow::Result<Exit> {
     if args.json {
         return list_json(&args, &target, &workspace, is_listed);
     }
-    for agent in workspace.agents.iter().filter(|agent| is_listed(&agent.path)) {
-        if !print_line(&format!("{}  {}", paint.bold(&clean_line(&agent.name)), paint.faint("ADK agent"))) {
+    for agent in workspace
+        .agents
+        .iter()
+        .filter(|agent| is_listed(&agent.path))
+    {
+        if !print_line(&format!(
+            "{}  {}",
+            paint.bold(&clean_line(&agent.name)),
+            paint.faint("ADK agent")
+        )) {
             return Ok(exit);
         }
         if let Some(line) = newest_of_adk(&history, &agent.path) {
@@ -41,23 +49,45 @@ pub(super) fn list(args: ListArgs) -> anyhow::Result<Exit> {
             paint.faint(&clean_line(&spec.label()))
         ));
     }
-    let opened: Vec<(&SetPath, Result<OpenSet, SetProblem>)> =
-        workspace.sets.iter().map(|set| (set, open_set(set))).collect();
+    let opened: Vec<(&SetPath, Result<OpenSet, SetProblem>)> = workspace
+        .sets
+        .iter()
+        .map(|set| (set, open_set(set)))
+        .collect();
     check_ids(&opened, &target)?;
-    let files: Vec<(&SetPath, &SetFile)> =
-        opened.iter().filter_map(|(set, open)| Some((*set, &open.as_ref().ok()?.file))).collect();
-    let PastResults { results: past, unreadable } = past_results(&workspace, &files, InMemory::Summary);
-    workspace.unreadable.iter().for_each(|problem| print_note(&clean_line(problem)));
-    unreadable.iter().for_each(|error| print_note(&unreadable_words(error)));
+    let files: Vec<(&SetPath, &SetFile)> = opened
+        .iter()
+        .filter_map(|(set, open)| Some((*set, &open.as_ref().ok()?.file)))
+        .collect();
+    let PastResults {
+        results: past,
+        unreadable,
+    } = past_results(&workspace, &files, InMemory::Summary);
+    workspace
+        .unreadable
+        .iter()
+        .for_each(|problem| print_note(&clean_line(problem)));
+    unreadable
+        .iter()
+        .for_each(|error| print_note(&unreadable_words(error)));
     for (set, open) in &opened {
         match open {
             Ok(open) => {
-                list_set((set, &open.file), (&past, &history), cases_of(&args, &target), paint);
+                list_set(
+                    (set, &open.file),
+                    (&past, &history),
+                    cases_of(&args, &target),
+                    paint,
+                );
             }
             Err(error) => {
                 let why = paint.status(Status::Errored, &clean_line(&error.to_string()));
                 print_line(&format!("  {}  {why}", clean_line(&set.shown)));
-                exit = if set.is_unknown_data { exit } else { Exit::UsageError };
+                exit = if set.is_unknown_data {
+                    exit
+                } else {
+                    Exit::UsageError
+                };
             }
         }
     }
@@ -80,8 +110,15 @@ fn is_listed_id(ids: &[String], eval_id: &str) -> bool {
 }
 
 /// An error if no set has a case that the target names.
-fn check_ids(opened: &[(&SetPath, Result<OpenSet, SetProblem>)], target: &Target) -> anyhow::Result<()> {
-    let files = || opened.iter().filter_map(|(_, open)| Some(&open.as_ref().ok()?.file));
+fn check_ids(
+    opened: &[(&SetPath, Result<OpenSet, SetProblem>)],
+    target: &Target,
+) -> anyhow::Result<()> {
+    let files = || {
+        opened
+            .iter()
+            .filter_map(|(_, open)| Some(&open.as_ref().ok()?.file))
+    };
     let is_known = |id: &&String| files().any(|file| file.positions_of(id).next().is_some());
     match target.ids.iter().find(|id| !is_known(id)) {
         Some(id) => anyhow::bail!("{}: there is no case {id:?}", target.path.display()),
@@ -96,14 +133,25 @@ fn list_json(
     workspace: &Workspace,
     is_listed: impl Fn(&Path) -> bool,
 ) -> anyhow::Result<Exit> {
-    let opened: Vec<(&SetPath, Result<OpenSet, SetProblem>)> =
-        workspace.sets.iter().map(|set| (set, open_set(set))).collect();
-    let files: Vec<(&SetPath, &SetFile)> =
-        opened.iter().filter_map(|(set, open)| Some((*set, &open.as_ref().ok()?.file))).collect();
+    let opened: Vec<(&SetPath, Result<OpenSet, SetProblem>)> = workspace
+        .sets
+        .iter()
+        .map(|set| (set, open_set(set)))
+        .collect();
+    let files: Vec<(&SetPath, &SetFile)> = opened
+        .iter()
+        .filter_map(|(set, open)| Some((*set, &open.as_ref().ok()?.file)))
+        .collect();
     check_ids(&opened, target)?;
-    let PastResults { results: past, unreadable } = past_results(workspace, &files, InMemory::Summary);
+    let PastResults {
+        results: past,
+        unreadable,
+    } = past_results(workspace, &files, InMemory::Summary);
     let history = history_of(workspace);
-    let of_adk = workspace.agents.iter().filter(|agent| is_listed(&agent.path));
+    let of_adk = workspace
+        .agents
+        .iter()
+        .filter(|agent| is_listed(&agent.path));
     let of_adk = of_adk.map(|agent| json!({"name": agent.name, "kind": "ADK agent"}));
     let configured = workspace.config.agents.iter();
     let configured = configured.map(|(name, spec)| json!({"name": name, "kind": spec.label()}));
@@ -121,8 +169,14 @@ fn list_json(
     serde_json::to_writer_pretty(&mut out, &list)?;
     out.write_all(b"\n")?;
     out.end()?;
-    let is_unreadable = opened.iter().any(|(set, open)| open.is_err() && !set.is_unknown_data);
-    Ok(if is_unreadable { Exit::UsageError } else { Exit::Success })
+    let is_unreadable = opened
+        .iter()
+        .any(|(set, open)| open.is_err() && !set.is_unknown_data);
+    Ok(if is_unreadable {
+        Exit::UsageError
+    } else {
+        Exit::Success
+    })
 }
 
 fn set_json(
@@ -132,8 +186,16 @@ fn set_json(
 ) -> Value {
     let notes = read_notes(&set.path).unwrap_or_default();
     let results = case_results(file, &set.path, &notes, past);
-    let count = |status: Status| results.iter().filter(|result| result.status() == status).count();
-    let runs: BTreeSet<&str> = results.iter().map(|result| result.run.id.as_str()).collect();
+    let count = |status: Status| {
+        results
+            .iter()
+            .filter(|result| result.status() == status)
+            .count()
+    };
+    let runs: BTreeSet<&str> = results
+        .iter()
+        .map(|result| result.run.id.as_str())
+        .collect();
     let mut listed = json!({
         "file": set.shown,
         "eval_set": set.stem,
@@ -150,8 +212,10 @@ fn set_json(
         "error": null,
     });
     if let Some(ids) = cases {
-        let by_case: HashMap<usize, &CaseResult> =
-            results.iter().map(|result| (result.index, result)).collect();
+        let by_case: HashMap<usize, &CaseResult> = results
+            .iter()
+            .map(|result| (result.index, result))
+            .collect();
         let case = |(at, eval_id): (usize, std::borrow::Cow<'_, str>)| {
             let result = by_case.get(&at);
             json!({
@@ -162,7 +226,10 @@ fn set_json(
                 "error": file.case(at).err().map(|problem| problem.to_string()),
             })
         };
-        let chosen = file.eval_ids().enumerate().filter(|(_, eval_id)| is_listed_id(ids, eval_id));
+        let chosen = file
+            .eval_ids()
+            .enumerate()
+            .filter(|(_, eval_id)| is_listed_id(ids, eval_id));
         listed["eval_cases"] = chosen.map(case).collect();
     }
     listed
@@ -170,12 +237,17 @@ fn set_json(
 
 fn newest_of_adk(history: &History, agent: &Path) -> Option<String> {
     let mut of_agent = history.runs.iter().filter_map(|head| match &head.source {
-        RunSource::Adk { app_dir, set_id, .. } if app_dir == agent => Some((head, set_id)),
+        RunSource::Adk {
+            app_dir, set_id, ..
+        } if app_dir == agent => Some((head, set_id)),
         _ => None,
     });
     let (head, set_id) = of_agent.next()?;
     let set_id = clean_line(set_id);
-    Some(format!("newest ADK result: {set_id} with {}/{} passed", head.totals.passed, head.attempts))
+    Some(format!(
+        "newest ADK result: {set_id} with {}/{} passed",
+        head.totals.passed, head.attempts
+    ))
 }
 
 fn list_set(
@@ -189,15 +261,30 @@ fn list_set(
     let count = file.len();
     let cases_word = if count == 1 { "case" } else { "cases" };
     let words = result_words(&results, count, has_mixed_criteria(history, set, &results));
-    print_line(&format!("  {}  {count} {cases_word}  {}", clean_line(&set.shown), paint.faint(&words)));
+    print_line(&format!(
+        "  {}  {count} {cases_word}  {}",
+        clean_line(&set.shown),
+        paint.faint(&words)
+    ));
     if let Some(ids) = cases {
-        let by_case: HashMap<usize, &CaseResult> =
-            results.iter().map(|result| (result.index, result)).collect();
-        for (at, eval_id) in file.eval_ids().enumerate().filter(|(_, eval_id)| is_listed_id(ids, eval_id)) {
+        let by_case: HashMap<usize, &CaseResult> = results
+            .iter()
+            .map(|result| (result.index, result))
+            .collect();
+        for (at, eval_id) in file
+            .eval_ids()
+            .enumerate()
+            .filter(|(_, eval_id)| is_listed_id(ids, eval_id))
+        {
             let status = by_case.get(&at).map(|result| result.status());
             let glyph = status.map_or(" ".into(), |status| paint.status(status, status.glyph()));
-            let problem = file.case(at).err().map(|problem| format!("  unreadable: {problem}"));
-            let problem = problem.map(|words| paint.status(Status::Errored, &words)).unwrap_or_default();
+            let problem = file
+                .case(at)
+                .err()
+                .map(|problem| format!("  unreadable: {problem}"));
+            let problem = problem
+                .map(|words| paint.status(Status::Errored, &words))
+                .unwrap_or_default();
             print_line(&format!("    {glyph} {}{problem}", clean_line(&eval_id)));
         }
     }
@@ -205,9 +292,17 @@ fn list_set(
 
 /// Whether the results are from runs with different criteria, as far as the runs are known.
 fn has_mixed_criteria(history: &History, set: &SetPath, results: &[CaseResult]) -> bool {
-    let runs: HashSet<&str> = results.iter().map(|result| result.run.id.as_str()).collect();
-    let mut heads = history.runs.iter().filter(|head| runs.contains(head.run_id.as_str()));
-    let Some(first) = heads.next() else { return false };
+    let runs: HashSet<&str> = results
+        .iter()
+        .map(|result| result.run.id.as_str())
+        .collect();
+    let mut heads = history
+        .runs
+        .iter()
+        .filter(|head| runs.contains(head.run_id.as_str()));
+    let Some(first) = heads.next() else {
+        return false;
+    };
     heads.any(|head| head.has_other_criteria(first, &set.path))
 }
 
@@ -216,9 +311,16 @@ fn result_words(results: &[CaseResult], count: usize, has_mixed_criteria: bool) 
     if results.is_empty() {
         return "not run".into();
     }
-    let passed = results.iter().filter(|result| result.status() == Status::Passed).count();
-    let is_only_scored =
-        |result: &&CaseResult| result.attempts.iter().all(|attempt| attempt.is_only_scored());
+    let passed = results
+        .iter()
+        .filter(|result| result.status() == Status::Passed)
+        .count();
+    let is_only_scored = |result: &&CaseResult| {
+        result
+            .attempts
+            .iter()
+            .all(|attempt| attempt.is_only_scored())
+    };
     let scored = results.iter().filter(is_only_scored).count();
     let mut words = match scored == results.len() {
         true => format!("{scored} scored, no threshold"),
@@ -234,11 +336,21 @@ fn result_words(results: &[CaseResult], count: usize, has_mixed_criteria: bool) 
         results.iter().filter(|result| result.is_foreign()).count(),
         "of a foreign run (not recorded by you)",
     );
-    note(results.iter().filter(|result| result.edited).count(), "edited since and re-evaluated");
-    let runs: HashSet<&str> = results.iter().map(|result| result.run.id.as_str()).collect();
+    note(
+        results.iter().filter(|result| result.edited).count(),
+        "edited since and re-evaluated",
+    );
+    let runs: HashSet<&str> = results
+        .iter()
+        .map(|result| result.run.id.as_str())
+        .collect();
     if runs.len() > 1 {
         words.push_str(&format!("; from {} runs", runs.len()));
-        words.push_str(if has_mixed_criteria { " with different criteria" } else { "" });
+        words.push_str(if has_mixed_criteria {
+            " with different criteria"
+        } else {
+            ""
+        });
     }
     words
 }

@@ -24,7 +24,11 @@ pub(super) async fn run_to_completion(
     run: Run,
     (fail_fast, mut uploader): (Option<usize>, Option<&mut Uploader>),
 ) -> anyhow::Result<(RunState, bool)> {
-    let Run { mut state, mut events, handle } = run;
+    let Run {
+        mut state,
+        mut events,
+        handle,
+    } = run;
     let verbosity = match (args.quiet, args.verbose) {
         (true, _) => Verbosity::Quiet,
         (_, true) => Verbosity::Verbose,

@@ -26,9 +26,17 @@ fn has_other_criteria(workspace: &Workspace, state: &RunState) -> bool {
     state.plan.sets.iter().any(|planned| {
         let set = SetPath::of_file(&planned.path, &workspace.root);
         let of_file = |open: OpenSet| criteria_for(workspace, &set, &open.file, None, &[]).ok();
-        let now = open_set(&set).ok().and_then(of_file).map(|(criteria, _)| criteria);
+        let now = open_set(&set)
+            .ok()
+            .and_then(of_file)
+            .map(|(criteria, _)| criteria);
         now.is_some_and(|now| {
-            let now = PlannedSet { criteria: now, ..planned.clone() }.without_secrets().criteria;
+            let now = PlannedSet {
+                criteria: now,
+                ..planned.clone()
+            }
+            .without_secrets()
+            .criteria;
             criteria_by_metric(&now) != criteria_by_metric(&planned.without_secrets().criteria)
         })
     })
@@ -41,16 +49,30 @@ pub(super) fn merge(args: MergeArgs) -> anyhow::Result<Exit> {
     let mut into = args.into.clone();
     copy_at(&mut into)?;
     let folder = std::path::absolute(&into)?;
-    let paths = args.paths.iter().map(|path| runs_below(path)).collect::<anyhow::Result<Vec<_>>>()?;
+    let paths = args
+        .paths
+        .iter()
+        .map(|path| runs_below(path))
+        .collect::<anyhow::Result<Vec<_>>>()?;
     let workspace = Workspace::open(&folder)?;
     let history = history_of(&workspace);
     let complete = history.ours().filter(|head| head.is_finished());
-    let merged_before: HashSet<String> = complete.flat_map(|head| head.merged.iter().cloned()).collect();
+    let merged_before: HashSet<String> = complete
+        .flat_map(|head| head.merged.iter().cloned())
+        .collect();
     let place = (workspace.root.as_path(), &*Stamp::now().run_id);
-    let MergedRun { state, remarks, problems, unreadable } =
-        merge_shards(&paths, place, &merged_before, RunKey::find())?;
-    remarks.iter().for_each(|remark| print_note(&clean_line(remark)));
-    problems.iter().for_each(|(file, why)| print_note(&clean_line(&format!("{file}: {why}"))));
+    let MergedRun {
+        state,
+        remarks,
+        problems,
+        unreadable,
+    } = merge_shards(&paths, place, &merged_before, RunKey::find())?;
+    remarks
+        .iter()
+        .for_each(|remark| print_note(&clean_line(remark)));
+    problems
+        .iter()
+        .for_each(|(file, why)| print_note(&clean_line(&format!("{file}: {why}"))));
     let mut failed = write_reports(&args.report, &state);
     if args.json {
         let mut out = json_output();
@@ -59,11 +81,23 @@ pub(super) fn merge(args: MergeArgs) -> anyhow::Result<Exit> {
     } else {
         let place = place_of(&workspace.root);
         let command = rerun_of_plan(&state, &place);
-        let other = if has_other_criteria(&workspace, &state) { OTHER_CRITERIA } else { "" };
-        print_line(&run_summary(&state, paint(args.color), &place, &(command + other)));
+        let other = if has_other_criteria(&workspace, &state) {
+            OTHER_CRITERIA
+        } else {
+            ""
+        };
+        print_line(&run_summary(
+            &state,
+            paint(args.color),
+            &place,
+            &(command + other),
+        ));
     }
     failed.iter().for_each(super::print_error);
-    let tolerated = Tolerated { failures: args.max_failures, changed: None };
+    let tolerated = Tolerated {
+        failures: args.max_failures,
+        changed: None,
+    };
     match exit_of(&state, &tolerated, false, !problems.is_empty()) {
         Exit::Success | Exit::Failures if !failed.is_empty() => Ok(Exit::UsageError),
         // A run that cannot be read may be that of a shard with failures.

@@ -14,13 +14,23 @@ const WIDTH: usize = 86;
 
 pub(super) fn metrics(args: MetricsArgs) -> anyhow::Result<Exit> {
     let asked = |metric: &&MetricInfo| {
-        args.names.is_empty() || args.names.iter().any(|name| metric.name.starts_with(name.as_str()))
+        args.names.is_empty()
+            || args
+                .names
+                .iter()
+                .any(|name| metric.name.starts_with(name.as_str()))
     };
     let found: Vec<&MetricInfo> = catalog().filter(asked).collect();
     if found.is_empty() {
-        let unknown = args.names.iter().filter_map(|name| unknown_metric(&Criterion::new(name, None)));
+        let unknown = args
+            .names
+            .iter()
+            .filter_map(|name| unknown_metric(&Criterion::new(name, None)));
         unknown.for_each(|why| print_note(&why.to_string()));
-        print_note(&format!("no metric's name begins with {}", args.names.join(" or ")));
+        print_note(&format!(
+            "no metric's name begins with {}",
+            args.names.join(" or ")
+        ));
         return Ok(Exit::UsageError);
     }
     if args.json {
@@ -39,25 +49,44 @@ pub(super) fn metrics(args: MetricsArgs) -> anyhow::Result<Exit> {
 }
 
 fn list(found: &[&MetricInfo], paint: Paint) {
-    let width = found.iter().map(|metric| metric.name.len()).max().unwrap_or(0);
+    let width = found
+        .iter()
+        .map(|metric| metric.name.len())
+        .max()
+        .unwrap_or(0);
     let mut family = None;
     for metric in found {
         if family.replace(metric.family) != Some(metric.family) {
             print_line(&paint.bold(metric.family.label()));
         }
-        print_line(&format!("  {:width$}  {}", metric.name, paint.faint(metric.summary)));
+        print_line(&format!(
+            "  {:width$}  {}",
+            metric.name,
+            paint.faint(metric.summary)
+        ));
     }
     print_line(&paint.faint("evaltrail metrics NAME describes a metric"));
 }
 
 fn in_full(metric: &MetricInfo, paint: Paint) -> String {
-    let mut out = format!("{}  {}\n  {}\n", paint.bold(metric.name), metric.family.label(), metric.summary);
+    let mut out = format!(
+        "{}  {}\n  {}\n",
+        paint.bold(metric.name),
+        metric.family.label(),
+        metric.summary
+    );
     for (head, words) in metric.facts() {
-        let span = Span { text: words, ..Span::default() };
+        let span = Span {
+            text: words,
+            ..Span::default()
+        };
         for (at, line) in wrap_line(&[span], WIDTH).into_iter().enumerate() {
             let head = if at == 0 { head } else { "" };
             let words: String = line.iter().map(|span| span.text.as_str()).collect();
-            out.push_str(&format!("  {}  {words}\n", paint.faint(&format!("{head:10}"))));
+            out.push_str(&format!(
+                "  {}  {words}\n",
+                paint.faint(&format!("{head:10}"))
+            ));
         }
     }
     out

@@ -65,14 +65,18 @@ pub fn main() -> anyhow::Result<Exit> {
     crate::process::remove_left_over_folders();
     // The text of the version is made at run time, and lives as long as the process.
     let command = Cli::command().version(&*version::version().leak());
-    let cli =
-        Cli::from_arg_matches(&command.get_matches_from(arguments)).unwrap_or_else(|error| error.exit());
+    let cli = Cli::from_arg_matches(&command.get_matches_from(arguments))
+        .unwrap_or_else(|error| error.exit());
     let cli = addresses::with_copies(cli)?;
     match cli.command {
         None => explore::open(cli.path, cli.theme, cli.columns),
         Some(Command::Run(args)) => {
             let args = adk_order::with_agent(*args);
-            if args.watch { watch::run_and_watch(&args) } else { run::run(&args) }
+            if args.watch {
+                watch::run_and_watch(&args)
+            } else {
+                run::run(&args)
+            }
         }
         Some(Command::Score(args)) => run::score(*args),
         Some(Command::List(args)) => list::list(args),

@@ -6,7 +6,8 @@ use super::output::print_note;
 use super::paths::parse_target;
 use super::write::make_asking;
 use crate::domain::{
-    Content, Conversation, EvalCase, Invocation, SessionInput, Trajectory, eval_id_error, set_id_error,
+    Content, Conversation, EvalCase, Invocation, SessionInput, Trajectory, eval_id_error,
+    set_id_error,
 };
 use crate::formats::{Edit, blank_set, plan};
 use crate::store::{EditLog, FileAction, FileJob, Places, check_links};
@@ -20,7 +21,10 @@ pub(super) fn new(args: NewArgs) -> anyhow::Result<Exit> {
     let target = parse_target(&args.target);
     let path = with_ending(&target.path);
     match target.ids.as_slice() {
-        [] if path.exists() => bail!("{} already exists; FILE:CASE creates a case in it", path.display()),
+        [] if path.exists() => bail!(
+            "{} already exists; FILE:CASE creates a case in it",
+            path.display()
+        ),
         [] => new_set(&path, &args),
         [id] => {
             if !path.exists() {
@@ -34,7 +38,11 @@ pub(super) fn new(args: NewArgs) -> anyhow::Result<Exit> {
 
 /// Adds `.evalset.json` to a name without `.json`.
 fn with_ending(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     match name.ends_with(".json") {
         true => path.to_path_buf(),
         false => path.with_file_name(format!("{name}{ENDING}")),
@@ -46,7 +54,11 @@ fn now() -> f64 {
 }
 
 fn new_set(path: &Path, args: &NewArgs) -> anyhow::Result<Exit> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     let Some(id) = name.strip_suffix(ENDING) else {
         bail!(
             "{name}: ADK finds eval sets by their file extension; use {}{ENDING}",
@@ -56,13 +68,19 @@ fn new_set(path: &Path, args: &NewArgs) -> anyhow::Result<Exit> {
     if let Some(why) = set_id_error(id) {
         bail!("{why}");
     }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     if !folder.is_dir() {
         bail!("{}: there is no such folder", folder.display());
     }
     check_links(path).with_context(|| path.display().to_string())?;
     let text = blank_set(id, args.description.as_deref(), now());
-    let jobs = [FileJob { path: path.to_path_buf(), action: FileAction::Create(text) }];
+    let jobs = [FileJob {
+        path: path.to_path_buf(),
+        action: FileAction::Create(text),
+    }];
     let log = EditLog::of(Places::find().as_ref());
     let done = log.make(None, &format!("create {name}"), &jobs)?;
     done.note.iter().for_each(|note| print_note(note));
@@ -85,8 +103,10 @@ fn new_case(path: &Path, id: &str, args: &NewArgs) -> anyhow::Result<Exit> {
     }
     let edits = [Edit::Insert(open.file.len(), Box::new(case(id, args)))];
     let change = plan(&open.file, &edits)?;
-    let jobs =
-        [FileJob { path: set.path.clone(), action: FileAction::Change(open.file.shared_text(), change) }];
+    let jobs = [FileJob {
+        path: set.path.clone(),
+        action: FileAction::Change(open.file.shared_text(), change),
+    }];
     let done = make_asking(&root, &format!("create {id}"), &jobs)?;
     done.note.iter().for_each(|note| print_note(note));
     print_note(&format!("created {id} in {}", path.display()));
@@ -97,8 +117,15 @@ fn case(id: &str, args: &NewArgs) -> EvalCase {
     let turn = |(at, user): (usize, &String)| Invocation {
         id: uuid::Uuid::new_v4().to_string(),
         user: Content::text("user", user.as_str()),
-        final_response: args.response.get(at).map(|text| Content::text("model", text.as_str())),
-        trajectory: Trajectory::Listed { calls: Vec::new(), responses: Vec::new(), texts: Vec::new() },
+        final_response: args
+            .response
+            .get(at)
+            .map(|text| Content::text("model", text.as_str())),
+        trajectory: Trajectory::Listed {
+            calls: Vec::new(),
+            responses: Vec::new(),
+            texts: Vec::new(),
+        },
         ..Invocation::default()
     };
     EvalCase {

@@ -25,9 +25,14 @@ pub(super) fn open_pushed(address: &BucketAddress, theme: Option<String>) -> any
     let run = locked(&pushed).merge(&copy_runs(address)?)?;
     let newer = locked(&pushed).is_unfinished().then(|| {
         let (pushed, address) = (pushed.clone(), address.clone());
-        Box::new(move || newer(&pushed, &address).map_err(|error| super::error_chain(&error))) as NewerRun
+        Box::new(move || newer(&pushed, &address).map_err(|error| super::error_chain(&error)))
+            as NewerRun
     });
-    let file = OpenedRunFile { run, case: None, newer };
+    let file = OpenedRunFile {
+        run,
+        case: None,
+        newer,
+    };
     explore(Explorer {
         opened: workspace,
         title: address.to_string(),
@@ -38,7 +43,10 @@ pub(super) fn open_pushed(address: &BucketAddress, theme: Option<String>) -> any
     // Waits for a merge that goes on, whose files would stay.
     let mut pushed = locked(&pushed);
     pushed.is_closed = true;
-    pushed.remarks.iter().for_each(|remark| print_note(&clean_line(remark)));
+    pushed
+        .remarks
+        .iter()
+        .for_each(|remark| print_note(&clean_line(remark)));
     drop(temporary);
     Ok(Exit::Success)
 }

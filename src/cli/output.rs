@@ -39,7 +39,11 @@ pub(super) fn print_note(text: &str) {
 pub(super) fn print_progress(text: &str, is_last: bool) {
     let mut out = io::stderr().lock();
     if *STDERR_IS_TERMINAL {
-        let text = if is_last { String::new() } else { for_people(text, true) };
+        let text = if is_last {
+            String::new()
+        } else {
+            for_people(text, true)
+        };
         // Without a terminal that can show it, there is no progress.
         let _ = write!(out, "\r{text}\x1b[K").and_then(|()| out.flush());
     }
@@ -56,14 +60,20 @@ pub(super) fn print_log_command(line: &str, on_stderr: bool) {
 /// Prints JSON on standard output. Control characters are escaped if it is a terminal or a CI log.
 pub(super) fn print_json(json: &str) -> bool {
     let mut out = json_output();
-    out.write_all(json.as_bytes()).and_then(|()| out.end()).is_ok()
+    out.write_all(json.as_bytes())
+        .and_then(|()| out.end())
+        .is_ok()
 }
 
 /// Standard output for JSON. Every write must consist of complete tokens.
 pub(super) fn json_output() -> JsonOutput {
     let is_log = std::env::var_os("CI").is_some();
     let out = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
-    JsonOutput { out, is_shown: *STDOUT_IS_TERMINAL || is_log, is_log }
+    JsonOutput {
+        out,
+        is_shown: *STDOUT_IS_TERMINAL || is_log,
+        is_log,
+    }
 }
 
 pub(super) struct JsonOutput {
@@ -91,7 +101,11 @@ impl Write for JsonOutput {
         let text = String::from_utf8_lossy(bytes);
         let shown = clean_json(&text);
         // `#` occurs only in strings of JSON, where the escape is the same character.
-        let shown = if self.is_log { Cow::Owned(shown.replace("##", "#\\u0023")) } else { shown };
+        let shown = if self.is_log {
+            Cow::Owned(shown.replace("##", "#\\u0023"))
+        } else {
+            shown
+        };
         self.out.write_all(shown.as_bytes())?;
         Ok(bytes.len())
     }
@@ -115,18 +129,28 @@ fn for_people(text: &str, is_terminal: bool) -> String {
     let shown = with_addresses(text);
     let cleaned = clean_output(&shown).into_owned();
     // Otherwise it may be the log of a CI system.
-    if is_terminal { cleaned } else { without_log_commands(&cleaned).into_owned() }
+    if is_terminal {
+        cleaned
+    } else {
+        without_log_commands(&cleaned).into_owned()
+    }
 }
 
 /// Writes the text and a line end in one call: standard output would write the complete lines of the text separately.
 fn write_line(mut out: impl Write, mut text: String) -> bool {
     text.push('\n');
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_ok()
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .is_ok()
 }
 
 /// A count with a noun: "1 case", "2 cases".
 pub(super) fn plural(count: usize, word: &str) -> String {
-    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
+    if count == 1 {
+        format!("1 {word}")
+    } else {
+        format!("{count} {word}s")
+    }
 }
 
 /// Whether to colour standard output.
@@ -182,7 +206,8 @@ mod tests {
         // As standard output, which writes complete lines.
         let mut out = io::LineWriter::new(RecordedWrites::default());
         assert!(
-            write_line(&mut out, "a case\n  its reason".into()) && write_line(&mut out, "another".into())
+            write_line(&mut out, "a case\n  its reason".into())
+                && write_line(&mut out, "another".into())
         );
         assert_eq!(out.get_ref().0, ["a case\n  its reason\n", "another\n"]);
     }

@@ -33,14 +33,19 @@ pub(super) fn run_file(path: &Path) -> anyhow::Result<Option<RunFile>> {
         Some(OwnFile::Export) => Ok(Some(RunFile::Export)),
         Some(OwnFile::Report(Some(run_id))) => stored_run(path, &run_id).map(Some),
         Some(OwnFile::Journal) => {
-            let folder = std::path::absolute(path)?.parent().map(Path::to_path_buf).unwrap_or_default();
+            let folder = std::path::absolute(path)?
+                .parent()
+                .map(Path::to_path_buf)
+                .unwrap_or_default();
             stored_run(path, &folder.display().to_string()).map(Some)
         }
         Some(OwnFile::Report(None) | OwnFile::Table) => bail!(
             "{shown} is a report of evaltrail that does not name its run: `evaltrail runs` lists the runs, and `evaltrail` opens them with H"
         ),
         Some(OwnFile::Recording) => {
-            bail!("{shown} is a recording of agents: `evaltrail run SET --agent replay:{shown}` replays it")
+            bail!(
+                "{shown} is a recording of agents: `evaltrail run SET --agent replay:{shown}` replays it"
+            )
         }
         Some(OwnFile::AdkResult) => bail!(
             "{shown} is a result of ADK: `evaltrail` opens it with H in the folder that contains the agent"
@@ -50,10 +55,19 @@ pub(super) fn run_file(path: &Path) -> anyhow::Result<Option<RunFile>> {
 
 /// The run in the workspace of the file, or in that of the current folder.
 fn stored_run(path: &Path, named: &str) -> anyhow::Result<RunFile> {
-    let folder = std::path::absolute(path)?.parent().map(Path::to_path_buf).unwrap_or_default();
+    let folder = std::path::absolute(path)?
+        .parent()
+        .map(Path::to_path_buf)
+        .unwrap_or_default();
     // The folder of a run is in `.evaltrail/runs` of its workspace.
-    let above = folder.ancestors().find(|one| one.join(".evaltrail").is_dir()).map(Path::to_path_buf);
-    let folders = [above.unwrap_or_else(|| root_of(&folder)), std::env::current_dir()?];
+    let above = folder
+        .ancestors()
+        .find(|one| one.join(".evaltrail").is_dir())
+        .map(Path::to_path_buf);
+    let folders = [
+        above.unwrap_or_else(|| root_of(&folder)),
+        std::env::current_dir()?,
+    ];
     let mut failed = None;
     for folder in folders {
         let workspace = Workspace::open(&folder)?;
@@ -62,7 +76,9 @@ fn stored_run(path: &Path, named: &str) -> anyhow::Result<RunFile> {
             Err(error) => failed = failed.or(Some(error)),
         }
     }
-    let why = failed.map(|error| format!(": {error:#}")).unwrap_or_default();
+    let why = failed
+        .map(|error| format!(": {error:#}"))
+        .unwrap_or_default();
     bail!(
         "{} is of run {}, which is not stored here{}; where it is stored, `evaltrail export` writes it to a file that opens anywhere",
         path.display(),
@@ -72,7 +88,10 @@ fn stored_run(path: &Path, named: &str) -> anyhow::Result<RunFile> {
 }
 
 /// The file of an exported run: `path` itself, or of a stored run one in a folder that is temporary.
-pub(super) fn exported(path: &Path, found: RunFile) -> anyhow::Result<(PathBuf, Option<PrivateFolder>)> {
+pub(super) fn exported(
+    path: &Path,
+    found: RunFile,
+) -> anyhow::Result<(PathBuf, Option<PrivateFolder>)> {
     match found {
         RunFile::Export => Ok((path.to_path_buf(), None)),
         RunFile::Stored(workspace, named) => {

@@ -29,17 +29,29 @@ pub(super) fn parse_target(text: &str) -> Target {
 }
 
 fn split_target(text: &str, exists: impl Fn(&Path) -> bool) -> Target {
-    let whole = || Target { path: PathBuf::from(text), ids: Vec::new() };
+    let whole = || Target {
+        path: PathBuf::from(text),
+        ids: Vec::new(),
+    };
     if exists(Path::new(text)) {
         return whole();
     }
-    let has_drive = text.as_bytes().get(1) == Some(&b':') && text.as_bytes()[0].is_ascii_alphabetic();
+    let has_drive =
+        text.as_bytes().get(1) == Some(&b':') && text.as_bytes()[0].is_ascii_alphabetic();
     let is_after_drive = |at: &usize| *at != 1 || !has_drive;
-    let colons: Vec<usize> = text.match_indices(':').map(|(at, _)| at).filter(is_after_drive).collect();
+    let colons: Vec<usize> = text
+        .match_indices(':')
+        .map(|(at, _)| at)
+        .filter(is_after_drive)
+        .collect();
     // `C:x` is a drive on Windows only; elsewhere it may be a file with a case.
     let only_drive = (has_drive && !cfg!(windows)).then_some(1);
     let of_path = |at: &&usize| exists(Path::new(&text[..**at]));
-    let longest = colons.iter().rev().find(of_path).or(only_drive.as_ref().filter(of_path));
+    let longest = colons
+        .iter()
+        .rev()
+        .find(of_path)
+        .or(only_drive.as_ref().filter(of_path));
     match longest.or(colons.first()).or(only_drive.as_ref()) {
         None => whole(),
         Some(&at) => Target {
@@ -58,12 +70,19 @@ fn split_target(text: &str, exists: impl Fn(&Path) -> bool) -> Target {
 /// already.
 pub(super) fn targets(cases: &CaseArgs) -> anyhow::Result<Vec<Target>> {
     let mut targets: Vec<Target> = cases.paths.iter().map(|path| parse_target(path)).collect();
-    let Some(file) = &cases.ids else { return Ok(targets) };
+    let Some(file) = &cases.ids else {
+        return Ok(targets);
+    };
     let ids = ids_in(file).with_context(|| format!("--ids {}", file.display()))?;
     if ids.is_empty() || targets.iter().any(|target| !target.ids.is_empty()) {
-        bail!("--ids {}: it needs at least one id, and paths without ids", file.display());
+        bail!(
+            "--ids {}: it needs at least one id, and paths without ids",
+            file.display()
+        );
     }
-    targets.iter_mut().for_each(|target| target.ids = ids.clone());
+    targets
+        .iter_mut()
+        .for_each(|target| target.ids = ids.clone());
     Ok(targets)
 }
 
@@ -83,7 +102,9 @@ pub(super) fn place_of(root: &Path) -> String {
     if let Some(address) = title_of_copy(root) {
         return shell_word(&address);
     }
-    let current = std::env::current_dir().ok().and_then(|folder| dunce::canonicalize(folder).ok());
+    let current = std::env::current_dir()
+        .ok()
+        .and_then(|folder| dunce::canonicalize(folder).ok());
     let root = dunce::canonicalize(root).unwrap_or_else(|_| root.to_path_buf());
     match current {
         // From inside of a workspace, it is found.
@@ -99,9 +120,9 @@ pub(super) fn place_of(root: &Path) -> String {
 /// A path as a word of a command of evaltrail, where a folder with the name of a subcommand is not taken for it.
 pub(super) fn path_word(path: &Path) -> String {
     let shown = path.display().to_string();
-    let is_subcommand = Cli::command()
-        .get_subcommands()
-        .any(|command| command.get_name() == shown || command.get_all_aliases().any(|alias| alias == shown));
+    let is_subcommand = Cli::command().get_subcommands().any(|command| {
+        command.get_name() == shown || command.get_all_aliases().any(|alias| alias == shown)
+    });
     match is_subcommand || shown == "help" || shown.starts_with('-') {
         true => shell_word(&format!("./{shown}")),
         false => shell_word(&shown),
@@ -119,7 +140,10 @@ pub(super) fn open_targets(
     let mut selections: Vec<Selection> = Vec::new();
     for target in targets {
         let opened = Workspace::open_with(&target.path, columns)?;
-        opened.unreadable.iter().for_each(|problem| print_note(&clean_line(problem)));
+        opened
+            .unreadable
+            .iter()
+            .for_each(|problem| print_note(&clean_line(problem)));
         let (unknown, known): (Vec<&SetPath>, Vec<&SetPath>) =
             opened.sets.iter().partition(|set| set.is_unknown_data);
         print_unknown(&unknown);
@@ -132,9 +156,15 @@ pub(super) fn open_targets(
         let meant = meant(&known, target.path.is_dir(), saved);
         print_left_out(&known, &meant, saved);
         for set in meant {
-            match selections.iter_mut().find(|selection| selection.set.path == set.path) {
+            match selections
+                .iter_mut()
+                .find(|selection| selection.set.path == set.path)
+            {
                 Some(known) => known.ids.extend(target.ids.clone()),
-                None => selections.push(Selection { ids: target.ids.clone(), ..Selection::all(set.clone()) }),
+                None => selections.push(Selection {
+                    ids: target.ids.clone(),
+                    ..Selection::all(set.clone())
+                }),
             }
         }
         workspace = Some(match workspace {
@@ -155,29 +185,49 @@ pub(super) fn open_targets(
 /// Prints which files of a folder look like data and are not read.
 fn print_unknown(unknown: &[&SetPath]) {
     let Some(first) = unknown.first() else { return };
-    let more = if unknown.len() > 1 { format!(" and {} more", unknown.len() - 1) } else { String::new() };
-    print_note(&format!("not read: {}{more}; `evaltrail check` tells why", clean_line(&first.shown)));
+    let more = if unknown.len() > 1 {
+        format!(" and {} more", unknown.len() - 1)
+    } else {
+        String::new()
+    };
+    print_note(&format!(
+        "not read: {}{more}; `evaltrail check` tells why",
+        clean_line(&first.shown)
+    ));
 }
 
 /// Prints which sets of a folder are not run, or not scored, and which command handles them.
 fn print_left_out(sets: &[&SetPath], meant: &[&SetPath], saved: bool) {
-    let left_out = || sets.iter().filter(|set| meant.iter().all(|other| other.path != set.path));
-    let Some(first) = left_out().next() else { return };
+    let left_out = || {
+        sets.iter()
+            .filter(|set| meant.iter().all(|other| other.path != set.path))
+    };
+    let Some(first) = left_out().next() else {
+        return;
+    };
     let more = match left_out().count() - 1 {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
     let first = clean_line(&first.shown);
     print_note(&match saved {
-        false => format!("not run: {first}{more}, with saved responses; `evaltrail score` scores them"),
-        true => format!("not scored: {first}{more}, without saved responses; `evaltrail run` runs them"),
+        false => {
+            format!("not run: {first}{more}, with saved responses; `evaltrail score` scores them")
+        }
+        true => {
+            format!("not scored: {first}{more}, without saved responses; `evaltrail run` runs them")
+        }
     });
 }
 
 /// The sets to use. `run` uses the eval sets of a folder, and `score` its data sets; all sets if there are none of that
 /// kind. A file that is named is always used.
 fn meant<'a>(sets: &[&'a SetPath], folder: bool, saved: bool) -> Vec<&'a SetPath> {
-    let fitting: Vec<&SetPath> = sets.iter().copied().filter(|set| set.is_data() == saved).collect();
+    let fitting: Vec<&SetPath> = sets
+        .iter()
+        .copied()
+        .filter(|set| set.is_data() == saved)
+        .collect();
     match folder && !fitting.is_empty() {
         true => fitting,
         false => sets.to_vec(),
@@ -186,7 +236,11 @@ fn meant<'a>(sets: &[&'a SetPath], folder: bool, saved: bool) -> Vec<&'a SetPath
 
 /// Joins two workspaces. The root of the result contains both.
 fn join(mut a: Workspace, b: Workspace) -> Workspace {
-    let root = a.root.ancestors().find(|folder| b.root.starts_with(folder)).map(Path::to_path_buf);
+    let root = a
+        .root
+        .ancestors()
+        .find(|folder| b.root.starts_with(folder))
+        .map(Path::to_path_buf);
     a.root = root.unwrap_or(a.root);
     for agent in b.agents {
         if !a.agents.contains(&agent) {
@@ -206,7 +260,13 @@ mod tests {
     #[test]
     fn cases_stand_after_the_colon() {
         let target = parse_target("dir/x.evalset.json:a, b,");
-        assert_eq!(target, Target { path: "dir/x.evalset.json".into(), ids: vec!["a".into(), "b".into()] });
+        assert_eq!(
+            target,
+            Target {
+                path: "dir/x.evalset.json".into(),
+                ids: vec!["a".into(), "b".into()]
+            }
+        );
         assert_eq!(parse_target("dir").ids, Vec::<String>::new());
     }
 
@@ -216,15 +276,34 @@ mod tests {
             path: path.into(),
             ids: ids.iter().map(|id| id.to_string()).collect(),
         };
-        let there = ["C:/sets/day:1.evalset.json", "a:b/x.json", "a", "x.json", "a:b/x.json:c"];
-        let split = |text: &str| split_target(text, |path| there.iter().any(|one| path == Path::new(one)));
-        assert_eq!(split("C:/sets/day:1.evalset.json:plain"), target(there[0], &["plain"]));
+        let there = [
+            "C:/sets/day:1.evalset.json",
+            "a:b/x.json",
+            "a",
+            "x.json",
+            "a:b/x.json:c",
+        ];
+        let split =
+            |text: &str| split_target(text, |path| there.iter().any(|one| path == Path::new(one)));
+        assert_eq!(
+            split("C:/sets/day:1.evalset.json:plain"),
+            target(there[0], &["plain"])
+        );
         assert_eq!(split("C:/sets/day:1.evalset.json"), target(there[0], &[]));
-        assert_eq!(split("a:b/x.json:c:d,e"), target("a:b/x.json:c", &["d", "e"]));
+        assert_eq!(
+            split("a:b/x.json:c:d,e"),
+            target("a:b/x.json:c", &["d", "e"])
+        );
         assert_eq!(split("a:b/x.json:d"), target("a:b/x.json", &["d"]));
         assert_eq!(split("x.json:case:1"), target("x.json", &["case:1"]));
-        assert_eq!(split("C:\\sets\\x.json:case1"), target("C:\\sets\\x.json", &["case1"]));
-        assert_eq!(split("missing.json:case1"), target("missing.json", &["case1"]));
+        assert_eq!(
+            split("C:\\sets\\x.json:case1"),
+            target("C:\\sets\\x.json", &["case1"])
+        );
+        assert_eq!(
+            split("missing.json:case1"),
+            target("missing.json", &["case1"])
+        );
         #[cfg(not(windows))]
         assert_eq!(split("a:case1"), target("a", &["case1"]));
     }
@@ -232,10 +311,19 @@ mod tests {
     #[test]
     fn a_folder_with_the_name_of_a_subcommand_is_a_path() {
         let word = |path: &str| path_word(Path::new(path));
-        assert_eq!(["agents", "run", "help", "-x"].map(word), ["./agents", "./run", "./help", "./-x"]);
-        assert_eq!(["desk", "agents/desk", "my agents"].map(word), ["desk", "agents/desk", "'my agents'"]);
+        assert_eq!(
+            ["agents", "run", "help", "-x"].map(word),
+            ["./agents", "./run", "./help", "./-x"]
+        );
+        assert_eq!(
+            ["desk", "agents/desk", "my agents"].map(word),
+            ["desk", "agents/desk", "'my agents'"]
+        );
         for command in Cli::command().get_subcommands() {
-            assert_eq!(word(command.get_name()), format!("./{}", command.get_name()));
+            assert_eq!(
+                word(command.get_name()),
+                format!("./{}", command.get_name())
+            );
         }
     }
 }

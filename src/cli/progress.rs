@@ -25,8 +25,15 @@ pub(super) struct Reporter {
 
 impl Reporter {
     pub(super) fn new(paint: Paint, verbosity: Verbosity, lines: bool) -> Reporter {
-        let live = io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
-        Reporter { paint, verbosity, lines, live: live && verbosity != Verbosity::Quiet, drawn: false }
+        let live = io::stderr().is_terminal()
+            && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
+        Reporter {
+            paint,
+            verbosity,
+            lines,
+            live: live && verbosity != Verbosity::Quiet,
+            drawn: false,
+        }
     }
 
     pub(super) fn finished(&mut self, state: &RunState, attempt: &EndedAttempt) {
@@ -96,9 +103,16 @@ fn doing(progress: &Progress) -> String {
         Progress::Calls(call) => clean_line(call).into_owned(),
         Progress::Answered { tool, .. } => format!("{} answered", clean_line(tool)),
         Progress::Waiting(why) => format!("waiting: {why}"),
-        Progress::Retrying { delay_ms, .. } => format!("retrying in {:.1}s", *delay_ms as f64 / 1000.0),
+        Progress::Retrying { delay_ms, .. } => {
+            format!("retrying in {:.1}s", *delay_ms as f64 / 1000.0)
+        }
         Progress::Scoring => "scoring".into(),
-        Progress::Judging { metric, answered, of, .. } => {
+        Progress::Judging {
+            metric,
+            answered,
+            of,
+            ..
+        } => {
             format!("judging {answered}/{of} {}", clean_line(metric))
         }
     }

@@ -12,8 +12,8 @@ use crate::history::{MergedRun, done_by_earlier_runs, merge_one_shard, merge_sha
 use crate::process::host_name;
 use crate::runner::{Prepared, Stamp};
 use crate::store::{
-    CaseQueue, ClaimOutcome, Claimant, CopyError, MOST_QUEUED, RunKey, claim, fingerprint, mark_place,
-    run_path, shard_claim_name, whole_plan_text,
+    CaseQueue, ClaimOutcome, Claimant, CopyError, MOST_QUEUED, RunKey, claim, fingerprint,
+    mark_place, run_path, shard_claim_name, whole_plan_text,
 };
 use anyhow::{Context, bail};
 use std::collections::HashSet;
@@ -53,7 +53,8 @@ fn open_place(
     let address = push_address(to)?;
     let of_sets = address_of_folder(workspace)?;
     let below = format!("{address}/");
-    if of_sets.is_some_and(|of_sets| address == of_sets || of_sets.to_string().starts_with(&below)) {
+    if of_sets.is_some_and(|of_sets| address == of_sets || of_sets.to_string().starts_with(&below))
+    {
         bail!("{flag} {address}: the eval sets are there; use a place of its own for each run");
     }
     if let Some(folder) = address.local_path() {
@@ -75,7 +76,9 @@ fn open_place(
 /// The address of a workspace's folder, or of that of which it is a copy; `None` if it has none.
 fn address_of_folder(workspace: &Path) -> anyhow::Result<Option<BucketAddress>> {
     match title_of_copy(workspace) {
-        Some(address) => BucketAddress::parse(&address).map(Some).map_err(anyhow::Error::msg),
+        Some(address) => BucketAddress::parse(&address)
+            .map(Some)
+            .map_err(anyhow::Error::msg),
         None => Ok(BucketAddress::of_folder(workspace).ok()),
     }
 }
@@ -88,7 +91,9 @@ pub(super) fn claim_shard(
     workspace: &Path,
 ) -> anyhow::Result<ShardClaim> {
     let (address, runs, whole) = open_place("--push", to, prepared, workspace)?;
-    let Some(shard) = prepared.plan.options.shard else { bail!("--push: the run is no shard") };
+    let Some(shard) = prepared.plan.options.shard else {
+        bail!("--push: the run is no shard")
+    };
     let name = shard_claim_name(shard, &fingerprint(&[&whole]));
     let waits = |who: &Claimant| {
         print_note(&format!(
@@ -100,9 +105,12 @@ pub(super) fn claim_shard(
         ));
     };
     match claim(&runs, &name, &claimant(cases.lease), cases.lease, waits)? {
-        ClaimOutcome::Done(_) => {
-            Ok(ShardClaim::Nothing(exit_of_complete(cases, (&address, shard), prepared, &whole)?))
-        }
+        ClaimOutcome::Done(_) => Ok(ShardClaim::Nothing(exit_of_complete(
+            cases,
+            (&address, shard),
+            prepared,
+            &whole,
+        )?)),
         ClaimOutcome::Taken(who) => {
             print_note(&format!(
                 "{} is being run by {}; this process does nothing",
@@ -113,7 +121,12 @@ pub(super) fn claim_shard(
         }
         ClaimOutcome::Won(claim, is_continued) => {
             let heartbeat = Heartbeat::start(ClaimedWork::Shard(claim.clone()))?;
-            let mut claimed = ClaimedShard { address, claim, shard, continued: None };
+            let mut claimed = ClaimedShard {
+                address,
+                claim,
+                shard,
+                continued: None,
+            };
             if is_continued {
                 let left_out = leave_out_done(&mut claimed, prepared, &whole);
                 left_out.inspect_err(|_| {
@@ -122,7 +135,8 @@ pub(super) fn claim_shard(
                 })?;
             }
             let run = run_path(workspace, &prepared.plan.run_id);
-            let uploader = Uploader::start(&runs, Uploaded::Shard(Box::new(claimed)), heartbeat, &run)?;
+            let uploader =
+                Uploader::start(&runs, Uploaded::Shard(Box::new(claimed)), heartbeat, &run)?;
             Ok(ShardClaim::Run(Box::new(uploader)))
         }
     }
@@ -137,9 +151,15 @@ fn exit_of_complete(
 ) -> anyhow::Result<Exit> {
     let folder = copy_runs(address)?;
     let done = done_by_earlier_runs(&folder, whole, shard);
-    done.problems.iter().for_each(|problem| print_note(&clean_line(problem)));
+    done.problems
+        .iter()
+        .for_each(|problem| print_note(&clean_line(problem)));
     let plan = &prepared.plan;
-    let is_missing = |case: &usize| !done.cases.contains(&(plan.cases.set(*case), plan.cases.index(*case)));
+    let is_missing = |case: &usize| {
+        !done
+            .cases
+            .contains(&(plan.cases.set(*case), plan.cases.index(*case)))
+    };
     let missing = (0..plan.cases.len()).filter(is_missing).count();
     let (words, all) = (shard.words(), plan.cases.len());
     if missing > 0 {
@@ -153,20 +173,34 @@ fn exit_of_complete(
     print_note(&format!(
         "{words} is complete at {address}: {all} cases, {failed} did not pass; push to another address for a new run"
     ));
-    Ok(if done.failed > cases.max_failures.unwrap_or(0) { Exit::Failures } else { Exit::Success })
+    Ok(if done.failed > cases.max_failures.unwrap_or(0) {
+        Exit::Failures
+    } else {
+        Exit::Success
+    })
 }
 
 /// Takes the cases out of the plan that earlier runs of the shard did.
-fn leave_out_done(claimed: &mut ClaimedShard, prepared: &mut Prepared, whole: &[u8]) -> anyhow::Result<()> {
+fn leave_out_done(
+    claimed: &mut ClaimedShard,
+    prepared: &mut Prepared,
+    whole: &[u8],
+) -> anyhow::Result<()> {
     let folder = match copy_runs(&claimed.address) {
         // The machine that had the shard ended before it uploaded anything.
         Err(error) if matches!(error.downcast_ref(), Some(CopyError::Refused(_))) => return Ok(()),
         folder => folder?,
     };
     let done = done_by_earlier_runs(&folder, whole, claimed.shard);
-    done.problems.iter().for_each(|problem| print_note(&clean_line(problem)));
+    done.problems
+        .iter()
+        .for_each(|problem| print_note(&clean_line(problem)));
     let plan = &prepared.plan;
-    let is_left = |case: &usize| !done.cases.contains(&(plan.cases.set(*case), plan.cases.index(*case)));
+    let is_left = |case: &usize| {
+        !done
+            .cases
+            .contains(&(plan.cases.set(*case), plan.cases.index(*case)))
+    };
     let left: Vec<usize> = (0..plan.cases.len()).filter(is_left).collect();
     let of = plan.cases.len();
     let cases = PlannedCases::of(left.iter().filter_map(|case| plan.cases.get(*case)))?;
@@ -180,15 +214,26 @@ fn leave_out_done(claimed: &mut ClaimedShard, prepared: &mut Prepared, whole: &[
         of - cases.len(),
         claimed.address
     ));
-    let part = RunPlan { cases, ..plan.without_cases() };
-    claimed.continued = Some(Box::new((*std::mem::replace(&mut prepared.plan, Arc::new(part))).clone()));
+    let part = RunPlan {
+        cases,
+        ..plan.without_cases()
+    };
+    claimed.continued = Some(Box::new(
+        (*std::mem::replace(&mut prepared.plan, Arc::new(part))).clone(),
+    ));
     Ok(())
 }
 
 fn claimant(lease: Duration) -> Claimant {
-    let since = jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_else(|_| jiff::Timestamp::now());
+    let since = jiff::Timestamp::now()
+        .round(jiff::Unit::Second)
+        .unwrap_or_else(|_| jiff::Timestamp::now());
     let host = format!("{} (process {})", host_name(), std::process::id());
-    Claimant { host, since: since.to_string(), lease_s: lease.as_secs() }
+    Claimant {
+        host,
+        since: since.to_string(),
+        lease_s: lease.as_secs(),
+    }
 }
 
 /// Joins the machines that take the cases of a plan from a queue, and starts to upload the folder of this machine's run.
@@ -207,7 +252,13 @@ pub(super) fn join_queue(
             plan.cases.len()
         );
     }
-    let queue = Arc::new(CaseQueue::new(&runs, &digest, &plan.run_id, plan.cases.len(), cases.lease));
+    let queue = Arc::new(CaseQueue::new(
+        &runs,
+        &digest,
+        &plan.run_id,
+        plan.cases.len(),
+        cases.lease,
+    ));
     queue.beat()?;
     let heartbeat = Heartbeat::start(ClaimedWork::Cases(queue.clone(), plan.options.repeat))?;
     let run = run_path(workspace, &plan.run_id);
@@ -231,6 +282,8 @@ pub(super) fn merged_runs(
         OtherRuns::OfShard(part) => merge_one_shard(&folder, place, &part, RunKey::find())?,
         _ => merge_shards(&[folder], place, &HashSet::new(), RunKey::find())?,
     };
-    remarks.iter().for_each(|remark| print_note(&clean_line(remark)));
+    remarks
+        .iter()
+        .for_each(|remark| print_note(&clean_line(remark)));
     Ok(Some(state))
 }

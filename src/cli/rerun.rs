@@ -7,7 +7,10 @@ use crate::report::shell_word;
 /// The command. Its agent, criteria and options are those of the run `run_id`, which `--failed` names: the latest results of the
 /// files may be of other runs, and the run may have been a part of them. Secrets in the address of the agent are left out.
 pub(super) fn rerun_command(cases: &CaseArgs, run: Option<&RunArgs>, run_id: &str) -> String {
-    let mut words = vec![format!("evaltrail {}", if run.is_some() { "run" } else { "score" })];
+    let mut words = vec![format!(
+        "evaltrail {}",
+        if run.is_some() { "run" } else { "score" }
+    )];
     words.extend(cases.paths.iter().map(|path| argument(path)));
     words.push(format!("--failed={}", shell_word(run_id)));
     let mut option = |name: &str, value: Option<String>| {
@@ -16,26 +19,56 @@ pub(super) fn rerun_command(cases: &CaseArgs, run: Option<&RunArgs>, run_id: &st
     let number = |value: Option<u32>| value.map(|value| value.to_string());
     if let Some(run) = run {
         option("agent", run.agent.as_deref().map(agent_without_secrets));
-        run.env.iter().for_each(|name| option("env", Some(name.clone())));
+        run.env
+            .iter()
+            .for_each(|name| option("env", Some(name.clone())));
     }
-    option("config", cases.config.as_ref().map(|file| file.display().to_string()));
-    option("metric", Some(cases.metric.join(",")).filter(|names| !names.is_empty()));
-    option("initial-session", cases.initial_session.as_ref().map(|file| file.display().to_string()));
-    option("columns", Some(cases.columns.text()).filter(|columns| !columns.is_empty()));
+    option(
+        "config",
+        cases.config.as_ref().map(|file| file.display().to_string()),
+    );
+    option(
+        "metric",
+        Some(cases.metric.join(",")).filter(|names| !names.is_empty()),
+    );
+    option(
+        "initial-session",
+        cases
+            .initial_session
+            .as_ref()
+            .map(|file| file.display().to_string()),
+    );
+    option(
+        "columns",
+        Some(cases.columns.text()).filter(|columns| !columns.is_empty()),
+    );
     option("judge", cases.judge.clone());
     option("samples", number(cases.samples));
     option("jobs", number(cases.jobs));
     if let Some(run) = run {
         option("repeat", number(run.repeat));
         option("gate", run.gate.map(|gate| gate.name()));
-        option("timeout", run.timeout.map(|time| format!("{}ms", time.as_millis())));
+        option(
+            "timeout",
+            run.timeout.map(|time| format!("{}ms", time.as_millis())),
+        );
         option("retries", number(run.retries));
         option("rate", number(run.rate));
         option("turn", number(run.turn));
-        run.tool_fault.iter().for_each(|fault| option("tool-fault", Some(fault.words())));
-        let mode =
-            |mode: StubMode| StubMode::NAMES.iter().find(|(_, one)| *one == mode).map(|(name, _)| *name);
-        words.extend(run.stubs.and_then(mode).map(|name| format!("--stubs={name}")));
+        run.tool_fault
+            .iter()
+            .for_each(|fault| option("tool-fault", Some(fault.words())));
+        let mode = |mode: StubMode| {
+            StubMode::NAMES
+                .iter()
+                .find(|(_, one)| *one == mode)
+                .map(|(name, _)| *name)
+        };
+        words.extend(
+            run.stubs
+                .and_then(mode)
+                .map(|name| format!("--stubs={name}")),
+        );
     }
     words.extend(cases.no_cache.then(|| "--no-cache".into()));
     words.extend(cases.trust.then(|| "--trust".into()));
@@ -44,7 +77,11 @@ pub(super) fn rerun_command(cases: &CaseArgs, run: Option<&RunArgs>, run_id: &st
 
 /// A word that is not taken for an option.
 fn argument(text: &str) -> String {
-    if text.starts_with('-') { format!("./{}", shell_word(text)) } else { shell_word(text) }
+    if text.starts_with('-') {
+        format!("./{}", shell_word(text))
+    } else {
+        shell_word(text)
+    }
 }
 
 #[cfg(test)]
@@ -105,8 +142,16 @@ mod tests {
             rerun(&line),
             "evaltrail run . --failed=1f0c9a7d32be --agent 'cmd:./agent --fast' --env MODE --metric a,b --gate 0.8 --timeout 120000ms --tool-fault 'book_*=timeout:30s' --stubs=fail"
         );
-        let line =
-            ["evaltrail", "score", "rows.jsonl", "--judge", "ollama/qwen3", "--samples", "3", "--no-cache"];
+        let line = [
+            "evaltrail",
+            "score",
+            "rows.jsonl",
+            "--judge",
+            "ollama/qwen3",
+            "--samples",
+            "3",
+            "--no-cache",
+        ];
         assert_eq!(
             rerun(&line),
             "evaltrail score rows.jsonl --failed=1f0c9a7d32be --judge ollama/qwen3 --samples 3 --no-cache"
@@ -125,10 +170,15 @@ mod tests {
             &["--turn", "2"],
             &["--ids", "ids.json"],
         ] {
-            let line: Vec<&str> =
-                ["evaltrail", "run", "."].into_iter().chain(option.iter().copied()).collect();
+            let line: Vec<&str> = ["evaltrail", "run", "."]
+                .into_iter()
+                .chain(option.iter().copied())
+                .collect();
             let said = rerun(&line);
-            assert!(said.starts_with("evaltrail run . --failed=1f0c9a7d32be"), "{said}");
+            assert!(
+                said.starts_with("evaltrail run . --failed=1f0c9a7d32be"),
+                "{said}"
+            );
             assert!(Cli::try_parse_from(said.split(' ')).is_ok(), "{said}");
         }
         assert!(rerun(&["evaltrail", "run", ".", "--turn", "2"]).ends_with("--turn 2"));

@@ -69,10 +69,18 @@ pub(super) fn run_selected(
 pub(super) fn score(args: ScoreArgs) -> anyhow::Result<Exit> {
     let cases = &args.cases;
     let (workspace, selections) = opened(cases, true)?;
-    let defaults = RunOptions { rate: None, repeat: 1, ..workspace.config.run_options() };
+    let defaults = RunOptions {
+        rate: None,
+        repeat: 1,
+        ..workspace.config.run_options()
+    };
     let jobs = cases.jobs.unwrap_or(defaults.jobs);
     let options = of_shard(cases, RunOptions { jobs, ..defaults })?;
-    let request = Request { saved: true, options, ..request(cases, &workspace, selections)? };
+    let request = Request {
+        saved: true,
+        options,
+        ..request(cases, &workspace, selections)?
+    };
     execute_run(cases, RunMode::default(), &workspace, request)
 }
 
@@ -81,19 +89,38 @@ pub(super) fn score(args: ScoreArgs) -> anyhow::Result<Exit> {
 fn of_shard(cases: &CaseArgs, options: RunOptions) -> anyhow::Result<RunOptions> {
     let variable = |name: &str| std::env::var(name).ok();
     let shard = match cases.shard {
-        None if cases.queue.is_some() => Shard { number: 1, of: 1, by: ShardBy::Queue },
-        None if cases.push.is_some() => Shard { number: 1, of: 1, by: ShardBy::Slice },
+        None if cases.queue.is_some() => Shard {
+            number: 1,
+            of: 1,
+            by: ShardBy::Queue,
+        },
+        None if cases.push.is_some() => Shard {
+            number: 1,
+            of: 1,
+            by: ShardBy::Slice,
+        },
         None => return Ok(options),
         Some(ShardChoice::Given(shard)) => shard,
         Some(ShardChoice::Auto(by)) => {
             let (shard, from) = shard_of_environment(by, variable).map_err(anyhow::Error::msg)?;
-            print_note(&format!("--shard auto: {}/{}, {from}", shard.number, shard.of));
+            print_note(&format!(
+                "--shard auto: {}/{}, {from}",
+                shard.number, shard.of
+            ));
             shard
         }
     };
     // A place of runs is that of one run, which a new job may continue.
-    let job = if cases.push.is_some() || cases.queue.is_some() { None } else { job_of_environment(variable) };
-    Ok(RunOptions { shard: Some(shard), job, ..options })
+    let job = if cases.push.is_some() || cases.queue.is_some() {
+        None
+    } else {
+        job_of_environment(variable)
+    };
+    Ok(RunOptions {
+        shard: Some(shard),
+        job,
+        ..options
+    })
 }
 
 /// The options that only `run` has.
@@ -123,15 +150,25 @@ fn opened(cases: &CaseArgs, saved: bool) -> anyhow::Result<(Workspace, Vec<Selec
 
 /// Gives the cases that name no session the one of `--initial-session`.
 pub(super) fn give_session(cases: &CaseArgs, selections: &mut [Selection]) -> anyhow::Result<()> {
-    let Some(path) = &cases.initial_session else { return Ok(()) };
+    let Some(path) = &cases.initial_session else {
+        return Ok(());
+    };
     let named = || format!("--initial-session {}", path.display());
     let text = read_text(path).with_context(named)?;
-    let session = read_initial_session(&text).with_context(named)?.map(Arc::new);
-    selections.iter_mut().for_each(|selection| selection.set.session = session.clone());
+    let session = read_initial_session(&text)
+        .with_context(named)?
+        .map(Arc::new);
+    selections
+        .iter_mut()
+        .for_each(|selection| selection.set.session = session.clone());
     Ok(())
 }
 
-fn request(cases: &CaseArgs, workspace: &Workspace, selections: Vec<Selection>) -> anyhow::Result<Request> {
+fn request(
+    cases: &CaseArgs,
+    workspace: &Workspace,
+    selections: Vec<Selection>,
+) -> anyhow::Result<Request> {
     if let Some(config) = cases.config.as_deref().filter(|config| !config.is_file()) {
         // ADK would silently use its defaults here.
         anyhow::bail!("--config {}: there is no such file", config.display());
@@ -152,7 +189,11 @@ fn execute_run(
     workspace: &Workspace,
     request: Request,
 ) -> anyhow::Result<Exit> {
-    if request.selections.iter().all(|selection| selection.cases.as_ref().is_some_and(Vec::is_empty)) {
+    if request
+        .selections
+        .iter()
+        .all(|selection| selection.cases.as_ref().is_some_and(Vec::is_empty))
+    {
         print_note(match cases.changed {
             true => "no selected case changed since its latest result: there is nothing to run",
             false => "the latest result of every selected case is a pass: there is nothing to run",
@@ -163,7 +204,10 @@ fn execute_run(
     for (file, why) in &prepared.problems {
         print_note(&format!("{file}: {why}"));
     }
-    prepared.remarks.iter().for_each(|remark| print_note(remark));
+    prepared
+        .remarks
+        .iter()
+        .for_each(|remark| print_note(remark));
     // A shard may have no cases: that it ran tells the merged run that none is missing.
     if prepared.plan.cases.is_empty() && prepared.whole.is_none() {
         return Ok(Exit::UsageError);
@@ -173,7 +217,11 @@ fn execute_run(
     }
     check_report_files(cases, how.record.as_deref())?;
     let baseline = baseline(cases, prepared.plan.options.turn, workspace)?;
-    let resumed = match how.resume.then(|| resumed(workspace, &prepared)).transpose() {
+    let resumed = match how
+        .resume
+        .then(|| resumed(workspace, &prepared))
+        .transpose()
+    {
         Ok(resumed) => resumed.flatten(),
         Err(exit) => return Ok(exit),
     };
@@ -189,8 +237,11 @@ fn execute_run(
         let _entered = runtimes.workers().enter();
         runner::start(prepared, resumed, &workspace.root)
     };
-    let (mut state, interrupted) =
-        runtimes.run(run_to_completion(cases, run, (how.fail_fast, uploader.as_deref_mut())))?;
+    let (mut state, interrupted) = runtimes.run(run_to_completion(
+        cases,
+        run,
+        (how.fail_fast, uploader.as_deref_mut()),
+    ))?;
     runtimes.end_within(Duration::from_secs(2));
     // That of the part that this machine ran: a merged run is not stored here.
     let rerun = rerun_command(cases, how.run, &state.plan.run_id);
@@ -205,7 +256,12 @@ fn execute_run(
         record_answers(&state, workspace)?;
     }
     // By the results as they are: what is replaced in texts is no change of a case.
-    let exit = conclude(cases, (&state, workspace), baseline.as_ref(), (interrupted, bad_input));
+    let exit = conclude(
+        cases,
+        (&state, workspace),
+        baseline.as_ref(),
+        (interrupted, bad_input),
+    );
     match exit {
         Exit::Success | Exit::Failures if !all_written || !all_uploaded => Ok(Exit::UsageError),
         exit => Ok(exit),
@@ -219,7 +275,11 @@ fn write_results(
     (state, workspace): (&RunState, &Workspace),
     rerun: &str,
 ) -> anyhow::Result<bool> {
-    let redacted = match cases.redact.then(|| runner::redacted(workspace, state)).transpose() {
+    let redacted = match cases
+        .redact
+        .then(|| runner::redacted(workspace, state))
+        .transpose()
+    {
         Ok(redacted) => redacted,
         Err(error) => {
             super::print_error(&anyhow::anyhow!("--redact: {error}; no report was written"));
@@ -244,7 +304,8 @@ fn conclude(
     (interrupted, bad_input): (bool, bool),
 ) -> Exit {
     let rule = cases.rule.rule(workspace.config.comparison);
-    let change = baseline.map(|baseline| runner::compared_with(baseline, state, &rule, &workspace.root));
+    let change =
+        baseline.map(|baseline| runner::compared_with(baseline, state, &rule, &workspace.root));
     if let Some(change) = change.as_ref().filter(|_| !cases.json) {
         print_line(&change.words);
     }
@@ -254,9 +315,9 @@ fn conclude(
     }
     let tolerated = Tolerated {
         failures: cases.max_failures,
-        changed: change
-            .filter(|_| !cases.fail_on.is_empty())
-            .map(|change| is_counted_change(&cases.fail_on, (change.broke, change.fell), change.removed)),
+        changed: change.filter(|_| !cases.fail_on.is_empty()).map(|change| {
+            is_counted_change(&cases.fail_on, (change.broke, change.fell), change.removed)
+        }),
     };
     exit_of(state, &tolerated, interrupted, bad_input)
 }
@@ -283,7 +344,9 @@ fn is_permitted(
 fn shared(cases: &CaseArgs, prepared: &mut Prepared, root: &Path) -> anyhow::Result<ShardClaim> {
     match (&cases.push, &cases.queue) {
         (Some(to), _) => claim_shard(cases, to, prepared, root),
-        (None, Some(to)) => Ok(ShardClaim::Run(Box::new(join_queue(cases, to, prepared, root)?))),
+        (None, Some(to)) => Ok(ShardClaim::Run(Box::new(join_queue(
+            cases, to, prepared, root,
+        )?))),
         (None, None) => Ok(ShardClaim::Alone),
     }
 }
@@ -301,22 +364,36 @@ fn uploaded(
         return Ok(None);
     }
     let is_queue = matches!(others, OtherRuns::OfQueue);
-    let Some(to) = cases.push.as_ref().or(cases.queue.as_ref()) else { return Ok(None) };
+    let Some(to) = cases.push.as_ref().or(cases.queue.as_ref()) else {
+        return Ok(None);
+    };
     let merged = merged_runs(to, others, root)?;
     if let Some(merged) = merged.as_ref().filter(|_| is_queue) {
-        let (own, all, left) = (state.totals.ended(), merged.plan.attempts(), merged.count_outstanding());
+        let (own, all, left) = (
+            state.totals.ended(),
+            merged.plan.attempts(),
+            merged.count_outstanding(),
+        );
         let words = match left {
             0 => "the queue is empty".to_string(),
-            left => format!("{left} of {all} attempts have no result; use another address to run them"),
+            left => {
+                format!("{left} of {all} attempts have no result; use another address to run them")
+            }
         };
-        print_note(&format!("{words}; this machine ran {own} of {all} attempts"));
+        print_note(&format!(
+            "{words}; this machine ran {own} of {all} attempts"
+        ));
     }
     Ok(merged)
 }
 
 /// The judge. Flags override the configuration.
 fn judge(cases: &CaseArgs, workspace: &Workspace) -> JudgeSpec {
-    let configured = workspace.config.judge.clone().unwrap_or_else(JudgeSpec::standard);
+    let configured = workspace
+        .config
+        .judge
+        .clone()
+        .unwrap_or_else(JudgeSpec::standard);
     JudgeSpec {
         model: cases.judge.clone().or(configured.model),
         samples: cases.samples.or(configured.samples),
@@ -332,7 +409,9 @@ pub(super) fn options(args: &RunArgs, workspace: &Workspace) -> RunOptions {
         jobs: args.cases.jobs.unwrap_or(config.jobs),
         repeat: args.repeat.unwrap_or(config.repeat),
         gate: args.gate.unwrap_or(config.gate),
-        timeout_ms: args.timeout.map_or(config.timeout_ms, |time| time.as_millis() as u64),
+        timeout_ms: args
+            .timeout
+            .map_or(config.timeout_ms, |time| time.as_millis() as u64),
         retries: args.retries.unwrap_or(config.retries),
         rate: args.rate.or(config.rate),
         turn_memory_mb: config.turn_memory_mb,
@@ -345,13 +424,18 @@ pub(super) fn options(args: &RunArgs, workspace: &Workspace) -> RunOptions {
 fn resumed(workspace: &Workspace, prepared: &Prepared) -> Result<Option<ResumedRun>, Exit> {
     match unfinished(&runner::history_of(workspace), &prepared.plan) {
         Resume::None(near) => {
-            near.into_iter().for_each(|why| print_note(&clean_line(&why)));
+            near.into_iter()
+                .for_each(|why| print_note(&clean_line(&why)));
             print_note("there is no unfinished run of this selection; starting a new run");
             Ok(None)
         }
         Resume::Differs(run_id, differences) => {
-            print_note(&format!("run {run_id} is unfinished, but was started with different settings:"));
-            differences.iter().for_each(|difference| print_note(&format!("  {}", clean_line(difference))));
+            print_note(&format!(
+                "run {run_id} is unfinished, but was started with different settings:"
+            ));
+            differences
+                .iter()
+                .for_each(|difference| print_note(&format!("  {}", clean_line(difference))));
             print_note("use the same settings to resume it, or omit --resume to start a new run");
             Err(Exit::UsageError)
         }
@@ -363,8 +447,13 @@ fn resumed(workspace: &Workspace, prepared: &Prepared) -> Result<Option<ResumedR
         }
         Resume::Run(run, differences) => {
             let (ended, all) = (run.state.totals.ended(), run.state.plan.attempts());
-            print_note(&format!("resuming run {}: {ended} of {all} done", run.state.plan.run_id));
-            differences.iter().for_each(|difference| print_note(&format!("  {}", clean_line(difference))));
+            print_note(&format!(
+                "resuming run {}: {ended} of {all} done",
+                run.state.plan.run_id
+            ));
+            differences
+                .iter()
+                .for_each(|difference| print_note(&format!("  {}", clean_line(difference))));
             match run.damaged {
                 0 => {}
                 1 => print_note("1 line of its journal is damaged; its attempt is run again"),
@@ -399,19 +488,28 @@ fn finish(
     if let Some(file) = record {
         let attempts = (0..state.plan.cases.len()).flat_map(|case| state.attempts_of(case));
         let write = |out: &mut dyn std::io::Write| {
-            attempts
-                .into_iter()
-                .try_for_each(|attempt| writeln!(out, "{}", recording_line(&*attempt.read_to_write()?)))
+            attempts.into_iter().try_for_each(|attempt| {
+                writeln!(out, "{}", recording_line(&*attempt.read_to_write()?))
+            })
         };
         let written = fill_result(file, write);
-        failed.extend(written.with_context(|| format!("--record {}", file.display())).err());
+        failed.extend(
+            written
+                .with_context(|| format!("--record {}", file.display()))
+                .err(),
+        );
     }
     if args.json {
         let mut out = json_output();
         let written = write_json_report(state, &mut out).and_then(|()| out.end());
         failed.extend(written.or_else(without_reader).context("--json").err());
     } else {
-        print_line(&run_summary(state, paint(args.color), &place_of(root), rerun));
+        print_line(&run_summary(
+            state,
+            paint(args.color),
+            &place_of(root),
+            rerun,
+        ));
     }
     failed.iter().for_each(super::print_error);
     Ok(failed.is_empty())
@@ -420,19 +518,28 @@ fn finish(
 /// Records what tools answered beside the sets.
 fn record_answers(state: &RunState, workspace: &Workspace) -> anyhow::Result<()> {
     let recordings = runner::record_tools(state, workspace).map_err(anyhow::Error::msg)?;
-    let jobs: Vec<_> = recordings.iter().filter_map(|recording| recording.job.clone()).collect();
+    let jobs: Vec<_> = recordings
+        .iter()
+        .filter_map(|recording| recording.job.clone())
+        .collect();
     if !jobs.is_empty() {
         let done = make_asking(&workspace.root, "record the answers of tools", &jobs)?;
         done.note.iter().for_each(|note| print_note(note));
     }
-    recordings.iter().for_each(|recording| print_note(&recording.words));
+    recordings
+        .iter()
+        .for_each(|recording| print_note(&recording.words));
     Ok(())
 }
 
 /// Ignores the error if standard output was closed or is full: it does not count as a failure of the run.
 pub(super) fn without_reader(error: std::io::Error) -> std::io::Result<()> {
     use std::io::ErrorKind::{BrokenPipe, StorageFull};
-    if matches!(error.kind(), BrokenPipe | StorageFull) { Ok(()) } else { Err(error) }
+    if matches!(error.kind(), BrokenPipe | StorageFull) {
+        Ok(())
+    } else {
+        Err(error)
+    }
 }
 
 /// Writes the requested reports, and returns the errors.

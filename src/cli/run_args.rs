@@ -30,7 +30,12 @@ pub(super) struct CaseArgs {
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(super) metric: Vec<String>,
     /// Only cases that match this filter, e.g. 'tool:set_light -tag:slow'
-    #[arg(long, value_name = "QUERY", default_value = "", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "QUERY",
+        default_value = "",
+        allow_hyphen_values = true
+    )]
     pub(super) filter: String,
     /// Judge model, instead of the configured one: gemini-2.5-flash, openai/gpt-5, ollama/…
     #[arg(long, value_name = "MODEL")]
@@ -80,7 +85,13 @@ pub(super) struct CaseArgs {
     #[arg(long, value_name = "N")]
     pub(super) max_failures: Option<usize>,
     /// Exit with 1 only if a case broke since the baseline (`evaltrail runs pin`), or one that passed is removed
-    #[arg(long, value_enum, value_name = "WHAT,...", value_delimiter = ',', conflicts_with = "max_failures")]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHAT,...",
+        value_delimiter = ',',
+        conflicts_with = "max_failures"
+    )]
     pub(super) fail_on: Vec<FailOn>,
     #[command(flatten)]
     pub(super) rule: RuleArgs,
@@ -178,5 +189,7 @@ pub(super) struct MergeArgs {
 fn parse_stub_mode(text: &str) -> Result<StubMode, String> {
     let names = StubMode::NAMES.map(|(name, _)| name).join(", ");
     let found = StubMode::NAMES.iter().find(|(name, _)| *name == text);
-    found.map(|(_, mode)| *mode).ok_or_else(|| format!("write one of {names}"))
+    found
+        .map(|(_, mode)| *mode)
+        .ok_or_else(|| format!("write one of {names}"))
 }

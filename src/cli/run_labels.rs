@@ -19,9 +19,12 @@ pub(super) fn change(action: RunsAction) -> anyhow::Result<Exit> {
             print_note(&unpin_run(&workspace, &run.state.plan.run_id)?);
         }
         RunsAction::Name { run: args, name } => {
-            let name = name.map(|name| name.trim().to_string()).filter(|name| !name.is_empty());
+            let name = name
+                .map(|name| name.trim().to_string())
+                .filter(|name| !name.is_empty());
             let (workspace, run) = found(&args)?;
-            name_run(&workspace, &run.state.plan.run_id, name.as_deref()).map_err(anyhow::Error::msg)?;
+            name_run(&workspace, &run.state.plan.run_id, name.as_deref())
+                .map_err(anyhow::Error::msg)?;
             let id = id_of(&run);
             match name {
                 Some(name) => print_note(&format!("run {id} is named {}", clean_line(&name))),
@@ -32,10 +35,16 @@ pub(super) fn change(action: RunsAction) -> anyhow::Result<Exit> {
             let (workspace, run) = found(&args)?;
             let label = history_of(&workspace).labels.remove(&run.state.plan.run_id);
             if label.is_some_and(|label| label.pinned) {
-                bail!("run {} is pinned; evaltrail runs unpin {0} first", id_of(&run));
+                bail!(
+                    "run {} is pinned; evaltrail runs unpin {0} first",
+                    id_of(&run)
+                );
             }
             if !remove_run(&run.path)? {
-                bail!("run {} is being written by another evaltrail process", id_of(&run));
+                bail!(
+                    "run {} is being written by another evaltrail process",
+                    id_of(&run)
+                );
             }
             print_note(&format!("run {} was deleted", id_of(&run)));
         }
@@ -55,7 +64,10 @@ fn found(args: &OneRunArgs) -> anyhow::Result<(Workspace, LoadedRun)> {
     let workspace = Workspace::open(&folder)?;
     let run = find_run(&workspace, &args.run)?;
     if !run.is_signed {
-        bail!("{} is a result of ADK; only runs of evaltrail can be named, pinned and deleted", id_of(&run));
+        bail!(
+            "{} is a result of ADK; only runs of evaltrail can be named, pinned and deleted",
+            id_of(&run)
+        );
     }
     Ok((workspace, run))
 }

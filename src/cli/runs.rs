@@ -24,13 +24,18 @@ pub(crate) fn runs(args: RunsArgs) -> anyhow::Result<Exit> {
     }
     copy_at(&mut args.folder)?;
     if args.watch {
-        anyhow::bail!("--watch: {} has no runs of shards that machines push there", args.folder.display());
+        anyhow::bail!(
+            "--watch: {} has no runs of shards that machines push there",
+            args.folder.display()
+        );
     }
     let workspace = Workspace::open(&args.folder)?;
     let history = history_of(&workspace);
     let shown = || history.runs.iter().take(args.limit.unwrap_or(usize::MAX));
     if args.json {
-        let runs: Vec<Value> = shown().map(|head| run_json(&history, head, &workspace.root)).collect();
+        let runs: Vec<Value> = shown()
+            .map(|head| run_json(&history, head, &workspace.root))
+            .collect();
         let unreadable = history.unreadable.iter();
         let unreadable: Vec<Value> = unreadable
             .map(|(path, error)| json!({"path": path.display().to_string(), "error": clean_line(error)}))
@@ -51,7 +56,11 @@ pub(crate) fn runs(args: RunsArgs) -> anyhow::Result<Exit> {
         return Ok(Exit::Success);
     }
     // An id is shown in full, so that it can be copied.
-    let width = shown().map(|head| clean_line(&head.run_id).chars().count()).max().unwrap_or(0).max(14);
+    let width = shown()
+        .map(|head| clean_line(&head.run_id).chars().count())
+        .max()
+        .unwrap_or(0)
+        .max(14);
     print_line(&paint.faint(&format!(
         "{:<width$} {:<16} {:>8} {:>7} {:>7} {:>10} {:>7}  {}",
         "run", "started (UTC)", "passed", "failed", "errored", "not judged", "seconds", "what"
@@ -73,7 +82,9 @@ fn run_line(history: &History, head: &RunHead, root: &Path, width: usize, paint:
         0 => format!("{:>width$}", "·"),
         _ => paint.status(status, &format!("{count:>width$}")),
     };
-    let seconds = head.duration_s.map_or("·".into(), |seconds| format!("{seconds:.1}"));
+    let seconds = head
+        .duration_s
+        .map_or("·".into(), |seconds| format!("{seconds:.1}"));
     format!(
         "{id:<width$} {started:<16} {passed:>8} {} {} {} {seconds:>7}  {}",
         count(Status::Failed, totals.failed, 7),
@@ -110,9 +121,16 @@ fn what_ran(history: &History, head: &RunHead, root: &Path) -> String {
         words.push(format!("judges: {}", spent.words()));
     }
     match &head.source {
-        RunSource::Adk { by_evaltrail: false, .. } => words.push("by ADK".into()),
-        RunSource::Adk { by_evaltrail: true, .. } => words.push("written for ADK by evaltrail".into()),
-        RunSource::Evaltrail { is_foreign: true, .. } => words.push("foreign: not recorded by you".into()),
+        RunSource::Adk {
+            by_evaltrail: false,
+            ..
+        } => words.push("by ADK".into()),
+        RunSource::Adk {
+            by_evaltrail: true, ..
+        } => words.push("written for ADK by evaltrail".into()),
+        RunSource::Evaltrail {
+            is_foreign: true, ..
+        } => words.push("foreign: not recorded by you".into()),
         RunSource::Evaltrail { .. } if !head.is_finished() => words.push("unfinished".into()),
         RunSource::Evaltrail { .. } => {}
     }
@@ -122,21 +140,31 @@ fn what_ran(history: &History, head: &RunHead, root: &Path) -> String {
 /// The files of a run relative to the folder; for ADK's results the id of the set.
 fn sets_of(head: &RunHead, root: &Path) -> Vec<String> {
     match &head.source {
-        RunSource::Evaltrail { sets, .. } => {
-            sets.iter().map(|set| SetPath::of_file(&set.path, root).shown).collect()
-        }
+        RunSource::Evaltrail { sets, .. } => sets
+            .iter()
+            .map(|set| SetPath::of_file(&set.path, root).shown)
+            .collect(),
         RunSource::Adk { set_id, .. } => vec![set_id.clone()],
     }
 }
 
 fn is_pinned(history: &History, head: &RunHead) -> bool {
-    head.is_ours() && history.labels.get(&head.run_id).is_some_and(|label| label.pinned)
+    head.is_ours()
+        && history
+            .labels
+            .get(&head.run_id)
+            .is_some_and(|label| label.pinned)
 }
 
 fn run_json(history: &History, head: &RunHead, root: &Path) -> Value {
     let (by, foreign) = match &head.source {
-        RunSource::Adk { by_evaltrail: false, .. } => ("adk", false),
-        RunSource::Adk { by_evaltrail: true, .. } => ("evaltrail_for_adk", false),
+        RunSource::Adk {
+            by_evaltrail: false,
+            ..
+        } => ("adk", false),
+        RunSource::Adk {
+            by_evaltrail: true, ..
+        } => ("evaltrail_for_adk", false),
         RunSource::Evaltrail { is_foreign, .. } => ("evaltrail", *is_foreign),
     };
     json!({

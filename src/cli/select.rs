@@ -13,8 +13,10 @@ fn opened_with_results(
     workspace: &Workspace,
     selections: &[Selection],
 ) -> (Vec<Option<OpenSet>>, PastResults) {
-    let opened: Vec<Option<OpenSet>> =
-        selections.iter().map(|selection| open_set(&selection.set).ok()).collect();
+    let opened: Vec<Option<OpenSet>> = selections
+        .iter()
+        .map(|selection| open_set(&selection.set).ok())
+        .collect();
     let files: Vec<(&SetPath, &SetFile)> = selections
         .iter()
         .zip(&opened)
@@ -31,28 +33,45 @@ pub(super) fn only_failed(
     selections: Vec<Selection>,
 ) -> anyhow::Result<Vec<Selection>> {
     let (opened, past) = opened_with_results(workspace, &selections);
-    past.unreadable.iter().for_each(|error| print_note(&runner::unreadable_words(error)));
-    let narrowed = selections.into_iter().zip(&opened).map(|(selection, open)| {
-        let Some(open) = open else { return Ok(selection) };
-        let notes = read_notes(&selection.set.path).unwrap_or_default();
-        let results = case_results(&open.file, &selection.set.path, &notes, &past.results);
-        let results: Vec<CaseResult> = results.into_iter().filter(|result| !result.is_foreign()).collect();
-        let shown = &selection.set.shown;
-        match (results.is_empty(), past.unreadable.is_empty()) {
-            (true, false) => anyhow::bail!("--failed: {shown} has no results that can be read"),
-            (true, true) => {
-                print_note(&format!("{shown} has not been run yet: all of its cases are selected"));
+    past.unreadable
+        .iter()
+        .for_each(|error| print_note(&runner::unreadable_words(error)));
+    let narrowed = selections
+        .into_iter()
+        .zip(&opened)
+        .map(|(selection, open)| {
+            let Some(open) = open else {
                 return Ok(selection);
+            };
+            let notes = read_notes(&selection.set.path).unwrap_or_default();
+            let results = case_results(&open.file, &selection.set.path, &notes, &past.results);
+            let results: Vec<CaseResult> = results
+                .into_iter()
+                .filter(|result| !result.is_foreign())
+                .collect();
+            let shown = &selection.set.shown;
+            match (results.is_empty(), past.unreadable.is_empty()) {
+                (true, false) => anyhow::bail!("--failed: {shown} has no results that can be read"),
+                (true, true) => {
+                    print_note(&format!(
+                        "{shown} has not been run yet: all of its cases are selected"
+                    ));
+                    return Ok(selection);
+                }
+                (false, _) => {}
             }
-            (false, _) => {}
-        }
-        let failed = results.iter().filter(|result| result.status() != Status::Passed);
-        let key = |result: &CaseResult| CaseKey {
-            eval_id: open.file.eval_id(result.index).into_owned(),
-            content: open.file.content_hash(result.index),
-        };
-        Ok(Selection { cases: Some(failed.map(key).collect()), ..selection })
-    });
+            let failed = results
+                .iter()
+                .filter(|result| result.status() != Status::Passed);
+            let key = |result: &CaseResult| CaseKey {
+                eval_id: open.file.eval_id(result.index).into_owned(),
+                content: open.file.content_hash(result.index),
+            };
+            Ok(Selection {
+                cases: Some(failed.map(key).collect()),
+                ..selection
+            })
+        });
     narrowed.collect()
 }
 
@@ -68,12 +87,17 @@ pub(super) fn only_failed_in(run: &RunState, selections: Vec<Selection>) -> Vec<
     };
     let narrowed = selections.into_iter().map(|selection| {
         let is_of_set = |case: &usize| run.plan.set_of(*case).path == selection.set.path;
-        let failed = (0..run.plan.cases.len()).filter(is_of_set).filter(has_failed);
+        let failed = (0..run.plan.cases.len())
+            .filter(is_of_set)
+            .filter(has_failed);
         let key = |case: usize| CaseKey {
             eval_id: run.plan.cases.eval_id(case).to_string(),
             content: run.plan.cases.content(case).to_string(),
         };
-        Selection { cases: Some(failed.map(key).collect()), ..selection }
+        Selection {
+            cases: Some(failed.map(key).collect()),
+            ..selection
+        }
     });
     narrowed.collect()
 }
@@ -82,13 +106,21 @@ pub(super) fn only_failed_in(run: &RunState, selections: Vec<Selection>) -> Vec<
 /// after it.
 pub(super) fn only_changed(workspace: &Workspace, selections: Vec<Selection>) -> Vec<Selection> {
     let found = runner::changed_cases(workspace, &selections);
-    found.unreadable.iter().for_each(|error| print_note(&runner::unreadable_words(error)));
-    let narrowed =
-        selections.into_iter().zip(found.of_selections).map(|(selection, changed)| match changed {
+    found
+        .unreadable
+        .iter()
+        .for_each(|error| print_note(&runner::unreadable_words(error)));
+    let narrowed = selections
+        .into_iter()
+        .zip(found.of_selections)
+        .map(|(selection, changed)| match changed {
             None => selection,
             Some(cases) => {
                 let keys = cases.into_iter().map(|case| case.key).collect();
-                Selection { cases: Some(keys), ..selection }
+                Selection {
+                    cases: Some(keys),
+                    ..selection
+                }
             }
         });
     narrowed.collect()

@@ -20,10 +20,14 @@ use std::path::Path;
 pub(super) fn export(args: ExportArgs) -> anyhow::Result<Exit> {
     let workspace = Workspace::open(&args.folder)?;
     let run = find_run(&workspace, &args.run)?;
-    let to =
-        args.output.unwrap_or_else(|| format!("run-{}.evaltrail", file_id(&run.state.plan.run_id)).into());
+    let to = args
+        .output
+        .unwrap_or_else(|| format!("run-{}.evaltrail", file_id(&run.state.plan.run_id)).into());
     if to.exists() && !args.force {
-        anyhow::bail!("{}: the file exists already; --force replaces it", to.display());
+        anyhow::bail!(
+            "{}: the file exists already; --force replaces it",
+            to.display()
+        );
     }
     runner::export(&workspace, &run, &to).with_context(|| to.display().to_string())?;
     print_note(&format!(
@@ -55,13 +59,27 @@ pub(super) fn open_run(
     let opened = dunce::canonicalize(folder.path())?;
     let run = unpack_run(&from, &opened).with_context(|| file.display().to_string())?;
     drop(temporary);
-    if let Some(exit) =
-        no_terminal("the reports of the run, or `evaltrail runs` in the folder where it was recorded")
-    {
+    if let Some(exit) = no_terminal(
+        "the reports of the run, or `evaltrail runs` in the folder where it was recorded",
+    ) {
         return Ok(exit);
     }
-    let title = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let run = OpenedRunFile { run, case, newer: None };
-    explore(Explorer { opened, title, theme, run: Some(run), columns: ColumnMap::default() })?;
+    let title = file
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let run = OpenedRunFile {
+        run,
+        case,
+        newer: None,
+    };
+    explore(Explorer {
+        opened,
+        title,
+        theme,
+        run: Some(run),
+        columns: ColumnMap::default(),
+    })?;
     Ok(Exit::Success)
 }

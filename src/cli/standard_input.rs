@@ -12,7 +12,9 @@ const STANDARD_INPUT: &str = "-";
 
 /// Replaces the path that stands for standard input by that of the file in which its cases are stored.
 pub(super) fn read_standard_input(cases: &mut CaseArgs) -> anyhow::Result<()> {
-    let Some(path) = cases.paths.iter_mut().find(|path| *path == STANDARD_INPUT) else { return Ok(()) };
+    let Some(path) = cases.paths.iter_mut().find(|path| *path == STANDARD_INPUT) else {
+        return Ok(());
+    };
     if cases.ids.as_deref() == Some(Path::new(STANDARD_INPUT)) {
         bail!("standard input has either the cases or the ids of --ids");
     }
@@ -25,7 +27,10 @@ fn stored_input() -> anyhow::Result<PathBuf> {
     /// Longest input, in bytes.
     const MOST: u64 = 1 << 30;
     let mut bytes = Vec::new();
-    std::io::stdin().take(MOST + 1).read_to_end(&mut bytes).context("standard input")?;
+    std::io::stdin()
+        .take(MOST + 1)
+        .read_to_end(&mut bytes)
+        .context("standard input")?;
     if bytes.len() as u64 > MOST {
         bail!("standard input: more than {} MB; score a file", MOST >> 20);
     }

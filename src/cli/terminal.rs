@@ -21,6 +21,8 @@ pub(super) fn no_terminal(instead: &str) -> Option<Exit> {
         );
         return Some(Exit::UsageError);
     }
-    print_note(&format!("evaltrail: the explorer needs a terminal; without one, use {instead}"));
+    print_note(&format!(
+        "evaltrail: the explorer needs a terminal; without one, use {instead}"
+    ));
     Some(Exit::UsageError)
 }

@@ -10,8 +10,10 @@ use std::io;
 /// Whether all actions are allowed: by an earlier permission, by `--trust`, or by the user now.
 pub(super) fn allowed(questions: &[TrustQuestion], trust_all: bool) -> anyhow::Result<bool> {
     let mut trust = Trust::load(Places::find().as_ref());
-    let open: Vec<&TrustQuestion> =
-        questions.iter().filter(|question| !trust_all && !trust.allows(&question.fingerprint)).collect();
+    let open: Vec<&TrustQuestion> = questions
+        .iter()
+        .filter(|question| !trust_all && !trust.allows(&question.fingerprint))
+        .collect();
     let asked = can_prompt();
     for question in &open {
         print_note(question.action.words());
@@ -26,7 +28,9 @@ pub(super) fn allowed(questions: &[TrustQuestion], trust_all: bool) -> anyhow::R
         }
     }
     if !asked && !open.is_empty() {
-        print_note("Without a terminal, evaltrail cannot ask. Review this, then run again with --trust.");
+        print_note(
+            "Without a terminal, evaltrail cannot ask. Review this, then run again with --trust.",
+        );
         return Ok(false);
     }
     Ok(true)
@@ -42,7 +46,8 @@ pub(super) fn allowed_keys(offer: KeyOffer, trust_all: bool) -> anyhow::Result<K
         return Ok(keys);
     }
     if !can_prompt() {
-        let words = format!("the judge needs {names}, which {file} contains; run with --trust to allow it");
+        let words =
+            format!("the judge needs {names}, which {file} contains; run with --trust to allow it");
         print_note(&clean_line(&words));
         return Ok(Keys::default());
     }

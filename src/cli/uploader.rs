@@ -111,13 +111,23 @@ impl Heartbeat {
                     // It is tried again with the next one; the upload reports errors of the store.
                     Err(_) => {}
                 }
-                if stopped.recv_timeout(beating.heartbeat_interval()) != Err(RecvTimeoutError::Timeout) {
+                if stopped.recv_timeout(beating.heartbeat_interval())
+                    != Err(RecvTimeoutError::Timeout)
+                {
                     return true;
                 }
             }
         };
-        let thread = std::thread::Builder::new().name("heartbeat".into()).spawn(beat)?;
-        Ok(Heartbeat { held, stop, thread, stops, says_stop })
+        let thread = std::thread::Builder::new()
+            .name("heartbeat".into())
+            .spawn(beat)?;
+        Ok(Heartbeat {
+            held,
+            stop,
+            thread,
+            stops,
+            says_stop,
+        })
     }
 }
 
@@ -166,15 +176,30 @@ impl Uploader {
         run: &Path,
     ) -> std::io::Result<Uploader> {
         let (stop, stopped) = channel();
-        let (push, held, says) =
-            (RunPush::new(runs, run), heartbeat.held.clone(), heartbeat.says_stop.clone());
+        let (push, held, says) = (
+            RunPush::new(runs, run),
+            heartbeat.held.clone(),
+            heartbeat.says_stop.clone(),
+        );
         let (done, uploaded) = channel();
         let work = move || {
             let _ = done.send(upload(&held, push, &stopped, &says));
         };
-        std::thread::Builder::new().name("upload".into()).spawn(work)?;
-        let run = run.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Uploader { stop, uploaded, heartbeat, what, run })
+        std::thread::Builder::new()
+            .name("upload".into())
+            .spawn(work)?;
+        let run = run
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        Ok(Uploader {
+            stop,
+            uploaded,
+            heartbeat,
+            what,
+            run,
+        })
     }
 
     /// Waits until the run must stop, and returns why; `None` if it never must.
@@ -186,9 +211,22 @@ impl Uploader {
     /// attempts of a run that ended; `None` if it was interrupted. Errors: the run is not uploaded completely, or another
     /// machine has taken over.
     pub(super) fn finish(self, attempts: Option<usize>) -> anyhow::Result<OtherRuns> {
-        let Uploader { stop, uploaded, heartbeat, what, run } = self;
+        let Uploader {
+            stop,
+            uploaded,
+            heartbeat,
+            what,
+            run,
+        } = self;
         drop(stop);
-        let sent = wait_for_upload(&uploaded, if attempts.is_none() { INTERRUPTED_FOR } else { ENDS_WITHIN });
+        let sent = wait_for_upload(
+            &uploaded,
+            if attempts.is_none() {
+                INTERRUPTED_FOR
+            } else {
+                ENDS_WITHIN
+            },
+        );
         drop(heartbeat.stop);
         let mut claimed = match what {
             Uploaded::Cases(queue) => {
@@ -197,10 +235,14 @@ impl Uploader {
             }
             Uploaded::Shard(claimed) => claimed,
         };
-        let is_held = sent.is_err() || (heartbeat.thread.join().unwrap_or(true) && claimed.claim.beat()?);
+        let is_held =
+            sent.is_err() || (heartbeat.thread.join().unwrap_or(true) && claimed.claim.beat()?);
         let (address, shard) = (&claimed.address, claimed.shard);
         if !is_held {
-            bail!("--push: another machine has taken over {}; its results count", shard.words());
+            bail!(
+                "--push: another machine has taken over {}; its results count",
+                shard.words()
+            );
         }
         // Whatever is missing, another machine may continue at once.
         let released = |error: anyhow::Error| {
@@ -226,8 +268,12 @@ impl Uploader {
         }
         let place = shell_word(&address.to_string());
         let next = match shard.of {
-            1 => format!("evaltrail {place} explores it, evaltrail merge {place} makes it one of your runs"),
-            _ => format!("evaltrail runs {place} lists the shards, evaltrail merge {place} merges them"),
+            1 => format!(
+                "evaltrail {place} explores it, evaltrail merge {place} makes it one of your runs"
+            ),
+            _ => format!(
+                "evaltrail runs {place} lists the shards, evaltrail merge {place} merges them"
+            ),
         };
         print_note(&format!("run {run} is at {address}; {next}"));
         Ok(match claimed.continued {
@@ -254,7 +300,10 @@ fn wait_for_upload(
         }
         if !is_said && began.elapsed() > SAID_AFTER {
             is_said = true;
-            print_note(&format!("uploading the rest, for at most {} s; Ctrl-C ends that", limit.as_secs()));
+            print_note(&format!(
+                "uploading the rest, for at most {} s; Ctrl-C ends that",
+                limit.as_secs()
+            ));
         }
         if interrupted.is_set() {
             bail!("the upload was interrupted");
@@ -287,7 +336,9 @@ fn upload(
             }
             Err(error) => {
                 if !std::mem::replace(&mut is_failing, true) {
-                    warn(&format!("the upload failed, and is tried again and again: {error}"));
+                    warn(&format!(
+                        "the upload failed, and is tried again and again: {error}"
+                    ));
                 }
             }
         }

@@ -9,8 +9,17 @@ const COMMIT: Option<&str> = option_env!("EVALTRAIL_COMMIT");
 pub(super) fn version() -> String {
     let commit = COMMIT.map(|commit| format!("commit {}, ", &commit[..commit.len().min(12)]));
     let program = std::env::current_exe().and_then(std::fs::canonicalize).ok();
-    let installed = program.as_deref().and_then(installed_by).map(|by| format!(", {by}")).unwrap_or_default();
-    format!("{} ({}{}{installed})", env!("CARGO_PKG_VERSION"), commit.unwrap_or_default(), platform())
+    let installed = program
+        .as_deref()
+        .and_then(installed_by)
+        .map(|by| format!(", {by}"))
+        .unwrap_or_default();
+    format!(
+        "{} ({}{}{installed})",
+        env!("CARGO_PKG_VERSION"),
+        commit.unwrap_or_default(),
+        platform()
+    )
 }
 
 /// The platform for which the program was built, as `x86_64-linux-gnu`.
@@ -21,7 +30,11 @@ fn platform() -> String {
         () if cfg!(target_env = "msvc") => "-msvc",
         () => "",
     };
-    format!("{}-{}{library}", std::env::consts::ARCH, std::env::consts::OS)
+    format!(
+        "{}-{}{library}",
+        std::env::consts::ARCH,
+        std::env::consts::OS
+    )
 }
 
 /// How a program was installed, as its path tells; `None` if it does not.
@@ -29,7 +42,9 @@ fn installed_by(program: &Path) -> Option<&'static str> {
     let has = |name: &str| program.components().any(|part| part.as_os_str() == name);
     let has_both = |outer: &str, inner: &str| {
         let parts: Vec<_> = program.components().map(|part| part.as_os_str()).collect();
-        parts.windows(2).any(|pair| pair[0] == outer && pair[1] == inner)
+        parts
+            .windows(2)
+            .any(|pair| pair[0] == outer && pair[1] == inner)
     };
     match () {
         () if has("node_modules") => Some("installed by npm"),
@@ -57,10 +72,22 @@ mod tests {
     fn the_path_tells_how_it_was_installed() {
         for (path, by) in [
             ("/home/u/.cargo/bin/evaltrail", Some("installed by cargo")),
-            ("/home/u/.local/share/uv/tools/evaltrail/bin/evaltrail", Some("installed by uv")),
-            ("/home/u/.cache/uv/archive-v0/x1/bin/evaltrail", Some("installed by uv")),
-            ("/opt/homebrew/Cellar/evaltrail/0.1.0/bin/evaltrail", Some("installed by Homebrew")),
-            ("/p/node_modules/@evaltrail/linux-x64/bin/evaltrail", Some("installed by npm")),
+            (
+                "/home/u/.local/share/uv/tools/evaltrail/bin/evaltrail",
+                Some("installed by uv"),
+            ),
+            (
+                "/home/u/.cache/uv/archive-v0/x1/bin/evaltrail",
+                Some("installed by uv"),
+            ),
+            (
+                "/opt/homebrew/Cellar/evaltrail/0.1.0/bin/evaltrail",
+                Some("installed by Homebrew"),
+            ),
+            (
+                "/p/node_modules/@evaltrail/linux-x64/bin/evaltrail",
+                Some("installed by npm"),
+            ),
             ("/p/target/release/evaltrail", Some("built here")),
             ("/usr/bin/evaltrail", None),
         ] {
@@ -68,6 +95,9 @@ mod tests {
         }
         let environment = tempfile::tempdir().unwrap();
         std::fs::File::create(environment.path().join("pyvenv.cfg")).unwrap();
-        assert_eq!(installed_by(&environment.path().join("bin/evaltrail")), Some("installed by pip"));
+        assert_eq!(
+            installed_by(&environment.path().join("bin/evaltrail")),
+            Some("installed by pip")
+        );
     }
 }

@@ -7,7 +7,9 @@ use super::paths::{open_targets, targets};
 use super::run::{give_session, options, run, run_selected};
 use super::{Exit, print_error};
 use crate::domain::CaseKey;
-use crate::runner::{ChangedCase, RunEstimate, SeenCases, Selection, changed_cases, unreadable_words};
+use crate::runner::{
+    ChangedCase, RunEstimate, SeenCases, Selection, changed_cases, unreadable_words,
+};
 use crate::workspace::{Watch, Workspace, watched_folders};
 use anyhow::Context;
 use std::path::PathBuf;
@@ -28,17 +30,26 @@ pub(super) fn run_and_watch(args: &RunArgs) -> anyhow::Result<Exit> {
     let mut watched = Watched::start(&workspace, &sender)?;
     let mut seen = SeenCases::default();
     let found = changed_cases(&workspace, &selections);
-    found.unreadable.iter().for_each(|error| print_note(&unreadable_words(error)));
+    found
+        .unreadable
+        .iter()
+        .for_each(|error| print_note(&unreadable_words(error)));
     note(&mut seen, &selections, &found.of_selections);
     let began = unix_now();
     let mut exit = run(args)?;
     let mut last_run = (began, unix_now());
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     let mut interrupted = Interrupts::listen()?;
     print_note("watching the cases, the criteria and the agent's files; Ctrl-C stops");
-    while exit != Exit::Interrupted && runtime.block_on(next_change(&mut changes, &mut interrupted))? {
+    while exit != Exit::Interrupted
+        && runtime.block_on(next_change(&mut changes, &mut interrupted))?
+    {
         // A file may be half written: then the next change is waited for.
-        let Ok((workspace, selections)) = opened(args) else { continue };
+        let Ok((workspace, selections)) = opened(args) else {
+            continue;
+        };
         if watched.folders != watched_folders(&workspace) {
             watched = Watched::start(&workspace, &sender)?;
         }
@@ -47,14 +58,20 @@ pub(super) fn run_and_watch(args: &RunArgs) -> anyhow::Result<Exit> {
             let is_new = |case: &ChangedCase| !seen.contains(&selection.set.path, case);
             cases.iter_mut().for_each(|cases| cases.retain(is_new));
         }
-        let estimate = RunEstimate::of(changed.iter().flatten().flatten(), &options(args, &workspace));
+        let estimate = RunEstimate::of(
+            changed.iter().flatten().flatten(),
+            &options(args, &workspace),
+        );
         if estimate.cases == 0 {
             continue;
         }
         // An agent that changes its own files while it runs must not run again and again.
         let may_be_of_agent = selections.iter().zip(&changed).any(|(selection, cases)| {
             let path = &selection.set.path;
-            cases.iter().flatten().any(|case| seen.may_be_of_agent(path, case, last_run))
+            cases
+                .iter()
+                .flatten()
+                .any(|case| seen.may_be_of_agent(path, case, last_run))
         });
         let may_start = estimate.is_small() && !may_be_of_agent;
         note(&mut seen, &selections, &changed);
@@ -79,7 +96,9 @@ pub(super) fn run_and_watch(args: &RunArgs) -> anyhow::Result<Exit> {
 }
 
 fn unix_now() -> f64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0.0, |since| since.as_secs_f64())
 }
 
 /// The folders of a workspace, which are watched until this is dropped.
@@ -95,22 +114,36 @@ impl Watched {
             // If a message is waiting already, it is about this change, too.
             let _ = changed.try_send(());
         });
-        Ok(Watched { folders, _watch: watch.context("the folder cannot be watched")? })
+        Ok(Watched {
+            folders,
+            _watch: watch.context("the folder cannot be watched")?,
+        })
     }
 }
 
 fn opened(args: &RunArgs) -> anyhow::Result<(Workspace, Vec<Selection>)> {
-    let (workspace, mut selections) = open_targets(&targets(&args.cases)?, false, &args.cases.columns)?;
+    let (workspace, mut selections) =
+        open_targets(&targets(&args.cases)?, false, &args.cases.columns)?;
     give_session(&args.cases, &mut selections)?;
     Ok((workspace, selections))
 }
 
 /// Waits for a change, and until no further one follows. Returns `false` if evaltrail must end.
-async fn next_change(changes: &mut Receiver<()>, interrupted: &mut Interrupts) -> anyhow::Result<bool> {
+async fn next_change(
+    changes: &mut Receiver<()>,
+    interrupted: &mut Interrupts,
+) -> anyhow::Result<bool> {
     let settled = async {
-        changes.recv().await.context("the folder is no longer watched")?;
-        let more =
-            async { while timeout(SETTLE, changes.recv()).await.is_ok_and(|change| change.is_some()) {} };
+        changes
+            .recv()
+            .await
+            .context("the folder is no longer watched")?;
+        let more = async {
+            while timeout(SETTLE, changes.recv())
+                .await
+                .is_ok_and(|change| change.is_some())
+            {}
+        };
         let _ = timeout(SETTLE_AT_MOST, more).await;
         anyhow::Ok(true)
     };
@@ -123,7 +156,10 @@ async fn next_change(changes: &mut Receiver<()>, interrupted: &mut Interrupts) -
 
 fn note(seen: &mut SeenCases, selections: &[Selection], changed: &[Option<Vec<ChangedCase>>]) {
     for (selection, cases) in selections.iter().zip(changed) {
-        cases.iter().flatten().for_each(|case| seen.add(&selection.set.path, case));
+        cases
+            .iter()
+            .flatten()
+            .for_each(|case| seen.add(&selection.set.path, case));
     }
 }
 
@@ -131,7 +167,10 @@ fn note(seen: &mut SeenCases, selections: &[Selection], changed: &[Option<Vec<Ch
 fn narrowed(selections: Vec<Selection>, changed: Vec<Option<Vec<ChangedCase>>>) -> Vec<Selection> {
     let of = |(selection, cases): (Selection, Option<Vec<ChangedCase>>)| {
         let cases: Vec<CaseKey> = cases?.into_iter().map(|case| case.key).collect();
-        (!cases.is_empty()).then_some(Selection { cases: Some(cases), ..selection })
+        (!cases.is_empty()).then_some(Selection {
+            cases: Some(cases),
+            ..selection
+        })
     };
     selections.into_iter().zip(changed).filter_map(of).collect()
 }

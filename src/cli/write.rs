@@ -10,10 +10,17 @@ use std::path::Path;
 pub(super) fn make_asking(root: &Path, words: &str, jobs: &[FileJob]) -> anyhow::Result<Done> {
     let log = EditLog::of(Places::find().as_ref());
     match log.make(Some(root), words, jobs) {
-        Err(EditFailed { path, why: SaveError::Outside(target), .. }) => {
+        Err(EditFailed {
+            path,
+            why: SaveError::Outside(target),
+            ..
+        }) => {
             let (path, target) = (path.display().to_string(), target.display().to_string());
-            let words_of_link =
-                format!("{} is a link to {}, outside its folder", clean_line(&path), clean_line(&target));
+            let words_of_link = format!(
+                "{} is a link to {}, outside its folder",
+                clean_line(&path),
+                clean_line(&target)
+            );
             if !can_prompt() {
                 bail!("{words_of_link}; nothing was written. Name the file itself to write there");
             }

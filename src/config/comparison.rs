@@ -27,12 +27,20 @@ impl RawComparison {
 
 /// Parses a level of significance. The error is a message.
 pub fn parse_level(text: &str) -> Result<f64, String> {
-    checked_level(text.trim().parse().map_err(|_| format!("{text:?} is not a number"))?)
+    checked_level(
+        text.trim()
+            .parse()
+            .map_err(|_| format!("{text:?} is not a number"))?,
+    )
 }
 
 fn checked_level(level: f64) -> Result<f64, String> {
     let is_level = level > 0.0 && level < 1.0;
-    if is_level { Ok(level) } else { Err(format!("level: {level} is not between 0 and 1")) }
+    if is_level {
+        Ok(level)
+    } else {
+        Err(format!("level: {level} is not between 0 and 1"))
+    }
 }
 
 /// Parses the name of a kind of evidence. The error is a message.
@@ -49,12 +57,18 @@ mod tests {
 
     #[test]
     fn the_rule_of_comparisons_can_be_set() {
-        let rule = |text: &str| ConfigFile::parse(text, Path::new("/w")).map(|file| file.comparison);
+        let rule =
+            |text: &str| ConfigFile::parse(text, Path::new("/w")).map(|file| file.comparison);
         assert_eq!(rule("").unwrap(), ComparisonRule::default());
         let set = rule("[compare]\nlevel = 0.01\nevidence = \"significant\"").unwrap();
-        assert_eq!((set.level, set.evidence), (0.01, ChangeEvidence::Significant));
+        assert_eq!(
+            (set.level, set.evidence),
+            (0.01, ChangeEvidence::Significant)
+        );
         let error = |text: &str| rule(text).unwrap_err().0;
-        assert!(error("[compare]\nlevel = 5").contains("[compare] level: 5 is not between 0 and 1"));
+        assert!(
+            error("[compare]\nlevel = 5").contains("[compare] level: 5 is not between 0 and 1")
+        );
         assert!(error("[compare]\nlevel = nan").contains("is not between 0 and 1"));
         let names = "[compare] evidence: \"none\" is none of complete, significant, any";
         assert!(error("[compare]\nevidence = \"none\"").contains(names));

@@ -128,7 +128,9 @@ impl ConfigFile {
             jobs: self.jobs.unwrap_or(defaults.jobs),
             repeat: self.repeat.unwrap_or(defaults.repeat),
             gate: self.gate.unwrap_or(defaults.gate),
-            timeout_ms: self.timeout.map_or(defaults.timeout_ms, |time| time.as_millis() as u64),
+            timeout_ms: self
+                .timeout
+                .map_or(defaults.timeout_ms, |time| time.as_millis() as u64),
             retries: self.retries.unwrap_or(defaults.retries),
             rate: self.rate,
             turn_memory_mb: self.turn_memory_mb.unwrap_or(defaults.turn_memory_mb),
@@ -146,15 +148,24 @@ impl ConfigFile {
             let problem = |why: String| ConfigProblem(format!("[agents.{name}]: {why}"));
             let mut agent = agent_table(text, &name, table)?;
             agent_jobs.extend(agent.jobs().map(|jobs| (name.clone(), jobs)));
-            agent_tools.extend(agent.tools(root).map_err(problem)?.map(|tools| (name.clone(), tools)));
+            agent_tools.extend(
+                agent
+                    .tools(root)
+                    .map_err(problem)?
+                    .map(|tools| (name.clone(), tools)),
+            );
             let spec = agent.spec(&name, root).map_err(problem)?;
             agents.insert(name, spec);
         }
-        raw.run.check().map_err(|why| ConfigProblem(format!("[run] {why}")))?;
+        raw.run
+            .check()
+            .map_err(|why| ConfigProblem(format!("[run] {why}")))?;
         let gate = raw.run.gate.as_ref().map(RawGate::parse).transpose();
         let timeout = raw.run.timeout.as_deref().map(parse_duration).transpose();
         let metrics = raw.metrics.into_iter().map(|(name, metric)| {
-            metric.define(&name).map_err(|why| ConfigProblem(format!("[metrics.{name}]: {why}")))
+            metric
+                .define(&name)
+                .map_err(|why| ConfigProblem(format!("[metrics.{name}]: {why}")))
         });
         let judge = raw.judge.map(|judge| judge.spec(root)).transpose();
         Ok(ConfigFile {
@@ -173,8 +184,12 @@ impl ConfigFile {
             metrics: metrics.collect::<Result<_, _>>()?,
             judge: judge.map_err(|why| ConfigProblem(format!("[judge]: {why}")))?,
             keep: raw.history.keep,
-            comparison: raw.compare.rule().map_err(|why| ConfigProblem(format!("[compare] {why}")))?,
-            columns: ColumnMap::of(raw.columns).map_err(|why| ConfigProblem(format!("[columns] {why}")))?,
+            comparison: raw
+                .compare
+                .rule()
+                .map_err(|why| ConfigProblem(format!("[compare] {why}")))?,
+            columns: ColumnMap::of(raw.columns)
+                .map_err(|why| ConfigProblem(format!("[columns] {why}")))?,
         })
     }
 }
@@ -186,7 +201,9 @@ fn agent_table(
     table: BTreeMap<String, Spanned<toml::Value>>,
 ) -> Result<AgentTable, ConfigProblem> {
     let read = |without: Option<&str>| {
-        let members = table.iter().filter(|(key, _)| Some(key.as_str()) != without);
+        let members = table
+            .iter()
+            .filter(|(key, _)| Some(key.as_str()) != without);
         let members = members.map(|(key, value)| (key.clone(), value.get_ref().clone()));
         AgentTable::try_from(members.collect::<toml::Table>())
     };
@@ -194,7 +211,12 @@ fn agent_table(
         // The key without which the error would be another one.
         let is_wrong = |key: &&String| read(Some(key)).err().as_ref() != Some(&why);
         let wrong = table.keys().find(is_wrong).and_then(|key| table.get(key));
-        let line = wrong.map(|value| text[..value.span().start.min(text.len())].matches('\n').count() + 1);
+        let line = wrong.map(|value| {
+            text[..value.span().start.min(text.len())]
+                .matches('\n')
+                .count()
+                + 1
+        });
         let place = line.map_or(String::new(), |line| format!("line {line}: "));
         ConfigProblem(format!("{place}[agents.{name}]: {why}"))
     })
@@ -203,9 +225,9 @@ fn agent_table(
 impl RawRun {
     fn check(&self) -> Result<(), String> {
         let within = |name: &str, value: Option<u32>, least: u32, most: u32| match value {
-            Some(value) if !(least..=most).contains(&value) => {
-                Err(format!("{name}: {value} is not in the range {least} to {most}"))
-            }
+            Some(value) if !(least..=most).contains(&value) => Err(format!(
+                "{name}: {value} is not in the range {least} to {most}"
+            )),
             _ => Ok(()),
         };
         within("jobs", self.jobs, 1, 1024)?;
@@ -230,18 +252,31 @@ mod tests {
         let file = ConfigFile::parse(text, Path::new("/w")).unwrap();
         assert_eq!(
             file.agents["old"],
-            AgentSpec::Replay { path: "/w/r.jsonl".into(), speed: 100, fallback: None }
+            AgentSpec::Replay {
+                path: "/w/r.jsonl".into(),
+                speed: 100,
+                fallback: None
+            }
         );
-        assert_eq!((file.jobs, file.timeout), (Some(8), Some(Duration::from_secs(120))));
+        assert_eq!(
+            (file.jobs, file.timeout),
+            (Some(8), Some(Duration::from_secs(120)))
+        );
         let judge = file.judge.unwrap();
-        assert_eq!((judge.provider, judge.reading), (Some(Provider::Ollama), Reading::Adk));
+        assert_eq!(
+            (judge.provider, judge.reading),
+            (Some(Provider::Ollama), Reading::Adk)
+        );
         assert!(judge.from_folder && judge.cache);
     }
 
     #[test]
     fn the_gate_is_a_name_or_a_share() {
         let gate = |value: &str| {
-            ConfigFile::parse(&format!("[run]\ngate = {value}"), Path::new("/w")).unwrap().run_options().gate
+            ConfigFile::parse(&format!("[run]\ngate = {value}"), Path::new("/w"))
+                .unwrap()
+                .run_options()
+                .gate
         };
         assert_eq!(
             (gate("\"mean\""), gate("0.8"), gate("\"80%\"")),
@@ -258,10 +293,19 @@ mod tests {
         let file = ConfigFile::parse(text, Path::new("/w")).unwrap();
         assert_eq!(file.rules[0].args["limit"]["tolerance"], 5);
         assert_eq!(file.metrics[0].threshold, Some(1.0));
-        assert!(matches!(&file.metrics[1].kind, DefinedKind::Python { timeout_ms: 5000, .. }));
+        assert!(matches!(
+            &file.metrics[1].kind,
+            DefinedKind::Python {
+                timeout_ms: 5000,
+                ..
+            }
+        ));
         let said = |text: &str| ConfigFile::parse(text, Path::new("/w")).unwrap_err().0;
         assert!(said("[[match]]\ntools = \"x\"").contains("unknown field `tools`"));
-        assert!(said("[metrics.x]\nkind = \"tools\"\ntools = []").contains("[metrics.x]: tools is empty"));
+        assert!(
+            said("[metrics.x]\nkind = \"tools\"\ntools = []")
+                .contains("[metrics.x]: tools is empty")
+        );
         assert!(
             said("[metrics.x]\nkind = \"argument\"\ntool = \"a\"\npath = \"$\"")
                 .contains("equals or pattern")
@@ -272,24 +316,39 @@ mod tests {
     fn mistakes_name_the_place() {
         let said = |text: &str| ConfigFile::parse(text, Path::new("/w")).unwrap_err().0;
         assert!(
-            said("[columns]\nquestion = \"prompt\"").contains("[columns] question: columns can be mapped")
+            said("[columns]\nquestion = \"prompt\"")
+                .contains("[columns] question: columns can be mapped")
         );
         assert!(said("[run]\njob = 8").contains("unknown field `job`"));
-        let unknown =
-            "[run]\njobs = 2\n\n[agents.f]\nkind = \"http\"\nurl = \"http://x/\"\nfrom = { a = \"b\" }\n";
-        assert!(said(unknown).starts_with("line 7: [agents.f]: unknown field `from`"), "{}", said(unknown));
+        let unknown = "[run]\njobs = 2\n\n[agents.f]\nkind = \"http\"\nurl = \"http://x/\"\nfrom = { a = \"b\" }\n";
+        assert!(
+            said(unknown).starts_with("line 7: [agents.f]: unknown field `from`"),
+            "{}",
+            said(unknown)
+        );
         assert_eq!(
-            ConfigFile::parse("[run]\nagent = \"home\"", Path::new("/w")).unwrap().agent.as_deref(),
+            ConfigFile::parse("[run]\nagent = \"home\"", Path::new("/w"))
+                .unwrap()
+                .agent
+                .as_deref(),
             Some("home")
         );
         assert!(said("[agents.x]\nkind = \"adk\"").contains("[agents.x]: an adk agent has either"));
         assert!(said("[agents.x]\nkind = \"adk\"\nstart = \"adk\"").contains("{port}"));
-        assert!(said("[run]\ngate = 1.5").contains("[run] gate: \"1.5\" is not all, mean, or a share"));
+        assert!(
+            said("[run]\ngate = 1.5").contains("[run] gate: \"1.5\" is not all, mean, or a share")
+        );
         assert!(said("[run]\ntimeout = \"2 weeks\"").contains("unit of time"));
-        assert!(said("[judge]\nkind = \"replay\"").contains("[judge]: kind = \"replay\" needs a recording"));
+        assert!(
+            said("[judge]\nkind = \"replay\"")
+                .contains("[judge]: kind = \"replay\" needs a recording")
+        );
         assert!(said("[judge]\nspending_limit = 1").contains("needs prices"));
         assert!(said("[judge]\nbase_url = \"http://x\"").contains("kind must name its API"));
         let key = said("[judge]\napi_key = \"sk-1234\"");
-        assert!(key.contains("name that variable as api_key_env") && !key.contains("sk-1234"), "{key}");
+        assert!(
+            key.contains("name that variable as api_key_env") && !key.contains("sk-1234"),
+            "{key}"
+        );
     }
 }

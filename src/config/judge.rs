@@ -47,28 +47,47 @@ impl RawJudge {
         }
         let standard = JudgeSpec::standard();
         match (self.kind, &self.recording) {
-            (Some(Provider::Replay), None) => return Err("kind = \"replay\" needs a recording".into()),
+            (Some(Provider::Replay), None) => {
+                return Err("kind = \"replay\" needs a recording".into());
+            }
             (kind, Some(_)) if kind != Some(Provider::Replay) => {
                 return Err("a recording needs kind = \"replay\"".into());
             }
             _ => {}
         }
         if self.base_url.is_some() && self.kind.is_none() {
-            return Err("with a base_url, kind must name its API: gemini, openai, anthropic or ollama".into());
+            return Err(
+                "with a base_url, kind must name its API: gemini, openai, anthropic or ollama"
+                    .into(),
+            );
         }
         let has_user = |url: &Url| !url.username().is_empty() || url.password().is_some();
-        if self.base_url.as_deref().and_then(|url| Url::parse(url).ok()).is_some_and(|url| has_user(&url)) {
+        if self
+            .base_url
+            .as_deref()
+            .and_then(|url| Url::parse(url).ok())
+            .is_some_and(|url| has_user(&url))
+        {
             return Err(
                 "a base_url must not contain a user name: the text before the @ hides the actual host".into(),
             );
         }
         if self.spending_limit.is_some() && self.prices.is_none() {
-            return Err("a spending_limit needs prices = { input = …, output = … } per million tokens".into());
+            return Err(
+                "a spending_limit needs prices = { input = …, output = … } per million tokens"
+                    .into(),
+            );
         }
         let costs = [
             ("spending_limit", self.spending_limit),
-            ("prices.input", self.prices.as_ref().map(|prices| prices.input)),
-            ("prices.output", self.prices.as_ref().map(|prices| prices.output)),
+            (
+                "prices.input",
+                self.prices.as_ref().map(|prices| prices.input),
+            ),
+            (
+                "prices.output",
+                self.prices.as_ref().map(|prices| prices.output),
+            ),
         ];
         for (name, cost) in costs {
             if cost.is_some_and(|cost| !(cost.is_finite() && cost >= 0.0)) {
@@ -80,7 +99,10 @@ impl RawJudge {
                 return Err(format!("{name} must be from 1 to {MOST}"));
             }
         }
-        if self.samples.is_some_and(|samples| !(1..=1000).contains(&samples)) {
+        if self
+            .samples
+            .is_some_and(|samples| !(1..=1000).contains(&samples))
+        {
             return Err("samples must be from 1 to 1000".into());
         }
         let timeout = self.timeout.as_deref().map(parse_duration).transpose();
@@ -88,7 +110,9 @@ impl RawJudge {
         Ok(JudgeSpec {
             provider: self.kind,
             model: self.model,
-            from_folder: self.base_url.is_some() || self.api_key_env.is_some() || self.project.is_some(),
+            from_folder: self.base_url.is_some()
+                || self.api_key_env.is_some()
+                || self.project.is_some(),
             url: self.base_url,
             key_env: self.api_key_env,
             project: self.project,
@@ -113,15 +137,28 @@ mod tests {
 
     #[test]
     fn costs_are_numbers_of_at_least_0() {
-        let read = |text: &str| toml::from_str::<RawJudge>(text).unwrap().spec(Path::new("."));
+        let read = |text: &str| {
+            toml::from_str::<RawJudge>(text)
+                .unwrap()
+                .spec(Path::new("."))
+        };
         assert!(read("spending_limit = 0.0\nprices = { input = 0.0, output = 1.5 }").is_ok());
         for (text, name) in [
-            ("spending_limit = nan\nprices = { input = 1.0, output = 1.0 }", "spending_limit"),
-            ("spending_limit = -1.0\nprices = { input = 1.0, output = 1.0 }", "spending_limit"),
+            (
+                "spending_limit = nan\nprices = { input = 1.0, output = 1.0 }",
+                "spending_limit",
+            ),
+            (
+                "spending_limit = -1.0\nprices = { input = 1.0, output = 1.0 }",
+                "spending_limit",
+            ),
             ("prices = { input = inf, output = 1.0 }", "prices.input"),
             ("prices = { input = 1.0, output = nan }", "prices.output"),
         ] {
-            assert_eq!(read(text).unwrap_err(), format!("{name} must be a number of at least 0"));
+            assert_eq!(
+                read(text).unwrap_err(),
+                format!("{name} must be a number of at least 0")
+            );
         }
     }
 }

@@ -102,9 +102,14 @@ pub(super) enum RawMetric {
 
 impl RawMetric {
     pub(super) fn define(self, name: &str) -> Result<DefinedMetric, String> {
-        let of = |threshold: Option<f64>, kind| match threshold.filter(|number| !number.is_finite()) {
+        let of = |threshold: Option<f64>, kind| match threshold.filter(|number| !number.is_finite())
+        {
             Some(number) => Err(format!("the threshold {number} is not a finite number")),
-            None => Ok(DefinedMetric { name: name.to_string(), threshold, kind }),
+            None => Ok(DefinedMetric {
+                name: name.to_string(),
+                threshold,
+                kind,
+            }),
         };
         match self {
             RawMetric::Tools { tools, threshold } if tools.is_empty() => {
@@ -112,33 +117,84 @@ impl RawMetric {
                 Err("tools is empty: name the tools that must be called".into())
             }
             RawMetric::Tools { tools, threshold } => of(threshold, DefinedKind::Tools { tools }),
-            RawMetric::Response { pattern, threshold } => of(threshold, DefinedKind::Response { pattern }),
-            RawMetric::Argument { equals: None, pattern: None, .. } => {
-                Err("an argument metric needs equals or pattern".into())
+            RawMetric::Response { pattern, threshold } => {
+                of(threshold, DefinedKind::Response { pattern })
             }
-            RawMetric::Argument { tool, path, equals, pattern, threshold } => {
-                of(threshold, DefinedKind::Argument { tool, path, equals, pattern })
+            RawMetric::Argument {
+                equals: None,
+                pattern: None,
+                ..
+            } => Err("an argument metric needs equals or pattern".into()),
+            RawMetric::Argument {
+                tool,
+                path,
+                equals,
+                pattern,
+                threshold,
+            } => of(
+                threshold,
+                DefinedKind::Argument {
+                    tool,
+                    path,
+                    equals,
+                    pattern,
+                },
+            ),
+            RawMetric::MaxCalls {
+                tool,
+                max,
+                threshold,
+            } => of(threshold, DefinedKind::MaxCalls { tool, max }),
+            RawMetric::Pointwise(raw) => {
+                of(raw.threshold, DefinedKind::Judged(raw.template(false)?))
             }
-            RawMetric::MaxCalls { tool, max, threshold } => {
-                of(threshold, DefinedKind::MaxCalls { tool, max })
-            }
-            RawMetric::Pointwise(raw) => of(raw.threshold, DefinedKind::Judged(raw.template(false)?)),
             RawMetric::Pairwise(raw) => of(raw.threshold, DefinedKind::Judged(raw.template(true)?)),
-            RawMetric::Command { command, env, timeout, threshold } => {
+            RawMetric::Command {
+                command,
+                env,
+                timeout,
+                threshold,
+            } => {
                 let argv = split_command(&command).map_err(|error| error.0)?;
-                of(threshold, DefinedKind::Command { argv, env, timeout_ms: limit(timeout)? })
+                of(
+                    threshold,
+                    DefinedKind::Command {
+                        argv,
+                        env,
+                        timeout_ms: limit(timeout)?,
+                    },
+                )
             }
-            RawMetric::Python { function, convention, python, env, timeout, threshold } => {
+            RawMetric::Python {
+                function,
+                convention,
+                python,
+                env,
+                timeout,
+                threshold,
+            } => {
                 let convention = convention.unwrap_or(Convention::Vertex);
                 let timeout_ms = limit(timeout)?;
-                of(threshold, DefinedKind::Python { function, convention, python, env, timeout_ms })
+                of(
+                    threshold,
+                    DefinedKind::Python {
+                        function,
+                        convention,
+                        python,
+                        env,
+                        timeout_ms,
+                    },
+                )
             }
         }
     }
 }
 
 fn limit(timeout: Option<String>) -> Result<u64, String> {
-    let limit =
-        timeout.as_deref().map(parse_duration).transpose().map_err(|why| format!("timeout: {why}"))?;
+    let limit = timeout
+        .as_deref()
+        .map(parse_duration)
+        .transpose()
+        .map_err(|why| format!("timeout: {why}"))?;
     Ok(limit.map_or(TIMEOUT_MS, |limit| limit.as_millis() as u64))
 }

@@ -38,7 +38,10 @@ impl RawTemplate {
         let baseline = match (pairwise, &self.baseline) {
             (false, Some(_)) => return Err("only a pairwise metric has a baseline".into()),
             (false, None) => None,
-            (true, name) => Some(name.clone().unwrap_or_else(|| "baseline_model_response".into())),
+            (true, name) => Some(
+                name.clone()
+                    .unwrap_or_else(|| "baseline_model_response".into()),
+            ),
         };
         if self.samples == Some(0) {
             return Err("samples must be 1 or more".into());
@@ -73,23 +76,36 @@ impl RawTemplate {
             None => "a response. Rate it by the criteria, on the scale of the rating rubric",
         };
         let instruction = format!("You are given {what}.");
-        let mut out =
-            format!("# Instruction\n{}\n\n# Evaluation\n", self.instruction.as_ref().unwrap_or(&instruction));
+        let mut out = format!(
+            "# Instruction\n{}\n\n# Evaluation\n",
+            self.instruction.as_ref().unwrap_or(&instruction)
+        );
         let mut section = |heading: &str, text: String| {
             if !text.is_empty() {
                 out.push_str(&format!("## {heading}\n{text}\n\n"));
             }
         };
-        section("Metric Definition", self.metric_definition.clone().unwrap_or_default());
+        section(
+            "Metric Definition",
+            self.metric_definition.clone().unwrap_or_default(),
+        );
         section("Criteria", lines(&self.criteria));
         section("Rating Rubric", lines(&self.rating_rubric));
         let steps = "Hold the response against each criterion, then rate it.".to_string();
-        let steps = if self.evaluation_steps.is_empty() { steps } else { lines(&self.evaluation_steps) };
+        let steps = if self.evaluation_steps.is_empty() {
+            steps
+        } else {
+            lines(&self.evaluation_steps)
+        };
         section("Evaluation Steps", steps);
         section("Evaluation Examples", self.few_shot_examples.join("\n"));
         out.push_str("# User Inputs and AI-generated Response\n## User Inputs\n");
         let of_response = |name: &String| name == "response" || Some(name.as_str()) == baseline;
-        for name in self.input_variables.iter().filter(|name| !of_response(name)) {
+        for name in self
+            .input_variables
+            .iter()
+            .filter(|name| !of_response(name))
+        {
             out.push_str(&format!("### {name}\n{{{name}}}\n\n"));
         }
         match baseline {
@@ -102,5 +118,8 @@ impl RawTemplate {
 
 /// Sorted by key, as Vertex renders them.
 fn lines(map: &BTreeMap<String, String>) -> String {
-    map.iter().map(|(key, value)| format!("{key}: {value}")).collect::<Vec<_>>().join("\n")
+    map.iter()
+        .map(|(key, value)| format!("{key}: {value}"))
+        .collect::<Vec<_>>()
+        .join("\n")
 }

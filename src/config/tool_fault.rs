@@ -13,8 +13,10 @@ pub fn parse_tool_fault(text: &str) -> Result<ToolFault, String> {
             "{text:?} is not a fault; write TOOL=error:WORDS, TOOL=timeout:30s or TOOL=empty, with * in TOOL for any"
         )
     };
-    let (tool, failure) =
-        text.split_once('=').filter(|(tool, _)| !tool.trim().is_empty()).ok_or_else(wrong)?;
+    let (tool, failure) = text
+        .split_once('=')
+        .filter(|(tool, _)| !tool.trim().is_empty())
+        .ok_or_else(wrong)?;
     let (kind, value) = failure.split_once(':').unwrap_or((failure, ""));
     let failure = match (kind, value) {
         ("error", "") => ToolFailure::Error(NO_WORDS.into()),
@@ -23,7 +25,10 @@ pub fn parse_tool_fault(text: &str) -> Result<ToolFault, String> {
         ("empty", "") => ToolFailure::Empty,
         _ => return Err(wrong()),
     };
-    Ok(ToolFault { tool: tool.trim().to_string(), failure })
+    Ok(ToolFault {
+        tool: tool.trim().to_string(),
+        failure,
+    })
 }
 
 #[cfg(test)]

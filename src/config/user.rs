@@ -43,8 +43,14 @@ impl UserConfig {
     /// Parses the file's text. The error contains the line.
     pub fn parse(text: &str) -> Result<UserConfig, String> {
         toml::from_str(text).map_err(|error| {
-            let before = error.span().map_or("", |span| text.get(..span.start).unwrap_or_default());
-            format!("line {}: {}", before.lines().count().max(1), error.message())
+            let before = error
+                .span()
+                .map_or("", |span| text.get(..span.start).unwrap_or_default());
+            format!(
+                "line {}: {}",
+                before.lines().count().max(1),
+                error.message()
+            )
         })
     }
 }

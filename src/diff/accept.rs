@@ -2,7 +2,8 @@
 
 use super::{PairKind, align, values_equal};
 use crate::domain::{
-    Attempt, Content, Conversation, EvalCase, Invocation, Status, ToolCall, ToolResponse, Trajectory,
+    Attempt, Content, Conversation, EvalCase, Invocation, Status, ToolCall, ToolResponse,
+    Trajectory,
 };
 
 /// A part of a turn in which expected and actual differ.
@@ -38,17 +39,30 @@ impl Piece {
     /// A description to display.
     pub fn words(&self, expected: &Invocation, actual: &Invocation) -> String {
         let name = |turn: &Invocation, at: &usize| {
-            turn.calls().get(*at).map(|call| call.name.clone()).unwrap_or_default()
+            turn.calls()
+                .get(*at)
+                .map(|call| call.name.clone())
+                .unwrap_or_default()
         };
         match self {
-            Piece::Argument { expected: at, key, .. } => {
+            Piece::Argument {
+                expected: at, key, ..
+            } => {
                 format!("{key} of call {} {}", at + 1, name(expected, at))
             }
-            Piece::Call { expected: Some(at), actual: None } => {
+            Piece::Call {
+                expected: Some(at),
+                actual: None,
+            } => {
                 format!("removal of call {} {}", at + 1, name(expected, at))
             }
-            Piece::Call { actual: Some(at), .. } => format!("call {} {}", at + 1, name(actual, at)),
-            Piece::Call { expected: None, actual: None } => "nothing".into(),
+            Piece::Call {
+                actual: Some(at), ..
+            } => format!("call {} {}", at + 1, name(actual, at)),
+            Piece::Call {
+                expected: None,
+                actual: None,
+            } => "nothing".into(),
             Piece::Calls => "the calls of the turn".into(),
             Piece::Intermediate => "the intermediate responses".into(),
             Piece::Response => "the response".into(),
@@ -61,17 +75,26 @@ impl Piece {
 pub fn accept(expected: &Invocation, actual: &Invocation, piece: &Piece) -> Invocation {
     let mut meant = expected.clone();
     match piece {
-        Piece::Argument { expected: e, actual: a, key } => {
-            accept_argument(&mut meant.trajectory, actual, (*e, *a), key)
-        }
-        Piece::Call { expected: e, actual: a } => accept_call(&mut meant, expected, actual, (*e, *a)),
+        Piece::Argument {
+            expected: e,
+            actual: a,
+            key,
+        } => accept_argument(&mut meant.trajectory, actual, (*e, *a), key),
+        Piece::Call {
+            expected: e,
+            actual: a,
+        } => accept_call(&mut meant, expected, actual, (*e, *a)),
         Piece::Calls => accept_calls(&mut meant.trajectory, expected, actual),
-        Piece::Intermediate => meant.trajectory.set_intermediate(&actual.intermediate_responses()),
+        Piece::Intermediate => meant
+            .trajectory
+            .set_intermediate(&actual.intermediate_responses()),
         Piece::Response => meant.final_response = response_of(expected, actual),
         Piece::Turn => {
             accept_calls(&mut meant.trajectory, expected, actual);
             if !expected.intermediate_responses().is_empty() {
-                meant.trajectory.set_intermediate(&actual.intermediate_responses());
+                meant
+                    .trajectory
+                    .set_intermediate(&actual.intermediate_responses());
             }
             if expected.response_text() != actual.response_text() {
                 meant.final_response = response_of(expected, actual);
@@ -105,7 +128,9 @@ pub fn accept_in_case(
         return Err(Unacceptable::Errored);
     }
     let mut meant = case.clone();
-    let Conversation::Turns(turns) = &mut meant.conversation else { return Err(Unacceptable::Scenario) };
+    let Conversation::Turns(turns) = &mut meant.conversation else {
+        return Err(Unacceptable::Scenario);
+    };
     if let Some(turn) = ran.turn {
         let at = turn.saturating_sub(1) as usize;
         let (Some(expected), Some(actual)) = (turns.get_mut(at), ran.actual.first()) else {
@@ -118,7 +143,10 @@ pub fn accept_in_case(
     }
     let asked = |turn: &Invocation| turn.user.scored_text();
     let same = turns.len() == ran.actual.len()
-        && turns.iter().zip(ran.actual.iter()).all(|(a, b)| asked(a) == asked(b));
+        && turns
+            .iter()
+            .zip(ran.actual.iter())
+            .all(|(a, b)| asked(a) == asked(b));
     if !same {
         return Err(Unacceptable::MessagesChanged);
     }
@@ -131,7 +159,9 @@ pub fn accept_in_case(
 }
 
 fn accept_argument(meant: &mut Trajectory, actual: &Invocation, (e, a): (usize, usize), key: &str) {
-    let Some(done) = actual.calls().get(a).map(|call| (*call).clone()) else { return };
+    let Some(done) = actual.calls().get(a).map(|call| (*call).clone()) else {
+        return;
+    };
     meant.change_call(e, |call| {
         call.args_unknown = done.args_unknown;
         match (&mut call.args, &done.args) {
@@ -189,14 +219,24 @@ fn answer_to(actual: &Invocation, at: usize) -> Option<ToolResponse> {
 
 /// The position among the expected calls where an actual one is inserted: after the counterpart of the call before it.
 /// A call that is removed first (`without`) does not count.
-fn place_for(expected: &Invocation, actual: &Invocation, at: usize, without: Option<usize>) -> usize {
+fn place_for(
+    expected: &Invocation,
+    actual: &Invocation,
+    at: usize,
+    without: Option<usize>,
+) -> usize {
     let (left, right) = (expected.calls(), actual.calls());
     let alignment = align(&left, &right);
     let staying = |e: &usize| Some(*e) != without;
     let before = alignment.pairs.iter().filter(|pair| {
-        pair.kind != PairKind::Moved && pair.actual.is_some_and(|a| a < at) && pair.expected.is_some()
+        pair.kind != PairKind::Moved
+            && pair.actual.is_some_and(|a| a < at)
+            && pair.expected.is_some()
     });
-    let last = before.filter_map(|pair| pair.expected).filter(staying).max();
+    let last = before
+        .filter_map(|pair| pair.expected)
+        .filter(staying)
+        .max();
     match (last, without) {
         (Some(last), Some(out)) if out < last => last,
         (Some(last), _) => last + 1,
@@ -211,16 +251,26 @@ fn accept_calls(meant: &mut Trajectory, expected: &Invocation, actual: &Invocati
     }
     let (left, right) = (expected.calls(), actual.calls());
     if left.is_empty() && right.is_empty() && *meant == Trajectory::Unknown {
-        *meant = Trajectory::Listed { calls: Vec::new(), responses: Vec::new(), texts: Vec::new() };
+        *meant = Trajectory::Listed {
+            calls: Vec::new(),
+            responses: Vec::new(),
+            texts: Vec::new(),
+        };
     }
     let partner_of = |a: usize| {
         let pairs = &align(&left, &right).pairs;
-        pairs.iter().find(|pair| pair.actual == Some(a)).and_then(|pair| pair.expected)
+        pairs
+            .iter()
+            .find(|pair| pair.actual == Some(a))
+            .and_then(|pair| pair.expected)
     };
     let partners: Vec<Option<usize>> = (0..right.len()).map(partner_of).collect();
     // The original positions of the current calls; `None` for inserted ones.
     let mut there: Vec<Option<usize>> = (0..left.len()).map(Some).collect();
-    for e in (0..left.len()).rev().filter(|e| !partners.contains(&Some(*e))) {
+    for e in (0..left.len())
+        .rev()
+        .filter(|e| !partners.contains(&Some(*e)))
+    {
         meant.remove_call(e);
         there.remove(e);
     }
@@ -244,7 +294,10 @@ fn accept_calls(meant: &mut Trajectory, expected: &Invocation, actual: &Invocati
 fn response_of(expected: &Invocation, actual: &Invocation) -> Option<Content> {
     let done = actual.final_response.as_ref()?;
     let only_text = |content: &Content| {
-        content.parts.iter().all(|part| part.text.is_some() && part.rest.is_empty() && !part.thought)
+        content
+            .parts
+            .iter()
+            .all(|part| part.text.is_some() && part.rest.is_empty() && !part.thought)
     };
     match &expected.final_response {
         Some(before) if before.parts.len() == 1 && only_text(before) && only_text(done) => {
@@ -265,8 +318,9 @@ mod tests {
     use serde_json::json;
 
     fn turn(calls: &[(&str, i32)], response: &str) -> Invocation {
-        let call =
-            |(name, n): &(&str, i32)| ToolCall::new(*name, json!({"n": n, "m": 0}).as_object().cloned());
+        let call = |(name, n): &(&str, i32)| {
+            ToolCall::new(*name, json!({"n": n, "m": 0}).as_object().cloned())
+        };
         Invocation {
             final_response: Some(Content::text("model", response)),
             trajectory: Trajectory::Listed {
@@ -280,7 +334,13 @@ mod tests {
 
     fn told(turn: &Invocation) -> String {
         let call = |call: &&ToolCall| {
-            format!("{}{}", call.name, call.args.as_ref().map_or("-".into(), |args| args["n"].to_string()))
+            format!(
+                "{}{}",
+                call.name,
+                call.args
+                    .as_ref()
+                    .map_or("-".into(), |args| args["n"].to_string())
+            )
         };
         turn.calls().iter().map(call).collect::<Vec<_>>().join(" ")
     }
@@ -290,38 +350,83 @@ mod tests {
         let expected = turn(&[("a", 1), ("b", 1), ("c", 1)], "no");
         let actual = turn(&[("a", 2), ("c", 1), ("x", 1)], "yes");
         let after = |piece| accept(&expected, &actual, &piece);
-        let argument = Piece::Argument { expected: 0, actual: 0, key: "n".into() };
+        let argument = Piece::Argument {
+            expected: 0,
+            actual: 0,
+            key: "n".into(),
+        };
         assert_eq!(told(&after(argument)), "a2 b1 c1");
-        assert_eq!(told(&after(Piece::Call { expected: Some(1), actual: None })), "a1 c1");
-        assert_eq!(told(&after(Piece::Call { expected: None, actual: Some(2) })), "a1 b1 c1 x1");
+        assert_eq!(
+            told(&after(Piece::Call {
+                expected: Some(1),
+                actual: None
+            })),
+            "a1 c1"
+        );
+        assert_eq!(
+            told(&after(Piece::Call {
+                expected: None,
+                actual: Some(2)
+            })),
+            "a1 b1 c1 x1"
+        );
         assert_eq!(told(&after(Piece::Calls)), "a2 c1 x1");
         let taken = after(Piece::Response);
-        assert_eq!((told(&taken), taken.response_text()), ("a1 b1 c1".into(), "yes".into()));
+        assert_eq!(
+            (told(&taken), taken.response_text()),
+            ("a1 b1 c1".into(), "yes".into())
+        );
         assert_eq!(after(Piece::Turn).response_text(), "yes");
         let moved = turn(&[("b", 1), ("c", 1), ("a", 1)], "no");
-        let back = accept(&expected, &moved, &Piece::Call { expected: Some(0), actual: Some(2) });
+        let back = accept(
+            &expected,
+            &moved,
+            &Piece::Call {
+                expected: Some(0),
+                actual: Some(2),
+            },
+        );
         assert_eq!(told(&back), "b1 c1 a1");
     }
 
     #[test]
     fn a_response_that_is_no_single_text_is_taken_whole() {
-        let picture =
-            || Part { rest: json!({"inline_data": {}}).as_object().cloned().unwrap(), ..Part::default() };
+        let picture = || Part {
+            rest: json!({"inline_data": {}}).as_object().cloned().unwrap(),
+            ..Part::default()
+        };
         let said = |parts: Vec<Part>| Invocation {
-            final_response: Some(Content { parts, ..Content::default() }),
+            final_response: Some(Content {
+                parts,
+                ..Content::default()
+            }),
             ..Invocation::default()
         };
-        let text = |words: &str| Part { text: Some(words.into()), ..Part::default() };
+        let text = |words: &str| Part {
+            text: Some(words.into()),
+            ..Part::default()
+        };
         for (expected, actual) in [
             (vec![picture()], vec![text("yes")]),
             (vec![text("no")], vec![picture()]),
             (vec![text("no"), text("no")], vec![text("yes")]),
         ] {
             let (expected, actual) = (said(expected), said(actual));
-            assert_eq!(accept(&expected, &actual, &Piece::Response).final_response, actual.final_response);
+            assert_eq!(
+                accept(&expected, &actual, &Piece::Response).final_response,
+                actual.final_response
+            );
         }
-        let meant = accept(&said(vec![text("no")]), &said(vec![text("y"), text("es")]), &Piece::Response);
-        assert_eq!(meant.final_response.unwrap().parts.len(), 1, "one text stays one");
+        let meant = accept(
+            &said(vec![text("no")]),
+            &said(vec![text("y"), text("es")]),
+            &Piece::Response,
+        );
+        assert_eq!(
+            meant.final_response.unwrap().parts.len(),
+            1,
+            "one text stays one"
+        );
     }
 
     #[test]

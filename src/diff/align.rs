@@ -49,8 +49,15 @@ pub struct Alignment {
 pub fn align(expected: &[&ToolCall], actual: &[&ToolCall]) -> Alignment {
     let cells = (expected.len() + 1).saturating_mul(actual.len() + 1);
     let coarse = cells > CELLS_AT_MOST;
-    let pairs = if coarse { greedy(expected, actual) } else { least_cost(expected, actual) };
-    Alignment { pairs: join_moved(pairs, expected, actual), coarse }
+    let pairs = if coarse {
+        greedy(expected, actual)
+    } else {
+        least_cost(expected, actual)
+    };
+    Alignment {
+        pairs: join_moved(pairs, expected, actual),
+        coarse,
+    }
 }
 
 impl Alignment {
@@ -85,7 +92,10 @@ fn changed_cost(expected: &ToolCall, actual: &ToolCall) -> f64 {
     let count = |call: &ToolCall| call.args.as_ref().map_or(0, |args| args.len());
     let most = count(expected).max(count(actual)).max(1) as f64;
     let none = serde_json::Map::new();
-    let (e, a) = (compared_args(expected, actual), compared_args(actual, expected));
+    let (e, a) = (
+        compared_args(expected, actual),
+        compared_args(actual, expected),
+    );
     let (e, a) = (e.as_deref().unwrap_or(&none), a.as_deref().unwrap_or(&none));
     let differing = count_differences(e, a) as f64;
     0.3 + 0.6 * (differing / most).min(1.0)
@@ -100,10 +110,16 @@ fn least_cost(expected: &[&ToolCall], actual: &[&ToolCall]) -> Vec<Pair> {
         for j in (0..=m).rev() {
             let missing = (i < n).then(|| 1.0 + cost[at(i + 1, j)]);
             let extra = (j < m).then(|| 1.0 + cost[at(i, j + 1)]);
-            let paired = (i < n && j < m).then(|| pair_cost(expected[i], actual[j])).flatten();
+            let paired = (i < n && j < m)
+                .then(|| pair_cost(expected[i], actual[j]))
+                .flatten();
             pairing[at(i, j)] = paired;
             let paired = paired.map(|c| c + cost[at(i + 1, j + 1)]);
-            cost[at(i, j)] = [paired, missing, extra].into_iter().flatten().reduce(f64::min).unwrap_or(0.0);
+            cost[at(i, j)] = [paired, missing, extra]
+                .into_iter()
+                .flatten()
+                .reduce(f64::min)
+                .unwrap_or(0.0);
         }
     }
     let mut pairs = Vec::with_capacity(n.max(m));
@@ -112,16 +128,32 @@ fn least_cost(expected: &[&ToolCall], actual: &[&ToolCall]) -> Vec<Pair> {
         let here = cost[at(i, j)];
         match pairing[at(i, j)] {
             Some(c) if same(here, c + cost[at(i + 1, j + 1)]) => {
-                let kind = if c == 0.0 { PairKind::Same } else { PairKind::Changed };
-                pairs.push(Pair { expected: Some(i), actual: Some(j), kind });
+                let kind = if c == 0.0 {
+                    PairKind::Same
+                } else {
+                    PairKind::Changed
+                };
+                pairs.push(Pair {
+                    expected: Some(i),
+                    actual: Some(j),
+                    kind,
+                });
                 (i, j) = (i + 1, j + 1);
             }
             _ if i < n && same(here, 1.0 + cost[at(i + 1, j)]) => {
-                pairs.push(Pair { expected: Some(i), actual: None, kind: PairKind::Missing });
+                pairs.push(Pair {
+                    expected: Some(i),
+                    actual: None,
+                    kind: PairKind::Missing,
+                });
                 i += 1;
             }
             _ => {
-                pairs.push(Pair { expected: None, actual: Some(j), kind: PairKind::Extra });
+                pairs.push(Pair {
+                    expected: None,
+                    actual: Some(j),
+                    kind: PairKind::Extra,
+                });
                 j += 1;
             }
         }
@@ -138,18 +170,37 @@ fn greedy(expected: &[&ToolCall], actual: &[&ToolCall]) -> Vec<Pair> {
     let mut pairs = Vec::new();
     let mut next = 0;
     for (i, call) in expected.iter().enumerate() {
-        let found = actual[next..].iter().take(1000).position(|other| calls_equal(call, other, false));
+        let found = actual[next..]
+            .iter()
+            .take(1000)
+            .position(|other| calls_equal(call, other, false));
         match found {
-            None => pairs.push(Pair { expected: Some(i), actual: None, kind: PairKind::Missing }),
+            None => pairs.push(Pair {
+                expected: Some(i),
+                actual: None,
+                kind: PairKind::Missing,
+            }),
             Some(offset) => {
-                let extra = |j| Pair { expected: None, actual: Some(j), kind: PairKind::Extra };
+                let extra = |j| Pair {
+                    expected: None,
+                    actual: Some(j),
+                    kind: PairKind::Extra,
+                };
                 pairs.extend((next..next + offset).map(extra));
-                pairs.push(Pair { expected: Some(i), actual: Some(next + offset), kind: PairKind::Same });
+                pairs.push(Pair {
+                    expected: Some(i),
+                    actual: Some(next + offset),
+                    kind: PairKind::Same,
+                });
                 next += offset + 1;
             }
         }
     }
-    let extra = |j| Pair { expected: None, actual: Some(j), kind: PairKind::Extra };
+    let extra = |j| Pair {
+        expected: None,
+        actual: Some(j),
+        kind: PairKind::Extra,
+    };
     pairs.extend((next..actual.len()).map(extra));
     pairs
 }
@@ -157,15 +208,27 @@ fn greedy(expected: &[&ToolCall], actual: &[&ToolCall]) -> Vec<Pair> {
 /// Joins a missing call and an equal extra call into one moved pair, at the position of the expected call.
 fn join_moved(mut pairs: Vec<Pair>, expected: &[&ToolCall], actual: &[&ToolCall]) -> Vec<Pair> {
     for at in 0..pairs.len() {
-        let (PairKind::Missing, Some(e)) = (pairs[at].kind, pairs[at].expected) else { continue };
+        let (PairKind::Missing, Some(e)) = (pairs[at].kind, pairs[at].expected) else {
+            continue;
+        };
         let is_twin = |pair: &Pair| {
             pair.kind == PairKind::Extra
-                && pair.actual.is_some_and(|a| calls_equal(expected[e], actual[a], false))
+                && pair
+                    .actual
+                    .is_some_and(|a| calls_equal(expected[e], actual[a], false))
         };
         if let Some(twin) = pairs.iter().take(10_000).position(is_twin) {
             let place = pairs[twin].actual;
-            pairs[at] = Pair { expected: Some(e), actual: place, kind: PairKind::Moved };
-            pairs[twin] = Pair { expected: None, actual: None, kind: PairKind::Extra };
+            pairs[at] = Pair {
+                expected: Some(e),
+                actual: place,
+                kind: PairKind::Moved,
+            };
+            pairs[twin] = Pair {
+                expected: None,
+                actual: None,
+                kind: PairKind::Extra,
+            };
         }
     }
     pairs.retain(|pair| pair.expected.is_some() || pair.actual.is_some());
@@ -196,10 +259,16 @@ mod tests {
     #[test]
     fn other_arguments_are_a_change() {
         use PairKind::*;
-        assert_eq!(kinds(&[("a", 1), ("b", 1)], &[("a", 1), ("b", 2)]), [Same, Changed]);
+        assert_eq!(
+            kinds(&[("a", 1), ("b", 1)], &[("a", 1), ("b", 2)]),
+            [Same, Changed]
+        );
         assert_eq!(kinds(&[("a", 1)], &[("c", 1), ("a", 1)]), [Extra, Same]);
         assert_eq!(kinds(&[("a", 1), ("b", 1)], &[("a", 1)]), [Same, Missing]);
-        assert_eq!(kinds(&[("a", 1), ("b", 1)], &[("b", 1), ("a", 1)]), [Moved, Same]);
+        assert_eq!(
+            kinds(&[("a", 1), ("b", 1)], &[("b", 1), ("a", 1)]),
+            [Moved, Same]
+        );
         assert_eq!(kinds(&[], &[]), []);
     }
 

@@ -9,16 +9,32 @@ use std::borrow::Cow;
 /// arguments differ.
 pub fn calls_equal(a: &ToolCall, b: &ToolCall, ignore_args: bool) -> bool {
     a.name == b.name
-        && (ignore_args || args_equal(compared_args(a, b).as_deref(), compared_args(b, a).as_deref()))
+        && (ignore_args
+            || args_equal(
+                compared_args(a, b).as_deref(),
+                compared_args(b, a).as_deref(),
+            ))
 }
 
 /// The arguments of a call as they are compared with those of the other call. If a server rounded the integers of one of
 /// them, those of both are rounded; every other number stays as it is. Unknown arguments are taken to be those of the other
 /// call.
-pub fn compared_args<'a>(call: &'a ToolCall, other: &'a ToolCall) -> Option<Cow<'a, Map<String, Value>>> {
-    let args = if call.args_unknown { &other.args } else { &call.args }.as_ref()?;
+pub fn compared_args<'a>(
+    call: &'a ToolCall,
+    other: &'a ToolCall,
+) -> Option<Cow<'a, Map<String, Value>>> {
+    let args = if call.args_unknown {
+        &other.args
+    } else {
+        &call.args
+    }
+    .as_ref()?;
     Some(match call.rounded || other.rounded {
-        true => Cow::Owned(args.iter().map(|(key, value)| (key.clone(), rounded(value))).collect()),
+        true => Cow::Owned(
+            args.iter()
+                .map(|(key, value)| (key.clone(), rounded(value)))
+                .collect(),
+        ),
         false => Cow::Borrowed(args),
     })
 }
@@ -35,9 +51,10 @@ fn rounded(value: &Value) -> Value {
             _ => value.clone(),
         },
         Value::Array(items) => items.iter().map(rounded).collect(),
-        Value::Object(members) => {
-            members.iter().map(|(key, member)| (key.clone(), rounded(member))).collect()
-        }
+        Value::Object(members) => members
+            .iter()
+            .map(|(key, member)| (key.clone(), rounded(member)))
+            .collect(),
         _ => value.clone(),
     }
 }
@@ -51,7 +68,9 @@ fn args_equal(a: Option<&Map<String, Value>>, b: Option<&Map<String, Value>>) ->
 }
 
 fn maps_equal(a: &Map<String, Value>, b: &Map<String, Value>) -> bool {
-    a.len() == b.len() && a.iter().all(|(key, x)| b.get(key).is_some_and(|y| values_equal(x, y)))
+    a.len() == b.len()
+        && a.iter()
+            .all(|(key, x)| b.get(key).is_some_and(|y| values_equal(x, y)))
 }
 
 /// Python's `==` on parsed JSON.
@@ -85,7 +104,9 @@ pub fn json_equal(a: &Value, b: &Value) -> bool {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| json_equal(a, b))
         }
         (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len() && a.iter().all(|(key, x)| b.get(key).is_some_and(|y| json_equal(x, y)))
+            a.len() == b.len()
+                && a.iter()
+                    .all(|(key, x)| b.get(key).is_some_and(|y| json_equal(x, y)))
         }
         _ => values_equal(a, b),
     }
@@ -96,7 +117,9 @@ fn same_call(a: &ToolCall, b: &ToolCall) -> bool {
         && match (&a.args, &b.args) {
             (None, None) => true,
             (Some(a), Some(b)) => {
-                a.len() == b.len() && a.iter().all(|(key, x)| b.get(key).is_some_and(|y| json_equal(x, y)))
+                a.len() == b.len()
+                    && a.iter()
+                        .all(|(key, x)| b.get(key).is_some_and(|y| json_equal(x, y)))
             }
             _ => false,
         };
@@ -136,7 +159,8 @@ fn numbers_equal(a: &Numeric, b: &Numeric) -> bool {
     match (a, b) {
         (Numeric::Whole(a), Numeric::Whole(b)) => a == b,
         (Numeric::Float(a), Numeric::Float(b)) => a == b,
-        (Numeric::Whole(whole), Numeric::Float(float)) | (Numeric::Float(float), Numeric::Whole(whole)) => {
+        (Numeric::Whole(whole), Numeric::Float(float))
+        | (Numeric::Float(float), Numeric::Whole(whole)) => {
             // `+ 0.0` removes the sign of a negative zero; `{:.0}` formats all digits of a float exactly.
             float.is_finite() && float.fract() == 0.0 && format!("{:.0}", float + 0.0) == *whole
         }
@@ -151,14 +175,25 @@ mod tests {
     fn integers_that_a_server_rounded_are_compared_after_rounding() {
         let call = |text: &str, rounded| {
             let args: Map<String, Value> = serde_json::from_str(text).unwrap();
-            ToolCall { rounded, ..ToolCall::new("t", Some(args)) }
+            ToolCall {
+                rounded,
+                ..ToolCall::new("t", Some(args))
+            }
         };
         let expected = call(r#"{"a": [9007199254740993], "b": 3}"#, false);
         let as_float = r#"{"a": [9007199254740992.0], "b": 3}"#;
         assert!(!calls_equal(&expected, &call(as_float, false), false));
         assert!(calls_equal(&expected, &call(as_float, true), false));
-        assert!(!calls_equal(&expected, &call(r#"{"a": [9007199254740994.0], "b": 3}"#, true), false));
-        assert!(!calls_equal(&expected, &call(r#"{"a": [9007199254740992.0], "b": 4}"#, true), false));
+        assert!(!calls_equal(
+            &expected,
+            &call(r#"{"a": [9007199254740994.0], "b": 3}"#, true),
+            false
+        ));
+        assert!(!calls_equal(
+            &expected,
+            &call(r#"{"a": [9007199254740992.0], "b": 4}"#, true),
+            false
+        ));
     }
 
     fn equal(a: &str, b: &str) -> bool {
@@ -168,17 +203,24 @@ mod tests {
 
     #[test]
     fn numbers_are_equal_by_value() {
-        assert!(equal("1", "1.0") && equal("1", "true") && equal("false", "-0.0") && equal("0", "-0"));
+        assert!(
+            equal("1", "1.0") && equal("1", "true") && equal("false", "-0.0") && equal("0", "-0")
+        );
         assert!(equal("[1, 2.0]", "[1.0, 2]") && equal("100", "1e2"));
         assert!(!equal("1", "\"1\"") && !equal("9007199254740993", "9007199254740992.0"));
         assert!(equal("9007199254740992", "9007199254740992.0"));
-        assert!(equal("123456789012345678901234567890", "123456789012345678901234567890"));
+        assert!(equal(
+            "123456789012345678901234567890",
+            "123456789012345678901234567890"
+        ));
         assert!(!equal("0.3", "0.30000000000000004"));
     }
 
     #[test]
     fn null_is_not_missing() {
-        assert!(!equal("{\"a\": null}", "{}") && equal("{\"a\": 1, \"b\": 2}", "{\"b\": 2, \"a\": 1}"));
+        assert!(
+            !equal("{\"a\": null}", "{}") && equal("{\"a\": 1, \"b\": 2}", "{\"b\": 2, \"a\": 1}")
+        );
         let none = ToolCall::new("t", None);
         let empty = ToolCall::new("t", Some(Map::new()));
         assert!(!calls_equal(&none, &empty, false) && calls_equal(&none, &empty, true));

@@ -31,7 +31,12 @@ pub fn differences(
 ) -> Vec<Difference> {
     let empty = Map::new();
     let mut found = Vec::new();
-    maps(expected.unwrap_or(&empty), actual.unwrap_or(&empty), "", &mut found);
+    maps(
+        expected.unwrap_or(&empty),
+        actual.unwrap_or(&empty),
+        "",
+        &mut found,
+    );
     found
 }
 
@@ -39,12 +44,18 @@ fn maps(a: &Map<String, Value>, b: &Map<String, Value>, path: &str, found: &mut 
     for (key, x) in a {
         let path = join(path, key);
         match b.get(key) {
-            None => found.push(Difference { path, kind: DifferenceKind::Missing(x.clone()) }),
+            None => found.push(Difference {
+                path,
+                kind: DifferenceKind::Missing(x.clone()),
+            }),
             Some(y) => values(x, y, path, found),
         }
     }
     for (key, y) in b.iter().filter(|(key, _)| !a.contains_key(*key)) {
-        found.push(Difference { path: join(path, key), kind: DifferenceKind::Extra(y.clone()) });
+        found.push(Difference {
+            path: join(path, key),
+            kind: DifferenceKind::Extra(y.clone()),
+        });
     }
 }
 
@@ -57,7 +68,10 @@ fn values(a: &Value, b: &Value, path: String, found: &mut Vec<Difference>) {
             }
         }
         _ if values_equal(a, b) => {}
-        _ => found.push(Difference { path, kind: DifferenceKind::Changed(a.clone(), b.clone()) }),
+        _ => found.push(Difference {
+            path,
+            kind: DifferenceKind::Changed(a.clone(), b.clone()),
+        }),
     }
 }
 
@@ -78,7 +92,11 @@ fn count_between(a: &Value, b: &Value) -> usize {
 }
 
 fn join(path: &str, key: &str) -> String {
-    if path.is_empty() { key.to_string() } else { format!("{path}.{key}") }
+    if path.is_empty() {
+        key.to_string()
+    } else {
+        format!("{path}.{key}")
+    }
 }
 
 impl Difference {
@@ -89,12 +107,15 @@ impl Difference {
             DifferenceKind::Missing(Value::Null) => {
                 return Some("null is expected; an absent value is not equal to null".into());
             }
-            DifferenceKind::Extra(Value::Null) => return Some("null is not equal to an absent value".into()),
+            DifferenceKind::Extra(Value::Null) => {
+                return Some("null is not equal to an absent value".into());
+            }
             _ => return None,
         };
         match (a, b) {
             (Value::String(text), other) | (other, Value::String(text)) if !other.is_string() => {
-                spells(text, other).then(|| format!("the text {text:?} is not {}", kind_name(other)))
+                spells(text, other)
+                    .then(|| format!("the text {text:?} is not {}", kind_name(other)))
             }
             (Value::String(a), Value::String(b)) => alike_texts(a, b),
             (Value::Number(a), Value::Number(b)) => alike_numbers(float_of(a)?, float_of(b)?),
@@ -124,7 +145,9 @@ fn alike_texts(a: &str, b: &str) -> Option<String> {
         return Some("they differ in upper and lower case".into());
     }
     let visible = |text: &str| -> String {
-        text.nfkc().filter(|&c| !crate::domain::is_hidden(c) && !c.is_control()).collect()
+        text.nfkc()
+            .filter(|&c| !crate::domain::is_hidden(c) && !c.is_control())
+            .collect()
     };
     (visible(a) == visible(b)).then(|| "they look alike but consist of different characters".into())
 }
@@ -143,13 +166,23 @@ mod tests {
     fn they_are_counted_as_they_are_listed() {
         for (a, b) in [
             (json!({"x": 1, "y": 2}), json!({"x": 1, "z": 3, "w": 4})),
-            (json!({"x": {"a": 1, "b": [1, 2]}}), json!({"x": {"b": [1, 3], "c": 2}})),
+            (
+                json!({"x": {"a": 1, "b": [1, 2]}}),
+                json!({"x": {"b": [1, 3], "c": 2}}),
+            ),
             (json!({"x": [1, 2]}), json!({"x": [1]})),
             (json!({}), json!({"x": null})),
-            (json!({"x": [{"a": 1}, {"b": 1}]}), json!({"x": [{"a": 2}, {"c": 1}]})),
+            (
+                json!({"x": [{"a": 1}, {"b": 1}]}),
+                json!({"x": [{"a": 2}, {"c": 1}]}),
+            ),
         ] {
             let (a, b) = (a.as_object().unwrap(), b.as_object().unwrap());
-            assert_eq!(count_differences(a, b), differences(Some(a), Some(b)).len(), "{a:?} {b:?}");
+            assert_eq!(
+                count_differences(a, b),
+                differences(Some(a), Some(b)).len(),
+                "{a:?} {b:?}"
+            );
             assert_eq!(count_differences(a, a), 0);
         }
     }
@@ -171,12 +204,32 @@ mod tests {
     #[test]
     fn alike_values_are_told_apart() {
         let note = |a, b| diff(json!({"v": a}), json!({"v": b}))[0].lookalike();
-        assert_eq!(note(json!(3), json!("3")).unwrap(), "the text \"3\" is not the number 3");
+        assert_eq!(
+            note(json!(3), json!("3")).unwrap(),
+            "the text \"3\" is not the number 3"
+        );
         assert!(note(json!("on"), json!("On")).unwrap().contains("case"));
-        assert!(note(json!("é"), json!("e\u{301}")).unwrap().contains("look alike"));
-        assert!(note(json!("a\u{200b}"), json!("a")).unwrap().contains("look alike"));
-        assert!(note(json!(0.3), json!(0.1 + 0.2)).unwrap().contains("last digits"));
+        assert!(
+            note(json!("é"), json!("e\u{301}"))
+                .unwrap()
+                .contains("look alike")
+        );
+        assert!(
+            note(json!("a\u{200b}"), json!("a"))
+                .unwrap()
+                .contains("look alike")
+        );
+        assert!(
+            note(json!(0.3), json!(0.1 + 0.2))
+                .unwrap()
+                .contains("last digits")
+        );
         assert_eq!(note(json!(3), json!(4)), None);
-        assert!(diff(json!({"v": null}), json!({}))[0].lookalike().unwrap().contains("absent"));
+        assert!(
+            diff(json!({"v": null}), json!({}))[0]
+                .lookalike()
+                .unwrap()
+                .contains("absent")
+        );
     }
 }

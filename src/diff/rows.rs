@@ -1,8 +1,8 @@
 //! Rows for a side-by-side display: what is on the left and what on the right of each.
 
 use super::{
-    Alignment, Difference, DifferenceKind, PairKind, TextDiff, compared_args, diff_sequences, differences,
-    values_equal,
+    Alignment, Difference, DifferenceKind, PairKind, TextDiff, compared_args, diff_sequences,
+    differences, values_equal,
 };
 use crate::domain::{ToolCall, clean, value_text};
 use serde_json::{Map, Value};
@@ -56,7 +56,11 @@ pub struct Row {
 }
 
 fn span(text: &str, tone: Tone, changed: bool) -> Span {
-    Span { text: clean(text).into_owned(), tone, changed }
+    Span {
+        text: clean(text).into_owned(),
+        tone,
+        changed,
+    }
 }
 
 /// Rows of two aligned lists of calls: for each pair a row for the name, and rows for the arguments with notes about
@@ -76,15 +80,26 @@ pub fn call_rows(alignment: &Alignment, expected: &[&ToolCall], actual: &[&ToolC
                 ]
             })
         };
-        let mut head = Row { left: name(left), right: name(right), mark, item, key: None };
+        let mut head = Row {
+            left: name(left),
+            right: name(right),
+            mark,
+            item,
+            key: None,
+        };
         if pair.kind == PairKind::Moved {
             note_move(&mut head, pair.expected, pair.actual);
         }
-        if let (Some((_, expected)), Some((_, actual)), Some(right_name)) = (left, right, head.right.as_mut())
+        if let (Some((_, expected)), Some((_, actual)), Some(right_name)) =
+            (left, right, head.right.as_mut())
             && !expected.args_unknown
             && expected.args.as_ref() != compared_args(expected, actual).as_deref()
         {
-            right_name.push(span("  compared after rounding above 2^53", Tone::Note, false));
+            right_name.push(span(
+                "  compared after rounding above 2^53",
+                Tone::Note,
+                false,
+            ));
         }
         for (side, name) in [(left, &mut head.left), (right, &mut head.right)] {
             if let (Some((_, call)), Some(name)) = (side, name)
@@ -95,9 +110,10 @@ pub fn call_rows(alignment: &Alignment, expected: &[&ToolCall], actual: &[&ToolC
         }
         rows.push(head);
         let args = |side: Option<(usize, &ToolCall)>, other: Option<(usize, &ToolCall)>| {
-            side.filter(|(_, call)| !call.args_unknown).map(|(_, call)| {
-                compared_args(call, other.map_or(call, |(_, other)| other)).map(Cow::into_owned)
-            })
+            side.filter(|(_, call)| !call.args_unknown)
+                .map(|(_, call)| {
+                    compared_args(call, other.map_or(call, |(_, other)| other)).map(Cow::into_owned)
+                })
         };
         rows.extend(arg_rows(args(left, right), args(right, left), item));
     }
@@ -116,7 +132,11 @@ fn mark_of(kind: PairKind) -> &'static str {
 
 fn note_move(head: &mut Row, expected: Option<usize>, actual: Option<usize>) {
     if let (Some(e), Some(a), Some(right)) = (expected, actual, head.right.as_mut()) {
-        right.push(span(&format!("  moved: {} → {}", e + 1, a + 1), Tone::Note, true));
+        right.push(span(
+            &format!("  moved: {} → {}", e + 1, a + 1),
+            Tone::Note,
+            true,
+        ));
     }
 }
 
@@ -131,10 +151,15 @@ fn arg_rows(left: Args, right: Args, item: usize) -> Vec<Row> {
         return absent_args(left.flatten(), right.flatten(), item);
     }
     let (left_map, right_map) = (left.clone().flatten(), right.clone().flatten());
-    let found = if both { differences(left_map.as_ref(), right_map.as_ref()) } else { Vec::new() };
+    let found = if both {
+        differences(left_map.as_ref(), right_map.as_ref())
+    } else {
+        Vec::new()
+    };
     let mut rows = Vec::new();
     for key in keys_of(left_map.as_ref(), right_map.as_ref()) {
-        let value_in = |map: &Option<Map<String, Value>>| map.as_ref().and_then(|map| map.get(&key)).cloned();
+        let value_in =
+            |map: &Option<Map<String, Value>>| map.as_ref().and_then(|map| map.get(&key)).cloned();
         let about: Vec<&Difference> = found.iter().filter(|d| is_about(&d.path, &key)).collect();
         let changed = !about.is_empty() || !both;
         let values = (value_in(&left_map), value_in(&right_map));
@@ -144,13 +169,21 @@ fn arg_rows(left: Args, right: Args, item: usize) -> Vec<Row> {
             continue;
         }
         rows.push(Row {
-            left: left.is_some().then(|| arg_line(&key, value_in(&left_map), changed)),
-            right: right.is_some().then(|| arg_line(&key, value_in(&right_map), changed)),
+            left: left
+                .is_some()
+                .then(|| arg_line(&key, value_in(&left_map), changed)),
+            right: right
+                .is_some()
+                .then(|| arg_line(&key, value_in(&right_map), changed)),
             mark: "",
             item,
             key: Some(key.clone()),
         });
-        rows.extend(about.iter().filter_map(|difference| note_row(difference, &key, item)));
+        rows.extend(
+            about
+                .iter()
+                .filter_map(|difference| note_row(difference, &key, item)),
+        );
     }
     rows
 }
@@ -175,8 +208,11 @@ fn nested_rows(
         return None;
     }
     let lines = |value: &Option<Value>| -> Vec<String> {
-        let text = value.as_ref().map(|value| serde_json::to_string_pretty(value).unwrap_or_default());
-        text.map(|text| text.lines().map(str::to_string).collect()).unwrap_or_default()
+        let text = value
+            .as_ref()
+            .map(|value| serde_json::to_string_pretty(value).unwrap_or_default());
+        text.map(|text| text.lines().map(str::to_string).collect())
+            .unwrap_or_default()
     };
     // Equal values are formatted the same way on both sides.
     let right = match (&left, right) {
@@ -190,7 +226,11 @@ fn nested_rows(
             _ => span("  ", Tone::Plain, false),
         };
         match text {
-            Some(text) => Some(vec![head, span("  ", Tone::Plain, false), span(text, Tone::Value, changed)]),
+            Some(text) => Some(vec![
+                head,
+                span("  ", Tone::Plain, false),
+                span(text, Tone::Value, changed),
+            ]),
             None if at == 0 && is_there => Some(vec![span("  (absent)", Tone::Faint, changed)]),
             None => is_there.then(Line::new),
         }
@@ -224,9 +264,11 @@ fn spelled_like(like: &Value, value: Value) -> Value {
             out.extend(map);
             Value::Object(out)
         }
-        (Value::Array(like), Value::Array(list)) if like.len() == list.len() => {
-            like.iter().zip(list).map(|(like, value)| spelled_like(like, value)).collect()
-        }
+        (Value::Array(like), Value::Array(list)) if like.len() == list.len() => like
+            .iter()
+            .zip(list)
+            .map(|(like, value)| spelled_like(like, value))
+            .collect(),
         (_, value) => value,
     }
 }
@@ -242,7 +284,9 @@ fn paired_lines<'a>(
     let pair = |e: Option<&'a String>, a: Option<&'a String>| (e, a, e != a);
     if left.len() + right.len() > PAIRED_AT_MOST {
         let height = left.len().max(right.len());
-        return (0..height).map(|at| pair(left.get(at), right.get(at))).collect();
+        return (0..height)
+            .map(|at| pair(left.get(at), right.get(at)))
+            .collect();
     }
     let mut pairs = Vec::new();
     let lines = |side: &'a [String]| -> Vec<&'a str> { side.iter().map(String::as_str).collect() };
@@ -256,10 +300,19 @@ fn paired_lines<'a>(
 /// A row with a warning about values that look alike.
 fn lookalike_row(difference: &Difference, item: usize) -> Option<Row> {
     let note = format!("  ↳ {}: {}", difference.path, difference.lookalike()?);
-    Some(Row { left: None, right: Some(vec![span(&note, Tone::Note, false)]), item, ..Row::default() })
+    Some(Row {
+        left: None,
+        right: Some(vec![span(&note, Tone::Note, false)]),
+        item,
+        ..Row::default()
+    })
 }
 
-fn absent_args(left: Option<Map<String, Value>>, right: Option<Map<String, Value>>, item: usize) -> Vec<Row> {
+fn absent_args(
+    left: Option<Map<String, Value>>,
+    right: Option<Map<String, Value>>,
+    item: usize,
+) -> Vec<Row> {
     let side = |args: Option<Map<String, Value>>| {
         let text = match args {
             None => "  no arguments at all".to_string(),
@@ -269,13 +322,26 @@ fn absent_args(left: Option<Map<String, Value>>, right: Option<Map<String, Value
     };
     let note = "  no arguments and empty arguments are different in ADK";
     vec![
-        Row { left: side(left), right: side(right), item, ..Row::default() },
-        Row { left: None, right: Some(vec![span(note, Tone::Note, false)]), item, ..Row::default() },
+        Row {
+            left: side(left),
+            right: side(right),
+            item,
+            ..Row::default()
+        },
+        Row {
+            left: None,
+            right: Some(vec![span(note, Tone::Note, false)]),
+            item,
+            ..Row::default()
+        },
     ]
 }
 
 fn keys_of(left: Option<&Map<String, Value>>, right: Option<&Map<String, Value>>) -> Vec<String> {
-    let mut keys: Vec<String> = left.into_iter().flat_map(|map| map.keys().cloned()).collect();
+    let mut keys: Vec<String> = left
+        .into_iter()
+        .flat_map(|map| map.keys().cloned())
+        .collect();
     for key in right.into_iter().flat_map(|map| map.keys()) {
         if !keys.contains(key) {
             keys.push(key.clone());
@@ -285,7 +351,8 @@ fn keys_of(left: Option<&Map<String, Value>>, right: Option<&Map<String, Value>>
 }
 
 fn is_about(path: &str, key: &str) -> bool {
-    path.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    path.strip_prefix(key)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 fn arg_line(key: &str, value: Option<Value>, changed: bool) -> Line {
@@ -308,7 +375,9 @@ fn note_row(difference: &Difference, key: &str, item: usize) -> Option<Row> {
             DifferenceKind::Changed(a, b) => {
                 format!("{}: {} → {}", difference.path, value_text(a), value_text(b))
             }
-            DifferenceKind::Missing(a) => format!("{}: {} is missing", difference.path, value_text(a)),
+            DifferenceKind::Missing(a) => {
+                format!("{}: {} is missing", difference.path, value_text(a))
+            }
             DifferenceKind::Extra(b) => format!("{}: {} is extra", difference.path, value_text(b)),
         });
     }
@@ -317,7 +386,12 @@ fn note_row(difference: &Difference, key: &str, item: usize) -> Option<Row> {
         return None;
     }
     let line = vec![span(&format!("  ↳ {}", said.join("; ")), Tone::Note, false)];
-    Some(Row { left: None, right: Some(line), item, ..Row::default() })
+    Some(Row {
+        left: None,
+        right: Some(line),
+        item,
+        ..Row::default()
+    })
 }
 
 /// Rows of two compared texts, line by line.
@@ -325,7 +399,11 @@ pub fn text_rows(diff: &TextDiff) -> Vec<Row> {
     let (left, right) = (lines_of(&diff.expected), lines_of(&diff.actual));
     let height = left.len().max(right.len());
     (0..height)
-        .map(|at| Row { left: left.get(at).cloned(), right: right.get(at).cloned(), ..Row::default() })
+        .map(|at| Row {
+            left: left.get(at).cloned(),
+            right: right.get(at).cloned(),
+            ..Row::default()
+        })
         .collect()
 }
 
@@ -337,7 +415,11 @@ fn lines_of(segments: &[super::Segment]) -> Vec<Line> {
                 lines.push(Vec::new());
             }
             if let (false, Some(line)) = (piece.is_empty(), lines.last_mut()) {
-                line.push(span(piece.trim_end_matches('\r'), Tone::Plain, segment.changed));
+                line.push(span(
+                    piece.trim_end_matches('\r'),
+                    Tone::Plain,
+                    segment.changed,
+                ));
             }
         }
     }
@@ -356,8 +438,17 @@ pub fn without_equal(rows: Vec<Row>) -> Vec<Row> {
             out.extend_from_slice(stretch);
             continue;
         }
-        let line = vec![span(&format!("  ⋯ {} identical lines", stretch.len()), Tone::Faint, false)];
-        out.push(Row { left: Some(line.clone()), right: Some(line), item: usize::MAX, ..Row::default() });
+        let line = vec![span(
+            &format!("  ⋯ {} identical lines", stretch.len()),
+            Tone::Faint,
+            false,
+        )];
+        out.push(Row {
+            left: Some(line.clone()),
+            right: Some(line),
+            item: usize::MAX,
+            ..Row::default()
+        });
     }
     out
 }
@@ -380,10 +471,16 @@ mod tests {
     #[test]
     fn calls_become_rows_with_their_differences() {
         let expected = [call("set", json!({"id": "d2", "n": 3}))];
-        let actual = [call("set", json!({"id": "d3", "n": "3"})), call("log", json!({}))];
+        let actual = [
+            call("set", json!({"id": "d3", "n": "3"})),
+            call("log", json!({})),
+        ];
         let (e, a): (Vec<_>, Vec<_>) = (expected.iter().collect(), actual.iter().collect());
         let rows = call_rows(&align(&e, &a), &e, &a);
-        let shown: Vec<_> = rows.iter().map(|r| (r.mark, plain(&r.left), plain(&r.right))).collect();
+        let shown: Vec<_> = rows
+            .iter()
+            .map(|r| (r.mark, plain(&r.left), plain(&r.right)))
+            .collect();
         assert_eq!(shown[0], ("~", "1 set".into(), "1 set".into()));
         assert_eq!(shown[1], ("", "  id  \"d2\"".into(), "  id  \"d3\"".into()));
         assert!(shown[3].2.contains("the text \"3\" is not the number 3"));
@@ -395,26 +492,44 @@ mod tests {
         let (a, b) = (call("a", json!({})), call("b", json!({})));
         let rows = call_rows(&align(&[&a, &b], &[&b, &a]), &[&a, &b], &[&b, &a]);
         let moved = rows.iter().find(|row| row.mark == "↕").unwrap();
-        assert!(plain(&moved.right).ends_with("  moved: 1 → 2"), "{}", plain(&moved.right));
+        assert!(
+            plain(&moved.right).ends_with("  moved: 1 → 2"),
+            "{}",
+            plain(&moved.right)
+        );
     }
 
     /// A long nested value has several lines; lines that are the same on both sides share a row and can be hidden.
     #[test]
     fn nested_values_have_lines_of_their_own() {
-        let value = |id: &str| json!({"filter": {"room": "kitchen", "kinds": ["lamp", "plug"], "id": id}});
+        let value =
+            |id: &str| json!({"filter": {"room": "kitchen", "kinds": ["lamp", "plug"], "id": id}});
         let (expected, actual) = ([call("find", value("d2"))], [call("find", value("d3"))]);
         let (e, a): (Vec<_>, Vec<_>) = (expected.iter().collect(), actual.iter().collect());
         let rows = call_rows(&align(&e, &a), &e, &a);
-        let shown: Vec<_> = rows.iter().map(|row| (plain(&row.left), plain(&row.right))).collect();
+        let shown: Vec<_> = rows
+            .iter()
+            .map(|row| (plain(&row.left), plain(&row.right)))
+            .collect();
         assert_eq!(shown[1], ("  filter  {".into(), "  filter  {".into()));
-        assert_eq!(shown[7], ("      \"id\": \"d2\"".into(), "      \"id\": \"d3\"".into()));
+        assert_eq!(
+            shown[7],
+            ("      \"id\": \"d2\"".into(), "      \"id\": \"d3\"".into())
+        );
         assert_eq!(shown.len(), 9, "{shown:?}");
-        let reordered = json!({"filter": {"id": "d2", "kinds": ["lamp", "plug"], "room": "kitchen"}});
+        let reordered =
+            json!({"filter": {"id": "d2", "kinds": ["lamp", "plug"], "room": "kitchen"}});
         let reordered = [call("find", reordered)];
         let same = call_rows(&align(&e, &[&reordered[0]]), &e, &[&reordered[0]]);
-        assert!(same.iter().all(|row| row.left == row.right), "the order of keys is no difference: {same:?}");
+        assert!(
+            same.iter().all(|row| row.left == row.right),
+            "the order of keys is no difference: {same:?}"
+        );
         let differing = without_equal(rows);
         let shown: Vec<_> = differing.iter().map(|row| plain(&row.left)).collect();
-        assert_eq!(shown[1..], ["  ⋯ 6 identical lines", "      \"id\": \"d2\"", "    }"]);
+        assert_eq!(
+            shown[1..],
+            ["  ⋯ 6 identical lines", "      \"id\": \"d2\"", "    }"]
+        );
     }
 }

@@ -26,9 +26,22 @@ pub fn diff_sequences(left: &[&str], right: &[&str], timeout: Option<Duration>) 
     let (left, right) = (numbered(left, &mut numbers), numbered(right, &mut numbers));
     let (left, right) = (left.as_slice(), right.as_slice());
     let mut hook = Compact::new(Replace::new(Capture::new()), left, right);
-    let compared = myers::diff_deadline(&mut hook, left, 0..left.len(), right, 0..right.len(), deadline);
+    let compared = myers::diff_deadline(
+        &mut hook,
+        left,
+        0..left.len(),
+        right,
+        0..right.len(),
+        deadline,
+    );
     match compared {
-        Ok(()) => hook.into_inner().into_inner().into_ops().into_iter().map(hunk).collect(),
+        Ok(()) => hook
+            .into_inner()
+            .into_inner()
+            .into_ops()
+            .into_iter()
+            .map(hunk)
+            .collect(),
         Err(never) => match never {},
     }
 }
@@ -42,7 +55,11 @@ fn numbered<'a>(texts: &[&'a str], numbers: &mut FxHashMap<&'a str, usize>) -> V
 }
 
 fn hunk(op: DiffOp) -> Hunk {
-    Hunk { left: op.old_range(), right: op.new_range(), is_equal: op.tag() == DiffTag::Equal }
+    Hunk {
+        left: op.old_range(),
+        right: op.new_range(),
+        is_equal: op.tag() == DiffTag::Equal,
+    }
 }
 
 #[cfg(test)]
@@ -53,7 +70,11 @@ mod tests {
     #[test]
     fn a_replaced_item_is_one_hunk() {
         let hunks = diff_sequences(&["a", "b", "c"], &["a", "x", "c"], None);
-        let hunk = |at: usize, is_equal| Hunk { left: at..at + 1, right: at..at + 1, is_equal };
+        let hunk = |at: usize, is_equal| Hunk {
+            left: at..at + 1,
+            right: at..at + 1,
+            is_equal,
+        };
         assert_eq!(hunks, [hunk(0, true), hunk(1, false), hunk(2, true)]);
         assert_eq!(diff_sequences(&[], &[], None), []);
     }

@@ -35,7 +35,10 @@ pub fn diff_words(expected: &str, actual: &str) -> TextDiff {
     let coarse = expected.len().max(actual.len()) > WORDS_AT_MOST;
     let parts = if coarse { lines } else { words };
     let (left, right) = (parts(expected), parts(actual));
-    let mut out = TextDiff { coarse, ..TextDiff::default() };
+    let mut out = TextDiff {
+        coarse,
+        ..TextDiff::default()
+    };
     for hunk in diff_sequences(&left, &right, Some(TIMEOUT)) {
         push(&mut out.expected, &left[hunk.left], !hunk.is_equal);
         push(&mut out.actual, &right[hunk.right], !hunk.is_equal);
@@ -68,7 +71,16 @@ mod tests {
     use proptest::prelude::*;
 
     fn marked(segments: &[Segment]) -> String {
-        segments.iter().map(|s| if s.changed { format!("[{}]", s.text) } else { s.text.clone() }).collect()
+        segments
+            .iter()
+            .map(|s| {
+                if s.changed {
+                    format!("[{}]", s.text)
+                } else {
+                    s.text.clone()
+                }
+            })
+            .collect()
     }
 
     #[test]

@@ -21,9 +21,14 @@ pub struct VisualRow {
 pub fn wrap_rows(rows: &[Row], left_width: usize, right_width: usize) -> Vec<VisualRow> {
     let mut out = Vec::with_capacity(rows.len());
     for (row, content) in rows.iter().enumerate() {
-        let side =
-            |line: &Option<Line>, width| line.as_ref().map_or_else(Vec::new, |line| wrap_line(line, width));
-        let (left, right) = (side(&content.left, left_width), side(&content.right, right_width));
+        let side = |line: &Option<Line>, width| {
+            line.as_ref()
+                .map_or_else(Vec::new, |line| wrap_line(line, width))
+        };
+        let (left, right) = (
+            side(&content.left, left_width),
+            side(&content.right, right_width),
+        );
         let height = left.len().max(right.len()).max(1);
         let (mut left, mut right) = (left.into_iter(), right.into_iter());
         out.extend((0..height).map(|at| VisualRow {
@@ -39,12 +44,18 @@ pub fn wrap_rows(rows: &[Row], left_width: usize, right_width: usize) -> Vec<Vis
 /// Wraps a line at word boundaries if possible, otherwise between characters.
 pub fn wrap_line(line: &[Span], width: usize) -> Vec<Line> {
     let width = width.max(1);
-    let mut wrapper = Wrapper { lines: vec![Vec::new()], used: 0, width };
+    let mut wrapper = Wrapper {
+        lines: vec![Vec::new()],
+        used: 0,
+        width,
+    };
     for span in line {
         for run in runs(&span.text) {
             match run.width() <= width {
                 true => wrapper.word(run, span),
-                false => parts(run).into_iter().for_each(|part| wrapper.word(part, span)),
+                false => parts(run)
+                    .into_iter()
+                    .for_each(|part| wrapper.word(part, span)),
             }
         }
     }
@@ -56,7 +67,9 @@ fn runs(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let is_space = rest.chars().next()?.is_whitespace();
-        let end = rest.find(|c: char| c.is_whitespace() != is_space).unwrap_or(rest.len());
+        let end = rest
+            .find(|c: char| c.is_whitespace() != is_space)
+            .unwrap_or(rest.len());
         let (run, after) = rest.split_at(end);
         rest = after;
         Some(run)
@@ -65,17 +78,23 @@ fn runs(text: &str) -> impl Iterator<Item = &str> {
 
 /// Splits a run that is longer than a line into words with adjacent punctuation; a line may break between them.
 fn parts(text: &str) -> Vec<&str> {
-    let is_closing = |word: &str| word.starts_with([',', ';', ':', '.', '!', '?', ')', ']', '}', '…', '”']);
+    let is_closing =
+        |word: &str| word.starts_with([',', ';', ':', '.', '!', '?', ')', ']', '}', '…', '”']);
     let is_opening = |word: &str| word.ends_with(['(', '[', '{', '“']);
     let mut parts: Vec<(usize, usize)> = Vec::new();
     for (start, word) in text.split_word_bound_indices() {
         let end = start + word.len();
         match parts.last_mut() {
-            Some((from, to)) if belongs(&text[*from..*to], word, is_opening, is_closing) => *to = end,
+            Some((from, to)) if belongs(&text[*from..*to], word, is_opening, is_closing) => {
+                *to = end
+            }
             _ => parts.push((start, end)),
         }
     }
-    parts.into_iter().map(|(from, to)| &text[from..to]).collect()
+    parts
+        .into_iter()
+        .map(|(from, to)| &text[from..to])
+        .collect()
 }
 
 /// Whether a line must not break between two words. It may always break at white space.
@@ -126,10 +145,17 @@ impl Wrapper {
 
     fn put(&mut self, text: &str, wide: usize, like: &Span) {
         self.used += wide;
-        let Some(line) = self.lines.last_mut() else { return };
+        let Some(line) = self.lines.last_mut() else {
+            return;
+        };
         match line.last_mut() {
-            Some(last) if last.tone == like.tone && last.changed == like.changed => last.text.push_str(text),
-            _ => line.push(Span { text: text.to_string(), ..*like }),
+            Some(last) if last.tone == like.tone && last.changed == like.changed => {
+                last.text.push_str(text)
+            }
+            _ => line.push(Span {
+                text: text.to_string(),
+                ..*like
+            }),
         }
     }
 }
@@ -142,14 +168,34 @@ mod tests {
     #[test]
     fn no_line_begins_with_a_comma_or_ends_with_a_bracket() {
         let wrapped = |text: &str, width| {
-            let span = Span { text: text.into(), ..Span::default() };
-            let words = |line: &Line| line.iter().map(|span| span.text.as_str()).collect::<String>();
-            wrap_line(&[span], width).iter().map(words).collect::<Vec<_>>()
+            let span = Span {
+                text: text.into(),
+                ..Span::default()
+            };
+            let words = |line: &Line| {
+                line.iter()
+                    .map(|span| span.text.as_str())
+                    .collect::<String>()
+            };
+            wrap_line(&[span], width)
+                .iter()
+                .map(words)
+                .collect::<Vec<_>>()
         };
         assert_eq!(wrapped("the file, then", 8), ["the ", "file, ", "then"]);
-        assert_eq!(wrapped("differs (expected 6)", 12), ["differs ", "(expected 6)"]);
-        assert_eq!(wrapped("see *.test.json now", 14), ["see ", "*.test.json ", "now"]);
-        assert_eq!(wrapped("litres: 5", 6), ["litres", ": 5"], "what does not fit on a line is cut");
+        assert_eq!(
+            wrapped("differs (expected 6)", 12),
+            ["differs ", "(expected 6)"]
+        );
+        assert_eq!(
+            wrapped("see *.test.json now", 14),
+            ["see ", "*.test.json ", "now"]
+        );
+        assert_eq!(
+            wrapped("litres: 5", 6),
+            ["litres", ": 5"],
+            "what does not fit on a line is cut"
+        );
     }
 
     #[test]
@@ -158,8 +204,16 @@ mod tests {
         let wrapped = wrap_rows(&rows, 8, 8);
         let left: Vec<String> = wrapped.iter().map(|r| plain(&r.left)).collect();
         let right: Vec<String> = wrapped.iter().map(|r| plain(&r.right)).collect();
-        assert_eq!(left, ["one two ", "three ", "four", "end"], "no word of the left side is lost");
-        assert_eq!(right, ["one", "", "", "end"], "and what is equal stands beside it");
+        assert_eq!(
+            left,
+            ["one two ", "three ", "four", "end"],
+            "no word of the left side is lost"
+        );
+        assert_eq!(
+            right,
+            ["one", "", "", "end"],
+            "and what is equal stands beside it"
+        );
         assert!(left.iter().all(|line| line.width() <= 8));
     }
 

@@ -58,20 +58,38 @@ impl AgentSpec {
     /// A short name for a headline.
     pub fn label(&self) -> String {
         match self {
-            AgentSpec::Adk { agent_name: Some(agent), app, .. } => format!("adk {app}, {agent} alone"),
-            AgentSpec::Adk { server: AgentServer::Url(url), app, .. } => {
+            AgentSpec::Adk {
+                agent_name: Some(agent),
+                app,
+                ..
+            } => format!("adk {app}, {agent} alone"),
+            AgentSpec::Adk {
+                server: AgentServer::Url(url),
+                app,
+                ..
+            } => {
                 format!("adk {app} at {}", without_secrets(url))
             }
-            AgentSpec::Adk { server: AgentServer::Start(_), app, .. } => format!("adk {app}"),
+            AgentSpec::Adk {
+                server: AgentServer::Start(_),
+                app,
+                ..
+            } => format!("adk {app}"),
             AgentSpec::Server(spec) => spec.label(),
             AgentSpec::Command(program) => {
-                format!("command {}", command_without_secrets(&program.argv).join(" "))
+                format!(
+                    "command {}",
+                    command_without_secrets(&program.argv).join(" ")
+                )
             }
             AgentSpec::Python { function, .. } => format!("python {function}"),
             AgentSpec::Saved => "saved responses".into(),
             AgentSpec::Kept => "judged again".into(),
             AgentSpec::Replay { path, .. } => {
-                format!("replay {}", path.file_name().unwrap_or_default().to_string_lossy())
+                format!(
+                    "replay {}",
+                    path.file_name().unwrap_or_default().to_string_lossy()
+                )
             }
         }
     }
@@ -143,10 +161,14 @@ impl AgentSpec {
             return None;
         }
         if self.leaves_calls_to_caller() && tools.stubs == StubMode::Live {
-            return Some("this agent leaves all calls to evaltrail, which has no live tools".into());
+            return Some(
+                "this agent leaves all calls to evaltrail, which has no live tools".into(),
+            );
         }
         if !tools.mcp.is_empty() && self.program().is_none() {
-            return Some("stubs.mcp needs a program that evaltrail starts, to tell it the addresses".into());
+            return Some(
+                "stubs.mcp needs a program that evaltrail starts, to tell it the addresses".into(),
+            );
         }
         let asks = match self {
             AgentSpec::Adk { server, .. } => matches!(server, AgentServer::Start(_)),
@@ -157,7 +179,9 @@ impl AgentSpec {
             return None;
         }
         Some(match (self.program(), self.kind()) {
-            (None, "replay") => "a recording replays its tools too: stubs and faults do not apply".into(),
+            (None, "replay") => {
+                "a recording replays its tools too: stubs and faults do not apply".into()
+            }
             (None, kind) => format!(
                 "the tools of an agent at an address run in its own process; for stubs and faults, let evaltrail start it \
                  (start = ... in [agents.NAME], kind {kind:?})"
@@ -216,12 +240,40 @@ mod tests {
 
     #[test]
     fn an_address_is_shown_without_its_password() {
-        assert_eq!(without_secrets("http://me:secret@host:1/x"), "http://…@host:1/x");
+        assert_eq!(
+            without_secrets("http://me:secret@host:1/x"),
+            "http://…@host:1/x"
+        );
         assert_eq!(without_secrets("http://host/a@b"), "http://host/a@b");
-        assert_eq!(without_secrets("http://host/a?key=abc&x=y@z"), "http://host/a?…");
-        let argv = ["a", "--api-key", "abc", "--token=abc", "-n", "http://u:abc@h/x"].map(String::from);
-        assert_eq!(command_without_secrets(&argv).join(" "), "a --api-key … --token=… -n http://…@h/x");
-        let argv = ["env", "TOKEN=abc", "a", "sk-abcdefghijklmnop", "--max-tokens", "100"].map(String::from);
-        assert_eq!(command_without_secrets(&argv).join(" "), "env TOKEN=… a … --max-tokens 100");
+        assert_eq!(
+            without_secrets("http://host/a?key=abc&x=y@z"),
+            "http://host/a?…"
+        );
+        let argv = [
+            "a",
+            "--api-key",
+            "abc",
+            "--token=abc",
+            "-n",
+            "http://u:abc@h/x",
+        ]
+        .map(String::from);
+        assert_eq!(
+            command_without_secrets(&argv).join(" "),
+            "a --api-key … --token=… -n http://…@h/x"
+        );
+        let argv = [
+            "env",
+            "TOKEN=abc",
+            "a",
+            "sk-abcdefghijklmnop",
+            "--max-tokens",
+            "100",
+        ]
+        .map(String::from);
+        assert_eq!(
+            command_without_secrets(&argv).join(" "),
+            "env TOKEN=… a … --max-tokens 100"
+        );
     }
 }

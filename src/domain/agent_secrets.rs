@@ -15,7 +15,11 @@ impl AgentSpec {
     /// lines, of the variables of its programs whose names say so, and of proxies. Words and short numbers are left out: what
     /// the agent says is scored without these values. `variable` returns the value of an environment variable.
     pub fn secret_values(&self, variable: impl Fn(&str) -> Option<String>) -> Vec<String> {
-        let mut values: Vec<String> = self.address().into_iter().flat_map(secrets_in_address).collect();
+        let mut values: Vec<String> = self
+            .address()
+            .into_iter()
+            .flat_map(secrets_in_address)
+            .collect();
         if let AgentSpec::Server(spec) = self {
             values.extend(spec.header_secrets(&variable));
         }
@@ -32,12 +36,18 @@ impl AgentSpec {
     pub fn without_secrets(&self) -> AgentSpec {
         let mut spec = self.clone();
         match &mut spec {
-            AgentSpec::Adk { server: AgentServer::Url(url), .. } => *url = address_without_secrets(url),
+            AgentSpec::Adk {
+                server: AgentServer::Url(url),
+                ..
+            } => *url = address_without_secrets(url),
             AgentSpec::Server(spec) => {
                 if let AgentServer::Url(url) = &mut spec.server {
                     *url = address_without_secrets(url);
                 }
-                let secret = spec.headers.iter_mut().filter(|(name, value)| is_secret_header(name, value));
+                let secret = spec
+                    .headers
+                    .iter_mut()
+                    .filter(|(name, value)| is_secret_header(name, value));
                 secret.for_each(|(_, value)| *value = header_without_literals(value));
                 if let Some(command) = &mut spec.token_command {
                     command.argv = command_without_secrets(&command.argv);
@@ -56,7 +66,10 @@ impl ProgramSpec {
     /// The values of the named environment variables that are secret by their names or by their form, the secrets in the
     /// command line, and those of proxies. Words and short numbers are not.
     pub fn secret_values(&self, variable: impl Fn(&str) -> Option<String>) -> Vec<String> {
-        let named = self.env.iter().filter_map(|name| Some((name, variable(name)?)));
+        let named = self
+            .env
+            .iter()
+            .filter_map(|name| Some((name, variable(name)?)));
         let secret = named.filter(|(name, value)| is_secret_name(name) || is_known_key(value));
         let mut values: Vec<String> = secret.map(|(_, value)| value).collect();
         values.extend(secrets_in_command(&self.argv));
@@ -70,7 +83,11 @@ impl ToolsSpec {
     /// The specification as it is stored: without the secrets in the addresses of MCP servers.
     pub fn without_secrets(&self) -> ToolsSpec {
         let mut spec = self.clone();
-        for url in spec.mcp.values_mut().filter_map(|source| source.url.as_mut()) {
+        for url in spec
+            .mcp
+            .values_mut()
+            .filter_map(|source| source.url.as_mut())
+        {
             *url = address_without_secrets(url);
         }
         spec
@@ -79,7 +96,10 @@ impl ToolsSpec {
     /// The secret values in the addresses of MCP servers, except for words and short numbers.
     pub fn secret_values(&self) -> Vec<String> {
         let addresses = self.mcp.values().filter_map(|source| source.url.as_deref());
-        addresses.flat_map(secrets_in_address).filter(|value| !is_ordinary(value)).collect()
+        addresses
+            .flat_map(secrets_in_address)
+            .filter(|value| !is_ordinary(value))
+            .collect()
     }
 }
 
@@ -100,7 +120,11 @@ impl PlannedSet {
         let mut set = self.clone();
         set.agent = set.agent.without_secrets();
         set.tools = set.tools.without_secrets();
-        for metric in set.criteria.iter_mut().filter_map(|criterion| criterion.custom.as_mut()) {
+        for metric in set
+            .criteria
+            .iter_mut()
+            .filter_map(|criterion| criterion.custom.as_mut())
+        {
             *metric = metric.without_secrets();
         }
         set
@@ -110,27 +134,46 @@ impl PlannedSet {
 impl JudgeSpec {
     /// The specification as it is stored: without the secrets in the judge's address.
     pub fn without_secrets(&self) -> JudgeSpec {
-        JudgeSpec { url: self.url.as_deref().map(address_without_secrets), ..self.clone() }
+        JudgeSpec {
+            url: self.url.as_deref().map(address_without_secrets),
+            ..self.clone()
+        }
     }
 }
 
 /// The user and the password of the proxies that programs are given, and that requests pass.
 fn proxy_secrets(variable: &impl Fn(&str) -> Option<String>) -> Vec<String> {
-    let set = PROXIES.iter().flat_map(|name| [variable(name), variable(&name.to_lowercase())]).flatten();
-    let address = |proxy: String| if proxy.contains("://") { proxy } else { format!("http://{proxy}") };
-    set.flat_map(|proxy| secrets_in_address(&address(proxy))).collect()
+    let set = PROXIES
+        .iter()
+        .flat_map(|name| [variable(name), variable(&name.to_lowercase())])
+        .flatten();
+    let address = |proxy: String| {
+        if proxy.contains("://") {
+            proxy
+        } else {
+            format!("http://{proxy}")
+        }
+    };
+    set.flat_map(|proxy| secrets_in_address(&address(proxy)))
+        .collect()
 }
 
 /// An agent as the command line names it, by an address or a command, without the user, the password, and the values of
 /// parameters and options that are secret. Settings after `#` stay: they name variables.
 pub fn agent_without_secrets(asked: &str) -> String {
-    let is_address = asked.split_once("://").is_some_and(|(scheme, _)| !scheme.contains(char::is_whitespace));
+    let is_address = asked
+        .split_once("://")
+        .is_some_and(|(scheme, _)| !scheme.contains(char::is_whitespace));
     if is_address {
         return address_without_secrets(asked);
     }
     let words: Vec<String> = asked.split_whitespace().map(str::to_string).collect();
     let masked = command_without_secrets(&words);
-    if masked == words { asked.to_string() } else { masked.join(" ") }
+    if masked == words {
+        asked.to_string()
+    } else {
+        masked.join(" ")
+    }
 }
 
 #[cfg(test)]
@@ -140,8 +183,10 @@ mod tests {
     use serde_json::{Value, json};
 
     fn server(headers: &[(&str, &str)], url: &str) -> AgentSpec {
-        let headers: serde_json::Map<String, Value> =
-            headers.iter().map(|(name, value)| (name.to_string(), json!(value))).collect();
+        let headers: serde_json::Map<String, Value> = headers
+            .iter()
+            .map(|(name, value)| (name.to_string(), json!(value)))
+            .collect();
         let spec = json!({
             "kind": "server", "protocol": {"kind": "a2a"}, "server": {"url": url}, "headers": headers,
         });
@@ -185,7 +230,15 @@ mod tests {
         ] {
             assert_eq!(secrets.mask(text), REDACTED, "{text}");
         }
-        for text in ["application/json", "2024-01-01", "helpdesk", "before ", "Bearer", "me", "north-west"] {
+        for text in [
+            "application/json",
+            "2024-01-01",
+            "helpdesk",
+            "before ",
+            "Bearer",
+            "me",
+            "north-west",
+        ] {
             assert_eq!(secrets.mask(text), text);
         }
     }
@@ -204,9 +257,14 @@ mod tests {
         let url = "http://admin:staging@host/x?keyword=weather-report&author=someone&code=staging&key=100234";
         let variables = ["STAGE", "AUTH_PROVIDER", "MAX_TOKENS", "PRIMARY_KEY"];
         let mut agent = server(&headers, url);
-        let AgentSpec::Server(spec) = &mut agent else { unreachable!() };
+        let AgentSpec::Server(spec) = &mut agent else {
+            unreachable!()
+        };
         let env = variables.map(String::from).to_vec();
-        spec.token_command = Some(ProgramSpec { env, ..ProgramSpec::default() });
+        spec.token_command = Some(ProgramSpec {
+            env,
+            ..ProgramSpec::default()
+        });
         let variable = |name: &str| {
             Some(match name {
                 "STAGE" => "pre-production".to_string(),
@@ -235,10 +293,19 @@ mod tests {
             ("x-parts", "[redacted]{env.REGION}"),
         ];
         assert_eq!(stored, server(&same, "http://…@host/x?key=…&y=1"));
-        assert_eq!(stored.without_secrets(), stored, "a stored one stays as it is");
-        let argv = ["agent", "--api-key=canary", "--fast"].map(String::from).to_vec();
+        assert_eq!(
+            stored.without_secrets(),
+            stored,
+            "a stored one stays as it is"
+        );
+        let argv = ["agent", "--api-key=canary", "--fast"]
+            .map(String::from)
+            .to_vec();
         let stored = AgentSpec::Command(ProgramSpec::new(argv, "/w".into())).without_secrets();
-        assert_eq!(stored.program().unwrap().argv, ["agent", "--api-key=…", "--fast"]);
+        assert_eq!(
+            stored.program().unwrap().argv,
+            ["agent", "--api-key=…", "--fast"]
+        );
     }
 
     #[test]
@@ -257,7 +324,10 @@ mod tests {
             serde_json::from_value::<PlannedSet>(set).unwrap()
         };
         assert_eq!(set("canary").without_secrets(), set("…"));
-        let judge = |url: &str| JudgeSpec { url: Some(url.into()), ..JudgeSpec::standard() };
+        let judge = |url: &str| JudgeSpec {
+            url: Some(url.into()),
+            ..JudgeSpec::standard()
+        };
         let stored = judge("https://h/v1?key=canary&model=a").without_secrets();
         assert_eq!(stored, judge("https://h/v1?key=…&model=a"));
     }
@@ -269,14 +339,25 @@ mod tests {
             of_url("https://h/run?agent=customer-support-v1"),
             of_url("https://h/run?agent=customer-support-v2")
         );
-        let of_header = |value: &str| server(&[("x-agent", value)], "https://h/run").without_secrets();
-        assert_ne!(of_header("customer-support-v1"), of_header("customer-support-v2"));
+        let of_header =
+            |value: &str| server(&[("x-agent", value)], "https://h/run").without_secrets();
+        assert_ne!(
+            of_header("customer-support-v1"),
+            of_header("customer-support-v2")
+        );
         let of_command = |url: &str| {
             let argv = ["agent", url].map(String::from).to_vec();
             AgentSpec::Command(ProgramSpec::new(argv, "/w".into())).without_secrets()
         };
-        assert_ne!(of_command("https://h/run?agent=v1"), of_command("https://h/run?agent=v2"));
-        assert_eq!(of_url("https://h/run?key=abc"), of_url("https://h/run?key=def"), "a renewed key");
+        assert_ne!(
+            of_command("https://h/run?agent=v1"),
+            of_command("https://h/run?agent=v2")
+        );
+        assert_eq!(
+            of_url("https://h/run?key=abc"),
+            of_url("https://h/run?key=def"),
+            "a renewed key"
+        );
     }
 
     #[test]
@@ -286,10 +367,22 @@ mod tests {
                 "a2a+http://me:canary@host/x?key=canary&y=1#token_env=K",
                 "a2a+http://…@host/x?key=…&y=1#token_env=K",
             ),
-            ("http+https://host/x?code=canary", "http+https://host/x?code=…"),
-            ("adk+http://127.0.0.1:8000/a@b", "adk+http://127.0.0.1:8000/a@b"),
-            ("cmd:./agent --api-key canary  --pwd=canary -n 1", "cmd:./agent --api-key … --pwd=… -n 1"),
-            ("cmd:./agent --key canary http://h/?a=1", "cmd:./agent --key … http://h/?a=1"),
+            (
+                "http+https://host/x?code=canary",
+                "http+https://host/x?code=…",
+            ),
+            (
+                "adk+http://127.0.0.1:8000/a@b",
+                "adk+http://127.0.0.1:8000/a@b",
+            ),
+            (
+                "cmd:./agent --api-key canary  --pwd=canary -n 1",
+                "cmd:./agent --api-key … --pwd=… -n 1",
+            ),
+            (
+                "cmd:./agent --key canary http://h/?a=1",
+                "cmd:./agent --key … http://h/?a=1",
+            ),
             ("cmd:./my  agent", "cmd:./my  agent"),
             ("replay:r.jsonl?speed=0", "replay:r.jsonl?speed=0"),
         ] {
@@ -299,9 +392,17 @@ mod tests {
 
     #[test]
     fn a_program_is_given_secrets_by_their_names_in_its_command_line_and_for_proxies() {
-        let env = ["DESK_PAT", "MODEL", "SLASH_TOKEN"].map(String::from).to_vec();
-        let argv = ["agent", "--api-key", "canary-key", "--mode", "strict"].map(String::from).to_vec();
-        let program = ProgramSpec { env, argv, ..ProgramSpec::default() };
+        let env = ["DESK_PAT", "MODEL", "SLASH_TOKEN"]
+            .map(String::from)
+            .to_vec();
+        let argv = ["agent", "--api-key", "canary-key", "--mode", "strict"]
+            .map(String::from)
+            .to_vec();
+        let program = ProgramSpec {
+            env,
+            argv,
+            ..ProgramSpec::default()
+        };
         let variable = |name: &str| match name {
             "https_proxy" => Some("http://me:canary-proxy@proxy:3128".to_string()),
             "HTTP_PROXY" => Some("canary-user@proxy:3128".to_string()),
@@ -323,7 +424,8 @@ mod tests {
         assert_eq!(values, expected);
         let agent = AgentSpec::Command(program);
         assert!(
-            !agent.label().contains("canary") && agent.secret_values(variable).contains(&"canary-key".into())
+            !agent.label().contains("canary")
+                && agent.secret_values(variable).contains(&"canary-key".into())
         );
     }
 }

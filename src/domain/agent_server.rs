@@ -9,7 +9,9 @@ pub(super) fn without_secrets(url: &str) -> String {
         Some(at) => format!("{}{}…", &url[..at], &url[at..=at]),
         None => url.to_string(),
     };
-    let Some((scheme, rest)) = url.split_once("://") else { return url };
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url;
+    };
     let host_end = rest.find('/').unwrap_or(rest.len());
     match rest[..host_end].rfind('@') {
         Some(at) => format!("{scheme}://…@{}", &rest[at + 1..]),

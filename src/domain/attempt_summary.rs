@@ -1,8 +1,8 @@
 //! The summary of an attempt: what lists, filters and tables need of it.
 
 use super::{
-    Attempt, AttemptKey, Cause, Finding, FindingRule, Invocation, JudgeUsage, MetricResult, ModelError,
-    Score, Status, ToolCounts, ToolUse, TurnEnd,
+    Attempt, AttemptKey, Cause, Finding, FindingRule, Invocation, JudgeUsage, MetricResult,
+    ModelError, Score, Status, ToolCounts, ToolUse, TurnEnd,
 };
 use serde::{Deserialize, Serialize};
 
@@ -101,30 +101,49 @@ impl MetricSummary {
 impl AttemptSummary {
     /// The title to display: the case's id, the repetition if there are several, and the turn if only one was run.
     pub fn title(&self, repeat: u32) -> String {
-        let repeat = if repeat > 1 { format!(" #{}", self.key.attempt) } else { String::new() };
-        let alone = self.turn.map(|turn| format!(" (turn {turn} alone)")).unwrap_or_default();
+        let repeat = if repeat > 1 {
+            format!(" #{}", self.key.attempt)
+        } else {
+            String::new()
+        };
+        let alone = self
+            .turn
+            .map(|turn| format!(" (turn {turn} alone)"))
+            .unwrap_or_default();
         format!("{}{repeat}{alone}", self.shown_id())
     }
 
     /// The case's id, also if it is empty.
     pub fn shown_id(&self) -> &str {
-        if self.eval_id.is_empty() { "(no id)" } else { &self.eval_id }
+        if self.eval_id.is_empty() {
+            "(no id)"
+        } else {
+            &self.eval_id
+        }
     }
 
     /// The allowed variant of the trajectory that matched, if a score is based on one.
     pub fn variant(&self) -> Option<&str> {
-        self.metrics.iter().find_map(|metric| metric.variant.as_deref())
+        self.metrics
+            .iter()
+            .find_map(|metric| metric.variant.as_deref())
     }
 
     /// Whether allowed variants of the trajectory decided the attempt.
     pub fn is_decided_by_variants(&self) -> bool {
-        self.metrics.iter().any(|metric| is_allowed_trajectory(&metric.metric))
+        self.metrics
+            .iter()
+            .any(|metric| is_allowed_trajectory(&metric.metric))
     }
 
     /// The errors that the model reported, in words: "the model reported SAFETY: blocked by safety". `None` if there is none.
     pub fn model_error_words(&self) -> Option<String> {
         let (turn, first) = self.model_errors.first()?;
-        let turn = if self.actual_turns > 1 { format!(" (turn {turn})") } else { String::new() };
+        let turn = if self.actual_turns > 1 {
+            format!(" (turn {turn})")
+        } else {
+            String::new()
+        };
         let more = match self.model_errors.len() - 1 {
             0 => String::new(),
             more if more + 1 == MODEL_ERRORS_AT_MOST => " and more".into(),
@@ -138,24 +157,39 @@ impl AttemptSummary {
     /// nothing.
     pub fn remarks(&self) -> String {
         let rest = Some(self.end_remarks()).filter(|rest| !rest.is_empty());
-        self.model_error_words().into_iter().chain(rest).collect::<Vec<_>>().join("; ")
+        self.model_error_words()
+            .into_iter()
+            .chain(rest)
+            .collect::<Vec<_>>()
+            .join("; ")
     }
 
     /// [`AttemptSummary::remarks`] without the errors that the model reported.
     pub fn end_remarks(&self) -> String {
         // The error of an errored attempt says what is missing.
         let is_missing = |tools: &ToolCounts| tools.missing > 0 && self.error.is_none();
-        let tools = self.tools.filter(|tools| tools.is_mixed() || is_missing(tools)).map(ToolCounts::words);
+        let tools = self
+            .tools
+            .filter(|tools| tools.is_mixed() || is_missing(tools))
+            .map(ToolCounts::words);
         let end = self.end.words().map(str::to_string);
         let state = self.tools.filter(|tools| tools.keeps_state);
         let state = state.map(|_| "the agent kept state of earlier cases".to_string());
-        end.into_iter().chain(tools).chain(state).collect::<Vec<_>>().join("; ")
+        end.into_iter()
+            .chain(tools)
+            .chain(state)
+            .collect::<Vec<_>>()
+            .join("; ")
     }
 
     /// [`AttemptSummary::reason`] after the errors that the model reported.
     pub fn reason_with_model_errors(&self) -> String {
         let reason = Some(self.reason().to_string()).filter(|reason| !reason.is_empty());
-        self.model_error_words().into_iter().chain(reason).collect::<Vec<_>>().join("; ")
+        self.model_error_words()
+            .into_iter()
+            .chain(reason)
+            .collect::<Vec<_>>()
+            .join("; ")
     }
 
     /// Why the attempt did not pass: the error, or the explanation of the first metric that failed or, if none failed,
@@ -168,8 +202,12 @@ impl AttemptSummary {
         if self.status == Status::Passed {
             return "";
         }
-        let worst = of(Status::Failed).or_else(|| of(Status::Errored)).or_else(|| of(Status::NotEvaluated));
-        let found = worst.map_or(self.undecided.as_str(), |metric| metric.explanation.as_str());
+        let worst = of(Status::Failed)
+            .or_else(|| of(Status::Errored))
+            .or_else(|| of(Status::NotEvaluated));
+        let found = worst.map_or(self.undecided.as_str(), |metric| {
+            metric.explanation.as_str()
+        });
         match found.is_empty() && self.status != Status::Failed {
             true => self.status.label(),
             false => found,
@@ -194,13 +232,21 @@ fn undecided(attempt: &Attempt) -> String {
     {
         return String::new();
     }
-    let scored = attempt.metrics.iter().filter(|metric| metric.score.is_some()).count();
+    let scored = attempt
+        .metrics
+        .iter()
+        .filter(|metric| metric.score.is_some())
+        .count();
     match (attempt.metrics.first(), scored) {
         (None, _) => nothing_to_compare(attempt),
         (Some(metric), 0) if metric.explanation.is_empty() => "no metric has a score".into(),
         (Some(metric), 0) => metric.explanation.clone(),
         (_, scored) => {
-            let metrics = if scored == 1 { "1 metric".to_string() } else { format!("{scored} metrics") };
+            let metrics = if scored == 1 {
+                "1 metric".to_string()
+            } else {
+                format!("{scored} metrics")
+            };
             // Counts and times are scored without a reference.
             let lacking = if expects_nothing(attempt) {
                 format!("{}; ", nothing_to_compare(attempt))
@@ -214,9 +260,15 @@ fn undecided(attempt: &Attempt) -> String {
 
 /// Whether a row of a data set has turns and none of them says what is expected.
 fn expects_nothing(attempt: &Attempt) -> bool {
-    let mut turns = attempt.expected.iter().filter(|turn| !turn.history).peekable();
+    let mut turns = attempt
+        .expected
+        .iter()
+        .filter(|turn| !turn.history)
+        .peekable();
     turns.peek().is_some()
-        && turns.all(|turn| turn.is_data && turn.final_response.is_none() && !turn.trajectory.is_known())
+        && turns.all(|turn| {
+            turn.is_data && turn.final_response.is_none() && !turn.trajectory.is_known()
+        })
 }
 
 /// What an attempt without any result lacks, in the names of the columns of a data set.
@@ -228,16 +280,37 @@ fn nothing_to_compare(attempt: &Attempt) -> String {
     let expected = || attempt.expected.iter().filter(|turn| !turn.history);
     let has = |found: bool, name: &'static str| found.then_some(name);
     let said = [
-        has(expected().any(|turn| turn.final_response.is_some()), "reference"),
-        has(expected().any(|turn| turn.trajectory.is_known()), "reference_trajectory"),
-        has(attempt.actual.iter().any(|turn| turn.final_response.is_some()), "response"),
-        has(attempt.actual.iter().any(|turn| turn.trajectory.is_known()), "predicted_trajectory"),
+        has(
+            expected().any(|turn| turn.final_response.is_some()),
+            "reference",
+        ),
+        has(
+            expected().any(|turn| turn.trajectory.is_known()),
+            "reference_trajectory",
+        ),
+        has(
+            attempt
+                .actual
+                .iter()
+                .any(|turn| turn.final_response.is_some()),
+            "response",
+        ),
+        has(
+            attempt.actual.iter().any(|turn| turn.trajectory.is_known()),
+            "predicted_trajectory",
+        ),
     ];
     let there: Vec<&str> = said.iter().copied().flatten().collect();
-    let only = if there.is_empty() { String::new() } else { format!(" (it has {})", there.join(" and ")) };
+    let only = if there.is_empty() {
+        String::new()
+    } else {
+        format!(" (it has {})", there.join(" and "))
+    };
     match there.iter().any(|name| name.starts_with("reference")) {
         true => format!("no criterion was applied to the row{only}"),
-        false => format!("nothing to compare: the row has no reference or reference_trajectory{only}"),
+        false => {
+            format!("nothing to compare: the row has no reference or reference_trajectory{only}")
+        }
     }
 }
 
@@ -250,7 +323,11 @@ impl Attempt {
 
     /// The attempt without its turns.
     pub fn summary(&self) -> AttemptSummary {
-        let judgements = || self.metrics.iter().filter_map(|metric| metric.judgement.as_ref());
+        let judgements = || {
+            self.metrics
+                .iter()
+                .filter_map(|metric| metric.judgement.as_ref())
+        };
         AttemptSummary {
             key: self.key,
             eval_id: self.eval_id.clone(),
@@ -266,7 +343,9 @@ impl Attempt {
             metrics: self.metrics.iter().map(MetricResult::summary).collect(),
             asked: self.asked.clone(),
             unsteady: is_unsteady(&self.metrics),
-            disagreement: judgements().map(|judgement| judgement.disagreement()).fold(0.0, f64::max),
+            disagreement: judgements()
+                .map(|judgement| judgement.disagreement())
+                .fold(0.0, f64::max),
             spent: judgements()
                 .map(|judgement| judgement.spent)
                 .chain(self.user_spent)
@@ -289,7 +368,12 @@ impl Attempt {
 }
 
 fn last_end(turns: &[Invocation]) -> TurnEnd {
-    turns.iter().rev().map(|turn| turn.end).find(|end| !end.is_answered()).unwrap_or_default()
+    turns
+        .iter()
+        .rev()
+        .map(|turn| turn.end)
+        .find(|end| !end.is_answered())
+        .unwrap_or_default()
 }
 
 fn trajectory_hash(attempt: &Attempt) -> u64 {
@@ -309,14 +393,26 @@ fn first_failed_turn(attempt: &Attempt) -> Option<usize> {
     if attempt.error.is_some() {
         return Some(attempt.actual.len().saturating_sub(1));
     }
-    attempt.metrics.iter().filter(|metric| metric.status == Status::Failed).find_map(|metric| {
-        let lowest = metric.per_invocation.iter().map(|turn| turn.score().unwrap_or(f64::MAX)).enumerate();
-        lowest.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(turn, _)| turn)
-    })
+    attempt
+        .metrics
+        .iter()
+        .filter(|metric| metric.status == Status::Failed)
+        .find_map(|metric| {
+            let lowest = metric
+                .per_invocation
+                .iter()
+                .map(|turn| turn.score().unwrap_or(f64::MAX))
+                .enumerate();
+            lowest
+                .min_by(|a, b| a.1.total_cmp(&b.1))
+                .map(|(turn, _)| turn)
+        })
 }
 
 fn is_unsteady(metrics: &[MetricResult]) -> bool {
-    let mut deciding = metrics.iter().filter(|metric| metric.status != Status::Informational);
+    let mut deciding = metrics
+        .iter()
+        .filter(|metric| metric.status != Status::Informational);
     deciding.clone().any(MetricResult::is_unsteady)
         && deciding.all(|metric| metric.is_unsteady() || metric.status == Status::Passed)
 }
@@ -339,7 +435,10 @@ impl MetricResult {
 }
 
 fn matched_variant(finding: &Finding) -> Option<String> {
-    finding.text.clone().filter(|_| finding.rule == FindingRule::VariantMatched)
+    finding
+        .text
+        .clone()
+        .filter(|_| finding.rule == FindingRule::VariantMatched)
 }
 
 /// Whether a metric is [`ALLOWED_TRAJECTORY`], with or without a label.

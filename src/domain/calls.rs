@@ -38,7 +38,8 @@ impl Trajectory {
 
     /// The response to a call: matched by id, or by order if calls and responses have no ids.
     pub fn response_to(&self, call: usize) -> Option<&ToolResponse> {
-        self.response_at(call).and_then(|at| self.responses().get(at).copied())
+        self.response_at(call)
+            .and_then(|at| self.responses().get(at).copied())
     }
 
     /// Changes a call in place.
@@ -50,7 +51,9 @@ impl Trajectory {
             }
             Trajectory::Events(events) | Trajectory::Partial(events) => {
                 if let Some((event, part)) = call_place(events, at) {
-                    part_mut(&mut events[event], part).and_then(|part| part.call.as_mut()).map(change);
+                    part_mut(&mut events[event], part)
+                        .and_then(|part| part.call.as_mut())
+                        .map(change);
                 }
             }
         }
@@ -74,11 +77,17 @@ impl Trajectory {
     /// and ids, the call is inserted without a response and an id.
     pub fn insert_call(&mut self, at: usize, mut call: ToolCall, response: Option<ToolResponse>) {
         if *self == Trajectory::Unknown {
-            *self = Trajectory::Listed { calls: Vec::new(), responses: Vec::new(), texts: Vec::new() };
+            *self = Trajectory::Listed {
+                calls: Vec::new(),
+                responses: Vec::new(),
+                texts: Vec::new(),
+            };
         }
         match self {
             Trajectory::Unknown => {}
-            Trajectory::Listed { calls, responses, .. } => {
+            Trajectory::Listed {
+                calls, responses, ..
+            } => {
                 let at = at.min(calls.len());
                 let has_ids = calls.iter().any(|call| call.id.is_some()) || !responses.is_empty();
                 if !has_ids {
@@ -111,16 +120,28 @@ impl Trajectory {
     fn event_of_single_call(&self, at: usize) -> Option<InvocationEvent> {
         let (event, _) = call_place(self.events()?, at)?;
         let event = self.events()?.get(event)?;
-        let is_alone = event.content.as_ref().is_some_and(|content| content.parts.len() == 1);
+        let is_alone = event
+            .content
+            .as_ref()
+            .is_some_and(|content| content.parts.len() == 1);
         is_alone.then(|| event.clone())
     }
 
     /// Gives the event that contains this call and nothing else what a model's call reported in another event.
     fn restore_model_call(&mut self, at: usize, model_call: Option<InvocationEvent>) {
-        let (Trajectory::Events(events) | Trajectory::Partial(events)) = self else { return };
-        let Some(((event, _), before)) = call_place(events, at).zip(model_call) else { return };
+        let (Trajectory::Events(events) | Trajectory::Partial(events)) = self else {
+            return;
+        };
+        let Some(((event, _), before)) = call_place(events, at).zip(model_call) else {
+            return;
+        };
         let event = &mut events[event];
-        if event.usage.is_none() && event.content.as_ref().is_some_and(|content| content.parts.len() == 1) {
+        if event.usage.is_none()
+            && event
+                .content
+                .as_ref()
+                .is_some_and(|content| content.parts.len() == 1)
+        {
             let content = event.content.take();
             *event = InvocationEvent { content, ..before };
         }
@@ -131,22 +152,30 @@ impl Trajectory {
         let (calls, responses) = (self.calls(), self.responses());
         let asked = calls.get(call)?;
         if asked.id.is_some() {
-            return responses.iter().rposition(|response| response.id == asked.id);
+            return responses
+                .iter()
+                .rposition(|response| response.id == asked.id);
         }
-        let without_id = |ids: Vec<&Option<String>>| ids.into_iter().filter(|id| id.is_none()).count();
+        let without_id =
+            |ids: Vec<&Option<String>>| ids.into_iter().filter(|id| id.is_none()).count();
         let all = without_id(calls.iter().map(|call| &call.id).collect());
         if all != without_id(responses.iter().map(|response| &response.id).collect()) {
             return None;
         }
         let order = without_id(calls[..call].iter().map(|call| &call.id).collect());
-        let mut unnamed = responses.iter().enumerate().filter(|(_, response)| response.id.is_none());
+        let mut unnamed = responses
+            .iter()
+            .enumerate()
+            .filter(|(_, response)| response.id.is_none());
         unnamed.nth(order).map(|(at, _)| at)
     }
 
     fn take_response(&mut self, at: usize) -> Option<ToolResponse> {
         match self {
             Trajectory::Unknown => None,
-            Trajectory::Listed { responses, .. } => (at < responses.len()).then(|| responses.remove(at)),
+            Trajectory::Listed { responses, .. } => {
+                (at < responses.len()).then(|| responses.remove(at))
+            }
             Trajectory::Events(events) | Trajectory::Partial(events) => {
                 let (event, part) = place(events, at, |part| part.response.is_some())?;
                 take_part(events, event, part)?.response
@@ -164,12 +193,22 @@ fn call_place(events: &[InvocationEvent], at: usize) -> Option<(usize, usize)> {
 }
 
 /// The positions (event, part) of the n-th part that satisfies `is`; n from 0.
-fn place(events: &[InvocationEvent], at: usize, is: impl Fn(&Part) -> bool) -> Option<(usize, usize)> {
+fn place(
+    events: &[InvocationEvent],
+    at: usize,
+    is: impl Fn(&Part) -> bool,
+) -> Option<(usize, usize)> {
     let parts = events.iter().enumerate().flat_map(|(event, found)| {
-        let parts = found.content.iter().flat_map(|content| content.parts.iter().enumerate());
+        let parts = found
+            .content
+            .iter()
+            .flat_map(|content| content.parts.iter().enumerate());
         parts.map(move |(part, what)| (event, part, what))
     });
-    parts.filter(|(_, _, part)| is(part)).nth(at).map(|(event, part, _)| (event, part))
+    parts
+        .filter(|(_, _, part)| is(part))
+        .nth(at)
+        .map(|(event, part, _)| (event, part))
 }
 
 fn part_mut(event: &mut InvocationEvent, part: usize) -> Option<&mut Part> {
@@ -198,10 +237,18 @@ fn insert_events(
     mut response: Option<ToolResponse>,
 ) {
     fresh_id(events, &mut call, response.as_mut());
-    let before = at.checked_sub(1).and_then(|before| call_place(events, before));
+    let before = at
+        .checked_sub(1)
+        .and_then(|before| call_place(events, before));
     let after = call_place(events, at);
-    let call = Part { call: Some(call), ..Part::default() };
-    let response = response.map(|response| Part { response: Some(response), ..Part::default() });
+    let call = Part {
+        call: Some(call),
+        ..Part::default()
+    };
+    let response = response.map(|response| Part {
+        response: Some(response),
+        ..Part::default()
+    });
     if let (Some((event, part)), Some((same, _))) = (before, after)
         && event == same
     {
@@ -215,7 +262,9 @@ fn insert_events(
                     content.parts.insert(part + 1, response);
                 }
             }
-            (None, Some(response)) => events.insert(event + 1, event_of(&author(events, event), response)),
+            (None, Some(response)) => {
+                events.insert(event + 1, event_of(&author(events, event), response))
+            }
             (_, None) => {}
         }
         return;
@@ -234,8 +283,9 @@ fn insert_events(
 /// Replaces an id that is already in use, which would pair the call with the response to another call.
 fn fresh_id(events: &[InvocationEvent], call: &mut ToolCall, response: Option<&mut ToolResponse>) {
     let Some(id) = call.id.clone() else { return };
-    let taken =
-        |id: &str| contents(events).any(|content| content.calls().any(|call| call.id.as_deref() == Some(id)));
+    let taken = |id: &str| {
+        contents(events).any(|content| content.calls().any(|call| call.id.as_deref() == Some(id)))
+    };
     if taken(&id) {
         let fresh = (2..).map(|n| format!("{id}-{n}")).find(|id| !taken(id));
         call.id = fresh.clone();
@@ -247,10 +297,17 @@ fn fresh_id(events: &[InvocationEvent], call: &mut ToolCall, response: Option<&m
 
 /// The positions (event, part) of the last response to one of an event's calls.
 fn answers_of(events: &[InvocationEvent], event: usize) -> Option<(usize, usize)> {
-    let calls: Vec<_> = events[event].content.iter().flat_map(Content::calls).collect();
+    let calls: Vec<_> = events[event]
+        .content
+        .iter()
+        .flat_map(Content::calls)
+        .collect();
     let mut found = None;
     for (at, later) in events.iter().enumerate().skip(event + 1) {
-        let parts = later.content.iter().flat_map(|content| content.parts.iter().enumerate());
+        let parts = later
+            .content
+            .iter()
+            .flat_map(|content| content.parts.iter().enumerate());
         for (part, what) in parts {
             let answers = |response: &ToolResponse| {
                 calls.iter().any(|call| match &call.id {
@@ -262,7 +319,11 @@ fn answers_of(events: &[InvocationEvent], event: usize) -> Option<(usize, usize)
                 found = Some((at, part));
             }
         }
-        if later.content.iter().any(|content| content.calls().next().is_some()) {
+        if later
+            .content
+            .iter()
+            .any(|content| content.calls().next().is_some())
+        {
             break;
         }
     }
@@ -270,13 +331,27 @@ fn answers_of(events: &[InvocationEvent], event: usize) -> Option<(usize, usize)
 }
 
 fn author(events: &[InvocationEvent], at: usize) -> String {
-    events.get(at).map(|event| event.author.clone()).unwrap_or_else(|| "agent".into())
+    events
+        .get(at)
+        .map(|event| event.author.clone())
+        .unwrap_or_else(|| "agent".into())
 }
 
 fn event_of(author: &str, part: Part) -> InvocationEvent {
-    let role = if part.response.is_some() { "user" } else { "model" };
-    let content = Content { role: Some(role.into()), parts: vec![part] };
-    InvocationEvent { author: author.into(), content: Some(content), ..InvocationEvent::default() }
+    let role = if part.response.is_some() {
+        "user"
+    } else {
+        "model"
+    };
+    let content = Content {
+        role: Some(role.into()),
+        parts: vec![part],
+    };
+    InvocationEvent {
+        author: author.into(),
+        content: Some(content),
+        ..InvocationEvent::default()
+    }
 }
 
 #[cfg(test)]
@@ -284,17 +359,30 @@ mod tests {
     use super::*;
 
     fn call(name: &str) -> ToolCall {
-        ToolCall { id: Some(format!("id-{name}")), ..ToolCall::new(name, None) }
+        ToolCall {
+            id: Some(format!("id-{name}")),
+            ..ToolCall::new(name, None)
+        }
     }
 
     fn response(name: &str) -> ToolResponse {
-        ToolResponse { id: Some(format!("id-{name}")), name: name.into(), response: name.into() }
+        ToolResponse {
+            id: Some(format!("id-{name}")),
+            name: name.into(),
+            response: name.into(),
+        }
     }
 
     fn part(name: &str, is_call: bool) -> Part {
         match is_call {
-            true => Part { call: Some(call(name)), ..Part::default() },
-            false => Part { response: Some(response(name)), ..Part::default() },
+            true => Part {
+                call: Some(call(name)),
+                ..Part::default()
+            },
+            false => Part {
+                response: Some(response(name)),
+                ..Part::default()
+            },
         }
     }
 
@@ -303,21 +391,47 @@ mod tests {
         let mut both = event_of("x", part("b", true));
         both.content.as_mut().unwrap().parts.push(part("c", true));
         let mut answers = event_of("x", part("b", false));
-        answers.content.as_mut().unwrap().parts.push(part("c", false));
-        let end = InvocationEvent { author: "x".into(), ..InvocationEvent::default() };
-        let (a, answer) = (event_of("x", part("a", true)), event_of("x", part("a", false)));
+        answers
+            .content
+            .as_mut()
+            .unwrap()
+            .parts
+            .push(part("c", false));
+        let end = InvocationEvent {
+            author: "x".into(),
+            ..InvocationEvent::default()
+        };
+        let (a, answer) = (
+            event_of("x", part("a", true)),
+            event_of("x", part("a", false)),
+        );
         Trajectory::Events(vec![a, answer, both, answers, end])
     }
 
     fn listed() -> Trajectory {
         let names = ["a", "b", "c"];
         let calls = names.map(call).to_vec();
-        Trajectory::Listed { calls, responses: names.map(response).to_vec(), texts: Vec::new() }
+        Trajectory::Listed {
+            calls,
+            responses: names.map(response).to_vec(),
+            texts: Vec::new(),
+        }
     }
 
     fn names(trajectory: &Trajectory) -> (String, String) {
-        let calls = trajectory.calls().iter().map(|call| call.name.as_str()).collect();
-        (calls, trajectory.responses().iter().map(|response| response.name.as_str()).collect())
+        let calls = trajectory
+            .calls()
+            .iter()
+            .map(|call| call.name.as_str())
+            .collect();
+        (
+            calls,
+            trajectory
+                .responses()
+                .iter()
+                .map(|response| response.name.as_str())
+                .collect(),
+        )
     }
 
     fn pair(calls: &str, responses: &str) -> (String, String) {
@@ -347,17 +461,25 @@ mod tests {
     fn events_stay_as_an_agent_would_have_sent_them() {
         let mut shape = recorded();
         shape.insert_call(1, call("n"), Some(response("n")));
-        let Trajectory::Events(events) = &shape else { panic!() };
+        let Trajectory::Events(events) = &shape else {
+            panic!()
+        };
         let kinds: Vec<String> = events
             .iter()
             .map(|event| {
                 let parts = event.content.iter().flat_map(|content| &content.parts);
-                parts.map(|p| p.call.as_ref().map_or("r".into(), |call| call.name.clone())).collect()
+                parts
+                    .map(|p| p.call.as_ref().map_or("r".into(), |call| call.name.clone()))
+                    .collect()
             })
             .collect();
         assert_eq!(kinds, ["a", "r", "n", "r", "bc", "rr", ""]);
         shape.insert_call(0, call("a"), None);
-        assert_eq!(shape.calls()[0].id.as_deref(), Some("id-a-2"), "an id is not given twice");
+        assert_eq!(
+            shape.calls()[0].id.as_deref(),
+            Some("id-a-2"),
+            "an id is not given twice"
+        );
     }
 
     #[test]
@@ -367,8 +489,14 @@ mod tests {
         bare.insert_call(9, call("b"), Some(response("b")));
         assert_eq!(names(&bare), pair("ab", ""));
         assert!(bare.calls().iter().all(|call| call.id.is_none()));
-        let without_id = |name: &str| ToolCall { id: None, ..call(name) };
-        let answer = |name: &str| ToolResponse { id: None, ..response(name) };
+        let without_id = |name: &str| ToolCall {
+            id: None,
+            ..call(name)
+        };
+        let answer = |name: &str| ToolResponse {
+            id: None,
+            ..response(name)
+        };
         let mut by_order = Trajectory::Listed {
             calls: vec![without_id("a"), without_id("b")],
             responses: vec![answer("a"), answer("b")],

@@ -1,8 +1,8 @@
 //! Converting a recorded conversation into a case: the actual turns become the expected turns.
 
 use super::{
-    Conversation, DetailsSource, Durations, EvalCase, Invocation, Part, SessionInput, ToolCall, ToolResponse,
-    Trajectory, TurnEnd,
+    Conversation, DetailsSource, Durations, EvalCase, Invocation, Part, SessionInput, ToolCall,
+    ToolResponse, Trajectory, TurnEnd,
 };
 
 /// A case that expects the given turns. `created` is in Unix seconds.
@@ -29,7 +29,9 @@ pub fn captured_case(
 pub fn turn_range(typed: &str, count: usize) -> Result<std::ops::Range<usize>, String> {
     let number = |text: &str, other: usize| match text.trim() {
         "" => Ok(other),
-        text => text.parse::<usize>().map_err(|_| format!("{text:?} is not a turn number")),
+        text => text
+            .parse::<usize>()
+            .map_err(|_| format!("{text:?} is not a turn number")),
     };
     let (from, to) = match typed.split_once('-') {
         Some((from, to)) => (number(from, 1)?, number(to, count)?),
@@ -48,7 +50,10 @@ fn as_expected(turn: &Invocation) -> Invocation {
     for (at, call) in turn.calls().into_iter().enumerate() {
         let id = Some(format!("call_{}", at + 1));
         if let Some(response) = turn.trajectory.response_to(at) {
-            responses.push(ToolResponse { id: id.clone(), ..response.clone() });
+            responses.push(ToolResponse {
+                id: id.clone(),
+                ..response.clone()
+            });
         }
         calls.push(ToolCall { id, ..call.clone() });
     }
@@ -57,7 +62,11 @@ fn as_expected(turn: &Invocation) -> Invocation {
     }
     // Calls of which not all are known are no expectation.
     let trajectory = match turn.trajectory.is_known() {
-        true => Trajectory::Listed { calls, responses, texts: intermediate_texts(turn) },
+        true => Trajectory::Listed {
+            calls,
+            responses,
+            texts: intermediate_texts(turn),
+        },
         false => Trajectory::Unknown,
     };
     let mut kept = Invocation {
@@ -76,7 +85,8 @@ fn as_expected(turn: &Invocation) -> Invocation {
 }
 
 fn unsigned(part: &mut Part) {
-    part.rest.retain(|key, _| key != "thought_signature" && key != "thoughtSignature");
+    part.rest
+        .retain(|key, _| key != "thought_signature" && key != "thoughtSignature");
 }
 
 fn intermediate_texts(turn: &Invocation) -> Vec<(String, Vec<Part>)> {
@@ -101,16 +111,30 @@ mod tests {
             [of(""), of("2"), of("1-3"), of("2-"), of("-3")],
             [Ok(0..4), Ok(1..2), Ok(0..3), Ok(1..4), Ok(0..3)]
         );
-        assert!(["0", "5", "3-2", "2-5", "x", "1-y"].into_iter().all(|typed| of(typed).is_err()));
+        assert!(
+            ["0", "5", "3-2", "2-5", "x", "1-y"]
+                .into_iter()
+                .all(|typed| of(typed).is_err())
+        );
     }
 
     #[test]
     fn what_was_done_is_expected() {
-        let call = ToolCall { id: Some("adk-1".into()), ..ToolCall::new("get", None) };
-        let answer = ToolResponse { id: Some("adk-1".into()), name: "get".into(), response: 1.into() };
+        let call = ToolCall {
+            id: Some("adk-1".into()),
+            ..ToolCall::new("get", None)
+        };
+        let answer = ToolResponse {
+            id: Some("adk-1".into()),
+            name: "get".into(),
+            response: 1.into(),
+        };
         let event = |part: Part| InvocationEvent {
             author: "home".into(),
-            content: Some(Content { role: None, parts: vec![part] }),
+            content: Some(Content {
+                role: None,
+                parts: vec![part],
+            }),
             ..InvocationEvent::default()
         };
         let turn = Invocation {
@@ -118,18 +142,32 @@ mod tests {
             final_response: Some(Content::text("model", "ho")),
             trajectory: Trajectory::Events(vec![
                 event(Part::text("let me see")),
-                event(Part { call: Some(call), ..Part::default() }),
-                event(Part { response: Some(answer), ..Part::default() }),
+                event(Part {
+                    call: Some(call),
+                    ..Part::default()
+                }),
+                event(Part {
+                    response: Some(answer),
+                    ..Part::default()
+                }),
             ]),
-            durations: Durations { total: Some(1.0), ..Durations::default() },
+            durations: Durations {
+                total: Some(1.0),
+                ..Durations::default()
+            },
             ..Invocation::default()
         };
         let case = captured_case("c", &[turn], None, 5.0);
         let kept = &case.turns()[0];
         assert_eq!(kept.calls()[0].id.as_deref(), Some("call_1"));
         assert_eq!(kept.trajectory.response_to(0).unwrap().response, 1);
-        assert_eq!((kept.response_text().as_str(), kept.durations.total), ("ho", None));
-        let Trajectory::Listed { texts, .. } = &kept.trajectory else { panic!() };
+        assert_eq!(
+            (kept.response_text().as_str(), kept.durations.total),
+            ("ho", None)
+        );
+        let Trajectory::Listed { texts, .. } = &kept.trajectory else {
+            panic!()
+        };
         assert_eq!(texts[0].0, "home");
     }
 }

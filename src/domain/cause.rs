@@ -50,20 +50,32 @@ impl Attempt {
     pub fn causes(&self) -> Vec<Cause> {
         if let Some(error) = &self.error {
             let error = Cause::Error(normalised(error).into());
-            return std::iter::once(error).chain(self.causes_in_model()).collect();
+            return std::iter::once(error)
+                .chain(self.causes_in_model())
+                .collect();
         }
-        let of = |status| self.metrics.iter().filter(move |metric| metric.status == status);
+        let of = |status| {
+            self.metrics
+                .iter()
+                .filter(move |metric| metric.status == status)
+        };
         let deciding = match self.status {
             Status::Failed => of(Status::Failed),
             Status::NotEvaluated => of(Status::NotEvaluated),
             Status::Errored => of(Status::Errored),
             Status::Passed | Status::Informational => return Vec::new(),
         };
-        let findings = deciding.flat_map(|metric| metric.findings.iter().map(move |one| (metric, one)));
-        let mut found: Vec<_> = findings.filter(|(_, one)| one.rule != FindingRule::VariantMatched).collect();
+        let findings =
+            deciding.flat_map(|metric| metric.findings.iter().map(move |one| (metric, one)));
+        let mut found: Vec<_> = findings
+            .filter(|(_, one)| one.rule != FindingRule::VariantMatched)
+            .collect();
         found.sort_by_key(|(_, one)| position(one));
         let mut causes = self.causes_in_model();
-        for cause in found.into_iter().map(|(metric, finding)| cause_of(metric, finding)) {
+        for cause in found
+            .into_iter()
+            .map(|(metric, finding)| cause_of(metric, finding))
+        {
             if causes.len() < CAUSES_AT_MOST && !causes.contains(&cause) {
                 causes.push(cause);
             }
@@ -85,7 +97,11 @@ impl Attempt {
 }
 
 fn normalised_kind(error: &ModelError) -> String {
-    if error.code.is_empty() { normalised(&error.message) } else { error.code.clone() }
+    if error.code.is_empty() {
+        normalised(&error.message)
+    } else {
+        error.code.clone()
+    }
 }
 
 impl Cause {
@@ -96,10 +112,18 @@ impl Cause {
             ArgumentDiffers, ArgumentExtra, ArgumentMissing, ArgumentsExtra, ArgumentsMissing,
         };
         match self {
-            Cause::Call { rule, tool, argument } => {
+            Cause::Call {
+                rule,
+                tool,
+                argument,
+            } => {
                 let is_about_arguments = matches!(
                     rule,
-                    ArgumentDiffers | ArgumentExtra | ArgumentMissing | ArgumentsExtra | ArgumentsMissing
+                    ArgumentDiffers
+                        | ArgumentExtra
+                        | ArgumentMissing
+                        | ArgumentsExtra
+                        | ArgumentsMissing
                 );
                 let is_general = (*rule, argument) == (ArgumentDiffers, &None);
                 (is_about_arguments && !is_general).then(|| Cause::Call {
@@ -108,15 +132,27 @@ impl Cause {
                     argument: None,
                 })
             }
-            Cause::Rubric { metric, .. } => {
-                Some(Cause::Other { metric: metric.clone(), rule: FindingRule::RubricNotMet, text: None })
-            }
-            Cause::Other { metric, rule, text: Some(_) } => {
+            Cause::Rubric { metric, .. } => Some(Cause::Other {
+                metric: metric.clone(),
+                rule: FindingRule::RubricNotMet,
+                text: None,
+            }),
+            Cause::Other {
+                metric,
+                rule,
+                text: Some(_),
+            } => {
                 let rule = match rule {
-                    FindingRule::StateMissing | FindingRule::StateExtra => FindingRule::StateDiffers,
+                    FindingRule::StateMissing | FindingRule::StateExtra => {
+                        FindingRule::StateDiffers
+                    }
                     rule => *rule,
                 };
-                Some(Cause::Other { metric: metric.clone(), rule, text: None })
+                Some(Cause::Other {
+                    metric: metric.clone(),
+                    rule,
+                    text: None,
+                })
             }
             Cause::Other { text: None, .. }
             | Cause::Error(_)
@@ -131,14 +167,22 @@ impl Cause {
             Cause::Error(message) => format!("errored: {message}"),
             Cause::ModelError(kind) => format!("the model reported {kind}"),
             Cause::SpendingLimit => "the spending limit of the judge is reached".into(),
-            Cause::Call { rule, tool, argument } => call_words(*rule, tool, argument.as_deref()),
+            Cause::Call {
+                rule,
+                tool,
+                argument,
+            } => call_words(*rule, tool, argument.as_deref()),
             Cause::Rubric { metric, rubric } => format!("rubric {rubric} of {metric} is not met"),
             Cause::Other { metric, rule, text } => match (rule, text) {
                 (FindingRule::ThresholdMissed, _) => {
                     format!("{metric} is on the wrong side of its threshold")
                 }
-                (FindingRule::OrderDiffers, _) => format!("{metric}: the same calls in another order"),
-                (FindingRule::StateDiffers, Some(path)) => format!("{path} of the session state differs"),
+                (FindingRule::OrderDiffers, _) => {
+                    format!("{metric}: the same calls in another order")
+                }
+                (FindingRule::StateDiffers, Some(path)) => {
+                    format!("{path} of the session state differs")
+                }
                 (FindingRule::StateMissing, Some(path)) => {
                     format!("{path} is missing from the session state")
                 }
@@ -178,9 +222,11 @@ fn call_words(rule: FindingRule, tool: &str, argument: Option<&str>) -> String {
 fn position(finding: &Finding) -> (u8, u32, u32) {
     match finding.rule {
         FindingRule::ThresholdMissed => (2, 0, 0),
-        _ if finding.tool.is_some() => {
-            (0, finding.turn.unwrap_or_default(), finding.call.unwrap_or(u32::MAX))
-        }
+        _ if finding.tool.is_some() => (
+            0,
+            finding.turn.unwrap_or_default(),
+            finding.call.unwrap_or(u32::MAX),
+        ),
         _ => (1, 0, 0),
     }
 }
@@ -192,19 +238,34 @@ fn cause_of(metric: &MetricResult, finding: &Finding) -> Cause {
     let path = finding.argument.as_deref().map(without_positions);
     let name = || metric.metric.as_str().into();
     if let Some(tool) = &finding.tool {
-        return Cause::Call { rule: finding.rule, tool: tool.as_str().into(), argument: path };
+        return Cause::Call {
+            rule: finding.rule,
+            tool: tool.as_str().into(),
+            argument: path,
+        };
     }
     if let Some(rubric) = &finding.rubric {
-        return Cause::Rubric { metric: name(), rubric: rubric.as_str().into() };
+        return Cause::Rubric {
+            metric: name(),
+            rubric: rubric.as_str().into(),
+        };
     }
     let text = || finding.text.as_deref().map(|text| normalised(text).into());
-    Cause::Other { metric: name(), rule: finding.rule, text: path.or_else(text) }
+    Cause::Other {
+        metric: name(),
+        rule: finding.rule,
+        text: path.or_else(text),
+    }
 }
 
 /// A path with `*` for positions in lists.
 fn without_positions(path: &str) -> Box<str> {
-    let is_position = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    let parts: Vec<&str> = path.split('.').map(|part| if is_position(part) { "*" } else { part }).collect();
+    let is_position =
+        |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let parts: Vec<&str> = path
+        .split('.')
+        .map(|part| if is_position(part) { "*" } else { part })
+        .collect();
     parts.join(".").into()
 }
 
@@ -215,7 +276,9 @@ fn normalised(text: &str) -> String {
     let mut rest = text.trim();
     while let Some(first) = rest.chars().next() {
         let begins_word = out.chars().next_back().is_none_or(|c| !c.is_alphanumeric());
-        let quoted = matches!(first, '"' | '`' | '\'').then(|| rest[1..].find(first)).flatten();
+        let quoted = matches!(first, '"' | '`' | '\'')
+            .then(|| rest[1..].find(first))
+            .flatten();
         if let Some(length) = quoted.filter(|_| begins_word) {
             out.push_str("\"…\"");
             rest = &rest[length + 2..];
@@ -223,7 +286,11 @@ fn normalised(text: &str) -> String {
             let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
             let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
             let word = &rest[..end];
-            out.push_str(if word.contains(|c: char| c.is_ascii_digit()) { "#" } else { word });
+            out.push_str(if word.contains(|c: char| c.is_ascii_digit()) {
+                "#"
+            } else {
+                word
+            });
             rest = &rest[end..];
         } else {
             out.push(first);
@@ -247,11 +314,17 @@ mod tests {
             r#"session 41f0-9a of user "anna" timed out after 30.5 s"#,
             r#"session 7cc1-00 of user "bert" timed out after 12.0 s"#,
         ];
-        assert_eq!(normalised(same[0]), r##"session # of user "…" timed out after #.# s"##);
+        assert_eq!(
+            normalised(same[0]),
+            r##"session # of user "…" timed out after #.# s"##
+        );
         assert_eq!(normalised(same[0]), normalised(same[1]));
         assert_eq!(normalised("the agent's own words"), "the agent's own words");
         assert_eq!(normalised("an open \" quote"), "an open \" quote");
-        assert_eq!(normalised(&"x ".repeat(10_000)).chars().count(), TEXT_AT_MOST);
+        assert_eq!(
+            normalised(&"x ".repeat(10_000)).chars().count(),
+            TEXT_AT_MOST
+        );
     }
 
     #[test]
@@ -280,19 +353,34 @@ mod tests {
         let early = finding(FindingRule::ArgumentDiffers, 1, 2, Some("items.3.id"));
         let again = finding(FindingRule::ArgumentDiffers, 1, 3, Some("items.0.id"));
         let score = Finding::threshold_missed(Some(0.5), Some(1.0));
-        let state = Finding { argument: Some("lamp".into()), ..Finding::of(FindingRule::StateDiffers) };
+        let state = Finding {
+            argument: Some("lamp".into()),
+            ..Finding::of(FindingRule::StateDiffers)
+        };
         let attempt = Attempt {
             status: Status::Failed,
-            metrics: vec![metric("a", vec![score, state, late]), metric("b", vec![again, early])],
-            ..Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "x")
+            metrics: vec![
+                metric("a", vec![score, state, late]),
+                metric("b", vec![again, early]),
+            ],
+            ..Attempt::blank(
+                AttemptKey {
+                    case: 0,
+                    attempt: 1,
+                },
+                "x",
+            )
         };
         let call = |rule, argument: Option<&str>| Cause::Call {
             rule,
             tool: "set".into(),
             argument: argument.map(Into::into),
         };
-        let other =
-            |rule, text: Option<&str>| Cause::Other { metric: "a".into(), rule, text: text.map(Into::into) };
+        let other = |rule, text: Option<&str>| Cause::Other {
+            metric: "a".into(),
+            rule,
+            text: text.map(Into::into),
+        };
         let expected = [
             call(FindingRule::ArgumentDiffers, Some("items.*.id")),
             call(FindingRule::CallMissing, None),
@@ -300,10 +388,22 @@ mod tests {
             other(FindingRule::ThresholdMissed, None),
         ];
         assert_eq!(attempt.causes(), expected);
-        let many = (0..20).map(|at| Finding::text(FindingRule::ReportedReason, "x".repeat(at + 1))).collect();
-        let verbose = Attempt { metrics: vec![metric("m", many)], ..attempt.clone() };
+        let many = (0..20)
+            .map(|at| Finding::text(FindingRule::ReportedReason, "x".repeat(at + 1)))
+            .collect();
+        let verbose = Attempt {
+            metrics: vec![metric("m", many)],
+            ..attempt.clone()
+        };
         assert_eq!(verbose.causes().len(), CAUSES_AT_MOST);
-        assert_eq!(Attempt { status: Status::Passed, ..attempt }.causes(), []);
+        assert_eq!(
+            Attempt {
+                status: Status::Passed,
+                ..attempt
+            }
+            .causes(),
+            []
+        );
     }
 
     #[test]
@@ -314,7 +414,10 @@ mod tests {
             threshold: Some(1.0),
             status: Status::NotEvaluated,
             explanation: String::new(),
-            findings: vec![Finding::text(FindingRule::SpendingLimitReached, "the limit is reached")],
+            findings: vec![Finding::text(
+                FindingRule::SpendingLimitReached,
+                "the limit is reached",
+            )],
             per_invocation: Vec::new(),
             rubrics: Vec::new(),
             criterion: None,
@@ -324,7 +427,13 @@ mod tests {
         let attempt = |names: &[&str]| Attempt {
             status: Status::NotEvaluated,
             metrics: names.iter().map(|name| metric(name)).collect(),
-            ..Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "x")
+            ..Attempt::blank(
+                AttemptKey {
+                    case: 0,
+                    attempt: 1,
+                },
+                "x",
+            )
         };
         assert_eq!(attempt(&["a", "b"]).causes(), [Cause::SpendingLimit]);
         assert_eq!(attempt(&["a", "b"]).causes(), attempt(&["b"]).causes());
@@ -340,15 +449,34 @@ mod tests {
         };
         let general = |cause: &Cause| cause.general().map(|cause| cause.words());
         for rule in [FindingRule::ArgumentDiffers, FindingRule::ArgumentMissing] {
-            assert_eq!(general(&call(rule, Some("level"))).as_deref(), Some("arguments of set differ"));
+            assert_eq!(
+                general(&call(rule, Some("level"))).as_deref(),
+                Some("arguments of set differ")
+            );
         }
         assert_eq!(general(&call(FindingRule::CallMissing, None)), None);
-        let rubric = Cause::Rubric { metric: "quality".into(), rubric: "short".into() };
-        assert_eq!(general(&rubric).as_deref(), Some("a rubric of quality is not met"));
-        let state =
-            Cause::Other { metric: "m".into(), rule: FindingRule::StateExtra, text: Some("lamp".into()) };
-        assert_eq!(general(&state).as_deref(), Some("the session state differs"));
-        for cause in [call(FindingRule::ArgumentDiffers, Some("level")), rubric, state] {
+        let rubric = Cause::Rubric {
+            metric: "quality".into(),
+            rubric: "short".into(),
+        };
+        assert_eq!(
+            general(&rubric).as_deref(),
+            Some("a rubric of quality is not met")
+        );
+        let state = Cause::Other {
+            metric: "m".into(),
+            rule: FindingRule::StateExtra,
+            text: Some("lamp".into()),
+        };
+        assert_eq!(
+            general(&state).as_deref(),
+            Some("the session state differs")
+        );
+        for cause in [
+            call(FindingRule::ArgumentDiffers, Some("level")),
+            rubric,
+            state,
+        ] {
             assert_eq!(cause.general().unwrap().general(), None);
         }
     }

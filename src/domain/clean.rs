@@ -44,8 +44,15 @@ pub fn clean_exact(text: &str) -> String {
 }
 
 /// The escape sequences that evaltrail's own output may contain: the colors of `report::Paint`.
-const COLOURS: &[&str] =
-    &["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[2m", "\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m", "\u{1b}[35m"];
+const COLOURS: &[&str] = &[
+    "\u{1b}[0m",
+    "\u{1b}[1m",
+    "\u{1b}[2m",
+    "\u{1b}[31m",
+    "\u{1b}[32m",
+    "\u{1b}[33m",
+    "\u{1b}[35m",
+];
 
 /// Makes a complete output of evaltrail safe to display: of all escape sequences, only its own colors remain.
 pub fn clean_output(text: &str) -> Cow<'_, str> {
@@ -86,7 +93,9 @@ pub fn clean_json(json: &str) -> Cow<'_, str> {
             true => out.push(c),
             false => {
                 let mut units = [0; 2];
-                c.encode_utf16(&mut units).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}")));
+                c.encode_utf16(&mut units)
+                    .iter()
+                    .for_each(|unit| out.push_str(&format!("\\u{unit:04x}")));
             }
         }
     }
@@ -103,7 +112,9 @@ pub fn without_log_commands(text: &str) -> Cow<'_, str> {
     let broken = |line: &str| {
         let line = ["##[", "##vso[", "##teamcity["]
             .iter()
-            .fold(line.to_string(), |line, command| line.replace(command, &format!("# #{}", &command[2..])));
+            .fold(line.to_string(), |line, command| {
+                line.replace(command, &format!("# #{}", &command[2..]))
+            });
         match line.trim_start().starts_with("::") {
             true => line.replacen("::", ": :", 1),
             false => line,
@@ -142,7 +153,8 @@ pub fn is_hidden(c: char) -> bool {
 }
 
 fn is_plain(text: &str) -> bool {
-    text.bytes().all(|b| b == b'\n' || (0x20..0x7F).contains(&b))
+    text.bytes()
+        .all(|b| b == b'\n' || (0x20..0x7F).contains(&b))
 }
 
 fn rewrite(text: &str, newline: &str, is_exact: bool) -> String {
@@ -199,7 +211,10 @@ mod tests {
     fn blanks_that_could_hide_something_are_seen() {
         assert_eq!(clean_exact("run x"), "run x");
         assert_eq!(clean_exact("run   x\ty"), "run ␣␣x ␣␣␣y");
-        assert_eq!(clean_exact("a\u{2800}\u{a0}\u{3000}b"), "a\\u{2800}\\u{a0}\\u{3000}b");
+        assert_eq!(
+            clean_exact("a\u{2800}\u{a0}\u{3000}b"),
+            "a\\u{2800}\\u{a0}\\u{3000}b"
+        );
         assert_eq!(clean_exact("a\nb"), "a⏎b");
     }
 
@@ -226,26 +241,45 @@ mod tests {
         assert_eq!(clean("👩\u{200d}🚀"), "👩\u{200d}🚀");
         assert_eq!(clean("a\u{200d}b"), "a\\u{200d}b");
         assert_eq!(clean("❤\u{fe0f}"), "❤");
-        assert_eq!(clean_line("❤\u{fe0f}"), "❤\\u{fe0f}", "two names that differ look different");
+        assert_eq!(
+            clean_line("❤\u{fe0f}"),
+            "❤\\u{fe0f}",
+            "two names that differ look different"
+        );
     }
 
     #[test]
     fn every_format_character_is_seen() {
-        for c in ('\u{80}'..=char::MAX).filter(|c| c.general_category_group() == GeneralCategoryGroup::Other)
+        for c in ('\u{80}'..=char::MAX)
+            .filter(|c| c.general_category_group() == GeneralCategoryGroup::Other)
         {
             let is_format = c.general_category() == unicode_properties::GeneralCategory::Format;
             let shown = clean(&format!("a{c}b")).into_owned();
             let is_sign = shown == format!("a{c}b");
-            assert!(!is_format || shown.contains("\\u{") || is_sign && !is_hidden(c), "{c:?}: {shown}");
+            assert!(
+                !is_format || shown.contains("\\u{") || is_sign && !is_hidden(c),
+                "{c:?}: {shown}"
+            );
         }
-        for c in ['\u{1bca0}', '\u{13437}', '\u{e0001}', '\u{ad}', '\u{200e}', '\u{fff9}', '\u{1d173}'] {
+        for c in [
+            '\u{1bca0}',
+            '\u{13437}',
+            '\u{e0001}',
+            '\u{ad}',
+            '\u{200e}',
+            '\u{fff9}',
+            '\u{1d173}',
+        ] {
             assert!(is_hidden(c), "{c:?}");
         }
     }
 
     #[test]
     fn of_escape_sequences_our_colours_alone_stay() {
-        assert_eq!(clean_output("\u{1b}[32m✓\u{1b}[0m ok\n"), "\u{1b}[32m✓\u{1b}[0m ok\n");
+        assert_eq!(
+            clean_output("\u{1b}[32m✓\u{1b}[0m ok\n"),
+            "\u{1b}[32m✓\u{1b}[0m ok\n"
+        );
         assert_eq!(
             clean_output("\u{1b}[8mhidden\u{1b}[2J\u{1b}]52;c;eA==\u{7}"),
             "␛[8mhidden␛[2J␛]52;c;eA==␇"
@@ -255,17 +289,27 @@ mod tests {
 
     #[test]
     fn json_keeps_its_meaning() {
-        let value = serde_json::json!({"a\u{9b}": "x\u{202e}\u{e0041}é\u{1b}[m", "❤\u{fe0f}": "\u{1bca0}"});
+        let value =
+            serde_json::json!({"a\u{9b}": "x\u{202e}\u{e0041}é\u{1b}[m", "❤\u{fe0f}": "\u{1bca0}"});
         let text = serde_json::to_string(&value).unwrap();
         let cleaned = clean_json(&text);
-        assert!(!cleaned.chars().any(|c| c.is_control() || is_hidden(c)), "{cleaned}");
-        assert_eq!(serde_json::from_str::<serde_json::Value>(&cleaned).unwrap(), value);
+        assert!(
+            !cleaned.chars().any(|c| c.is_control() || is_hidden(c)),
+            "{cleaned}"
+        );
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&cleaned).unwrap(),
+            value
+        );
         assert!(matches!(clean_json("{\"é\": 1}"), Cow::Borrowed(_)));
     }
 
     #[test]
     fn commands_to_ci_are_broken_up() {
-        assert_eq!(without_log_commands("a\n  ::set-env name=x::y\nb::c"), "a\n  : :set-env name=x::y\nb::c");
+        assert_eq!(
+            without_log_commands("a\n  ::set-env name=x::y\nb::c"),
+            "a\n  : :set-env name=x::y\nb::c"
+        );
         assert_eq!(
             without_log_commands("x ##[command]y ##vso[z] ## title"),
             "x # #[command]y # #vso[z] ## title"

@@ -59,8 +59,15 @@ impl Reader {
             Next::Secret => self.hidden("", word),
             Next::SecretByForm if looks_secret(word) => self.hidden("", word),
             next => {
-                let next = if matches!(next, Next::SecretOfHeader) { next } else { Next::Other };
-                let mut inside = Reader { next, found: Vec::new() };
+                let next = if matches!(next, Next::SecretOfHeader) {
+                    next
+                } else {
+                    Next::Other
+                };
+                let mut inside = Reader {
+                    next,
+                    found: Vec::new(),
+                };
                 let pieces = word.split_inclusive(char::is_whitespace);
                 let shown = pieces.map(|piece| {
                     let text = piece.trim_end();
@@ -81,8 +88,9 @@ impl Reader {
         match std::mem::take(&mut self.next) {
             Next::SecretUntil(quote, before) => {
                 let secret = format!("{before} {}", bare(word));
-                let ends =
-                    word.trim_end_matches(|one| one != quote && AROUND.contains(&one)).ends_with(quote);
+                let ends = word
+                    .trim_end_matches(|one| one != quote && AROUND.contains(&one))
+                    .ends_with(quote);
                 match ends {
                     true => self.found.push(secret),
                     false => self.next = Next::SecretUntil(quote, secret),
@@ -101,19 +109,25 @@ impl Reader {
         if is_known_key(bare(word)) {
             return self.hidden("", word);
         }
-        self.assignment(word).or_else(|| self.header(word)).unwrap_or_else(|| self.other(word))
+        self.assignment(word)
+            .or_else(|| self.header(word))
+            .unwrap_or_else(|| self.other(word))
     }
 
     /// `NAME=VALUE`, if the value is a secret.
     fn assignment(&mut self, word: &str) -> Option<String> {
-        let (name, value) = word.split_once('=').filter(|(name, _)| !name.contains("://"))?;
+        let (name, value) = word
+            .split_once('=')
+            .filter(|(name, _)| !name.contains("://"))?;
         let is_secret = is_secret_name(bare(name)) || is_known_key(bare(value));
         (is_secret && !value.is_empty()).then(|| self.hidden(&format!("{name}="), value))
     }
 
     /// `NAME:`, or `NAME:VALUE`, of a header or a member of JSON whose name says that its value is secret.
     fn header(&mut self, word: &str) -> Option<String> {
-        let (name, value) = word.split_once(':').filter(|(_, value)| !value.starts_with("//"))?;
+        let (name, value) = word
+            .split_once(':')
+            .filter(|(_, value)| !value.starts_with("//"))?;
         if !is_secret_name(bare(name)) {
             return None;
         }
@@ -130,11 +144,20 @@ impl Reader {
         if bare(word).eq_ignore_ascii_case("bearer") {
             self.next = Next::Secret;
         } else if word.starts_with('-') && !word.contains('=') && is_secret_name(word) {
-            self.next = if is_secret_flag(word) { Next::SecretByForm } else { Next::Secret };
+            self.next = if is_secret_flag(word) {
+                Next::SecretByForm
+            } else {
+                Next::Secret
+            };
         }
         if let Some((scheme, rest)) = bare(word).split_once("://") {
-            let before = scheme.rfind(|one: char| !one.is_ascii_alphanumeric()).map_or(0, |at| at + 1);
-            self.found.extend(secrets_in_address(&format!("{}://{rest}", &scheme[before..])));
+            let before = scheme
+                .rfind(|one: char| !one.is_ascii_alphanumeric())
+                .map_or(0, |at| at + 1);
+            self.found.extend(secrets_in_address(&format!(
+                "{}://{rest}",
+                &scheme[before..]
+            )));
         }
         address_without_secrets(word)
     }
@@ -158,7 +181,9 @@ fn bare(word: &str) -> &str {
 /// Whether a word after an option that may have no value is that option's secret value.
 fn looks_secret(word: &str) -> bool {
     let word = bare(word);
-    let has_parts = word.split_once(['=', ':']).is_some_and(|(name, _)| !name.contains(['.', '/', '-']));
+    let has_parts = word
+        .split_once(['=', ':'])
+        .is_some_and(|(name, _)| !name.contains(['.', '/', '-']));
     let is_number = word.len() >= 4 && word.bytes().all(|byte| byte.is_ascii_digit());
     !word.contains("://") && (is_token_like(word) || has_parts || is_number)
 }
@@ -169,22 +194,45 @@ mod tests {
 
     fn shown(argv: &[&str]) -> (String, Vec<String>) {
         let argv: Vec<String> = argv.iter().map(|word| word.to_string()).collect();
-        (command_without_secrets(&argv).join(" "), secrets_in_command(&argv))
+        (
+            command_without_secrets(&argv).join(" "),
+            secrets_in_command(&argv),
+        )
     }
 
     #[test]
     fn secrets_inside_of_a_word_are_hidden() {
         for (argv, expected, secret) in [
-            (&["sh", "-c", "agent --api-key canary"][..], "sh -c agent --api-key …", "canary"),
-            (&["sh", "-c", "TOKEN=canary ./agent -n 1"], "sh -c TOKEN=… ./agent -n 1", "canary"),
-            (&["sh", "-c", "agent --key 'canary two' -n"], "sh -c agent --key … … -n", "canary two"),
+            (
+                &["sh", "-c", "agent --api-key canary"][..],
+                "sh -c agent --api-key …",
+                "canary",
+            ),
+            (
+                &["sh", "-c", "TOKEN=canary ./agent -n 1"],
+                "sh -c TOKEN=… ./agent -n 1",
+                "canary",
+            ),
+            (
+                &["sh", "-c", "agent --key 'canary two' -n"],
+                "sh -c agent --key … … -n",
+                "canary two",
+            ),
             (
                 &["a", "--header", "Authorization: Bearer canary"],
                 "a --header Authorization: Bearer …",
                 "canary",
             ),
-            (&["a", "-H", "x-api-key: canary"], "a -H x-api-key: …", "canary"),
-            (&["a", "-H", "x-api-key:canary"], "a -H x-api-key:…", "canary"),
+            (
+                &["a", "-H", "x-api-key: canary"],
+                "a -H x-api-key: …",
+                "canary",
+            ),
+            (
+                &["a", "-H", "x-api-key:canary"],
+                "a -H x-api-key:…",
+                "canary",
+            ),
             (
                 &["a", "--header=Authorization: Bearer canary", "b"],
                 "a --header=Authorization: Bearer … b",
@@ -195,14 +243,33 @@ mod tests {
                 "sh -c curl -H \"Authorization: … u",
                 "canary",
             ),
-            (&["a", "{\"api_key\": \"canary\", \"n\": 1}"], "a {\"api_key\": … \"n\": 1}", "canary"),
-            (&["a", "{\"api_key\":\"canary\"}"], "a {\"api_key\":…", "canary"),
-            (&["a", "--url=http://me:canary@h/x"], "a --url=http://…@h/x", "canary"),
-            (&["a", "see http://h/?key=canary now"], "a see http://h/?key=… now", "canary"),
+            (
+                &["a", "{\"api_key\": \"canary\", \"n\": 1}"],
+                "a {\"api_key\": … \"n\": 1}",
+                "canary",
+            ),
+            (
+                &["a", "{\"api_key\":\"canary\"}"],
+                "a {\"api_key\":…",
+                "canary",
+            ),
+            (
+                &["a", "--url=http://me:canary@h/x"],
+                "a --url=http://…@h/x",
+                "canary",
+            ),
+            (
+                &["a", "see http://h/?key=canary now"],
+                "a see http://h/?key=… now",
+                "canary",
+            ),
         ] {
             let (line, secrets) = shown(argv);
             assert_eq!(line, expected);
-            assert!(secrets.iter().any(|one| one == secret), "{expected}: {secrets:?}");
+            assert!(
+                secrets.iter().any(|one| one == secret),
+                "{expected}: {secrets:?}"
+            );
         }
     }
 

@@ -17,7 +17,10 @@ pub struct Content {
 impl Content {
     /// A message of one text part.
     pub fn text(role: &str, text: impl Into<String>) -> Self {
-        Content { role: Some(role.to_string()), parts: vec![Part::text(text)] }
+        Content {
+            role: Some(role.to_string()),
+            parts: vec![Part::text(text)],
+        }
     }
 
     /// The text that ADK scores: all non-empty text parts, thoughts included, joined by newlines.
@@ -56,8 +59,10 @@ impl Content {
 }
 
 fn join_texts<'a>(parts: impl Iterator<Item = &'a Part>) -> String {
-    let texts: Vec<&str> =
-        parts.filter_map(|part| part.text.as_deref()).filter(|text| !text.is_empty()).collect();
+    let texts: Vec<&str> = parts
+        .filter_map(|part| part.text.as_deref())
+        .filter(|text| !text.is_empty())
+        .collect();
     texts.join("\n")
 }
 
@@ -84,7 +89,10 @@ pub struct Part {
 impl Part {
     /// A part of plain text.
     pub fn text(text: impl Into<String>) -> Self {
-        Part { text: Some(text.into()), ..Part::default() }
+        Part {
+            text: Some(text.into()),
+            ..Part::default()
+        }
     }
 
     /// Whether the part has non-empty text.
@@ -100,30 +108,55 @@ impl Part {
     /// A short description of a part that is not text; `None` for a part without a payload.
     pub fn label(&self) -> Option<String> {
         if let Some(call) = &self.call {
-            let args = call.args.clone().map(|args| Value::Object(args).to_string()).unwrap_or_default();
+            let args = call
+                .args
+                .clone()
+                .map(|args| Value::Object(args).to_string())
+                .unwrap_or_default();
             return Some(format!("[calls {} {args}]", call.name));
         }
         if let Some(response) = &self.response {
-            return Some(format!("[{} returned {}]", response.name, response.response));
+            return Some(format!(
+                "[{} returned {}]",
+                response.name, response.response
+            ));
         }
-        let member = |snake: &str, camel: &str| self.rest.get(snake).or_else(|| self.rest.get(camel));
+        let member =
+            |snake: &str, camel: &str| self.rest.get(snake).or_else(|| self.rest.get(camel));
         let text = |value: &Value, snake: &str, camel: &str| {
-            value.get(snake).or_else(|| value.get(camel)).and_then(Value::as_str).map(str::to_string)
+            value
+                .get(snake)
+                .or_else(|| value.get(camel))
+                .and_then(Value::as_str)
+                .map(str::to_string)
         };
         if let Some(data) = member("inline_data", "inlineData") {
-            let bytes = text(data, "data", "data").map_or(0, |data| data.trim_end_matches('=').len() * 3 / 4);
+            let bytes = text(data, "data", "data")
+                .map_or(0, |data| data.trim_end_matches('=').len() * 3 / 4);
             let name = text(data, "display_name", "displayName");
             let kind = text(data, "mime_type", "mimeType").unwrap_or_else(|| "data".into());
-            let words: Vec<String> = name.into_iter().chain([kind, format!("{bytes} bytes")]).collect();
+            let words: Vec<String> = name
+                .into_iter()
+                .chain([kind, format!("{bytes} bytes")])
+                .collect();
             return Some(format!("[{}]", words.join(", ")));
         }
         if let Some(file) = member("file_data", "fileData") {
-            let words = [text(file, "mime_type", "mimeType"), text(file, "file_uri", "fileUri")];
-            return Some(format!("[file {}]", words.into_iter().flatten().collect::<Vec<_>>().join(" ")));
+            let words = [
+                text(file, "mime_type", "mimeType"),
+                text(file, "file_uri", "fileUri"),
+            ];
+            return Some(format!(
+                "[file {}]",
+                words.into_iter().flatten().collect::<Vec<_>>().join(" ")
+            ));
         }
         if let Some(code) = member("executable_code", "executableCode") {
             let language = text(code, "language", "language").unwrap_or_else(|| "code".into());
-            return Some(format!("[{language}] {}", text(code, "code", "code").unwrap_or_default()));
+            return Some(format!(
+                "[{language}] {}",
+                text(code, "code", "code").unwrap_or_default()
+            ));
         }
         if let Some(result) = member("code_execution_result", "codeExecutionResult") {
             let outcome = text(result, "outcome", "outcome").unwrap_or_default();
@@ -131,8 +164,13 @@ impl Part {
             return Some(format!("[code result {outcome}] {output}"));
         }
         // Metadata of a payload is not a payload.
-        let about =
-            ["video_metadata", "videoMetadata", "thought_signature", "thoughtSignature", "part_metadata"];
+        let about = [
+            "video_metadata",
+            "videoMetadata",
+            "thought_signature",
+            "thoughtSignature",
+            "part_metadata",
+        ];
         let unknown = self.rest.keys().find(|key| !about.contains(&key.as_str()));
         unknown.map(|key| format!("[{key}]"))
     }
@@ -166,12 +204,19 @@ pub struct ToolCall {
 impl ToolCall {
     /// A call without an id.
     pub fn new(name: impl Into<String>, args: Option<Map<String, Value>>) -> Self {
-        ToolCall { name: name.into(), args, ..ToolCall::default() }
+        ToolCall {
+            name: name.into(),
+            args,
+            ..ToolCall::default()
+        }
     }
 
     /// A call of which only the name is known.
     pub fn named(name: impl Into<String>) -> Self {
-        ToolCall { args_unknown: true, ..ToolCall::new(name, None) }
+        ToolCall {
+            args_unknown: true,
+            ..ToolCall::new(name, None)
+        }
     }
 }
 
@@ -195,9 +240,16 @@ mod tests {
 
     #[test]
     fn every_part_can_be_seen() {
-        let rest = |value: Value| Part { rest: value.as_object().cloned().unwrap(), ..Part::default() };
+        let rest = |value: Value| Part {
+            rest: value.as_object().cloned().unwrap(),
+            ..Part::default()
+        };
         let call = ToolCall::new("f", json!({"x": 1}).as_object().cloned());
-        let response = ToolResponse { id: None, name: "f".into(), response: json!({"y": 2}) };
+        let response = ToolResponse {
+            id: None,
+            name: "f".into(),
+            response: json!({"y": 2}),
+        };
         for (part, label) in [
             (
                 rest(
@@ -206,7 +258,9 @@ mod tests {
                 Some("[a.png, image/png, 8 bytes]"),
             ),
             (
-                rest(json!({"fileData": {"mimeType": "application/pdf", "fileUri": "gs://b/x.pdf"}})),
+                rest(
+                    json!({"fileData": {"mimeType": "application/pdf", "fileUri": "gs://b/x.pdf"}}),
+                ),
                 Some("[file application/pdf gs://b/x.pdf]"),
             ),
             (
@@ -219,17 +273,35 @@ mod tests {
             ),
             (rest(json!({"something_new": {}})), Some("[something_new]")),
             (rest(json!({"thought_signature": "x"})), None),
-            (Part { call: Some(call), ..Part::default() }, Some("[calls f {\"x\":1}]")),
-            (Part { response: Some(response), ..Part::default() }, Some("[f returned {\"y\":2}]")),
+            (
+                Part {
+                    call: Some(call),
+                    ..Part::default()
+                },
+                Some("[calls f {\"x\":1}]"),
+            ),
+            (
+                Part {
+                    response: Some(response),
+                    ..Part::default()
+                },
+                Some("[f returned {\"y\":2}]"),
+            ),
         ] {
             assert_eq!(part.label().as_deref(), label);
         }
         let content = Content {
             role: None,
-            parts: vec![Part::text("Look:"), rest(json!({"fileData": {"fileUri": "u"}}))],
+            parts: vec![
+                Part::text("Look:"),
+                rest(json!({"fileData": {"fileUri": "u"}})),
+            ],
         };
         assert_eq!(
-            (content.shown_text().as_str(), content.scored_text().as_str()),
+            (
+                content.shown_text().as_str(),
+                content.scored_text().as_str()
+            ),
             ("Look:\n[file u]", "Look:")
         );
     }

@@ -42,7 +42,10 @@ impl Criterion {
 
     /// How the metric is computed: the criterion without its threshold, which changes no score.
     pub fn scoring(&self) -> Criterion {
-        let mut scoring = Criterion { threshold: None, ..self.clone() };
+        let mut scoring = Criterion {
+            threshold: None,
+            ..self.clone()
+        };
         scoring.options.shift_remove("threshold");
         scoring
     }

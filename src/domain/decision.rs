@@ -111,7 +111,10 @@ impl Decisions {
 
     /// The decisions on cases with this id.
     pub fn of(&self, file: &str, eval_id: &str) -> &[Decision] {
-        let of_case = self.by_case.get(file).and_then(|of_file| of_file.get(eval_id));
+        let of_case = self
+            .by_case
+            .get(file)
+            .and_then(|of_file| of_file.get(eval_id));
         of_case.map_or(&[], Vec::as_slice)
     }
 }

@@ -80,7 +80,11 @@ pub(super) enum Summary {
 
 pub(super) enum Whole {
     /// In memory, and recorded if it has a record. Its share of [`WHOLE_AT_MOST`] is released when it is dropped.
-    Held { attempt: Arc<Attempt>, record: Option<(RecordedAt, Arc<dyn AttemptRecords>)>, _reserved: Reserved },
+    Held {
+        attempt: Arc<Attempt>,
+        record: Option<(RecordedAt, Arc<dyn AttemptRecords>)>,
+        _reserved: Reserved,
+    },
     /// Read again on demand.
     Recorded(RecordedAt, Arc<dyn AttemptRecords>),
     /// Computed again on demand.
@@ -90,12 +94,17 @@ pub(super) enum Whole {
 /// The summary in place of one that is damaged. The file that summaries are read from is signed, so that only a faulty
 /// evaltrail can have written it.
 static DAMAGED: LazyLock<AttemptSummary> = LazyLock::new(|| {
-    let error =
-        "the stored summary of this attempt is damaged: remove the file `summaries` in the folder of its run";
+    let error = "the stored summary of this attempt is damaged: remove the file `summaries` in the folder of its run";
     Attempt {
         status: Status::Errored,
         error: Some(error.into()),
-        ..Attempt::blank(AttemptKey { case: 0, attempt: 0 }, "")
+        ..Attempt::blank(
+            AttemptKey {
+                case: 0,
+                attempt: 0,
+            },
+            "",
+        )
     }
     .summary()
 });
@@ -117,7 +126,14 @@ impl EndedAttempt {
     pub fn unrecorded(attempt: impl Into<Arc<Attempt>>) -> EndedAttempt {
         let attempt = attempt.into();
         let summary = attempt.summary();
-        EndedAttempt::new(summary, Whole::Held { attempt, record: None, _reserved: Reserved(0) })
+        EndedAttempt::new(
+            summary,
+            Whole::Held {
+                attempt,
+                record: None,
+                _reserved: Reserved(0),
+            },
+        )
     }
 
     /// An attempt with a record.
@@ -131,7 +147,11 @@ impl EndedAttempt {
         let summary = attempt.summary();
         let room = || Reserved::of(at.length);
         let whole = match (in_memory == InMemory::Whole).then(room).flatten() {
-            Some(_reserved) => Whole::Held { attempt, record: Some((at, records.clone())), _reserved },
+            Some(_reserved) => Whole::Held {
+                attempt,
+                record: Some((at, records.clone())),
+                _reserved,
+            },
             None => Whole::Recorded(at, records.clone()),
         };
         EndedAttempt::new(summary, whole)
@@ -153,8 +173,20 @@ impl EndedAttempt {
     }
 
     /// The same attempt with another key, and a record of its own.
-    pub fn moved(&self, key: AttemptKey, at: RecordedAt, records: &Arc<dyn AttemptRecords>) -> EndedAttempt {
-        EndedAttempt::of_summary(AttemptSummary { key, ..self.summary().clone() }, at, records)
+    pub fn moved(
+        &self,
+        key: AttemptKey,
+        at: RecordedAt,
+        records: &Arc<dyn AttemptRecords>,
+    ) -> EndedAttempt {
+        EndedAttempt::of_summary(
+            AttemptSummary {
+                key,
+                ..self.summary().clone()
+            },
+            at,
+            records,
+        )
     }
 
     /// The position of its record, if it has one.
@@ -203,7 +235,8 @@ impl EndedAttempt {
 
     /// [`EndedAttempt::read`] with an [`io::Error`] that names the case.
     pub fn read_to_write(&self) -> io::Result<Arc<Attempt>> {
-        self.read().map_err(|why| io::Error::other(format!("{}: {why}", self.eval_id)))
+        self.read()
+            .map_err(|why| io::Error::other(format!("{}: {why}", self.eval_id)))
     }
 
     /// Whether [`EndedAttempt::read`] takes noticeable time, because a large record must be read and parsed.
@@ -254,8 +287,12 @@ pub(super) struct Reserved(u64);
 
 impl Reserved {
     fn of(bytes: u64) -> Option<Reserved> {
-        let fits = |taken: u64| Some(taken.saturating_add(bytes)).filter(|taken| *taken <= WHOLE_AT_MOST);
-        WHOLE.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).ok().map(|_| Reserved(bytes))
+        let fits =
+            |taken: u64| Some(taken.saturating_add(bytes)).filter(|taken| *taken <= WHOLE_AT_MOST);
+        WHOLE
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits)
+            .ok()
+            .map(|_| Reserved(bytes))
     }
 }
 
@@ -279,29 +316,58 @@ mod tests {
     }
 
     fn attempt() -> Attempt {
-        let key = AttemptKey { case: 3, attempt: 2 };
-        Attempt { status: Status::Passed, session_id: "s".into(), ..Attempt::blank(key, "x") }
+        let key = AttemptKey {
+            case: 3,
+            attempt: 2,
+        };
+        Attempt {
+            status: Status::Passed,
+            session_id: "s".into(),
+            ..Attempt::blank(key, "x")
+        }
     }
 
     #[test]
     fn an_attempt_too_large_to_stay_in_memory_is_read_again() {
         let records = Arc::new(Records(Mutex::new(Ok(Arc::new(attempt())))));
         let source: Arc<dyn AttemptRecords> = records.clone();
-        let at = RecordedAt { offset: 0, length: WHOLE_AT_MOST + 1 };
+        let at = RecordedAt {
+            offset: 0,
+            length: WHOLE_AT_MOST + 1,
+        };
         let ended = EndedAttempt::recorded(attempt(), at, &source, InMemory::Whole);
-        assert_eq!((ended.read().unwrap().session_id.as_str(), ended.is_slow()), ("s", true));
-        let other = Attempt { key: AttemptKey { case: 4, attempt: 2 }, ..attempt() };
+        assert_eq!(
+            (ended.read().unwrap().session_id.as_str(), ended.is_slow()),
+            ("s", true)
+        );
+        let other = Attempt {
+            key: AttemptKey {
+                case: 4,
+                attempt: 2,
+            },
+            ..attempt()
+        };
         *records.0.lock().unwrap() = Ok(Arc::new(other));
         assert_eq!(ended.read(), Err("the record was changed".into()));
         *records.0.lock().unwrap() = Err("it is gone".into());
-        assert_eq!(ended.read_to_write().unwrap_err().to_string(), "x: it is gone");
-        assert_eq!((ended.status, ended.key), (Status::Passed, attempt().key), "what is known stays");
+        assert_eq!(
+            ended.read_to_write().unwrap_err().to_string(),
+            "x: it is gone"
+        );
+        assert_eq!(
+            (ended.status, ended.key),
+            (Status::Passed, attempt().key),
+            "what is known stays"
+        );
     }
 
     #[test]
     fn what_is_derived_is_computed_from_what_it_follows_from() {
         let from = Arc::new(EndedAttempt::unrecorded(attempt()));
-        let failed: Derivation = Arc::new(|attempt| Attempt { status: Status::Failed, ..attempt.clone() });
+        let failed: Derivation = Arc::new(|attempt| Attempt {
+            status: Status::Failed,
+            ..attempt.clone()
+        });
         let derived = EndedAttempt::derived(&from, &failed(&attempt()), &failed);
         assert_eq!(
             (derived.status, derived.read().unwrap().status, from.status),

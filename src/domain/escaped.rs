@@ -8,8 +8,13 @@ const ROUNDS: usize = 4;
 /// The maximum length of an incomplete escape at the end of a text, in bytes. Escapes within escapes have many backslashes.
 const LONGEST_ESCAPE: usize = 32;
 /// The names of characters in HTML that must be escaped there.
-const NAMES: [(&[u8], char); 5] =
-    [(b"amp", '&'), (b"lt", '<'), (b"gt", '>'), (b"quot", '"'), (b"apos", '\'')];
+const NAMES: [(&[u8], char); 5] = [
+    (b"amp", '&'),
+    (b"lt", '<'),
+    (b"gt", '>'),
+    (b"quot", '"'),
+    (b"apos", '\''),
+];
 
 /// A decoded character, or a byte of one that is decoded byte by byte.
 #[derive(Clone, Copy)]
@@ -20,7 +25,10 @@ struct DecodedChar {
 
 impl DecodedChar {
     fn byte(byte: u8) -> DecodedChar {
-        DecodedChar { bytes: [byte, 0, 0, 0], length: 1 }
+        DecodedChar {
+            bytes: [byte, 0, 0, 0],
+            length: 1,
+        }
     }
 
     fn char(code: u32) -> Option<DecodedChar> {
@@ -126,13 +134,20 @@ pub(super) fn contains(plain: &[u8], other: &[u8]) -> bool {
 pub(super) fn replace_escaped(text: &str, plain: &[u8], with: &str) -> String {
     let mut rounds = decoding_rounds(text);
     let last = rounds.pop().unwrap_or_default();
-    let mut places: Vec<usize> =
-        memmem::find_iter(&last, plain).flat_map(|start| [start, start + plain.len()]).collect();
+    let mut places: Vec<usize> = memmem::find_iter(&last, plain)
+        .flat_map(|start| [start, start + plain.len()])
+        .collect();
     drop(last);
-    rounds.iter().rev().for_each(|before| map_to_encoded_text(before, &mut places));
+    rounds
+        .iter()
+        .rev()
+        .for_each(|before| map_to_encoded_text(before, &mut places));
     let (mut out, mut copied) = (String::with_capacity(text.len()), 0);
     for place in places.chunks_exact(2) {
-        if let Some(between) = text.get(copied..place[0]).filter(|_| text.is_char_boundary(place[1])) {
+        if let Some(between) = text
+            .get(copied..place[0])
+            .filter(|_| text.is_char_boundary(place[1]))
+        {
             out.push_str(between);
             out.push_str(with);
             copied = place[1];
@@ -169,14 +184,21 @@ pub(super) fn partial_match_start(text: &str, plain: &[u8]) -> usize {
         let matched = matched(text.as_bytes(), at, plain);
         matched.length < plain.len() && matched.end >= cut_off
     };
-    let mut places = (text.len().saturating_sub(longest)..text.len()).filter(|at| text.is_char_boundary(*at));
+    let mut places =
+        (text.len().saturating_sub(longest)..text.len()).filter(|at| text.is_char_boundary(*at));
     places.find(is_open).unwrap_or(text.len())
 }
 
 /// The byte offset of an escape that may be incomplete at the end of a text; the length of the text if there is none.
 fn incomplete_escape_start(text: &str) -> usize {
     let is_of_escape = |byte: &&u8| byte.is_ascii_alphanumeric() || b"%\\&#;".contains(byte);
-    let length = text.as_bytes().iter().rev().take(LONGEST_ESCAPE).take_while(is_of_escape).count();
+    let length = text
+        .as_bytes()
+        .iter()
+        .rev()
+        .take(LONGEST_ESCAPE)
+        .take_while(is_of_escape)
+        .count();
     let start = text.len() - length;
     next_escape_start(&text.as_bytes()[start..]).map_or(text.len(), |at| start + at)
 }
@@ -187,7 +209,10 @@ fn next_char(text: &[u8], at: usize, rounds: usize) -> Option<(DecodedChar, usiz
         return text.get(at).map(|byte| (DecodedChar::byte(*byte), at + 1));
     };
     let (first, next) = next_char(text, at, before)?;
-    let text = EscapedText { text, rounds: before };
+    let text = EscapedText {
+        text,
+        rounds: before,
+    };
     let escape = match first.bytes() {
         b"%" => text.percent(next),
         b"\\" => text.backslash(next),
@@ -252,7 +277,9 @@ impl EscapedText<'_> {
         let (_, next) = self.byte(next).filter(|(byte, _)| *byte == b'\\')?;
         let (_, next) = self.byte(next).filter(|(byte, _)| *byte == b'u')?;
         let (second, next) = self.number(next, 4)?;
-        let both = char::decode_utf16([code as u16, second as u16]).next()?.ok()?;
+        let both = char::decode_utf16([code as u16, second as u16])
+            .next()?
+            .ok()?;
         Some((DecodedChar::char(u32::from(both))?, next))
     }
 
@@ -273,7 +300,10 @@ impl EscapedText<'_> {
                 u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?
             }
             [b'#', digits @ ..] => std::str::from_utf8(digits).ok()?.parse().ok()?,
-            name => NAMES.iter().find(|(known, _)| *known == name).map(|(_, one)| u32::from(*one))?,
+            name => NAMES
+                .iter()
+                .find(|(known, _)| *known == name)
+                .map(|(_, one)| u32::from(*one))?,
         };
         Some((DecodedChar::char(code)?, at))
     }
@@ -295,10 +325,21 @@ mod tests {
     fn with_codes(text: &str, escaped: &str) -> String {
         let code = |one: char| {
             let mut units = [0; 2];
-            one.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04X}")).collect()
+            one.encode_utf16(&mut units)
+                .iter()
+                .map(|unit| format!("\\u{unit:04X}"))
+                .collect()
         };
         let is_escaped = |one: char| !one.is_ascii() || escaped.contains(one);
-        text.chars().map(|one| if is_escaped(one) { code(one) } else { one.to_string() }).collect()
+        text.chars()
+            .map(|one| {
+                if is_escaped(one) {
+                    code(one)
+                } else {
+                    one.to_string()
+                }
+            })
+            .collect()
     }
 
     fn percent(text: &str, plain: &str) -> String {
@@ -310,7 +351,10 @@ mod tests {
     }
 
     fn html(text: &str) -> String {
-        let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        let text = text
+            .replace('&', "&amp;")
+            .replace('<', "&lt;")
+            .replace('>', "&gt;");
         text.replace('"', "&quot;").replace('\'', "&#x27;")
     }
 
@@ -320,12 +364,17 @@ mod tests {
             json.clone(),
             in_json(&in_json(&json)),
             with_codes(&json, "&<>"),
-            with_codes(&json, "&<>='+").to_lowercase().replace("\\u003d", "\\u003D"),
+            with_codes(&json, "&<>='+")
+                .to_lowercase()
+                .replace("\\u003d", "\\u003D"),
             json.replace('/', "\\/"),
             in_json(&json.replace('/', "\\/")),
             html(secret),
             in_json(&html(secret)),
-            secret.chars().map(|one| format!("&#{};", u32::from(one))).collect(),
+            secret
+                .chars()
+                .map(|one| format!("&#{};", u32::from(one)))
+                .collect(),
             percent(secret, "abc/"),
             percent(secret, "abc/+&'"),
             percent(&percent(secret, "abc"), "abc0123456789"),
@@ -339,7 +388,11 @@ mod tests {
         for form in forms(SECRET) {
             let text = format!("key: {form}, and {form}\u{e9}");
             assert!(contains(&unescaped(&text), &plain), "{text}");
-            assert_eq!(replace_escaped(&text, &plain, "X"), "key: X, and X\u{e9}", "{form}");
+            assert_eq!(
+                replace_escaped(&text, &plain, "X"),
+                "key: X, and X\u{e9}",
+                "{form}"
+            );
         }
     }
 
@@ -349,10 +402,19 @@ mod tests {
         for form in forms(SECRET) {
             for (end, _) in form.char_indices().skip(1) {
                 let text = format!("the key: {}", &form[..end]);
-                assert!(partial_match_start(&text, &plain) <= "the key: ".len(), "{text}");
+                assert!(
+                    partial_match_start(&text, &plain) <= "the key: ".len(),
+                    "{text}"
+                );
             }
         }
-        for text in ["100 % of it", "a \\ b", "c & d and more", "", "50 %, and more of them"] {
+        for text in [
+            "100 % of it",
+            "a \\ b",
+            "c & d and more",
+            "",
+            "50 %, and more of them",
+        ] {
             assert_eq!(partial_match_start(text, &plain), text.len(), "{text}");
         }
     }

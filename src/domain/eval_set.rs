@@ -79,7 +79,10 @@ impl EvalCase {
     /// Why the case cannot be sent to an agent, if a row of a data set has no prompt: it may have another name.
     pub fn missing_prompt(&self) -> Option<String> {
         let is_blank = |turn: &Invocation| turn.user.parts.iter().all(Part::is_blank);
-        let lacks = self.turns().iter().any(|turn| turn.is_data && !turn.history && is_blank(turn));
+        let lacks = self
+            .turns()
+            .iter()
+            .any(|turn| turn.is_data && !turn.history && is_blank(turn));
         let named = self.extra.iter().filter(|(_, value)| value.is_string());
         let names: Vec<&str> = named.map(|(name, _)| name.as_str()).collect();
         lacks.then(|| match names.is_empty() {

@@ -107,12 +107,19 @@ pub enum FindingRule {
 impl Finding {
     /// A finding with this rule and no other fields.
     pub fn of(rule: FindingRule) -> Finding {
-        Finding { rule, ..Finding::default() }
+        Finding {
+            rule,
+            ..Finding::default()
+        }
     }
 
     /// A finding with this rule and text.
     pub fn text(rule: FindingRule, text: impl Into<String>) -> Finding {
-        Finding { rule, text: Some(text.into()), ..Finding::default() }
+        Finding {
+            rule,
+            text: Some(text.into()),
+            ..Finding::default()
+        }
     }
 
     /// The finding for a failed score without a more specific reason.
@@ -126,7 +133,10 @@ impl Finding {
 
     /// Sets the turn, from 1.
     pub fn in_turn(self, turn: usize) -> Finding {
-        Finding { turn: Some(turn as u32), ..self }
+        Finding {
+            turn: Some(turn as u32),
+            ..self
+        }
     }
 }
 
@@ -148,7 +158,10 @@ mod tests {
             ..Finding::of(FindingRule::ArgumentMissing)
         };
         let text = serde_json::to_string(&finding).unwrap();
-        assert_eq!(text, r#"{"rule":"argument_missing","turn":1,"call":2,"expected":null}"#);
+        assert_eq!(
+            text,
+            r#"{"rule":"argument_missing","turn":1,"call":2,"expected":null}"#
+        );
         assert_eq!(serde_json::from_str::<Finding>(&text).unwrap(), finding);
         let newer: Finding = serde_json::from_str(r#"{"rule":"of_tomorrow","more":1}"#).unwrap();
         assert_eq!(newer.rule, FindingRule::Unknown);

@@ -70,7 +70,9 @@ impl FinishedAttempts {
     /// Adds an attempt.
     pub fn push(&mut self, attempt: Arc<EndedAttempt>) {
         let place = Place::of(&attempt);
-        let recorded = attempt.record().and_then(|(at, journal)| place.at(at, self.index_of(journal)?));
+        let recorded = attempt
+            .record()
+            .and_then(|(at, journal)| place.at(at, self.index_of(journal)?));
         if recorded.is_none() || attempt.is_in_memory() {
             self.whole.insert(self.places.len(), attempt.clone());
         }
@@ -84,7 +86,10 @@ impl FinishedAttempts {
 
     /// The index of a journal, which is added if it is new; `None` if there are too many.
     fn index_of(&mut self, journal: &Arc<dyn AttemptRecords>) -> Option<u8> {
-        let known = self.journals.iter().rposition(|known| Arc::ptr_eq(known, journal));
+        let known = self
+            .journals
+            .iter()
+            .rposition(|known| Arc::ptr_eq(known, journal));
         let index = u8::try_from(known.unwrap_or(self.journals.len())).ok()?;
         if known.is_none() {
             self.journals.push(journal.clone());
@@ -111,7 +116,10 @@ impl FinishedAttempts {
             is_decided_by_variants: place.is_decided_by_variants,
             summary: Summary::Packed(summaries, at % ATTEMPTS_IN_BLOCK),
             // Attempts without a record are in `whole`.
-            whole: Whole::Recorded(place.record(), self.journals.get(usize::from(place.journal))?.clone()),
+            whole: Whole::Recorded(
+                place.record(),
+                self.journals.get(usize::from(place.journal))?.clone(),
+            ),
         }))
     }
 
@@ -175,16 +183,25 @@ impl FinishedAttempts {
         let places = &self.places[self.blocks.len() * ATTEMPTS_IN_BLOCK..];
         let attempt = |(summary, place): (AttemptSummary, &Place)| {
             let journal = self.journals.get(usize::from(place.journal))?;
-            Some(Arc::new(EndedAttempt::of_summary(summary, place.record(), journal)))
+            Some(Arc::new(EndedAttempt::of_summary(
+                summary,
+                place.record(),
+                journal,
+            )))
         };
         let is_complete = summaries.len() == places.len();
-        is_complete.then(|| summaries.into_iter().zip(places).map(attempt).collect()).flatten()
+        is_complete
+            .then(|| summaries.into_iter().zip(places).map(attempt).collect())
+            .flatten()
     }
 }
 
 impl Block {
     fn of(bytes: Arc<[u8]>) -> Block {
-        Block { bytes, shared: Mutex::default() }
+        Block {
+            bytes,
+            shared: Mutex::default(),
+        }
     }
 }
 
@@ -222,20 +239,36 @@ impl Place {
 
     /// The place with a record; `None` if its length is not representable.
     fn at(self, at: RecordedAt, journal: u8) -> Option<Place> {
-        Some(Place { offset: at.offset, length: u32::try_from(at.length).ok()?, journal, ..self })
+        Some(Place {
+            offset: at.offset,
+            length: u32::try_from(at.length).ok()?,
+            journal,
+            ..self
+        })
     }
 
     fn key(&self) -> AttemptKey {
-        AttemptKey { case: self.case as usize, attempt: self.attempt }
+        AttemptKey {
+            case: self.case as usize,
+            attempt: self.attempt,
+        }
     }
 
     fn record(&self) -> RecordedAt {
-        RecordedAt { offset: self.offset, length: u64::from(self.length) }
+        RecordedAt {
+            offset: self.offset,
+            length: u64::from(self.length),
+        }
     }
 }
 
 fn packed_attempts(attempts: &[Arc<EndedAttempt>]) -> Arc<[u8]> {
-    packed(&attempts.iter().map(|attempt| attempt.summary()).collect::<Vec<_>>())
+    packed(
+        &attempts
+            .iter()
+            .map(|attempt| attempt.summary())
+            .collect::<Vec<_>>(),
+    )
 }
 
 impl Clone for FinishedAttempts {
@@ -272,19 +305,40 @@ mod tests {
     }
 
     fn attempt(case: usize, error: Option<&str>) -> Attempt {
-        let status = if error.is_some() { Status::Errored } else { Status::Passed };
+        let status = if error.is_some() {
+            Status::Errored
+        } else {
+            Status::Passed
+        };
         let blank = Attempt::blank(AttemptKey { case, attempt: 1 }, &format!("case-{case}"));
-        Attempt { status, error: error.map(str::to_string), latency_s: Some(case as f64 / 3.0), ..blank }
+        Attempt {
+            status,
+            error: error.map(str::to_string),
+            latency_s: Some(case as f64 / 3.0),
+            ..blank
+        }
     }
 
     fn journal() -> Arc<dyn AttemptRecords> {
         Arc::new(Journal)
     }
 
-    fn recorded(case: usize, journal: &Arc<dyn AttemptRecords>, in_memory: InMemory) -> Arc<EndedAttempt> {
-        let at = RecordedAt { offset: case as u64 * 1000, length: 10 };
+    fn recorded(
+        case: usize,
+        journal: &Arc<dyn AttemptRecords>,
+        in_memory: InMemory,
+    ) -> Arc<EndedAttempt> {
+        let at = RecordedAt {
+            offset: case as u64 * 1000,
+            length: 10,
+        };
         let error = case.is_multiple_of(3).then_some("no answer");
-        Arc::new(EndedAttempt::recorded(attempt(case, error), at, journal, in_memory))
+        Arc::new(EndedAttempt::recorded(
+            attempt(case, error),
+            at,
+            journal,
+            in_memory,
+        ))
     }
 
     proptest! {
@@ -317,21 +371,35 @@ mod tests {
     fn blocks_are_read_back_and_damaged_ones_are_not() {
         let journal = journal();
         for count in [1, ATTEMPTS_IN_BLOCK, 3 * ATTEMPTS_IN_BLOCK + 5] {
-            let added: Vec<_> = (0..count).map(|case| recorded(case, &journal, InMemory::Summary)).collect();
+            let added: Vec<_> = (0..count)
+                .map(|case| recorded(case, &journal, InMemory::Summary))
+                .collect();
             let mut read = FinishedAttempts::default();
             for attempts in added.chunks(ATTEMPTS_IN_BLOCK) {
-                read.push_block(&packed_block(attempts).unwrap(), &journal).unwrap();
+                read.push_block(&packed_block(attempts).unwrap(), &journal)
+                    .unwrap();
             }
             assert!(read.iter().eq(added));
             let last = read.get(count - 1).unwrap();
-            assert_eq!(last.read().unwrap_err(), format!("read at {}", (count - 1) * 1000));
+            assert_eq!(
+                last.read().unwrap_err(),
+                format!("read at {}", (count - 1) * 1000)
+            );
         }
         let short = packed_block(&[recorded(0, &journal, InMemory::Whole)]).unwrap();
         for length in 0..short.len() {
-            assert!(FinishedAttempts::default().push_block(&short[..length], &journal).is_none(), "{length}");
+            assert!(
+                FinishedAttempts::default()
+                    .push_block(&short[..length], &journal)
+                    .is_none(),
+                "{length}"
+            );
         }
         let mut two = FinishedAttempts::default();
-        assert!(two.push_block(&short, &journal).is_some() && two.push_block(&short, &journal).is_none());
+        assert!(
+            two.push_block(&short, &journal).is_some()
+                && two.push_block(&short, &journal).is_none()
+        );
         let unrecorded = Arc::new(EndedAttempt::unrecorded(attempt(1, None)));
         assert!(packed_block(&[recorded(0, &journal, InMemory::Whole), unrecorded]).is_none());
     }
@@ -342,6 +410,10 @@ mod tests {
         (0..100 * ATTEMPTS_IN_BLOCK)
             .for_each(|case| finished.push(recorded(case, &journal, InMemory::Summary)));
         let bytes: usize = finished.blocks.iter().map(|block| block.bytes.len()).sum();
-        assert!(bytes < 60 * 100 * ATTEMPTS_IN_BLOCK, "{} bytes each", bytes / 100 / ATTEMPTS_IN_BLOCK);
+        assert!(
+            bytes < 60 * 100 * ATTEMPTS_IN_BLOCK,
+            "{} bytes each",
+            bytes / 100 / ATTEMPTS_IN_BLOCK
+        );
     }
 }

@@ -26,7 +26,9 @@ impl Gate {
             "mean" => return Ok(Gate::Mean),
             _ => {}
         }
-        let (number, of) = text.strip_suffix('%').map_or((text, 1.0), |percent| (percent.trim_end(), 100.0));
+        let (number, of) = text
+            .strip_suffix('%')
+            .map_or((text, 1.0), |percent| (percent.trim_end(), 100.0));
         let rate = number.parse::<f64>().ok().map(|number| number / of);
         let rate = rate.filter(|rate| *rate > 0.0 && *rate <= 1.0);
         rate.map(Gate::Rate).ok_or_else(|| {
@@ -50,7 +52,8 @@ impl Gate {
         match self {
             Gate::All => "a case passes if all its attempts pass".into(),
             Gate::Mean => {
-                "a case passes if the mean of each score over its attempts meets the threshold".into()
+                "a case passes if the mean of each score over its attempts meets the threshold"
+                    .into()
             }
             Gate::Rate(rate) => {
                 let percent = (rate * 1e6).round() / 1e4;
@@ -67,7 +70,11 @@ impl Gate {
         planned: usize,
     ) -> bool {
         let count = attempts.clone().into_iter().count();
-        let passed = attempts.clone().into_iter().filter(|attempt| attempt.status == Status::Passed).count();
+        let passed = attempts
+            .clone()
+            .into_iter()
+            .filter(|attempt| attempt.status == Status::Passed)
+            .count();
         count > 0
             && match self {
                 Gate::All => passed == planned.max(count),
@@ -114,16 +121,21 @@ fn passes_by_means<'a>(attempts: impl IntoIterator<Item = &'a AttemptSummary>) -
         for metric in &attempt.metrics {
             // An informational metric does not count in this case, also where it has a threshold.
             let decides = metric.status != Status::Informational;
-            let Some(threshold) = metric.threshold.filter(|_| decides) else { continue };
+            let Some(threshold) = metric.threshold.filter(|_| decides) else {
+                continue;
+            };
             is_explained |= metric.status == Status::Failed;
             // The score of a judge with a turn that was not judged is no result of the criterion.
             let is_compared = matches!(metric.status, Status::Passed | Status::Failed);
-            let Some(score) = metric.score().filter(|_| is_compared) else { return false };
+            let Some(score) = metric.score().filter(|_| is_compared) else {
+                return false;
+            };
             let of = criteria.entry(&metric.metric).or_default();
             of.threshold = threshold;
             of.scores.push(score);
             if score != threshold {
-                of.directions.push((score > threshold) == (metric.status == Status::Passed));
+                of.directions
+                    .push((score > threshold) == (metric.status == Status::Passed));
             }
         }
         if !is_explained {
@@ -171,30 +183,57 @@ mod tests {
         };
         let metrics: Vec<MetricResult> = scores.iter().map(metric).collect();
         let status = Status::worst(metrics.iter().map(|metric| metric.status)).unwrap();
-        Attempt { status, metrics, ..Attempt::blank(AttemptKey { case: 0, attempt: number }, "x") }.summary()
+        Attempt {
+            status,
+            metrics,
+            ..Attempt::blank(
+                AttemptKey {
+                    case: 0,
+                    attempt: number,
+                },
+                "x",
+            )
+        }
+        .summary()
     }
 
     #[test]
     fn gates_are_written_as_words_or_as_a_share() {
         assert_eq!(Gate::parse("all"), Ok(Gate::All));
         assert_eq!(Gate::parse(" mean "), Ok(Gate::Mean));
-        assert_eq!((Gate::parse("0.8"), Gate::parse("80%"), Gate::parse("80 %")), {
-            let rate = Ok(Gate::Rate(0.8));
-            (rate.clone(), rate.clone(), rate)
-        });
+        assert_eq!(
+            (Gate::parse("0.8"), Gate::parse("80%"), Gate::parse("80 %")),
+            {
+                let rate = Ok(Gate::Rate(0.8));
+                (rate.clone(), rate.clone(), rate)
+            }
+        );
         for wrong in ["0", "1.1", "nan", "most", "", "-1", "101%"] {
             assert!(Gate::parse(wrong).is_err(), "{wrong}");
         }
-        assert_eq!(Gate::Rate(2.0 / 3.0).words(), "a case passes if at least 66.6667 % of its attempts pass");
+        assert_eq!(
+            Gate::Rate(2.0 / 3.0).words(),
+            "a case passes if at least 66.6667 % of its attempts pass"
+        );
     }
 
     #[test]
     fn the_gate_on_the_mean_decides_as_adk_does() {
         // 0.83 of 0.8: one attempt failed.
-        let two = [attempt(1, &[("m", Some(1.0), 0.8)]), attempt(2, &[("m", Some(0.66), 0.8)])];
-        let passes = |gate: Gate, attempts: &[AttemptSummary]| gate.passes(attempts, attempts.len());
-        assert_eq!((passes(Gate::All, &two), passes(Gate::Mean, &two)), (false, true));
-        let low = [attempt(1, &[("m", Some(0.9), 0.8)]), attempt(2, &[("m", Some(0.66), 0.8)])];
+        let two = [
+            attempt(1, &[("m", Some(1.0), 0.8)]),
+            attempt(2, &[("m", Some(0.66), 0.8)]),
+        ];
+        let passes =
+            |gate: Gate, attempts: &[AttemptSummary]| gate.passes(attempts, attempts.len());
+        assert_eq!(
+            (passes(Gate::All, &two), passes(Gate::Mean, &two)),
+            (false, true)
+        );
+        let low = [
+            attempt(1, &[("m", Some(0.9), 0.8)]),
+            attempt(2, &[("m", Some(0.66), 0.8)]),
+        ];
         assert!(!passes(Gate::Mean, &low));
         // Each criterion has its own mean.
         let both = |second: f64| {
@@ -203,7 +242,13 @@ mod tests {
                 attempt(2, &[("a", Some(0.0), 0.5), ("b", Some(second), 0.5)]),
             ]
         };
-        assert_eq!((passes(Gate::Mean, &both(0.8)), passes(Gate::Mean, &both(0.7))), (true, false));
+        assert_eq!(
+            (
+                passes(Gate::Mean, &both(0.8)),
+                passes(Gate::Mean, &both(0.7))
+            ),
+            (true, false)
+        );
     }
 
     #[test]
@@ -218,20 +263,34 @@ mod tests {
         assert_eq!(second(Status::Passed, Some(0.9)).status, Status::Failed);
         assert!(Gate::Mean.passes([&good, &second(Status::Passed, Some(0.9))], 2));
         // A judged metric has a score although a turn was not judged.
-        for (status, score) in
-            [(Status::Errored, None), (Status::NotEvaluated, None), (Status::NotEvaluated, Some(0.9))]
-        {
-            assert!(!Gate::Mean.passes([&good, &second(status, score)], 2), "{status:?} {score:?}");
+        for (status, score) in [
+            (Status::Errored, None),
+            (Status::NotEvaluated, None),
+            (Status::NotEvaluated, Some(0.9)),
+        ] {
+            assert!(
+                !Gate::Mean.passes([&good, &second(status, score)], 2),
+                "{status:?} {score:?}"
+            );
         }
-        let unknown = AttemptSummary { status: Status::NotEvaluated, ..good.clone() };
-        assert!(!Gate::Mean.passes([&good, &unknown], 2), "an attempt that was not evaluated");
+        let unknown = AttemptSummary {
+            status: Status::NotEvaluated,
+            ..good.clone()
+        };
+        assert!(
+            !Gate::Mean.passes([&good, &unknown], 2),
+            "an attempt that was not evaluated"
+        );
     }
 
     #[test]
     fn an_attempt_without_a_score_that_explains_its_failure_fails_the_case() {
         let good = attempt(1, &[("m", Some(1.0), 0.8)]);
         for status in [Status::Errored, Status::Failed] {
-            let other = AttemptSummary { status, ..attempt(2, &[("m", Some(1.0), 0.8)]) };
+            let other = AttemptSummary {
+                status,
+                ..attempt(2, &[("m", Some(1.0), 0.8)])
+            };
             assert!(!Gate::Mean.passes([&good, &other], 2), "{status:?}");
         }
         assert!(!Gate::Mean.passes([&good], 2), "an attempt is missing");
@@ -243,7 +302,11 @@ mod tests {
         for hundredths in 1..100 {
             let score = f64::from(hundredths) / 100.0;
             for count in 1..=12 {
-                assert_eq!(exact_mean(&vec![score; count]), score, "{count} scores of {score}");
+                assert_eq!(
+                    exact_mean(&vec![score; count]),
+                    score,
+                    "{count} scores of {score}"
+                );
             }
         }
         // Python 3.13: statistics.mean.
@@ -267,10 +330,15 @@ mod tests {
 
     #[test]
     fn a_rate_is_a_share_of_all_attempts() {
-        let attempts: Vec<AttemptSummary> =
-            [1.0, 1.0, 1.0, 1.0, 0.0].iter().map(|score| attempt(1, &[("m", Some(*score), 0.5)])).collect();
+        let attempts: Vec<AttemptSummary> = [1.0, 1.0, 1.0, 1.0, 0.0]
+            .iter()
+            .map(|score| attempt(1, &[("m", Some(*score), 0.5)]))
+            .collect();
         let passes = |rate: f64, planned: usize| Gate::Rate(rate).passes(&attempts, planned);
-        assert_eq!((passes(0.8, 5), passes(0.81, 5), passes(0.8, 6)), (true, false, false));
+        assert_eq!(
+            (passes(0.8, 5), passes(0.81, 5), passes(0.8, 6)),
+            (true, false, false)
+        );
     }
 
     #[test]
@@ -281,7 +349,12 @@ mod tests {
             attempt.metrics[0].status = status;
             attempt
         };
-        let attempts = |second: f64| [lower(1, 1.0, Status::Passed), lower(2, second, Status::Failed)];
+        let attempts = |second: f64| {
+            [
+                lower(1, 1.0, Status::Passed),
+                lower(2, second, Status::Failed),
+            ]
+        };
         assert!(Gate::Mean.passes(&attempts(2.5), 2));
         assert!(!Gate::Mean.passes(&attempts(3.5), 2));
     }

@@ -3,7 +3,9 @@
 use super::ServerSpec;
 use super::protocol::{VARIABLE, variables_in, with_variables};
 use super::secret_name::is_secret_name;
-use super::secret_value::{after_scheme, is_known_key, is_plain, is_scheme, is_token_like, looks_random};
+use super::secret_value::{
+    after_scheme, is_known_key, is_plain, is_scheme, is_token_like, looks_random,
+};
 use super::secrets::REDACTED;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -14,7 +16,9 @@ impl ServerSpec {
         let mut values = Vec::new();
         for (name, written) in &self.headers {
             // A header with a variable that is not set is not sent.
-            let Ok(value) = with_variables(written, variable) else { continue };
+            let Ok(value) = with_variables(written, variable) else {
+                continue;
+            };
             let is_secret = is_secret_header(name, &value);
             values.extend(parts(written).flat_map(|part| variables_of(part, is_secret, variable)));
             if is_secret {
@@ -38,7 +42,10 @@ fn variables_of(
         None => is_secret_header || !is_plain(value),
     };
     let values = variables_in(part).filter_map(|name| Some((name, variable(name)?)));
-    values.filter(|(name, value)| is_secret(name, value)).map(|(_, value)| value).collect()
+    values
+        .filter(|(name, value)| is_secret(name, value))
+        .map(|(_, value)| value)
+        .collect()
 }
 
 /// Whether the value of a header is secret: by the header's name, by its scheme of authentication or form, or by the name
@@ -57,7 +64,12 @@ pub(super) fn is_secret_header(name: &str, value: &str) -> bool {
 fn secrets_in_header(name: &str, value: &str) -> Vec<String> {
     let mut values = vec![value.to_string()];
     let (is_by_name, is_cookie) = (is_secret_name(name), name.eq_ignore_ascii_case("cookie"));
-    let after_word = || value.trim().split_once(char::is_whitespace).map(|(_, rest)| rest);
+    let after_word = || {
+        value
+            .trim()
+            .split_once(char::is_whitespace)
+            .map(|(_, rest)| rest)
+    };
     let scheme = after_scheme(value);
     if let Some(rest) = scheme.or_else(|| after_word().filter(|_| is_by_name)) {
         values.push(rest.trim().to_string());
@@ -67,13 +79,20 @@ fn secrets_in_header(name: &str, value: &str) -> Vec<String> {
     let is_secret = |(name, value): &(&str, &str)| {
         is_whole || is_secret_name(name) || is_known_key(value) || (is_by_name && !is_plain(value))
     };
-    values.extend(parts(value).filter_map(named).filter(is_secret).map(|(_, value)| value.to_string()));
+    values.extend(
+        parts(value)
+            .filter_map(named)
+            .filter(is_secret)
+            .map(|(_, value)| value.to_string()),
+    );
     values
 }
 
 /// The parts of the value of a header: of cookies, of lists, of parameters.
 fn parts(value: &str) -> impl Iterator<Item = &str> {
-    value.split([';', ',', '&', ' ']).filter(|part| !part.is_empty())
+    value
+        .split([';', ',', '&', ' '])
+        .filter(|part| !part.is_empty())
 }
 
 /// The name and the value, without quotes, of a part `NAME=VALUE`. The padding of Base64 is no value.
@@ -103,9 +122,16 @@ pub(super) fn header_without_literals(value: &str) -> String {
 
 /// The user with the password, and the password, of the value of basic authentication.
 fn user_and_password(encoded: &str) -> Vec<String> {
-    let decoded = BASE64_STANDARD.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    let Some(both) = decoded else { return Vec::new() };
-    let password = both.split_once(':').map(|(_, password)| password.to_string());
+    let decoded = BASE64_STANDARD
+        .decode(encoded)
+        .ok()
+        .and_then(|bytes| String::from_utf8(bytes).ok());
+    let Some(both) = decoded else {
+        return Vec::new();
+    };
+    let password = both
+        .split_once(':')
+        .map(|(_, password)| password.to_string());
     password.into_iter().chain([both]).collect()
 }
 
@@ -120,31 +146,54 @@ mod tests {
         }))
         .unwrap();
         let variable = |name: &str| {
-            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_string())
+            variables
+                .iter()
+                .find(|(known, _)| *known == name)
+                .map(|(_, value)| value.to_string())
         };
         Secrets::of(agent.secret_values(variable))
     }
 
     #[test]
     fn a_variable_in_a_header_is_secret_unless_it_is_plain() {
-        let headers = json!({"x-desk": "{env.DESK}", "x-place": "{env.PLACE}", "x-unit": "unit {env.UNIT}"});
+        let headers =
+            json!({"x-desk": "{env.DESK}", "x-place": "{env.PLACE}", "x-unit": "unit {env.UNIT}"});
         let hexadecimal = "3f9a8b7c6d5e4f3a";
-        let found = secrets(headers, &[("DESK", hexadecimal), ("PLACE", "eu-west-1"), ("UNIT", "hunter2")]);
+        let found = secrets(
+            headers,
+            &[
+                ("DESK", hexadecimal),
+                ("PLACE", "eu-west-1"),
+                ("UNIT", "hunter2"),
+            ],
+        );
         assert_eq!(found.mask(hexadecimal), REDACTED);
         assert_eq!(found.mask("hunter2"), REDACTED);
         assert_eq!(found.mask("eu-west-1"), "eu-west-1");
-        let found = secrets(json!({"x-desk": "{env.DESK_CRED}"}), &[("DESK_CRED", "north-west-2")]);
+        let found = secrets(
+            json!({"x-desk": "{env.DESK_CRED}"}),
+            &[("DESK_CRED", "north-west-2")],
+        );
         assert_eq!(found.mask("north-west-2"), REDACTED, "by its name");
     }
 
     #[test]
     fn parts_with_names_of_no_secrets_are_not_masked() {
-        let headers =
-            json!({"cookie": "region={env.REGION}; sid={env.SID}; trace={env.TRACE}; zone=us-central1"});
-        let variables = [("REGION", "eu-west-1a"), ("SID", "north-west"), ("TRACE", "3f9a8b7c6d5e4f3a2b")];
+        let headers = json!({"cookie": "region={env.REGION}; sid={env.SID}; trace={env.TRACE}; zone=us-central1"});
+        let variables = [
+            ("REGION", "eu-west-1a"),
+            ("SID", "north-west"),
+            ("TRACE", "3f9a8b7c6d5e4f3a2b"),
+        ];
         let found = secrets(headers, &variables);
-        assert_eq!(found.mask("north-west and 3f9a8b7c6d5e4f3a2b"), "[redacted] and [redacted]");
-        assert_eq!(found.mask("eu-west-1a us-central1"), "eu-west-1a us-central1");
+        assert_eq!(
+            found.mask("north-west and 3f9a8b7c6d5e4f3a2b"),
+            "[redacted] and [redacted]"
+        );
+        assert_eq!(
+            found.mask("eu-west-1a us-central1"),
+            "eu-west-1a us-central1"
+        );
     }
 
     #[test]
@@ -156,7 +205,12 @@ mod tests {
             "x-auth": "Custom Y2FuYXJ5LXBhZGRlZC0xMjM=",
         });
         let found = secrets(headers, &[]);
-        for text in ["canary-response-12", "canary-after 77", "q8f3k2-canary", "Y2FuYXJ5LXBhZGRlZC0xMjM="] {
+        for text in [
+            "canary-response-12",
+            "canary-after 77",
+            "q8f3k2-canary",
+            "Y2FuYXJ5LXBhZGRlZC0xMjM=",
+        ] {
             assert_eq!(found.mask(text), REDACTED, "{text}");
         }
         assert_eq!(found.mask("eu-west-1 desk"), "eu-west-1 desk");

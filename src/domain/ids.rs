@@ -17,23 +17,33 @@ pub fn eval_id_error<'a>(
     id: &str,
     mut others: impl Iterator<Item = std::borrow::Cow<'a, str>>,
 ) -> Option<String> {
-    let fits = !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
+    let fits = !id.is_empty()
+        && id
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
     if !fits {
         return Some(format!(
             "{id:?} is not a valid case id: ADK allows only letters, digits, - and _, at least one"
         ));
     }
-    others.any(|other| other == id).then(|| format!("there is a case {id} in this file already"))
+    others
+        .any(|other| other == id)
+        .then(|| format!("there is a case {id} in this file already"))
 }
 
 /// The first free id of the form `id_2`, `id_3` …; counts on from a number that the id already ends with.
 pub fn free_id(id: &str, is_taken: impl Fn(&str) -> bool) -> String {
-    let numbered = id.rsplit_once('_').filter(|(_, n)| n.len() < 6 && n.chars().all(|c| c.is_ascii_digit()));
+    let numbered = id
+        .rsplit_once('_')
+        .filter(|(_, n)| n.len() < 6 && n.chars().all(|c| c.is_ascii_digit()));
     let (stem, from) = match numbered.and_then(|(stem, n)| Some((stem, n.parse::<u32>().ok()?))) {
         Some((stem, n)) => (stem, n + 1),
         None => (id, 2),
     };
-    (from..).map(|n| format!("{stem}_{n}")).find(|id| !is_taken(id)).unwrap_or_default()
+    (from..)
+        .map(|n| format!("{stem}_{n}"))
+        .find(|id| !is_taken(id))
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -43,11 +53,17 @@ mod tests {
     #[test]
     fn ids_are_as_adk_takes_them() {
         assert_eq!(set_id_error("home_1"), None);
-        assert!(["", "a-b", "a/b", "..", "é"].into_iter().all(|id| set_id_error(id).is_some()));
+        assert!(
+            ["", "a-b", "a/b", "..", "é"]
+                .into_iter()
+                .all(|id| set_id_error(id).is_some())
+        );
         let others = || ["a", "b"].into_iter().map(std::borrow::Cow::Borrowed);
         assert_eq!(eval_id_error("c-1", others()), None);
         assert!(
-            ["", "a", "x/y", "x:y", "x,y", "a b"].into_iter().all(|id| eval_id_error(id, others()).is_some())
+            ["", "a", "x/y", "x:y", "x,y", "a b"]
+                .into_iter()
+                .all(|id| eval_id_error(id, others()).is_some())
         );
     }
 

@@ -67,9 +67,16 @@ impl Invocation {
     /// The turn as an agent reported it: how it ended, and whether all calls are among its events.
     pub fn with_end(mut self, end: TurnEnd, has_all_calls: bool) -> Invocation {
         // A tool that continues is an end without a response only if the agent said nothing about it.
-        let is_said = |content: &Content| content.parts.iter().any(|part| part.has_text() && !part.thought);
+        let is_said = |content: &Content| {
+            content
+                .parts
+                .iter()
+                .any(|part| part.has_text() && !part.thought)
+        };
         self.end = match end {
-            TurnEnd::LongRunning if self.final_response.as_ref().is_some_and(is_said) => TurnEnd::Answered,
+            TurnEnd::LongRunning if self.final_response.as_ref().is_some_and(is_said) => {
+                TurnEnd::Answered
+            }
             end => end,
         };
         self.trajectory = match self.trajectory {
@@ -92,12 +99,18 @@ impl Invocation {
     /// The errors that the model reported in this turn, and the reasons for which it stopped early.
     pub fn model_errors(&self) -> impl Iterator<Item = &ModelError> {
         let events = self.trajectory.events().unwrap_or_default();
-        events.iter().filter_map(|event| event.error.as_ref()).chain(&self.reported_errors)
+        events
+            .iter()
+            .filter_map(|event| event.error.as_ref())
+            .chain(&self.reported_errors)
     }
 
     /// The final response's text as ADK scores it; empty when there is none.
     pub fn response_text(&self) -> String {
-        self.final_response.as_ref().map(Content::scored_text).unwrap_or_default()
+        self.final_response
+            .as_ref()
+            .map(Content::scored_text)
+            .unwrap_or_default()
     }
 }
 
@@ -277,9 +290,17 @@ mod tests {
     fn a_tool_continues_in_the_background_only_without_a_text() {
         let turn = |text: Option<&str>| {
             let final_response = text.map(|text| Content::text("model", text));
-            Invocation { final_response, ..Invocation::default() }.with_end(TurnEnd::LongRunning, true).end
+            Invocation {
+                final_response,
+                ..Invocation::default()
+            }
+            .with_end(TurnEnd::LongRunning, true)
+            .end
         };
         assert_eq!(turn(Some("Waiting for the manager.")), TurnEnd::Answered);
-        assert_eq!((turn(None), turn(Some(""))), (TurnEnd::LongRunning, TurnEnd::LongRunning));
+        assert_eq!(
+            (turn(None), turn(Some(""))),
+            (TurnEnd::LongRunning, TurnEnd::LongRunning)
+        );
     }
 }

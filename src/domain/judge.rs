@@ -48,7 +48,13 @@ pub struct JudgeSpec {
 impl JudgeSpec {
     /// The default configuration.
     pub fn standard() -> JudgeSpec {
-        JudgeSpec { jobs: 8, timeout_ms: 60_000, retries: 4, cache: true, ..JudgeSpec::default() }
+        JudgeSpec {
+            jobs: 8,
+            timeout_ms: 60_000,
+            retries: 4,
+            cache: true,
+            ..JudgeSpec::default()
+        }
     }
 }
 

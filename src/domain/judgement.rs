@@ -43,7 +43,12 @@ pub struct Judgement {
 impl Judgement {
     /// The lowest and highest score of single samples; `None` with fewer than two.
     pub fn spread(&self) -> Option<(f64, f64)> {
-        let scores: Vec<f64> = self.alone.iter().flatten().map(|score| score.get()).collect();
+        let scores: Vec<f64> = self
+            .alone
+            .iter()
+            .flatten()
+            .map(|score| score.get())
+            .collect();
         let low = scores.iter().copied().reduce(f64::min)?;
         let high = scores.iter().copied().reduce(f64::max)?;
         (scores.len() > 1).then_some((low, high))
@@ -56,8 +61,9 @@ impl Judgement {
             true => low.get() <= threshold && threshold < high.get(),
             false => low.get() < threshold && threshold <= high.get(),
         };
-        threshold
-            .is_some_and(|threshold| self.fragile || self.reach.is_some_and(|reach| turns(reach, threshold)))
+        threshold.is_some_and(|threshold| {
+            self.fragile || self.reach.is_some_and(|reach| turns(reach, threshold))
+        })
     }
 
     /// The share of outvoted samples over all votes: from 0, if all agree, to 0.5.
@@ -68,17 +74,27 @@ impl Judgement {
             None => self.questions.iter().flat_map(Asked::votes).collect(),
         };
         let (outvoted, cast) = votes.into_iter().fold((0, 0), |(outvoted, cast), votes| {
-            (outvoted + votes.yes.min(votes.no), cast + votes.yes + votes.no)
+            (
+                outvoted + votes.yes.min(votes.no),
+                cast + votes.yes + votes.no,
+            )
         });
-        if cast == 0 { 0.0 } else { f64::from(outvoted) / f64::from(cast) }
+        if cast == 0 {
+            0.0
+        } else {
+            f64::from(outvoted) / f64::from(cast)
+        }
     }
 
     fn votes_of_turns(&self) -> Vec<Votes> {
         let mut turns: Vec<usize> = self.questions.iter().map(|asked| asked.id.turn).collect();
         turns.dedup();
         let of = |turn: usize| {
-            let samples =
-                self.questions.iter().filter(|asked| asked.id.turn == turn).flat_map(|one| &one.samples);
+            let samples = self
+                .questions
+                .iter()
+                .filter(|asked| asked.id.turn == turn)
+                .flat_map(|one| &one.samples);
             // A tie is a vote for neither.
             Votes::of(samples.map(|sample| sample.score().filter(|score| *score != 0.5)))
         };
@@ -115,14 +131,19 @@ impl Asked {
     /// The votes on a rubric. A sample that does not mention the rubric counts as having no verdict.
     pub fn votes_on(&self, rubric_id: &str) -> Votes {
         Votes::of(self.samples.iter().map(|sample| {
-            let verdict = sample.verdicts.iter().find(|verdict| verdict.rubric_id == rubric_id);
+            let verdict = sample
+                .verdicts
+                .iter()
+                .find(|verdict| verdict.rubric_id == rubric_id);
             verdict.and_then(RubricScore::score)
         }))
     }
 }
 
 /// Identifies a question of a case: the turn, the text in the turn, the step for the text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct QuestionId {
     /// The turn, from 0.
     pub turn: usize,
@@ -212,7 +233,9 @@ impl JudgeUsage {
             cancelled: self.cancelled.saturating_sub(before.cancelled),
             input_tokens: self.input_tokens.saturating_sub(before.input_tokens),
             output_tokens: self.output_tokens.saturating_sub(before.output_tokens),
-            cost: self.cost.map(|cost| (cost - before.cost.unwrap_or(0.0)).max(0.0)),
+            cost: self
+                .cost
+                .map(|cost| (cost - before.cost.unwrap_or(0.0)).max(0.0)),
         }
     }
 
@@ -248,7 +271,10 @@ impl JudgeUsage {
             words += &format!(" · {} cancelled, their cost is estimated", self.cancelled);
         }
         if self.input_tokens > 0 || self.output_tokens > 0 {
-            words += &format!(" · {} tokens in, {} out", self.input_tokens, self.output_tokens);
+            words += &format!(
+                " · {} tokens in, {} out",
+                self.input_tokens, self.output_tokens
+            );
         }
         match self.cost {
             Some(cost) => words + &format!(" · cost {cost:.4}"),
@@ -275,25 +301,51 @@ mod tests {
             alone: alone.iter().map(|one| one.map(score)).collect(),
             ..Judgement::default()
         };
-        assert_eq!(alone(&[Some(1.0), None, Some(0.5)]).spread(), Some((0.5, 1.0)));
+        assert_eq!(
+            alone(&[Some(1.0), None, Some(0.5)]).spread(),
+            Some((0.5, 1.0))
+        );
         assert_eq!(alone(&[Some(1.0), None]).spread(), None);
     }
 
     #[test]
     fn votes_are_counted_rubric_by_rubric() {
-        let verdict = |id: &str, score| RubricScore { rubric_id: id.into(), score, ..RubricScore::default() };
-        let sample = |verdicts| Sample { verdicts, ..Sample::default() };
+        let verdict = |id: &str, score| RubricScore {
+            rubric_id: id.into(),
+            score,
+            ..RubricScore::default()
+        };
+        let sample = |verdicts| Sample {
+            verdicts,
+            ..Sample::default()
+        };
         let asked = Asked {
             samples: vec![
-                sample(vec![verdict("a", Some(Score::ONE)), verdict("b", Some(Score::ZERO))]),
-                sample(vec![verdict("a", Some(Score::ZERO)), verdict("b", Some(Score::ZERO))]),
+                sample(vec![
+                    verdict("a", Some(Score::ONE)),
+                    verdict("b", Some(Score::ZERO)),
+                ]),
+                sample(vec![
+                    verdict("a", Some(Score::ZERO)),
+                    verdict("b", Some(Score::ZERO)),
+                ]),
                 sample(vec![verdict("b", None)]),
             ],
             ..Asked::default()
         };
-        assert_eq!(asked.votes_on("a"), Votes { yes: 1, no: 1, none: 1 });
+        assert_eq!(
+            asked.votes_on("a"),
+            Votes {
+                yes: 1,
+                no: 1,
+                none: 1
+            }
+        );
         assert_eq!(asked.votes_on("b").words(), "0–2, 1 unclear");
-        let judgement = Judgement { questions: vec![asked], ..Judgement::default() };
+        let judgement = Judgement {
+            questions: vec![asked],
+            ..Judgement::default()
+        };
         assert_eq!(judgement.disagreement(), 0.25);
     }
 }

@@ -27,7 +27,11 @@ pub struct MatchRule {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forbidden: bool,
     /// The calls after which a call is forbidden, in order, with wildcards; one name or a list. Without it, every call is.
-    #[serde(default, deserialize_with = "one_or_more", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "one_or_more",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub after: Option<Vec<String>>,
     /// Whether a call is forbidden only directly after those of `after`, with no calls between.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -46,7 +50,10 @@ pub struct MatchRule {
 /// Reads a name, or a list of names.
 fn one_or_more<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Vec<String>>, D::Error> {
     #[derive(Deserialize)]
-    #[serde(untagged, expecting = "expected the name of a tool, or a list of names")]
+    #[serde(
+        untagged,
+        expecting = "expected the name of a tool, or a list of names"
+    )]
     enum Names {
         One(String),
         More(Vec<String>),
@@ -83,13 +90,21 @@ impl MatchRule {
     /// A rule for one argument.
     pub fn about(tool: &str, argument: &str, how: Value) -> MatchRule {
         let args = [(argument.to_string(), how)].into_iter().collect();
-        MatchRule { tool: tool.into(), args, ..MatchRule::default() }
+        MatchRule {
+            tool: tool.into(),
+            args,
+            ..MatchRule::default()
+        }
     }
 
     /// A rule for one argument that may be absent when it has this value.
     pub fn with_default(tool: &str, argument: &str, value: Value) -> MatchRule {
         let defaults = [(argument.to_string(), value)].into_iter().collect();
-        MatchRule { tool: tool.into(), defaults, ..MatchRule::default() }
+        MatchRule {
+            tool: tool.into(),
+            defaults,
+            ..MatchRule::default()
+        }
     }
 
     /// The argument, if the rule is about a single one and nothing else.
@@ -109,12 +124,17 @@ impl MatchRule {
     /// The calls after which a call is forbidden, as text; `None` if every call is.
     pub fn sequence(&self) -> Option<String> {
         let directly = if self.directly { "directly " } else { "" };
-        self.after.as_ref().map(|names| format!("{directly}after {}", names.join(", ")))
+        self.after
+            .as_ref()
+            .map(|names| format!("{directly}after {}", names.join(", ")))
     }
 
     /// The rules for arguments as text.
     pub fn arguments(&self) -> String {
-        let rules = self.args.iter().map(|(name, how)| format!("{name} {}", how_words(how)));
+        let rules = self
+            .args
+            .iter()
+            .map(|(name, how)| format!("{name} {}", how_words(how)));
         rules.collect::<Vec<_>>().join(", ")
     }
 
@@ -127,11 +147,22 @@ impl MatchRule {
     /// `TOOL optional|forbidden|required|forbidden after TOOL …|max N|min N`.
     pub fn parse(text: &str) -> Result<MatchRule, String> {
         let words: Vec<&str> = text.split_whitespace().collect();
-        let rule = |tool: &str| MatchRule { tool: tool.into(), ..MatchRule::default() };
-        let count = |text: &str| text.parse::<u32>().map_err(|_| format!("not a number of calls: {text:?}"));
-        let how = |key: &str, value: Value| Value::Object([(key.to_string(), value)].into_iter().collect());
-        let number =
-            |text: &str| text.parse::<f64>().map(Value::from).map_err(|_| format!("not a number: {text:?}"));
+        let rule = |tool: &str| MatchRule {
+            tool: tool.into(),
+            ..MatchRule::default()
+        };
+        let count = |text: &str| {
+            text.parse::<u32>()
+                .map_err(|_| format!("not a number of calls: {text:?}"))
+        };
+        let how = |key: &str, value: Value| {
+            Value::Object([(key.to_string(), value)].into_iter().collect())
+        };
+        let number = |text: &str| {
+            text.parse::<f64>()
+                .map(Value::from)
+                .map_err(|_| format!("not a number: {text:?}"))
+        };
         match words.as_slice() {
             [tool, "optional"] => Ok(MatchRule { optional: true, ..rule(tool) }),
             [tool, "forbidden"] => Ok(MatchRule { forbidden: true, ..rule(tool) }),
@@ -174,12 +205,18 @@ impl MatchRule {
 
     /// The rule as short text.
     pub fn words(&self) -> String {
-        let mut said: Vec<String> = (!self.args.is_empty()).then(|| self.arguments()).into_iter().collect();
+        let mut said: Vec<String> = (!self.args.is_empty())
+            .then(|| self.arguments())
+            .into_iter()
+            .collect();
         said.extend(self.others.as_ref().map(|how| format!("others {how}")));
         let defaults = self.defaults.iter();
         said.extend(defaults.map(|(name, value)| format!("{name} default {}", value_words(value))));
         said.extend(self.optional.then(|| "optional".to_string()));
-        let sequence = self.sequence().map(|words| format!(" {words}")).unwrap_or_default();
+        let sequence = self
+            .sequence()
+            .map(|words| format!(" {words}"))
+            .unwrap_or_default();
         said.extend(self.forbidden.then(|| format!("forbidden{sequence}")));
         said.extend(self.required.then(|| "required".to_string()));
         said.extend(self.min.map(|min| format!("at least {min}")));
@@ -222,7 +259,12 @@ fn how_words(how: &Value) -> String {
                     let values: Vec<String> = values.iter().map(value_words).collect();
                     format!("{key} {}", values.join(" "))
                 }
-                _ => format!("{key} {}", value.as_str().map_or_else(|| value.to_string(), str::to_string)),
+                _ => format!(
+                    "{key} {}",
+                    value
+                        .as_str()
+                        .map_or_else(|| value.to_string(), str::to_string)
+                ),
             });
             words.collect::<Vec<_>>().join(" ")
         }
@@ -248,18 +290,36 @@ mod tests {
     #[test]
     fn rules_are_typed_in_a_line() {
         let words = |text: &str| MatchRule::parse(text).map(|rule| rule.words());
-        assert_eq!(words("search_* query ignore").unwrap(), "search_*: query ignore");
-        assert_eq!(words("* limit tolerance 5").unwrap(), "*: limit tolerance 5.0");
-        assert_eq!(MatchRule::parse("t n any_of 1 x").unwrap().args["n"], json!({"any_of": [1, "x"]}));
-        assert_eq!(MatchRule::parse("t q regex a b").unwrap().args["q"], json!({"regex": "a b"}));
+        assert_eq!(
+            words("search_* query ignore").unwrap(),
+            "search_*: query ignore"
+        );
+        assert_eq!(
+            words("* limit tolerance 5").unwrap(),
+            "*: limit tolerance 5.0"
+        );
+        assert_eq!(
+            MatchRule::parse("t n any_of 1 x").unwrap().args["n"],
+            json!({"any_of": [1, "x"]})
+        );
+        assert_eq!(
+            MatchRule::parse("t q regex a b").unwrap().args["q"],
+            json!({"regex": "a b"})
+        );
         assert_eq!(words("t max 3").unwrap(), "t: at most 3");
         assert_eq!(words("t n any_of 1 x").unwrap(), "t: n any_of 1 x");
         assert_eq!(words("t unit default C").unwrap(), "t: unit default C");
         assert_eq!(words("t n default \"1\"").unwrap(), "t: n default \"1\"");
         assert_eq!(words("t required").unwrap(), "t: required");
-        assert_eq!(words("t forbidden after a b_*").unwrap(), "t: forbidden after a, b_*");
+        assert_eq!(
+            words("t forbidden after a b_*").unwrap(),
+            "t: forbidden after a, b_*"
+        );
         for word in COMPARISONS {
-            assert_eq!(words(&format!("t n {word}")).unwrap(), format!("t: n {word}"));
+            assert_eq!(
+                words(&format!("t n {word}")).unwrap(),
+                format!("t: n {word}")
+            );
         }
         for bad in [
             "",

@@ -10,7 +10,9 @@ impl Trajectory {
         if count <= 1 {
             return Some(vec![count; count]);
         }
-        let Trajectory::Events(events) = self else { return None };
+        let Trajectory::Events(events) = self else {
+            return None;
+        };
         let mut counts = Vec::new();
         // The author of calls after which no result has been recorded: further calls may be of the same message.
         let mut open: Option<&str> = None;
@@ -22,7 +24,12 @@ impl Trajectory {
                 }
                 counts.push(count);
             }
-            let has_results = event.content.iter().flat_map(Content::responses).next().is_some();
+            let has_results = event
+                .content
+                .iter()
+                .flat_map(Content::responses)
+                .next()
+                .is_some();
             open = match (has_results, count) {
                 (true, _) => None,
                 (false, 0) => open,
@@ -41,8 +48,14 @@ mod tests {
     #[test]
     fn messages_are_unknown_without_marks() {
         let part = |call: bool| match call {
-            true => Part { call: Some(ToolCall::new("a", None)), ..Part::default() },
-            false => Part { response: Some(ToolResponse::default()), ..Part::default() },
+            true => Part {
+                call: Some(ToolCall::new("a", None)),
+                ..Part::default()
+            },
+            false => Part {
+                response: Some(ToolResponse::default()),
+                ..Part::default()
+            },
         };
         let event = |parts: Vec<Part>| InvocationEvent {
             author: "x".into(),
@@ -56,19 +69,38 @@ mod tests {
             event(vec![call(), call()]),
             event(vec![result(), result()]),
         ];
-        let counts = |events: &[InvocationEvent]| Trajectory::Events(events.to_vec()).calls_per_message();
-        assert_eq!(counts(&events), None, "the events are not known to be messages");
+        let counts =
+            |events: &[InvocationEvent]| Trajectory::Events(events.to_vec()).calls_per_message();
+        assert_eq!(
+            counts(&events),
+            None,
+            "the events are not known to be messages"
+        );
         events.iter_mut().for_each(|event| event.is_message = true);
         assert_eq!(counts(&events), Some(vec![1, 2]));
-        assert_eq!(Trajectory::Partial(events.clone()).calls_per_message(), None);
+        assert_eq!(
+            Trajectory::Partial(events.clone()).calls_per_message(),
+            None
+        );
         let mut unanswered = events.clone();
         unanswered.remove(1);
-        assert_eq!(counts(&unanswered), None, "both events may be of one message");
+        assert_eq!(
+            counts(&unanswered),
+            None,
+            "both events may be of one message"
+        );
         unanswered[0].author = "y".into();
         assert_eq!(counts(&unanswered), Some(vec![1, 2]), "two agents");
-        assert_eq!((counts(&events[..2]), counts(&[])), (Some(vec![1]), Some(vec![])));
+        assert_eq!(
+            (counts(&events[..2]), counts(&[])),
+            (Some(vec![1]), Some(vec![]))
+        );
         let calls = vec![ToolCall::new("a", None); 2];
-        let listed = Trajectory::Listed { calls, responses: Vec::new(), texts: Vec::new() };
+        let listed = Trajectory::Listed {
+            calls,
+            responses: Vec::new(),
+            texts: Vec::new(),
+        };
         assert_eq!(listed.calls_per_message(), None);
     }
 }

@@ -71,17 +71,21 @@ pub use agent::AgentSpec;
 pub use agent_secrets::agent_without_secrets;
 pub use agent_server::AgentServer;
 pub use attempt::{Attempt, AttemptKey};
-pub use attempt_summary::{ALLOWED_TRAJECTORY, AttemptSummary, MetricSummary, is_allowed_trajectory};
+pub use attempt_summary::{
+    ALLOWED_TRAJECTORY, AttemptSummary, MetricSummary, is_allowed_trajectory,
+};
 pub use capture::{captured_case, turn_range};
 pub use cause::Cause;
-pub use clean::{clean, clean_exact, clean_json, clean_line, clean_output, is_hidden, without_log_commands};
+pub use clean::{
+    clean, clean_exact, clean_json, clean_line, clean_output, is_hidden, without_log_commands,
+};
 pub use content::{Content, Part, ToolCall, ToolResponse};
 pub use criterion::{Criterion, MatchType, criteria_by_metric};
 pub use custom::{Convention, CustomMetric, MetricProgram};
 pub use decision::{Decision, DecisionKind, Decisions};
 pub use ended::{
-    AttemptRecords, Derivation, EndedAttempt, InMemory, RecordedAt, WHOLE_AT_MOST, causes_of_worst_attempt,
-    worst_attempt,
+    AttemptRecords, Derivation, EndedAttempt, InMemory, RecordedAt, WHOLE_AT_MOST,
+    causes_of_worst_attempt, worst_attempt,
 };
 pub use eval_set::{Conversation, EvalCase, EvalSet, Saved, SessionInput};
 pub use finding::{Finding, FindingRule};
@@ -90,22 +94,24 @@ pub use gate::Gate;
 pub use human::HumanVerdict;
 pub use ids::{eval_id_error, free_id, set_id_error};
 pub use intermediate::IntermediateResponse;
-pub use invocation::{DetailsSource, Durations, Invocation, InvocationEvent, Trajectory, TurnEnd, Usage};
+pub use invocation::{
+    DetailsSource, Durations, Invocation, InvocationEvent, Trajectory, TurnEnd, Usage,
+};
 pub use judge::{JudgeSpec, Provider, Reading};
 pub use judgement::{Asked, JudgeUsage, Judgement, QuestionId, Sample};
 pub use matcher::{COMPARISONS, MatchRule, has_null};
 pub use model_error::ModelError;
 pub use notes::{CaseNotes, Quarantine, Variant, is_day};
 pub use number::{
-    finite_number, float_of, plain_json, plain_members, plausible_count, plausible_seconds, python_json,
-    special_number, value_text,
+    finite_number, float_of, plain_json, plain_members, plausible_count, plausible_seconds,
+    python_json, special_number, value_text,
 };
 pub use planned_cases::{PlannedCase, PlannedCases, TooLarge};
 pub use program::ProgramSpec;
 pub use protocol::{
-    A2aBinding, A2aSettings, AgUiSettings, AgentEngineSettings, FormEncoding, HttpCalls, HttpResults,
-    HttpSettings, HttpStream, LanggraphSettings, McpSettings, OpenaiApi, OpenaiSettings, Protocol,
-    ServerSpec, with_variables,
+    A2aBinding, A2aSettings, AgUiSettings, AgentEngineSettings, FormEncoding, HttpCalls,
+    HttpResults, HttpSettings, HttpStream, LanggraphSettings, McpSettings, OpenaiApi,
+    OpenaiSettings, Protocol, ServerSpec, with_variables,
 };
 pub use query::{Filterable, Query, QueryError, Subject};
 pub use rubric::{RESPONSE_RUBRICS, RUBRIC_KINDS, Rubric};
@@ -114,8 +120,8 @@ pub use run::{CancelReason, CaseKey, PlannedSet, Progress, RunEvent, RunOptions,
 pub use run_ref::{RunBy, RunRef};
 pub use run_state::{CaseTally, GateCounts, InFlight, RunState, Totals};
 pub use score::{
-    InvocationScore, MetricDetails, MetricResult, SESSION_STATE_MATCH, Status, TokenUsage, adk_status,
-    adk_view, case_status,
+    InvocationScore, MetricDetails, MetricResult, SESSION_STATE_MATCH, Status, TokenUsage,
+    adk_status, adk_view, case_status,
 };
 pub use score_text::{compared_texts, difference_text, score_text, seconds_text, statistic_text};
 pub use score_value::{NotFinite, Score, mean};
@@ -127,7 +133,8 @@ pub use shard::{Shard, ShardBy};
 pub use template::JudgeTemplate;
 pub use time::{rfc3339, unix_seconds};
 pub use tools::{
-    McpSource, MissingAnswer, StubMode, ToolCounts, ToolFailure, ToolFault, ToolUse, ToolsSpec, TraceSource,
+    McpSource, MissingAnswer, StubMode, ToolCounts, ToolFailure, ToolFault, ToolUse, ToolsSpec,
+    TraceSource,
 };
 pub use transcript::Transcript;
 pub use user::UserSpec;

@@ -50,14 +50,22 @@ impl ModelError {
         match (code.is_empty(), message.is_empty()) {
             (true, true) => None,
             (true, false) => Some(ModelError::of_text(&message)),
-            _ => Some(ModelError { code, message, ..ModelError::default() }),
+            _ => Some(ModelError {
+                code,
+                message,
+                ..ModelError::default()
+            }),
         }
     }
 
     /// The error of a finish reason; `None` if the model completed its response or calls tools.
     pub fn of_finish(reason: Option<&str>, message: Option<&str>) -> Option<ModelError> {
         let reason = reason.unwrap_or_default().trim();
-        let key = reason.strip_prefix("FinishReason.").unwrap_or(reason).to_lowercase().replace('-', "_");
+        let key = reason
+            .strip_prefix("FinishReason.")
+            .unwrap_or(reason)
+            .to_lowercase()
+            .replace('-', "_");
         match COMPLETE.contains(&key.as_str()) {
             true => None,
             false => ModelError::reported(Some(reason), message),
@@ -67,19 +75,30 @@ impl ModelError {
     /// Reads "CODE: message", as journals of earlier versions have it. Other texts are messages.
     pub fn of_text(text: &str) -> ModelError {
         let is_code = |code: &str| {
-            !code.is_empty() && code.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+            !code.is_empty()
+                && code
+                    .chars()
+                    .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
         };
         let (code, message) = match text.split_once(": ") {
             Some((code, message)) if is_code(code) => (code, message),
             _ if is_code(text) => (text, ""),
             _ => ("", text),
         };
-        ModelError { code: code.into(), message: message.into(), ..ModelError::default() }
+        ModelError {
+            code: code.into(),
+            message: message.into(),
+            ..ModelError::default()
+        }
     }
 
     /// The same error as part of an event.
     pub fn by(self, author: &str, at: Option<f64>) -> ModelError {
-        ModelError { author: author.to_string(), at, ..self }
+        ModelError {
+            author: author.to_string(),
+            at,
+            ..self
+        }
     }
 
     /// "SAFETY: blocked by safety", in one line without control characters. A code without a message is explained if it is a
@@ -94,7 +113,11 @@ impl ModelError {
             None => message.to_string(),
         };
         let parts = [self.code.as_str(), &shortened];
-        let text = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ");
+        let text = parts
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join(": ");
         clean_line(&text).into_owned()
     }
 
@@ -105,16 +128,22 @@ impl ModelError {
 
     /// What errors of the same kind have in common: the code, or the message if there is none.
     pub fn kind(&self) -> &str {
-        if self.code.is_empty() { &self.message } else { &self.code }
+        if self.code.is_empty() {
+            &self.message
+        } else {
+            &self.code
+        }
     }
 }
 
 /// What a code without a message means.
 fn meaning(code: &str) -> Option<&'static str> {
     Some(match code.to_lowercase().replace('-', "_").as_str() {
-        "max_tokens" | "length" | "max_output_tokens" | "model_length" | "model_context_window_exceeded" => {
-            "the response was cut at the token limit"
-        }
+        "max_tokens"
+        | "length"
+        | "max_output_tokens"
+        | "model_length"
+        | "model_context_window_exceeded" => "the response was cut at the token limit",
         "safety"
         | "content_filter"
         | "content_filtered"
@@ -132,17 +161,21 @@ fn meaning(code: &str) -> Option<&'static str> {
 }
 
 /// Deserializes an error, or the text that earlier versions wrote.
-pub(super) fn error_or_text<'de, D: Deserializer<'de>>(error: D) -> Result<Option<ModelError>, D::Error> {
+pub(super) fn error_or_text<'de, D: Deserializer<'de>>(
+    error: D,
+) -> Result<Option<ModelError>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
     enum Stored {
         Error(ModelError),
         Text(String),
     }
-    Ok(Option::<Stored>::deserialize(error)?.map(|stored| match stored {
-        Stored::Error(error) => error,
-        Stored::Text(text) => ModelError::of_text(&text),
-    }))
+    Ok(
+        Option::<Stored>::deserialize(error)?.map(|stored| match stored {
+            Stored::Error(error) => error,
+            Stored::Text(text) => ModelError::of_text(&text),
+        }),
+    )
 }
 
 #[cfg(test)]
@@ -152,24 +185,53 @@ mod tests {
 
     #[test]
     fn finish_reasons_of_complete_responses_are_no_errors() {
-        for reason in
-            ["STOP", "stop", "tool_calls", "tool-calls", "end_turn", "FinishReason.STOP", "", "tool_use"]
-        {
+        for reason in [
+            "STOP",
+            "stop",
+            "tool_calls",
+            "tool-calls",
+            "end_turn",
+            "FinishReason.STOP",
+            "",
+            "tool_use",
+        ] {
             assert_eq!(ModelError::of_finish(Some(reason), None), None, "{reason}");
         }
-        for reason in ["length", "MAX_TOKENS", "content-filter", "refusal", "SAFETY", "OTHER", "a_new_reason"]
-        {
-            assert_eq!(ModelError::of_finish(Some(reason), None).unwrap().code, reason);
+        for reason in [
+            "length",
+            "MAX_TOKENS",
+            "content-filter",
+            "refusal",
+            "SAFETY",
+            "OTHER",
+            "a_new_reason",
+        ] {
+            assert_eq!(
+                ModelError::of_finish(Some(reason), None).unwrap().code,
+                reason
+            );
         }
     }
 
     #[test]
     fn errors_are_worded_in_one_line() {
-        let words =
-            |code: &str, message: &str| ModelError::reported(Some(code), Some(message)).unwrap().words();
-        assert_eq!(words("SAFETY", "blocked by safety"), "the model reported SAFETY: blocked by safety");
-        assert_eq!(words("", "no\u{1b}[31m quota"), "the model reported no␛[31m quota");
-        assert_eq!(words("length", ""), "the model reported length: the response was cut at the token limit");
+        let words = |code: &str, message: &str| {
+            ModelError::reported(Some(code), Some(message))
+                .unwrap()
+                .words()
+        };
+        assert_eq!(
+            words("SAFETY", "blocked by safety"),
+            "the model reported SAFETY: blocked by safety"
+        );
+        assert_eq!(
+            words("", "no\u{1b}[31m quota"),
+            "the model reported no␛[31m quota"
+        );
+        assert_eq!(
+            words("length", ""),
+            "the model reported length: the response was cut at the token limit"
+        );
         assert_eq!(words("X1", ""), "the model reported X1");
         assert!(words("X", &"é".repeat(1000)).chars().count() < 350);
         assert_eq!(ModelError::reported(Some(" "), None), None);
@@ -178,9 +240,17 @@ mod tests {
     #[test]
     fn events_of_journals_of_earlier_versions_are_read() {
         let event = |json: &str| serde_json::from_str::<InvocationEvent>(json).unwrap();
-        let old = event(r#"{"author": "a", "content": null, "error": "SAFETY: blocked"}"#).error.unwrap();
-        assert_eq!((old.code.as_str(), old.message.as_str()), ("SAFETY", "blocked"));
-        let new = InvocationEvent { error: Some(old), ..InvocationEvent::default() };
+        let old = event(r#"{"author": "a", "content": null, "error": "SAFETY: blocked"}"#)
+            .error
+            .unwrap();
+        assert_eq!(
+            (old.code.as_str(), old.message.as_str()),
+            ("SAFETY", "blocked")
+        );
+        let new = InvocationEvent {
+            error: Some(old),
+            ..InvocationEvent::default()
+        };
         assert_eq!(event(&serde_json::to_string(&new).unwrap()), new);
         assert_eq!(event(r#"{"author": "a", "error": null}"#).error, None);
     }
@@ -192,7 +262,10 @@ mod tests {
             (error.code, error.message)
         };
         let pair = |code: &str, message: &str| (code.to_string(), message.to_string());
-        assert_eq!(read("SAFETY: blocked: twice"), pair("SAFETY", "blocked: twice"));
+        assert_eq!(
+            read("SAFETY: blocked: twice"),
+            pair("SAFETY", "blocked: twice")
+        );
         assert_eq!(read("MAX_TOKENS"), pair("MAX_TOKENS", ""));
         assert_eq!(read("Quota: used up"), pair("", "Quota: used up"));
     }

@@ -42,7 +42,10 @@ pub fn value_text(value: &Value) -> String {
 /// Converts serialized JSON to Python's JSON, with NaN and Infinity.
 pub fn python_json(text: String) -> String {
     match text.contains("e+9999") {
-        true => text.replace(NAN, "NaN").replace(MINUS_INFINITY, "-Infinity").replace(INFINITY, "Infinity"),
+        true => text
+            .replace(NAN, "NaN")
+            .replace(MINUS_INFINITY, "-Infinity")
+            .replace(INFINITY, "Infinity"),
         false => text,
     }
 }
@@ -61,7 +64,9 @@ pub fn plausible_count(count: f64) -> Option<f64> {
 }
 
 /// Deserializes a duration in seconds; `None` for null and for a number that cannot be one.
-pub(super) fn known_seconds<'de, D: serde::Deserializer<'de>>(seconds: D) -> Result<Option<f64>, D::Error> {
+pub(super) fn known_seconds<'de, D: serde::Deserializer<'de>>(
+    seconds: D,
+) -> Result<Option<f64>, D::Error> {
     use serde::Deserialize;
     Ok(Option::<f64>::deserialize(seconds)?.and_then(plausible_seconds))
 }
@@ -76,7 +81,10 @@ pub fn plain_json(value: Value) -> Value {
             _ => Value::Number(number),
         },
         Value::Array(items) => items.into_iter().map(plain_json).collect(),
-        Value::Object(map) => map.into_iter().map(|(key, value)| (key, plain_json(value))).collect(),
+        Value::Object(map) => map
+            .into_iter()
+            .map(|(key, value)| (key, plain_json(value)))
+            .collect(),
         other => other,
     }
 }
@@ -85,9 +93,12 @@ pub fn plain_json(value: Value) -> Value {
 pub fn plain_members(object: &Map<String, Value>) -> Cow<'_, Map<String, Value>> {
     match object.values().all(is_plain) {
         true => Cow::Borrowed(object),
-        false => {
-            Cow::Owned(object.iter().map(|(key, value)| (key.clone(), plain_json(value.clone()))).collect())
-        }
+        false => Cow::Owned(
+            object
+                .iter()
+                .map(|(key, value)| (key.clone(), plain_json(value.clone())))
+                .collect(),
+        ),
     }
 }
 
@@ -108,7 +119,10 @@ mod tests {
     #[test]
     fn they_can_be_written_and_read_back() {
         let words = ["NaN", "Infinity", "-Infinity"];
-        let value: Value = words.iter().map(|word| Value::Number(special_number(word).unwrap())).collect();
+        let value: Value = words
+            .iter()
+            .map(|word| Value::Number(special_number(word).unwrap()))
+            .collect();
         assert_eq!(value_text(&value), "[NaN,Infinity,-Infinity]");
         let again: Value = serde_json::from_str(&value.to_string()).unwrap();
         assert_eq!(again, value);
@@ -117,10 +131,17 @@ mod tests {
         assert_eq!(plain_json(value.clone()), plain);
         let object = |value: Value| Map::from_iter([("a".to_string(), Value::Array(vec![value]))]);
         assert_eq!(*plain_members(&object(value)), object(plain));
-        assert!(matches!(plain_members(&object(1.5.into())), Cow::Borrowed(_)));
+        assert!(matches!(
+            plain_members(&object(1.5.into())),
+            Cow::Borrowed(_)
+        ));
         assert!(float_of(&special_number("NaN").unwrap()).unwrap().is_nan());
         for word in words {
-            assert_eq!(finite_number(&Value::Number(special_number(word).unwrap())), None, "{word}");
+            assert_eq!(
+                finite_number(&Value::Number(special_number(word).unwrap())),
+                None,
+                "{word}"
+            );
         }
         assert_eq!(finite_number(&1.5.into()), Some(1.5));
     }
@@ -132,6 +153,9 @@ mod tests {
         }
         let zero = plausible_seconds(-0.0).unwrap();
         assert!(zero == 0.0 && zero.is_sign_positive());
-        assert_eq!((plausible_seconds(0.0), plausible_seconds(86_400.0)), (Some(0.0), Some(86_400.0)));
+        assert_eq!(
+            (plausible_seconds(0.0), plausible_seconds(86_400.0)),
+            (Some(0.0), Some(86_400.0))
+        );
     }
 }

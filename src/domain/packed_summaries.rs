@@ -12,12 +12,17 @@ pub(super) struct PackedSummaries {
 impl PackedSummaries {
     /// Summaries in the form of [`packed`].
     pub(super) fn of(bytes: Arc<[u8]>) -> PackedSummaries {
-        PackedSummaries { bytes, unpacked: OnceLock::new() }
+        PackedSummaries {
+            bytes,
+            unpacked: OnceLock::new(),
+        }
     }
 
     /// The summary at a position; `None` if there is none, or if the summaries are damaged.
     pub(super) fn get(&self, at: usize) -> Option<&AttemptSummary> {
-        self.unpacked.get_or_init(|| unpacked(&self.bytes).unwrap_or_default()).get(at)
+        self.unpacked
+            .get_or_init(|| unpacked(&self.bytes).unwrap_or_default())
+            .get(at)
     }
 }
 

@@ -35,7 +35,9 @@ impl PlannedCase<'_> {
             index: self.index,
             eval_id: self.eval_id.into_owned().into(),
             content: self.content.into_owned().into(),
-            quarantine: self.quarantine.map(|quarantine| Cow::Owned(quarantine.into_owned())),
+            quarantine: self
+                .quarantine
+                .map(|quarantine| Cow::Owned(quarantine.into_owned())),
         }
     }
 }
@@ -95,7 +97,9 @@ pub struct TooLarge(usize);
 
 impl PlannedCases {
     /// Collects cases. Errors: those of [`PlannedCases::push`].
-    pub fn of<'a>(cases: impl IntoIterator<Item = PlannedCase<'a>>) -> Result<PlannedCases, TooLarge> {
+    pub fn of<'a>(
+        cases: impl IntoIterator<Item = PlannedCase<'a>>,
+    ) -> Result<PlannedCases, TooLarge> {
         let mut planned = PlannedCases::default();
         cases.into_iter().try_for_each(|case| planned.push(case))?;
         Ok(planned)
@@ -124,7 +128,8 @@ impl PlannedCases {
         self.texts.push_str(&case.eval_id);
         self.texts.push_str(&case.content);
         if let Some(quarantine) = case.quarantine {
-            self.quarantines.insert(self.places.len(), quarantine.into_owned());
+            self.quarantines
+                .insert(self.places.len(), quarantine.into_owned());
         }
         self.places.push(place);
         self.repeated = Repeated::default();
@@ -137,12 +142,18 @@ impl PlannedCases {
             let mut by_id: Vec<usize> = (0..self.len()).collect();
             let name = |case: &usize| (self.places[*case].set, self.eval_id(*case));
             by_id.sort_by(|a, b| name(a).cmp(&name(b)));
-            let same = by_id.chunk_by(|a, b| name(a) == name(b)).filter(|group| group.len() > 1);
+            let same = by_id
+                .chunk_by(|a, b| name(a) == name(b))
+                .filter(|group| group.len() > 1);
             let mut repeated: Vec<usize> = same.flatten().copied().collect();
             repeated.sort_unstable();
             repeated.into_boxed_slice()
         };
-        self.repeated.0.get_or_init(find).binary_search(&case).is_ok()
+        self.repeated
+            .0
+            .get_or_init(find)
+            .binary_search(&case)
+            .is_ok()
     }
 
     /// The case at a position.
@@ -181,7 +192,10 @@ impl PlannedCases {
     /// The content hash of a case. Panics if there is no such case.
     pub fn content(&self, case: usize) -> &str {
         let place = self.places[case];
-        let end = self.places.get(case + 1).map_or(self.texts.len(), |next| next.start);
+        let end = self
+            .places
+            .get(case + 1)
+            .map_or(self.texts.len(), |next| next.start);
         &self.texts[place.start + place.id_length as usize..end]
     }
 
@@ -193,23 +207,52 @@ impl PlannedCases {
     /// The binary form.
     pub fn to_bytes(&self) -> Vec<u8> {
         let row = |case: usize| {
-            let Place { set, index, id_length, .. } = self.places[case];
-            Row { set, index, id_length, content_length: self.content(case).len() }
+            let Place {
+                set,
+                index,
+                id_length,
+                ..
+            } = self.places[case];
+            Row {
+                set,
+                index,
+                id_length,
+                content_length: self.content(case).len(),
+            }
         };
         let rows = (0..self.len()).map(row).collect();
         let quarantines = serde_json::to_string(&self.quarantines).unwrap_or_default();
-        let columns = Columns { rows, texts: Cow::Borrowed(&self.texts), quarantines };
+        let columns = Columns {
+            rows,
+            texts: Cow::Borrowed(&self.texts),
+            quarantines,
+        };
         // Writing to memory does not fail.
         postcard::to_stdvec(&columns).unwrap_or_default()
     }
 
     /// Reads the binary form. `None` if it is damaged.
     pub fn of_bytes(bytes: &[u8]) -> Option<PlannedCases> {
-        let Columns { rows, texts, quarantines } = postcard::from_bytes(bytes).ok()?;
+        let Columns {
+            rows,
+            texts,
+            quarantines,
+        } = postcard::from_bytes(bytes).ok()?;
         let mut start = 0;
         let mut places = Vec::with_capacity(rows.len());
-        for Row { set, index, id_length, content_length } in rows {
-            places.push(Place { set, index, start, id_length });
+        for Row {
+            set,
+            index,
+            id_length,
+            content_length,
+        } in rows
+        {
+            places.push(Place {
+                set,
+                index,
+                start,
+                id_length,
+            });
             let content = start.checked_add(id_length as usize)?;
             let end = content.checked_add(content_length)?;
             if !texts.is_char_boundary(content) || !texts.is_char_boundary(end) {
@@ -279,32 +322,61 @@ mod tests {
     fn case(index: usize, eval_id: &'static str, content: &'static str) -> PlannedCase<'static> {
         let quarantine = (index == 1).then(|| {
             let until = "2026-12-31".to_string();
-            Cow::Owned(Quarantine { until, ..Quarantine::default() })
+            Cow::Owned(Quarantine {
+                until,
+                ..Quarantine::default()
+            })
         });
-        PlannedCase { set: 2, index, eval_id: eval_id.into(), content: content.into(), quarantine }
+        PlannedCase {
+            set: 2,
+            index,
+            eval_id: eval_id.into(),
+            content: content.into(),
+            quarantine,
+        }
     }
 
     #[test]
     fn cases_are_returned_as_they_were_added() {
-        let added = [case(0, "a", "0f"), case(1, "", ""), case(7, "ü\u{0}\"", "x"), case(3, "a", "")];
+        let added = [
+            case(0, "a", "0f"),
+            case(1, "", ""),
+            case(7, "ü\u{0}\"", "x"),
+            case(3, "a", ""),
+        ];
         let cases = PlannedCases::of(added.clone()).unwrap();
         assert!(cases.iter().eq(added.clone()));
         assert_eq!((cases.len(), cases.get(4)), (4, None));
         assert_eq!(
-            (cases.eval_id(2), cases.content(2), cases.index(2), cases.set(2)),
+            (
+                cases.eval_id(2),
+                cases.content(2),
+                cases.index(2),
+                cases.set(2)
+            ),
             ("ü\u{0}\"", "x", 7, 2)
         );
-        assert_eq!(cases.quarantine(1).map(|one| one.until.as_str()), Some("2026-12-31"));
+        assert_eq!(
+            cases.quarantine(1).map(|one| one.until.as_str()),
+            Some("2026-12-31")
+        );
         let text = serde_json::to_string(&cases).unwrap();
-        assert!(text.starts_with(r#"[{"set":2,"index":0,"eval_id":"a","content":"0f"},{"set":2,"#), "{text}");
+        assert!(
+            text.starts_with(r#"[{"set":2,"index":0,"eval_id":"a","content":"0f"},{"set":2,"#),
+            "{text}"
+        );
         assert_eq!(serde_json::from_str::<PlannedCases>(&text).unwrap(), cases);
         let value = serde_json::to_value(&cases).unwrap();
-        assert_eq!(serde_json::from_value::<PlannedCases>(value).unwrap(), cases);
+        assert_eq!(
+            serde_json::from_value::<PlannedCases>(value).unwrap(),
+            cases
+        );
     }
 
     #[test]
     fn the_binary_form_is_read_back_and_a_damaged_one_is_not() {
-        let cases = PlannedCases::of([case(0, "a", "0f"), case(1, "é", ""), case(2, "", "x")]).unwrap();
+        let cases =
+            PlannedCases::of([case(0, "a", "0f"), case(1, "é", ""), case(2, "", "x")]).unwrap();
         let bytes = cases.to_bytes();
         assert_eq!(PlannedCases::of_bytes(&bytes).as_ref(), Some(&cases));
         assert_eq!(
@@ -326,7 +398,12 @@ mod tests {
     #[test]
     fn numbers_that_are_too_large_are_refused() {
         let text = r#"[{"set": 0, "index": 4294967296, "eval_id": "a"}]"#;
-        let error = serde_json::from_str::<PlannedCases>(text).unwrap_err().to_string();
-        assert!(error.starts_with("4294967296 is too large a number for a plan"), "{error}");
+        let error = serde_json::from_str::<PlannedCases>(text)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with("4294967296 is too large a number for a plan"),
+            "{error}"
+        );
     }
 }

@@ -26,16 +26,29 @@ pub struct ProgramSpec {
 impl ProgramSpec {
     /// A program without additional environment variables.
     pub fn new(argv: Vec<String>, cwd: PathBuf) -> ProgramSpec {
-        ProgramSpec { argv, cwd, ..ProgramSpec::default() }
+        ProgramSpec {
+            argv,
+            cwd,
+            ..ProgramSpec::default()
+        }
     }
 
     /// The command line to display in a trust question. `is_set` returns whether an environment variable is set:
     /// variables that are not set are omitted.
     pub fn command_line(&self, is_set: impl Fn(&str) -> bool) -> String {
-        let given: Vec<&str> = self.env.iter().map(String::as_str).filter(|name| is_set(name)).collect();
+        let given: Vec<&str> = self
+            .env
+            .iter()
+            .map(String::as_str)
+            .filter(|name| is_set(name))
+            .collect();
         match given.is_empty() {
             true => self.argv.join(" "),
-            false => format!("{} (with {} from your environment)", self.argv.join(" "), given.join(", ")),
+            false => format!(
+                "{} (with {} from your environment)",
+                self.argv.join(" "),
+                given.join(", ")
+            ),
         }
     }
 }

@@ -64,7 +64,15 @@ impl Protocol {
     }
 
     /// The names of all protocols.
-    pub const NAMES: [&str; 7] = ["a2a", "ag-ui", "agent-engine", "http", "langgraph", "mcp", "openai"];
+    pub const NAMES: [&str; 7] = [
+        "a2a",
+        "ag-ui",
+        "agent-engine",
+        "http",
+        "langgraph",
+        "mcp",
+        "openai",
+    ];
 }
 
 /// Settings of an agent that speaks Agent2Agent.
@@ -79,7 +87,10 @@ pub struct A2aSettings {
 
 impl Default for A2aSettings {
     fn default() -> Self {
-        A2aSettings { stream: true, binding: None }
+        A2aSettings {
+            stream: true,
+            binding: None,
+        }
     }
 }
 
@@ -98,7 +109,11 @@ pub enum A2aBinding {
 #[serde(deny_unknown_fields)]
 pub struct AgUiSettings {
     /// A file with the declarations of the tools that the client runs: a list of functions.
-    #[serde(default, with = "super::stored_path::option", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        with = "super::stored_path::option",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub tools: Option<PathBuf>,
     /// The maximum number of runs of a turn: the agent is run again after the client has run a tool.
     #[serde(default = "ten")]
@@ -170,7 +185,10 @@ impl HttpSettings {
     /// The template of the body, or of the form, as text.
     pub fn body_text(&self) -> String {
         let template = self.body.as_ref().or(self.form.as_ref());
-        template.cloned().map(|members| Value::Object(members).to_string()).unwrap_or_default()
+        template
+            .cloned()
+            .map(|members| Value::Object(members).to_string())
+            .unwrap_or_default()
     }
 }
 
@@ -290,7 +308,11 @@ pub struct OpenaiSettings {
     #[serde(default)]
     pub hosted: bool,
     /// A file with the declarations of the tools: a list of functions.
-    #[serde(default, with = "super::stored_path::option", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        with = "super::stored_path::option",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub tools: Option<PathBuf>,
     /// The system prompt.
     #[serde(default)]
@@ -353,7 +375,10 @@ impl ServerSpec {
         match &self.server {
             AgentServer::Url(url) => format!("{kind} at {}", without_secrets(url)),
             AgentServer::Start(program) => {
-                format!("{kind} by {}", program.argv.first().map_or("", String::as_str))
+                format!(
+                    "{kind} by {}",
+                    program.argv.first().map_or("", String::as_str)
+                )
             }
         }
     }
@@ -369,7 +394,10 @@ impl ServerSpec {
 
     /// The names of the environment variables whose values are sent to the server.
     pub fn sent_variables(&self) -> Vec<&str> {
-        self.headers.values().flat_map(|value| variables_in(value)).collect()
+        self.headers
+            .values()
+            .flat_map(|value| variables_in(value))
+            .collect()
     }
 }
 
@@ -378,12 +406,18 @@ pub(super) const VARIABLE: &str = "{env.";
 
 /// The names of the environment variables in a text with `{env.NAME}`.
 pub(super) fn variables_in(text: &str) -> impl Iterator<Item = &str> {
-    text.split(VARIABLE).skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name)
+    text.split(VARIABLE)
+        .skip(1)
+        .filter_map(|rest| rest.split_once('}'))
+        .map(|(name, _)| name)
 }
 
 /// Replaces each `{env.NAME}` by the value of the environment variable. The error is the name of a variable that is not
 /// set.
-pub fn with_variables(text: &str, value_of: impl Fn(&str) -> Option<String>) -> Result<String, String> {
+pub fn with_variables(
+    text: &str,
+    value_of: impl Fn(&str) -> Option<String>,
+) -> Result<String, String> {
     let mut pieces = text.split(VARIABLE);
     let mut out = pieces.next().unwrap_or_default().to_string();
     for piece in pieces {
@@ -408,9 +442,18 @@ mod tests {
     #[test]
     fn variables_are_replaced_by_their_values() {
         let value = |name: &str| (name == "A").then(|| "x".to_string());
-        assert_eq!(with_variables("Bearer {env.A}!", value), Ok("Bearer x!".into()));
-        assert_eq!(with_variables("{env.A}{env.A} {env.", value), Ok("xx {env.".into()));
+        assert_eq!(
+            with_variables("Bearer {env.A}!", value),
+            Ok("Bearer x!".into())
+        );
+        assert_eq!(
+            with_variables("{env.A}{env.A} {env.", value),
+            Ok("xx {env.".into())
+        );
         assert_eq!(with_variables("{env.B}", value), Err("B".into()));
-        assert_eq!(variables_in("{env.A} and {env.B}").collect::<Vec<_>>(), ["A", "B"]);
+        assert_eq!(
+            variables_in("{env.A} and {env.B}").collect::<Vec<_>>(),
+            ["A", "B"]
+        );
     }
 }

@@ -24,7 +24,10 @@ enum Test {
     Unsteady,
     Flaky,
     Quarantined,
-    Metric { name: String, compare: Option<(Comparison, f64)> },
+    Metric {
+        name: String,
+        compare: Option<(Comparison, f64)>,
+    },
     Turns(Comparison, f64),
     Cause(String),
     Field(Field, String),
@@ -160,7 +163,10 @@ impl Filterable for Subject<'_> {
 impl Query {
     /// Parses a filter.
     pub fn parse(text: &str) -> Result<Query, QueryError> {
-        let terms = words(text).into_iter().map(term).collect::<Result<_, _>>()?;
+        let terms = words(text)
+            .into_iter()
+            .map(term)
+            .collect::<Result<_, _>>()?;
         Ok(Query { terms })
     }
 
@@ -169,7 +175,11 @@ impl Query {
         let asks = |term: &Term| {
             matches!(
                 term.test,
-                Test::Status(_) | Test::Unsteady | Test::Flaky | Test::Metric { .. } | Test::Cause(_)
+                Test::Status(_)
+                    | Test::Unsteady
+                    | Test::Flaky
+                    | Test::Metric { .. }
+                    | Test::Cause(_)
             )
         };
         self.terms.iter().any(asks)
@@ -182,13 +192,18 @@ impl Query {
 
     /// Whether the subject matches.
     pub fn matches(&self, subject: &impl Filterable) -> bool {
-        self.terms.iter().all(|term| term.test.holds(subject) != term.negated)
+        self.terms
+            .iter()
+            .all(|term| term.test.holds(subject) != term.negated)
     }
 
     /// Whether the words show that a case that this filter matches is matched by the other one, too: each word of the other
     /// one is in this one, or extended in it.
     pub fn narrows(&self, other: &Query) -> bool {
-        other.terms.iter().all(|wider| self.terms.iter().any(|term| term.implies(wider)))
+        other
+            .terms
+            .iter()
+            .all(|wider| self.terms.iter().any(|term| term.implies(wider)))
     }
 
     /// Whether the filter is about the contents of files alone, and not about results, agents or notes.
@@ -252,7 +267,11 @@ fn words(text: &str) -> Vec<Word> {
             }
         }
         if !word.is_empty() {
-            words.push(Word { text: word, negated, quoted });
+            words.push(Word {
+                text: word,
+                negated,
+                quoted,
+            });
         }
     }
     words
@@ -311,10 +330,16 @@ fn status(value: &str) -> Result<Option<Status>, QueryError> {
 
 fn metric(value: &str) -> Result<Test, QueryError> {
     let Some(at) = value.find(['<', '>', '=']) else {
-        return Ok(Test::Metric { name: value.to_lowercase(), compare: None });
+        return Ok(Test::Metric {
+            name: value.to_lowercase(),
+            compare: None,
+        });
     };
     let compare = comparison(&value[at..])?;
-    Ok(Test::Metric { name: value[..at].to_lowercase(), compare: Some(compare) })
+    Ok(Test::Metric {
+        name: value[..at].to_lowercase(),
+        compare: Some(compare),
+    })
 }
 
 fn turns(value: &str) -> Result<Test, QueryError> {
@@ -338,11 +363,15 @@ fn comparison(text: &str) -> Result<(Comparison, f64), QueryError> {
         if let Some(number) = text.strip_prefix(sign) {
             return match number.parse() {
                 Ok(number) => Ok((comparison, number)),
-                Err(_) => Err(QueryError(format!("{number:?} after {sign} is not a number"))),
+                Err(_) => Err(QueryError(format!(
+                    "{number:?} after {sign} is not a number"
+                ))),
             };
         }
     }
-    Err(QueryError(format!("{text:?} should be a comparison such as <0.8")))
+    Err(QueryError(format!(
+        "{text:?} should be a comparison such as <0.8"
+    )))
 }
 
 impl Comparison {
@@ -364,17 +393,20 @@ impl Test {
             Test::Unsteady => subject.is_unsteady(),
             Test::Flaky => subject.is_flaky(),
             Test::Quarantined => subject.is_quarantined(),
-            Test::Metric { name, compare } => {
-                subject.metrics().iter().filter(|metric| metric.metric.to_lowercase().contains(name)).any(
-                    |metric| match (compare, metric.score()) {
-                        (None, _) => true,
-                        (Some((comparison, limit)), Some(score)) => comparison.holds(score, *limit),
-                        (Some(_), None) => false,
-                    },
-                )
-            }
+            Test::Metric { name, compare } => subject
+                .metrics()
+                .iter()
+                .filter(|metric| metric.metric.to_lowercase().contains(name))
+                .any(|metric| match (compare, metric.score()) {
+                    (None, _) => true,
+                    (Some((comparison, limit)), Some(score)) => comparison.holds(score, *limit),
+                    (Some(_), None) => false,
+                }),
             Test::Turns(comparison, number) => comparison.holds(subject.turns() as f64, *number),
-            Test::Cause(words) => subject.causes().iter().any(|cause| contains(&cause.words(), words)),
+            Test::Cause(words) => subject
+                .causes()
+                .iter()
+                .any(|cause| contains(&cause.words(), words)),
             Test::Field(field, value) => field.has(subject, value),
             Test::Text(text) => subject.text().contains(text) || contains(&subject.eval_id(), text),
         }
@@ -401,7 +433,9 @@ fn contains(hay: &str, needle: &str) -> bool {
     if !hay.is_ascii() || !needle.is_ascii() {
         return hay.to_lowercase().contains(needle);
     }
-    hay.as_bytes().windows(needle.len()).any(|window| window.eq_ignore_ascii_case(needle.as_bytes()))
+    hay.as_bytes()
+        .windows(needle.len())
+        .any(|window| window.eq_ignore_ascii_case(needle.as_bytes()))
 }
 
 #[cfg(test)]
@@ -427,8 +461,14 @@ mod tests {
             ..Subject::default()
         };
         assert!(matches("", &subject));
-        assert!(matches("status:failed tool:set agent:HOME lights", &subject));
-        assert!(matches("\"off the lamp\" turns:>1 -status:passed", &subject));
+        assert!(matches(
+            "status:failed tool:set agent:HOME lights",
+            &subject
+        ));
+        assert!(matches(
+            "\"off the lamp\" turns:>1 -status:passed",
+            &subject
+        ));
         assert!(!matches("-tool:set_light", &subject));
         assert!(!matches("status:not_run", &subject));
         assert!(matches("-status:passed -tag:slow turns:2", &subject));
@@ -447,7 +487,10 @@ mod tests {
             judged: false,
             unsteady: false,
         }];
-        let subject = Subject { metrics: &metrics, ..Subject::default() };
+        let subject = Subject {
+            metrics: &metrics,
+            ..Subject::default()
+        };
         assert!(matches("metric:response_match_score<0.8", &subject));
         assert!(matches("metric:response>=0.5", &subject));
         assert!(!matches("metric:response>0.5", &subject));
@@ -456,18 +499,29 @@ mod tests {
 
     #[test]
     fn a_cause_is_found_by_its_words() {
-        let causes = [Cause::Error("no session #".into()), Cause::Error("time-out".into())];
-        let subject = Subject { causes: &causes, ..Subject::default() };
+        let causes = [
+            Cause::Error("no session #".into()),
+            Cause::Error("time-out".into()),
+        ];
+        let subject = Subject {
+            causes: &causes,
+            ..Subject::default()
+        };
         assert!(matches("cause:\"No Session\" cause:time-out", &subject));
         assert!(!matches("cause:quota", &subject) && matches("-cause:quota", &subject));
-        assert!(!matches("cause:", &Subject::default()), "a case that passed has no cause");
+        assert!(
+            !matches("cause:", &Subject::default()),
+            "a case that passed has no cause"
+        );
         assert!(Query::parse("cause:x").unwrap().needs_results());
     }
 
     #[test]
     fn a_filter_with_longer_or_more_words_narrows() {
         let narrows = |longer: &str, shorter: &str| {
-            Query::parse(longer).unwrap().narrows(&Query::parse(shorter).unwrap())
+            Query::parse(longer)
+                .unwrap()
+                .narrows(&Query::parse(shorter).unwrap())
         };
         for (longer, shorter) in [
             ("", ""),
@@ -495,7 +549,14 @@ mod tests {
         }
         let is_about_files = |text| Query::parse(text).unwrap().is_about_files();
         assert!(is_about_files("lamp -tool:set turns:>1 id:a set:b"));
-        for text in ["status:failed", "tag:slow", "agent:home", "cause:x", "metric:m", "status:quarantined"] {
+        for text in [
+            "status:failed",
+            "tag:slow",
+            "agent:home",
+            "cause:x",
+            "metric:m",
+            "status:quarantined",
+        ] {
             assert!(!is_about_files(text), "{text}");
         }
     }

@@ -29,7 +29,10 @@ impl Rubric {
     /// are about the response.
     pub fn read_as(&self) -> Option<&str> {
         let own = self.kind.as_deref();
-        match (own.is_some_and(|kind| RUBRIC_KINDS.contains(&kind)), &self.group) {
+        match (
+            own.is_some_and(|kind| RUBRIC_KINDS.contains(&kind)),
+            &self.group,
+        ) {
             (false, Some(_)) => Some(RESPONSE_RUBRICS),
             _ => own,
         }

@@ -1,7 +1,8 @@
 //! A run as data: the plan, the events, and the result of each attempt.
 
 use super::{
-    AgentSpec, Criterion, EndedAttempt, Gate, JudgeSpec, JudgeUsage, PlannedCases, Shard, ToolsSpec, UserSpec,
+    AgentSpec, Criterion, EndedAttempt, Gate, JudgeSpec, JudgeUsage, PlannedCases, Shard,
+    ToolsSpec, UserSpec,
 };
 use crate::domain::AttemptKey;
 use serde::{Deserialize, Serialize};
@@ -34,12 +35,22 @@ pub struct RunPlan {
 impl RunPlan {
     /// The number of attempts of the run.
     pub fn attempts(&self) -> usize {
-        self.cases.len().saturating_mul(self.options.repeat as usize)
+        self.cases
+            .len()
+            .saturating_mul(self.options.repeat as usize)
     }
 
     /// The plan without its cases.
     pub fn without_cases(&self) -> RunPlan {
-        let RunPlan { run_id, started, commit, sets, options, judge, .. } = self;
+        let RunPlan {
+            run_id,
+            started,
+            commit,
+            sets,
+            options,
+            judge,
+            ..
+        } = self;
         RunPlan {
             run_id: run_id.clone(),
             started: started.clone(),
@@ -59,10 +70,14 @@ impl RunPlan {
     /// Whether the sets compute a metric in different ways, so that a mean over them is one of different measures.
     pub fn has_different_scoring(&self, metric: &str) -> bool {
         let of_set = |set: &PlannedSet| {
-            set.criteria.iter().find(|criterion| criterion.metric == metric).map(Criterion::scoring)
+            set.criteria
+                .iter()
+                .find(|criterion| criterion.metric == metric)
+                .map(Criterion::scoring)
         };
         let mut all = self.sets.iter().filter_map(of_set);
-        all.next().is_some_and(|first| all.any(|other| other != first))
+        all.next()
+            .is_some_and(|first| all.any(|other| other != first))
     }
 
     /// The name of a case's set in messages, as by [`RunPlan::name_of_set`], followed by the position of the case in the

@@ -31,7 +31,11 @@ pub enum RunBy {
 impl RunRef {
     /// A run of evaltrail.
     pub fn of_plan(plan: &RunPlan) -> RunRef {
-        RunRef { id: plan.run_id.clone(), started: plan.started.clone(), by: RunBy::Evaltrail }
+        RunRef {
+            id: plan.run_id.clone(),
+            started: plan.started.clone(),
+            by: RunBy::Evaltrail,
+        }
     }
 
     /// Start time in Unix seconds; `None` when unknown.

@@ -1,8 +1,8 @@
 //! The state of a run, computed from its events. Live, resumed and loaded runs share this code.
 
 use super::{
-    AttemptKey, CancelReason, EndedAttempt, FinishedAttempts, Gate, JudgeUsage, Progress, RunEvent, RunPlan,
-    Status, Transcript,
+    AttemptKey, CancelReason, EndedAttempt, FinishedAttempts, Gate, JudgeUsage, Progress, RunEvent,
+    RunPlan, Status, Transcript,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -195,8 +195,13 @@ impl RunState {
 
     /// What the judges spent, also on attempts that were cancelled; `None` if none was requested.
     pub fn spent(&self) -> Option<JudgeUsage> {
-        let of_cancelled = Some(self.spent_on_cancelled).filter(|spent| *spent != JudgeUsage::default());
-        self.finished.iter().filter_map(|attempt| attempt.spent).chain(of_cancelled).reduce(JudgeUsage::and)
+        let of_cancelled =
+            Some(self.spent_on_cancelled).filter(|spent| *spent != JudgeUsage::default());
+        self.finished
+            .iter()
+            .filter_map(|attempt| attempt.spent)
+            .chain(of_cancelled)
+            .reduce(JudgeUsage::and)
     }
 
     /// Applies one event. Invalid events (an unknown case) are ignored.
@@ -205,7 +210,14 @@ impl RunState {
             RunEvent::Started { key, slot } => {
                 self.cancelled.retain(|other| *other != key);
                 let transcript = Transcript::default();
-                self.in_flight.insert(key, InFlight { slot, turn: (0, 0), transcript });
+                self.in_flight.insert(
+                    key,
+                    InFlight {
+                        slot,
+                        turn: (0, 0),
+                        transcript,
+                    },
+                );
             }
             RunEvent::Progress { key, progress } => self.progress(key, progress),
             RunEvent::Finished(attempt) => self.finish(attempt),
@@ -257,13 +269,19 @@ impl RunState {
     /// The positions of the attempts of a case in `finished`.
     fn positions_of(&self, case: usize) -> impl Iterator<Item = usize> {
         let first = self.first.get(case).filter(|first| **first != NONE);
-        let others = first.and_then(|_| self.others.get(&case)).into_iter().flatten();
+        let others = first
+            .and_then(|_| self.others.get(&case))
+            .into_iter()
+            .flatten();
         first.into_iter().chain(others).map(|at| *at as usize)
     }
 
     /// The attempts of a case that ended, by attempt number.
     pub fn attempts_of(&self, case: usize) -> Vec<Arc<EndedAttempt>> {
-        let mut attempts: Vec<_> = self.positions_of(case).filter_map(|at| self.finished.get(at)).collect();
+        let mut attempts: Vec<_> = self
+            .positions_of(case)
+            .filter_map(|at| self.finished.get(at))
+            .collect();
         attempts.sort_by_key(|attempt| attempt.key.attempt);
         attempts
     }
@@ -279,7 +297,8 @@ impl RunState {
     }
 
     fn position(&self, key: AttemptKey) -> Option<usize> {
-        self.positions_of(key.case).find(|&at| self.finished.key(at) == Some(key))
+        self.positions_of(key.case)
+            .find(|&at| self.finished.key(at) == Some(key))
     }
 
     /// The attempts of quarantined cases that did not pass. They are among `totals`, and do not fail the run.
@@ -297,7 +316,10 @@ impl RunState {
     fn not_passed(&self, is_of: impl Fn(usize) -> bool) -> Totals {
         let mut totals = Totals::default();
         for case in 0..self.plan.cases.len() {
-            let statuses = || self.positions_of(case).filter_map(|at| self.finished.status(at));
+            let statuses = || {
+                self.positions_of(case)
+                    .filter_map(|at| self.finished.status(at))
+            };
             let not_passed = || statuses().filter(|status| *status != Status::Passed);
             if not_passed().next().is_some() && is_of(case) {
                 not_passed().for_each(|status| totals.add(status));
@@ -319,7 +341,10 @@ impl RunState {
 
     /// Counts the planned cases by the gate.
     pub fn gate_counts(&self) -> GateCounts {
-        let mut counts = GateCounts { planned: self.plan.cases.len(), ..GateCounts::default() };
+        let mut counts = GateCounts {
+            planned: self.plan.cases.len(),
+            ..GateCounts::default()
+        };
         for case in 0..counts.planned {
             match (self.passes_gate(case), self.plan.cases.quarantine(case)) {
                 (true, _) => counts.passed += 1,
@@ -333,7 +358,10 @@ impl RunState {
     /// Counts the attempts of a case.
     pub fn tally(&self, case: usize) -> CaseTally {
         let mut tally = CaseTally::default();
-        for status in self.positions_of(case).filter_map(|at| self.finished.status(at)) {
+        for status in self
+            .positions_of(case)
+            .filter_map(|at| self.finished.status(at))
+        {
             tally.ended += 1;
             tally.evaluated += usize::from(status.is_evaluated());
             tally.passed += usize::from(status == Status::Passed);
@@ -354,7 +382,9 @@ impl RunState {
     /// The attempts that have not ended, in the plan's order: a resume runs these.
     pub fn outstanding(&self) -> Vec<AttemptKey> {
         (0..self.plan.cases.len())
-            .flat_map(|case| (1..=self.plan.options.repeat).map(move |attempt| AttemptKey { case, attempt }))
+            .flat_map(|case| {
+                (1..=self.plan.options.repeat).map(move |attempt| AttemptKey { case, attempt })
+            })
             .filter(|key| self.position(*key).is_none())
             .collect()
     }
@@ -390,41 +420,72 @@ mod tests {
             started: String::new(),
             sets: vec![],
             cases: PlannedCases::of((0..cases).map(case)).unwrap(),
-            options: RunOptions { repeat, ..RunOptions::default() },
+            options: RunOptions {
+                repeat,
+                ..RunOptions::default()
+            },
         })
     }
 
     fn ended(case: usize, attempt: u32, status: Status) -> RunEvent {
         let blank = Attempt::blank(AttemptKey { case, attempt }, "x");
-        RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(Attempt { status, ..blank })))
+        RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(Attempt {
+            status,
+            ..blank
+        })))
     }
 
     #[test]
     fn the_gate_counts_all_planned_cases() {
         let mut plan = Arc::unwrap_or_clone(plan(4, 2));
         let case = |case: PlannedCase| match case.index {
-            3 => PlannedCase { quarantine: Some(Default::default()), ..case.into_owned() },
+            3 => PlannedCase {
+                quarantine: Some(Default::default()),
+                ..case.into_owned()
+            },
             _ => case.into_owned(),
         };
         plan.cases = PlannedCases::of(plan.cases.iter().map(case)).unwrap();
         let mut state = RunState::new(Arc::new(plan));
-        for (case, second) in [(0, Status::Passed), (1, Status::Failed), (3, Status::Failed)] {
+        for (case, second) in [
+            (0, Status::Passed),
+            (1, Status::Failed),
+            (3, Status::Failed),
+        ] {
             state.apply(ended(case, 1, Status::Passed));
             state.apply(ended(case, 2, second));
         }
-        let counts = GateCounts { planned: 4, passed: 1, failed: 1, quarantined: 1 };
+        let counts = GateCounts {
+            planned: 4,
+            passed: 1,
+            failed: 1,
+            quarantined: 1,
+        };
         assert_eq!(state.gate_counts(), counts);
-        assert_eq!((state.not_counted().failed, state.quarantined().failed), (1, 1));
+        assert_eq!(
+            (state.not_counted().failed, state.quarantined().failed),
+            (1, 1)
+        );
     }
 
     #[test]
     fn what_is_owed_is_what_has_not_ended() {
         let mut state = RunState::new(plan(2, 2));
-        state.apply(RunEvent::Started { key: AttemptKey { case: 0, attempt: 1 }, slot: 0 });
+        state.apply(RunEvent::Started {
+            key: AttemptKey {
+                case: 0,
+                attempt: 1,
+            },
+            slot: 0,
+        });
         state.apply(ended(0, 1, Status::Passed));
         state.apply(ended(1, 2, Status::Failed));
         assert!(state.in_flight.is_empty());
-        let owed: Vec<_> = state.outstanding().iter().map(|key| (key.case, key.attempt)).collect();
+        let owed: Vec<_> = state
+            .outstanding()
+            .iter()
+            .map(|key| (key.case, key.attempt))
+            .collect();
         assert_eq!(owed, [(0, 2), (1, 1)]);
     }
 
@@ -435,11 +496,29 @@ mod tests {
         state.apply(ended(0, 2, Status::Failed));
         state.apply(ended(0, 1, Status::NotEvaluated));
         state.apply(ended(9, 1, Status::Failed));
-        assert_eq!((state.totals.passed, state.totals.failed, state.totals.ended()), (1, 0, 2));
+        assert_eq!(
+            (
+                state.totals.passed,
+                state.totals.failed,
+                state.totals.ended()
+            ),
+            (1, 0, 2)
+        );
         let tally = state.tally(0);
-        assert_eq!((tally.passed, tally.ended, tally.worst), (1, 2, Some(Status::NotEvaluated)));
-        assert_eq!((tally.evaluated, state.totals.evaluated()), (1, 1), "not evaluated is no failure");
-        let order: Vec<u32> = state.attempts_of(0).iter().map(|attempt| attempt.key.attempt).collect();
+        assert_eq!(
+            (tally.passed, tally.ended, tally.worst),
+            (1, 2, Some(Status::NotEvaluated))
+        );
+        assert_eq!(
+            (tally.evaluated, state.totals.evaluated()),
+            (1, 1),
+            "not evaluated is no failure"
+        );
+        let order: Vec<u32> = state
+            .attempts_of(0)
+            .iter()
+            .map(|attempt| attempt.key.attempt)
+            .collect();
         assert_eq!(order, [1, 2]);
     }
 
@@ -447,12 +526,33 @@ mod tests {
     fn sums_contain_what_was_spent_on_attempts_that_were_cancelled() {
         let mut state = RunState::new(plan(2, 1));
         assert_eq!(state.spent(), None);
-        let spent = |asked| JudgeUsage { asked, cost: Some(0.5), ..JudgeUsage::default() };
-        let attempt =
-            Attempt { user_spent: Some(spent(1)), ..Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "x") };
-        state.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt))));
+        let spent = |asked| JudgeUsage {
+            asked,
+            cost: Some(0.5),
+            ..JudgeUsage::default()
+        };
+        let attempt = Attempt {
+            user_spent: Some(spent(1)),
+            ..Attempt::blank(
+                AttemptKey {
+                    case: 0,
+                    attempt: 1,
+                },
+                "x",
+            )
+        };
+        state.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(
+            attempt,
+        ))));
         state.apply(RunEvent::SpentOnCancelled(spent(2)));
-        assert_eq!(state.spent(), Some(JudgeUsage { asked: 3, cost: Some(1.0), ..JudgeUsage::default() }));
+        assert_eq!(
+            state.spent(),
+            Some(JudgeUsage {
+                asked: 3,
+                cost: Some(1.0),
+                ..JudgeUsage::default()
+            })
+        );
     }
 
     #[test]

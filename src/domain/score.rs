@@ -151,7 +151,11 @@ impl MetricResult {
     /// Whether one sample of the judge could change the outcome.
     pub fn is_unsteady(&self) -> bool {
         let decided = matches!(self.status, Status::Passed | Status::Failed);
-        decided && self.judgement.as_ref().is_some_and(|judgement| judgement.is_unsteady(self.threshold))
+        decided
+            && self
+                .judgement
+                .as_ref()
+                .is_some_and(|judgement| judgement.is_unsteady(self.threshold))
     }
 }
 
@@ -221,12 +225,19 @@ pub struct TokenUsage {
 /// without a threshold, too.
 pub fn case_status(metrics: &[MetricResult]) -> Status {
     let is_of_program = |metric: &MetricResult| {
-        metric.findings.iter().any(|finding| finding.rule == FindingRule::ProgramFailed)
+        metric
+            .findings
+            .iter()
+            .any(|finding| finding.rule == FindingRule::ProgramFailed)
     };
     let decides = |metric: &MetricResult| {
         metric.status != Status::Errored || metric.threshold.is_some() || is_of_program(metric)
     };
-    let has = |status| metrics.iter().any(|metric| metric.status == status && decides(metric));
+    let has = |status| {
+        metrics
+            .iter()
+            .any(|metric| metric.status == status && decides(metric))
+    };
     if has(Status::Failed) {
         Status::Failed
     } else if has(Status::Errored) {
@@ -244,7 +255,8 @@ pub const SESSION_STATE_MATCH: &str = "session_state_match";
 /// ADK's `final_eval_status`: failed if any metric failed, else passed if any passed; other statuses are ignored.
 /// [`SESSION_STATE_MATCH`] does not count, because ADK never compares session states.
 pub fn adk_status(metrics: &[MetricResult]) -> Status {
-    let is_state = |metric: &&MetricResult| metric.metric.split(':').next() == Some(SESSION_STATE_MATCH);
+    let is_state =
+        |metric: &&MetricResult| metric.metric.split(':').next() == Some(SESSION_STATE_MATCH);
     let counted = || metrics.iter().filter(|metric| !is_state(metric));
     let has = |status| counted().any(|metric| adk_view(metric) == status);
     if has(Status::Failed) {
@@ -259,7 +271,10 @@ pub fn adk_status(metrics: &[MetricResult]) -> Status {
 /// The status of a metric in ADK: a metric that is informational only in evaltrail is compared with the threshold of
 /// the criterion as the user wrote it, and an errored one is not evaluated.
 pub fn adk_view(metric: &MetricResult) -> Status {
-    let written = metric.criterion.as_ref().and_then(|criterion| finite_number(criterion.get("threshold")?));
+    let written = metric
+        .criterion
+        .as_ref()
+        .and_then(|criterion| finite_number(criterion.get("threshold")?));
     if metric.judgement.is_some() && metric.threshold.is_some() {
         return Status::of(metric.score(), metric.threshold);
     }
@@ -305,7 +320,11 @@ mod tests {
         ];
         for (statuses, here, in_adk) in table {
             let metrics = metrics(statuses);
-            assert_eq!((case_status(&metrics), adk_status(&metrics)), (*here, *in_adk), "{statuses:?}");
+            assert_eq!(
+                (case_status(&metrics), adk_status(&metrics)),
+                (*here, *in_adk),
+                "{statuses:?}"
+            );
         }
     }
 
@@ -313,17 +332,31 @@ mod tests {
     fn an_informational_metric_that_errored_decides_nothing() {
         let mut both = metrics(&[Status::Passed, Status::Errored]);
         assert_eq!(case_status(&both), Status::Passed);
-        assert_eq!(case_status(&both[1..]), Status::NotEvaluated, "nothing passed");
+        assert_eq!(
+            case_status(&both[1..]),
+            Status::NotEvaluated,
+            "nothing passed"
+        );
         both[1].findings = vec![Finding::text(FindingRule::ProgramFailed, "crashed")];
-        assert_eq!(case_status(&both), Status::Errored, "a program decides its own status");
-        both[1] = MetricResult { threshold: Some(0.5), ..metrics(&[Status::Errored]).remove(0) };
+        assert_eq!(
+            case_status(&both),
+            Status::Errored,
+            "a program decides its own status"
+        );
+        both[1] = MetricResult {
+            threshold: Some(0.5),
+            ..metrics(&[Status::Errored]).remove(0)
+        };
         assert_eq!(case_status(&both), Status::Errored);
     }
 
     #[test]
     fn at_the_threshold_is_passed() {
         assert_eq!(Status::of(Some(0.8), Some(0.8)), Status::Passed);
-        assert_eq!(Status::of(Some(2.0 / 3.0), Some(0.6666666666666666)), Status::Passed);
+        assert_eq!(
+            Status::of(Some(2.0 / 3.0), Some(0.6666666666666666)),
+            Status::Passed
+        );
         assert_eq!(Status::of(None, Some(0.0)), Status::NotEvaluated);
         assert_eq!(Status::of(Some(1.0), None), Status::Informational);
     }

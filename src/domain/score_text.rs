@@ -18,7 +18,11 @@ pub fn statistic_text(number: f64) -> String {
 /// A difference of scores with its sign and this many digits behind the decimal point.
 pub fn difference_text(difference: f64, digits: usize) -> String {
     let text = with_digits(difference, digits);
-    if text.starts_with('-') { text } else { format!("+{text}") }
+    if text.starts_with('-') {
+        text
+    } else {
+        format!("+{text}")
+    }
 }
 
 /// A score and its threshold, with as many digits as show which one is larger: "0.667" and "0.67".
@@ -26,10 +30,11 @@ pub fn compared_texts(score: f64, threshold: f64) -> (String, String) {
     /// More digits are not always exact.
     const MOST: usize = 15;
     let order = score.partial_cmp(&threshold);
-    let shows_order = |(score, threshold): &(String, String)| match (score.parse(), threshold.parse()) {
-        (Ok(score), Ok(threshold)) => f64::partial_cmp(&score, &threshold) == order,
-        _ => false,
-    };
+    let shows_order =
+        |(score, threshold): &(String, String)| match (score.parse(), threshold.parse()) {
+            (Ok(score), Ok(threshold)) => f64::partial_cmp(&score, &threshold) == order,
+            _ => false,
+        };
     let texts = |digits: usize| (with_digits(score, digits), with_digits(threshold, digits));
     let found = (DIGITS..=MOST).map(texts).find(shows_order);
     let (score, threshold) = found.unwrap_or_else(|| (exact(score), exact(threshold)));
@@ -38,7 +43,9 @@ pub fn compared_texts(score: f64, threshold: f64) -> (String, String) {
 
 /// A duration in seconds with one digit, as "1.2s"; empty if it is unknown.
 pub fn seconds_text(seconds: Option<f64>) -> String {
-    seconds.map(|seconds| format!("{:.1}s", without_zero_sign(seconds, 1))).unwrap_or_default()
+    seconds
+        .map(|seconds| format!("{:.1}s", without_zero_sign(seconds, 1)))
+        .unwrap_or_default()
 }
 
 /// The number without the sign of a zero, also of one that it becomes with this many digits behind the decimal point.
@@ -49,19 +56,29 @@ pub(super) fn without_zero_sign(number: f64, digits: usize) -> f64 {
 
 fn with_digits(number: f64, digits: usize) -> String {
     let number = without_zero_sign(number, digits);
-    if number.abs() < PLAIN_BELOW { format!("{number:.digits$}") } else { format!("{number:.digits$e}") }
+    if number.abs() < PLAIN_BELOW {
+        format!("{number:.digits$}")
+    } else {
+        format!("{number:.digits$e}")
+    }
 }
 
 /// The shortest text from which the number can be read again.
 fn exact(number: f64) -> String {
     const PLAIN_FROM: f64 = 1e-5;
     let is_plain = number == 0.0 || (PLAIN_FROM..PLAIN_BELOW).contains(&number.abs());
-    if is_plain { format!("{}", number + 0.0) } else { format!("{number:e}") }
+    if is_plain {
+        format!("{}", number + 0.0)
+    } else {
+        format!("{number:e}")
+    }
 }
 
 /// Without zeros at the end, except for the usual digits.
 fn short(text: String) -> String {
-    let Some(point) = text.find('.').filter(|_| !text.contains('e')) else { return text };
+    let Some(point) = text.find('.').filter(|_| !text.contains('e')) else {
+        return text;
+    };
     let usual = point + 1 + DIGITS;
     let end = text.trim_end_matches('0').len().max(usual);
     text.get(..end).map_or_else(|| text.clone(), str::to_string)
@@ -90,13 +107,31 @@ mod tests {
 
     #[test]
     fn a_large_number_has_an_exponent() {
-        assert_eq!((score_text(1e308).as_str(), score_text(-0.0).as_str()), ("1.00e308", "0.00"));
-        assert_eq!((statistic_text(1e300).as_str(), statistic_text(0.6667).as_str()), ("1.000e300", "0.667"));
         assert_eq!(
-            (difference_text(0.5, 2).as_str(), difference_text(-1e300, 3).as_str()),
+            (score_text(1e308).as_str(), score_text(-0.0).as_str()),
+            ("1.00e308", "0.00")
+        );
+        assert_eq!(
+            (
+                statistic_text(1e300).as_str(),
+                statistic_text(0.6667).as_str()
+            ),
+            ("1.000e300", "0.667")
+        );
+        assert_eq!(
+            (
+                difference_text(0.5, 2).as_str(),
+                difference_text(-1e300, 3).as_str()
+            ),
             ("+0.50", "-1.000e300")
         );
-        assert_eq!((seconds_text(Some(1.25)).as_str(), seconds_text(None).as_str()), ("1.2s", ""));
+        assert_eq!(
+            (
+                seconds_text(Some(1.25)).as_str(),
+                seconds_text(None).as_str()
+            ),
+            ("1.2s", "")
+        );
     }
 
     #[test]
@@ -108,7 +143,13 @@ mod tests {
                 "{zero:e}"
             );
         }
-        assert_eq!((seconds_text(Some(-0.06)).as_str(), score_text(-0.006).as_str()), ("-0.1s", "-0.01"));
+        assert_eq!(
+            (
+                seconds_text(Some(-0.06)).as_str(),
+                score_text(-0.006).as_str()
+            ),
+            ("-0.1s", "-0.01")
+        );
     }
 
     proptest! {

@@ -64,9 +64,17 @@ impl fmt::Display for Score {
 /// The mean of finite numbers, which is finite: sums that would overflow are computed from shares. `None` without
 /// numbers.
 pub fn mean(numbers: impl Iterator<Item = f64> + Clone) -> Option<f64> {
-    let (sum, count) = numbers.clone().fold((0.0, 0u32), |(sum, count), number| (sum + number, count + 1));
+    let (sum, count) = numbers.clone().fold((0.0, 0u32), |(sum, count), number| {
+        (sum + number, count + 1)
+    });
     let count = f64::from(count);
-    let mean = || if f64::is_finite(sum) { sum / count } else { numbers.map(|number| number / count).sum() };
+    let mean = || {
+        if f64::is_finite(sum) {
+            sum / count
+        } else {
+            numbers.map(|number| number / count).sum()
+        }
+    };
     (count > 0.0).then(mean)
 }
 
@@ -86,15 +94,24 @@ mod tests {
         assert_eq!(serde_json::to_string(&Score::new(0.1)).unwrap(), "0.1");
         for text in ["1e9999", "-1e9999", "-0e+9999", "null", "\"1\""] {
             let read = serde_json::from_str::<Score>(text);
-            assert!(read.as_ref().map_or(true, |score| score.get() == 0.0), "{text}: {read:?}");
+            assert!(
+                read.as_ref().map_or(true, |score| score.get() == 0.0),
+                "{text}: {read:?}"
+            );
         }
     }
 
     #[test]
     fn the_mean_of_finite_numbers_is_finite() {
         assert_eq!(mean([1e308, 1e308, 1e308].into_iter()), Some(1e308));
-        assert_eq!(mean([f64::MAX, -f64::MAX, f64::MAX, f64::MAX].into_iter()), Some(f64::MAX / 2.0));
-        assert_eq!(mean([0.1, 0.2, 0.3].into_iter()), Some((0.1 + 0.2 + 0.3) / 3.0));
+        assert_eq!(
+            mean([f64::MAX, -f64::MAX, f64::MAX, f64::MAX].into_iter()),
+            Some(f64::MAX / 2.0)
+        );
+        assert_eq!(
+            mean([0.1, 0.2, 0.3].into_iter()),
+            Some((0.1 + 0.2 + 0.3) / 3.0)
+        );
         assert_eq!(mean(std::iter::empty()), None);
     }
 }

@@ -47,12 +47,23 @@ const SECRET_WORDS: [&str; 22] = [
 const SECRET_LAST: [&str; 3] = ["AUTH", "OAUTH", "PASS"];
 /// Last words of names of something about a secret, not of the secret: `TOKEN_LIMIT`.
 const ABOUT_A_SECRET: [&str; 20] = [
-    "BUDGET", "COLUMN", "COUNT", "DIR", "ENABLED", "FILE", "FORMAT", "HEADER", "LENGTH", "LIMIT", "METHOD",
-    "MODE", "NAME", "PATH", "PREFIX", "PROVIDER", "SIZE", "TTL", "TYPE", "VERSION",
+    "BUDGET", "COLUMN", "COUNT", "DIR", "ENABLED", "FILE", "FORMAT", "HEADER", "LENGTH", "LIMIT",
+    "METHOD", "MODE", "NAME", "PATH", "PREFIX", "PROVIDER", "SIZE", "TTL", "TYPE", "VERSION",
 ];
 /// Last words of the names of options that may have no value: `--private`.
-const FLAGS: [&str; 11] =
-    ["AUTH", "COOKIE", "OAUTH", "OTP", "PIN", "PRIVATE", "SAS", "SID", "SIG", "SIGNATURE", "WEBHOOK"];
+const FLAGS: [&str; 11] = [
+    "AUTH",
+    "COOKIE",
+    "OAUTH",
+    "OTP",
+    "PIN",
+    "PRIVATE",
+    "SAS",
+    "SID",
+    "SIG",
+    "SIGNATURE",
+    "WEBHOOK",
+];
 /// Parts of names whose values do not leave the machine, wherever they are in the name.
 const BROAD: [&str; 20] = [
     "AUTH",
@@ -84,13 +95,19 @@ const NOT_SECRET: [&str; 2] = ["PWD", "OLDPWD"];
 /// Whether the name of a variable, an option or a header says that its value is secret. Whole words decide: `API_KEY`,
 /// `x-api-key` and `apiKey`, but not `keyword`, `author` or `MAX_TOKENS`.
 pub fn is_secret_name(name: &str) -> bool {
-    if NOT_SECRET.iter().any(|known| name.eq_ignore_ascii_case(known)) {
+    if NOT_SECRET
+        .iter()
+        .any(|known| name.eq_ignore_ascii_case(known))
+    {
         return false;
     }
     let words = words_of(name);
-    let Some(last) = words.last() else { return false };
+    let Some(last) = words.last() else {
+        return false;
+    };
     let is_secret = |word: &String| {
-        SECRET_WORDS.contains(&word.as_str()) || SECRET_ENDINGS.iter().any(|ending| word.ends_with(ending))
+        SECRET_WORDS.contains(&word.as_str())
+            || SECRET_ENDINGS.iter().any(|ending| word.ends_with(ending))
     };
     !ABOUT_A_SECRET.contains(&last.as_str())
         && (SECRET_LAST.contains(&last.as_str()) || words.iter().any(is_secret))
@@ -99,7 +116,10 @@ pub fn is_secret_name(name: &str) -> bool {
 /// Whether the value of a variable with this name must not leave the machine in an export: part of the name suggests a secret.
 /// More names than those of [`is_secret_name`], since a text that is replaced in an export changes no score.
 pub fn may_be_secret_name(name: &str) -> bool {
-    if NOT_SECRET.iter().any(|known| name.eq_ignore_ascii_case(known)) {
+    if NOT_SECRET
+        .iter()
+        .any(|known| name.eq_ignore_ascii_case(known))
+    {
         return false;
     }
     let upper = name.to_ascii_uppercase();
@@ -108,12 +128,16 @@ pub fn may_be_secret_name(name: &str) -> bool {
         let word = word.strip_suffix('S').unwrap_or(word);
         word.ends_with("PAT") && !NO_PAT.contains(&word)
     };
-    is_secret_name(name) || BROAD.iter().any(|part| upper.contains(part)) || words.iter().any(is_pat)
+    is_secret_name(name)
+        || BROAD.iter().any(|part| upper.contains(part))
+        || words.iter().any(is_pat)
 }
 
 /// Whether an option with a name of a secret may have no value.
 pub(super) fn is_secret_flag(name: &str) -> bool {
-    words_of(name).last().is_some_and(|last| FLAGS.contains(&last.as_str()))
+    words_of(name)
+        .last()
+        .is_some_and(|last| FLAGS.contains(&last.as_str()))
 }
 
 /// Whether the name of a parameter in an address says that its value is secret.
@@ -199,7 +223,17 @@ mod tests {
         ] {
             assert!(may_be_secret_name(name), "{name}");
         }
-        for name in ["PATH", "PYTHONPATH", "PWD", "OLDPWD", "PATTERN", "COMPAT", "HOME", "LANG", "DISPATCH"] {
+        for name in [
+            "PATH",
+            "PYTHONPATH",
+            "PWD",
+            "OLDPWD",
+            "PATTERN",
+            "COMPAT",
+            "HOME",
+            "LANG",
+            "DISPATCH",
+        ] {
             assert!(!may_be_secret_name(name), "{name}");
         }
     }

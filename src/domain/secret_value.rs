@@ -43,12 +43,17 @@ const MOST_PLAIN: usize = 3;
 /// The part of a header's value after a scheme of authentication; `None` if it has no scheme.
 pub(super) fn after_scheme(value: &str) -> Option<&str> {
     let (scheme, rest) = value.trim().split_once(' ')?;
-    SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known)).then(|| rest.trim())
+    SCHEMES
+        .iter()
+        .any(|known| scheme.eq_ignore_ascii_case(known))
+        .then(|| rest.trim())
 }
 
 /// Whether a text is nothing but a scheme of authentication.
 pub(super) fn is_scheme(text: &str) -> bool {
-    SCHEMES.iter().any(|known| text.trim().eq_ignore_ascii_case(known))
+    SCHEMES
+        .iter()
+        .any(|known| text.trim().eq_ignore_ascii_case(known))
 }
 
 /// Whether a value is a key or token of a well-known service.
@@ -67,14 +72,18 @@ fn is_of_token(byte: u8) -> bool {
 /// Whether a value contains letters and digits that look as if they were drawn at random: upper case, lower case and digits,
 /// which change often. Ids such as UUIDs are not.
 pub(super) fn looks_random(value: &str) -> bool {
-    value.split(|one: char| !one.is_ascii_alphanumeric()).any(is_random_piece)
+    value
+        .split(|one: char| !one.is_ascii_alphanumeric())
+        .any(is_random_piece)
 }
 
 fn is_random_piece(piece: &str) -> bool {
     let kind = |byte: u8| (byte.is_ascii_uppercase(), byte.is_ascii_lowercase());
     let kinds: Vec<(bool, bool)> = piece.bytes().map(kind).collect();
     let changes = kinds.windows(2).filter(|pair| pair[0] != pair[1]).count();
-    let has_all = [(true, false), (false, true), (false, false)].iter().all(|kind| kinds.contains(kind));
+    let has_all = [(true, false), (false, true), (false, false)]
+        .iter()
+        .all(|kind| kinds.contains(kind));
     piece.len() >= SHORTEST_RANDOM && has_all && changes * 3 >= piece.len()
 }
 
@@ -82,11 +91,13 @@ fn is_random_piece(piece: &str) -> bool {
 /// what an agent said.
 pub fn is_ordinary(value: &str) -> bool {
     let value = value.trim();
-    let is_number = value.bytes().all(|byte| byte.is_ascii_digit()) && value.len() < SHORTEST_NUMBER;
+    let is_number =
+        value.bytes().all(|byte| byte.is_ascii_digit()) && value.len() < SHORTEST_NUMBER;
     let mut rest = value.chars().skip(1);
     let is_word = value.chars().all(|one| one.is_ascii_alphabetic())
         && value.len() < SHORTEST_LETTERS
-        && (rest.all(|one| one.is_ascii_lowercase()) || value.chars().all(|one| one.is_ascii_uppercase()));
+        && (rest.all(|one| one.is_ascii_lowercase())
+            || value.chars().all(|one| one.is_ascii_uppercase()));
     is_number || is_word
 }
 
@@ -96,16 +107,21 @@ pub(super) fn is_token_like(value: &str) -> bool {
         let kinds: Vec<bool> = piece.bytes().map(|byte| byte.is_ascii_digit()).collect();
         kinds.windows(2).filter(|pair| pair[0] != pair[1]).count()
     };
-    let is_long = |piece: &str| piece.len() >= SHORTEST_TOKEN_PIECE && changes(piece) >= FEWEST_CHANGES;
+    let is_long =
+        |piece: &str| piece.len() >= SHORTEST_TOKEN_PIECE && changes(piece) >= FEWEST_CHANGES;
     is_known_key(value)
         || looks_random(value)
-        || value.split(|one: char| !one.is_ascii_alphanumeric()).any(is_long)
+        || value
+            .split(|one: char| !one.is_ascii_alphanumeric())
+            .any(is_long)
 }
 
 /// Whether a value is clearly no secret: at most three words, short numbers or versions (`eu-west-1`, `customer-support-v1`).
 pub(super) fn is_plain(value: &str) -> bool {
-    let pieces: Vec<&str> =
-        value.split(['-', '_', '.', '/', ' ']).filter(|piece| !piece.is_empty()).collect();
+    let pieces: Vec<&str> = value
+        .split(['-', '_', '.', '/', ' '])
+        .filter(|piece| !piece.is_empty())
+        .collect();
     let digits = |piece: &str| piece.bytes().filter(u8::is_ascii_digit).count();
     let is_mixed = |piece: &&&str| (1..piece.len()).contains(&digits(piece));
     let is_short = |piece: &&str| match (digits(piece), piece.len() - digits(piece)) {
@@ -114,11 +130,15 @@ pub(super) fn is_plain(value: &str) -> bool {
         // `v12`, `4o`.
         (1..=3, 1..=2) => true,
         // `central1`, of several words.
-        (1, _) => pieces.len() > 1 && is_ordinary(piece.trim_end_matches(|one: char| one.is_ascii_digit())),
+        (1, _) => {
+            pieces.len() > 1
+                && is_ordinary(piece.trim_end_matches(|one: char| one.is_ascii_digit()))
+        }
         _ => false,
     };
     let has_few_mixed = pieces.iter().filter(is_mixed).count() < 2;
-    is_ordinary(value) || (has_few_mixed && pieces.len() <= MOST_PLAIN && pieces.iter().all(is_short))
+    is_ordinary(value)
+        || (has_few_mixed && pieces.len() <= MOST_PLAIN && pieces.iter().all(is_short))
 }
 
 #[cfg(test)]
@@ -130,7 +150,14 @@ mod tests {
         for value in ["staging", "Google", "EU", "100234", "100000", "", "weather"] {
             assert!(is_ordinary(value), "{value}");
         }
-        for value in ["100234567890", "hunter2", "aBcDeFgH", "abcdefghijklmnop", "two words", "a-b"] {
+        for value in [
+            "100234567890",
+            "hunter2",
+            "aBcDeFgH",
+            "abcdefghijklmnop",
+            "two words",
+            "a-b",
+        ] {
             assert!(!is_ordinary(value), "{value}");
         }
     }
@@ -158,16 +185,26 @@ mod tests {
         ] {
             assert!(!is_plain(value), "{value}");
         }
-        assert!(is_token_like("id 3f9a8b7c6d5e4f3a2b1c") && !is_token_like("CustomerSupportAgent2024"));
+        assert!(
+            is_token_like("id 3f9a8b7c6d5e4f3a2b1c") && !is_token_like("CustomerSupportAgent2024")
+        );
     }
 
     #[test]
     fn keys_are_recognised_by_their_form() {
-        for value in ["sk-proj-abcdefghijklmnop123", "ghp_abcdefghijklmnopqrst0123", "AKIAABCDEFGHIJKLMNOP"] {
+        for value in [
+            "sk-proj-abcdefghijklmnop123",
+            "ghp_abcdefghijklmnopqrst0123",
+            "AKIAABCDEFGHIJKLMNOP",
+        ] {
             assert!(is_known_key(value), "{value}");
         }
-        for value in ["sk-12", "task-abcdefghijklmnopqrst", "customer-support-v1", "sk-this is no key at all"]
-        {
+        for value in [
+            "sk-12",
+            "task-abcdefghijklmnopqrst",
+            "customer-support-v1",
+            "sk-this is no key at all",
+        ] {
             assert!(!is_known_key(value), "{value}");
         }
         assert_eq!(after_scheme("Bearer abc"), Some("abc"));

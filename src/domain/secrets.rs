@@ -38,10 +38,16 @@ impl Secrets {
 
     /// Adds values; short ones are left out.
     pub fn add(&mut self, values: impl IntoIterator<Item = String>) {
-        let values = values.into_iter().filter(|value| value.trim().len() >= SHORTEST);
+        let values = values
+            .into_iter()
+            .filter(|value| value.trim().len() >= SHORTEST);
         let new: BTreeSet<String> = values.flat_map(|value| spellings(value.trim())).collect();
-        self.spellings.extend(new.into_iter().map(|text| Spelling { plain: unescaped(&text), text }));
-        self.spellings.sort_by(|a, b| (Reverse(a.text.len()), a).cmp(&(Reverse(b.text.len()), b)));
+        self.spellings.extend(new.into_iter().map(|text| Spelling {
+            plain: unescaped(&text),
+            text,
+        }));
+        self.spellings
+            .sort_by(|a, b| (Reverse(a.text.len()), a).cmp(&(Reverse(b.text.len()), b)));
         self.spellings.dedup();
     }
 
@@ -57,7 +63,11 @@ impl Secrets {
             return text;
         }
         let plain = unescaped(&text);
-        for secret in self.spellings.iter().filter(|secret| escaped::contains(&plain, &secret.plain)) {
+        for secret in self
+            .spellings
+            .iter()
+            .filter(|secret| escaped::contains(&plain, &secret.plain))
+        {
             text = replace_escaped(&text, &secret.plain, REDACTED).into();
         }
         text
@@ -74,7 +84,9 @@ impl Secrets {
                 }
             }
             Value::Array(items) => items.iter_mut().for_each(|item| self.mask_value(item)),
-            Value::Object(members) => members.values_mut().for_each(|member| self.mask_value(member)),
+            Value::Object(members) => members
+                .values_mut()
+                .for_each(|member| self.mask_value(member)),
             Value::Null | Value::Bool(_) => {}
         }
     }
@@ -90,10 +102,17 @@ impl Secrets {
 
     /// The same for the members of an object.
     pub fn mask_members(&self, members: &mut Map<String, Value>) {
-        members.values_mut().for_each(|member| self.mask_foreign(member));
-        if members.keys().any(|name| matches!(self.mask(name), Cow::Owned(_))) {
+        members
+            .values_mut()
+            .for_each(|member| self.mask_foreign(member));
+        if members
+            .keys()
+            .any(|name| matches!(self.mask(name), Cow::Owned(_)))
+        {
             let named = std::mem::take(members).into_iter();
-            *members = named.map(|(name, member)| (self.mask(&name).into_owned(), member)).collect();
+            *members = named
+                .map(|(name, member)| (self.mask(&name).into_owned(), member))
+                .collect();
         }
     }
 
@@ -108,7 +127,9 @@ impl Secrets {
     pub fn partial_match_start(&self, text: &str) -> usize {
         let longest = |Spelling { text: secret, .. }: &Spelling| {
             let most = secret.len().saturating_sub(1).min(text.len());
-            (1..=most).rev().find(|&length| text.as_bytes().ends_with(&secret.as_bytes()[..length]))
+            (1..=most)
+                .rev()
+                .find(|&length| text.as_bytes().ends_with(&secret.as_bytes()[..length]))
         };
         let end = text.len() - self.spellings.iter().filter_map(longest).max().unwrap_or(0);
         if !has_escapes(text) {
@@ -128,22 +149,34 @@ pub struct SentSecrets {
 impl SentSecrets {
     /// The secrets with these values.
     pub fn of(values: impl IntoIterator<Item = String>) -> SentSecrets {
-        SentSecrets { secrets: RwLock::new(Secrets::of(values)) }
+        SentSecrets {
+            secrets: RwLock::new(Secrets::of(values)),
+        }
     }
 
     /// Adds values before they are sent.
     pub fn add(&self, values: impl IntoIterator<Item = String>) {
-        self.secrets.write().unwrap_or_else(PoisonError::into_inner).add(values);
+        self.secrets
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .add(values);
     }
 
     /// The secrets as they are now.
     pub fn now(&self) -> Secrets {
-        self.secrets.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.secrets
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// A text without the secrets.
     pub fn mask(&self, text: &str) -> String {
-        self.secrets.read().unwrap_or_else(PoisonError::into_inner).mask(text).into_owned()
+        self.secrets
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .mask(text)
+            .into_owned()
     }
 }
 

@@ -51,6 +51,11 @@ impl Shard {
 
     /// For a headline, as "shard 3 of 10, by slice".
     pub fn words(self) -> String {
-        format!("shard {} of {}, by {}", self.number, self.of, self.by.name())
+        format!(
+            "shard {} of {}, by {}",
+            self.number,
+            self.of,
+            self.by.name()
+        )
     }
 }

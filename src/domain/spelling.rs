@@ -8,8 +8,13 @@ use std::collections::BTreeSet;
 /// or after it (`user:KEY`).
 pub(super) fn spellings(value: &str) -> BTreeSet<String> {
     let hexadecimal: String = value.bytes().map(|byte| format!("{byte:02x}")).collect();
-    let mut all: BTreeSet<String> =
-        [value.to_string(), value.replace(' ', "+"), hexadecimal.to_uppercase(), hexadecimal].into();
+    let mut all: BTreeSet<String> = [
+        value.to_string(),
+        value.replace(' ', "+"),
+        hexadecimal.to_uppercase(),
+        hexadecimal,
+    ]
+    .into();
     for engine in [BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE_NO_PAD] {
         all.insert(engine.encode(value));
         all.extend((0..3).map(|before| {

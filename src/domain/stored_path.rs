@@ -30,8 +30,12 @@ pub mod option {
 
     /// Deserializes an optional path, for `#[serde(with)]`. Fails if the hexadecimal digits are invalid.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PathBuf>, D::Error> {
-        let Some(text) = Option::<String>::deserialize(from)? else { return Ok(None) };
-        path_of(&text).map(Some).ok_or_else(|| D::Error::custom("not a valid path"))
+        let Some(text) = Option::<String>::deserialize(from)? else {
+            return Ok(None);
+        };
+        path_of(&text)
+            .map(Some)
+            .ok_or_else(|| D::Error::custom("not a valid path"))
     }
 }
 
@@ -45,7 +49,11 @@ pub fn path_below(folder: &Path, path: &Path) -> String {
 }
 
 fn with_slashes(relative: &str) -> String {
-    if cfg!(windows) { relative.replace('\\', "/") } else { relative.to_string() }
+    if cfg!(windows) {
+        relative.replace('\\', "/")
+    } else {
+        relative.to_string()
+    }
 }
 
 fn text_of(path: &Path) -> String {
@@ -55,16 +63,24 @@ fn text_of(path: &Path) -> String {
         None => {
             let bytes = path.as_os_str().as_encoded_bytes();
             let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
-            std::iter::once(IN_HEXADECIMAL.to_string()).chain(digits).collect()
+            std::iter::once(IN_HEXADECIMAL.to_string())
+                .chain(digits)
+                .collect()
         }
     }
 }
 
 fn path_of(text: &str) -> Option<PathBuf> {
-    let Some(digits) = text.strip_prefix(IN_HEXADECIMAL) else { return Some(PathBuf::from(text)) };
+    let Some(digits) = text.strip_prefix(IN_HEXADECIMAL) else {
+        return Some(PathBuf::from(text));
+    };
     let bytes: Option<Vec<u8>> = (0..digits.len())
         .step_by(2)
-        .map(|at| digits.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok()))
+        .map(|at| {
+            digits
+                .get(at..at + 2)
+                .and_then(|pair| u8::from_str_radix(pair, 16).ok())
+        })
         .collect();
     path_of_bytes(bytes?)
 }
@@ -87,7 +103,13 @@ mod tests {
 
     #[test]
     fn every_path_comes_back() {
-        for bytes in [&b"/a/b.json"[..], b"/caf\xe9/\xff.json", b"", b"plain", "gr\u{fc}n".as_bytes()] {
+        for bytes in [
+            &b"/a/b.json"[..],
+            b"/caf\xe9/\xff.json",
+            b"",
+            b"plain",
+            "gr\u{fc}n".as_bytes(),
+        ] {
             let path = PathBuf::from(std::ffi::OsString::from_vec(bytes.to_vec()));
             let text = serde_json::to_string(&text_of(&path)).unwrap();
             let read: String = serde_json::from_str(&text).unwrap();

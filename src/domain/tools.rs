@@ -66,7 +66,10 @@ pub struct McpSource {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// A file with the declarations of the tools, for evaluations without the real server.
-    #[serde(with = "super::stored_path::option", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        with = "super::stored_path::option",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub declarations: Option<PathBuf>,
 }
 
@@ -109,7 +112,12 @@ impl ToolsSpec {
         let faults: Vec<String> = self.faults.iter().map(ToolFault::words).collect();
         let faults = (!faults.is_empty()).then(|| format!("faults: {}", faults.join(", ")));
         let traces = (!self.traces.is_none()).then(|| "calls from its spans".to_string());
-        let labels: Vec<String> = stubs.map(str::to_string).into_iter().chain(faults).chain(traces).collect();
+        let labels: Vec<String> = stubs
+            .map(str::to_string)
+            .into_iter()
+            .chain(faults)
+            .chain(traces)
+            .collect();
         (!labels.is_empty()).then(|| labels.join("; "))
     }
 }
@@ -248,7 +256,10 @@ impl ToolCounts {
 
     /// Whether there is nothing to report but that the agent keeps state.
     pub fn is_only_state(self) -> bool {
-        self == ToolCounts { keeps_state: true, ..ToolCounts::default() }
+        self == ToolCounts {
+            keeps_state: true,
+            ..ToolCounts::default()
+        }
     }
 
     /// Whether calls were answered by anything but stubs for them.
@@ -273,7 +284,14 @@ impl ToolCounts {
             also(self.faults, "made to fail"),
             Some(format!("{} live", self.live)),
             Some(format!("{} missing", self.missing)),
-            also(self.unused, if self.unused == 1 { "stub not used" } else { "stubs not used" }),
+            also(
+                self.unused,
+                if self.unused == 1 {
+                    "stub not used"
+                } else {
+                    "stubs not used"
+                },
+            ),
         ];
         counts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
     }

@@ -30,7 +30,9 @@ impl Transcript {
     /// judge replaces its previous progress.
     pub fn push(&mut self, step: Progress) {
         match (self.steps.back_mut(), &step) {
-            (Some(Progress::SaysMore(message)), Progress::SaysMore(piece)) => return extend(message, piece),
+            (Some(Progress::SaysMore(message)), Progress::SaysMore(piece)) => {
+                return extend(message, piece);
+            }
             (Some(last @ Progress::SaysMore(_)), Progress::Says(whole)) => {
                 // For a long message, only the beginning is sent again.
                 let beginning = whole.strip_suffix('…').unwrap_or(whole);
@@ -93,12 +95,23 @@ mod tests {
         for step in ["Good", " morn"] {
             transcript.push(Progress::SaysMore(step.into()));
         }
-        assert!(transcript.steps().eq([&Progress::SaysMore("Good morn".into())]));
+        assert!(
+            transcript
+                .steps()
+                .eq([&Progress::SaysMore("Good morn".into())])
+        );
         transcript.push(Progress::Says("Good morning!".into()));
-        assert!(transcript.steps().eq([&Progress::Says("Good morning!".into())]));
+        assert!(
+            transcript
+                .steps()
+                .eq([&Progress::Says("Good morning!".into())])
+        );
         for call in 0..STEPS_AT_MOST + 2 {
             transcript.push(Progress::Calls(call.to_string()));
         }
-        assert_eq!((transcript.steps().count(), transcript.left_out()), (STEPS_AT_MOST, 3));
+        assert_eq!(
+            (transcript.steps().count(), transcript.left_out()),
+            (STEPS_AT_MOST, 3)
+        );
     }
 }

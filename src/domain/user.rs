@@ -35,17 +35,27 @@ impl UserSpec {
     /// Reads ADK's configuration object, in snake case or camel case.
     pub fn of(config: &Value) -> UserSpec {
         let get = |snake: &str, camel: &str| {
-            config.get(camel).or_else(|| config.get(snake)).filter(|value| !value.is_null())
+            config
+                .get(camel)
+                .or_else(|| config.get(snake))
+                .filter(|value| !value.is_null())
         };
-        let text = |snake: &str, camel: &str| get(snake, camel).and_then(Value::as_str).map(str::to_string);
+        let text = |snake: &str, camel: &str| {
+            get(snake, camel)
+                .and_then(Value::as_str)
+                .map(str::to_string)
+        };
         let kind = text("type", "type").unwrap_or_else(|| "llm_backed".into());
         let instructions = text("custom_instructions", "customInstructions");
         let unplayable = match (kind.as_str(), &instructions) {
-            ("llm_backed", Some(own)) if own.contains("{%") => {
-                Some("its custom_instructions use Jinja statements; only placeholders are supported".into())
-            }
+            ("llm_backed", Some(own)) if own.contains("{%") => Some(
+                "its custom_instructions use Jinja statements; only placeholders are supported"
+                    .into(),
+            ),
             ("llm_backed", _) => None,
-            (kind, _) => Some(format!("simulated users of type {kind:?} are not supported, only llm_backed")),
+            (kind, _) => Some(format!(
+                "simulated users of type {kind:?} are not supported, only llm_backed"
+            )),
         };
         UserSpec {
             model: text("model", "model"),
@@ -53,7 +63,8 @@ impl UserSpec {
                 .and_then(Value::as_object)
                 .cloned()
                 .unwrap_or_default(),
-            most_turns: get("max_allowed_invocations", "maxAllowedInvocations").and_then(Value::as_i64),
+            most_turns: get("max_allowed_invocations", "maxAllowedInvocations")
+                .and_then(Value::as_i64),
             instructions,
             sees_calls: get("include_function_calls", "includeFunctionCalls")
                 .and_then(Value::as_bool)

@@ -17,9 +17,18 @@ impl Votes {
     /// Counts scores as votes: above 0 in favor, 0 against.
     pub fn of(scores: impl Iterator<Item = Option<f64>>) -> Votes {
         scores.fold(Votes::default(), |votes, score| match score {
-            Some(score) if score > 0.0 => Votes { yes: votes.yes + 1, ..votes },
-            Some(_) => Votes { no: votes.no + 1, ..votes },
-            None => Votes { none: votes.none + 1, ..votes },
+            Some(score) if score > 0.0 => Votes {
+                yes: votes.yes + 1,
+                ..votes
+            },
+            Some(_) => Votes {
+                no: votes.no + 1,
+                ..votes
+            },
+            None => Votes {
+                none: votes.none + 1,
+                ..votes
+            },
         })
     }
 
@@ -30,7 +39,11 @@ impl Votes {
 
     /// The votes as text: `4–1`, or `4–1, 2 unclear`.
     pub fn words(self) -> String {
-        let unclear = if self.none > 0 { format!(", {} unclear", self.none) } else { String::new() };
+        let unclear = if self.none > 0 {
+            format!(", {} unclear", self.none)
+        } else {
+            String::new()
+        };
         format!("{}–{}{unclear}", self.yes, self.no)
     }
 }

@@ -62,15 +62,15 @@ pub use shared::case_screen::{CaseOrigin, CaseScreen};
 pub use shared::compared_pair::{ComparedPair, ComparedRun};
 pub use shared::context::Context;
 pub use shared::effect::{
-    Against, CaptureTarget, ChatEffect, EditEffect, EditorOf, Effect, HistoryEffect, Request, ResultEffect,
-    RunEffect, RunOverrides, SetEffect, TerminalEffect,
+    Against, CaptureTarget, ChatEffect, EditEffect, EditorOf, Effect, HistoryEffect, Request,
+    ResultEffect, RunEffect, RunOverrides, SetEffect, TerminalEffect,
 };
 pub use shared::key::{Key, KeyCode, parse_key};
 pub use shared::layout::{Layout, SMALLEST, case_rows, inside, is_too_small};
 pub use shared::list_order::Order;
 pub use shared::message::{
-    ChatMsg, EditDone, EditFailure, EditMsg, HistoryMsg, Mouse, MouseKind, Msg, OpenedSet, ResultMsg, RunMsg,
-    SetLoaded, SetMsg,
+    ChatMsg, EditDone, EditFailure, EditMsg, HistoryMsg, Mouse, MouseKind, Msg, OpenedSet,
+    ResultMsg, RunMsg, SetLoaded, SetMsg,
 };
 pub use shared::model::Dialog;
 pub use shared::model::{Model, Notice, OpenedRun, Screen};
@@ -85,6 +85,8 @@ pub use shared::trial::{Flip, Rescored, Trial};
 pub use shared::watching::{CasesToRunAgain, ChangedInFile, Watching};
 pub use shown_case::body::build_body;
 pub use shown_case::verdict::{REASON_AT, VerdictLine, verdict_lines};
-pub use terminal::{Explorer, Leaving, NewerRun, OpenedRunFile, edit_text, explore, has_escape_sequences};
+pub use terminal::{
+    Explorer, Leaving, NewerRun, OpenedRunFile, edit_text, explore, has_escape_sequences,
+};
 pub use what_if::rescored;
 pub use widgets::svg::svg;

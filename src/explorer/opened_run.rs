@@ -23,8 +23,8 @@ use std::sync::Arc;
 
 /// Shows the cases of a run in place of the workspace, unless the screen on which it was chosen was left in the meantime.
 pub(crate) fn open(model: &mut Model, past: PastRun, name: Option<String>) -> Vec<Effect> {
-    let is_awaited =
-        matches!(model.screen_context(), Context::Runs | Context::Trends) && model.view.open_dialog.is_none();
+    let is_awaited = matches!(model.screen_context(), Context::Runs | Context::Trends)
+        && model.view.open_dialog.is_none();
     if !is_awaited && !model.is_run_file {
         return Vec::new();
     }
@@ -36,21 +36,38 @@ pub(crate) fn open(model: &mut Model, past: PastRun, name: Option<String>) -> Ve
     for (set, of_run) in past.sets.into_iter().enumerate() {
         let digest = digest.clone();
         let file = of_run.file.clone();
-        effects.push(Effect::Sets(SetEffect::Summarise { set, digest: digest.clone(), file: file.clone() }));
+        effects.push(Effect::Sets(SetEffect::Summarise {
+            set,
+            digest: digest.clone(),
+            file: file.clone(),
+        }));
         sets.push(SetView {
             state: SetState::Ready(file.clone(), digest),
             read: Some(file),
             notes: Arc::new(quarantines(of_run.quarantines)),
-            agent: if of_run.agent.is_empty() { Err("not recorded".into()) } else { Ok(of_run.agent) },
+            agent: if of_run.agent.is_empty() {
+                Err("not recorded".into())
+            } else {
+                Ok(of_run.agent)
+            },
             loaded: model.ticket(),
             ..SetView::new(SetPath::of_file(&of_run.path, &model.folder))
         });
     }
-    let mut view = View { outcomes, ..View::new(sets) };
+    let mut view = View {
+        outcomes,
+        ..View::new(sets)
+    };
     view.browse.hidden = model.view.browse.hidden.clone();
     view.browse.order = model.view.browse.order;
     let workspace = std::mem::replace(&mut model.view, view);
-    model.opened_run = Some(Box::new(OpenedRun { run: past.run, name, not_run, damaged, workspace }));
+    model.opened_run = Some(Box::new(OpenedRun {
+        run: past.run,
+        name,
+        not_run,
+        damaged,
+        workspace,
+    }));
     relist(model);
     if damaged > 0 {
         notify_damaged(model, damaged);
@@ -64,7 +81,9 @@ pub(crate) fn outcomes_of(past: &PastRun) -> Outcomes {
     for (set, of_run) in past.sets.iter().enumerate() {
         for (index, attempts) in of_run.attempts.iter().enumerate() {
             let case = CaseRef { set, index };
-            attempts.iter().for_each(|attempt| outcomes.add_recorded(case, &past.run, attempt.clone()));
+            attempts
+                .iter()
+                .for_each(|attempt| outcomes.add_recorded(case, &past.run, attempt.clone()));
         }
     }
     outcomes
@@ -103,10 +122,14 @@ pub(crate) fn renew(model: &mut Model, past: PastRun, outcomes: Outcomes) -> Vec
 /// Whether a run has the cases of the open one, at the same positions.
 fn has_same_cases(model: &Model, past: &PastRun) -> bool {
     past.sets.len() == model.view.sets.len()
-        && past.sets.iter().zip(&model.view.sets).all(|(of_run, view)| {
-            let read = view.read.as_ref().filter(|_| view.path.path == of_run.path);
-            read.is_some_and(|file| file.eval_ids().eq(of_run.file.eval_ids()))
-        })
+        && past
+            .sets
+            .iter()
+            .zip(&model.view.sets)
+            .all(|(of_run, view)| {
+                let read = view.read.as_ref().filter(|_| view.path.path == of_run.path);
+                read.is_some_and(|file| file.eval_ids().eq(of_run.file.eval_ids()))
+            })
 }
 
 /// Shows other outcomes of the same cases. While criteria are tried, these are tried on them.
@@ -129,14 +152,25 @@ fn replace_outcomes(model: &mut Model, mut outcomes: Outcomes) -> Vec<Effect> {
 /// The number of the attempt whose comparison is visible.
 fn number_of_shown_attempt(model: &Model) -> Option<u32> {
     let case = model.shown_case()?;
-    Some(model.view.outcomes.get(case.at)?.attempts.get(case.attempt)?.key.attempt)
+    Some(
+        model
+            .view
+            .outcomes
+            .get(case.at)?
+            .attempts
+            .get(case.attempt)?
+            .key
+            .attempt,
+    )
 }
 
 /// Shows the attempt with this number: others may have been added before it.
 fn show_attempt(model: &mut Model, number: Option<u32>) {
     let position = model.shown_case().and_then(|case| {
         let attempts = &model.view.outcomes.get(case.at)?.attempts;
-        attempts.iter().position(|attempt| Some(attempt.key.attempt) == number)
+        attempts
+            .iter()
+            .position(|attempt| Some(attempt.key.attempt) == number)
     });
     if let Some(case) = model.shown_case_mut() {
         case.attempt = position.unwrap_or(0);
@@ -154,8 +188,14 @@ fn notify_damaged(model: &mut Model, damaged: usize) {
 
 /// Notes with the quarantines that held when the run was planned, by case id.
 fn quarantines(of_run: Vec<(String, Quarantine)>) -> Notes {
-    let notes = |quarantine| CaseNotes { quarantine: Some(quarantine), ..CaseNotes::default() };
-    let cases = of_run.into_iter().map(|(id, quarantine)| (id, notes(quarantine))).collect();
+    let notes = |quarantine| CaseNotes {
+        quarantine: Some(quarantine),
+        ..CaseNotes::default()
+    };
+    let cases = of_run
+        .into_iter()
+        .map(|(id, quarantine)| (id, notes(quarantine)))
+        .collect();
     Notes { text: None, cases }
 }
 
@@ -182,7 +222,9 @@ pub(crate) fn leave(model: &mut Model) -> Vec<Effect> {
 
 /// Applies `change` to the workspace, although a run may be open.
 pub(crate) fn in_workspace<T>(model: &mut Model, change: impl FnOnce(&mut Model) -> T) -> T {
-    let Some(mut opened) = model.opened_run.take() else { return change(model) };
+    let Some(mut opened) = model.opened_run.take() else {
+        return change(model);
+    };
     std::mem::swap(&mut model.view, &mut opened.workspace);
     let result = change(model);
     std::mem::swap(&mut model.view, &mut opened.workspace);
@@ -192,13 +234,16 @@ pub(crate) fn in_workspace<T>(model: &mut Model, change: impl FnOnce(&mut Model)
 
 /// Whether a message is about the workspace although a run is open.
 pub(crate) fn is_about_workspace(model: &Model, msg: &Msg) -> bool {
-    let Some(opened) = &model.opened_run else { return false };
+    let Some(opened) = &model.opened_run else {
+        return false;
+    };
     match msg {
         Msg::Sets(SetMsg::Summarised { digest, .. }) => *digest != opened.run.id,
         Msg::Sets(_) | Msg::Run(_) | Msg::Edits(_) | Msg::Chat(..) => true,
-        Msg::History(msg) => {
-            !matches!(msg, HistoryMsg::Opened { .. } | HistoryMsg::Renewed { .. } | HistoryMsg::Compared(_))
-        }
+        Msg::History(msg) => !matches!(
+            msg,
+            HistoryMsg::Opened { .. } | HistoryMsg::Renewed { .. } | HistoryMsg::Compared(_)
+        ),
         Msg::Results(
             ResultMsg::History { .. }
             | ResultMsg::RecordsChanged
@@ -217,7 +262,8 @@ pub(crate) fn is_about_workspace(model: &Model, msg: &Msg) -> bool {
 pub(crate) fn asks_about_workspace(msg: &Msg) -> bool {
     matches!(
         msg,
-        Msg::Run(RunMsg::AskTrust(..)) | Msg::Edits(EditMsg::Failed(_) | EditMsg::Conversations { .. })
+        Msg::Run(RunMsg::AskTrust(..))
+            | Msg::Edits(EditMsg::Failed(_) | EditMsg::Conversations { .. })
     )
 }
 
@@ -240,17 +286,26 @@ mod tests {
                     let attempt = Attempt {
                         status: *status,
                         adk_status: *status,
-                        ..Attempt::blank(AttemptKey { case, attempt: *number }, eval_id)
+                        ..Attempt::blank(
+                            AttemptKey {
+                                case,
+                                attempt: *number,
+                            },
+                            eval_id,
+                        )
                     };
                     Arc::new(EndedAttempt::unrecorded(attempt))
                 };
                 attempts.iter().map(attempt).collect()
             })
             .collect();
-        let recorded = cases.iter().zip(&attempts).map(|((id, _), attempts)| RecordedCase {
-            eval_id: id.to_string(),
-            attempt: attempts.first().cloned(),
-        });
+        let recorded = cases
+            .iter()
+            .zip(&attempts)
+            .map(|((id, _), attempts)| RecordedCase {
+                eval_id: id.to_string(),
+                attempt: attempts.first().cloned(),
+            });
         let set = PastSet {
             path: "/w/s.evalset.json".into(),
             agent: "a".into(),
@@ -258,8 +313,17 @@ mod tests {
             attempts,
             quarantines: vec![],
         };
-        let run = RunRef { id: id.into(), started: "2026-01-01T00:00:00Z".into(), by: RunBy::Evaltrail };
-        PastRun { run: Arc::new(run), sets: vec![set], not_run: 0, damaged: 0 }
+        let run = RunRef {
+            id: id.into(),
+            started: "2026-01-01T00:00:00Z".into(),
+            by: RunBy::Evaltrail,
+        };
+        PastRun {
+            run: Arc::new(run),
+            sets: vec![set],
+            not_run: 0,
+            damaged: 0,
+        }
     }
 
     fn opened(past: PastRun) -> Model {
@@ -271,7 +335,13 @@ mod tests {
 
     fn renewed(model: &mut Model, past: PastRun) {
         let outcomes = Box::new(outcomes_of(&past));
-        update(model, Msg::History(HistoryMsg::Renewed { past: Box::new(past), outcomes }));
+        update(
+            model,
+            Msg::History(HistoryMsg::Renewed {
+                past: Box::new(past),
+                outcomes,
+            }),
+        );
     }
 
     const PASSED: (u32, Status) = (1, Status::Passed);
@@ -279,7 +349,10 @@ mod tests {
 
     #[test]
     fn newer_results_leave_the_cursor_and_the_attempt_where_they_are() {
-        let mut model = opened(run("r1", &[("a", &[]), ("b", &[(2, Status::Failed)]), ("c", &[])]));
+        let mut model = opened(run(
+            "r1",
+            &[("a", &[]), ("b", &[(2, Status::Failed)]), ("c", &[])],
+        ));
         model.view.browse.cursor = 1;
         let at = CaseRef { set: 0, index: 1 };
         crate::explorer::shown_case::refresh::open(
@@ -289,20 +362,52 @@ mod tests {
         );
         renewed(
             &mut model,
-            run("r2", &[("a", &[PASSED]), ("b", &[PASSED, (2, Status::Failed)]), ("c", &[])]),
+            run(
+                "r2",
+                &[
+                    ("a", &[PASSED]),
+                    ("b", &[PASSED, (2, Status::Failed)]),
+                    ("c", &[]),
+                ],
+            ),
         );
-        let Some(case) = model.open_case() else { panic!("the case was closed") };
-        assert_eq!((case.at, case.attempt), (at, 1), "attempt 2 is the second one now");
-        assert_eq!((model.view.browse.cursor, model.view.outcomes.totals(0).passed), (1, 1));
+        let Some(case) = model.open_case() else {
+            panic!("the case was closed")
+        };
+        assert_eq!(
+            (case.at, case.attempt),
+            (at, 1),
+            "attempt 2 is the second one now"
+        );
+        assert_eq!(
+            (
+                model.view.browse.cursor,
+                model.view.outcomes.totals(0).passed
+            ),
+            (1, 1)
+        );
         assert_eq!(model.opened_run.as_ref().unwrap().run.id, "r2");
     }
 
     #[test]
     fn results_that_did_not_change_keep_their_revision() {
         let mut model = opened(run("r1", &[("a", &[]), ("b", &[FAILED]), ("c", &[PASSED])]));
-        let shown = |model: &Model, index| model.view.outcomes.get(CaseRef { set: 0, index }).unwrap().shown;
+        let shown = |model: &Model, index| {
+            model
+                .view
+                .outcomes
+                .get(CaseRef { set: 0, index })
+                .unwrap()
+                .shown
+        };
         let before = (shown(&model, 1), shown(&model, 2));
-        renewed(&mut model, run("r2", &[("a", &[PASSED]), ("b", &[FAILED]), ("c", &[FAILED])]));
+        renewed(
+            &mut model,
+            run(
+                "r2",
+                &[("a", &[PASSED]), ("b", &[FAILED]), ("c", &[FAILED])],
+            ),
+        );
         assert_eq!(shown(&model, 1), before.0);
         assert!(shown(&model, 2) != before.1 && shown(&model, 2) != shown(&model, 1));
     }
@@ -313,6 +418,12 @@ mod tests {
         model.view.browse.cursor = 1;
         renewed(&mut model, run("r2", &[("a", &[PASSED]), ("x", &[FAILED])]));
         assert_eq!(model.eval_id(model.view.browse.visible[1]), "x");
-        assert_eq!((model.view.browse.cursor, model.view.outcomes.totals(0).failed), (0, 1));
+        assert_eq!(
+            (
+                model.view.browse.cursor,
+                model.view.outcomes.totals(0).failed
+            ),
+            (0, 1)
+        );
     }
 }

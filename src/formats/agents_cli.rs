@@ -11,7 +11,8 @@ use crate::domain::JudgeTemplate;
 use serde_json::Value;
 
 /// The names that agents-cli looks for.
-pub const AGENTS_CLI_CONFIGS: &[&str] = &["eval_config.yaml", "eval_config.yml", "eval_config.json"];
+pub const AGENTS_CLI_CONFIGS: &[&str] =
+    &["eval_config.yaml", "eval_config.yml", "eval_config.json"];
 
 /// A metric that the file names.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,15 +42,27 @@ pub enum ConfiguredKind {
 
 /// The managed metrics of agents-cli with the metrics of ADK that compute the same.
 const MANAGED: &[(&str, &str)] = &[
-    ("final_response_quality", "rubric_based_final_response_quality_v1"),
-    ("final_response_reference_free", "rubric_based_final_response_quality_v1"),
+    (
+        "final_response_quality",
+        "rubric_based_final_response_quality_v1",
+    ),
+    (
+        "final_response_reference_free",
+        "rubric_based_final_response_quality_v1",
+    ),
     ("tool_use_quality", "rubric_based_tool_use_quality_v1"),
     ("final_response_match", "final_response_match_v2"),
     ("hallucination", "hallucinations_v1"),
     ("safety", "safety_v1"),
     ("multi_turn_task_success", "multi_turn_task_success_v1"),
-    ("multi_turn_trajectory_quality", "multi_turn_trajectory_quality_v1"),
-    ("multi_turn_tool_use_quality", "multi_turn_tool_use_quality_v1"),
+    (
+        "multi_turn_trajectory_quality",
+        "multi_turn_trajectory_quality_v1",
+    ),
+    (
+        "multi_turn_tool_use_quality",
+        "multi_turn_tool_use_quality_v1",
+    ),
 ];
 
 /// Reads the file, which is YAML or JSON. The error is a message.
@@ -74,8 +87,11 @@ pub fn read_agents_cli_config(text: &str) -> Result<Vec<ConfiguredMetric>, Strin
         return Ok(metrics);
     }
     let choose = |(at, one): (usize, &Value)| {
-        let name = one.as_str().or_else(|| one.get("name").and_then(Value::as_str));
-        let name = name.ok_or_else(|| format!("metrics_to_run[{at}]: expected the name of a metric"))?;
+        let name = one
+            .as_str()
+            .or_else(|| one.get("name").and_then(Value::as_str));
+        let name =
+            name.ok_or_else(|| format!("metrics_to_run[{at}]: expected the name of a metric"))?;
         let own = metrics.iter().find(|metric| metric.name == name).cloned();
         let mut metric = own.unwrap_or_else(|| managed(name));
         metric.rubric_group = group_of(one).or(metric.rubric_group);
@@ -86,27 +102,43 @@ pub fn read_agents_cli_config(text: &str) -> Result<Vec<ConfiguredMetric>, Strin
 
 fn managed(name: &str) -> ConfiguredMetric {
     let plain = name.to_lowercase();
-    let known = MANAGED.iter().find(|(managed, adk)| *managed == plain || *adk == plain);
+    let known = MANAGED
+        .iter()
+        .find(|(managed, adk)| *managed == plain || *adk == plain);
     let known = known.map_or(name, |(_, adk)| adk).to_string();
-    ConfiguredMetric { name: name.into(), rubric_group: None, kind: ConfiguredKind::Known(known) }
+    ConfiguredMetric {
+        name: name.into(),
+        rubric_group: None,
+        kind: ConfiguredKind::Known(known),
+    }
 }
 
 fn group_of(metric: &Value) -> Option<String> {
     let parameters = metric.get("metric_spec_parameters").unwrap_or(metric);
-    let group = parameters.get("rubric_group_key").or_else(|| metric.get("rubric_group_name"));
+    let group = parameters
+        .get("rubric_group_key")
+        .or_else(|| metric.get("rubric_group_name"));
     group.and_then(Value::as_str).map(str::to_string)
 }
 
 /// A metric of `custom_metrics`. The error is a message.
 fn defined_metric(metric: &Value) -> Result<ConfiguredMetric, String> {
     let text = |key: &str| metric.get(key).and_then(Value::as_str).map(str::to_string);
-    let name = text("name").filter(|name| !name.is_empty()).ok_or("expected a name")?;
+    let name = text("name")
+        .filter(|name| !name.is_empty())
+        .ok_or("expected a name")?;
     let is_remote = text("execution").is_some_and(|place| place.eq_ignore_ascii_case("remote"));
-    let kind = match (text("custom_function"), text("custom_function_file"), text("prompt_template")) {
-        (Some(_), Some(_), _) => return Err("expected either custom_function or custom_function_file".into()),
-        (Some(_), None, _) | (None, Some(_), _) if is_remote => {
-            ConfiguredKind::Unavailable("it runs in the sandbox of Vertex AI (execution: remote)".into())
+    let kind = match (
+        text("custom_function"),
+        text("custom_function_file"),
+        text("prompt_template"),
+    ) {
+        (Some(_), Some(_), _) => {
+            return Err("expected either custom_function or custom_function_file".into());
         }
+        (Some(_), None, _) | (None, Some(_), _) if is_remote => ConfiguredKind::Unavailable(
+            "it runs in the sandbox of Vertex AI (execution: remote)".into(),
+        ),
         (Some(source), None, _) => ConfiguredKind::Source(source),
         (None, Some(file), _) => ConfiguredKind::File(file),
         (None, None, Some(prompt)) => ConfiguredKind::Judged(JudgeTemplate {
@@ -121,9 +153,15 @@ fn defined_metric(metric: &Value) -> Result<ConfiguredMetric, String> {
             ..JudgeTemplate::default()
         }),
         // A managed metric with settings of its own.
-        (None, None, None) => managed(&text("metric_spec_name").unwrap_or_else(|| name.clone())).kind,
+        (None, None, None) => {
+            managed(&text("metric_spec_name").unwrap_or_else(|| name.clone())).kind
+        }
     };
-    Ok(ConfiguredMetric { name, rubric_group: group_of(metric), kind })
+    Ok(ConfiguredMetric {
+        name,
+        rubric_group: group_of(metric),
+        kind,
+    })
 }
 
 #[cfg(test)]
@@ -139,12 +177,25 @@ mod tests {
                     \x20 - name: unused\n    custom_function_file: x.py\n";
         let found = read_agents_cli_config(text).unwrap();
         let names: Vec<&str> = found.iter().map(|metric| metric.name.as_str()).collect();
-        assert_eq!(names, ["final_response_quality", "turn_count", "rating", "sandboxed"]);
-        assert_eq!(found[0].kind, ConfiguredKind::Known("rubric_based_final_response_quality_v1".into()));
+        assert_eq!(
+            names,
+            [
+                "final_response_quality",
+                "turn_count",
+                "rating",
+                "sandboxed"
+            ]
+        );
+        assert_eq!(
+            found[0].kind,
+            ConfiguredKind::Known("rubric_based_final_response_quality_v1".into())
+        );
         assert!(
             matches!(&found[1].kind, ConfiguredKind::Source(source) if source.starts_with("def evaluate"))
         );
-        assert!(matches!(&found[2].kind, ConfiguredKind::Judged(template) if template.samples == Some(3)));
+        assert!(
+            matches!(&found[2].kind, ConfiguredKind::Judged(template) if template.samples == Some(3))
+        );
         assert!(matches!(&found[3].kind, ConfiguredKind::Unavailable(_)));
     }
 
@@ -152,7 +203,12 @@ mod tests {
     fn a_key_chooses_the_group_of_rubrics() {
         let text = "{\"metrics_to_run\": [{\"name\": \"final_response_quality\", \
                     \"metric_spec_parameters\": {\"rubric_group_key\": \"g1\"}}]}";
-        assert_eq!(read_agents_cli_config(text).unwrap()[0].rubric_group.as_deref(), Some("g1"));
+        assert_eq!(
+            read_agents_cli_config(text).unwrap()[0]
+                .rubric_group
+                .as_deref(),
+            Some("g1")
+        );
     }
 
     #[test]
@@ -160,7 +216,10 @@ mod tests {
         let said = |text: &str| read_agents_cli_config(text).unwrap_err();
         assert!(said("- x").contains("metrics_to_run"));
         assert_eq!(said("metrics_to_run: x"), "metrics_to_run: expected a list");
-        assert_eq!(said("custom_metrics: [{}]"), "custom_metrics[0]: expected a name");
+        assert_eq!(
+            said("custom_metrics: [{}]"),
+            "custom_metrics[0]: expected a name"
+        );
         assert!(said("a: [").contains("line 2"));
     }
 }

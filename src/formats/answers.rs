@@ -36,9 +36,14 @@ fn first() -> usize {
 
 /// Reads a recording. The error names the line.
 pub fn read_responses(text: &str) -> Result<Vec<RecordedResponses>, String> {
-    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let lines = text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty());
     lines
-        .map(|(at, line)| serde_json::from_str(line).map_err(|error| format!("line {}: {error}", at + 1)))
+        .map(|(at, line)| {
+            serde_json::from_str(line).map_err(|error| format!("line {}: {error}", at + 1))
+        })
         .collect()
 }
 
@@ -50,7 +55,14 @@ mod tests {
     fn lines_are_answers() {
         let text = "{\"eval_id\": \"a\", \"metric\": \"m\", \"replies\": [\"x\"]}\n\n";
         let read = read_responses(text).unwrap();
-        assert_eq!((read[0].turn, read[0].about.as_ref(), read[0].replies.len()), (1, None, 1));
-        assert!(read_responses("{}\n").unwrap_err().starts_with("line 1: missing field"));
+        assert_eq!(
+            (read[0].turn, read[0].about.as_ref(), read[0].replies.len()),
+            (1, None, 1)
+        );
+        assert!(
+            read_responses("{}\n")
+                .unwrap_err()
+                .starts_with("line 1: missing field")
+        );
     }
 }

@@ -29,14 +29,23 @@ pub fn read_chat_log(text: &str) -> Option<Result<Vec<LoggedChat>, String>> {
         [Value::Array(list)] if !is_messages(list) => list.iter().collect(),
         documents => documents.iter().collect(),
     };
-    let chats: Vec<Value> = records.iter().map(|record| messages_of(record)).collect::<Option<_>>()?;
+    let chats: Vec<Value> = records
+        .iter()
+        .map(|record| messages_of(record))
+        .collect::<Option<_>>()?;
     let chat = |(at, (record, messages)): (usize, (&&Value, &Value))| {
-        let found =
-            conversation(Node::top(messages)).map_err(|error| format!("conversation {}: {error}", at + 1))?;
-        let id =
-            record.get("id").and_then(Value::as_str).map_or_else(|| (at + 1).to_string(), str::to_string);
+        let found = conversation(Node::top(messages))
+            .map_err(|error| format!("conversation {}: {error}", at + 1))?;
+        let id = record
+            .get("id")
+            .and_then(Value::as_str)
+            .map_or_else(|| (at + 1).to_string(), str::to_string);
         let has_system = found.system.is_some();
-        Ok(LoggedChat { id, turns: found.recorded(), has_system })
+        Ok(LoggedChat {
+            id,
+            turns: found.recorded(),
+            has_system,
+        })
     };
     (!chats.is_empty()).then(|| records.iter().zip(&chats).enumerate().map(chat).collect())
 }
@@ -54,20 +63,35 @@ fn documents(text: &str, most: usize) -> Option<Vec<Value>> {
         left = left.checked_sub(size + json::ITEM)?;
         Some(document)
     };
-    text.lines().filter(|line| !line.trim().is_empty()).map(document).collect()
+    text.lines()
+        .filter(|line| !line.trim().is_empty())
+        .map(document)
+        .collect()
 }
 
 fn is_messages(list: &[Value]) -> bool {
-    !list.is_empty() && list.iter().all(|one| one.get("role").is_some_and(Value::is_string))
+    !list.is_empty()
+        && list
+            .iter()
+            .all(|one| one.get("role").is_some_and(Value::is_string))
 }
 
 /// The messages of a record, with the response of the model.
 fn messages_of(record: &Value) -> Option<Value> {
-    let request = record.get("request").or(record.get("body")).unwrap_or(record);
-    let list = request.get("messages").unwrap_or(request).as_array().filter(|list| is_messages(list))?;
+    let request = record
+        .get("request")
+        .or(record.get("body"))
+        .unwrap_or(record);
+    let list = request
+        .get("messages")
+        .unwrap_or(request)
+        .as_array()
+        .filter(|list| is_messages(list))?;
     let response = record.get("response").unwrap_or(record);
     let response = response.get("body").unwrap_or(response);
-    let said = response.get("choices").and_then(|choices| choices.get(0)?.get("message"));
+    let said = response
+        .get("choices")
+        .and_then(|choices| choices.get(0)?.get("message"));
     Some(list.iter().chain(said).cloned().collect())
 }
 
@@ -95,15 +119,30 @@ mod tests {
             json!({"request": {"messages": before}, "response": {"choices": choices}}).to_string(),
         ] {
             let found = read_chat_log(&text).unwrap().unwrap();
-            assert_eq!((found.len(), found[0].turns.len(), found[0].id.as_str()), (1, 1, "1"), "{text}");
+            assert_eq!(
+                (found.len(), found[0].turns.len(), found[0].id.as_str()),
+                (1, 1, "1"),
+                "{text}"
+            );
             let turn = &found[0].turns[0];
             assert_eq!(turn.user.scored_text(), "Weather in Oslo?");
-            assert_eq!(turn.calls()[0].args, json!({"city": "Oslo"}).as_object().cloned());
+            assert_eq!(
+                turn.calls()[0].args,
+                json!({"city": "Oslo"}).as_object().cloned()
+            );
             assert_eq!(turn.response_text(), "Oslo: 4");
         }
-        let two = format!("{}\n{}", json!({"messages": all, "id": "a"}), json!({"messages": all}));
-        let ids: Vec<String> =
-            read_chat_log(&two).unwrap().unwrap().into_iter().map(|chat| chat.id).collect();
+        let two = format!(
+            "{}\n{}",
+            json!({"messages": all, "id": "a"}),
+            json!({"messages": all})
+        );
+        let ids: Vec<String> = read_chat_log(&two)
+            .unwrap()
+            .unwrap()
+            .into_iter()
+            .map(|chat| chat.id)
+            .collect();
         assert_eq!(ids, ["a", "2"]);
     }
 
@@ -117,7 +156,14 @@ mod tests {
 
     #[test]
     fn what_is_no_log_is_left_to_others_and_a_strange_message_is_refused() {
-        for text in ["", "{}", "[]", "no JSON", "{\"resourceSpans\": []}", "[{\"span_id\": 1}]"] {
+        for text in [
+            "",
+            "{}",
+            "[]",
+            "no JSON",
+            "{\"resourceSpans\": []}",
+            "[{\"span_id\": 1}]",
+        ] {
             assert_eq!(read_chat_log(text), None, "{text}");
         }
         let strange = json!({"messages": [{"role": "ghost", "content": "x"}]}).to_string();

@@ -45,7 +45,13 @@ pub fn check_rows(text: &str, read_as: &ReadAs) -> Option<Vec<Issue>> {
 }
 
 fn warning(line: usize, message: String) -> Issue {
-    Issue { severity: Severity::Warning, line, column: 1, path: String::new(), message }
+    Issue {
+        severity: Severity::Warning,
+        line,
+        column: 1,
+        path: String::new(),
+        message,
+    }
 }
 
 fn unreadable(problem: FileProblem) -> Issue {
@@ -66,9 +72,17 @@ mod tests {
     fn bad_rows_and_taken_ids_are_told() {
         let text = "{\"id\": \"a\", \"prompt\": \"x\"}\nno\n{\"id\": \"a\", \"prompt\": \"y\", \"reference_trajectory\": 1}\n";
         let found = check_rows(text, &ReadAs::default()).unwrap();
-        let said: Vec<(usize, bool)> =
-            found.iter().map(|i| (i.line, i.severity == Severity::Error)).collect();
+        let said: Vec<(usize, bool)> = found
+            .iter()
+            .map(|i| (i.line, i.severity == Severity::Error))
+            .collect();
         assert_eq!(said, [(2, true), (3, true), (3, false)]);
-        assert!(check_rows("{\"eval_set_id\": \"x\", \"eval_cases\": []}", &ReadAs::default()).is_none());
+        assert!(
+            check_rows(
+                "{\"eval_set_id\": \"x\", \"eval_cases\": []}",
+                &ReadAs::default()
+            )
+            .is_none()
+        );
     }
 }

@@ -50,8 +50,15 @@ mod tests {
         let case = r#"{"eval_id": "a", "conversation": [{"user_content": {"parts": [{"text": "a \" b"}]}}]}"#;
         let spread = case.replace(": ", " :\n\t").replace("[{", "[\r\n {");
         assert_eq!(hash(case), hash(&spread));
-        assert_ne!(hash(case), hash(&case.replace("a \\\" b", "a  \\\" b")), "white space in a text counts");
-        assert_ne!(hash(case), hash(&case.replace("eval_id\": \"a", "eval_id\": \"b")));
+        assert_ne!(
+            hash(case),
+            hash(&case.replace("a \\\" b", "a  \\\" b")),
+            "white space in a text counts"
+        );
+        assert_ne!(
+            hash(case),
+            hash(&case.replace("eval_id\": \"a", "eval_id\": \"b"))
+        );
         assert_eq!(hash(case).len(), 32);
     }
 
@@ -60,11 +67,20 @@ mod tests {
         let text = "{\"prompt\": \"a\", \"other\": \"b\"}\n{\"prompt\": \"c\", \"other\": \"d\"}\n";
         let open = |columns: &str| {
             let columns = crate::formats::ColumnMap::parse(columns).unwrap();
-            let read_as = crate::formats::ReadAs { is_lines: true, columns };
+            let read_as = crate::formats::ReadAs {
+                is_lines: true,
+                columns,
+            };
             SetFile::open_as(Arc::from(text), "s", &read_as).unwrap()
         };
-        assert_ne!(open("").content_hash(0), open("prompt=other").content_hash(0));
-        let session = crate::domain::SessionInput { user_id: "u".into(), ..Default::default() };
+        assert_ne!(
+            open("").content_hash(0),
+            open("prompt=other").content_hash(0)
+        );
+        let session = crate::domain::SessionInput {
+            user_id: "u".into(),
+            ..Default::default()
+        };
         let given = open("").with_session(Some(Arc::new(session.clone())));
         assert_ne!(open("").content_hash(0), given.content_hash(0));
         assert_eq!(given.case(0).unwrap().session_input, Some(session));

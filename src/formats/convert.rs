@@ -4,7 +4,9 @@
 use super::adk::{SchemaProblem, is_part_field, refusals, write_case};
 use super::vertex::write_row;
 use super::{FileProblem, Form, SetFile};
-use crate::domain::{Conversation, EvalCase, Invocation, Part, SessionInput, Trajectory, python_json};
+use crate::domain::{
+    Conversation, EvalCase, Invocation, Part, SessionInput, Trajectory, python_json,
+};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,7 +58,13 @@ pub fn convert(file: &SetFile, target: Target, fresh: &mut ConversionInputs) -> 
                 Err(problem) => {
                     let (line, expected) = (file.line_of(at), problem.expected);
                     let path = problem.path.to_string();
-                    out.problems.push(FileProblem { line, column: 1, path, expected, found: problem.found });
+                    out.problems.push(FileProblem {
+                        line,
+                        column: 1,
+                        path,
+                        expected,
+                        found: problem.found,
+                    });
                 }
             },
         }
@@ -64,7 +72,10 @@ pub fn convert(file: &SetFile, target: Target, fresh: &mut ConversionInputs) -> 
     out.cases = written.len();
     out.of_set = lost_of_set(file, target, fresh);
     out.text = match target {
-        Target::VertexLines => written.iter().map(|row| python_json(row.to_string()) + "\n").collect(),
+        Target::VertexLines => written
+            .iter()
+            .map(|row| python_json(row.to_string()) + "\n")
+            .collect(),
         Target::EvalSet => eval_set(file, written, fresh),
     };
     out
@@ -76,12 +87,24 @@ fn lost_of_set(file: &SetFile, target: Target, fresh: &ConversionInputs) -> Vec<
     let mut lost = Vec::new();
     match target {
         Target::EvalSet if file.form == Form::EvalSet && file.id != fresh.set_id => {
-            lost.push(format!("the set's id {:?}: ADK finds a set by its file's name", file.id));
+            lost.push(format!(
+                "the set's id {:?}: ADK finds a set by its file's name",
+                file.id
+            ));
         }
         Target::EvalSet => {}
         Target::VertexLines => {
-            lost.extend(head.name.as_ref().filter(|name| **name != file.id).map(|_| "the set's name".into()));
-            lost.extend(head.description.as_ref().map(|_| "the set's description".into()));
+            lost.extend(
+                head.name
+                    .as_ref()
+                    .filter(|name| **name != file.id)
+                    .map(|_| "the set's name".into()),
+            );
+            lost.extend(
+                head.description
+                    .as_ref()
+                    .map(|_| "the set's description".into()),
+            );
             lost.extend(head.created.map(|_| "the set's creation time".into()));
         }
     }
@@ -97,8 +120,10 @@ fn one(
 ) -> Result<Value, SchemaProblem> {
     case.session_input = case.session_input.or_else(|| fresh.session.clone());
     // A loss in several turns of a case counts once.
-    let mut count =
-        |what: BTreeSet<String>| what.into_iter().for_each(|what| *lost.entry(what).or_default() += 1);
+    let mut count = |what: BTreeSet<String>| {
+        what.into_iter()
+            .for_each(|what| *lost.entry(what).or_default() += 1)
+    };
     if target == Target::VertexLines {
         let (row, not_held) = write_row(&case);
         count(not_held.into_iter().collect());
@@ -111,7 +136,11 @@ fn one(
         }
         for turn in turns.iter_mut().filter(|turn| turn.id.is_empty()) {
             turn.id = (fresh.id)();
-            turn.created = if turn.created == 0.0 { fresh.now } else { turn.created };
+            turn.created = if turn.created == 0.0 {
+                fresh.now
+            } else {
+                turn.created
+            };
         }
     }
     count(dropped);
@@ -134,7 +163,9 @@ fn fit_turn(turn: &mut Invocation, dropped: &mut BTreeSet<String>) {
     }
     match &mut turn.trajectory {
         Trajectory::Listed { texts, .. } => {
-            texts.iter_mut().for_each(|(_, parts)| fit_parts(parts, dropped));
+            texts
+                .iter_mut()
+                .for_each(|(_, parts)| fit_parts(parts, dropped));
             texts.retain(|(_, parts)| !parts.is_empty());
         }
         Trajectory::Events(events) => {
@@ -150,13 +181,19 @@ fn fit_turn(turn: &mut Invocation, dropped: &mut BTreeSet<String>) {
         dropped.insert("that the arguments of calls are not known: ADK expects none".into());
     }
     if turn.history {
-        dropped.insert("that earlier turns are only history: in ADK, they are scored as well".into());
+        dropped
+            .insert("that earlier turns are only history: in ADK, they are scored as well".into());
     }
     if !turn.end.is_answered() {
-        dropped.insert(format!("how a turn ended: {}", turn.end.words().unwrap_or_default()));
+        dropped.insert(format!(
+            "how a turn ended: {}",
+            turn.end.words().unwrap_or_default()
+        ));
     }
     if turn.user.parts.is_empty() {
-        dropped.insert("the user message of a turn: the file has none, so the case cannot be run".into());
+        dropped.insert(
+            "the user message of a turn: the file has none, so the case cannot be run".into(),
+        );
     }
 }
 
@@ -168,8 +205,15 @@ fn fit_parts(parts: &mut Vec<Part>, dropped: &mut BTreeSet<String>) {
             let is_known = is_part_field(key);
             if !is_known {
                 let rest = Map::from_iter([(key.clone(), value.clone())]);
-                let label = Part { rest, ..Part::default() }.label().unwrap_or_default();
-                dropped.insert(format!("parts of messages that ADK has no field for: {label}"));
+                let label = Part {
+                    rest,
+                    ..Part::default()
+                }
+                .label()
+                .unwrap_or_default();
+                dropped.insert(format!(
+                    "parts of messages that ADK has no field for: {label}"
+                ));
             }
             is_known
         });
@@ -179,10 +223,20 @@ fn fit_parts(parts: &mut Vec<Part>, dropped: &mut BTreeSet<String>) {
 
 /// Moves an agent's saved results, for which ADK has no field, to keys with Vertex's names. ADK retains such keys.
 fn add_saved_responses(case: &mut EvalCase) {
-    let Some(saved) = case.saved.take() else { return };
-    let only_saved = EvalCase { saved: Some(saved), ..EvalCase::default() };
+    let Some(saved) = case.saved.take() else {
+        return;
+    };
+    let only_saved = EvalCase {
+        saved: Some(saved),
+        ..EvalCase::default()
+    };
     let (row, _) = write_row(&only_saved);
-    for key in ["response", "predicted_trajectory", "latency_in_seconds", "failure"] {
+    for key in [
+        "response",
+        "predicted_trajectory",
+        "latency_in_seconds",
+        "failure",
+    ] {
         if let Some(value) = row.get(key).filter(|value| !value.is_null()) {
             case.extra.insert(key.into(), value.clone());
         }
@@ -193,10 +247,23 @@ fn eval_set(file: &SetFile, cases: Vec<Value>, fresh: &ConversionInputs) -> Stri
     let head = &file.head;
     let mut set = Map::new();
     set.insert("eval_set_id".into(), fresh.set_id.clone().into());
-    set.insert("name".into(), head.name.clone().unwrap_or_else(|| fresh.set_id.clone()).into());
-    set.extend(head.description.clone().map(|words| ("description".to_string(), words.into())));
+    set.insert(
+        "name".into(),
+        head.name
+            .clone()
+            .unwrap_or_else(|| fresh.set_id.clone())
+            .into(),
+    );
+    set.extend(
+        head.description
+            .clone()
+            .map(|words| ("description".to_string(), words.into())),
+    );
     set.insert("eval_cases".into(), cases.into());
-    set.insert("creation_timestamp".into(), head.created.unwrap_or(fresh.now).into());
+    set.insert(
+        "creation_timestamp".into(),
+        head.created.unwrap_or(fresh.now).into(),
+    );
     let text = serde_json::to_string_pretty(&Value::Object(set)).unwrap_or_default();
     python_json(text) + "\n"
 }

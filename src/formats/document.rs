@@ -39,7 +39,11 @@ pub(super) struct Entry {
 
 impl Entry {
     fn new(eval_id: String, range: Range<usize>) -> Entry {
-        Entry { eval_id, range, asked: None }
+        Entry {
+            eval_id,
+            range,
+            asked: None,
+        }
     }
 }
 
@@ -69,35 +73,67 @@ pub(super) fn open_object(
             _ => {}
         }
     }
-    let Some((key, range)) = list else { return Ok(None) };
+    let Some((key, range)) = list else {
+        return Ok(None);
+    };
     if !text[range.clone()].starts_with('[') {
         return Ok(None);
     }
-    let Some(form) = form_of_list(text, &key, outline.elements.first(), columns) else { return Ok(None) };
+    let Some(form) = form_of_list(text, &key, outline.elements.first(), columns) else {
+        return Ok(None);
+    };
     let elements = outline.elements.into_iter();
     let entries = match form {
         Form::EvaluationResult => {
-            let asked = dataset.map(|range| cases_of_dataset(text, range)).unwrap_or_default();
-            elements.map(|range| result_entry(text, range, &asked)).collect()
+            let asked = dataset
+                .map(|range| cases_of_dataset(text, range))
+                .unwrap_or_default();
+            elements
+                .map(|range| result_entry(text, range, &asked))
+                .collect()
         }
-        Form::Dataset => elements.map(|range| Entry::new(dataset_id(text, &range, columns), range)).collect(),
-        _ => elements.map(|range| Entry::new(id_of(text, &range, &["eval_id", "evalId"]), range)).collect(),
+        Form::Dataset => elements
+            .map(|range| Entry::new(dataset_id(text, &range, columns), range))
+            .collect(),
+        _ => elements
+            .map(|range| Entry::new(id_of(text, &range, &["eval_id", "evalId"]), range))
+            .collect(),
     };
     let id = id.unwrap_or_else(|| fallback_id.to_string());
-    Ok(Some(Document { id, head, form, entries, list: JsonPath::default().key(&key) }))
+    Ok(Some(Document {
+        id,
+        head,
+        form,
+        entries,
+        list: JsonPath::default().key(&key),
+    }))
 }
 
 fn dataset_id(text: &str, range: &Range<usize>, columns: &ColumnMap) -> String {
     let id = id_of(text, range, DATASET_IDS);
-    if id.is_empty() { asked_id(text, range, columns) } else { id }
+    if id.is_empty() {
+        asked_id(text, range, columns)
+    } else {
+        id
+    }
 }
 
 /// A result refers to its case by the index in the data set, which agents-cli writes beside the results.
 fn result_entry(text: &str, range: Range<usize>, asked: &[Range<usize>]) -> Entry {
     let index = id_of(text, &range, &["eval_case_index", "evalCaseIndex"]);
-    let asked = index.parse().ok().and_then(|at: usize| asked.get(at).cloned());
-    let named = asked.as_ref().map(|case| id_of(text, case, DATASET_IDS)).filter(|id| !id.is_empty());
-    Entry { eval_id: named.unwrap_or_else(|| format!("case-{index}")), range, asked }
+    let asked = index
+        .parse()
+        .ok()
+        .and_then(|at: usize| asked.get(at).cloned());
+    let named = asked
+        .as_ref()
+        .map(|case| id_of(text, case, DATASET_IDS))
+        .filter(|id| !id.is_empty());
+    Entry {
+        eval_id: named.unwrap_or_else(|| format!("case-{index}")),
+        range,
+        asked,
+    }
 }
 
 /// The cases of `evaluation_dataset`, which is an object, or a list with one object for each candidate. All candidates
@@ -105,22 +141,38 @@ fn result_entry(text: &str, range: Range<usize>, asked: &[Range<usize>]) -> Entr
 fn cases_of_dataset(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
     let is_list = text[range.clone()].starts_with('[');
     let first = match is_list {
-        true => index::elements(text, range).ok().and_then(|items| items.into_iter().next()),
+        true => index::elements(text, range)
+            .ok()
+            .and_then(|items| items.into_iter().next()),
         false => Some(range),
     };
-    let list = first.and_then(|first| match index::pick(text, first, [&["eval_cases", "evalCases"]]) {
-        Ok([list]) => list,
-        _ => None,
-    });
-    list.and_then(|list| index::elements(text, list).ok()).unwrap_or_default()
+    let list =
+        first.and_then(
+            |first| match index::pick(text, first, [&["eval_cases", "evalCases"]]) {
+                Ok([list]) => list,
+                _ => None,
+            },
+        );
+    list.and_then(|list| index::elements(text, list).ok())
+        .unwrap_or_default()
 }
 
 /// The form of a document with a list of cases. The eval sets and results of ADK and of Vertex have the same top-level
 /// keys, so the first element decides.
-fn form_of_list(text: &str, key: &str, first: Option<&Range<usize>>, columns: &ColumnMap) -> Option<Form> {
+fn form_of_list(
+    text: &str,
+    key: &str,
+    first: Option<&Range<usize>>,
+    columns: &ColumnMap,
+) -> Option<Form> {
     let is_row = |range: &Range<usize>| {
         let parsed = json::parse(&text[range.clone()]).ok();
-        parsed.is_some_and(|parsed| parsed.value.as_object().is_some_and(|row| is_known(row, columns)))
+        parsed.is_some_and(|parsed| {
+            parsed
+                .value
+                .as_object()
+                .is_some_and(|row| is_known(row, columns))
+        })
     };
     let has = |range: &Range<usize>, keys: &'static [&'static str]| {
         matches!(index::pick(text, range.clone(), [keys]), Ok([Some(_)]))
@@ -131,7 +183,14 @@ fn form_of_list(text: &str, key: &str, first: Option<&Range<usize>>, columns: &C
         }
         ("eval_case_results", _) => None,
         (_, Some(first))
-            if has(first, &["conversation", "conversation_scenario", "conversationScenario"]) =>
+            if has(
+                first,
+                &[
+                    "conversation",
+                    "conversation_scenario",
+                    "conversationScenario",
+                ],
+            ) =>
         {
             Some(Form::EvalSet)
         }
@@ -151,14 +210,19 @@ pub(super) fn open_list(text: &str, fallback_id: &str) -> Result<Option<Document
     };
     let items = index::elements(text, 0..text.len())?;
     // ADK reads an empty list as a set without cases.
-    let Some(first) = items.first() else { return Ok(Some(document(Form::NamedList, Vec::new()))) };
+    let Some(first) = items.first() else {
+        return Ok(Some(document(Form::NamedList, Vec::new())));
+    };
     let is_messages = is_message(&text[first.clone()]);
     if !is_messages && !text[first.clone()].starts_with('{') {
         return Ok(None);
     }
     let whole = || {
         let start = text.find('[').unwrap_or(0);
-        vec![Entry::new(fallback_id.to_string(), start..text.trim_end().len())]
+        vec![Entry::new(
+            fallback_id.to_string(),
+            start..text.trim_end().len(),
+        )]
     };
     if is_messages {
         return Ok(Some(document(Form::Messages, whole())));
@@ -176,9 +240,12 @@ pub(super) fn open_list(text: &str, fallback_id: &str) -> Result<Option<Document
 
 /// Whether the first element of a list is a message, and not a row of a data set.
 fn is_message(element: &str) -> bool {
-    let Ok(parsed) = json::parse(element) else { return false };
-    let is_row =
-        ["prompt", "messages", "reference", "query"].into_iter().any(|key| parsed.value.get(key).is_some());
+    let Ok(parsed) = json::parse(element) else {
+        return false;
+    };
+    let is_row = ["prompt", "messages", "reference", "query"]
+        .into_iter()
+        .any(|key| parsed.value.get(key).is_some());
     // A message with an unknown role is refused with its place.
     let has_role = parsed.value.get("role").is_some();
     !is_row && (has_role || is_list_of_messages(&serde_json::Value::Array(vec![parsed.value])))
@@ -219,11 +286,26 @@ mod tests {
     #[test]
     fn the_first_element_tells_the_form() {
         let columns = ColumnMap::default();
-        let form = |element: &str| form_of_list(element, "eval_cases", Some(&(0..element.len())), &columns);
-        assert_eq!(form(r#"{"eval_id": "a", "conversation": []}"#), Some(Form::EvalSet));
-        assert_eq!(form(r#"{"prompt": "hello", "reference": "hi"}"#), Some(Form::Dataset));
-        assert_eq!(form(r#"{"eval_id": "a"}"#), Some(Form::EvalSet), "ADK's own error says what is missing");
-        assert_eq!(form_of_list("", "eval_cases", None, &columns), Some(Form::EvalSet));
+        let form = |element: &str| {
+            form_of_list(element, "eval_cases", Some(&(0..element.len())), &columns)
+        };
+        assert_eq!(
+            form(r#"{"eval_id": "a", "conversation": []}"#),
+            Some(Form::EvalSet)
+        );
+        assert_eq!(
+            form(r#"{"prompt": "hello", "reference": "hi"}"#),
+            Some(Form::Dataset)
+        );
+        assert_eq!(
+            form(r#"{"eval_id": "a"}"#),
+            Some(Form::EvalSet),
+            "ADK's own error says what is missing"
+        );
+        assert_eq!(
+            form_of_list("", "eval_cases", None, &columns),
+            Some(Form::EvalSet)
+        );
     }
 
     #[test]
@@ -239,7 +321,8 @@ mod tests {
             Form::Frame,
             Form::Messages,
         ];
-        let words: std::collections::BTreeSet<&str> = forms.iter().map(|form| form.label()).collect();
+        let words: std::collections::BTreeSet<&str> =
+            forms.iter().map(|form| form.label()).collect();
         assert_eq!(words.len(), forms.len());
         assert!(words.contains("JSON Lines") && words.contains("evaluation dataset"));
     }

@@ -10,7 +10,9 @@ use std::sync::LazyLock;
 /// The variables that a file sets. If a name is set several times, the last line counts. A value that refers to other
 /// variables (`${…}`) is left out.
 pub fn read_dotenv(text: &str) -> BTreeMap<String, String> {
-    let mut reader = Reader { rest: text.strip_prefix('\u{feff}').unwrap_or(text) };
+    let mut reader = Reader {
+        rest: text.strip_prefix('\u{feff}').unwrap_or(text),
+    };
     let mut found = BTreeMap::new();
     while !reader.rest.is_empty() {
         match reader.line() {
@@ -38,8 +40,10 @@ static DOUBLE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r#"(?s)"(?:\\.
 static UNQUOTED: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"[^\r\n]*"));
 static COMMENT: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?:[^\S\r\n]*#[^\r\n]*)?"));
 static INNER_COMMENT: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\s+#.*").ok());
-static END_OF_LINE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"[^\S\r\n]*(?:\r\n|\n|\r|\z)"));
-static REST_OF_LINE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"[^\r\n]*(?:\r\n|\n|\r)?"));
+static END_OF_LINE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"[^\S\r\n]*(?:\r\n|\n|\r|\z)"));
+static REST_OF_LINE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"[^\r\n]*(?:\r\n|\n|\r)?"));
 
 fn pattern(text: &str) -> Option<Regex> {
     Regex::new(&format!("\\A(?:{text})")).ok()
@@ -87,7 +91,10 @@ impl<'a> Reader<'a> {
             Some('"') => Some(unescaped(self.take(&DOUBLE)?, "\\'\"abfnrtv").into_owned()),
             _ => {
                 let words = self.take(&UNQUOTED)?;
-                let comment = INNER_COMMENT.as_ref()?.find(words).map_or(words.len(), |found| found.start());
+                let comment = INNER_COMMENT
+                    .as_ref()?
+                    .find(words)
+                    .map_or(words.len(), |found| found.start());
                 Some(words[..comment].trim_end().to_string())
             }
         }
@@ -96,7 +103,9 @@ impl<'a> Reader<'a> {
 
 /// A name without the quotation marks around it.
 fn unquoted(name: &str) -> &str {
-    name.strip_prefix('\'').and_then(|name| name.strip_suffix('\'')).unwrap_or(name)
+    name.strip_prefix('\'')
+        .and_then(|name| name.strip_suffix('\''))
+        .unwrap_or(name)
 }
 
 /// The text between the quotation marks of a value, with the given escapes decoded.
@@ -108,7 +117,10 @@ fn unescaped<'a>(quoted: &'a str, escapes: &str) -> Cow<'a, str> {
     let mut text = String::with_capacity(inside.len());
     let mut letters = inside.chars().peekable();
     while let Some(letter) = letters.next() {
-        match letters.peek().filter(|next| letter == '\\' && escapes.contains(**next)) {
+        match letters
+            .peek()
+            .filter(|next| letter == '\\' && escapes.contains(**next))
+        {
             Some(next) => {
                 text.push(match next {
                     'a' => '\u{7}',
@@ -150,8 +162,10 @@ mod tests {
             ("A", "again"),
         ];
         // An unclosed quote ends at the next quotation mark; the rest of that line cannot be read and is dropped.
-        let wanted: BTreeMap<String, String> =
-            wanted.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+        let wanted: BTreeMap<String, String> = wanted
+            .iter()
+            .map(|(name, value)| (name.to_string(), value.to_string()))
+            .collect();
         assert_eq!(found, wanted);
     }
 }

@@ -17,7 +17,9 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum EditError {
     /// Files of this form cannot be edited.
-    #[error("a file of this form ({0}) cannot be edited; `evaltrail convert` converts it to an eval set")]
+    #[error(
+        "a file of this form ({0}) cannot be edited; `evaltrail convert` converts it to an eval set"
+    )]
     Form(&'static str),
     /// The edited part of the file cannot be read.
     #[error("{0}")]
@@ -42,7 +44,9 @@ pub fn is_editable(file: &SetFile) -> Result<(), EditError> {
 pub fn change_case(file: &SetFile, at: usize, meant: &EvalCase) -> Result<TextChange, EditError> {
     is_editable(file)?;
     let text = file.text();
-    let range = file.range(at).ok_or_else(|| EditError::Unsupported("the case no longer exists".into()))?;
+    let range = file
+        .range(at)
+        .ok_or_else(|| EditError::Unsupported("the case no longer exists".into()))?;
     let before = file.case(at).map_err(EditError::Unreadable)?;
     let (old, new) = (canonical(&before, file.form), canonical(meant, file.form));
     if old == new && before != *meant {
@@ -62,13 +66,23 @@ pub fn change_case(file: &SetFile, at: usize, meant: &EvalCase) -> Result<TextCh
 pub fn retype_case(file: &SetFile, at: usize, typed: &str) -> Result<TextChange, EditError> {
     is_editable(file)?;
     let text = file.text();
-    let range = file.range(at).ok_or_else(|| EditError::Unsupported("the case no longer exists".into()))?;
+    let range = file
+        .range(at)
+        .ok_or_else(|| EditError::Unsupported("the case no longer exists".into()))?;
     let typed = typed.trim().replace("\r\n", "\n");
-    let typed = if text.contains("\r\n") { typed.replace('\n', "\r\n") } else { typed };
+    let typed = if text.contains("\r\n") {
+        typed.replace('\n', "\r\n")
+    } else {
+        typed
+    };
     let change = TextChange::one(range.start, &text[range.clone()], &typed);
     let read = confirm(file, &change, changed_range(&range, &change), |_| true)?;
     let others = (0..file.len()).filter(|other| *other != at);
-    if read.eval_id != file.eval_id(at) && others.clone().any(|other| file.eval_id(other) == read.eval_id) {
+    if read.eval_id != file.eval_id(at)
+        && others
+            .clone()
+            .any(|other| file.eval_id(other) == read.eval_id)
+    {
         let words = format!("there is a case {:?} in this file already", read.eval_id);
         return Err(EditError::Unsupported(words));
     }
@@ -88,13 +102,25 @@ fn newly_refused(file: &SetFile, before: &Value, after: &Value, text: &str) -> O
     }
     let mut known = refusals(before);
     let is_new = |finding: &SchemaProblem| {
-        let same = |one: &SchemaProblem| (&one.expected, &one.found) == (&finding.expected, &finding.found);
-        known.iter().position(same).map(|at| known.remove(at)).is_none()
+        let same = |one: &SchemaProblem| {
+            (&one.expected, &one.found) == (&finding.expected, &finding.found)
+        };
+        known
+            .iter()
+            .position(same)
+            .map(|at| known.remove(at))
+            .is_none()
     };
     let finding = refusals(after).into_iter().find(is_new)?;
     let (line, column) = json::position(text, json::locate(text, &finding.path));
     let path = finding.path.to_string();
-    Some(FileProblem { line, column, path, expected: finding.expected, found: finding.found })
+    Some(FileProblem {
+        line,
+        column,
+        path,
+        expected: finding.expected,
+        found: finding.found,
+    })
 }
 
 /// The text change that inserts a case at a position.
@@ -124,11 +150,19 @@ pub fn copy_case(file: &SetFile, at: usize, eval_id: &str) -> Result<TextChange,
     let new = canonical(&case, file.form);
     let copied = text[range.clone()].to_string();
     let renamed = json::rewrite(&copied, 0..copied.len(), &old, &new, names(file, at));
-    let renamed = renamed.ok().and_then(|change| change.apply(&copied)).unwrap_or(copied);
+    let renamed = renamed
+        .ok()
+        .and_then(|change| change.apply(&copied))
+        .unwrap_or(copied);
     insert(file, at + 1, &new, Some(&renamed))
 }
 
-fn insert(file: &SetFile, at: usize, case: &Value, verbatim: Option<&str>) -> Result<TextChange, EditError> {
+fn insert(
+    file: &SetFile,
+    at: usize,
+    case: &Value,
+    verbatim: Option<&str>,
+) -> Result<TextChange, EditError> {
     let list = list_of(file)?;
     let case = match file.form {
         Form::EvalSet => &respelt(case, names(file, at.saturating_sub(1)) == Names::Camel),
@@ -153,7 +187,10 @@ pub fn remove_cases(file: &SetFile, gone: &[usize]) -> Result<TextChange, EditEr
 /// The text change of a member of the set itself: its id, name or description.
 pub fn change_set(file: &SetFile, key: &str, value: &str) -> Result<TextChange, EditError> {
     if file.form != Form::EvalSet {
-        return Err(EditError::Unsupported(format!("a {} has no {key}", file.form.label())));
+        return Err(EditError::Unsupported(format!(
+            "a {} has no {key}",
+            file.form.label()
+        )));
     }
     let text = file.text();
     let fail = |error| EditError::Unreadable(FileProblem::syntax(text, error));
@@ -166,10 +203,19 @@ pub fn change_set(file: &SetFile, key: &str, value: &str) -> Result<TextChange, 
         .into_iter()
         .find(|(found, _)| found == key || super::read::same_name(found, key))
     {
-        Some((_, range)) => serde_json::json!({ key: json::parse(&text[range]).map_err(fail)?.value }),
+        Some((_, range)) => {
+            serde_json::json!({ key: json::parse(&text[range]).map_err(fail)?.value })
+        }
         None => serde_json::json!({}),
     };
-    json::rewrite(text, at..end, &old, &serde_json::json!({ key: value }), Names::Camel).map_err(fail)
+    json::rewrite(
+        text,
+        at..end,
+        &old,
+        &serde_json::json!({ key: value }),
+        Names::Camel,
+    )
+    .map_err(fail)
 }
 
 /// A case as the canonical JSON of its file's form. An edit changes what differs in it.
@@ -193,13 +239,21 @@ fn names(file: &SetFile, at: usize) -> Names {
 /// Where the list of cases begins.
 fn list_of(file: &SetFile) -> Result<usize, EditError> {
     is_editable(file)?;
-    let unlisted =
-        || EditError::Unsupported(format!("a {} contains only one conversation", file.form.label()));
+    let unlisted = || {
+        EditError::Unsupported(format!(
+            "a {} contains only one conversation",
+            file.form.label()
+        ))
+    };
     file.list_start().ok_or_else(unlisted)
 }
 
 fn changed_range(range: &Range<usize>, change: &TextChange) -> Range<usize> {
-    let grown: isize = change.0.iter().map(|one| one.new.len() as isize - one.old.len() as isize).sum();
+    let grown: isize = change
+        .0
+        .iter()
+        .map(|one| one.new.len() as isize - one.old.len() as isize)
+        .sum();
     range.start..range.end.saturating_add_signed(grown)
 }
 
@@ -217,15 +271,18 @@ fn confirm(
         Form::NamedList => ("[", "]"),
         _ => ("{\"eval_set_id\":\"\",\"eval_cases\":[", "]}"),
     };
-    let reads =
-        SetFile::open(Arc::from(format!("{head}{part}{tail}")), "").and_then(|read| match read.len() {
+    let reads = SetFile::open(Arc::from(format!("{head}{part}{tail}")), "").and_then(|read| {
+        match read.len() {
             1 => read.case(0).map(Some),
             _ => Ok(None),
-        });
+        }
+    });
     match reads.map_err(|problem| relative_to_case(problem, file.form, head.len()))? {
         Some(read) if is_meant(&read) => Ok(read),
         Some(_) => Err(unsupported(file)),
-        None => Err(EditError::Unsupported("the text is not exactly one case".into())),
+        None => Err(EditError::Unsupported(
+            "the text is not exactly one case".into(),
+        )),
     }
 }
 
@@ -242,16 +299,32 @@ fn relative_to_case(problem: FileProblem, form: Form, head: usize) -> EditError 
         Form::EvalSet => problem.path.replacen("$.eval_cases[0]", "$", 1),
         _ => problem.path.replacen("$[0]", "$", 1),
     };
-    let column = if problem.line == 1 { problem.column.saturating_sub(head).max(1) } else { problem.column };
-    EditError::Unreadable(FileProblem { path, column, ..problem })
+    let column = if problem.line == 1 {
+        problem.column.saturating_sub(head).max(1)
+    } else {
+        problem.column
+    };
+    EditError::Unreadable(FileProblem {
+        path,
+        column,
+        ..problem
+    })
 }
 
 /// The text of a range after a change within it.
 fn part_of(text: &str, change: &TextChange, after: &Range<usize>) -> Option<String> {
-    let grown: isize = change.0.iter().map(|one| one.new.len() as isize - one.old.len() as isize).sum();
+    let grown: isize = change
+        .0
+        .iter()
+        .map(|one| one.new.len() as isize - one.old.len() as isize)
+        .sum();
     let before = text.get(after.start..after.end.checked_add_signed(-grown)?)?;
-    let moved =
-        change.0.iter().map(|one| Some(json::Splice { at: one.at.checked_sub(after.start)?, ..one.clone() }));
+    let moved = change.0.iter().map(|one| {
+        Some(json::Splice {
+            at: one.at.checked_sub(after.start)?,
+            ..one.clone()
+        })
+    });
     TextChange(moved.collect::<Option<_>>()?).apply(before)
 }
 
@@ -261,7 +334,9 @@ fn reread(file: &SetFile, change: &TextChange, count: usize) -> Result<(), EditE
     let read = SetFile::open(Arc::from(text), &file.id).map_err(EditError::Unreadable)?;
     match read.len() == count {
         true => Ok(()),
-        false => Err(EditError::Unsupported("the change does not fit the file".into())),
+        false => Err(EditError::Unsupported(
+            "the change does not fit the file".into(),
+        )),
     }
 }
 
@@ -271,7 +346,11 @@ mod tests {
     use serde_json::json;
 
     fn set(cases: &[Value], camel: bool) -> SetFile {
-        let (id, list) = if camel { ("evalSetId", "evalCases") } else { ("eval_set_id", "eval_cases") };
+        let (id, list) = if camel {
+            ("evalSetId", "evalCases")
+        } else {
+            ("eval_set_id", "eval_cases")
+        };
         SetFile::open(Arc::from(json!({id: "s", list: cases}).to_string()), "s").unwrap()
     }
 
@@ -300,17 +379,48 @@ mod tests {
 
     #[test]
     fn a_typed_case_that_adk_refuses_is_no_change() {
-        let file = set(&[case(), json!({"eval_id": "b", "conversation": []})], false);
+        let file = set(
+            &[case(), json!({"eval_id": "b", "conversation": []})],
+            false,
+        );
         for (pointer, value, said) in [
             ("/conversation/0/colour", json!("red"), "colour"),
-            ("/conversation/0/user_content/colour", json!("red"), "colour"),
-            ("/conversation/0/user_content/parts/0/colour", json!("red"), "colour"),
-            ("/conversation/0/user_content/parts/0/thought_signature", json!("not base 64"), "Base64"),
-            ("/conversation/0/user_content/parts/0/inline_data", json!({"data": "YQ", "size": 1}), "size"),
-            ("/conversation/0/intermediate_data/tool_uses/0/partial_args", json!([{"x": 1}]), "x"),
-            ("/conversation/0/intermediate_data/tool_uses", Value::Null, "a list"),
+            (
+                "/conversation/0/user_content/colour",
+                json!("red"),
+                "colour",
+            ),
+            (
+                "/conversation/0/user_content/parts/0/colour",
+                json!("red"),
+                "colour",
+            ),
+            (
+                "/conversation/0/user_content/parts/0/thought_signature",
+                json!("not base 64"),
+                "Base64",
+            ),
+            (
+                "/conversation/0/user_content/parts/0/inline_data",
+                json!({"data": "YQ", "size": 1}),
+                "size",
+            ),
+            (
+                "/conversation/0/intermediate_data/tool_uses/0/partial_args",
+                json!([{"x": 1}]),
+                "x",
+            ),
+            (
+                "/conversation/0/intermediate_data/tool_uses",
+                Value::Null,
+                "a list",
+            ),
             ("/conversation/0/invocation_id", Value::Null, "a string"),
-            ("/conversation_scenario", json!({"starting_prompt": "a", "conversation_plan": "b"}), "both"),
+            (
+                "/conversation_scenario",
+                json!({"starting_prompt": "a", "conversation_plan": "b"}),
+                "both",
+            ),
             ("/session_input", json!({"app_name": "g"}), "user_id"),
             ("/rubrics", json!([{"rubric_id": "r"}]), "rubric_content"),
             ("/creation_timestamp", json!("soon"), "a number"),
@@ -324,10 +434,16 @@ mod tests {
             ("/my_other", json!({"any_thing": 1})),
             ("/session_input/more", json!(1)),
             ("/conversation", json!([])),
-            ("/conversation/0/user_content/parts/0/thought_signature", json!("-_8")),
+            (
+                "/conversation/0/user_content/parts/0/thought_signature",
+                json!("-_8"),
+            ),
             ("/rubrics", Value::Null),
         ] {
-            assert!(retype_case(&file, 0, &typed(pointer, value).to_string()).is_ok(), "{pointer}");
+            assert!(
+                retype_case(&file, 0, &typed(pointer, value).to_string()).is_ok(),
+                "{pointer}"
+            );
         }
     }
 
@@ -339,14 +455,20 @@ mod tests {
         better["conversation"][0]["user_content"]["parts"][0]["text"] = json!("hello");
         assert!(retype_case(&file, 0, &better.to_string()).is_ok());
         better["conversation"][0]["colour"] = json!("red");
-        assert!(retype_case(&file, 0, &better.to_string()).is_err(), "a new problem is refused");
+        assert!(
+            retype_case(&file, 0, &better.to_string()).is_err(),
+            "a new problem is refused"
+        );
     }
 
     #[test]
     fn a_case_moved_to_another_spelling_keeps_peoples_own_keys() {
         let other = json!({"evalId": "b", "conversation": []});
         let (from, to) = (set(&[case()], false), set(&[other], true));
-        let moved = append_case(&to, &from, 0).unwrap().apply(to.text()).unwrap();
+        let moved = append_case(&to, &from, 0)
+            .unwrap()
+            .apply(to.text())
+            .unwrap();
         for key in [
             "my_note",
             "ticket_id",
@@ -361,15 +483,28 @@ mod tests {
         ] {
             assert!(moved.contains(&format!("\"{key}\"")), "{key}: {moved}");
         }
-        for key in
-            ["evalId", "userContent", "partMetadata", "toolUses", "willContinue", "sessionInput", "appName"]
-        {
+        for key in [
+            "evalId",
+            "userContent",
+            "partMetadata",
+            "toolUses",
+            "willContinue",
+            "sessionInput",
+            "appName",
+        ] {
             assert!(moved.contains(&format!("\"{key}\"")), "{key}: {moved}");
         }
         let moved = SetFile::open(Arc::from(moved), "s").unwrap();
         let empty = set(&[json!({"eval_id": "c", "conversation": []})], false);
-        let back = append_case(&empty, &moved, 1).unwrap().apply(empty.text()).unwrap();
+        let back = append_case(&empty, &moved, 1)
+            .unwrap()
+            .apply(empty.text())
+            .unwrap();
         let back: Value = serde_json::from_str(&back).unwrap();
-        assert_eq!(back["eval_cases"][1], case(), "unchanged after the round trip");
+        assert_eq!(
+            back["eval_cases"][1],
+            case(),
+            "unchanged after the round trip"
+        );
     }
 }

@@ -17,7 +17,10 @@ pub struct ReadAs {
 impl ReadAs {
     /// A file with this name.
     pub fn named(name: &str, columns: ColumnMap) -> ReadAs {
-        ReadAs { is_lines: name.ends_with(".jsonl") || name.ends_with(".ndjson"), columns }
+        ReadAs {
+            is_lines: name.ends_with(".jsonl") || name.ends_with(".ndjson"),
+            columns,
+        }
     }
 }
 
@@ -89,7 +92,9 @@ pub fn of_bytes(name: &str, head: &[u8]) -> Option<&'static str> {
 /// Whether an archive contains a file of cases, by the names at its beginning.
 pub(super) fn holds_data(head: &[u8]) -> bool {
     const ENDINGS: [&[u8]; 5] = [b".jsonl", b".ndjson", b".csv", b".tsv", b".evalset.json"];
-    ENDINGS.iter().any(|ending| memchr::memmem::find(head, ending).is_some())
+    ENDINGS
+        .iter()
+        .any(|ending| memchr::memmem::find(head, ending).is_some())
 }
 
 #[cfg(test)]
@@ -100,27 +105,56 @@ mod tests {
     fn files_without_cases_say_what_they_are() {
         let lfs = "version https://git-lfs.github.com/spec/v1\noid sha256:a1\nsize 4\n";
         assert_eq!(of_text(lfs), Some("a pointer of Git LFS: run git lfs pull"));
-        let log =
-            "{\n \"version\": 2,\n \"status\": \"success\",\n \"eval\": {\"task\": \"x\"}, \"samples\": [";
+        let log = "{\n \"version\": 2,\n \"status\": \"success\",\n \"eval\": {\"task\": \"x\"}, \"samples\": [";
         assert!(of_text(log).unwrap().starts_with("a log of Inspect"));
         assert_eq!(of_text("{\"status\": 1, \"prompt\": \"x\"}"), None);
-        assert_eq!((of_text(""), of_text("\u{FEFF}\n")), (Some("an empty file"), Some("an empty file")));
-        assert!(of_bytes("t.parquet", b"PAR1\x15").unwrap().starts_with("a Parquet file"));
+        assert_eq!(
+            (of_text(""), of_text("\u{FEFF}\n")),
+            (Some("an empty file"), Some("an empty file"))
+        );
+        assert!(
+            of_bytes("t.parquet", b"PAR1\x15")
+                .unwrap()
+                .starts_with("a Parquet file")
+        );
         let zip = b"PK\x03\x04\x14\0\0\0\x08\0cases.jsonl";
-        assert!(of_bytes("2026_task.eval", zip).unwrap().starts_with("a log of Inspect"));
+        assert!(
+            of_bytes("2026_task.eval", zip)
+                .unwrap()
+                .starts_with("a log of Inspect")
+        );
         assert_eq!(of_bytes("a.json", zip), Some("a zip file: unpack it"));
         assert!(holds_data(zip) && !holds_data(b"PK\x03\x04lib/package.json"));
         assert_eq!(of_bytes("a.csv", b"prompt,response"), None);
         let packed = [0x1f, 0x8b, 8, 0];
-        assert!(of_bytes("run.evaltrail", &packed).unwrap().contains("`evaltrail open`"));
-        assert!(of_bytes("rows.jsonl.gz", &packed).unwrap().contains("gzip -d"));
-        for name in ["promptfooconfig.yaml", "evals/promptfooconfig.yml", "promptfooconfig.tone.yaml"] {
+        assert!(
+            of_bytes("run.evaltrail", &packed)
+                .unwrap()
+                .contains("`evaltrail open`")
+        );
+        assert!(
+            of_bytes("rows.jsonl.gz", &packed)
+                .unwrap()
+                .contains("gzip -d")
+        );
+        for name in [
+            "promptfooconfig.yaml",
+            "evals/promptfooconfig.yml",
+            "promptfooconfig.tone.yaml",
+        ] {
             let words = of_bytes(name, b"tests:\n  - vars: {q: a}\n").unwrap();
-            assert!(words.contains("promptfoo in YAML") && words.contains("yq -o=json .tests"), "{words}");
+            assert!(
+                words.contains("promptfoo in YAML") && words.contains("yq -o=json .tests"),
+                "{words}"
+            );
         }
         assert_eq!(of_bytes("config.yaml", b"tests:\n"), None);
         let report = "{\n  \"evaltrail\": \"0.1.0\",\n  \"run_id\": \"1f\", \"cases\": [";
         assert!(of_text(report).unwrap().contains("`evaltrail open`"));
-        assert_eq!(of_text("{\"evaltrail\": \"0.1.0\", \"eval_case_id\": \"a\"}"), None, "a row of a table");
+        assert_eq!(
+            of_text("{\"evaltrail\": \"0.1.0\", \"eval_case_id\": \"a\"}"),
+            None,
+            "a row of a table"
+        );
     }
 }

@@ -8,8 +8,12 @@ pub const HEAD: usize = 8 << 10;
 pub fn decoded_text(bytes: &[u8]) -> String {
     match utf16(bytes) {
         Some((skip, unit)) => {
-            let units = bytes[skip..].chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
-            char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+            let units = bytes[skip..]
+                .chunks_exact(2)
+                .map(|pair| unit([pair[0], pair[1]]));
+            char::decode_utf16(units)
+                .map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER))
+                .collect()
         }
         None => String::from_utf8_lossy(bytes).into_owned(),
     }

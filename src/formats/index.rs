@@ -80,7 +80,10 @@ pub fn pick<const N: usize>(
 
 /// The keys of an object, or of the first object of a list, as far as the text goes.
 pub fn first_keys(text: &str) -> Vec<String> {
-    first_members(text).into_iter().map(|(key, _)| key).collect()
+    first_members(text)
+        .into_iter()
+        .map(|(key, _)| key)
+        .collect()
 }
 
 /// Like [`first_keys`], with the first byte of each value; 0 where the text ends before it.

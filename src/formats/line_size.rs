@@ -8,7 +8,11 @@ pub fn check_line_size(line: &str) -> Result<(), String> {
     // Rounded up, so that a size above the limit is not shown as the limit.
     let mega = |bytes: usize| bytes.div_ceil(1 << 20);
     match line.len() > LARGEST_LINE {
-        true => Err(format!("the line has {} MB; the limit is {} MB", mega(line.len()), mega(LARGEST_LINE))),
+        true => Err(format!(
+            "the line has {} MB; the limit is {} MB",
+            mega(line.len()),
+            mega(LARGEST_LINE)
+        )),
         false => Ok(()),
     }
 }

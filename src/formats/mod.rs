@@ -9,10 +9,6 @@
 pub mod adk;
 mod agents_cli;
 mod answers;
-pub mod form;
-mod head;
-mod index;
-pub mod json;
 mod chat_log;
 mod check_rows;
 mod content;
@@ -21,9 +17,14 @@ mod document;
 mod dotenv;
 mod edit;
 mod foreign;
+pub mod form;
+mod head;
+mod index;
+pub mod json;
 mod line_size;
 mod messages;
 mod notes;
+mod own;
 mod plan;
 mod preview;
 mod problem;
@@ -31,7 +32,6 @@ mod read;
 mod recorded_cases;
 pub mod recording;
 mod set_file;
-mod own;
 mod sniff;
 mod source;
 pub mod spans;
@@ -39,7 +39,9 @@ mod text_lines;
 pub mod vertex;
 
 pub use adk::blank_set;
-pub use agents_cli::{AGENTS_CLI_CONFIGS, ConfiguredKind, ConfiguredMetric, read_agents_cli_config};
+pub use agents_cli::{
+    AGENTS_CLI_CONFIGS, ConfiguredKind, ConfiguredMetric, read_agents_cli_config,
+};
 pub use answers::{RecordedResponses, read_responses};
 pub use chat_log::{LoggedChat, read_chat_log};
 pub use check_rows::check_rows;
@@ -47,8 +49,8 @@ pub use convert::{ConversionInputs, Converted, Target, convert};
 pub use document::Head;
 pub use dotenv::read_dotenv;
 pub use edit::{
-    EditError, append_case, change_case, change_set, copy_case, insert_case, is_editable, remove_cases,
-    retype_case,
+    EditError, append_case, change_case, change_set, copy_case, insert_case, is_editable,
+    remove_cases, retype_case,
 };
 pub use foreign::{ReadAs, of_bytes as what_bytes_are};
 pub use form::Form;
@@ -60,8 +62,8 @@ pub use messages::{
 };
 pub use notes::Notes;
 pub use own::{
-    HTML_TITLE, MARKDOWN_TITLE, OwnFile, REPORT_COLUMNS, REPORT_KEY, RESULT_ID, TAIL, is_own_result,
-    is_packed, own_file,
+    HTML_TITLE, MARKDOWN_TITLE, OwnFile, REPORT_COLUMNS, REPORT_KEY, RESULT_ID, TAIL,
+    is_own_result, is_packed, own_file,
 };
 pub use plan::{Edit, plan, rebase};
 pub use preview::{PreviewLine, created, preview, unified};

@@ -30,7 +30,10 @@ impl Notes {
         let parsed = json::parse(&text).map_err(|error| FileProblem::syntax(&text, error))?;
         let cases = read_cases(Node::top(&parsed.value))
             .map_err(|error| FileProblem::reading(&text, &JsonPath::default(), error))?;
-        Ok(Notes { text: Some(text), cases })
+        Ok(Notes {
+            text: Some(text),
+            cases,
+        })
     }
 
     /// The notes of a case.
@@ -51,11 +54,16 @@ impl Notes {
 }
 
 fn read_cases(node: Node) -> Read<BTreeMap<String, CaseNotes>> {
-    let Some(cases) = node.get("cases") else { return Ok(BTreeMap::new()) };
+    let Some(cases) = node.get("cases") else {
+        return Ok(BTreeMap::new());
+    };
     let list = cases.path();
     let read = |(id, notes): (&String, &Value)| match read_case(cases.member(id, notes)) {
         Ok(notes) => Ok((id.clone(), notes)),
-        Err(error) => Err(ReadError { path: error.path.below(&list), ..error }),
+        Err(error) => Err(ReadError {
+            path: error.path.below(&list),
+            ..error
+        }),
     };
     cases.object()?.iter().map(read).collect()
 }
@@ -82,18 +90,27 @@ fn read_quarantine(node: Node) -> Read<Quarantine> {
 
 fn day(node: &Node) -> Read<String> {
     let text = node.str()?;
-    if is_day(&text) { Ok(text) } else { Err(node.wrong("a day such as 2026-12-31")) }
+    if is_day(&text) {
+        Ok(text)
+    } else {
+        Err(node.wrong("a day such as 2026-12-31"))
+    }
 }
 
 fn read_variant(node: Node) -> Read<Variant> {
     node.object()?;
     let name = node.need("name")?.str()?;
-    Ok(Variant { name, turns: node.list("turns", trajectory)? })
+    Ok(Variant {
+        name,
+        turns: node.list("turns", trajectory)?,
+    })
 }
 
 fn write(cases: &BTreeMap<String, CaseNotes>) -> Value {
     let kept = cases.iter().filter(|(_, notes)| !notes.is_empty());
-    let written: Map<String, Value> = kept.map(|(id, notes)| (id.clone(), write_case(notes))).collect();
+    let written: Map<String, Value> = kept
+        .map(|(id, notes)| (id.clone(), write_case(notes)))
+        .collect();
     json!({ "cases": written })
 }
 
@@ -105,7 +122,10 @@ fn write_case(notes: &CaseNotes) -> Value {
     let turn = |turn: &Trajectory| write_trajectory(turn).unwrap_or(json!({}));
     let variant = |variant: &Variant| json!({"name": variant.name, "turns": variant.turns.iter().map(turn).collect::<Vec<_>>()});
     if !notes.variants.is_empty() {
-        out.insert("variants".into(), notes.variants.iter().map(variant).collect());
+        out.insert(
+            "variants".into(),
+            notes.variants.iter().map(variant).collect(),
+        );
     }
     if let Some(quarantine) = &notes.quarantine {
         out.insert("quarantine".into(), json!(quarantine));
@@ -119,11 +139,21 @@ mod tests {
     use crate::domain::ToolCall;
 
     fn notes(tags: &[&str], calls: &[&str]) -> CaseNotes {
-        let calls = calls.iter().map(|name| ToolCall::new(*name, None)).collect();
-        let turn = Trajectory::Listed { calls, responses: Vec::new(), texts: Vec::new() };
+        let calls = calls
+            .iter()
+            .map(|name| ToolCall::new(*name, None))
+            .collect();
+        let turn = Trajectory::Listed {
+            calls,
+            responses: Vec::new(),
+            texts: Vec::new(),
+        };
         CaseNotes {
             tags: tags.iter().map(|tag| tag.to_string()).collect(),
-            variants: vec![Variant { name: "v".into(), turns: vec![turn] }],
+            variants: vec![Variant {
+                name: "v".into(),
+                turns: vec![turn],
+            }],
             quarantine: tags.first().map(|tag| Quarantine {
                 since: "2026-01-02".into(),
                 until: "2026-02-03".into(),

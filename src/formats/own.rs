@@ -88,7 +88,11 @@ pub fn is_own_result(head: &[u8], tail: impl FnOnce() -> Vec<u8>) -> bool {
 pub fn own_file(head: &[u8], tail: impl FnOnce() -> Vec<u8>) -> Option<OwnFile> {
     file_of_head(head).or_else(|| {
         let is_result = !is_packed(head) && is_result_without_metadata(&decoded_text(head));
-        if is_result { result_file(&decoded_text(&tail())) } else { None }
+        if is_result {
+            result_file(&decoded_text(&tail()))
+        } else {
+            None
+        }
     })
 }
 
@@ -98,25 +102,38 @@ fn file_of_head(head: &[u8]) -> Option<OwnFile> {
         false => decoded_text(head),
     };
     let text = text.trim_start_matches('\u{FEFF}').trim_start();
-    if is_csv_report(text) { Some(OwnFile::Table) } else { report_page(text).or_else(|| json_file(text)) }
+    if is_csv_report(text) {
+        Some(OwnFile::Table)
+    } else {
+        report_page(text).or_else(|| json_file(text))
+    }
 }
 
 /// Whether a text with these first bytes is a report in JSON. Those of other formats can be read as data sets.
 pub(super) fn is_json_report(head: &str) -> bool {
-    let keys = if head.trim_start().starts_with('{') { index::first_keys(head) } else { Vec::new() };
+    let keys = if head.trim_start().starts_with('{') {
+        index::first_keys(head)
+    } else {
+        Vec::new()
+    };
     keys.first().is_some_and(|key| key == REPORT_KEY) && keys.iter().any(|key| key == "run_id")
 }
 
 /// The first bytes of what is packed; what follows after an error is left out.
 fn unpacked(head: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let _ = GzDecoder::new(head).take(HEAD as u64).read_to_end(&mut bytes);
+    let _ = GzDecoder::new(head)
+        .take(HEAD as u64)
+        .read_to_end(&mut bytes);
     bytes
 }
 
 fn is_csv_report(text: &str) -> bool {
     let line = text.lines().next().unwrap_or_default();
-    let columns: Vec<&str> = line.split([',', ';', '\t']).map(|name| name.trim_matches('"')).collect();
+    let columns: Vec<&str> = line
+        .split([',', ';', '\t'])
+        .map(|name| name.trim_matches('"'))
+        .collect();
     columns.starts_with(&REPORT_COLUMNS[..IDENTIFYING_COLUMNS])
         || columns.starts_with(&[REPORT_KEY, "eval_case_id"])
 }
@@ -139,10 +156,12 @@ fn json_file(head: &str) -> Option<OwnFile> {
     let has = |all: &[&str]| all.iter().all(|key| keys.iter().any(|other| other == key));
     let is_first = |key: &str| keys.first().is_some_and(|first| first == key);
     match () {
-        () if has(&[REPORT_KEY]) && (is_first(REPORT_KEY) || has_version(head)) => match has(&["run_id"]) {
-            true => Some(OwnFile::Report(text_after(head, "\"run_id\""))),
-            false => Some(OwnFile::Table),
-        },
+        () if has(&[REPORT_KEY]) && (is_first(REPORT_KEY) || has_version(head)) => {
+            match has(&["run_id"]) {
+                true => Some(OwnFile::Report(text_after(head, "\"run_id\""))),
+                false => Some(OwnFile::Table),
+            }
+        }
         () if has(&["evaltrail_run"]) => Some(OwnFile::Export),
         // An `EvaluationResult`.
         () if has(&["metadata"]) && has_result_id(head) => result_file(head),
@@ -159,19 +178,31 @@ fn json_file(head: &str) -> Option<OwnFile> {
 fn has_version(head: &str) -> bool {
     let version = text_after(head, &format!("\"{REPORT_KEY}\"")).unwrap_or_default();
     let numbers: Vec<&str> = version.split(['.', '-']).collect();
-    numbers.len() >= 3 && numbers[..3].iter().all(|number| number.parse::<u32>().is_ok())
+    numbers.len() >= 3
+        && numbers[..3]
+            .iter()
+            .all(|number| number.parse::<u32>().is_ok())
 }
 
 /// The text that is the value of the first member with this key, which has no escape sequences.
 fn text_after(head: &str, key: &str) -> Option<String> {
-    let value = head.split_once(key)?.1.trim_start().strip_prefix(':')?.trim_start();
+    let value = head
+        .split_once(key)?
+        .1
+        .trim_start()
+        .strip_prefix(':')?
+        .trim_start();
     Some(value.strip_prefix('"')?.split_once('"')?.0.to_string())
 }
 
 /// Whether a text begins with an `EvaluationResult` whose metadata follow later, if there are any.
 fn is_result_without_metadata(head: &str) -> bool {
     let head = head.trim_start_matches('\u{FEFF}').trim_start();
-    let keys = if head.starts_with('{') { index::first_keys(head) } else { Vec::new() };
+    let keys = if head.starts_with('{') {
+        index::first_keys(head)
+    } else {
+        Vec::new()
+    };
     let has = |key: &str| keys.iter().any(|other| other == key);
     // The value of the last key may be cut.
     let has_metadata = has("metadata") && keys.last().is_none_or(|key| key != "metadata");
@@ -181,13 +212,19 @@ fn is_result_without_metadata(head: &str) -> bool {
 /// An `EvaluationResult` that evaltrail wrote, by a part of its text with its metadata.
 fn result_file(text: &str) -> Option<OwnFile> {
     let id = text_after(text, "\"dataset_id\"").filter(|_| has_result_id(text));
-    Some(OwnFile::Report(Some(id?.strip_prefix(RESULT_ID)?.to_string())))
+    Some(OwnFile::Report(Some(
+        id?.strip_prefix(RESULT_ID)?.to_string(),
+    )))
 }
 
 /// Whether the metadata are those of an `EvaluationResult` that evaltrail wrote ([`RESULT_ID`]). Quotes within a text are
 /// escaped, so that no text contains the member.
 fn has_result_id(head: &str) -> bool {
-    let without_spaces = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+    let without_spaces = |text: &str| {
+        text.chars()
+            .filter(|c| !c.is_whitespace())
+            .collect::<String>()
+    };
     without_spaces(head).contains(&without_spaces(&format!("\"dataset_id\":\"{RESULT_ID}")))
 }
 
@@ -197,7 +234,10 @@ mod tests {
 
     #[test]
     fn results_are_told_from_data_sets() {
-        assert!(is_own_result(b"evaltrail,eval_case_id,prompt,reference\n", Vec::new));
+        assert!(is_own_result(
+            b"evaltrail,eval_case_id,prompt,reference\n",
+            Vec::new
+        ));
         let report = format!("{},prompt/score\n", REPORT_COLUMNS.join(","));
         for own in [
             report.as_str(),
@@ -245,14 +285,28 @@ mod tests {
             )
         };
         let with = |head: &str, id: &str| own_file(head.as_bytes(), || tail(id).into_bytes());
-        assert_eq!(with(head, "evaltrail run 7f3a"), Some(OwnFile::Report(Some("7f3a".into()))));
+        assert_eq!(
+            with(head, "evaltrail run 7f3a"),
+            Some(OwnFile::Report(Some("7f3a".into())))
+        );
         assert_eq!(with(head, "mine"), None);
-        assert_eq!(with(head, "x\\\", \\\"dataset_id\\\": \\\"evaltrail run 7f3a"), None, "in a text");
+        assert_eq!(
+            with(head, "x\\\", \\\"dataset_id\\\": \\\"evaltrail run 7f3a"),
+            None,
+            "in a text"
+        );
         // The end is not read where the beginning decides.
         let unread = |head: &str| own_file(head.as_bytes(), || panic!("the end is read: {head}"));
-        for other in ["[{\"eval_case_results\": [", "{\"prompt\": \"a\"}", "prompt,reference\n"] {
+        for other in [
+            "[{\"eval_case_results\": [",
+            "{\"prompt\": \"a\"}",
+            "prompt,reference\n",
+        ] {
             assert_eq!(unread(other), None, "{other}");
         }
-        assert_eq!(unread("{\"metadata\": {\"dataset_id\": \"mine\"}, \"eval_case_results\": []}"), None);
+        assert_eq!(
+            unread("{\"metadata\": {\"dataset_id\": \"mine\"}, \"eval_case_results\": []}"),
+            None
+        );
     }
 }

@@ -1,7 +1,9 @@
 //! Edits independent of a file's text, so that they can be applied to a file that was changed in the meantime.
 
 use super::SetFile;
-use super::edit::{EditError, change_case, change_set, copy_case, insert_case, remove_cases, retype_case};
+use super::edit::{
+    EditError, change_case, change_set, copy_case, insert_case, remove_cases, retype_case,
+};
 use super::json::TextChange;
 use crate::domain::EvalCase;
 
@@ -37,9 +39,13 @@ pub fn plan(file: &SetFile, edits: &[Edit]) -> Result<TextChange, EditError> {
         changes.extend(change.0);
     }
     changes.sort_by_key(|splice| (splice.at, !splice.old.is_empty()));
-    let overlap = changes.windows(2).any(|pair| pair[0].at + pair[0].old.len() > pair[1].at);
+    let overlap = changes
+        .windows(2)
+        .any(|pair| pair[0].at + pair[0].old.len() > pair[1].at);
     match overlap {
-        true => Err(EditError::Unsupported("these edits change the same part of the file".into())),
+        true => Err(EditError::Unsupported(
+            "these edits change the same part of the file".into(),
+        )),
         false => Ok(TextChange(changes)),
     }
 }
@@ -56,7 +62,9 @@ pub fn rebase(was: &SetFile, now: &SetFile, edits: &[Edit]) -> Option<Vec<Edit>>
             Edit::Typed(at, text) => Edit::Typed(moved(*at)?, text.clone()),
             Edit::Insert(at, case) => Edit::Insert((*at).min(now.len()), case.clone()),
             Edit::Copy(at, eval_id) => Edit::Copy(moved(*at)?, eval_id.clone()),
-            Edit::Remove(gone) => Edit::Remove(gone.iter().map(|at| moved(*at)).collect::<Option<_>>()?),
+            Edit::Remove(gone) => {
+                Edit::Remove(gone.iter().map(|at| moved(*at)).collect::<Option<_>>()?)
+            }
             Edit::Set(key, value) => Edit::Set(key, value.clone()),
         })
     };
@@ -76,14 +84,19 @@ mod tests {
             )
         };
         let cases: Vec<String> = cases.iter().map(case).collect();
-        let text = format!(r#"{{"eval_set_id": "s", "eval_cases": [{}]}}"#, cases.join(", "));
+        let text = format!(
+            r#"{{"eval_set_id": "s", "eval_cases": [{}]}}"#,
+            cases.join(", ")
+        );
         SetFile::open(Arc::from(text), "s").unwrap()
     }
 
     fn to(file: &SetFile, at: usize, tool: &str) -> Edit {
         let mut case = file.case(at).unwrap();
         if let crate::domain::Conversation::Turns(turns) = &mut case.conversation {
-            turns[0].trajectory.change_call(0, |call| call.name = tool.into());
+            turns[0]
+                .trajectory
+                .change_call(0, |call| call.name = tool.into());
         }
         Edit::Case(at, Box::new(case))
     }
@@ -92,7 +105,10 @@ mod tests {
     fn edits_of_several_cases_are_one_change() {
         let file = set(&[("a", "x"), ("b", "x")]);
         let change = plan(&file, &[to(&file, 1, "z"), to(&file, 0, "y")]).unwrap();
-        assert_eq!(change.apply(file.text()).unwrap(), set(&[("a", "y"), ("b", "z")]).text());
+        assert_eq!(
+            change.apply(file.text()).unwrap(),
+            set(&[("a", "y"), ("b", "z")]).text()
+        );
         assert!(plan(&file, &[to(&file, 0, "y"), to(&file, 0, "z")]).is_err());
     }
 
@@ -100,18 +116,29 @@ mod tests {
     fn a_case_is_inserted_where_another_is_removed() {
         let file = set(&[("a", "x"), ("b", "x"), ("c", "x")]);
         let new = set(&[("new", "y")]).case(0).unwrap();
-        let change = plan(&file, &[Edit::Remove(vec![0]), Edit::Insert(0, Box::new(new))]).unwrap();
+        let change = plan(
+            &file,
+            &[Edit::Remove(vec![0]), Edit::Insert(0, Box::new(new))],
+        )
+        .unwrap();
         let after = SetFile::open(change.apply(file.text()).unwrap().into(), "s").unwrap();
         assert_eq!(after.eval_ids().collect::<Vec<_>>(), ["new", "b", "c"]);
     }
 
     #[test]
     fn an_edit_follows_its_case() {
-        let (was, now) = (set(&[("a", "x"), ("b", "x")]), set(&[("new", "x"), ("a", "x"), ("b", "other")]));
+        let (was, now) = (
+            set(&[("a", "x"), ("b", "x")]),
+            set(&[("new", "x"), ("a", "x"), ("b", "other")]),
+        );
         let again = rebase(&was, &now, &[to(&was, 0, "y")]).unwrap();
         let change = plan(&now, &again).unwrap();
         let merged = set(&[("new", "x"), ("a", "y"), ("b", "other")]);
         assert_eq!(change.apply(now.text()).unwrap(), merged.text());
-        assert_eq!(rebase(&was, &now, &[to(&was, 1, "y")]), None, "the case was changed in the file");
+        assert_eq!(
+            rebase(&was, &now, &[to(&was, 1, "y")]),
+            None,
+            "the case was changed in the file"
+        );
     }
 }

@@ -29,10 +29,20 @@ pub fn preview(text: &str, change: &TextChange, around: usize) -> Vec<PreviewLin
     let mut lines = Vec::new();
     for group in groups(text, change, around) {
         let (start, end) = spread(text, &group, around);
-        let moved = group.iter().map(|one| Splice { at: one.at - start, ..(*one).clone() }).collect();
+        let moved = group
+            .iter()
+            .map(|one| Splice {
+                at: one.at - start,
+                ..(*one).clone()
+            })
+            .collect();
         let old = &text[start..end];
-        let Some(new) = TextChange(moved).apply(old) else { continue };
-        lines.push(PreviewLine::Place(memchr::memchr_iter(b'\n', &text.as_bytes()[..start]).count() + 1));
+        let Some(new) = TextChange(moved).apply(old) else {
+            continue;
+        };
+        lines.push(PreviewLine::Place(
+            memchr::memchr_iter(b'\n', &text.as_bytes()[..start]).count() + 1,
+        ));
         lines.extend(differing(old, &new));
     }
     lines
@@ -40,7 +50,10 @@ pub fn preview(text: &str, change: &TextChange, around: usize) -> Vec<PreviewLin
 
 /// A name as git writes it into a patch: quoted and escaped if it contains special characters.
 fn header(name: &str) -> String {
-    if name.chars().all(|c| !c.is_control() && !is_hidden(c) && c != '"' && c != '\\') {
+    if name
+        .chars()
+        .all(|c| !c.is_control() && !is_hidden(c) && c != '"' && c != '\\')
+    {
         return name.to_string();
     }
     let mut quoted = String::from("\"");
@@ -57,21 +70,36 @@ fn header(name: &str) -> String {
 /// A new file as a unified difference.
 pub fn created(text: &str, name: &str) -> String {
     let lines = lines_of(text);
-    let mut out =
-        format!("--- /dev/null\n+++ {}\n@@ -0,0 +1,{} @@\n", header(&format!("b/{name}")), lines.len());
+    let mut out = format!(
+        "--- /dev/null\n+++ {}\n@@ -0,0 +1,{} @@\n",
+        header(&format!("b/{name}")),
+        lines.len()
+    );
     lines.iter().for_each(|line| push_line(&mut out, '+', line));
     out
 }
 
 /// The change as a unified diff, which `git apply` and `patch` accept.
 pub fn unified(text: &str, change: &TextChange, name: &str) -> String {
-    let mut out = format!("--- {}\n+++ {}\n", header(&format!("a/{name}")), header(&format!("b/{name}")));
+    let mut out = format!(
+        "--- {}\n+++ {}\n",
+        header(&format!("a/{name}")),
+        header(&format!("b/{name}"))
+    );
     let mut grown: isize = 0;
     for group in groups(text, change, UNIFIED) {
         let (start, end) = spread(text, &group, UNIFIED);
-        let moved = group.iter().map(|one| Splice { at: one.at - start, ..(*one).clone() }).collect();
+        let moved = group
+            .iter()
+            .map(|one| Splice {
+                at: one.at - start,
+                ..(*one).clone()
+            })
+            .collect();
         let old = &text[start..end];
-        let Some(new) = TextChange(moved).apply(old) else { continue };
+        let Some(new) = TextChange(moved).apply(old) else {
+            continue;
+        };
         let first = memchr::memchr_iter(b'\n', &text.as_bytes()[..start]).count() + 1;
         let (gone, come) = (old.lines().count(), new.lines().count());
         let place = first.saturating_add_signed(grown);
@@ -80,11 +108,17 @@ pub fn unified(text: &str, change: &TextChange, name: &str) -> String {
         let (left, right) = (lines_of(old), lines_of(&new));
         for hunk in diff_sequences(&left, &right, None) {
             if hunk.is_equal {
-                left[hunk.left].iter().for_each(|line| push_line(&mut out, ' ', line));
+                left[hunk.left]
+                    .iter()
+                    .for_each(|line| push_line(&mut out, ' ', line));
                 continue;
             }
-            left[hunk.left].iter().for_each(|line| push_line(&mut out, '-', line));
-            right[hunk.right].iter().for_each(|line| push_line(&mut out, '+', line));
+            left[hunk.left]
+                .iter()
+                .for_each(|line| push_line(&mut out, '-', line));
+            right[hunk.right]
+                .iter()
+                .for_each(|line| push_line(&mut out, '+', line));
         }
     }
     out
@@ -109,9 +143,15 @@ fn groups<'a>(text: &str, change: &'a TextChange, around: usize) -> Vec<Vec<&'a 
 fn spread(text: &str, group: &[&Splice], around: usize) -> (usize, usize) {
     let bytes = text.as_bytes();
     let first = group.first().map_or(0, |splice| splice.at);
-    let last = group.last().map_or(0, |splice| splice.at + splice.old.len());
-    let start = memchr::memrchr_iter(b'\n', &bytes[..first]).nth(around).map_or(0, |at| at + 1);
-    let end = memchr::memchr_iter(b'\n', &bytes[last..]).nth(around).map_or(text.len(), |at| last + at + 1);
+    let last = group
+        .last()
+        .map_or(0, |splice| splice.at + splice.old.len());
+    let start = memchr::memrchr_iter(b'\n', &bytes[..first])
+        .nth(around)
+        .map_or(0, |at| at + 1);
+    let end = memchr::memchr_iter(b'\n', &bytes[last..])
+        .nth(around)
+        .map_or(text.len(), |at| last + at + 1);
     (start, end)
 }
 
@@ -130,7 +170,10 @@ fn push_line(out: &mut String, sign: char, line: &str) {
 
 fn differing(old: &str, new: &str) -> Vec<PreviewLine> {
     let without_end = |text| -> Vec<&str> {
-        lines_of(text).into_iter().map(|line| line.trim_end_matches(['\n', '\r'])).collect()
+        lines_of(text)
+            .into_iter()
+            .map(|line| line.trim_end_matches(['\n', '\r']))
+            .collect()
     };
     let (left, right) = (lines_of(old), lines_of(new));
     let (old, new) = (without_end(old), without_end(new));
@@ -159,7 +202,10 @@ fn cut(line: &str, at: usize) -> String {
     }
     let start = line.floor_char_boundary(at.saturating_sub(LEAD));
     let end = line.ceil_char_boundary((start + LONGEST).min(line.len()));
-    let (head, tail) = (if start > 0 { "…" } else { "" }, if end < line.len() { "…" } else { "" });
+    let (head, tail) = (
+        if start > 0 { "…" } else { "" },
+        if end < line.len() { "…" } else { "" },
+    );
     format!("{head}{}{tail}", &line[start..end])
 }
 
@@ -170,7 +216,10 @@ mod tests {
     #[test]
     fn a_new_file_is_a_patch_of_added_lines() {
         let patch = created("{\n}\n", "a.evalset.json");
-        assert_eq!(patch, "--- /dev/null\n+++ b/a.evalset.json\n@@ -0,0 +1,2 @@\n+{\n+}\n");
+        assert_eq!(
+            patch,
+            "--- /dev/null\n+++ b/a.evalset.json\n@@ -0,0 +1,2 @@\n+{\n+}\n"
+        );
     }
 
     #[test]
@@ -178,11 +227,20 @@ mod tests {
         let text = "a\n  \"x\": \"device_2\",\nb\nc\n";
         let at = text.find('2').unwrap();
         let lines = preview(text, &TextChange::one(at, "2", "3"), 1);
-        let (gone, new) = ("  \"x\": \"device_2\",".to_string(), "  \"x\": \"device_3\",".to_string());
+        let (gone, new) = (
+            "  \"x\": \"device_2\",".to_string(),
+            "  \"x\": \"device_3\",".to_string(),
+        );
         use PreviewLine as P;
         assert_eq!(
             lines,
-            [P::Place(1), P::Same("a".into()), P::Gone(gone), P::New(new), P::Same("b".into())]
+            [
+                P::Place(1),
+                P::Same("a".into()),
+                P::Gone(gone),
+                P::New(new),
+                P::Same("b".into())
+            ]
         );
     }
 
@@ -190,11 +248,9 @@ mod tests {
     fn long_lines_show_what_is_around_the_change() {
         let text = format!("{}OLD{}", "x".repeat(5000), "y".repeat(5000));
         let lines = preview(&text, &TextChange::one(5000, "OLD", "NEW"), 3);
-        assert!(
-            lines
-                .iter()
-                .any(|line| matches!(line, PreviewLine::New(l) if l.contains("xNEWy") && l.len() < 300))
-        );
+        assert!(lines.iter().any(
+            |line| matches!(line, PreviewLine::New(l) if l.contains("xNEWy") && l.len() < 300)
+        ));
     }
 
     #[test]
@@ -203,7 +259,10 @@ mod tests {
         let at = text.find("10\n").unwrap();
         let shown = unified(&text, &TextChange::one(at, "10\n", "ten\n10\n"), "f");
         assert!(shown.contains("@@ -7,7 +7,8 @@"), "{shown}");
-        let (mut two, later) = (TextChange::one(at, "10\n", "ten\n10\n"), text.find("20\n").unwrap());
+        let (mut two, later) = (
+            TextChange::one(at, "10\n", "ten\n10\n"),
+            text.find("20\n").unwrap(),
+        );
         two.0.extend(TextChange::one(later, "20\n", "twenty\n").0);
         let shown = unified(&text, &two, "f");
         assert!(

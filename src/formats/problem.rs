@@ -5,7 +5,10 @@ use super::read::ReadError;
 
 /// Why a file, or a case of it, cannot be read: where, what was expected, what was found.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("line {line}, column {column}: {}expected {expected}, found {found}", path_words(path))]
+#[error(
+    "line {line}, column {column}: {}expected {expected}, found {found}",
+    path_words(path)
+)]
 pub struct FileProblem {
     /// From 1.
     pub line: usize,
@@ -20,13 +23,23 @@ pub struct FileProblem {
 }
 
 fn path_words(path: &str) -> String {
-    if path.is_empty() { String::new() } else { format!("{path}: ") }
+    if path.is_empty() {
+        String::new()
+    } else {
+        format!("{path}: ")
+    }
 }
 
 impl FileProblem {
     pub(in crate::formats) fn syntax(text: &str, error: SyntaxError) -> Self {
         let (line, column) = json::position(text, error.offset);
-        FileProblem { line, column, path: String::new(), expected: error.expected, found: error.found }
+        FileProblem {
+            line,
+            column,
+            path: String::new(),
+            expected: error.expected,
+            found: error.found,
+        }
     }
 
     pub(in crate::formats) fn reading(text: &str, top: &JsonPath, error: ReadError) -> Self {
@@ -42,24 +55,52 @@ impl FileProblem {
         error: ReadError,
     ) -> Self {
         let (line, column) = places.of(text, &path);
-        FileProblem { line, column, path: path.to_string(), expected: error.expected, found: error.found }
+        FileProblem {
+            line,
+            column,
+            path: path.to_string(),
+            expected: error.expected,
+            found: error.found,
+        }
     }
 
     /// Like [`FileProblem::syntax`], with cached positions of the text.
-    pub(in crate::formats) fn syntax_in(places: &JsonPositions, text: &str, error: SyntaxError) -> Self {
+    pub(in crate::formats) fn syntax_in(
+        places: &JsonPositions,
+        text: &str,
+        error: SyntaxError,
+    ) -> Self {
         let (line, column) = places.position(text, error.offset);
-        FileProblem { line, column, path: String::new(), expected: error.expected, found: error.found }
+        FileProblem {
+            line,
+            column,
+            path: String::new(),
+            expected: error.expected,
+            found: error.found,
+        }
     }
 
     /// Like [`FileProblem::reading`], with the whole path of the value.
     pub(in crate::formats) fn reading_at(text: &str, path: JsonPath, error: ReadError) -> Self {
         let (line, column) = json::position(text, json::locate(text, &path));
-        FileProblem { line, column, path: path.to_string(), expected: error.expected, found: error.found }
+        FileProblem {
+            line,
+            column,
+            path: path.to_string(),
+            expected: error.expected,
+            found: error.found,
+        }
     }
 
     pub(in crate::formats) fn here(text: &str, expected: &str, found: &str) -> Self {
         let offset = json::locate(text, &JsonPath::default());
         let (line, column) = json::position(text, offset);
-        FileProblem { line, column, path: "$".into(), expected: expected.into(), found: found.into() }
+        FileProblem {
+            line,
+            column,
+            path: "$".into(),
+            expected: expected.into(),
+            found: found.into(),
+        }
     }
 }

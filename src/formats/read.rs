@@ -36,7 +36,10 @@ enum PathSegment<'a> {
 
 impl<'a> Node<'a> {
     pub(in crate::formats) fn top(value: &'a Value) -> Self {
-        Node { value, way: PathSegment::Root }
+        Node {
+            value,
+            way: PathSegment::Root,
+        }
     }
 
     pub(in crate::formats) fn path(&self) -> JsonPath {
@@ -64,15 +67,25 @@ impl<'a> Node<'a> {
     }
 
     pub(in crate::formats) fn wrong(&self, expected: &str) -> ReadError {
-        ReadError { path: self.path(), expected: expected.into(), found: describe(self.value) }
+        ReadError {
+            path: self.path(),
+            expected: expected.into(),
+            found: describe(self.value),
+        }
     }
 
     pub(in crate::formats) fn missing(&self, key: &str) -> ReadError {
-        ReadError { path: self.path(), expected: format!("a key {key:?}"), found: "none".into() }
+        ReadError {
+            path: self.path(),
+            expected: format!("a key {key:?}"),
+            found: "none".into(),
+        }
     }
 
     pub(in crate::formats) fn object(&self) -> Read<&'a Map<String, Value>> {
-        self.value.as_object().ok_or_else(|| self.wrong("an object"))
+        self.value
+            .as_object()
+            .ok_or_else(|| self.wrong("an object"))
     }
 
     /// A member by its snake_case name, in either spelling; if both are present, the camelCase one wins.
@@ -80,18 +93,27 @@ impl<'a> Node<'a> {
     pub(in crate::formats) fn get(&'a self, snake: &'a str) -> Option<Node<'a>> {
         let map = self.value.as_object()?;
         let (key, value) = lookup(map, snake)?;
-        (!value.is_null()).then_some(Node { value, way: PathSegment::Key(self, key) })
+        (!value.is_null()).then_some(Node {
+            value,
+            way: PathSegment::Key(self, key),
+        })
     }
 
     /// A member that the caller has already found, with its whole path.
     pub(in crate::formats) fn below(&'a self, key: &'a str, value: &'a Value) -> Node<'a> {
-        Node { value, way: PathSegment::Key(self, key) }
+        Node {
+            value,
+            way: PathSegment::Key(self, key),
+        }
     }
 
     /// A member that the caller has already found.
     pub(in crate::formats) fn member(self, key: &'a str, value: &'a Value) -> Node<'a> {
         // The path is only used in errors, where one step is enough to name the column.
-        Node { value, way: PathSegment::Member(key) }
+        Node {
+            value,
+            way: PathSegment::Member(key),
+        }
     }
 
     pub(in crate::formats) fn need(&'a self, snake: &'a str) -> Read<Node<'a>> {
@@ -100,11 +122,17 @@ impl<'a> Node<'a> {
 
     pub(in crate::formats) fn items(&'a self) -> Read<impl Iterator<Item = Node<'a>>> {
         let items = self.value.as_array().ok_or_else(|| self.wrong("a list"))?;
-        Ok(items.iter().enumerate().map(|(at, value)| Node { value, way: PathSegment::Index(self, at) }))
+        Ok(items.iter().enumerate().map(|(at, value)| Node {
+            value,
+            way: PathSegment::Index(self, at),
+        }))
     }
 
     pub(in crate::formats) fn str(&self) -> Read<String> {
-        self.value.as_str().map(str::to_string).ok_or_else(|| self.wrong("a string"))
+        self.value
+            .as_str()
+            .map(str::to_string)
+            .ok_or_else(|| self.wrong("a string"))
     }
 
     pub(in crate::formats) fn opt_str(&self, snake: &str) -> Read<Option<String>> {
@@ -119,7 +147,11 @@ impl<'a> Node<'a> {
         self.get(snake).map(|node| node.number()).transpose()
     }
 
-    pub(in crate::formats) fn list<T>(&self, snake: &str, read: impl Fn(Node) -> Read<T>) -> Read<Vec<T>> {
+    pub(in crate::formats) fn list<T>(
+        &self,
+        snake: &str,
+        read: impl Fn(Node) -> Read<T>,
+    ) -> Read<Vec<T>> {
         match self.get(snake) {
             None => Ok(Vec::new()),
             Some(node) => node.items()?.map(read).collect(),
@@ -128,7 +160,9 @@ impl<'a> Node<'a> {
 
     /// The members whose keys are not in `known`, in either spelling.
     pub(in crate::formats) fn others(&self, known: &[&str]) -> Map<String, Value> {
-        let Some(map) = self.value.as_object() else { return Map::new() };
+        let Some(map) = self.value.as_object() else {
+            return Map::new();
+        };
         map.iter()
             .filter(|(key, _)| !known.iter().any(|snake| same_name(key, snake)))
             .map(|(key, value)| (key.clone(), value.clone()))
@@ -141,13 +175,17 @@ pub(in crate::formats) fn lookup<'m>(
     map: &'m Map<String, Value>,
     snake: &str,
 ) -> Option<(&'m String, &'m Value)> {
-    let camel = map.iter().find(|(key, _)| key.as_str() != snake && same_name(key, snake));
+    let camel = map
+        .iter()
+        .find(|(key, _)| key.as_str() != snake && same_name(key, snake));
     camel.or_else(|| map.get_key_value(snake))
 }
 
 /// The value at a path of snake_case keys, each in either spelling.
 pub(in crate::formats) fn below<'v>(value: &'v Value, path: &[&str]) -> Option<&'v Value> {
-    path.iter().try_fold(value, |value, key| lookup(value.as_object()?, key).map(|(_, value)| value))
+    path.iter().try_fold(value, |value, key| {
+        lookup(value.as_object()?, key).map(|(_, value)| value)
+    })
 }
 
 /// Whether a key is this snake_case name, in snake_case or in camelCase.
@@ -228,6 +266,9 @@ mod tests {
         let list = top.get("a").unwrap();
         let last = list.items().unwrap().last().unwrap();
         let node = last.get("b_c").unwrap();
-        assert_eq!(node.str().unwrap_err().to_string(), "$.a[1].bC: expected a string, found true");
+        assert_eq!(
+            node.str().unwrap_err().to_string(),
+            "$.a[1].bC: expected a string, found true"
+        );
     }
 }

@@ -18,9 +18,14 @@ impl RecordedCase {
     /// can no longer be read.
     pub(super) fn case(&self) -> Result<EvalCase, FileProblem> {
         let Some(ended) = &self.attempt else {
-            return Ok(EvalCase { eval_id: self.eval_id.clone(), ..EvalCase::default() });
+            return Ok(EvalCase {
+                eval_id: self.eval_id.clone(),
+                ..EvalCase::default()
+            });
         };
-        let attempt = ended.read().map_err(|why| FileProblem::here("", "the record of the attempt", &why))?;
+        let attempt = ended
+            .read()
+            .map_err(|why| FileProblem::here("", "the record of the attempt", &why))?;
         Ok(case_of(&attempt))
     }
 }

@@ -44,13 +44,21 @@ pub struct RecordedTurn {
 
 /// Reads a recording. The error names the line.
 pub fn read_recording(text: &str) -> Result<Vec<RecordedAttempt>, String> {
-    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    lines.map(|(at, line)| attempt(line).map_err(|why| format!("line {}: {why}", at + 1))).collect()
+    let lines = text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty());
+    lines
+        .map(|(at, line)| attempt(line).map_err(|why| format!("line {}: {why}", at + 1)))
+        .collect()
 }
 
 /// Whether a text begins as a recording, although its lines may not be valid.
 pub fn is_recording(text: &str) -> bool {
-    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let line = text
+        .lines()
+        .find(|line| !line.trim().is_empty())
+        .unwrap_or_default();
     line.trim_start().starts_with('{') && first_keys(line).iter().any(|key| key == "turns")
 }
 
@@ -59,16 +67,24 @@ fn attempt(line: &str) -> Result<RecordedAttempt, String> {
     let value = json::parse(line)
         .map_err(|error| format!("column {}: {error}", position(line, error.offset).1))?
         .value;
-    let turns = value["turns"].as_array().ok_or("expected \"turns\", a list")?;
+    let turns = value["turns"]
+        .as_array()
+        .ok_or("expected \"turns\", a list")?;
     Ok(RecordedAttempt {
         eval_id: value["eval_id"].as_str().unwrap_or_default().to_string(),
         turns: turns.iter().map(turn).collect::<Result<_, _>>()?,
-        state: value.get("state").filter(|state| state.is_object()).cloned(),
+        state: value
+            .get("state")
+            .filter(|state| state.is_object())
+            .cloned(),
     })
 }
 
 fn turn(value: &Value) -> Result<RecordedTurn, String> {
-    let events = value["events"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let events = value["events"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
     Ok(RecordedTurn {
         prompt: value["prompt"].as_str().unwrap_or_default().to_string(),
         events: events.iter().map(event).collect::<Result<_, _>>()?,
@@ -85,7 +101,10 @@ fn event(value: &Value) -> Result<Event, String> {
     let mut event = read_event(value).map_err(|error| format!("an event: {error}"))?;
     event.is_intermediate = value["intermediate"] == true;
     event.is_message = value["is_message"] == true;
-    event.at = value.get("at").and_then(finite_number).and_then(plausible_seconds);
+    event.at = value
+        .get("at")
+        .and_then(finite_number)
+        .and_then(plausible_seconds);
     Ok(event)
 }
 
@@ -127,7 +146,9 @@ pub fn recording_line(attempt: &Attempt) -> String {
 
 /// The events of a turn. The final response is put back into the event from which it was moved.
 fn events_of(turn: &Invocation) -> Vec<Value> {
-    let Some(events) = turn.trajectory.events() else { return Vec::new() };
+    let Some(events) = turn.trajectory.events() else {
+        return Vec::new();
+    };
     let mut answer = turn.final_response.as_ref();
     let ends_with_answer = events.iter().any(|event| event.content.is_none());
     let mut out: Vec<Value> = events
@@ -180,15 +201,31 @@ fn event_value(event: &InvocationEvent, content: Option<Value>) -> Value {
             out.insert(key.to_string(), value);
         }
     };
-    put("at", event.at.map(|at| json!((at * 1000.0).round() / 1000.0)));
+    put(
+        "at",
+        event.at.map(|at| json!((at * 1000.0).round() / 1000.0)),
+    );
     put("author", Some(event.author.clone().into()));
     put("content", content);
     put("groundingMetadata", event.grounding.clone());
-    put("usageMetadata", event.usage.as_ref().map(|usage| usage.raw.clone()));
+    put(
+        "usageMetadata",
+        event.usage.as_ref().map(|usage| usage.raw.clone()),
+    );
     put("modelVersion", event.model_version.clone().map(Value::from));
     if let Some(error) = &event.error {
-        put(code, Some(error.code.clone()).filter(|text| !text.is_empty()).map(Value::from));
-        put(message, Some(error.message.clone()).filter(|text| !text.is_empty()).map(Value::from));
+        put(
+            code,
+            Some(error.code.clone())
+                .filter(|text| !text.is_empty())
+                .map(Value::from),
+        );
+        put(
+            message,
+            Some(error.message.clone())
+                .filter(|text| !text.is_empty())
+                .map(Value::from),
+        );
     }
     Value::Object(out)
 }
@@ -212,7 +249,10 @@ mod tests {
             variants: Vec::new(),
             expected_state: None,
             actual_state: None,
-            key: crate::domain::AttemptKey { case: 0, attempt: 1 },
+            key: crate::domain::AttemptKey {
+                case: 0,
+                attempt: 1,
+            },
             eval_id: "a".into(),
             status: crate::domain::Status::Passed,
             adk_status: crate::domain::Status::Passed,
@@ -236,15 +276,29 @@ mod tests {
 
     #[test]
     fn mistakes_name_the_line() {
-        assert!(read_recording("{\"turns\": []}\n{oops").unwrap_err().starts_with("line 2: column 2"));
-        let text = format!("{{\"turns\": []}}\n{{\"turns\": [], \"eval_id\": \"{}\"}}", "a".repeat(33 << 20));
-        assert_eq!(read_recording(&text).unwrap_err(), "line 2: the line has 34 MB; the limit is 32 MB");
+        assert!(
+            read_recording("{\"turns\": []}\n{oops")
+                .unwrap_err()
+                .starts_with("line 2: column 2")
+        );
+        let text = format!(
+            "{{\"turns\": []}}\n{{\"turns\": [], \"eval_id\": \"{}\"}}",
+            "a".repeat(33 << 20)
+        );
+        assert_eq!(
+            read_recording(&text).unwrap_err(),
+            "line 2: the line has 34 MB; the limit is 32 MB"
+        );
     }
 
     #[test]
     fn recordings_and_traces_are_distinguished() {
         assert!(is_recording("\n{\"eval_id\": \"a\", \"turns\": [oops"));
-        for other in ["", "[{\"turns\": []}]", "{\"resourceSpans\": [{\"turns\": []}]}"] {
+        for other in [
+            "",
+            "[{\"turns\": []}]",
+            "{\"resourceSpans\": [{\"turns\": []}]}",
+        ] {
             assert!(!is_recording(other), "{other}");
         }
     }

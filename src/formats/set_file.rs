@@ -64,7 +64,10 @@ impl PartialEq for SetFile {
             (Source::Outside(a), Source::Outside(b)) => Arc::ptr_eq(a, b),
             _ => false,
         };
-        same_source && self.id == other.id && self.form == other.form && self.columns == other.columns
+        same_source
+            && self.id == other.id
+            && self.form == other.form
+            && self.columns == other.columns
     }
 }
 
@@ -75,14 +78,23 @@ impl SetFile {
     }
 
     /// Like [`SetFile::open`], for a file whose name or columns tell more than its text.
-    pub fn open_as(text: Arc<str>, fallback_id: &str, read_as: &ReadAs) -> Result<SetFile, FileProblem> {
+    pub fn open_as(
+        text: Arc<str>,
+        fallback_id: &str,
+        read_as: &ReadAs,
+    ) -> Result<SetFile, FileProblem> {
         if let Some(what) = foreign::of_text(&text) {
             return Err(FileProblem::here(&text, "an eval set or a data set", what));
         }
         if read_as.is_lines
             && let Some(lines) = rows_of_lines(&text, read_as)?
         {
-            return Ok(SetFile::of_lines(lines, Source::Held(text), fallback_id, &read_as.columns));
+            return Ok(SetFile::of_lines(
+                lines,
+                Source::Held(text),
+                fallback_id,
+                &read_as.columns,
+            ));
         }
         let found = match index::root_kind(&text) {
             RootKind::Object => open_object(&text, fallback_id, &read_as.columns),
@@ -90,7 +102,13 @@ impl SetFile {
             RootKind::Text | RootKind::Other => Ok(None),
         };
         match found {
-            Ok(Some(Document { id, head, form, entries, list })) => Ok(SetFile {
+            Ok(Some(Document {
+                id,
+                head,
+                form,
+                entries,
+                list,
+            })) => Ok(SetFile {
                 id,
                 head,
                 form,
@@ -103,9 +121,12 @@ impl SetFile {
             }),
             Ok(None) => other_forms(text, fallback_id, &read_as.columns),
             Err(error) => match as_lines(&text, &read_as.columns) {
-                Some(lines) => {
-                    Ok(SetFile::of_lines(lines, Source::Held(text), fallback_id, &read_as.columns))
-                }
+                Some(lines) => Ok(SetFile::of_lines(
+                    lines,
+                    Source::Held(text),
+                    fallback_id,
+                    &read_as.columns,
+                )),
                 None if is_json_lines(&text) => Err(unknown_rows(&text)),
                 None => Err(best_syntax_error(&text, error)),
             },
@@ -113,7 +134,12 @@ impl SetFile {
     }
 
     /// A file of JSON Lines whose rows were indexed while it was streamed.
-    pub fn of_lines(lines: Lines, source: Source, fallback_id: &str, columns: &ColumnMap) -> SetFile {
+    pub fn of_lines(
+        lines: Lines,
+        source: Source,
+        fallback_id: &str,
+        columns: &ColumnMap,
+    ) -> SetFile {
         SetFile {
             id: fallback_id.to_string(),
             head: Head::default(),
@@ -183,7 +209,11 @@ impl SetFile {
     /// Parses one case.
     pub fn case(&self, at: usize) -> Result<EvalCase, FileProblem> {
         if at >= self.len() {
-            return Err(FileProblem::here(self.text(), &format!("{} cases", at + 1), "fewer"));
+            return Err(FileProblem::here(
+                self.text(),
+                &format!("{} cases", at + 1),
+                "fewer",
+            ));
         }
         if let Some(bytes) = self.bytes_of(at).filter(|bytes| *bytes > LARGEST_CASE) {
             return Err(FileProblem {
@@ -196,7 +226,10 @@ impl SetFile {
         }
         let case = self.case_in_file(at)?;
         let given = || self.session.as_deref().cloned();
-        Ok(EvalCase { session_input: case.session_input.or_else(given), ..case })
+        Ok(EvalCase {
+            session_input: case.session_input.or_else(given),
+            ..case
+        })
     }
 
     fn case_in_file(&self, at: usize) -> Result<EvalCase, FileProblem> {
@@ -204,12 +237,11 @@ impl SetFile {
             Cases::Document(entries, top) => self.case_of_document(&entries[at], at, top),
             Cases::Lines(lines) => self.case_of_line(lines, at),
             Cases::Table(table) => self.case_of_table(table, at),
-            Cases::Frame(frame) => {
-                vertex::case(&frame.rows[at], &self.columns, frame.id(at)).map_err(|error| {
+            Cases::Frame(frame) => vertex::case(&frame.rows[at], &self.columns, frame.id(at))
+                .map_err(|error| {
                     let path = frame.path(at, &error.path);
                     FileProblem::reading_in(&self.places, self.text(), path, error)
-                })
-            }
+                }),
             Cases::Recorded(cases) => cases[at].case(),
         }
     }
@@ -223,7 +255,12 @@ impl SetFile {
         }
     }
 
-    fn case_of_document(&self, entry: &Entry, at: usize, list: &JsonPath) -> Result<EvalCase, FileProblem> {
+    fn case_of_document(
+        &self,
+        entry: &Entry,
+        at: usize,
+        list: &JsonPath,
+    ) -> Result<EvalCase, FileProblem> {
         let text = self.text();
         let value = json::parse(&text[entry.range.clone()]).map_err(|error| {
             let offset = error.offset + entry.range.start;
@@ -242,17 +279,26 @@ impl SetFile {
             Form::TurnList | Form::Messages => list.clone(),
             _ => list.index(at),
         };
-        case.map_err(|error| FileProblem::reading_in(&self.places, text, error.path.below(&top), error))
+        case.map_err(|error| {
+            FileProblem::reading_in(&self.places, text, error.path.below(&top), error)
+        })
     }
 
     /// The scores of a result, with the case of the data set that was scored, if the file contains it. The scores are
     /// shown even if that case cannot be read.
     fn case_of_result(&self, entry: &Entry, scores: Node) -> Read<EvalCase> {
         let scored = vertex::result_case(scores, &entry.eval_id)?;
-        let asked = entry.asked.clone().and_then(|range| json::parse(&self.text()[range]).ok());
-        let case = asked.and_then(|asked| vertex::case(&asked.value, &self.columns, &entry.eval_id).ok());
+        let asked = entry
+            .asked
+            .clone()
+            .and_then(|range| json::parse(&self.text()[range]).ok());
+        let case =
+            asked.and_then(|asked| vertex::case(&asked.value, &self.columns, &entry.eval_id).ok());
         Ok(match case {
-            Some(case) => EvalCase { recorded: scored.recorded, ..case },
+            Some(case) => EvalCase {
+                recorded: scored.recorded,
+                ..case
+            },
             None => scored,
         })
     }
@@ -267,9 +313,12 @@ impl SetFile {
         };
         let text = self.source.piece(lines.range(at)).map_err(lost)?;
         // Lines are counted in the file, not in the row.
-        let placed =
-            |problem: FileProblem| FileProblem { line: problem.line + lines.line(at) - 1, ..problem };
-        let value = json::parse(&text).map_err(|error| placed(FileProblem::syntax(&text, error)))?;
+        let placed = |problem: FileProblem| FileProblem {
+            line: problem.line + lines.line(at) - 1,
+            ..problem
+        };
+        let value =
+            json::parse(&text).map_err(|error| placed(FileProblem::syntax(&text, error)))?;
         vertex::case(&value.value, &self.columns, &lines.id(at))
             .map_err(|error| placed(FileProblem::reading(&text, &JsonPath::default(), error)))
     }
@@ -296,7 +345,10 @@ impl SetFile {
 
     /// What the cases depend on besides the text, as text; empty if there is nothing.
     pub(super) fn beside_text(&self) -> String {
-        let session = self.session.as_ref().and_then(|session| serde_json::to_string(session).ok());
+        let session = self
+            .session
+            .as_ref()
+            .and_then(|session| serde_json::to_string(session).ok());
         format!("{}{}", self.columns.text(), session.unwrap_or_default())
     }
 
@@ -338,26 +390,37 @@ impl SetFile {
     pub fn case_text(&self, at: usize) -> Option<Cow<'_, str>> {
         match &self.cases {
             _ if at >= self.len() => None,
-            Cases::Document(entries, _) => Some(Cow::Borrowed(&self.text()[entries[at].range.clone()])),
+            Cases::Document(entries, _) => {
+                Some(Cow::Borrowed(&self.text()[entries[at].range.clone()]))
+            }
             Cases::Lines(lines) => self.source.piece(lines.range(at)).ok().map(Cow::Owned),
             Cases::Table(table) => Some(Cow::Owned(table.row(self.text(), at).ok()?.to_string())),
             Cases::Frame(frame) => Some(Cow::Owned(frame.rows[at].to_string())),
-            Cases::Recorded(cases) => Some(Cow::Owned(write_case(&cases[at].case().ok()?).to_string())),
+            Cases::Recorded(cases) => {
+                Some(Cow::Owned(write_case(&cases[at].case().ok()?).to_string()))
+            }
         }
     }
 
     /// The indices of the cases with this id, in the file's order; several when the id is duplicated.
     pub fn positions_of(&self, eval_id: &str) -> impl Iterator<Item = usize> {
         let by_id = self.by_id.get_or_init(|| {
-            let hashed = self.eval_ids().zip(0..).map(|(id, at)| (xxh3_64(id.as_bytes()), at));
+            let hashed = self
+                .eval_ids()
+                .zip(0..)
+                .map(|(id, at)| (xxh3_64(id.as_bytes()), at));
             let mut by_id: Vec<(u64, u32)> = hashed.collect();
             by_id.sort_unstable();
             by_id.into()
         });
         let hash = xxh3_64(eval_id.as_bytes());
         let first = by_id.partition_point(|(other, _)| *other < hash);
-        let same_hash = by_id[first..].iter().take_while(move |(other, _)| *other == hash);
-        same_hash.map(|(_, at)| *at as usize).filter(move |at| self.eval_id(*at) == eval_id)
+        let same_hash = by_id[first..]
+            .iter()
+            .take_while(move |(other, _)| *other == hash);
+        same_hash
+            .map(|(_, at)| *at as usize)
+            .filter(move |at| self.eval_id(*at) == eval_id)
     }
 
     /// The offset of the list of cases in the text, if the form has one.
@@ -373,12 +436,16 @@ impl SetFile {
     pub fn line_of(&self, at: usize) -> usize {
         match &self.cases {
             _ if at >= self.len() => 1,
-            Cases::Document(entries, _) => self.places.position(self.text(), entries[at].range.start).0,
+            Cases::Document(entries, _) => {
+                self.places.position(self.text(), entries[at].range.start).0
+            }
             Cases::Lines(lines) => lines.line(at),
             Cases::Table(table) => table.line(at),
             Cases::Frame(frame) => {
                 let first = frame.rows[at].as_object().and_then(|row| row.keys().next());
-                let path = first.map(|key| JsonPath::default().key(key)).unwrap_or_default();
+                let path = first
+                    .map(|key| JsonPath::default().key(key))
+                    .unwrap_or_default();
                 self.places.of(self.text(), &frame.path(at, &path)).0
             }
             Cases::Recorded(_) => 1,
@@ -387,9 +454,18 @@ impl SetFile {
 }
 
 /// Opens a file that is not in one of ADK's forms: lines, a table or a frame.
-fn other_forms(text: Arc<str>, fallback_id: &str, columns: &ColumnMap) -> Result<SetFile, FileProblem> {
+fn other_forms(
+    text: Arc<str>,
+    fallback_id: &str,
+    columns: &ColumnMap,
+) -> Result<SetFile, FileProblem> {
     if let Some(lines) = as_lines(&text, columns) {
-        return Ok(SetFile::of_lines(lines, Source::Held(text), fallback_id, columns));
+        return Ok(SetFile::of_lines(
+            lines,
+            Source::Held(text),
+            fallback_id,
+            columns,
+        ));
     }
     let opened = match index::root_kind(&text) {
         RootKind::Object | RootKind::Array => json::parse(&text)

@@ -27,7 +27,9 @@ impl Source {
             Source::Outside(pieces) => pieces.piece(range),
             Source::Held(text) => {
                 let range = range.start as usize..range.end as usize;
-                text.get(range).map(str::to_string).ok_or_else(|| "the file ended early".into())
+                text.get(range)
+                    .map(str::to_string)
+                    .ok_or_else(|| "the file ended early".into())
             }
         }
     }

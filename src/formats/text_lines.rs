@@ -13,7 +13,9 @@ pub(super) const LOOKED_AT: usize = 20;
 
 /// The lines with content.
 pub(super) fn filled_lines(text: &str) -> impl Iterator<Item = &str> + Clone {
-    text.trim_start_matches('\u{FEFF}').lines().filter(|line| !line.trim().is_empty())
+    text.trim_start_matches('\u{FEFF}')
+        .lines()
+        .filter(|line| !line.trim().is_empty())
 }
 
 /// A line that is a whole object, with its members.
@@ -29,12 +31,17 @@ pub(super) fn object_of(line: &str) -> Option<Map<String, Value>> {
 
 /// Whether an object contains a whole set, and is not a row.
 pub(super) fn is_set(members: &Map<String, Value>) -> bool {
-    ["eval_cases", "evalCases", "eval_case_results"].iter().any(|key| members.contains_key(*key))
+    ["eval_cases", "evalCases", "eval_case_results"]
+        .iter()
+        .any(|key| members.contains_key(*key))
 }
 
 /// The rows of a file whose name says that each line is one. `None` if the lines are not objects, or contain whole sets.
 pub(super) fn rows_of_lines(text: &str, read_as: &ReadAs) -> Result<Option<Lines>, FileProblem> {
-    let objects: Vec<Map<String, Value>> = filled_lines(text).take(LOOKED_AT).filter_map(object_of).collect();
+    let objects: Vec<Map<String, Value>> = filled_lines(text)
+        .take(LOOKED_AT)
+        .filter_map(object_of)
+        .collect();
     if objects.is_empty() || objects.iter().any(is_set) {
         return Ok(None);
     }
@@ -55,7 +62,8 @@ pub(super) fn indexed(text: &str, columns: &ColumnMap) -> Lines {
 /// other rows can still be read.
 pub(super) fn as_lines(text: &str, columns: &ColumnMap) -> Option<Lines> {
     let mut lines = filled_lines(text);
-    let is_row = |line: &str| object_of(line).is_some_and(|row| is_known(&row, columns) && !is_set(&row));
+    let is_row =
+        |line: &str| object_of(line).is_some_and(|row| is_known(&row, columns) && !is_set(&row));
     let first = lines.next()?;
     // An object of columns on one line is a frame, not a row, unless the name says so.
     let is_only = lines.clone().next().is_none();
@@ -64,7 +72,9 @@ pub(super) fn as_lines(text: &str, columns: &ColumnMap) -> Option<Lines> {
         return None;
     }
     let later = || {
-        first.trim_start().starts_with('{') && lines.take(LOOKED_AT).any(is_row) && json::parse(text).is_err()
+        first.trim_start().starts_with('{')
+            && lines.take(LOOKED_AT).any(is_row)
+            && json::parse(text).is_err()
     };
     (is_row(first) || later()).then(|| indexed(text, columns))
 }
@@ -104,7 +114,8 @@ pub(super) fn best_syntax_error(text: &str, error: SyntaxError) -> FileProblem {
 }
 
 pub(super) fn why_not(text: &str) -> FileProblem {
-    let expected = "an eval set, a data set (JSON Lines, CSV or JSON), or a list of turns or messages";
+    let expected =
+        "an eval set, a data set (JSON Lines, CSV or JSON), or a list of turns or messages";
     if is_json_lines(text) {
         return unknown_rows(text);
     }
@@ -113,7 +124,13 @@ pub(super) fn why_not(text: &str) -> FileProblem {
             match table_header(text) {
                 Some(names) => unknown(names),
                 None => {
-                    let head: String = text.lines().next().unwrap_or_default().chars().take(60).collect();
+                    let head: String = text
+                        .lines()
+                        .next()
+                        .unwrap_or_default()
+                        .chars()
+                        .take(60)
+                        .collect();
                     FileProblem::here(text, expected, &format!("a text that begins {head:?}"))
                 }
             }
@@ -124,14 +141,19 @@ pub(super) fn why_not(text: &str) -> FileProblem {
                 let found = "a result file of ADK; to view it, open the folder of its agent";
                 return FileProblem::here(text, expected, found);
             }
-            let cases = parsed.value.get("eval_cases").or_else(|| parsed.value.get("evalCases"));
+            let cases = parsed
+                .value
+                .get("eval_cases")
+                .or_else(|| parsed.value.get("evalCases"));
             match (cases, unknown_columns(&parsed.value)) {
                 (Some(cases), _) => {
                     let found = format!("\"eval_cases\" is {}", super::read::describe(cases));
                     FileProblem::here(text, expected, &found)
                 }
                 (None, Some(names)) => unknown(names),
-                (None, None) => FileProblem::here(text, expected, &super::read::describe(&parsed.value)),
+                (None, None) => {
+                    FileProblem::here(text, expected, &super::read::describe(&parsed.value))
+                }
             }
         }
     }
@@ -142,6 +164,8 @@ pub(super) fn table_header(text: &str) -> Option<Vec<String>> {
     let (separator, names) = header(text)?;
     let body = text.trim_start_matches('\u{FEFF}').split_once('\n')?.1;
     let width = vertex::width_of_record(body, separator)?;
-    let are_names = names.iter().all(|name| !name.is_empty() && name.parse::<f64>().is_err());
+    let are_names = names
+        .iter()
+        .all(|name| !name.is_empty() && name.parse::<f64>().is_err());
     (names.len() > 1 && width == names.len() && are_names).then_some(names)
 }

@@ -34,8 +34,13 @@ pub(super) fn ended_attempt(
         }
     };
     let again: Derivation = Arc::new(move |recorded: &Attempt| {
-        let recorded = Attempt { key, ..recorded.clone() };
-        let completed = case.as_ref().map(|case| completed_attempt(&recorded, unknown, case));
+        let recorded = Attempt {
+            key,
+            ..recorded.clone()
+        };
+        let completed = case
+            .as_ref()
+            .map(|case| completed_attempt(&recorded, unknown, case));
         explained_attempt(completed.unwrap_or(recorded))
     });
     let now = again(&attempt);
@@ -52,7 +57,10 @@ pub(super) struct CasesOfSet<'a> {
 
 impl<'a> CasesOfSet<'a> {
     pub(super) fn of(file: Option<&'a SetFile>) -> CasesOfSet<'a> {
-        CasesOfSet { file, read: HashMap::new() }
+        CasesOfSet {
+            file,
+            read: HashMap::new(),
+        }
     }
 
     /// The position of a case, and the case; `None` if there is none or it is ambiguous.

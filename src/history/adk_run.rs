@@ -4,8 +4,8 @@ use super::adk_results::{CasesOfSet, ended_attempt, open_result};
 use super::latest::{HistorySet, matching};
 use super::run_head::{RunHead, RunSource};
 use crate::domain::{
-    AgentServer, AgentSpec, Attempt, AttemptKey, Criterion, EvalCase, FinishedAttempts, InMemory, JudgeSpec,
-    PlannedCase, PlannedCases, PlannedSet, ProgramSpec, RunOptions, RunPlan, RunState,
+    AgentServer, AgentSpec, Attempt, AttemptKey, Criterion, EvalCase, FinishedAttempts, InMemory,
+    JudgeSpec, PlannedCase, PlannedCases, PlannedSet, ProgramSpec, RunOptions, RunPlan, RunState,
 };
 use crate::metrics::{criterion_of, reevaluated_attempt};
 use crate::store::fingerprint;
@@ -16,7 +16,10 @@ use std::sync::Arc;
 /// The run that a result of ADK is the result of. `sets` are the files that it can belong to. Errors: the file cannot be
 /// read.
 pub(super) fn run_of_result(head: &RunHead, sets: &[HistorySet]) -> Result<RunState, String> {
-    let RunSource::Adk { app_dir, set_id, .. } = &head.source else {
+    let RunSource::Adk {
+        app_dir, set_id, ..
+    } = &head.source
+    else {
         return Err("it is not a result of ADK".into());
     };
     let file = open_result(&head.path).map(Arc::new)?;
@@ -27,7 +30,9 @@ pub(super) fn run_of_result(head: &RunHead, sets: &[HistorySet]) -> Result<RunSt
     let mut first: HashMap<&str, usize> = HashMap::new();
     for (at, entry) in file.entries.iter().enumerate() {
         let first = *first.entry(&entry.eval_id).or_insert(at);
-        let place = cases.get(&entry.eval_id).map_or(usize::MAX, |(place, _)| place);
+        let place = cases
+            .get(&entry.eval_id)
+            .map_or(usize::MAX, |(place, _)| place);
         entries.entry((place, first)).or_default().push(at);
     }
     let (mut planned, mut finished) = (PlannedCases::default(), FinishedAttempts::default());
@@ -37,7 +42,10 @@ pub(super) fn run_of_result(head: &RunHead, sets: &[HistorySet]) -> Result<RunSt
         let now = cases.get(eval_id).map(|(_, case)| case);
         let mut content = String::new();
         for at in of_case {
-            let key = AttemptKey { case, attempt: file.entries[at].attempt };
+            let key = AttemptKey {
+                case,
+                attempt: file.entries[at].attempt,
+            };
             let ended = ended_attempt(&file, at, key, now.clone(), InMemory::Summary);
             if let Ok(attempt) = ended.read() {
                 content = content_of(&attempt, now.as_deref().zip(set), place);
@@ -47,8 +55,13 @@ pub(super) fn run_of_result(head: &RunHead, sets: &[HistorySet]) -> Result<RunSt
             finished.push(Arc::new(ended));
         }
         let index = if place == usize::MAX { case } else { place };
-        let case =
-            PlannedCase { set: 0, index, eval_id: eval_id.into(), content: content.into(), quarantine: None };
+        let case = PlannedCase {
+            set: 0,
+            index,
+            eval_id: eval_id.into(),
+            content: content.into(),
+            quarantine: None,
+        };
         planned.push(case).map_err(|error| error.to_string())?;
     }
     let plan = RunPlan {
@@ -57,7 +70,10 @@ pub(super) fn run_of_result(head: &RunHead, sets: &[HistorySet]) -> Result<RunSt
         commit: None,
         sets: vec![planned_set(app_dir, set_id, set, criteria)],
         cases: planned,
-        options: RunOptions { repeat, ..RunOptions::default() },
+        options: RunOptions {
+            repeat,
+            ..RunOptions::default()
+        },
         judge: JudgeSpec::standard(),
     };
     RunState::of_finished(Arc::new(plan), finished).ok_or_else(|| "a case is there twice".into())
@@ -76,7 +92,11 @@ fn content_of(attempt: &Attempt, now: Option<(&EvalCase, &HistorySet)>, place: u
 
 /// Adds the criteria that decided an attempt, each metric once.
 fn add_criteria(criteria: &mut Vec<Criterion>, attempt: &Attempt) {
-    for metric in attempt.metrics.iter().filter(|metric| metric.criterion.is_some()) {
+    for metric in attempt
+        .metrics
+        .iter()
+        .filter(|metric| metric.criterion.is_some())
+    {
         if criteria.iter().all(|known| known.metric != metric.metric) {
             criteria.push(criterion_of(metric));
         }
@@ -89,11 +109,19 @@ fn planned_set(
     set: Option<&HistorySet>,
     criteria: Vec<Criterion>,
 ) -> PlannedSet {
-    let app = app_dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let app = app_dir
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     let path = set.map_or_else(|| app_dir.join(set_id), |set| set.path.clone());
     PlannedSet {
         id: set_id.to_string(),
-        file: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        file: path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned(),
         path,
         digest: String::new(),
         agent: AgentSpec::Adk {

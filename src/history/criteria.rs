@@ -26,7 +26,11 @@ impl DecidingMetrics {
     pub(super) fn add(&mut self, attempt: &AttemptSummary) {
         for metric in &attempt.metrics {
             let name = metric.metric.split(':').next().unwrap_or_default();
-            self.0.extend(metric.threshold.map(|threshold| format!("{name} {threshold}")));
+            self.0.extend(
+                metric
+                    .threshold
+                    .map(|threshold| format!("{name} {threshold}")),
+            );
         }
     }
 
@@ -61,11 +65,17 @@ mod tests {
     fn options_are_criteria_and_a_threshold_changes_no_score() {
         let criterion = |threshold: f64, option: &str| {
             let mut criterion = Criterion::new("m", Some(threshold));
-            criterion.options.insert("threshold".into(), threshold.into());
+            criterion
+                .options
+                .insert("threshold".into(), threshold.into());
             criterion.options.insert("match_type".into(), option.into());
             [criterion]
         };
-        let (a, b, c) = (criterion(1.0, "EXACT"), criterion(0.5, "EXACT"), criterion(1.0, "ANY_ORDER"));
+        let (a, b, c) = (
+            criterion(1.0, "EXACT"),
+            criterion(0.5, "EXACT"),
+            criterion(1.0, "ANY_ORDER"),
+        );
         assert!(criteria_id(&a) != criteria_id(&b) && criteria_id(&a) != criteria_id(&c));
         assert_eq!(scoring_of(&a), scoring_of(&b));
         assert_ne!(scoring_of(&a), scoring_of(&c));
@@ -80,7 +90,9 @@ mod tests {
     #[test]
     fn criteria_that_come_again_have_the_same_number() {
         let mut numbers = CriteriaNumbers::default();
-        let found: Vec<u32> = ["x", "y", "x", "x", "z"].map(|run| numbers.number(run, |a, b| a != b)).into();
+        let found: Vec<u32> = ["x", "y", "x", "x", "z"]
+            .map(|run| numbers.number(run, |a, b| a != b))
+            .into();
         assert_eq!(found, [0, 1, 0, 0, 2]);
     }
 }

@@ -7,7 +7,8 @@ use crate::formats::adk::{app_history, storage_history};
 use crate::history::read_head::read_head;
 use crate::history::{RunHead, RunSource};
 use crate::store::{
-    Places, RunKey, RunLabel, baseline_run_id, fingerprint, read_run_labels, run_folders, write_whole,
+    Places, RunKey, RunLabel, baseline_run_id, fingerprint, read_run_labels, run_folders,
+    write_whole,
 };
 use rayon::iter::Either;
 use rayon::prelude::*;
@@ -65,19 +66,28 @@ impl History {
         });
         let key_id = key.as_ref().map(RunKey::id).unwrap_or_default();
         let index = places.map(|places| index_path(places, root));
-        let cache = index.as_deref().map(|index| OutcomesCache::of(index, &key_id));
-        let mut known = index.as_deref().map(|index| read_index(index, &key_id)).unwrap_or_default();
+        let cache = index
+            .as_deref()
+            .map(|index| OutcomesCache::of(index, &key_id));
+        let mut known = index
+            .as_deref()
+            .map(|index| read_index(index, &key_id))
+            .unwrap_or_default();
         let mut listed = |found: io::Result<Vec<PathBuf>>, folder: &Path| {
             let failed = |error: io::Error| {
-                unlisted.push((folder.to_path_buf(), format!("{}: {error}", folder.display())));
+                unlisted.push((
+                    folder.to_path_buf(),
+                    format!("{}: {error}", folder.display()),
+                ));
                 Vec::new()
             };
             found.unwrap_or_else(failed)
         };
         let ours = listed(run_folders(root), &root.join(".evaltrail").join("runs"));
         let ours = ours.into_iter().map(|path| (path, None));
-        let folders =
-            app_dirs.iter().flat_map(|dir| [app_history(dir), storage_history(dir)].map(|of| (dir, of)));
+        let folders = app_dirs
+            .iter()
+            .flat_map(|dir| [app_history(dir), storage_history(dir)].map(|of| (dir, of)));
         let adk = folders.flat_map(|(dir, folder)| {
             let files = listed(result_files(&folder), &folder);
             files.into_iter().map(|path| (path, Some(dir.as_path())))
@@ -141,10 +151,16 @@ fn remove_copies(runs: &mut Vec<RunHead>) {
         .map(|head| (head.run_id.clone(), started(head)))
         .collect();
     runs.retain(|head| match &head.source {
-        RunSource::Adk { by_evaltrail: true, copied_run: Some(run), .. } => !own.contains_key(run),
-        RunSource::Adk { by_evaltrail: true, copied_run: None, .. } => {
-            own.values().all(|began| *began > started(head))
-        }
+        RunSource::Adk {
+            by_evaltrail: true,
+            copied_run: Some(run),
+            ..
+        } => !own.contains_key(run),
+        RunSource::Adk {
+            by_evaltrail: true,
+            copied_run: None,
+            ..
+        } => own.values().all(|began| *began > started(head)),
         _ => true,
     });
 }
@@ -155,7 +171,8 @@ fn mark_merged(runs: &mut [RunHead]) {
     let mut merged: HashSet<String> = HashSet::new();
     for head in runs {
         let all = |ids: &[String]| !ids.is_empty() && ids.iter().all(|id| merged.contains(id));
-        head.is_in_merged = (head.shard.is_some() && merged.contains(&head.run_id)) || all(&head.merged);
+        head.is_in_merged =
+            (head.shard.is_some() && merged.contains(&head.run_id)) || all(&head.merged);
         if head.is_ours() {
             merged.extend(head.merged.iter().cloned());
         }
@@ -163,7 +180,11 @@ fn mark_merged(runs: &mut [RunHead]) {
 }
 
 fn sort_newest_first(runs: &mut [RunHead]) {
-    runs.sort_by(|a, b| b.number.cmp(&a.number).then_with(|| time_of(b).total_cmp(&time_of(a))));
+    runs.sort_by(|a, b| {
+        b.number
+            .cmp(&a.number)
+            .then_with(|| time_of(b).total_cmp(&time_of(a)))
+    });
     // The user's own runs are in the order in which they were recorded. If their times contradict it, because the clock
     // was wrong, a run counts as no newer than the one that was recorded after it.
     let mut latest = f64::INFINITY;
@@ -186,30 +207,44 @@ fn sort_newest_first(runs: &mut [RunHead]) {
 /// When a run started. A foreign run comes last, because it must not hide the user's own runs.
 fn time_of(head: &RunHead) -> f64 {
     match head.source {
-        RunSource::Evaltrail { is_foreign: true, .. } => f64::MIN,
+        RunSource::Evaltrail {
+            is_foreign: true, ..
+        } => f64::MIN,
         _ => unix_seconds(&head.started).unwrap_or(f64::MIN),
     }
 }
 
 fn index_path(places: &Places, root: &Path) -> PathBuf {
     let id = fingerprint(&[root.as_os_str().as_encoded_bytes()]);
-    places.cache.join("history").join(format!("{}.json", &id[..16]))
+    places
+        .cache
+        .join("history")
+        .join(format!("{}.json", &id[..16]))
 }
 
 fn read_index(path: &Path, key: &str) -> HashMap<PathBuf, Entry> {
-    let read = fs::read(path).ok().and_then(|bytes| serde_json::from_slice::<IndexFile>(&bytes).ok());
+    let read = fs::read(path)
+        .ok()
+        .and_then(|bytes| serde_json::from_slice::<IndexFile>(&bytes).ok());
     let entries = read
         .filter(|file| file.format == FORMAT && file.key == key)
         .map(|file| file.entries)
         .unwrap_or_default();
-    entries.into_iter().map(|entry| (entry.head.path.clone(), entry)).collect()
+    entries
+        .into_iter()
+        .map(|entry| (entry.head.path.clone(), entry))
+        .collect()
 }
 
 fn write_index(path: &Path, key: &str, entries: &[Entry]) -> std::io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    let file = IndexFile { format: FORMAT, key: key.to_string(), entries: entries.to_vec() };
+    let file = IndexFile {
+        format: FORMAT,
+        key: key.to_string(),
+        entries: entries.to_vec(),
+    };
     write_whole(path, &serde_json::to_vec(&file)?)
 }
 
@@ -224,21 +259,31 @@ pub(super) fn stamp_of(path: &Path, is_file: bool) -> Vec<(u64, u128)> {
         true => vec![path.to_path_buf()],
         false => vec![path.join("run.json"), path.join("journal.jsonl")],
     };
-    files.iter().map(|file| of(file).unwrap_or_default()).collect()
+    files
+        .iter()
+        .map(|file| of(file).unwrap_or_default())
+        .collect()
 }
 
 /// The results of ADK in a folder; none if the folder does not exist.
 fn result_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(folder) {
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
             return Ok(Vec::new());
         }
         entries => entries?,
     };
-    let paths: Vec<PathBuf> =
-        entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
+    let paths: Vec<PathBuf> = entries
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<_, _>>()?;
     let is_result = |path: &PathBuf| {
-        path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(".evalset_result.json"))
+        path.file_name()
+            .is_some_and(|name| name.to_string_lossy().ends_with(".evalset_result.json"))
     };
     Ok(paths.into_iter().filter(is_result).collect())
 }
@@ -275,7 +320,10 @@ mod tests {
     /// The clock was wrong: at 2036 in the second run, and at 2001 in the last.
     #[test]
     fn the_order_of_runs_is_that_of_their_recording() {
-        let ours = || RunSource::Evaltrail { sets: Vec::new(), is_foreign: false };
+        let ours = || RunSource::Evaltrail {
+            sets: Vec::new(),
+            is_foreign: false,
+        };
         let adk = || RunSource::Adk {
             app_dir: "a".into(),
             set_id: "s".into(),
@@ -284,7 +332,10 @@ mod tests {
             results: SetResults::default(),
             criteria_id: 0,
         };
-        let foreign = RunSource::Evaltrail { sets: Vec::new(), is_foreign: true };
+        let foreign = RunSource::Evaltrail {
+            sets: Vec::new(),
+            is_foreign: true,
+        };
         let mut runs = vec![
             head("first", "2026-01-01T00:00:00Z", 1, ours()),
             head("adk before", "2025-12-31T00:00:00Z", 0, adk()),
@@ -295,18 +346,34 @@ mod tests {
         ];
         sort_newest_first(&mut runs);
         let order: Vec<&str> = runs.iter().map(|head| head.run_id.as_str()).collect();
-        assert_eq!(order, ["adk after", "third", "second", "first", "adk before", "planted"]);
+        assert_eq!(
+            order,
+            [
+                "adk after",
+                "third",
+                "second",
+                "first",
+                "adk before",
+                "planted"
+            ]
+        );
         runs.push(head("last", "2001-01-01T00:00:00Z", 4, ours()));
         sort_newest_first(&mut runs);
-        let of_ours: Vec<&str> =
-            runs.iter().filter(|head| head.is_ours()).map(|head| head.run_id.as_str()).collect();
+        let of_ours: Vec<&str> = runs
+            .iter()
+            .filter(|head| head.is_ours())
+            .map(|head| head.run_id.as_str())
+            .collect();
         assert_eq!(of_ours, ["last", "third", "second", "first"]);
     }
 
     /// The results that evaltrail writes for ADK at the end of a run.
     #[test]
     fn copies_for_adk_are_not_listed() {
-        let ours = || RunSource::Evaltrail { sets: Vec::new(), is_foreign: false };
+        let ours = || RunSource::Evaltrail {
+            sets: Vec::new(),
+            is_foreign: false,
+        };
         let copy = |copied_run: Option<&str>| RunSource::Adk {
             app_dir: "a".into(),
             set_id: "s".into(),
@@ -318,9 +385,24 @@ mod tests {
         let mut runs = vec![
             head("run", "2026-01-02T00:00:00Z", 1, ours()),
             head("copy", "2026-01-02T00:00:01Z", 0, copy(Some("run"))),
-            head("copy of another", "2026-01-02T00:00:02Z", 0, copy(Some("removed"))),
-            head("later, without the id", "2026-01-02T00:00:03Z", 0, copy(None)),
-            head("earlier, without the id", "2026-01-01T00:00:00Z", 0, copy(None)),
+            head(
+                "copy of another",
+                "2026-01-02T00:00:02Z",
+                0,
+                copy(Some("removed")),
+            ),
+            head(
+                "later, without the id",
+                "2026-01-02T00:00:03Z",
+                0,
+                copy(None),
+            ),
+            head(
+                "earlier, without the id",
+                "2026-01-01T00:00:00Z",
+                0,
+                copy(None),
+            ),
         ];
         remove_copies(&mut runs);
         let left: Vec<&str> = runs.iter().map(|head| head.run_id.as_str()).collect();

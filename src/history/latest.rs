@@ -5,7 +5,8 @@ use super::index::History;
 use super::place::place;
 use super::run_head::{RunHead, RunSource};
 use crate::domain::{
-    Attempt, AttemptKey, Derivation, EndedAttempt, InMemory, PlannedSet, RunBy, RunRef, Status, Variant,
+    Attempt, AttemptKey, Derivation, EndedAttempt, InMemory, PlannedSet, RunBy, RunRef, Status,
+    Variant,
 };
 use crate::formats::{Notes, SetFile};
 use crate::metrics::reevaluated_attempt;
@@ -48,7 +49,11 @@ pub struct ResultOrigin {
 impl ResultOrigin {
     /// An origin with an unknown version of the file.
     pub fn new(file: &Path, run: Arc<RunRef>) -> Arc<ResultOrigin> {
-        Arc::new(ResultOrigin { file: file.to_path_buf(), run, digest: String::new() })
+        Arc::new(ResultOrigin {
+            file: file.to_path_buf(),
+            run,
+            digest: String::new(),
+        })
     }
 }
 
@@ -84,9 +89,14 @@ impl PastResult {
     /// Searches for the case, so that it does not have to be done where nobody may wait for it. `digest` is the SHA-256
     /// of the file.
     pub fn find_in(&mut self, file: &Arc<SetFile>, digest: &str) {
-        let is_there = |at: &usize| self.origin.digest == digest && file.eval_id(*at) == *self.eval_id;
+        let is_there =
+            |at: &usize| self.origin.digest == digest && file.eval_id(*at) == *self.eval_id;
         if let Some(index) = self.planned.filter(is_there) {
-            self.found = Some(FoundCase { file: file.clone(), index, is_same: true });
+            self.found = Some(FoundCase {
+                file: file.clone(),
+                index,
+                is_same: true,
+            });
             return;
         }
         self.found = place(file, &self.eval_id, &self.content).map(|index| FoundCase {
@@ -130,7 +140,10 @@ pub struct PastResults {
 
 impl From<Vec<PastResult>> for PastResults {
     fn from(results: Vec<PastResult>) -> PastResults {
-        PastResults { results, unreadable: Vec::new() }
+        PastResults {
+            results,
+            unreadable: Vec::new(),
+        }
     }
 }
 
@@ -140,7 +153,11 @@ impl History {
     /// run.
     pub fn latest(&self, sets: &[HistorySet], in_memory: InMemory) -> PastResults {
         let mut found = Found::of(self, sets);
-        let mut unreadable: Vec<String> = self.unreadable.iter().map(|(_, error)| error.clone()).collect();
+        let mut unreadable: Vec<String> = self
+            .unreadable
+            .iter()
+            .map(|(_, error)| error.clone())
+            .collect();
         let mut budget = READ_AT_MOST;
         for head in &self.runs {
             if found.is_complete_for(head, sets) {
@@ -161,7 +178,10 @@ impl History {
             found.add_all(read.results);
         }
         found.results.reverse();
-        PastResults { results: found.results, unreadable }
+        PastResults {
+            results: found.results,
+            unreadable,
+        }
     }
 }
 
@@ -197,19 +217,29 @@ impl Found {
                 RunSource::Evaltrail { sets, .. } => {
                     about.extend(sets.iter().map(|counted| counted.path.as_path()));
                 }
-                RunSource::Adk { app_dir, set_id, .. } => {
-                    about.extend(matching(sets, app_dir, set_id).iter().map(|set| set.path.as_path()));
+                RunSource::Adk {
+                    app_dir, set_id, ..
+                } => {
+                    about.extend(
+                        matching(sets, app_dir, set_id)
+                            .iter()
+                            .map(|set| set.path.as_path()),
+                    );
                 }
             }
         }
         let mut found = Found::default();
         for set in sets.iter().filter(|set| about.contains(set.path.as_path())) {
             let of_id = |at: usize| hash_of(&set.file.eval_id(at));
-            let ids: Vec<u64> =
-                (0..set.file.len()).into_par_iter().with_min_len(CASES_AT_LEAST).map(of_id).collect();
+            let ids: Vec<u64> = (0..set.file.len())
+                .into_par_iter()
+                .with_min_len(CASES_AT_LEAST)
+                .map(of_id)
+                .collect();
             let open = found.open.entry(set.path.clone()).or_default();
             open.reserve(ids.len());
-            ids.into_iter().for_each(|id| *open.entry(id).or_default() += 1);
+            ids.into_iter()
+                .for_each(|id| *open.entry(id).or_default() += 1);
         }
         found
     }
@@ -217,7 +247,11 @@ impl Found {
     /// Adds the results of a run.
     fn add_all(&mut self, results: Vec<PastResult>) {
         let hashes = |result: &PastResult| (hash_of_result(result), hash_of(&result.eval_id));
-        let hashes: Vec<(u128, u64)> = results.par_iter().with_min_len(CASES_AT_LEAST).map(hashes).collect();
+        let hashes: Vec<(u128, u64)> = results
+            .par_iter()
+            .with_min_len(CASES_AT_LEAST)
+            .map(hashes)
+            .collect();
         self.results.reserve(results.len());
         self.known.reserve(results.len());
         let mut results = results.into_iter().zip(hashes).peekable();
@@ -243,9 +277,11 @@ impl Found {
         let complete = |path: &Path| self.open.get(path).is_none_or(FxHashMap::is_empty);
         match &head.source {
             RunSource::Evaltrail { sets, .. } => sets.iter().all(|counted| complete(&counted.path)),
-            RunSource::Adk { app_dir, set_id, .. } => {
-                matching(sets, app_dir, set_id).iter().all(|set| complete(&set.path))
-            }
+            RunSource::Adk {
+                app_dir, set_id, ..
+            } => matching(sets, app_dir, set_id)
+                .iter()
+                .all(|set| complete(&set.path)),
         }
     }
 }
@@ -267,7 +303,9 @@ fn hash_of_result(result: &PastResult) -> u128 {
     // The hash of each part is the seed of the next one, so that it matters where a part ends.
     [file, result.eval_id.as_bytes(), result.content.as_bytes()]
         .iter()
-        .fold(u128::from(turn), |hash, part| xxhash_rust::xxh3::xxh3_128_with_seed(part, hash as u64))
+        .fold(u128::from(turn), |hash, part| {
+            xxhash_rust::xxh3::xxh3_128_with_seed(part, hash as u64)
+        })
 }
 
 fn hash_of(eval_id: &str) -> u64 {
@@ -281,26 +319,43 @@ pub(super) fn matching<'a>(
     app_dir: &Path,
     set_id: &str,
 ) -> Vec<&'a HistorySet<'a>> {
-    let of_agent = || sets.iter().filter(|set| set.app_dir.as_deref() == Some(app_dir));
+    let of_agent = || {
+        sets.iter()
+            .filter(|set| set.app_dir.as_deref() == Some(app_dir))
+    };
     // The older formats use a path as the id.
     let name = set_id.rsplit(['/', '\\']).next().unwrap_or(set_id);
     let by_rank = |rank: usize| -> Vec<&'a HistorySet<'a>> {
-        let is_it = |set: &&HistorySet| set.ids.get(rank).is_some_and(|id| id == set_id || id == name);
+        let is_it = |set: &&HistorySet| {
+            set.ids
+                .get(rank)
+                .is_some_and(|id| id == set_id || id == name)
+        };
         of_agent().filter(is_it).collect()
     };
     let by_id = by_rank(0);
     if by_id.is_empty() { by_rank(1) } else { by_id }
 }
 
-fn results_of(head: &RunHead, sets: &[HistorySet], key: Option<&RunKey>, in_memory: InMemory) -> PastResults {
+fn results_of(
+    head: &RunHead,
+    sets: &[HistorySet],
+    key: Option<&RunKey>,
+    in_memory: InMemory,
+) -> PastResults {
     let read = match &head.source {
         RunSource::Evaltrail { .. } => of_run(head, sets, key, in_memory),
-        RunSource::Adk { app_dir, set_id, .. } => match matching(sets, app_dir, set_id).first() {
+        RunSource::Adk {
+            app_dir, set_id, ..
+        } => match matching(sets, app_dir, set_id).first() {
             Some(set) => of_adk(head, set, in_memory),
             None => Ok(Vec::new()),
         },
     };
-    let failed = |error| PastResults { results: Vec::new(), unreadable: vec![error] };
+    let failed = |error| PastResults {
+        results: Vec::new(),
+        unreadable: vec![error],
+    };
     // A run that was removed since it was listed has no results.
     match read {
         Ok(results) => results.into(),
@@ -319,12 +374,21 @@ fn of_run(
         .map_err(|error| format!("{}: {error}", head.path.display()))?;
     let (state, plan) = (&run.state, &run.state.plan);
     // The index may be outdated.
-    let by = if run.is_signed { RunBy::Evaltrail } else { RunBy::Foreign };
-    let reference = Arc::new(RunRef { by, ..head.run_ref() });
+    let by = if run.is_signed {
+        RunBy::Evaltrail
+    } else {
+        RunBy::Foreign
+    };
+    let reference = Arc::new(RunRef {
+        by,
+        ..head.run_ref()
+    });
     let known: HashSet<&Path> = sets.iter().map(|set| set.path.as_path()).collect();
     let origin = |set: &PlannedSet| {
         let (file, run, digest) = (set.path.clone(), reference.clone(), set.digest.clone());
-        known.contains(file.as_path()).then(|| Arc::new(ResultOrigin { file, run, digest }))
+        known
+            .contains(file.as_path())
+            .then(|| Arc::new(ResultOrigin { file, run, digest }))
     };
     let origins: Vec<Option<Arc<ResultOrigin>>> = plan.sets.iter().map(origin).collect();
     let of_case = |case: usize| {
@@ -339,11 +403,19 @@ fn of_run(
             found: None,
         })
     };
-    Ok((0..plan.cases.len()).into_par_iter().with_min_len(CASES_AT_LEAST).filter_map(of_case).collect())
+    Ok((0..plan.cases.len())
+        .into_par_iter()
+        .with_min_len(CASES_AT_LEAST)
+        .filter_map(of_case)
+        .collect())
 }
 
 /// Errors: the file cannot be read.
-fn of_adk(head: &RunHead, set: &HistorySet, in_memory: InMemory) -> Result<Vec<PastResult>, String> {
+fn of_adk(
+    head: &RunHead,
+    set: &HistorySet,
+    in_memory: InMemory,
+) -> Result<Vec<PastResult>, String> {
     let file = open_result(&head.path).map(Arc::new)?;
     let origin = ResultOrigin::new(&set.path, Arc::new(head.run_ref()));
     let mut cases = CasesOfSet::of(Some(set.file));
@@ -354,11 +426,23 @@ fn of_adk(head: &RunHead, set: &HistorySet, in_memory: InMemory) -> Result<Vec<P
         let case = cases.get(&eval_id).map(|(_, case)| case);
         let place = *places.entry(eval_id.clone()).or_insert_with(|| {
             let (origin, content, attempts) = (origin.clone(), String::new(), Vec::new());
-            found.push(PastResult { origin, eval_id, content, attempts, planned: None, found: None });
+            found.push(PastResult {
+                origin,
+                eval_id,
+                content,
+                attempts,
+                planned: None,
+                found: None,
+            });
             found.len() - 1
         });
-        let key = AttemptKey { case: at, attempt: entry.attempt };
-        found[place].attempts.push(Arc::new(ended_attempt(&file, at, key, case, in_memory)));
+        let key = AttemptKey {
+            case: at,
+            attempt: entry.attempt,
+        };
+        found[place]
+            .attempts
+            .push(Arc::new(ended_attempt(&file, at, key, case, in_memory)));
     }
     Ok(found)
 }
@@ -379,7 +463,8 @@ pub struct CaseResult {
 impl CaseResult {
     /// The status of the case: that of its worst attempt.
     pub fn status(&self) -> Status {
-        Status::worst(self.attempts.iter().map(|attempt| attempt.status)).unwrap_or(Status::NotEvaluated)
+        Status::worst(self.attempts.iter().map(|attempt| attempt.status))
+            .unwrap_or(Status::NotEvaluated)
     }
 
     /// Whether the run is foreign, so that nothing is based on the result.
@@ -394,10 +479,18 @@ impl CaseResult {
 }
 
 /// The latest results of the cases of a file, by position. Results of single turns are left out.
-pub fn case_results(file: &SetFile, path: &Path, notes: &Notes, past: &[PastResult]) -> Vec<CaseResult> {
+pub fn case_results(
+    file: &SetFile,
+    path: &Path,
+    notes: &Notes,
+    past: &[PastResult],
+) -> Vec<CaseResult> {
     let mut latest: HashMap<usize, &PastResult> = HashMap::new();
     // The newest run comes last and replaces older ones.
-    for result in past.iter().filter(|result| result.origin.file == *path && result.turn().is_none()) {
+    for result in past
+        .iter()
+        .filter(|result| result.origin.file == *path && result.turn().is_none())
+    {
         if let Some(at) = place(file, &result.eval_id, &result.content) {
             latest.insert(at, result);
         }
@@ -411,7 +504,12 @@ pub fn case_results(file: &SetFile, path: &Path, notes: &Notes, past: &[PastResu
             Some(attempts) => (true, attempts),
             None => (false, result.attempts.clone()),
         };
-        CaseResult { index, run: result.origin.run.clone(), attempts, edited }
+        CaseResult {
+            index,
+            run: result.origin.run.clone(),
+            attempts,
+            edited,
+        }
     };
     let mut results: Vec<CaseResult> = latest.into_iter().map(of).collect();
     results.sort_by_key(|result| result.index);
@@ -421,15 +519,23 @@ pub fn case_results(file: &SetFile, path: &Path, notes: &Notes, past: &[PastResu
 /// Whether the result needs no re-evaluation: the case is unchanged, and there neither are nor were any variants of its
 /// trajectory.
 pub fn is_unchanged(file: &SetFile, notes: &Notes, at: usize, result: &PastResult) -> bool {
-    let has_variants = notes.of(&result.eval_id).is_some_and(|notes| !notes.variants.is_empty());
+    let has_variants = notes
+        .of(&result.eval_id)
+        .is_some_and(|notes| !notes.variants.is_empty());
     !has_variants
-        && !result.attempts.iter().any(|attempt| attempt.is_decided_by_variants())
+        && !result
+            .attempts
+            .iter()
+            .any(|attempt| attempt.is_decided_by_variants())
         && result.is_same_content(file, at)
 }
 
 /// Whether there are attempts with this status and other samples of a judge could change each of them.
 pub fn is_unsteady(attempts: &[Arc<EndedAttempt>], status: Status) -> bool {
-    let mut such = attempts.iter().filter(|attempt| attempt.status == status).peekable();
+    let mut such = attempts
+        .iter()
+        .filter(|attempt| attempt.status == status)
+        .peekable();
     such.peek().is_some() && such.all(|attempt| attempt.unsteady)
 }
 
@@ -444,11 +550,14 @@ pub fn reevaluate(
     attempts: &[Arc<EndedAttempt>],
 ) -> Option<Reevaluated> {
     let case = Arc::new(file.case(at).ok()?);
-    let variants: Arc<[Variant]> =
-        notes.of(&case.eval_id).map_or_else(Arc::default, |notes| notes.variants.as_slice().into());
+    let variants: Arc<[Variant]> = notes
+        .of(&case.eval_id)
+        .map_or_else(Arc::default, |notes| notes.variants.as_slice().into());
     let again: Derivation = {
         let (case, variants) = (case.clone(), variants.clone());
-        Arc::new(move |ran| reevaluated_attempt(ran, &case, &variants).unwrap_or_else(|| ran.clone()))
+        Arc::new(move |ran| {
+            reevaluated_attempt(ran, &case, &variants).unwrap_or_else(|| ran.clone())
+        })
     };
     let of = |ran: &Arc<EndedAttempt>| match ran.read() {
         Ok(whole) => reevaluated_attempt(&whole, &case, &variants)
@@ -459,7 +568,13 @@ pub fn reevaluate(
     if found.iter().all(Option::is_none) {
         return None;
     }
-    Some(found.into_iter().zip(attempts).map(|(now, ran)| now.unwrap_or_else(|| ran.clone())).collect())
+    Some(
+        found
+            .into_iter()
+            .zip(attempts)
+            .map(|(now, ran)| now.unwrap_or_else(|| ran.clone()))
+            .collect(),
+    )
 }
 
 /// An attempt that cannot be re-evaluated because its record cannot be read.

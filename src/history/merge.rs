@@ -90,10 +90,12 @@ pub fn merge_shards(
         let how = "to merge one of them again, name its folder";
         match before - shards.len() {
             0 => {}
-            1 => remarks.push(format!("1 run of a shard is left out: it is merged already; {how}")),
-            left => {
-                remarks.push(format!("{left} runs of shards are left out: they are merged already; {how}"))
-            }
+            1 => remarks.push(format!(
+                "1 run of a shard is left out: it is merged already; {how}"
+            )),
+            left => remarks.push(format!(
+                "{left} runs of shards are left out: they are merged already; {how}"
+            )),
         }
     }
     remarks.extend(retain_newest_job(&mut shards));
@@ -103,7 +105,12 @@ pub fn merge_shards(
     let plan = Arc::new(merged_plan(&shards, whole.plan, run_id));
     let state = written(&shards, &plan, &attempts, workspace, key)?;
     remarks.extend(remarks_on(&shards, &state));
-    Ok(MergedRun { state, remarks, problems: whole.problems, unreadable })
+    Ok(MergedRun {
+        state,
+        remarks,
+        problems: whole.problems,
+        unreadable,
+    })
 }
 
 /// Merges the runs of one shard below a folder to a run of `workspace`, with this id: several machines may have executed the
@@ -118,17 +125,28 @@ pub fn merge_one_shard(
     let unreadable = remarks.len();
     shards.retain(|shard| Some(shard.shard) == part.options.shard);
     let Some(first) = shards.first() else {
-        return Err(MergeError::Shards(format!("{}: the shard has no run there", folder.display())));
+        return Err(MergeError::Shards(format!(
+            "{}: the shard has no run there",
+            folder.display()
+        )));
     };
     let whole = whole_plan(first, workspace)?;
     same_run(&shards)?;
-    let plan = RunPlan { cases: part.cases.clone(), ..whole.plan };
+    let plan = RunPlan {
+        cases: part.cases.clone(),
+        ..whole.plan
+    };
     let attempts = attempts_of(&shards, &plan)?;
     let mut plan = merged_plan(&shards, plan, run_id);
     plan.options.shard = part.options.shard;
     let state = written(&shards, &Arc::new(plan), &attempts, workspace, key)?;
     remarks.extend(shards.iter().flat_map(damages));
-    Ok(MergedRun { state, remarks, problems: whole.problems, unreadable })
+    Ok(MergedRun {
+        state,
+        remarks,
+        problems: whole.problems,
+        unreadable,
+    })
 }
 
 /// The runs of shards, the earliest first. Also returns what could not be read.
@@ -138,18 +156,25 @@ pub(super) fn shards_below(
 ) -> Result<(Vec<ShardRun>, Vec<String>), MergeError> {
     let mut folders = Vec::new();
     for path in paths {
-        let found =
-            shard_folders(path).map_err(|source| MergeError::Folder { path: path.clone(), source })?;
+        let found = shard_folders(path).map_err(|source| MergeError::Folder {
+            path: path.clone(),
+            source,
+        })?;
         folders.extend(found);
     }
     folders.sort();
     folders.dedup();
-    let read = |folder: PathBuf| shard_at(&folder, key).map_err(|error| format!("not merged: {error}"));
-    let (unreadable, mut shards): (Vec<String>, Vec<ShardRun>) =
-        folders.into_par_iter().map(read).partition_map(Either::from);
+    let read =
+        |folder: PathBuf| shard_at(&folder, key).map_err(|error| format!("not merged: {error}"));
+    let (unreadable, mut shards): (Vec<String>, Vec<ShardRun>) = folders
+        .into_par_iter()
+        .map(read)
+        .partition_map(Either::from);
     if shards.is_empty() {
         let none = "no run of a shard is there; `evaltrail run … --shard 1/4` writes one to .evaltrail/runs";
-        return Err(MergeError::Shards(unreadable.into_iter().next().unwrap_or_else(|| none.into())));
+        return Err(MergeError::Shards(
+            unreadable.into_iter().next().unwrap_or_else(|| none.into()),
+        ));
     }
     shards.sort_by(|a, b| a.started.total_cmp(&b.started));
     Ok((shards, unreadable))
@@ -162,23 +187,34 @@ fn shard_at(folder: &Path, key: Option<&RunKey>) -> Result<ShardRun, MergeError>
     let refused = |why: &str| MergeError::Shards(format!("{}: {why}", folder.display()));
     let shard = plan.options.shard.filter(|shard| shard.is_valid());
     let shard = shard.ok_or_else(|| refused("the run does not say which shard it is"))?;
-    let started =
-        unix_seconds(&plan.started).ok_or_else(|| refused("the run does not say when it started"))?;
+    let started = unix_seconds(&plan.started)
+        .ok_or_else(|| refused("the run does not say when it started"))?;
     if !plan.run_id.chars().all(|one| one.is_ascii_alphanumeric()) {
         return Err(refused("the id of the run is not one of evaltrail's"));
     }
-    Ok(ShardRun { shard, started, whole, run })
+    Ok(ShardRun {
+        shard,
+        started,
+        whole,
+        run,
+    })
 }
 
 /// The plan of all shards, as a shard stores it.
 fn whole_plan(shard: &ShardRun, workspace: &Path) -> Result<WholePlan, MergeError> {
     let path = &shard.run.path;
     let text = whole_plan_text(path)?;
-    parse_whole_plan(&text, workspace).map_err(|source| MergeError::Folder { path: path.clone(), source })
+    parse_whole_plan(&text, workspace).map_err(|source| MergeError::Folder {
+        path: path.clone(),
+        source,
+    })
 }
 
 fn whole_plan_text(run: &Path) -> Result<Vec<u8>, MergeError> {
-    whole_plan_of(run).map_err(|source| MergeError::Folder { path: run.to_path_buf(), source })
+    whole_plan_of(run).map_err(|source| MergeError::Folder {
+        path: run.to_path_buf(),
+        source,
+    })
 }
 
 /// Leaves out shards of other jobs of a scheduler than the newest one. Returns what to say about it.
@@ -189,9 +225,9 @@ fn retain_newest_job(shards: &mut Vec<ShardRun>) -> Option<String> {
     let named = job.unwrap_or_else(|| "no job of a scheduler".into());
     match before - shards.len() {
         0 => None,
-        1 => {
-            Some(format!("1 run of a shard is left out: it is of another job than the newest one ({named})"))
-        }
+        1 => Some(format!(
+            "1 run of a shard is left out: it is of another job than the newest one ({named})"
+        )),
         left => Some(format!(
             "{left} runs of shards are left out: they are of other jobs than the newest one ({named})"
         )),
@@ -214,7 +250,10 @@ fn same_run(shards: &[ShardRun]) -> Result<(), MergeError> {
             return Err(named(&format!("{} and {}", one.words(), two.words())));
         }
         if first.whole != other.whole {
-            let (one, two) = (whole_plan(first, Path::new(""))?, whole_plan(other, Path::new(""))?);
+            let (one, two) = (
+                whole_plan(first, Path::new(""))?,
+                whole_plan(other, Path::new(""))?,
+            );
             return Err(named(&differences(&one, &two)));
         }
     }
@@ -232,7 +271,11 @@ fn differences(one: &WholePlan, two: &WholePlan) -> String {
         let gate = |whole: &WholePlan| whole.plan.options.gate.name();
         found.push(format!("gate: {} and {}", gate(one), gate(two)));
     }
-    found.extend(same_cases(&one.plan, &two.plan).err().map(|why| format!("cases: {why}")));
+    found.extend(
+        same_cases(&one.plan, &two.plan)
+            .err()
+            .map(|why| format!("cases: {why}")),
+    );
     if one.problems != two.problems {
         found.push("files that one of them could not use".into());
     }
@@ -257,13 +300,20 @@ fn attempts_of(
     shards: &[ShardRun],
     whole: &RunPlan,
 ) -> Result<BTreeMap<AttemptKey, FoundAttempt>, MergeError> {
-    let place: HashMap<(usize, usize), usize> =
-        whole.cases.iter().enumerate().map(|(at, case)| ((case.set, case.index), at)).collect();
+    let place: HashMap<(usize, usize), usize> = whole
+        .cases
+        .iter()
+        .enumerate()
+        .map(|(at, case)| ((case.set, case.index), at))
+        .collect();
     let mut attempts = BTreeMap::new();
     for (shard, ShardRun { run, .. }) in shards.iter().enumerate() {
         let cases = &run.state.plan.cases;
         for attempt in run.state.finished.iter() {
-            let AttemptKey { case, attempt: number } = attempt.key;
+            let AttemptKey {
+                case,
+                attempt: number,
+            } = attempt.key;
             if number > whole.options.repeat {
                 let path = run.path.display();
                 return Err(MergeError::Shards(format!(
@@ -282,7 +332,13 @@ fn attempts_of(
                     run.path.display()
                 ))
             })?;
-            attempts.insert(AttemptKey { case: at, attempt: number }, FoundAttempt { shard, attempt });
+            attempts.insert(
+                AttemptKey {
+                    case: at,
+                    attempt: number,
+                },
+                FoundAttempt { shard, attempt },
+            );
         }
     }
     Ok(attempts)
@@ -294,7 +350,9 @@ fn merged_plan(shards: &[ShardRun], whole: RunPlan, run_id: &str) -> RunPlan {
     let mut merged: Vec<String> = shards.iter().map(|shard| shard.id().to_string()).collect();
     merged.sort();
     merged.dedup();
-    let RunOptions { repeat, turn, gate, .. } = whole.options;
+    let RunOptions {
+        repeat, turn, gate, ..
+    } = whole.options;
     let options = RunOptions {
         repeat,
         turn,
@@ -305,7 +363,12 @@ fn merged_plan(shards: &[ShardRun], whole: RunPlan, run_id: &str) -> RunPlan {
         merged,
         ..first.options.clone()
     };
-    RunPlan { run_id: run_id.to_string(), started: first.started.clone(), options, ..whole }
+    RunPlan {
+        run_id: run_id.to_string(),
+        started: first.started.clone(),
+        options,
+        ..whole
+    }
 }
 
 /// Writes the merged run, and returns its state. Nothing stays if that fails.
@@ -345,12 +408,16 @@ fn copied(
             let line = journals[found.shard].line(place)?;
             Ok((line, **key))
         };
-        let lines = some.par_iter().map(line).collect::<Result<Vec<_>, String>>();
+        let lines = some
+            .par_iter()
+            .map(line)
+            .collect::<Result<Vec<_>, String>>();
         let places = folder.append_lines(&lines.map_err(MergeError::Shards)?)?;
         for ((key, found), at) in some.iter().zip(places) {
             let ended = Arc::new(found.attempt.moved(**key, at, &records));
             // Without the summaries, the journal is read.
-            summaries = summaries.and_then(|mut writer| writer.add(ended.clone()).ok().map(|()| writer));
+            summaries =
+                summaries.and_then(|mut writer| writer.add(ended.clone()).ok().map(|()| writer));
             state.apply(RunEvent::Finished(ended));
         }
     }
@@ -370,7 +437,9 @@ fn copied(
         }
     }
     // Not synced to disk, which takes longer than all else: after a power failure, the shards can be merged again.
-    state.apply(RunEvent::Ended { duration_s: duration(&state) });
+    state.apply(RunEvent::Ended {
+        duration_s: duration(&state),
+    });
     Ok(state)
 }
 
@@ -381,7 +450,12 @@ fn duration(state: &RunState) -> f64 {
         Some((started, started + attempt.latency_s.unwrap_or(0.0)))
     };
     let both = |(a, b): (f64, f64), (c, d): (f64, f64)| (a.min(c), b.max(d));
-    state.finished.iter().filter_map(times).reduce(both).map_or(0.0, |(start, end)| end - start)
+    state
+        .finished
+        .iter()
+        .filter_map(times)
+        .reduce(both)
+        .map_or(0.0, |(start, end)| end - start)
 }
 
 fn remarks_on(shards: &[ShardRun], state: &RunState) -> Vec<String> {
@@ -399,7 +473,11 @@ fn remarks_on(shards: &[ShardRun], state: &RunState) -> Vec<String> {
     let missing = (1..=of).filter(|number| !by_number.contains_key(number));
     let missing: Vec<String> = missing.map(|number| number.to_string()).collect();
     if !missing.is_empty() {
-        let named = if missing.len() == 1 { "shard" } else { "shards" };
+        let named = if missing.len() == 1 {
+            "shard"
+        } else {
+            "shards"
+        };
         found.push(format!("{named} {} of {of} not found", listed(&missing)));
     }
     for (number, runs) in &by_number {
@@ -407,33 +485,55 @@ fn remarks_on(shards: &[ShardRun], state: &RunState) -> Vec<String> {
         ids.dedup();
         if ids.len() > 1 && by != ShardBy::Queue {
             let why = "of two results of the same attempt, the later run's is taken";
-            found.push(format!("shard {number} was run {} times, as {}: {why}", ids.len(), ids.join(", ")));
+            found.push(format!(
+                "shard {number} was run {} times, as {}: {why}",
+                ids.len(),
+                ids.join(", ")
+            ));
         }
         found.extend(runs.iter().flat_map(|shard| damages(shard)));
     }
     let foreign = shards.iter().filter(|shard| !shard.run.is_signed).count();
     if foreign > 0 {
-        found.push(format!("{foreign} of {} runs were not recorded by you", shards.len()));
+        found.push(format!(
+            "{foreign} of {} runs were not recorded by you",
+            shards.len()
+        ));
     }
     let not_run: Vec<String> = (0..state.plan.cases.len())
         .filter(|case| state.tally(*case).ended < state.plan.options.repeat as usize)
         .map(|case| state.plan.cases.eval_id(case).to_string())
         .collect();
     if !not_run.is_empty() {
-        found.push(format!("not run, or not all their attempts: {}", listed(&not_run)));
+        found.push(format!(
+            "not run, or not all their attempts: {}",
+            listed(&not_run)
+        ));
     }
     found
 }
 
 /// The lines of a shard's journal that are ignored.
 fn damages(shard: &ShardRun) -> Vec<String> {
-    let ShardRun { run, shard: Shard { number, .. }, .. } = shard;
+    let ShardRun {
+        run,
+        shard: Shard { number, .. },
+        ..
+    } = shard;
     let named = format!("shard {number} (run {})", shard.id());
-    let kind = if run.is_signed { "damaged" } else { "damaged, or too long for a run of another machine," };
+    let kind = if run.is_signed {
+        "damaged"
+    } else {
+        "damaged, or too long for a run of another machine,"
+    };
     let damaged = match run.damaged {
         0 => None,
-        1 => Some(format!("{named}: 1 line of its journal is {kind} and is ignored")),
-        lines => Some(format!("{named}: {lines} lines of its journal are {kind} and are ignored")),
+        1 => Some(format!(
+            "{named}: 1 line of its journal is {kind} and is ignored"
+        )),
+        lines => Some(format!(
+            "{named}: {lines} lines of its journal are {kind} and are ignored"
+        )),
     };
     let torn = (run.torn > 0)
         .then(|| format!("{named}: the last line of its journal is incomplete, and is ignored"));

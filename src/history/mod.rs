@@ -21,19 +21,19 @@ mod outcomes;
 mod past_run;
 mod place;
 mod pushed;
-mod recorded;
 mod read_head;
-mod run_head;
-mod retention;
+mod recorded;
 mod resume;
+mod retention;
+mod run_head;
 mod same_criteria;
 mod trends;
 
 pub use criteria::CriteriaNumbers;
 pub use index::History;
 pub use latest::{
-    CaseResult, FoundCase, HistorySet, PastResult, PastResults, Reevaluated, ResultOrigin, case_results,
-    is_unchanged, is_unsteady, reevaluate,
+    CaseResult, FoundCase, HistorySet, PastResult, PastResults, Reevaluated, ResultOrigin,
+    case_results, is_unchanged, is_unsteady, reevaluate,
 };
 pub use merge::{MergeError, MergedRun, merge_one_shard, merge_shards};
 pub use past_run::{PastRun, PastSet};

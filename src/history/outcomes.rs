@@ -72,7 +72,11 @@ impl RunOutcomes {
             let id = hash_of_id(&case.eval_id);
             // Saved responses are part of the content: other responses are no edit of the case.
             let is_saved = state.plan.sets[case.set].agent == AgentSpec::Saved;
-            let content = if is_saved { 0 } else { hash_of_content(&case.content) };
+            let content = if is_saved {
+                0
+            } else {
+                hash_of_content(&case.content)
+            };
             let line = CaseOutcomeLine {
                 id,
                 content,
@@ -80,14 +84,19 @@ impl RunOutcomes {
                 passed: tally.passed as u32,
                 evaluated: tally.evaluated as u32,
             };
-            by_set[case.set].entry(id).and_modify(|one| *one = None).or_insert(Some(line));
+            by_set[case.set]
+                .entry(id)
+                .and_modify(|one| *one = None)
+                .or_insert(Some(line));
         }
         let paths = state.plan.sets.iter().map(|set| set.path.clone());
         let set = |(path, cases): (PathBuf, BTreeMap<u64, Option<CaseOutcomeLine>>)| SetOutcomes {
             path,
             cases: cases.into_values().flatten().collect(),
         };
-        RunOutcomes { sets: paths.zip(by_set).map(set).collect() }
+        RunOutcomes {
+            sets: paths.zip(by_set).map(set).collect(),
+        }
     }
 
     /// The outcomes of a result of ADK, in which attempts with the same id are repetitions of a case.
@@ -95,13 +104,24 @@ impl RunOutcomes {
         let mut cases: BTreeMap<u64, CaseOutcomeLine> = BTreeMap::new();
         for attempt in attempts {
             let (id, status) = (hash_of_id(&attempt.eval_id), attempt.status);
-            let blank = CaseOutcomeLine { id, content: 0, status, passed: 0, evaluated: 0 };
+            let blank = CaseOutcomeLine {
+                id,
+                content: 0,
+                status,
+                passed: 0,
+                evaluated: 0,
+            };
             let line = cases.entry(id).or_insert(blank);
             line.status = Status::worst([line.status, status]).unwrap_or(status);
             line.passed += u32::from(status == Status::Passed);
             line.evaluated += u32::from(status.is_evaluated());
         }
-        RunOutcomes { sets: vec![SetOutcomes { path: PathBuf::new(), cases: cases.into_values().collect() }] }
+        RunOutcomes {
+            sets: vec![SetOutcomes {
+                path: PathBuf::new(),
+                cases: cases.into_values().collect(),
+            }],
+        }
     }
 }
 
@@ -127,7 +147,10 @@ pub(super) struct OutcomesCache {
 impl OutcomesCache {
     /// The cache beside an index.
     pub(super) fn of(index: &Path, key: &str) -> OutcomesCache {
-        OutcomesCache { folder: index.with_extension(""), key: key.to_string() }
+        OutcomesCache {
+            folder: index.with_extension(""),
+            key: key.to_string(),
+        }
     }
 
     fn file_of(&self, run: &Path) -> PathBuf {
@@ -139,13 +162,19 @@ impl OutcomesCache {
     pub(super) fn read(&self, run: &Path, stamp: &Stamp) -> Option<RunOutcomes> {
         let text = read_text_file(&self.file_of(run), LARGEST).ok()?;
         let file: OutcomesFile = serde_json::from_str(&text).ok()?;
-        (file.format == FORMAT && file.key == self.key && file.stamp == stamp).then_some(file.outcomes)
+        (file.format == FORMAT && file.key == self.key && file.stamp == stamp)
+            .then_some(file.outcomes)
     }
 
     /// Stores the outcomes of a run. It is only a cache, so an error is ignored.
     pub(super) fn write(&self, run: &Path, stamp: &Stamp, outcomes: &RunOutcomes) {
         let (key, stamp, outcomes) = (self.key.clone(), stamp.to_vec(), outcomes.clone());
-        let file = OutcomesFile { format: FORMAT, key, stamp, outcomes };
+        let file = OutcomesFile {
+            format: FORMAT,
+            key,
+            stamp,
+            outcomes,
+        };
         if let Ok(bytes) = serde_json::to_vec(&file) {
             let _ = std::fs::create_dir_all(&self.folder);
             let _ = write_whole(&self.file_of(run), &bytes);

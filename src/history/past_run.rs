@@ -43,11 +43,12 @@ impl History {
     /// that the run was removed in the meantime.
     pub fn load(&self, head: &RunHead, sets: &[HistorySet]) -> Result<LoadedRun, String> {
         match &head.source {
-            RunSource::Evaltrail { .. } => load_run_with(&head.path, self.key.as_ref(), InMemory::Whole)
-                .map_err(|error| error.to_string()),
-            RunSource::Adk { .. } => {
-                run_of_result(head, sets).map(|state| LoadedRun::of_result(head.path.clone(), state))
+            RunSource::Evaltrail { .. } => {
+                load_run_with(&head.path, self.key.as_ref(), InMemory::Whole)
+                    .map_err(|error| error.to_string())
             }
+            RunSource::Adk { .. } => run_of_result(head, sets)
+                .map(|state| LoadedRun::of_result(head.path.clone(), state)),
         }
     }
 
@@ -58,15 +59,32 @@ impl History {
                 let run = load_run_with(&head.path, self.key.as_ref(), InMemory::Whole);
                 let run = run.map_err(|error| error.to_string())?;
                 // The index may be outdated.
-                let by = if run.is_signed { RunBy::Evaltrail } else { RunBy::Foreign };
-                let reference = RunRef { by, ..head.run_ref() };
+                let by = if run.is_signed {
+                    RunBy::Evaltrail
+                } else {
+                    RunBy::Foreign
+                };
+                let reference = RunRef {
+                    by,
+                    ..head.run_ref()
+                };
                 let (sets, damaged) = (sets_of_run(&run.state), run.damaged);
                 let not_run = run.state.count_outstanding();
-                Ok(PastRun { run: Arc::new(reference), sets, not_run, damaged })
+                Ok(PastRun {
+                    run: Arc::new(reference),
+                    sets,
+                    not_run,
+                    damaged,
+                })
             }
             RunSource::Adk { .. } => {
                 let sets = sets_of_run(&run_of_result(head, sets)?);
-                Ok(PastRun { run: Arc::new(head.run_ref()), sets, not_run: 0, damaged: 0 })
+                Ok(PastRun {
+                    run: Arc::new(head.run_ref()),
+                    sets,
+                    not_run: 0,
+                    damaged: 0,
+                })
             }
         }
     }
@@ -79,19 +97,38 @@ fn sets_of_run(state: &RunState) -> Vec<PastSet> {
     }
     let set = |(at, cases): (usize, Vec<(usize, PlannedCase)>)| {
         let planned = &state.plan.sets[at];
-        let quarantine =
-            |case: &PlannedCase| Some((case.eval_id.to_string(), case.quarantine.as_deref()?.clone()));
-        let quarantines = cases.iter().filter_map(|(_, case)| quarantine(case)).collect();
+        let quarantine = |case: &PlannedCase| {
+            Some((
+                case.eval_id.to_string(),
+                case.quarantine.as_deref()?.clone(),
+            ))
+        };
+        let quarantines = cases
+            .iter()
+            .filter_map(|(_, case)| quarantine(case))
+            .collect();
         let (cases, attempts) = cases
             .into_iter()
             .map(|(case, planned)| {
                 let attempts = state.attempts_of(case);
                 let attempt = attempts.first().cloned();
-                (RecordedCase { eval_id: planned.eval_id.into_owned(), attempt }, attempts)
+                (
+                    RecordedCase {
+                        eval_id: planned.eval_id.into_owned(),
+                        attempt,
+                    },
+                    attempts,
+                )
             })
             .unzip();
         let file = Arc::new(SetFile::of_recorded(cases, &planned.id));
-        PastSet { path: planned.path.clone(), agent: planned.agent_name.clone(), file, attempts, quarantines }
+        PastSet {
+            path: planned.path.clone(),
+            agent: planned.agent_name.clone(),
+            file,
+            attempts,
+            quarantines,
+        }
     };
     by_set.into_iter().enumerate().map(set).collect()
 }

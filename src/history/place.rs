@@ -7,7 +7,9 @@ use crate::formats::SetFile;
 pub fn place(file: &SetFile, eval_id: &str, content: &str) -> Option<usize> {
     let mut positions = file.positions_of(eval_id);
     let first = positions.next()?;
-    let Some(second) = positions.next() else { return Some(first) };
+    let Some(second) = positions.next() else {
+        return Some(first);
+    };
     let is_it = |at: &usize| !content.is_empty() && file.content_hash(*at) == content;
     [first, second].into_iter().chain(positions).find(is_it)
 }

@@ -52,36 +52,58 @@ pub fn done_by_earlier_runs(folder: &Path, whole: &[u8], shard: Shard) -> DoneCa
     let whole = fingerprint(&[whole]);
     let (shards, problems) = match shards_below(&[folder.to_path_buf()], RunKey::find().as_ref()) {
         Ok(found) => found,
-        Err(error) => return DoneCases { problems: vec![error.to_string()], ..DoneCases::default() },
+        Err(error) => {
+            return DoneCases {
+                problems: vec![error.to_string()],
+                ..DoneCases::default()
+            };
+        }
     };
     // Whether each attempt counts as a failure. Of two results, that of the later run counts.
     let mut attempts: BTreeMap<(usize, usize), BTreeMap<u32, bool>> = BTreeMap::new();
     let mut repeat = 1;
-    for one in shards.iter().filter(|one| one.whole == whole && one.shard == shard) {
+    for one in shards
+        .iter()
+        .filter(|one| one.whole == whole && one.shard == shard)
+    {
         let plan = &one.run.state.plan;
         repeat = plan.options.repeat;
         for attempt in one.run.state.finished.iter() {
             let case = attempt.key.case;
-            let is_failure = attempt.status != Status::Passed && plan.cases.quarantine(case).is_none();
+            let is_failure =
+                attempt.status != Status::Passed && plan.cases.quarantine(case).is_none();
             let place = (plan.cases.set(case), plan.cases.index(case));
-            attempts.entry(place).or_default().insert(attempt.key.attempt, is_failure);
+            attempts
+                .entry(place)
+                .or_default()
+                .insert(attempt.key.attempt, is_failure);
         }
     }
     attempts.retain(|_, attempts| attempts.len() >= repeat as usize);
-    let failed = attempts.values().flat_map(BTreeMap::values).filter(|is_failure| **is_failure).count();
-    DoneCases { cases: attempts.into_keys().collect(), failed, problems }
+    let failed = attempts
+        .values()
+        .flat_map(BTreeMap::values)
+        .filter(|is_failure| **is_failure)
+        .count();
+    DoneCases {
+        cases: attempts.into_keys().collect(),
+        failed,
+        problems,
+    }
 }
 
 /// How far the shards in a folder are. Of several plans, the one of the newest run counts. Errors: the message says that
 /// there are none, or that they cannot be read.
 pub fn pushed_shards(folder: &Path) -> Result<PushedShards, String> {
-    let (shards, problems) =
-        shards_below(&[folder.to_path_buf()], RunKey::find().as_ref()).map_err(|error| error.to_string())?;
+    let (shards, problems) = shards_below(&[folder.to_path_buf()], RunKey::find().as_ref())
+        .map_err(|error| error.to_string())?;
     let newest = shards.last().ok_or("no run of a shard is there")?;
     let mut found = PushedShards {
         shard: newest.shard,
         whole: newest.whole.clone(),
-        attempts: newest.planned_attempts().map_err(|error| error.to_string())?,
+        attempts: newest
+            .planned_attempts()
+            .map_err(|error| error.to_string())?,
         progress: BTreeMap::new(),
         problems,
     };
@@ -91,7 +113,12 @@ pub fn pushed_shards(folder: &Path) -> Result<PushedShards, String> {
         let (plan, number) = (&one.run.state.plan, one.shard.number);
         for attempt in one.run.state.finished.iter() {
             let case = attempt.key.case;
-            let key = (number, plan.cases.set(case), plan.cases.index(case), attempt.key.attempt);
+            let key = (
+                number,
+                plan.cases.set(case),
+                plan.cases.index(case),
+                attempt.key.attempt,
+            );
             ended.insert(key, attempt.status);
         }
         let known = found.progress.entry(number).or_default();
@@ -108,7 +135,10 @@ pub fn pushed_shards(folder: &Path) -> Result<PushedShards, String> {
     }
     if found.shard.by == ShardBy::Queue {
         let all = found.attempts;
-        found.progress.values_mut().for_each(|queue| queue.is_complete = queue.totals.ended() >= all);
+        found
+            .progress
+            .values_mut()
+            .for_each(|queue| queue.is_complete = queue.totals.ended() >= all);
     }
     Ok(found)
 }

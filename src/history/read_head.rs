@@ -2,7 +2,8 @@
 
 use crate::analysis::PassRateCollector;
 use crate::domain::{
-    AttemptKey, AttemptSummary, Criterion, InMemory, PlannedSet, RunPlan, Totals, rfc3339, unix_seconds,
+    AttemptKey, AttemptSummary, Criterion, InMemory, PlannedSet, RunPlan, Totals, rfc3339,
+    unix_seconds,
 };
 use crate::formats::adk::ResultFile;
 use crate::history::adk_results::{ended_attempt, open_result};
@@ -21,8 +22,12 @@ pub(super) fn read_head(
     key: Option<&RunKey>,
 ) -> Result<RunHead, String> {
     match app_dir {
-        None => load_run(path, key).map(|run| head_of_run(path, &run)).map_err(|error| error.to_string()),
-        Some(app_dir) => open_result(path).map(|file| head_of_result(path, app_dir, &Arc::new(file))),
+        None => load_run(path, key)
+            .map(|run| head_of_run(path, &run))
+            .map_err(|error| error.to_string()),
+        Some(app_dir) => {
+            open_result(path).map(|file| head_of_result(path, app_dir, &Arc::new(file)))
+        }
     }
 }
 
@@ -44,7 +49,11 @@ impl CollectedResults {
     }
 
     fn finish(self) -> SetResults {
-        let mean = |of: Aggregate| MetricMean { metric: of.metric, mean: of.mean, scored: of.valid };
+        let mean = |of: Aggregate| MetricMean {
+            metric: of.metric,
+            mean: of.mean,
+            scored: of.valid,
+        };
         let metrics = self.metrics.finish().into_iter().map(mean).collect();
         SetResults {
             totals: self.totals,
@@ -61,7 +70,8 @@ pub(super) fn head_of_run(path: &Path, run: &LoadedRun) -> RunHead {
     let mut end: Option<f64> = None;
     for attempt in state.finished.iter() {
         by_set[plan.cases.set(attempt.key.case)].add(&attempt);
-        let ended = unix_seconds(&attempt.started).map(|started| started + attempt.latency_s.unwrap_or(0.0));
+        let ended = unix_seconds(&attempt.started)
+            .map(|started| started + attempt.latency_s.unwrap_or(0.0));
         end = end.into_iter().chain(ended).reduce(f64::max);
     }
     let mut cases = vec![0; plan.sets.len()];
@@ -69,17 +79,24 @@ pub(super) fn head_of_run(path: &Path, run: &LoadedRun) -> RunHead {
     let sets = plan.sets.iter().zip(cases).zip(by_set);
     // A filter may leave no case of a set.
     let sets = sets.filter(|((_, cases), _)| *cases > 0);
-    let sets = sets.map(|((set, cases), results)| counted(set, cases, results.finish(), plan)).collect();
+    let sets = sets
+        .map(|((set, cases), results)| counted(set, cases, results.finish(), plan))
+        .collect();
     RunHead {
         run_id: plan.run_id.clone(),
         path: path.to_path_buf(),
         started: plan.started.clone(),
         commit: plan.commit.clone(),
-        source: RunSource::Evaltrail { sets, is_foreign: !run.is_signed },
+        source: RunSource::Evaltrail {
+            sets,
+            is_foreign: !run.is_signed,
+        },
         agent: plan.agent_label(),
         criteria: criteria_of(plan),
         judge: plan.judge.label(),
-        duration_s: end.zip(unix_seconds(&plan.started)).map(|(end, start)| (end - start).max(0.0)),
+        duration_s: end
+            .zip(unix_seconds(&plan.started))
+            .map(|(end, start)| (end - start).max(0.0)),
         spent: state.spent(),
         turn: plan.options.turn,
         attempts: plan.attempts(),
@@ -93,12 +110,19 @@ pub(super) fn head_of_run(path: &Path, run: &LoadedRun) -> RunHead {
 }
 
 /// A set of a run with its results.
-pub(super) fn counted(set: &PlannedSet, cases: usize, results: SetResults, plan: &RunPlan) -> SetCount {
+pub(super) fn counted(
+    set: &PlannedSet,
+    cases: usize,
+    results: SetResults,
+    plan: &RunPlan,
+) -> SetCount {
     let is_complete = results.totals.ended() >= cases * plan.options.repeat as usize;
     SetCount {
         path: set.path.clone(),
         cases,
-        is_whole: set.file_cases.map(|in_file| cases >= in_file && is_complete),
+        is_whole: set
+            .file_cases
+            .map(|in_file| cases >= in_file && is_complete),
         agent: set.agent_label(),
         criteria: criteria_words(&set.criteria),
         criteria_id: criteria_id(&set.criteria),
@@ -110,7 +134,11 @@ pub(super) fn counted(set: &PlannedSet, cases: usize, results: SetResults, plan:
 /// The metrics of a run with their thresholds, each once.
 pub(super) fn criteria_of(plan: &RunPlan) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    for words in plan.sets.iter().flat_map(|set| criteria_words(&set.criteria)) {
+    for words in plan
+        .sets
+        .iter()
+        .flat_map(|set| criteria_words(&set.criteria))
+    {
         if !found.contains(&words) {
             found.push(words);
         }
@@ -121,7 +149,10 @@ pub(super) fn criteria_of(plan: &RunPlan) -> Vec<String> {
 /// Metrics with their thresholds, as "tool_trajectory_avg_score 1".
 pub(super) fn criteria_words(criteria: &[Criterion]) -> Vec<String> {
     let words = |criterion: &Criterion| {
-        let threshold = criterion.threshold.map(|threshold| format!(" {threshold}")).unwrap_or_default();
+        let threshold = criterion
+            .threshold
+            .map(|threshold| format!(" {threshold}"))
+            .unwrap_or_default();
         format!("{}{threshold}", criterion.metric)
     };
     criteria.iter().map(words).collect()
@@ -129,17 +160,28 @@ pub(super) fn criteria_words(criteria: &[Criterion]) -> Vec<String> {
 
 /// The attempts of a result.
 pub(super) fn attempts_of_result(file: &Arc<ResultFile>) -> Vec<AttemptSummary> {
-    let key = |at: usize| AttemptKey { case: at, attempt: file.entries[at].attempt };
+    let key = |at: usize| AttemptKey {
+        case: at,
+        attempt: file.entries[at].attempt,
+    };
     let attempt = |at: usize| ended_attempt(file, at, key(at), None, InMemory::Summary);
-    (0..file.entries.len()).map(|at| attempt(at).summary().clone()).collect()
+    (0..file.entries.len())
+        .map(|at| attempt(at).summary().clone())
+        .collect()
 }
 
 /// A hash of the criteria of a result's metrics with thresholds.
 pub(super) fn criteria_of_result(file: &ResultFile) -> u64 {
     let mut found: BTreeMap<String, Criterion> = BTreeMap::new();
     for attempt in (0..file.entries.len()).filter_map(|at| file.attempt(at).ok()) {
-        for metric in attempt.metrics.iter().filter(|metric| metric.threshold.is_some()) {
-            found.entry(metric.metric.clone()).or_insert_with(|| criterion_of(metric));
+        for metric in attempt
+            .metrics
+            .iter()
+            .filter(|metric| metric.threshold.is_some())
+        {
+            found
+                .entry(metric.metric.clone())
+                .or_insert_with(|| criterion_of(metric));
         }
     }
     criteria_id(&found.into_values().collect::<Vec<_>>())

@@ -12,7 +12,11 @@ pub fn recorded_results(path: &Path, file: &SetFile) -> Vec<PastResult> {
     if file.form.is_adk() || !file.is_in_memory() || file.is_empty() || !has_scores(0) {
         return Vec::new();
     }
-    let run = Arc::new(RunRef { id: "in the file".into(), started: String::new(), by: RunBy::File });
+    let run = Arc::new(RunRef {
+        id: "in the file".into(),
+        started: String::new(),
+        by: RunBy::File,
+    });
     let origin = ResultOrigin::new(path, run);
     let of = |index: usize| {
         let case = file.case(index).ok()?;
@@ -25,7 +29,13 @@ pub fn recorded_results(path: &Path, file: &SetFile) -> Vec<PastResult> {
             actual: saved.turns.into(),
             latency_s: saved.latency_s,
             failed: saved.failed,
-            ..Attempt::blank(AttemptKey { case: index, attempt: 1 }, &case.eval_id)
+            ..Attempt::blank(
+                AttemptKey {
+                    case: index,
+                    attempt: 1,
+                },
+                &case.eval_id,
+            )
         };
         Some(PastResult {
             origin: origin.clone(),

@@ -2,7 +2,9 @@
 
 use super::index::History;
 use super::run_head::RunSource;
-use crate::domain::{PlannedCase, PlannedSet, RunEvent, RunOptions, RunPlan, RunState, criteria_by_metric};
+use crate::domain::{
+    PlannedCase, PlannedSet, RunEvent, RunOptions, RunPlan, RunState, criteria_by_metric,
+};
 use crate::store::{JournalError, LoadedRun, RunFolder, load_plan};
 use std::path::Path;
 use std::sync::Arc;
@@ -38,11 +40,18 @@ pub struct ResumedRun {
 pub fn unfinished(history: &History, plan: &RunPlan) -> Resume {
     let mut near = None;
     for head in history.ours().filter(|head| !head.is_finished()) {
-        let RunSource::Evaltrail { sets, .. } = &head.source else { continue };
-        if !sets.iter().all(|counted| plan.sets.iter().any(|set| set.path == counted.path)) {
+        let RunSource::Evaltrail { sets, .. } = &head.source else {
+            continue;
+        };
+        if !sets
+            .iter()
+            .all(|counted| plan.sets.iter().any(|set| set.path == counted.path))
+        {
             continue;
         }
-        let Ok(stored) = load_plan(&head.path, history.key.as_ref()) else { continue };
+        let Ok(stored) = load_plan(&head.path, history.key.as_ref()) else {
+            continue;
+        };
         if !stored.is_signed {
             continue;
         }
@@ -55,7 +64,9 @@ pub fn unfinished(history: &History, plan: &RunPlan) -> Resume {
             return Resume::Differs(head.run_id.clone(), decisive);
         }
         match reopened(&head.path, history, plan) {
-            Ok(Some(run)) => return Resume::Run(Box::new(run), other_differences(&stored.plan, plan)),
+            Ok(Some(run)) => {
+                return Resume::Run(Box::new(run), other_differences(&stored.plan, plan));
+            }
             // The run was finished or replaced in the meantime.
             Ok(None) => {}
             Err(error) if error.is_taken() => return Resume::Taken(head.run_id.clone()),
@@ -65,7 +76,11 @@ pub fn unfinished(history: &History, plan: &RunPlan) -> Resume {
     Resume::None(near)
 }
 
-fn reopened(path: &Path, history: &History, plan: &RunPlan) -> Result<Option<ResumedRun>, JournalError> {
+fn reopened(
+    path: &Path,
+    history: &History,
+    plan: &RunPlan,
+) -> Result<Option<ResumedRun>, JournalError> {
     let (folder, run) = RunFolder::reopen(path, history.key.clone())?;
     if (run.ended && run.state.count_outstanding() == 0) || !run.is_signed {
         return Ok(None);
@@ -73,15 +88,27 @@ fn reopened(path: &Path, history: &History, plan: &RunPlan) -> Result<Option<Res
     let damaged = run.damaged;
     let state = continued(run, plan);
     folder.write_plan(&state.plan)?;
-    Ok(Some(ResumedRun { folder, state, damaged }))
+    Ok(Some(ResumedRun {
+        folder,
+        state,
+        damaged,
+    }))
 }
 
 /// The state of the run with the plan of the request. Both plans have the same cases in the same order.
 fn continued(run: LoadedRun, plan: &RunPlan) -> RunState {
     let stored = &run.state.plan;
     let (run_id, started) = (stored.run_id.clone(), stored.started.clone());
-    let options = RunOptions { merged: stored.options.merged.clone(), ..plan.options.clone() };
-    let mut state = RunState::new(Arc::new(RunPlan { run_id, started, options, ..plan.clone() }));
+    let options = RunOptions {
+        merged: stored.options.merged.clone(),
+        ..plan.options.clone()
+    };
+    let mut state = RunState::new(Arc::new(RunPlan {
+        run_id,
+        started,
+        options,
+        ..plan.clone()
+    }));
     for attempt in run.state.finished.iter() {
         state.apply(RunEvent::Finished(attempt));
     }
@@ -105,7 +132,11 @@ pub(super) fn same_cases(stored: &RunPlan, plan: &RunPlan) -> Result<(), String>
         None => Ok(()),
         Some((first, _)) => {
             let more = changed.count();
-            let more = if more > 0 { format!(" and {more} more cases") } else { String::new() };
+            let more = if more > 0 {
+                format!(" and {more} more cases")
+            } else {
+                String::new()
+            };
             Err(format!("{}{more} changed since", first.eval_id))
         }
     }
@@ -114,21 +145,38 @@ pub(super) fn same_cases(stored: &RunPlan, plan: &RunPlan) -> Result<(), String>
 /// The differences that would affect results.
 pub(super) fn decisive_differences(stored: &RunPlan, plan: &RunPlan) -> Vec<String> {
     let mut found = Vec::new();
-    let turn = |turn: Option<u32>| turn.map_or("all turns".to_string(), |turn| format!("turn {turn} only"));
+    let turn = |turn: Option<u32>| {
+        turn.map_or("all turns".to_string(), |turn| format!("turn {turn} only"))
+    };
     let (then, now) = (&stored.options, &plan.options);
     differ(&mut found, "turns", turn(then.turn), turn(now.turn));
     differ(&mut found, "attempts of each case", then.repeat, now.repeat);
-    differ(&mut found, "agent", stored.agent_label(), plan.agent_label());
+    differ(
+        &mut found,
+        "agent",
+        stored.agent_label(),
+        plan.agent_label(),
+    );
     // Both as they are stored. Anything that is no secret tells them apart.
-    let as_stored = |plan: &RunPlan| plan.sets.iter().map(PlannedSet::without_secrets).collect::<Vec<_>>();
+    let as_stored = |plan: &RunPlan| {
+        plan.sets
+            .iter()
+            .map(PlannedSet::without_secrets)
+            .collect::<Vec<_>>()
+    };
     let (stored_sets, sets) = (as_stored(stored), as_stored(plan));
     let differs = |differs: fn(&PlannedSet, &PlannedSet) -> bool| {
-        stored_sets.len() != sets.len() || stored_sets.iter().zip(&sets).any(|(then, now)| differs(then, now))
+        stored_sets.len() != sets.len()
+            || stored_sets
+                .iter()
+                .zip(&sets)
+                .any(|(then, now)| differs(then, now))
     };
     if found.is_empty() && differs(|then, now| then.agent != now.agent) {
         found.push("how the agent is started or reached".into());
     }
-    if differs(|then, now| criteria_by_metric(&then.criteria) != criteria_by_metric(&now.criteria)) {
+    if differs(|then, now| criteria_by_metric(&then.criteria) != criteria_by_metric(&now.criteria))
+    {
         found.push("the criteria".into());
     }
     if differs(|then, now| then.stubs != now.stubs) {
@@ -141,13 +189,25 @@ pub(super) fn decisive_differences(stored: &RunPlan, plan: &RunPlan) -> Vec<Stri
         found.push("the simulated user".into());
     }
     let (then, now) = (&stored.judge, &plan.judge);
-    let named = |model: &Option<String>| model.clone().unwrap_or_else(|| "from the criteria".into());
+    let named =
+        |model: &Option<String>| model.clone().unwrap_or_else(|| "from the criteria".into());
     differ(&mut found, "judge", named(&then.model), named(&now.model));
-    let samples =
-        |samples: Option<u32>| samples.map_or("from the criteria".into(), |count| count.to_string());
-    differ(&mut found, "samples", samples(then.samples), samples(now.samples));
+    let samples = |samples: Option<u32>| {
+        samples.map_or("from the criteria".into(), |count| count.to_string())
+    };
+    differ(
+        &mut found,
+        "samples",
+        samples(then.samples),
+        samples(now.samples),
+    );
     let asked = |judge: &crate::domain::JudgeSpec| {
-        (judge.provider, judge.without_secrets().url, judge.recording.clone(), judge.reading)
+        (
+            judge.provider,
+            judge.without_secrets().url,
+            judge.recording.clone(),
+            judge.reading,
+        )
     };
     if asked(then) != asked(now) {
         found.push("how the judge is reached or its responses are parsed".into());
@@ -161,10 +221,16 @@ fn other_differences(stored: &RunPlan, plan: &RunPlan) -> Vec<String> {
     let seconds = |milliseconds: u64| format!("{} s", milliseconds as f64 / 1000.0);
     let (then, now) = (&stored.options, &plan.options);
     differ(&mut found, "jobs", then.jobs, now.jobs);
-    differ(&mut found, "time limit", seconds(then.timeout_ms), seconds(now.timeout_ms));
+    differ(
+        &mut found,
+        "time limit",
+        seconds(then.timeout_ms),
+        seconds(now.timeout_ms),
+    );
     differ(&mut found, "retries", then.retries, now.retries);
     differ(&mut found, "gate", then.gate.name(), now.gate.name());
-    let rate = |rate: Option<u32>| rate.map_or("no limit".to_string(), |rate| format!("{rate} a minute"));
+    let rate =
+        |rate: Option<u32>| rate.map_or("no limit".to_string(), |rate| format!("{rate} a minute"));
     differ(&mut found, "rate", rate(then.rate), rate(now.rate));
     found
 }

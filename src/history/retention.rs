@@ -8,8 +8,16 @@ use crate::store::remove_run;
 /// Pinned runs do not count, nor do shards that are not merged yet. Runs that are being written or cannot be removed are skipped. ADK's results are never
 /// removed.
 pub fn remove_old_runs(history: &History, keep: usize) -> Vec<RunHead> {
-    let is_pinned = |head: &&RunHead| history.labels.get(&head.run_id).is_some_and(|label| label.pinned);
-    let is_needed = |head: &&RunHead| is_pinned(head) || (head.shard.is_some() && !head.is_in_merged);
+    let is_pinned = |head: &&RunHead| {
+        history
+            .labels
+            .get(&head.run_id)
+            .is_some_and(|label| label.pinned)
+    };
+    let is_needed =
+        |head: &&RunHead| is_pinned(head) || (head.shard.is_some() && !head.is_in_merged);
     let old = history.ours().filter(|head| !is_needed(head)).skip(keep);
-    old.filter(|head| matches!(remove_run(&head.path), Ok(true))).cloned().collect()
+    old.filter(|head| matches!(remove_run(&head.path), Ok(true)))
+        .cloned()
+        .collect()
 }

@@ -129,10 +129,16 @@ impl RunHead {
     pub fn run_ref(&self) -> RunRef {
         let by = match &self.source {
             RunSource::Adk { .. } => RunBy::Adk,
-            RunSource::Evaltrail { is_foreign: true, .. } => RunBy::Foreign,
+            RunSource::Evaltrail {
+                is_foreign: true, ..
+            } => RunBy::Foreign,
             _ => RunBy::Evaltrail,
         };
-        RunRef { id: self.run_id.clone(), started: self.started.clone(), by }
+        RunRef {
+            id: self.run_id.clone(),
+            started: self.started.clone(),
+            by,
+        }
     }
 
     /// The id, shortened for a column: its beginning, or the end of that of a result of ADK, which begins with the names of
@@ -141,9 +147,9 @@ impl RunHead {
         const SHOWN: usize = 12;
         let length = self.run_id.chars().count();
         match &self.source {
-            RunSource::Adk { .. } if length > SHOWN => {
-                std::iter::once('…').chain(self.run_id.chars().skip(length + 1 - SHOWN)).collect()
-            }
+            RunSource::Adk { .. } if length > SHOWN => std::iter::once('…')
+                .chain(self.run_id.chars().skip(length + 1 - SHOWN))
+                .collect(),
             _ => self.run_id.chars().take(SHOWN).collect(),
         }
     }
@@ -158,12 +164,24 @@ impl RunHead {
 
     /// Whether it is a run of evaltrail that is signed with this user's key.
     pub fn is_ours(&self) -> bool {
-        matches!(self.source, RunSource::Evaltrail { is_foreign: false, .. })
+        matches!(
+            self.source,
+            RunSource::Evaltrail {
+                is_foreign: false,
+                ..
+            }
+        )
     }
 
     /// Whether it is a run of evaltrail that is not signed with this user's key.
     pub fn is_foreign(&self) -> bool {
-        matches!(self.source, RunSource::Evaltrail { is_foreign: true, .. })
+        matches!(
+            self.source,
+            RunSource::Evaltrail {
+                is_foreign: true,
+                ..
+            }
+        )
     }
 
     /// Whether other commands can use it: it is one of this user's runs, or a result of ADK.

@@ -27,7 +27,9 @@ impl RunHead {
     /// Whether a metric was computed in another way than in another run, as far as that is known of both.
     pub fn has_other_scoring(&self, other: &RunHead, set: &Path, metric: &str) -> bool {
         let scoring = |head: &RunHead| head.set(set)?.scoring.get(metric).copied();
-        scoring(self).zip(scoring(other)).is_some_and(|(a, b)| a != b)
+        scoring(self)
+            .zip(scoring(other))
+            .is_some_and(|(a, b)| a != b)
     }
 
     fn known_criteria(&self, set: &Path) -> Option<KnownCriteria<'_>> {
@@ -35,11 +37,21 @@ impl RunHead {
             RunSource::Evaltrail { .. } => {
                 let counted = self.set(set)?;
                 let (id, deciding) = (counted.criteria_id, counted.results.criteria.as_slice());
-                Some(KnownCriteria { is_adk: false, id, deciding })
+                Some(KnownCriteria {
+                    is_adk: false,
+                    id,
+                    deciding,
+                })
             }
-            RunSource::Adk { results, criteria_id, .. } => {
-                Some(KnownCriteria { is_adk: true, id: *criteria_id, deciding: &results.criteria })
-            }
+            RunSource::Adk {
+                results,
+                criteria_id,
+                ..
+            } => Some(KnownCriteria {
+                is_adk: true,
+                id: *criteria_id,
+                deciding: &results.criteria,
+            }),
         }
     }
 }

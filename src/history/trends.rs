@@ -38,7 +38,10 @@ impl CaseTrends {
     /// The outcomes of a case, oldest first; `run` is a position in `runs`. Empty for cases with equal ids, which cannot
     /// be told apart.
     pub fn of_case(&self, path: &Path, eval_id: &str) -> &[CasePoint] {
-        let points = self.points.get(path).and_then(|cases| cases.get(&hash_of_id(eval_id)));
+        let points = self
+            .points
+            .get(path)
+            .and_then(|cases| cases.get(&hash_of_id(eval_id)));
         points.map_or(&[], Vec::as_slice)
     }
 }
@@ -51,9 +54,19 @@ impl History {
     pub fn trends(&self, sets: &[HistorySet]) -> CaseTrends {
         let mut found: Vec<(RunHead, OutcomesByFile)> = Vec::new();
         let (mut count, mut is_complete) = (0, true);
-        let mut unreadable: Vec<String> = self.unreadable.iter().map(|(_, error)| error.clone()).collect();
-        let heads: Vec<&RunHead> = self.runs.iter().filter(|head| head.is_in_trends()).collect();
-        for (head, outcomes) in heads.chunks(READ_TOGETHER).flat_map(|heads| self.read_together(heads, sets))
+        let mut unreadable: Vec<String> = self
+            .unreadable
+            .iter()
+            .map(|(_, error)| error.clone())
+            .collect();
+        let heads: Vec<&RunHead> = self
+            .runs
+            .iter()
+            .filter(|head| head.is_in_trends())
+            .collect();
+        for (head, outcomes) in heads
+            .chunks(READ_TOGETHER)
+            .flat_map(|heads| self.read_together(heads, sets))
         {
             let outcomes = match outcomes {
                 Ok(outcomes) => outcomes,
@@ -62,7 +75,10 @@ impl History {
                     continue;
                 }
             };
-            count += outcomes.iter().map(|(_, set)| set.cases.len()).sum::<usize>();
+            count += outcomes
+                .iter()
+                .map(|(_, set)| set.cases.len())
+                .sum::<usize>();
             if count > POINTS_AT_MOST {
                 is_complete = false;
                 break;
@@ -70,18 +86,39 @@ impl History {
             found.push((head.clone(), outcomes));
         }
         found.reverse();
-        let mut trends = CaseTrends { is_complete, unreadable, ..CaseTrends::default() };
+        let mut trends = CaseTrends {
+            is_complete,
+            unreadable,
+            ..CaseTrends::default()
+        };
         let mut criteria: HashMap<PathBuf, CriteriaNumbers<usize>> = HashMap::new();
         for (run, (head, outcomes)) in found.into_iter().enumerate() {
             trends.runs.push(head);
             for (path, set) in outcomes {
-                let is_other =
-                    |a: &usize, b: &usize| trends.runs[*a].has_other_criteria(&trends.runs[*b], &path);
-                let criteria = criteria.entry(path.clone()).or_default().number(run, is_other);
+                let is_other = |a: &usize, b: &usize| {
+                    trends.runs[*a].has_other_criteria(&trends.runs[*b], &path)
+                };
+                let criteria = criteria
+                    .entry(path.clone())
+                    .or_default()
+                    .number(run, is_other);
                 let cases = trends.points.entry(path).or_default();
                 for line in set.cases {
-                    let CaseOutcomeLine { id, content, status, passed, evaluated } = line;
-                    let point = CasePoint { run, status, passed, evaluated, content, criteria };
+                    let CaseOutcomeLine {
+                        id,
+                        content,
+                        status,
+                        passed,
+                        evaluated,
+                    } = line;
+                    let point = CasePoint {
+                        run,
+                        status,
+                        passed,
+                        evaluated,
+                        content,
+                        criteria,
+                    };
                     cases.entry(id).or_default().push(point);
                 }
             }
@@ -95,8 +132,13 @@ impl History {
         heads: &[&'a RunHead],
         sets: &[HistorySet],
     ) -> Vec<(&'a RunHead, Result<OutcomesByFile, String>)> {
-        let outcomes_of =
-            |head: &'a RunHead| (head, self.outcomes_of(head).map(|outcomes| by_file(head, outcomes, sets)));
+        let outcomes_of = |head: &'a RunHead| {
+            (
+                head,
+                self.outcomes_of(head)
+                    .map(|outcomes| by_file(head, outcomes, sets)),
+            )
+        };
         heads.par_iter().copied().map(outcomes_of).collect()
     }
 
@@ -107,7 +149,10 @@ impl History {
             RunSource::Evaltrail { .. } => None,
         };
         let stamp = stamp_of(&head.path, app_dir.is_some());
-        let stored = self.cache.as_ref().and_then(|cache| cache.read(&head.path, &stamp));
+        let stored = self
+            .cache
+            .as_ref()
+            .and_then(|cache| cache.read(&head.path, &stamp));
         if let Some(stored) = stored {
             return Ok(stored);
         }
@@ -116,9 +161,15 @@ impl History {
                 let run = load_run(&head.path, self.key.as_ref())
                     .map_err(|error| format!("{}: {error}", head.path.display()))?;
                 // The index may be outdated.
-                if run.is_signed { RunOutcomes::of_run(&run.state) } else { RunOutcomes::default() }
+                if run.is_signed {
+                    RunOutcomes::of_run(&run.state)
+                } else {
+                    RunOutcomes::default()
+                }
             }
-            Some(_) => RunOutcomes::of_result(&attempts_of_result(&Arc::new(open_result(&head.path)?))),
+            Some(_) => {
+                RunOutcomes::of_result(&attempts_of_result(&Arc::new(open_result(&head.path)?)))
+            }
         };
         if let Some(cache) = &self.cache {
             cache.write(&head.path, &stamp, &outcomes);
@@ -131,21 +182,27 @@ impl History {
 fn by_file(head: &RunHead, outcomes: RunOutcomes, sets: &[HistorySet]) -> OutcomesByFile {
     let of_adk = match &head.source {
         RunSource::Evaltrail { .. } => None,
-        RunSource::Adk { app_dir, set_id, .. } => Some(matching(sets, app_dir, set_id)),
+        RunSource::Adk {
+            app_dir, set_id, ..
+        } => Some(matching(sets, app_dir, set_id)),
     };
     let file_of = |set: &SetOutcomes| match &of_adk {
         None => Some(set.path.clone()),
         Some(matching) => matching.first().map(|set| set.path.clone()),
     };
-    outcomes.sets.into_iter().filter_map(|set| Some((file_of(&set)?, set))).collect()
+    outcomes
+        .sets
+        .into_iter()
+        .filter_map(|set| Some((file_of(&set)?, set)))
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::domain::{
-        AgentSpec, Attempt, AttemptKey, JudgeSpec, PlannedCase, PlannedCases, PlannedSet, RunOptions,
-        RunPlan, Status,
+        AgentSpec, Attempt, AttemptKey, JudgeSpec, PlannedCase, PlannedCases, PlannedSet,
+        RunOptions, RunPlan, Status,
     };
     use crate::store::{Places, RunFolder, RunKey};
 
@@ -178,7 +235,10 @@ mod tests {
             commit: Some(format!("commit of {run_id}")),
             sets: vec![set],
             cases: PlannedCases::of(ids.iter().enumerate().map(case)).unwrap(),
-            options: RunOptions { repeat: 2, ..RunOptions::default() },
+            options: RunOptions {
+                repeat: 2,
+                ..RunOptions::default()
+            },
             judge: JudgeSpec::standard(),
         }
     }
@@ -207,18 +267,44 @@ mod tests {
         };
         let (ours, others) = (home("ours"), home("others"));
         let key = |places: &Places| RunKey::of(places).ok();
-        record(&plan("first", &workspace, &["a", "b", "b"]), &workspace, key(&ours), Status::Failed);
-        record(&plan("planted", &workspace, &["a"]), &workspace, key(&others), Status::Errored);
-        record(&plan("second", &workspace, &["a"]), &workspace, key(&ours), Status::Passed);
+        record(
+            &plan("first", &workspace, &["a", "b", "b"]),
+            &workspace,
+            key(&ours),
+            Status::Failed,
+        );
+        record(
+            &plan("planted", &workspace, &["a"]),
+            &workspace,
+            key(&others),
+            Status::Errored,
+        );
+        record(
+            &plan("second", &workspace, &["a"]),
+            &workspace,
+            key(&ours),
+            Status::Passed,
+        );
         let trends = || History::open(&workspace, &[], Some(&ours)).trends(&[]);
         let found = trends();
-        let runs: Vec<_> =
-            found.runs.iter().map(|head| (head.run_id.as_str(), head.commit.as_deref())).collect();
-        assert_eq!(runs, [("first", Some("commit of first")), ("second", Some("commit of second"))]);
+        let runs: Vec<_> = found
+            .runs
+            .iter()
+            .map(|head| (head.run_id.as_str(), head.commit.as_deref()))
+            .collect();
+        assert_eq!(
+            runs,
+            [
+                ("first", Some("commit of first")),
+                ("second", Some("commit of second"))
+            ]
+        );
         let set = workspace.join("s.json");
         let of_case = |trends: &CaseTrends, id: &str| {
             let points = trends.of_case(&set, id).iter();
-            points.map(|point| (point.run, point.status, point.passed, point.evaluated)).collect::<Vec<_>>()
+            points
+                .map(|point| (point.run, point.status, point.passed, point.evaluated))
+                .collect::<Vec<_>>()
         };
         let a = vec![(0, Status::Failed, 1, 2), (1, Status::Passed, 2, 2)];
         assert_eq!((of_case(&found, "a"), found.is_complete), (a.clone(), true));
@@ -229,14 +315,26 @@ mod tests {
         assert_eq!(of_case(&trends(), "a"), a);
         let cached = walk(&ours.cache);
         assert!(cached.len() >= 3, "{cached:?}");
-        cached.iter().for_each(|file| std::fs::write(file, "{}").unwrap());
+        cached
+            .iter()
+            .for_each(|file| std::fs::write(file, "{}").unwrap());
         assert_eq!(of_case(&trends(), "a"), a);
         std::fs::remove_dir_all(&ours.cache).unwrap();
         assert_eq!(of_case(&trends(), "a"), a);
     }
 
     fn walk(folder: &Path) -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-        entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
+        let entries = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        entries
+            .flat_map(|path| {
+                if path.is_dir() {
+                    walk(&path)
+                } else {
+                    vec![path]
+                }
+            })
+            .collect()
     }
 }

@@ -1,7 +1,8 @@
 //! The output of a program, as a metric's result.
 
 use crate::domain::{
-    Criterion, Finding, FindingRule, InvocationScore, MetricResult, NotFinite, Score, Status, float_of,
+    Criterion, Finding, FindingRule, InvocationScore, MetricResult, NotFinite, Score, Status,
+    float_of,
 };
 use crate::metrics::unscored;
 use serde_json::Value;
@@ -12,7 +13,9 @@ const REPORTED_NO_REASON: &str = "the program gave no reason";
 pub(super) fn result(criterion: &Criterion, turns: usize, answer: &Value) -> MetricResult {
     let broken = |why: &str| unscored(criterion, turns, Status::Errored, why);
     if let Some(error) = answer.get("error").filter(|error| !error.is_null()) {
-        let words = error.as_str().map_or_else(|| error.to_string(), str::to_string);
+        let words = error
+            .as_str()
+            .map_or_else(|| error.to_string(), str::to_string);
         return match answer.get("traceback").and_then(Value::as_str) {
             Some(traceback) => broken(&format!("{words}\n{}", traceback.trim_end())),
             None => broken(&words),
@@ -26,10 +29,21 @@ pub(super) fn result(criterion: &Criterion, turns: usize, answer: &Value) -> Met
             Some(other) => return broken(&format!("the metric's score is not a number: {other}")),
             None => return broken("the metric's answer has no \"score\""),
         },
-        other => return broken(&format!("the metric returned neither a number nor an object: {other}")),
+        other => {
+            return broken(&format!(
+                "the metric returned neither a number nor an object: {other}"
+            ));
+        }
     };
-    let Ok(score) = Score::check(score) else { return broken("the metric's score is not finite") };
-    let decided = |value: &Value| value.get("status").and_then(Value::as_u64).and_then(Status::from_adk);
+    let Ok(score) = Score::check(score) else {
+        return broken("the metric's score is not finite");
+    };
+    let decided = |value: &Value| {
+        value
+            .get("status")
+            .and_then(Value::as_u64)
+            .and_then(Status::from_adk)
+    };
     let status = |score: Option<Score>, reported: Option<Status>| match reported {
         Some(reported) => reported,
         None => Status::of(score.map(Score::get), criterion.threshold),
@@ -37,29 +51,55 @@ pub(super) fn result(criterion: &Criterion, turns: usize, answer: &Value) -> Met
     if (score, decided(answer)) == (None, Some(Status::Passed)) {
         return broken("the metric passed, but it has no score");
     }
-    let explanation = answer.get("explanation").and_then(Value::as_str).unwrap_or_default();
+    let explanation = answer
+        .get("explanation")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
     let explanation = match (explanation, score) {
         ("", None) => "the program gave no score and no reason",
         (explanation, _) => explanation,
     };
     let of_turn = |turn: &Value| {
-        let number = turn.get("score").and_then(Value::as_number).and_then(float_of);
+        let number = turn
+            .get("score")
+            .and_then(Value::as_number)
+            .and_then(float_of);
         let score = Score::check(number)?;
         let status = match (score, status(score, decided(turn))) {
             (None, Status::Passed) => Status::NotEvaluated,
             (_, status) => status,
         };
         let (explanation, details, rubrics) = (String::new(), None, Vec::new());
-        Ok(InvocationScore { score, status, explanation, details, rubrics })
+        Ok(InvocationScore {
+            score,
+            status,
+            explanation,
+            details,
+            rubrics,
+        })
     };
-    let per_invocation = answer.get("per_invocation").and_then(Value::as_array).into_iter().flatten();
-    let per_invocation: Result<Vec<InvocationScore>, NotFinite> = per_invocation.map(of_turn).collect();
+    let per_invocation = answer
+        .get("per_invocation")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
+    let per_invocation: Result<Vec<InvocationScore>, NotFinite> =
+        per_invocation.map(of_turn).collect();
     let Ok(per_invocation) = per_invocation else {
         return broken("the metric's score of a turn is not finite");
     };
-    let mut result = unscored(criterion, turns, status(score, decided(answer)), explanation);
+    let mut result = unscored(
+        criterion,
+        turns,
+        status(score, decided(answer)),
+        explanation,
+    );
     result.score = score;
-    let text = if explanation.is_empty() { REPORTED_NO_REASON } else { explanation };
+    let text = if explanation.is_empty() {
+        REPORTED_NO_REASON
+    } else {
+        explanation
+    };
     result.findings = vec![Finding::text(FindingRule::ReportedReason, text)];
     if !per_invocation.is_empty() {
         result.per_invocation = per_invocation;
@@ -87,11 +127,21 @@ mod tests {
         let (score, status, why) = said(json!({"score": null}));
         assert_eq!((score, status), (None, Status::NotEvaluated));
         assert!(why.contains("no score and no reason"), "{why}");
-        assert_eq!(said(json!({"score": 1, "status": 2})), (Some(1.0), Status::Failed, String::new()));
-        assert_eq!(said(json!({"error": "E: x", "traceback": "at y\n"})).2, "E: x\nat y");
+        assert_eq!(
+            said(json!({"score": 1, "status": 2})),
+            (Some(1.0), Status::Failed, String::new())
+        );
+        assert_eq!(
+            said(json!({"error": "E: x", "traceback": "at y\n"})).2,
+            "E: x\nat y"
+        );
         assert_eq!(said(json!({"score": null, "status": 2})).1, Status::Failed);
         let (score, status, why) = said(json!({"score": null, "status": 1}));
-        assert_eq!((score, status), (None, Status::Errored), "a case never passes without a score");
+        assert_eq!(
+            (score, status),
+            (None, Status::Errored),
+            "a case never passes without a score"
+        );
         assert!(why.contains("no score"), "{why}");
         for bad in [json!("1"), json!({}), json!({"score": "high"}), json!([1])] {
             assert_eq!(said(bad).1, Status::Errored);
@@ -102,9 +152,16 @@ mod tests {
     fn reason_is_finding_and_turns_have_scores() {
         let of = |answer: Value| result(&Criterion::new("m", Some(0.5)), 2, &answer);
         let reasons = |answer: Value| -> Vec<Option<String>> {
-            of(answer).findings.into_iter().map(|finding| finding.text).collect()
+            of(answer)
+                .findings
+                .into_iter()
+                .map(|finding| finding.text)
+                .collect()
         };
-        assert_eq!(reasons(json!({"score": 0.4, "explanation": "low"})), [Some("low".to_string())]);
+        assert_eq!(
+            reasons(json!({"score": 0.4, "explanation": "low"})),
+            [Some("low".to_string())]
+        );
         assert_eq!(reasons(json!(0.4)), [Some(REPORTED_NO_REASON.to_string())]);
         let turns = |answer: Value| {
             of(answer)
@@ -116,7 +173,11 @@ mod tests {
         let own = json!({"score": 1, "per_invocation": [{"score": 0.2}, {"score": 0.7}, {"score": null, "status": 1}]});
         assert_eq!(
             turns(own),
-            [(Some(0.2), Status::Failed), (Some(0.7), Status::Passed), (None, Status::NotEvaluated)]
+            [
+                (Some(0.2), Status::Failed),
+                (Some(0.7), Status::Passed),
+                (None, Status::NotEvaluated)
+            ]
         );
     }
 

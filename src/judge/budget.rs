@@ -84,7 +84,11 @@ impl Drop for Reservation<'_> {
         let mut account = self.budget.account();
         account.in_flight = account.in_flight.saturating_sub(1);
         // Differences of floating-point numbers leave a remainder, which no request has reserved.
-        account.reserved = if account.in_flight == 0 { 0.0 } else { account.reserved - self.estimate };
+        account.reserved = if account.in_flight == 0 {
+            0.0
+        } else {
+            account.reserved - self.estimate
+        };
         account.spent += match self.progress {
             RequestProgress::NotSent => 0.0,
             RequestProgress::Sent => {
@@ -127,8 +131,15 @@ impl Budget {
     /// The requests that were cancelled after they were sent, with their estimated cost.
     pub(super) fn cancelled(&self) -> JudgeUsage {
         let account = self.account();
-        let cost = self.prices.filter(|_| account.cancelled > 0).map(|_| account.cancelled_cost);
-        JudgeUsage { cancelled: account.cancelled, cost, ..JudgeUsage::default() }
+        let cost = self
+            .prices
+            .filter(|_| account.cancelled > 0)
+            .map(|_| account.cancelled_cost);
+        JudgeUsage {
+            cancelled: account.cancelled,
+            cost,
+            ..JudgeUsage::default()
+        }
     }
 
     /// Waits until a request with a prompt of this many characters may be sent. The cost of requests in flight is
@@ -139,7 +150,11 @@ impl Budget {
             // request completes it, and a check that reserves nothing ends none.
             let released = self.released.notified();
             if let Some(estimate) = self.try_reserve(characters)? {
-                return Ok(Reservation { budget: self, estimate, progress: RequestProgress::NotSent });
+                return Ok(Reservation {
+                    budget: self,
+                    estimate,
+                    progress: RequestProgress::NotSent,
+                });
             }
             released.await;
         }
@@ -152,8 +167,9 @@ impl Budget {
         if let Some(limit) = self.limit {
             if account.spent >= limit {
                 // Equal for all requests, so that the cases without a verdict share one cause.
-                let why =
-                    format!("the spending limit of {limit} is reached; raise spending_limit under [judge]");
+                let why = format!(
+                    "the spending limit of {limit} is reached; raise spending_limit under [judge]"
+                );
                 return Err(JudgeError::new(Fault::Limit, why));
             }
             // Without requests in flight nothing is reserved.
@@ -161,8 +177,13 @@ impl Budget {
                 return Ok(None);
             }
         }
-        let output = account.output_tokens.checked_div(account.answers).unwrap_or(USUAL_ANSWER);
-        let estimate = self.cost(characters as u64 / CHARACTERS_A_TOKEN, output).unwrap_or_default();
+        let output = account
+            .output_tokens
+            .checked_div(account.answers)
+            .unwrap_or(USUAL_ANSWER);
+        let estimate = self
+            .cost(characters as u64 / CHARACTERS_A_TOKEN, output)
+            .unwrap_or_default();
         account.reserved += estimate;
         account.in_flight += 1;
         Ok(Some(estimate))
@@ -207,17 +228,32 @@ mod tests {
             panic!("a rejected request costs nothing")
         };
         drop(another);
-        assert_eq!(budget.account().spent, 0.006, "a request that was not sent costs nothing");
+        assert_eq!(
+            budget.account().spent,
+            0.006,
+            "a request that was not sent costs nothing"
+        );
         let mut cancelled = reserved(&budget, 4000);
         cancelled.sent();
         drop(cancelled);
         let estimate = budget.cost(1000, 500);
-        assert_eq!(budget.cancelled(), JudgeUsage { cancelled: 1, cost: estimate, ..JudgeUsage::default() });
+        assert_eq!(
+            budget.cancelled(),
+            JudgeUsage {
+                cancelled: 1,
+                cost: estimate,
+                ..JudgeUsage::default()
+            }
+        );
         let mut last = std::pin::pin!(budget.reserve(0));
         let std::task::Poll::Ready(Err(error)) = poll_once(last.as_mut()) else {
             panic!("the limit is reached, because the cancelled request is charged")
         };
-        assert!(error.message.contains("limit of 0.01 is reached;"), "{}", error.message);
+        assert!(
+            error.message.contains("limit of 0.01 is reached;"),
+            "{}",
+            error.message
+        );
         assert_eq!(Budget::of(&JudgeSpec::standard()).cost(1, 1), None);
     }
 
@@ -228,16 +264,28 @@ mod tests {
         one.sent();
         let estimate = 0.001 + 0.002;
         let cost = one.answered(0, 0).unwrap();
-        assert!((cost - estimate).abs() < 1e-12, "the sums contain what is charged: {cost}");
-        assert!((budget.account().spent - estimate).abs() < 1e-12, "{:?}", budget.account());
+        assert!(
+            (cost - estimate).abs() < 1e-12,
+            "the sums contain what is charged: {cost}"
+        );
+        assert!(
+            (budget.account().spent - estimate).abs() < 1e-12,
+            "{:?}",
+            budget.account()
+        );
     }
 
     #[test]
     fn estimates_of_requests_in_flight_are_reserved() {
         let budget = limited();
-        let (one, two, three) = (reserved(&budget, 4000), reserved(&budget, 4000), reserved(&budget, 4000));
+        let (one, two, three) = (
+            reserved(&budget, 4000),
+            reserved(&budget, 4000),
+            reserved(&budget, 4000),
+        );
         let estimate = 0.001 + 0.002;
-        let is_reserved = |requests: f64| (budget.account().reserved - requests * estimate).abs() < 1e-12;
+        let is_reserved =
+            |requests: f64| (budget.account().reserved - requests * estimate).abs() < 1e-12;
         assert!(is_reserved(3.0), "{:?}", budget.account());
         drop(one);
         assert!(is_reserved(2.0), "{:?}", budget.account());
@@ -249,15 +297,28 @@ mod tests {
 
     #[test]
     fn input_and_output_have_their_own_prices() {
-        let budget = Budget::of(&JudgeSpec { prices: Some((2.0, 10.0)), ..JudgeSpec::standard() });
-        assert_eq!(budget.cost(1_000, 300), Some((1_000.0 * 2.0 + 300.0 * 10.0) / 1e6));
+        let budget = Budget::of(&JudgeSpec {
+            prices: Some((2.0, 10.0)),
+            ..JudgeSpec::standard()
+        });
+        assert_eq!(
+            budget.cost(1_000, 300),
+            Some((1_000.0 * 2.0 + 300.0 * 10.0) / 1e6)
+        );
     }
 
     #[test]
     fn huge_numbers_of_tokens_do_not_overflow() {
-        let budget = Budget::of(&JudgeSpec { prices: Some((1.0, 10.0)), ..JudgeSpec::standard() });
+        let budget = Budget::of(&JudgeSpec {
+            prices: Some((1.0, 10.0)),
+            ..JudgeSpec::standard()
+        });
         for _ in 0..2 {
-            assert!(reserved(&budget, 0).answered(u64::MAX, u64::MAX).is_some_and(f64::is_finite));
+            assert!(
+                reserved(&budget, 0)
+                    .answered(u64::MAX, u64::MAX)
+                    .is_some_and(f64::is_finite)
+            );
         }
         assert_eq!(budget.account().output_tokens, u64::MAX);
     }
@@ -275,7 +336,10 @@ mod tests {
         }
         assert_eq!(sent.answered(1000, 500), Some(0.006));
         for waiting in [first.as_mut(), second.as_mut()] {
-            assert!(matches!(poll_once(waiting), std::task::Poll::Ready(Err(_))), "the limit is reached");
+            assert!(
+                matches!(poll_once(waiting), std::task::Poll::Ready(Err(_))),
+                "the limit is reached"
+            );
         }
         let account = budget.account();
         assert_eq!((account.in_flight, account.reserved), (0, 0.0));

@@ -47,10 +47,26 @@ const PROBES: &[Probe] = &[
         wanted: false,
         answer: "Your flight AZ 12 leaves at 11:15 from gate C4.",
     },
-    Probe { name: "an empty answer", wanted: false, answer: "" },
-    Probe { name: "nonsense", wanted: false, answer: "lorem flight ipsum gate dolor minutes sit" },
-    Probe { name: "a lone colon", wanted: false, answer: ":" },
-    Probe { name: "\"Thought process:\"", wanted: false, answer: "Thought process:" },
+    Probe {
+        name: "an empty answer",
+        wanted: false,
+        answer: "",
+    },
+    Probe {
+        name: "nonsense",
+        wanted: false,
+        answer: "lorem flight ipsum gate dolor minutes sit",
+    },
+    Probe {
+        name: "a lone colon",
+        wanted: false,
+        answer: ":",
+    },
+    Probe {
+        name: "\"Thought process:\"",
+        wanted: false,
+        answer: "Thought process:",
+    },
     Probe {
         name: "an instruction to the judge",
         wanted: false,
@@ -67,18 +83,26 @@ impl Judges {
     /// Probes the judge for criteria that name no model. Responses come from the cache, if there is one.
     pub async fn canary(&self, watch: &mut impl JudgingObserver) -> Vec<Probed> {
         let mut criterion = Criterion::new("final_response_match_v2", Some(1.0));
-        criterion.options.insert("judge_model_options".into(), json!({"num_samples": 1}));
+        criterion
+            .options
+            .insert("judge_model_options".into(), json!({"num_samples": 1}));
         let Ok(Some(metric)) = JudgedMetric::of(&criterion, self.spec().reading, None) else {
             return Vec::new();
         };
         let mut probed = Vec::new();
         for probe in PROBES {
-            let (expected, actual) =
-                (turn("The flight AZ 12 departs from gate C4 at 9:40 am."), turn(probe.answer));
+            let (expected, actual) = (
+                turn("The flight AZ 12 departs from gate C4 at 9:40 am."),
+                turn(probe.answer),
+            );
             let (expected, actual) = ([expected], [actual]);
             let evidence = Evidence::turns(Some(&expected), &actual);
             let result = self.score(&metric, probe.name, &evidence, watch).await;
-            probed.push(Probed { probe, found: found(&result), why: result.explanation });
+            probed.push(Probed {
+                probe,
+                found: found(&result),
+                why: result.explanation,
+            });
         }
         probed
     }
@@ -106,7 +130,10 @@ mod tests {
     #[test]
     fn probe_is_turn_without_calls() {
         let turn = turn("At 9:40.");
-        assert_eq!(turn.user.spoken_text(), "When and where does my flight leave?");
+        assert_eq!(
+            turn.user.spoken_text(),
+            "When and where does my flight leave?"
+        );
         assert_eq!(turn.final_response.unwrap().spoken_text(), "At 9:40.");
         assert_eq!(turn.trajectory, Trajectory::Events(Vec::new()));
     }
@@ -115,8 +142,18 @@ mod tests {
     fn judge_may_omit_reason_of_wrong_response() {
         let fine = |wanted: bool| {
             let probe = PROBES.iter().find(|probe| probe.wanted == wanted).unwrap();
-            [Some(true), Some(false), None].map(|found| Probed { probe, found, why: String::new() }.is_fine())
+            [Some(true), Some(false), None].map(|found| {
+                Probed {
+                    probe,
+                    found,
+                    why: String::new(),
+                }
+                .is_fine()
+            })
         };
-        assert_eq!((fine(true), fine(false)), ([true, false, false], [false, true, true]));
+        assert_eq!(
+            (fine(true), fine(false)),
+            ([true, false, false], [false, true, true])
+        );
     }
 }

@@ -34,10 +34,26 @@ const ANTHROPIC_KEY: &str = "ANTHROPIC_API_KEY";
 const OPENAI_COMPATIBLE: &[(&str, &str, &str)] = &[
     ("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
     ("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
-    ("deepseek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
-    ("together_ai", "https://api.together.xyz/v1", "TOGETHERAI_API_KEY"),
-    ("fireworks_ai", "https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"),
-    ("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+    (
+        "deepseek",
+        "https://api.deepseek.com/v1",
+        "DEEPSEEK_API_KEY",
+    ),
+    (
+        "together_ai",
+        "https://api.together.xyz/v1",
+        "TOGETHERAI_API_KEY",
+    ),
+    (
+        "fireworks_ai",
+        "https://api.fireworks.ai/inference/v1",
+        "FIREWORKS_API_KEY",
+    ),
+    (
+        "openrouter",
+        "https://openrouter.ai/api/v1",
+        "OPENROUTER_API_KEY",
+    ),
     ("xai", "https://api.x.ai/v1", "XAI_API_KEY"),
 ];
 
@@ -54,7 +70,10 @@ pub(super) const ADDRESSES: [&str; 6] = [
 
 /// The variables with keys of providers.
 pub(super) fn key_names() -> impl Iterator<Item = &'static str> {
-    let own = [GEMINI_KEYS, VERTEX_KEYS, &[OPENAI_KEY], &[ANTHROPIC_KEY]].into_iter().flatten().copied();
+    let own = [GEMINI_KEYS, VERTEX_KEYS, &[OPENAI_KEY], &[ANTHROPIC_KEY]]
+        .into_iter()
+        .flatten()
+        .copied();
     own.chain(OPENAI_COMPATIBLE.iter().map(|(_, _, key)| *key))
 }
 
@@ -68,12 +87,21 @@ pub const SERVICE: &str = "Vertex AI's evaluation service";
 pub(super) fn service(spec: &JudgeSpec, env: Environment) -> Result<Endpoint, JudgeError> {
     let cloud = JudgeSpec {
         provider: Some(Provider::Vertex),
-        url: spec.url.clone().filter(|_| spec.provider == Some(Provider::Vertex)),
-        key_env: spec.key_env.clone().filter(|_| spec.provider == Some(Provider::Vertex)),
+        url: spec
+            .url
+            .clone()
+            .filter(|_| spec.provider == Some(Provider::Vertex)),
+        key_env: spec
+            .key_env
+            .clone()
+            .filter(|_| spec.provider == Some(Provider::Vertex)),
         ..spec.clone()
     };
     place(&cloud, env).map_err(|why| JudgeError::new(Fault::Setup, why))?;
-    Ok(Endpoint { service: true, ..resolve(&cloud, SERVICE, env)? })
+    Ok(Endpoint {
+        service: true,
+        ..resolve(&cloud, SERVICE, env)?
+    })
 }
 
 /// The parts of an endpoint that are known before a key is looked up.
@@ -89,9 +117,12 @@ pub fn resolve(spec: &JudgeSpec, model: &str, env: Environment) -> Result<Endpoi
     let setup = |why: String| JudgeError::new(Fault::Setup, why);
     let known = known(spec, model, env).map_err(setup)?;
     let base = spec.url.clone().unwrap_or(known.base);
-    let base = Url::parse(&base).map_err(|error| setup(format!("[judge] base_url {base}: {error}")))?;
+    let base =
+        Url::parse(&base).map_err(|error| setup(format!("[judge] base_url {base}: {error}")))?;
     if !matches!(base.scheme(), "http" | "https") {
-        return Err(setup(format!("[judge] base_url {base}: it must begin with http:// or https://")));
+        return Err(setup(format!(
+            "[judge] base_url {base}: it must begin with http:// or https://"
+        )));
     }
     let names: Vec<&str> = match &spec.key_env {
         Some(name) => vec![name],
@@ -105,11 +136,16 @@ pub fn resolve(spec: &JudgeSpec, model: &str, env: Environment) -> Result<Endpoi
             Provider::Vertex => " (a token: gcloud auth print-access-token shows one)",
             _ => "",
         };
-        return Err(setup(format!("{model} needs a key: set {}{hint}", names.join(" or "))));
+        return Err(setup(format!(
+            "{model} needs a key: set {}{hint}",
+            names.join(" or ")
+        )));
     }
     if key.is_some() && base.scheme() == "http" && !is_loopback(&base) {
         let host = base.host_str().unwrap_or_default();
-        return Err(setup(format!("a key is not sent to {host} without encryption; use https://")));
+        return Err(setup(format!(
+            "a key is not sent to {host} without encryption; use https://"
+        )));
     }
     let place = match known.provider {
         Provider::Vertex => Some(place(spec, env).map_err(setup)?),
@@ -131,7 +167,9 @@ fn known<'a>(spec: &JudgeSpec, model: &'a str, env: Environment) -> Result<Known
         _ => (None, model),
     };
     let is_on_vertex = || {
-        let word = env("GOOGLE_GENAI_USE_VERTEXAI").unwrap_or_default().to_lowercase();
+        let word = env("GOOGLE_GENAI_USE_VERTEXAI")
+            .unwrap_or_default()
+            .to_lowercase();
         matches!(word.as_str(), "1" | "true")
     };
     let named = |names: &[&str]| names.iter().any(|name| model.starts_with(name));
@@ -170,8 +208,18 @@ fn known<'a>(spec: &JudgeSpec, model: &'a str, env: Environment) -> Result<Known
         Some(_) if spec.provider.is_none() => rest,
         _ => model,
     };
-    let (base, keys) = address(provider, prefix.filter(|_| spec.provider.is_none()), spec, env);
-    Ok(Known { provider, model: own, base, keys })
+    let (base, keys) = address(
+        provider,
+        prefix.filter(|_| spec.provider.is_none()),
+        spec,
+        env,
+    );
+    Ok(Known {
+        provider,
+        model: own,
+        base,
+        keys,
+    })
 }
 
 /// The address of a provider, and the variables that may contain its key.
@@ -182,23 +230,47 @@ fn address(
     env: Environment,
 ) -> (String, Vec<&'static str>) {
     let from = |name: &str, usual: &str| env(name).unwrap_or_else(|| usual.to_string());
-    if let Some((_, base, key)) = OPENAI_COMPATIBLE.iter().find(|(name, ..)| Some(*name) == prefix) {
+    if let Some((_, base, key)) = OPENAI_COMPATIBLE
+        .iter()
+        .find(|(name, ..)| Some(*name) == prefix)
+    {
         return ((*base).to_string(), vec![key]);
     }
     match provider {
         Provider::Gemini => (
-            from("GOOGLE_GEMINI_BASE_URL", "https://generativelanguage.googleapis.com"),
+            from(
+                "GOOGLE_GEMINI_BASE_URL",
+                "https://generativelanguage.googleapis.com",
+            ),
             GEMINI_KEYS.to_vec(),
         ),
         Provider::Vertex => {
-            let location = place(spec, env).map(|(_, location)| location).unwrap_or_default();
-            (from("GOOGLE_VERTEX_BASE_URL", &vertex_host(&location)), VERTEX_KEYS.to_vec())
+            let location = place(spec, env)
+                .map(|(_, location)| location)
+                .unwrap_or_default();
+            (
+                from("GOOGLE_VERTEX_BASE_URL", &vertex_host(&location)),
+                VERTEX_KEYS.to_vec(),
+            )
         }
-        Provider::Openai => (from("OPENAI_BASE_URL", "https://api.openai.com/v1"), vec![OPENAI_KEY]),
-        Provider::Anthropic => (from("ANTHROPIC_BASE_URL", "https://api.anthropic.com"), vec![ANTHROPIC_KEY]),
+        Provider::Openai => (
+            from("OPENAI_BASE_URL", "https://api.openai.com/v1"),
+            vec![OPENAI_KEY],
+        ),
+        Provider::Anthropic => (
+            from("ANTHROPIC_BASE_URL", "https://api.anthropic.com"),
+            vec![ANTHROPIC_KEY],
+        ),
         Provider::Ollama => {
             let host = from("OLLAMA_HOST", "http://localhost:11434");
-            (if host.contains("://") { host } else { format!("http://{host}") }, Vec::new())
+            (
+                if host.contains("://") {
+                    host
+                } else {
+                    format!("http://{host}")
+                },
+                Vec::new(),
+            )
         }
         Provider::Replay => ("http://localhost".into(), Vec::new()),
     }
@@ -216,7 +288,10 @@ pub(super) fn vertex_host(location: &str) -> String {
 /// The Google Cloud project and location.
 pub(super) fn place(spec: &JudgeSpec, env: Environment) -> Result<(String, String), String> {
     let project = spec.project.clone().or_else(|| env("GOOGLE_CLOUD_PROJECT"));
-    let location = spec.location.clone().or_else(|| env("GOOGLE_CLOUD_LOCATION"));
+    let location = spec
+        .location
+        .clone()
+        .or_else(|| env("GOOGLE_CLOUD_LOCATION"));
     // The location becomes part of the host name to which a token is sent.
     let is_name = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
     match (project, location) {
@@ -224,10 +299,13 @@ pub(super) fn place(spec: &JudgeSpec, env: Environment) -> Result<(String, Strin
             Err(format!("{location:?} is not a Google Cloud location"))
         }
         (Some(project), Some(location)) => Ok((project, location)),
-        (None, _) => {
-            Err("Vertex AI needs a project: set GOOGLE_CLOUD_PROJECT, or project under [judge]".into())
-        }
-        _ => Err("Vertex AI needs a location: set GOOGLE_CLOUD_LOCATION, or location under [judge]".into()),
+        (None, _) => Err(
+            "Vertex AI needs a project: set GOOGLE_CLOUD_PROJECT, or project under [judge]".into(),
+        ),
+        _ => Err(
+            "Vertex AI needs a location: set GOOGLE_CLOUD_LOCATION, or location under [judge]"
+                .into(),
+        ),
     }
 }
 
@@ -236,11 +314,16 @@ mod tests {
     use super::*;
 
     fn with<'a>(vars: &'a [(&'a str, &'a str)]) -> impl Fn(&str) -> Option<String> + 'a {
-        move |name| vars.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_string())
+        move |name| {
+            vars.iter()
+                .find(|(known, _)| *known == name)
+                .map(|(_, value)| (*value).to_string())
+        }
     }
 
     fn at(model: &str, vars: &[(&str, &str)]) -> Result<(Provider, String, String), String> {
-        let found = resolve(&JudgeSpec::standard(), model, &with(vars)).map_err(|error| error.message)?;
+        let found =
+            resolve(&JudgeSpec::standard(), model, &with(vars)).map_err(|error| error.message)?;
         Ok((found.provider, found.model, found.base.to_string()))
     }
 
@@ -249,14 +332,38 @@ mod tests {
         let google = [("GOOGLE_API_KEY", "k")];
         let gemini = "https://generativelanguage.googleapis.com/";
         let found = at("gemini-2.5-flash", &google).unwrap();
-        assert_eq!(found, (Provider::Gemini, "gemini-2.5-flash".into(), gemini.into()));
-        let found = at("openai/gpt-5", &[("OPENAI_API_KEY", "k"), ("OPENAI_BASE_URL", "http://[::1]:1/v1")]);
-        assert_eq!(found.unwrap(), (Provider::Openai, "gpt-5".into(), "http://[::1]:1/v1".into()));
-        assert_eq!(at("o3-mini", &[("OPENAI_API_KEY", "k")]).unwrap().0, Provider::Openai);
+        assert_eq!(
+            found,
+            (Provider::Gemini, "gemini-2.5-flash".into(), gemini.into())
+        );
+        let found = at(
+            "openai/gpt-5",
+            &[
+                ("OPENAI_API_KEY", "k"),
+                ("OPENAI_BASE_URL", "http://[::1]:1/v1"),
+            ],
+        );
+        assert_eq!(
+            found.unwrap(),
+            (Provider::Openai, "gpt-5".into(), "http://[::1]:1/v1".into())
+        );
+        assert_eq!(
+            at("o3-mini", &[("OPENAI_API_KEY", "k")]).unwrap().0,
+            Provider::Openai
+        );
         let groq = at("groq/llama-3/x", &[("GROQ_API_KEY", "k")]).unwrap();
-        assert_eq!((groq.1.as_str(), groq.2.as_str()), ("llama-3/x", "https://api.groq.com/openai/v1"));
-        assert_eq!(at("claude-x", &[("ANTHROPIC_API_KEY", "k")]).unwrap().0, Provider::Anthropic);
-        assert_eq!(at("ollama_chat/q", &[("OLLAMA_HOST", "h:1")]).unwrap().2, "http://h:1/");
+        assert_eq!(
+            (groq.1.as_str(), groq.2.as_str()),
+            ("llama-3/x", "https://api.groq.com/openai/v1")
+        );
+        assert_eq!(
+            at("claude-x", &[("ANTHROPIC_API_KEY", "k")]).unwrap().0,
+            Provider::Anthropic
+        );
+        assert_eq!(
+            at("ollama_chat/q", &[("OLLAMA_HOST", "h:1")]).unwrap().2,
+            "http://h:1/"
+        );
         let cloud = [
             ("GOOGLE_GENAI_USE_VERTEXAI", "true"),
             ("GOOGLE_CLOUD_PROJECT", "p"),
@@ -297,7 +404,10 @@ mod tests {
             ..JudgeSpec::standard()
         };
         let model = |name: &str| resolve(&own, name, &with(&vars)).unwrap().model;
-        assert_eq!((model("xai/m"), model("openai/m")), ("xai/m".to_string(), "m".to_string()));
+        assert_eq!(
+            (model("xai/m"), model("openai/m")),
+            ("xai/m".to_string(), "m".to_string())
+        );
     }
 
     #[test]
@@ -316,20 +426,55 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_named() {
-        assert!(at("gemini-2.5-flash", &[]).unwrap_err().contains("set GOOGLE_API_KEY or GEMINI_API_KEY"));
-        assert!(at("bedrock/x", &[]).unwrap_err().contains("bedrock/ is not a known provider"));
+        assert!(
+            at("gemini-2.5-flash", &[])
+                .unwrap_err()
+                .contains("set GOOGLE_API_KEY or GEMINI_API_KEY")
+        );
+        assert!(
+            at("bedrock/x", &[])
+                .unwrap_err()
+                .contains("bedrock/ is not a known provider")
+        );
         for name in ["mystery", "omni", "m3-x"] {
             assert!(
-                at(name, &[]).unwrap_err().contains(&format!("write provider/model, such as openai/{name}"))
+                at(name, &[])
+                    .unwrap_err()
+                    .contains(&format!("write provider/model, such as openai/{name}"))
             );
         }
-        let far = [("OPENAI_API_KEY", "k"), ("OPENAI_BASE_URL", "http://far.example/v1")];
-        assert!(at("gpt-5", &far).unwrap_err().contains("without encryption"));
-        let cloud = [("GOOGLE_GENAI_USE_VERTEXAI", "1"), ("CLOUDSDK_AUTH_ACCESS_TOKEN", "t")];
-        assert!(at("gemini-2.5-flash", &cloud).unwrap_err().contains("GOOGLE_CLOUD_PROJECT"));
-        let place = [("GOOGLE_CLOUD_PROJECT", "p"), ("GOOGLE_CLOUD_LOCATION", "us-central1")];
-        assert!(at("vertex_ai/m", &place).unwrap_err().contains("gcloud auth print-access-token"));
-        assert!(at("vertex_ai/m", &place[..1]).unwrap_err().contains("needs a key"));
+        let far = [
+            ("OPENAI_API_KEY", "k"),
+            ("OPENAI_BASE_URL", "http://far.example/v1"),
+        ];
+        assert!(
+            at("gpt-5", &far)
+                .unwrap_err()
+                .contains("without encryption")
+        );
+        let cloud = [
+            ("GOOGLE_GENAI_USE_VERTEXAI", "1"),
+            ("CLOUDSDK_AUTH_ACCESS_TOKEN", "t"),
+        ];
+        assert!(
+            at("gemini-2.5-flash", &cloud)
+                .unwrap_err()
+                .contains("GOOGLE_CLOUD_PROJECT")
+        );
+        let place = [
+            ("GOOGLE_CLOUD_PROJECT", "p"),
+            ("GOOGLE_CLOUD_LOCATION", "us-central1"),
+        ];
+        assert!(
+            at("vertex_ai/m", &place)
+                .unwrap_err()
+                .contains("gcloud auth print-access-token")
+        );
+        assert!(
+            at("vertex_ai/m", &place[..1])
+                .unwrap_err()
+                .contains("needs a key")
+        );
         let elsewhere = JudgeSpec {
             provider: Some(Provider::Vertex),
             project: Some("p".into()),
@@ -337,7 +482,10 @@ mod tests {
             ..JudgeSpec::standard()
         };
         let error = resolve(&elsewhere, "gemini-2.5-flash", &with(&cloud)).unwrap_err();
-        assert!(error.message.contains("not a Google Cloud location"), "{error}");
+        assert!(
+            error.message.contains("not a Google Cloud location"),
+            "{error}"
+        );
     }
 
     /// The address and the key of another provider are not those of the service.
@@ -350,19 +498,39 @@ mod tests {
             ("MINE", "own"),
         ];
         let of = |provider: Provider| {
-            let (url, key_env) = (Some("https://own.example/".to_string()), Some("MINE".to_string()));
-            let spec = JudgeSpec { provider: Some(provider), url, key_env, ..JudgeSpec::standard() };
+            let (url, key_env) = (
+                Some("https://own.example/".to_string()),
+                Some("MINE".to_string()),
+            );
+            let spec = JudgeSpec {
+                provider: Some(provider),
+                url,
+                key_env,
+                ..JudgeSpec::standard()
+            };
             let found = service(&spec, &with(&vars)).unwrap();
             assert!(found.service && found.provider == Provider::Vertex);
-            (found.base.to_string(), found.key.unwrap().expose().to_string())
+            (
+                found.base.to_string(),
+                found.key.unwrap().expose().to_string(),
+            )
         };
-        assert_eq!(of(Provider::Vertex), ("https://own.example/".into(), "own".into()));
+        assert_eq!(
+            of(Provider::Vertex),
+            ("https://own.example/".into(), "own".into())
+        );
         assert_eq!(
             of(Provider::Openai),
-            ("https://aiplatform.eu.rep.googleapis.com/".into(), "usual".into())
+            (
+                "https://aiplatform.eu.rep.googleapis.com/".into(),
+                "usual".into()
+            )
         );
         let nowhere = service(&JudgeSpec::standard(), &with(&vars[2..])).unwrap_err();
-        assert!(nowhere.message.contains("GOOGLE_CLOUD_PROJECT"), "{nowhere}");
+        assert!(
+            nowhere.message.contains("GOOGLE_CLOUD_PROJECT"),
+            "{nowhere}"
+        );
     }
 
     #[test]
@@ -373,9 +541,27 @@ mod tests {
             ..JudgeSpec::standard()
         };
         let vars = [("OPENAI_API_KEY", "k"), ("MINE", "m")];
-        assert!(resolve(&own, "some/model", &with(&vars)).unwrap().key.is_none());
-        assert_eq!(resolve(&own, "some/model", &with(&vars)).unwrap().model, "some/model");
-        let named = JudgeSpec { key_env: Some("MINE".into()), ..own };
-        assert_eq!(resolve(&named, "m", &with(&vars)).unwrap().key.unwrap().expose(), "m");
+        assert!(
+            resolve(&own, "some/model", &with(&vars))
+                .unwrap()
+                .key
+                .is_none()
+        );
+        assert_eq!(
+            resolve(&own, "some/model", &with(&vars)).unwrap().model,
+            "some/model"
+        );
+        let named = JudgeSpec {
+            key_env: Some("MINE".into()),
+            ..own
+        };
+        assert_eq!(
+            resolve(&named, "m", &with(&vars))
+                .unwrap()
+                .key
+                .unwrap()
+                .expose(),
+            "m"
+        );
     }
 }

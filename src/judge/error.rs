@@ -45,12 +45,20 @@ impl JudgeError {
     /// An error of this kind, without a delay, of a request that costs nothing: it was not sent, or the server
     /// responded with an error.
     pub fn new(fault: Fault, message: impl Into<String>) -> JudgeError {
-        JudgeError { fault, message: message.into(), retry_after: None, may_be_charged: false }
+        JudgeError {
+            fault,
+            message: message.into(),
+            retry_after: None,
+            may_be_charged: false,
+        }
     }
 
     /// An error of this kind of a request that may be charged: its response is missing or not usable.
     pub(super) fn after_sending(fault: Fault, message: impl Into<String>) -> JudgeError {
-        JudgeError { may_be_charged: true, ..JudgeError::new(fault, message) }
+        JudgeError {
+            may_be_charged: true,
+            ..JudgeError::new(fault, message)
+        }
     }
 
     /// Whether a retry can help. A time-out is not retried: the response may have been charged, and ADK does not

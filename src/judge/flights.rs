@@ -43,7 +43,10 @@ impl Flights {
             return flight;
         }
         flights.retain(|_, flight| flight.strong_count() > 0);
-        let flight = Arc::new(Flight { turn: Semaphore::new(1), response: OnceLock::new() });
+        let flight = Arc::new(Flight {
+            turn: Semaphore::new(1),
+            response: OnceLock::new(),
+        });
         flights.insert(digest.to_string(), Arc::downgrade(&flight));
         flight
     }
@@ -54,7 +57,10 @@ impl Flight {
     pub(super) async fn turn(&self) -> Turn<'_> {
         match (self.turn.acquire().await, self.response.get()) {
             (_, Some(response)) => Turn::Shared(response.clone()),
-            (Ok(permit), None) => Turn::Send(Leader { flight: self, _permit: permit }),
+            (Ok(permit), None) => Turn::Send(Leader {
+                flight: self,
+                _permit: permit,
+            }),
             (Err(_), None) => Turn::SendAlone,
         }
     }
@@ -82,8 +88,9 @@ mod tests {
         assert!(Arc::ptr_eq(&first, &flights.of("a")) && !Arc::ptr_eq(&first, &other));
         drop(first);
         drop(flights.of("c"));
-        let kept: Vec<bool> =
-            ["a", "b"].map(|digest| flights.flights.lock().unwrap().contains_key(digest)).into();
+        let kept: Vec<bool> = ["a", "b"]
+            .map(|digest| flights.flights.lock().unwrap().contains_key(digest))
+            .into();
         assert_eq!(kept, [false, true]);
     }
     use std::pin::pin;
@@ -94,7 +101,11 @@ mod tests {
     }
 
     fn response() -> CachedResponse {
-        CachedResponse { text: "yes".into(), input_tokens: 1, output_tokens: 1 }
+        CachedResponse {
+            text: "yes".into(),
+            input_tokens: 1,
+            output_tokens: 1,
+        }
     }
 
     #[test]
@@ -103,11 +114,15 @@ mod tests {
         let (one, two) = (flights.of("a"), flights.of("a"));
         assert!(!Arc::ptr_eq(&one, &flights.of("b")));
         let mut first = pin!(one.turn());
-        let Poll::Ready(Turn::Send(leader)) = poll(first.as_mut()) else { panic!("nothing is sent yet") };
+        let Poll::Ready(Turn::Send(leader)) = poll(first.as_mut()) else {
+            panic!("nothing is sent yet")
+        };
         let mut second = pin!(two.turn());
         assert!(poll(second.as_mut()).is_pending());
         leader.ends(Some(response()));
-        let Poll::Ready(Turn::Shared(shared)) = poll(second.as_mut()) else { panic!("it has a response") };
+        let Poll::Ready(Turn::Shared(shared)) = poll(second.as_mut()) else {
+            panic!("it has a response")
+        };
         assert_eq!(shared.text, "yes");
     }
 
@@ -115,11 +130,15 @@ mod tests {
     fn a_request_that_is_cancelled_hands_over() {
         let flight = Flights::default().of("a");
         let mut first = pin!(flight.turn());
-        let Poll::Ready(Turn::Send(leader)) = poll(first.as_mut()) else { panic!() };
+        let Poll::Ready(Turn::Send(leader)) = poll(first.as_mut()) else {
+            panic!()
+        };
         let (mut second, mut third) = (pin!(flight.turn()), pin!(flight.turn()));
         assert!(poll(second.as_mut()).is_pending() && poll(third.as_mut()).is_pending());
         drop(leader);
-        let Poll::Ready(Turn::Send(leader)) = poll(second.as_mut()) else { panic!("it is sent now") };
+        let Poll::Ready(Turn::Send(leader)) = poll(second.as_mut()) else {
+            panic!("it is sent now")
+        };
         assert!(poll(third.as_mut()).is_pending());
         // Without a response, the others do not wait for one another.
         leader.ends(None);

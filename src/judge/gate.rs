@@ -108,9 +108,15 @@ mod tests {
     async fn a_judge_that_wants_to_be_left_alone_is_asked_by_nobody() {
         use crate::judge::Fault;
         let gate = Gate::new(1, None);
-        gate.shut_for(Duration::from_secs(3600), JudgeError::new(Fault::Unavailable, "tomorrow"));
+        gate.shut_for(
+            Duration::from_secs(3600),
+            JudgeError::new(Fault::Unavailable, "tomorrow"),
+        );
         assert_eq!(gate.enter().await.unwrap_err().message, "tomorrow");
-        assert_eq!(gate.wait_until_allowed().await.unwrap_err().message, "tomorrow");
+        assert_eq!(
+            gate.wait_until_allowed().await.unwrap_err().message,
+            "tomorrow"
+        );
         gate.shut_for(Duration::ZERO, JudgeError::new(Fault::Unavailable, "over"));
         assert!(gate.enter().await.is_ok());
     }
@@ -123,12 +129,20 @@ mod tests {
         for _ in 0..4 {
             paced.wait_until_allowed().await.unwrap();
         }
-        assert!(began.elapsed() >= Duration::from_millis(145), "{:?}", began.elapsed());
+        assert!(
+            began.elapsed() >= Duration::from_millis(145),
+            "{:?}",
+            began.elapsed()
+        );
         let closed = Gate::new(10, None);
         closed.close_for(Duration::from_millis(60));
         closed.close_for(Duration::from_millis(1));
         let began = Instant::now();
         closed.wait_until_allowed().await.unwrap();
-        assert!(began.elapsed() >= Duration::from_millis(55), "{:?}", began.elapsed());
+        assert!(
+            began.elapsed() >= Duration::from_millis(55),
+            "{:?}",
+            began.elapsed()
+        );
     }
 }

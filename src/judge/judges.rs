@@ -59,11 +59,12 @@ impl Judges {
         };
         let answers = answers.filter(|_| spec.cache);
         // Cached responses contain codes, so the key belongs to the cache, which is of no use without it.
-        let (answers, key, cache_problem) = match answers.map(|answers| (answers.code_key(), answers)) {
-            None => (None, random_key(), None),
-            Some((Ok(key), answers)) => (Some(answers), key, None),
-            Some((Err(error), _)) => (None, random_key(), Some(error.to_string())),
-        };
+        let (answers, key, cache_problem) =
+            match answers.map(|answers| (answers.code_key(), answers)) {
+                None => (None, random_key(), None),
+                Some((Ok(key), answers)) => (Some(answers), key, None),
+                Some((Err(error), _)) => (None, random_key(), Some(error.to_string())),
+            };
         Judges {
             budget: Budget::of(spec),
             answers,
@@ -130,12 +131,18 @@ impl Judges {
     /// remembered, so that later questions fail without a request.
     pub async fn ready(&self, model: &str) -> Result<(), JudgeError> {
         if let Some(recording) = &self.recording {
-            return recording.as_ref().map(|_| ()).map_err(|why| JudgeError::new(Fault::Setup, why));
+            return recording
+                .as_ref()
+                .map(|_| ())
+                .map_err(|why| JudgeError::new(Fault::Setup, why));
         }
         let found = self.model(model)?;
         let hello = found.hello().await;
         if let (Err(error), Ok(mut models)) = (&hello, self.models.lock()) {
-            let known = JudgeError { fault: Fault::Setup, ..error.clone() };
+            let known = JudgeError {
+                fault: Fault::Setup,
+                ..error.clone()
+            };
             models.insert(model.to_string(), Err(known));
         }
         hello
@@ -143,7 +150,11 @@ impl Judges {
 
     /// Checks that an address and a key are configured for a model. Nothing is sent.
     pub fn is_configured(&self, model: &str) -> Result<(), JudgeError> {
-        if self.is_replay() { Ok(()) } else { self.model(model).map(|_| ()) }
+        if self.is_replay() {
+            Ok(())
+        } else {
+            self.model(model).map(|_| ())
+        }
     }
 
     /// How the form of the responses is requested from a model, as text; `None` until it has responded.
@@ -171,10 +182,14 @@ impl Judges {
     /// Every client is created after this check, so nothing is sent to a destination that the folder names unless the
     /// user allowed exactly that.
     fn is_allowed(&self, model: &str) -> Result<(), JudgeError> {
-        let mut wanted =
-            Judges::destination(&self.spec).into_iter().chain(Judges::destination_of_model(model));
+        let mut wanted = Judges::destination(&self.spec)
+            .into_iter()
+            .chain(Judges::destination_of_model(model));
         match wanted.find(|line| !self.grant.destinations.contains(line)) {
-            Some(line) => Err(JudgeError::new(Fault::Setup, format!("it was not allowed to {line}"))),
+            Some(line) => Err(JudgeError::new(
+                Fault::Setup,
+                format!("it was not allowed to {line}"),
+            )),
             None => Ok(()),
         }
     }
@@ -206,9 +221,17 @@ impl Judges {
         is_usable: &(dyn Fn(&str) -> bool + Sync),
     ) -> Result<SampleResponse, JudgeError> {
         let found = self.model(model)?;
-        let whole = if found.endpoint.service { self.with_prompt(asking.prompt).await? } else { None };
+        let whole = if found.endpoint.service {
+            self.with_prompt(asking.prompt).await?
+        } else {
+            None
+        };
         let asking = match &whole {
-            Some(whole) => SampleRequest { prompt: whole, identity: None, ..asking },
+            Some(whole) => SampleRequest {
+                prompt: whole,
+                identity: None,
+                ..asking
+            },
             None => asking,
         };
         let settings = Settings::new(config);
@@ -220,7 +243,10 @@ impl Judges {
         if let Some(cached) = self.cached(&digest, is_usable).await {
             return Ok(cached);
         }
-        let prompt = Prompt { text: asking.prompt, schema: schema.as_ref() };
+        let prompt = Prompt {
+            text: asking.prompt,
+            schema: schema.as_ref(),
+        };
         if self.answers.is_none() {
             return Ok(self.buy(&found, prompt, &settings, is_usable).await.0);
         }
@@ -253,19 +279,52 @@ impl Judges {
         is_usable: &(dyn Fn(&str) -> bool + Sync),
     ) -> (SampleResponse, Option<CachedResponse>) {
         let (answer, asking) = model.ask(prompt, settings, &self.budget).await;
-        let spent = JudgeUsage { retries: asking.retries, cost: asking.cost, ..JudgeUsage::default() };
+        let spent = JudgeUsage {
+            retries: asking.retries,
+            cost: asking.cost,
+            ..JudgeUsage::default()
+        };
         match answer {
-            Ok(Answer { text, input_tokens, output_tokens }) => {
+            Ok(Answer {
+                text,
+                input_tokens,
+                output_tokens,
+            }) => {
                 let usable = text.as_ref().ok().filter(|text| is_usable(text));
-                let usable =
-                    usable.map(|text| CachedResponse { text: text.clone(), input_tokens, output_tokens });
-                let spent = JudgeUsage { asked: 1, input_tokens, output_tokens, ..spent };
+                let usable = usable.map(|text| CachedResponse {
+                    text: text.clone(),
+                    input_tokens,
+                    output_tokens,
+                });
+                let spent = JudgeUsage {
+                    asked: 1,
+                    input_tokens,
+                    output_tokens,
+                    ..spent
+                };
                 let text = text.map_err(|why| JudgeError::new(Fault::NoAnswer, why));
-                (SampleResponse { text, cached: false, spent }, usable)
+                (
+                    SampleResponse {
+                        text,
+                        cached: false,
+                        spent,
+                    },
+                    usable,
+                )
             }
             Err(error) => {
-                let spent = JudgeUsage { missing: u32::from(error.fault == Fault::Limit), ..spent };
-                (SampleResponse { text: Err(error), cached: false, spent }, None)
+                let spent = JudgeUsage {
+                    missing: u32::from(error.fault == Fault::Limit),
+                    ..spent
+                };
+                (
+                    SampleResponse {
+                        text: Err(error),
+                        cached: false,
+                        spent,
+                    },
+                    None,
+                )
             }
         }
     }
@@ -276,13 +335,19 @@ impl Judges {
         digest: &str,
         is_usable: &(dyn Fn(&str) -> bool + Sync),
     ) -> Option<SampleResponse> {
-        self.kept(digest).await.filter(|kept| is_usable(&kept.text)).map(from_cache)
+        self.kept(digest)
+            .await
+            .filter(|kept| is_usable(&kept.text))
+            .map(from_cache)
     }
 
     /// Reads a cached response, on a thread where a slow disk blocks nothing else.
     async fn kept(&self, digest: &str) -> Option<CachedResponse> {
         let (answers, digest) = (self.answers.clone()?, digest.to_string());
-        tokio::task::spawn_blocking(move || answers.get(&digest)).await.ok().flatten()
+        tokio::task::spawn_blocking(move || answers.get(&digest))
+            .await
+            .ok()
+            .flatten()
     }
 
     /// Caches a response. A failure to cache it is ignored.
@@ -322,7 +387,11 @@ impl Judges {
             asking.identity.unwrap_or(asking.prompt).as_bytes(),
             &asking.sample.to_le_bytes(),
             // In ADK's reading, thoughts are part of the response.
-            if self.spec.reading == Reading::Adk { b"with thoughts" } else { b"" },
+            if self.spec.reading == Reading::Adk {
+                b"with thoughts"
+            } else {
+                b""
+            },
             // The requested schema, even if the model had to be called without it.
             schema.map(Value::to_string).unwrap_or_default().as_bytes(),
         ])
@@ -332,7 +401,8 @@ impl Judges {
     /// what is sent.
     pub fn destination_of_model(model: &str) -> Option<String> {
         let own = model.strip_prefix("vertex_ai/").unwrap_or(model);
-        own.starts_with("projects/").then(|| format!("send what agents say to the model {own}"))
+        own.starts_with("projects/")
+            .then(|| format!("send what agents say to the model {own}"))
     }
 
     /// The text of the confirmation before anything is sent to a destination that the folder names: the address, the
@@ -342,21 +412,37 @@ impl Judges {
             return None;
         }
         // As it is used, not as it is written, so that an address cannot look like another host.
-        let used = |url: &String| Url::parse(url).map_or_else(|_| url.clone(), |url| url.to_string());
+        let used =
+            |url: &String| Url::parse(url).map_or_else(|_| url.clone(), |url| url.to_string());
         let to = match (&spec.url, spec.provider) {
             (Some(url), _) => address_without_secrets(&used(url)),
             (None, Some(provider)) => format!("{}'s own address", provider.name()),
             (None, None) => "the own address of whichever provider a model is of".into(),
         };
-        let key = spec.key_env.as_ref().map(|name| format!(" with the key in {name}")).unwrap_or_default();
-        let project = spec.project.as_ref().map(|name| format!(" in the project {name}")).unwrap_or_default();
+        let key = spec
+            .key_env
+            .as_ref()
+            .map(|name| format!(" with the key in {name}"))
+            .unwrap_or_default();
+        let project = spec
+            .project
+            .as_ref()
+            .map(|name| format!(" in the project {name}"))
+            .unwrap_or_default();
         Some(format!("send what agents say to {to}{project}{key}"))
     }
 }
 
 fn from_cache(response: CachedResponse) -> SampleResponse {
-    let spent = JudgeUsage { cached: 1, ..JudgeUsage::default() };
-    SampleResponse { text: Ok(response.text), cached: true, spent }
+    let spent = JudgeUsage {
+        cached: 1,
+        ..JudgeUsage::default()
+    };
+    SampleResponse {
+        text: Ok(response.text),
+        cached: true,
+        spent,
+    }
 }
 
 fn random_key() -> [u8; 32] {
@@ -369,7 +455,9 @@ fn random_key() -> [u8; 32] {
 
 /// The address of a storage emulator that replaces Google's, from the environment.
 fn emulator() -> Option<String> {
-    std::env::var("STORAGE_EMULATOR_HOST").ok().filter(|host| !host.trim().is_empty())
+    std::env::var("STORAGE_EMULATOR_HOST")
+        .ok()
+        .filter(|host| !host.trim().is_empty())
 }
 
 #[cfg(test)]
@@ -378,26 +466,47 @@ mod tests {
     use crate::judge::{Judging, JudgingObserver};
 
     fn folder_spec() -> JudgeSpec {
-        JudgeSpec { from_folder: true, ..JudgeSpec::standard() }
+        JudgeSpec {
+            from_folder: true,
+            ..JudgeSpec::standard()
+        }
     }
 
     #[test]
     fn destination_of_agent_texts_is_reported() {
         let told = |spec: JudgeSpec| Judges::destination(&spec);
         assert_eq!(told(JudgeSpec::standard()), None);
-        assert_eq!(told(JudgeSpec { provider: Some(Provider::Replay), ..folder_spec() }), None);
+        assert_eq!(
+            told(JudgeSpec {
+                provider: Some(Provider::Replay),
+                ..folder_spec()
+            }),
+            None
+        );
         let url = Some("https://own.example/v1".to_string());
         let (project, key_env) = (Some("p".to_string()), Some("KEY".to_string()));
         assert_eq!(
-            told(JudgeSpec { url, project, key_env, ..folder_spec() }).unwrap(),
+            told(JudgeSpec {
+                url,
+                project,
+                key_env,
+                ..folder_spec()
+            })
+            .unwrap(),
             "send what agents say to https://own.example/v1 in the project p with the key in KEY"
         );
         assert_eq!(
-            told(JudgeSpec { provider: Some(Provider::Openai), ..folder_spec() }).unwrap(),
+            told(JudgeSpec {
+                provider: Some(Provider::Openai),
+                ..folder_spec()
+            })
+            .unwrap(),
             "send what agents say to openai's own address"
         );
         assert!(
-            told(folder_spec()).unwrap().ends_with("the own address of whichever provider a model is of")
+            told(folder_spec())
+                .unwrap()
+                .ends_with("the own address of whichever provider a model is of")
         );
     }
 
@@ -423,13 +532,19 @@ mod tests {
             "eval_id": "a right answer in other words", "metric": "final_response_match_v2", "replies": [valid],
         });
         std::fs::write(&path, answer.to_string()).unwrap();
-        let spec =
-            JudgeSpec { provider: Some(Provider::Replay), recording: Some(path), ..JudgeSpec::standard() };
+        let spec = JudgeSpec {
+            provider: Some(Provider::Replay),
+            recording: Some(path),
+            ..JudgeSpec::standard()
+        };
         let mut told = ObservedProgress(Vec::new());
         let probed = Judges::new(&spec, None).canary(&mut told).await;
         assert_eq!((probed[0].found, probed[1].found), (Some(true), None));
         let first = &told.0[0];
-        assert_eq!((first.turn, first.answered, first.of, first.spent.asked), (1, 1, 1, 1));
+        assert_eq!(
+            (first.turn, first.answered, first.of, first.spent.asked),
+            (1, 1, 1, 1)
+        );
     }
 
     #[test]
@@ -437,19 +552,33 @@ mod tests {
         let whole = "projects/p/locations/eu/models/m";
         let told = Some(format!("send what agents say to the model {whole}"));
         assert_eq!(Judges::destination_of_model(whole), told);
-        assert_eq!(Judges::destination_of_model(&format!("vertex_ai/{whole}")), told);
+        assert_eq!(
+            Judges::destination_of_model(&format!("vertex_ai/{whole}")),
+            told
+        );
         assert_eq!(Judges::destination_of_model("gemini-2.5-flash"), None);
     }
 
     #[test]
     fn disallowed_destination_has_no_model() {
-        let spec = JudgeSpec { url: Some("http://127.0.0.1:1/".into()), ..folder_spec() };
-        let spec = JudgeSpec { provider: Some(Provider::Ollama), ..spec };
+        let spec = JudgeSpec {
+            url: Some("http://127.0.0.1:1/".into()),
+            ..folder_spec()
+        };
+        let spec = JudgeSpec {
+            provider: Some(Provider::Ollama),
+            ..spec
+        };
         let error = Judges::new(&spec, None).is_configured("m").unwrap_err();
-        assert_eq!(error.message, "it was not allowed to send what agents say to http://127.0.0.1:1/");
+        assert_eq!(
+            error.message,
+            "it was not allowed to send what agents say to http://127.0.0.1:1/"
+        );
         let destinations = Judges::destination(&spec).into_iter().collect();
-        let allowed =
-            Judges::new(&spec, None).with_grant(JudgeGrant { destinations, ..JudgeGrant::default() });
+        let allowed = Judges::new(&spec, None).with_grant(JudgeGrant {
+            destinations,
+            ..JudgeGrant::default()
+        });
         assert_eq!(allowed.is_configured("m"), Ok(()));
     }
 
@@ -457,12 +586,26 @@ mod tests {
     async fn recorded_judge_needs_no_model() {
         let folder = tempfile::tempdir().unwrap();
         let recording = Some(folder.path().join("none.jsonl"));
-        let spec = JudgeSpec { provider: Some(Provider::Replay), recording, ..JudgeSpec::standard() };
+        let spec = JudgeSpec {
+            provider: Some(Provider::Replay),
+            recording,
+            ..JudgeSpec::standard()
+        };
         let recorded = Judges::new(&spec, None);
         assert!(recorded.is_replay() && Judges::is_recorded(&spec));
         assert_eq!(recorded.is_configured("no/such"), Ok(()));
-        assert_eq!(recorded.model_for(&JudgeOptions::default()), "recorded answers");
-        assert!(recorded.ready("m").await.unwrap_err().message.contains("none.jsonl"));
+        assert_eq!(
+            recorded.model_for(&JudgeOptions::default()),
+            "recorded answers"
+        );
+        assert!(
+            recorded
+                .ready("m")
+                .await
+                .unwrap_err()
+                .message
+                .contains("none.jsonl")
+        );
         let asked = Judges::new(&JudgeSpec::standard(), None);
         assert!(!asked.is_replay() && !Judges::is_recorded(asked.spec()));
         assert!(asked.is_configured("no/such").is_err());
@@ -471,11 +614,20 @@ mod tests {
     #[test]
     fn configured_model_overrides_criterion() {
         let model = |of_spec: Option<&str>, of_criterion: Option<&str>| {
-            let spec = JudgeSpec { model: of_spec.map(str::to_string), ..JudgeSpec::standard() };
-            let options = JudgeOptions { model: of_criterion.map(str::to_string), ..JudgeOptions::default() };
+            let spec = JudgeSpec {
+                model: of_spec.map(str::to_string),
+                ..JudgeSpec::standard()
+            };
+            let options = JudgeOptions {
+                model: of_criterion.map(str::to_string),
+                ..JudgeOptions::default()
+            };
             Judges::new(&spec, None).model_for(&options)
         };
-        assert_eq!((model(Some("a"), Some("b")), model(None, Some("b"))), ("a".to_string(), "b".to_string()));
+        assert_eq!(
+            (model(Some("a"), Some("b")), model(None, Some("b"))),
+            ("a".to_string(), "b".to_string())
+        );
         assert_eq!(model(None, None), JudgeOptions::MODEL);
     }
 
@@ -483,14 +635,28 @@ mod tests {
     #[test]
     fn unusable_cache_is_reported() {
         let folder = tempfile::tempdir().unwrap();
-        let usable = Judges::new(&JudgeSpec::standard(), Some(Answers::below(folder.path().join("judge"))));
+        let usable = Judges::new(
+            &JudgeSpec::standard(),
+            Some(Answers::below(folder.path().join("judge"))),
+        );
         assert!(usable.cache_problem().is_none() && usable.answers.is_some());
         let file = folder.path().join("file");
         std::fs::write(&file, "").unwrap();
         let unusable = Judges::new(&JudgeSpec::standard(), Some(Answers::below(file.clone())));
-        assert!(unusable.cache_problem().is_some_and(|why| why.contains(&*file.to_string_lossy())));
+        assert!(
+            unusable
+                .cache_problem()
+                .is_some_and(|why| why.contains(&*file.to_string_lossy()))
+        );
         assert!(unusable.answers.is_none());
-        let without = JudgeSpec { cache: false, ..JudgeSpec::standard() };
-        assert!(Judges::new(&without, Some(Answers::below(file))).cache_problem().is_none());
+        let without = JudgeSpec {
+            cache: false,
+            ..JudgeSpec::standard()
+        };
+        assert!(
+            Judges::new(&without, Some(Answers::below(file)))
+                .cache_problem()
+                .is_none()
+        );
     }
 }

@@ -11,7 +11,11 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// Variables that select a project on Google Cloud. They are not secret.
-const PLACES: [&str; 3] = ["GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"];
+const PLACES: [&str; 3] = [
+    "GOOGLE_GENAI_USE_VERTEXAI",
+    "GOOGLE_CLOUD_PROJECT",
+    "GOOGLE_CLOUD_LOCATION",
+];
 
 /// Maximum length of a name on Google Cloud, in bytes.
 const LONGEST_NAME: usize = 100;
@@ -34,14 +38,23 @@ impl Keys {
         // These values are shown in a confirmation: only names, so that none can pose as part of the text.
         let is_name = |value: &str| {
             value.len() <= LONGEST_NAME
-                && value.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:".contains(c))
+                && value
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || "-_.:".contains(c))
         };
-        let is_usable =
-            |name: &str, value: &str| !value.is_empty() && (!PLACES.contains(&name) || is_name(value));
-        let wanted =
-            read_dotenv(text).into_iter().filter(|(name, value)| is_wanted(name) && is_usable(name, value));
-        let values = wanted.map(|(name, value)| (name, Secret::new(value))).collect();
-        Keys { file: file.to_path_buf(), values }
+        let is_usable = |name: &str, value: &str| {
+            !value.is_empty() && (!PLACES.contains(&name) || is_name(value))
+        };
+        let wanted = read_dotenv(text)
+            .into_iter()
+            .filter(|(name, value)| is_wanted(name) && is_usable(name, value));
+        let values = wanted
+            .map(|(name, value)| (name, Secret::new(value)))
+            .collect();
+        Keys {
+            file: file.to_path_buf(),
+            values,
+        }
     }
 
     /// The variables that are needed for some of these models, and those models. `None` when no model needs the file,
@@ -49,7 +62,10 @@ impl Keys {
     pub fn needed_for(&self, spec: &JudgeSpec, models: &[String]) -> Option<(Keys, Vec<String>)> {
         let mut helping: BTreeSet<String> = BTreeSet::new();
         let mut helped = Vec::new();
-        for model in models.iter().filter(|model| Keys::default().endpoint(spec, model).is_err()) {
+        for model in models
+            .iter()
+            .filter(|model| Keys::default().endpoint(spec, model).is_err())
+        {
             let used = RefCell::new(BTreeSet::new());
             let with_file = |name: &str| {
                 let value = self.variable(name)?;
@@ -63,16 +79,31 @@ impl Keys {
                 helped.push(model.clone());
             }
         }
-        let values = self.values.clone().into_iter().filter(|(name, _)| helping.contains(name)).collect();
-        (!helping.is_empty()).then(|| (Keys { file: self.file.clone(), values }, helped))
+        let values = self
+            .values
+            .clone()
+            .into_iter()
+            .filter(|(name, _)| helping.contains(name))
+            .collect();
+        (!helping.is_empty()).then(|| {
+            (
+                Keys {
+                    file: self.file.clone(),
+                    values,
+                },
+                helped,
+            )
+        })
     }
 
     /// The endpoint of a model. The file is used only for models that need it.
     pub(super) fn endpoint(&self, spec: &JudgeSpec, model: &str) -> Result<Endpoint, JudgeError> {
         let nothing = Keys::default();
-        found(spec, model, &|name| nothing.variable(name)).or_else(|error| match self.values.is_empty() {
-            true => Err(error),
-            false => found(spec, model, &|name| self.variable(name)),
+        found(spec, model, &|name| nothing.variable(name)).or_else(|error| {
+            match self.values.is_empty() {
+                true => Err(error),
+                false => found(spec, model, &|name| self.variable(name)),
+            }
         })
     }
 
@@ -101,7 +132,11 @@ impl Keys {
     }
 }
 
-fn found(spec: &JudgeSpec, model: &str, env: endpoint::Environment) -> Result<Endpoint, JudgeError> {
+fn found(
+    spec: &JudgeSpec,
+    model: &str,
+    env: endpoint::Environment,
+) -> Result<Endpoint, JudgeError> {
     match model {
         SERVICE => endpoint::service(spec, env),
         model => resolve(spec, model, env),
@@ -110,7 +145,10 @@ fn found(spec: &JudgeSpec, model: &str, env: endpoint::Environment) -> Result<En
 
 impl fmt::Debug for Keys {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.debug_struct("Keys").field("file", &self.file).field("names", &self.words()).finish()
+        f.debug_struct("Keys")
+            .field("file", &self.file)
+            .field("names", &self.words())
+            .finish()
     }
 }
 
@@ -125,17 +163,26 @@ mod tests {
                     GROQ_API_KEY=${AWS_SECRET_ACCESS_KEY}\nOPENAI_API_KEY=\n";
         let keys = Keys::of_file(Path::new("/w/.env"), text, &JudgeSpec::standard());
         assert_eq!(keys.words(), ["GEMINI_API_KEY", "GOOGLE_CLOUD_PROJECT=p"]);
-        let own = JudgeSpec { key_env: Some("JUDGE_KEY".into()), ..JudgeSpec::standard() };
+        let own = JudgeSpec {
+            key_env: Some("JUDGE_KEY".into()),
+            ..JudgeSpec::standard()
+        };
         let keys = Keys::of_file(Path::new("/w/.env"), text, &own);
         assert!(keys.words().contains(&"JUDGE_KEY".to_string()));
         let shown = format!("{keys:?}");
-        assert!(shown.contains("GEMINI_API_KEY") && shown.contains("/w/.env") && !shown.contains("canary"));
-        let sentence =
-            "GOOGLE_CLOUD_PROJECT='p of /w/.env to ask nothing at all'\nGOOGLE_CLOUD_LOCATION=us-central1";
+        assert!(
+            shown.contains("GEMINI_API_KEY")
+                && shown.contains("/w/.env")
+                && !shown.contains("canary")
+        );
+        let sentence = "GOOGLE_CLOUD_PROJECT='p of /w/.env to ask nothing at all'\nGOOGLE_CLOUD_LOCATION=us-central1";
         let keys = Keys::of_file(Path::new("/w/.env"), sentence, &own);
         assert_eq!(keys.words(), ["GOOGLE_CLOUD_LOCATION=us-central1"]);
         // An address is not read, even when the folder names it as its key.
-        let address = JudgeSpec { key_env: Some("OPENAI_BASE_URL".into()), ..JudgeSpec::standard() };
+        let address = JudgeSpec {
+            key_env: Some("OPENAI_BASE_URL".into()),
+            ..JudgeSpec::standard()
+        };
         let keys = Keys::of_file(Path::new("/w/.env"), text, &address);
         assert_eq!(keys.words(), ["GEMINI_API_KEY", "GOOGLE_CLOUD_PROJECT=p"]);
     }

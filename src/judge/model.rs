@@ -65,11 +65,24 @@ impl Asking {
 }
 
 impl Model {
-    pub(super) fn new(endpoint: Endpoint, spec: &JudgeSpec, gate: Arc<Gate>) -> Result<Model, JudgeError> {
-        let client = http::client(&endpoint.base).map_err(|why| JudgeError::new(Fault::Setup, why))?;
+    pub(super) fn new(
+        endpoint: Endpoint,
+        spec: &JudgeSpec,
+        gate: Arc<Gate>,
+    ) -> Result<Model, JudgeError> {
+        let client =
+            http::client(&endpoint.base).map_err(|why| JudgeError::new(Fault::Setup, why))?;
         let timeout = Duration::from_millis(spec.timeout_ms);
         let mode = OnceLock::new();
-        Ok(Model { endpoint, client, gate, timeout, retries: spec.retries, reading: spec.reading, mode })
+        Ok(Model {
+            endpoint,
+            client,
+            gate,
+            timeout,
+            retries: spec.retries,
+            reading: spec.reading,
+            mode,
+        })
     }
 
     /// Sends a prompt, with retries where they may help, as long as the budget allows each request. Returns the
@@ -91,7 +104,9 @@ impl Model {
             None => FormMode::Prompt,
         };
         loop {
-            let sent = self.send_within(budget, prompt, settings, timeout, mode).await;
+            let sent = self
+                .send_within(budget, prompt, settings, timeout, mode)
+                .await;
             let answer = match sent {
                 Ok((answer, cost)) => {
                     asking.add(cost);
@@ -101,16 +116,20 @@ impl Model {
             };
             let error = match answer {
                 // The schema may be the reason: send the question again at once in a weaker mode. This is no retry.
-                Err(error) if error.fault == Fault::Rejected => match mode.weaker(self.endpoint.provider) {
-                    Some(weaker) => {
-                        mode = weaker;
-                        continue;
+                Err(error) if error.fault == Fault::Rejected => {
+                    match mode.weaker(self.endpoint.provider) {
+                        Some(weaker) => {
+                            mode = weaker;
+                            continue;
+                        }
+                        None => return (Err(error), asking),
                     }
-                    None => return (Err(error), asking),
-                },
+                }
                 Err(error) if error.may_retry() => error,
                 other => {
-                    if prompt.schema.is_some() && other.as_ref().is_ok_and(|answer| answer.text.is_ok()) {
+                    if prompt.schema.is_some()
+                        && other.as_ref().is_ok_and(|answer| answer.text.is_ok())
+                    {
                         let _ = self.mode.set(mode);
                     }
                     return (other, asking);
@@ -167,8 +186,12 @@ impl Model {
         mode: FormMode,
     ) -> Result<Answer, JudgeError> {
         let call = wire::call(&self.endpoint, prompt.text, settings, prompt.schema, mode);
-        let body = self.send(call, timeout).await.map_err(|error| self.masked(error))?;
-        let answer = wire::read(&self.endpoint, &body, self.reading).map_err(|error| self.masked(error))?;
+        let body = self
+            .send(call, timeout)
+            .await
+            .map_err(|error| self.masked(error))?;
+        let answer =
+            wire::read(&self.endpoint, &body, self.reading).map_err(|error| self.masked(error))?;
         let text = match answer.text {
             Ok(text) => Ok(self.mask(&text)),
             Err(why) => Err(self.masked_words(&why)),
@@ -179,7 +202,9 @@ impl Model {
     /// Checks that the model exists and the key is accepted, without a question. If that cannot be determined, it is
     /// no error: the first question will show it.
     pub(super) async fn hello(&self) -> Result<(), JudgeError> {
-        let Some(call) = wire::hello(&self.endpoint) else { return Ok(()) };
+        let Some(call) = wire::hello(&self.endpoint) else {
+            return Ok(());
+        };
         let error = match self.send(call, self.timeout.min(HELLO)).await {
             Ok(_) => return Ok(()),
             Err(error) => self.masked(error),
@@ -214,10 +239,14 @@ impl Model {
             return Err(JudgeError::new(Fault::Protocol, redirected(&response)));
         }
         let retry_after = http::retry_after(&response);
-        let body = http::text(response, LONGEST_ANSWER).await.map_err(|error| match error {
-            BodyError::Broken(error) => format!("the judge's answer broke off: {}", chain(cause(&error))),
-            BodyError::TooLong => "the judge's answer is longer than 4 MB".to_string(),
-        });
+        let body = http::text(response, LONGEST_ANSWER)
+            .await
+            .map_err(|error| match error {
+                BodyError::Broken(error) => {
+                    format!("the judge's answer broke off: {}", chain(cause(&error)))
+                }
+                BodyError::TooLong => "the judge's answer is longer than 4 MB".to_string(),
+            });
         if !status.is_success() {
             // Also if its body cannot be read: the status decides.
             let text = body.unwrap_or_else(|why| why);
@@ -225,7 +254,10 @@ impl Model {
         }
         let text = body.map_err(|why| JudgeError::after_sending(Fault::Protocol, why))?;
         serde_json::from_str(&text).map_err(|error| {
-            JudgeError::after_sending(Fault::Protocol, format!("the judge's answer is not JSON ({error})"))
+            JudgeError::after_sending(
+                Fault::Protocol,
+                format!("the judge's answer is not JSON ({error})"),
+            )
         })
     }
 
@@ -241,7 +273,10 @@ impl Model {
     }
 
     fn masked(&self, error: JudgeError) -> JudgeError {
-        JudgeError { message: self.masked_words(&error.message), ..error }
+        JudgeError {
+            message: self.masked_words(&error.message),
+            ..error
+        }
     }
 
     fn masked_words(&self, words: &str) -> String {
@@ -254,7 +289,10 @@ impl Model {
         let secrets = secrets_in_address(self.endpoint.base.as_str()).into_iter();
         let address = Secrets::of(secrets.filter(|value| !is_ordinary_value(value)));
         let text = address.mask(text);
-        self.endpoint.key.as_ref().map_or_else(|| text.to_string(), |key| key.mask(&text))
+        self.endpoint
+            .key
+            .as_ref()
+            .map_or_else(|| text.to_string(), |key| key.mask(&text))
     }
 }
 
@@ -262,8 +300,12 @@ fn headers(
     secret: &[(&'static str, Secret)],
     plain: &[(&'static str, &'static str)],
 ) -> Result<HeaderMap, JudgeError> {
-    let wrong =
-        || JudgeError::new(Fault::Setup, "the key contains characters that are not allowed in a header");
+    let wrong = || {
+        JudgeError::new(
+            Fault::Setup,
+            "the key contains characters that are not allowed in a header",
+        )
+    };
     let mut headers = HeaderMap::new();
     for (name, key) in secret {
         let text = match *name {
@@ -275,7 +317,10 @@ fn headers(
         headers.insert(HeaderName::from_static(name), value);
     }
     for (name, value) in plain {
-        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+        headers.insert(
+            HeaderName::from_static(name),
+            HeaderValue::from_static(value),
+        );
     }
     Ok(headers)
 }
@@ -285,15 +330,24 @@ fn after_tries(error: JudgeError, tries: u32) -> JudgeError {
     if tries == 1 {
         return error;
     }
-    JudgeError { message: format!("{} ({tries} attempts)", error.message), ..error }
+    JudgeError {
+        message: format!("{} ({tries} attempts)", error.message),
+        ..error
+    }
 }
 
 /// The error for a redirect. It contains only the host, since the rest of the URL may be secret.
 fn redirected(response: &Response) -> String {
-    let target =
-        response.headers().get("location").and_then(|target| target.to_str().ok()).unwrap_or_default();
+    let target = response
+        .headers()
+        .get("location")
+        .and_then(|target| target.to_str().ok())
+        .unwrap_or_default();
     let target = response.url().join(target).ok();
-    let host = target.as_ref().and_then(|url| url.host_str()).unwrap_or("another host");
+    let host = target
+        .as_ref()
+        .and_then(|url| url.host_str())
+        .unwrap_or("another host");
     format!(
         "the judge redirects to {host}; keys are not sent there, so set its address as base_url under [judge]"
     )
@@ -348,7 +402,11 @@ mod tests {
     }
 
     fn spec(limit: f64) -> JudgeSpec {
-        JudgeSpec { prices: Some((1.0, 10.0)), spending_limit: Some(limit), ..JudgeSpec::standard() }
+        JudgeSpec {
+            prices: Some((1.0, 10.0)),
+            spending_limit: Some(limit),
+            ..JudgeSpec::standard()
+        }
     }
 
     fn model_at(base: &Url, gate: Arc<Gate>) -> Model {
@@ -366,14 +424,26 @@ mod tests {
     /// Settings with which a question is sent at most `attempts` times.
     fn attempts(attempts: u32) -> Settings {
         let retries = serde_json::json!({"attempts": attempts, "initial_delay": 0, "max_delay": 0});
-        let config = serde_json::json!({"http_options": {"timeout": 2000, "retry_options": retries}});
+        let config =
+            serde_json::json!({"http_options": {"timeout": 2000, "retry_options": retries}});
         Settings::new(config.as_object().unwrap())
     }
 
     /// Sends a question at most `count` times.
     async fn ask(base: &Url, budget: &Budget, count: u32) -> JudgeError {
         let model = model_at(base, Arc::new(Gate::new(1, None)));
-        model.ask(Prompt { text: "?", schema: None }, &attempts(count), budget).await.0.unwrap_err()
+        model
+            .ask(
+                Prompt {
+                    text: "?",
+                    schema: None,
+                },
+                &attempts(count),
+                budget,
+            )
+            .await
+            .0
+            .unwrap_err()
     }
 
     /// The answer of a server, with a header and a body.
@@ -388,12 +458,22 @@ mod tests {
     #[tokio::test]
     async fn long_requested_delay_ends_all_requests() {
         let budget = Budget::of(&JudgeSpec::standard());
-        for (seconds, is_open) in [(LONGEST_DELAY.as_secs(), true), (LONGEST_DELAY.as_secs() + 1, false)] {
+        for (seconds, is_open) in [
+            (LONGEST_DELAY.as_secs(), true),
+            (LONGEST_DELAY.as_secs() + 1, false),
+        ] {
             let server = server(reply("429 x", &format!("Retry-After: {seconds}\r\n"), "{}"));
             let gate = Arc::new(Gate::new(1, None));
             let model = model_at(&server.base, gate.clone());
-            let prompt = Prompt { text: "?", schema: None };
-            let error = model.ask(prompt, &attempts(1), &budget).await.0.unwrap_err();
+            let prompt = Prompt {
+                text: "?",
+                schema: None,
+            };
+            let error = model
+                .ask(prompt, &attempts(1), &budget)
+                .await
+                .0
+                .unwrap_err();
             assert_eq!(error.retry_after, Some(Duration::from_secs(seconds)));
             assert_eq!(gate.enter().await.is_ok(), is_open, "{seconds}");
         }
@@ -403,11 +483,19 @@ mod tests {
     async fn rejected_schema_is_omitted_on_retry() {
         let rejecting = server(reply("400 x", "", "{}"));
         let budget = Budget::of(&JudgeSpec::standard());
-        let (model, schema) =
-            (model_at(&rejecting.base, Arc::new(Gate::new(1, None))), serde_json::json!({"type": "object"}));
-        let prompt = Prompt { text: "?", schema: Some(&schema) };
+        let (model, schema) = (
+            model_at(&rejecting.base, Arc::new(Gate::new(1, None))),
+            serde_json::json!({"type": "object"}),
+        );
+        let prompt = Prompt {
+            text: "?",
+            schema: Some(&schema),
+        };
         let (answer, asking) = model.ask(prompt, &attempts(1), &budget).await;
-        assert_eq!((answer.unwrap_err().fault, asking.retries), (Fault::Rejected, 0));
+        assert_eq!(
+            (answer.unwrap_err().fault, asking.retries),
+            (Fault::Rejected, 0)
+        );
         assert_eq!(rejecting.requests.load(Ordering::SeqCst), 2);
         assert_eq!(model.mode.get(), None);
     }
@@ -416,11 +504,20 @@ mod tests {
     async fn answer_form_is_known_after_schema_answer() {
         let answering = server(reply("200 x", "", r#"{"message": {"content": "yes"}}"#));
         let budget = Budget::of(&JudgeSpec::standard());
-        let (model, schema) =
-            (model_at(&answering.base, Arc::new(Gate::new(1, None))), serde_json::json!({"type": "object"}));
+        let (model, schema) = (
+            model_at(&answering.base, Arc::new(Gate::new(1, None))),
+            serde_json::json!({"type": "object"}),
+        );
         for (schema, mode) in [(None, None), (Some(&schema), Some(FormMode::Schema))] {
-            let answer = model.ask(Prompt { text: "?", schema }, &attempts(1), &budget).await.0.unwrap();
-            assert_eq!((answer.text, model.mode.get()), (Ok("yes".to_string()), mode.as_ref()));
+            let answer = model
+                .ask(Prompt { text: "?", schema }, &attempts(1), &budget)
+                .await
+                .0
+                .unwrap();
+            assert_eq!(
+                (answer.text, model.mode.get()),
+                (Ok("yes".to_string()), mode.as_ref())
+            );
         }
     }
 
@@ -434,18 +531,33 @@ mod tests {
             format!("HTTP/1.1 {head}\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{{}}").leak()
         };
         let silent = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-        let silent = (Url::parse(&format!("http://{}", silent.local_addr().unwrap())).unwrap(), silent);
+        let silent = (
+            Url::parse(&format!("http://{}", silent.local_addr().unwrap())).unwrap(),
+            silent,
+        );
         let mut table: Vec<(Url, Fault, bool)> = vec![
             (unused, Fault::Unavailable, false),
-            (server(closed("302 x\r\nLocation: /b")).base, Fault::Protocol, false),
+            (
+                server(closed("302 x\r\nLocation: /b")).base,
+                Fault::Protocol,
+                false,
+            ),
             (server("").base, Fault::Unavailable, true),
-            (server("HTTP/1.1 200 x\r\nContent-Length: 9\r\n\r\n{").base, Fault::Protocol, true),
+            (
+                server("HTTP/1.1 200 x\r\nContent-Length: 9\r\n\r\n{").base,
+                Fault::Protocol,
+                true,
+            ),
             (
                 server("HTTP/1.1 200 x\r\nContent-Length: 1\r\nConnection: close\r\n\r\n{").base,
                 Fault::Protocol,
                 true,
             ),
-            (server("HTTP/1.1 500 x\r\nContent-Length: 9\r\n\r\n{").base, Fault::Unavailable, false),
+            (
+                server("HTTP/1.1 500 x\r\nContent-Length: 9\r\n\r\n{").base,
+                Fault::Unavailable,
+                false,
+            ),
             (silent.0.clone(), Fault::Timeout, true),
         ];
         for status in ["402 x", "405 x", "413 x", "451 x", "418 x"] {
@@ -466,8 +578,14 @@ mod tests {
             model_at(&Url::parse(address).unwrap(), Arc::new(Gate::new(1, None))).mask(text)
         };
         let secret = "http://me:canary-pass-17@127.0.0.1:1/";
-        assert_eq!(masked(secret, "not with canary-pass-17"), "not with [redacted]");
-        assert_eq!(masked("http://127.0.0.1:1/", "not with canary-pass-17"), "not with canary-pass-17");
+        assert_eq!(
+            masked(secret, "not with canary-pass-17"),
+            "not with [redacted]"
+        );
+        assert_eq!(
+            masked("http://127.0.0.1:1/", "not with canary-pass-17"),
+            "not with canary-pass-17"
+        );
     }
 
     #[test]
@@ -485,7 +603,12 @@ mod tests {
             asking.cost
         };
         assert_eq!(
-            [after(None), after(Some(0.5)), after(None), after(Some(0.25))],
+            [
+                after(None),
+                after(Some(0.5)),
+                after(None),
+                after(Some(0.25))
+            ],
             [None, Some(0.5), Some(0.5), Some(0.75)]
         );
     }
@@ -497,7 +620,10 @@ mod tests {
         let message = |error: JudgeError| error.message;
         let once = message(ask(&failing.base, &budget, 1).await);
         assert_eq!(once, "the judge answered 503: {}");
-        assert_eq!(message(ask(&failing.base, &budget, 3).await), format!("{once} (3 attempts)"));
+        assert_eq!(
+            message(ask(&failing.base, &budget, 3).await),
+            format!("{once} (3 attempts)")
+        );
         assert_eq!(failing.requests.load(Ordering::SeqCst), 4);
     }
 
@@ -515,7 +641,11 @@ mod tests {
     #[test]
     fn keys_are_sent_as_protocols_require() {
         let key = |name: &'static str| (name, Secret::new("k".into()));
-        let sent = headers(&[key("authorization"), key("x-api-key")], &[("x-version", "1")]).unwrap();
+        let sent = headers(
+            &[key("authorization"), key("x-api-key")],
+            &[("x-version", "1")],
+        )
+        .unwrap();
         assert_eq!(sent["authorization"], "Bearer k");
         assert_eq!(sent["x-api-key"], "k");
         assert!(sent["authorization"].is_sensitive() && sent["x-api-key"].is_sensitive());

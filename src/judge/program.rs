@@ -2,7 +2,9 @@
 //! one does not affect other metrics.
 
 use super::{answer, request};
-use crate::domain::{Criterion, CustomMetric, MetricProgram, MetricResult, ProgramSpec, Secrets, Status};
+use crate::domain::{
+    Criterion, CustomMetric, MetricProgram, MetricResult, ProgramSpec, Secrets, Status,
+};
 use crate::formats::json;
 use crate::metrics::{Evidence, unscored, unusable_threshold};
 use crate::process::clock::timeout;
@@ -39,7 +41,12 @@ struct Running {
 
 impl Programs {
     /// Scores a case with a metric's program. Any failure becomes the metric's own error.
-    pub async fn score(&self, criterion: &Criterion, eval_id: &str, evidence: &Evidence<'_>) -> MetricResult {
+    pub async fn score(
+        &self,
+        criterion: &Criterion,
+        eval_id: &str,
+        evidence: &Evidence<'_>,
+    ) -> MetricResult {
         let turns = evidence.actual.len();
         if let Some(why) = unusable_threshold(criterion) {
             return unscored(criterion, turns, Status::NotEvaluated, &why.to_string());
@@ -47,12 +54,17 @@ impl Programs {
         let mut request = request::request(criterion, eval_id, evidence);
         // A program may repeat the keys that it was given.
         let given = criterion.custom.as_ref().and_then(CustomMetric::program);
-        let given =
-            given.map(|program| secrets_of_environment(|variable| program.program.secret_values(variable)));
+        let given = given.map(|program| {
+            secrets_of_environment(|variable| program.program.secret_values(variable))
+        });
         let secrets = Secrets::of(given.into_iter().flatten());
         let said = match &criterion.custom {
             Some(CustomMetric::Command(program)) => ask_once(program, &request, &secrets).await,
-            Some(CustomMetric::Python { function, convention, program }) => {
+            Some(CustomMetric::Python {
+                function,
+                convention,
+                program,
+            }) => {
                 request["function"] = function.clone().into();
                 request["convention"] = serde_json::to_value(convention).unwrap_or_default();
                 self.ask_bridge(program, &request, &secrets).await
@@ -76,7 +88,11 @@ impl Programs {
         request: &Value,
         secrets: &Secrets,
     ) -> Result<Value, String> {
-        let key = format!("{}\0{}", program.program.argv.join("\0"), program.program.cwd.display());
+        let key = format!(
+            "{}\0{}",
+            program.program.argv.join("\0"),
+            program.program.cwd.display()
+        );
         let place = self.bridges.lock().await.entry(key).or_default().clone();
         let mut place = place.lock().await;
         let mut running = match place.take() {
@@ -100,14 +116,25 @@ async fn within<T>(
     let limit = Duration::from_millis(program.timeout_ms);
     match timeout(limit, asking).await {
         Ok(said) => said,
-        Err(_) => Err(format!("the metric took longer than its limit of {} s", limit.as_secs_f64())),
+        Err(_) => Err(format!(
+            "the metric took longer than its limit of {} s",
+            limit.as_secs_f64()
+        )),
     }
 }
 
 /// Runs one process: the whole request in, the whole output out.
-async fn ask_once(program: &MetricProgram, request: &Value, secrets: &Secrets) -> Result<Value, String> {
-    let Running { program: process, mut stdin, stdout, stderr } =
-        Running::start(&program.program.argv, program)?;
+async fn ask_once(
+    program: &MetricProgram,
+    request: &Value,
+    secrets: &Secrets,
+) -> Result<Value, String> {
+    let Running {
+        program: process,
+        mut stdin,
+        stdout,
+        stderr,
+    } = Running::start(&program.program.argv, program)?;
     let text = request.to_string();
     let sending = async move {
         // A program may be correct without reading its input.
@@ -138,7 +165,10 @@ fn parsed(text: &str, secrets: &Secrets) -> Result<Value, String> {
     json::parse(text).map(|parsed| parsed.value).map_err(|_| {
         // Masked before it is cut, here and in the parser's message: half a key must not be shown, either.
         let masked = secrets.mask(text);
-        let why = json::parse(&masked).err().map(|error| format!(" ({error})")).unwrap_or_default();
+        let why = json::parse(&masked)
+            .err()
+            .map(|error| format!(" ({error})"))
+            .unwrap_or_default();
         let beginning: String = masked.chars().take(LONGEST_EXCERPT).collect();
         format!("the metric's answer is not JSON{why}: {beginning}")
     })
@@ -156,8 +186,11 @@ async fn stderr_tail(stderr: &Tail) -> String {
 impl Running {
     fn start(argv: &[String], program: &MetricProgram) -> Result<Running, String> {
         let name = argv.first().map_or("", String::as_str);
-        let mut started = Program::start(&ProgramSpec { argv: argv.to_vec(), ..program.program.clone() })
-            .map_err(|error| format!("{name} cannot be started: {error}"))?;
+        let mut started = Program::start(&ProgramSpec {
+            argv: argv.to_vec(),
+            ..program.program.clone()
+        })
+        .map_err(|error| format!("{name} cannot be started: {error}"))?;
         let child = &mut started.child;
         let (Some(stdin), Some(stdout), Some(stderr)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
@@ -165,7 +198,12 @@ impl Running {
             return Err(format!("{name} was started without its streams"));
         };
         let stdout = BufReader::new(stdout);
-        Ok(Running { program: started, stdin, stdout, stderr: Tail::follow(stderr) })
+        Ok(Running {
+            program: started,
+            stdin,
+            stdout,
+            stderr: Tail::follow(stderr),
+        })
     }
 
     async fn ask(&mut self, request: &Value, secrets: &Secrets) -> Result<Value, String> {
@@ -174,10 +212,16 @@ impl Running {
         let sent = self.stdin.write_all(line.as_bytes()).await;
         let sent = sent.and(self.stdin.flush().await);
         let mut said = Vec::new();
-        let read = (&mut self.stdout).take(LONGEST).read_until(b'\n', &mut said).await;
+        let read = (&mut self.stdout)
+            .take(LONGEST)
+            .read_until(b'\n', &mut said)
+            .await;
         match (sent, read) {
             (Ok(()), Ok(1..)) => parsed(String::from_utf8_lossy(&said).trim(), secrets),
-            _ => Err(format!("the metric's Python ended{}", stderr_tail(&self.stderr).await)),
+            _ => Err(format!(
+                "the metric's Python ended{}",
+                stderr_tail(&self.stderr).await
+            )),
         }
     }
 }
@@ -190,9 +234,15 @@ mod tests {
     async fn a_threshold_that_is_not_finite_decides_nothing() {
         for threshold in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             let criterion = Criterion::new("own", Some(threshold));
-            let result = Programs::default().score(&criterion, "a", &Evidence::default()).await;
+            let result = Programs::default()
+                .score(&criterion, "a", &Evidence::default())
+                .await;
             assert_eq!(result.status, Status::NotEvaluated, "{threshold}");
-            assert!(result.explanation.contains("not a finite number"), "{}", result.explanation);
+            assert!(
+                result.explanation.contains("not a finite number"),
+                "{}",
+                result.explanation
+            );
         }
     }
 

@@ -34,7 +34,10 @@ enum Fetched {
 
 impl PublishedPrompts {
     pub(super) fn new(retry_after_failure: Duration) -> PublishedPrompts {
-        PublishedPrompts { retry_after_failure, by_name: Mutex::default() }
+        PublishedPrompts {
+            retry_after_failure,
+            by_name: Mutex::default(),
+        }
     }
 
     /// A metric's prompt in the form that the service accepts. `host` replaces the bucket's host, if given. Failures
@@ -45,7 +48,13 @@ impl PublishedPrompts {
         host: Option<String>,
         mut backoff: Backoff,
     ) -> Result<Value, JudgeError> {
-        let of_name = self.by_name.lock().await.entry(name.to_string()).or_default().clone();
+        let of_name = self
+            .by_name
+            .lock()
+            .await
+            .entry(name.to_string())
+            .or_default()
+            .clone();
         let mut fetched = of_name.lock().await;
         match &*fetched {
             Fetched::Prompt(prompt) => return Ok(prompt.clone()),
@@ -62,9 +71,15 @@ impl PublishedPrompts {
                 }
                 Err(error) => error,
             };
-            let delay = error.may_retry().then(|| backoff.next(error.retry_after, chance())).flatten();
+            let delay = error
+                .may_retry()
+                .then(|| backoff.next(error.retry_after, chance()))
+                .flatten();
             let Some(delay) = delay else {
-                *fetched = Fetched::Failed { at: Instant::now(), error: error.clone() };
+                *fetched = Fetched::Failed {
+                    at: Instant::now(),
+                    error: error.clone(),
+                };
                 return Err(error);
             };
             tokio::time::sleep(delay).await;
@@ -89,8 +104,10 @@ mod tests {
                 let lines = BufReader::new(stream.try_clone().unwrap()).lines();
                 assert!(lines.map(Result::unwrap).any(|line| line.is_empty()));
                 let body = "prompt_template: Rate it";
-                let head =
-                    format!("HTTP/1.1 {status} x\r\nConnection: close\r\nContent-Length: {}", body.len());
+                let head = format!(
+                    "HTTP/1.1 {status} x\r\nConnection: close\r\nContent-Length: {}",
+                    body.len()
+                );
                 write!(stream, "{head}\r\n\r\n{body}").unwrap();
             }
         };
@@ -106,7 +123,10 @@ mod tests {
         let (host, served) = server(&[503, 429, 200]);
         let prompts = PublishedPrompts::new(Duration::from_secs(3600));
         for _ in 0..3 {
-            prompts.get("coherence", Some(host.clone()), without_delay(2)).await.unwrap();
+            prompts
+                .get("coherence", Some(host.clone()), without_delay(2))
+                .await
+                .unwrap();
         }
         served.join().unwrap();
     }
@@ -115,9 +135,19 @@ mod tests {
     async fn a_failure_does_not_decide_the_whole_run() {
         let (host, served) = server(&[404, 200]);
         let later = PublishedPrompts::new(Duration::ZERO);
-        let error = later.get("coherence", Some(host.clone()), without_delay(2)).await.unwrap_err();
-        assert_eq!(error.fault, Fault::Setup, "a missing file is not retried at once");
-        later.get("coherence", Some(host), without_delay(2)).await.unwrap();
+        let error = later
+            .get("coherence", Some(host.clone()), without_delay(2))
+            .await
+            .unwrap_err();
+        assert_eq!(
+            error.fault,
+            Fault::Setup,
+            "a missing file is not retried at once"
+        );
+        later
+            .get("coherence", Some(host), without_delay(2))
+            .await
+            .unwrap();
         served.join().unwrap();
     }
 
@@ -126,9 +156,17 @@ mod tests {
         let (host, served) = server(&[500, 500]);
         let prompts = PublishedPrompts::new(Duration::from_secs(3600));
         for _ in 0..3 {
-            let error = prompts.get("coherence", Some(host.clone()), without_delay(1)).await.unwrap_err();
+            let error = prompts
+                .get("coherence", Some(host.clone()), without_delay(1))
+                .await
+                .unwrap_err();
             assert_eq!(error.fault, Fault::Unavailable, "{error}");
-            assert!(error.message.ends_with("the response status is 500 Internal Server Error"), "{error}");
+            assert!(
+                error
+                    .message
+                    .ends_with("the response status is 500 Internal Server Error"),
+                "{error}"
+            );
         }
         served.join().unwrap();
     }

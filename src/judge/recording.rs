@@ -20,10 +20,14 @@ pub(super) struct Recording {
 impl Recording {
     /// Reads a recording. The error names the file and the line.
     pub(super) fn read(path: &Path) -> Result<Recording, String> {
-        let read = || read_responses(&read_text_file(path, LONGEST).map_err(|error| error.to_string())?);
+        let read =
+            || read_responses(&read_text_file(path, LONGEST).map_err(|error| error.to_string())?);
         let mut of_case: HashMap<String, Vec<RecordedResponses>> = HashMap::new();
         for answers in read().map_err(|why| format!("{}: {why}", path.display()))? {
-            of_case.entry(answers.eval_id.clone()).or_default().push(answers);
+            of_case
+                .entry(answers.eval_id.clone())
+                .or_default()
+                .push(answers);
         }
         Ok(Recording { of_case })
     }
@@ -32,8 +36,15 @@ impl Recording {
     pub(super) fn answer(&self, asking: SampleRequest) -> SampleResponse {
         match self.reply(asking) {
             Ok(reply) => {
-                let spent = JudgeUsage { asked: 1, ..JudgeUsage::default() };
-                SampleResponse { text: Ok(reply.to_string()), cached: false, spent }
+                let spent = JudgeUsage {
+                    asked: 1,
+                    ..JudgeUsage::default()
+                };
+                SampleResponse {
+                    text: Ok(reply.to_string()),
+                    cached: false,
+                    spent,
+                }
             }
             Err(error) => SampleResponse::none(error),
         }
@@ -46,14 +57,22 @@ impl Recording {
                 && one.about.as_ref().is_none_or(|about| about == asking.about)
         };
         let none = |why: String| JudgeError::new(Fault::Setup, why);
-        let found = self.of_case.get(asking.eval_id).and_then(|answers| answers.iter().find(is_it));
+        let found = self
+            .of_case
+            .get(asking.eval_id)
+            .and_then(|answers| answers.iter().find(is_it));
         let (metric, eval_id, turn) = (asking.metric, asking.eval_id, asking.id.turn + 1);
-        let found = found
-            .ok_or_else(|| none(format!("no recorded answer for {metric} of {eval_id} in turn {turn}")))?;
+        let found = found.ok_or_else(|| {
+            none(format!(
+                "no recorded answer for {metric} of {eval_id} in turn {turn}"
+            ))
+        })?;
         let reply = found.replies.get(asking.sample as usize - 1);
         reply.map(String::as_str).ok_or_else(|| {
             let recorded = found.replies.len();
-            none(format!("only {recorded} answers are recorded for {metric} of {eval_id}"))
+            none(format!(
+                "only {recorded} answers are recorded for {metric} of {eval_id}"
+            ))
         })
     }
 }
@@ -67,8 +86,7 @@ mod tests {
     #[test]
     fn answer_belongs_to_the_question() {
         let recorded = |turn: usize, about: Option<&str>, replies: &[&str]| {
-            let answers =
-                json!({"eval_id": "a", "metric": "m", "turn": turn, "about": about, "replies": replies});
+            let answers = json!({"eval_id": "a", "metric": "m", "turn": turn, "about": about, "replies": replies});
             serde_json::from_value::<RecordedResponses>(answers).unwrap()
         };
         let answers = vec![
@@ -76,11 +94,25 @@ mod tests {
             recorded(1, Some("facts"), &["second", "third"]),
             recorded(2, None, &["any"]),
         ];
-        let recording = Recording { of_case: [("a".to_string(), answers)].into_iter().collect() };
+        let recording = Recording {
+            of_case: [("a".to_string(), answers)].into_iter().collect(),
+        };
         let reply = |metric: &str, turn: usize, about: &str, sample: u32| {
-            let id = QuestionId { turn, ..QuestionId::default() };
+            let id = QuestionId {
+                turn,
+                ..QuestionId::default()
+            };
             let (prompt, identity, shape) = ("", None, None);
-            let asking = SampleRequest { eval_id: "a", metric, id, about, sample, prompt, identity, shape };
+            let asking = SampleRequest {
+                eval_id: "a",
+                metric,
+                id,
+                about,
+                sample,
+                prompt,
+                identity,
+                shape,
+            };
             let answer = recording.answer(asking);
             assert_eq!(answer.spent.asked, u32::from(answer.text.is_ok()));
             answer.text.map_err(|error| error.message)
@@ -88,8 +120,17 @@ mod tests {
         assert_eq!(reply("m", 0, "tone", 1), Ok("first".to_string()));
         assert_eq!(reply("m", 0, "facts", 2), Ok("third".to_string()));
         assert_eq!(reply("m", 1, "tone", 1), Ok("any".to_string()));
-        assert_eq!(reply("n", 0, "tone", 1).unwrap_err(), "no recorded answer for n of a in turn 1");
-        assert_eq!(reply("m", 2, "tone", 1).unwrap_err(), "no recorded answer for m of a in turn 3");
-        assert_eq!(reply("m", 0, "tone", 2).unwrap_err(), "only 1 answers are recorded for m of a");
+        assert_eq!(
+            reply("n", 0, "tone", 1).unwrap_err(),
+            "no recorded answer for n of a in turn 1"
+        );
+        assert_eq!(
+            reply("m", 2, "tone", 1).unwrap_err(),
+            "no recorded answer for m of a in turn 3"
+        );
+        assert_eq!(
+            reply("m", 0, "tone", 2).unwrap_err(),
+            "only 1 answers are recorded for m of a"
+        );
     }
 }

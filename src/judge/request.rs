@@ -27,7 +27,11 @@ fn criterion_of(criterion: &Criterion) -> Value {
     if let Some(threshold) = criterion.threshold {
         options.entry("threshold").or_insert(threshold.into());
     }
-    if options.is_empty() { Value::Null } else { Value::Object(options) }
+    if options.is_empty() {
+        Value::Null
+    } else {
+        Value::Object(options)
+    }
 }
 
 /// The last turn as a row of a Vertex data set.
@@ -38,7 +42,12 @@ fn instance(evidence: &Evidence) -> Value {
     let mut put = |key: &str, value: Option<Value>| {
         row.insert(key.into(), value.unwrap_or_default());
     };
-    put("prompt", expected.or(actual).map(|turn| turn.user.scored_text().into()));
+    put(
+        "prompt",
+        expected
+            .or(actual)
+            .map(|turn| turn.user.scored_text().into()),
+    );
     put("reference", expected.and_then(text));
     put("response", actual.and_then(text));
     put("reference_trajectory", expected.and_then(write_trajectory));
@@ -62,14 +71,18 @@ fn agent_data(turns: &[Invocation]) -> Value {
             })),
         }
         let response = turn.final_response.as_ref();
-        events.extend(response.map(|said| json!({"author": "agent", "content": write_content(said)})));
+        events.extend(
+            response.map(|said| json!({"author": "agent", "content": write_content(said)})),
+        );
         json!({"turn_index": at, "events": events})
     };
     json!({"turns": turns.iter().enumerate().map(turn).collect::<Vec<_>>()})
 }
 
 fn text(turn: &Invocation) -> Option<Value> {
-    turn.final_response.as_ref().map(|content| content.scored_text().into())
+    turn.final_response
+        .as_ref()
+        .map(|content| content.scored_text().into())
 }
 
 #[cfg(test)]
@@ -89,24 +102,52 @@ mod tests {
     #[test]
     fn program_receives_criterion_and_turns() {
         let mut criterion = Criterion::new("own", Some(0.5));
-        let call = ToolCall { name: "find".into(), ..ToolCall::default() };
-        let listed = Trajectory::Listed { calls: vec![call], responses: Vec::new(), texts: Vec::new() };
-        let (expected, actual) = ([turn("hi", "wanted", Trajectory::Unknown)], [turn("hi", "given", listed)]);
+        let call = ToolCall {
+            name: "find".into(),
+            ..ToolCall::default()
+        };
+        let listed = Trajectory::Listed {
+            calls: vec![call],
+            responses: Vec::new(),
+            texts: Vec::new(),
+        };
+        let (expected, actual) = (
+            [turn("hi", "wanted", Trajectory::Unknown)],
+            [turn("hi", "given", listed)],
+        );
         let evidence = Evidence::turns(Some(&expected), &actual);
         let sent = request(&criterion, "a", &evidence);
-        assert_eq!((&sent["metric"], &sent["eval_id"]), (&json!("own"), &json!("a")));
+        assert_eq!(
+            (&sent["metric"], &sent["eval_id"]),
+            (&json!("own"), &json!("a"))
+        );
         assert_eq!(sent["criterion"], json!({"threshold": 0.5}));
         let instance = &sent["instance"];
-        let texts = ["prompt", "reference", "response"].map(|name| instance[name].as_str().unwrap());
+        let texts =
+            ["prompt", "reference", "response"].map(|name| instance[name].as_str().unwrap());
         assert_eq!(texts, ["hi", "wanted", "given"]);
-        let events = instance["agent_data"]["turns"][0]["events"].as_array().unwrap();
-        let authors: Vec<&str> = events.iter().map(|event| event["author"].as_str().unwrap()).collect();
+        let events = instance["agent_data"]["turns"][0]["events"]
+            .as_array()
+            .unwrap();
+        let authors: Vec<&str> = events
+            .iter()
+            .map(|event| event["author"].as_str().unwrap())
+            .collect();
         assert_eq!(authors, ["user", "agent", "agent"]);
-        assert_eq!(events[1]["content"]["parts"][0]["function_call"]["name"], "find");
+        assert_eq!(
+            events[1]["content"]["parts"][0]["function_call"]["name"],
+            "find"
+        );
         criterion.threshold = None;
-        assert_eq!(request(&criterion, "a", &evidence)["criterion"], Value::Null);
+        assert_eq!(
+            request(&criterion, "a", &evidence)["criterion"],
+            Value::Null
+        );
         criterion.options.insert("threshold".into(), json!(0.9));
         criterion.threshold = Some(0.5);
-        assert_eq!(request(&criterion, "a", &evidence)["criterion"], json!({"threshold": 0.9}));
+        assert_eq!(
+            request(&criterion, "a", &evidence)["criterion"],
+            json!({"threshold": 0.9})
+        );
     }
 }

@@ -39,6 +39,10 @@ pub struct SampleResponse {
 impl SampleResponse {
     /// No response, at no cost.
     pub(super) fn none(error: JudgeError) -> SampleResponse {
-        SampleResponse { text: Err(error), cached: false, spent: JudgeUsage::default() }
+        SampleResponse {
+            text: Err(error),
+            cached: false,
+            spent: JudgeUsage::default(),
+        }
     }
 }

@@ -65,7 +65,12 @@ impl Judges {
         evidence: &Evidence<'_>,
         watch: &mut impl JudgingObserver,
     ) -> MetricResult {
-        let to_judge = CaseToJudge { judges: self, metric, eval_id, model: self.who(metric) };
+        let to_judge = CaseToJudge {
+            judges: self,
+            metric,
+            eval_id,
+            model: self.who(metric),
+        };
         let mut case = metric.of_case(evidence, &self.code_key);
         let mut replies = Replies::default();
         let why = loop {
@@ -73,7 +78,11 @@ impl Judges {
                 Ok(questions) if questions.is_empty() => {
                     return case.result(replies.answered, &to_judge.model, replies.spent);
                 }
-                Ok(questions) => to_judge.ask_all(&case, &questions, &mut replies, watch).await,
+                Ok(questions) => {
+                    to_judge
+                        .ask_all(&case, &questions, &mut replies, watch)
+                        .await
+                }
                 Err(why) => break (FindingRule::NotEvaluated, why),
             }
             if let Some(JudgeError { fault, message, .. }) = replies.stopped.take() {
@@ -84,7 +93,12 @@ impl Judges {
                 break (rule, message);
             }
         };
-        case.not_judged(replies.answered, &to_judge.model, replies.spent, (why.0, &why.1))
+        case.not_judged(
+            replies.answered,
+            &to_judge.model,
+            replies.spent,
+            (why.0, &why.1),
+        )
     }
 }
 
@@ -110,22 +124,43 @@ impl CaseToJudge<'_> {
         let each: Vec<BoxFuture<Answer>> = questions
             .iter()
             .flat_map(|question| {
-                (1..=question.samples).map(move |sample| self.ask(case, before, question, sample).boxed())
+                (1..=question.samples)
+                    .map(move |sample| self.ask(case, before, question, sample).boxed())
             })
             .collect();
         let of = each.len();
-        let at_once = self.metric.options().parallelism.map_or(of, |limit| limit as usize).max(1);
+        let at_once = self
+            .metric
+            .options()
+            .parallelism
+            .map_or(of, |limit| limit as usize)
+            .max(1);
         let mut answers = stream::iter(each).buffer_unordered(at_once);
         let mut answered = 0;
         while let Some((id, number, response)) = answers.next().await {
             answered += 1;
-            let Some(at) = questions.iter().position(|question| question.id == id) else { continue };
+            let Some(at) = questions.iter().position(|question| question.id == id) else {
+                continue;
+            };
             let about = questions[at].about;
             replies.spent = replies.spent.and(response.spent);
             let (metric, turn, spent) = (name.to_string(), id.turn + 1, response.spent);
-            watch.judging(Judging { metric, about, turn, answered, of, spent }).await;
+            watch
+                .judging(Judging {
+                    metric,
+                    about,
+                    turn,
+                    answered,
+                    of,
+                    spent,
+                })
+                .await;
             asked[at].samples[number as usize - 1] = match response.text {
-                Ok(text) => Sample { reply: Some(text), cached: response.cached, ..Sample::default() },
+                Ok(text) => Sample {
+                    reply: Some(text),
+                    cached: response.cached,
+                    ..Sample::default()
+                },
                 // No question can be sent with this configuration, which is not a failure of the judge. Responses that
                 // are under way are received, because they are paid for.
                 Err(error) if matches!(error.fault, Fault::Setup | Fault::Limit) => {
@@ -134,9 +169,15 @@ impl CaseToJudge<'_> {
                 }
                 // To ADK, a response that was cut off, blocked or empty is an unclear sample and not a failure.
                 Err(error) if error.fault == Fault::NoAnswer && self.metric.reads_as_adk() => {
-                    Sample { reason: error.message, ..Sample::default() }
+                    Sample {
+                        reason: error.message,
+                        ..Sample::default()
+                    }
                 }
-                Err(error) => Sample { error: Some(error.message), ..Sample::default() },
+                Err(error) => Sample {
+                    error: Some(error.message),
+                    ..Sample::default()
+                },
             };
         }
         drop(answers);
@@ -144,8 +185,16 @@ impl CaseToJudge<'_> {
     }
 
     /// Requests one sample of a question.
-    async fn ask(&self, case: &JudgedCase<'_>, before: &[Asked], question: &Question, sample: u32) -> Answer {
-        let Question { id, about, shape, .. } = *question;
+    async fn ask(
+        &self,
+        case: &JudgedCase<'_>,
+        before: &[Asked],
+        question: &Question,
+        sample: u32,
+    ) -> Answer {
+        let Question {
+            id, about, shape, ..
+        } = *question;
         let asking = SampleRequest {
             eval_id: self.eval_id,
             metric: &self.metric.criterion().metric,
@@ -158,6 +207,12 @@ impl CaseToJudge<'_> {
         };
         let is_usable = |reply: &str| case.is_usable(before, id, reply);
         let config = &self.metric.options().config;
-        (id, sample, self.judges.ask(&self.model, config, asking, &is_usable).await)
+        (
+            id,
+            sample,
+            self.judges
+                .ask(&self.model, config, asking, &is_usable)
+                .await,
+        )
     }
 }

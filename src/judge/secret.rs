@@ -39,11 +39,27 @@ mod tests {
     fn it_is_never_shown() {
         let key = Secret::new(" sk/abc+1\n".into());
         let answer = r#"{"verdict": "valid", "reason": null, "score": 0.100000, "id": 123456}"#;
-        for ordinary in ["null", "valid", "reason", "verdict", "123456", "x", "0.1", "[redacted]"] {
-            assert_eq!(Secret::new(ordinary.into()).mask(answer), answer, "{ordinary}");
+        for ordinary in [
+            "null",
+            "valid",
+            "reason",
+            "verdict",
+            "123456",
+            "x",
+            "0.1",
+            "[redacted]",
+        ] {
+            assert_eq!(
+                Secret::new(ordinary.into()).mask(answer),
+                answer,
+                "{ordinary}"
+            );
         }
         assert_eq!(format!("{key:?}"), "Secret(***)");
-        assert_eq!(key.mask("a sk/abc+1 b ?key=sk%2Fabc%2B1"), "a [redacted] b ?key=[redacted]");
+        assert_eq!(
+            key.mask("a sk/abc+1 b ?key=sk%2Fabc%2B1"),
+            "a [redacted] b ?key=[redacted]"
+        );
         assert_eq!(Secret::new("x".into()).mask("xyz"), "xyz");
     }
 }

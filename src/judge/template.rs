@@ -13,15 +13,26 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Fetches a metric's prompt in the form that the service accepts. `host` replaces the bucket's host, if given.
 pub(super) async fn fetch(name: &str, host: Option<&str>) -> Result<Value, JudgeError> {
-    let address = format!("{}/{FOLDER}/{name}/v1.yaml", host.unwrap_or(HOST).trim_end_matches('/'));
+    let address = format!(
+        "{}/{FOLDER}/{name}/v1.yaml",
+        host.unwrap_or(HOST).trim_end_matches('/')
+    );
     let error_of = |fault: Fault, why: String| {
-        JudgeError::new(fault, format!("Google's prompt for {name} cannot be fetched from {address}: {why}"))
+        JudgeError::new(
+            fault,
+            format!("Google's prompt for {name} cannot be fetched from {address}: {why}"),
+        )
     };
     let failed = |why: String| error_of(Fault::Setup, why);
     let interrupted = |error: &reqwest::Error| error_of(Fault::Unavailable, chain(cause(error)));
     let url = Url::parse(&address).map_err(|error| failed(error.to_string()))?;
     let client = http::client(&url).map_err(failed)?;
-    let response = client.get(url).timeout(TIMEOUT).send().await.map_err(|error| interrupted(&error))?;
+    let response = client
+        .get(url)
+        .timeout(TIMEOUT)
+        .send()
+        .await
+        .map_err(|error| interrupted(&error))?;
     let status = response.status();
     if !status.is_success() {
         let fault = match status.as_u16() {
@@ -30,22 +41,33 @@ pub(super) async fn fetch(name: &str, host: Option<&str>) -> Result<Value, Judge
         };
         let retry_after = http::retry_after(&response);
         let error = error_of(fault, format!("the response status is {status}"));
-        return Err(JudgeError { retry_after, ..error });
+        return Err(JudgeError {
+            retry_after,
+            ..error
+        });
     }
-    let text = http::text(response, 4 << 20).await.map_err(|error| match error {
-        BodyError::Broken(error) => interrupted(&error),
-        BodyError::TooLong => failed("it is longer than 4 MB".into()),
-    })?;
+    let text = http::text(response, 4 << 20)
+        .await
+        .map_err(|error| match error {
+            BodyError::Broken(error) => interrupted(&error),
+            BodyError::TooLong => failed("it is longer than 4 MB".into()),
+        })?;
     spec(&text).map_err(failed)
 }
 
 /// Converts a metric's file to the form that the service accepts.
 fn spec(text: &str) -> Result<Value, String> {
     let file: Value = serde_yaml_ng::from_str(text).map_err(|error| error.to_string())?;
-    let prompt = file.get("prompt_template").and_then(Value::as_str).ok_or("it has no prompt_template")?;
+    let prompt = file
+        .get("prompt_template")
+        .and_then(Value::as_str)
+        .ok_or("it has no prompt_template")?;
     let mut spec = Map::new();
     spec.insert("metric_prompt_template".into(), prompt.into());
-    if let Some(system) = file.get("judge_model_system_instruction").and_then(Value::as_str) {
+    if let Some(system) = file
+        .get("judge_model_system_instruction")
+        .and_then(Value::as_str)
+    {
         spec.insert("system_instruction".into(), system.into());
     }
     Ok(json!({"llm_based_metric_spec": spec}))
@@ -68,11 +90,20 @@ mod tests {
                 let read = stream.read(&mut buffer).unwrap();
                 request.extend_from_slice(&buffer[..read]);
             }
-            write!(stream, "HTTP/1.1 {head}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n").unwrap();
+            write!(
+                stream,
+                "HTTP/1.1 {head}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+            )
+            .unwrap();
             String::from_utf8(request).unwrap()
         });
         let error = fetch("tone", Some(&host)).await.unwrap_err();
-        assert!(served.join().unwrap().starts_with(&format!("GET /{FOLDER}/tone/v1.yaml HTTP/1.1")));
+        assert!(
+            served
+                .join()
+                .unwrap()
+                .starts_with(&format!("GET /{FOLDER}/tone/v1.yaml HTTP/1.1"))
+        );
         error
     }
 

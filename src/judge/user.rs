@@ -56,7 +56,10 @@ pub struct UserMessage {
 impl UserMessage {
     /// A message for which no response is needed.
     fn free(text: Option<String>) -> UserMessage {
-        UserMessage { text: Ok(text), spent: JudgeUsage::default() }
+        UserMessage {
+            text: Ok(text),
+            spent: JudgeUsage::default(),
+        }
     }
 }
 
@@ -69,7 +72,9 @@ impl<'a> SimulatedUser<'a> {
         let get = |snake: &str, camel: &str| scenario.get(camel).or_else(|| scenario.get(snake));
         let text = |snake: &str, camel: &str| {
             let found = get(snake, camel).and_then(Value::as_str);
-            found.map(str::to_string).ok_or_else(|| format!("the scenario has no {snake}"))
+            found
+                .map(str::to_string)
+                .ok_or_else(|| format!("the scenario has no {snake}"))
         };
         Ok(SimulatedUser {
             spec,
@@ -94,7 +99,10 @@ impl<'a> SimulatedUser<'a> {
     }
 
     fn model(&self, judges: &Judges) -> String {
-        judges.model_for(&JudgeOptions { model: self.spec.model.clone(), ..JudgeOptions::default() })
+        judges.model_for(&JudgeOptions {
+            model: self.spec.model.clone(),
+            ..JudgeOptions::default()
+        })
     }
 
     /// The next message.
@@ -113,17 +121,29 @@ impl<'a> SimulatedUser<'a> {
         let asking = SampleRequest {
             eval_id: playing.eval_id,
             metric: "user",
-            id: QuestionId { turn: done.len(), ..QuestionId::default() },
+            id: QuestionId {
+                turn: done.len(),
+                ..QuestionId::default()
+            },
             about: "user",
             // A recording has the same messages for all attempts.
-            sample: if judges.is_replay() { 1 } else { playing.attempt },
+            sample: if judges.is_replay() {
+                1
+            } else {
+                playing.attempt
+            },
             prompt: &self.prompt(done),
             identity: None,
             shape: None,
         };
         let has_text = |text: &str| !text.trim().is_empty();
-        let response = judges.ask(&self.model(judges), &self.spec.config, asking, &has_text).await;
-        UserMessage { text: response.text.and_then(|text| message(&text)), spent: response.spent }
+        let response = judges
+            .ask(&self.model(judges), &self.spec.config, asking, &has_text)
+            .await;
+        UserMessage {
+            text: response.text.and_then(|text| message(&text)),
+            spent: response.spent,
+        }
     }
 
     fn prompt(&self, done: &[Invocation]) -> String {
@@ -160,7 +180,11 @@ impl<'a> SimulatedUser<'a> {
             let first = turn.trajectory.events().and_then(<[_]>::first);
             let author = first.map(|event| event.author.as_str());
             if let Some(response) = &turn.final_response {
-                lines.push(format!("{}: {}", author.unwrap_or("agent"), response.spoken_text()));
+                lines.push(format!(
+                    "{}: {}",
+                    author.unwrap_or("agent"),
+                    response.spoken_text()
+                ));
             }
         }
         lines.join("\n\n")
@@ -173,19 +197,30 @@ fn message(response: &str) -> Result<Option<String>, JudgeError> {
         return Ok(None);
     }
     match response.trim() {
-        "" => Err(JudgeError::new(Fault::NoAnswer, "the simulated user said nothing")),
+        "" => Err(JudgeError::new(
+            Fault::NoAnswer,
+            "the simulated user said nothing",
+        )),
         text => Ok(Some(text.to_string())),
     }
 }
 
 fn calls(event: &InvocationEvent) -> Vec<String> {
-    let Some(content) = &event.content else { return Vec::new() };
+    let Some(content) = &event.content else {
+        return Vec::new();
+    };
     let called = content.calls().map(|call| {
         let args = call.args.clone().map(Value::Object).unwrap_or_default();
-        format!("{} called {}({})", event.author, call.name, value_text(&args))
+        format!(
+            "{} called {}({})",
+            event.author,
+            call.name,
+            value_text(&args)
+        )
     });
-    let returned =
-        content.responses().map(|one| format!("{} returned {}", one.name, value_text(&one.response)));
+    let returned = content
+        .responses()
+        .map(|one| format!("{} returned {}", one.name, value_text(&one.response)));
     called.chain(returned).collect()
 }
 
@@ -195,7 +230,9 @@ fn persona(given: Option<&Value>) -> Result<String, String> {
         Some(Value::String(id)) => {
             let known = PERSONAS.iter().find(|(name, _)| name == id);
             known.map(|(_, words)| (*words).to_string()).ok_or_else(|| {
-                format!("no persona is called {id:?}; expected EXPERT, NOVICE, EVALUATOR or an object")
+                format!(
+                    "no persona is called {id:?}; expected EXPERT, NOVICE, EVALUATOR or an object"
+                )
             })
         }
         Some(object) => Ok(serde_json::to_string_pretty(object).unwrap_or_default()),
@@ -213,7 +250,10 @@ fn jinja(template: &str, values: &[(&str, &str)]) -> String {
             rest = after;
             break;
         };
-        let value = values.iter().find(|(known, _)| *known == name.trim()).map(|(_, value)| *value);
+        let value = values
+            .iter()
+            .find(|(known, _)| *known == name.trim())
+            .map(|(_, value)| *value);
         filled.push_str(value.unwrap_or_default());
         rest = after;
     }
@@ -229,10 +269,16 @@ mod tests {
     fn a_scenario_is_read_in_either_spelling() {
         let spec = UserSpec::default();
         let read = |scenario: Value| SimulatedUser::of(&scenario, &spec).map(|user| user.persona);
-        let novice = json!({"startingPrompt": "hi", "conversation_plan": "p", "user_persona": "NOVICE"});
+        let novice =
+            json!({"startingPrompt": "hi", "conversation_plan": "p", "user_persona": "NOVICE"});
         assert!(read(novice).unwrap().contains("everyday words"));
-        assert!(read(json!({"starting_prompt": "hi"})).unwrap_err().contains("conversation_plan"));
-        let other = json!({"starting_prompt": "", "conversation_plan": "", "user_persona": "ROBOT"});
+        assert!(
+            read(json!({"starting_prompt": "hi"}))
+                .unwrap_err()
+                .contains("conversation_plan")
+        );
+        let other =
+            json!({"starting_prompt": "", "conversation_plan": "", "user_persona": "ROBOT"});
         assert!(read(other).unwrap_err().contains("ROBOT"));
     }
 
@@ -253,7 +299,10 @@ mod tests {
             assert_eq!(user.limit(), spec.limit());
             user.can_play(&judges).is_ok()
         };
-        assert_eq!((can_play(1), can_play(2), can_play(-1)), (true, false, false));
+        assert_eq!(
+            (can_play(1), can_play(2), can_play(-1)),
+            (true, false, false)
+        );
     }
 
     #[tokio::test]
@@ -265,16 +314,32 @@ mod tests {
             json!({"eval_id": "a", "metric": "user", "turn": turn, "replies": [reply]}).to_string()
         });
         std::fs::write(&path, answers.join("\n")).unwrap();
-        let recorded =
-            JudgeSpec { provider: Some(Provider::Replay), recording: Some(path), ..JudgeSpec::standard() };
-        let (judges, spec) =
-            (Judges::new(&recorded, None), UserSpec { most_turns: Some(4), ..UserSpec::default() });
+        let recorded = JudgeSpec {
+            provider: Some(Provider::Replay),
+            recording: Some(path),
+            ..JudgeSpec::standard()
+        };
+        let (judges, spec) = (
+            Judges::new(&recorded, None),
+            UserSpec {
+                most_turns: Some(4),
+                ..UserSpec::default()
+            },
+        );
         let user = SimulatedUser::of(&scenario(), &spec).unwrap();
         let turns = vec![Invocation::default(); 4];
         let mut said = Vec::new();
         for done in 0..=4 {
-            let playing = SimulationKey { eval_id: "a", attempt: 2 };
-            said.push(user.next(&judges, playing, &turns[..done]).await.text.map_err(|error| error.message));
+            let playing = SimulationKey {
+                eval_id: "a",
+                attempt: 2,
+            };
+            said.push(
+                user.next(&judges, playing, &turns[..done])
+                    .await
+                    .text
+                    .map_err(|error| error.message),
+            );
         }
         let message = |text: &str| Ok(Some(text.to_string()));
         assert_eq!(said[..3], [message("hi"), message("second"), Ok(None)]);
@@ -290,14 +355,30 @@ mod tests {
             args: json!({"n": 1}).as_object().cloned(),
             ..ToolCall::default()
         };
-        let answer =
-            ToolResponse { name: "find".into(), response: json!({"found": true}), ..ToolResponse::default() };
+        let answer = ToolResponse {
+            name: "find".into(),
+            response: json!({"found": true}),
+            ..ToolResponse::default()
+        };
         let parts = vec![
-            Part { call: Some(call), ..Part::default() },
-            Part { response: Some(answer), ..Part::default() },
+            Part {
+                call: Some(call),
+                ..Part::default()
+            },
+            Part {
+                response: Some(answer),
+                ..Part::default()
+            },
         ];
-        let content = Some(Content { parts, ..Content::default() });
-        let event = InvocationEvent { author: "booker".into(), content, ..InvocationEvent::default() };
+        let content = Some(Content {
+            parts,
+            ..Content::default()
+        });
+        let event = InvocationEvent {
+            author: "booker".into(),
+            content,
+            ..InvocationEvent::default()
+        };
         let turn = Invocation {
             user: Content::text("user", "hi"),
             final_response: Some(Content::text("model", "done")),
@@ -305,8 +386,13 @@ mod tests {
             ..Invocation::default()
         };
         let history = |sees_calls: bool| {
-            let spec = UserSpec { sees_calls, ..UserSpec::default() };
-            SimulatedUser::of(&scenario(), &spec).unwrap().history(std::slice::from_ref(&turn))
+            let spec = UserSpec {
+                sees_calls,
+                ..UserSpec::default()
+            };
+            SimulatedUser::of(&scenario(), &spec)
+                .unwrap()
+                .history(std::slice::from_ref(&turn))
         };
         assert_eq!(history(false), "user: hi\n\nbooker: done");
         assert_eq!(
@@ -319,7 +405,10 @@ mod tests {
     fn ones_own_instructions_are_filled_in_once() {
         let said = jinja(
             "{{ stop_signal }} {{conversation_plan}} {{",
-            &[("stop_signal", "S"), ("conversation_plan", "{{stop_signal}}")],
+            &[
+                ("stop_signal", "S"),
+                ("conversation_plan", "{{stop_signal}}"),
+            ],
         );
         assert_eq!(said, "S {{stop_signal}} {{");
     }

@@ -97,7 +97,10 @@ impl Aggregation {
     }
 
     fn add_to_case(&mut self, case: usize, attempt: &AttemptSummary) {
-        let at = AttemptKey { case, attempt: attempt.key.attempt };
+        let at = AttemptKey {
+            case,
+            attempt: attempt.key.attempt,
+        };
         let has_errored = attempt.status == Status::Errored;
         for metric in &attempt.metrics {
             let (aggregate, scores) = self.of(&metric.metric);
@@ -106,7 +109,11 @@ impl Aggregation {
             if metric.score.is_none() && aggregate.why_none.is_empty() {
                 aggregate.why_none.clone_from(&metric.explanation);
             }
-            scores.add(at, metric.score(), has_errored || metric.status == Status::Errored);
+            scores.add(
+                at,
+                metric.score(),
+                has_errored || metric.status == Status::Errored,
+            );
         }
         let has = |name: &&String| attempt.metrics.iter().any(|metric| metric.metric == **name);
         for name in attempt.asked.iter().filter(|name| !has(name)) {
@@ -118,7 +125,10 @@ impl Aggregation {
 
     /// Adds how the agent ran, as Vertex's metrics. Nothing is added if it is not known.
     fn add_agent(&mut self, case: usize, attempt: &AttemptSummary) {
-        let at = AttemptKey { case, attempt: attempt.key.attempt };
+        let at = AttemptKey {
+            case,
+            attempt: attempt.key.attempt,
+        };
         let failure = attempt.failed.map(|failed| f64::from(u8::from(failed)));
         // Stored summaries of older versions contain 0 where it was not known.
         let latency = attempt.latency_s.filter(|seconds| *seconds > 0.0);
@@ -133,14 +143,20 @@ impl Aggregation {
 
     /// The statistics of every metric, in the order in which the metrics first appeared.
     pub fn finish(self) -> Vec<Aggregate> {
-        self.aggregates.into_iter().map(|(aggregate, scores)| scores.describe(aggregate)).collect()
+        self.aggregates
+            .into_iter()
+            .map(|(aggregate, scores)| scores.describe(aggregate))
+            .collect()
     }
 
     fn of(&mut self, name: &str) -> (&mut Aggregate, &mut Scores) {
         let at = match self.places.get(name) {
             Some(at) => *at,
             None => {
-                let named = Aggregate { metric: name.to_string(), ..Aggregate::default() };
+                let named = Aggregate {
+                    metric: name.to_string(),
+                    ..Aggregate::default()
+                };
                 self.places.insert(name.to_string(), self.aggregates.len());
                 self.aggregates.push((named, Scores::default()));
                 self.aggregates.len() - 1
@@ -188,21 +204,33 @@ impl Scores {
     /// have as many scores, it is the mean of the scores.
     fn mean_of_cases(&self, zeros: &[u32]) -> Option<f64> {
         let zeros = zeros.iter().map(|case| (*case, 0.0));
-        let scores = self.cases.iter().copied().zip(self.valid.iter().copied()).chain(zeros);
+        let scores = self
+            .cases
+            .iter()
+            .copied()
+            .zip(self.valid.iter().copied())
+            .chain(zeros);
         let mut counts: HashMap<u32, u32> = HashMap::new();
         if self.has_repeats {
-            scores.clone().for_each(|(case, _)| *counts.entry(case).or_default() += 1);
+            scores
+                .clone()
+                .for_each(|(case, _)| *counts.entry(case).or_default() += 1);
         }
         let mut each = counts.values();
         let first = each.next();
         if each.all(|count| Some(count) == first) {
             return super::measure::mean(scores.map(|(_, score)| score));
         }
-        let share =
-            |(case, score): (u32, f64)| score / counts.get(&case).map_or(1.0, |count| f64::from(*count));
+        let share = |(case, score): (u32, f64)| {
+            score / counts.get(&case).map_or(1.0, |count| f64::from(*count))
+        };
         let cases = counts.len() as f64;
         let sum: f64 = scores.clone().map(share).sum();
-        Some(if sum.is_finite() { sum / cases } else { scores.map(|one| share(one) / cases).sum() })
+        Some(if sum.is_finite() {
+            sum / cases
+        } else {
+            scores.map(|one| share(one) / cases).sum()
+        })
     }
 }
 
@@ -219,7 +247,10 @@ fn deviation(scores: &[f64], mean: f64) -> Option<f64> {
 fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     let place = share * last as f64;
-    let (below, above) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
+    let (below, above) = (
+        sorted[place.floor() as usize],
+        sorted[place.ceil() as usize],
+    );
     let (between, distance) = (place.fract(), above - below);
     Some(match distance.is_finite() {
         true => below + distance * between,
@@ -239,39 +270,74 @@ mod tests {
             ..unscored(&Criterion::new("m", Some(0.5)), 0, status, "")
         };
         let has_errored = status == Status::Errored;
-        let (metrics, asked) = if has_errored { (vec![], vec!["m".into()]) } else { (vec![metric], vec![]) };
-        Attempt { status, metrics, asked, ..Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "x") }
-            .summary()
+        let (metrics, asked) = if has_errored {
+            (vec![], vec!["m".into()])
+        } else {
+            (vec![metric], vec![])
+        };
+        Attempt {
+            status,
+            metrics,
+            asked,
+            ..Attempt::blank(
+                AttemptKey {
+                    case: 0,
+                    attempt: 1,
+                },
+                "x",
+            )
+        }
+        .summary()
     }
 
     #[test]
     fn known_numbers() {
-        let attempts: Vec<AttemptSummary> =
-            [1.0, 2.0, 3.0, 4.0].map(|score| attempt(Some(score), Status::Passed)).into();
+        let attempts: Vec<AttemptSummary> = [1.0, 2.0, 3.0, 4.0]
+            .map(|score| attempt(Some(score), Status::Passed))
+            .into();
         let found = aggregates(&attempts).remove(0);
-        assert_eq!((found.mean, found.median, found.min), (Some(2.5), Some(2.5), Some(1.0)));
+        assert_eq!(
+            (found.mean, found.median, found.min),
+            (Some(2.5), Some(2.5), Some(1.0))
+        );
         // numpy: percentile([1, 2, 3, 4], 90) and std(ddof=1).
-        assert!((found.p90.unwrap() - 3.7).abs() < 1e-12 && (found.p95.unwrap() - 3.85).abs() < 1e-12);
+        assert!(
+            (found.p90.unwrap() - 3.7).abs() < 1e-12 && (found.p95.unwrap() - 3.85).abs() < 1e-12
+        );
         assert!((found.std.unwrap() - 1.2909944487358056).abs() < 1e-12);
     }
 
     #[test]
     fn the_statistics_of_very_large_scores_are_finite() {
         let scores = [1e308, 1e308, 1e308, -1e308];
-        let attempts: Vec<AttemptSummary> =
-            scores.into_iter().map(|score| attempt(Some(score), Status::Passed)).collect();
+        let attempts: Vec<AttemptSummary> = scores
+            .into_iter()
+            .map(|score| attempt(Some(score), Status::Passed))
+            .collect();
         let found = aggregates(&attempts).remove(0);
-        let numbers = [found.mean, found.std, found.min, found.median, found.p90, found.p95];
-        assert!(numbers.iter().flatten().all(|number| number.is_finite()), "{found:?}");
+        let numbers = [
+            found.mean,
+            found.std,
+            found.min,
+            found.median,
+            found.p90,
+            found.p95,
+        ];
+        assert!(
+            numbers.iter().flatten().all(|number| number.is_finite()),
+            "{found:?}"
+        );
         assert_eq!((found.mean, found.median), (Some(5e307), Some(1e308)));
-        let cases: Vec<AttemptSummary> =
-            [(0, 1), (1, 1), (1, 2)].map(|(case, number)| of_case(case, number, 1e308)).into();
+        let cases: Vec<AttemptSummary> = [(0, 1), (1, 1), (1, 2)]
+            .map(|(case, number)| of_case(case, number, 1e308))
+            .into();
         assert_eq!(aggregates(&cases).remove(0).mean, Some(1e308));
     }
 
     #[test]
     fn two_scores_have_a_deviation() {
-        let found = aggregates(&[1.0, 3.0].map(|score| attempt(Some(score), Status::Passed))).remove(0);
+        let found =
+            aggregates(&[1.0, 3.0].map(|score| attempt(Some(score), Status::Passed))).remove(0);
         assert_eq!(found.std, Some(std::f64::consts::SQRT_2));
     }
 
@@ -283,8 +349,14 @@ mod tests {
             attempt(None, Status::NotEvaluated),
         ];
         let found = aggregates(&attempts).remove(0);
-        assert_eq!((found.valid, found.errored, found.total, found.passed), (1, 1, 3, 1));
-        assert_eq!((found.mean, found.std, found.mean_errors_as_zero), (Some(1.0), None, Some(0.5)));
+        assert_eq!(
+            (found.valid, found.errored, found.total, found.passed),
+            (1, 1, 3, 1)
+        );
+        assert_eq!(
+            (found.mean, found.std, found.mean_errors_as_zero),
+            (Some(1.0), None, Some(0.5))
+        );
         let unknown = aggregates(&[attempt(None, Status::NotEvaluated)]).remove(0);
         assert_eq!(
             (unknown.mean, unknown.mean_errors_as_zero),
@@ -295,29 +367,61 @@ mod tests {
 
     #[test]
     fn an_error_counts_for_what_was_asked_there_alone() {
-        let other = AttemptSummary { asked: vec!["n".into()], ..attempt(None, Status::Errored) };
+        let other = AttemptSummary {
+            asked: vec!["n".into()],
+            ..attempt(None, Status::Errored)
+        };
         let found = aggregates(&[attempt(Some(1.0), Status::Passed), other]);
-        let counts: Vec<_> =
-            found.iter().map(|one| (one.metric.as_str(), one.valid, one.errored, one.total)).collect();
+        let counts: Vec<_> = found
+            .iter()
+            .map(|one| (one.metric.as_str(), one.valid, one.errored, one.total))
+            .collect();
         assert_eq!(counts, [("m", 1, 0, 1), ("n", 0, 1, 1)]);
         assert_eq!(found[0].mean_errors_as_zero, Some(1.0));
-        assert_eq!((found[1].mean, found[1].mean_errors_as_zero), (None, Some(0.0)));
+        assert_eq!(
+            (found[1].mean, found[1].mean_errors_as_zero),
+            (None, Some(0.0))
+        );
     }
     fn of_case(case: usize, number: u32, score: f64) -> AttemptSummary {
-        AttemptSummary { key: AttemptKey { case, attempt: number }, ..attempt(Some(score), Status::Passed) }
+        AttemptSummary {
+            key: AttemptKey {
+                case,
+                attempt: number,
+            },
+            ..attempt(Some(score), Status::Passed)
+        }
     }
 
     #[test]
     fn every_case_counts_the_same_in_the_mean() {
-        let attempts = [of_case(0, 1, 1.0), of_case(1, 1, 0.0), of_case(1, 2, 0.0), of_case(1, 3, 0.3)];
+        let attempts = [
+            of_case(0, 1, 1.0),
+            of_case(1, 1, 0.0),
+            of_case(1, 2, 0.0),
+            of_case(1, 3, 0.3),
+        ];
         let found = aggregates(&attempts).remove(0);
         assert!((found.mean.unwrap() - 0.55).abs() < 1e-12, "{found:?}");
         assert_eq!((found.valid, found.median), (4, Some(0.15)));
-        let errored =
-            AttemptSummary { key: AttemptKey { case: 0, attempt: 2 }, ..attempt(None, Status::Errored) };
+        let errored = AttemptSummary {
+            key: AttemptKey {
+                case: 0,
+                attempt: 2,
+            },
+            ..attempt(None, Status::Errored)
+        };
         let found = aggregates(attempts.iter().chain([&errored])).remove(0);
-        assert!((found.mean_errors_as_zero.unwrap() - 0.3).abs() < 1e-12, "{found:?}");
-        let equal = [of_case(0, 1, 0.1), of_case(0, 2, 0.2), of_case(1, 1, 0.3), of_case(1, 2, 0.7)];
+        assert!(
+            (found.mean_errors_as_zero.unwrap() - 0.3).abs() < 1e-12,
+            "{found:?}"
+        );
+        let equal = [
+            of_case(0, 1, 0.1),
+            of_case(0, 2, 0.2),
+            of_case(1, 1, 0.3),
+            of_case(1, 2, 0.7),
+        ];
         let plain = super::super::measure::mean([0.1, 0.2, 0.3, 0.7].into_iter());
         assert_eq!(aggregates(&equal).remove(0).mean, plain);
     }
@@ -326,29 +430,79 @@ mod tests {
     #[test]
     fn how_the_agent_ran_is_in_every_summary_where_it_is_known() {
         let ran = |latency_s, failed| {
-            let blank = Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "x");
-            Attempt { latency_s, failed, status: Status::Passed, ..blank }.summary()
+            let blank = Attempt::blank(
+                AttemptKey {
+                    case: 0,
+                    attempt: 1,
+                },
+                "x",
+            );
+            Attempt {
+                latency_s,
+                failed,
+                status: Status::Passed,
+                ..blank
+            }
+            .summary()
         };
         let means = |attempts: &[AttemptSummary]| -> Vec<(String, Option<f64>, usize, usize)> {
             let found = aggregates(attempts).into_iter();
-            found.map(|one| (one.metric, one.mean, one.valid, one.total)).collect()
+            found
+                .map(|one| (one.metric, one.mean, one.valid, one.total))
+                .collect()
         };
-        let live = [ran(Some(1.0), Some(false)), ran(Some(2.0), Some(true)), ran(None, Some(false))];
+        let live = [
+            ran(Some(1.0), Some(false)),
+            ran(Some(2.0), Some(true)),
+            ran(None, Some(false)),
+        ];
         assert_eq!(
             means(&live),
-            [("latency_in_seconds".to_string(), Some(1.5), 2, 3), ("failure".into(), Some(1.0 / 3.0), 3, 3)]
+            [
+                ("latency_in_seconds".to_string(), Some(1.5), 2, 3),
+                ("failure".into(), Some(1.0 / 3.0), 3, 3)
+            ]
         );
         assert_eq!(means(&[ran(None, None)]), [], "a row without these columns");
-        let of_older_version = AttemptSummary { latency_s: Some(0.0), ..ran(None, None) };
-        assert_eq!(means(&[of_older_version, ran(Some(0.0), None)]), [], "0 is not a measured latency");
-        assert_eq!(means(&[ran(Some(3.0), None)]), [("latency_in_seconds".to_string(), Some(3.0), 1, 1)]);
+        let of_older_version = AttemptSummary {
+            latency_s: Some(0.0),
+            ..ran(None, None)
+        };
+        assert_eq!(
+            means(&[of_older_version, ran(Some(0.0), None)]),
+            [],
+            "0 is not a measured latency"
+        );
+        assert_eq!(
+            means(&[ran(Some(3.0), None)]),
+            [("latency_in_seconds".to_string(), Some(3.0), 1, 1)]
+        );
     }
 
     #[test]
     fn a_metric_without_any_score_has_a_reason() {
-        let none = unscored(&Criterion::new("bleu", None), 0, Status::NotEvaluated, "no reference");
-        let blank = Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "x");
-        let found = aggregates(&[Attempt { metrics: vec![none], ..blank }.summary()]).remove(0);
-        assert_eq!((found.valid, found.total, found.why_none.as_str()), (0, 1, "no reference"));
+        let none = unscored(
+            &Criterion::new("bleu", None),
+            0,
+            Status::NotEvaluated,
+            "no reference",
+        );
+        let blank = Attempt::blank(
+            AttemptKey {
+                case: 0,
+                attempt: 1,
+            },
+            "x",
+        );
+        let found = aggregates(&[Attempt {
+            metrics: vec![none],
+            ..blank
+        }
+        .summary()])
+        .remove(0);
+        assert_eq!(
+            (found.valid, found.total, found.why_none.as_str()),
+            (0, 1, "no reference")
+        );
     }
 }

@@ -41,7 +41,9 @@ impl Agreement {
         let judge_yes = f64::from(self.both_yes + self.judge_yes) / all;
         let person_yes = f64::from(self.both_yes + self.judge_no) / all;
         let chance = judge_yes * person_yes + (1.0 - judge_yes) * (1.0 - person_yes);
-        self.share().filter(|_| chance < 1.0).map(|share| (share - chance) / (1.0 - chance))
+        self.share()
+            .filter(|_| chance < 1.0)
+            .map(|share| (share - chance) / (1.0 - chance))
     }
 }
 
@@ -49,11 +51,18 @@ impl Agreement {
 pub fn agreements(verdicts: &[HumanVerdict]) -> Vec<Agreement> {
     let mut found: Vec<Agreement> = Vec::new();
     for verdict in verdicts {
-        let Some(person) = verdict.verdict else { continue };
-        let same = |one: &Agreement| one.metric == verdict.metric && one.rubric_id == verdict.rubric_id;
+        let Some(person) = verdict.verdict else {
+            continue;
+        };
+        let same =
+            |one: &Agreement| one.metric == verdict.metric && one.rubric_id == verdict.rubric_id;
         let at = found.iter().position(same).unwrap_or_else(|| {
             let (metric, rubric_id) = (verdict.metric.clone(), verdict.rubric_id.clone());
-            found.push(Agreement { metric, rubric_id, ..Agreement::default() });
+            found.push(Agreement {
+                metric,
+                rubric_id,
+                ..Agreement::default()
+            });
             found.len() - 1
         });
         let of = &mut found[at];
@@ -99,9 +108,16 @@ mod tests {
             verdict: Some(verdict),
             ..HumanVerdict::default()
         };
-        let all = [verdict("a", Some(true), false), verdict("b", None, true), verdict("a", Some(true), true)];
+        let all = [
+            verdict("a", Some(true), false),
+            verdict("b", None, true),
+            verdict("a", Some(true), true),
+        ];
         let found = agreements(&all);
         assert_eq!(found.len(), 2);
-        assert_eq!((found[0].judge_yes, found[0].both_yes, found[1].no_verdict), (1, 1, 1));
+        assert_eq!(
+            (found[0].judge_yes, found[0].both_yes, found[1].no_verdict),
+            (1, 1, 1)
+        );
     }
 }

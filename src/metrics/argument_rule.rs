@@ -61,7 +61,9 @@ impl ArgumentRule {
         if map.is_empty() || map.keys().any(|key| !known.contains(&key.as_str())) {
             return None;
         }
-        let is_number_rule = map.keys().all(|key| key == "tolerance" || key == "relative");
+        let is_number_rule = map
+            .keys()
+            .all(|key| key == "tolerance" || key == "relative");
         if map.len() > 1 && !is_number_rule {
             return None;
         }
@@ -85,7 +87,10 @@ impl ArgumentRule {
 
     /// Whether the rule decides without an expected value.
     pub(super) fn needs_no_expected_value(&self) -> bool {
-        matches!(self, ArgumentRule::Regex(_) | ArgumentRule::Contains(_) | ArgumentRule::AnyOf(_))
+        matches!(
+            self,
+            ArgumentRule::Regex(_) | ArgumentRule::Contains(_) | ArgumentRule::AnyOf(_)
+        )
     }
 
     /// Whether the rule accepts the actual value in place of the expected one; `None` is an absent argument.
@@ -97,11 +102,15 @@ impl ArgumentRule {
                 values_equal(e.unwrap_or(&null), a.unwrap_or(&null))
             }
             (_, _, None) => false,
-            (ArgumentRule::Regex(regex), _, Some(a)) => text(a).is_some_and(|text| regex.is_match(&text)),
+            (ArgumentRule::Regex(regex), _, Some(a)) => {
+                text(a).is_some_and(|text| regex.is_match(&text))
+            }
             (ArgumentRule::Contains(part), _, Some(a)) => {
                 text(a).is_some_and(|text| text.contains(part.as_str()))
             }
-            (ArgumentRule::AnyOf(values), _, Some(a)) => values.iter().any(|value| values_equal(value, a)),
+            (ArgumentRule::AnyOf(values), _, Some(a)) => {
+                values.iter().any(|value| values_equal(value, a))
+            }
             (_, None, _) => false,
             (rule, Some(e), Some(a)) => rule.accepts_both(e, a),
         }
@@ -112,17 +121,19 @@ impl ArgumentRule {
         match self {
             ArgumentRule::Case => texts_match(e, a, |e, a| e.to_lowercase() == a.to_lowercase()),
             ArgumentRule::Spaces => texts_match(e, a, |e, a| spaced_once(e) == spaced_once(a)),
-            ArgumentRule::CaseAndSpaces => {
-                texts_match(e, a, |e, a| spaced_once(e).to_lowercase() == spaced_once(a).to_lowercase())
-            }
+            ArgumentRule::CaseAndSpaces => texts_match(e, a, |e, a| {
+                spaced_once(e).to_lowercase() == spaced_once(a).to_lowercase()
+            }),
             ArgumentRule::ContainsExpected => texts_match(e, a, |e, a| a.contains(e)),
             ArgumentRule::Subset => holds(e, a),
             ArgumentRule::Superset => holds(a, e),
             ArgumentRule::Unordered => equal_in_any_order(e, a),
-            ArgumentRule::Tolerance { absolute, relative } => match (finite_number(e), finite_number(a)) {
-                (Some(e), Some(a)) => (e - a).abs() <= absolute.max(relative * e.abs()),
-                _ => values_equal(e, a),
-            },
+            ArgumentRule::Tolerance { absolute, relative } => {
+                match (finite_number(e), finite_number(a)) {
+                    (Some(e), Some(a)) => (e - a).abs() <= absolute.max(relative * e.abs()),
+                    _ => values_equal(e, a),
+                }
+            }
             _ => values_equal(e, a),
         }
     }
@@ -157,8 +168,9 @@ fn spaced_once(text: &str) -> String {
 pub(super) fn equal_in_any_order(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Object(a), Value::Object(b)) => {
-            let is_in_b =
-                |(key, value): (&String, &Value)| b.get(key).is_some_and(|b| equal_in_any_order(value, b));
+            let is_in_b = |(key, value): (&String, &Value)| {
+                b.get(key).is_some_and(|b| equal_in_any_order(value, b))
+            };
             a.len() == b.len() && a.iter().all(is_in_b)
         }
         (Value::Array(a), Value::Array(b)) => {
@@ -171,9 +183,9 @@ pub(super) fn equal_in_any_order(a: &Value, b: &Value) -> bool {
 /// Whether `whole` contains everything in `part`: keys of objects, elements of lists.
 pub(super) fn holds(whole: &Value, part: &Value) -> bool {
     match (whole, part) {
-        (Value::Object(whole), Value::Object(part)) => {
-            part.iter().all(|(key, value)| whole.get(key).is_some_and(|other| holds(other, value)))
-        }
+        (Value::Object(whole), Value::Object(part)) => part
+            .iter()
+            .all(|(key, value)| whole.get(key).is_some_and(|other| holds(other, value))),
         (Value::Array(whole), Value::Array(part)) => {
             each_has_its_own(part, whole, |part, whole| holds(whole, part))
         }
@@ -182,15 +194,21 @@ pub(super) fn holds(whole: &Value, part: &Value) -> bool {
 }
 
 /// Whether each value has another element of `others`.
-fn each_has_its_own(values: &[Value], others: &[Value], is_like: impl Fn(&Value, &Value) -> bool) -> bool {
+fn each_has_its_own(
+    values: &[Value],
+    others: &[Value],
+    is_like: impl Fn(&Value, &Value) -> bool,
+) -> bool {
     let mut left: Vec<&Value> = others.iter().collect();
-    values.iter().all(|value| match left.iter().position(|other| is_like(value, other)) {
-        Some(at) => {
-            left.remove(at);
-            true
-        }
-        None => false,
-    })
+    values.iter().all(
+        |value| match left.iter().position(|other| is_like(value, other)) {
+            Some(at) => {
+                left.remove(at);
+                true
+            }
+            None => false,
+        },
+    )
 }
 
 #[cfg(test)]
@@ -201,32 +219,92 @@ mod tests {
     #[test]
     fn nan_is_different_from_everything_also_as_text() {
         let nan = Value::Number(crate::domain::special_number("NaN").unwrap());
-        for rule in ["case", "spaces", "case_and_spaces", "contains", "unordered", "subset", "superset"] {
+        for rule in [
+            "case",
+            "spaces",
+            "case_and_spaces",
+            "contains",
+            "unordered",
+            "subset",
+            "superset",
+        ] {
             let rule = ArgumentRule::of(&rule.into()).unwrap();
             for value in [nan.clone(), json!([1, nan])] {
                 assert!(!rule.accepts(Some(&value), Some(&value)), "{value}");
             }
             assert!(rule.accepts(Some(&json!("NaN")), Some(&json!("NaN"))));
         }
-        for rule in [json!({"contains": "N"}), json!({"regex": "."}), json!({"tolerance": 5})] {
-            assert!(!ArgumentRule::of(&rule).unwrap().accepts(Some(&nan), Some(&nan)), "{rule}");
+        for rule in [
+            json!({"contains": "N"}),
+            json!({"regex": "."}),
+            json!({"tolerance": 5}),
+        ] {
+            assert!(
+                !ArgumentRule::of(&rule)
+                    .unwrap()
+                    .accepts(Some(&nan), Some(&nan)),
+                "{rule}"
+            );
         }
     }
 
     #[test]
     fn words_accept_what_they_name_and_nothing_else() {
-        let accepts =
-            |how: Value, e: Value, a: Value| ArgumentRule::of(&how).unwrap().accepts(e.get("v"), a.get("v"));
+        let accepts = |how: Value, e: Value, a: Value| {
+            ArgumentRule::of(&how)
+                .unwrap()
+                .accepts(e.get("v"), a.get("v"))
+        };
         let table = [
-            ("spaces", json!({"v": "New  York"}), json!({"v": " New York\n"}), true),
-            ("spaces", json!({"v": "New York"}), json!({"v": "new York"}), false),
-            ("spaces", json!({"v": "New York"}), json!({"v": "NewYork"}), false),
-            ("case_and_spaces", json!({"v": "New York"}), json!({"v": "new  york "}), true),
-            ("case_and_spaces", json!({"v": "New York"}), json!({"v": "york new"}), false),
-            ("unordered", json!({"v": [1, "a", 1]}), json!({"v": [1, 1, "a"]}), true),
-            ("unordered", json!({"v": [1, "a", "a"]}), json!({"v": [1, 1, "a"]}), false),
+            (
+                "spaces",
+                json!({"v": "New  York"}),
+                json!({"v": " New York\n"}),
+                true,
+            ),
+            (
+                "spaces",
+                json!({"v": "New York"}),
+                json!({"v": "new York"}),
+                false,
+            ),
+            (
+                "spaces",
+                json!({"v": "New York"}),
+                json!({"v": "NewYork"}),
+                false,
+            ),
+            (
+                "case_and_spaces",
+                json!({"v": "New York"}),
+                json!({"v": "new  york "}),
+                true,
+            ),
+            (
+                "case_and_spaces",
+                json!({"v": "New York"}),
+                json!({"v": "york new"}),
+                false,
+            ),
+            (
+                "unordered",
+                json!({"v": [1, "a", 1]}),
+                json!({"v": [1, 1, "a"]}),
+                true,
+            ),
+            (
+                "unordered",
+                json!({"v": [1, "a", "a"]}),
+                json!({"v": [1, 1, "a"]}),
+                false,
+            ),
             ("unordered", json!({"v": [1]}), json!({"v": [1, 1]}), false),
-            ("unordered", json!({"v": {"x": [[1, 2], 3]}}), json!({"v": {"x": [3, [2, 1]]}}), true),
+            (
+                "unordered",
+                json!({"v": {"x": [[1, 2], 3]}}),
+                json!({"v": {"x": [3, [2, 1]]}}),
+                true,
+            ),
             ("unordered", json!({"v": [1]}), json!({}), false),
             ("nullable", json!({"v": null}), json!({}), true),
             ("nullable", json!({}), json!({"v": null}), true),

@@ -11,7 +11,10 @@ pub fn is_about(rule: &MatchRule, call: &ToolCall) -> bool {
     }
     let names: Vec<WildMatch> = rule.args.keys().map(|name| WildMatch::new(name)).collect();
     let paths = call.args.as_ref().map(argument_paths).unwrap_or_default();
-    names.is_empty() || paths.iter().any(|path| names.iter().any(|name| name.matches(path)))
+    names.is_empty()
+        || paths
+            .iter()
+            .any(|path| names.iter().any(|name| name.matches(path)))
 }
 
 /// The paths of all arguments, including nested ones, as rules name them: keys and indices joined by dots.
@@ -23,10 +26,15 @@ pub fn argument_paths(args: &Map<String, Value>) -> Vec<String> {
 pub(super) fn arguments(args: &Map<String, Value>) -> Vec<(String, &Value)> {
     fn below<'a>(path: String, value: &'a Value, found: &mut Vec<(String, &'a Value)>) {
         let children: Vec<(String, &'a Value)> = match value {
-            Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), value)).collect(),
-            Value::Array(list) => {
-                list.iter().enumerate().map(|(at, value)| (at.to_string(), value)).collect()
-            }
+            Value::Object(map) => map
+                .iter()
+                .map(|(key, value)| (key.clone(), value))
+                .collect(),
+            Value::Array(list) => list
+                .iter()
+                .enumerate()
+                .map(|(at, value)| (at.to_string(), value))
+                .collect(),
             _ => Vec::new(),
         };
         for (key, value) in children {
@@ -35,6 +43,7 @@ pub(super) fn arguments(args: &Map<String, Value>) -> Vec<(String, &Value)> {
         found.push((path, value));
     }
     let mut found = Vec::new();
-    args.iter().for_each(|(key, value)| below(key.clone(), value, &mut found));
+    args.iter()
+        .for_each(|(key, value)| below(key.clone(), value, &mut found));
     found
 }

@@ -95,18 +95,32 @@ fn prepared(text: &str) -> String {
     let mut text = Cow::Borrowed(text.trim_end_matches(is_space));
     // Most texts contain none of these.
     if text.contains(['<', '&', '\n']) {
-        let replaced = text.replace("<skipped>", "").replace("-\n", "").replace('\n', " ");
+        let replaced = text
+            .replace("<skipped>", "")
+            .replace("-\n", "")
+            .replace('\n', " ");
         let unescaped = |text: String| {
-            text.replace("&quot;", "\"").replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">")
+            text.replace("&quot;", "\"")
+                .replace("&amp;", "&")
+                .replace("&lt;", "<")
+                .replace("&gt;", ">")
         };
-        text = Cow::Owned(if replaced.contains('&') { unescaped(replaced) } else { replaced });
+        text = Cow::Owned(if replaced.contains('&') {
+            unescaped(replaced)
+        } else {
+            replaced
+        });
     }
     let apart = punctuation_apart(&format!(" {text} "));
     let marked = match apart.contains(['.', ',']) {
         true => before_non_digit(&after_non_digit(&apart)),
         false => apart,
     };
-    if marked.contains('-') { dash_after_digit(&marked) } else { marked }
+    if marked.contains('-') {
+        dash_after_digit(&marked)
+    } else {
+        marked
+    }
 }
 
 /// `([\{-\~\[-\` -\&\(-\+\:-\@\/])` → ` \1 `
@@ -187,7 +201,12 @@ mod tests {
 
     #[test]
     fn punctuation_stands_apart_but_in_numbers() {
-        let split = |text: &str| words(&prepared(text)).map(str::to_string).collect::<Vec<_>>().join("|");
+        let split = |text: &str| {
+            words(&prepared(text))
+                .map(str::to_string)
+                .collect::<Vec<_>>()
+                .join("|")
+        };
         assert_eq!(split("It's $3.50, isn't it?"), "It's|$|3.50|,|isn't|it|?");
         assert_eq!(split("1-2 a-b"), "1|-|2|a-b");
     }

@@ -27,8 +27,18 @@ impl CallRule {
                 args.push((WildMatch::new(name), argument(how)?));
             }
         }
-        let after = rule.after.iter().flatten().map(|name| WildMatch::new(name)).collect();
-        Ok(CallRule { tool: WildMatch::new(&rule.tool), args, after, written: rule.clone() })
+        let after = rule
+            .after
+            .iter()
+            .flatten()
+            .map(|name| WildMatch::new(name))
+            .collect();
+        Ok(CallRule {
+            tool: WildMatch::new(&rule.tool),
+            args,
+            after,
+            written: rule.clone(),
+        })
     }
 
     /// Whether it depends on unknown arguments if the calls of a turn violate the rule.
@@ -42,7 +52,10 @@ impl CallRule {
             return self.forbidden_call(calls).is_none();
         }
         let count = calls.iter().filter(|call| self.accepts(call)).count();
-        let (least, most) = (self.least().unwrap_or(0) as usize, self.written.max.map(|max| max as usize));
+        let (least, most) = (
+            self.least().unwrap_or(0) as usize,
+            self.written.max.map(|max| max as usize),
+        );
         let is_kept = count >= least && most.is_none_or(|most| count + unknown <= most);
         let is_violated = count + unknown < least || most.is_some_and(|most| count > most);
         self.written.required && !is_kept && !is_violated
@@ -55,7 +68,13 @@ impl CallRule {
 
     /// Adds a finding for each way in which the calls of a turn violate the rule; none if that is undecided.
     pub(super) fn check(&self, calls: &[&ToolCall], found: &mut Vec<Finding>) {
-        let MatchRule { tool, forbidden, required, max, .. } = &self.written;
+        let MatchRule {
+            tool,
+            forbidden,
+            required,
+            max,
+            ..
+        } = &self.written;
         if self.is_undecided(calls) {
             return;
         }
@@ -67,10 +86,12 @@ impl CallRule {
             false => self.tool.matches(&call.name),
         };
         let count = calls.iter().filter(is_counted).count();
-        let arguments =
-            (*required && !self.args.is_empty()).then(|| format!("with {}", self.written.arguments()));
-        let miscounted =
-            |rule, limit| Finding { text: arguments.clone(), ..miscounted(rule, tool, limit, count) };
+        let arguments = (*required && !self.args.is_empty())
+            .then(|| format!("with {}", self.written.arguments()));
+        let miscounted = |rule, limit| Finding {
+            text: arguments.clone(),
+            ..miscounted(rule, tool, limit, count)
+        };
         if let Some(min) = self.least().filter(|min| count < *min as usize) {
             found.push(miscounted(FindingRule::ToolCalledTooRarely, min));
         }
@@ -83,7 +104,10 @@ impl CallRule {
         if self.after.is_empty() {
             calls.iter().find(|call| self.accepts(call))?;
             let tool = Some(self.written.tool.clone());
-            return Some(Finding { tool, ..Finding::of(FindingRule::ToolForbidden) });
+            return Some(Finding {
+                tool,
+                ..Finding::of(FindingRule::ToolForbidden)
+            });
         }
         let at = match self.written.directly {
             true => self.directly_after(calls),
@@ -99,10 +123,14 @@ impl CallRule {
     /// The index of the first call of the rule that directly follows the other calls of the sequence.
     fn directly_after(&self, calls: &[&ToolCall]) -> Option<usize> {
         let are_before = |before: &[&ToolCall]| {
-            before.iter().zip(&self.after).all(|(call, name)| name.matches(&call.name))
+            before
+                .iter()
+                .zip(&self.after)
+                .all(|(call, name)| name.matches(&call.name))
         };
         let length = self.after.len();
-        (length..calls.len()).find(|&at| are_before(&calls[at - length..at]) && self.accepts(calls[at]))
+        (length..calls.len())
+            .find(|&at| are_before(&calls[at - length..at]) && self.accepts(calls[at]))
     }
 
     /// The index of the first call of the rule after the other calls of the sequence.
@@ -136,7 +164,8 @@ pub(super) fn miscounted(rule: FindingRule, tool: &str, limit: u32, count: usize
 
 /// The rule for an argument of a forbidden or required call.
 fn argument(how: &Value) -> Result<ArgumentRule, Unusable> {
-    let rule = ArgumentRule::of(how).filter(|rule| rule.needs_no_expected_value() && !has_empty_pattern(how));
+    let rule = ArgumentRule::of(how)
+        .filter(|rule| rule.needs_no_expected_value() && !has_empty_pattern(how));
     rule.ok_or_else(|| Unusable::Option {
         option: "match",
         expected: "regex, contains or any_of with a value that is not empty, because a forbidden or required call has \
@@ -151,18 +180,36 @@ fn has_empty_pattern(how: &Value) -> bool {
         Value::Array(values) => values.is_empty(),
         _ => false,
     };
-    how.as_object().is_some_and(|settings| settings.values().any(is_empty))
+    how.as_object()
+        .is_some_and(|settings| settings.values().any(is_empty))
 }
 
 /// Refuses settings of a rule that contradict each other.
 fn contradiction(rule: &MatchRule) -> Result<(), Unusable> {
     let about_comparison = rule.others.is_some() || !rule.defaults.is_empty();
-    let is_empty_name = |names: &Vec<String>| names.is_empty() || names.iter().any(String::is_empty);
+    let is_empty_name =
+        |names: &Vec<String>| names.is_empty() || names.iter().any(String::is_empty);
     let wrong = [
-        (rule.forbidden && rule.required, "forbidden or required", "both"),
-        (rule.required && rule.optional, "required or optional", "both"),
-        (rule.required && rule.min == Some(0), "min of at least 1 for a required call", "min = 0"),
-        (rule.required && rule.max == Some(0), "max of at least 1 for a required call", "max = 0"),
+        (
+            rule.forbidden && rule.required,
+            "forbidden or required",
+            "both",
+        ),
+        (
+            rule.required && rule.optional,
+            "required or optional",
+            "both",
+        ),
+        (
+            rule.required && rule.min == Some(0),
+            "min of at least 1 for a required call",
+            "min = 0",
+        ),
+        (
+            rule.required && rule.max == Some(0),
+            "max of at least 1 for a required call",
+            "max = 0",
+        ),
         (
             rule.forbidden
                 && rule.args.is_empty()
@@ -171,8 +218,16 @@ fn contradiction(rule: &MatchRule) -> Result<(), Unusable> {
             "forbidden or min",
             "both",
         ),
-        (rule.after.is_some() && !rule.forbidden, "after together with forbidden = true", "after alone"),
-        (rule.directly && rule.after.is_none(), "directly together with after", "directly alone"),
+        (
+            rule.after.is_some() && !rule.forbidden,
+            "after together with forbidden = true",
+            "after alone",
+        ),
+        (
+            rule.directly && rule.after.is_none(),
+            "directly together with after",
+            "directly alone",
+        ),
         (
             rule.after.as_ref().is_some_and(is_empty_name),
             "after = the name of a tool, a pattern as login_*, or a list of them",
@@ -185,9 +240,11 @@ fn contradiction(rule: &MatchRule) -> Result<(), Unusable> {
         ),
     ];
     match wrong.into_iter().find(|(is_wrong, ..)| *is_wrong) {
-        Some((_, expected, found)) => {
-            Err(Unusable::Option { option: "match", expected, found: found.into() })
-        }
+        Some((_, expected, found)) => Err(Unusable::Option {
+            option: "match",
+            expected,
+            found: found.into(),
+        }),
         None => Ok(()),
     }
 }
@@ -222,23 +279,37 @@ mod tests {
             let text = format!("tool = \"delete_*\"\nforbidden = true\nargs = {{ {args} }}\n");
             !violations(&text, &[call]).is_empty()
         };
-        let call = call("delete_file", json!({"at": {"path": "/etc/hosts"}, "force": true}));
-        assert!(is_violated("", &call) && is_violated("\"at.path\" = { regex = \"^/etc/\" }", &call));
-        assert!(is_violated("\"*path\" = { contains = \"etc\" }, force = { any_of = [true] }", &call));
+        let call = call(
+            "delete_file",
+            json!({"at": {"path": "/etc/hosts"}, "force": true}),
+        );
+        assert!(
+            is_violated("", &call) && is_violated("\"at.path\" = { regex = \"^/etc/\" }", &call)
+        );
+        assert!(is_violated(
+            "\"*path\" = { contains = \"etc\" }, force = { any_of = [true] }",
+            &call
+        ));
         assert!(!is_violated("\"at.path\" = { regex = \"^/tmp/\" }", &call));
-        assert!(!is_violated("\"at.path\" = { regex = \"^/etc/\" }, force = { any_of = [false] }", &call));
+        assert!(!is_violated(
+            "\"at.path\" = { regex = \"^/etc/\" }, force = { any_of = [false] }",
+            &call
+        ));
         assert!(!is_violated("other = { contains = \"etc\" }", &call));
     }
 
     #[test]
     fn required_call_matches_name_and_arguments() {
-        let required =
-            "tool = \"search_*\"\nrequired = true\nargs = { \"q.city\" = { regex = \"^Oslo$\" } }\n";
-        let (oslo, rome) = (json!({"q": {"city": "Oslo"}}), json!({"q": {"city": "Rome"}}));
+        let required = "tool = \"search_*\"\nrequired = true\nargs = { \"q.city\" = { regex = \"^Oslo$\" } }\n";
+        let (oslo, rome) = (
+            json!({"q": {"city": "Oslo"}}),
+            json!({"q": {"city": "Rome"}}),
+        );
         let (fits, other) = (call("search_web", oslo.clone()), call("search_web", rome));
         assert!(violations(required, &[&other, &fits]).is_empty());
         assert!(
-            !violations(required, &[]).is_empty() && !violations(required, &[&call("find", oslo)]).is_empty()
+            !violations(required, &[]).is_empty()
+                && !violations(required, &[&call("find", oslo)]).is_empty()
         );
         let found = violations(required, &[&other]);
         assert_eq!(found[0].rule, FindingRule::ToolCalledTooRarely);
@@ -263,13 +334,22 @@ mod tests {
         assert!(!is_violated(later, &["delete_all", "login_failed", "read"]));
         assert!(!is_violated(later, &["delete_all"]) && !is_violated(later, &[]));
         let directly = format!("directly = true\n{later}");
-        assert!(is_violated(&directly, &["read", "login_failed", "delete_all"]));
-        assert!(!is_violated(&directly, &["login_failed", "read", "delete_all"]));
+        assert!(is_violated(
+            &directly,
+            &["read", "login_failed", "delete_all"]
+        ));
+        assert!(!is_violated(
+            &directly,
+            &["login_failed", "read", "delete_all"]
+        ));
         let long = "tool = \"pay\"\nforbidden = true\nafter = [\"login_*\", \"quote\"]\n";
         assert!(is_violated(long, &["login_user", "x", "quote", "x", "pay"]));
         assert!(!is_violated(long, &["quote", "login_user", "pay"]));
         let directly = format!("directly = true\n{long}");
-        assert!(is_violated(&directly, &["login_a", "login_b", "quote", "pay"]));
+        assert!(is_violated(
+            &directly,
+            &["login_a", "login_b", "quote", "pay"]
+        ));
         assert!(!is_violated(&directly, &["login_a", "x", "quote", "pay"]));
         let twice = "tool = \"pay\"\nforbidden = true\nafter = \"pay\"\n";
         assert!(is_violated(twice, &["pay", "pay"]) && !is_violated(twice, &["pay"]));
@@ -280,8 +360,17 @@ mod tests {
         let text = "tool = \"delete_*\"\nforbidden = true\nafter = [\"login_failed\"]\n\
                     args = { path = { regex = \"^/etc/\" } }\n";
         let failed = call("login_failed", json!({}));
-        assert!(violations(text, &[&failed, &call("delete_file", json!({"path": "/tmp/a"}))]).is_empty());
-        let found = violations(text, &[&failed, &call("delete_file", json!({"path": "/etc/a"}))]);
+        assert!(
+            violations(
+                text,
+                &[&failed, &call("delete_file", json!({"path": "/tmp/a"}))]
+            )
+            .is_empty()
+        );
+        let found = violations(
+            text,
+            &[&failed, &call("delete_file", json!({"path": "/etc/a"}))],
+        );
         assert_eq!(found[0].rule, FindingRule::SequenceForbidden);
         assert_eq!(found[0].tool.as_deref(), Some("delete_file"));
         assert_eq!(found[0].text.as_deref(), Some("after login_failed"));
@@ -289,45 +378,94 @@ mod tests {
 
     #[test]
     fn unknown_arguments_leave_rules_undecided() {
-        let (unknown, oslo) = (ToolCall::named("find"), call("find", json!({"city": "Oslo"})));
+        let (unknown, oslo) = (
+            ToolCall::named("find"),
+            call("find", json!({"city": "Oslo"})),
+        );
         let is_undecided = |text: &str, calls: &[&ToolCall]| {
-            let rule =
-                rule(&format!("tool = \"find\"\n{text}\nargs = {{ city = {{ contains = \"Oslo\" }} }}\n"));
+            let rule = rule(&format!(
+                "tool = \"find\"\n{text}\nargs = {{ city = {{ contains = \"Oslo\" }} }}\n"
+            ));
             let matcher = Matcher::of(&[rule], false).unwrap();
-            (matcher.is_undecided(calls), !matcher.violations(calls).is_empty())
+            (
+                matcher.is_undecided(calls),
+                !matcher.violations(calls).is_empty(),
+            )
         };
         let (undecided, kept, violated) = ((true, false), (false, false), (false, true));
         assert_eq!(is_undecided("forbidden = true", &[&unknown]), undecided);
-        assert_eq!(is_undecided("forbidden = true", &[&unknown, &oslo]), violated);
+        assert_eq!(
+            is_undecided("forbidden = true", &[&unknown, &oslo]),
+            violated
+        );
         assert_eq!(is_undecided("required = true", &[&unknown]), undecided);
         assert_eq!(is_undecided("required = true", &[&unknown, &oslo]), kept);
-        assert_eq!(is_undecided("required = true\nmin = 3", &[&unknown, &oslo]), violated);
-        assert_eq!(is_undecided("required = true\nmax = 1", &[&unknown, &oslo]), undecided);
-        assert_eq!(is_undecided("required = true", &[&call("other", json!({}))]), violated);
+        assert_eq!(
+            is_undecided("required = true\nmin = 3", &[&unknown, &oslo]),
+            violated
+        );
+        assert_eq!(
+            is_undecided("required = true\nmax = 1", &[&unknown, &oslo]),
+            undecided
+        );
+        assert_eq!(
+            is_undecided("required = true", &[&call("other", json!({}))]),
+            violated
+        );
     }
 
     #[test]
     fn contradicting_rules_are_refused() {
         for (text, part) in [
-            ("forbidden = true\nargs = { a = \"exact\" }", "any_of with a value"),
-            ("required = true\nargs = { a = { tolerance = 1 } }", "any_of with a value"),
-            ("required = true\nargs = { a = { regex = \"\" } }", "any_of with a value"),
-            ("required = true\nargs = { a = { any_of = [] } }", "any_of with a value"),
-            ("required = true\nargs = { a = { regex = \"(\" } }", "any_of with a value"),
+            (
+                "forbidden = true\nargs = { a = \"exact\" }",
+                "any_of with a value",
+            ),
+            (
+                "required = true\nargs = { a = { tolerance = 1 } }",
+                "any_of with a value",
+            ),
+            (
+                "required = true\nargs = { a = { regex = \"\" } }",
+                "any_of with a value",
+            ),
+            (
+                "required = true\nargs = { a = { any_of = [] } }",
+                "any_of with a value",
+            ),
+            (
+                "required = true\nargs = { a = { regex = \"(\" } }",
+                "any_of with a value",
+            ),
             ("required = true\nforbidden = true", "forbidden or required"),
             ("required = true\noptional = true", "required or optional"),
             ("required = true\nmin = 0", "at least 1"),
             ("required = true\nmax = 0", "at least 1"),
             ("forbidden = true\nmin = 1", "forbidden or min"),
-            ("forbidden = true\nargs = { a = { regex = \"x\", contains = \"y\" } }", "any_of with a value"),
-            ("required = true\nothers = \"ignore\"", "a rule of their own"),
-            ("forbidden = true\ndefaults = { a = 1 }", "a rule of their own"),
+            (
+                "forbidden = true\nargs = { a = { regex = \"x\", contains = \"y\" } }",
+                "any_of with a value",
+            ),
+            (
+                "required = true\nothers = \"ignore\"",
+                "a rule of their own",
+            ),
+            (
+                "forbidden = true\ndefaults = { a = 1 }",
+                "a rule of their own",
+            ),
             ("after = \"a\"", "forbidden = true"),
             ("required = true\nafter = \"a\"", "forbidden = true"),
-            ("forbidden = true\ndirectly = true", "directly together with after"),
+            (
+                "forbidden = true\ndirectly = true",
+                "directly together with after",
+            ),
             ("forbidden = true\nafter = \"\"", "the name of a tool"),
             ("forbidden = true\nafter = []", "the name of a tool"),
-            ("forbidden = true\nafter = [\"a\", \"\"]", "the name of a tool"),
+            (
+                "forbidden = true\nafter = [\"a\", \"\"]",
+                "the name of a tool",
+            ),
         ] {
             let why = wrong_rule(&rule(&format!("tool = \"t\"\n{text}\n"))).unwrap_or_default();
             assert!(why.contains(part), "{text}: {why}");

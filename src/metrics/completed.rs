@@ -6,8 +6,8 @@ use super::scorer::Scorer;
 use super::state::is_declared;
 use super::variants::configured;
 use crate::domain::{
-    Attempt, Conversation, Criterion, EvalCase, Invocation, MetricResult, SESSION_STATE_MATCH, Status,
-    compared_texts,
+    Attempt, Conversation, Criterion, EvalCase, Invocation, MetricResult, SESSION_STATE_MATCH,
+    Status, compared_texts,
 };
 
 /// The parts of a case that the record of an attempt does not contain. They are unknown, not empty.
@@ -36,8 +36,15 @@ pub fn completed_attempt(attempt: &Attempt, unknown: NotRecorded, case: &EvalCas
     if unknown.rubrics {
         whole.rubrics.clone_from(&case.rubrics);
         let turns = whole.expected.iter().enumerate().map(|(at, turn)| {
-            let rubrics = case.turns().get(at).map(|turn| turn.rubrics.clone()).unwrap_or_default();
-            Invocation { rubrics, ..turn.clone() }
+            let rubrics = case
+                .turns()
+                .get(at)
+                .map(|turn| turn.rubrics.clone())
+                .unwrap_or_default();
+            Invocation {
+                rubrics,
+                ..turn.clone()
+            }
         });
         whole.expected = turns.collect::<Vec<_>>().into();
     }
@@ -57,7 +64,8 @@ fn compare_state(attempt: &mut Attempt) {
     if attempt.error.is_some() || attempt.actual_state.is_none() || !declares_state || is_compared {
         return;
     }
-    let (own, criteria): (Vec<usize>, Vec<Criterion>) = configured(&attempt.metrics).into_iter().unzip();
+    let (own, criteria): (Vec<usize>, Vec<Criterion>) =
+        configured(&attempt.metrics).into_iter().unzip();
     let (known, adk_status) = (attempt.metrics.clone(), attempt.adk_status);
     Scorer::again(&criteria).evaluate(attempt, |at| Some(known[own[at]].clone()));
     attempt.adk_status = adk_status;
@@ -89,7 +97,11 @@ fn explain(metric: &mut MetricResult, evidence: &Evidence) {
         if computed.status == metric.status && is_same(computed.score(), metric.score()) {
             metric.explanation = computed.explanation;
             metric.findings = computed.findings;
-            for (turn, again) in metric.per_invocation.iter_mut().zip(computed.per_invocation) {
+            for (turn, again) in metric
+                .per_invocation
+                .iter_mut()
+                .zip(computed.per_invocation)
+            {
                 turn.explanation = again.explanation;
             }
         }
@@ -104,10 +116,18 @@ fn recorded_reason(metric: &MetricResult) -> String {
     if metric.status == Status::NotEvaluated {
         return "not evaluated; ADK does not record why".into();
     }
-    let unmet = metric.rubrics.iter().filter(|rubric| rubric.score().is_none_or(|score| score < 1.0));
+    let unmet = metric
+        .rubrics
+        .iter()
+        .filter(|rubric| rubric.score().is_none_or(|score| score < 1.0));
     let words = unmet.map(|rubric| {
         let sign = if rubric.score.is_some() { "✗" } else { "?" };
-        match rubric.rationale.as_deref().map(str::trim).filter(|rationale| !rationale.is_empty()) {
+        match rubric
+            .rationale
+            .as_deref()
+            .map(str::trim)
+            .filter(|rationale| !rationale.is_empty())
+        {
             Some(rationale) => format!("{sign} {}: {rationale}", rubric.rubric_id),
             None => format!("{sign} {}", rubric.rubric_id),
         }

@@ -16,9 +16,12 @@ impl Measure for Cost {
     fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
         let actual = evidence.actual;
         match self {
-            Cost::ToolCalls => {
-                counted(actual, tool_calls, "tool calls", "it is not known which calls were made")
-            }
+            Cost::ToolCalls => counted(
+                actual,
+                tool_calls,
+                "tool calls",
+                "it is not known which calls were made",
+            ),
             Cost::ModelCalls => model_calls(actual),
             Cost::Tokens => tokens(actual),
             Cost::Seconds => durations(actual),
@@ -30,7 +33,13 @@ fn outcome(score: Option<f64>, per_turn: Vec<Option<f64>>, explanation: String) 
     Outcome {
         score,
         explanation,
-        per_invocation: per_turn.into_iter().map(|score| Turn { score, ..Turn::default() }).collect(),
+        per_invocation: per_turn
+            .into_iter()
+            .map(|score| Turn {
+                score,
+                ..Turn::default()
+            })
+            .collect(),
         informational: true,
         ..Outcome::default()
     }
@@ -53,21 +62,35 @@ fn counted(
 
 /// The number of calls in a turn; `None`, not zero, when it is unknown which calls were made.
 fn tool_calls(turn: &Invocation) -> Option<f64> {
-    turn.trajectory.is_known().then(|| turn.calls().len() as f64)
+    turn.trajectory
+        .is_known()
+        .then(|| turn.calls().len() as f64)
 }
 
 /// The model calls of each turn. Unknown if no event of any turn shows a model call: many agents call models without
 /// reporting it. ADK counts 0 then.
 fn model_calls(actual: &[Invocation]) -> Outcome {
-    let reports_models = actual.iter().any(|turn| model_calls_of(turn).is_some_and(|calls| calls > 0.0));
+    let reports_models = actual
+        .iter()
+        .any(|turn| model_calls_of(turn).is_some_and(|calls| calls > 0.0));
     let count = |turn: &Invocation| model_calls_of(turn).filter(|_| reports_models);
-    counted(actual, count, "model calls", "no event has token counts or a model version")
+    counted(
+        actual,
+        count,
+        "model calls",
+        "no event has token counts or a model version",
+    )
 }
 
 /// The number of events with token counts or a model version; `None` unless events were recorded.
 fn model_calls_of(turn: &Invocation) -> Option<f64> {
-    let events = turn.trajectory.is_known().then(|| turn.trajectory.events())??;
-    let calls = events.iter().filter(|event| event.usage.is_some() || event.model_version.is_some());
+    let events = turn
+        .trajectory
+        .is_known()
+        .then(|| turn.trajectory.events())??;
+    let calls = events
+        .iter()
+        .filter(|event| event.usage.is_some() || event.model_version.is_some());
     Some(calls.count() as f64)
 }
 
@@ -79,9 +102,15 @@ fn tokens(actual: &[Invocation]) -> Outcome {
         Some(total) => format!("tokens per turn: {total}"),
         None => "the agent reported no tokens".into(),
     };
-    let totals = per_turn.iter().map(|usage| usage.as_ref().and_then(|usage| usage.total)).collect();
+    let totals = per_turn
+        .iter()
+        .map(|usage| usage.as_ref().and_then(|usage| usage.total))
+        .collect();
     Outcome {
-        details: per_turn.into_iter().map(|usage| usage.map(MetricDetails::Tokens)).collect(),
+        details: per_turn
+            .into_iter()
+            .map(|usage| usage.map(MetricDetails::Tokens))
+            .collect(),
         overall: overall.map(MetricDetails::Tokens),
         ..outcome(score, totals, explanation)
     }
@@ -89,7 +118,10 @@ fn tokens(actual: &[Invocation]) -> Outcome {
 
 fn turn_tokens(turn: &Invocation) -> Option<TokenUsage> {
     let events = turn.trajectory.events()?;
-    let usages: Vec<&Usage> = events.iter().filter_map(|event| event.usage.as_ref()).collect();
+    let usages: Vec<&Usage> = events
+        .iter()
+        .filter_map(|event| event.usage.as_ref())
+        .collect();
     if usages.is_empty() {
         return None;
     }
@@ -115,7 +147,9 @@ fn turn_tokens(turn: &Invocation) -> Option<TokenUsage> {
 
 /// The sum of the known values; `None` if there are none.
 fn add(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
-    values.flatten().fold(None, |sum, value| Some(sum.unwrap_or(0.0) + value))
+    values
+        .flatten()
+        .fold(None, |sum, value| Some(sum.unwrap_or(0.0) + value))
 }
 
 /// Each field summed and divided by the number of all turns, as ADK does.
@@ -141,7 +175,8 @@ fn average(per_turn: &[Option<TokenUsage>]) -> Option<TokenUsage> {
 
 fn durations(actual: &[Invocation]) -> Outcome {
     let per_turn: Vec<Option<f64>> = actual.iter().map(|turn| turn.durations.total).collect();
-    let score = mean(per_turn.iter().flatten().copied()).map(|seconds| (seconds * 1000.0).round() / 1000.0);
+    let score =
+        mean(per_turn.iter().flatten().copied()).map(|seconds| (seconds * 1000.0).round() / 1000.0);
     let explanation = match score {
         Some(seconds) => format!("seconds per turn: {seconds}"),
         None => "no turn was timed".into(),
@@ -151,7 +186,11 @@ fn durations(actual: &[Invocation]) -> Outcome {
         .map(|total| total.map(|total| MetricDetails::Seconds { total: Some(total) }))
         .collect();
     let overall = score.map(|total| MetricDetails::Seconds { total: Some(total) });
-    Outcome { details, overall, ..outcome(score, per_turn, explanation) }
+    Outcome {
+        details,
+        overall,
+        ..outcome(score, per_turn, explanation)
+    }
 }
 
 #[cfg(test)]
@@ -161,8 +200,17 @@ mod tests {
 
     #[test]
     fn unknown_calls_are_not_counted_as_none() {
-        let of = |trajectory| tool_calls(&Invocation { trajectory, ..Invocation::default() });
-        let listed = Trajectory::Listed { calls: vec![], responses: vec![], texts: vec![] };
+        let of = |trajectory| {
+            tool_calls(&Invocation {
+                trajectory,
+                ..Invocation::default()
+            })
+        };
+        let listed = Trajectory::Listed {
+            calls: vec![],
+            responses: vec![],
+            texts: vec![],
+        };
         assert_eq!((of(Trajectory::Unknown), of(listed)), (None, Some(0.0)));
     }
 
@@ -170,28 +218,52 @@ mod tests {
     fn model_calls_that_no_event_shows_are_unknown() {
         use crate::domain::InvocationEvent;
         let turn = |version: Option<&str>| {
-            let event =
-                InvocationEvent { model_version: version.map(Into::into), ..InvocationEvent::default() };
-            Invocation { trajectory: Trajectory::Events(vec![event]), ..Invocation::default() }
+            let event = InvocationEvent {
+                model_version: version.map(Into::into),
+                ..InvocationEvent::default()
+            };
+            Invocation {
+                trajectory: Trajectory::Events(vec![event]),
+                ..Invocation::default()
+            }
         };
         let score = |turns: &[Invocation]| {
-            let evidence = Evidence { actual: turns, ..Evidence::default() };
+            let evidence = Evidence {
+                actual: turns,
+                ..Evidence::default()
+            };
             Cost::ModelCalls.measure(&evidence, None).score
         };
         assert_eq!(score(&[turn(None), turn(None)]), None);
-        assert_eq!(score(&[turn(Some("m")), turn(None)]), Some(0.5), "this agent reports its model calls");
+        assert_eq!(
+            score(&[turn(Some("m")), turn(None)]),
+            Some(0.5),
+            "this agent reports its model calls"
+        );
     }
 
     #[test]
     fn tokens_are_averaged_over_turns() {
         use crate::domain::InvocationEvent;
         let turn = |prompt: f64| {
-            let usage = Usage { prompt: Some(prompt), candidates: Some(0.0), ..Usage::default() };
-            let event = InvocationEvent { usage: Some(usage), ..InvocationEvent::default() };
-            Invocation { trajectory: Trajectory::Events(vec![event]), ..Invocation::default() }
+            let usage = Usage {
+                prompt: Some(prompt),
+                candidates: Some(0.0),
+                ..Usage::default()
+            };
+            let event = InvocationEvent {
+                usage: Some(usage),
+                ..InvocationEvent::default()
+            };
+            Invocation {
+                trajectory: Trajectory::Events(vec![event]),
+                ..Invocation::default()
+            }
         };
         let outcome = tokens(&[turn(10.0), turn(20.0)]);
-        let Some(MetricDetails::Tokens(overall)) = outcome.overall else { panic!("no average") };
+        let Some(MetricDetails::Tokens(overall)) = outcome.overall else {
+            panic!("no average")
+        };
         assert_eq!((outcome.score, overall.total), (Some(15.0), Some(15.0)));
         assert_eq!(outcome.details.len(), 2);
     }

@@ -21,12 +21,20 @@ impl Measure for IntermediateResponses {
         if turns.iter().all(|turn| !turn.is_history) {
             return outcome;
         }
-        let rest: Vec<Turn> = turns.iter().filter(|turn| !turn.is_history).cloned().collect();
+        let rest: Vec<Turn> = turns
+            .iter()
+            .filter(|turn| !turn.is_history)
+            .cloned()
+            .collect();
         if rest.is_empty() {
             return Outcome::none("the case expects no intermediate responses", turns.len());
         }
         let of_rest = of_turns(rest);
-        Outcome { score: of_rest.score, explanation: of_rest.explanation, ..outcome }
+        Outcome {
+            score: of_rest.score,
+            explanation: of_rest.explanation,
+            ..outcome
+        }
     }
 }
 
@@ -34,21 +42,33 @@ fn turn(expected: &Invocation, actual: &Invocation) -> Turn {
     let expected = expected.intermediate_responses();
     if expected.is_empty() {
         let measured = "no intermediate responses are expected".to_string();
-        return Turn { measured, is_history: true, ..Turn::default() };
+        return Turn {
+            measured,
+            is_history: true,
+            ..Turn::default()
+        };
     }
     if actual.trajectory.events().is_none() && actual.intermediate_responses().is_empty() {
-        return Turn::unscored("it is not known what the agents responded before the final response");
+        return Turn::unscored(
+            "it is not known what the agents responded before the final response",
+        );
     }
     let pairs = paired(&expected, &actual.intermediate_responses());
     let score = pairs.iter().sum::<f64>() / expected.len() as f64;
-    let missing = expected.iter().zip(&pairs).filter(|(_, score)| **score < 1.0).map(|(response, score)| {
-        let author = Some(response.author.as_str()).filter(|author| !author.is_empty()).unwrap_or("an agent");
-        let text = match *score > 0.0 {
-            true => format!("the intermediate response of {author} differs"),
-            false => format!("the intermediate response of {author} is missing"),
-        };
-        Finding::text(FindingRule::ResponseDiffers, text)
-    });
+    let missing = expected
+        .iter()
+        .zip(&pairs)
+        .filter(|(_, score)| **score < 1.0)
+        .map(|(response, score)| {
+            let author = Some(response.author.as_str())
+                .filter(|author| !author.is_empty())
+                .unwrap_or("an agent");
+            let text = match *score > 0.0 {
+                true => format!("the intermediate response of {author} differs"),
+                false => format!("the intermediate response of {author} is missing"),
+            };
+            Finding::text(FindingRule::ResponseDiffers, text)
+        });
     let missing = missing.collect();
     Turn::scored(score, "").because(missing)
 }
@@ -58,10 +78,16 @@ fn turn(expected: &Invocation, actual: &Invocation) -> Turn {
 fn paired(expected: &[IntermediateResponse], actual: &[IntermediateResponse]) -> Vec<f64> {
     let score = |e: &IntermediateResponse, a: &IntermediateResponse| {
         let is_same_author = e.author.is_empty() || e.author == a.author;
-        if is_same_author { rouge1(&e.text(), &a.text()).fmeasure } else { 0.0 }
+        if is_same_author {
+            rouge1(&e.text(), &a.text()).fmeasure
+        } else {
+            0.0
+        }
     };
-    let scores: Vec<Vec<f64>> =
-        expected.iter().map(|e| actual.iter().map(|a| score(e, a)).collect()).collect();
+    let scores: Vec<Vec<f64>> = expected
+        .iter()
+        .map(|e| actual.iter().map(|a| score(e, a)).collect())
+        .collect();
     // best[e][a]: the largest sum of the expected responses from e and the actual ones from a.
     let mut best = vec![vec![0.0; actual.len() + 1]; expected.len() + 1];
     for e in (0..expected.len()).rev() {
@@ -89,27 +115,47 @@ mod tests {
     use crate::domain::{Part, Trajectory};
 
     fn said(texts: &[(&str, &str)]) -> Invocation {
-        let texts =
-            texts.iter().map(|(author, text)| (author.to_string(), vec![Part::text(*text)])).collect();
+        let texts = texts
+            .iter()
+            .map(|(author, text)| (author.to_string(), vec![Part::text(*text)]))
+            .collect();
         Invocation {
-            trajectory: Trajectory::Listed { calls: vec![], responses: vec![], texts },
+            trajectory: Trajectory::Listed {
+                calls: vec![],
+                responses: vec![],
+                texts,
+            },
             ..Invocation::default()
         }
     }
 
     fn score(expected: &[(&str, &str)], actual: &[(&str, &str)]) -> Option<f64> {
         let (expected, actual) = ([said(expected)], [said(actual)]);
-        IntermediateResponses.measure(&Evidence::turns(Some(&expected), &actual), None).score
+        IntermediateResponses
+            .measure(&Evidence::turns(Some(&expected), &actual), None)
+            .score
     }
 
     #[test]
     fn responses_are_paired_by_author_and_in_order() {
         let (a, b) = (("a", "loading the data"), ("b", "the sum is seven"));
         assert_eq!(score(&[a, b], &[a, b]), Some(1.0));
-        assert_eq!(score(&[a, b], &[a, ("c", "other words"), b]), Some(1.0), "others do not matter");
+        assert_eq!(
+            score(&[a, b], &[a, ("c", "other words"), b]),
+            Some(1.0),
+            "others do not matter"
+        );
         assert_eq!(score(&[a, b], &[b, a]), Some(0.5), "in another order");
-        assert_eq!(score(&[a], &[("b", "loading the data")]), Some(0.0), "by another agent");
-        assert_eq!(score(&[("", "loading the data")], &[a]), Some(1.0), "the file names no agent");
+        assert_eq!(
+            score(&[a], &[("b", "loading the data")]),
+            Some(0.0),
+            "by another agent"
+        );
+        assert_eq!(
+            score(&[("", "loading the data")], &[a]),
+            Some(1.0),
+            "the file names no agent"
+        );
         let half = score(&[a], &[("a", "loading nothing")]).unwrap();
         assert!((half - 0.4).abs() < 1e-12, "{half}");
         assert_eq!(score(&[a, a], &[a]), Some(0.5), "each is paired once");
@@ -120,12 +166,18 @@ mod tests {
         assert_eq!(score(&[], &[("a", "x")]), None);
         let expected = [said(&[]), said(&[("a", "x y")])];
         let actual = [said(&[("a", "q")]), said(&[("a", "x y")])];
-        let measured = IntermediateResponses.measure(&Evidence::turns(Some(&expected), &actual), None);
+        let measured =
+            IntermediateResponses.measure(&Evidence::turns(Some(&expected), &actual), None);
         assert_eq!(measured.score, Some(1.0));
         let unknown = [Invocation::default()];
         let expected = [said(&[("a", "x")])];
-        let measured = IntermediateResponses.measure(&Evidence::turns(Some(&expected), &unknown), None);
+        let measured =
+            IntermediateResponses.measure(&Evidence::turns(Some(&expected), &unknown), None);
         assert_eq!(measured.score, None);
-        assert!(measured.explanation.contains("not known"), "{}", measured.explanation);
+        assert!(
+            measured.explanation.contains("not known"),
+            "{}",
+            measured.explanation
+        );
     }
 }

@@ -38,11 +38,11 @@ const MODES: &[(&str, MatchMode)] = &[
 ];
 
 /// Why `strict_by_message` has no score.
-const UNKNOWN_MESSAGES: &str = "the recorded events do not tell which calls the agent made in one message";
+const UNKNOWN_MESSAGES: &str =
+    "the recorded events do not tell which calls the agent made in one message";
 
 /// Why a rule about calls cannot be checked.
-const UNKNOWN_ARGUMENTS: &str =
-    "a rule is about the arguments of a call, and the arguments of a call of that tool are not known";
+const UNKNOWN_ARGUMENTS: &str = "a rule is about the arguments of a call, and the arguments of a call of that tool are not known";
 
 /// The value computed from the pairing.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,7 +66,11 @@ impl Matched {
         let expected = "strict, strict_by_message, in_order, unordered, subset or superset";
         let mode = word_option(criterion, "mode", MODES, expected)?.unwrap_or_default();
         let ignore_args = flag_option(criterion, "ignore_args", "ignoreArgs")?;
-        Ok(Matched { reading, mode, matcher: Matcher::of(&criterion.rules, ignore_args)? })
+        Ok(Matched {
+            reading,
+            mode,
+            matcher: Matcher::of(&criterion.rules, ignore_args)?,
+        })
     }
 }
 
@@ -81,7 +85,9 @@ impl Measure for Matched {
                 self.reading == MatchReading::Match && self.mode == MatchMode::StrictByMessage;
             let calls = actual.calls();
             if needs_messages && messages.is_none() {
-                return self.by_rules(&calls).unwrap_or_else(|| Turn::unscored(UNKNOWN_MESSAGES));
+                return self
+                    .by_rules(&calls)
+                    .unwrap_or_else(|| Turn::unscored(UNKNOWN_MESSAGES));
             }
             self.turn(&expected.calls(), &calls, &messages.unwrap_or_default())
         })
@@ -93,9 +99,9 @@ impl Matched {
     /// reads it.
     fn turn(&self, expected: &[&ToolCall], actual: &[&ToolCall], messages: &[usize]) -> Turn {
         match self.reading {
-            MatchReading::Match => {
-                self.by_rules(actual).unwrap_or_else(|| self.decide(expected, actual, messages))
-            }
+            MatchReading::Match => self
+                .by_rules(actual)
+                .unwrap_or_else(|| self.decide(expected, actual, messages)),
             _ => self.share(expected, actual),
         }
     }
@@ -103,11 +109,17 @@ impl Matched {
     fn share(&self, expected: &[&ToolCall], actual: &[&ToolCall]) -> Turn {
         let pairing = self.matcher.pairing(expected, actual);
         let paired = pairing.iter().flatten().count();
-        let excused =
-            (0..expected.len()).filter(|&at| pairing[at].is_none() && self.matcher.is_optional(expected[at]));
+        let excused = (0..expected.len())
+            .filter(|&at| pairing[at].is_none() && self.matcher.is_optional(expected[at]));
         let needed = expected.len() - excused.count();
         // Without any calls, precision and recall are 1.
-        let of = |count: usize| if count == 0 { 1.0 } else { paired as f64 / count as f64 };
+        let of = |count: usize| {
+            if count == 0 {
+                1.0
+            } else {
+                paired as f64 / count as f64
+            }
+        };
         let (precision, recall) = (of(actual.len()), of(needed));
         let score = match self.reading {
             MatchReading::Precision => precision,
@@ -115,7 +127,10 @@ impl Matched {
             _ if precision + recall == 0.0 => 0.0,
             _ => 2.0 * precision * recall / (precision + recall),
         };
-        let measured = format!("{paired} paired of {needed} expected and {} made", actual.len());
+        let measured = format!(
+            "{paired} paired of {needed} expected and {} made",
+            actual.len()
+        );
         let extras = self.reading != MatchReading::Recall;
         Turn::scored(score, measured).because(self.unpaired(expected, actual, &pairing, extras))
     }
@@ -129,7 +144,10 @@ impl Matched {
         let violations = self.matcher.violations(actual);
         match violations.is_empty() {
             false => Some(Turn::scored(0.0, "").because(violations)),
-            true => self.matcher.is_undecided(actual).then(|| Turn::unscored(UNKNOWN_ARGUMENTS)),
+            true => self
+                .matcher
+                .is_undecided(actual)
+                .then(|| Turn::unscored(UNKNOWN_ARGUMENTS)),
         }
     }
 
@@ -138,12 +156,17 @@ impl Matched {
             MatchMode::Strict => self.strict(expected, actual),
             MatchMode::StrictByMessage => self.by_message(expected, actual, messages),
             MatchMode::InOrder => self.in_order(expected, actual),
-            MatchMode::Unordered => self.all_needed(expected, actual) && self.all_made(expected, actual),
+            MatchMode::Unordered => {
+                self.all_needed(expected, actual) && self.all_made(expected, actual)
+            }
             MatchMode::Subset => self.all_made(expected, actual),
             MatchMode::Superset => self.all_needed(expected, actual),
         };
         if fits {
-            return Turn::scored(1.0, format!("{} expected, {} made", expected.len(), actual.len()));
+            return Turn::scored(
+                1.0,
+                format!("{} expected, {} made", expected.len(), actual.len()),
+            );
         }
         let extras = !matches!(self.mode, MatchMode::InOrder | MatchMode::Superset);
         let pairing = self.matcher.pairing(expected, actual);
@@ -187,17 +210,27 @@ impl Matched {
             for from in (0..=expected.len()).filter(|&from| reached[from]) {
                 for to in self.ends(expected, from, count) {
                     let part = &expected[from..to];
-                    next[to] = next[to] || (self.all_needed(part, message) && self.all_made(part, message));
+                    next[to] = next[to]
+                        || (self.all_needed(part, message) && self.all_made(part, message));
                 }
             }
             reached = next;
         }
-        let are_optional = |from: usize| expected[from..].iter().all(|call| self.matcher.is_optional(call));
+        let are_optional = |from: usize| {
+            expected[from..]
+                .iter()
+                .all(|call| self.matcher.is_optional(call))
+        };
         (0..=expected.len()).any(|from| reached[from] && are_optional(from))
     }
 
     /// The ends of the parts of the expected calls from `from` that can match a message with `count` calls.
-    fn ends(&self, expected: &[&ToolCall], from: usize, count: usize) -> std::ops::RangeInclusive<usize> {
+    fn ends(
+        &self,
+        expected: &[&ToolCall],
+        from: usize,
+        count: usize,
+    ) -> std::ops::RangeInclusive<usize> {
         let mut needed = 0;
         let mut end = from;
         for call in &expected[from..] {
@@ -212,20 +245,33 @@ impl Matched {
 
     fn in_order(&self, expected: &[&ToolCall], actual: &[&ToolCall]) -> bool {
         let mut rest = actual.iter();
-        let mut needed = expected.iter().filter(|call| !self.matcher.is_optional(call));
+        let mut needed = expected
+            .iter()
+            .filter(|call| !self.matcher.is_optional(call));
         needed.all(|call| rest.any(|other| self.matcher.same(call, other)))
     }
 
     /// Whether every required call can be paired.
     fn all_needed(&self, expected: &[&ToolCall], actual: &[&ToolCall]) -> bool {
-        let needed: Vec<&ToolCall> =
-            expected.iter().copied().filter(|call| !self.matcher.is_optional(call)).collect();
-        self.matcher.pairing(&needed, actual).iter().all(Option::is_some)
+        let needed: Vec<&ToolCall> = expected
+            .iter()
+            .copied()
+            .filter(|call| !self.matcher.is_optional(call))
+            .collect();
+        self.matcher
+            .pairing(&needed, actual)
+            .iter()
+            .all(Option::is_some)
     }
 
     /// Whether every call that was made can be paired.
     fn all_made(&self, expected: &[&ToolCall], actual: &[&ToolCall]) -> bool {
-        self.matcher.pairing(expected, actual).iter().flatten().count() == actual.len()
+        self.matcher
+            .pairing(expected, actual)
+            .iter()
+            .flatten()
+            .count()
+            == actual.len()
     }
 
     /// Findings for unpaired calls: changed, missing and, with `extras`, extra ones.
@@ -236,10 +282,19 @@ impl Matched {
         pairing: &[Option<usize>],
         extras: bool,
     ) -> Vec<Finding> {
-        let mut left: Vec<usize> = (0..actual.len()).filter(|at| !pairing.contains(&Some(*at))).collect();
+        let mut left: Vec<usize> = (0..actual.len())
+            .filter(|at| !pairing.contains(&Some(*at)))
+            .collect();
         let mut found = Vec::new();
-        for (at, call) in expected.iter().enumerate().filter(|(at, _)| pairing[*at].is_none()) {
-            match left.iter().position(|&other| actual[other].name == call.name) {
+        for (at, call) in expected
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| pairing[*at].is_none())
+        {
+            match left
+                .iter()
+                .position(|&other| actual[other].name == call.name)
+            {
                 Some(other) => {
                     let differences = self.matcher.differences(call, actual[left.remove(other)]);
                     found.extend(changed_arguments(at, call, differences));
@@ -249,7 +304,10 @@ impl Matched {
             }
         }
         if extras {
-            found.extend(left.iter().map(|&at| about_call(FindingRule::CallExtra, at, actual[at])));
+            found.extend(
+                left.iter()
+                    .map(|&at| about_call(FindingRule::CallExtra, at, actual[at])),
+            );
         }
         found
     }
@@ -262,24 +320,59 @@ mod tests {
     use serde_json::json;
 
     fn calls(names: &str) -> Vec<ToolCall> {
-        names.chars().map(|name| ToolCall::new(name.to_string(), Some(Default::default()))).collect()
+        names
+            .chars()
+            .map(|name| ToolCall::new(name.to_string(), Some(Default::default())))
+            .collect()
     }
 
-    fn score(reading: MatchReading, mode: &str, rules: Vec<MatchRule>, expected: &str, actual: &str) -> f64 {
+    fn score(
+        reading: MatchReading,
+        mode: &str,
+        rules: Vec<MatchRule>,
+        expected: &str,
+        actual: &str,
+    ) -> f64 {
         let options = json!({"mode": mode}).as_object().cloned().unwrap();
-        let metric = Matched::of(reading, &Criterion { options, rules, ..Criterion::default() }).unwrap();
+        let metric = Matched::of(
+            reading,
+            &Criterion {
+                options,
+                rules,
+                ..Criterion::default()
+            },
+        )
+        .unwrap();
         let (e, a) = (calls(expected), calls(actual));
-        metric.turn(&e.iter().collect::<Vec<_>>(), &a.iter().collect::<Vec<_>>(), &[]).score.unwrap()
+        metric
+            .turn(
+                &e.iter().collect::<Vec<_>>(),
+                &a.iter().collect::<Vec<_>>(),
+                &[],
+            )
+            .score
+            .unwrap()
     }
 
     /// Whether calls match under `strict_by_message`: a letter is a call, and a space separates messages.
     fn is_by_message(rules: Vec<MatchRule>, expected: &str, messages: &str) -> bool {
-        let options = json!({"mode": "strict_by_message"}).as_object().cloned().unwrap();
-        let criterion = Criterion { options, rules, ..Criterion::default() };
+        let options = json!({"mode": "strict_by_message"})
+            .as_object()
+            .cloned()
+            .unwrap();
+        let criterion = Criterion {
+            options,
+            rules,
+            ..Criterion::default()
+        };
         let metric = Matched::of(MatchReading::Match, &criterion).unwrap();
         let (e, a) = (calls(expected), calls(&messages.replace(' ', "")));
         let counts: Vec<usize> = messages.split_whitespace().map(str::len).collect();
-        let turn = metric.turn(&e.iter().collect::<Vec<_>>(), &a.iter().collect::<Vec<_>>(), &counts);
+        let turn = metric.turn(
+            &e.iter().collect::<Vec<_>>(),
+            &a.iter().collect::<Vec<_>>(),
+            &counts,
+        );
         turn.score == Some(1.0)
     }
 
@@ -301,9 +394,19 @@ mod tests {
             ("", "a", false),
             ("a", "", false),
         ] {
-            assert_eq!(is_by_message(vec![], expected, messages), fits, "{expected} against {messages}");
+            assert_eq!(
+                is_by_message(vec![], expected, messages),
+                fits,
+                "{expected} against {messages}"
+            );
         }
-        let optional = || vec![MatchRule { tool: "o".into(), optional: true, ..MatchRule::default() }];
+        let optional = || {
+            vec![MatchRule {
+                tool: "o".into(),
+                optional: true,
+                ..MatchRule::default()
+            }]
+        };
         for (expected, messages, fits) in [
             ("aob", "a b", true),
             ("aob", "ba", true),
@@ -313,39 +416,84 @@ mod tests {
             ("oo", "", true),
             ("aob", "a o b o", false),
         ] {
-            assert_eq!(is_by_message(optional(), expected, messages), fits, "{expected} against {messages}");
+            assert_eq!(
+                is_by_message(optional(), expected, messages),
+                fits,
+                "{expected} against {messages}"
+            );
         }
     }
 
     #[test]
     fn unknown_messages_are_not_evaluated() {
         use crate::domain::{Content, Invocation, InvocationEvent, Part, Status, Trajectory};
-        let turn = |trajectory| Invocation { trajectory, ..Invocation::default() };
-        let listed =
-            |names| turn(Trajectory::Listed { calls: calls(names), responses: vec![], texts: vec![] });
-        let parts = |names| calls(names).into_iter().map(|call| Part { call: Some(call), ..Part::default() });
+        let turn = |trajectory| Invocation {
+            trajectory,
+            ..Invocation::default()
+        };
+        let listed = |names| {
+            turn(Trajectory::Listed {
+                calls: calls(names),
+                responses: vec![],
+                texts: vec![],
+            })
+        };
+        let parts = |names| {
+            calls(names).into_iter().map(|call| Part {
+                call: Some(call),
+                ..Part::default()
+            })
+        };
         let event = |names, is_message| InvocationEvent {
-            content: Some(Content { role: None, parts: parts(names).collect() }),
+            content: Some(Content {
+                role: None,
+                parts: parts(names).collect(),
+            }),
             is_message,
             ..InvocationEvent::default()
         };
         let mut criterion = Criterion::new("trajectory_match", Some(1.0));
-        criterion.options = json!({"mode": "strict_by_message"}).as_object().cloned().unwrap();
-        let score =
-            |actual| crate::metrics::score(&criterion, &Evidence::turns(Some(&[listed("ab")]), &[actual]));
+        criterion.options = json!({"mode": "strict_by_message"})
+            .as_object()
+            .cloned()
+            .unwrap();
+        let score = |actual| {
+            crate::metrics::score(
+                &criterion,
+                &Evidence::turns(Some(&[listed("ab")]), &[actual]),
+            )
+        };
         let told = score(turn(Trajectory::Events(vec![event("ba", true)])));
         assert_eq!((told.score(), told.status), (Some(1.0), Status::Passed));
-        for actual in [listed("ab"), turn(Trajectory::Events(vec![event("ba", false)]))] {
+        for actual in [
+            listed("ab"),
+            turn(Trajectory::Events(vec![event("ba", false)])),
+        ] {
             let result = score(actual);
-            assert_eq!((result.score(), result.status), (None, Status::NotEvaluated));
-            assert!(result.explanation.contains("in one message"), "{}", result.explanation);
+            assert_eq!(
+                (result.score(), result.status),
+                (None, Status::NotEvaluated)
+            );
+            assert!(
+                result.explanation.contains("in one message"),
+                "{}",
+                result.explanation
+            );
         }
         let mut ruled = criterion.clone();
         ruled.rules = vec![toml::from_str("tool = \"b\"\nforbidden = true\n").unwrap()];
-        let result = crate::metrics::score(&ruled, &Evidence::turns(Some(&[listed("ab")]), &[listed("ab")]));
-        assert_eq!(result.score(), Some(0.0), "a forbidden call does not depend on messages");
+        let result = crate::metrics::score(
+            &ruled,
+            &Evidence::turns(Some(&[listed("ab")]), &[listed("ab")]),
+        );
+        assert_eq!(
+            result.score(),
+            Some(0.0),
+            "a forbidden call does not depend on messages"
+        );
         ruled.rules = vec![
-            toml::from_str("tool = \"b\"\nforbidden = true\nargs = { x = { contains = \"y\" } }\n").unwrap(),
+            toml::from_str("tool = \"b\"\nforbidden = true\nargs = { x = { contains = \"y\" } }\n")
+                .unwrap(),
         ];
         let names = turn(Trajectory::Listed {
             calls: vec![crate::domain::ToolCall::named("b")],
@@ -354,10 +502,22 @@ mod tests {
         });
         let result = crate::metrics::score(
             &ruled,
-            &Evidence::turns(Some(std::slice::from_ref(&names)), std::slice::from_ref(&names)),
+            &Evidence::turns(
+                Some(std::slice::from_ref(&names)),
+                std::slice::from_ref(&names),
+            ),
         );
-        assert_eq!((result.score(), result.status), (None, Status::NotEvaluated), "{}", result.explanation);
-        assert_eq!(score(listed("a")).score(), Some(0.0), "a single call is in a message of its own");
+        assert_eq!(
+            (result.score(), result.status),
+            (None, Status::NotEvaluated),
+            "{}",
+            result.explanation
+        );
+        assert_eq!(
+            score(listed("a")).score(),
+            Some(0.0),
+            "a single call is in a message of its own"
+        );
     }
 
     /// Expected and actual calls; then strict, in_order, unordered, subset, superset.
@@ -375,33 +535,70 @@ mod tests {
         ];
         for (expected, actual, fits) in table {
             let modes = ["strict", "in_order", "unordered", "subset", "superset"];
-            let found = modes.map(|mode| score(MatchReading::Match, mode, vec![], expected, actual) as i32);
+            let found =
+                modes.map(|mode| score(MatchReading::Match, mode, vec![], expected, actual) as i32);
             assert_eq!(found, fits, "{expected} against {actual}");
         }
     }
 
     #[test]
     fn optional_forbidden_and_counted_calls() {
-        let rule = |tool: &str| MatchRule { tool: tool.into(), ..MatchRule::default() };
-        let optional = || vec![MatchRule { optional: true, ..rule("b") }];
+        let rule = |tool: &str| MatchRule {
+            tool: tool.into(),
+            ..MatchRule::default()
+        };
+        let optional = || {
+            vec![MatchRule {
+                optional: true,
+                ..rule("b")
+            }]
+        };
         for mode in ["strict", "in_order", "unordered", "superset"] {
-            assert_eq!(score(MatchReading::Match, mode, optional(), "abc", "ac"), 1.0, "{mode}");
-            assert_eq!(score(MatchReading::Match, mode, optional(), "abc", "abc"), 1.0, "{mode}");
-            assert_eq!(score(MatchReading::Match, mode, optional(), "abc", "ab"), 0.0, "{mode}");
+            assert_eq!(
+                score(MatchReading::Match, mode, optional(), "abc", "ac"),
+                1.0,
+                "{mode}"
+            );
+            assert_eq!(
+                score(MatchReading::Match, mode, optional(), "abc", "abc"),
+                1.0,
+                "{mode}"
+            );
+            assert_eq!(
+                score(MatchReading::Match, mode, optional(), "abc", "ab"),
+                0.0,
+                "{mode}"
+            );
         }
-        let forbidden = vec![MatchRule { forbidden: true, ..rule("X*") }];
-        assert_eq!(score(MatchReading::Match, "superset", forbidden, "a", "aX"), 0.0);
-        let most = vec![MatchRule { max: Some(1), ..rule("a") }];
+        let forbidden = vec![MatchRule {
+            forbidden: true,
+            ..rule("X*")
+        }];
+        assert_eq!(
+            score(MatchReading::Match, "superset", forbidden, "a", "aX"),
+            0.0
+        );
+        let most = vec![MatchRule {
+            max: Some(1),
+            ..rule("a")
+        }];
         assert_eq!(score(MatchReading::Match, "superset", most, "a", "aa"), 0.0);
-        let least = vec![MatchRule { min: Some(2), ..rule("a") }];
+        let least = vec![MatchRule {
+            min: Some(2),
+            ..rule("a")
+        }];
         assert_eq!(score(MatchReading::Match, "superset", least, "a", "a"), 0.0);
     }
 
     #[test]
     fn precision_recall_and_f1_pair_one_to_one() {
         let all = |e, a| {
-            [MatchReading::Precision, MatchReading::Recall, MatchReading::F1]
-                .map(|r| score(r, "strict", vec![], e, a))
+            [
+                MatchReading::Precision,
+                MatchReading::Recall,
+                MatchReading::F1,
+            ]
+            .map(|r| score(r, "strict", vec![], e, a))
         };
         assert_eq!(all("a", "aa"), [0.5, 1.0, 2.0 / 3.0]);
         assert_eq!(all("abcd", "abc"), [1.0, 0.75, 6.0 / 7.0]);

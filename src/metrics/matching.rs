@@ -86,9 +86,15 @@ impl Matcher {
         }
         // The arguments of a rule about calls say which calls it is about, not how calls are compared.
         let is_about_calls = |rule: &&Rule| rule.written.is_about_calls();
-        let rules = self.about(&expected.name).filter(|rule| !is_about_calls(rule)).collect::<Vec<_>>();
+        let rules = self
+            .about(&expected.name)
+            .filter(|rule| !is_about_calls(rule))
+            .collect::<Vec<_>>();
         let none = Map::new();
-        let (e, a) = (compared_args(expected, actual), compared_args(actual, expected));
+        let (e, a) = (
+            compared_args(expected, actual),
+            compared_args(actual, expected),
+        );
         let (e, a) = (e.as_deref().unwrap_or(&none), a.as_deref().unwrap_or(&none));
         maps(&rules, e, a, "", &mut found);
         found
@@ -100,29 +106,43 @@ impl Matcher {
     }
 
     fn about(&self, name: &str) -> impl Iterator<Item = &Rule> {
-        self.rules.iter().filter(move |rule| rule.tool.matches(name))
+        self.rules
+            .iter()
+            .filter(move |rule| rule.tool.matches(name))
     }
 
     /// Findings for rules that the calls of a turn violate: forbidden calls and sequences, too few or too many calls.
     pub(super) fn violations(&self, actual: &[&ToolCall]) -> Vec<Finding> {
         let mut found = Vec::new();
-        self.rules.iter().for_each(|rule| rule.calls.check(actual, &mut found));
+        self.rules
+            .iter()
+            .for_each(|rule| rule.calls.check(actual, &mut found));
         found
     }
 
     /// Whether it depends on unknown arguments if the calls of a turn violate a rule.
     pub(super) fn is_undecided(&self, actual: &[&ToolCall]) -> bool {
-        self.rules.iter().any(|rule| rule.calls.is_undecided(actual))
+        self.rules
+            .iter()
+            .any(|rule| rule.calls.is_undecided(actual))
     }
 
     /// The largest one-to-one pairing: for each expected call, the index of the actual one that it is paired with.
-    pub(super) fn pairing(&self, expected: &[&ToolCall], actual: &[&ToolCall]) -> Vec<Option<usize>> {
+    pub(super) fn pairing(
+        &self,
+        expected: &[&ToolCall],
+        actual: &[&ToolCall],
+    ) -> Vec<Option<usize>> {
         if expected.len() > PAIRED_AT_MOST || actual.len() > PAIRED_AT_MOST {
             return self.first_come(expected, actual);
         }
         let fits: Vec<Vec<usize>> = expected
             .iter()
-            .map(|e| (0..actual.len()).filter(|&at| self.same(e, actual[at])).collect())
+            .map(|e| {
+                (0..actual.len())
+                    .filter(|&at| self.same(e, actual[at]))
+                    .collect()
+            })
             .collect();
         let mut taken: Vec<Option<usize>> = vec![None; actual.len()];
         for at in 0..expected.len() {
@@ -168,15 +188,33 @@ pub fn wrong_rule(rule: &MatchRule) -> Option<String> {
 }
 
 fn compile(rule: &MatchRule) -> Result<Rule, Unusable> {
-    let wrong =
-        |expected, found: &Value| Unusable::Option { option: "match", expected, found: value_text(found) };
-    let others = OtherArguments::of(rule.others.as_deref())
-        .ok_or_else(|| wrong(OtherArguments::ACCEPTED, &rule.others.as_deref().unwrap_or_default().into()))?;
+    let wrong = |expected, found: &Value| Unusable::Option {
+        option: "match",
+        expected,
+        found: value_text(found),
+    };
+    let others = OtherArguments::of(rule.others.as_deref()).ok_or_else(|| {
+        wrong(
+            OtherArguments::ACCEPTED,
+            &rule.others.as_deref().unwrap_or_default().into(),
+        )
+    })?;
     if rule.tool.is_empty() {
-        return Err(wrong("the name of a tool, or a pattern as search_*", &"".into()));
+        return Err(wrong(
+            "the name of a tool, or a pattern as search_*",
+            &"".into(),
+        ));
     }
-    if let Some(name) = rule.args.keys().chain(rule.defaults.keys()).find(|name| name.is_empty()) {
-        return Err(wrong("the name of an argument, or * for any", &name.as_str().into()));
+    if let Some(name) = rule
+        .args
+        .keys()
+        .chain(rule.defaults.keys())
+        .find(|name| name.is_empty())
+    {
+        return Err(wrong(
+            "the name of an argument, or * for any",
+            &name.as_str().into(),
+        ));
     }
     if let (Some(min), Some(max)) = (rule.min, rule.max)
         && min > max
@@ -185,7 +223,10 @@ fn compile(rule: &MatchRule) -> Result<Rule, Unusable> {
         return Err(wrong("min at most max", &found.into()));
     }
     let argument = |how| ArgumentRule::of(how).ok_or_else(|| wrong(ACCEPTED, how));
-    let args = rule.args.iter().map(|(name, how)| Ok((WildMatch::new(name), argument(how)?)));
+    let args = rule
+        .args
+        .iter()
+        .map(|(name, how)| Ok((WildMatch::new(name), argument(how)?)));
     Ok(Rule {
         tool: WildMatch::new(&rule.tool),
         calls: CallRule::of(rule)?,
@@ -204,21 +245,36 @@ fn maps(
 ) {
     let extra = a.keys().filter(|key| !e.contains_key(*key));
     for key in e.keys().chain(extra) {
-        let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        let path = if path.is_empty() {
+            key.clone()
+        } else {
+            format!("{path}.{key}")
+        };
         values(rules, e.get(key), a.get(key), path, found);
     }
 }
 
-fn values(rules: &[&Rule], e: Option<&Value>, a: Option<&Value>, path: String, found: &mut Vec<Difference>) {
+fn values(
+    rules: &[&Rule],
+    e: Option<&Value>,
+    a: Option<&Value>,
+    path: String,
+    found: &mut Vec<Difference>,
+) {
     // The last rule for the path takes precedence.
     let about = |rule: &&Rule| rule.args.iter().rposition(|(name, _)| name.matches(&path));
-    let rule = rules.iter().rev().find_map(|rule| about(rule).map(|at| &rule.args[at].1));
+    let rule = rules
+        .iter()
+        .rev()
+        .find_map(|rule| about(rule).map(|at| &rule.args[at].1));
     let is_absent_default = (e.is_none() || a.is_none()) && is_default(rules, &path, e.or(a));
     if is_absent_default || rule.is_some_and(|rule| rule.accepts(e, a)) {
         return;
     }
     let kind = match (e, a, rule) {
-        (Some(Value::Object(e)), Some(Value::Object(a)), None) => return maps(rules, e, a, &path, found),
+        (Some(Value::Object(e)), Some(Value::Object(a)), None) => {
+            return maps(rules, e, a, &path, found);
+        }
         (Some(Value::Array(e)), Some(Value::Array(a)), None) if e.len() == a.len() => {
             for (at, (e, a)) in e.iter().zip(a).enumerate() {
                 values(rules, Some(e), Some(a), format!("{path}.{at}"), found);
@@ -237,8 +293,14 @@ fn values(rules: &[&Rule], e: Option<&Value>, a: Option<&Value>, path: String, f
 
 /// Whether a value that only one side has is a default and may be left out.
 fn is_default(rules: &[&Rule], path: &str, value: Option<&Value>) -> bool {
-    let defaults = rules.iter().filter_map(|rule| rule.written.defaults.get(path));
-    value.is_some_and(|value| defaults.into_iter().any(|default| values_equal(default, value)))
+    let defaults = rules
+        .iter()
+        .filter_map(|rule| rule.written.defaults.get(path));
+    value.is_some_and(|value| {
+        defaults
+            .into_iter()
+            .any(|default| values_equal(default, value))
+    })
 }
 
 #[cfg(test)]
@@ -264,23 +326,103 @@ mod tests {
     fn arguments_are_compared_as_the_rules_say() {
         let rule = |args: &str| format!("[[match]]\ntool = \"search_*\"\nargs = {{ {args} }}\n");
         let table = [
-            ("query = \"ignore\"", json!({"query": "a", "n": 1}), json!({"query": "b", "n": 1}), true),
-            ("query = \"ignore\"", json!({"query": "a", "n": 1}), json!({"query": "b", "n": 2}), false),
+            (
+                "query = \"ignore\"",
+                json!({"query": "a", "n": 1}),
+                json!({"query": "b", "n": 1}),
+                true,
+            ),
+            (
+                "query = \"ignore\"",
+                json!({"query": "a", "n": 1}),
+                json!({"query": "b", "n": 2}),
+                false,
+            ),
             ("query = \"ignore\"", json!({"query": "a"}), json!({}), true),
-            ("q = \"case\"", json!({"q": "Oslo"}), json!({"q": "OSLO"}), true),
-            ("q = \"contains\"", json!({"q": "Oslo"}), json!({"q": "in Oslo"}), true),
-            ("q = { contains = \"in\" }", json!({"q": "x"}), json!({"q": "in Oslo"}), true),
-            ("q = { regex = \"^\\\\d+$\" }", json!({"q": "x"}), json!({"q": "42"}), true),
-            ("q = { regex = \"^\\\\d+$\" }", json!({"q": "x"}), json!({"q": "4x"}), false),
-            ("n = { tolerance = 5 }", json!({"n": 10}), json!({"n": 15}), true),
-            ("n = { tolerance = 5 }", json!({"n": 10}), json!({"n": 15.1}), false),
-            ("n = { relative = 0.1 }", json!({"n": 100}), json!({"n": 91}), true),
-            ("n = { any_of = [1, 2] }", json!({"n": 3}), json!({"n": 2.0}), true),
-            ("o = \"superset\"", json!({"o": {"a": 1}}), json!({"o": {"a": 1, "b": 2}}), true),
-            ("o = \"subset\"", json!({"o": {"a": 1}}), json!({"o": {"a": 1, "b": 2}}), false),
-            ("o = \"subset\"", json!({"o": [1, 2]}), json!({"o": [2]}), true),
-            ("\"o.at\" = \"ignore\"", json!({"o": {"at": 1, "b": 2}}), json!({"o": {"at": 9, "b": 2}}), true),
-            ("\"*.id\" = \"ignore\"", json!({"l": [{"id": 1}]}), json!({"l": [{"id": 2}]}), true),
+            (
+                "q = \"case\"",
+                json!({"q": "Oslo"}),
+                json!({"q": "OSLO"}),
+                true,
+            ),
+            (
+                "q = \"contains\"",
+                json!({"q": "Oslo"}),
+                json!({"q": "in Oslo"}),
+                true,
+            ),
+            (
+                "q = { contains = \"in\" }",
+                json!({"q": "x"}),
+                json!({"q": "in Oslo"}),
+                true,
+            ),
+            (
+                "q = { regex = \"^\\\\d+$\" }",
+                json!({"q": "x"}),
+                json!({"q": "42"}),
+                true,
+            ),
+            (
+                "q = { regex = \"^\\\\d+$\" }",
+                json!({"q": "x"}),
+                json!({"q": "4x"}),
+                false,
+            ),
+            (
+                "n = { tolerance = 5 }",
+                json!({"n": 10}),
+                json!({"n": 15}),
+                true,
+            ),
+            (
+                "n = { tolerance = 5 }",
+                json!({"n": 10}),
+                json!({"n": 15.1}),
+                false,
+            ),
+            (
+                "n = { relative = 0.1 }",
+                json!({"n": 100}),
+                json!({"n": 91}),
+                true,
+            ),
+            (
+                "n = { any_of = [1, 2] }",
+                json!({"n": 3}),
+                json!({"n": 2.0}),
+                true,
+            ),
+            (
+                "o = \"superset\"",
+                json!({"o": {"a": 1}}),
+                json!({"o": {"a": 1, "b": 2}}),
+                true,
+            ),
+            (
+                "o = \"subset\"",
+                json!({"o": {"a": 1}}),
+                json!({"o": {"a": 1, "b": 2}}),
+                false,
+            ),
+            (
+                "o = \"subset\"",
+                json!({"o": [1, 2]}),
+                json!({"o": [2]}),
+                true,
+            ),
+            (
+                "\"o.at\" = \"ignore\"",
+                json!({"o": {"at": 1, "b": 2}}),
+                json!({"o": {"at": 9, "b": 2}}),
+                true,
+            ),
+            (
+                "\"*.id\" = \"ignore\"",
+                json!({"l": [{"id": 1}]}),
+                json!({"l": [{"id": 2}]}),
+                true,
+            ),
         ];
         for (args, expected, actual, fits) in table {
             assert_eq!(
@@ -296,25 +438,42 @@ mod tests {
         let special = |word| Value::Number(crate::domain::special_number(word).unwrap());
         let rule = "[[match]]\ntool = \"*\"\nargs = { n = { tolerance = 5 } }\n";
         for word in ["NaN", "Infinity", "-Infinity"] {
-            assert!(!same(rule, json!({"n": 0}), json!({"n": special(word)})), "{word}");
-            assert!(!same(rule, json!({"n": special(word)}), json!({"n": 0})), "{word}");
+            assert!(
+                !same(rule, json!({"n": 0}), json!({"n": special(word)})),
+                "{word}"
+            );
+            assert!(
+                !same(rule, json!({"n": special(word)}), json!({"n": 0})),
+                "{word}"
+            );
         }
     }
 
     #[test]
     fn defaults_may_be_left_out_and_others_ignored() {
         let rule = "[[match]]\ntool = \"*\"\ndefaults = { unit = \"C\" }\n";
-        assert!(same(rule, json!({"unit": "C"}), json!({})) && same(rule, json!({}), json!({"unit": "C"})));
+        assert!(
+            same(rule, json!({"unit": "C"}), json!({}))
+                && same(rule, json!({}), json!({"unit": "C"}))
+        );
         assert!(!same(rule, json!({"unit": "F"}), json!({})));
-        let rule = "[[match]]\ntool = \"search_*\"\nothers = \"ignore\"\nargs = { id = \"exact\" }\n";
-        assert!(same(rule, json!({"id": 1, "x": 1}), json!({"id": 1, "y": 2})));
+        let rule =
+            "[[match]]\ntool = \"search_*\"\nothers = \"ignore\"\nargs = { id = \"exact\" }\n";
+        assert!(same(
+            rule,
+            json!({"id": 1, "x": 1}),
+            json!({"id": 1, "y": 2})
+        ));
         assert!(!same(rule, json!({"id": 1}), json!({"id": 2})));
     }
 
     #[test]
     fn other_arguments_are_a_superset_or_subset() {
         let rule = |others: &str| format!("[[match]]\ntool = \"*\"\nothers = \"{others}\"\n");
-        let (less, more) = (json!({"o": {"a": 1}}), json!({"n": 2, "o": {"a": 1, "b": 2}}));
+        let (less, more) = (
+            json!({"o": {"a": 1}}),
+            json!({"n": 2, "o": {"a": 1, "b": 2}}),
+        );
         for (others, expected, actual, fits) in [
             ("superset", &less, &more, true),
             ("superset", &more, &less, false),
@@ -340,19 +499,28 @@ mod tests {
     fn the_pairing_is_the_largest_where_first_come_fails() {
         let rules = [MatchRule::about("t", "n", json!({"tolerance": 1}))];
         let matcher = Matcher::of(&rules, false).unwrap();
-        let (two, one, three) =
-            (call("t", json!({"n": 2})), call("t", json!({"n": 1})), call("t", json!({"n": 3})));
+        let (two, one, three) = (
+            call("t", json!({"n": 2})),
+            call("t", json!({"n": 1})),
+            call("t", json!({"n": 3})),
+        );
         // 2 fits 1 and 3; 0 fits 1 only.
         let zero = call("t", json!({"n": 0}));
         let pairing = matcher.pairing(&[&two, &zero], &[&one, &three]);
         assert_eq!(pairing, [Some(1), Some(0)]);
-        assert_eq!(matcher.first_come(&[&two, &zero], &[&one, &three]), [Some(0), None]);
+        assert_eq!(
+            matcher.first_come(&[&two, &zero], &[&one, &three]),
+            [Some(0), None]
+        );
     }
 
     #[test]
     fn a_wrong_rule_says_what_is_possible() {
         let rules = [MatchRule::about("t", "n", json!("sometimes"))];
         let error = Matcher::of(&rules, false).err().unwrap().to_string();
-        assert!(error.contains("ignore") && error.contains("sometimes"), "{error}");
+        assert!(
+            error.contains("ignore") && error.contains("sometimes"),
+            "{error}"
+        );
     }
 }

@@ -2,7 +2,8 @@
 
 use super::sentences::reasons;
 use crate::domain::{
-    Attempt, Finding, FindingRule, Invocation, MetricDetails, Rubric, Status, compared_texts, score_text,
+    Attempt, Finding, FindingRule, Invocation, MetricDetails, Rubric, Status, compared_texts,
+    score_text,
 };
 use serde_json::{Map, Value};
 
@@ -34,7 +35,11 @@ pub struct Evidence<'a> {
 impl<'a> Evidence<'a> {
     /// Expected and actual turns, and nothing else.
     pub fn turns(expected: Option<&'a [Invocation]>, actual: &'a [Invocation]) -> Evidence<'a> {
-        Evidence { expected, actual, ..Evidence::default() }
+        Evidence {
+            expected,
+            actual,
+            ..Evidence::default()
+        }
     }
 
     /// The evidence of an attempt.
@@ -45,7 +50,10 @@ impl<'a> Evidence<'a> {
             // Older versions stored 0 where it was not known.
             latency_s: attempt.latency_s.filter(|seconds| *seconds > 0.0),
             failed: attempt.failed,
-            error: attempt.error.as_deref().filter(|_| attempt.status == Status::Errored),
+            error: attempt
+                .error
+                .as_deref()
+                .filter(|_| attempt.status == Status::Errored),
             expected_state: attempt.expected_state.as_ref(),
             actual_state: attempt.actual_state.as_ref(),
             rubrics: &attempt.rubrics,
@@ -88,7 +96,11 @@ pub(super) struct Turn {
 impl Turn {
     /// A score, and what was counted for it.
     pub(super) fn scored(score: f64, measured: impl Into<String>) -> Turn {
-        Turn { score: Some(score), measured: measured.into(), ..Turn::default() }
+        Turn {
+            score: Some(score),
+            measured: measured.into(),
+            ..Turn::default()
+        }
     }
 
     /// A score of the response, with a finding if it is below 1.
@@ -102,7 +114,10 @@ impl Turn {
 
     /// A turn that cannot be scored, and why.
     pub(super) fn unscored(why: impl Into<String>) -> Turn {
-        Turn { findings: vec![Finding::text(FindingRule::NotEvaluated, why)], ..Turn::default() }
+        Turn {
+            findings: vec![Finding::text(FindingRule::NotEvaluated, why)],
+            ..Turn::default()
+        }
     }
 
     /// Adds reasons for the score.
@@ -125,20 +140,34 @@ impl Turn {
 impl Outcome {
     /// A score of the case as a whole.
     pub(super) fn whole(score: Option<f64>, explanation: String, turns: usize) -> Outcome {
-        let turn = Turn { score, ..Turn::default() };
-        Outcome { score, explanation, per_invocation: vec![turn; turns], ..Outcome::default() }
+        let turn = Turn {
+            score,
+            ..Turn::default()
+        };
+        Outcome {
+            score,
+            explanation,
+            per_invocation: vec![turn; turns],
+            ..Outcome::default()
+        }
     }
 
     /// A score of the case as a whole, and the reasons for it.
     pub(super) fn because(score: f64, findings: Vec<Finding>, turns: usize) -> Outcome {
-        Outcome { findings: findings.clone(), ..Outcome::whole(Some(score), reasons(&findings), turns) }
+        Outcome {
+            findings: findings.clone(),
+            ..Outcome::whole(Some(score), reasons(&findings), turns)
+        }
     }
 
     /// No score, and why.
     pub(super) fn none(why: impl Into<String>, turns: usize) -> Outcome {
         let why: String = why.into();
         let findings = vec![Finding::text(FindingRule::NotEvaluated, why.clone())];
-        Outcome { findings, ..Outcome::whole(None, why, turns) }
+        Outcome {
+            findings,
+            ..Outcome::whole(None, why, turns)
+        }
     }
 }
 
@@ -149,14 +178,26 @@ pub(super) fn by_turn(
     mut turn: impl FnMut(&Invocation, &Invocation) -> Turn,
 ) -> Outcome {
     // Nothing is expected for a file's history: only the turns after it are scored.
-    let scored = evidence.expected.is_some_and(|turns| turns.iter().any(|turn| !turn.history));
-    let mut outcome = all_turns(evidence, |expected, actual| match scored && expected.history {
-        true => Turn { measured: HISTORY.into(), is_history: true, ..Turn::default() },
-        false => turn(expected, actual),
+    let scored = evidence
+        .expected
+        .is_some_and(|turns| turns.iter().any(|turn| !turn.history));
+    let mut outcome = all_turns(evidence, |expected, actual| {
+        match scored && expected.history {
+            true => Turn {
+                measured: HISTORY.into(),
+                is_history: true,
+                ..Turn::default()
+            },
+            false => turn(expected, actual),
+        }
     });
     if outcome.per_invocation.iter().any(|turn| turn.is_history) {
-        let rest: Vec<Turn> =
-            outcome.per_invocation.iter().filter(|turn| !turn.is_history).cloned().collect();
+        let rest: Vec<Turn> = outcome
+            .per_invocation
+            .iter()
+            .filter(|turn| !turn.is_history)
+            .cloned()
+            .collect();
         let of_rest = of_turns(rest);
         (outcome.score, outcome.explanation) = (of_rest.score, of_rest.explanation);
     }
@@ -173,20 +214,35 @@ pub(super) fn by_every_turn(
     evidence: &Evidence,
     turn: impl FnMut(&Invocation, &Invocation) -> Turn,
 ) -> Outcome {
-    match evidence.expected.is_some_and(|turns| turns.iter().any(|turn| turn.is_data)) {
+    match evidence
+        .expected
+        .is_some_and(|turns| turns.iter().any(|turn| turn.is_data))
+    {
         true => by_turn(evidence, turn),
         false => all_turns(evidence, turn),
     }
 }
 
-fn all_turns(evidence: &Evidence, mut turn: impl FnMut(&Invocation, &Invocation) -> Turn) -> Outcome {
+fn all_turns(
+    evidence: &Evidence,
+    mut turn: impl FnMut(&Invocation, &Invocation) -> Turn,
+) -> Outcome {
     let Some(expected) = evidence.expected else {
-        return Outcome::none("the case is a scenario and has no reference turns", evidence.actual.len());
+        return Outcome::none(
+            "the case is a scenario and has no reference turns",
+            evidence.actual.len(),
+        );
     };
     if let Some(why) = turn_count_mismatch(expected.len(), evidence.actual.len()) {
         return Outcome::none(why, evidence.actual.len());
     }
-    of_turns(expected.iter().zip(evidence.actual).map(|(e, a)| turn(e, a)).collect())
+    of_turns(
+        expected
+            .iter()
+            .zip(evidence.actual)
+            .map(|(e, a)| turn(e, a))
+            .collect(),
+    )
 }
 
 /// Like [`by_turn`], for metrics that need no reference.
@@ -196,13 +252,21 @@ pub(super) fn by_actual_turn(evidence: &Evidence, turn: impl Fn(&Invocation) -> 
 
 /// The outcome of turns that are all scored.
 pub(super) fn of_turns(per_invocation: Vec<Turn>) -> Outcome {
-    let scored = per_invocation.iter().filter(|turn| turn.score.is_some()).count();
+    let scored = per_invocation
+        .iter()
+        .filter(|turn| turn.score.is_some())
+        .count();
     let score = match scored == per_invocation.len() {
         true => mean(per_invocation.iter().filter_map(|turn| turn.score)),
         false => None,
     };
     let explanation = explain(&per_invocation, score);
-    Outcome { score, explanation, per_invocation, ..Outcome::default() }
+    Outcome {
+        score,
+        explanation,
+        per_invocation,
+        ..Outcome::default()
+    }
 }
 
 /// The explanation of the only turn, or of the lowest one.
@@ -216,10 +280,19 @@ fn explain(turns: &[Turn], score: Option<f64>) -> String {
             format!("turn {}: {}", at + 1, turns[at].words())
         });
     };
-    let lowest = (0..turns.len())
-        .min_by(|&a, &b| turns[a].score.unwrap_or(f64::MAX).total_cmp(&turns[b].score.unwrap_or(f64::MAX)));
+    let lowest = (0..turns.len()).min_by(|&a, &b| {
+        turns[a]
+            .score
+            .unwrap_or(f64::MAX)
+            .total_cmp(&turns[b].score.unwrap_or(f64::MAX))
+    });
     let lowest = lowest.map(|at| format!("; lowest in turn {}: {}", at + 1, turns[at].words()));
-    format!("mean of {} turns {}{}", turns.len(), score_text(score), lowest.unwrap_or_default())
+    format!(
+        "mean of {} turns {}{}",
+        turns.len(),
+        score_text(score),
+        lowest.unwrap_or_default()
+    )
 }
 
 /// A score and the threshold that is needed, as "0.667, 0.67 needed".
@@ -232,12 +305,21 @@ pub(super) fn with_threshold(score: f64, threshold: Option<f64>) -> String {
 
 /// Why different numbers of turns cannot be compared. ADK does not compare them, either.
 pub(super) fn turn_count_mismatch(expected: usize, actual: usize) -> Option<String> {
-    (expected != actual)
-        .then(|| format!("the case expects {} and the agent took {}", turns(expected), turns(actual)))
+    (expected != actual).then(|| {
+        format!(
+            "the case expects {} and the agent took {}",
+            turns(expected),
+            turns(actual)
+        )
+    })
 }
 
 fn turns(count: usize) -> String {
-    if count == 1 { "1 turn".into() } else { format!("{count} turns") }
+    if count == 1 {
+        "1 turn".into()
+    } else {
+        format!("{count} turns")
+    }
 }
 
 pub(super) use crate::domain::mean;

@@ -68,8 +68,8 @@ pub use measure::Evidence;
 pub use pattern::CallPattern;
 pub use porter::stem;
 pub use registry::{
-    criterion_of, info, is_adk, needs_judge, score, status_of, unknown_metric, unreachable_threshold,
-    unscored, unusable_threshold, without_responses,
+    criterion_of, info, is_adk, needs_judge, score, status_of, unknown_metric,
+    unreachable_threshold, unscored, unusable_threshold, without_responses,
 };
 pub use relax::{common_relaxation, relaxation, relaxation_of_all};
 pub use response_match::rouge1;

@@ -5,7 +5,11 @@ use crate::domain::{Criterion, float_of};
 use serde_json::Value;
 
 /// A boolean option; false when absent.
-pub(super) fn flag_option(criterion: &Criterion, snake: &'static str, camel: &str) -> Result<bool, Unusable> {
+pub(super) fn flag_option(
+    criterion: &Criterion,
+    snake: &'static str,
+    camel: &str,
+) -> Result<bool, Unusable> {
     match criterion.option(snake, camel) {
         None => Ok(false),
         Some(value) => flag(value).ok_or_else(|| Unusable::Option {
@@ -23,10 +27,20 @@ pub(super) fn word_option<T: Copy>(
     words: &[(&str, T)],
     expected: &'static str,
 ) -> Result<Option<T>, Unusable> {
-    let Some(value) = criterion.options.get(option) else { return Ok(None) };
-    let spelt = value.as_str().map(|word| word.trim().to_lowercase().replace(['-', ' '], "_"));
-    let found = spelt.and_then(|spelt| words.iter().find(|(word, _)| *word == spelt)).map(|(_, is)| *is);
-    found.map(Some).ok_or_else(|| Unusable::Option { option, expected, found: value.to_string() })
+    let Some(value) = criterion.options.get(option) else {
+        return Ok(None);
+    };
+    let spelt = value
+        .as_str()
+        .map(|word| word.trim().to_lowercase().replace(['-', ' '], "_"));
+    let found = spelt
+        .and_then(|spelt| words.iter().find(|(word, _)| *word == spelt))
+        .map(|(_, is)| *is);
+    found.map(Some).ok_or_else(|| Unusable::Option {
+        option,
+        expected,
+        found: value.to_string(),
+    })
 }
 
 pub(super) fn flag(value: &Value) -> Option<bool> {

@@ -18,7 +18,9 @@ pub struct CallPattern {
 
 impl std::fmt::Debug for CallPattern {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_tuple("CallPattern").field(&self.expected).finish()
+        out.debug_tuple("CallPattern")
+            .field(&self.expected)
+            .finish()
     }
 }
 
@@ -38,7 +40,10 @@ impl CallPattern {
         }
         if is_subset {
             // Without a rule of its own, a value would be one of the others.
-            let leaves = expected.iter().flat_map(|(name, value)| leaves(name, value)).collect::<Vec<_>>();
+            let leaves = expected
+                .iter()
+                .flat_map(|(name, value)| leaves(name, value))
+                .collect::<Vec<_>>();
             for leaf in leaves {
                 rule.args.entry(leaf).or_insert_with(|| "exact".into());
             }
@@ -67,13 +72,17 @@ impl CallPattern {
     pub fn differences(&self, call: &ToolCall) -> Vec<Difference> {
         let mut found = self.matcher.differences(&self.expected, call);
         // Where other arguments are ignored, the rules for the members of an object do not apply when it is absent.
-        let absent = self.objects.iter().filter(|(path, _)| !has(call.args.as_ref(), path));
+        let absent = self
+            .objects
+            .iter()
+            .filter(|(path, _)| !has(call.args.as_ref(), path));
         let missing = absent.map(|(path, value)| Difference {
             path: path.clone(),
             kind: DifferenceKind::Missing(value.clone()),
         });
-        let missing: Vec<Difference> =
-            missing.filter(|one| found.iter().all(|other| other.path != one.path)).collect();
+        let missing: Vec<Difference> = missing
+            .filter(|one| found.iter().all(|other| other.path != one.path))
+            .collect();
         found.extend(missing);
         found
     }
@@ -87,9 +96,10 @@ fn has(args: Option<&Map<String, Value>>, name: &str) -> bool {
 fn leaves(path: &str, value: &Value) -> Vec<String> {
     match value.as_object().filter(|members| !members.is_empty()) {
         None => vec![path.to_string()],
-        Some(members) => {
-            members.iter().flat_map(|(key, member)| leaves(&format!("{path}.{key}"), member)).collect()
-        }
+        Some(members) => members
+            .iter()
+            .flat_map(|(key, member)| leaves(&format!("{path}.{key}"), member))
+            .collect(),
     }
 }
 
@@ -99,7 +109,9 @@ fn split(value: &Value, path: &str, rules: &mut Map<String, Value>) -> Value {
         rules.insert(path.to_string(), value.clone());
         return Value::Null;
     }
-    let Some(members) = value.as_object() else { return value.clone() };
+    let Some(members) = value.as_object() else {
+        return value.clone();
+    };
     let has = |key: &str| members.contains_key(key);
     if members.len() == 1 && ["regex", "contains", "any_of"].into_iter().any(has) {
         rules.insert(path.to_string(), value.clone());
@@ -107,17 +119,23 @@ fn split(value: &Value, path: &str, rules: &mut Map<String, Value>) -> Value {
     }
     if has("value")
         && members.len() > 1
-        && members.keys().all(|key| ["value", "tolerance", "relative"].contains(&key.as_str()))
+        && members
+            .keys()
+            .all(|key| ["value", "tolerance", "relative"].contains(&key.as_str()))
     {
         let how = members.iter().filter(|(key, _)| *key != "value");
         rules.insert(
             path.to_string(),
-            Value::Object(how.map(|(key, value)| (key.clone(), value.clone())).collect()),
+            Value::Object(
+                how.map(|(key, value)| (key.clone(), value.clone()))
+                    .collect(),
+            ),
         );
         return members["value"].clone();
     }
-    let below =
-        |(key, value): (&String, &Value)| (key.clone(), split(value, &format!("{path}.{key}"), rules));
+    let below = |(key, value): (&String, &Value)| {
+        (key.clone(), split(value, &format!("{path}.{key}"), rules))
+    };
     Value::Object(members.iter().map(below).collect())
 }
 
@@ -138,11 +156,31 @@ mod tests {
         assert!(!matches(json!({"a": 3}), false, json!({"a": 3, "b": 1})));
         assert!(matches(json!({"a": 3}), true, json!({"a": 3, "b": 1})));
         assert!(!matches(json!({"a": 3, "b": 1}), true, json!({"a": 3})));
-        assert!(matches(json!({"q": {"regex": "(?i)refund"}}), false, json!({"q": "a Refund"})));
-        assert!(!matches(json!({"q": {"regex": "(?i)refund"}}), false, json!({})));
-        assert!(matches(json!({"sql": "ignore"}), false, json!({"sql": "select 1"})));
-        assert!(matches(json!({"n": {"value": 20, "tolerance": 5}}), false, json!({"n": 24})));
-        assert!(!matches(json!({"n": {"value": 20, "tolerance": 5}}), false, json!({"n": 26})));
+        assert!(matches(
+            json!({"q": {"regex": "(?i)refund"}}),
+            false,
+            json!({"q": "a Refund"})
+        ));
+        assert!(!matches(
+            json!({"q": {"regex": "(?i)refund"}}),
+            false,
+            json!({})
+        ));
+        assert!(matches(
+            json!({"sql": "ignore"}),
+            false,
+            json!({"sql": "select 1"})
+        ));
+        assert!(matches(
+            json!({"n": {"value": 20, "tolerance": 5}}),
+            false,
+            json!({"n": 24})
+        ));
+        assert!(!matches(
+            json!({"n": {"value": 20, "tolerance": 5}}),
+            false,
+            json!({"n": 26})
+        ));
         assert!(matches(
             json!({"w": {"hour": "ignore", "day": 1}}),
             false,
@@ -154,8 +192,16 @@ mod tests {
             json!({"w": {"hour": 9, "day": 2}})
         ));
         let nested = json!({"w": {"hour": "ignore", "day": 1}});
-        assert!(matches(nested.clone(), true, json!({"w": {"hour": 9, "day": 1, "more": 2}, "x": 3})));
-        assert!(!matches(nested.clone(), true, json!({"w": {"hour": 9, "day": 2}})));
+        assert!(matches(
+            nested.clone(),
+            true,
+            json!({"w": {"hour": 9, "day": 1, "more": 2}, "x": 3})
+        ));
+        assert!(!matches(
+            nested.clone(),
+            true,
+            json!({"w": {"hour": 9, "day": 2}})
+        ));
         assert!(!matches(nested, true, json!({"x": 3})));
         assert!(matches(Value::Null, false, json!({"anything": 1})));
         assert!(CallPattern::new("t", json!({"q": {"regex": "("}}).as_object(), false).is_err());

@@ -48,7 +48,10 @@ fn is_consonant(word: &[u8], at: usize) -> bool {
 fn measure(stem: &str) -> usize {
     let word = stem.as_bytes();
     let consonants: Vec<bool> = (0..word.len()).map(|at| is_consonant(word, at)).collect();
-    consonants.windows(2).filter(|pair| !pair[0] && pair[1]).count()
+    consonants
+        .windows(2)
+        .filter(|pair| !pair[0] && pair[1])
+        .count()
 }
 
 fn has_vowel(stem: &str) -> bool {
@@ -95,7 +98,11 @@ fn step1a(word: &mut String) {
     if word.ends_with("ies") && word.len() == 4 {
         return replace(word, "ies", "ie");
     }
-    apply(word, &[("sses", "ss"), ("ies", "i"), ("ss", "ss"), ("s", "")], |_| true);
+    apply(
+        word,
+        &[("sses", "ss"), ("ies", "i"), ("ss", "ss"), ("s", "")],
+        |_| true,
+    );
 }
 
 fn step1b(word: &mut String) {
@@ -107,8 +114,9 @@ fn step1b(word: &mut String) {
         apply(word, &[("eed", "ee")], |stem| measure(stem) > 0);
         return;
     }
-    let Some(suffix) =
-        ["ed", "ing"].into_iter().find(|suffix| word.strip_suffix(suffix).is_some_and(has_vowel))
+    let Some(suffix) = ["ed", "ing"]
+        .into_iter()
+        .find(|suffix| word.strip_suffix(suffix).is_some_and(has_vowel))
     else {
         return;
     };
@@ -125,7 +133,9 @@ fn step1b(word: &mut String) {
 }
 
 fn step1c(word: &mut String) {
-    apply(word, &[("y", "i")], |stem| stem.len() > 1 && is_consonant(stem.as_bytes(), stem.len() - 1));
+    apply(word, &[("y", "i")], |stem| {
+        stem.len() > 1 && is_consonant(stem.as_bytes(), stem.len() - 1)
+    });
 }
 
 fn step2(word: &mut String) {
@@ -194,8 +204,15 @@ fn step4(word: &mut String) {
         ("ment", ""),
         ("ent", ""),
     ];
-    const MORE: &[(&str, &str)] =
-        &[("ou", ""), ("ism", ""), ("ate", ""), ("iti", ""), ("ous", ""), ("ive", ""), ("ize", "")];
+    const MORE: &[(&str, &str)] = &[
+        ("ou", ""),
+        ("ism", ""),
+        ("ate", ""),
+        ("iti", ""),
+        ("ous", ""),
+        ("ive", ""),
+        ("ize", ""),
+    ];
     if apply(word, RULES, |stem| measure(stem) > 1) {
         return;
     }
@@ -206,7 +223,9 @@ fn step4(word: &mut String) {
 }
 
 fn step5a(word: &mut String) {
-    apply(word, &[("e", "")], |stem| measure(stem) > 1 || (measure(stem) == 1 && !ends_cvc(stem)));
+    apply(word, &[("e", "")], |stem| {
+        measure(stem) > 1 || (measure(stem) == 1 && !ends_cvc(stem))
+    });
 }
 
 fn step5b(word: &mut String) {

@@ -5,7 +5,8 @@ use super::declared::declared;
 use super::measure::{Evidence, Measure, Outcome, Turn};
 use super::unusable::Unusable;
 use crate::domain::{
-    Criterion, CustomMetric, Finding, FindingRule, InvocationScore, MetricResult, NotFinite, Score, Status,
+    Criterion, CustomMetric, Finding, FindingRule, InvocationScore, MetricResult, NotFinite, Score,
+    Status,
 };
 use serde_json::{Map, Value};
 
@@ -40,7 +41,10 @@ pub(super) fn ready(criterion: &Criterion) -> Result<Box<dyn Measure>, Unusable>
 
 /// Checks that scores can be compared with the threshold.
 pub(super) fn check_threshold(criterion: &Criterion) -> Result<(), Unusable> {
-    match criterion.threshold.filter(|threshold| !threshold.is_finite()) {
+    match criterion
+        .threshold
+        .filter(|threshold| !threshold.is_finite())
+    {
         Some(threshold) => Err(Unusable::Threshold(threshold)),
         None => Ok(()),
     }
@@ -68,30 +72,40 @@ fn unknown(name: &str) -> Unusable {
         ));
     }
     if let Some(own) = own_name_of(name) {
-        return Unusable::Unknown { name: name.to_string(), nearest: Some(own) };
+        return Unusable::Unknown {
+            name: name.to_string(),
+            nearest: Some(own),
+        };
     }
     /// Names with a larger edit distance, or one of half of the name, are not suggested.
     const NEAR: usize = 4;
     let most = NEAR.min(name.len() / 2);
-    let away = |metric: &&'static MetricInfo| match name.len() >= 5 && metric.name.starts_with(name) {
+    let away = |metric: &&'static MetricInfo| match name.len() >= 5 && metric.name.starts_with(name)
+    {
         true => Some(0),
         false => distance_within(name, metric.name, most),
     };
     let near = catalog().filter_map(|metric| Some((away(&metric)?, metric.name)));
     let nearest = near.min_by_key(|(away, _)| *away).map(|(_, name)| name);
-    Unusable::Unknown { name: name.to_string(), nearest }
+    Unusable::Unknown {
+        name: name.to_string(),
+        nearest,
+    }
 }
 
 /// The metric of evaltrail for one of Vertex AI's model-based metrics, such as `judged_fluency` for `fluency`.
 fn own_name_of(name: &str) -> Option<&'static str> {
-    catalog().map(|metric| metric.name).find(|own| own.strip_prefix("judged_") == Some(name))
+    catalog()
+        .map(|metric| metric.name)
+        .find(|own| own.strip_prefix("judged_") == Some(name))
 }
 
 /// The edit distance of two names; `None` if it is greater than `most`. The time does not depend on the length of the longer
 /// name.
 fn distance_within(a: &str, b: &str, most: usize) -> Option<usize> {
-    let chars =
-        |name: &str, other: &str| -> Vec<char> { name.chars().take(other.len() + most + 1).collect() };
+    let chars = |name: &str, other: &str| -> Vec<char> {
+        name.chars().take(other.len() + most + 1).collect()
+    };
     let (a, b) = (chars(a, b), chars(b, a));
     if a.len().abs_diff(b.len()) > most {
         return None;
@@ -101,7 +115,9 @@ fn distance_within(a: &str, b: &str, most: usize) -> Option<usize> {
         let mut diagonal = row[0];
         row[0] = i + 1;
         for (j, y) in b.iter().enumerate() {
-            let next = (diagonal + usize::from(x != y)).min(row[j] + 1).min(row[j + 1] + 1);
+            let next = (diagonal + usize::from(x != y))
+                .min(row[j] + 1)
+                .min(row[j + 1] + 1);
             diagonal = row[j + 1];
             row[j + 1] = next;
         }
@@ -118,10 +134,15 @@ pub fn unreachable_threshold(criterion: &Criterion) -> Option<String> {
         Direction::Higher => threshold > high,
         Direction::Lower => threshold < low,
     };
-    let range = if high.is_finite() { format!("from {low} to {high}") } else { format!("at least {low}") };
+    let range = if high.is_finite() {
+        format!("from {low} to {high}")
+    } else {
+        format!("at least {low}")
+    };
     let name = &criterion.metric;
-    is_unreachable
-        .then(|| format!("no score of {name} reaches the threshold {threshold}: its scores are {range}"))
+    is_unreachable.then(|| {
+        format!("no score of {name} reaches the threshold {threshold}: its scores are {range}")
+    })
 }
 
 /// A criterion with its metric built.
@@ -149,7 +170,8 @@ impl Scored {
                 })
             }
             Err(why) => {
-                let result = not_evaluated(&self.criterion, evidence.actual.len(), &why.to_string());
+                let result =
+                    not_evaluated(&self.criterion, evidence.actual.len(), &why.to_string());
                 MetricResult {
                     status: informational_without_threshold(&self.criterion, result.status),
                     ..result
@@ -168,24 +190,37 @@ pub fn score(criterion: &Criterion, evidence: &Evidence) -> MetricResult {
 pub fn status_of(direction: Direction, score: Option<f64>, threshold: Option<f64>) -> Status {
     match direction {
         Direction::Higher => Status::of(score, threshold),
-        Direction::Lower => Status::of(score.map(|score| -score), threshold.map(|threshold| -threshold)),
+        Direction::Lower => Status::of(
+            score.map(|score| -score),
+            threshold.map(|threshold| -threshold),
+        ),
     }
 }
 
-fn result(criterion: &Criterion, direction: Direction, outcome: Outcome) -> Result<MetricResult, NotFinite> {
+fn result(
+    criterion: &Criterion,
+    direction: Direction,
+    outcome: Outcome,
+) -> Result<MetricResult, NotFinite> {
     let status = |score| match outcome.informational {
         true => Status::Informational,
         false => status_of(direction, score, criterion.threshold),
     };
     let mut details = outcome.details.into_iter();
     let of_turn = |(at, turn): (usize, &Turn)| {
-        turn.findings.iter().map(|finding| finding.clone().in_turn(at + 1)).collect::<Vec<_>>()
+        turn.findings
+            .iter()
+            .map(|finding| finding.clone().in_turn(at + 1))
+            .collect::<Vec<_>>()
     };
     let mut findings = outcome.findings;
     findings.extend(outcome.per_invocation.iter().enumerate().flat_map(of_turn));
     let decided = informational_without_threshold(criterion, status(outcome.score));
     if decided == Status::Failed && findings.is_empty() {
-        findings.push(Finding::threshold_missed(outcome.score, criterion.threshold));
+        findings.push(Finding::threshold_missed(
+            outcome.score,
+            criterion.threshold,
+        ));
     }
     let per_invocation = outcome
         .per_invocation
@@ -218,7 +253,10 @@ fn result(criterion: &Criterion, direction: Direction, outcome: Outcome) -> Resu
 /// The result of a criterion whose score is no finite number.
 pub(super) fn without_finite_score(criterion: &Criterion, turns: usize, why: &str) -> MetricResult {
     let findings = vec![Finding::text(FindingRule::NotEvaluated, why)];
-    MetricResult { findings, ..unscored(criterion, turns, Status::Errored, why) }
+    MetricResult {
+        findings,
+        ..unscored(criterion, turns, Status::Errored, why)
+    }
 }
 
 /// A metric without a threshold is informational, also when it has no score.
@@ -247,7 +285,11 @@ pub fn unscored(criterion: &Criterion, turns: usize, status: Status, why: &str) 
         Status::Errored => FindingRule::ProgramFailed,
         _ => FindingRule::NotEvaluated,
     };
-    let findings = if why.is_empty() { Vec::new() } else { vec![Finding::text(rule, why)] };
+    let findings = if why.is_empty() {
+        Vec::new()
+    } else {
+        vec![Finding::text(rule, why)]
+    };
     MetricResult {
         metric: criterion.metric.clone(),
         score: None,
@@ -274,14 +316,19 @@ pub fn without_responses(
         Some(_) => Status::NotEvaluated,
         None => Status::Informational,
     };
-    MetricResult { findings: vec![Finding::text(rule, why)], ..unscored(criterion, turns, status, why) }
+    MetricResult {
+        findings: vec![Finding::text(rule, why)],
+        ..unscored(criterion, turns, status, why)
+    }
 }
 
 /// Whether a judge decides a criterion.
 pub fn needs_judge(criterion: &Criterion) -> bool {
     match &criterion.custom {
         Some(custom) => matches!(custom, CustomMetric::Judged(_)),
-        None => info(criterion.name()).is_some_and(|metric| !matches!(metric.build, Build::Computed(_))),
+        None => {
+            info(criterion.name()).is_some_and(|metric| !matches!(metric.build, Build::Computed(_)))
+        }
     }
 }
 
@@ -295,10 +342,16 @@ fn as_written(criterion: &Criterion) -> Option<Value> {
     let mut options = criterion.options.clone();
     if options.is_empty() {
         options.insert("threshold".into(), criterion.threshold?.into());
-        options.insert("include_intermediate_responses_in_final".into(), false.into());
+        options.insert(
+            "include_intermediate_responses_in_final".into(),
+            false.into(),
+        );
     }
     if !criterion.rules.is_empty() {
-        options.insert(RULES.into(), serde_json::to_value(&criterion.rules).unwrap_or_default());
+        options.insert(
+            RULES.into(),
+            serde_json::to_value(&criterion.rules).unwrap_or_default(),
+        );
     }
     Some(Value::Object(options))
 }
@@ -311,10 +364,13 @@ pub fn criterion_of(metric: &MetricResult) -> Criterion {
     let mut criterion = Criterion::new(&metric.metric, metric.threshold);
     if let Some(Value::Object(options)) = &metric.criterion {
         // A plain threshold is written without options.
-        let plain = options.len() == 2 && options.contains_key("include_intermediate_responses_in_final");
+        let plain =
+            options.len() == 2 && options.contains_key("include_intermediate_responses_in_final");
         criterion.options = if plain { Map::new() } else { options.clone() };
         let rules = criterion.options.remove(RULES);
-        criterion.rules = rules.and_then(|rules| serde_json::from_value(rules).ok()).unwrap_or_default();
+        criterion.rules = rules
+            .and_then(|rules| serde_json::from_value(rules).ok())
+            .unwrap_or_default();
     }
     criterion
 }
@@ -333,37 +389,82 @@ mod tests {
 
     #[test]
     fn unavailable_metric_names_are_explained() {
-        for name in ["coherence", "fluency", "groundedness", "instruction_following", "safety", "verbosity"] {
+        for name in [
+            "coherence",
+            "fluency",
+            "groundedness",
+            "instruction_following",
+            "safety",
+            "verbosity",
+        ] {
             let why = unknown(name).to_string();
-            assert!(why.contains(&format!("did you mean \"judged_{name}\"?")), "{why}");
+            assert!(
+                why.contains(&format!("did you mean \"judged_{name}\"?")),
+                "{why}"
+            );
         }
-        for name in ["text_quality", "summarization_quality", "question_answering_quality"] {
-            assert!(unknown(name).to_string().contains(&format!("\"judged_{name}\"")), "{name}");
+        for name in [
+            "text_quality",
+            "summarization_quality",
+            "question_answering_quality",
+        ] {
+            assert!(
+                unknown(name)
+                    .to_string()
+                    .contains(&format!("\"judged_{name}\"")),
+                "{name}"
+            );
         }
         let why = unknown("tool_parameter_match").to_string();
-        assert!(why.contains("no release of ADK") && !why.contains("did you mean"), "{why}");
+        assert!(
+            why.contains("no release of ADK") && !why.contains("did you mean"),
+            "{why}"
+        );
     }
 
     #[test]
     fn the_suggestion_for_a_long_name_costs_no_time() {
         let long = "tool_trajectory_avg_score".repeat(1 << 18);
         let began = std::time::Instant::now();
-        assert!(unknown(&long) == Unusable::Unknown { name: long.clone(), nearest: None });
-        assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
+        assert!(
+            unknown(&long)
+                == Unusable::Unknown {
+                    name: long.clone(),
+                    nearest: None
+                }
+        );
+        assert!(
+            began.elapsed() < std::time::Duration::from_secs(5),
+            "{:?}",
+            began.elapsed()
+        );
     }
 
     #[test]
     fn a_threshold_outside_of_the_range_is_found() {
-        let why = |name: &str, threshold| unreachable_threshold(&Criterion::new(name, Some(threshold)));
+        let why =
+            |name: &str, threshold| unreachable_threshold(&Criterion::new(name, Some(threshold)));
         let words = why("response_match_score", 1.5).unwrap();
         assert_eq!(
             words,
             "no score of response_match_score reaches the threshold 1.5: its scores are from 0 to 1"
         );
-        assert!(why("latency_in_seconds", -1.0).unwrap().contains("at least 0"));
+        assert!(
+            why("latency_in_seconds", -1.0)
+                .unwrap()
+                .contains("at least 0")
+        );
         assert!(why("response_evaluation_score", 5.5).is_some());
-        let reachable = [("response_match_score", 1.0), ("response_evaluation_score", 5.0), ("failure", 0.0)];
-        assert!(reachable.into_iter().all(|(name, threshold)| why(name, threshold).is_none()));
+        let reachable = [
+            ("response_match_score", 1.0),
+            ("response_evaluation_score", 5.0),
+            ("failure", 0.0),
+        ];
+        assert!(
+            reachable
+                .into_iter()
+                .all(|(name, threshold)| why(name, threshold).is_none())
+        );
     }
 
     #[test]
@@ -371,10 +472,17 @@ mod tests {
         for threshold in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             let found = score(
                 &Criterion::new("latency_in_seconds", Some(threshold)),
-                &Evidence { latency_s: Some(1.0), ..Evidence::default() },
+                &Evidence {
+                    latency_s: Some(1.0),
+                    ..Evidence::default()
+                },
             );
             assert_eq!(found.status, Status::NotEvaluated, "{threshold}");
-            assert!(found.explanation.contains("not a finite number"), "{}", found.explanation);
+            assert!(
+                found.explanation.contains("not a finite number"),
+                "{}",
+                found.explanation
+            );
         }
     }
 }

@@ -1,6 +1,8 @@
 //! `response_match_score` (ADK `final_response_match_v1.py`): ROUGE-1 F over ADK's tokens.
 
-use super::measure::{Evidence, Measure, NO_REFERENCE, Outcome, Turn, by_every_turn, with_threshold};
+use super::measure::{
+    Evidence, Measure, NO_REFERENCE, Outcome, Turn, by_every_turn, with_threshold,
+};
 use super::rouge::Overlap;
 use super::tokenize::adk_tokens;
 use super::words::{Interner, shared};
@@ -27,8 +29,16 @@ pub(super) struct ResponseMatch;
 impl Measure for ResponseMatch {
     fn measure(&self, evidence: &Evidence, threshold: Option<f64>) -> Outcome {
         let outcome = by_every_turn(evidence, turn);
-        let explanation = explain(&outcome.per_invocation, outcome.score, threshold, outcome.explanation);
-        Outcome { explanation, ..outcome }
+        let explanation = explain(
+            &outcome.per_invocation,
+            outcome.score,
+            threshold,
+            outcome.explanation,
+        );
+        Outcome {
+            explanation,
+            ..outcome
+        }
     }
 }
 
@@ -47,15 +57,26 @@ fn turn(expected: &Invocation, actual: &Invocation) -> Turn {
             format!("{shared} {words} shared of {r} expected and {c} said")
         }
     };
-    let thoughts = actual
-        .final_response
-        .as_ref()
-        .is_some_and(|content| content.parts.iter().any(|part| part.thought && part.has_text()));
-    let note = if thoughts { "; the thoughts in the response count too" } else { "" };
+    let thoughts = actual.final_response.as_ref().is_some_and(|content| {
+        content
+            .parts
+            .iter()
+            .any(|part| part.thought && part.has_text())
+    });
+    let note = if thoughts {
+        "; the thoughts in the response count too"
+    } else {
+        ""
+    };
     Turn::of_response(overlap.fmeasure, format!("{why}{note}"))
 }
 
-fn explain(turns: &[Turn], score: Option<f64>, threshold: Option<f64>, otherwise: String) -> String {
+fn explain(
+    turns: &[Turn],
+    score: Option<f64>,
+    threshold: Option<f64>,
+    otherwise: String,
+) -> String {
     let Some(score) = score else { return otherwise };
     let mean = with_threshold(score, threshold);
     if let [turn] = turns {
@@ -63,9 +84,19 @@ fn explain(turns: &[Turn], score: Option<f64>, threshold: Option<f64>, otherwise
     }
     let score_of = |at: usize| turns[at].score.unwrap_or(0.0);
     let worst = (0..turns.len()).min_by(|&a, &b| score_of(a).total_cmp(&score_of(b)));
-    let worst = worst
-        .map(|at| format!("; lowest in turn {} with {:.2}: {}", at + 1, score_of(at), turns[at].words()));
-    format!("mean of {} turns {mean}{}", turns.len(), worst.unwrap_or_default())
+    let worst = worst.map(|at| {
+        format!(
+            "; lowest in turn {} with {:.2}: {}",
+            at + 1,
+            score_of(at),
+            turns[at].words()
+        )
+    });
+    format!(
+        "mean of {} turns {mean}{}",
+        turns.len(),
+        worst.unwrap_or_default()
+    )
 }
 
 #[cfg(test)]
@@ -75,7 +106,11 @@ mod tests {
 
     /// (candidate, reference, F), computed by ADK 2.13.
     const KNOWN: &[(&str, &str, f64)] = &[
-        ("Device 2 is now off.", "I have set the device_2 status to off.", 0.42857142857142855),
+        (
+            "Device 2 is now off.",
+            "I have set the device_2 status to off.",
+            0.42857142857142855,
+        ),
         ("I rolled a 17.", "I rolled a 19.", 0.75),
         ("running", "runs", 1.0),
         ("安徽省合肥市", "合肥市", 0.6666666666666666),
@@ -87,17 +122,29 @@ mod tests {
     /// ADK expects an empty response where a case has none; a row of a data set says nothing about it.
     #[test]
     fn only_rows_without_a_reference_have_no_score() {
-        let said = Invocation { final_response: Some(Content::text("model", "hi")), ..Invocation::default() };
+        let said = Invocation {
+            final_response: Some(Content::text("model", "hi")),
+            ..Invocation::default()
+        };
         let of_adk = Invocation::default();
-        let row = Invocation { is_data: true, ..Invocation::default() };
+        let row = Invocation {
+            is_data: true,
+            ..Invocation::default()
+        };
         assert_eq!(turn(&of_adk, &said).score, Some(0.0));
-        assert_eq!((turn(&row, &said).score, turn(&row, &said).words().as_str()), (None, NO_REFERENCE));
+        assert_eq!(
+            (turn(&row, &said).score, turn(&row, &said).words().as_str()),
+            (None, NO_REFERENCE)
+        );
     }
 
     #[test]
     fn known_answers() {
         for (candidate, reference, f) in KNOWN {
-            assert!((rouge1(reference, candidate).fmeasure - f).abs() < 1e-9, "{candidate} | {reference}");
+            assert!(
+                (rouge1(reference, candidate).fmeasure - f).abs() < 1e-9,
+                "{candidate} | {reference}"
+            );
         }
     }
 }

@@ -22,14 +22,22 @@ impl Overlap {
             0.0 => 0.0,
             sum => 2.0 * precision * recall / sum,
         };
-        Overlap { precision, recall, fmeasure }
+        Overlap {
+            precision,
+            recall,
+            fmeasure,
+        }
     }
 }
 
 /// ROUGE-N: the overlap of runs of `n` words, which are numbers below `kinds`.
 pub(super) fn rouge_n(reference: &[u32], candidate: &[u32], n: usize, kinds: usize) -> Overlap {
     let runs = |side: &[u32]| (side.len() + 1).saturating_sub(n);
-    Overlap::of(shared_runs(reference, candidate, n, kinds), runs(reference), runs(candidate))
+    Overlap::of(
+        shared_runs(reference, candidate, n, kinds),
+        runs(reference),
+        runs(candidate),
+    )
 }
 
 /// ROUGE-L: the longest common subsequence.
@@ -37,7 +45,11 @@ pub(super) fn rouge_l(reference: &[u32], candidate: &[u32]) -> Overlap {
     if reference.is_empty() || candidate.is_empty() {
         return Overlap::default();
     }
-    Overlap::of(lcs_length(reference, candidate), reference.len(), candidate.len())
+    Overlap::of(
+        lcs_length(reference, candidate),
+        reference.len(),
+        candidate.len(),
+    )
 }
 
 fn lcs_length(a: &[u32], b: &[u32]) -> usize {
@@ -46,7 +58,11 @@ fn lcs_length(a: &[u32], b: &[u32]) -> usize {
         let mut diagonal = 0;
         for (j, y) in b.iter().enumerate() {
             let above = row[j + 1];
-            row[j + 1] = if x == y { diagonal + 1 } else { above.max(row[j]) };
+            row[j + 1] = if x == y {
+                diagonal + 1
+            } else {
+                above.max(row[j])
+            };
             diagonal = above;
         }
     }
@@ -61,15 +77,23 @@ pub(super) fn rouge_l_sum(reference: &[Vec<u32>], candidate: &[Vec<u32>], kinds:
     if m == 0 || n == 0 {
         return Overlap::default();
     }
-    let (mut left_reference, mut left_candidate) = (counted(reference, kinds), counted(candidate, kinds));
+    let (mut left_reference, mut left_candidate) =
+        (counted(reference, kinds), counted(candidate, kinds));
     let mut hits = 0;
     for sentence in reference {
         let mut in_union = vec![false; sentence.len()];
         for other in candidate {
             mark_lcs(sentence, other, &mut in_union);
         }
-        for (&word, _) in sentence.iter().zip(&in_union).filter(|(_, marked)| **marked) {
-            let (r, c) = (&mut left_reference[word as usize], &mut left_candidate[word as usize]);
+        for (&word, _) in sentence
+            .iter()
+            .zip(&in_union)
+            .filter(|(_, marked)| **marked)
+        {
+            let (r, c) = (
+                &mut left_reference[word as usize],
+                &mut left_candidate[word as usize],
+            );
             if *r > 0 && *c > 0 {
                 *r -= 1;
                 *c -= 1;

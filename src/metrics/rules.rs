@@ -59,13 +59,23 @@ pub fn compared_by(criterion: &Criterion) -> Option<TrajectoryOptions> {
         _ => MatchType::Exact,
     };
     if criterion.name() == MATCH {
-        let mode = criterion.options.get("mode").and_then(Value::as_str).unwrap_or_default();
+        let mode = criterion
+            .options
+            .get("mode")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         let ignore_args = criterion.options.get("ignore_args") == Some(&Value::Bool(true));
-        return Some(TrajectoryOptions { match_type: of_mode(mode), ignore_args });
+        return Some(TrajectoryOptions {
+            match_type: of_mode(mode),
+            ignore_args,
+        });
     }
     let (_, mode) = OTHERS.iter().find(|(name, _)| *name == criterion.name())?;
     match mode {
-        Some(mode) => Some(TrajectoryOptions { match_type: of_mode(mode), ignore_args: false }),
+        Some(mode) => Some(TrajectoryOptions {
+            match_type: of_mode(mode),
+            ignore_args: false,
+        }),
         None => TrajectoryOptions::of(criterion).ok(),
     }
 }
@@ -78,10 +88,15 @@ fn in_place_of(criterion: &Criterion, mode: Option<&str>, rules: &[MatchRule]) -
         MatchType::InOrder => "in_order",
         MatchType::AnyOrder => "superset",
     };
-    let label = criterion.metric.strip_prefix(criterion.name()).unwrap_or_default();
+    let label = criterion
+        .metric
+        .strip_prefix(criterion.name())
+        .unwrap_or_default();
     let mut ours = Criterion::new(&format!("{MATCH}{label}"), criterion.threshold);
-    ours.options.insert("threshold".into(), criterion.threshold.into());
-    ours.options.insert("mode".into(), mode.unwrap_or(of_type).into());
+    ours.options
+        .insert("threshold".into(), criterion.threshold.into());
+    ours.options
+        .insert("mode".into(), mode.unwrap_or(of_type).into());
     if options.ignore_args {
         ours.options.insert("ignore_args".into(), true.into());
     }
@@ -91,7 +106,10 @@ fn in_place_of(criterion: &Criterion, mode: Option<&str>, rules: &[MatchRule]) -
 
 /// Makes a criterion informational. ADK's status can still be computed from the written threshold.
 fn informational(mut criterion: Criterion) -> Criterion {
-    criterion.options.entry("threshold").or_insert(criterion.threshold.into());
+    criterion
+        .options
+        .entry("threshold")
+        .or_insert(criterion.threshold.into());
     criterion.threshold = None;
     criterion
 }
@@ -106,8 +124,15 @@ mod tests {
     fn turn(query: &str) -> Invocation {
         let args = json!({"query": query}).as_object().cloned();
         let calls = vec![ToolCall::new("search_web", args)];
-        let trajectory = Trajectory::Listed { calls, responses: vec![], texts: vec![] };
-        Invocation { trajectory, ..Invocation::default() }
+        let trajectory = Trajectory::Listed {
+            calls,
+            responses: vec![],
+            texts: vec![],
+        };
+        Invocation {
+            trajectory,
+            ..Invocation::default()
+        }
     }
 
     #[test]
@@ -117,19 +142,37 @@ mod tests {
         let (expected, actual) = ([turn("weather Oslo")], [turn("Oslo weather")]);
         let evidence = Evidence::turns(Some(&expected), &actual);
         let plain = score_case(&criteria, &evidence);
-        assert_eq!((case_status(&plain), adk_status(&plain)), (Status::Failed, Status::Failed));
+        assert_eq!(
+            (case_status(&plain), adk_status(&plain)),
+            (Status::Failed, Status::Failed)
+        );
         let ruled = score_case(&with_rules(criteria, &rules), &evidence);
-        assert_eq!((case_status(&ruled), adk_status(&ruled)), (Status::Passed, Status::Failed));
-        let adk = ruled.iter().find(|metric| metric.metric == "tool_trajectory_avg_score").unwrap();
-        assert_eq!((adk.score(), adk.status), (Some(0.0), Status::Informational));
+        assert_eq!(
+            (case_status(&ruled), adk_status(&ruled)),
+            (Status::Passed, Status::Failed)
+        );
+        let adk = ruled
+            .iter()
+            .find(|metric| metric.metric == "tool_trajectory_avg_score")
+            .unwrap();
+        assert_eq!(
+            (adk.score(), adk.status),
+            (Some(0.0), Status::Informational)
+        );
     }
 
     #[test]
     fn the_match_type_becomes_the_mode() {
         let mut criterion = Criterion::new("tool_trajectory_avg_score", Some(0.5));
-        criterion.options = json!({"threshold": 0.5, "matchType": 2}).as_object().cloned().unwrap();
+        criterion.options = json!({"threshold": 0.5, "matchType": 2})
+            .as_object()
+            .cloned()
+            .unwrap();
         let ruled = with_rules(vec![criterion], &[MatchRule::default()]);
-        assert_eq!((ruled[0].options["mode"].as_str(), ruled[0].threshold), (Some("superset"), Some(0.5)));
+        assert_eq!(
+            (ruled[0].options["mode"].as_str(), ruled[0].threshold),
+            (Some("superset"), Some(0.5))
+        );
     }
 
     #[test]
@@ -138,7 +181,14 @@ mod tests {
             .map(|name| Criterion::new(name, Some(1.0)));
         let ruled = with_rules(criteria.to_vec(), &[MatchRule::default()]);
         let names: Vec<&str> = ruled.iter().map(Criterion::name).collect();
-        assert_eq!(names, [MATCH, "tool_trajectory_avg_score", "trajectory_match_recall"]);
+        assert_eq!(
+            names,
+            [
+                MATCH,
+                "tool_trajectory_avg_score",
+                "trajectory_match_recall"
+            ]
+        );
         assert!(
             ruled
                 .iter()

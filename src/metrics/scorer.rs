@@ -9,7 +9,8 @@ use super::state::{is_declared, standard_comparison, with_state_threshold};
 use super::unusable::Unusable;
 use super::variants::allow_variants;
 use crate::domain::{
-    Attempt, Criterion, Invocation, MetricResult, Reading, SESSION_STATE_MATCH, adk_status, case_status,
+    Attempt, Criterion, Invocation, MetricResult, Reading, SESSION_STATE_MATCH, adk_status,
+    case_status,
 };
 
 /// Checks that a criterion can be evaluated, by a judge if necessary.
@@ -32,15 +33,26 @@ pub struct Scorer {
 impl Scorer {
     /// The criteria, and the four efficiency metrics that ADK adds to every run of its own.
     pub fn new(criteria: &[Criterion]) -> Scorer {
-        let named = |metric: &MetricInfo| criteria.iter().any(|criterion| criterion.metric == metric.name);
+        let named = |metric: &MetricInfo| {
+            criteria
+                .iter()
+                .any(|criterion| criterion.metric == metric.name)
+        };
         let added = catalog().filter(|metric| metric.informational && !named(metric));
-        let added: Vec<Criterion> = added.map(|metric| Criterion::new(metric.name, None)).collect();
-        Scorer { added: added.iter().map(Scored::of).collect(), ..Scorer::again(criteria) }
+        let added: Vec<Criterion> = added
+            .map(|metric| Criterion::new(metric.name, None))
+            .collect();
+        Scorer {
+            added: added.iter().map(Scored::of).collect(),
+            ..Scorer::again(criteria)
+        }
     }
 
     /// Only these criteria, and the declared session state: those of an attempt that is scored again.
     pub(super) fn again(criteria: &[Criterion]) -> Scorer {
-        let compares_state = criteria.iter().any(|criterion| criterion.name() == SESSION_STATE_MATCH);
+        let compares_state = criteria
+            .iter()
+            .any(|criterion| criterion.name() == SESSION_STATE_MATCH);
         let scored = |criterion: &Criterion| Scored::of(&with_state_threshold(criterion));
         Scorer {
             criteria: criteria.iter().map(scored).collect(),
@@ -52,18 +64,28 @@ impl Scorer {
     /// The metrics that an attempt is scored by, with those that are added for agents that are observed.
     pub fn names(&self, is_observed: bool) -> Vec<String> {
         let added = self.added.iter().filter(|_| is_observed);
-        self.criteria.iter().chain(added).map(|scored| scored.criterion.metric.clone()).collect()
+        self.criteria
+            .iter()
+            .chain(added)
+            .map(|scored| scored.criterion.metric.clone())
+            .collect()
     }
 
     /// Whether the criterion at this index is computed here, not by a judge or a program.
     pub(super) fn is_computed(&self, at: usize) -> bool {
-        self.criteria.get(at).is_some_and(|scored| scored.measure.is_ok())
+        self.criteria
+            .get(at)
+            .is_some_and(|scored| scored.measure.is_ok())
     }
 
     /// Evaluates an attempt, for a run, for a what-if and after an edit. The result of the criterion at an index is
     /// `given` (by a judge, by a program, or known already), or computed. Then the allowed variants of the trajectory
     /// are applied, and the status is set.
-    pub fn evaluate(&self, attempt: &mut Attempt, given: impl FnMut(usize) -> Option<MetricResult>) {
+    pub fn evaluate(
+        &self,
+        attempt: &mut Attempt,
+        given: impl FnMut(usize) -> Option<MetricResult>,
+    ) {
         let evidence = Evidence::of(attempt);
         let mut metrics = self.results(&evidence, given);
         let criteria = self.criteria.iter().map(|scored| &scored.criterion);
@@ -89,11 +111,18 @@ impl Scorer {
             Some(result) => result,
             None => scored.score(evidence),
         });
-        let added = self.added.iter().filter(|_| was_observed(evidence)).map(|scored| scored.score(evidence));
+        let added = self
+            .added
+            .iter()
+            .filter(|_| was_observed(evidence))
+            .map(|scored| scored.score(evidence));
         let mut results: Vec<MetricResult> = own.chain(added).collect();
         if evidence.expected_state.is_some_and(is_declared) {
             let compared = self.state.iter().map(|state| state.score(evidence));
-            results.extend(compared.map(|result| MetricResult { criterion: None, ..result }));
+            results.extend(compared.map(|result| MetricResult {
+                criterion: None,
+                ..result
+            }));
         }
         results
     }
@@ -102,7 +131,8 @@ impl Scorer {
 /// Whether the agent was observed. Rows of a data set contain neither events nor times, so the efficiency metrics
 /// would have nothing to measure. A case without turns counts as observed.
 fn was_observed(evidence: &Evidence) -> bool {
-    let watched = |turn: &Invocation| turn.trajectory.events().is_some() || turn.durations.total.is_some();
+    let watched =
+        |turn: &Invocation| turn.trajectory.events().is_some() || turn.durations.total.is_some();
     evidence.actual.is_empty() || evidence.actual.iter().any(watched)
 }
 
@@ -123,11 +153,21 @@ mod tests {
     fn what_adk_adds_is_told_of_agents_that_were_watched() {
         let criteria = [Criterion::new("response_match_score", Some(0.8))];
         let names = |trajectory: Trajectory| -> Vec<String> {
-            let turn = Invocation { trajectory, ..Invocation::default() };
-            let found = score_case(&criteria, &Evidence::turns(None, std::slice::from_ref(&turn)));
+            let turn = Invocation {
+                trajectory,
+                ..Invocation::default()
+            };
+            let found = score_case(
+                &criteria,
+                &Evidence::turns(None, std::slice::from_ref(&turn)),
+            );
             found.into_iter().map(|metric| metric.metric).collect()
         };
-        let row = Trajectory::Listed { calls: vec![], responses: vec![], texts: vec![] };
+        let row = Trajectory::Listed {
+            calls: vec![],
+            responses: vec![],
+            texts: vec![],
+        };
         assert_eq!(names(row), ["response_match_score"]);
         assert_eq!(names(Trajectory::Unknown), ["response_match_score"]);
         assert_eq!(names(Trajectory::Events(vec![])).len(), 5);
@@ -135,7 +175,11 @@ mod tests {
 
     #[test]
     fn what_cannot_be_judged_says_why() {
-        let why = |name: &str, threshold| usable(&Criterion::new(name, threshold)).unwrap_err().to_string();
+        let why = |name: &str, threshold| {
+            usable(&Criterion::new(name, threshold))
+                .unwrap_err()
+                .to_string()
+        };
         assert!(
             why("tool_trajectory_avg_scor", Some(1.0))
                 .contains("did you mean \"tool_trajectory_avg_score\"?")
@@ -157,15 +201,23 @@ mod tests {
 
     /// An attempt whose response matches, with this expected and this actual session state.
     fn with_state(expected: Value, actual: Option<Value>, criteria: &[Criterion]) -> Attempt {
-        let turn =
-            Invocation { final_response: Some(Content::text("model", "Sunny.")), ..Invocation::default() };
+        let turn = Invocation {
+            final_response: Some(Content::text("model", "Sunny.")),
+            ..Invocation::default()
+        };
         let turns: Arc<[Invocation]> = [turn].into();
         let mut attempt = Attempt {
             expected: turns.clone(),
             actual: turns,
             expected_state: Some(expected),
             actual_state: actual,
-            ..Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "weather")
+            ..Attempt::blank(
+                AttemptKey {
+                    case: 0,
+                    attempt: 1,
+                },
+                "weather",
+            )
         };
         Scorer::new(criteria).evaluate(&mut attempt, |_| None);
         attempt
@@ -177,18 +229,32 @@ mod tests {
         let criteria = [Criterion::new("response_match_score", Some(0.8))];
         let expected = json!({"last_city": "Oslo"});
         let table = [
-            (Some(json!({"preferred_units": "celsius", "last_city": "Oslo"})), Status::Passed),
-            (Some(json!({"preferred_units": "celsius", "last_city": "Rome"})), Status::Failed),
+            (
+                Some(json!({"preferred_units": "celsius", "last_city": "Oslo"})),
+                Status::Passed,
+            ),
+            (
+                Some(json!({"preferred_units": "celsius", "last_city": "Rome"})),
+                Status::Failed,
+            ),
             (Some(json!({"preferred_units": "celsius"})), Status::Failed),
             (None, Status::NotEvaluated),
         ];
         for (actual, status) in table {
             let attempt = with_state(expected.clone(), actual.clone(), &criteria);
-            assert_eq!((attempt.status, attempt.adk_status), (status, Status::Passed), "{actual:?}");
+            assert_eq!(
+                (attempt.status, attempt.adk_status),
+                (status, Status::Passed),
+                "{actual:?}"
+            );
         }
         let none = with_state(json!({}), Some(json!({"a": 1})), &criteria);
         assert_eq!(none.status, Status::Passed, "the case declares no state");
-        assert!(none.metrics.iter().all(|metric| metric.metric != SESSION_STATE_MATCH));
+        assert!(
+            none.metrics
+                .iter()
+                .all(|metric| metric.metric != SESSION_STATE_MATCH)
+        );
     }
 
     #[test]
@@ -201,18 +267,36 @@ mod tests {
         };
         let more = json!({"last_city": "Oslo", "units": "celsius"});
         let plain = Criterion::new(SESSION_STATE_MATCH, None);
-        assert_eq!(status(more.clone(), &[response.clone(), plain]), Status::Passed);
-        assert_eq!(status(more.clone(), &[response.clone(), exact.clone()]), Status::Failed);
+        assert_eq!(
+            status(more.clone(), &[response.clone(), plain]),
+            Status::Passed
+        );
+        assert_eq!(
+            status(more.clone(), &[response.clone(), exact.clone()]),
+            Status::Failed
+        );
         let ignored = Criterion::new(SESSION_STATE_MATCH, Some(0.0));
-        assert_eq!(status(json!({}), &[response.clone(), ignored]), Status::Passed);
+        assert_eq!(
+            status(json!({}), &[response.clone(), ignored]),
+            Status::Passed
+        );
         let undeclared = with_state(json!({}), Some(more), &[response, exact]);
-        assert_eq!(undeclared.status, Status::Passed, "{:?}", undeclared.metrics);
+        assert_eq!(
+            undeclared.status,
+            Status::Passed,
+            "{:?}",
+            undeclared.metrics
+        );
     }
 
     #[test]
     fn lower_is_better_where_it_is() {
-        let evidence = Evidence { latency_s: Some(2.0), ..Evidence::default() };
-        let status = |threshold| score(&Criterion::new("latency_in_seconds", threshold), &evidence).status;
+        let evidence = Evidence {
+            latency_s: Some(2.0),
+            ..Evidence::default()
+        };
+        let status =
+            |threshold| score(&Criterion::new("latency_in_seconds", threshold), &evidence).status;
         assert_eq!(status(Some(2.0)), Status::Passed);
         assert_eq!(status(Some(1.9)), Status::Failed);
         assert_eq!(status(None), Status::Informational);
@@ -221,8 +305,17 @@ mod tests {
     #[test]
     fn the_catalog_is_complete() {
         for metric in catalog() {
-            assert!(!metric.summary.is_empty() && !metric.definition.is_empty(), "{}", metric.name);
-            assert_eq!(catalog().filter(|other| other.name == metric.name).count(), 1, "{}", metric.name);
+            assert!(
+                !metric.summary.is_empty() && !metric.definition.is_empty(),
+                "{}",
+                metric.name
+            );
+            assert_eq!(
+                catalog().filter(|other| other.name == metric.name).count(),
+                1,
+                "{}",
+                metric.name
+            );
         }
     }
 }

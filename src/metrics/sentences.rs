@@ -12,7 +12,11 @@ const VALUE_AT_MOST: usize = 48;
 /// The first reasons, and how many more there are.
 pub(super) fn reasons(findings: &[Finding]) -> String {
     let groups: Vec<&[Finding]> = findings.chunk_by(are_of_one_call).collect();
-    let first: Vec<String> = groups.iter().take(REASONS_AT_MOST).map(|group| reason(group)).collect();
+    let first: Vec<String> = groups
+        .iter()
+        .take(REASONS_AT_MOST)
+        .map(|group| reason(group))
+        .collect();
     match groups.len() - first.len() {
         0 => first.join("; "),
         more => format!("{}; and {more} more", first.join("; ")),
@@ -21,7 +25,10 @@ pub(super) fn reasons(findings: &[Finding]) -> String {
 
 fn is_argument(finding: &Finding) -> bool {
     use FindingRule::{ArgumentDiffers, ArgumentExtra, ArgumentMissing};
-    matches!(finding.rule, ArgumentDiffers | ArgumentMissing | ArgumentExtra)
+    matches!(
+        finding.rule,
+        ArgumentDiffers | ArgumentMissing | ArgumentExtra
+    )
 }
 
 fn are_of_one_call(a: &Finding, b: &Finding) -> bool {
@@ -30,7 +37,9 @@ fn are_of_one_call(a: &Finding, b: &Finding) -> bool {
 
 /// One sentence for the findings about one call, or for one other finding.
 fn reason(group: &[Finding]) -> String {
-    let Some(first) = group.first() else { return String::new() };
+    let Some(first) = group.first() else {
+        return String::new();
+    };
     if !is_argument(first) {
         return sentence(first);
     }
@@ -51,28 +60,46 @@ fn sentence(finding: &Finding) -> String {
         FindingRule::CallMissing => format!("{} is missing", call(finding)),
         FindingRule::CallExtra => format!("{} is extra", call(finding)),
         FindingRule::CallMoved => format!("{} came as call {actual}", call(finding)),
-        FindingRule::ArgumentDiffers | FindingRule::ArgumentMissing | FindingRule::ArgumentExtra => {
+        FindingRule::ArgumentDiffers
+        | FindingRule::ArgumentMissing
+        | FindingRule::ArgumentExtra => {
             format!("{} differs in {}", call(finding), value_at(finding))
         }
         FindingRule::ArgumentsMissing => format!("{} has no arguments at all", call(finding)),
         FindingRule::ArgumentsExtra => {
-            format!("{} has arguments and none at all are expected", call(finding))
+            format!(
+                "{} has arguments and none at all are expected",
+                call(finding)
+            )
         }
         FindingRule::OrderDiffers => "the same calls in another order".into(),
         FindingRule::ToolForbidden => format!("{tool} is forbidden and was called"),
-        FindingRule::SequenceForbidden => format!("{tool} was called {}, which is forbidden", text()),
+        FindingRule::SequenceForbidden => {
+            format!("{tool} was called {}, which is forbidden", text())
+        }
         FindingRule::ToolCalledTooRarely if actual == "0" && expected == "1" => {
             format!("{tool} was not called{}", with_text(finding))
         }
         FindingRule::ToolCalledTooRarely => {
-            format!("{tool} was called {actual} times{}, at least {expected} needed", with_text(finding))
+            format!(
+                "{tool} was called {actual} times{}, at least {expected} needed",
+                with_text(finding)
+            )
         }
         FindingRule::ToolCalledTooOften => {
-            format!("{tool} was called {actual} times{}, at most {expected} allowed", with_text(finding))
+            format!(
+                "{tool} was called {actual} times{}, at most {expected} allowed",
+                with_text(finding)
+            )
         }
-        FindingRule::StateDiffers | FindingRule::StateMissing | FindingRule::StateExtra => value_at(finding),
+        FindingRule::StateDiffers | FindingRule::StateMissing | FindingRule::StateExtra => {
+            value_at(finding)
+        }
         FindingRule::RubricNotMet => {
-            format!("rubric {} is not met", finding.rubric.as_deref().unwrap_or("?"))
+            format!(
+                "rubric {} is not met",
+                finding.rubric.as_deref().unwrap_or("?")
+            )
         }
         FindingRule::VariantMatched => {
             let name = Value::from(finding.text.clone().unwrap_or_default());
@@ -94,11 +121,19 @@ fn sentence(finding: &Finding) -> String {
 
 /// The text of a finding after a space; empty if there is none.
 fn with_text(finding: &Finding) -> String {
-    finding.text.as_ref().map(|text| format!(" {text}")).unwrap_or_default()
+    finding
+        .text
+        .as_ref()
+        .map(|text| format!(" {text}"))
+        .unwrap_or_default()
 }
 
 fn call(finding: &Finding) -> String {
-    let name = finding.tool.as_deref().filter(|name| !name.is_empty()).unwrap_or("(no name)");
+    let name = finding
+        .tool
+        .as_deref()
+        .filter(|name| !name.is_empty())
+        .unwrap_or("(no name)");
     format!("call {} {name}", finding.call.unwrap_or_default())
 }
 
@@ -116,7 +151,12 @@ fn value_at(finding: &Finding) -> String {
         (Some(expected), None) => DifferenceKind::Missing(expected),
         (None, actual) => DifferenceKind::Extra(actual.unwrap_or(Value::Bool(false))),
     };
-    match (Difference { path: String::new(), kind }).lookalike() {
+    match (Difference {
+        path: String::new(),
+        kind,
+    })
+    .lookalike()
+    {
         Some(note) => format!("{what}: {note}"),
         None => what,
     }
@@ -143,7 +183,10 @@ mod tests {
             ..Finding::text(rule, text)
         };
         let sequence = sentence(&of(FindingRule::SequenceForbidden, "directly after a, b"));
-        assert_eq!(sequence, "t was called directly after a, b, which is forbidden");
+        assert_eq!(
+            sequence,
+            "t was called directly after a, b, which is forbidden"
+        );
         let missing = sentence(&of(FindingRule::ToolCalledTooRarely, "with q contains x"));
         assert_eq!(missing, "t was not called with q contains x");
     }

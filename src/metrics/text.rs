@@ -62,9 +62,16 @@ impl Measure for BleuMetric {
     fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
         by_text(evidence, |reference, response| {
             let found = bleu(reference, response);
-            let score = if self.effective_order { found.effective_order } else { found.score };
+            let score = if self.effective_order {
+                found.effective_order
+            } else {
+                found.score
+            };
             let [one, two, three, four] = found.matches;
-            (score, format!("runs of 1 to 4 words shared: {one}, {two}, {three}, {four}"))
+            (
+                score,
+                format!("runs of 1 to 4 words shared: {one}, {two}, {three}, {four}"),
+            )
         })
     }
 }
@@ -97,14 +104,32 @@ impl Rouge {
 impl Measure for Rouge {
     fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
         by_text(evidence, |reference, response| {
-            let found = rouge(self.kind, reference, response, self.stem, self.split_summaries);
-            (found.fmeasure, format!("precision {:.2}, recall {:.2}", found.precision, found.recall))
+            let found = rouge(
+                self.kind,
+                reference,
+                response,
+                self.stem,
+                self.split_summaries,
+            );
+            (
+                found.fmeasure,
+                format!(
+                    "precision {:.2}, recall {:.2}",
+                    found.precision, found.recall
+                ),
+            )
         })
     }
 }
 
 /// ROUGE of two texts with rouge_score's own tokeniser.
-pub(super) fn rouge(kind: RougeKind, reference: &str, candidate: &str, stem: bool, split: bool) -> Overlap {
+pub(super) fn rouge(
+    kind: RougeKind,
+    reference: &str,
+    candidate: &str,
+    stem: bool,
+    split: bool,
+) -> Overlap {
     if kind == RougeKind::LSum {
         return rouge_of_lines(reference, candidate, stem, split);
     }

@@ -27,11 +27,15 @@ pub fn adk_tokens(text: &str) -> Vec<String> {
 
 /// The tokens of rouge_score's own tokeniser: runs of a-z and 0-9, lower-cased; other scripts yield none.
 pub fn rouge_tokens(text: &str, stemmed: bool) -> Vec<String> {
-    plain_words(&lowered(text), stemmed).map(Cow::into_owned).collect()
+    plain_words(&lowered(text), stemmed)
+        .map(Cow::into_owned)
+        .collect()
 }
 
 fn ascii_tokens(token: &str, out: &mut Vec<String>) {
-    let words = token.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let words = token
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty());
     out.extend(words.map(|word| match word.len() > STEM_ABOVE {
         true => stem(word),
         false => word.to_string(),
@@ -152,7 +156,9 @@ const LATER_THAN_UNICODE_14: &[(u32, u32)] = &[
 
 fn is_later(c: char) -> bool {
     let at = LATER_THAN_UNICODE_14.partition_point(|(_, last)| *last < c as u32);
-    LATER_THAN_UNICODE_14.get(at).is_some_and(|(first, _)| *first <= c as u32)
+    LATER_THAN_UNICODE_14
+        .get(at)
+        .is_some_and(|(first, _)| *first <= c as u32)
 }
 
 /// Python's `isalnum`, or a mark.
@@ -164,6 +170,8 @@ fn is_word(c: char) -> bool {
     !is_later(c)
         && matches!(
             group,
-            GeneralCategoryGroup::Letter | GeneralCategoryGroup::Number | GeneralCategoryGroup::Mark
+            GeneralCategoryGroup::Letter
+                | GeneralCategoryGroup::Number
+                | GeneralCategoryGroup::Mark
         )
 }

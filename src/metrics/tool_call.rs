@@ -39,7 +39,9 @@ impl Measure for ToolCallMetric {
             let answer = calls_of(actual);
             if self.aspect == Aspect::Valid {
                 return match answer {
-                    Ok(calls) => Turn::scored(1.0, format!("a valid answer with {}", count(calls.len()))),
+                    Ok(calls) => {
+                        Turn::scored(1.0, format!("a valid answer with {}", count(calls.len())))
+                    }
                     Err(why) => Turn::of_response(0.0, why),
                 };
             }
@@ -55,25 +57,48 @@ impl Measure for ToolCallMetric {
 impl ToolCallMetric {
     fn compare(&self, reference: &[Cow<ToolCall>], answer: &[Cow<ToolCall>]) -> Turn {
         if self.aspect == Aspect::Name {
-            let names =
-                |calls: &[Cow<ToolCall>]| -> Vec<String> { calls.iter().map(|c| c.name.clone()).collect() };
+            let names = |calls: &[Cow<ToolCall>]| -> Vec<String> {
+                calls.iter().map(|c| c.name.clone()).collect()
+            };
             let same = names(reference) == names(answer);
             return Turn::of_response(
                 flag(same),
-                if same { "the names are equal" } else { "the names differ" },
+                if same {
+                    "the names are equal"
+                } else {
+                    "the names differ"
+                },
             );
         }
         let wanted: usize = reference.iter().map(|call| args(call).count()).sum();
-        let paired = reference.iter().zip(answer).filter(|(r, a)| r.name == a.name);
-        let found: usize =
-            paired.map(|(r, a)| args(r).filter(|(key, value)| self.holds(a, key, value)).count()).sum();
+        let paired = reference
+            .iter()
+            .zip(answer)
+            .filter(|(r, a)| r.name == a.name);
+        let found: usize = paired
+            .map(|(r, a)| {
+                args(r)
+                    .filter(|(key, value)| self.holds(a, key, value))
+                    .count()
+            })
+            .sum();
         if wanted == 0 {
             let same = reference.len() == answer.len()
                 && reference.iter().zip(answer).all(|(r, a)| r.name == a.name);
-            return Turn::of_response(flag(same), "the reference has no arguments: the names decide");
+            return Turn::of_response(
+                flag(same),
+                "the reference has no arguments: the names decide",
+            );
         }
-        let what = if self.aspect == Aspect::Keys { "keys" } else { "keys with their values" };
-        Turn::of_response(found as f64 / wanted as f64, format!("{found} of {wanted} {what} are present"))
+        let what = if self.aspect == Aspect::Keys {
+            "keys"
+        } else {
+            "keys with their values"
+        };
+        Turn::of_response(
+            found as f64 / wanted as f64,
+            format!("{found} of {wanted} {what} are present"),
+        )
     }
 
     fn holds(&self, answer: &ToolCall, key: &str, value: &Value) -> bool {
@@ -91,11 +116,17 @@ fn args(call: &ToolCall) -> impl Iterator<Item = (&String, &Value)> {
 }
 
 fn text_of(value: &Value) -> String {
-    value.as_str().map_or_else(|| value_text(value), str::to_string)
+    value
+        .as_str()
+        .map_or_else(|| value_text(value), str::to_string)
 }
 
 fn count(calls: usize) -> String {
-    if calls == 1 { "1 call".into() } else { format!("{calls} calls") }
+    if calls == 1 {
+        "1 call".into()
+    } else {
+        format!("{calls} calls")
+    }
 }
 
 /// The calls in the text of a turn's response, else those that the agent made.
@@ -112,7 +143,8 @@ fn parse(text: &str) -> Result<Vec<ToolCall>, String> {
     if text.trim().is_empty() {
         return Err("there is no answer".into());
     }
-    let value: Value = serde_json::from_str(text).map_err(|_| "the answer is not JSON".to_string())?;
+    let value: Value =
+        serde_json::from_str(text).map_err(|_| "the answer is not JSON".to_string())?;
     let calls = value.get("tool_calls").and_then(Value::as_array);
     let calls = calls.ok_or("the answer has no list \"tool_calls\"")?;
     if calls.is_empty() {
@@ -122,11 +154,16 @@ fn parse(text: &str) -> Result<Vec<ToolCall>, String> {
 }
 
 fn call(value: &Value) -> Result<ToolCall, String> {
-    let name = value.get("name").and_then(Value::as_str).filter(|name| !name.is_empty());
+    let name = value
+        .get("name")
+        .and_then(Value::as_str)
+        .filter(|name| !name.is_empty());
     let name = name.ok_or("a call in the answer has no name")?;
     match value.get("arguments") {
         Some(Value::Object(args)) => Ok(ToolCall::new(name, Some(args.clone()))),
-        _ => Err(format!("the call {name} in the answer has no object \"arguments\"")),
+        _ => Err(format!(
+            "the call {name} in the answer has no object \"arguments\""
+        )),
     }
 }
 
@@ -136,13 +173,21 @@ mod tests {
     use crate::domain::Content;
 
     fn turn(text: &str) -> Invocation {
-        Invocation { final_response: Some(Content::text("model", text)), ..Invocation::default() }
+        Invocation {
+            final_response: Some(Content::text("model", text)),
+            ..Invocation::default()
+        }
     }
 
     fn score(aspect: Aspect, reference: &str, answer: &str) -> Option<f64> {
         let (expected, actual) = ([turn(reference)], [turn(answer)]);
-        let metric = ToolCallMetric { aspect, strict: false };
-        metric.measure(&Evidence::turns(Some(&expected), &actual), None).score
+        let metric = ToolCallMetric {
+            aspect,
+            strict: false,
+        };
+        metric
+            .measure(&Evidence::turns(Some(&expected), &actual), None)
+            .score
     }
 
     const SET: &str =
@@ -163,38 +208,73 @@ mod tests {
 
     #[test]
     fn the_reason_counts_the_calls() {
-        let metric = ToolCallMetric { aspect: Aspect::Valid, strict: false };
+        let metric = ToolCallMetric {
+            aspect: Aspect::Valid,
+            strict: false,
+        };
         let of = |answer: &str| {
             let (expected, actual) = ([turn("")], [turn(answer)]);
-            metric.measure(&Evidence::turns(Some(&expected), &actual), None).explanation
+            metric
+                .measure(&Evidence::turns(Some(&expected), &actual), None)
+                .explanation
         };
-        let two = r#"{"tool_calls": [{"name": "a", "arguments": {}}, {"name": "b", "arguments": {}}]}"#;
+        let two =
+            r#"{"tool_calls": [{"name": "a", "arguments": {}}, {"name": "b", "arguments": {}}]}"#;
         assert_eq!(
             (of(SET), of(two)),
-            ("a valid answer with 1 call".into(), "a valid answer with 2 calls".into())
+            (
+                "a valid answer with 1 call".into(),
+                "a valid answer with 2 calls".into()
+            )
         );
     }
 
     #[test]
     fn an_agents_own_calls_are_its_answer() {
-        let call = ToolCall::new("set", serde_json::json!({"id": 1, "on": true}).as_object().cloned());
-        let trajectory =
-            crate::domain::Trajectory::Listed { calls: vec![call], responses: vec![], texts: vec![] };
-        let actual = [Invocation { trajectory, ..turn("done") }];
+        let call = ToolCall::new(
+            "set",
+            serde_json::json!({"id": 1, "on": true})
+                .as_object()
+                .cloned(),
+        );
+        let trajectory = crate::domain::Trajectory::Listed {
+            calls: vec![call],
+            responses: vec![],
+            texts: vec![],
+        };
+        let actual = [Invocation {
+            trajectory,
+            ..turn("done")
+        }];
         let expected = [turn(SET)];
-        let metric = ToolCallMetric { aspect: Aspect::Values, strict: true };
-        assert_eq!(metric.measure(&Evidence::turns(Some(&expected), &actual), None).score, Some(1.0));
+        let metric = ToolCallMetric {
+            aspect: Aspect::Values,
+            strict: true,
+        };
+        assert_eq!(
+            metric
+                .measure(&Evidence::turns(Some(&expected), &actual), None)
+                .score,
+            Some(1.0)
+        );
     }
 
     /// Where the reference has no arguments, the names decide, one by one.
     #[test]
     fn names_decide_when_there_are_no_arguments() {
         let calls = |names: &[&str]| -> Vec<Cow<ToolCall>> {
-            names.iter().map(|name| Cow::Owned(ToolCall::new(*name, None))).collect()
+            names
+                .iter()
+                .map(|name| Cow::Owned(ToolCall::new(*name, None)))
+                .collect()
         };
-        let keys = ToolCallMetric { aspect: Aspect::Keys, strict: false };
-        let score =
-            |reference: &[&str], answer: &[&str]| keys.compare(&calls(reference), &calls(answer)).score;
+        let keys = ToolCallMetric {
+            aspect: Aspect::Keys,
+            strict: false,
+        };
+        let score = |reference: &[&str], answer: &[&str]| {
+            keys.compare(&calls(reference), &calls(answer)).score
+        };
         assert_eq!(score(&["a", "b"], &["a", "b"]), Some(1.0));
         assert_eq!(score(&["a", "b"], &["a", "c"]), Some(0.0));
         assert_eq!(score(&["a"], &["a", "a"]), Some(0.0));

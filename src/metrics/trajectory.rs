@@ -1,18 +1,20 @@
 //! `tool_trajectory_avg_score` (ADK `trajectory_evaluator.py`, 2.13): whether the turn's tool calls match the
 //! expected ones. 1 or 0 for a turn; the case's score is the mean.
 
-use super::measure::{Evidence, Measure, Outcome, Turn, by_every_turn, unknown_calls, with_threshold};
+use super::measure::{
+    Evidence, Measure, Outcome, Turn, by_every_turn, unknown_calls, with_threshold,
+};
 use super::options::{flag_option, number};
 use super::unusable::Unusable;
 use crate::diff::{
-    Difference, DifferenceKind, PairKind, align, calls_equal, compared_args, differences, json_equal,
+    Difference, DifferenceKind, PairKind, align, calls_equal, compared_args, differences,
+    json_equal,
 };
 use crate::domain::{Criterion, Finding, FindingRule, MatchType, ToolCall, Trajectory};
 use serde_json::Value;
 
 /// Why a turn of an agent that does not report all its calls has no score, and what to do.
-const NOT_REPORTED: &str =
-    "the agent does not report its tool calls; score it by criteria of the response, without this one";
+const NOT_REPORTED: &str = "the agent does not report its tool calls; score it by criteria of the response, without this one";
 
 /// The options of the metric.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -35,11 +37,18 @@ impl TrajectoryOptions {
             })?,
         };
         let ignore_args = flag_option(criterion, "ignore_args", "ignoreArgs")?;
-        Ok(TrajectoryOptions { match_type, ignore_args })
+        Ok(TrajectoryOptions {
+            match_type,
+            ignore_args,
+        })
     }
 
     fn label(self) -> String {
-        let names = if self.ignore_args { ", arguments ignored" } else { "" };
+        let names = if self.ignore_args {
+            ", arguments ignored"
+        } else {
+            ""
+        };
         format!("{}{names}", self.match_type.name())
     }
 }
@@ -59,7 +68,11 @@ fn match_type(value: &Value) -> Option<MatchType> {
 }
 
 /// Whether one turn's calls match.
-pub fn trajectory_matches(options: TrajectoryOptions, expected: &[&ToolCall], actual: &[&ToolCall]) -> bool {
+pub fn trajectory_matches(
+    options: TrajectoryOptions,
+    expected: &[&ToolCall],
+    actual: &[&ToolCall],
+) -> bool {
     let equal = |e: &ToolCall, a: &ToolCall| calls_equal(e, a, options.ignore_args);
     match options.match_type {
         MatchType::Exact => {
@@ -71,13 +84,15 @@ pub fn trajectory_matches(options: TrajectoryOptions, expected: &[&ToolCall], ac
         }
         MatchType::AnyOrder => {
             let mut rest: Vec<&ToolCall> = actual.to_vec();
-            expected.iter().all(|e| match rest.iter().position(|a| equal(e, a)) {
-                Some(at) => {
-                    rest.remove(at);
-                    true
-                }
-                None => false,
-            })
+            expected
+                .iter()
+                .all(|e| match rest.iter().position(|a| equal(e, a)) {
+                    Some(at) => {
+                        rest.remove(at);
+                        true
+                    }
+                    None => false,
+                })
         }
     }
 }
@@ -100,16 +115,32 @@ impl Measure for TrajectoryOptions {
                 false => Turn::scored(0.0, "").because(findings_of(*self, &expected, &actual)),
             }
         });
-        let Some(score) = outcome.score else { return outcome };
+        let Some(score) = outcome.score else {
+            return outcome;
+        };
         let explanation = explain(*self, &outcome.per_invocation, score, threshold);
-        Outcome { explanation, ..outcome }
+        Outcome {
+            explanation,
+            ..outcome
+        }
     }
 }
 
-fn explain(options: TrajectoryOptions, turns: &[Turn], score: f64, threshold: Option<f64>) -> String {
-    let wrong: Vec<usize> = (0..turns.len()).filter(|&at| turns[at].score == Some(0.0)).collect();
+fn explain(
+    options: TrajectoryOptions,
+    turns: &[Turn],
+    score: f64,
+    threshold: Option<f64>,
+) -> String {
+    let wrong: Vec<usize> = (0..turns.len())
+        .filter(|&at| turns[at].score == Some(0.0))
+        .collect();
     match (wrong.as_slice(), turns.len()) {
-        ([], 0 | 1) => format!("{}: {}", options.label(), turns.first().map_or(String::new(), Turn::words)),
+        ([], 0 | 1) => format!(
+            "{}: {}",
+            options.label(),
+            turns.first().map_or(String::new(), Turn::words)
+        ),
         ([], count) => format!("{}: all {count} turns match", options.label()),
         ([_], 1) => format!("{}: {}", options.label(), turns[0].words()),
         ([first, ..], count) => {
@@ -136,7 +167,11 @@ fn matching_words(expected: usize, actual: usize) -> String {
 }
 
 fn calls(count: usize) -> String {
-    if count == 1 { "1 call".into() } else { format!("{count} calls") }
+    if count == 1 {
+        "1 call".into()
+    } else {
+        format!("{count} calls")
+    }
 }
 
 /// Why the calls of a turn do not match: the call, the argument, both values. Never empty.
@@ -181,16 +216,28 @@ pub(super) fn findings_of(
 
 /// Whether both lists have the same calls, in any order.
 fn are_same_calls(expected: &[&ToolCall], actual: &[&ToolCall]) -> bool {
-    let options = TrajectoryOptions { match_type: MatchType::AnyOrder, ignore_args: false };
+    let options = TrajectoryOptions {
+        match_type: MatchType::AnyOrder,
+        ignore_args: false,
+    };
     expected.len() == actual.len() && trajectory_matches(options, expected, actual)
 }
 
 /// Differences between calls that are equal as Python compares them, where `true` is 1; without any, their order.
 fn unlike_as_json(expected: &[&ToolCall], actual: &[&ToolCall]) -> Vec<Finding> {
     let mut found = Vec::new();
-    for (at, (e, a)) in expected.iter().zip(actual).enumerate().filter(|(_, (e, a))| e.name == a.name) {
-        let (Some(wanted), Some(made)) = (&e.args, &a.args) else { continue };
-        let unlike = wanted.iter().filter_map(|(key, value)| Some((key, value, made.get(key)?)));
+    for (at, (e, a)) in expected
+        .iter()
+        .zip(actual)
+        .enumerate()
+        .filter(|(_, (e, a))| e.name == a.name)
+    {
+        let (Some(wanted), Some(made)) = (&e.args, &a.args) else {
+            continue;
+        };
+        let unlike = wanted
+            .iter()
+            .filter_map(|(key, value)| Some((key, value, made.get(key)?)));
         let unlike = unlike.filter(|(_, value, other)| !json_equal(value, other));
         found.extend(unlike.map(|(key, value, other)| Finding {
             argument: Some(key.clone()),
@@ -207,7 +254,11 @@ fn unlike_as_json(expected: &[&ToolCall], actual: &[&ToolCall]) -> Vec<Finding> 
 
 /// A finding about a call of a turn, at this index from 0.
 pub(super) fn about_call(rule: FindingRule, at: usize, call: &ToolCall) -> Finding {
-    Finding { call: Some(at as u32 + 1), tool: Some(call.name.clone()), ..Finding::of(rule) }
+    Finding {
+        call: Some(at as u32 + 1),
+        tool: Some(call.name.clone()),
+        ..Finding::of(rule)
+    }
 }
 
 fn changed_call(at: usize, expected: &ToolCall, actual: &ToolCall) -> Vec<Finding> {
@@ -215,7 +266,10 @@ fn changed_call(at: usize, expected: &ToolCall, actual: &ToolCall) -> Vec<Findin
         (None, Some(_)) => FindingRule::ArgumentsExtra,
         (Some(_), None) => FindingRule::ArgumentsMissing,
         _ => {
-            let (e, a) = (compared_args(expected, actual), compared_args(actual, expected));
+            let (e, a) = (
+                compared_args(expected, actual),
+                compared_args(actual, expected),
+            );
             let found = differences(e.as_deref(), a.as_deref());
             return changed_arguments(at, expected, found);
         }
@@ -224,8 +278,16 @@ fn changed_call(at: usize, expected: &ToolCall, actual: &ToolCall) -> Vec<Findin
 }
 
 /// A finding for each difference between the arguments of a call and the expected ones.
-pub(super) fn changed_arguments(at: usize, call: &ToolCall, found: Vec<Difference>) -> Vec<Finding> {
-    let rules = [FindingRule::ArgumentDiffers, FindingRule::ArgumentMissing, FindingRule::ArgumentExtra];
+pub(super) fn changed_arguments(
+    at: usize,
+    call: &ToolCall,
+    found: Vec<Difference>,
+) -> Vec<Finding> {
+    let rules = [
+        FindingRule::ArgumentDiffers,
+        FindingRule::ArgumentMissing,
+        FindingRule::ArgumentExtra,
+    ];
     let about = |difference| Finding {
         call: Some(at as u32 + 1),
         tool: Some(call.name.clone()),
@@ -244,7 +306,12 @@ pub(super) fn difference_found(
         DifferenceKind::Missing(e) => (missing, Some(e), None),
         DifferenceKind::Extra(a) => (extra, None, Some(a)),
     };
-    Finding { argument: Some(difference.path), expected, actual, ..Finding::of(rule) }
+    Finding {
+        argument: Some(difference.path),
+        expected,
+        actual,
+        ..Finding::of(rule)
+    }
 }
 
 #[cfg(test)]
@@ -254,11 +321,16 @@ mod tests {
     use serde_json::json;
 
     fn calls(spec: &[(&str, Value)]) -> Vec<ToolCall> {
-        spec.iter().map(|(name, args)| ToolCall::new(*name, args.as_object().cloned())).collect()
+        spec.iter()
+            .map(|(name, args)| ToolCall::new(*name, args.as_object().cloned()))
+            .collect()
     }
 
     fn said(match_type: MatchType, expected: &[(&str, Value)], actual: &[(&str, Value)]) -> String {
-        let options = TrajectoryOptions { match_type, ignore_args: false };
+        let options = TrajectoryOptions {
+            match_type,
+            ignore_args: false,
+        };
         let (e, a) = (calls(expected), calls(actual));
         let (e, a): (Vec<_>, Vec<_>) = (e.iter().collect(), a.iter().collect());
         match trajectory_matches(options, &e, &a) {
@@ -270,15 +342,28 @@ mod tests {
     #[test]
     fn of_several_turns_no_single_one_is_told() {
         let options = TrajectoryOptions::default();
-        let turns = [Turn::scored(1.0, "no calls, as expected"), Turn::scored(1.0, "1 call as expected")];
-        assert_eq!(explain(options, &turns, 1.0, None), "EXACT: all 2 turns match");
-        assert_eq!(explain(options, &turns[1..], 1.0, None), "EXACT: 1 call as expected");
+        let turns = [
+            Turn::scored(1.0, "no calls, as expected"),
+            Turn::scored(1.0, "1 call as expected"),
+        ];
+        assert_eq!(
+            explain(options, &turns, 1.0, None),
+            "EXACT: all 2 turns match"
+        );
+        assert_eq!(
+            explain(options, &turns[1..], 1.0, None),
+            "EXACT: 1 call as expected"
+        );
     }
 
     #[test]
     fn the_explanation_names_the_step_the_argument_and_the_value() {
         let expected = [("get", json!({})), ("set", json!({"id": "d2"}))];
-        let actual = [("get", json!({})), ("set", json!({"id": "d3"})), ("log", json!({}))];
+        let actual = [
+            ("get", json!({})),
+            ("set", json!({"id": "d3"})),
+            ("log", json!({})),
+        ];
         assert_eq!(
             said(MatchType::Exact, &expected, &actual),
             "call 2 set differs in id (expected \"d2\", got \"d3\"); call 3 log is extra"
@@ -289,16 +374,32 @@ mod tests {
         );
         let swapped = [("set", json!({"id": "d2"})), ("get", json!({}))];
         assert!(said(MatchType::InOrder, &expected, &swapped).contains("came as call"));
-        assert_eq!(said(MatchType::AnyOrder, &expected, &swapped), "2 calls as expected");
-        let towns = [("weather", json!({"town": "Oslo"})), ("weather", json!({"town": "Bergen"}))];
+        assert_eq!(
+            said(MatchType::AnyOrder, &expected, &swapped),
+            "2 calls as expected"
+        );
+        let towns = [
+            ("weather", json!({"town": "Oslo"})),
+            ("weather", json!({"town": "Bergen"})),
+        ];
         let exchanged = [towns[1].clone(), towns[0].clone()];
         for kind in [MatchType::Exact, MatchType::InOrder] {
-            assert_eq!(said(kind, &towns, &exchanged), "the same calls in another order");
+            assert_eq!(
+                said(kind, &towns, &exchanged),
+                "the same calls in another order"
+            );
         }
-        assert_eq!(said(MatchType::AnyOrder, &towns, &exchanged), "2 calls as expected");
+        assert_eq!(
+            said(MatchType::AnyOrder, &towns, &exchanged),
+            "2 calls as expected"
+        );
         assert!(
-            said(MatchType::Exact, &[("t", json!({"n": 3}))], &[("t", json!({"n": "3"}))])
-                .ends_with("the text \"3\" is not the number 3")
+            said(
+                MatchType::Exact,
+                &[("t", json!({"n": 3}))],
+                &[("t", json!({"n": "3"}))]
+            )
+            .ends_with("the text \"3\" is not the number 3")
         );
     }
 }

@@ -39,5 +39,7 @@ pub enum Unusable {
 }
 
 fn did_you_mean(nearest: &Option<&'static str>) -> String {
-    nearest.map(|name| format!("; did you mean {name:?}?")).unwrap_or_default()
+    nearest
+        .map(|name| format!("; did you mean {name:?}?"))
+        .unwrap_or_default()
 }

@@ -9,8 +9,8 @@ use super::rules::compared_by;
 use super::sentences::reasons;
 use crate::diff::same_calls;
 use crate::domain::{
-    ALLOWED_TRAJECTORY, Criterion, Finding, FindingRule, Invocation, MetricResult, SESSION_STATE_MATCH,
-    Status, Trajectory, Variant, is_allowed_trajectory,
+    ALLOWED_TRAJECTORY, Criterion, Finding, FindingRule, Invocation, MetricResult,
+    SESSION_STATE_MATCH, Status, Trajectory, Variant, is_allowed_trajectory,
 };
 
 /// Lets the variants of a case decide where its own trajectory does not match.
@@ -20,10 +20,18 @@ pub(super) fn allow_variants<'a>(
     evidence: &Evidence,
     variants: &[Variant],
 ) {
-    let Some(expected) = evidence.expected.filter(|_| !variants.is_empty()) else { return };
+    let Some(expected) = evidence.expected.filter(|_| !variants.is_empty()) else {
+        return;
+    };
     let mut decided = Vec::new();
-    for metric in metrics.iter_mut().filter(|metric| metric.status == Status::Failed) {
-        let Some(criterion) = criteria.clone().find(|criterion| criterion.metric == metric.metric) else {
+    for metric in metrics
+        .iter_mut()
+        .filter(|metric| metric.status == Status::Failed)
+    {
+        let Some(criterion) = criteria
+            .clone()
+            .find(|criterion| criterion.metric == metric.metric)
+        else {
             continue;
         };
         if compared_by(criterion).is_none() {
@@ -32,7 +40,10 @@ pub(super) fn allow_variants<'a>(
         let scored = Scored::of(criterion);
         let matching = variants.iter().filter_map(|variant| {
             let other = with_variant(expected, variant);
-            let result = scored.score(&Evidence { expected: Some(&other), ..*evidence });
+            let result = scored.score(&Evidence {
+                expected: Some(&other),
+                ..*evidence
+            });
             (result.status == Status::Passed).then_some((variant, result))
         });
         match { matching }.next() {
@@ -83,16 +94,27 @@ fn name_of(metric: &str) -> String {
 /// metric, the criterion has the threshold that the variant was compared with.
 pub(super) fn configured(metrics: &[MetricResult]) -> Vec<(usize, Criterion)> {
     // A session state that is compared without a criterion is compared again without one.
-    let is_added = |metric: &MetricResult| metric.metric == SESSION_STATE_MATCH && metric.criterion.is_none();
+    let is_added =
+        |metric: &MetricResult| metric.metric == SESSION_STATE_MATCH && metric.criterion.is_none();
     let own = metrics.iter().enumerate();
     let own = own.filter(|(_, metric)| !is_allowed_trajectory(&metric.metric) && !is_added(metric));
     let of = |(at, metric): (usize, &MetricResult)| {
         let criterion = criterion_of(metric);
         let name = name_of(&metric.metric);
-        let decided =
-            metrics.iter().find(|other| other.metric == name).filter(|_| metric.threshold.is_none());
-        let threshold = criterion.threshold.or(decided.and_then(|decided| decided.threshold));
-        (at, Criterion { threshold, ..criterion })
+        let decided = metrics
+            .iter()
+            .find(|other| other.metric == name)
+            .filter(|_| metric.threshold.is_none());
+        let threshold = criterion
+            .threshold
+            .or(decided.and_then(|decided| decided.threshold));
+        (
+            at,
+            Criterion {
+                threshold,
+                ..criterion
+            },
+        )
     };
     own.map(of).collect()
 }
@@ -100,7 +122,11 @@ pub(super) fn configured(metrics: &[MetricResult]) -> Vec<(usize, Criterion)> {
 /// The expected turns with the trajectories of a variant.
 pub fn with_variant(expected: &[Invocation], variant: &Variant) -> Vec<Invocation> {
     let turn = |(at, turn): (usize, &Invocation)| Invocation {
-        trajectory: variant.turns.get(at).cloned().unwrap_or_else(|| turn.trajectory.clone()),
+        trajectory: variant
+            .turns
+            .get(at)
+            .cloned()
+            .unwrap_or_else(|| turn.trajectory.clone()),
         ..turn.clone()
     };
     expected.iter().enumerate().map(turn).collect()
@@ -113,9 +139,17 @@ pub fn candidates(
     variants: &[Variant],
     seen: &[&[Invocation]],
 ) -> Vec<(Vec<Trajectory>, usize)> {
-    let of = |turns: &[Invocation]| turns.iter().map(|turn| turn.trajectory.clone()).collect::<Vec<_>>();
+    let of = |turns: &[Invocation]| {
+        turns
+            .iter()
+            .map(|turn| turn.trajectory.clone())
+            .collect::<Vec<_>>()
+    };
     let is_same = |a: &[Trajectory], b: &[Trajectory]| {
-        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_calls(&a.calls(), &b.calls()))
+        a.len() == b.len()
+            && a.iter()
+                .zip(b)
+                .all(|(a, b)| same_calls(&a.calls(), &b.calls()))
     };
     let own = of(expected);
     let is_known = |made: &[Trajectory]| {
@@ -127,7 +161,10 @@ pub fn candidates(
         if is_known(&trajectories) {
             continue;
         }
-        match found.iter_mut().find(|(other, _)| is_same(other, &trajectories)) {
+        match found
+            .iter_mut()
+            .find(|(other, _)| is_same(other, &trajectories))
+        {
             Some((_, count)) => *count += 1,
             None => found.push((trajectories.iter().map(calls_alone).collect(), 1)),
         }
@@ -138,9 +175,16 @@ pub fn candidates(
 
 /// The calls without ids and responses, which do not matter for a variant.
 fn calls_alone(trajectory: &Trajectory) -> Trajectory {
-    let call = |call: &crate::domain::ToolCall| crate::domain::ToolCall { id: None, ..call.clone() };
+    let call = |call: &crate::domain::ToolCall| crate::domain::ToolCall {
+        id: None,
+        ..call.clone()
+    };
     let calls = trajectory.calls().into_iter().map(call).collect();
-    Trajectory::Listed { calls, responses: Vec::new(), texts: Vec::new() }
+    Trajectory::Listed {
+        calls,
+        responses: Vec::new(),
+        texts: Vec::new(),
+    }
 }
 
 #[cfg(test)]
@@ -150,12 +194,22 @@ mod tests {
     use crate::metrics::{Rescorer, Scorer, WhatIf};
 
     fn way(calls: &[&str]) -> Trajectory {
-        let calls = calls.iter().map(|name| ToolCall::new(*name, None)).collect();
-        Trajectory::Listed { calls, responses: Vec::new(), texts: Vec::new() }
+        let calls = calls
+            .iter()
+            .map(|name| ToolCall::new(*name, None))
+            .collect();
+        Trajectory::Listed {
+            calls,
+            responses: Vec::new(),
+            texts: Vec::new(),
+        }
     }
 
     fn turn(calls: &[&str]) -> Invocation {
-        Invocation { trajectory: way(calls), ..Invocation::default() }
+        Invocation {
+            trajectory: way(calls),
+            ..Invocation::default()
+        }
     }
 
     /// A name that needs quoting.
@@ -167,7 +221,13 @@ mod tests {
         actual: &[Invocation],
         variants: &[Variant],
     ) -> Attempt {
-        let mut attempt = Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "x");
+        let mut attempt = Attempt::blank(
+            AttemptKey {
+                case: 0,
+                attempt: 1,
+            },
+            "x",
+        );
         (attempt.expected, attempt.actual) = (expected.into(), actual.into());
         attempt.variants = variants.to_vec();
         Scorer::new(criteria).evaluate(&mut attempt, |_| None);
@@ -178,46 +238,90 @@ mod tests {
     #[test]
     fn a_what_if_is_decided_by_the_variants_under_the_changed_criteria() {
         let mut criterion = Criterion::new("tool_trajectory_avg_score", Some(1.0));
-        criterion.options.insert("match_type".into(), "IN_ORDER".into());
-        let variants = [Variant { name: "b".into(), turns: vec![way(&["b"])] }];
-        let passed = evaluated(&[criterion], &[turn(&["a"])], &[turn(&["b", "c"])], &variants);
+        criterion
+            .options
+            .insert("match_type".into(), "IN_ORDER".into());
+        let variants = [Variant {
+            name: "b".into(),
+            turns: vec![way(&["b"])],
+        }];
+        let passed = evaluated(
+            &[criterion],
+            &[turn(&["a"])],
+            &[turn(&["b", "c"])],
+            &variants,
+        );
         assert_eq!(passed.status, Status::Passed);
-        let exact = WhatIf { match_type: Some(MatchType::Exact), ..WhatIf::default() };
+        let exact = WhatIf {
+            match_type: Some(MatchType::Exact),
+            ..WhatIf::default()
+        };
         let stricter = Rescorer::new(&exact).rescore(&passed);
-        assert_eq!((stricter.status, stricter.metrics[0].threshold), (Status::Failed, Some(1.0)));
-        let back = WhatIf { match_type: Some(MatchType::AnyOrder), ..WhatIf::default() };
-        assert_eq!(Rescorer::new(&back).rescore(&stricter).status, Status::Passed);
+        assert_eq!(
+            (stricter.status, stricter.metrics[0].threshold),
+            (Status::Failed, Some(1.0))
+        );
+        let back = WhatIf {
+            match_type: Some(MatchType::AnyOrder),
+            ..WhatIf::default()
+        };
+        assert_eq!(
+            Rescorer::new(&back).rescore(&stricter).status,
+            Status::Passed
+        );
     }
 
     #[test]
     fn one_of_several_ways_is_enough_and_adks_number_stays_adks() {
         let criteria = [Criterion::new("tool_trajectory_avg_score", Some(1.0))];
         let variants = [
-            Variant { name: "c".into(), turns: vec![way(&["c"])] },
-            Variant { name: TWICE.into(), turns: vec![way(&["b", "b"])] },
+            Variant {
+                name: "c".into(),
+                turns: vec![way(&["c"])],
+            },
+            Variant {
+                name: TWICE.into(),
+                turns: vec![way(&["b", "b"])],
+            },
         ];
         let expected = [turn(&["a"])];
-        let scored = |actual: &[&str]| evaluated(&criteria, &expected, &[turn(actual)], &variants).metrics;
+        let scored =
+            |actual: &[&str]| evaluated(&criteria, &expected, &[turn(actual)], &variants).metrics;
         let other = scored(&["b", "b"]);
         assert_eq!(case_status(&other), Status::Passed);
         assert_eq!(adk_status(&other), Status::Failed, "ADK knows no variants");
-        assert_eq!((other[0].score(), other[0].status), (Some(0.0), Status::Informational));
-        let named: Vec<_> = other.iter().filter_map(|metric| metric.summary().variant).collect();
+        assert_eq!(
+            (other[0].score(), other[0].status),
+            (Some(0.0), Status::Informational)
+        );
+        let named: Vec<_> = other
+            .iter()
+            .filter_map(|metric| metric.summary().variant)
+            .collect();
         assert_eq!(named, [TWICE]);
         let own = scored(&["a"]);
         assert!(own.iter().all(|metric| metric.metric != ALLOWED_TRAJECTORY));
         let none = scored(&["d"]);
         assert_eq!(case_status(&none), Status::Failed);
-        assert!(none[0].explanation.ends_with("nor does it match any of its 2 variants"));
+        assert!(
+            none[0]
+                .explanation
+                .ends_with("nor does it match any of its 2 variants")
+        );
     }
 
     #[test]
     fn what_was_seen_often_comes_first() {
         let (a, b, c) = ([turn(&["a"])], [turn(&["b"])], [turn(&["c"])]);
-        let known = [Variant { name: "v".into(), turns: vec![way(&["c"])] }];
+        let known = [Variant {
+            name: "v".into(),
+            turns: vec![way(&["c"])],
+        }];
         let found = candidates(&a, &known, &[&a, &b, &c, &[turn(&["d"])], &b]);
-        let names: Vec<_> =
-            found.iter().map(|(way, count)| (way[0].calls()[0].name.as_str(), *count)).collect();
+        let names: Vec<_> = found
+            .iter()
+            .map(|(way, count)| (way[0].calls()[0].name.as_str(), *count))
+            .collect();
         assert_eq!(names, [("b", 2), ("d", 1)]);
     }
 
@@ -225,10 +329,16 @@ mod tests {
     #[test]
     fn the_result_of_a_variant_has_no_criterion() {
         let criteria = [Criterion::new("tool_trajectory_avg_score", Some(1.0))];
-        let variants = [Variant { name: "b".into(), turns: vec![way(&["b"])] }];
+        let variants = [Variant {
+            name: "b".into(),
+            turns: vec![way(&["b"])],
+        }];
         let attempt = evaluated(&criteria, &[turn(&["a"])], &[turn(&["b"])], &variants);
-        let allowed =
-            attempt.metrics.iter().find(|metric| metric.metric.starts_with(ALLOWED_TRAJECTORY)).unwrap();
+        let allowed = attempt
+            .metrics
+            .iter()
+            .find(|metric| metric.metric.starts_with(ALLOWED_TRAJECTORY))
+            .unwrap();
         assert!(allowed.criterion.is_none());
     }
 }

@@ -22,9 +22,11 @@ pub(super) enum Comparison {
 
 impl Measure for Comparison {
     fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
-        by_turn(evidence, |expected, actual| match unknown_calls(expected, actual) {
-            Some(why) => Turn::unscored(why),
-            None => self.turn(&expected.calls(), &actual.calls()),
+        by_turn(evidence, |expected, actual| {
+            match unknown_calls(expected, actual) {
+                Some(why) => Turn::unscored(why),
+                None => self.turn(&expected.calls(), &actual.calls()),
+            }
         })
     }
 }
@@ -33,25 +35,49 @@ impl Comparison {
     fn turn(self, reference: &[&ToolCall], predicted: &[&ToolCall]) -> Turn {
         let (fits, match_type) = match self {
             Comparison::Precision => {
-                return share(predicted, reference, "made", "expected", FindingRule::CallExtra);
+                return share(
+                    predicted,
+                    reference,
+                    "made",
+                    "expected",
+                    FindingRule::CallExtra,
+                );
             }
             Comparison::Recall => {
-                return share(reference, predicted, "expected", "made", FindingRule::CallMissing);
+                return share(
+                    reference,
+                    predicted,
+                    "expected",
+                    "made",
+                    FindingRule::CallMissing,
+                );
             }
             Comparison::Exact => {
-                let same = reference.iter().zip(predicted).all(|(r, p)| same_call(r, p));
+                let same = reference
+                    .iter()
+                    .zip(predicted)
+                    .all(|(r, p)| same_call(r, p));
                 (same && reference.len() == predicted.len(), MatchType::Exact)
             }
             Comparison::InOrder => {
                 let mut rest = predicted.iter();
-                (reference.iter().all(|r| rest.any(|p| same_call(r, p))), MatchType::InOrder)
+                (
+                    reference.iter().all(|r| rest.any(|p| same_call(r, p))),
+                    MatchType::InOrder,
+                )
             }
             Comparison::AnyOrder => (each_has_its_own(reference, predicted), MatchType::AnyOrder),
         };
         match fits {
-            true => Turn::scored(1.0, format!("{} expected, {} made", reference.len(), predicted.len())),
+            true => Turn::scored(
+                1.0,
+                format!("{} expected, {} made", reference.len(), predicted.len()),
+            ),
             false => {
-                let options = TrajectoryOptions { match_type, ignore_args: false };
+                let options = TrajectoryOptions {
+                    match_type,
+                    ignore_args: false,
+                };
                 Turn::scored(0.0, "").because(findings_of(options, reference, predicted))
             }
         }
@@ -61,23 +87,35 @@ impl Comparison {
 /// Whether the calls of `need` can be paired one to one with calls of `have`.
 fn each_has_its_own(need: &[&ToolCall], have: &[&ToolCall]) -> bool {
     let mut left: Vec<&ToolCall> = have.to_vec();
-    need.iter().all(|call| match left.iter().position(|other| same_call(call, other)) {
-        Some(at) => {
-            left.swap_remove(at);
-            true
-        }
-        None => false,
-    })
+    need.iter().all(
+        |call| match left.iter().position(|other| same_call(call, other)) {
+            Some(at) => {
+                left.swap_remove(at);
+                true
+            }
+            None => false,
+        },
+    )
 }
 
 /// The share of `these` calls that occur anywhere among `those`; each repetition counts.
-fn share(these: &[&ToolCall], those: &[&ToolCall], this: &str, that: &str, otherwise: FindingRule) -> Turn {
+fn share(
+    these: &[&ToolCall],
+    those: &[&ToolCall],
+    this: &str,
+    that: &str,
+    otherwise: FindingRule,
+) -> Turn {
     if these.is_empty() {
         return Turn::unscored(format!("no calls are {this}: 0/0 has no value"));
     }
     let alone = |(_, call): &(usize, &&ToolCall)| !those.iter().any(|other| same_call(call, other));
-    let alone: Vec<Finding> =
-        these.iter().enumerate().filter(alone).map(|(at, call)| about_call(otherwise, at, call)).collect();
+    let alone: Vec<Finding> = these
+        .iter()
+        .enumerate()
+        .filter(alone)
+        .map(|(at, call)| about_call(otherwise, at, call))
+        .collect();
     let found = these.len() - alone.len();
     let measured = format!("{found} of {} calls {this} are also {that}", these.len());
     Turn::scored(found as f64 / these.len() as f64, measured).because(alone)
@@ -87,10 +125,16 @@ fn share(these: &[&ToolCall], those: &[&ToolCall], this: &str, that: &str, other
 /// count as empty, since a trajectory's `tool_input` is an object. Calls whose arguments are not known are equal by name.
 pub(super) fn same_call(a: &ToolCall, b: &ToolCall) -> bool {
     let no_args = serde_json::Map::new();
-    let (x, y) = (a.args.as_ref().unwrap_or(&no_args), b.args.as_ref().unwrap_or(&no_args));
+    let (x, y) = (
+        a.args.as_ref().unwrap_or(&no_args),
+        b.args.as_ref().unwrap_or(&no_args),
+    );
     let is_unknown = a.args_unknown || b.args_unknown;
-    let is_equal =
-        || x.len() == y.len() && x.iter().all(|(key, v)| y.get(key).is_some_and(|w| json_equal(v, w)));
+    let is_equal = || {
+        x.len() == y.len()
+            && x.iter()
+                .all(|(key, v)| y.get(key).is_some_and(|w| json_equal(v, w)))
+    };
     a.name == b.name && (is_unknown || is_equal())
 }
 
@@ -101,11 +145,15 @@ pub(super) struct SingleToolUse {
 
 impl SingleToolUse {
     pub(super) fn of(criterion: &Criterion) -> Result<Self, Unusable> {
-        let tool = criterion.option("tool_name", "toolName").and_then(|value| value.as_str());
+        let tool = criterion
+            .option("tool_name", "toolName")
+            .and_then(|value| value.as_str());
         // `trajectory_single_tool_use:search` without an option means the tool `search`.
         let label = criterion.metric.split_once(':').map(|(_, label)| label);
         match tool.or(label).filter(|tool| !tool.is_empty()) {
-            Some(tool) => Ok(SingleToolUse { tool: tool.to_string() }),
+            Some(tool) => Ok(SingleToolUse {
+                tool: tool.to_string(),
+            }),
             None => Err(Unusable::Option {
                 option: "tool_name",
                 expected: "the name of a tool, here or as trajectory_single_tool_use:NAME",
@@ -121,7 +169,11 @@ impl Measure for SingleToolUse {
             if !turn.trajectory.is_known() {
                 return Turn::unscored(UNKNOWN_CALLS);
             }
-            let count = turn.calls().iter().filter(|call| call.name == self.tool).count();
+            let count = turn
+                .calls()
+                .iter()
+                .filter(|call| call.name == self.tool)
+                .count();
             match count {
                 0 => Turn::scored(0.0, "").because(vec![miscounted(
                     FindingRule::ToolCalledTooRarely,
@@ -156,9 +208,15 @@ impl Measure for Failure {
     fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
         let turns = evidence.actual.len();
         match (evidence.error, evidence.failed) {
-            (Some(error), _) => Outcome::whole(Some(1.0), format!("the agent failed: {error}"), turns),
+            (Some(error), _) => {
+                Outcome::whole(Some(1.0), format!("the agent failed: {error}"), turns)
+            }
             (None, Some(failed)) => {
-                let why = if failed { "the agent failed" } else { "the agent answered" };
+                let why = if failed {
+                    "the agent failed"
+                } else {
+                    "the agent answered"
+                };
                 Outcome::whole(Some(flag(failed)), why.into(), turns)
             }
             (None, None) => Outcome::none("it is not known whether the agent failed", turns),

@@ -36,9 +36,13 @@ impl WhatIf {
         self.ignore_args = other.ignore_args.or(self.ignore_args);
         self.thresholds.extend(other.thresholds);
         for rule in other.rules {
-            let of_argument = rule.argument().map(|path| (rule.tool.clone(), path.to_string()));
+            let of_argument = rule
+                .argument()
+                .map(|path| (rule.tool.clone(), path.to_string()));
             let known = self.rules.iter_mut().find(|known| {
-                let argument = known.argument().map(|path| (known.tool.clone(), path.to_string()));
+                let argument = known
+                    .argument()
+                    .map(|path| (known.tool.clone(), path.to_string()));
                 **known == rule || argument.is_some() && argument == of_argument
             });
             match (known, of_argument) {
@@ -58,10 +62,19 @@ impl WhatIf {
     pub fn words(&self) -> Vec<String> {
         let mut said: Vec<String> = Vec::new();
         said.extend(self.match_type.map(|kind| kind.name().to_string()));
+        said.extend(self.ignore_args.map(|on| {
+            if on {
+                "arguments ignored"
+            } else {
+                "arguments count"
+            }
+            .to_string()
+        }));
         said.extend(
-            self.ignore_args.map(|on| if on { "arguments ignored" } else { "arguments count" }.to_string()),
+            self.thresholds
+                .iter()
+                .map(|(metric, threshold)| format!("{metric} at {threshold}")),
         );
-        said.extend(self.thresholds.iter().map(|(metric, threshold)| format!("{metric} at {threshold}")));
         said.extend(self.rules.iter().map(MatchRule::words));
         said
     }
@@ -74,12 +87,17 @@ impl WhatIf {
             true => replace_with_trajectory_match(criteria, &[], |name| name != ADK),
             false => criteria,
         };
-        let changed = criteria.into_iter().map(|criterion| self.changed(criterion)).collect::<Vec<_>>();
+        let changed = criteria
+            .into_iter()
+            .map(|criterion| self.changed(criterion))
+            .collect::<Vec<_>>();
         if self.rules.is_empty() {
             return changed;
         }
         let held = changed.iter().find(|criterion| !criterion.rules.is_empty());
-        let mut rules = held.map(|criterion| criterion.rules.clone()).unwrap_or_default();
+        let mut rules = held
+            .map(|criterion| criterion.rules.clone())
+            .unwrap_or_default();
         rules.extend(self.rules.clone());
         with_rules(changed, &rules)
     }
@@ -88,7 +106,9 @@ impl WhatIf {
         if let Some(threshold) = self.thresholds.get(&criterion.metric) {
             criterion.threshold = Some(*threshold);
             if !criterion.options.is_empty() {
-                criterion.options.insert("threshold".into(), (*threshold).into());
+                criterion
+                    .options
+                    .insert("threshold".into(), (*threshold).into());
             }
         }
         if criterion.name() == ADK || criterion.name() == MATCH {
@@ -105,7 +125,9 @@ impl WhatIf {
             }
             if let Some(ignore) = self.ignore_args {
                 criterion.options.remove("ignoreArgs");
-                criterion.options.insert("ignore_args".into(), ignore.into());
+                criterion
+                    .options
+                    .insert("ignore_args".into(), ignore.into());
             }
         }
         criterion
@@ -131,25 +153,45 @@ struct CriteriaList {
 impl CriteriaList {
     fn of(metrics: &[MetricResult], change: &WhatIf) -> CriteriaList {
         let before = configured(metrics);
-        let after = change.apply(before.iter().map(|(_, criterion)| criterion.clone()).collect());
-        let written =
-            |metric: &MetricResult| (metric.metric.clone(), metric.threshold, metric.criterion.clone());
+        let after = change.apply(
+            before
+                .iter()
+                .map(|(_, criterion)| criterion.clone())
+                .collect(),
+        );
+        let written = |metric: &MetricResult| {
+            (
+                metric.metric.clone(),
+                metric.threshold,
+                metric.criterion.clone(),
+            )
+        };
         let scorer = Scorer::again(&after);
-        CriteriaList { written: metrics.iter().map(written).collect(), before, after, scorer }
+        CriteriaList {
+            written: metrics.iter().map(written).collect(),
+            before,
+            after,
+            scorer,
+        }
     }
 
     fn are_of(&self, metrics: &[MetricResult]) -> bool {
-        let same =
-            |((name, threshold, written), metric): (&(String, Option<f64>, Option<Value>), &MetricResult)| {
-                *name == metric.metric && *threshold == metric.threshold && *written == metric.criterion
-            };
+        let same = |((name, threshold, written), metric): (
+            &(String, Option<f64>, Option<Value>),
+            &MetricResult,
+        )| {
+            *name == metric.metric && *threshold == metric.threshold && *written == metric.criterion
+        };
         self.written.len() == metrics.len() && self.written.iter().zip(metrics).all(same)
     }
 
     /// The result of a criterion that is not computed again: it is unchanged, or a judge or a program gave its score.
     fn known(&self, at: usize, attempt: &Attempt) -> Option<MetricResult> {
         let criterion = &self.after[at];
-        let (position, before) = self.before.iter().find(|(_, other)| other.metric == criterion.metric)?;
+        let (position, before) = self
+            .before
+            .iter()
+            .find(|(_, other)| other.metric == criterion.metric)?;
         let known = &attempt.metrics[*position];
         // With variants, metrics that compare calls are computed again.
         let is_decided = attempt.variants.is_empty() || compared_by(criterion).is_none();
@@ -163,7 +205,10 @@ impl CriteriaList {
 impl<'a> Rescorer<'a> {
     /// Creates a rescorer for a change.
     pub fn new(change: &'a WhatIf) -> Rescorer<'a> {
-        Rescorer { change, lists: Vec::new() }
+        Rescorer {
+            change,
+            lists: Vec::new(),
+        }
     }
 
     /// The attempt as evaluated under the change. Errored attempts stay errored; scores of judges and programs stay
@@ -192,19 +237,24 @@ impl<'a> Rescorer<'a> {
             tool_use: attempt.tool_use.clone(),
             ..*attempt
         };
-        list.scorer.evaluate(&mut again, |at| list.known(at, attempt));
+        list.scorer
+            .evaluate(&mut again, |at| list.known(at, attempt));
         again
     }
 
     fn list_of(&mut self, metrics: &[MetricResult]) -> &CriteriaList {
-        let at = self.lists.iter().position(|list| list.are_of(metrics)).unwrap_or_else(|| {
-            // Usually, each eval set has one list. If each case of a file has its own, lists are built repeatedly.
-            if self.lists.len() >= LISTS_AT_MOST {
-                self.lists.clear();
-            }
-            self.lists.push(CriteriaList::of(metrics, self.change));
-            self.lists.len() - 1
-        });
+        let at = self
+            .lists
+            .iter()
+            .position(|list| list.are_of(metrics))
+            .unwrap_or_else(|| {
+                // Usually, each eval set has one list. If each case of a file has its own, lists are built repeatedly.
+                if self.lists.len() >= LISTS_AT_MOST {
+                    self.lists.clear();
+                }
+                self.lists.push(CriteriaList::of(metrics, self.change));
+                self.lists.len() - 1
+            });
         &self.lists[at]
     }
 }
@@ -218,9 +268,16 @@ fn compared_with(known: &MetricResult, criterion: &Criterion) -> MetricResult {
         None => known.status,
         score => status_of(direction_of(criterion), score, criterion.threshold),
     };
-    let mut result = MetricResult { threshold: criterion.threshold, status, ..known.clone() };
+    let mut result = MetricResult {
+        threshold: criterion.threshold,
+        status,
+        ..known.clone()
+    };
     if status == Status::Failed && result.findings.is_empty() {
-        result.findings.push(Finding::threshold_missed(known.score(), criterion.threshold));
+        result.findings.push(Finding::threshold_missed(
+            known.score(),
+            criterion.threshold,
+        ));
     }
     result
 }
@@ -233,18 +290,31 @@ mod tests {
     /// it.
     #[test]
     fn a_match_type_changes_adks_metric_and_replaces_vertexs() {
-        let change = WhatIf { match_type: Some(MatchType::InOrder), ..WhatIf::default() };
+        let change = WhatIf {
+            match_type: Some(MatchType::InOrder),
+            ..WhatIf::default()
+        };
         let names = |name: &str| -> Vec<String> {
             let changed = change.apply(vec![Criterion::new(name, Some(1.0))]);
-            changed.iter().filter(|one| one.threshold.is_some()).map(|one| one.name().to_string()).collect()
+            changed
+                .iter()
+                .filter(|one| one.threshold.is_some())
+                .map(|one| one.name().to_string())
+                .collect()
         };
-        assert_eq!(names("tool_trajectory_avg_score"), ["tool_trajectory_avg_score"]);
+        assert_eq!(
+            names("tool_trajectory_avg_score"),
+            ["tool_trajectory_avg_score"]
+        );
         assert_ne!(names("trajectory_exact_match"), ["trajectory_exact_match"]);
     }
 
     #[test]
     fn added_rules_for_one_argument_accept_what_both_accept() {
-        let of = |rule: &str| WhatIf { rules: vec![MatchRule::parse(rule).unwrap()], ..WhatIf::default() };
+        let of = |rule: &str| WhatIf {
+            rules: vec![MatchRule::parse(rule).unwrap()],
+            ..WhatIf::default()
+        };
         let added = |first: &str, second: &str| {
             let mut change = of(first);
             change.add(of(second));
@@ -254,7 +324,10 @@ mod tests {
         assert_eq!(added("t n case", "t n contains"), "t: n ignore");
         assert_eq!(added("t n default 1", "t n case"), "t: n ignore");
         assert_eq!(added("t n case", "t m case"), "t: n case + t: m case");
-        assert_eq!(added("t n tolerance 2", "t n tolerance 5"), "t: n tolerance 5.0");
+        assert_eq!(
+            added("t n tolerance 2", "t n tolerance 5"),
+            "t: n tolerance 5.0"
+        );
         assert_eq!(added("t n case", "t optional"), "t: n case + t: optional");
     }
 }

@@ -18,7 +18,10 @@ pub(super) struct Interner<'a> {
 impl<'a> Interner<'a> {
     pub(super) fn with_room(words: usize) -> Interner<'a> {
         let short = FxHashMap::with_capacity_and_hasher(words, Default::default());
-        Interner { short, ..Interner::default() }
+        Interner {
+            short,
+            ..Interner::default()
+        }
     }
 
     /// The number of a word.
@@ -45,13 +48,19 @@ fn short_key(word: &[u8]) -> Option<u64> {
     if word.len() > 7 {
         return None;
     }
-    let bytes = word.iter().fold(0u64, |key, byte| key << 8 | u64::from(*byte));
+    let bytes = word
+        .iter()
+        .fold(0u64, |key, byte| key << 8 | u64::from(*byte));
     Some(bytes | (word.len() as u64) << 56)
 }
 
 /// A text in lower case, as rouge_score's tokeniser converts it.
 pub(super) fn lowered(text: &str) -> String {
-    if text.is_ascii() { text.to_ascii_lowercase() } else { text.to_lowercase() }
+    if text.is_ascii() {
+        text.to_ascii_lowercase()
+    } else {
+        text.to_lowercase()
+    }
 }
 
 /// The words of a lower-case text: runs of a-z and 0-9; other scripts have none.
@@ -99,7 +108,10 @@ pub(super) fn shared_runs(reference: &[u32], candidate: &[u32], n: usize, kinds:
     let keys = |side: &[u32]| {
         let mut keys: Vec<u128> = side
             .windows(n)
-            .map(|run| run.iter().fold(0u128, |key, id| key << 32 | u128::from(*id)))
+            .map(|run| {
+                run.iter()
+                    .fold(0u128, |key, id| key << 32 | u128::from(*id))
+            })
             .collect();
         keys.sort_unstable();
         keys
@@ -128,9 +140,22 @@ mod tests {
     #[test]
     fn equal_words_and_only_they_have_one_number() {
         let mut interner = Interner::default();
-        let words = ["a", "", "a\0", "\0a", "abcdefg", "abcdefgh", "abcdefghi", "é", "a"];
+        let words = [
+            "a",
+            "",
+            "a\0",
+            "\0a",
+            "abcdefg",
+            "abcdefgh",
+            "abcdefghi",
+            "é",
+            "a",
+        ];
         let ids = interner.all(words.iter().map(|word| Cow::Borrowed(*word)));
-        assert_eq!((ids, interner.kinds()), (vec![0, 1, 2, 3, 4, 5, 6, 7, 0], 8));
+        assert_eq!(
+            (ids, interner.kinds()),
+            (vec![0, 1, 2, 3, 4, 5, 6, 7, 0], 8)
+        );
     }
 
     #[test]

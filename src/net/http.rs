@@ -20,7 +20,11 @@ pub(crate) fn client_builder() -> ClientBuilder {
 
 /// Creates a client. It does not use a proxy for addresses on this machine.
 pub(crate) fn client(base: &Url) -> Result<Client, String> {
-    let builder = if is_loopback(base) { client_builder().no_proxy() } else { client_builder() };
+    let builder = if is_loopback(base) {
+        client_builder().no_proxy()
+    } else {
+        client_builder()
+    };
     builder.build().map_err(|error| chain(&error))
 }
 
@@ -36,9 +40,15 @@ fn named_host(location: &[u8]) -> Option<String> {
     /// No host has this name.
     const SAME: &str = "same.invalid";
     let text = std::str::from_utf8(location).ok()?;
-    let url = Url::parse(&format!("http://{SAME}")).ok()?.join(text).ok()?;
+    let url = Url::parse(&format!("http://{SAME}"))
+        .ok()?
+        .join(text)
+        .ok()?;
     let host = url.host_str().filter(|host| *host != SAME)?;
-    Some(url.port().map_or_else(|| host.to_string(), |port| format!("{host}:{port}")))
+    Some(
+        url.port()
+            .map_or_else(|| host.to_string(), |port| format!("{host}:{port}")),
+    )
 }
 
 /// Whether an address is on this machine.

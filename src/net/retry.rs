@@ -21,7 +21,11 @@ impl Backoff {
 
     /// Delays for `retries` retries, doubling from `first` up to `longest`.
     pub fn between(retries: u32, first: Duration, longest: Duration) -> Backoff {
-        Backoff { next: first, longest, left: retries }
+        Backoff {
+            next: first,
+            longest,
+            left: retries,
+        }
     }
 
     /// The delay before the next retry; `None` when there are no more. `chance` is a random number between 0 and 1; the
@@ -45,10 +49,14 @@ mod tests {
     #[test]
     fn delays_double_to_a_limit() {
         let mut backoff = Backoff::new(7);
-        let delays: Vec<u128> =
-            std::iter::from_fn(|| backoff.next(None, 1.0)).map(|d| d.as_millis()).collect();
+        let delays: Vec<u128> = std::iter::from_fn(|| backoff.next(None, 1.0))
+            .map(|d| d.as_millis())
+            .collect();
         assert_eq!(delays, [500, 1000, 2000, 4000, 8000, 8000, 8000]);
-        assert_eq!(Backoff::new(1).next(None, 0.0), Some(Duration::from_millis(250)));
+        assert_eq!(
+            Backoff::new(1).next(None, 0.0),
+            Some(Duration::from_millis(250))
+        );
         assert_eq!(Backoff::new(0).next(None, 0.5), None);
     }
 

@@ -60,7 +60,8 @@ impl SseDecoder {
 
     fn end_line(&mut self) -> Result<Option<SseEvent>, String> {
         let line = std::mem::take(&mut self.line);
-        let mut line = String::from_utf8(line).map_err(|_| "the stream is not UTF-8".to_string())?;
+        let mut line =
+            String::from_utf8(line).map_err(|_| "the stream is not UTF-8".to_string())?;
         if !std::mem::replace(&mut self.started, true) && line.starts_with('\u{FEFF}') {
             line.remove(0);
         }
@@ -81,7 +82,10 @@ impl SseDecoder {
     }
 
     fn end_event(&mut self) -> Option<SseEvent> {
-        let (name, data) = (std::mem::take(&mut self.name), std::mem::take(&mut self.data));
+        let (name, data) = (
+            std::mem::take(&mut self.name),
+            std::mem::take(&mut self.data),
+        );
         std::mem::take(&mut self.has_data).then_some(SseEvent { name, data })
     }
 }
@@ -93,19 +97,23 @@ mod tests {
 
     fn all(chunks: &[&[u8]]) -> Vec<SseEvent> {
         let mut decoder = SseDecoder::default();
-        let mut out: Vec<SseEvent> = chunks.iter().flat_map(|chunk| decoder.feed(chunk).unwrap()).collect();
+        let mut out: Vec<SseEvent> = chunks
+            .iter()
+            .flat_map(|chunk| decoder.feed(chunk).unwrap())
+            .collect();
         out.extend(decoder.finish().unwrap());
         out
     }
 
-    const STREAM: &str =
-        "\u{feff}: hello\r\ndata: {\"a\":\r\ndata: 1}\r\n\r\nevent: error\rdata:é\r\rid: 3\n\ndata: last";
+    const STREAM: &str = "\u{feff}: hello\r\ndata: {\"a\":\r\ndata: 1}\r\n\r\nevent: error\rdata:é\r\rid: 3\n\ndata: last";
 
     #[test]
     fn events_come_out_whole() {
         let found = all(&[STREAM.as_bytes()]);
-        let found: Vec<(&str, &str)> =
-            found.iter().map(|one| (one.name.as_str(), one.data.as_str())).collect();
+        let found: Vec<(&str, &str)> = found
+            .iter()
+            .map(|one| (one.name.as_str(), one.data.as_str()))
+            .collect();
         assert_eq!(found, [("", "{\"a\":\n1}"), ("error", "é"), ("", "last")]);
     }
 

@@ -43,12 +43,21 @@ impl Watched {
 
 static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
 static WATCHED: LazyLock<Mutex<Watched>> = LazyLock::new(|| {
-    Mutex::new(Watched { measuring: 0, has_thread: false, looked: *BEGAN, stopped: Duration::ZERO })
+    Mutex::new(Watched {
+        measuring: 0,
+        has_thread: false,
+        looked: *BEGAN,
+        stopped: Duration::ZERO,
+    })
 });
 
 fn watched<T>(with: impl FnOnce(&mut Watched) -> T) -> T {
     // `Watched` is consistent even if a thread panicked while it had the lock.
-    with(&mut WATCHED.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    with(
+        &mut WATCHED
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner),
+    )
 }
 
 /// Measures the time in which this process runs. Suspensions are detected while at least one stopwatch exists.
@@ -91,7 +100,12 @@ impl Drop for Stopwatch {
 }
 
 fn running() -> Duration {
-    watched(|watched| watched.look().duration_since(*BEGAN).saturating_sub(watched.stopped))
+    watched(|watched| {
+        watched
+            .look()
+            .duration_since(*BEGAN)
+            .saturating_sub(watched.stopped)
+    })
 }
 
 /// A clock that shows the time of day, also after the process or the machine was suspended. Corrections of the system's clock do
@@ -110,7 +124,10 @@ impl SteadyClock {
     }
 
     fn at(began: jiff::Timestamp) -> SteadyClock {
-        SteadyClock { began, uptime: uptime() }
+        SteadyClock {
+            began,
+            uptime: uptime(),
+        }
     }
 
     /// The time.
@@ -119,7 +136,9 @@ impl SteadyClock {
     }
 
     fn at_uptime(&self, uptime: Duration) -> jiff::Timestamp {
-        self.began.checked_add(uptime.saturating_sub(self.uptime)).unwrap_or(self.began)
+        self.began
+            .checked_add(uptime.saturating_sub(self.uptime))
+            .unwrap_or(self.began)
     }
 }
 
@@ -188,14 +207,18 @@ mod tests {
             drop(Stopwatch::start());
         }
         let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten();
-        let names = tasks.map(|task| std::fs::read_to_string(task.path().join("comm")).unwrap_or_default());
+        let names =
+            tasks.map(|task| std::fs::read_to_string(task.path().join("comm")).unwrap_or_default());
         // One may be about to end.
         assert!(names.filter(|name| name.trim() == "clock").count() <= 2);
     }
 
     #[tokio::test]
     async fn a_limit_ends_what_takes_longer() {
-        assert_eq!(timeout(Duration::from_millis(20), std::future::pending::<()>()).await, Err(Elapsed));
+        assert_eq!(
+            timeout(Duration::from_millis(20), std::future::pending::<()>()).await,
+            Err(Elapsed)
+        );
         assert_eq!(timeout(Duration::from_secs(9), async { 1 }).await, Ok(1));
         let watch = Stopwatch::start();
         let (limit, excluded) = (Duration::from_millis(20), Duration::from_millis(60));
@@ -210,7 +233,10 @@ mod tests {
         let began: jiff::Timestamp = "2020-01-01T00:00:00Z".parse().unwrap();
         let (clock, watch) = (SteadyClock::at(began), Stopwatch::start());
         let (shown, most) = (clock.now(), watch.elapsed() + Duration::from_secs(1));
-        assert!(shown >= began && shown <= began.checked_add(most).unwrap(), "{shown}");
+        assert!(
+            shown >= began && shown <= began.checked_add(most).unwrap(),
+            "{shown}"
+        );
     }
 
     /// While a process is suspended, no time passes for its stopwatches.
@@ -219,7 +245,10 @@ mod tests {
         let began: jiff::Timestamp = "2020-01-01T00:00:00Z".parse().unwrap();
         let clock = SteadyClock::at(began);
         let hour = Duration::from_secs(3600);
-        assert_eq!(clock.at_uptime(clock.uptime + hour), began.checked_add(hour).unwrap());
+        assert_eq!(
+            clock.at_uptime(clock.uptime + hour),
+            began.checked_add(hour).unwrap()
+        );
         assert!(uptime() >= clock.uptime && clock.uptime > Duration::ZERO);
     }
 
@@ -228,13 +257,21 @@ mod tests {
         let now = Instant::now();
         let ago = |time| now.checked_sub(time).unwrap_or(now);
         let stopped_after = |measuring, gap| {
-            let mut watched =
-                Watched { measuring, has_thread: false, looked: ago(gap), stopped: Duration::ZERO };
+            let mut watched = Watched {
+                measuring,
+                has_thread: false,
+                looked: ago(gap),
+                stopped: Duration::ZERO,
+            };
             watched.look();
             watched.stopped
         };
         assert_eq!(stopped_after(1, Duration::from_millis(900)), Duration::ZERO);
         assert!(stopped_after(1, Duration::from_secs(60)) > Duration::from_secs(59));
-        assert_eq!(stopped_after(0, Duration::from_secs(60)), Duration::ZERO, "no stopwatch existed");
+        assert_eq!(
+            stopped_after(0, Duration::from_secs(60)),
+            Duration::ZERO,
+            "no stopwatch existed"
+        );
     }
 }

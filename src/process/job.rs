@@ -37,7 +37,9 @@ impl Descendants {
         let mut limits = ExtendedLimitInfo::new();
         limits.limit_kill_on_job_close();
         let added = Job::create_with_limit_info(&limits).and_then(|job| {
-            child.raw_handle().map_or(Ok(()), |handle| job.assign_process(handle as isize))?;
+            child
+                .raw_handle()
+                .map_or(Ok(()), |handle| job.assign_process(handle as isize))?;
             Ok(job)
         });
         match added {

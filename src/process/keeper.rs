@@ -33,7 +33,9 @@ pub(super) fn command(argv: &[String], _: &Path) -> io::Result<Command> {
     let mut command = match binary() {
         Some(keeper) => {
             let mut command = Command::new(keeper);
-            command.args([KEEP, &std::process::id().to_string(), "--"]).args(argv);
+            command
+                .args([KEEP, &std::process::id().to_string(), "--"])
+                .args(argv);
             command
         }
         None => {
@@ -55,7 +57,9 @@ pub(super) struct Descendants {
 
 impl Descendants {
     pub(super) fn of(_: &mut Child) -> io::Result<Descendants> {
-        Ok(Descendants { is_kept: binary().is_some() })
+        Ok(Descendants {
+            is_kept: binary().is_some(),
+        })
     }
 
     /// Terminates the program, whose process id is given, and its descendants. Without a keeper these are its process
@@ -75,8 +79,12 @@ pub fn run_as_keeper(arguments: &[std::ffi::OsString]) -> io::Result<Option<i32>
     if words.len() < arguments.len() {
         return Ok(None);
     }
-    let [_, command @ (KEEP | EXEC), parent, "--", argv @ ..] = words.as_slice() else { return Ok(None) };
-    let (Ok(parent), false) = (parent.parse(), argv.is_empty()) else { return Ok(None) };
+    let [_, command @ (KEEP | EXEC), parent, "--", argv @ ..] = words.as_slice() else {
+        return Ok(None);
+    };
+    let (Ok(parent), false) = (parent.parse(), argv.is_empty()) else {
+        return Ok(None);
+    };
     match *command {
         KEEP => keep(parent, argv).map(Some),
         _ => Err(exec(parent, argv)),
@@ -100,7 +108,8 @@ fn kill_group(group: u32) {
 fn exec(keeper: u32, argv: &[&str]) -> io::Error {
     #[cfg(target_os = "linux")]
     {
-        let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+        let _ =
+            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
         if std::os::unix::process::parent_id() != keeper {
             return io::Error::other("evaltrail ended");
         }
@@ -153,7 +162,9 @@ fn die_by(signal: i32) -> io::Error {
 fn wait_for(program: u32) -> io::Result<rustix::process::WaitStatus> {
     loop {
         match rustix::process::wait(rustix::process::WaitOptions::empty()) {
-            Ok(Some((pid, status))) if pid.as_raw_nonzero().get() as u32 == program => return Ok(status),
+            Ok(Some((pid, status))) if pid.as_raw_nonzero().get() as u32 == program => {
+                return Ok(status);
+            }
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
@@ -186,10 +197,14 @@ fn kill_all(program: u32) {
             if children.is_empty() {
                 return;
             }
-            let pids = children.into_iter().filter_map(|child| rustix::process::Pid::from_raw(child as i32));
+            let pids = children
+                .into_iter()
+                .filter_map(|child| rustix::process::Pid::from_raw(child as i32));
             // A process of another user cannot be killed, so it is not waited for.
             let killed: Vec<_> = pids
-                .filter(|pid| rustix::process::kill_process(*pid, rustix::process::Signal::KILL).is_ok())
+                .filter(|pid| {
+                    rustix::process::kill_process(*pid, rustix::process::Signal::KILL).is_ok()
+                })
                 .collect();
             if killed.is_empty() {
                 return;
@@ -205,13 +220,19 @@ fn kill_all(program: u32) {
 /// The children of a process, in any process group and session.
 #[cfg(target_os = "linux")]
 fn children_of(parent: u32) -> Vec<u32> {
-    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let Ok(entries) = std::fs::read_dir("/proc") else {
+        return Vec::new();
+    };
     let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     let is_child = |pid: &u32| {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         // The name, which may contain any character, ends at the last parenthesis; the state and the parent follow.
         let after = stat.rsplit_once(')').map_or("", |(_, after)| after);
-        after.split_whitespace().nth(1).and_then(|word| word.parse().ok()) == Some(parent)
+        after
+            .split_whitespace()
+            .nth(1)
+            .and_then(|word| word.parse().ok())
+            == Some(parent)
     };
     pids.filter(is_child).collect()
 }

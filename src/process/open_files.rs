@@ -16,7 +16,13 @@ pub(crate) fn raise_open_file_limit() {
     let highest = limit.maximum.map_or(WANTED, |maximum| maximum.min(WANTED));
     if limit.current.is_some_and(|current| current < highest) {
         // Without a higher limit, everything works with fewer open files.
-        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(highest), ..limit });
+        let _ = setrlimit(
+            Resource::Nofile,
+            Rlimit {
+                current: Some(highest),
+                ..limit
+            },
+        );
     }
 }
 
@@ -42,7 +48,9 @@ pub(crate) fn open_file_limit_error(error: &(dyn Error + 'static)) -> Option<Str
     let mut next = Some(error);
     while let Some(error) = next {
         if error.downcast_ref::<io::Error>().is_some_and(is_of_limit) {
-            let limit = open_file_limit().map(|limit| format!(" of {limit}")).unwrap_or_default();
+            let limit = open_file_limit()
+                .map(|limit| format!(" of {limit}"))
+                .unwrap_or_default();
             return Some(format!(
                 "evaltrail reached the limit{limit} open files (ulimit -n): fewer jobs, or a higher limit"
             ));
@@ -54,8 +62,11 @@ pub(crate) fn open_file_limit_error(error: &(dyn Error + 'static)) -> Option<Str
 
 #[cfg(unix)]
 fn is_of_limit(error: &io::Error) -> bool {
-    let of_limit = [rustix::io::Errno::MFILE, rustix::io::Errno::NFILE].map(rustix::io::Errno::raw_os_error);
-    error.raw_os_error().is_some_and(|code| of_limit.contains(&code))
+    let of_limit =
+        [rustix::io::Errno::MFILE, rustix::io::Errno::NFILE].map(rustix::io::Errno::raw_os_error);
+    error
+        .raw_os_error()
+        .is_some_and(|code| of_limit.contains(&code))
 }
 
 #[cfg(windows)]
@@ -74,7 +85,9 @@ mod tests {
 
     #[test]
     fn the_limit_is_recognised_as_a_cause() {
-        let of_limit = Outer(io::Error::from_raw_os_error(rustix::io::Errno::MFILE.raw_os_error()));
+        let of_limit = Outer(io::Error::from_raw_os_error(
+            rustix::io::Errno::MFILE.raw_os_error(),
+        ));
         let words = open_file_limit_error(&of_limit).unwrap();
         assert!(words.contains("open files (ulimit -n)"), "{words}");
         let refused = Outer(io::ErrorKind::ConnectionRefused.into());

@@ -54,7 +54,10 @@ impl PrivateFolder {
         let lock = private_file(&folder.path().join(LOCK))?;
         // If files cannot be locked, the folder counts as left over only when it is old.
         let _ = lock.try_lock();
-        Ok(PrivateFolder { _lock: lock, folder })
+        Ok(PrivateFolder {
+            _lock: lock,
+            folder,
+        })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -101,15 +104,25 @@ pub(crate) fn remove_left_over_folders() {
 }
 
 fn remove_left_over_folders_in(temporary: &Path) {
-    let Ok(entries) = fs::read_dir(temporary) else { return };
+    let Ok(entries) = fs::read_dir(temporary) else {
+        return;
+    };
     for entry in entries.flatten() {
         let name = entry.file_name();
-        if name.to_str().is_some_and(|name| name.starts_with(FILE_FOR_USER)) && is_old_file(&entry) {
+        if name
+            .to_str()
+            .is_some_and(|name| name.starts_with(FILE_FOR_USER))
+            && is_old_file(&entry)
+        {
             let _ = fs::remove_file(entry.path());
             continue;
         }
-        let Some(rest) = name.to_str().and_then(|name| name.strip_prefix(PREFIX)) else { continue };
-        let Some(process) = rest.split('-').next().and_then(|pid| pid.parse().ok()) else { continue };
+        let Some(rest) = name.to_str().and_then(|name| name.strip_prefix(PREFIX)) else {
+            continue;
+        };
+        let Some(process) = rest.split('-').next().and_then(|pid| pid.parse().ok()) else {
+            continue;
+        };
         if is_left_over(&entry, process) {
             // Another process may be deleting it as well.
             let _ = fs::remove_dir_all(entry.path());
@@ -118,14 +131,18 @@ fn remove_left_over_folders_in(temporary: &Path) {
 }
 
 fn is_old_file(entry: &DirEntry) -> bool {
-    let Ok(meta) = entry.metadata() else { return false };
+    let Ok(meta) = entry.metadata() else {
+        return false;
+    };
     let age = meta.modified().ok().and_then(|at| at.elapsed().ok());
     meta.is_file() && ownership::is_private(&meta) && age.is_some_and(|age| age > READ_WITHIN)
 }
 
 fn is_left_over(entry: &DirEntry, process: i32) -> bool {
     // Of the folder itself: a link to a folder is not followed.
-    let Ok(meta) = entry.metadata() else { return false };
+    let Ok(meta) = entry.metadata() else {
+        return false;
+    };
     let age = meta.modified().ok().and_then(|at| at.elapsed().ok());
     let has_ended = has_ended(process) || age.is_some_and(|age| age > OLD);
     let is_locked = || match File::open(entry.path().join(LOCK)) {
@@ -168,14 +185,20 @@ pub(crate) fn remove_private_folders_on_signals() -> io::Result<()> {
 pub(crate) fn remove_private_folders_on_hangup() -> io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGQUIT};
     // Elsewhere it is not known whether the signal is ignored; what is left is deleted at the next start.
-    if is_hangup_ignored() == Some(false) { remove_private_folders_on(&[SIGHUP, SIGQUIT]) } else { Ok(()) }
+    if is_hangup_ignored() == Some(false) {
+        remove_private_folders_on(&[SIGHUP, SIGQUIT])
+    } else {
+        Ok(())
+    }
 }
 
 /// Whether this process ignores the signal of a closed terminal; `None` where the system does not tell.
 #[cfg(unix)]
 fn is_hangup_ignored() -> Option<bool> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
+    let mask = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))?;
     let mask = u64::from_str_radix(mask.trim(), 16).ok()?;
     Some(mask & (1 << (signal_hook::consts::SIGHUP - 1)) != 0)
 }
@@ -188,14 +211,16 @@ pub(crate) fn remove_private_folders_on_hangup() -> io::Result<()> {
 #[cfg(unix)]
 fn remove_private_folders_on(signals: &[i32]) -> io::Result<()> {
     let mut signals = signal_hook::iterator::Signals::new(signals)?;
-    std::thread::Builder::new().name("folders".into()).spawn(move || {
-        for signal in signals.forever() {
-            if !HANDLED.load(std::sync::atomic::Ordering::SeqCst) {
-                remove_private_folders();
-                let _ = signal_hook::low_level::emulate_default_handler(signal);
+    std::thread::Builder::new()
+        .name("folders".into())
+        .spawn(move || {
+            for signal in signals.forever() {
+                if !HANDLED.load(std::sync::atomic::Ordering::SeqCst) {
+                    remove_private_folders();
+                    let _ = signal_hook::low_level::emulate_default_handler(signal);
+                }
             }
-        }
-    })?;
+        })?;
     Ok(())
 }
 
@@ -223,7 +248,10 @@ mod tests {
     fn only_the_user_can_read_a_folder_and_dropping_deletes_it() {
         let folder = PrivateFolder::create("test").unwrap();
         let path = folder.path().to_path_buf();
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);
+        assert_eq!(
+            fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o700
+        );
         fs::write(path.join("file"), "x").unwrap();
         drop(folder);
         assert!(!path.exists());
@@ -240,13 +268,25 @@ mod tests {
             println!("folder {}", folder.path().display());
             exit(7);
         }
-        let name = "process::private_folder::tests::an_exit_deletes_the_folders_without_dropping_them";
+        let name =
+            "process::private_folder::tests::an_exit_deletes_the_folders_without_dropping_them";
         let mut child = std::process::Command::new(std::env::current_exe().unwrap());
-        let ended = child.args(["--exact", name, "--nocapture"]).env(IS_CHILD, "1").output().unwrap();
+        let ended = child
+            .args(["--exact", name, "--nocapture"])
+            .env(IS_CHILD, "1")
+            .output()
+            .unwrap();
         let printed = String::from_utf8(ended.stdout).unwrap();
         assert_eq!(ended.status.code(), Some(7), "{printed}");
-        let folder = printed.split("folder ").nth(1).and_then(|rest| rest.lines().next()).unwrap();
-        assert!(folder.contains(PREFIX) && !Path::new(folder).exists(), "{folder}");
+        let folder = printed
+            .split("folder ")
+            .nth(1)
+            .and_then(|rest| rest.lines().next())
+            .unwrap();
+        assert!(
+            folder.contains(PREFIX) && !Path::new(folder).exists(),
+            "{folder}"
+        );
     }
 
     /// The child is this test in another process, which receives the signal of a closed terminal.
@@ -276,17 +316,38 @@ mod tests {
         let name = "process::private_folder::tests::closed_terminal_deletes_folders_unless_ignored";
         let run = |kind: &str, before: &str| {
             let program = std::env::current_exe().unwrap();
-            let script = format!("{before} exec '{}' --exact {name} --nocapture", program.display());
+            let script = format!(
+                "{before} exec '{}' --exact {name} --nocapture",
+                program.display()
+            );
             let mut child = std::process::Command::new("sh");
-            let ended = child.args(["-c", &script]).env(IS_CHILD, kind).output().unwrap();
+            let ended = child
+                .args(["-c", &script])
+                .env(IS_CHILD, kind)
+                .output()
+                .unwrap();
             (ended.status, String::from_utf8(ended.stdout).unwrap())
         };
         let (status, printed) = run("default", "");
-        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(1), "{printed}");
-        let folder = printed.split("folder ").nth(1).and_then(|rest| rest.lines().next()).unwrap();
-        assert!(folder.contains(PREFIX) && !Path::new(folder).exists(), "{folder}");
+        assert_eq!(
+            std::os::unix::process::ExitStatusExt::signal(&status),
+            Some(1),
+            "{printed}"
+        );
+        let folder = printed
+            .split("folder ")
+            .nth(1)
+            .and_then(|rest| rest.lines().next())
+            .unwrap();
+        assert!(
+            folder.contains(PREFIX) && !Path::new(folder).exists(),
+            "{folder}"
+        );
         let (status, printed) = run("ignored", "trap '' HUP;");
-        assert!(status.success() && printed.contains("there: true"), "{printed}");
+        assert!(
+            status.success() && printed.contains("there: true"),
+            "{printed}"
+        );
     }
 
     #[test]
@@ -305,15 +366,24 @@ mod tests {
         let lock = File::create(locked.join(LOCK)).unwrap();
         lock.try_lock().unwrap();
         let alive = of(&format!("evaltrail-{}-run-c", std::process::id()), 0o700);
-        let others =
-            [of("evaltrail-2147483646-run-d", 0o755), of("evaltrail-notes", 0o700), of("mine", 0o700)];
+        let others = [
+            of("evaltrail-2147483646-run-d", 0o755),
+            of("evaltrail-notes", 0o700),
+            of("mine", 0o700),
+        ];
         let outside = of("outside", 0o700);
-        std::os::unix::fs::symlink(&outside, temporary.path().join("evaltrail-2147483646-run-e")).unwrap();
+        std::os::unix::fs::symlink(
+            &outside,
+            temporary.path().join("evaltrail-2147483646-run-e"),
+        )
+        .unwrap();
         let file = |name: &str, mode: u32, age: Duration| {
             let path = temporary.path().join(name);
             let file = File::create(&path).unwrap();
-            file.set_permissions(fs::Permissions::from_mode(mode)).unwrap();
-            file.set_modified(std::time::SystemTime::now() - age).unwrap();
+            file.set_permissions(fs::Permissions::from_mode(mode))
+                .unwrap();
+            file.set_modified(std::time::SystemTime::now() - age)
+                .unwrap();
             path
         };
         let old_file = file("evaltrail-for-you-edit-a.json", 0o600, 2 * READ_WITHIN);

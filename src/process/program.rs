@@ -79,14 +79,21 @@ impl Program {
     pub(crate) fn start(spec: &ProgramSpec) -> io::Result<Program> {
         let mut command = supervision::command(&spec.argv, &spec.cwd)?;
         let variables = std::env::vars_os().filter(|(name, _)| {
-            name.to_str()
-                .is_some_and(|name| is_usual(name) || spec.env.iter().any(|named| same_name(named, name)))
+            name.to_str().is_some_and(|name| {
+                is_usual(name) || spec.env.iter().any(|named| same_name(named, name))
+            })
         });
         command.env_clear().envs(variables).current_dir(&spec.cwd);
         command.envs(spec.variables.iter().map(|(name, value)| (name, value)));
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         let mut child = command.spawn()?;
-        Ok(Program { descendants: Descendants::of(&mut child)?, child })
+        Ok(Program {
+            descendants: Descendants::of(&mut child)?,
+            child,
+        })
     }
 }
 
@@ -97,7 +104,11 @@ fn is_usual(name: &str) -> bool {
 
 /// Whether two names are those of the same variable: Windows ignores their case.
 fn same_name(a: &str, b: &str) -> bool {
-    if cfg!(windows) { a.eq_ignore_ascii_case(b) } else { a == b }
+    if cfg!(windows) {
+        a.eq_ignore_ascii_case(b)
+    } else {
+        a == b
+    }
 }
 
 impl Drop for Program {
@@ -130,7 +141,10 @@ impl Tail {
     /// Reads a stream to its end in the background.
     pub(crate) fn follow(mut stream: impl tokio::io::AsyncRead + Unpin + Send + 'static) -> Tail {
         let (ending, open) = tokio::sync::watch::channel(());
-        let tail = Tail { open: Some(open), ..Tail::default() };
+        let tail = Tail {
+            open: Some(open),
+            ..Tail::default()
+        };
         let kept = tail.kept.clone();
         tokio::spawn(async move {
             let _ending = ending;
@@ -158,18 +172,25 @@ impl Tail {
     /// The last lines of the stream, at most `most`, without blank ones.
     pub(crate) fn lines(&self, most: usize) -> String {
         let text = self.text_since(0);
-        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        let lines: Vec<&str> = text
+            .lines()
+            .filter(|line| !line.trim().is_empty())
+            .collect();
         lines[lines.len().saturating_sub(most)..].join("\n")
     }
 
     /// The number of bytes of the stream so far.
     pub(crate) fn position(&self) -> u64 {
-        self.kept.lock().map_or(0, |kept| kept.dropped + kept.bytes.len() as u64)
+        self.kept
+            .lock()
+            .map_or(0, |kept| kept.dropped + kept.bytes.len() as u64)
     }
 
     /// The end of the stream after a position, as far as it is stored.
     pub(crate) fn text_since(&self, position: u64) -> String {
-        let Ok(kept) = self.kept.lock() else { return String::new() };
+        let Ok(kept) = self.kept.lock() else {
+            return String::new();
+        };
         let from = usize::try_from(position.saturating_sub(kept.dropped)).unwrap_or(usize::MAX);
         String::from_utf8_lossy(kept.bytes.get(from..).unwrap_or_default()).into_owned()
     }

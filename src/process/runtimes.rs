@@ -19,7 +19,10 @@ impl Runtimes {
     /// Starts the worker threads.
     pub(crate) fn start() -> io::Result<Runtimes> {
         Ok(Runtimes {
-            workers: Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build()?,
+            workers: Builder::new_multi_thread()
+                .worker_threads(WORKERS)
+                .enable_all()
+                .build()?,
             main_thread: Builder::new_current_thread().enable_time().build()?,
         })
     }
@@ -46,13 +49,18 @@ pub(crate) struct Deadline {
 }
 
 impl Deadline {
-    pub(crate) fn after(limit: Duration, on_late: impl FnOnce() + Send + 'static) -> io::Result<Deadline> {
+    pub(crate) fn after(
+        limit: Duration,
+        on_late: impl FnOnce() + Send + 'static,
+    ) -> io::Result<Deadline> {
         let (ended, has_ended) = channel();
-        std::thread::Builder::new().name("deadline".into()).spawn(move || {
-            if has_ended.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
-                on_late();
-            }
-        })?;
+        std::thread::Builder::new()
+            .name("deadline".into())
+            .spawn(move || {
+                if has_ended.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
+                    on_late();
+                }
+            })?;
         Ok(Deadline { _ended: ended })
     }
 }
@@ -71,7 +79,10 @@ mod tests {
 
     impl BusyWorkers {
         fn start() -> BusyWorkers {
-            let busy = BusyWorkers { runtimes: Runtimes::start().unwrap(), ends: Arc::default() };
+            let busy = BusyWorkers {
+                runtimes: Runtimes::start().unwrap(),
+                ends: Arc::default(),
+            };
             let started = Arc::new(AtomicUsize::new(0));
             for _ in 0..WORKERS {
                 let (ends, started) = (busy.ends.clone(), started.clone());

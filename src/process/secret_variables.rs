@@ -30,11 +30,19 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let file = place.path().join("key.json");
         std::fs::write(&file, "{}").unwrap();
-        let values = [file.display().to_string(), "/canary+slash".into(), ".canary".into(), "~canary".into()];
+        let values = [
+            file.display().to_string(),
+            "/canary+slash".into(),
+            ".canary".into(),
+            "~canary".into(),
+        ];
         let found = secrets_of_environment(|_| values.to_vec());
         // A path of Windows does not begin with a slash, and is masked.
         let is_left_out = cfg!(unix);
         assert_eq!(found.contains(&values[0]), !is_left_out);
-        assert!(values[1..].iter().all(|value| found.contains(value)), "{found:?}");
+        assert!(
+            values[1..].iter().all(|value| found.contains(value)),
+            "{found:?}"
+        );
     }
 }

@@ -19,7 +19,10 @@ pub(super) fn attempts_in_order(state: &RunState) -> impl Iterator<Item = Arc<En
 /// remark in its name.
 pub(super) fn titled(state: &RunState, aggregates: Vec<Aggregate>) -> Vec<Aggregate> {
     let titled = |of: Aggregate| match state.plan.has_different_scoring(&of.metric) {
-        true => Aggregate { metric: format!("{} (different options)", of.metric), ..of },
+        true => Aggregate {
+            metric: format!("{} (different options)", of.metric),
+            ..of
+        },
         false => of,
     };
     aggregates.into_iter().map(titled).collect()

@@ -1,7 +1,9 @@
 //! The cases of a run that did not pass, and what they share.
 
 use crate::analysis::{FailureGroups, group_failures};
-use crate::domain::{Attempt, AttemptKey, CaseTally, Cause, EndedAttempt, RunState, Status, worst_attempt};
+use crate::domain::{
+    Attempt, AttemptKey, CaseTally, Cause, EndedAttempt, RunState, Status, worst_attempt,
+};
 use crate::metrics::common_relaxation;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -34,14 +36,26 @@ pub(super) fn failed_cases(state: &RunState) -> Vec<FailedCase> {
         }
     };
     let failed = |case: usize| {
-        let CaseTally { passed, ended, evaluated, .. } = state.tally(case);
+        let CaseTally {
+            passed,
+            ended,
+            evaluated,
+            ..
+        } = state.tally(case);
         if passed == ended {
             return None;
         }
         let attempts = state.attempts_of(case);
         let attempt = worst_attempt(&attempts)?;
         let causes = shared(&attempt.causes);
-        Some(FailedCase { passed, evaluated, ended, key: attempt.key, status: attempt.status, causes })
+        Some(FailedCase {
+            passed,
+            evaluated,
+            ended,
+            key: attempt.key,
+            status: attempt.status,
+            causes,
+        })
     };
     (0..state.plan.cases.len()).filter_map(failed).collect()
 }
@@ -63,13 +77,22 @@ const CHANGED_AT_MOST: usize = 100;
 
 /// The smallest change of criteria with which every attempt of a group's cases would pass, in words. `None` if none was
 /// found, and for large groups.
-pub(super) fn change_for(state: &RunState, failed: &[FailedCase], members: &[usize]) -> Option<String> {
+pub(super) fn change_for(
+    state: &RunState,
+    failed: &[FailedCase],
+    members: &[usize],
+) -> Option<String> {
     if members.len() > CHANGED_AT_MOST {
         return None;
     }
     let of_case = |at: &usize| state.attempts_of(failed[*at].key.case);
-    let failing = members.iter().flat_map(of_case).filter(|attempt| attempt.status != Status::Passed);
-    let attempts: Vec<Arc<Attempt>> = failing.map(|attempt| attempt.read().ok()).collect::<Option<_>>()?;
+    let failing = members
+        .iter()
+        .flat_map(of_case)
+        .filter(|attempt| attempt.status != Status::Passed);
+    let attempts: Vec<Arc<Attempt>> = failing
+        .map(|attempt| attempt.read().ok())
+        .collect::<Option<_>>()?;
     common_relaxation(&attempts).map(|change| change.words().join(", "))
 }
 
@@ -99,8 +122,18 @@ pub(super) fn listed_groups(found: &FailureGroups) -> Vec<ListedGroup> {
         if group.nested.is_empty() {
             continue;
         }
-        let nested = |cause, members| ListedGroup { cause, members, is_heading: false, is_nested: true };
-        listed.extend(group.nested.iter().map(|one| nested(one.cause.words(), one.members.clone())));
+        let nested = |cause, members| ListedGroup {
+            cause,
+            members,
+            is_heading: false,
+            is_nested: true,
+        };
+        listed.extend(
+            group
+                .nested
+                .iter()
+                .map(|one| nested(one.cause.words(), one.members.clone())),
+        );
         let others = group.others();
         if !others.is_empty() {
             listed.push(nested("others".into(), others));
@@ -119,7 +152,11 @@ pub(super) fn groups_headline(groups: &FailureGroups, failed: usize) -> Option<S
     let grouped = groups.grouped();
     match groups.specific().len() {
         0 => None,
-        1 => Some(format!("{grouped} of {failed} cases that did not pass share a cause")),
-        causes => Some(format!("{grouped} of {failed} cases that did not pass share {causes} causes")),
+        1 => Some(format!(
+            "{grouped} of {failed} cases that did not pass share a cause"
+        )),
+        causes => Some(format!(
+            "{grouped} of {failed} cases that did not pass share {causes} causes"
+        )),
     }
 }

@@ -28,13 +28,25 @@ pub struct ReportFormat {
 }
 
 /// The fields that most formats share.
-pub(super) const BASE: ReportFormat =
-    ReportFormat { name: "", alias: "", write: |_, _| Ok(()), write_csv: None, write_comparison: None };
+pub(super) const BASE: ReportFormat = ReportFormat {
+    name: "",
+    alias: "",
+    write: |_, _| Ok(()),
+    write_csv: None,
+    write_comparison: None,
+};
 
 impl ReportFormat {
     /// Writes the report of a run to a file of this name. Errors: as of [`WriteReport`].
-    pub fn write_named(&self, state: &RunState, file: &Path, out: &mut dyn Write) -> io::Result<()> {
-        let is_csv = file.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
+    pub fn write_named(
+        &self,
+        state: &RunState,
+        file: &Path,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let is_csv = file
+            .extension()
+            .is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
         match self.write_csv {
             Some(write_csv) if is_csv => write_csv(state, out),
             _ => (self.write)(state, out),

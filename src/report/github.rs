@@ -20,12 +20,17 @@ pub fn github_annotations(state: &RunState, plan: &RunPlan, top: Option<&Path>) 
     let is_not_counted = |case: &FailedCase| {
         state.plan.cases.quarantine(case.key.case).is_some() || state.passes_gate(case.key.case)
     };
-    let (not_counted, counted): (Vec<_>, Vec<_>) = failed_cases(state).into_iter().partition(is_not_counted);
+    let (not_counted, counted): (Vec<_>, Vec<_>) =
+        failed_cases(state).into_iter().partition(is_not_counted);
     let mut lines = annotations((state, plan, top), "error", &counted);
     lines.extend(annotations((state, plan, top), "warning", &not_counted));
     if lines.len() > MOST {
         let more = lines.split_off(MOST - 1);
-        let level = if more.iter().any(|line| line.starts_with("::error")) { "error" } else { "warning" };
+        let level = if more.iter().any(|line| line.starts_with("::error")) {
+            "error"
+        } else {
+            "warning"
+        };
         let words = format!("and {} more; see the summary of the step", more.len());
         lines.push(format!("::{level} title=evaltrail::{}", data(&words)));
     }
@@ -47,12 +52,22 @@ fn annotations((state, plan, top): Annotated, level: &str, failed: &[FailedCase]
     };
     let alone = found.alone.iter().map(|at| {
         let case = &failed[*at];
-        annotation((state, plan, top), level, &[case], state.plan.cases.eval_id(case.key.case))
+        annotation(
+            (state, plan, top),
+            level,
+            &[case],
+            state.plan.cases.eval_id(case.key.case),
+        )
     });
     found.specific().iter().map(of_group).chain(alone).collect()
 }
 
-fn annotation((state, plan, top): Annotated, level: &str, cases: &[&FailedCase], title: &str) -> String {
+fn annotation(
+    (state, plan, top): Annotated,
+    level: &str,
+    cases: &[&FailedCase],
+    title: &str,
+) -> String {
     let file = cases.first().map(|case| {
         let set = plan.set_of(case.key.case);
         path_below(top, &set.path).unwrap_or_else(|| set.file.clone())
@@ -64,32 +79,52 @@ fn annotation((state, plan, top): Annotated, level: &str, cases: &[&FailedCase],
             true => format!(" (case {})", state.plan.cases.index(at) + 1),
             false => String::new(),
         };
-        Some(format!("{}{position}: {}", attempt.eval_id, attempt.reason_with_model_errors()))
+        Some(format!(
+            "{}{position}: {}",
+            attempt.eval_id,
+            attempt.reason_with_model_errors()
+        ))
     };
     let mut text: Vec<String> = cases.iter().take(NAMED).filter_map(line).collect();
     if cases.len() > NAMED {
         text.push(format!("and {} more", cases.len() - NAMED));
     }
-    let text: Vec<String> =
-        text.iter().map(|line| clean_line(line).chars().take(LONGEST).collect()).collect();
+    let text: Vec<String> = text
+        .iter()
+        .map(|line| clean_line(line).chars().take(LONGEST).collect())
+        .collect();
     let file = property(&file.unwrap_or_default());
-    format!("::{level} file={file},title={}::{}", property(title), data(&text.join("\n")))
+    format!(
+        "::{level} file={file},title={}::{}",
+        property(title),
+        data(&text.join("\n"))
+    )
 }
 
 /// The path below a folder, with slashes; `None` if it is not there.
 fn path_below(top: Option<&Path>, path: &Path) -> Option<String> {
     let below = path.strip_prefix(top?).ok()?;
-    Some(below.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/"))
+    Some(
+        below
+            .iter()
+            .map(|part| part.to_string_lossy())
+            .collect::<Vec<_>>()
+            .join("/"),
+    )
 }
 
 /// Escapes a message as GitHub reads it.
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    text.replace('%', "%25")
+        .replace('\r', "%0D")
+        .replace('\n', "%0A")
 }
 
 /// Escapes the value of a property.
 fn property(text: &str) -> String {
-    data(&clean_line(text)).replace(':', "%3A").replace(',', "%2C")
+    data(&clean_line(text))
+        .replace(':', "%3A")
+        .replace(',', "%2C")
 }
 
 #[cfg(test)]
@@ -98,10 +133,25 @@ mod tests {
 
     #[test]
     fn nothing_in_a_text_ends_an_annotation_or_begins_another() {
-        assert_eq!(property("a,b: c%\n::error::x"), "a%2Cb%3A c%25⏎%3A%3Aerror%3A%3Ax");
+        assert_eq!(
+            property("a,b: c%\n::error::x"),
+            "a%2Cb%3A c%25⏎%3A%3Aerror%3A%3Ax"
+        );
         let set = Path::new("/repo/evals/s.json");
-        assert_eq!(path_below(Some(Path::new("/repo")), set).as_deref(), Some("evals/s.json"));
-        assert_eq!((path_below(Some(Path::new("/other")), set), path_below(None, set)), (None, None));
-        assert_eq!(data("50 %\n::stop-commands::x"), "50 %25%0A::stop-commands::x");
+        assert_eq!(
+            path_below(Some(Path::new("/repo")), set).as_deref(),
+            Some("evals/s.json")
+        );
+        assert_eq!(
+            (
+                path_below(Some(Path::new("/other")), set),
+                path_below(None, set)
+            ),
+            (None, None)
+        );
+        assert_eq!(
+            data("50 %\n::stop-commands::x"),
+            "50 %25%0A::stop-commands::x"
+        );
     }
 }

@@ -1,14 +1,16 @@
 //! One self-contained page: no scripts, fonts or links. All external data is escaped.
 
 use super::attempts::{attempts_in_order, no_score_words, titled};
-use super::failures::{change_for, failed_cases, groups_headline, groups_of, listed_groups, percent};
+use super::failures::{
+    change_for, failed_cases, groups_headline, groups_of, listed_groups, percent,
+};
 use super::format::{BASE, ReportFormat};
 use super::open_command::{export_command, open_command};
 use super::remarks::{MODEL_ERROR_SIGN, run_remarks, why_not_counted};
 use crate::analysis::repeated_passes;
 use crate::domain::{
-    EndedAttempt, Invocation, MetricResult, ModelError, RunState, Status, clean, compared_texts, score_text,
-    seconds_text, statistic_text, value_text,
+    EndedAttempt, Invocation, MetricResult, ModelError, RunState, Status, clean, compared_texts,
+    score_text, seconds_text, statistic_text, value_text,
 };
 use crate::formats::HTML_TITLE;
 use crate::metrics::aggregates;
@@ -25,11 +27,16 @@ const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;ma
     .passed{color:#4cc38a}.failed{color:#ff6b6b}.errored{color:#d58cf0}.not_evaluated{color:#e0b450}}";
 
 /// One HTML page without scripts.
-pub(super) const REPORT: ReportFormat = ReportFormat { name: "html", write: write_html_report, ..BASE };
+pub(super) const REPORT: ReportFormat = ReportFormat {
+    name: "html",
+    write: write_html_report,
+    ..BASE
+};
 
 /// Writes the report of a run. Errors: those of `to`, and attempts that cannot be read.
 fn write_html_report(state: &RunState, to: &mut dyn io::Write) -> io::Result<()> {
-    let mut out = String::from("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    let mut out =
+        String::from("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     out.push_str("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n");
     let _ = writeln!(
         out,
@@ -44,7 +51,12 @@ fn write_html_report(state: &RunState, to: &mut dyn io::Write) -> io::Result<()>
         text(&state.plan.started)
     );
     out.push_str("<p>");
-    for (count, status) in state.totals.each().into_iter().filter(|(count, _)| *count > 0) {
+    for (count, status) in state
+        .totals
+        .each()
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+    {
         let _ = write!(
             out,
             "<span class=\"{}\">{} {count} {}</span> &nbsp; ",
@@ -82,7 +94,9 @@ fn write_html_report(state: &RunState, to: &mut dyn io::Write) -> io::Result<()>
 fn groups(state: &RunState, out: &mut String) {
     let failed = failed_cases(state);
     let found = groups_of(&failed);
-    let Some(headline) = groups_headline(&found, failed.len()) else { return };
+    let Some(headline) = groups_headline(&found, failed.len()) else {
+        return;
+    };
     let _ = writeln!(out, "<h2>{}</h2>", text(&headline));
     for group in listed_groups(&found) {
         let (count, cause) = (group.members.len(), text(&group.cause));
@@ -90,16 +104,31 @@ fn groups(state: &RunState, out: &mut String) {
         if group.is_heading {
             let change = change_for(state, &failed, &group.members);
             let change = change.map(|change| format!(" All would pass with {}", text(&change)));
-            let _ = writeln!(out, "<p>{count} × {cause} ({share}):{}</p>", change.unwrap_or_default());
+            let _ = writeln!(
+                out,
+                "<p>{count} × {cause} ({share}):{}</p>",
+                change.unwrap_or_default()
+            );
             continue;
         }
-        let class = if group.is_nested { " class=\"nested\"" } else { "" };
-        let _ = writeln!(out, "<details{class}><summary>{count} × {cause} ({share})</summary>");
+        let class = if group.is_nested {
+            " class=\"nested\""
+        } else {
+            ""
+        };
+        let _ = writeln!(
+            out,
+            "<details{class}><summary>{count} × {cause} ({share})</summary>"
+        );
         if let Some(change) = change_for(state, &failed, &group.members) {
             let _ = writeln!(out, "<p>All would pass with {}</p>", text(&change));
         }
         out.push_str("<ul>\n");
-        for attempt in group.members.iter().filter_map(|at| failed[*at].attempt(state)) {
+        for attempt in group
+            .members
+            .iter()
+            .filter_map(|at| failed[*at].attempt(state))
+        {
             let set = state.plan.set_name(attempt.key.case);
             let (status, name) = (attempt.status, text(&attempt.eval_id));
             let glyph = format!("<span class=\"{}\">{}</span>", status.key(), status.glyph());
@@ -108,7 +137,10 @@ fn groups(state: &RunState, out: &mut String) {
                 out,
                 "<li>{glyph} {} › {name}: {}",
                 text(&set),
-                text(&format!("{not_counted}{}", attempt.reason_with_model_errors()))
+                text(&format!(
+                    "{not_counted}{}",
+                    attempt.reason_with_model_errors()
+                ))
             );
         }
         out.push_str("</ul></details>\n");
@@ -118,13 +150,20 @@ fn groups(state: &RunState, out: &mut String) {
 
 fn metrics(state: &RunState, out: &mut String) {
     out.push_str("<table><tr><th>metric");
-    for head in ["mean", "std", "valid", "errored", "total", "min", "median", "p90", "p95"] {
+    for head in [
+        "mean", "std", "valid", "errored", "total", "min", "median", "p90", "p95",
+    ] {
         let _ = write!(out, "<th class=\"n\">{head}");
     }
     out.push_str("</tr>\n");
     let number = |value: Option<f64>| value.map_or("—".into(), statistic_text);
     for of in titled(state, aggregates(attempts_in_order(state))) {
-        let _ = write!(out, "<tr><td>{}{}", text(&of.metric), text(&no_score_words(&of)));
+        let _ = write!(
+            out,
+            "<tr><td>{}{}",
+            text(&of.metric),
+            text(&no_score_words(&of))
+        );
         let counts = [of.valid, of.errored, of.total].map(|count| count.to_string());
         let cells = [number(of.mean), number(of.std)].into_iter().chain(counts);
         for value in cells.chain([of.min, of.median, of.p90, of.p95].map(number)) {
@@ -137,7 +176,9 @@ fn metrics(state: &RunState, out: &mut String) {
 
 /// pass@k and pass^k of a run whose cases were repeated, and how many cases are flaky.
 fn repeats(state: &RunState, out: &mut String) {
-    let Some(passes) = repeated_passes(state) else { return };
+    let Some(passes) = repeated_passes(state) else {
+        return;
+    };
     if !passes.by_k.is_empty() {
         out.push_str("<table><tr><th>k<th class=\"n\">pass@k<th class=\"n\">pass^k</tr>\n");
     }
@@ -153,10 +194,19 @@ fn repeats(state: &RunState, out: &mut String) {
     }
 }
 
-fn case(state: &RunState, ended: &EndedAttempt, passes_gate: bool, out: &mut String) -> io::Result<()> {
+fn case(
+    state: &RunState,
+    ended: &EndedAttempt,
+    passes_gate: bool,
+    out: &mut String,
+) -> io::Result<()> {
     let attempt = ended.read_to_write()?;
     let set = state.plan.set_name(attempt.key.case);
-    let open = if attempt.status == Status::Passed { "" } else { " open" };
+    let open = if attempt.status == Status::Passed {
+        ""
+    } else {
+        " open"
+    };
     let status = attempt.status;
     let _ = writeln!(
         out,
@@ -171,9 +221,14 @@ fn case(state: &RunState, ended: &EndedAttempt, passes_gate: bool, out: &mut Str
             None => String::new(),
         },
         ended.model_error_words().map_or(String::new(), |words| {
-            let words =
-                text(&format!("{MODEL_ERROR_SIGN} {words}; ADK status: {}", attempt.adk_status.label()));
-            format!(" <span class=\"{}\">{words}</span>", Status::NotEvaluated.key())
+            let words = text(&format!(
+                "{MODEL_ERROR_SIGN} {words}; ADK status: {}",
+                attempt.adk_status.label()
+            ));
+            format!(
+                " <span class=\"{}\">{words}</span>",
+                Status::NotEvaluated.key()
+            )
         })
     );
     if let Some(error) = &attempt.error {
@@ -198,7 +253,10 @@ fn case(state: &RunState, ended: &EndedAttempt, passes_gate: bool, out: &mut Str
     scores(&attempt.metrics, out);
     for turn in 0..attempt.expected.len().max(attempt.actual.len()) {
         let (expected, actual) = (attempt.expected.get(turn), attempt.actual.get(turn));
-        let user = expected.or(actual).map(|turn| turn.user.shown_text()).unwrap_or_default();
+        let user = expected
+            .or(actual)
+            .map(|turn| turn.user.shown_text())
+            .unwrap_or_default();
         let _ = writeln!(
             out,
             "<p><b>user</b> {}</p>\n<table style=\"width:100%\"><tr><th>expected<th>actual</tr>",
@@ -241,20 +299,33 @@ fn scores(metrics: &[MetricResult], out: &mut String) {
 }
 
 fn side(turn: Option<&Invocation>) -> String {
-    let Some(turn) = turn else { return String::new() };
+    let Some(turn) = turn else {
+        return String::new();
+    };
     let authors = turn.trajectory.call_authors();
     let mut lines: Vec<String> = turn
         .calls()
         .iter()
         .enumerate()
         .map(|(at, call)| {
-            let args = call.args.clone().map(|args| value_text(&args.into())).unwrap_or_default();
-            let author = authors.get(at).map(|author| format!("{author}: ")).unwrap_or_default();
+            let args = call
+                .args
+                .clone()
+                .map(|args| value_text(&args.into()))
+                .unwrap_or_default();
+            let author = authors
+                .get(at)
+                .map(|author| format!("{author}: "))
+                .unwrap_or_default();
             format!("{author}{} {args}", call.name)
         })
         .collect();
     let intermediate = turn.intermediate_responses();
-    lines.extend(intermediate.iter().map(|response| format!("{}: {}", response.author, response.text())));
+    lines.extend(
+        intermediate
+            .iter()
+            .map(|response| format!("{}: {}", response.author, response.text())),
+    );
     lines.extend(turn.model_errors().map(ModelError::words));
     lines.push(turn.response_text());
     text(&lines.join("\n"))

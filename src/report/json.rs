@@ -4,7 +4,9 @@ use super::attempts::{attempts_in_order, cases_not_run};
 use super::failures::{change_for, failed_cases, groups_of};
 use super::format::{BASE, ReportFormat};
 use super::json_case::WrittenCase;
-use crate::analysis::{FailureGroup, PassCount, RepeatedPass, count_of, pass_rate, repeated_passes};
+use crate::analysis::{
+    FailureGroup, PassCount, RepeatedPass, count_of, pass_rate, repeated_passes,
+};
 use crate::domain::{RunState, Status};
 use crate::formats::json::write_with_list;
 use crate::metrics::{Aggregate, aggregates};
@@ -72,7 +74,12 @@ pub fn write_json_report(state: &RunState, out: &mut dyn Write) -> io::Result<()
             Status::Passed => String::new(),
             _ => ended.reason_with_model_errors(),
         };
-        Ok(WrittenCase { plan: &state.plan, attempt, unsteady, reason })
+        Ok(WrittenCase {
+            plan: &state.plan,
+            attempt,
+            unsteady,
+            reason,
+        })
     });
     write_with_list(out, &report, "cases", cases, |text| text)
 }
@@ -89,7 +96,9 @@ fn gate(state: &RunState) -> Value {
 }
 
 fn not_run(state: &RunState) -> Vec<Value> {
-    cases_not_run(state).map(|case| case_name(state, case)).collect()
+    cases_not_run(state)
+        .map(|case| case_name(state, case))
+        .collect()
 }
 
 /// What identifies a case. Sets in different folders may have the same id.
@@ -106,7 +115,10 @@ fn groups(state: &RunState) -> Vec<Value> {
     let group = |group: &FailureGroup| {
         let cases: Vec<Value> = group.members.iter().map(name).collect();
         let change = change_for(state, &failed, &group.members);
-        let outer = found.groups.iter().find(|outer| outer.nested.contains(group));
+        let outer = found
+            .groups
+            .iter()
+            .find(|outer| outer.nested.contains(group));
         json!({
             "cause": group.cause.words(),
             "within": outer.map(|outer| outer.cause.words()),
@@ -143,7 +155,9 @@ fn repeats(state: &RunState) -> Value {
         let attempts = state.attempts_of(case);
         let count = count_of(state, case);
         let of_k = |of: fn(PassCount, usize) -> Option<f64>| -> Vec<Option<f64>> {
-            (1..=state.plan.options.repeat as usize).map(|k| of(count, k)).collect()
+            (1..=state.plan.options.repeat as usize)
+                .map(|k| of(count, k))
+                .collect()
         };
         json!({
             "eval_set": state.plan.set_of(case).id,

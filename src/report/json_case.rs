@@ -3,9 +3,9 @@
 
 use super::json_steps::{StepFields, steps};
 use crate::domain::{
-    Asked, Attempt, Content, Finding, IntermediateResponse, Invocation, InvocationScore, JudgeUsage,
-    Judgement, MetricResult, ModelError, Quarantine, RubricScore, RunPlan, Sample, Score, Status, ToolCall,
-    ToolUse, Trajectory, TurnEnd, Votes, plain_members,
+    Asked, Attempt, Content, Finding, IntermediateResponse, Invocation, InvocationScore,
+    JudgeUsage, Judgement, MetricResult, ModelError, Quarantine, RubricScore, RunPlan, Sample,
+    Score, Status, ToolCall, ToolUse, Trajectory, TurnEnd, Votes, plain_members,
 };
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -66,7 +66,9 @@ impl Serialize for WrittenCase<'_> {
             model_errors: attempt.model_errors().map(ModelErrorFields::of).collect(),
             reason: Some(self.reason.as_str()).filter(|reason| !reason.is_empty()),
             metrics: attempt.metrics.iter().map(MetricFields::of).collect(),
-            invocations: (0..turns).map(|turn| TurnFields::of(attempt, turn)).collect(),
+            invocations: (0..turns)
+                .map(|turn| TurnFields::of(attempt, turn))
+                .collect(),
             turn: attempt.turn,
             quarantine: self.plan.cases.quarantine(attempt.key.case),
             tools: attempt.tool_use.as_ref(),
@@ -88,8 +90,19 @@ struct ModelErrorFields<'a> {
 
 impl ModelErrorFields<'_> {
     fn of((turn, error): (usize, &ModelError)) -> ModelErrorFields<'_> {
-        let ModelError { author, code, message, at } = error;
-        ModelErrorFields { turn, author, code, message, at_s: *at }
+        let ModelError {
+            author,
+            code,
+            message,
+            at,
+        } = error;
+        ModelErrorFields {
+            turn,
+            author,
+            code,
+            message,
+            at_s: *at,
+        }
     }
 }
 
@@ -123,7 +136,10 @@ struct RubricFields<'a> {
 
 impl MetricFields<'_> {
     fn of(metric: &MetricResult) -> MetricFields<'_> {
-        let turn = |turn: &InvocationScore| ScoreFields { score: turn.score(), status: turn.status };
+        let turn = |turn: &InvocationScore| ScoreFields {
+            score: turn.score(),
+            status: turn.status,
+        };
         MetricFields {
             metric: &metric.metric,
             score: metric.score(),
@@ -133,14 +149,22 @@ impl MetricFields<'_> {
             findings: &metric.findings,
             per_invocation: metric.per_invocation.iter().map(turn).collect(),
             rubrics: metric.rubrics.iter().map(RubricFields::of).collect(),
-            judge: metric.judgement.as_deref().map(|judgement| JudgeFields::of(metric, judgement)),
+            judge: metric
+                .judgement
+                .as_deref()
+                .map(|judgement| JudgeFields::of(metric, judgement)),
         }
     }
 }
 
 impl RubricFields<'_> {
     fn of(rubric: &RubricScore) -> RubricFields<'_> {
-        let RubricScore { rubric_id, score, rationale, votes } = rubric;
+        let RubricScore {
+            rubric_id,
+            score,
+            rationale,
+            votes,
+        } = rubric;
         RubricFields {
             rubric_id,
             score: score.map(Score::get),
@@ -215,7 +239,11 @@ impl QuestionFields<'_> {
 impl SampleFields<'_> {
     fn of(sample: &Sample) -> SampleFields<'_> {
         fn verdict(one: &RubricScore) -> VerdictFields<'_> {
-            VerdictFields { id: &one.rubric_id, score: one.score(), rationale: one.rationale.as_deref() }
+            VerdictFields {
+                id: &one.rubric_id,
+                score: one.score(),
+                rationale: one.rationale.as_deref(),
+            }
         }
         SampleFields {
             score: sample.score(),
@@ -275,10 +303,16 @@ impl TurnFields<'_> {
 impl SideFields<'_> {
     fn of(turn: &Invocation) -> SideFields<'_> {
         fn call(call: &ToolCall) -> CallFields<'_> {
-            CallFields { name: &call.name, args: call.args.as_ref().map(plain_members) }
+            CallFields {
+                name: &call.name,
+                args: call.args.as_ref().map(plain_members),
+            }
         }
         fn text(response: &IntermediateResponse) -> TextFields {
-            TextFields { author: response.author.clone(), text: response.text() }
+            TextFields {
+                author: response.author.clone(),
+                text: response.text(),
+            }
         }
         let calls: Vec<CallFields> = turn.calls().into_iter().map(call).collect();
         let is_known = turn.trajectory.is_known() || !calls.is_empty();

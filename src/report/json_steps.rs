@@ -33,7 +33,12 @@ struct TokenFields {
 
 /// The steps that were recorded, in order; none if the trajectory is a list of calls.
 pub(super) fn steps(turn: &Invocation) -> Vec<StepFields<'_>> {
-    turn.trajectory.events().unwrap_or_default().iter().map(step).collect()
+    turn.trajectory
+        .events()
+        .unwrap_or_default()
+        .iter()
+        .map(step)
+        .collect()
 }
 
 fn step(event: &InvocationEvent) -> StepFields<'_> {
@@ -50,11 +55,18 @@ fn step(event: &InvocationEvent) -> StepFields<'_> {
 }
 
 fn tool_response(response: &ToolResponse) -> ToolResponseFields<'_> {
-    ToolResponseFields { name: &response.name, response: &response.response }
+    ToolResponseFields {
+        name: &response.name,
+        response: &response.response,
+    }
 }
 
 fn tokens(usage: &Usage) -> TokenFields {
-    TokenFields { prompt: usage.prompt, response: usage.candidates, thoughts: usage.thoughts }
+    TokenFields {
+        prompt: usage.prompt,
+        response: usage.candidates,
+        thoughts: usage.thoughts,
+    }
 }
 
 #[cfg(test)]
@@ -67,21 +79,41 @@ mod tests {
     fn step_has_agent_calls_responses_and_tokens() {
         let event = |author: &str, part: Part, usage: Option<Usage>| InvocationEvent {
             author: author.into(),
-            content: Some(Content { role: None, parts: vec![part] }),
+            content: Some(Content {
+                role: None,
+                parts: vec![part],
+            }),
             at: Some(0.5),
             usage,
             ..InvocationEvent::default()
         };
-        let call = |name: &str| Part { call: Some(ToolCall::new(name, None)), ..Part::default() };
-        let response = ToolResponse { id: None, name: "look".into(), response: json!({"n": 1}) };
-        let response = Part { response: Some(response), ..Part::default() };
-        let usage = Usage { prompt: Some(10.0), candidates: Some(5.0), ..Usage::default() };
+        let call = |name: &str| Part {
+            call: Some(ToolCall::new(name, None)),
+            ..Part::default()
+        };
+        let response = ToolResponse {
+            id: None,
+            name: "look".into(),
+            response: json!({"n": 1}),
+        };
+        let response = Part {
+            response: Some(response),
+            ..Part::default()
+        };
+        let usage = Usage {
+            prompt: Some(10.0),
+            candidates: Some(5.0),
+            ..Usage::default()
+        };
         let events = vec![
             event("desk", call("transfer"), None),
             event("clerk", call("look"), Some(usage)),
             event("clerk", response, None),
         ];
-        let turn = Invocation { trajectory: Trajectory::Events(events), ..Invocation::default() };
+        let turn = Invocation {
+            trajectory: Trajectory::Events(events),
+            ..Invocation::default()
+        };
         assert_eq!(
             serde_json::to_value(steps(&turn)).unwrap(),
             json!([
@@ -92,7 +124,17 @@ mod tests {
             ])
         );
         assert_eq!(turn.trajectory.call_authors(), ["desk", "clerk"]);
-        let listed = Trajectory::Listed { calls: Vec::new(), responses: Vec::new(), texts: Vec::new() };
-        assert!(steps(&Invocation { trajectory: listed, ..Invocation::default() }).is_empty());
+        let listed = Trajectory::Listed {
+            calls: Vec::new(),
+            responses: Vec::new(),
+            texts: Vec::new(),
+        };
+        assert!(
+            steps(&Invocation {
+                trajectory: listed,
+                ..Invocation::default()
+            })
+            .is_empty()
+        );
     }
 }

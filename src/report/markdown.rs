@@ -1,7 +1,9 @@
 //! A summary for a pull request: counts, metrics, and the cases that did not pass with the reason.
 
 use super::attempts::{attempts_in_order, no_score_words, titled};
-use super::failures::{change_for, failed_cases, groups_headline, groups_of, listed_groups, percent};
+use super::failures::{
+    change_for, failed_cases, groups_headline, groups_of, listed_groups, percent,
+};
 use super::format::{BASE, ReportFormat};
 use super::markdown_cell::cell;
 use super::open_command::{export_command, open_command};
@@ -39,7 +41,10 @@ fn markdown_report(state: &RunState) -> String {
         .filter(|(count, _)| *count > 0)
         .map(|(count, status)| format!("{} **{count}** {}", status.glyph(), status.label()))
         .collect();
-    let time = state.ended.map(|seconds| format!(" in {seconds:.1} s")).unwrap_or_default();
+    let time = state
+        .ended
+        .map(|seconds| format!(" in {seconds:.1} s"))
+        .unwrap_or_default();
     let _ = writeln!(
         out,
         "{}{time} · {} · run {}\n",
@@ -51,26 +56,39 @@ fn markdown_report(state: &RunState) -> String {
         0 => {}
         1 => out.push_str("1 of those that did not pass is quarantined\n\n"),
         count => {
-            let _ = write!(out, "{count} of those that did not pass are quarantined\n\n");
+            let _ = write!(
+                out,
+                "{count} of those that did not pass are quarantined\n\n"
+            );
         }
     }
     for words in run_remarks(state) {
         let _ = writeln!(out, "{}\n", cell(&words));
     }
-    metrics_table(&titled(state, aggregates(attempts_in_order(state))), &mut out);
+    metrics_table(
+        &titled(state, aggregates(attempts_in_order(state))),
+        &mut out,
+    );
     repeats_table(state, &mut out);
-    let is_listed =
-        |attempt: &Arc<EndedAttempt>| attempt.status != Status::Passed || !attempt.model_errors.is_empty();
+    let is_listed = |attempt: &Arc<EndedAttempt>| {
+        attempt.status != Status::Passed || !attempt.model_errors.is_empty()
+    };
     let bad = state.finished.iter().filter(is_listed).count();
     if bad == 0 {
         return out;
     }
-    let listed: Vec<Arc<EndedAttempt>> = attempts_in_order(state).filter(is_listed).take(LISTED).collect();
+    let listed: Vec<Arc<EndedAttempt>> = attempts_in_order(state)
+        .filter(is_listed)
+        .take(LISTED)
+        .collect();
     groups_table(state, &mut out);
     out.push_str("\n| | case | why |\n|---|---|---|\n");
     for attempt in &listed {
         let set = state.plan.set_name(attempt.key.case);
-        let name = cell(&format!("{set} › {}", attempt.title(state.plan.options.repeat)));
+        let name = cell(&format!(
+            "{set} › {}",
+            attempt.title(state.plan.options.repeat)
+        ));
         let not_counted = why_not_counted(state, attempt, state.passes_gate(attempt.key.case));
         let _ = writeln!(
             out,
@@ -94,7 +112,9 @@ fn markdown_report(state: &RunState) -> String {
 
 /// pass@k and pass^k of a run whose cases were repeated, and how many cases are flaky.
 fn repeats_table(state: &RunState, out: &mut String) {
-    let Some(passes) = repeated_passes(state) else { return };
+    let Some(passes) = repeated_passes(state) else {
+        return;
+    };
     if !passes.by_k.is_empty() {
         out.push_str("\n| k | pass@k | pass^k |\n|--:|--:|--:|\n");
     }
@@ -110,21 +130,39 @@ fn repeats_table(state: &RunState, out: &mut String) {
 fn groups_table(state: &RunState, out: &mut String) {
     let failed = failed_cases(state);
     let found = groups_of(&failed);
-    let Some(headline) = groups_headline(&found, failed.len()) else { return };
-    let _ = write!(out, "\n**{headline}**\n\n| cases | share | cause | for instance |\n|--:|--:|---|---|\n");
+    let Some(headline) = groups_headline(&found, failed.len()) else {
+        return;
+    };
+    let _ = write!(
+        out,
+        "\n**{headline}**\n\n| cases | share | cause | for instance |\n|--:|--:|---|---|\n"
+    );
     let groups = listed_groups(&found);
     for group in groups.iter().take(GROUPS_LISTED) {
         let name = |at: &usize| {
             let case = failed[*at].key.case;
-            cell(&format!("{} › {}", state.plan.set_name(case), state.plan.cases.eval_id(case)))
+            cell(&format!(
+                "{} › {}",
+                state.plan.set_name(case),
+                state.plan.cases.eval_id(case)
+            ))
         };
         let (size, nesting) = (group.members.len(), if group.is_nested { "↳ " } else { "" });
         let mut cause = format!("{nesting}{}", cell(&group.cause));
         let mut instances = String::new();
         if !group.is_heading {
-            let names: Vec<String> = group.members.iter().take(NAMED_OF_GROUP).map(name).collect();
+            let names: Vec<String> = group
+                .members
+                .iter()
+                .take(NAMED_OF_GROUP)
+                .map(name)
+                .collect();
             let more = size - names.len();
-            let more = if more > 0 { format!(", … and {more} more") } else { String::new() };
+            let more = if more > 0 {
+                format!(", … and {more} more")
+            } else {
+                String::new()
+            };
             instances = format!("{}{more}", names.join(", "));
         }
         if let Some(change) = change_for(state, &failed, &group.members) {
@@ -133,7 +171,11 @@ fn groups_table(state: &RunState, out: &mut String) {
         let share = percent(size, failed.len());
         let _ = writeln!(out, "| {size} | {share} | {cause} | {instances} |");
     }
-    let more = groups.iter().skip(GROUPS_LISTED).filter(|group| !group.is_heading).count();
+    let more = groups
+        .iter()
+        .skip(GROUPS_LISTED)
+        .filter(|group| !group.is_heading)
+        .count();
     if more > 0 {
         let _ = writeln!(out, "\n… and {more} more causes");
     }

@@ -25,8 +25,11 @@ pub(super) fn cell(text: &str) -> String {
             '\\' | '|' | '`' | '*' | '_' | '[' | ']' | '!' | '#' | '~' => out.extend(['\\', c]),
             c => out.push(c),
         }
-        let begins_reference = matches!(c, '@' | '#' | '!' | '~' | '%' | '$' | ':' | '.' | '-' | '&');
-        let goes_on = chars.peek().is_some_and(|next| next.is_alphanumeric() || *next == '/');
+        let begins_reference =
+            matches!(c, '@' | '#' | '!' | '~' | '%' | '$' | ':' | '.' | '-' | '&');
+        let goes_on = chars
+            .peek()
+            .is_some_and(|next| next.is_alphanumeric() || *next == '/');
         // Seven digits are recognised as a commit.
         if begins_reference && goes_on || is_hexadecimal && word == 6 {
             out.push_str(APART);
@@ -73,6 +76,9 @@ mod tests {
                 && !said.contains("@all")
                 && said.contains("\\[x\\](http:")
         );
-        assert!(said.contains("a\\|b") && said.contains("\\*\\*d\\*\\*"), "{said}");
+        assert!(
+            said.contains("a\\|b") && said.contains("\\*\\*d\\*\\*"),
+            "{said}"
+        );
     }
 }

@@ -44,15 +44,19 @@ pub static REPORTS: &[&ReportFormat] = &[
 
 /// The format with a name.
 pub fn report_format(name: &str) -> Option<&'static ReportFormat> {
-    REPORTS.iter().copied().find(|format| format.name == name || !name.is_empty() && format.alias == name)
+    REPORTS
+        .iter()
+        .copied()
+        .find(|format| format.name == name || !name.is_empty() && format.alias == name)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::domain::{
-        AgentSpec, Attempt, AttemptKey, AttemptRecords, EndedAttempt, InMemory, JudgeSpec, PlannedCase,
-        PlannedCases, PlannedSet, RecordedAt, RunEvent, RunOptions, RunPlan, RunState, Status,
+        AgentSpec, Attempt, AttemptKey, AttemptRecords, EndedAttempt, InMemory, JudgeSpec,
+        PlannedCase, PlannedCases, PlannedSet, RecordedAt, RunEvent, RunOptions, RunPlan, RunState,
+        Status,
     };
     use std::sync::Arc;
 
@@ -97,18 +101,37 @@ mod tests {
             options: RunOptions::default(),
             judge: JudgeSpec::standard(),
         }));
-        let key = AttemptKey { case: 0, attempt: 1 };
-        let attempt = Attempt { status: Status::Passed, ..Attempt::blank(key, "a") };
+        let key = AttemptKey {
+            case: 0,
+            attempt: 1,
+        };
+        let attempt = Attempt {
+            status: Status::Passed,
+            ..Attempt::blank(key, "a")
+        };
         let lost: Arc<dyn AttemptRecords> = Arc::new(Lost);
-        let at = RecordedAt { offset: 0, length: 1 };
+        let at = RecordedAt {
+            offset: 0,
+            length: 1,
+        };
         let ended = EndedAttempt::recorded(attempt, at, &lost, InMemory::Summary);
         state.apply(RunEvent::Finished(Arc::new(ended)));
         for format in REPORTS {
             let of_summaries = ["junit", "markdown", "vertex-summary"].contains(&format.name);
             let written = (format.write)(&state, &mut Vec::new());
-            assert_eq!(written.is_ok(), of_summaries, "{}: {written:?}", format.name);
+            assert_eq!(
+                written.is_ok(),
+                of_summaries,
+                "{}: {written:?}",
+                format.name
+            );
             if let Err(error) = written {
-                assert_eq!(error.to_string(), "a: the journal is gone", "{}", format.name);
+                assert_eq!(
+                    error.to_string(),
+                    "a: the journal is gone",
+                    "{}",
+                    format.name
+                );
             }
         }
     }

@@ -9,7 +9,10 @@ pub(super) fn open_command(plan: &RunPlan, eval_id: &str) -> String {
     let file = shell_word(&format!("run-{}.evaltrail", file_id(&plan.run_id)));
     // The case is an argument also where it looks like an option.
     let end_of_options = if eval_id.starts_with('-') { "-- " } else { "" };
-    format!("evaltrail open {end_of_options}{file} {}", shell_word(eval_id))
+    format!(
+        "evaltrail open {end_of_options}{file} {}",
+        shell_word(eval_id)
+    )
 }
 
 /// The command that writes that file.

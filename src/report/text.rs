@@ -2,13 +2,14 @@
 
 use super::attempts::titled;
 use super::failures::{
-    FailedCase, ListedGroup, change_for, failed_cases, groups_headline, groups_of, listed_groups, percent,
+    FailedCase, ListedGroup, change_for, failed_cases, groups_headline, groups_of, listed_groups,
+    percent,
 };
 use super::remarks::{MODEL_ERROR_SIGN, why_not_counted};
 use crate::analysis::{PassCount, RepeatedPass, RepeatedPasses, repeated_passes};
 use crate::domain::{
-    AgentSpec, AttemptSummary, Criterion, EndedAttempt, MetricSummary, RunState, Status, clean_line,
-    compared_texts, score_text, seconds_text,
+    AgentSpec, AttemptSummary, Criterion, EndedAttempt, MetricSummary, RunState, Status,
+    clean_line, compared_texts, score_text, seconds_text,
 };
 use crate::metrics::{Aggregate, aggregates};
 use std::fmt::Write;
@@ -30,7 +31,11 @@ pub struct Paint {
 
 impl Paint {
     fn wrap(self, code: &str, text: &str) -> String {
-        if self.on { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_string() }
+        if self.on {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_string()
+        }
     }
 
     /// Text in the colour of a status.
@@ -61,23 +66,50 @@ pub fn case_line(state: &RunState, attempt: &AttemptSummary, paint: Paint) -> St
     let set = state.plan.set_name(attempt.key.case);
     let title = attempt.title(state.plan.options.repeat);
     let name = format!("{} › {}", clean_line(&set), clean_line(&title));
-    let time = attempt.latency_s.map(|_| paint.faint(&format!("  {}", seconds_text(attempt.latency_s))));
-    let unsteady = if attempt.unsteady { "  ≈ unsteady" } else { "" };
+    let time = attempt
+        .latency_s
+        .map(|_| paint.faint(&format!("  {}", seconds_text(attempt.latency_s))));
+    let unsteady = if attempt.unsteady {
+        "  ≈ unsteady"
+    } else {
+        ""
+    };
     let reported = attempt.model_error_words();
-    let warned =
-        reported.map(|words| paint.status(Status::NotEvaluated, &format!("  {MODEL_ERROR_SIGN} {words}")));
+    let warned = reported.map(|words| {
+        paint.status(
+            Status::NotEvaluated,
+            &format!("  {MODEL_ERROR_SIGN} {words}"),
+        )
+    });
     let (warned, has_model_error) = (warned.as_deref().unwrap_or_default(), warned.is_some());
     let glyph = paint.status(attempt.status, attempt.status.glyph());
-    let mut out = format!("{glyph} {name}{}{unsteady}{warned}", time.unwrap_or_default());
+    let mut out = format!(
+        "{glyph} {name}{}{unsteady}{warned}",
+        time.unwrap_or_default()
+    );
     if let Some(error) = &attempt.error {
-        let _ = write!(out, "\n    {}", paint.status(Status::Errored, &clean_line(error)));
+        let _ = write!(
+            out,
+            "\n    {}",
+            paint.status(Status::Errored, &clean_line(error))
+        );
     }
-    for metric in attempt.metrics.iter().filter(|metric| is_worth_a_line(metric)) {
+    for metric in attempt
+        .metrics
+        .iter()
+        .filter(|metric| is_worth_a_line(metric))
+    {
         let _ = write!(out, "\n    {}", metric_line(metric, paint));
     }
-    if attempt.error.is_none() && !attempt.metrics.iter().any(is_worth_a_line) && !attempt.reason().is_empty()
+    if attempt.error.is_none()
+        && !attempt.metrics.iter().any(is_worth_a_line)
+        && !attempt.reason().is_empty()
     {
-        let _ = write!(out, "\n    {}", paint.status(attempt.status, &clean_line(attempt.reason())));
+        let _ = write!(
+            out,
+            "\n    {}",
+            paint.status(attempt.status, &clean_line(attempt.reason()))
+        );
     }
     let remarks = attempt.end_remarks();
     if !remarks.is_empty() {
@@ -85,13 +117,20 @@ pub fn case_line(state: &RunState, attempt: &AttemptSummary, paint: Paint) -> St
     }
     let differs = attempt.status != attempt.adk_status || has_model_error;
     if differs && attempt.status != Status::Errored {
-        let _ = write!(out, "\n    {}", paint.faint(&format!("ADK status: {}", attempt.adk_status.label())));
+        let _ = write!(
+            out,
+            "\n    {}",
+            paint.faint(&format!("ADK status: {}", attempt.adk_status.label()))
+        );
     }
     out
 }
 
 fn is_worth_a_line(metric: &MetricSummary) -> bool {
-    matches!(metric.status, Status::Failed | Status::NotEvaluated | Status::Errored)
+    matches!(
+        metric.status,
+        Status::Failed | Status::NotEvaluated | Status::Errored
+    )
 }
 
 fn metric_line(metric: &MetricSummary, paint: Paint) -> String {
@@ -103,7 +142,10 @@ fn metric_line(metric: &MetricSummary, paint: Paint) -> String {
         (Some(score), None) => format!(" {}", score_text(score)),
         _ => format!(" {}", metric.status.label()),
     };
-    let head = paint.status(metric.status, &format!("{}{number}", clean_line(&metric.metric)));
+    let head = paint.status(
+        metric.status,
+        &format!("{}{number}", clean_line(&metric.metric)),
+    );
     format!("{head}  {}", clean_line(&metric.explanation))
 }
 
@@ -125,7 +167,11 @@ pub fn run_summary(state: &RunState, paint: Paint, place: &str, rerun: &str) -> 
     if parts.is_empty() {
         parts.push("nothing ran".into());
     }
-    let unsteady = state.finished.iter().filter(|attempt| attempt.unsteady).count();
+    let unsteady = state
+        .finished
+        .iter()
+        .filter(|attempt| attempt.unsteady)
+        .count();
     if unsteady > 0 {
         parts.push(format!("{unsteady} of them unsteady"));
     }
@@ -133,11 +179,21 @@ pub fn run_summary(state: &RunState, paint: Paint, place: &str, rerun: &str) -> 
     if not_run > 0 {
         parts.push(format!("{not_run} not run"));
     }
-    let time = state.ended.map(|seconds| format!("  in {seconds:.1}s")).unwrap_or_default();
-    let counts =
-        format!("{} {}{}{}", paint.bold("evaltrail"), parts.join(", "), of_cases(state), paint.faint(&time));
-    let (table, failures) =
-        (metric_table(state, paint) + &repeats_table(state, paint), failures(state, paint));
+    let time = state
+        .ended
+        .map(|seconds| format!("  in {seconds:.1}s"))
+        .unwrap_or_default();
+    let counts = format!(
+        "{} {}{}{}",
+        paint.bold("evaltrail"),
+        parts.join(", "),
+        of_cases(state),
+        paint.faint(&time)
+    );
+    let (table, failures) = (
+        metric_table(state, paint) + &repeats_table(state, paint),
+        failures(state, paint),
+    );
     format!(
         "{table}{}{}{failures}{counts}{}{}",
         judged(state, paint),
@@ -149,11 +205,17 @@ pub fn run_summary(state: &RunState, paint: Paint, place: &str, rerun: &str) -> 
 
 /// What to say at the end of a run whose results are only in memory; empty if they are recorded.
 fn unrecorded(state: &RunState, paint: Paint) -> String {
-    let lost = state.finished.iter().filter(|attempt| attempt.recorded_at().is_none()).count();
+    let lost = state
+        .finished
+        .iter()
+        .filter(|attempt| attempt.recorded_at().is_none())
+        .count();
     let words = match lost {
         0 => return String::new(),
         1 => "1 result is not recorded: it is lost now, except for the reports".to_string(),
-        lost => format!("{lost} results are not recorded: they are lost now, except for the reports"),
+        lost => {
+            format!("{lost} results are not recorded: they are lost now, except for the reports")
+        }
     };
     format!("\n{}", paint.status(Status::Errored, &words))
 }
@@ -164,7 +226,10 @@ fn of_cases(state: &RunState) -> String {
         (0 | 1, _) => String::new(),
         (repeat, cases) => {
             let noun = if cases == 1 { "case" } else { "cases" };
-            format!(" of {} attempts ({cases} {noun}, {repeat} each)", state.plan.attempts())
+            format!(
+                " of {} attempts ({cases} {noun}, {repeat} each)",
+                state.plan.attempts()
+            )
         }
     }
 }
@@ -186,7 +251,11 @@ fn failures(state: &RunState, paint: Paint) -> String {
     for group in groups.iter().take(GROUPS_LISTED) {
         list_group(state, &failed, group, paint, &mut out);
     }
-    let more = groups.iter().skip(GROUPS_LISTED).filter(|group| !group.is_heading).count();
+    let more = groups
+        .iter()
+        .skip(GROUPS_LISTED)
+        .filter(|group| !group.is_heading)
+        .count();
     if more > 0 {
         let _ = writeln!(out, "… and {more} more causes");
     }
@@ -195,7 +264,14 @@ fn failures(state: &RunState, paint: Paint) -> String {
     }
     let indent = if headline.is_some() { "    " } else { "" };
     for at in found.alone.iter().take(FAILURES_LISTED) {
-        list(state, std::iter::once(&failed[*at]), 1, indent, paint, &mut out);
+        list(
+            state,
+            std::iter::once(&failed[*at]),
+            1,
+            indent,
+            paint,
+            &mut out,
+        );
         if let Some(change) = change_for(state, &failed, &[*at]) {
             let words = format!("{indent}    would pass with {}", clean_line(&change));
             let _ = writeln!(out, "{}", paint.faint(&words));
@@ -205,27 +281,50 @@ fn failures(state: &RunState, paint: Paint) -> String {
     if unlisted > 0 {
         let _ = writeln!(out, "{indent}… and {unlisted} more");
     }
-    if groups.iter().any(|group| !group.is_heading && group.members.len() > LISTED_OF_GROUP)
+    if groups
+        .iter()
+        .any(|group| !group.is_heading && group.members.len() > LISTED_OF_GROUP)
         || found.alone.len() > FAILURES_LISTED
         || more > 0
     {
-        let _ = writeln!(out, "{}", paint.faint("the reports list all of them (--report)"));
+        let _ = writeln!(
+            out,
+            "{}",
+            paint.faint("the reports list all of them (--report)")
+        );
     }
     out.push('\n');
     out
 }
 
 /// A group: its size, cause and share, its first cases, and what would make all of them pass.
-fn list_group(state: &RunState, failed: &[FailedCase], group: &ListedGroup, paint: Paint, out: &mut String) {
+fn list_group(
+    state: &RunState,
+    failed: &[FailedCase],
+    group: &ListedGroup,
+    paint: Paint,
+    out: &mut String,
+) {
     let members = &group.members;
     let indent = if group.is_nested { "  " } else { "" };
     let status = failed[members[0]].status;
     let size = paint.status(status, &format!("{} {} ×", status.glyph(), members.len()));
     let share = paint.faint(&percent(members.len(), failed.len()));
-    let _ = writeln!(out, "{indent}{size} {}  {share}", paint.bold(&clean_line(&group.cause)));
+    let _ = writeln!(
+        out,
+        "{indent}{size} {}  {share}",
+        paint.bold(&clean_line(&group.cause))
+    );
     let below = format!("{indent}    ");
     if !group.is_heading {
-        list(state, members.iter().map(|at| &failed[*at]), LISTED_OF_GROUP, &below, paint, out);
+        list(
+            state,
+            members.iter().map(|at| &failed[*at]),
+            LISTED_OF_GROUP,
+            &below,
+            paint,
+            out,
+        );
     }
     if let Some(change) = change_for(state, failed, members) {
         let words = format!("{below}all would pass with {}", clean_line(&change));
@@ -243,20 +342,41 @@ fn list<'a>(
     out: &mut String,
 ) {
     let more = cases.len().saturating_sub(most);
-    for FailedCase { passed, evaluated, ended, key, .. } in cases.take(most) {
-        let Some(attempt) = state.attempt(*key) else { continue };
+    for FailedCase {
+        passed,
+        evaluated,
+        ended,
+        key,
+        ..
+    } in cases.take(most)
+    {
+        let Some(attempt) = state.attempt(*key) else {
+            continue;
+        };
         let set = clean_line(&state.plan.set_name(attempt.key.case)).into_owned();
         let is_quarantined = state.plan.cases.quarantine(attempt.key.case).is_some();
         let glyph = match is_quarantined {
             true => paint.status(Status::NotEvaluated, "‖"),
             false => paint.status(attempt.status, attempt.status.glyph()),
         };
-        let rate = PassCount { passed: *passed, of: *evaluated }.words();
-        let rate = if *ended > 1 { format!("  {rate}") } else { String::new() };
+        let rate = PassCount {
+            passed: *passed,
+            of: *evaluated,
+        }
+        .words();
+        let rate = if *ended > 1 {
+            format!("  {rate}")
+        } else {
+            String::new()
+        };
         let not_counted = why_not_counted(state, &attempt, state.passes_gate(attempt.key.case));
         let reason = format!("{not_counted}{}", attempt.reason_with_model_errors());
         let reason = clean_line(&reason).into_owned();
-        let _ = writeln!(out, "{indent}{glyph} {set} › {}{rate}  {reason}", clean_line(attempt.shown_id()));
+        let _ = writeln!(
+            out,
+            "{indent}{glyph} {set} › {}{rate}  {reason}",
+            clean_line(attempt.shown_id())
+        );
     }
     if more > 0 {
         let _ = writeln!(out, "{indent}… and {more} more");
@@ -280,29 +400,52 @@ fn next_steps(state: &RunState, paint: Paint, place: &str, rerun: &str) -> Strin
         lines.push(format!("rerun:   {rerun}"));
     }
     // Files of saved responses cannot be edited.
-    let is_edited = state.plan.sets.iter().any(|set| set.agent != AgentSpec::Saved);
+    let is_edited = state
+        .plan
+        .sets
+        .iter()
+        .any(|set| set.agent != AgentSpec::Saved);
     if totals.failed > 0 && is_edited {
-        let folder = if place == "." { String::new() } else { format!(" --in {place}") };
-        lines.push(format!("accept what the agent did: evaltrail accept {id}{folder}"));
+        let folder = if place == "." {
+            String::new()
+        } else {
+            format!(" --in {place}")
+        };
+        lines.push(format!(
+            "accept what the agent did: evaltrail accept {id}{folder}"
+        ));
     }
-    lines.into_iter().map(|line| format!("\n{}", paint.faint(&line))).collect()
+    lines
+        .into_iter()
+        .map(|line| format!("\n{}", paint.faint(&line)))
+        .collect()
 }
 
 /// What the judges of the whole run spent; empty if no judge was called.
 fn judged(state: &RunState, paint: Paint) -> String {
-    state.spent().map(|spent| paint.faint(&format!("judges: {}\n", spent.words()))).unwrap_or_default()
+    state
+        .spent()
+        .map(|spent| paint.faint(&format!("judges: {}\n", spent.words())))
+        .unwrap_or_default()
 }
 
 /// How the calls of tools were answered, and how many conversations ended without an answer of the agent.
 fn endings(state: &RunState, paint: Paint) -> String {
-    super::remarks::run_remarks(state).iter().map(|words| paint.faint(words) + "\n").collect()
+    super::remarks::run_remarks(state)
+        .iter()
+        .map(|words| paint.faint(words) + "\n")
+        .collect()
 }
 
 /// pass@k and pass^k, and the number of flaky cases; empty if cases were not repeated.
 fn repeats_table(state: &RunState, paint: Paint) -> String {
-    let Some(passes) = repeated_passes(state) else { return String::new() };
+    let Some(passes) = repeated_passes(state) else {
+        return String::new();
+    };
     let remarks = passes.remarks().into_iter();
-    let remarks: String = remarks.map(|words| paint.status(Status::NotEvaluated, &words) + "\n").collect();
+    let remarks: String = remarks
+        .map(|words| paint.status(Status::NotEvaluated, &words) + "\n")
+        .collect();
     match passes.by_k.is_empty() {
         true => format!("\n{remarks}"),
         false => format!("\n{}{remarks}", passes_by_k(&passes, paint)),
@@ -311,14 +454,25 @@ fn repeats_table(state: &RunState, paint: Paint) -> String {
 
 /// A row of `k`, a row of pass@k and a row of pass^k.
 fn passes_by_k(passes: &RepeatedPasses, paint: Paint) -> String {
-    let shown: Vec<_> = passes.by_k.iter().filter(|of| of.k <= 5 || of.k == passes.by_k.len()).collect();
+    let shown: Vec<_> = passes
+        .by_k
+        .iter()
+        .filter(|of| of.k <= 5 || of.k == passes.by_k.len())
+        .collect();
     let row = |name: &str, value: fn(&RepeatedPass) -> f64| {
-        let values: Vec<String> = shown.iter().map(|of| format!("{:>6.3}", value(of))).collect();
+        let values: Vec<String> = shown
+            .iter()
+            .map(|of| format!("{:>6.3}", value(of)))
+            .collect();
         format!("{name:8}{}\n", values.join(" "))
     };
     let head: Vec<String> = shown.iter().map(|of| format!("{:>6}", of.k)).collect();
     let head = paint.faint(&format!("{:8}{}", "k", head.join(" ")));
-    format!("{head}\n{}{}", row("pass@k", |of| of.pass_at), row("pass^k", |of| of.pass_hat))
+    format!(
+        "{head}\n{}{}",
+        row("pass@k", |of| of.pass_at),
+        row("pass^k", |of| of.pass_hat)
+    )
 }
 
 /// A table with the mean, the number of values and the spread of each metric. A requested metric without any score is in
@@ -331,11 +485,23 @@ fn metric_table(state: &RunState, paint: Paint) -> String {
     };
     let is_shown = |of: &Aggregate| match of.valid {
         0 => is_requested(of, |_| true),
-        _ => state.finished.len() > 1 || is_requested(of, |criterion| criterion.threshold.is_none()),
+        _ => {
+            state.finished.len() > 1 || is_requested(of, |criterion| criterion.threshold.is_none())
+        }
     };
-    let table: Vec<Aggregate> =
-        titled(state, aggregates(state.finished.iter()).into_iter().filter(is_shown).collect());
-    let width = table.iter().map(|of| of.metric.chars().count()).max().unwrap_or(0).max(6);
+    let table: Vec<Aggregate> = titled(
+        state,
+        aggregates(state.finished.iter())
+            .into_iter()
+            .filter(is_shown)
+            .collect(),
+    );
+    let width = table
+        .iter()
+        .map(|of| of.metric.chars().count())
+        .max()
+        .unwrap_or(0)
+        .max(6);
     let number = |value: Option<f64>| value.map_or("—".into(), score_text);
     let head = format!(
         "{:width$}  {:>8} {:>7} {:>18} {:>7} {:>7} {:>7} {:>7}",
@@ -346,12 +512,18 @@ fn metric_table(state: &RunState, paint: Paint) -> String {
         let behind = format!("{}/{}/{}", of.valid, of.errored, of.total);
         if of.valid == 0 {
             let why = match of.why_none.as_str() {
-                "" => format!("{} of {} attempts errored before they were scored", of.errored, of.total),
+                "" => format!(
+                    "{} of {} attempts errored before they were scored",
+                    of.errored, of.total
+                ),
                 why => clean_line(why).into_owned(),
             };
             let (none, why) = (number(None), paint.faint(&why));
-            let _ =
-                writeln!(out, "{:width$}  {none:>8} {none:>7} {behind:>18}  {why}", clean_line(&of.metric));
+            let _ = writeln!(
+                out,
+                "{:width$}  {none:>8} {none:>7} {behind:>18}  {why}",
+                clean_line(&of.metric)
+            );
             continue;
         }
         let _ = writeln!(

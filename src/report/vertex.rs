@@ -4,7 +4,9 @@ use super::attempts::{attempts_in_order, metric_names, titled};
 use super::csv::text as cell_text;
 use super::format::{BASE, ReportFormat};
 use crate::domain::MetricSummary;
-use crate::domain::{Attempt, EndedAttempt, Invocation, MetricResult, RunState, Status, plain_json};
+use crate::domain::{
+    Attempt, EndedAttempt, Invocation, MetricResult, RunState, Status, plain_json,
+};
 use crate::formats::json::write_with_list;
 use crate::formats::vertex::write_trajectory;
 use crate::formats::{REPORT_KEY, RESULT_ID};
@@ -14,8 +16,12 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 /// Vertex's metrics table as JSON Lines, or as CSV.
-pub(super) const METRICS_TABLE: ReportFormat =
-    ReportFormat { name: "vertex", write: write_metrics_table, write_csv: Some(write_metrics_csv), ..BASE };
+pub(super) const METRICS_TABLE: ReportFormat = ReportFormat {
+    name: "vertex",
+    write: write_metrics_table,
+    write_csv: Some(write_metrics_csv),
+    ..BASE
+};
 
 /// Vertex's summary of metrics.
 pub(super) const SUMMARY: ReportFormat = ReportFormat {
@@ -25,31 +31,43 @@ pub(super) const SUMMARY: ReportFormat = ReportFormat {
 };
 
 /// The newer client's `EvaluationResult`.
-pub(super) const EVALUATION_RESULT: ReportFormat =
-    ReportFormat { name: "evaluation-result", write: write_evaluation_result, ..BASE };
+pub(super) const EVALUATION_RESULT: ReportFormat = ReportFormat {
+    name: "evaluation-result",
+    write: write_evaluation_result,
+    ..BASE
+};
 
 /// Writes the metrics table, one row per line: a column that marks the file as a report ([`REPORT_KEY`]), the data set's
 /// columns, then `<metric>/score` and `<metric>/explanation`.
 fn write_metrics_table(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
     let names = metric_names(state);
-    attempts_in_order(state).try_for_each(|attempt| writeln!(out, "{}", plain_json(row(&attempt, &names)?)))
+    attempts_in_order(state)
+        .try_for_each(|attempt| writeln!(out, "{}", plain_json(row(&attempt, &names)?)))
 }
 
 /// Writes the metrics table as CSV, with the columns of [`write_metrics_table`].
 fn write_metrics_csv(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
     let names = metric_names(state);
     let mut writer = csv::Writer::from_writer(out);
-    let head = std::iter::once(&REPORT_KEY).chain(COLUMNS).map(|name| cell_text(name));
-    let of_metrics = names.iter().flat_map(|name| [format!("{name}/score"), format!("{name}/explanation")]);
+    let head = std::iter::once(&REPORT_KEY)
+        .chain(COLUMNS)
+        .map(|name| cell_text(name));
+    let of_metrics = names
+        .iter()
+        .flat_map(|name| [format!("{name}/score"), format!("{name}/explanation")]);
     writer.write_record(head.chain(of_metrics.map(|name| cell_text(&name))))?;
     for attempt in attempts_in_order(state) {
         let row = row(&attempt, &names)?;
-        let cells = row.as_object().into_iter().flatten().map(|(_, value)| match value {
-            Value::Null => String::new(),
-            Value::String(text) => cell_text(text),
-            // A trajectory is JSON in its cell.
-            other => plain_json(other.clone()).to_string(),
-        });
+        let cells = row
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(_, value)| match value {
+                Value::Null => String::new(),
+                Value::String(text) => cell_text(text),
+                // A trajectory is JSON in its cell.
+                other => plain_json(other.clone()).to_string(),
+            });
         writer.write_record(cells)?;
     }
     writer.flush()
@@ -73,20 +91,35 @@ fn row(ended: &EndedAttempt, names: &[String]) -> io::Result<Value> {
     row.insert(REPORT_KEY.into(), env!("CARGO_PKG_VERSION").into());
     let (expected, actual) = (attempt.expected.last(), attempt.actual.last());
     row.insert("eval_case_id".into(), ended.title(1).into());
-    row.insert("prompt".into(), expected.or(actual).map(|turn| turn.user.scored_text()).into());
+    row.insert(
+        "prompt".into(),
+        expected
+            .or(actual)
+            .map(|turn| turn.user.scored_text())
+            .into(),
+    );
     row.insert("reference".into(), expected.and_then(response).into());
     // If the agent failed, the response is empty, as the client writes it.
     let failed = attempt.status == Status::Errored;
     let said = actual.and_then(response).or(failed.then(String::new));
     row.insert("response".into(), said.into());
-    row.insert("reference_trajectory".into(), expected.and_then(write_trajectory).into());
-    row.insert("predicted_trajectory".into(), actual.and_then(write_trajectory).filter(|_| !failed).into());
+    row.insert(
+        "reference_trajectory".into(),
+        expected.and_then(write_trajectory).into(),
+    );
+    row.insert(
+        "predicted_trajectory".into(),
+        actual.and_then(write_trajectory).filter(|_| !failed).into(),
+    );
     row.insert("latency_in_seconds".into(), attempt.latency_s.into());
     let failure = if failed { Some(true) } else { attempt.failed };
     row.insert("failure".into(), failure.map(u8::from).into());
     for name in names {
         let metric = attempt.metrics.iter().find(|metric| metric.metric == *name);
-        row.insert(format!("{name}/score"), metric.and_then(|metric| metric.score()).into());
+        row.insert(
+            format!("{name}/score"),
+            metric.and_then(|metric| metric.score()).into(),
+        );
         let why = match (metric, &attempt.error) {
             (Some(metric), _) => Some(metric.explanation.clone()),
             (None, error) => error.clone(),
@@ -97,7 +130,9 @@ fn row(ended: &EndedAttempt, names: &[String]) -> io::Result<Value> {
 }
 
 fn response(turn: &Invocation) -> Option<String> {
-    turn.final_response.as_ref().map(|content| content.scored_text())
+    turn.final_response
+        .as_ref()
+        .map(|content| content.scored_text())
 }
 
 /// `summary_metrics`: row count, mean and sample deviation of each metric. The numbers of valid and of errored rows of
@@ -119,7 +154,10 @@ fn summary(state: &RunState) -> Value {
     let (gate, counts) = (state.plan.options.gate, state.gate_counts());
     summary.insert("gate/name".into(), gate.name().into());
     summary.insert("gate/passed".into(), counts.passed.into());
-    summary.insert("gate/not_passed".into(), (counts.planned - counts.passed).into());
+    summary.insert(
+        "gate/not_passed".into(),
+        (counts.planned - counts.passed).into(),
+    );
     Value::Object(summary)
 }
 
@@ -190,13 +228,20 @@ fn metric_result(metric: &MetricResult) -> Value {
     if let Some(score) = metric.score() {
         out.insert("score".into(), score.into());
     }
-    let key = if metric.status == Status::Errored { "error_message" } else { "explanation" };
+    let key = if metric.status == Status::Errored {
+        "error_message"
+    } else {
+        "explanation"
+    };
     if !metric.explanation.is_empty() {
         out.insert(key.into(), metric.explanation.clone().into());
     }
     if !metric.rubrics.is_empty() {
         let verdict = |rubric: &crate::domain::RubricScore| json!({"evaluated_rubric": {"rubric_id": rubric.rubric_id}, "verdict": rubric.score() == Some(1.0), "reasoning": rubric.rationale});
-        out.insert("rubric_verdicts".into(), metric.rubrics.iter().map(verdict).collect());
+        out.insert(
+            "rubric_verdicts".into(),
+            metric.rubrics.iter().map(verdict).collect(),
+        );
     }
     Value::Object(out)
 }

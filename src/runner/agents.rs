@@ -28,13 +28,17 @@ pub struct ListedAgent {
 impl ListedAgent {
     /// How it is reached, or why it cannot be, in a line.
     pub fn label(&self) -> String {
-        self.spec.as_ref().map_or_else(String::clone, AgentSpec::label)
+        self.spec
+            .as_ref()
+            .map_or_else(String::clone, AgentSpec::label)
     }
 }
 
 /// The agents of the configuration, then those in folders. Only servers that run already and that may be contacted are.
 pub async fn list_agents(workspace: &Workspace, trust: &Trust) -> Vec<ListedAgent> {
-    let asking = named_agents(workspace).into_iter().map(|(name, spec)| listed(workspace, trust, name, spec));
+    let asking = named_agents(workspace)
+        .into_iter()
+        .map(|(name, spec)| listed(workspace, trust, name, spec));
     futures_util::future::join_all(asking).await
 }
 
@@ -49,7 +53,10 @@ async fn listed(
         Ok(spec) if spec.address().is_none() => (started_words(spec).to_string(), None, None),
         Ok(spec) => {
             let questions = agent_questions(workspace, spec);
-            match questions.iter().all(|question| trust.allows(&question.fingerprint)) {
+            match questions
+                .iter()
+                .all(|question| trust.allows(&question.fingerprint))
+            {
                 false => {
                     let words = "not contacted: it needs your permission; evaltrail agents check asks for it";
                     (words.to_string(), None, None)
@@ -64,7 +71,13 @@ async fn listed(
             }
         }
     };
-    ListedAgent { name, spec, state, answers, hello }
+    ListedAgent {
+        name,
+        spec,
+        state,
+        answers,
+        hello,
+    }
 }
 
 fn started_words(spec: &AgentSpec) -> &'static str {

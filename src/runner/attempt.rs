@@ -4,8 +4,8 @@ use super::conversation::{Interruption, PartialTurn, Thinking, UserTurns, round,
 use super::run_resources::{ProgressSink, RunResources};
 use crate::agents::{Agent, AgentError, AttemptRegistration, ErrorKind, Opening, TurnBudget};
 use crate::domain::{
-    AgentSpec, Attempt, AttemptKey, Conversation, Criterion, CustomMetric, EvalCase, FindingRule, Invocation,
-    MetricResult, Progress, SESSION_STATE_MATCH, Status, adk_status, case_status,
+    AgentSpec, Attempt, AttemptKey, Conversation, Criterion, CustomMetric, EvalCase, FindingRule,
+    Invocation, MetricResult, Progress, SESSION_STATE_MATCH, Status, adk_status, case_status,
 };
 use crate::judge::SimulatedUser;
 use crate::metrics::{Evidence, is_declared, score, unscored, without_responses};
@@ -54,8 +54,10 @@ impl RunResources {
     /// Runs one attempt to its end. Dropping the future cancels it.
     pub(super) async fn run(&self, key: AttemptKey, sink: &mut impl ProgressSink) -> Attempt {
         let cases = &self.plan.cases;
-        let mut attempt =
-            Attempt { started: self.clock.now().to_string(), ..Attempt::blank(key, cases.eval_id(key.case)) };
+        let mut attempt = Attempt {
+            started: self.clock.now().to_string(),
+            ..Attempt::blank(key, cases.eval_id(key.case))
+        };
         match self.sets[cases.set(key.case)].case(cases.index(key.case)) {
             Err(problem) => attempt.fail(format!("the case cannot be read: {problem}")),
             Ok(case) => match &case.conversation {
@@ -65,7 +67,9 @@ impl RunResources {
                 _ if self.plan.set_of(key.case).agent == AgentSpec::Kept => {
                     self.judge_again(&mut attempt, case, sink).await;
                 }
-                Conversation::Scenario(scenario) => self.play(&mut attempt, &case, scenario, sink).await,
+                Conversation::Scenario(scenario) => {
+                    self.play(&mut attempt, &case, scenario, sink).await
+                }
                 Conversation::Turns(_) if case.missing_prompt().is_some() => {
                     attempt.fail(case.missing_prompt().unwrap_or_default());
                 }
@@ -101,7 +105,8 @@ impl RunResources {
             Ok(user) => {
                 // Checked first, so that no request is sent to the agent for nothing.
                 if let Err(error) = user.can_play(&self.judges) {
-                    return attempt.fail(format!("the scenario's user cannot be simulated: {error}"));
+                    return attempt
+                        .fail(format!("the scenario's user cannot be simulated: {error}"));
                 }
                 let speaker = UserTurns::Simulated {
                     user,
@@ -126,28 +131,43 @@ impl RunResources {
         attempt.turn = Some(turn);
         let before = turn.saturating_sub(1) as usize;
         let Some(alone) = case.turns().get(before) else {
-            return attempt.fail(format!("there is no turn {turn}: the case has {}", case.turns().len()));
+            return attempt.fail(format!(
+                "there is no turn {turn}: the case has {}",
+                case.turns().len()
+            ));
         };
         // The expected state is that after the whole conversation. The turns before were not run, so what they would
         // have stored is missing.
         let only = EvalCase {
             conversation: Conversation::Turns(vec![alone.clone()]),
-            final_session_state: case.final_session_state.clone().filter(|_| case.turns().len() == 1),
+            final_session_state: case
+                .final_session_state
+                .clone()
+                .filter(|_| case.turns().len() == 1),
             ..case.clone()
         };
         let turns = std::slice::from_ref(alone);
         let speaker = UserTurns::Script { turns, before };
-        self.converse_after(attempt, &only, &case.turns()[..before], speaker, sink).await;
+        self.converse_after(attempt, &only, &case.turns()[..before], speaker, sink)
+            .await;
     }
 
     /// Re-evaluates an earlier attempt against the case as it is now.
-    async fn judge_again(&self, attempt: &mut Attempt, case: EvalCase, sink: &mut impl ProgressSink) {
+    async fn judge_again(
+        &self,
+        attempt: &mut Attempt,
+        case: EvalCase,
+        sink: &mut impl ProgressSink,
+    ) {
         let Some(kept) = self.kept.get(&attempt.key) else {
-            return attempt.fail("the attempt to re-evaluate no longer exists; run the case".into());
+            return attempt
+                .fail("the attempt to re-evaluate no longer exists; run the case".into());
         };
         let kept = match kept.read() {
             Ok(kept) => kept,
-            Err(why) => return attempt.fail(format!("the attempt to re-evaluate cannot be read: {why}")),
+            Err(why) => {
+                return attempt.fail(format!("the attempt to re-evaluate cannot be read: {why}"));
+            }
         };
         if let Conversation::Scenario(scenario) = &case.conversation {
             attempt.scenario = Some(scenario.clone());
@@ -167,7 +187,12 @@ impl RunResources {
     }
 
     /// Scores the response that is saved in the file.
-    async fn score_saved(&self, attempt: &mut Attempt, case: EvalCase, sink: &mut impl ProgressSink) {
+    async fn score_saved(
+        &self,
+        attempt: &mut Attempt,
+        case: EvalCase,
+        sink: &mut impl ProgressSink,
+    ) {
         if let Conversation::Scenario(scenario) = &case.conversation {
             attempt.scenario = Some(scenario.clone());
         }
@@ -197,8 +222,18 @@ impl RunResources {
         }
         // Scores from the file are added for metrics that are not computed here, with the reason where there is none.
         // They are informational, so the status of the attempt does not change.
-        let is_new = |one: &MetricResult| !attempt.metrics.iter().any(|metric| metric.metric == one.metric);
-        let beside: Vec<MetricResult> = case.recorded.into_iter().filter(is_new).map(informational).collect();
+        let is_new = |one: &MetricResult| {
+            !attempt
+                .metrics
+                .iter()
+                .any(|metric| metric.metric == one.metric)
+        };
+        let beside: Vec<MetricResult> = case
+            .recorded
+            .into_iter()
+            .filter(is_new)
+            .map(informational)
+            .collect();
         attempt.metrics.extend(beside);
     }
 
@@ -206,7 +241,9 @@ impl RunResources {
     fn fail(&self, attempt: &mut Attempt, why: String) {
         attempt.fail(why);
         let criteria = &self.plan.set_of(attempt.key.case).criteria;
-        let asked = criteria.iter().filter(|criterion| OF_FAILURES.contains(&criterion.name()));
+        let asked = criteria
+            .iter()
+            .filter(|criterion| OF_FAILURES.contains(&criterion.name()));
         let evidence = Evidence::of(attempt);
         attempt.metrics = asked.map(|criterion| score(criterion, &evidence)).collect();
     }
@@ -216,7 +253,10 @@ impl RunResources {
         let turns = attempt.actual.len();
         let criteria = &self.plan.set_of(attempt.key.case).criteria;
         let why = (FindingRule::SpendingLimitReached, why);
-        attempt.metrics = criteria.iter().map(|criterion| without_responses(criterion, turns, why)).collect();
+        attempt.metrics = criteria
+            .iter()
+            .map(|criterion| without_responses(criterion, turns, why))
+            .collect();
         attempt.status = case_status(&attempt.metrics);
         attempt.adk_status = adk_status(&attempt.metrics);
     }
@@ -258,7 +298,10 @@ impl RunResources {
         let mut backoff = Backoff::new(self.plan.options.retries);
         loop {
             let tools = Arc::new(self.tools_of(attempt, history));
-            let opening = Opening { tools: tools.clone(), ..opening.clone() };
+            let opening = Opening {
+                tools: tools.clone(),
+                ..opening.clone()
+            };
             let talk = self.run_once(attempt, &speaker, &opening, sink).await;
             attempt.tool_use = tools.tool_use();
             attempt.actual = talk.turns.into();
@@ -276,11 +319,20 @@ impl RunResources {
                 Err(Interruption::SpendingLimit(why)) => return self.leave_unscored(attempt, &why),
                 Err(Interruption::Failed(error)) => {
                     // Retried only if the agent has not done anything yet: it may have side effects.
-                    let fresh = attempt.actual.is_empty() && !tools.were_used() && error.may_retry();
-                    let delay = fresh.then(|| backoff.next(error.retry_after, chance())).flatten();
-                    let Some(delay) = delay else { return self.fail(attempt, error.message) };
+                    let fresh =
+                        attempt.actual.is_empty() && !tools.were_used() && error.may_retry();
+                    let delay = fresh
+                        .then(|| backoff.next(error.retry_after, chance()))
+                        .flatten();
+                    let Some(delay) = delay else {
+                        return self.fail(attempt, error.message);
+                    };
                     let delay_ms = delay.as_millis() as u64;
-                    sink.send_progress(Progress::Retrying { delay_ms, error: error.message }).await;
+                    sink.send_progress(Progress::Retrying {
+                        delay_ms,
+                        error: error.message,
+                    })
+                    .await;
                     tokio::time::sleep(delay).await;
                     attempt.tries += 1;
                 }
@@ -293,7 +345,11 @@ impl RunResources {
         let set = self.plan.cases.set(attempt.key.case);
         let turns: Cow<'_, [Invocation]> = match history {
             [] => Cow::Borrowed(&attempt.expected),
-            before => before.iter().chain(attempt.expected.iter()).cloned().collect(),
+            before => before
+                .iter()
+                .chain(attempt.expected.iter())
+                .cloned()
+                .collect(),
         };
         let planned = &self.plan.sets[set];
         let spec = (&planned.tools, planned.agent.leaves_calls_to_caller());
@@ -301,7 +357,13 @@ impl RunResources {
     }
 
     async fn pinned_turn(&self, session_id: &str) -> tokio::sync::OwnedMutexGuard<()> {
-        let lock = self.pinned.lock().await.entry(session_id.to_string()).or_default().clone();
+        let lock = self
+            .pinned
+            .lock()
+            .await
+            .entry(session_id.to_string())
+            .or_default()
+            .clone();
         lock.lock_owned().await
     }
 
@@ -326,7 +388,12 @@ impl RunResources {
         let tools = &self.plan.set_of(attempt.key.case).tools;
         let agent = match self.agents.connect(spec, tools, limit).await {
             Ok(agent) => agent,
-            Err(error) => return TryOutcome { outcome: Err(error.into()), ..talk },
+            Err(error) => {
+                return TryOutcome {
+                    outcome: Err(error.into()),
+                    ..talk
+                };
+            }
         };
         let _admission = admitted(agent.as_ref(), opening, sink).await;
         // The events of the current turn, so that they are not lost when the time limit interrupts it.
@@ -336,7 +403,10 @@ impl RunResources {
         let memory = sink.memory();
         let turn_budget = || TurnBudget::new(turn_memory, &memory);
         let talking = async {
-            let mut session = agent.open(opening.clone()).await.map_err(Interruption::Failed)?;
+            let mut session = agent
+                .open(opening.clone())
+                .await
+                .map_err(Interruption::Failed)?;
             talk.session_id = session.id().to_string();
             let taken = run_turns(
                 session.as_mut(),
@@ -360,9 +430,18 @@ impl RunResources {
         let of_agent = began.elapsed().saturating_sub(of_user());
         match ended {
             Ok(Ok(spent)) => talk.latency = Some(spent),
-            Ok(Err(error)) => talk = TryOutcome { latency: Some(of_agent), outcome: Err(error), ..talk },
+            Ok(Err(error)) => {
+                talk = TryOutcome {
+                    latency: Some(of_agent),
+                    outcome: Err(error),
+                    ..talk
+                }
+            }
             Err(_) => {
-                let why = format!("the agent took longer than the limit of {} s", limit.as_secs_f64());
+                let why = format!(
+                    "the agent took longer than the limit of {} s",
+                    limit.as_secs_f64()
+                );
                 talk.latency = Some(of_agent);
                 talk.outcome = Err(AgentError::new(ErrorKind::Timeout, why).into());
                 talk.turns.extend(under_way.broken_off(of_agent));
@@ -375,7 +454,9 @@ impl RunResources {
     fn wants_state(&self, attempt: &Attempt) -> bool {
         let criteria = &self.plan.set_of(attempt.key.case).criteria;
         attempt.expected_state.as_ref().is_some_and(is_declared)
-            || criteria.iter().any(|criterion| criterion.name() == SESSION_STATE_MATCH)
+            || criteria
+                .iter()
+                .any(|criterion| criterion.name() == SESSION_STATE_MATCH)
     }
 
     /// Stores the values that a prompt template may refer to.
@@ -395,7 +476,11 @@ fn opening_of(case: &EvalCase, attempt: u32) -> Opening {
         eval_id: case.eval_id.clone(),
         app: input.app_name,
         attempt,
-        user_id: if input.user_id.is_empty() { DEFAULT_USER.into() } else { input.user_id },
+        user_id: if input.user_id.is_empty() {
+            DEFAULT_USER.into()
+        } else {
+            input.user_id
+        },
         pinned: pinned.is_some(),
         // `adk web` hides sessions with this prefix.
         session_id: pinned.unwrap_or_else(|| format!("adk-eval-session-{}", uuid::Uuid::new_v4())),
@@ -407,7 +492,10 @@ fn opening_of(case: &EvalCase, attempt: u32) -> Opening {
 /// A score from a file beside the criteria, which decide.
 fn informational(recorded: MetricResult) -> MetricResult {
     match recorded.status {
-        Status::NotEvaluated => MetricResult { status: Status::Informational, ..recorded },
+        Status::NotEvaluated => MetricResult {
+            status: Status::Informational,
+            ..recorded
+        },
         _ => recorded,
     }
 }

@@ -3,13 +3,13 @@
 use super::past::history_of;
 use super::removed::removed_cases;
 use crate::analysis::{
-    CaseChange, ChangedCondition, ComparedCase, ComparisonRule, RunComparison, RunConditions, RunToCompare,
-    compare_runs,
+    CaseChange, ChangedCondition, ComparedCase, ComparisonRule, RunComparison, RunConditions,
+    RunToCompare, compare_runs,
 };
 use crate::domain::{RunState, clean_line};
 use crate::store::{
-    BASELINE_FILE, Baseline, RunLabel, baseline_run_id, remove_baseline, run_name_error, save_run_label,
-    write_baseline,
+    BASELINE_FILE, Baseline, RunLabel, baseline_run_id, remove_baseline, run_name_error,
+    save_run_label, write_baseline,
 };
 use crate::workspace::Workspace;
 use std::path::Path;
@@ -27,7 +27,9 @@ pub enum PinError {
     #[error("run {0} is of turn {1} alone, so it cannot be the baseline")]
     OneTurn(String, u32),
     /// Only a part of the cases was run.
-    #[error("run {0} is {1}, so it cannot be the baseline; evaltrail merge merges the shards to one run")]
+    #[error(
+        "run {0} is {1}, so it cannot be the baseline; evaltrail merge merges the shards to one run"
+    )]
     OneShard(String, String),
     /// A file cannot be written.
     #[error("{0}: {1}")]
@@ -49,8 +51,12 @@ pub fn pin_run(workspace: &Workspace, state: &RunState) -> Result<String, PinErr
     }
     label_run(workspace, &run_id, |label| label.pinned = true)
         .map_err(|error| PinError::Io("the pin is not saved", error))?;
-    let baseline = Baseline { conditions: RunConditions::of(state), state: state.clone() };
-    write_baseline(&workspace.root, &baseline).map_err(|error| PinError::Io(BASELINE_FILE, error))?;
+    let baseline = Baseline {
+        conditions: RunConditions::of(state),
+        state: state.clone(),
+    };
+    write_baseline(&workspace.root, &baseline)
+        .map_err(|error| PinError::Io(BASELINE_FILE, error))?;
     Ok(format!(
         "run {} is pinned, and written as the baseline to {BASELINE_FILE}, which can be committed",
         clean_line(&run_id)
@@ -65,17 +71,26 @@ pub fn unpin_run(workspace: &Workspace, run_id: &str) -> std::io::Result<String>
         return Ok(format!("run {id} is no longer pinned"));
     }
     remove_baseline(&workspace.root)?;
-    Ok(format!("run {id} is no longer pinned, and {BASELINE_FILE} is removed"))
+    Ok(format!(
+        "run {id} is no longer pinned, and {BASELINE_FILE} is removed"
+    ))
 }
 
 /// Names a run; `None` removes the name. The error says why it cannot have the name: a name must not stand for two runs.
 pub fn name_run(workspace: &Workspace, run_id: &str, name: Option<&str>) -> Result<(), String> {
     if let Some(name) = name {
         let history = history_of(workspace);
-        let of_id = history.runs.iter().find(|head| head.run_id.starts_with(name));
-        let is_other = |label: &RunLabel| label.run != run_id && label.name.as_deref() == Some(name);
+        let of_id = history
+            .runs
+            .iter()
+            .find(|head| head.run_id.starts_with(name));
+        let is_other =
+            |label: &RunLabel| label.run != run_id && label.name.as_deref() == Some(name);
         let exists = |label: &RunLabel| history.runs.iter().any(|head| head.run_id == label.run);
-        let other = history.labels.values().find(|label| is_other(label) && exists(label));
+        let other = history
+            .labels
+            .values()
+            .find(|label| is_other(label) && exists(label));
         let why = run_name_error(name)
             .or_else(|| of_id.map(|head| format!("the id of run {} begins with it", head.run_id)))
             .or_else(|| other.map(|label| format!("run {} has this name", label.run)));
@@ -83,14 +98,23 @@ pub fn name_run(workspace: &Workspace, run_id: &str, name: Option<&str>) -> Resu
             return Err(format!("{}: {why}", clean_line(name)));
         }
     }
-    label_run(workspace, run_id, |label| label.name = name.map(str::to_string))
-        .map_err(|error| format!("the name is not saved: {error}"))
+    label_run(workspace, run_id, |label| {
+        label.name = name.map(str::to_string)
+    })
+    .map_err(|error| format!("the name is not saved: {error}"))
 }
 
 /// Changes the name or the pin of a run.
-fn label_run(workspace: &Workspace, run_id: &str, change: impl FnOnce(&mut RunLabel)) -> std::io::Result<()> {
+fn label_run(
+    workspace: &Workspace,
+    run_id: &str,
+    change: impl FnOnce(&mut RunLabel),
+) -> std::io::Result<()> {
     let known = history_of(workspace).labels.get(run_id).cloned();
-    let mut label = known.unwrap_or_else(|| RunLabel { run: run_id.to_string(), ..RunLabel::default() });
+    let mut label = known.unwrap_or_else(|| RunLabel {
+        run: run_id.to_string(),
+        ..RunLabel::default()
+    });
     change(&mut label);
     save_run_label(&workspace.root, &label)
 }
@@ -118,21 +142,38 @@ pub fn compared_with(
     rule: &ComparisonRule,
     root: &Path,
 ) -> BaselineChange {
-    let before = RunToCompare { state: &baseline.state, conditions: Some(&baseline.conditions) };
+    let before = RunToCompare {
+        state: &baseline.state,
+        conditions: Some(&baseline.conditions),
+    };
     let found = compare_runs(before, state, rule);
-    let lost: Vec<String> =
-        found.lost(&baseline.state, state).filter_map(|case| lost_words(state, case)).collect();
-    let removed: Vec<String> =
-        removed_cases(&found, before, root).into_iter().map(|case| name_of(&baseline.state, case)).collect();
+    let lost: Vec<String> = found
+        .lost(&baseline.state, state)
+        .filter_map(|case| lost_words(state, case))
+        .collect();
+    let removed: Vec<String> = removed_cases(&found, before, root)
+        .into_iter()
+        .map(|case| name_of(&baseline.state, case))
+        .collect();
     let rate = found
         .rate_change
         .filter(|_| found.overall.is_repeated())
         .map(|change| format!("; {}", change.words()));
-    let short = format!("vs baseline: {}{}", found.changes_words(), rate.unwrap_or_default());
+    let short = format!(
+        "vs baseline: {}{}",
+        found.changes_words(),
+        rate.unwrap_or_default()
+    );
     let mut words = headline(&found, removed.len());
     words += &named("passed before", &lost);
     words += &named("removed, passed before", &removed);
-    BaselineChange { broke: lost.len(), fell: found.fall().is_some(), removed: removed.len(), words, short }
+    BaselineChange {
+        broke: lost.len(),
+        fell: found.fall().is_some(),
+        removed: removed.len(),
+        words,
+        short,
+    }
 }
 
 /// What changed since the baseline, in one line.
@@ -141,7 +182,10 @@ fn headline(found: &RunComparison, removed: usize) -> String {
     let mut words = format!("vs baseline: {}", found.changes_words());
     for (cases, label) in [
         (count(CaseChange::Edited), "edited, not comparable"),
-        (count(CaseChange::NotEvaluated), "not evaluated in one of the runs"),
+        (
+            count(CaseChange::NotEvaluated),
+            "not evaluated in one of the runs",
+        ),
         (count(CaseChange::OnlyAfter), "new"),
         (count(CaseChange::OnlyBefore) - removed, "not in this run"),
         (removed, "removed that passed"),
@@ -151,8 +195,16 @@ fn headline(found: &RunComparison, removed: usize) -> String {
         }
     }
     if found.overall.is_repeated() || found.overall.is_by_rates() {
-        words += &format!("; {} ({})", found.overall.passed_words(), found.test_words());
-        words.extend(found.rate_change.map(|change| format!("; {}", change.words())));
+        words += &format!(
+            "; {} ({})",
+            found.overall.passed_words(),
+            found.test_words()
+        );
+        words.extend(
+            found
+                .rate_change
+                .map(|change| format!("; {}", change.words())),
+        );
     }
     words.extend(found.undecidable_words().map(|why| format!("; {why}")));
     let conditions = [
@@ -183,12 +235,20 @@ fn lost_words(state: &RunState, case: &ComparedCase) -> Option<String> {
 }
 
 fn name_of(run: &RunState, case: usize) -> String {
-    format!("{} › {}", clean_line(&run.plan.set_name(case)), clean_line(run.plan.cases.eval_id(case)))
+    format!(
+        "{} › {}",
+        clean_line(&run.plan.set_name(case)),
+        clean_line(run.plan.cases.eval_id(case))
+    )
 }
 
 /// Lines that name the first of these cases.
 fn named(what: &str, cases: &[String]) -> String {
-    let mut lines: String = cases.iter().take(NAMED).map(|case| format!("\n  {what}: {case}")).collect();
+    let mut lines: String = cases
+        .iter()
+        .take(NAMED)
+        .map(|case| format!("\n  {what}: {case}"))
+        .collect();
     let more = cases.len().saturating_sub(NAMED);
     if more > 0 {
         lines += &format!("\n  … and {more} more: evaltrail compare baseline last");
@@ -200,8 +260,8 @@ fn named(what: &str, cases: &[String]) -> String {
 mod tests {
     use super::*;
     use crate::domain::{
-        AgentSpec, Attempt, AttemptKey, Criterion, EndedAttempt, JudgeSpec, PlannedCase, PlannedCases,
-        PlannedSet, RunEvent, RunOptions, RunPlan, Status, UserSpec,
+        AgentSpec, Attempt, AttemptKey, Criterion, EndedAttempt, JudgeSpec, PlannedCase,
+        PlannedCases, PlannedSet, RunEvent, RunOptions, RunPlan, Status, UserSpec,
     };
     use std::sync::Arc;
 
@@ -222,8 +282,13 @@ mod tests {
             criteria: vec![Criterion::new("m", Some(threshold))],
             user: UserSpec::default(),
         };
-        let case =
-            PlannedCase { set: 0, index: 0, eval_id: "a".into(), content: "".into(), quarantine: None };
+        let case = PlannedCase {
+            set: 0,
+            index: 0,
+            eval_id: "a".into(),
+            content: "".into(),
+            quarantine: None,
+        };
         let plan = RunPlan {
             commit: None,
             run_id: "r".into(),
@@ -234,8 +299,19 @@ mod tests {
             judge: JudgeSpec::standard(),
         };
         let mut state = RunState::new(Arc::new(plan));
-        let attempt = Attempt { status, ..Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "a") };
-        state.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt))));
+        let attempt = Attempt {
+            status,
+            ..Attempt::blank(
+                AttemptKey {
+                    case: 0,
+                    attempt: 1,
+                },
+                "a",
+            )
+        };
+        state.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(
+            attempt,
+        ))));
         state
     }
 
@@ -243,7 +319,10 @@ mod tests {
     #[test]
     fn broken_case_under_other_criteria_is_marked() {
         let before = run(0.5, Status::Passed);
-        let baseline = Baseline { conditions: RunConditions::of(&before), state: before };
+        let baseline = Baseline {
+            conditions: RunConditions::of(&before),
+            state: before,
+        };
         let root = tempfile::tempdir().unwrap();
         let words = |threshold: f64| {
             let after = run(threshold, Status::Failed);
@@ -251,7 +330,15 @@ mod tests {
             assert_eq!(change.broke, 1);
             change.words
         };
-        assert!(words(0.5).ends_with("\n  passed before: lights › a"), "{}", words(0.5));
-        assert!(words(0.8).ends_with("\n  passed before: lights › a  [other criteria]"), "{}", words(0.8));
+        assert!(
+            words(0.5).ends_with("\n  passed before: lights › a"),
+            "{}",
+            words(0.5)
+        );
+        assert!(
+            words(0.8).ends_with("\n  passed before: lights › a  [other criteria]"),
+            "{}",
+            words(0.8)
+        );
     }
 }

@@ -38,7 +38,9 @@ pub(super) async fn score_batches(
         batches.spawn(async move {
             let first = keys[0];
             let scored = tokio::task::spawn_blocking(move || {
-                keys.into_iter().map(|key| Arc::new(computed(&shared, key))).collect::<Vec<_>>()
+                keys.into_iter()
+                    .map(|key| Arc::new(computed(&shared, key)))
+                    .collect::<Vec<_>>()
             });
             let (recorded, is_recorded) = oneshot::channel();
             let report = match scored.await {
@@ -56,7 +58,9 @@ pub(super) async fn score_batches(
 
 /// Scores one attempt. A panic affects only this attempt.
 fn computed(shared: &RunResources, key: AttemptKey) -> Attempt {
-    let scored = AssertUnwindSafe(shared.run(key, &mut Silent)).catch_unwind().now_or_never();
+    let scored = AssertUnwindSafe(shared.run(key, &mut Silent))
+        .catch_unwind()
+        .now_or_never();
     let why = match scored {
         Some(Ok(attempt)) => return attempt,
         Some(Err(panic)) => panic_words(&*panic),
@@ -69,7 +73,8 @@ fn computed(shared: &RunResources, key: AttemptKey) -> Attempt {
 
 fn panic_words(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| text.to_string());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic".into())
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic".into())
 }
 
 /// Reports no progress: an attempt of a batch has none that a person could see.

@@ -48,15 +48,33 @@ pub async fn recorded_conversations(
 }
 
 async fn of_session(address: &str) -> Result<RecordedConversation, String> {
-    let session = fetch_session(address).await.map_err(|error| error.message)?;
-    let id = address.rsplit('/').find(|part| !part.is_empty()).unwrap_or_default().to_string();
+    let session = fetch_session(address)
+        .await
+        .map_err(|error| error.message)?;
+    let id = address
+        .rsplit('/')
+        .find(|part| !part.is_empty())
+        .unwrap_or_default()
+        .to_string();
     Ok(of_stored(StoredSession { id, ..session }))
 }
 
 fn of_stored(session: StoredSession) -> RecordedConversation {
-    let StoredSession { id, input, turns, states } = session;
+    let StoredSession {
+        id,
+        input,
+        turns,
+        states,
+    } = session;
     let input = Some(input).filter(|input| !input.app_name.is_empty());
-    RecordedConversation { id, turns, input, states, notes: Vec::new(), problem: None }
+    RecordedConversation {
+        id,
+        turns,
+        input,
+        states,
+        notes: Vec::new(),
+        problem: None,
+    }
 }
 
 fn of_file(path: &Path, name: &str) -> Result<Vec<RecordedConversation>, String> {
@@ -74,12 +92,16 @@ fn of_file(path: &Path, name: &str) -> Result<Vec<RecordedConversation>, String>
             Ok(conversation.collect())
         }
         _ => match saved_conversations(&text).map_err(|why| format!("{name}: {why}"))? {
-            Some(saved) => {
-                Ok(saved.into_iter().enumerate().map(|(at, one)| of_stored(numbered(one, at))).collect())
-            }
+            Some(saved) => Ok(saved
+                .into_iter()
+                .enumerate()
+                .map(|(at, one)| of_stored(numbered(one, at)))
+                .collect()),
             None => {
                 let logged = read_chat_log(&text).map(|chats| chats.map(of_chats));
-                logged.unwrap_or_else(|| of_trace(&text)).map_err(|why| format!("{name}: {why}"))
+                logged
+                    .unwrap_or_else(|| of_trace(&text))
+                    .map_err(|why| format!("{name}: {why}"))
             }
         },
     }
@@ -87,17 +109,28 @@ fn of_file(path: &Path, name: &str) -> Result<Vec<RecordedConversation>, String>
 
 /// The session with an id, if it has none.
 fn numbered(session: StoredSession, at: usize) -> StoredSession {
-    let id = if session.id.is_empty() { format!("conversation-{}", at + 1) } else { session.id };
+    let id = if session.id.is_empty() {
+        format!("conversation-{}", at + 1)
+    } else {
+        session.id
+    };
     StoredSession { id, ..session }
 }
 
 /// The turns of a range that have a user message, and for each other turn, which cannot be a turn of a case, what it
 /// contains. An event that no user message caused, for example of a timer, begins such a turn.
-pub fn with_user_message(turns: &[Invocation], range: Range<usize>) -> (Vec<Invocation>, Vec<String>) {
+pub fn with_user_message(
+    turns: &[Invocation],
+    range: Range<usize>,
+) -> (Vec<Invocation>, Vec<String>) {
     let (mut with, mut without) = (Vec::new(), Vec::new());
     for (at, turn) in turns.iter().enumerate().take(range.end).skip(range.start) {
         if turn.user.parts.is_empty() {
-            without.push(format!("turn {} has no user message ({})", at + 1, first_words(turn)));
+            without.push(format!(
+                "turn {} has no user message ({})",
+                at + 1,
+                first_words(turn)
+            ));
         } else {
             with.push(turn.clone());
         }
@@ -112,7 +145,11 @@ fn of_chats(chats: Vec<LoggedChat>) -> Vec<RecordedConversation> {
         turns: chat.turns,
         input: None,
         states: Vec::new(),
-        notes: chat.has_system.then(|| system.to_string()).into_iter().collect(),
+        notes: chat
+            .has_system
+            .then(|| system.to_string())
+            .into_iter()
+            .collect(),
         problem: None,
     };
     chats.into_iter().map(conversation).collect()
@@ -124,7 +161,10 @@ fn of_trace(text: &str) -> Result<Vec<RecordedConversation>, String> {
         return Err("the trace contains no span of an agent".into());
     }
     let conversation = traced.into_iter().map(|traced| {
-        let lacks_a_message = traced.turns.iter().any(|turn| turn.user.scored_text().is_empty());
+        let lacks_a_message = traced
+            .turns
+            .iter()
+            .any(|turn| turn.user.scored_text().is_empty());
         RecordedConversation {
             id: traced.id,
             turns: traced.turns,
@@ -149,14 +189,20 @@ impl RecordedConversation {
         let mut notes = Vec::new();
         let mut input = self.input.clone();
         if turn > 0 {
-            let known = if before.is_some() { "" } else { ", the session's state at that point" };
+            let known = if before.is_some() {
+                ""
+            } else {
+                ", the session's state at that point"
+            };
             let hint = "session_input.state can contain the state (evaltrail edit)";
             notes.push(format!(
                 "the case begins at turn {}: the earlier messages{known} and which agent had the conversation are not \
                  in it; {hint}",
                 turn + 1
             ));
-            let state = before.map(|before| before.state.clone()).unwrap_or_default();
+            let state = before
+                .map(|before| before.state.clone())
+                .unwrap_or_default();
             input = input.map(|input| SessionInput { state, ..input });
         }
         if let Some(before) = before.filter(|before| !before.unknown.is_empty()) {

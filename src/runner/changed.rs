@@ -2,7 +2,9 @@
 
 use super::chosen_cases::Selection;
 use super::past::past_results;
-use crate::domain::{CaseKey, Criterion, EndedAttempt, InMemory, JudgeUsage, Reading, RunBy, RunOptions};
+use crate::domain::{
+    CaseKey, Criterion, EndedAttempt, InMemory, JudgeUsage, Reading, RunBy, RunOptions,
+};
 use crate::formats::SetFile;
 use crate::history::{PastResult, PastResults, place};
 use crate::metrics::JudgedMetric;
@@ -53,9 +55,16 @@ struct SeenVersion {
 impl SeenCases {
     /// Adds a case in its current version.
     pub fn add(&mut self, file: &Path, case: &ChangedCase) {
-        let versions = self.versions.entry((file.to_path_buf(), case.key.eval_id.clone())).or_default();
+        let versions = self
+            .versions
+            .entry((file.to_path_buf(), case.key.eval_id.clone()))
+            .or_default();
         versions.retain(|seen| seen.key != case.key);
-        versions.push_back(SeenVersion { key: case.key.clone(), at: case.at, version: case.version.clone() });
+        versions.push_back(SeenVersion {
+            key: case.key.clone(),
+            at: case.at,
+            version: case.version.clone(),
+        });
         let of_position = || versions.iter().filter(|seen| seen.at == case.at).count();
         if of_position() > VERSIONS_AT_MOST
             && let Some(oldest) = versions.iter().position(|seen| seen.at == case.at)
@@ -67,15 +76,26 @@ impl SeenCases {
 
     /// Whether a case is there in its current version.
     pub fn contains(&self, file: &Path, case: &ChangedCase) -> bool {
-        let versions = self.versions.get(&(file.to_path_buf(), case.key.eval_id.clone()));
-        versions.into_iter().flatten().any(|seen| seen.key == case.key && seen.version == case.version)
+        let versions = self
+            .versions
+            .get(&(file.to_path_buf(), case.key.eval_id.clone()));
+        versions
+            .into_iter()
+            .flatten()
+            .any(|seen| seen.key == case.key && seen.version == case.version)
     }
 
     /// Whether the sources of a case's set were changed during this run, perhaps by the agent itself. The run is given as
     /// its beginning and end in Unix seconds. Sources that were added with a case do not count.
-    pub fn may_be_of_agent(&self, file: &Path, case: &ChangedCase, (began, ended): (f64, f64)) -> bool {
+    pub fn may_be_of_agent(
+        &self,
+        file: &Path,
+        case: &ChangedCase,
+        (began, ended): (f64, f64),
+    ) -> bool {
         let changed = case.version.1 as f64 / 1e9;
-        self.sources.get(file) != Some(&case.version.1) && (began..=ended + AFTER_RUN_S).contains(&changed)
+        self.sources.get(file) != Some(&case.version.1)
+            && (began..=ended + AFTER_RUN_S).contains(&changed)
     }
 }
 
@@ -102,16 +122,31 @@ pub struct FoundChanges {
 
 /// The changed cases of each selection. Results of single turns and foreign ones do not count.
 pub fn changed_cases(workspace: &Workspace, selections: &[Selection]) -> FoundChanges {
-    let opened: Vec<Option<OpenSet>> =
-        selections.iter().map(|selection| open_set(&selection.set).ok()).collect();
+    let opened: Vec<Option<OpenSet>> = selections
+        .iter()
+        .map(|selection| open_set(&selection.set).ok())
+        .collect();
     let both = selections.iter().zip(&opened);
-    let files: Vec<(&SetPath, &SetFile)> =
-        both.clone().filter_map(|(selection, open)| Some((&selection.set, &open.as_ref()?.file))).collect();
-    let PastResults { results, unreadable } = past_results(workspace, &files, InMemory::Summary);
+    let files: Vec<(&SetPath, &SetFile)> = both
+        .clone()
+        .filter_map(|(selection, open)| Some((&selection.set, &open.as_ref()?.file)))
+        .collect();
+    let PastResults {
+        results,
+        unreadable,
+    } = past_results(workspace, &files, InMemory::Summary);
     let of_selection = |(selection, open): (&Selection, &Option<OpenSet>)| {
-        Some(changed_of(workspace, selection, &open.as_ref()?.file, &results))
+        Some(changed_of(
+            workspace,
+            selection,
+            &open.as_ref()?.file,
+            &results,
+        ))
     };
-    FoundChanges { of_selections: both.map(of_selection).collect(), unreadable }
+    FoundChanges {
+        of_selections: both.map(of_selection).collect(),
+        unreadable,
+    }
 }
 
 fn changed_of(
@@ -121,11 +156,14 @@ fn changed_of(
     past: &[PastResult],
 ) -> Vec<ChangedCase> {
     let changed_at = sources_changed_at(workspace, &selection.set, file);
-    let of_set =
-        past.iter().filter(|result| result.origin.file == selection.set.path && result.turn().is_none());
+    let of_set = past
+        .iter()
+        .filter(|result| result.origin.file == selection.set.path && result.turn().is_none());
     // The newest result comes last.
     let mut latest: BTreeMap<usize, &PastResult> = BTreeMap::new();
-    for result in of_set.filter(|result| matches!(result.origin.run.by, RunBy::Evaltrail | RunBy::Adk)) {
+    for result in
+        of_set.filter(|result| matches!(result.origin.run.by, RunBy::Evaltrail | RunBy::Adk))
+    {
         if let Some(at) = place(file, &result.eval_id, &result.content) {
             latest.insert(at, result);
         }
@@ -146,7 +184,10 @@ fn changed_of(
         let content = file.content_hash(at);
         Some(ChangedCase {
             version: (content.clone(), version_of_sources),
-            key: CaseKey { eval_id: file.eval_id(at).into_owned(), content },
+            key: CaseKey {
+                eval_id: file.eval_id(at).into_owned(),
+                content,
+            },
             at,
             is_new: result.is_none(),
             asks_judge,
@@ -154,25 +195,41 @@ fn changed_of(
         })
     };
     let chosen = chosen_ids(selection);
-    let is_chosen = |at: &usize| chosen.as_ref().is_none_or(|ids| ids.contains(file.eval_id(*at).as_ref()));
-    (0..file.len()).filter(is_chosen).filter_map(changed).collect()
+    let is_chosen = |at: &usize| {
+        chosen
+            .as_ref()
+            .is_none_or(|ids| ids.contains(file.eval_id(*at).as_ref()))
+    };
+    (0..file.len())
+        .filter(is_chosen)
+        .filter_map(changed)
+        .collect()
 }
 
 /// Whether a criterion of a set asks a judge. Criteria that cannot be read count as one that does.
 fn asks_judge(workspace: &Workspace, selection: &Selection, file: &SetFile) -> bool {
     let criteria = criteria_for(workspace, &selection.set, file, None, &[]);
-    let is_judged =
-        |criterion: &Criterion| !matches!(JudgedMetric::of(criterion, Reading::default(), None), Ok(None));
+    let is_judged = |criterion: &Criterion| {
+        !matches!(
+            JudgedMetric::of(criterion, Reading::default(), None),
+            Ok(None)
+        )
+    };
     criteria.map_or(true, |(criteria, _)| criteria.iter().any(is_judged))
 }
 
 /// The ids of the selected cases; all when `None`.
 fn chosen_ids(selection: &Selection) -> Option<HashSet<&str>> {
-    let named = (!selection.ids.is_empty()).then(|| selection.ids.iter().map(String::as_str).collect());
-    let chosen =
-        selection.cases.as_ref().map(|cases| cases.iter().map(|case| case.eval_id.as_str()).collect());
+    let named =
+        (!selection.ids.is_empty()).then(|| selection.ids.iter().map(String::as_str).collect());
+    let chosen = selection
+        .cases
+        .as_ref()
+        .map(|cases| cases.iter().map(|case| case.eval_id.as_str()).collect());
     match (named, chosen) {
-        (Some(named), Some(chosen)) => Some(HashSet::intersection(&named, &chosen).copied().collect()),
+        (Some(named), Some(chosen)) => {
+            Some(HashSet::intersection(&named, &chosen).copied().collect())
+        }
         (one, other) => one.or(other),
     }
 }
@@ -181,13 +238,21 @@ fn chosen_ids(selection: &Selection) -> Option<HashSet<&str>> {
 fn mean<'a>(attempts: impl IntoIterator<Item = &'a Arc<EndedAttempt>>) -> Option<AttemptCost> {
     let (mut count, mut seconds, mut spent) = (0u32, 0.0, None::<JudgeUsage>);
     for attempt in attempts {
-        let Some(latency) = attempt.latency_s else { continue };
+        let Some(latency) = attempt.latency_s else {
+            continue;
+        };
         count += 1;
         seconds += latency;
-        spent = spent.into_iter().chain(attempt.spent).reduce(JudgeUsage::and);
+        spent = spent
+            .into_iter()
+            .chain(attempt.spent)
+            .reduce(JudgeUsage::and);
     }
     let share = |of: JudgeUsage| of.times(1.0 / f64::from(count));
-    (count > 0).then(|| AttemptCost { seconds: seconds / f64::from(count), spent: spent.map(share) })
+    (count > 0).then(|| AttemptCost {
+        seconds: seconds / f64::from(count),
+        spent: spent.map(share),
+    })
 }
 
 /// What a run of some cases would take, estimated from their latest results.
@@ -210,17 +275,25 @@ const SMALL_S: f64 = 60.0;
 
 impl RunEstimate {
     /// The estimate for cases that are run with these options. Cases without an estimate count as the mean of the others.
-    pub fn of<'a>(cases: impl IntoIterator<Item = &'a ChangedCase>, options: &RunOptions) -> RunEstimate {
+    pub fn of<'a>(
+        cases: impl IntoIterator<Item = &'a ChangedCase>,
+        options: &RunOptions,
+    ) -> RunEstimate {
         let cases: Vec<&ChangedCase> = cases.into_iter().collect();
         let took: Vec<AttemptCost> = cases.iter().filter_map(|case| case.took).collect();
         let attempts = (cases.len() as f64 / took.len().max(1) as f64) * f64::from(options.repeat);
         let longest = took.iter().map(|one| one.seconds).fold(0.0, f64::max);
         let all: f64 = took.iter().map(|one| one.seconds).sum::<f64>() * attempts;
-        let spent = took.iter().filter_map(|one| one.spent).reduce(JudgeUsage::and);
+        let spent = took
+            .iter()
+            .filter_map(|one| one.spent)
+            .reduce(JudgeUsage::and);
         let paced = options.rate.map_or(0.0, |rate| {
             cases.len() as f64 * f64::from(options.repeat) * 60.0 / f64::from(rate.max(1))
         });
-        let seconds = (all / f64::from(options.jobs.max(1))).max(longest).max(paced);
+        let seconds = (all / f64::from(options.jobs.max(1)))
+            .max(longest)
+            .max(paced);
         RunEstimate {
             cases: cases.len(),
             new: cases.iter().filter(|case| case.is_new).count(),
@@ -254,7 +327,10 @@ impl RunEstimate {
             None => String::new(),
             Some(spent) => {
                 let answers = spent.asked + spent.cached;
-                let cost = spent.cost.map(|cost| format!(", cost about {cost:.2}")).unwrap_or_default();
+                let cost = spent
+                    .cost
+                    .map(|cost| format!(", cost about {cost:.2}"))
+                    .unwrap_or_default();
                 format!(", about {answers} answers of judges{cost}")
             }
         };
@@ -273,7 +349,10 @@ mod tests {
             ..JudgeUsage::default()
         });
         ChangedCase {
-            key: CaseKey { eval_id: "a".into(), content: String::new() },
+            key: CaseKey {
+                eval_id: "a".into(),
+                content: String::new(),
+            },
             at: 0,
             version: (String::new(), 0),
             is_new: seconds.is_none(),
@@ -283,7 +362,11 @@ mod tests {
     }
 
     fn words(cases: &[ChangedCase], jobs: u32, repeat: u32) -> (String, bool) {
-        let options = RunOptions { jobs, repeat, ..RunOptions::default() };
+        let options = RunOptions {
+            jobs,
+            repeat,
+            ..RunOptions::default()
+        };
         let estimate = RunEstimate::of(cases, &options);
         (estimate.words(), estimate.is_small())
     }
@@ -295,9 +378,16 @@ mod tests {
         assert_eq!(said(&ten, 1, 1), "10 cases changed: about 60 s");
         assert_eq!(said(&ten, 4, 1), "10 cases changed: about 15 s");
         assert_eq!(said(&ten, 4, 12), "10 cases changed: about 3 min");
-        assert_eq!(said(&ten[..1], 4, 1), "1 case changed: about 6 s", "no shorter than an attempt");
+        assert_eq!(
+            said(&ten[..1], 4, 1),
+            "1 case changed: about 6 s",
+            "no shorter than an attempt"
+        );
         let with_new = [case(Some(6.0), 0), case(None, 0)];
-        assert_eq!(said(&with_new, 1, 1), "2 cases changed, 1 of them new: about 12 s");
+        assert_eq!(
+            said(&with_new, 1, 1),
+            "2 cases changed, 1 of them new: about 12 s"
+        );
         assert_eq!(said(&[case(None, 0)], 1, 1), "1 case is new: time unknown");
         let judged = [case(Some(1.0), 5), case(Some(1.0), 5)];
         let with_judges = "2 cases changed: about 4 s, about 20 answers of judges, cost about 0.20";
@@ -307,25 +397,49 @@ mod tests {
     #[test]
     fn of_a_case_that_is_edited_again_and_again_only_the_latest_versions_are_stored() {
         let version = |at: usize| {
-            let key = CaseKey { eval_id: "a".into(), content: at.to_string() };
-            ChangedCase { key, version: (at.to_string(), 0), ..case(None, 0) }
+            let key = CaseKey {
+                eval_id: "a".into(),
+                content: at.to_string(),
+            };
+            ChangedCase {
+                key,
+                version: (at.to_string(), 0),
+                ..case(None, 0)
+            }
         };
         let mut seen = SeenCases::default();
         (0..1000).for_each(|at| seen.add(Path::new("f"), &version(at)));
-        assert!(seen.contains(Path::new("f"), &version(999)) && !seen.contains(Path::new("f"), &version(0)));
-        assert_eq!(seen.versions.values().map(VecDeque::len).sum::<usize>(), VERSIONS_AT_MOST);
+        assert!(
+            seen.contains(Path::new("f"), &version(999))
+                && !seen.contains(Path::new("f"), &version(0))
+        );
+        assert_eq!(
+            seen.versions.values().map(VecDeque::len).sum::<usize>(),
+            VERSIONS_AT_MOST
+        );
     }
 
     #[test]
     fn all_cases_with_one_id_are_stored() {
         let with_id = |at: usize| {
-            let key = CaseKey { eval_id: "a".into(), content: at.to_string() };
-            ChangedCase { key, at, version: (at.to_string(), 0), ..case(None, 0) }
+            let key = CaseKey {
+                eval_id: "a".into(),
+                content: at.to_string(),
+            };
+            ChangedCase {
+                key,
+                at,
+                version: (at.to_string(), 0),
+                ..case(None, 0)
+            }
         };
         let mut seen = SeenCases::default();
         let cases: Vec<ChangedCase> = (0..3 * VERSIONS_AT_MOST).map(with_id).collect();
         cases.iter().for_each(|case| seen.add(Path::new("f"), case));
-        let unseen = cases.iter().filter(|case| !seen.contains(Path::new("f"), case)).count();
+        let unseen = cases
+            .iter()
+            .filter(|case| !seen.contains(Path::new("f"), case))
+            .count();
         assert_eq!(unseen, 0, "they would be run again for ever");
     }
 
@@ -337,11 +451,15 @@ mod tests {
         };
         let (file, run) = (Path::new("s.json"), (100.0, 110.0));
         let mut seen = SeenCases::default();
-        let during = [99, 100, 110, 111, 113].map(|at| seen.may_be_of_agent(file, &changed_at(at), run));
+        let during =
+            [99, 100, 110, 111, 113].map(|at| seen.may_be_of_agent(file, &changed_at(at), run));
         assert_eq!(during, [false, true, true, true, false]);
         seen.add(file, &changed_at(105));
         assert!(seen.contains(file, &changed_at(105)) && !seen.contains(file, &changed_at(106)));
-        assert!(!seen.may_be_of_agent(file, &changed_at(105), run), "only the case was edited");
+        assert!(
+            !seen.may_be_of_agent(file, &changed_at(105), run),
+            "only the case was edited"
+        );
     }
 
     #[test]
@@ -351,9 +469,18 @@ mod tests {
         assert!(!is_small(&[case(Some(61.0), 0)]));
         assert!(!is_small(&[case(Some(1.0), 1)]));
         assert!(!is_small(&[case(None, 0)]), "nothing is known about it");
-        let now_judged = ChangedCase { asks_judge: true, ..case(Some(1.0), 0) };
-        assert!(!is_small(&[now_judged]), "the latest results are from before the criteria changed");
-        let slow = RunOptions { rate: Some(1), ..RunOptions::default() };
+        let now_judged = ChangedCase {
+            asks_judge: true,
+            ..case(Some(1.0), 0)
+        };
+        assert!(
+            !is_small(&[now_judged]),
+            "the latest results are from before the criteria changed"
+        );
+        let slow = RunOptions {
+            rate: Some(1),
+            ..RunOptions::default()
+        };
         assert!(!RunEstimate::of(&[case(Some(1.0), 0), case(Some(1.0), 0)], &slow).is_small());
     }
 }

@@ -33,8 +33,13 @@ const WAITING: usize = 8;
 /// How the calls of an agent become known in a chat without a set: as in a run. Its own tools run.
 pub fn tools_of_chat(workspace: &Workspace, agent_name: &str) -> ToolsSpec {
     let configured = workspace.config.agent_tools.get(agent_name);
-    let traces = configured.map(|tools| tools.traces.clone()).unwrap_or_default();
-    ToolsSpec { traces, ..ToolsSpec::default() }
+    let traces = configured
+        .map(|tools| tools.traces.clone())
+        .unwrap_or_default();
+    ToolsSpec {
+        traces,
+        ..ToolsSpec::default()
+    }
 }
 
 /// How the tools of an agent are answered in a chat about a set: as in a run, from the stubs beside the set. The error says
@@ -44,13 +49,21 @@ pub fn tools_of_chat_about(
     (agent_name, spec): (&str, &AgentSpec),
     set: &Path,
 ) -> Result<(ToolsSpec, AttemptTools), String> {
-    let configured = workspace.config.agent_tools.get(agent_name).cloned().unwrap_or_default();
+    let configured = workspace
+        .config
+        .agent_tools
+        .get(agent_name)
+        .cloned()
+        .unwrap_or_default();
     let has_caller = spec.leaves_calls_to_caller();
     let stubs = match configured.stubs {
         StubMode::Off if has_caller => StubMode::Fail,
         stubs => stubs,
     };
-    let tools = ToolsSpec { stubs, ..configured };
+    let tools = ToolsSpec {
+        stubs,
+        ..configured
+    };
     if let Some(why) = spec.cannot_intercept(&tools) {
         return Err(format!("{agent_name}: {why}"));
     }
@@ -94,7 +107,14 @@ async fn converse(
     let mut done = Vec::new();
     while let Some(text) = words.recv().await {
         let user = Content::text("user", text);
-        let event = one_turn((session.as_mut(), &answers), user, &mut done, events, &mut words).await;
+        let event = one_turn(
+            (session.as_mut(), &answers),
+            user,
+            &mut done,
+            events,
+            &mut words,
+        )
+        .await;
         let Some(event) = event else { break };
         if events.send(event).await.is_err() {
             break;
@@ -115,9 +135,16 @@ async fn one_turn(
     let mut under_way = PartialTurn::of(user);
     let before = done.len();
     let mut telling = ChatProgress(events);
-    let budget = TurnBudget::new((RunOptions::default().turn_memory_mb as usize) << 20, &Arc::default());
+    let budget = TurnBudget::new(
+        (RunOptions::default().turn_memory_mb as usize) << 20,
+        &Arc::default(),
+    );
     let taken = {
-        let asked = TurnRequest { number: before + 1, budget, streams: true };
+        let asked = TurnRequest {
+            number: before + 1,
+            budget,
+            streams: true,
+        };
         let taking = run_turn_with(tools, session, asked, done, &mut under_way, &mut telling);
         tokio::select! {
             taken = taking => taken,

@@ -17,10 +17,15 @@ pub(super) fn choose(file: &SetFile, selection: &Selection) -> Result<Vec<usize>
     let mut chosen: BTreeSet<usize> = match &selection.cases {
         None => (0..file.len()).collect(),
         Some(cases) => {
-            let found: Vec<Option<usize>> =
-                cases.iter().map(|case| place(file, &case.eval_id, &case.content)).collect();
+            let found: Vec<Option<usize>> = cases
+                .iter()
+                .map(|case| place(file, &case.eval_id, &case.content))
+                .collect();
             if let Some(at) = found.iter().position(Option::is_none) {
-                return Err(format!("case {:?} is no longer in the file", cases[at].eval_id));
+                return Err(format!(
+                    "case {:?} is no longer in the file",
+                    cases[at].eval_id
+                ));
             }
             found.into_iter().flatten().collect()
         }
@@ -42,7 +47,9 @@ pub(super) fn similar_id(file: &SetFile, id: &str) -> String {
         let other = other.to_lowercase();
         !other.is_empty() && (other.contains(&lower) || lower.contains(&other))
     });
-    close.map(|close| format!("; did you mean {close:?}?")).unwrap_or_default()
+    close
+        .map(|close| format!("; did you mean {close:?}?"))
+        .unwrap_or_default()
 }
 
 /// A case to filter.
@@ -59,9 +66,15 @@ impl Filtered<'_> {
     pub(super) fn fits(&self, query: &Query, notes: &Notes, result: Option<&CaseResult>) -> bool {
         let case = self.file.case(self.at).ok();
         let turns = case.as_ref().map_or(&[][..], |case| case.turns());
-        let tools: Vec<String> =
-            turns.iter().flat_map(|turn| turn.calls()).map(|call| call.name.clone()).collect();
-        let text: Vec<String> = turns.iter().map(|turn| turn.user.scored_text().to_lowercase()).collect();
+        let tools: Vec<String> = turns
+            .iter()
+            .flat_map(|turn| turn.calls())
+            .map(|call| call.name.clone())
+            .collect();
+        let text: Vec<String> = turns
+            .iter()
+            .map(|turn| turn.user.scored_text().to_lowercase())
+            .collect();
         let eval_id = self.file.eval_id(self.at);
         let first = result.and_then(|result| result.attempts.first());
         query.matches(&Subject {
@@ -71,13 +84,17 @@ impl Filtered<'_> {
             turns: turns.len(),
             text: &text.join("\n"),
             tools: &tools,
-            tags: notes.of(&eval_id).map_or(&[], |notes| notes.tags.as_slice()),
+            tags: notes
+                .of(&eval_id)
+                .map_or(&[], |notes| notes.tags.as_slice()),
             status: result.map(CaseResult::status),
             unsteady: result.is_some_and(CaseResult::is_unsteady),
             quarantined: quarantine_on(notes, &eval_id, self.day).is_some(),
             flaky: result.is_some_and(|result| PassCount::of(&result.attempts).is_flaky()),
             metrics: first.map_or(&[], |attempt| attempt.metrics.as_slice()),
-            causes: result.and_then(|result| causes_of_worst_attempt(&result.attempts)).unwrap_or_default(),
+            causes: result
+                .and_then(|result| causes_of_worst_attempt(&result.attempts))
+                .unwrap_or_default(),
         })
     }
 }
@@ -96,7 +113,11 @@ pub struct Selection {
 impl Selection {
     /// All cases of a file.
     pub fn all(set: SetPath) -> Selection {
-        Selection { set, ids: Vec::new(), cases: None }
+        Selection {
+            set,
+            ids: Vec::new(),
+            cases: None,
+        }
     }
 }
 

@@ -78,7 +78,10 @@ pub(super) struct PartialTurn {
 impl PartialTurn {
     /// A turn that begins with this message.
     pub(super) fn of(user: Content) -> PartialTurn {
-        PartialTurn { user, events: Vec::new() }
+        PartialTurn {
+            user,
+            events: Vec::new(),
+        }
     }
 
     /// The interrupted turn with its events so far; `None` when there are none.
@@ -106,7 +109,9 @@ impl UserTurns<'_> {
 
     /// The cost of the messages so far; `None` if no response was needed for them.
     pub(super) fn spent(&self) -> Option<JudgeUsage> {
-        let UserTurns::Simulated { spent, .. } = self else { return None };
+        let UserTurns::Simulated { spent, .. } = self else {
+            return None;
+        };
         let spent = *spent.lock().unwrap_or_else(PoisonError::into_inner);
         (spent != JudgeUsage::default()).then_some(spent)
     }
@@ -119,20 +124,37 @@ impl UserTurns<'_> {
         }
     }
 
-    async fn next(&self, eval_id: &str, done: &[Invocation]) -> Result<Option<Content>, Interruption> {
+    async fn next(
+        &self,
+        eval_id: &str,
+        done: &[Invocation],
+    ) -> Result<Option<Content>, Interruption> {
         match self {
             UserTurns::Script { turns, before } => match turns.get(done.len()) {
-                Some(turn) if turn.user.parts.is_empty() => Err(no_user_message(before + done.len() + 1)),
+                Some(turn) if turn.user.parts.is_empty() => {
+                    Err(no_user_message(before + done.len() + 1))
+                }
                 turn => Ok(turn.map(|turn| turn.user.clone())),
             },
-            UserTurns::Simulated { user, judges, attempt, spent, thinking } => {
-                let playing = SimulationKey { eval_id, attempt: *attempt };
+            UserTurns::Simulated {
+                user,
+                judges,
+                attempt,
+                spent,
+                thinking,
+            } => {
+                let playing = SimulationKey {
+                    eval_id,
+                    attempt: *attempt,
+                };
                 thinking.starts();
                 let message = user.next(judges, playing, done).await;
                 thinking.ends();
                 let mut spent = spent.lock().unwrap_or_else(PoisonError::into_inner);
                 *spent = spent.and(message.spent);
-                let text = message.text.map_err(|error| no_message(&error, done.len() + 1))?;
+                let text = message
+                    .text
+                    .map_err(|error| no_message(&error, done.len() + 1))?;
                 Ok(text.map(|text| Content::text("user", text)))
             }
         }
@@ -141,7 +163,9 @@ impl UserTurns<'_> {
 
 /// Why a turn, counted from 1, cannot be run: the file has no message for it.
 fn no_user_message(turn: usize) -> Interruption {
-    let why = format!("turn {turn} has no user message to send; add one, or remove the turn from the case");
+    let why = format!(
+        "turn {turn} has no user message to send; add one, or remove the turn from the case"
+    );
     Interruption::Failed(AgentError::new(ErrorKind::Setup, why))
 }
 
@@ -173,13 +197,24 @@ pub(super) async fn run_turns(
         let before = speaker.spent().unwrap_or_default();
         let user = speaker.next(eval_id, done).await;
         sink.add_judge_usage(speaker.spent().unwrap_or_default().since(before));
-        let Some(user) = user? else { return Ok(thought) };
+        let Some(user) = user? else {
+            return Ok(thought);
+        };
         thought += began.elapsed();
         let turn = speaker.before() + done.len() + 1;
         let said = beginning(&user.shown_text());
-        sink.send_progress(Progress::Turn { turn, of: speaker.turns().max(turn), user: said }).await;
+        sink.send_progress(Progress::Turn {
+            turn,
+            of: speaker.turns().max(turn),
+            user: said,
+        })
+        .await;
         *under_way = PartialTurn::of(user);
-        let asked = TurnRequest { number: turn, budget: turn_budget(), streams: false };
+        let asked = TurnRequest {
+            number: turn,
+            budget: turn_budget(),
+            streams: false,
+        };
         thought += run_turn_with(tools, session, asked, done, under_way, sink).await?;
     }
 }
@@ -217,7 +252,11 @@ pub(super) async fn run_turn_with(
 
 async fn run_turn(
     session: &mut dyn Session,
-    TurnRequest { number, budget, streams }: TurnRequest,
+    TurnRequest {
+        number,
+        budget,
+        streams,
+    }: TurnRequest,
     done: &mut Vec<Invocation>,
     under_way: &mut PartialTurn,
     sink: &mut impl ProgressSink,
@@ -230,7 +269,15 @@ async fn run_turn(
         let _ = sender.send(event);
     };
     let outcome = {
-        let mut taking = session.turn(Turn { number, user, budget, streams }, &mut on_event);
+        let mut taking = session.turn(
+            Turn {
+                number,
+                user,
+                budget,
+                streams,
+            },
+            &mut on_event,
+        );
         loop {
             tokio::select! {
                 biased;
@@ -254,24 +301,37 @@ async fn run_turn(
             seen.push(event);
         }
     }
-    if outcome.as_ref().is_err_and(|error| error.kind == ErrorKind::Flood) {
+    if outcome
+        .as_ref()
+        .is_err_and(|error| error.kind == ErrorKind::Flood)
+    {
         // Not stored: the events of many such cases would not fit into memory.
         seen.clear();
     }
     let none = seen.is_empty();
     if !none || outcome.is_ok() {
-        let waited = outcome.as_ref().map(|outcome| outcome.waited).unwrap_or_default();
-        let turn = invocation(user, std::mem::take(seen), began.elapsed().saturating_sub(waited));
+        let waited = outcome
+            .as_ref()
+            .map(|outcome| outcome.waited)
+            .unwrap_or_default();
+        let turn = invocation(
+            user,
+            std::mem::take(seen),
+            began.elapsed().saturating_sub(waited),
+        );
         done.push(match &outcome {
-            Ok(TurnOutcome { end, has_all_calls, .. }) => turn.with_end(*end, *has_all_calls),
+            Ok(TurnOutcome {
+                end, has_all_calls, ..
+            }) => turn.with_end(*end, *has_all_calls),
             Err(_) => turn,
         });
     }
     let waited = outcome?.waited;
     match none {
-        true => {
-            Err(AgentError::new(ErrorKind::Protocol, format!("the agent sent no events in turn {number}")))
-        }
+        true => Err(AgentError::new(
+            ErrorKind::Protocol,
+            format!("the agent sent no events in turn {number}"),
+        )),
         false => Ok(waited),
     }
 }
@@ -295,18 +355,28 @@ fn beginning(text: &str) -> String {
 fn progress_of(event: &Event) -> Option<Progress> {
     let content = event.content.as_ref()?;
     if event.partial {
-        let pieces =
-            content.parts.iter().filter(|part| !part.thought).filter_map(|part| part.text.as_deref());
+        let pieces = content
+            .parts
+            .iter()
+            .filter(|part| !part.thought)
+            .filter_map(|part| part.text.as_deref());
         let piece: String = pieces.collect();
         return (!piece.is_empty()).then_some(Progress::SaysMore(piece));
     }
     if let Some(call) = content.calls().last() {
-        let args = call.args.clone().map(|args| value_text(&args.into())).unwrap_or_default();
+        let args = call
+            .args
+            .clone()
+            .map(|args| value_text(&args.into()))
+            .unwrap_or_default();
         return Some(Progress::Calls(beginning(&format!("{} {args}", call.name))));
     }
     if let Some(response) = content.responses().last() {
         let response_text = value_text(&response.response);
-        return Some(Progress::Answered { tool: response.name.clone(), response: beginning(&response_text) });
+        return Some(Progress::Answered {
+            tool: response.name.clone(),
+            response: beginning(&response_text),
+        });
     }
     let text = content.parts.iter().rev().find(|part| part.has_text());
     let text = text.and_then(|part: &Part| part.text.as_deref());

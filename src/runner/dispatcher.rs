@@ -75,10 +75,15 @@ impl Dispatcher {
         self.all_written().await;
         if let Some(state) = self.of_adk.take() {
             let written = tokio::task::spawn_blocking(move || write_results(&state)).await;
-            written.unwrap_or_default().into_iter().for_each(|warning| self.warn(warning));
+            written
+                .unwrap_or_default()
+                .into_iter()
+                .for_each(|warning| self.warn(warning));
         }
         self.finish_journal().await;
-        self.outbox.push(RunEvent::Ended { duration_s: began.elapsed().as_secs_f64() });
+        self.outbox.push(RunEvent::Ended {
+            duration_s: began.elapsed().as_secs_f64(),
+        });
         self.outbox.deliver_all().await;
     }
 
@@ -147,7 +152,9 @@ impl Dispatcher {
             Report::Ask(..) if self.cancelling.is_some() => {}
             Report::Ask(key, answer) if self.paused => self.held = Some((key, answer)),
             Report::Ask(key, answer) => self.begin((key, answer)),
-            Report::Progress(key, progress) => self.outbox.push(RunEvent::Progress { key, progress }),
+            Report::Progress(key, progress) => {
+                self.outbox.push(RunEvent::Progress { key, progress })
+            }
             Report::Done(attempts, recorded) => self.record(attempts, recorded),
             Report::Warning(warning) => self.warn(warning),
             Report::Dropped(key, spent) => {
@@ -196,9 +203,13 @@ impl Dispatcher {
         if let Some((_, last)) = keys.last().and_then(|key| self.writing.get_mut(key)) {
             *last = Some(recorded);
         }
-        let is_given = self.journal.as_ref().is_some_and(|journal| journal.append(attempts));
+        let is_given = self
+            .journal
+            .as_ref()
+            .is_some_and(|journal| journal.append(attempts));
         if !is_given {
-            keys.into_iter().for_each(|key| self.unrecorded(key, Recorded::NotNow));
+            keys.into_iter()
+                .for_each(|key| self.unrecorded(key, Recorded::NotNow));
         }
     }
 
@@ -206,7 +217,9 @@ impl Dispatcher {
     fn written(&mut self, written: Option<Written>) {
         match written {
             Some(Written::Recorded(written)) => {
-                written.into_iter().for_each(|ended| self.finished(ended, Recorded::Yes));
+                written
+                    .into_iter()
+                    .for_each(|ended| self.finished(ended, Recorded::Yes));
             }
             Some(Written::Waiting(key, error)) => {
                 if !std::mem::replace(&mut self.is_journal_behind, true) {
@@ -222,7 +235,9 @@ impl Dispatcher {
             }
             Some(Written::Recovered(attempts)) => {
                 self.is_journal_behind = false;
-                self.warn(format!("the run is recorded again, including {attempts} delayed attempts"));
+                self.warn(format!(
+                    "the run is recorded again, including {attempts} delayed attempts"
+                ));
             }
             Some(Written::Lost(attempts, error)) => {
                 self.warn(format!("{attempts} attempts are not recorded: {error}"));
@@ -234,7 +249,8 @@ impl Dispatcher {
     fn journal_broke(&mut self) {
         self.journal = None;
         self.warn(
-            "the run is no longer recorded, results are kept in memory: the journal's thread ended".into(),
+            "the run is no longer recorded, results are kept in memory: the journal's thread ended"
+                .into(),
         );
         for key in self.writing.keys().copied().collect::<Vec<_>>() {
             self.unrecorded(key, Recorded::NotNow);
@@ -253,7 +269,9 @@ impl Dispatcher {
     fn finished(&mut self, ended: Arc<EndedAttempt>, recorded: Recorded) {
         self.running.remove(&ended.key);
         // An attempt that was written after a delay was reported before.
-        let Some((_, waiting)) = self.writing.remove(&ended.key) else { return };
+        let Some((_, waiting)) = self.writing.remove(&ended.key) else {
+            return;
+        };
         self.left = self.left.saturating_sub(1);
         let event = RunEvent::Finished(ended);
         if let Some(state) = &mut self.of_adk {

@@ -30,7 +30,10 @@ struct ProgressReporter {
 
 impl ProgressSink for ProgressReporter {
     async fn send_progress(&mut self, progress: Progress) {
-        let _ = self.reports.send(Report::Progress(self.key, progress)).await;
+        let _ = self
+            .reports
+            .send(Report::Progress(self.key, progress))
+            .await;
     }
 
     fn memory(&self) -> Arc<AttemptMemory> {
@@ -72,7 +75,8 @@ pub(super) async fn execute(
     let slots = Arc::new(Semaphore::new(shared.plan.options.jobs.max(1) as usize));
     let limits = AgentLimits::of(&shared.plan);
     let mut outstanding_attempts = VecDeque::<AttemptKey>::from(outstanding_attempts);
-    let mut taken = queue.map(|queue| ClaimedCases::of(queue, std::mem::take(&mut outstanding_attempts)));
+    let mut taken =
+        queue.map(|queue| ClaimedCases::of(queue, std::mem::take(&mut outstanding_attempts)));
     let mut attempts = StartedAttempts {
         shared: shared.clone(),
         reports: reports.clone(),
@@ -81,7 +85,9 @@ pub(super) async fn execute(
         tasks: JoinSet::new(),
     };
     while taken.is_some() || !outstanding_attempts.is_empty() {
-        let Ok(slot) = slots.clone().acquire_owned().await else { break };
+        let Ok(slot) = slots.clone().acquire_owned().await else {
+            break;
+        };
         if let (Some(taken), true) = (&mut taken, outstanding_attempts.is_empty()) {
             outstanding_attempts = taken.next(&reports, &closing).await;
             if outstanding_attempts.is_empty() {
@@ -108,7 +114,9 @@ pub(super) async fn execute(
         attempts.start(key, cancel, (slot, permit));
     }
     attempts.all_end().await;
-    let _ = reports.send(Report::CancelledRequests(shared.judges.cancelled())).await;
+    let _ = reports
+        .send(Report::CancelledRequests(shared.judges.cancelled()))
+        .await;
     shared.agents.finish().await;
 }
 
@@ -131,7 +139,11 @@ impl StartedAttempts {
         cancel: CancellationToken,
         slots: (OwnedSemaphorePermit, Option<OwnedSemaphorePermit>),
     ) {
-        let (shared, reports, of_queue) = (self.shared.clone(), self.reports.clone(), self.of_queue.clone());
+        let (shared, reports, of_queue) = (
+            self.shared.clone(),
+            self.reports.clone(),
+            self.of_queue.clone(),
+        );
         let room: SlotPermits = Arc::new(Mutex::new(Some(slots)));
         let memory = AttemptMemory::of(&shared.agents.memory);
         let ends = (cancel, self.judging_ends.clone());
@@ -195,9 +207,17 @@ impl AgentLimits {
         let mut by_agent: HashMap<&str, Arc<Semaphore>> = HashMap::new();
         let by_set = plan.sets.iter().map(|set| {
             let jobs = set.agent_jobs?.max(1) as usize;
-            Some(by_agent.entry(&set.agent_name).or_insert_with(|| Arc::new(Semaphore::new(jobs))).clone())
+            Some(
+                by_agent
+                    .entry(&set.agent_name)
+                    .or_insert_with(|| Arc::new(Semaphore::new(jobs)))
+                    .clone(),
+            )
         });
-        AgentLimits { by_set: by_set.collect(), plan: plan.clone() }
+        AgentLimits {
+            by_set: by_set.collect(),
+            plan: plan.clone(),
+        }
     }
 
     /// Acquires a slot: `None` when the agent has no free slot, `Some(None)` when it has no limit.

@@ -1,7 +1,9 @@
 //! What of a run is for other people, without secrets: the file that can be opened elsewhere, and reports.
 
 use super::redaction::Redaction;
-use crate::domain::{Attempt, Derivation, EndedAttempt, FinishedAttempts, RunPlan, RunState, Status};
+use crate::domain::{
+    Attempt, Derivation, EndedAttempt, FinishedAttempts, RunPlan, RunState, Status,
+};
 use crate::store::{LoadedRun, export_run};
 use crate::workspace::Workspace;
 use std::path::Path;
@@ -33,7 +35,11 @@ pub fn redacted(workspace: &Workspace, state: &RunState) -> std::io::Result<RunS
     let mut shown = RunState::of_finished(plan, finished).ok_or_else(twice)?;
     shown.cancelled = state.cancelled.clone();
     shown.cancelling = state.cancelling;
-    shown.warnings = state.warnings.iter().map(|warning| known.redacted(warning)).collect();
+    shown.warnings = state
+        .warnings
+        .iter()
+        .map(|warning| known.redacted(warning))
+        .collect();
     shown.ended = state.ended;
     Ok(shown)
 }
@@ -46,8 +52,9 @@ pub fn redacted_text(workspace: &Workspace, plan: &RunPlan, text: &str) -> Strin
 fn redacted_plan(known: &Redaction, plan: &RunPlan) -> std::io::Result<RunPlan> {
     let mut value = serde_json::to_value(plan)?;
     known.redact(&mut value);
-    serde_json::from_value(value)
-        .map_err(|error| std::io::Error::other(format!("the plan cannot be shown without secrets: {error}")))
+    serde_json::from_value(value).map_err(|error| {
+        std::io::Error::other(format!("the plan cannot be shown without secrets: {error}"))
+    })
 }
 
 fn redacted_attempt(known: &Redaction, attempt: &Attempt) -> Attempt {
@@ -57,7 +64,9 @@ fn redacted_attempt(known: &Redaction, attempt: &Attempt) -> Attempt {
     });
     redacted.unwrap_or_else(|error| Attempt {
         status: Status::Errored,
-        error: Some(format!("the attempt cannot be shown without secrets: {error}")),
+        error: Some(format!(
+            "the attempt cannot be shown without secrets: {error}"
+        )),
         ..Attempt::blank(attempt.key, &known.redacted(&attempt.eval_id))
     })
 }

@@ -57,13 +57,20 @@ impl JournalWriter {
             is_dirty: false,
             synced: Instant::now(),
         };
-        std::thread::Builder::new().name("journal".into()).spawn(move || thread.serve(&waiting))?;
-        Ok(JournalWriter { requests: Some(requests), written })
+        std::thread::Builder::new()
+            .name("journal".into())
+            .spawn(move || thread.serve(&waiting))?;
+        Ok(JournalWriter {
+            requests: Some(requests),
+            written,
+        })
     }
 
     /// Submits attempts; [`JournalWriter::written`] returns the outcome. Returns `false` when the thread has ended.
     pub(super) fn append(&self, attempts: Vec<Arc<Attempt>>) -> bool {
-        self.requests.as_ref().is_some_and(|requests| requests.send(Request::Append(attempts)).is_ok())
+        self.requests
+            .as_ref()
+            .is_some_and(|requests| requests.send(Request::Append(attempts)).is_ok())
     }
 
     /// Submits what judges spent on attempts that were cancelled. There is no outcome.
@@ -150,17 +157,24 @@ impl JournalThread {
     /// Writes attempts: at once, or one by one if that fails.
     fn append_all(&mut self, attempts: Vec<Arc<Attempt>>) {
         let written = match self.retry() {
-            Ok(()) => self.folder.append_all(attempts.iter().map(|attempt| &**attempt)).ok(),
+            Ok(()) => self
+                .folder
+                .append_all(attempts.iter().map(|attempt| &**attempt))
+                .ok(),
             Err(_) => None,
         };
         match written {
             Some(places) => {
                 self.is_dirty = true;
                 let recorded = attempts.into_iter().zip(places);
-                let ended = recorded.map(|(attempt, at)| self.ended(attempt, at)).collect();
+                let ended = recorded
+                    .map(|(attempt, at)| self.ended(attempt, at))
+                    .collect();
                 self.answer(Written::Recorded(ended));
             }
-            None => attempts.into_iter().for_each(|attempt| self.append(attempt)),
+            None => attempts
+                .into_iter()
+                .for_each(|attempt| self.append(attempt)),
         }
     }
 
@@ -186,7 +200,12 @@ impl JournalThread {
 
     /// The attempt with its record, which is added to the summaries.
     fn ended(&mut self, attempt: Arc<Attempt>, at: RecordedAt) -> Arc<EndedAttempt> {
-        let ended = Arc::new(EndedAttempt::recorded(attempt, at, &self.records, InMemory::Whole));
+        let ended = Arc::new(EndedAttempt::recorded(
+            attempt,
+            at,
+            &self.records,
+            InMemory::Whole,
+        ));
         if let Some(summaries) = &mut self.summaries
             && summaries.add(ended.clone()).is_err()
         {

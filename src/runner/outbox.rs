@@ -15,7 +15,11 @@ pub(super) struct Outbox {
 
 impl Outbox {
     pub(super) fn new(listener: mpsc::Sender<RunEvent>) -> Outbox {
-        Outbox { listener, waiting: VecDeque::new(), progress: BTreeMap::new() }
+        Outbox {
+            listener,
+            waiting: VecDeque::new(),
+            progress: BTreeMap::new(),
+        }
     }
 
     /// Whether the listener has received everything.
@@ -101,7 +105,10 @@ mod tests {
     }
 
     fn progress(case: usize, progress: Progress) -> RunEvent {
-        RunEvent::Progress { key: key(case), progress }
+        RunEvent::Progress {
+            key: key(case),
+            progress,
+        }
     }
 
     #[tokio::test]
@@ -109,9 +116,19 @@ mod tests {
         let (listener, mut events) = mpsc::channel(2);
         let mut outbox = Outbox::new(listener);
         let says = |n: usize| Progress::Says(n.to_string());
-        let ended = RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(Attempt::blank(key(0), "a"))));
+        let ended = RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(Attempt::blank(
+            key(0),
+            "a",
+        ))));
         (0..1000).for_each(|n| outbox.push(progress(0, says(n))));
-        outbox.push(progress(1, Progress::Turn { turn: 2, of: 3, user: String::new() }));
+        outbox.push(progress(
+            1,
+            Progress::Turn {
+                turn: 2,
+                of: 3,
+                user: String::new(),
+            },
+        ));
         (0..500).for_each(|n| outbox.push(progress(1, says(n))));
         outbox.push(ended.clone());
         outbox.push(RunEvent::Paused(true));
@@ -120,7 +137,12 @@ mod tests {
         while let Some(event) = events.recv().await {
             seen.push(event);
         }
-        let expected = [progress(0, says(0)), progress(0, says(1)), ended, RunEvent::Paused(true)];
+        let expected = [
+            progress(0, says(0)),
+            progress(0, says(1)),
+            ended,
+            RunEvent::Paused(true),
+        ];
         assert_eq!(seen[..4], expected);
         // The oldest step, the turn, is the one that no longer fits.
         let steps: Vec<RunEvent> = (0..500).map(|n| progress(1, says(n))).collect();

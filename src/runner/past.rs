@@ -18,13 +18,24 @@ use std::sync::Arc;
 
 /// The runs of a workspace.
 pub fn history_of(workspace: &Workspace) -> History {
-    History::open(&workspace.root, &app_dirs(workspace), Places::find().as_ref())
+    History::open(
+        &workspace.root,
+        &app_dirs(workspace),
+        Places::find().as_ref(),
+    )
 }
 
 /// The folders of the agents, where ADK stores its results.
 fn app_dirs(workspace: &Workspace) -> Vec<PathBuf> {
-    let stored = workspace.sets.iter().filter_map(|set| storage_app(&set.path).map(Path::to_path_buf));
-    let app_dirs = workspace.agents.iter().map(|agent| agent.path.clone()).chain(stored);
+    let stored = workspace
+        .sets
+        .iter()
+        .filter_map(|set| storage_app(&set.path).map(Path::to_path_buf));
+    let app_dirs = workspace
+        .agents
+        .iter()
+        .map(|agent| agent.path.clone())
+        .chain(stored);
     app_dirs.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
@@ -40,8 +51,14 @@ pub fn result_folders(workspace: &Workspace) -> Vec<PathBuf> {
     let of_app = |dir: PathBuf| [dir.join(".adk"), app_history(&dir), dir];
     let own = workspace.root.join(".evaltrail");
     let folders = [workspace.root.clone(), own.join("runs"), own];
-    let all = folders.into_iter().chain(runs).chain(app_dirs(workspace).into_iter().flat_map(of_app));
-    all.filter(|folder| folder.is_dir()).collect::<BTreeSet<_>>().into_iter().collect()
+    let all = folders
+        .into_iter()
+        .chain(runs)
+        .chain(app_dirs(workspace).into_iter().flat_map(of_app));
+    all.filter(|folder| folder.is_dir())
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .collect()
 }
 
 /// Removes the oldest of the user's own runs beyond the configured number. Returns a message about what was removed.
@@ -52,14 +69,20 @@ pub fn remove_old(workspace: &Workspace) -> Option<String> {
         Ok(runs) if runs.len() <= keep => return None,
         Ok(_) => {}
         Err(error) => {
-            return Some(format!("old runs are not removed, because they cannot be listed: {error}"));
+            return Some(format!(
+                "old runs are not removed, because they cannot be listed: {error}"
+            ));
         }
     }
     let removed = remove_old_runs(&history_of(workspace), keep);
     let oldest = removed.iter().map(|head| head.started.as_str()).min()?;
     let day = oldest.get(..10).unwrap_or(oldest);
     let count = removed.len();
-    let runs = if count == 1 { "1 run was".to_string() } else { format!("{count} runs were") };
+    let runs = if count == 1 {
+        "1 run was".to_string()
+    } else {
+        format!("{count} runs were")
+    };
     Some(format!(
         "{runs} removed, the oldest from {day}; the newest {keep} are kept ([history] keep in evaltrail.toml)"
     ))
@@ -81,7 +104,10 @@ pub fn unreadable_words(error: impl AsRef<str>) -> String {
 
 /// [`past_results`] without those of shards: they come while other shards of the same run still start, and would change
 /// which cases those take.
-pub(super) fn results_before_shards(workspace: &Workspace, files: &[(&SetPath, &SetFile)]) -> PastResults {
+pub(super) fn results_before_shards(
+    workspace: &Workspace,
+    files: &[(&SetPath, &SetFile)],
+) -> PastResults {
     let mut history = history_of(workspace);
     history.runs.retain(|head| head.shard.is_none());
     results_in(&history, workspace, files, InMemory::Summary)
@@ -93,10 +119,21 @@ fn results_in(
     files: &[(&SetPath, &SetFile)],
     in_memory: InMemory,
 ) -> PastResults {
-    let recorded = files.iter().flat_map(|(set, file)| recorded_results(&set.path, file));
-    let sets: Vec<HistorySet> = files.iter().map(|(set, file)| history_set(workspace, set, file)).collect();
-    let PastResults { results, unreadable } = history.latest(&sets, in_memory);
-    PastResults { results: recorded.chain(results).collect(), unreadable }
+    let recorded = files
+        .iter()
+        .flat_map(|(set, file)| recorded_results(&set.path, file));
+    let sets: Vec<HistorySet> = files
+        .iter()
+        .map(|(set, file)| history_set(workspace, set, file))
+        .collect();
+    let PastResults {
+        results,
+        unreadable,
+    } = history.latest(&sets, in_memory);
+    PastResults {
+        results: recorded.chain(results).collect(),
+        unreadable,
+    }
 }
 
 /// The outcomes of all cases over the runs of a workspace. `files` opens the files of the workspace; it is only called if
@@ -108,12 +145,19 @@ pub fn case_trends<'a>(
     let history = history_of(workspace);
     let has_adk = history.runs.iter().any(|head| !head.is_evaltrail());
     let files = if has_adk { files() } else { Vec::new() };
-    let sets: Vec<HistorySet> = files.iter().map(|(set, file)| history_set(workspace, set, file)).collect();
+    let sets: Vec<HistorySet> = files
+        .iter()
+        .map(|(set, file)| history_set(workspace, set, file))
+        .collect();
     history.trends(&sets)
 }
 
 /// Reads a run, which may be a result of ADK. Errors: for example that it was removed in the meantime.
-pub fn load_past_run(workspace: &Workspace, history: &History, head: &RunHead) -> Result<LoadedRun, String> {
+pub fn load_past_run(
+    workspace: &Workspace,
+    history: &History,
+    head: &RunHead,
+) -> Result<LoadedRun, String> {
     let mut run = with_sets(workspace, head, |sets| history.load(head, sets))??;
     if !head.is_evaltrail() {
         let plan = Arc::make_mut(&mut run.state.plan);
@@ -129,7 +173,11 @@ pub fn load_past_run(workspace: &Workspace, history: &History, head: &RunHead) -
 }
 
 /// Reads a run with its cases as they were. Errors: as of [`load_past_run`].
-pub fn past_run(workspace: &Workspace, history: &History, head: &RunHead) -> Result<PastRun, String> {
+pub fn past_run(
+    workspace: &Workspace,
+    history: &History,
+    head: &RunHead,
+) -> Result<PastRun, String> {
     with_sets(workspace, head, |sets| history.past_run(head, sets))?
 }
 
@@ -140,19 +188,27 @@ fn with_sets<T>(
     head: &RunHead,
     read: impl FnOnce(&[HistorySet]) -> T,
 ) -> Result<T, String> {
-    let RunSource::Adk { set_id, .. } = &head.source else { return Ok(read(&[])) };
+    let RunSource::Adk { set_id, .. } = &head.source else {
+        return Ok(read(&[]));
+    };
     let (mut opened, mut unreadable) = (Vec::new(), None);
     for set in &workspace.sets {
         match open_set(set) {
             Ok(content) => opened.push((set, content.file)),
             Err(why) if set.stem == *set_id => {
-                unreadable = Some(format!("its eval set {} cannot be opened: {why}", set.shown));
+                unreadable = Some(format!(
+                    "its eval set {} cannot be opened: {why}",
+                    set.shown
+                ));
             }
             // The result belongs to another one.
             Err(_) => {}
         }
     }
-    let sets: Vec<HistorySet> = opened.iter().map(|(set, file)| history_set(workspace, set, file)).collect();
+    let sets: Vec<HistorySet> = opened
+        .iter()
+        .map(|(set, file)| history_set(workspace, set, file))
+        .collect();
     let is_there = sets.iter().any(|set| set.ids.contains(set_id));
     match unreadable.filter(|_| !is_there) {
         Some(why) => Err(why),

@@ -4,8 +4,8 @@ use super::past::{past_results, results_before_shards, unreadable_words};
 use super::shards::{CaseToSplit, SplitPlan, split};
 use crate::config::is_agent_address;
 use crate::domain::{
-    AgentSpec, AttemptKey, CaseKey, EndedAttempt, InMemory, JudgeSpec, PlannedCase, PlannedCases, PlannedSet,
-    Query, RunOptions, RunPlan, Shard, ShardBy, StubMode, ToolFault, ToolsSpec,
+    AgentSpec, AttemptKey, CaseKey, EndedAttempt, InMemory, JudgeSpec, PlannedCase, PlannedCases,
+    PlannedSet, Query, RunOptions, RunPlan, Shard, ShardBy, StubMode, ToolFault, ToolsSpec,
 };
 use crate::formats::adk::storage_app;
 use crate::formats::{Notes, SetFile};
@@ -17,8 +17,8 @@ use crate::runner::chosen_cases::{Filtered, choose, quarantine_on};
 use crate::store::{CaseQueue, MOST_ATTEMPTS, WholePlan};
 use crate::stubs::StubFile;
 use crate::workspace::{
-    OpenSet, SetPath, SetStubs, Workspace, agent_for, agent_of_set, criteria_for, current_commit, open_set,
-    read_notes, read_stubs, user_for,
+    OpenSet, SetPath, SetStubs, Workspace, agent_for, agent_of_set, criteria_for, current_commit,
+    open_set, read_notes, read_stubs, user_for,
 };
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -99,12 +99,19 @@ impl Stamp {
     /// A new id, with the current time.
     pub fn now() -> Stamp {
         let run_id = uuid::Uuid::new_v4().simple().to_string()[..12].to_string();
-        Stamp { run_id, started: jiff::Timestamp::now().to_string() }
+        Stamp {
+            run_id,
+            started: jiff::Timestamp::now().to_string(),
+        }
     }
 }
 
 /// Creates the plan. It depends only on the request, the workspace's files and the stamp.
-pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Result<Prepared, PlanError> {
+pub fn prepare(
+    workspace: &Workspace,
+    request: &Request,
+    stamp: &Stamp,
+) -> Result<Prepared, PlanError> {
     let mut plan = RunPlan {
         run_id: stamp.run_id.clone(),
         started: stamp.started.clone(),
@@ -119,9 +126,18 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
     let mut notes = Vec::new();
     let mut stubs = Vec::new();
     let (opened, mut problems) = open_selections(&request.selections);
-    let PastResults { results: past, unreadable } = past_for(workspace, request, &opened);
+    let PastResults {
+        results: past,
+        unreadable,
+    } = past_for(workspace, request, &opened);
     let mut to_split = Vec::new();
-    for OpenedSelection { selection, open, notes: beside, stubs: of_set } in opened {
+    for OpenedSelection {
+        selection,
+        open,
+        notes: beside,
+        stubs: of_set,
+    } in opened
+    {
         match plan_set(workspace, request, selection, &open, (&beside, &past, &day)) {
             Err(problem) => problems.push((selection.set.shown.clone(), problem)),
             Ok((mut planned, indices)) => {
@@ -129,14 +145,27 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
                 stubs.push(of_set.file);
                 let (set, file) = (plan.sets.len(), &open.file);
                 if request.options.shard.is_some() {
-                    to_split.extend(cases_to_split(&selection.set, file, &indices, (&beside, &past)));
+                    to_split.extend(cases_to_split(
+                        &selection.set,
+                        file,
+                        &indices,
+                        (&beside, &past),
+                    ));
                 }
                 for index in indices {
                     let eval_id = file.eval_id(index);
                     let quarantine = quarantine_on(&beside, &eval_id, &day).map(Cow::Owned);
                     let content = file.content_hash(index).into();
-                    let case = PlannedCase { set, index, eval_id, content, quarantine };
-                    plan.cases.push(case).map_err(|error| PlanError(error.to_string()))?;
+                    let case = PlannedCase {
+                        set,
+                        index,
+                        eval_id,
+                        content,
+                        quarantine,
+                    };
+                    plan.cases
+                        .push(case)
+                        .map_err(|error| PlanError(error.to_string()))?;
                 }
                 plan.sets.push(planned);
                 notes.push(beside);
@@ -148,21 +177,44 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
     check_size(&plan, &problems)?;
     let (mut whole, mut remarks) = (None, Vec::new());
     if let Some(shard) = plan.options.shard {
-        let SplitPlan { part, whole: of_all, split, remarks: said } =
-            split_inside(plan, shard, &to_split, workspace)?;
-        whole = Some(Arc::new(WholePlan { plan: of_all, split, problems: problems.clone() }));
+        let SplitPlan {
+            part,
+            whole: of_all,
+            split,
+            remarks: said,
+        } = split_inside(plan, shard, &to_split, workspace)?;
+        whole = Some(Arc::new(WholePlan {
+            plan: of_all,
+            split,
+            problems: problems.clone(),
+        }));
         (plan, remarks) = (part, said);
     }
     remarks.extend(unreadable.into_iter().map(unreadable_words));
     remarks.extend(unreachable_thresholds(&plan));
     let kept = kept_of(&plan, &sets, &request.kept);
     let (plan, grant) = (Arc::new(plan), JudgeGrant::default());
-    Ok(Prepared { plan, sets, notes, stubs, problems, kept, grant, whole, queue: None, remarks })
+    Ok(Prepared {
+        plan,
+        sets,
+        notes,
+        stubs,
+        problems,
+        kept,
+        grant,
+        whole,
+        queue: None,
+        remarks,
+    })
 }
 
 /// A remark for each criterion that no score can meet.
 fn unreachable_thresholds(plan: &RunPlan) -> BTreeSet<String> {
-    plan.sets.iter().flat_map(|set| &set.criteria).filter_map(unreachable_threshold).collect()
+    plan.sets
+        .iter()
+        .flat_map(|set| &set.criteria)
+        .filter_map(unreachable_threshold)
+        .collect()
 }
 
 /// The earlier results that the filter, or the split into shards, needs.
@@ -171,8 +223,10 @@ fn past_for(workspace: &Workspace, request: &Request, opened: &[OpenedSelection]
     if !request.query.needs_results() && shard.is_none_or(|shard| shard.by != ShardBy::Time) {
         return PastResults::default();
     }
-    let files: Vec<(&SetPath, &SetFile)> =
-        opened.iter().map(|one| (&one.selection.set, &one.open.file)).collect();
+    let files: Vec<(&SetPath, &SetFile)> = opened
+        .iter()
+        .map(|one| (&one.selection.set, &one.open.file))
+        .collect();
     match shard {
         None => past_results(workspace, &files, InMemory::Summary),
         Some(_) => results_before_shards(workspace, &files),
@@ -200,7 +254,11 @@ fn split_inside(
     cases: &[CaseToSplit],
     workspace: &Workspace,
 ) -> Result<SplitPlan, PlanError> {
-    match plan.sets.iter().find(|set| !set.path.starts_with(&workspace.root)) {
+    match plan
+        .sets
+        .iter()
+        .find(|set| !set.path.starts_with(&workspace.root))
+    {
         None => {
             let mut split = split(plan, shard, cases);
             // Other machines have the workspace elsewhere.
@@ -227,13 +285,23 @@ fn cases_to_split(
     indices: &[usize],
     (notes, past): (&Notes, &[PastResult]),
 ) -> Vec<CaseToSplit> {
-    let results = if past.is_empty() { Vec::new() } else { case_results(file, &set.path, notes, past) };
+    let results = if past.is_empty() {
+        Vec::new()
+    } else {
+        case_results(file, &set.path, notes, past)
+    };
     let mean = |result: &CaseResult| {
-        let known: Vec<f64> = result.attempts.iter().filter_map(|attempt| attempt.latency_s).collect();
+        let known: Vec<f64> = result
+            .attempts
+            .iter()
+            .filter_map(|attempt| attempt.latency_s)
+            .collect();
         (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
     };
-    let seconds: HashMap<usize, f64> =
-        results.iter().filter_map(|result| Some((result.index, mean(result)?))).collect();
+    let seconds: HashMap<usize, f64> = results
+        .iter()
+        .filter_map(|result| Some((result.index, mean(result)?)))
+        .collect();
     let to_split = |&index: &usize| CaseToSplit {
         name: format!("{}/{}", set.shown, file.eval_id(index)),
         session: named_session(file, index),
@@ -246,8 +314,12 @@ fn cases_to_split(
 fn named_session(file: &SetFile, index: usize) -> Option<String> {
     let text = file.case_text(index)?;
     // Few cases name one, and reading a case takes much longer than searching it.
-    let may_name = ["session_id", "sessionId"].iter().any(|key| text.contains(key));
-    let input = may_name.then(|| file.case(index).ok()?.session_input).flatten()?;
+    let may_name = ["session_id", "sessionId"]
+        .iter()
+        .any(|key| text.contains(key));
+    let input = may_name
+        .then(|| file.case(index).ok()?.session_input)
+        .flatten()?;
     input.session_id.filter(|id| !id.is_empty())
 }
 
@@ -273,7 +345,12 @@ fn open_selections(selections: &[Selection]) -> (Vec<OpenedSelection<'_>>, Vec<(
                     problem(why);
                     Notes::default()
                 });
-                opened.push(OpenedSelection { selection, open, notes, stubs });
+                opened.push(OpenedSelection {
+                    selection,
+                    open,
+                    notes,
+                    stubs,
+                });
             }
         }
     }
@@ -287,15 +364,25 @@ fn kept_of(
     kept: &[(PathBuf, CaseKey, Arc<EndedAttempt>)],
 ) -> HashMap<AttemptKey, Arc<EndedAttempt>> {
     let set_of = |file: &PathBuf| plan.sets.iter().position(|set| set.path == *file);
-    let at: HashMap<(usize, usize), usize> =
-        plan.cases.iter().enumerate().map(|(at, case)| ((case.set, case.index), at)).collect();
+    let at: HashMap<(usize, usize), usize> = plan
+        .cases
+        .iter()
+        .enumerate()
+        .map(|(at, case)| ((case.set, case.index), at))
+        .collect();
     let mut attempts: HashMap<usize, u32> = HashMap::new();
     let of = |(file, key, attempt): &(PathBuf, CaseKey, Arc<EndedAttempt>)| {
         let set = set_of(file)?;
         let case = *at.get(&(set, place(&sets[set], &key.eval_id, &key.content)?))?;
         let number = attempts.entry(case).or_default();
         *number += 1;
-        Some((AttemptKey { case, attempt: *number }, attempt.clone()))
+        Some((
+            AttemptKey {
+                case,
+                attempt: *number,
+            },
+            attempt.clone(),
+        ))
     };
     kept.iter().filter_map(of).collect()
 }
@@ -311,19 +398,34 @@ fn plan_set(
     if request.saved && request.kept.is_empty() && open.file.form.is_adk() {
         return Err("the file contains no saved responses; `evaltrail run` runs its cases".into());
     }
-    let (criteria, _) = criteria_for(workspace, set, &open.file, request.config.as_deref(), &request.metrics)
-        .map_err(|(file, why)| format!("{file}: {why}"))?;
-    let asked = criteria.iter().filter(|criterion| request.metrics.contains(&criterion.metric));
+    let (criteria, _) = criteria_for(
+        workspace,
+        set,
+        &open.file,
+        request.config.as_deref(),
+        &request.metrics,
+    )
+    .map_err(|(file, why)| format!("{file}: {why}"))?;
+    let asked = criteria
+        .iter()
+        .filter(|criterion| request.metrics.contains(&criterion.metric));
     if let Some(unknown) = asked.filter_map(unknown_metric).next() {
-        return Err(format!("--metric: {unknown}; `evaltrail metrics` lists them"));
+        return Err(format!(
+            "--metric: {unknown}; `evaltrail metrics` lists them"
+        ));
     }
     let (agent_name, mut agent) = match request.saved {
         _ if !request.kept.is_empty() => ("kept".to_string(), AgentSpec::Kept),
         true => ("saved".to_string(), AgentSpec::Saved),
         false => {
             let case_app = first_app(&open.file);
-            agent_for(workspace, set, case_app.as_deref(), request.agent.as_deref())
-                .map_err(|error| error.0)?
+            agent_for(
+                workspace,
+                set,
+                case_app.as_deref(),
+                request.agent.as_deref(),
+            )
+            .map_err(|error| error.0)?
         }
     };
     if let Some(program) = agent.program_mut() {
@@ -334,10 +436,18 @@ fn plan_set(
         true => chosen,
         false => {
             let results = case_results(&open.file, &set.path, notes, past);
-            let results: HashMap<usize, CaseResult> =
-                results.into_iter().map(|result| (result.index, result)).collect();
+            let results: HashMap<usize, CaseResult> = results
+                .into_iter()
+                .map(|result| (result.index, result))
+                .collect();
             let fits = |at: &usize| {
-                let case = Filtered { file: &open.file, at: *at, set, agent: &agent_name, day };
+                let case = Filtered {
+                    file: &open.file,
+                    at: *at,
+                    set,
+                    agent: &agent_name,
+                    day,
+                };
                 case.fits(&request.query, notes, results.get(at))
             };
             chosen.into_iter().filter(fits).collect()
@@ -378,16 +488,26 @@ fn tools_of(
     }
     // The configuration says nothing about an agent that the user gave by its address.
     let is_address = request.agent.as_deref().is_some_and(is_agent_address);
-    let configured = workspace.config.agent_tools.get(agent_name).filter(|_| !is_address);
+    let configured = workspace
+        .config
+        .agent_tools
+        .get(agent_name)
+        .filter(|_| !is_address);
     let configured = configured.cloned().unwrap_or_default();
     let stubs = request.stubs.unwrap_or(configured.stubs);
     let stubs = match stubs {
-        StubMode::Off if agent.leaves_calls_to_caller() && request.stubs.is_none() => StubMode::Fail,
+        StubMode::Off if agent.leaves_calls_to_caller() && request.stubs.is_none() => {
+            StubMode::Fail
+        }
         StubMode::Off if agent.leaves_calls_to_caller() => StubMode::Live,
         StubMode::Off if request.keeps_stubs && request.stubs.is_none() => StubMode::Fail,
         stubs => stubs,
     };
-    let tools = ToolsSpec { stubs, faults: request.faults.clone(), ..configured };
+    let tools = ToolsSpec {
+        stubs,
+        faults: request.faults.clone(),
+        ..configured
+    };
     match agent.cannot_intercept(&tools) {
         Some(why) => Err(format!("{agent_name}: {why}")),
         None => Ok(tools),
@@ -401,10 +521,18 @@ fn app_folder(workspace: &Workspace, set: &SetPath, app: &str) -> Option<PathBuf
     if let Some(stored) = storage_app(&set.path).filter(|dir| dir.ends_with(app)) {
         return Some(stored.to_path_buf());
     }
-    let near = set.path.ancestors().skip(1).find(|folder| folder.file_name().is_some_and(|name| name == app));
-    near.filter(|folder| folder.join("agent.py").is_file()).map(Path::to_path_buf)
+    let near = set
+        .path
+        .ancestors()
+        .skip(1)
+        .find(|folder| folder.file_name().is_some_and(|name| name == app));
+    near.filter(|folder| folder.join("agent.py").is_file())
+        .map(Path::to_path_buf)
 }
 
 fn first_app(file: &SetFile) -> Option<String> {
-    (!file.is_empty()).then(|| file.case(0).ok()?.session_input).flatten().map(|input| input.app_name)
+    (!file.is_empty())
+        .then(|| file.case(0).ok()?.session_input)
+        .flatten()
+        .map(|input| input.app_name)
 }

@@ -27,13 +27,22 @@ impl ClaimedCases {
     /// Creates it from a queue and the outstanding attempts of all its cases.
     pub(super) fn of(queue: Arc<CaseQueue>, attempts: VecDeque<AttemptKey>) -> ClaimedCases {
         let mut of: HashMap<usize, VecDeque<AttemptKey>> = HashMap::new();
-        attempts.into_iter().for_each(|key| of.entry(key.case).or_default().push_back(key));
-        ClaimedCases { queue, of, cannot_record: CancellationToken::new() }
+        attempts
+            .into_iter()
+            .for_each(|key| of.entry(key.case).or_default().push_back(key));
+        ClaimedCases {
+            queue,
+            of,
+            cannot_record: CancellationToken::new(),
+        }
     }
 
     /// What is told about attempts that cannot be recorded.
     pub(super) fn records(&self) -> QueueRecords {
-        QueueRecords { queue: self.queue.clone(), cannot_record: self.cannot_record.clone() }
+        QueueRecords {
+            queue: self.queue.clone(),
+            cannot_record: self.cannot_record.clone(),
+        }
     }
 
     /// The attempts of the next case; none if all cases are done, or no more attempts start. Waits while other machines have
@@ -63,7 +72,9 @@ impl ClaimedCases {
                 Ok(Ok(NextCase::Finished)) => return VecDeque::new(),
                 Ok(Err(error)) => {
                     failures += 1;
-                    let _ = reports.send(Report::Warning(format!("the queue: {error}"))).await;
+                    let _ = reports
+                        .send(Report::Warning(format!("the queue: {error}")))
+                        .await;
                     if failures == MOST_FAILURES {
                         return VecDeque::new();
                     }

@@ -1,6 +1,8 @@
 //! What is replaced before data leaves the machine, or goes to version control: secrets, and paths of folders.
 
-use crate::domain::{CustomMetric, PlannedSet, ProgramSpec, REDACTED, RunPlan, Secrets, may_be_secret_name};
+use crate::domain::{
+    CustomMetric, PlannedSet, ProgramSpec, REDACTED, RunPlan, Secrets, may_be_secret_name,
+};
 use crate::formats::read_dotenv;
 use crate::process::secrets_of_environment;
 use crate::store::read_text_file;
@@ -54,37 +56,50 @@ impl Redaction {
         let text = |folder: &PathBuf| read_text_file(&folder.join(".env"), LARGEST_DOTENV).ok();
         let files = folders.iter().filter_map(text);
         let mut values: Vec<(String, String)> = files.flat_map(|text| read_dotenv(&text)).collect();
-        values.extend(
-            std::env::vars_os()
-                .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))),
-        );
+        values.extend(std::env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        }));
         let named = plan.map(named_variables).unwrap_or_default();
         let is_secret = |name: &str| named.contains(name) || may_be_secret_name(name);
         let secrets = values
             .into_iter()
             .filter(|(name, value)| is_secret(name) && value.trim().len() >= SHORTEST_SECRET)
             .map(|(_, value)| value);
-        let sent = plan.into_iter().flat_map(|plan| &plan.sets).flat_map(|set| {
-            let mut values = secrets_of_environment(|variable| {
-                let of_metrics = metric_programs(set).flat_map(|program| program.secret_values(variable));
-                set.agent.secret_values(variable).into_iter().chain(of_metrics).collect()
+        let sent = plan
+            .into_iter()
+            .flat_map(|plan| &plan.sets)
+            .flat_map(|set| {
+                let mut values = secrets_of_environment(|variable| {
+                    let of_metrics =
+                        metric_programs(set).flat_map(|program| program.secret_values(variable));
+                    set.agent
+                        .secret_values(variable)
+                        .into_iter()
+                        .chain(of_metrics)
+                        .collect()
+                });
+                values.extend(set.tools.secret_values());
+                values
             });
-            values.extend(set.tools.secret_values());
-            values
-        });
         let secrets = Secrets::of(secrets.chain(sent));
         let home = std::env::var_os("HOME").map(PathBuf::from);
         let folder = |path: PathBuf, shown| {
             (path.components().count() > 2).then(|| (path.display().to_string(), shown))
         };
         let root = folder(workspace.root.clone(), ".");
-        let folders = root.into_iter().chain(home.and_then(|home| folder(home, "~"))).collect();
+        let folders = root
+            .into_iter()
+            .chain(home.and_then(|home| folder(home, "~")))
+            .collect();
         Redaction { secrets, folders }
     }
 
     /// The same, but paths stay as they are.
     pub(super) fn of_secrets(self) -> Redaction {
-        Redaction { folders: Vec::new(), ..self }
+        Redaction {
+            folders: Vec::new(),
+            ..self
+        }
     }
 
     /// Masks secrets in all strings and numbers of a value, and in the names of its members unless they are ordinary words.
@@ -99,14 +114,22 @@ impl Redaction {
         match value {
             Value::Array(items) => items.iter_mut().for_each(|item| self.redact_names(item)),
             Value::Object(members) => {
-                members.values_mut().for_each(|member| self.redact_names(member));
-                let is_word =
-                    |name: &str| name.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+                members
+                    .values_mut()
+                    .for_each(|member| self.redact_names(member));
+                let is_word = |name: &str| {
+                    name.bytes()
+                        .all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+                };
                 let redacted = |name: &str| (!is_word(name)).then(|| self.redacted(name));
-                if members.keys().any(|name| redacted(name).is_some_and(|new| new != *name)) {
+                if members
+                    .keys()
+                    .any(|name| redacted(name).is_some_and(|new| new != *name))
+                {
                     let named = std::mem::take(members).into_iter();
-                    *members =
-                        named.map(|(name, member)| (redacted(&name).unwrap_or(name), member)).collect();
+                    *members = named
+                        .map(|(name, member)| (redacted(&name).unwrap_or(name), member))
+                        .collect();
                 }
             }
             _ => {}
@@ -118,7 +141,9 @@ impl Redaction {
         match value {
             Value::String(text) => *text = self.without_forms(text),
             Value::Array(items) => items.iter_mut().for_each(|item| self.redact_forms(item)),
-            Value::Object(members) => members.values_mut().for_each(|member| self.redact_forms(member)),
+            Value::Object(members) => members
+                .values_mut()
+                .for_each(|member| self.redact_forms(member)),
             Value::Number(_) | Value::Null | Value::Bool(_) => {}
         }
     }
@@ -134,7 +159,12 @@ impl Redaction {
             text = without_folder(&text, folder, shown);
         }
         let keep = |found: &regex::Captures| {
-            let part = |name: &str| found.name(name).map_or("", |part| part.as_str()).to_string();
+            let part = |name: &str| {
+                found
+                    .name(name)
+                    .map_or("", |part| part.as_str())
+                    .to_string()
+            };
             let address = part("address");
             let at = if address.is_empty() { "" } else { "@" };
             let before: String = ["before", "query", "option", "hook"].map(part).concat();
@@ -146,15 +176,24 @@ impl Redaction {
 
 /// The programs of a set's metrics.
 fn metric_programs(set: &PlannedSet) -> impl Iterator<Item = &ProgramSpec> {
-    let custom = set.criteria.iter().filter_map(|criterion| criterion.custom.as_ref());
-    custom.filter_map(CustomMetric::program).map(|program| &program.program)
+    let custom = set
+        .criteria
+        .iter()
+        .filter_map(|criterion| criterion.custom.as_ref());
+    custom
+        .filter_map(CustomMetric::program)
+        .map(|program| &program.program)
 }
 
 /// The names of the variables that the agents, their commands for tokens, the judges and the metrics of a run are given.
 fn named_variables(plan: &RunPlan) -> BTreeSet<String> {
     let of_set = |set: &PlannedSet| -> Vec<String> {
-        let programs =
-            set.agent.program().into_iter().chain(set.agent.token_command()).chain(metric_programs(set));
+        let programs = set
+            .agent
+            .program()
+            .into_iter()
+            .chain(set.agent.token_command())
+            .chain(metric_programs(set));
         programs.flat_map(|program| program.env.clone()).collect()
     };
     let mut names: BTreeSet<String> = plan.sets.iter().flat_map(of_set).collect();
@@ -171,9 +210,14 @@ fn without_folder(text: &str, folder: &str, shown: &str) -> String {
     while let Some(at) = rest.find(folder) {
         let (before, found) = rest.split_at(at);
         let after = &found[folder.len()..];
-        let begins = before.chars().next_back().is_none_or(|c| !c.is_alphanumeric() && !"/._-".contains(c));
-        let ends =
-            after.chars().next().is_none_or(|c| c == '/' || !(c.is_alphanumeric() || "._-".contains(c)));
+        let begins = before
+            .chars()
+            .next_back()
+            .is_none_or(|c| !c.is_alphanumeric() && !"/._-".contains(c));
+        let ends = after
+            .chars()
+            .next()
+            .is_none_or(|c| c == '/' || !(c.is_alphanumeric() || "._-".contains(c)));
         out.push_str(before);
         out.push_str(if begins && ends { shown } else { folder });
         rest = after;
@@ -189,16 +233,40 @@ mod tests {
     fn credentials_are_recognised_by_their_form() {
         for (text, shown) in [
             ("http://me:pass@host/x", "http://[redacted]@host/x"),
-            ("Authorization: Bearer abc.def-ghi_jkl", "Authorization: Bearer [redacted]"),
-            ("https://h/x?a=1&token=abc123&b=2", "https://h/x?a=1&token=[redacted]&b=2"),
-            ("serve --api-key=abc --port=1", "serve --api-key=[redacted] --port=1"),
-            ("key sk-proj-abcdefghijklmnop123 used", "key [redacted] used"),
+            (
+                "Authorization: Bearer abc.def-ghi_jkl",
+                "Authorization: Bearer [redacted]",
+            ),
+            (
+                "https://h/x?a=1&token=abc123&b=2",
+                "https://h/x?a=1&token=[redacted]&b=2",
+            ),
+            (
+                "serve --api-key=abc --port=1",
+                "serve --api-key=[redacted] --port=1",
+            ),
+            (
+                "key sk-proj-abcdefghijklmnop123 used",
+                "key [redacted] used",
+            ),
             ("ghp_abcdefghijklmnopqrst0123", "[redacted]"),
             ("github_pat_abcdefghijklmnopqrst0123", "[redacted]"),
-            ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.sig-nature", "[redacted]"),
-            ("https://hooks.slack.com/services/T0/B0/canary", "https://hooks.slack.com/services/[redacted]"),
-            ("discord.com/api/webhooks/12/canary_x", "discord.com/api/webhooks/[redacted]"),
-            ("an ordinary text about a bearer of news", "an ordinary text about a bearer of news"),
+            (
+                "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.sig-nature",
+                "[redacted]",
+            ),
+            (
+                "https://hooks.slack.com/services/T0/B0/canary",
+                "https://hooks.slack.com/services/[redacted]",
+            ),
+            (
+                "discord.com/api/webhooks/12/canary_x",
+                "discord.com/api/webhooks/[redacted]",
+            ),
+            (
+                "an ordinary text about a bearer of news",
+                "an ordinary text about a bearer of news",
+            ),
             ("https://example.com/a@b", "https://example.com/a@b"),
             ("task-1234567890abcdefgh", "task-1234567890abcdefgh"),
         ] {
@@ -209,10 +277,16 @@ mod tests {
     #[test]
     fn secrets_in_member_names_are_replaced() {
         let secrets = Secrets::of(["canary-12".to_string(), "response".to_string()]);
-        let redaction = Redaction { secrets, folders: Vec::new() };
+        let redaction = Redaction {
+            secrets,
+            folders: Vec::new(),
+        };
         let mut value = serde_json::json!({"response": {"args": [{"by canary-12": 1, "sk-proj-abcdefghijklmnop123": 2}]}});
         redaction.redact(&mut value);
-        assert_eq!(value, serde_json::json!({"response": {"args": [{"by [redacted]": 1, REDACTED: 2}]}}));
+        assert_eq!(
+            value,
+            serde_json::json!({"response": {"args": [{"by [redacted]": 1, REDACTED: 2}]}})
+        );
     }
 
     #[test]

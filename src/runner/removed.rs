@@ -16,16 +16,24 @@ pub fn removed_cases(found: &RunComparison, before: RunToCompare, root: &Path) -
     let mut is_gone = |case: usize| {
         let set = before.plan.cases.set(case);
         let path = &before.plan.sets[set].path;
-        let file = files
-            .entry(set)
-            .or_insert_with(|| open_set(&SetPath::of_file(path, root)).ok().map(|open| open.file));
+        let file = files.entry(set).or_insert_with(|| {
+            open_set(&SetPath::of_file(path, root))
+                .ok()
+                .map(|open| open.file)
+        });
         match file {
-            Some(file) => file.positions_of(before.plan.cases.eval_id(case)).next().is_none(),
+            Some(file) => file
+                .positions_of(before.plan.cases.eval_id(case))
+                .next()
+                .is_none(),
             None => !path.exists(),
         }
     };
     let mut gone: BTreeSet<usize> = missing.filter(|case| is_gone(*case)).collect();
-    if let Some(workspace) = (!gone.is_empty()).then(|| Workspace::open(root)).and_then(Result::ok) {
+    if let Some(workspace) = (!gone.is_empty())
+        .then(|| Workspace::open(root))
+        .and_then(Result::ok)
+    {
         remove_moved(&mut gone, before, &workspace);
     }
     gone
@@ -34,8 +42,9 @@ pub fn removed_cases(found: &RunComparison, before: RunToCompare, root: &Path) -
 /// Removes the cases that are in the workspace under another name or in another file.
 fn remove_moved(gone: &mut BTreeSet<usize>, before: RunToCompare, workspace: &Workspace) {
     let cases = &before.plan.cases;
-    let named: HashSet<(&Path, &str)> =
-        (0..cases.len()).map(|at| (before.plan.set_of(at).path.as_path(), cases.eval_id(at))).collect();
+    let named: HashSet<(&Path, &str)> = (0..cases.len())
+        .map(|at| (before.plan.set_of(at).path.as_path(), cases.eval_id(at)))
+        .collect();
     for set in &workspace.sets {
         let Ok(open) = open_set(set) else { continue };
         for at in 0..open.file.len() {
@@ -46,7 +55,11 @@ fn remove_moved(gone: &mut BTreeSet<usize>, before: RunToCompare, workspace: &Wo
                 continue;
             }
             let content = open.file.content_hash(at);
-            let expectation = open.file.case(at).ok().and_then(|case| expectation_in_file(&case));
+            let expectation = open
+                .file
+                .case(at)
+                .ok()
+                .and_then(|case| expectation_in_file(&case));
             let is_it = |case: &usize| {
                 (!content.is_empty() && cases.content(*case) == content)
                     || (expectation.is_some() && expectation_of(&before, *case) == expectation)

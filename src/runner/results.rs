@@ -11,7 +11,9 @@ use std::sync::Arc;
 
 /// Whether an agent of a run keeps a history of results.
 pub(super) fn has_results(plan: &RunPlan) -> bool {
-    plan.sets.iter().any(|set| set.app_dir.is_some() && set.agent.app().is_some())
+    plan.sets
+        .iter()
+        .any(|set| set.app_dir.is_some() && set.agent.app().is_some())
 }
 
 /// Writes one file for each set that was run against an ADK agent on this machine. Returns a warning for each file that
@@ -19,7 +21,9 @@ pub(super) fn has_results(plan: &RunPlan) -> bool {
 pub(super) fn write_results(state: &RunState) -> Vec<String> {
     let mut warnings = Vec::new();
     for (at, set) in state.plan.sets.iter().enumerate() {
-        let (Some(app_dir), Some(app)) = (&set.app_dir, set.agent.app()) else { continue };
+        let (Some(app_dir), Some(app)) = (&set.app_dir, set.agent.app()) else {
+            continue;
+        };
         let attempts: Vec<Arc<EndedAttempt>> = (0..state.plan.cases.len())
             .filter(|&case| state.plan.cases.set(case) == at)
             .flat_map(|case| state.attempts_of(case))
@@ -51,26 +55,50 @@ fn write_one(
     }
     let now = jiff::Timestamp::now();
     let created = now.as_microsecond() as f64 / 1e6;
-    let folder = if is_stored { storage_history(app_dir) } else { app_history(app_dir) };
+    let folder = if is_stored {
+        storage_history(app_dir)
+    } else {
+        app_history(app_dir)
+    };
     if leads_away(&folder, app_dir) {
-        return Err(format!("{} points outside the agent's folder", folder.display()));
+        return Err(format!(
+            "{} points outside the agent's folder",
+            folder.display()
+        ));
     }
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let name = result_name(&result_id(app, set_id, created));
     let path = folder.join(format!("{name}.evalset_result.json"));
     let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let fill = |out: &mut dyn Write| write_result(out, ResultOf { app, set_id, created, run_id }, attempts);
+    let fill = |out: &mut dyn Write| {
+        write_result(
+            out,
+            ResultOf {
+                app,
+                set_id,
+                created,
+                run_id,
+            },
+            attempts,
+        )
+    };
     if !is_stored {
         return fill_whole(&path, fill).map_err(|error| failed(&error));
     }
     let mut result = Vec::new();
     fill(&mut result).map_err(|error| failed(&error))?;
-    create(&path, &result).map(drop).map_err(|error| failed(&error))
+    create(&path, &result)
+        .map(drop)
+        .map_err(|error| failed(&error))
 }
 
 /// Whether a link in the path points outside the agent's folder.
 fn leads_away(folder: &Path, app_dir: &Path) -> bool {
-    let Ok(home) = dunce::canonicalize(app_dir) else { return true };
-    let there = folder.ancestors().find_map(|part| dunce::canonicalize(part).ok());
+    let Ok(home) = dunce::canonicalize(app_dir) else {
+        return true;
+    };
+    let there = folder
+        .ancestors()
+        .find_map(|part| dunce::canonicalize(part).ok());
     !there.is_some_and(|there| there.starts_with(&home))
 }

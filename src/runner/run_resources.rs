@@ -64,8 +64,16 @@ impl RunResources {
         kept: HashMap<AttemptKey, Arc<EndedAttempt>>,
     ) -> RunResources {
         RunResources {
-            scorers: plan.sets.iter().map(|set| Scorer::new(&set.criteria)).collect(),
-            judged: plan.sets.iter().map(|set| judged_of(&set.criteria, &judges)).collect(),
+            scorers: plan
+                .sets
+                .iter()
+                .map(|set| Scorer::new(&set.criteria))
+                .collect(),
+            judged: plan
+                .sets
+                .iter()
+                .map(|set| judged_of(&set.criteria, &judges))
+                .collect(),
             plan,
             sets,
             notes,
@@ -88,5 +96,9 @@ pub(super) type Judged = Vec<(usize, Result<JudgedMetric, Unusable>)>;
 pub(super) fn judged_of(criteria: &[Criterion], judges: &Judges) -> Judged {
     let spec = judges.spec();
     let ready = |criterion| JudgedMetric::of(criterion, spec.reading, spec.samples).transpose();
-    criteria.iter().enumerate().filter_map(|(at, criterion)| Some((at, ready(criterion)?))).collect()
+    criteria
+        .iter()
+        .enumerate()
+        .filter_map(|(at, criterion)| Some((at, ready(criterion)?)))
+        .collect()
 }

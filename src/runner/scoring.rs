@@ -14,7 +14,10 @@ impl RunResources {
     pub(super) fn is_computed(&self, set: usize) -> bool {
         let planned = &self.plan.sets[set];
         let has_program = |criterion: &Criterion| {
-            criterion.custom.as_ref().is_some_and(|custom| custom.program().is_some())
+            criterion
+                .custom
+                .as_ref()
+                .is_some_and(|custom| custom.program().is_some())
         };
         matches!(planned.agent, AgentSpec::Saved | AgentSpec::Kept)
             && self.judged[set].is_empty()
@@ -25,15 +28,31 @@ impl RunResources {
     pub(super) async fn score(&self, attempt: &mut Attempt, sink: &mut impl ProgressSink) {
         sink.send_progress(Progress::Scoring).await;
         let set = self.plan.cases.set(attempt.key.case);
-        if let Some(notes) = self.notes.get(set).and_then(|notes| notes.of(&attempt.eval_id)) {
+        if let Some(notes) = self
+            .notes
+            .get(set)
+            .and_then(|notes| notes.of(&attempt.eval_id))
+        {
             attempt.variants = of_turn(&notes.variants, attempt.turn);
         }
         let evidence = Evidence::of(attempt);
-        let mut given: HashMap<usize, MetricResult> =
-            self.judge(set, &attempt.eval_id, &evidence, sink).await.into_iter().collect();
+        let mut given: HashMap<usize, MetricResult> = self
+            .judge(set, &attempt.eval_id, &evidence, sink)
+            .await
+            .into_iter()
+            .collect();
         for (at, criterion) in self.plan.sets[set].criteria.iter().enumerate() {
-            if criterion.custom.as_ref().is_some_and(|custom| custom.program().is_some()) {
-                given.insert(at, self.programs.score(criterion, &attempt.eval_id, &evidence).await);
+            if criterion
+                .custom
+                .as_ref()
+                .is_some_and(|custom| custom.program().is_some())
+            {
+                given.insert(
+                    at,
+                    self.programs
+                        .score(criterion, &attempt.eval_id, &evidence)
+                        .await,
+                );
             }
         }
         self.scorers[set].evaluate(attempt, |at| given.remove(&at));
@@ -61,10 +80,15 @@ impl RunResources {
         for (at, metric) in &self.judged[set] {
             let mut telling = JudgingProgress(&telling);
             asked.push(match metric {
-                Ok(metric) => {
-                    async move { (*at, self.judges.score(metric, eval_id, evidence, &mut telling).await) }
-                        .boxed()
+                Ok(metric) => async move {
+                    (
+                        *at,
+                        self.judges
+                            .score(metric, eval_id, evidence, &mut telling)
+                            .await,
+                    )
                 }
+                .boxed(),
                 Err(why) => {
                     let criterion = &self.plan.sets[set].criteria[*at];
                     let turns = evidence.actual.len();
@@ -79,11 +103,16 @@ impl RunResources {
 
 /// The variants; if a single turn is run, only their parts for that turn.
 fn of_turn(variants: &[Variant], turn: Option<u32>) -> Vec<Variant> {
-    let Some(turn) = turn else { return variants.to_vec() };
+    let Some(turn) = turn else {
+        return variants.to_vec();
+    };
     let at = turn.saturating_sub(1) as usize;
     let cut = |variant: &Variant| {
         let turns = variant.turns.get(at).cloned().into_iter().collect();
-        Variant { name: variant.name.clone(), turns }
+        Variant {
+            name: variant.name.clone(),
+            turns,
+        }
     };
     variants.iter().map(cut).collect()
 }
@@ -93,8 +122,21 @@ struct JudgingProgress<'a, T>(&'a Mutex<&'a mut T>);
 
 impl<T: ProgressSink> JudgingObserver for JudgingProgress<'_, T> {
     async fn judging(&mut self, judging: Judging) {
-        let Judging { metric, about, turn, answered, of, spent } = judging;
-        let progress = Progress::Judging { metric, about: about.to_string(), turn, answered, of };
+        let Judging {
+            metric,
+            about,
+            turn,
+            answered,
+            of,
+            spent,
+        } = judging;
+        let progress = Progress::Judging {
+            metric,
+            about: about.to_string(),
+            turn,
+            answered,
+            of,
+        };
         let mut sink = self.0.lock().await;
         sink.add_judge_usage(spent);
         sink.send_progress(progress).await;

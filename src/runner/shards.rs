@@ -41,24 +41,50 @@ pub(super) fn split(plan: RunPlan, shard: Shard, cases: &[CaseToSplit]) -> Split
         remarks.extend(shared_sessions(cases));
     }
     let shards = assign(cases, shard.of, by);
-    let bytes: Vec<u8> = shards.iter().flat_map(|shard| shard.to_le_bytes()).collect();
+    let bytes: Vec<u8> = shards
+        .iter()
+        .flat_map(|shard| shard.to_le_bytes())
+        .collect();
     let split = fingerprint(&[&bytes]);
-    let own = plan.cases.iter().zip(shards).filter(|(_, of)| *of + 1 == shard.number);
+    let own = plan
+        .cases
+        .iter()
+        .zip(shards)
+        .filter(|(_, of)| *of + 1 == shard.number);
     // A part of a plan is not too large for a plan.
     let own = PlannedCases::of(own.map(|(case, _)| case)).unwrap_or_default();
     if shard.of > 1 {
-        remarks.insert(0, format!("{}: {} of {} cases", shard.words(), own.len(), plan.cases.len()));
+        remarks.insert(
+            0,
+            format!(
+                "{}: {} of {} cases",
+                shard.words(),
+                own.len(),
+                plan.cases.len()
+            ),
+        );
     }
-    let mut part = RunPlan { cases: own, ..plan.without_cases() };
+    let mut part = RunPlan {
+        cases: own,
+        ..plan.without_cases()
+    };
     part.options.shard = Some(shard);
     share_limits(&mut part, shard.of, &mut remarks);
-    SplitPlan { part, whole: comparable(plan), split, remarks }
+    SplitPlan {
+        part,
+        whole: comparable(plan),
+        split,
+        remarks,
+    }
 }
 
 /// A remark about the cases that name a session that another case names too: a queue does not keep them together.
 fn shared_sessions(cases: &[CaseToSplit]) -> Option<String> {
     let mut uses: HashMap<&str, usize> = HashMap::new();
-    cases.iter().filter_map(|case| case.session.as_deref()).for_each(|id| *uses.entry(id).or_default() += 1);
+    cases
+        .iter()
+        .filter_map(|case| case.session.as_deref())
+        .for_each(|id| *uses.entry(id).or_default() += 1);
     let sharing: usize = uses.values().filter(|uses| **uses > 1).sum();
     (sharing > 0).then(|| {
         format!(
@@ -72,23 +98,41 @@ fn shared_sessions(cases: &[CaseToSplit]) -> Option<String> {
 fn share_limits(plan: &mut RunPlan, shards: u32, remarks: &mut Vec<String>) {
     if let Some(rate) = &mut plan.options.rate {
         let all = std::mem::replace(rate, (*rate / shards).max(1));
-        let more = if all < shards { ", which is the least; all together start more" } else { "" };
-        remarks.push(format!("of {all} attempts a minute for all shards, this one starts {rate}{more}"));
+        let more = if all < shards {
+            ", which is the least; all together start more"
+        } else {
+            ""
+        };
+        remarks.push(format!(
+            "of {all} attempts a minute for all shards, this one starts {rate}{more}"
+        ));
     }
     if let Some(limit) = &mut plan.judge.spending_limit {
         let all = std::mem::replace(limit, *limit / f64::from(shards));
-        remarks.push(format!("of the spending limit of {all} for all shards, this one has {limit:.4}"));
+        remarks.push(format!(
+            "of the spending limit of {all} for all shards, this one has {limit:.4}"
+        ));
     }
 }
 
 /// A plan without what differs between machines but not in results: all shards of a run have the same one.
 fn comparable(plan: RunPlan) -> RunPlan {
-    let RunOptions { repeat, turn, gate, .. } = plan.options;
+    let RunOptions {
+        repeat, turn, gate, ..
+    } = plan.options;
     RunPlan {
         run_id: String::new(),
         started: String::new(),
-        options: RunOptions { repeat, turn, gate, ..RunOptions::default() },
-        judge: JudgeSpec { spending_limit: None, ..plan.judge },
+        options: RunOptions {
+            repeat,
+            turn,
+            gate,
+            ..RunOptions::default()
+        },
+        judge: JudgeSpec {
+            spending_limit: None,
+            ..plan.judge
+        },
         ..plan
     }
 }
@@ -98,18 +142,30 @@ fn assign(cases: &[CaseToSplit], shards: u32, by: ShardBy) -> Vec<u32> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut of_session: HashMap<&str, usize> = HashMap::new();
     for (at, case) in cases.iter().enumerate() {
-        let known = case.session.as_deref().and_then(|session| of_session.get(session).copied());
+        let known = case
+            .session
+            .as_deref()
+            .and_then(|session| of_session.get(session).copied());
         match known {
             Some(group) => groups[group].push(at),
             None => {
-                of_session.extend(case.session.as_deref().map(|session| (session, groups.len())));
+                of_session.extend(
+                    case.session
+                        .as_deref()
+                        .map(|session| (session, groups.len())),
+                );
                 groups.push(vec![at]);
             }
         }
     }
     let of_groups: Vec<u32> = match by {
-        ShardBy::Slice => (0..groups.len()).map(|group| (group as u64 % u64::from(shards)) as u32).collect(),
-        ShardBy::Hash => groups.iter().map(|group| hashed(&cases[group[0]], shards)).collect(),
+        ShardBy::Slice => (0..groups.len())
+            .map(|group| (group as u64 % u64::from(shards)) as u32)
+            .collect(),
+        ShardBy::Hash => groups
+            .iter()
+            .map(|group| hashed(&cases[group[0]], shards))
+            .collect(),
         // Each machine may take any case.
         ShardBy::Queue => vec![0; groups.len()],
         ShardBy::Time => balanced(&groups, cases, shards),
@@ -132,12 +188,20 @@ fn hashed(case: &CaseToSplit, shards: u32) -> u32 {
 fn balanced(groups: &[Vec<usize>], cases: &[CaseToSplit], shards: u32) -> Vec<u32> {
     let known: Vec<f64> = cases.iter().filter_map(|case| case.seconds).collect();
     let mean = known.iter().sum::<f64>() / known.len().max(1) as f64;
-    let seconds: Vec<f64> =
-        groups.iter().map(|group| group.iter().map(|&at| cases[at].seconds.unwrap_or(mean)).sum()).collect();
+    let seconds: Vec<f64> = groups
+        .iter()
+        .map(|group| {
+            group
+                .iter()
+                .map(|&at| cases[at].seconds.unwrap_or(mean))
+                .sum()
+        })
+        .collect();
     let mut order: Vec<usize> = (0..groups.len()).collect();
     order.sort_by(|&a, &b| seconds[b].total_cmp(&seconds[a]));
-    let mut loads: std::collections::BinaryHeap<_> =
-        (0..shards).map(|shard| std::cmp::Reverse((Load(0.0), shard))).collect();
+    let mut loads: std::collections::BinaryHeap<_> = (0..shards)
+        .map(|shard| std::cmp::Reverse((Load(0.0), shard)))
+        .collect();
     let mut assigned = vec![0; groups.len()];
     for group in order {
         if let Some(std::cmp::Reverse((Load(load), shard))) = loads.pop() {
@@ -179,15 +243,23 @@ mod tests {
 
     #[test]
     fn a_queue_says_that_it_does_not_keep_sessions_together() {
-        let cases =
-            [case(0, Some(1), None), case(1, Some(1), None), case(2, Some(2), None), case(3, None, None)];
+        let cases = [
+            case(0, Some(1), None),
+            case(1, Some(1), None),
+            case(2, Some(2), None),
+            case(3, None, None),
+        ];
         let said = shared_sessions(&cases).unwrap();
         assert!(said.starts_with("2 cases share a session"), "{said}");
         assert_eq!(shared_sessions(&cases[1..]), None);
     }
 
     fn case(name: usize, session: Option<u8>, seconds: Option<f64>) -> CaseToSplit {
-        CaseToSplit { name: name.to_string(), session: session.map(|id| id.to_string()), seconds }
+        CaseToSplit {
+            name: name.to_string(),
+            session: session.map(|id| id.to_string()),
+            seconds,
+        }
     }
 
     #[test]
@@ -203,8 +275,15 @@ mod tests {
 
     #[test]
     fn a_hash_keeps_a_case_in_its_shard_when_others_go() {
-        let cases = |from: usize| (from..50).map(|at| case(at, None, None)).collect::<Vec<_>>();
-        assert_eq!(assign(&cases(0), 7, ShardBy::Hash)[20..], assign(&cases(20), 7, ShardBy::Hash));
+        let cases = |from: usize| {
+            (from..50)
+                .map(|at| case(at, None, None))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            assign(&cases(0), 7, ShardBy::Hash)[20..],
+            assign(&cases(20), 7, ShardBy::Hash)
+        );
     }
 
     proptest! {

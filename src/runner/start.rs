@@ -69,7 +69,10 @@ pub fn start(prepared: Prepared, resumed: Option<ResumedRun>, workspace: &Path) 
         Some(whole) => folder.write_whole_plan(whole).map(|()| folder),
         None => Ok(folder),
     });
-    let unsigned = opened.as_ref().is_ok_and(|folder| !folder.is_signed()).then(unsigned_words);
+    let unsigned = opened
+        .as_ref()
+        .is_ok_and(|folder| !folder.is_signed())
+        .then(unsigned_words);
     let (journal, warning) = open_or_warn(opened, &state, prepared.whole.is_some());
     // What a shard does not record is lost for the others.
     let (outstanding_attempts, queue) = match prepared.whole.is_some() && journal.is_none() {
@@ -108,17 +111,33 @@ pub fn start(prepared: Prepared, resumed: Option<ResumedRun>, workspace: &Path) 
     };
     tokio::spawn(async move {
         let found = preflight::warnings(&shared).await;
-        warning.into_iter().chain(unsigned).chain(found).for_each(|warning| dispatcher.warn(warning));
-        let attempts = execute(shared, (outstanding_attempts, queue), reports, (closing, judging_ends));
+        warning
+            .into_iter()
+            .chain(unsigned)
+            .chain(found)
+            .for_each(|warning| dispatcher.warn(warning));
+        let attempts = execute(
+            shared,
+            (outstanding_attempts, queue),
+            reports,
+            (closing, judging_ends),
+        );
         tokio::join!(attempts, dispatcher.dispatch());
     });
-    Run { state, events, handle: RunHandle { orders } }
+    Run {
+        state,
+        events,
+        handle: RunHandle { orders },
+    }
 }
 
 fn unsigned_words() -> String {
     let data = Places::find().map(|places| places.data.display().to_string());
-    let place = data.unwrap_or_else(|| "the data folder, which this platform does not define".into());
-    format!("the run is not signed, so --resume and --failed will ignore it: cannot write to {place}")
+    let place =
+        data.unwrap_or_else(|| "the data folder, which this platform does not define".into());
+    format!(
+        "the run is not signed, so --resume and --failed will ignore it: cannot write to {place}"
+    )
 }
 
 fn open_or_warn(

@@ -55,7 +55,10 @@ impl Answers {
     /// responses contain the codes.
     pub fn code_key(&self) -> io::Result<[u8; 32]> {
         let named = |error: io::Error| {
-            io::Error::new(error.kind(), format!("{}: {error}", self.folder.join(CODES).display()))
+            io::Error::new(
+                error.kind(),
+                format!("{}: {error}", self.folder.join(CODES).display()),
+            )
         };
         stored_secret(&self.folder, CODES).map_err(named)
     }
@@ -173,20 +176,35 @@ mod tests {
     #[test]
     fn a_file_that_another_process_writes_is_not_removed() {
         let folder = tempfile::tempdir().unwrap();
-        let (writing, left, added) =
-            (folder.path().join(".tmp1"), folder.path().join(".tmp2"), folder.path().join("added"));
+        let (writing, left, added) = (
+            folder.path().join(".tmp1"),
+            folder.path().join(".tmp2"),
+            folder.path().join("added"),
+        );
         for path in [&writing, &left, &added] {
             let file = fs::File::create(path).unwrap();
             file.set_len(SUBFOLDER_LIMIT).unwrap();
         }
         let old = std::time::SystemTime::now() - Duration::from_secs(7200);
-        fs::File::options().write(true).open(&left).unwrap().set_modified(old).unwrap();
+        fs::File::options()
+            .write(true)
+            .open(&left)
+            .unwrap()
+            .set_modified(old)
+            .unwrap();
         reduce(folder.path(), "d", &added).unwrap();
-        assert_eq!((writing.exists(), left.exists(), added.exists()), (true, false, true));
+        assert_eq!(
+            (writing.exists(), left.exists(), added.exists()),
+            (true, false, true)
+        );
     }
 
     fn response(text: &str) -> CachedResponse {
-        CachedResponse { text: text.into(), input_tokens: 3, output_tokens: 1 }
+        CachedResponse {
+            text: text.into(),
+            input_tokens: 3,
+            output_tokens: 1,
+        }
     }
 
     #[test]
@@ -201,7 +219,11 @@ mod tests {
         fs::write(folder.path().join("judge/ab/cd"), "torn").unwrap();
         assert_eq!(answers.get("abcd"), None);
         assert_eq!((answers.clear().unwrap(), answers.clear().unwrap()), (1, 0));
-        assert_ne!(answers.code_key().unwrap(), key, "the key is forgotten with the responses");
+        assert_ne!(
+            answers.code_key().unwrap(),
+            key,
+            "the key is forgotten with the responses"
+        );
     }
 
     /// The number of files in a subfolder.
@@ -214,7 +236,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let answers = Answers::below(folder.path().to_path_buf());
         let most = (SUBFOLDER_LIMIT / BLOCK) as usize;
-        answers.put("cd0000", &response("in another subfolder")).unwrap();
+        answers
+            .put("cd0000", &response("in another subfolder"))
+            .unwrap();
         let run = |responses: usize| {
             let is_found = |at: &usize| {
                 let digest = format!("ab{at:04}");
@@ -233,7 +257,11 @@ mod tests {
             let found = run(all);
             assert!(found > all / 4, "{found} of {all}");
             // The size is checked for one in sixteen, so the limit can be exceeded by several times that.
-            assert!(count(folder.path(), "ab") < most + 100, "{}", count(folder.path(), "ab"));
+            assert!(
+                count(folder.path(), "ab") < most + 100,
+                "{}",
+                count(folder.path(), "ab")
+            );
         }
         assert!(answers.get("cd0000").is_some());
     }
@@ -244,17 +272,23 @@ mod tests {
         let answers = Answers::below(folder.path().to_path_buf());
         let most = (SUBFOLDER_LIMIT / BLOCK) as usize;
         for at in 0..most {
-            answers.put(&format!("ab{at:04}"), &response("yes")).unwrap();
+            answers
+                .put(&format!("ab{at:04}"), &response("yes"))
+                .unwrap();
         }
         // Large enough that the size is checked.
         let large = CHECK_EVERY as usize;
-        answers.put("ab_large", &response(&"x".repeat(large))).unwrap();
+        answers
+            .put("ab_large", &response(&"x".repeat(large)))
+            .unwrap();
         assert!(answers.get("ab_large").is_some());
         let blocks_of_large = large / BLOCK as usize + 1;
         let left = (SIZE_AFTER_CHECK / BLOCK) as usize - blocks_of_large + 1;
         assert_eq!(count(folder.path(), "ab"), left);
         // One that never fits removes none.
-        answers.put("ab_huge", &response(&"x".repeat(SUBFOLDER_LIMIT as usize))).unwrap();
+        answers
+            .put("ab_huge", &response(&"x".repeat(SUBFOLDER_LIMIT as usize)))
+            .unwrap();
         assert!(answers.get("ab_huge").is_none());
         assert_eq!(count(folder.path(), "ab"), left);
     }

@@ -113,7 +113,9 @@ pub fn baseline_path(workspace: &Path) -> PathBuf {
 pub fn write_baseline(workspace: &Path, baseline: &Baseline) -> io::Result<()> {
     let path = baseline_path(workspace);
     if path.is_symlink() {
-        return Err(io::Error::other("it is a link; evaltrail does not write through it"));
+        return Err(io::Error::other(
+            "it is a link; evaltrail does not write through it",
+        ));
     }
     let (plan, conditions) = (&baseline.state.plan, &baseline.conditions);
     let set = |(at, set): (usize, &PlannedSet)| {
@@ -124,7 +126,12 @@ pub fn write_baseline(workspace: &Path, baseline: &Baseline) -> io::Result<()> {
             file: set.file.clone(),
             path,
             agent: conditions.agents.get(at).cloned().unwrap_or_default(),
-            tools: conditions.tools.get(at).copied().flatten().map(|hash| format!("{hash:016x}")),
+            tools: conditions
+                .tools
+                .get(at)
+                .copied()
+                .flatten()
+                .map(|hash| format!("{hash:016x}")),
             saved: set.agent == AgentSpec::Saved,
             criteria: set.criteria.clone(),
         }
@@ -136,7 +143,10 @@ pub fn write_baseline(workspace: &Path, baseline: &Baseline) -> io::Result<()> {
         judge: conditions.judge.clone(),
         sets: plan.sets.iter().enumerate().map(set).collect(),
     };
-    let head = serde_json::to_string_pretty(&Head { format: FORMAT, run })?;
+    let head = serde_json::to_string_pretty(&Head {
+        format: FORMAT,
+        run,
+    })?;
     let mut text = head.strip_suffix("\n}").unwrap_or(&head).to_string();
     text.push_str(",\n  \"cases\": [");
     for (at, planned) in plan.cases.iter().enumerate() {
@@ -146,7 +156,10 @@ pub fn write_baseline(workspace: &Path, baseline: &Baseline) -> io::Result<()> {
             case: planned.into_owned(),
             expectation: expectation.map(|hash| format!("{hash:032x}")),
             variant: conditions.variants.get(at).cloned().flatten(),
-            attempts: attempts.into_iter().map(|attempt| attempt_line(&attempt)).collect(),
+            attempts: attempts
+                .into_iter()
+                .map(|attempt| attempt_line(&attempt))
+                .collect(),
         };
         let comma = if at == 0 { "" } else { "," };
         let _ = write!(text, "{comma}\n    {}", serde_json::to_string(&line)?);
@@ -154,7 +167,12 @@ pub fn write_baseline(workspace: &Path, baseline: &Baseline) -> io::Result<()> {
     text.push_str("\n  ]\n}\n");
     // The workspace may be the copy of a bucket, to which a change is written as well.
     let written = match read_file(&path, LARGEST) {
-        Ok(read) => replace(Replace { path: &path, within: None, read: &read, new: text.as_bytes() }),
+        Ok(read) => replace(Replace {
+            path: &path,
+            within: None,
+            read: &read,
+            new: text.as_bytes(),
+        }),
         Err(_) => create(&path, text.as_bytes()),
     };
     written.map(drop).map_err(io::Error::other)
@@ -195,17 +213,34 @@ pub fn read_baseline(workspace: &Path) -> io::Result<Option<Baseline>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         text => text?,
     };
-    let invalid =
-        |why: String| io::Error::new(io::ErrorKind::InvalidData, format!("{}: {why}", path.display()));
-    let file: WholeFile = serde_json::from_str(&text).map_err(|error| invalid(error.to_string()))?;
+    let invalid = |why: String| {
+        io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("{}: {why}", path.display()),
+        )
+    };
+    let file: WholeFile =
+        serde_json::from_str(&text).map_err(|error| invalid(error.to_string()))?;
     if file.format > FORMAT {
-        return Err(invalid(format!("format {} was written by a newer evaltrail", file.format)));
+        return Err(invalid(format!(
+            "format {} was written by a newer evaltrail",
+            file.format
+        )));
     }
     if file.cases.len().saturating_mul(file.run.repeat as usize) > MOST_ATTEMPTS {
-        return Err(invalid(format!("it has more than {MOST_ATTEMPTS} attempts")));
+        return Err(invalid(format!(
+            "it has more than {MOST_ATTEMPTS} attempts"
+        )));
     }
-    if let Some(line) = file.cases.iter().find(|line| line.case.set >= file.run.sets.len()) {
-        return Err(invalid(format!("case {:?} refers to a set that is not there", line.case.eval_id)));
+    if let Some(line) = file
+        .cases
+        .iter()
+        .find(|line| line.case.set >= file.run.sets.len())
+    {
+        return Err(invalid(format!(
+            "case {:?} refers to a set that is not there",
+            line.case.eval_id
+        )));
     }
     let expectation = |line: &CaseLine| u128::from_str_radix(line.expectation.as_deref()?, 16).ok();
     let conditions = RunConditions {
@@ -221,16 +256,26 @@ pub fn read_baseline(workspace: &Path) -> io::Result<Option<Baseline>> {
         commit: None,
         run_id: file.run.run_id,
         started: file.run.started,
-        sets: file.run.sets.into_iter().map(|set| planned_set(workspace, set)).collect(),
+        sets: file
+            .run
+            .sets
+            .into_iter()
+            .map(|set| planned_set(workspace, set))
+            .collect(),
         cases,
-        options: RunOptions { repeat: file.run.repeat, ..RunOptions::default() },
+        options: RunOptions {
+            repeat: file.run.repeat,
+            ..RunOptions::default()
+        },
         judge: JudgeSpec::standard(),
     };
     let mut state = RunState::new(Arc::new(plan));
     for (case, line) in file.cases.iter().enumerate() {
         for attempt in &line.attempts {
             let attempt = attempt_of(case, &line.case.eval_id, attempt);
-            state.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt))));
+            state.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(
+                attempt,
+            ))));
         }
     }
     Ok(Some(Baseline { state, conditions }))
@@ -249,7 +294,11 @@ fn planned_set(workspace: &Path, set: SetLine) -> PlannedSet {
         file: set.file,
         path: workspace.join(set.path),
         digest: String::new(),
-        agent: if set.saved { AgentSpec::Saved } else { AgentSpec::Kept },
+        agent: if set.saved {
+            AgentSpec::Saved
+        } else {
+            AgentSpec::Kept
+        },
         agent_name: String::new(),
         agent_jobs: None,
         file_cases: None,
@@ -276,6 +325,12 @@ fn attempt_of(case: usize, eval_id: &str, line: &AttemptLine) -> Attempt {
     Attempt {
         status: line.status,
         metrics: line.metrics.iter().map(metric).collect(),
-        ..Attempt::blank(AttemptKey { case, attempt: line.attempt }, eval_id)
+        ..Attempt::blank(
+            AttemptKey {
+                case,
+                attempt: line.attempt,
+            },
+            eval_id,
+        )
     }
 }

@@ -14,7 +14,8 @@ use super::lock::lock_within;
 use super::places::Places;
 use super::read::read_file;
 use crate::buckets::{
-    BigQueryTable, Bucket, BucketAddress, BucketError, LeftOut, Listing, Scheme, StoredObject, TableAddress,
+    BigQueryTable, Bucket, BucketAddress, BucketError, LeftOut, Listing, Scheme, StoredObject,
+    TableAddress,
 };
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -30,7 +31,9 @@ pub(super) const LARGEST: u64 = 2 << 30;
 /// The maximum size of all objects that one address fetches, in bytes.
 const LARGEST_FOLDER: u64 = 8 << 30;
 /// The endings of the files that evaltrail reads.
-const ENDINGS: [&str; 9] = [".json", ".jsonl", ".ndjson", ".csv", ".toml", ".yaml", ".yml", ".py", ".env"];
+const ENDINGS: [&str; 9] = [
+    ".json", ".jsonl", ".ndjson", ".csv", ".toml", ".yaml", ".yml", ".py", ".env",
+];
 
 /// Why an address cannot be copied, or an edit cannot be written to it.
 #[derive(Debug, thiserror::Error)]
@@ -95,7 +98,9 @@ pub fn copy_bucket(
     let bucket = Bucket::open_to_read(address)?;
     copied(&bucket, beside, places, on_fetched).map_err(|error| match error {
         CopyError::Bucket(error) => CopyError::Bucket(bucket.explained(error)),
-        CopyError::Refused(why) => CopyError::Refused(bucket.explained(BucketError::Other(why)).to_string()),
+        CopyError::Refused(why) => {
+            CopyError::Refused(bucket.explained(BucketError::Other(why)).to_string())
+        }
         error => error,
     })
 }
@@ -107,13 +112,20 @@ fn copied(
     on_fetched: OnFetched,
 ) -> Result<Copied, CopyError> {
     let address = bucket.address();
-    let object = if address.name().contains('.') { bucket.object("")? } else { None };
+    let object = if address.name().contains('.') {
+        bucket.object("")?
+    } else {
+        None
+    };
     let mut copies = Copies::open(address, places)?;
     let left_out = match object {
         Some(object) => copies.update_file(address, object, beside, on_fetched)?,
         None => copies.update(bucket, bucket.list()?, on_fetched)?,
     };
-    Ok(Copied { path: copies.path_of(&address.key), left_out })
+    Ok(Copied {
+        path: copies.path_of(&address.key),
+        left_out,
+    })
 }
 
 /// Copies the folders below an address but some, or updates the copies.
@@ -126,24 +138,37 @@ pub(super) fn copy_folders(
     let bucket = Bucket::open(address)?;
     let mut copies = Copies::open(address, places)?;
     let (folders, left_out) = bucket.folders()?;
-    let mut wanted = Listing { objects: Vec::new(), left_out };
-    for folder in folders.into_iter().filter(|folder| !but.contains(&folder.as_str())) {
-        let named =
-            |object: StoredObject| StoredObject { name: format!("{folder}/{}", object.name), ..object };
+    let mut wanted = Listing {
+        objects: Vec::new(),
+        left_out,
+    };
+    for folder in folders
+        .into_iter()
+        .filter(|folder| !but.contains(&folder.as_str()))
+    {
+        let named = |object: StoredObject| StoredObject {
+            name: format!("{folder}/{}", object.name),
+            ..object
+        };
         let below = bucket.below(&folder).list()?;
         wanted.objects.extend(below.objects.into_iter().map(named));
         wanted.left_out.extend(below.left_out);
     }
     let left_out = copies.update(&bucket, wanted, on_fetched)?;
-    Ok(Copied { path: copies.path_of(&address.key), left_out })
+    Ok(Copied {
+        path: copies.path_of(&address.key),
+        left_out,
+    })
 }
 
 /// The path of the copy of an object that does not exist yet. Its folder is created.
 pub fn new_copy(address: &BucketAddress, places: &Places) -> Result<PathBuf, CopyError> {
     let path = Copies::open(address, places)?.path_of(&address.key);
     let folder = path.parent().unwrap_or(&path);
-    make_private_folder(folder)
-        .map_err(|source| CopyError::Cache { path: folder.display().to_string(), source })?;
+    make_private_folder(folder).map_err(|source| CopyError::Cache {
+        path: folder.display().to_string(),
+        source,
+    })?;
     Ok(path)
 }
 
@@ -157,7 +182,10 @@ pub fn copy_table(address: &TableAddress, places: &Places) -> Result<PathBuf, Co
     if path.is_file() && !version.is_empty() && copies.versions.get(&key) == Some(&version) {
         return Ok(path);
     }
-    let cache = |source| CopyError::Cache { path: path.display().to_string(), source };
+    let cache = |source| CopyError::Cache {
+        path: path.display().to_string(),
+        source,
+    };
     let mut copy = begin_copy(&path).map_err(cache)?;
     let mut failed = None;
     let version = table.read(LARGEST, |lines| {
@@ -179,7 +207,10 @@ pub fn copy_table(address: &TableAddress, places: &Places) -> Result<PathBuf, Co
 
 impl Copies {
     pub(super) fn open(address: &BucketAddress, places: &Places) -> Result<Copies, CopyError> {
-        Copies::in_folder(places, &Path::new(address.scheme.name()).join(&address.bucket))
+        Copies::in_folder(
+            places,
+            &Path::new(address.scheme.name()).join(&address.bucket),
+        )
     }
 
     /// Opens the copies in a folder of the cache's folder for copies. Others cannot read what is in it.
@@ -196,23 +227,45 @@ impl Copies {
         let mut options = OpenOptions::new();
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let lock =
-            options.create(true).read(true).append(true).open(&lock_path).map_err(cache(&lock_path))?;
+        let lock = options
+            .create(true)
+            .read(true)
+            .append(true)
+            .open(&lock_path)
+            .map_err(cache(&lock_path))?;
         lock_within(&lock, LOCKED_FOR, "copying from this bucket").map_err(cache(&lock_path))?;
         // Without versions, everything is fetched again.
         let stored: Option<Versions> = read_file(&folder.join(VERSIONS), LARGEST_VERSIONS)
             .ok()
             .and_then(|text| serde_json::from_slice(&text).ok());
-        let versions = stored.filter(|stored| stored.format == FORMAT).unwrap_or_default().versions;
-        Ok(Copies { folder, versions, _lock: lock })
+        let versions = stored
+            .filter(|stored| stored.format == FORMAT)
+            .unwrap_or_default()
+            .versions;
+        Ok(Copies {
+            folder,
+            versions,
+            _lock: lock,
+        })
     }
 
     /// The path of the copy of an object or a folder.
     fn path_of(&self, key: &str) -> PathBuf {
         let files = self.folder.join(FILES);
         // The drive of a folder on Windows would be another place.
-        let name = |part: &str| if cfg!(windows) { part.replace(':', "_") } else { part.to_string() };
-        if key.is_empty() { files } else { key.split('/').fold(files, |path, part| path.join(name(part))) }
+        let name = |part: &str| {
+            if cfg!(windows) {
+                part.replace(':', "_")
+            } else {
+                part.to_string()
+            }
+        };
+        if key.is_empty() {
+            files
+        } else {
+            key.split('/')
+                .fold(files, |path, part| path.join(name(part)))
+        }
     }
 
     fn update_file(
@@ -223,7 +276,10 @@ impl Copies {
         on_fetched: OnFetched,
     ) -> Result<LeftOut, CopyError> {
         let folder = Bucket::open_to_read(&address.parent())?;
-        let mut wanted = vec![StoredObject { name: address.name().to_string(), ..object }];
+        let mut wanted = vec![StoredObject {
+            name: address.name().to_string(),
+            ..object
+        }];
         for name in beside {
             match folder.object(name)? {
                 Some(object) => wanted.push(object),
@@ -241,7 +297,10 @@ impl Copies {
         found: Listing,
         on_fetched: OnFetched,
     ) -> Result<LeftOut, CopyError> {
-        let Listing { objects: found, mut left_out } = found;
+        let Listing {
+            objects: found,
+            mut left_out,
+        } = found;
         let all = found.len();
         let is_used = |object: &StoredObject| {
             ENDINGS.iter().any(|ending| object.name.ends_with(ending)) && !is_own(&object.name)
@@ -252,16 +311,27 @@ impl Copies {
         if wanted.is_empty() {
             let why = match (all, left_out.count) {
                 (0, 0) => "there is nothing at this address".into(),
-                (_, 0) => "there are no files here that evaltrail reads (.json, .jsonl, .csv)".into(),
+                (_, 0) => {
+                    "there are no files here that evaltrail reads (.json, .jsonl, .csv)".into()
+                }
                 _ => {
-                    format!("there are no files here that evaltrail reads (.json, .jsonl, .csv); {left_out}")
+                    format!(
+                        "there are no files here that evaltrail reads (.json, .jsonl, .csv); {left_out}"
+                    )
                 }
             };
             return Err(CopyError::Refused(format!("{address}: {why}")));
         }
         check_sizes(address, &wanted)?;
-        let there: HashSet<String> = wanted.iter().map(|object| address.join(&object.name).key).collect();
-        let prefix = if address.key.is_empty() { String::new() } else { format!("{}/", address.key) };
+        let there: HashSet<String> = wanted
+            .iter()
+            .map(|object| address.join(&object.name).key)
+            .collect();
+        let prefix = if address.key.is_empty() {
+            String::new()
+        } else {
+            format!("{}/", address.key)
+        };
         let gone: Vec<String> = self
             .versions
             .keys()
@@ -325,9 +395,10 @@ impl Copies {
         }
         let path = self.path_of(key);
         match fs::remove_file(&path) {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                Err(CopyError::Cache { path: path.display().to_string(), source })
-            }
+            Err(source) if source.kind() != io::ErrorKind::NotFound => Err(CopyError::Cache {
+                path: path.display().to_string(),
+                source,
+            }),
             _ => {
                 self.remove_empty_folders(&path);
                 Ok(())
@@ -338,17 +409,30 @@ impl Copies {
     /// Removes the folders of a removed copy in which nothing is left: an object may take the place of one.
     fn remove_empty_folders(&self, path: &Path) {
         let files = self.folder.join(FILES);
-        let mut folders = path.ancestors().skip(1).take_while(|folder| *folder != files);
+        let mut folders = path
+            .ancestors()
+            .skip(1)
+            .take_while(|folder| *folder != files);
         // A folder that is not empty is not removed.
-        while folders.next().is_some_and(|folder| fs::remove_dir(folder).is_ok()) {}
+        while folders
+            .next()
+            .is_some_and(|folder| fs::remove_dir(folder).is_ok())
+        {}
     }
 
     pub(super) fn save(&self) -> Result<(), CopyError> {
         let path = self.folder.join(VERSIONS);
-        let versions = Versions { format: FORMAT, versions: self.versions.clone() };
-        let written =
-            serde_json::to_vec(&versions).map_err(io::Error::from).and_then(|text| write_copy(&path, &text));
-        written.map_err(|source| CopyError::Cache { path: path.display().to_string(), source })
+        let versions = Versions {
+            format: FORMAT,
+            versions: self.versions.clone(),
+        };
+        let written = serde_json::to_vec(&versions)
+            .map_err(io::Error::from)
+            .and_then(|text| write_copy(&path, &text));
+        written.map_err(|source| CopyError::Cache {
+            path: path.display().to_string(),
+            source,
+        })
     }
 }
 
@@ -361,10 +445,16 @@ const VERSIONS: &str = "versions.json";
 const LARGEST_VERSIONS: u64 = 256 << 20;
 
 /// The objects without those below the key of another: a path is either that of a file or of a folder.
-fn without_files_below_files(mut objects: Vec<StoredObject>, left_out: &mut LeftOut) -> Vec<StoredObject> {
+fn without_files_below_files(
+    mut objects: Vec<StoredObject>,
+    left_out: &mut LeftOut,
+) -> Vec<StoredObject> {
     let names: HashSet<String> = objects.iter().map(|object| object.name.clone()).collect();
     objects.retain(|object| {
-        let is_below = object.name.match_indices('/').any(|(at, _)| names.contains(&object.name[..at]));
+        let is_below = object
+            .name
+            .match_indices('/')
+            .any(|(at, _)| names.contains(&object.name[..at]));
         if is_below {
             left_out.add(&object.name);
         }
@@ -376,16 +466,23 @@ fn without_files_below_files(mut objects: Vec<StoredObject>, left_out: &mut Left
 /// Checks the sizes that a store names for objects; they are read up to these.
 fn check_sizes(address: &BucketAddress, objects: &[StoredObject]) -> Result<(), CopyError> {
     if let Some(large) = objects.iter().find(|object| object.size > LARGEST) {
-        let why = format!("{}: it has more than {} MB", address.join(&large.name), LARGEST >> 20);
+        let why = format!(
+            "{}: it has more than {} MB",
+            address.join(&large.name),
+            LARGEST >> 20
+        );
         return Err(BucketError::TooLarge(why).into());
     }
-    let size = objects.iter().try_fold(0u64, |size, object| size.checked_add(object.size));
+    let size = objects
+        .iter()
+        .try_fold(0u64, |size, object| size.checked_add(object.size));
     match size.filter(|size| *size <= LARGEST_FOLDER) {
         Some(_) => Ok(()),
         None => {
             let most = LARGEST_FOLDER >> 30;
-            let why =
-                format!("{address}: its objects have more than {most} GB together; name a folder with less");
+            let why = format!(
+                "{address}: its objects have more than {most} GB together; name a folder with less"
+            );
             Err(CopyError::Refused(why))
         }
     }
@@ -394,7 +491,8 @@ fn check_sizes(address: &BucketAddress, objects: &[StoredObject]) -> Result<(), 
 /// Whether an object is one of evaltrail's own files.
 fn is_own(name: &str) -> bool {
     // Some file systems ignore the case of names.
-    name.split('/').any(|part| part.eq_ignore_ascii_case(".evaltrail"))
+    name.split('/')
+        .any(|part| part.eq_ignore_ascii_case(".evaltrail"))
 }
 
 /// The address of which a path is the copy; `None` if it is none, or one of evaltrail's own files beside it.
@@ -431,7 +529,10 @@ pub fn with_addresses(text: &str) -> Cow<'_, str> {
         match all {
             (Some(TABLES), Some(project), Some(FILES), Some(rest)) => {
                 let (table, rest) = rest.split_once(".jsonl").unwrap_or((rest, ""));
-                shown.push_str(&format!("bq://{project}.{}{rest}", table.replacen('/', ".", 1)));
+                shown.push_str(&format!(
+                    "bq://{project}.{}{rest}",
+                    table.replacen('/', ".", 1)
+                ));
             }
             (Some(scheme), Some(bucket), Some(FILES), Some(rest)) => {
                 shown.push_str(&format!("{scheme}://{bucket}/{rest}"));

@@ -96,7 +96,11 @@ pub fn mark_place(runs: &Bucket, digest: &str) -> Result<bool, BucketError> {
 /// The name of the claim on a shard of the run with this digest of its plan.
 pub fn shard_claim_name(shard: Shard, whole: &str) -> String {
     let Shard { number, of, by } = shard;
-    format!("shard-{number}-of-{of}-{}-{}", by.name(), whole.get(..16).unwrap_or(whole))
+    format!(
+        "shard-{number}-of-{of}-{}-{}",
+        by.name(),
+        whole.get(..16).unwrap_or(whole)
+    )
 }
 
 /// Claims a part of a run in a place for runs. If another machine has it, this waits for a heartbeat of that machine,
@@ -127,7 +131,9 @@ pub fn claim(
                     // The other machine writes heartbeats as its own lease says.
                     let lease = lease.max(Duration::from_secs(claimant.lease_s).min(LONGEST_LEASE));
                     let age = Duration::from_secs(
-                        unix_now().saturating_sub(object.map_or(0, |beat| beat.written)).max(0) as u64,
+                        unix_now()
+                            .saturating_sub(object.map_or(0, |beat| beat.written))
+                            .max(0) as u64,
                     );
                     // Clocks may differ, so that a heartbeat is waited for in any case.
                     let patience = if age > lease { lease / 3 } else { lease };
@@ -138,20 +144,30 @@ pub fn claim(
                 }
                 Some(_) => {}
             }
-            if seen.as_ref().is_some_and(|(_, since, patience)| since.elapsed() < *patience) {
+            if seen
+                .as_ref()
+                .is_some_and(|(_, since, patience)| since.elapsed() < *patience)
+            {
                 std::thread::sleep(lease / (BEATS * 4));
                 continue;
             }
         }
         if generation + 1 >= MOST_CLAIMS {
-            let why =
-                format!("{}: the claim {generation} is not one of evaltrail's; delete it", bucket.address());
+            let why = format!(
+                "{}: the claim {generation} is not one of evaltrail's; delete it",
+                bucket.address()
+            );
             return Err(BucketError::Other(why));
         }
         let text = json(own);
         match bucket.create(&generation_name(generation + 1), text) {
             Ok(_) => {
-                let claim = Claim { bucket, generation: generation + 1, lease, beats: 0 };
+                let claim = Claim {
+                    bucket,
+                    generation: generation + 1,
+                    lease,
+                    beats: 0,
+                };
                 return Ok(ClaimOutcome::Won(claim, generation > 0));
             }
             // Another machine was faster.
@@ -168,12 +184,21 @@ pub fn claim_states(runs: &Bucket) -> Result<BTreeMap<String, ClaimState>, Bucke
     for object in all.list()?.objects {
         if let Some((name, rest)) = object.name.split_once('/') {
             let rest = rest.to_string();
-            by_name.entry(name.to_string()).or_default().push(StoredObject { name: rest, ..object });
+            by_name
+                .entry(name.to_string())
+                .or_default()
+                .push(StoredObject {
+                    name: rest,
+                    ..object
+                });
         }
     }
     let state = |(name, objects): (String, Vec<StoredObject>)| {
         let state = state_of(&all.below(&name), &objects);
-        (name, state.unwrap_or_else(|error| ClaimState::Unreadable(error.to_string())))
+        (
+            name,
+            state.unwrap_or_else(|error| ClaimState::Unreadable(error.to_string())),
+        )
     };
     Ok(by_name.into_iter().map(state).collect())
 }
@@ -202,17 +227,26 @@ impl Claim {
 
     /// Writes a heartbeat. Returns `false` if another machine has taken the part over.
     pub fn beat(&mut self) -> Result<bool, BucketError> {
-        if self.bucket.object(&generation_name(self.generation + 1))?.is_some() {
+        if self
+            .bucket
+            .object(&generation_name(self.generation + 1))?
+            .is_some()
+        {
             return Ok(false);
         }
         self.beats += 1;
-        self.bucket.put(BEAT, format!("{} {}", self.generation, self.beats).into_bytes())?;
+        self.bucket.put(
+            BEAT,
+            format!("{} {}", self.generation, self.beats).into_bytes(),
+        )?;
         Ok(true)
     }
 
     /// Gives the claim up, so that another machine continues at once.
     pub fn release(&self) -> Result<(), BucketError> {
-        self.bucket.put(RELEASED, self.generation.to_string().into_bytes()).map(drop)
+        self.bucket
+            .put(RELEASED, self.generation.to_string().into_bytes())
+            .map(drop)
     }
 
     /// Marks the part as complete.
@@ -230,8 +264,13 @@ fn generation_name(generation: u32) -> String {
 
 /// The number of the newest claim; 0 if there is none.
 fn newest(objects: &[StoredObject]) -> u32 {
-    let number =
-        |object: &StoredObject| object.name.parse::<u32>().ok().filter(|number| *number < MOST_CLAIMS);
+    let number = |object: &StoredObject| {
+        object
+            .name
+            .parse::<u32>()
+            .ok()
+            .filter(|number| *number < MOST_CLAIMS)
+    };
     objects.iter().filter_map(number).max().unwrap_or(0)
 }
 
@@ -247,10 +286,15 @@ fn released(bucket: &Bucket, objects: &[StoredObject]) -> Result<u32, BucketErro
 /// The versions of the objects that the machine with the claim writes, and the newest of them.
 fn newest_heartbeat(objects: &[StoredObject], generation: u32) -> (String, Option<&StoredObject>) {
     let name = generation_name(generation);
-    let written: Vec<&StoredObject> =
-        objects.iter().filter(|object| object.name == name || object.name == BEAT).collect();
+    let written: Vec<&StoredObject> = objects
+        .iter()
+        .filter(|object| object.name == name || object.name == BEAT)
+        .collect();
     let versions: Vec<&str> = written.iter().map(|object| object.etag.as_str()).collect();
-    (versions.join(" "), written.into_iter().max_by_key(|object| object.written))
+    (
+        versions.join(" "),
+        written.into_iter().max_by_key(|object| object.written),
+    )
 }
 
 fn json(value: &impl Serialize) -> Vec<u8> {
@@ -261,15 +305,20 @@ fn read_json<T: for<'de> Deserialize<'de>>(bucket: &Bucket, name: &str) -> Resul
     let (text, _) = bucket.read(name, LARGEST)?;
     let told = |_| {
         let object = bucket.address().join(name);
-        BucketError::Other(format!("{object} is damaged; delete it, and the next machine takes the shard"))
+        BucketError::Other(format!(
+            "{object} is damaged; delete it, and the next machine takes the shard"
+        ))
     };
     serde_json::from_slice(&text).map_err(told)
 }
 
 /// The machine with a claim. A claim that was not written completely has no name.
 fn claimant(bucket: &Bucket, generation: u32) -> Claimant {
-    let unknown =
-        || Claimant { host: "an unknown machine".into(), since: "an unknown time".into(), lease_s: 0 };
+    let unknown = || Claimant {
+        host: "an unknown machine".into(),
+        since: "an unknown time".into(),
+        lease_s: 0,
+    };
     read_json(bucket, &generation_name(generation)).unwrap_or_else(|_| unknown())
 }
 
@@ -291,7 +340,11 @@ mod tests {
     }
 
     fn own(host: &str) -> Claimant {
-        Claimant { host: host.into(), since: "2026-11-20T10:00:00Z".into(), lease_s: 0 }
+        Claimant {
+            host: host.into(),
+            since: "2026-11-20T10:00:00Z".into(),
+            lease_s: 0,
+        }
     }
 
     #[test]
@@ -310,26 +363,34 @@ mod tests {
                 }
             });
             let mut waited = Vec::new();
-            let second = super::claim(&runs, "shard-1", &own("b"), LEASE, |who| waited.push(who.clone()));
+            let second = super::claim(&runs, "shard-1", &own("b"), LEASE, |who| {
+                waited.push(who.clone())
+            });
             assert!(matches!(second.unwrap(), ClaimOutcome::Taken(who) if who == own("a")));
             assert_eq!(waited, [own("a")]);
             stop.send(()).unwrap();
         });
         let states = claim_states(&runs).unwrap();
-        assert!(matches!(&states["shard-1"], ClaimState::Held(who, _) if *who == own("a")), "{states:?}");
+        assert!(
+            matches!(&states["shard-1"], ClaimState::Held(who, _) if *who == own("a")),
+            "{states:?}"
+        );
         assert_eq!(states.len(), 1);
     }
 
     #[test]
     fn a_part_is_taken_over_from_a_machine_that_is_gone() {
         let (_folder, runs) = runs();
-        let ClaimOutcome::Won(mut first, _) = super::claim(&runs, "s", &own("a"), LEASE, |_| ()).unwrap()
+        let ClaimOutcome::Won(mut first, _) =
+            super::claim(&runs, "s", &own("a"), LEASE, |_| ()).unwrap()
         else {
             panic!()
         };
         assert!(first.beat().unwrap());
         let taken = super::claim(&runs, "s", &own("b"), LEASE, |_| ()).unwrap();
-        let ClaimOutcome::Won(mut second, true) = taken else { panic!("{taken:?}") };
+        let ClaimOutcome::Won(mut second, true) = taken else {
+            panic!("{taken:?}")
+        };
         assert!(!first.beat().unwrap(), "the first one learns of it");
         assert!(second.beat().unwrap());
         second.release().unwrap();

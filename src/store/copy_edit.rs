@@ -17,16 +17,31 @@ pub(super) struct CopyEdit {
 impl CopyEdit {
     /// The edit of a file; `None` if it is no copy.
     pub(super) fn of(path: &Path) -> Result<Option<CopyEdit>, CopyError> {
-        let Some(mut places) = Places::find() else { return Ok(None) };
-        let Ok(cache) = dunce::canonicalize(&places.cache) else { return Ok(None) };
-        places.cache = cache;
-        let folder = path.parent().and_then(|folder| dunce::canonicalize(folder).ok());
-        let Some(path) = folder.zip(path.file_name()).map(|(folder, name)| folder.join(name)) else {
+        let Some(mut places) = Places::find() else {
             return Ok(None);
         };
-        let Some(address) = address_of_copy(&path, &places) else { return Ok(None) };
+        let Ok(cache) = dunce::canonicalize(&places.cache) else {
+            return Ok(None);
+        };
+        places.cache = cache;
+        let folder = path
+            .parent()
+            .and_then(|folder| dunce::canonicalize(folder).ok());
+        let Some(path) = folder
+            .zip(path.file_name())
+            .map(|(folder, name)| folder.join(name))
+        else {
+            return Ok(None);
+        };
+        let Some(address) = address_of_copy(&path, &places) else {
+            return Ok(None);
+        };
         let copies = Copies::open(&address, &places)?;
-        Ok(Some(CopyEdit { path, address, copies }))
+        Ok(Some(CopyEdit {
+            path,
+            address,
+            copies,
+        }))
     }
 
     /// Replaces the object, and returns its version for [`CopyEdit::finish`]. If it was changed after it was fetched, the copy
@@ -35,14 +50,20 @@ impl CopyEdit {
     pub(super) fn replace(&mut self, new: &[u8]) -> Result<String, CopyError> {
         let bucket = Bucket::open(&self.address)?;
         let missing = || BucketError::Missing(self.address.to_string());
-        let version = self.copies.versions.remove(&self.address.key).ok_or_else(missing)?;
+        let version = self
+            .copies
+            .versions
+            .remove(&self.address.key)
+            .ok_or_else(missing)?;
         self.copies.save()?;
         match bucket.replace("", new.to_vec(), &version) {
             Ok(written) => Ok(written),
             Err(BucketError::Changed(changed)) => {
                 let (theirs, etag) = bucket.read("", LARGEST)?;
-                write_copy(&self.path, &theirs)
-                    .map_err(|source| CopyError::Cache { path: self.path.display().to_string(), source })?;
+                write_copy(&self.path, &theirs).map_err(|source| CopyError::Cache {
+                    path: self.path.display().to_string(),
+                    source,
+                })?;
                 self.finish(etag)?;
                 Err(BucketError::Changed(changed).into())
             }
@@ -62,7 +83,11 @@ impl CopyEdit {
     /// Deletes the object.
     pub(super) fn remove(&mut self) -> Result<(), CopyError> {
         let missing = || BucketError::Missing(self.address.to_string());
-        let version = self.copies.versions.get(&self.address.key).ok_or_else(missing)?;
+        let version = self
+            .copies
+            .versions
+            .get(&self.address.key)
+            .ok_or_else(missing)?;
         Bucket::open(&self.address)?.delete("", version)?;
         self.copies.versions.remove(&self.address.key);
         self.copies.save()
@@ -70,7 +95,9 @@ impl CopyEdit {
 
     /// Remembers the version of the copy, after it was written.
     pub(super) fn finish(&mut self, version: String) -> Result<(), CopyError> {
-        self.copies.versions.insert(self.address.key.clone(), version);
+        self.copies
+            .versions
+            .insert(self.address.key.clone(), version);
         self.copies.save()
     }
 }

@@ -101,6 +101,11 @@ impl Arriving {
 
 /// Whether an error is that a file system does not accept a name, or has something else in its place.
 fn is_about_name(error: &io::Error) -> bool {
-    use io::ErrorKind::{AlreadyExists, InvalidFilename, InvalidInput, IsADirectory, NotADirectory};
-    matches!(error.kind(), AlreadyExists | InvalidFilename | InvalidInput | IsADirectory | NotADirectory)
+    use io::ErrorKind::{
+        AlreadyExists, InvalidFilename, InvalidInput, IsADirectory, NotADirectory,
+    };
+    matches!(
+        error.kind(),
+        AlreadyExists | InvalidFilename | InvalidInput | IsADirectory | NotADirectory
+    )
 }

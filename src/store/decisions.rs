@@ -11,7 +11,10 @@ const NAME: &str = "decisions.jsonl";
 pub fn save_decisions(workspace: &Path, decisions: &[Decision]) -> io::Result<()> {
     let at = jiff::Timestamp::now().to_string();
     let line = |decision: &Decision| {
-        let decision = Decision { at: at.clone(), ..decision.clone() };
+        let decision = Decision {
+            at: at.clone(),
+            ..decision.clone()
+        };
         serde_json::to_string(&decision).map(|line| line + "\n")
     };
     let lines = decisions.iter().map(line).collect::<Result<String, _>>()?;
@@ -21,14 +24,25 @@ pub fn save_decisions(workspace: &Path, decisions: &[Decision]) -> io::Result<()
 
 /// The current decisions. Lines that cannot be read are skipped.
 pub fn read_decisions(workspace: &Path) -> Vec<Decision> {
-    let bytes = OwnFolder::of(workspace).and_then(|ours| ours.read(NAME)).unwrap_or_default();
+    let bytes = OwnFolder::of(workspace)
+        .and_then(|ours| ours.read(NAME))
+        .unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     let mut kept: std::collections::HashMap<_, Decision> = Default::default();
-    for decision in text.lines().filter_map(|line| serde_json::from_str::<Decision>(line).ok()) {
-        let key = (decision.file.clone(), decision.eval_id.clone(), decision.content.clone());
+    for decision in text
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Decision>(line).ok())
+    {
+        let key = (
+            decision.file.clone(),
+            decision.eval_id.clone(),
+            decision.content.clone(),
+        );
         kept.insert(key, decision);
     }
-    kept.into_values().filter(|decision| decision.kind.is_some()).collect()
+    kept.into_values()
+        .filter(|decision| decision.kind.is_some())
+        .collect()
 }
 
 #[cfg(test)]
@@ -48,7 +62,12 @@ mod tests {
         };
         let (accept, comment) = (Some(DecisionKind::Accept), Some(DecisionKind::Comment));
         save_decisions(folder.path(), &[of("a", accept), of("b", accept)]).unwrap();
-        OwnFolder::of(folder.path()).unwrap().append(NAME).unwrap().write_all(b"damaged\n").unwrap();
+        OwnFolder::of(folder.path())
+            .unwrap()
+            .append(NAME)
+            .unwrap()
+            .write_all(b"damaged\n")
+            .unwrap();
         save_decisions(folder.path(), &[of("a", comment), of("b", None)]).unwrap();
         let kept = read_decisions(folder.path());
         assert_eq!(kept.len(), 1);

@@ -65,7 +65,10 @@ fn left_words(left: &[PathBuf]) -> String {
     let names: Vec<String> = left.iter().map(|path| path.display().to_string()).collect();
     match names.is_empty() {
         true => String::new(),
-        false => format!("; already written, and could not be restored: {}", names.join(", ")),
+        false => format!(
+            "; already written, and could not be restored: {}",
+            names.join(", ")
+        ),
     }
 }
 
@@ -180,17 +183,29 @@ struct Logged {
 impl EditLog {
     /// The log in the user's data directory.
     pub fn of(places: Option<&Places>) -> EditLog {
-        EditLog { path: places.map(|places| places.data.join("edits.jsonl")) }
+        EditLog {
+            path: places.map(|places| places.data.join("edits.jsonl")),
+        }
     }
 
     /// Makes an edit: of all files, or of none. It is logged before the first file is written, so that an edit that was
     /// interrupted by a kill can be undone as well.
-    pub fn make(&self, within: Option<&Path>, words: &str, jobs: &[FileJob]) -> Result<Done, EditFailed> {
+    pub fn make(
+        &self,
+        within: Option<&Path>,
+        words: &str,
+        jobs: &[FileJob],
+    ) -> Result<Done, EditFailed> {
         let lock = self.lock();
         let files: Vec<LoggedFile> = jobs.iter().map(kept_file).collect();
         let id = self.history().newest_id + 1;
         let at = jiff::Timestamp::now().to_string();
-        let kept = LoggedEdit { id, at, words: words.to_string(), files };
+        let kept = LoggedEdit {
+            id,
+            at,
+            words: words.to_string(),
+            files,
+        };
         let logged = lock.and_then(|lock| self.append(&Line::Made(kept.clone())).map(|()| lock));
         let mut notes = Vec::new();
         for (at, file) in kept.files.iter().enumerate() {
@@ -202,7 +217,11 @@ impl EditLog {
                         // If this fails as well, the texts of the files show that the edit was not made.
                         let _ = self.append(&Line::Failed(id));
                     }
-                    return Err(EditFailed { path: jobs[at].path.clone(), why, left });
+                    return Err(EditFailed {
+                        path: jobs[at].path.clone(),
+                        why,
+                        left,
+                    });
                 }
             }
         }
@@ -210,7 +229,11 @@ impl EditLog {
             notes.push(format!("saved, but not recorded for undo: {error}"));
         }
         let written = texts_of(jobs.iter().map(|job| job.path.clone()));
-        Ok(Done { words: words.to_string(), note: notes.into_iter().next(), written })
+        Ok(Done {
+            words: words.to_string(),
+            note: notes.into_iter().next(),
+            written,
+        })
     }
 
     /// Undoes the newest edit of any of these files.
@@ -224,7 +247,12 @@ impl EditLog {
     }
 
     /// Undoes (`back`) the newest edit of a scope, or redoes the one that was undone last.
-    pub fn turn(&self, scope: &Scope, within: Option<&Path>, back: bool) -> Result<Done, UndoError> {
+    pub fn turn(
+        &self,
+        scope: &Scope,
+        within: Option<&Path>,
+        back: bool,
+    ) -> Result<Done, UndoError> {
         let _lock = self.lock();
         let mut edits = self.history().edits;
         if let Some(correction) = correct_newest(&mut edits, scope) {
@@ -232,39 +260,71 @@ impl EditLog {
             let _ = self.append(&correction);
         }
         let meant = |logged: &&Logged| logged.undone != back && scope.holds(&logged.kept);
-        let found = if back { edits.iter().rev().find(meant) } else { edits.iter().find(meant) };
+        let found = if back {
+            edits.iter().rev().find(meant)
+        } else {
+            edits.iter().find(meant)
+        };
         let Some(Logged { kept, .. }) = found else {
             return Err(UndoError::Nothing(if back { "undo" } else { "redo" }));
         };
         let is_known = |file: &LoggedFile| is_as_left(file, back) || is_as_left(file, !back);
         if let Some(other) = kept.files.iter().find(|file| !is_known(file)) {
-            return Err(UndoError::Moved(other.path.display().to_string(), kept.words.clone()));
+            return Err(UndoError::Moved(
+                other.path.display().to_string(),
+                kept.words.clone(),
+            ));
         }
         // Files that were already changed before a kill stay as they are.
-        let to_turn: Vec<&LoggedFile> = kept.files.iter().filter(|file| is_as_left(file, back)).collect();
-        let logged = self.append(&if back { Line::Undone(kept.id) } else { Line::Redone(kept.id) });
+        let to_turn: Vec<&LoggedFile> = kept
+            .files
+            .iter()
+            .filter(|file| is_as_left(file, back))
+            .collect();
+        let logged = self.append(&if back {
+            Line::Undone(kept.id)
+        } else {
+            Line::Redone(kept.id)
+        });
         let mut notes = Vec::new();
         for (at, one) in to_turn.iter().enumerate() {
             match write(within, one, back) {
                 Ok(note) => notes.extend(note),
                 Err(why) => {
                     let left = turn_files(within, to_turn[..at].iter().copied(), !back);
-                    let _ = self.append(&if back { Line::Redone(kept.id) } else { Line::Undone(kept.id) });
-                    return Err(EditFailed { path: one.path.clone(), why, left }.into());
+                    let _ = self.append(&if back {
+                        Line::Redone(kept.id)
+                    } else {
+                        Line::Undone(kept.id)
+                    });
+                    return Err(EditFailed {
+                        path: one.path.clone(),
+                        why,
+                        left,
+                    }
+                    .into());
                 }
             }
         }
         if let Err(error) = logged {
-            notes.push(format!("done, but not recorded in the log of edits: {error}"));
+            notes.push(format!(
+                "done, but not recorded in the log of edits: {error}"
+            ));
         }
         let written = texts_of(kept.files.iter().map(|file| file.path.clone()));
-        Ok(Done { words: kept.words.clone(), note: notes.into_iter().next(), written })
+        Ok(Done {
+            words: kept.words.clone(),
+            note: notes.into_iter().next(),
+            written,
+        })
     }
 
     /// Locks the log while an edit is made, undone or redone, so that no other process uses the same id or changes the
     /// same edit.
     fn lock(&self) -> io::Result<Option<File>> {
-        let Some(path) = &self.path else { return Ok(None) };
+        let Some(path) = &self.path else {
+            return Ok(None);
+        };
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
@@ -276,7 +336,12 @@ impl EditLog {
     }
 
     fn append(&self, line: &Line) -> io::Result<()> {
-        let nowhere = || io::Error::new(io::ErrorKind::NotFound, "this platform defines no data folder");
+        let nowhere = || {
+            io::Error::new(
+                io::ErrorKind::NotFound,
+                "this platform defines no data folder",
+            )
+        };
         let path = self.path.as_ref().ok_or_else(nowhere)?;
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
@@ -284,20 +349,29 @@ impl EditLog {
         let mut file = private(OpenOptions::new().create(true).append(true)).open(path)?;
         // An incomplete line that a crash left must not damage this one.
         let length = file.metadata()?.len();
-        let torn = length > 0 && !read_file(path, LONGEST_LOG).is_ok_and(|bytes| bytes.ends_with(b"\n"));
-        let text = format!("{}{}\n", if torn { "\n" } else { "" }, serde_json::to_string(line)?);
+        let torn =
+            length > 0 && !read_file(path, LONGEST_LOG).is_ok_and(|bytes| bytes.ends_with(b"\n"));
+        let text = format!(
+            "{}{}\n",
+            if torn { "\n" } else { "" },
+            serde_json::to_string(line)?
+        );
         file.write_all(text.as_bytes())?;
         file.sync_data()
     }
 
     fn history(&self) -> History {
-        let Some(path) = &self.path else { return History::default() };
+        let Some(path) = &self.path else {
+            return History::default();
+        };
         // An incomplete line that a crash left may end within a character; it is ignored.
         let mut text =
             String::from_utf8_lossy(&read_file(path, LONGEST_LOG).unwrap_or_default()).into_owned();
         if text.len() as u64 > KEPT {
             let half = text.ceil_char_boundary(text.len() / 2);
-            let line = text[half..].find('\n').map_or(text.len(), |at| half + at + 1);
+            let line = text[half..]
+                .find('\n')
+                .map_or(text.len(), |at| half + at + 1);
             // The newest edit is retained, however large it is.
             if line < text.len() {
                 text.drain(..line);
@@ -305,7 +379,10 @@ impl EditLog {
             }
         }
         let mut history = History::default();
-        for line in text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok()) {
+        for line in text
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Line>(line).ok())
+        {
             history.take(line);
         }
         history.edits.retain(|logged| logged.dropped_by.is_none());
@@ -322,7 +399,14 @@ fn private(options: &mut OpenOptions) -> &mut OpenOptions {
 
 /// The current texts of files.
 fn texts_of(paths: impl Iterator<Item = PathBuf>) -> Vec<(PathBuf, Option<Arc<str>>)> {
-    paths.map(|path| (path.clone(), read_text_file(&path, LARGEST).ok().map(Arc::from))).collect()
+    paths
+        .map(|path| {
+            (
+                path.clone(),
+                read_text_file(&path, LARGEST).ok().map(Arc::from),
+            )
+        })
+        .collect()
 }
 
 /// Undoes (`back`) or redoes the changes of files, the last one first. Returns those that failed.
@@ -332,7 +416,10 @@ fn turn_files<'a>(
     back: bool,
 ) -> Vec<PathBuf> {
     let files = files.into_iter().rev();
-    files.filter(|file| write(within, file, back).is_err()).map(|file| file.path.clone()).collect()
+    files
+        .filter(|file| write(within, file, back).is_err())
+        .map(|file| file.path.clone())
+        .collect()
 }
 
 /// Corrects the state of the edit that was made, undone or redone last: after a kill between writing the log and the
@@ -341,7 +428,12 @@ fn correct_newest(edits: &mut [Logged], scope: &Scope) -> Option<Line> {
     let of_scope = edits.iter_mut().filter(|logged| scope.holds(&logged.kept));
     let newest = of_scope.max_by_key(|logged| logged.turned)?;
     // A file that the edit did not change is not evidence.
-    let files: Vec<&LoggedFile> = newest.kept.files.iter().filter(|file| file.before != file.after).collect();
+    let files: Vec<&LoggedFile> = newest
+        .kept
+        .files
+        .iter()
+        .filter(|file| file.before != file.after)
+        .collect();
     let is_made = |file: &&LoggedFile| is_as_left(file, true);
     let is_not_made = |file: &&LoggedFile| is_as_left(file, false);
     let is_known = |file: &&LoggedFile| is_made(file) || is_not_made(file);
@@ -354,7 +446,11 @@ fn correct_newest(edits: &mut [Logged], scope: &Scope) -> Option<Line> {
         return None;
     }
     newest.undone = undone;
-    Some(if undone { Line::Undone(newest.kept.id) } else { Line::Redone(newest.kept.id) })
+    Some(if undone {
+        Line::Undone(newest.kept.id)
+    } else {
+        Line::Redone(newest.kept.id)
+    })
 }
 
 fn hash(text: &str) -> String {
@@ -367,7 +463,10 @@ fn real(path: &Path) -> PathBuf {
     if path.is_dir() {
         return canonical(path);
     }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     canonical(folder).join(path.file_name().unwrap_or_default())
 }
 
@@ -377,32 +476,51 @@ fn kept_file(job: &FileJob) -> LoggedFile {
     match &job.action {
         FileAction::Change(text, change) => {
             let after = change.apply(text).unwrap_or_default();
-            LoggedFile { path, before: Some(hash(text)), after: Some(hash(&after)), change: change.clone() }
+            LoggedFile {
+                path,
+                before: Some(hash(text)),
+                after: Some(hash(&after)),
+                change: change.clone(),
+            }
         }
-        FileAction::Create(text) => {
-            LoggedFile { path, before: None, after: Some(hash(text)), change: whole("", text) }
-        }
-        FileAction::Delete(text) => {
-            LoggedFile { path, before: Some(hash(text)), after: None, change: whole(text, "") }
-        }
+        FileAction::Create(text) => LoggedFile {
+            path,
+            before: None,
+            after: Some(hash(text)),
+            change: whole("", text),
+        },
+        FileAction::Delete(text) => LoggedFile {
+            path,
+            before: Some(hash(text)),
+            after: None,
+            change: whole(text, ""),
+        },
     }
 }
 
 fn is_as_left(file: &LoggedFile, back: bool) -> bool {
     let left = if back { &file.after } else { &file.before };
-    let now = read_text_file(&file.path, LARGEST).ok().map(|text| hash(&text));
+    let now = read_text_file(&file.path, LARGEST)
+        .ok()
+        .map(|text| hash(&text));
     now == *left
 }
 
 /// Makes the edit of a file, or reverses it (`back`).
-fn write(within: Option<&Path>, file: &LoggedFile, back: bool) -> Result<Option<String>, SaveError> {
+fn write(
+    within: Option<&Path>,
+    file: &LoggedFile,
+    back: bool,
+) -> Result<Option<String>, SaveError> {
     let path = &file.path;
     let (from, to, change) = match back {
         false => (&file.before, &file.after, file.change.clone()),
         true => (&file.after, &file.before, file.change.inverse()),
     };
     let changed = |text: &str| {
-        let stale = || SaveError::Changed { theirs: text.as_bytes().to_vec() };
+        let stale = || SaveError::Changed {
+            theirs: text.as_bytes().to_vec(),
+        };
         match Some(hash(text)) == *from {
             true => change.apply(text).ok_or_else(stale),
             false => Err(stale()),
@@ -418,7 +536,12 @@ fn write(within: Option<&Path>, file: &LoggedFile, back: bool) -> Result<Option<
         (Some(_), Some(_)) => {
             let text = read(path)?;
             let new = changed(&text)?;
-            replace(Replace { path, within, read: text.as_bytes(), new: new.as_bytes() })
+            replace(Replace {
+                path,
+                within,
+                read: text.as_bytes(),
+                new: new.as_bytes(),
+            })
         }
     }
 }
@@ -442,18 +565,33 @@ impl History {
                 self.newest_id = self.newest_id.max(made.id);
                 // Undone edits of these files cannot be redone after this one.
                 let touched = |kept: &LoggedEdit| {
-                    kept.files.iter().any(|file| made.files.iter().any(|new| new.path == file.path))
+                    kept.files
+                        .iter()
+                        .any(|file| made.files.iter().any(|new| new.path == file.path))
                 };
-                for logged in self.edits.iter_mut().filter(|logged| logged.undone && touched(&logged.kept)) {
+                for logged in self
+                    .edits
+                    .iter_mut()
+                    .filter(|logged| logged.undone && touched(&logged.kept))
+                {
                     logged.dropped_by.get_or_insert(made.id);
                 }
-                self.edits.push(Logged { kept: made, undone: false, turned: self.lines, dropped_by: None });
+                self.edits.push(Logged {
+                    kept: made,
+                    undone: false,
+                    turned: self.lines,
+                    dropped_by: None,
+                });
             }
             Line::Undone(id) => self.mark(id, true),
             Line::Redone(id) => self.mark(id, false),
             Line::Failed(id) => {
                 self.edits.retain(|logged| logged.kept.id != id);
-                for logged in self.edits.iter_mut().filter(|logged| logged.dropped_by == Some(id)) {
+                for logged in self
+                    .edits
+                    .iter_mut()
+                    .filter(|logged| logged.dropped_by == Some(id))
+                {
                     logged.dropped_by = None;
                 }
             }
@@ -473,13 +611,18 @@ mod tests {
     use proptest::prelude::*;
 
     fn log(folder: &Path) -> EditLog {
-        EditLog { path: Some(folder.join("own/edits.jsonl")) }
+        EditLog {
+            path: Some(folder.join("own/edits.jsonl")),
+        }
     }
 
     fn change(path: &Path, new: &str) -> FileJob {
         let text: Arc<str> = fs::read_to_string(path).unwrap().into();
         let change = TextChange::one(0, &text, new);
-        FileJob { path: path.to_path_buf(), action: FileAction::Change(text, change) }
+        FileJob {
+            path: path.to_path_buf(),
+            action: FileAction::Change(text, change),
+        }
     }
 
     proptest! {
@@ -537,10 +680,17 @@ mod tests {
             .unwrap();
         log.make(None, "new", &[change(&new, "after")]).unwrap();
         assert!(log.undo(None, std::slice::from_ref(&new)).is_ok());
-        assert!(log.undo(None, std::slice::from_ref(&old)).is_err(), "it was in the older half");
+        assert!(
+            log.undo(None, std::slice::from_ref(&old)).is_err(),
+            "it was in the older half"
+        );
         assert_eq!(fs::read_to_string(&new).unwrap(), "before");
         let left = fs::read_to_string(&path).unwrap();
-        assert!(left.len() as u64 > KEPT / 3 && (left.len() as u64) < KEPT, "{}", left.len());
+        assert!(
+            left.len() as u64 > KEPT / 3 && (left.len() as u64) < KEPT,
+            "{}",
+            left.len()
+        );
         assert!(left.starts_with('{'), "it begins with a whole line");
     }
 
@@ -557,17 +707,38 @@ mod tests {
         let (a, b) = (folder.path().join("a"), folder.path().join("b"));
         fs::write(&a, "a").unwrap();
         fs::write(&b, "b").unwrap();
-        let jobs = [change(&a, "A"), FileJob { path: b.clone(), action: FileAction::Create("x".into()) }];
+        let jobs = [
+            change(&a, "A"),
+            FileJob {
+                path: b.clone(),
+                action: FileAction::Create("x".into()),
+            },
+        ];
         let failed = log(folder.path()).make(None, "both", &jobs).unwrap_err();
         assert!(matches!(failed.why, SaveError::Exists));
         assert_eq!(fs::read_to_string(&a).unwrap(), "a");
         let text: Arc<str> = "b".into();
-        let jobs = [change(&a, "A"), FileJob { path: b.clone(), action: FileAction::Delete(text) }];
+        let jobs = [
+            change(&a, "A"),
+            FileJob {
+                path: b.clone(),
+                action: FileAction::Delete(text),
+            },
+        ];
         log(folder.path()).make(None, "both", &jobs).unwrap();
         assert!(!b.exists());
-        assert_eq!(log(folder.path()).undo(None, std::slice::from_ref(&b)).unwrap().words, "both");
         assert_eq!(
-            (fs::read_to_string(&a).unwrap(), fs::read_to_string(&b).unwrap()),
+            log(folder.path())
+                .undo(None, std::slice::from_ref(&b))
+                .unwrap()
+                .words,
+            "both"
+        );
+        assert_eq!(
+            (
+                fs::read_to_string(&a).unwrap(),
+                fs::read_to_string(&b).unwrap()
+            ),
             ("a".into(), "b".into())
         );
     }
@@ -589,7 +760,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("f");
         fs::write(&file, "one").unwrap();
-        log(folder.path()).make(None, "edit", &[change(&file, "two")]).unwrap();
+        log(folder.path())
+            .make(None, "edit", &[change(&file, "two")])
+            .unwrap();
         fs::write(&file, "theirs").unwrap();
         assert!(matches!(
             log(folder.path()).undo(None, std::slice::from_ref(&file)),
@@ -597,7 +770,9 @@ mod tests {
         ));
         assert_eq!(fs::read_to_string(&file).unwrap(), "theirs");
         fs::write(&file, "two").unwrap();
-        log(folder.path()).undo(None, std::slice::from_ref(&file)).unwrap();
+        log(folder.path())
+            .undo(None, std::slice::from_ref(&file))
+            .unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap(), "one");
         // Only the incomplete line is lost.
         fs::OpenOptions::new()
@@ -606,8 +781,16 @@ mod tests {
             .unwrap()
             .write_all(b"{\"made")
             .unwrap();
-        log(folder.path()).make(None, "again", &[change(&file, "three")]).unwrap();
-        assert_eq!(log(folder.path()).undo(None, std::slice::from_ref(&file)).unwrap().words, "again");
+        log(folder.path())
+            .make(None, "again", &[change(&file, "three")])
+            .unwrap();
+        assert_eq!(
+            log(folder.path())
+                .undo(None, std::slice::from_ref(&file))
+                .unwrap()
+                .words,
+            "again"
+        );
     }
 
     #[test]
@@ -618,20 +801,36 @@ mod tests {
         let (a, b) = (folder.path().join("a"), sub.join("b"));
         fs::write(&a, "a").unwrap();
         fs::write(&b, "b").unwrap();
-        log(folder.path()).make(None, "of a", &[change(&a, "A")]).unwrap();
-        log(folder.path()).make(None, "of b", &[change(&b, "B")]).unwrap();
-        log(folder.path()).make(None, "of b again", &[change(&b, "BB")]).unwrap();
+        log(folder.path())
+            .make(None, "of a", &[change(&a, "A")])
+            .unwrap();
+        log(folder.path())
+            .make(None, "of b", &[change(&b, "B")])
+            .unwrap();
+        log(folder.path())
+            .make(None, "of b again", &[change(&b, "BB")])
+            .unwrap();
         let (whole, below) = (Scope::folder(folder.path()), Scope::folder(&sub));
         let words = |scope: &Scope, back| {
-            log(folder.path()).turn(scope, None, back).map(|done| done.words).unwrap_or_default()
+            log(folder.path())
+                .turn(scope, None, back)
+                .map(|done| done.words)
+                .unwrap_or_default()
         };
         assert_eq!(words(&below, true), "of b again");
         assert_eq!(words(&whole, true), "of b");
         assert_eq!(words(&whole, true), "of a");
         assert_eq!(words(&whole, true), "");
-        assert_eq!(words(&below, false), "of b", "only of b: a is outside the folder");
         assert_eq!(
-            (fs::read_to_string(&a).unwrap(), fs::read_to_string(&b).unwrap()),
+            words(&below, false),
+            "of b",
+            "only of b: a is outside the folder"
+        );
+        assert_eq!(
+            (
+                fs::read_to_string(&a).unwrap(),
+                fs::read_to_string(&b).unwrap()
+            ),
             ("a".into(), "B".into())
         );
     }
@@ -648,14 +847,23 @@ mod tests {
         log.make(None, "first", &[change(&a, "a1")]).unwrap();
         let both = [change(&a, "a2"), change(&b, "b2")];
         log.make(None, "both", &both).unwrap();
-        let undo = || log.undo(None, std::slice::from_ref(&a)).map(|done| done.words);
-        let redo = || log.redo(None, std::slice::from_ref(&a)).map(|done| done.words);
+        let undo = || {
+            log.undo(None, std::slice::from_ref(&a))
+                .map(|done| done.words)
+        };
+        let redo = || {
+            log.redo(None, std::slice::from_ref(&a))
+                .map(|done| done.words)
+        };
         // Only the line was written, and no file: the edit was not made.
         fs::write(&a, "a1").unwrap();
         fs::write(&b, "b0").unwrap();
         assert_eq!(undo().unwrap(), "first");
         assert_eq!(text(&a), "a0");
-        assert_eq!((redo().unwrap(), redo().unwrap()), ("first".into(), "both".into()));
+        assert_eq!(
+            (redo().unwrap(), redo().unwrap()),
+            ("first".into(), "both".into())
+        );
         // One of two files was written: the whole edit is undone.
         fs::write(&b, "b0").unwrap();
         assert_eq!(undo().unwrap(), "both");
@@ -663,28 +871,36 @@ mod tests {
         // The undo was logged, but the files were not written: the edit is still made, and is undone again.
         fs::write(&a, "a2").unwrap();
         fs::write(&b, "b2").unwrap();
-        assert_eq!((undo().unwrap(), undo().unwrap()), ("both".into(), "first".into()));
+        assert_eq!(
+            (undo().unwrap(), undo().unwrap()),
+            ("both".into(), "first".into())
+        );
         assert_eq!((text(&a), text(&b)), ("a0".into(), "b0".into()));
     }
 
     #[test]
     fn two_logs_at_once_take_different_numbers() {
         let folder = tempfile::tempdir().unwrap();
-        let files: Vec<PathBuf> = (0..4).map(|at| folder.path().join(format!("f{at}"))).collect();
+        let files: Vec<PathBuf> = (0..4)
+            .map(|at| folder.path().join(format!("f{at}")))
+            .collect();
         files.iter().for_each(|file| fs::write(file, "0").unwrap());
         std::thread::scope(|scope| {
             for file in &files {
                 let log = log(folder.path());
                 scope.spawn(move || {
                     for at in 1..8 {
-                        log.make(None, "edit", &[change(file, &at.to_string())]).unwrap();
+                        log.make(None, "edit", &[change(file, &at.to_string())])
+                            .unwrap();
                     }
                 });
             }
         });
         for file in &files {
             for at in (0..7).rev() {
-                log(folder.path()).undo(None, std::slice::from_ref(file)).unwrap();
+                log(folder.path())
+                    .undo(None, std::slice::from_ref(file))
+                    .unwrap();
                 assert_eq!(fs::read_to_string(file).unwrap(), at.to_string());
             }
         }
@@ -702,7 +918,13 @@ mod tests {
         fs::write(&a, "theirs").unwrap();
         assert!(log.make(None, "refused", &[stale]).is_err());
         fs::write(&a, "a0").unwrap();
-        assert_eq!(log.redo(None, std::slice::from_ref(&a)).unwrap().words, "first");
-        assert!(log.redo(None, std::slice::from_ref(&a)).is_err(), "a refused edit cannot be redone");
+        assert_eq!(
+            log.redo(None, std::slice::from_ref(&a)).unwrap().words,
+            "first"
+        );
+        assert!(
+            log.redo(None, std::slice::from_ref(&a)).is_err(),
+            "a refused edit cannot be redone"
+        );
     }
 }

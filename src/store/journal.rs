@@ -7,7 +7,8 @@
 
 use super::journal_error::{JournalError, at, taken};
 use super::journal_line::{
-    END, JOURNAL, LONGEST_FOREIGN, LONGEST_SIGNED, MOST_BESIDE, SpentOnCancelledLine, sign_line, with_key,
+    END, JOURNAL, LONGEST_FOREIGN, LONGEST_SIGNED, MOST_BESIDE, SpentOnCancelledLine, sign_line,
+    with_key,
 };
 use super::journal_reader::{LINES_AT_LEAST, LoadedRun, load_run_with};
 use super::journal_records::JournalRecords;
@@ -49,10 +50,18 @@ pub struct RunFolder {
 
 impl RunFolder {
     /// Creates the folder of a new run.
-    pub fn create(workspace: &Path, plan: &RunPlan, key: Option<RunKey>) -> Result<RunFolder, JournalError> {
+    pub fn create(
+        workspace: &Path,
+        plan: &RunPlan,
+        key: Option<RunKey>,
+    ) -> Result<RunFolder, JournalError> {
         let ours = OwnFolder::make(workspace).map_err(at(&workspace.join(".evaltrail")))?;
-        let runs = ours.make_folder(RUNS).map_err(at(&ours.path().join(RUNS)))?;
-        let folder = runs.make_folder(&plan.run_id).map_err(at(&runs.path().join(&plan.run_id)))?;
+        let runs = ours
+            .make_folder(RUNS)
+            .map_err(at(&ours.path().join(RUNS)))?;
+        let folder = runs
+            .make_folder(&plan.run_id)
+            .map_err(at(&runs.path().join(&plan.run_id)))?;
         let journal_path = folder.path().join(JOURNAL);
         let lock = folder.append(LOCK).map_err(at(folder.path()))?;
         if !try_lock(&lock) {
@@ -81,7 +90,10 @@ impl RunFolder {
 
     /// Opens and locks the folder of a run, to resume the run. An incomplete last line is removed. Errors: for example
     /// that another process is writing the run, see [`JournalError::is_taken`].
-    pub fn reopen(path: &Path, key: Option<RunKey>) -> Result<(RunFolder, LoadedRun), JournalError> {
+    pub fn reopen(
+        path: &Path,
+        key: Option<RunKey>,
+    ) -> Result<(RunFolder, LoadedRun), JournalError> {
         let folder = OwnFolder::of_run(path).map_err(at(path))?;
         let journal_path = path.join(JOURNAL);
         let lock = folder.append(LOCK).map_err(at(path))?;
@@ -90,7 +102,9 @@ impl RunFolder {
         }
         let journal = folder.append(JOURNAL).map_err(at(&journal_path))?;
         let run = load_run_with(path, key.as_ref(), InMemory::Whole)?;
-        folder.cut(JOURNAL, run.journal_length).map_err(at(&journal_path))?;
+        folder
+            .cut(JOURNAL, run.journal_length)
+            .map_err(at(&journal_path))?;
         let (run_id, number, damaged) = (run.state.plan.run_id.clone(), run.number, run.damaged);
         let spent_on_cancelled = run.state.spent_on_cancelled;
         Ok((
@@ -113,9 +127,16 @@ impl RunFolder {
     /// Writes the plan, replacing an existing one.
     pub fn write_plan(&self, plan: &RunPlan) -> Result<(), JournalError> {
         let path = self.folder.path().join(PLAN);
-        let text = plan_text(plan, workspace_of(self.folder.path()), self.key.as_ref(), self.number);
+        let text = plan_text(
+            plan,
+            workspace_of(self.folder.path()),
+            self.key.as_ref(),
+            self.number,
+        );
         let text = text.map_err(|error| at(&path)(error.into()))?;
-        self.folder.replace(PLAN, text.as_bytes()).map_err(at(&path))
+        self.folder
+            .replace(PLAN, text.as_bytes())
+            .map_err(at(&path))
     }
 
     /// Writes the plan of all shards beside that of this run.
@@ -123,7 +144,9 @@ impl RunFolder {
         let path = self.folder.path().join(WHOLE_PLAN);
         let text = whole_plan_text(whole, workspace_of(self.folder.path()));
         let text = text.map_err(|error| at(&path)(error.into()))?;
-        self.folder.replace(WHOLE_PLAN, text.as_bytes()).map_err(at(&path))
+        self.folder
+            .replace(WHOLE_PLAN, text.as_bytes())
+            .map_err(at(&path))
     }
 
     /// Appends one finished attempt in a single write, and returns its position. If the write fails, no part of it is
@@ -143,15 +166,24 @@ impl RunFolder {
     ) -> Result<Vec<RecordedAt>, JournalError> {
         let attempts: Vec<&Attempt> = attempts.into_iter().collect();
         let lines: Result<Vec<Vec<u8>>, JournalError> = match attempts.len() {
-            ..LINES_AT_LEAST => attempts.iter().map(|attempt| self.line_of(attempt)).collect(),
-            _ => attempts.par_iter().map(|attempt| self.line_of(attempt)).collect(),
+            ..LINES_AT_LEAST => attempts
+                .iter()
+                .map(|attempt| self.line_of(attempt))
+                .collect(),
+            _ => attempts
+                .par_iter()
+                .map(|attempt| self.line_of(attempt))
+                .collect(),
         };
         self.write_lines(lines?)
     }
 
     /// Appends the lines of attempts of another run, each with the key that the attempt has in this one. Lines have no
     /// signatures. Errors: as those of [`RunFolder::append`] for any of them.
-    pub fn append_lines(&mut self, lines: &[(Vec<u8>, AttemptKey)]) -> Result<Vec<RecordedAt>, JournalError> {
+    pub fn append_lines(
+        &mut self,
+        lines: &[(Vec<u8>, AttemptKey)],
+    ) -> Result<Vec<RecordedAt>, JournalError> {
         let moved = |(line, key): &(Vec<u8>, AttemptKey)| {
             self.signed_line(with_key(line, *key).map_err(at(self.folder.path()))?)
         };
@@ -171,21 +203,36 @@ impl RunFolder {
 
     /// The signed line of an attempt.
     fn line_of(&self, attempt: &Attempt) -> Result<Vec<u8>, JournalError> {
-        self.signed_line(serde_json::to_vec(attempt).map_err(|error| at(self.folder.path())(error.into()))?)
+        self.signed_line(
+            serde_json::to_vec(attempt).map_err(|error| at(self.folder.path())(error.into()))?,
+        )
     }
 
     fn signed_line(&self, line: Vec<u8>) -> Result<Vec<u8>, JournalError> {
-        let longest = if self.key.is_some() { LONGEST_SIGNED } else { LONGEST_FOREIGN };
+        let longest = if self.key.is_some() {
+            LONGEST_SIGNED
+        } else {
+            LONGEST_FOREIGN
+        };
         if line.len() + MOST_BESIDE > longest {
-            let why = format!("its record has {} MB, the limit is {} MB", line.len() >> 20, longest >> 20);
-            return Err(at(self.folder.path())(io::Error::new(io::ErrorKind::FileTooLarge, why)));
+            let why = format!(
+                "its record has {} MB, the limit is {} MB",
+                line.len() >> 20,
+                longest >> 20
+            );
+            return Err(at(self.folder.path())(io::Error::new(
+                io::ErrorKind::FileTooLarge,
+                why,
+            )));
         }
         Ok(self.signed(line))
     }
 
     /// Appends what judges spent on attempts that were cancelled.
     pub fn append_spent_on_cancelled(&mut self, spent: JudgeUsage) -> Result<(), JournalError> {
-        let line = serde_json::to_vec(&SpentOnCancelledLine { spent_on_cancelled: spent });
+        let line = serde_json::to_vec(&SpentOnCancelledLine {
+            spent_on_cancelled: spent,
+        });
         let line = self.signed(line.map_err(|error| at(self.folder.path())(error.into()))?);
         self.write(&line)?;
         self.spent_on_cancelled = self.spent_on_cancelled.and(spent);
@@ -195,7 +242,11 @@ impl RunFolder {
     /// Reads attempts that were written.
     pub fn records(&self) -> Arc<dyn AttemptRecords> {
         let (path, run_id) = (self.folder.path().to_path_buf(), self.run_id.clone());
-        let open = self.folder.open_to_read(JOURNAL).ok().map(|(journal, _)| journal);
+        let open = self
+            .folder
+            .open_to_read(JOURNAL)
+            .ok()
+            .map(|(journal, _)| journal);
         Arc::new(JournalRecords::of(path, run_id, self.key.clone(), open))
     }
 
@@ -210,9 +261,17 @@ impl RunFolder {
     pub fn begin_summaries(&self, state: &RunState) -> Option<SummaryWriter> {
         /// The journal of fewer attempts is read in a few milliseconds.
         const AT_LEAST: usize = 1000;
-        let key = self.key.as_ref().filter(|_| state.plan.attempts() >= AT_LEAST)?;
-        let mut writer = SummaryWriter::begin(OwnFolder::of_run(self.path()).ok()?, &state.plan, key).ok()?;
-        state.finished.iter().try_for_each(|attempt| writer.add(attempt)).ok()?;
+        let key = self
+            .key
+            .as_ref()
+            .filter(|_| state.plan.attempts() >= AT_LEAST)?;
+        let mut writer =
+            SummaryWriter::begin(OwnFolder::of_run(self.path()).ok()?, &state.plan, key).ok()?;
+        state
+            .finished
+            .iter()
+            .try_for_each(|attempt| writer.add(attempt))
+            .ok()?;
         Some(writer)
     }
 
@@ -271,7 +330,10 @@ impl RunFolder {
 
 /// The position of a line at an offset; its length does not include the line feed.
 fn recorded_at(offset: u64, line: &[u8]) -> RecordedAt {
-    RecordedAt { offset, length: line.len() as u64 - 1 }
+    RecordedAt {
+        offset,
+        length: line.len() as u64 - 1,
+    }
 }
 
 #[cfg(test)]
@@ -343,19 +405,42 @@ mod tests {
         let (path, journal) = (run.path().to_path_buf(), run.path().join("journal.jsonl"));
         drop(run);
         let loaded = load_run(&path, Some(&key)).unwrap();
-        assert_eq!((loaded.is_signed, loaded.damaged, loaded.state.finished.len()), (true, 0, 1));
+        assert_eq!(
+            (
+                loaded.is_signed,
+                loaded.damaged,
+                loaded.state.finished.len()
+            ),
+            (true, 0, 1)
+        );
         let (_other_home, other) = run_key();
         let theirs = load_run(&path, Some(&other)).unwrap();
-        assert_eq!((theirs.is_signed, theirs.number, theirs.state.finished.len()), (false, 0, 1));
+        assert_eq!(
+            (theirs.is_signed, theirs.number, theirs.state.finished.len()),
+            (false, 0, 1)
+        );
         let planted = serde_json::to_string(&attempt(1)).unwrap() + "\n{\"ended\":true}\n";
         let signed = fs::read_to_string(&journal).unwrap();
-        fs::write(&journal, signed.clone() + &planted + &signed.replace("\"tries\":1", "\"tries\":2"))
-            .unwrap();
+        fs::write(
+            &journal,
+            signed.clone() + &planted + &signed.replace("\"tries\":1", "\"tries\":2"),
+        )
+        .unwrap();
         let loaded = load_run(&path, Some(&key)).unwrap();
-        assert_eq!((loaded.damaged, loaded.ended, loaded.state.finished.len()), (3, false, 1));
+        assert_eq!(
+            (loaded.damaged, loaded.ended, loaded.state.finished.len()),
+            (3, false, 1)
+        );
         let plan_text = fs::read_to_string(path.join("run.json")).unwrap();
-        fs::write(path.join("run.json"), plan_text.replace("\"jobs\": 4", "\"jobs\": 5")).unwrap();
-        assert!(!load_run(&path, Some(&key)).unwrap().is_signed, "a plan that was changed is foreign");
+        fs::write(
+            path.join("run.json"),
+            plan_text.replace("\"jobs\": 4", "\"jobs\": 5"),
+        )
+        .unwrap();
+        assert!(
+            !load_run(&path, Some(&key)).unwrap().is_signed,
+            "a plan that was changed is foreign"
+        );
     }
 
     #[test]
@@ -374,9 +459,15 @@ mod tests {
         }
         let loaded = load_run(&copy, Some(&key)).unwrap();
         assert!(loaded.is_signed);
-        assert_eq!(loaded.state.plan.sets[0].path, elsewhere.path().join("a/s.json"));
+        assert_eq!(
+            loaded.state.plan.sets[0].path,
+            elsewhere.path().join("a/s.json")
+        );
         assert_eq!(loaded.state.plan.sets[0].app_dir.as_ref(), Some(&outside));
-        assert_eq!(load_run(run.path(), Some(&key)).unwrap().state.plan.sets[0], planned.sets[0]);
+        assert_eq!(
+            load_run(run.path(), Some(&key)).unwrap().state.plan.sets[0],
+            planned.sets[0]
+        );
     }
 
     #[test]
@@ -385,7 +476,10 @@ mod tests {
         let mut first = RunFolder::create(folder.path(), &plan(), Some(key.clone())).unwrap();
         assert!(!load_run(first.path(), Some(&key)).unwrap().ended);
         first.end().unwrap();
-        let second_plan = RunPlan { run_id: "r2".into(), ..plan() };
+        let second_plan = RunPlan {
+            run_id: "r2".into(),
+            ..plan()
+        };
         let second = RunFolder::create(folder.path(), &second_plan, Some(key.clone())).unwrap();
         let load = |run: &RunFolder| load_run(run.path(), Some(&key)).unwrap();
         assert!(load(&first).ended && load(&second).number > load(&first).number);
@@ -401,20 +495,35 @@ mod tests {
         drop(run);
         let journal = path.join("journal.jsonl");
         let whole = fs::metadata(&journal).unwrap().len();
-        OpenOptions::new().write(true).open(&journal).unwrap().set_len(whole - 7).unwrap();
+        OpenOptions::new()
+            .write(true)
+            .open(&journal)
+            .unwrap()
+            .set_len(whole - 7)
+            .unwrap();
         let loaded = load_run(&path, None).unwrap();
         assert_eq!((loaded.state.totals.ended(), loaded.torn > 0), (1, true));
         reopened(&path).append(&attempt(2)).unwrap();
-        OpenOptions::new().append(true).open(&journal).unwrap().write_all(b"\n").unwrap();
+        OpenOptions::new()
+            .append(true)
+            .open(&journal)
+            .unwrap()
+            .write_all(b"\n")
+            .unwrap();
         let again = load_run(&path, None).unwrap();
-        assert_eq!((again.torn, again.damaged, again.outstanding().len()), (0, 0, 1));
+        assert_eq!(
+            (again.torn, again.damaged, again.outstanding().len()),
+            (0, 0, 1)
+        );
     }
 
     #[test]
     fn a_damaged_line_costs_that_line_alone() {
         let folder = tempfile::tempdir().unwrap();
         let mut run = RunFolder::create(folder.path(), &plan(), None).unwrap();
-        let written: Vec<RecordedAt> = (0..3).map(|case| run.append(&attempt(case)).unwrap()).collect();
+        let written: Vec<RecordedAt> = (0..3)
+            .map(|case| run.append(&attempt(case)).unwrap())
+            .collect();
         assert!(written[0].offset == 0 && written[1].offset == written[0].length + 1);
         let path = run.path().to_path_buf();
         drop(run);
@@ -424,14 +533,25 @@ mod tests {
         let middle = lines[1].len() / 2;
         lines[1].replace_range(middle..middle + 9, "\u{0}damaged\u{0}");
         lines.push(serde_json::to_string(&attempt(7)).unwrap() + "\n");
-        lines.push(serde_json::to_string(&Attempt { eval_id: "1".into(), ..attempt(2) }).unwrap() + "\n");
+        lines.push(
+            serde_json::to_string(&Attempt {
+                eval_id: "1".into(),
+                ..attempt(2)
+            })
+            .unwrap()
+                + "\n",
+        );
         fs::write(&journal, lines.concat()).unwrap();
         let loaded = load_run(&path, None).unwrap();
         let owed: Vec<usize> = loaded.outstanding().iter().map(|key| key.case).collect();
         assert_eq!((loaded.damaged, loaded.torn, owed), (3, 0, vec![1]));
         reopened(&path).append(&attempt(1)).unwrap();
         let again = load_run(&path, None).unwrap();
-        assert_eq!((again.damaged, again.outstanding().len()), (3, 0), "lines after it are not lost");
+        assert_eq!(
+            (again.damaged, again.outstanding().len()),
+            (3, 0),
+            "lines after it are not lost"
+        );
     }
 
     #[test]
@@ -447,14 +567,28 @@ mod tests {
                 .map(|run| run.state.plan.cases.len())
                 .map_err(|error| error.source.to_string())
         };
-        let old = text.replace("  \"signature\": \"\",\n", "").replace("  \"number\": 0,\n", "");
-        assert_eq!(load(old.replace("  \"format\": 3,\n", "")), Ok(3), "format 1 had no name");
-        assert_eq!(load(old.replace("\"format\": 3", "\"format\": 2")), Ok(3), "format 2 had no signature");
-        assert!(
-            load(text.replace("\"format\": 3", "\"format\": 4")).unwrap_err().contains("newer evaltrail")
+        let old = text
+            .replace("  \"signature\": \"\",\n", "")
+            .replace("  \"number\": 0,\n", "");
+        assert_eq!(
+            load(old.replace("  \"format\": 3,\n", "")),
+            Ok(3),
+            "format 1 had no name"
+        );
+        assert_eq!(
+            load(old.replace("\"format\": 3", "\"format\": 2")),
+            Ok(3),
+            "format 2 had no signature"
         );
         assert!(
-            load(text.replacen("\"set\": 0", "\"set\": 99", 1)).unwrap_err().contains("the run has only 1")
+            load(text.replace("\"format\": 3", "\"format\": 4"))
+                .unwrap_err()
+                .contains("newer evaltrail")
+        );
+        assert!(
+            load(text.replacen("\"set\": 0", "\"set\": 99", 1))
+                .unwrap_err()
+                .contains("the run has only 1")
         );
     }
 
@@ -465,9 +599,20 @@ mod tests {
         let text = format!("{{\"x\": {}{}}}", "[".repeat(190), "]".repeat(190));
         let args = crate::formats::json::parse(&text).unwrap().value;
         let call = ToolCall::new("t", args.as_object().cloned());
-        let trajectory = Trajectory::Listed { calls: vec![call], responses: vec![], texts: vec![] };
-        let actual = vec![Invocation { trajectory, ..Invocation::default() }];
-        run.append(&Attempt { actual: actual.into(), ..attempt(0) }).unwrap();
+        let trajectory = Trajectory::Listed {
+            calls: vec![call],
+            responses: vec![],
+            texts: vec![],
+        };
+        let actual = vec![Invocation {
+            trajectory,
+            ..Invocation::default()
+        }];
+        run.append(&Attempt {
+            actual: actual.into(),
+            ..attempt(0)
+        })
+        .unwrap();
         assert_eq!(load_run(run.path(), None).unwrap().state.totals.ended(), 1);
     }
 
@@ -479,22 +624,42 @@ mod tests {
         let mut run = RunFolder::create(folder.path(), &plan(), Some(key)).unwrap();
         let records = run.records();
         for n in 1..60 {
-            let turn = Invocation { created: 1.0 / f64::from(n), ..Invocation::default() };
-            let written =
-                Attempt { latency_s: Some(7.0 / f64::from(n)), actual: [turn].into(), ..attempt(0) };
+            let turn = Invocation {
+                created: 1.0 / f64::from(n),
+                ..Invocation::default()
+            };
+            let written = Attempt {
+                latency_s: Some(7.0 / f64::from(n)),
+                actual: [turn].into(),
+                ..attempt(0)
+            };
             let at = run.append(&written).unwrap();
             assert_eq!(*records.read(at).unwrap(), written);
         }
-        let endless = Invocation { created: f64::INFINITY, ..Invocation::default() };
+        let endless = Invocation {
+            created: f64::INFINITY,
+            ..Invocation::default()
+        };
         let at = run
-            .append(&Attempt { latency_s: Some(f64::NAN), actual: [endless].into(), ..attempt(1) })
+            .append(&Attempt {
+                latency_s: Some(f64::NAN),
+                actual: [endless].into(),
+                ..attempt(1)
+            })
             .unwrap();
         let read = records.read(at).unwrap();
-        assert_eq!((read.latency_s, read.actual[0].created), (None, 0.0), "JSON has no such numbers");
+        assert_eq!(
+            (read.latency_s, read.actual[0].created),
+            (None, 0.0),
+            "JSON has no such numbers"
+        );
         assert_eq!(load_run(run.path(), None).unwrap().state.totals.ended(), 2);
         #[cfg(unix)]
         fs::remove_dir_all(run.path()).unwrap();
-        assert!(records.read(at).is_ok(), "a run that was removed can be read for as long as it is open");
+        assert!(
+            records.read(at).is_ok(),
+            "a run that was removed can be read for as long as it is open"
+        );
     }
 
     #[test]
@@ -502,7 +667,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let run = RunFolder::create(folder.path(), &plan(), None).unwrap();
         let error = RunFolder::reopen(run.path(), None).unwrap_err();
-        assert!(error.is_taken() && error.to_string().contains("another evaltrail"), "{error}");
+        assert!(
+            error.is_taken() && error.to_string().contains("another evaltrail"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -512,14 +680,27 @@ mod tests {
         let text = "{\"x\": NaN, \"y\": -Infinity, \"n\": 123456789012345678901234567890}";
         let args = crate::formats::json::parse(text).unwrap().value;
         let call = ToolCall::new("t", args.as_object().cloned());
-        let trajectory = Trajectory::Listed { calls: vec![call], responses: vec![], texts: vec![] };
-        let actual = vec![Invocation { trajectory, ..Invocation::default() }];
-        run.append(&Attempt { actual: actual.into(), ..attempt(0) }).unwrap();
+        let trajectory = Trajectory::Listed {
+            calls: vec![call],
+            responses: vec![],
+            texts: vec![],
+        };
+        let actual = vec![Invocation {
+            trajectory,
+            ..Invocation::default()
+        }];
+        run.append(&Attempt {
+            actual: actual.into(),
+            ..attempt(0)
+        })
+        .unwrap();
         run.append(&attempt(1)).unwrap();
         let loaded = load_run(run.path(), None).unwrap();
         assert_eq!(loaded.state.totals.ended(), 2);
-        let read =
-            loaded.state.finished.get(0).unwrap().read().unwrap().actual[0].calls()[0].args.clone().unwrap();
+        let read = loaded.state.finished.get(0).unwrap().read().unwrap().actual[0].calls()[0]
+            .args
+            .clone()
+            .unwrap();
         assert_eq!(Some(&read), args.as_object());
     }
 }

@@ -32,5 +32,8 @@ pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> JournalError {
 }
 
 pub(super) fn taken() -> io::Error {
-    io::Error::new(io::ErrorKind::WouldBlock, "another evaltrail is writing this run")
+    io::Error::new(
+        io::ErrorKind::WouldBlock,
+        "another evaltrail is writing this run",
+    )
 }

@@ -58,7 +58,11 @@ pub(super) fn verified(line: &[u8], key: &RunKey, run_id: &str) -> Option<Vec<u8
         without_end.split_at_checked(without_end.len().checked_sub(SIGNATURE_LENGTH)?)?;
     let mut signed = before.strip_suffix(SIGNATURE_NAME)?.to_vec();
     signed.push(b'}');
-    key.has_signed(&[run_id.as_bytes(), &signed], std::str::from_utf8(signature).ok()?).then_some(signed)
+    key.has_signed(
+        &[run_id.as_bytes(), &signed],
+        std::str::from_utf8(signature).ok()?,
+    )
+    .then_some(signed)
 }
 
 /// The line of an attempt, without a signature, with another key. Errors: it is not the line of an attempt.
@@ -71,8 +75,12 @@ pub(super) fn with_key(line: &[u8], key: AttemptKey) -> io::Result<Vec<u8>> {
         Some(rest)
     });
     let Some(rest) = rest else {
-        let attempt = read_attempt(line)
-            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "a line of the journal was changed"))?;
+        let attempt = read_attempt(line).ok_or_else(|| {
+            io::Error::new(
+                io::ErrorKind::InvalidData,
+                "a line of the journal was changed",
+            )
+        })?;
         return Ok(serde_json::to_vec(&Attempt { key, ..attempt })?);
     };
     Ok([KEY_NAME, &serde_json::to_vec(&key)?, rest].concat())
@@ -96,8 +104,14 @@ mod tests {
         let key = |case, attempt| AttemptKey { case, attempt };
         let attempt = Attempt::blank(key(3, 1), "an id with } and \"key\":");
         let line = serde_json::to_vec(&attempt).unwrap();
-        let moved = Attempt { key: key(12, 2), ..attempt };
-        assert_eq!(with_key(&line, key(12, 2)).unwrap(), serde_json::to_vec(&moved).unwrap());
+        let moved = Attempt {
+            key: key(12, 2),
+            ..attempt
+        };
+        assert_eq!(
+            with_key(&line, key(12, 2)).unwrap(),
+            serde_json::to_vec(&moved).unwrap()
+        );
         // A line of another writer, whose members are in another order.
         let mut other: serde_json::Value = serde_json::from_slice(&line).unwrap();
         let first = other.as_object_mut().unwrap().shift_remove("key").unwrap();

@@ -2,7 +2,8 @@
 
 use super::journal_error::{JournalError, at};
 use super::journal_line::{
-    END, JOURNAL, LONGEST_FOREIGN, LONGEST_SIGNED, SIGNED_END, SpentOnCancelledLine, read_attempt, verified,
+    END, JOURNAL, LONGEST_FOREIGN, LONGEST_SIGNED, SIGNED_END, SpentOnCancelledLine, read_attempt,
+    verified,
 };
 use super::journal_records::JournalRecords;
 use super::own_folder::OwnFolder;
@@ -11,8 +12,8 @@ use super::read::read_line_within;
 use super::run_key::RunKey;
 use super::summaries::{SummaryWriter, read_summaries};
 use crate::domain::{
-    Attempt, AttemptKey, AttemptRecords, EndedAttempt, InMemory, JudgeUsage, RecordedAt, RunEvent, RunPlan,
-    RunState,
+    Attempt, AttemptKey, AttemptRecords, EndedAttempt, InMemory, JudgeUsage, RecordedAt, RunEvent,
+    RunPlan, RunState,
 };
 use rayon::prelude::*;
 use std::io::{self, BufRead, BufReader, Read};
@@ -51,7 +52,12 @@ impl JournalLines {
         let (journal, _) = opened.map_err(at(&run.path.join(JOURNAL)))?;
         let key = key.filter(|_| run.is_signed).cloned();
         let run_id = run.state.plan.run_id.clone();
-        Ok(JournalLines(JournalRecords::of(run.path.clone(), run_id, key, Some(journal))))
+        Ok(JournalLines(JournalRecords::of(
+            run.path.clone(),
+            run_id,
+            key,
+            Some(journal),
+        )))
     }
 
     /// The line of an attempt without a signature, as evaltrail writes it. The error says why it cannot be read any more.
@@ -91,9 +97,17 @@ pub fn load_run_with(
 /// Reads a run from the summaries that were stored when it ended.
 fn run_of_summaries(path: &Path, key: &RunKey, in_memory: InMemory) -> Option<LoadedRun> {
     let journal = || OwnFolder::of_run(path).and_then(|ours| ours.open_to_read(JOURNAL));
-    let open = (in_memory == InMemory::Whole).then(journal).and_then(Result::ok).map(|(journal, _)| journal);
+    let open = (in_memory == InMemory::Whole)
+        .then(journal)
+        .and_then(Result::ok)
+        .map(|(journal, _)| journal);
     let records = |run_id: &str| -> Arc<dyn AttemptRecords> {
-        Arc::new(JournalRecords::of(path.to_path_buf(), run_id.to_string(), Some(key.clone()), open))
+        Arc::new(JournalRecords::of(
+            path.to_path_buf(),
+            run_id.to_string(),
+            Some(key.clone()),
+            open,
+        ))
     };
     let (mut state, end) = read_summaries(path, key, records)?;
     state.spent_on_cancelled = end.spent_on_cancelled;
@@ -111,25 +125,51 @@ fn run_of_summaries(path: &Path, key: &RunKey, in_memory: InMemory) -> Option<Lo
 
 fn store_summaries(run: &LoadedRun, key: &RunKey) -> io::Result<()> {
     let mut writer = SummaryWriter::begin(OwnFolder::of_run(&run.path)?, &run.state.plan, key)?;
-    run.state.finished.iter().try_for_each(|attempt| writer.add(attempt))?;
-    writer.end(run.number, run.ended, run.damaged, run.state.spent_on_cancelled)
+    run.state
+        .finished
+        .iter()
+        .try_for_each(|attempt| writer.add(attempt))?;
+    writer.end(
+        run.number,
+        run.ended,
+        run.damaged,
+        run.state.spent_on_cancelled,
+    )
 }
 
 /// Reads a run from its plan and its journal.
-fn read_run(path: &Path, key: Option<&RunKey>, in_memory: InMemory) -> Result<LoadedRun, JournalError> {
-    let StoredPlan { plan, is_signed, number } = load_plan(path, key)?;
+fn read_run(
+    path: &Path,
+    key: Option<&RunKey>,
+    in_memory: InMemory,
+) -> Result<LoadedRun, JournalError> {
+    let StoredPlan {
+        plan,
+        is_signed,
+        number,
+    } = load_plan(path, key)?;
     let journal_path = path.join(JOURNAL);
     let opened = OwnFolder::of_run(path).and_then(|ours| ours.open_to_read(JOURNAL));
     let (file, total) = opened.map_err(at(&journal_path))?;
-    let open = (in_memory == InMemory::Whole).then(|| file.try_clone().ok()).flatten();
+    let open = (in_memory == InMemory::Whole)
+        .then(|| file.try_clone().ok())
+        .flatten();
     // Lines that are written in the meantime are not read.
     let mut journal = BufReader::new(file.take(total));
     let key = key.filter(|_| is_signed);
-    let records: Arc<dyn AttemptRecords> =
-        Arc::new(JournalRecords::of(path.to_path_buf(), plan.run_id.clone(), key.cloned(), open));
+    let records: Arc<dyn AttemptRecords> = Arc::new(JournalRecords::of(
+        path.to_path_buf(),
+        plan.run_id.clone(),
+        key.cloned(),
+        open,
+    ));
     let mut state = RunState::new(Arc::new(plan));
     let (mut damaged, mut ended, mut whole, mut torn) = (0, false, 0, None);
-    let longest = if is_signed { LONGEST_SIGNED } else { LONGEST_FOREIGN };
+    let longest = if is_signed {
+        LONGEST_SIGNED
+    } else {
+        LONGEST_FOREIGN
+    };
     let plan = state.plan.clone();
     while torn.is_none() {
         let block;
@@ -150,7 +190,16 @@ fn read_run(path: &Path, key: Option<&RunKey>, in_memory: InMemory) -> Result<Lo
         }
     }
     let (path, torn) = (path.to_path_buf(), torn.unwrap_or(0));
-    Ok(LoadedRun { path, state, is_signed, number, ended, damaged, torn, journal_length: whole })
+    Ok(LoadedRun {
+        path,
+        state,
+        is_signed,
+        number,
+        ended,
+        damaged,
+        torn,
+        journal_length: whole,
+    })
 }
 
 /// The lines of a journal that are read before they are parsed have at least this length together, in bytes.
@@ -184,7 +233,13 @@ fn read_block(
         if text.pop() != Some(b'\n') {
             text.clear();
         }
-        lines.push(RawLine { at: RecordedAt { offset: *whole, length: length - 1 }, text });
+        lines.push(RawLine {
+            at: RecordedAt {
+                offset: *whole,
+                length: length - 1,
+            },
+            text,
+        });
         *whole += length;
     }
     Ok((lines, None))
@@ -225,9 +280,9 @@ fn read_line(
         return Line::SpentOnCancelled(spent);
     }
     match read_attempt(text).filter(|attempt| is_of_plan(attempt, plan)) {
-        Some(attempt) => {
-            Line::Attempt(Arc::new(EndedAttempt::recorded(attempt, line.at, records, in_memory)))
-        }
+        Some(attempt) => Line::Attempt(Arc::new(EndedAttempt::recorded(
+            attempt, line.at, records, in_memory,
+        ))),
         None => Line::Damaged,
     }
 }
@@ -242,7 +297,16 @@ impl LoadedRun {
     /// The run of a result of ADK, which has no folder of its own and is not signed.
     pub fn of_result(path: PathBuf, state: RunState) -> LoadedRun {
         let (is_signed, number, ended) = (false, 0, true);
-        LoadedRun { path, state, is_signed, number, ended, damaged: 0, torn: 0, journal_length: 0 }
+        LoadedRun {
+            path,
+            state,
+            is_signed,
+            number,
+            ended,
+            damaged: 0,
+            torn: 0,
+            journal_length: 0,
+        }
     }
 
     /// Whether reading the journal of this run again would take noticeable time, and it will not change.

@@ -30,19 +30,32 @@ impl JournalRecords {
         key: Option<RunKey>,
         journal: Option<File>,
     ) -> JournalRecords {
-        JournalRecords { run: run.into(), run_id, key, open: journal.and_then(OpenJournal::of) }
+        JournalRecords {
+            run: run.into(),
+            run_id,
+            key,
+            open: journal.and_then(OpenJournal::of),
+        }
     }
 
     fn line(&self, at: RecordedAt) -> io::Result<Vec<u8>> {
         match &self.open {
-            Some(open) => read_at(&mut open.file.lock().unwrap_or_else(PoisonError::into_inner), at),
-            None => read_at(&mut OwnFolder::of_run(&self.run)?.open_to_read(JOURNAL)?.0, at),
+            Some(open) => read_at(
+                &mut open.file.lock().unwrap_or_else(PoisonError::into_inner),
+                at,
+            ),
+            None => read_at(
+                &mut OwnFolder::of_run(&self.run)?.open_to_read(JOURNAL)?.0,
+                at,
+            ),
         }
     }
 
     /// A line without its signature.
     fn verified_line(&self, at: RecordedAt) -> Result<Vec<u8>, String> {
-        let read = self.line(at).map_err(|error| format!("{}: {error}", self.run.join(JOURNAL).display()))?;
+        let read = self
+            .line(at)
+            .map_err(|error| format!("{}: {error}", self.run.join(JOURNAL).display()))?;
         let line = match &self.key {
             Some(key) => verified(&read, key, &self.run_id),
             None => Some(read),
@@ -81,10 +94,14 @@ impl AttemptRecords for JournalRecords {
 fn read_at(journal: &mut File, at: RecordedAt) -> io::Result<Vec<u8>> {
     let mut line = vec![0; at.length as usize];
     journal.seek(SeekFrom::Start(at.offset))?;
-    journal.read_exact(&mut line).map_err(|error| match error.kind() {
-        io::ErrorKind::UnexpectedEof => io::Error::new(error.kind(), "the journal was truncated"),
-        _ => error,
-    })?;
+    journal
+        .read_exact(&mut line)
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => {
+                io::Error::new(error.kind(), "the journal was truncated")
+            }
+            _ => error,
+        })?;
     Ok(line)
 }
 
@@ -97,7 +114,9 @@ static OPEN: AtomicUsize = AtomicUsize::new(0);
 
 /// The maximum number of open journals under this limit of open files.
 fn open_at_most(limit: Option<u64>) -> usize {
-    limit.map_or(OPEN_AT_MOST, |limit| (limit as usize / PART_OF_LIMIT).min(OPEN_AT_MOST))
+    limit.map_or(OPEN_AT_MOST, |limit| {
+        (limit as usize / PART_OF_LIMIT).min(OPEN_AT_MOST)
+    })
 }
 
 /// One of at most [`open_at_most`] files.
@@ -109,8 +128,11 @@ impl OpenJournal {
     fn of(file: File) -> Option<OpenJournal> {
         let most = open_at_most(open_file_limit());
         let one_more = |open: usize| (open < most).then_some(open + 1);
-        OPEN.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).ok()?;
-        Some(OpenJournal { file: Mutex::new(file) })
+        OPEN.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more)
+            .ok()?;
+        Some(OpenJournal {
+            file: Mutex::new(file),
+        })
     }
 }
 
@@ -140,7 +162,10 @@ fn recent<T>(with: impl FnOnce(&mut Recent) -> T) -> T {
 
 impl Recent {
     fn find(&self, run: &Path, at: RecordedAt) -> Option<Arc<Attempt>> {
-        let found = self.attempts.iter().find(|(known, place, _)| *place == at && **known == *run);
+        let found = self
+            .attempts
+            .iter()
+            .find(|(known, place, _)| *place == at && **known == *run);
         found.map(|(_, _, attempt)| attempt.clone())
     }
 
@@ -151,7 +176,12 @@ impl Recent {
             bytes += place.length;
             bytes <= RECENT_AT_MOST
         };
-        let count = self.attempts.iter().take(ATTEMPTS_AT_MOST).take_while(fits).count();
+        let count = self
+            .attempts
+            .iter()
+            .take(ATTEMPTS_AT_MOST)
+            .take_while(fits)
+            .count();
         self.attempts.truncate(count.max(1));
     }
 }
@@ -178,7 +208,15 @@ mod tests {
     fn recent_attempts_are_kept_up_to_a_size() {
         let run: &Arc<Path> = &Path::new("run").into();
         let place = |offset: u64, length: u64| RecordedAt { offset, length };
-        let attempt = || Arc::new(Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "a"));
+        let attempt = || {
+            Arc::new(Attempt::blank(
+                AttemptKey {
+                    case: 0,
+                    attempt: 1,
+                },
+                "a",
+            ))
+        };
         let mut recent = Recent::default();
         for offset in 0..4 {
             recent.keep(run, place(offset, RECENT_AT_MOST / 2), attempt());
@@ -187,6 +225,10 @@ mod tests {
         assert!(recent.find(run, place(3, RECENT_AT_MOST / 2)).is_some());
         assert!(recent.find(run, place(1, RECENT_AT_MOST / 2)).is_none());
         recent.keep(run, place(9, 2 * RECENT_AT_MOST), attempt());
-        assert_eq!(recent.attempts.len(), 1, "the last one is kept whatever its size");
+        assert_eq!(
+            recent.attempts.len(),
+            1,
+            "the last one is kept whatever its size"
+        );
     }
 }

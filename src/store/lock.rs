@@ -19,7 +19,10 @@ pub(super) fn lock_within(file: &File, limit: Duration, what: &str) -> io::Resul
     let began = Instant::now();
     while !try_lock(file) {
         if began.elapsed() > limit {
-            let why = format!("another evaltrail process has been {what} for {} s", limit.as_secs());
+            let why = format!(
+                "another evaltrail process has been {what} for {} s",
+                limit.as_secs()
+            );
             return Err(io::Error::new(io::ErrorKind::TimedOut, why));
         }
         std::thread::sleep(Duration::from_millis(5));
@@ -38,7 +41,10 @@ mod tests {
         let (first, second) = (open(), open());
         lock_within(&first, Duration::ZERO, "writing").unwrap();
         let error = lock_within(&second, Duration::ZERO, "writing").unwrap_err();
-        assert_eq!(error.to_string(), "another evaltrail process has been writing for 0 s");
+        assert_eq!(
+            error.to_string(),
+            "another evaltrail process has been writing for 0 s"
+        );
         drop(first);
         lock_within(&second, Duration::ZERO, "writing").unwrap();
     }

@@ -48,13 +48,16 @@ mod written;
 
 pub use answers::{Answers, CachedResponse};
 pub use baseline::{
-    BASELINE_FILE, Baseline, baseline_path, baseline_run_id, read_baseline, remove_baseline, write_baseline,
+    BASELINE_FILE, Baseline, baseline_path, baseline_run_id, read_baseline, remove_baseline,
+    write_baseline,
 };
 pub use bucket_copy::{
-    Copied, CopyError, OnFetched, address_of_copy, copy_bucket, copy_table, new_copy, with_addresses,
+    Copied, CopyError, OnFetched, address_of_copy, copy_bucket, copy_table, new_copy,
+    with_addresses,
 };
 pub use claims::{
-    Claim, ClaimEnd, ClaimOutcome, ClaimState, Claimant, claim, claim_states, mark_place, shard_claim_name,
+    Claim, ClaimEnd, ClaimOutcome, ClaimState, Claimant, claim, claim_states, mark_place,
+    shard_claim_name,
 };
 pub use decisions::{read_decisions, save_decisions};
 pub use edits::{Done, EditFailed, EditLog, FileAction, FileJob, Scope, UndoError};

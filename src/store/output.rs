@@ -7,7 +7,10 @@ use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
 /// Writes a file atomically, as [`fill_whole`]. Errors: as those of `fill_whole`, and that a link leads out of the folder.
-pub fn fill_output(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+pub fn fill_output(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
     check_links(path)?;
     fill_whole(path, fill)
 }
@@ -26,10 +29,15 @@ pub fn check_links(path: &Path) -> io::Result<()> {
         return Ok(());
     }
     if let Some(link) = foreign_link(path) {
-        let why = format!("{} is a link of another user; nothing was written", link.display());
+        let why = format!(
+            "{} is a link of another user; nothing was written",
+            link.display()
+        );
         return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     }
-    let (Some(folder), Some(target)) = (folder_of(path), target_of(path)) else { return Ok(()) };
+    let (Some(folder), Some(target)) = (folder_of(path), target_of(path)) else {
+        return Ok(());
+    };
     if target.starts_with(&folder) {
         return Ok(());
     }
@@ -42,7 +50,10 @@ pub fn check_links(path: &Path) -> io::Result<()> {
 
 /// Whether a path is a link to what the shell opened for this process: `/dev/stdout`, `/dev/fd/63`.
 fn is_stream_of_process(path: &Path) -> bool {
-    let is_number = |name: &OsStr| name.to_str().is_some_and(|name| name.parse::<u32>().is_ok());
+    let is_number = |name: &OsStr| {
+        name.to_str()
+            .is_some_and(|name| name.parse::<u32>().is_ok())
+    };
     match (path.parent().and_then(Path::to_str), path.file_name()) {
         (Some("/dev"), Some(name)) => name == "stdout" || name == "stderr",
         (Some("/dev/fd" | "/proc/self/fd"), Some(name)) => is_number(name),
@@ -53,10 +64,14 @@ fn is_stream_of_process(path: &Path) -> bool {
 /// The folder that must contain the file: the current one for a path in it; that which contains it for other absolute paths,
 /// and for paths that lead upwards, whose folders the user chose. `None` if it does not exist.
 fn folder_of(path: &Path) -> Option<PathBuf> {
-    let leads_down =
-        |path: &Path| path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    let leads_down = |path: &Path| {
+        path.components()
+            .all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+    };
     let current = std::env::current_dir().ok();
-    let below = current.as_ref().and_then(|current| path.strip_prefix(current).ok());
+    let below = current
+        .as_ref()
+        .and_then(|current| path.strip_prefix(current).ok());
     let folder = match path.parent() {
         Some(parent) if !leads_down(below.unwrap_or(path)) => parent,
         _ => Path::new("."),
@@ -70,10 +85,16 @@ fn foreign_link(path: &Path) -> Option<PathBuf> {
     use std::os::unix::fs::MetadataExt;
     let user = rustix::process::geteuid().as_raw();
     let is_foreign = |path: &&Path| {
-        let meta = path.symlink_metadata().ok().filter(|meta| meta.file_type().is_symlink());
+        let meta = path
+            .symlink_metadata()
+            .ok()
+            .filter(|meta| meta.file_type().is_symlink());
         meta.is_some_and(|meta| ![0, user].contains(&meta.uid()))
     };
-    path.ancestors().filter(is_foreign).last().map(Path::to_path_buf)
+    path.ancestors()
+        .filter(is_foreign)
+        .last()
+        .map(Path::to_path_buf)
 }
 
 /// On Windows only administrators create links.
@@ -84,12 +105,18 @@ fn foreign_link(_: &Path) -> Option<PathBuf> {
 
 /// Where the file is, or the nearest of the folders above it that exists.
 fn target_of(path: &Path) -> Option<PathBuf> {
-    path.ancestors().map(|part| if part.as_os_str().is_empty() { Path::new(".") } else { part }).find_map(
-        |part| {
+    path.ancestors()
+        .map(|part| {
+            if part.as_os_str().is_empty() {
+                Path::new(".")
+            } else {
+                part
+            }
+        })
+        .find_map(|part| {
             // A link to nothing is replaced, not followed.
             dunce::canonicalize(part).ok()
-        },
-    )
+        })
 }
 
 #[cfg(all(test, unix))]
@@ -111,13 +138,22 @@ mod tests {
         fs::write(folder.join("inside.json"), "before").unwrap();
         let write = |name: &str| fill_output(&folder.join(name), |out| out.write_all(b"new"));
         let refused = write("report.json").unwrap_err();
-        assert!(refused.to_string().contains("outside its folder"), "{refused}");
+        assert!(
+            refused.to_string().contains("outside its folder"),
+            "{refused}"
+        );
         assert!(can_write_output(&folder.join("report.json")).is_err());
         assert_eq!(fs::read_to_string(outside.join("mine")).unwrap(), "mine");
         write("alias.json").unwrap();
-        assert_eq!(fs::read_to_string(folder.join("inside.json")).unwrap(), "new");
+        assert_eq!(
+            fs::read_to_string(folder.join("inside.json")).unwrap(),
+            "new"
+        );
         write("dangling.json").unwrap();
-        assert_eq!(fs::read_to_string(folder.join("dangling.json")).unwrap(), "new");
+        assert_eq!(
+            fs::read_to_string(folder.join("dangling.json")).unwrap(),
+            "new"
+        );
         assert!(!outside.join("nothing").exists());
         // A folder that the user named by its own path may be a link.
         symlink(&folder, place.path().join("other_name")).unwrap();
@@ -149,12 +185,18 @@ mod tests {
         let report = link.join("report.json");
         assert_eq!(foreign_link(&report), None);
         if std::os::unix::fs::lchown(&link, Some(4242), None).is_err() {
-            assert!(std::env::var_os("EVALTRAIL_REQUIRE_ROOT").is_none(), "root is required here");
+            assert!(
+                std::env::var_os("EVALTRAIL_REQUIRE_ROOT").is_none(),
+                "root is required here"
+            );
             println!("skipped: only root can create links of another user");
             return;
         }
         let refused = fill_output(&report, |out| out.write_all(b"new")).unwrap_err();
-        assert!(refused.to_string().contains("is a link of another user"), "{refused}");
+        assert!(
+            refused.to_string().contains("is a link of another user"),
+            "{refused}"
+        );
         assert!(!folder.join("report.json").exists());
     }
 

@@ -53,12 +53,19 @@ impl OwnFolder {
         let missing = || io::Error::new(io::ErrorKind::NotFound, "not the folder of a run");
         let name = |path: &Path| path.file_name()?.to_str().map(str::to_string);
         let runs = path.parent().ok_or_else(missing)?;
-        if runs.parent().and_then(Path::file_name).is_none_or(|outer| outer != NAME) {
+        if runs
+            .parent()
+            .and_then(Path::file_name)
+            .is_none_or(|outer| outer != NAME)
+        {
             let folder = Handle::outer(runs)?.folder(&name(path).ok_or_else(missing)?);
             return OwnFolder::opened(path.to_path_buf(), folder);
         }
         let workspace = runs.parent().and_then(Path::parent).ok_or_else(missing)?;
-        let (of_runs, of_run) = (name(runs).ok_or_else(missing)?, name(path).ok_or_else(missing)?);
+        let (of_runs, of_run) = (
+            name(runs).ok_or_else(missing)?,
+            name(path).ok_or_else(missing)?,
+        );
         OwnFolder::of(workspace)?.folder(&of_runs)?.folder(&of_run)
     }
 
@@ -98,7 +105,11 @@ impl OwnFolder {
         let file = self.open(name, How::Read)?;
         let length = file.metadata()?.len();
         if length > LARGEST {
-            let why = format!("{} is too large ({} MB)", self.path.join(name).display(), length >> 20);
+            let why = format!(
+                "{} is too large ({} MB)",
+                self.path.join(name).display(),
+                length >> 20
+            );
             return Err(io::Error::new(io::ErrorKind::InvalidData, why));
         }
         Ok((file, length))
@@ -132,7 +143,10 @@ impl OwnFolder {
     }
 
     fn open(&self, name: &str, how: How) -> io::Result<File> {
-        let file = self.handle.file(name, how).map_err(|error| explained(error, &self.path.join(name)))?;
+        let file = self
+            .handle
+            .file(name, how)
+            .map_err(|error| explained(error, &self.path.join(name)))?;
         match file.metadata()?.is_file() {
             true => Ok(file),
             false => {
@@ -152,7 +166,10 @@ impl OwnFolder {
 fn explained(error: io::Error, path: &Path) -> io::Error {
     match std::fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink()) {
         true if error.kind() != io::ErrorKind::AlreadyExists => {
-            let why = format!("{} is a link; evaltrail does not follow links to its files", path.display());
+            let why = format!(
+                "{} is a link; evaltrail does not follow links to its files",
+                path.display()
+            );
             io::Error::new(io::ErrorKind::InvalidInput, why)
         }
         _ => error,
@@ -196,7 +213,12 @@ impl Handle {
             How::Append => OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE,
             How::Create => OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL,
         };
-        Ok(File::from(openat(&self.0, name, usual | flags, Mode::from_raw_mode(0o600))?))
+        Ok(File::from(openat(
+            &self.0,
+            name,
+            usual | flags,
+            Mode::from_raw_mode(0o600),
+        )?))
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
@@ -204,7 +226,11 @@ impl Handle {
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        Ok(rustix::fs::unlinkat(&self.0, name, rustix::fs::AtFlags::empty())?)
+        Ok(rustix::fs::unlinkat(
+            &self.0,
+            name,
+            rustix::fs::AtFlags::empty(),
+        )?)
     }
 }
 
@@ -270,18 +296,36 @@ mod tests {
     fn files_are_private_and_replaced_whole() {
         let place = tempfile::tempdir().unwrap();
         let ours = OwnFolder::make(place.path()).unwrap();
-        assert_eq!(fs::read_to_string(place.path().join(".evaltrail/.gitignore")).unwrap(), "*\n");
+        assert_eq!(
+            fs::read_to_string(place.path().join(".evaltrail/.gitignore")).unwrap(),
+            "*\n"
+        );
         ours.append("a").unwrap().write_all(b"1").unwrap();
         ours.append("a").unwrap().write_all(b"2").unwrap();
         assert_eq!(ours.read("a").unwrap(), b"12");
         ours.replace("a", b"3").unwrap();
         assert_eq!(ours.read("a").unwrap(), b"3");
-        let mode = fs::metadata(place.path().join(".evaltrail/a")).unwrap().permissions().mode();
+        let mode = fs::metadata(place.path().join(".evaltrail/a"))
+            .unwrap()
+            .permissions()
+            .mode();
         assert_eq!(mode & 0o777, 0o600);
-        let mode = fs::metadata(place.path().join(".evaltrail")).unwrap().permissions().mode();
+        let mode = fs::metadata(place.path().join(".evaltrail"))
+            .unwrap()
+            .permissions()
+            .mode();
         assert_eq!(mode & 0o777, 0o700);
-        assert_eq!(ours.create("a").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
-        assert_eq!(fs::read_dir(place.path().join(".evaltrail")).unwrap().count(), 2, "no temporary file");
+        assert_eq!(
+            ours.create("a").unwrap_err().kind(),
+            io::ErrorKind::AlreadyExists
+        );
+        assert_eq!(
+            fs::read_dir(place.path().join(".evaltrail"))
+                .unwrap()
+                .count(),
+            2,
+            "no temporary file"
+        );
     }
 
     #[test]
@@ -308,13 +352,29 @@ mod tests {
         ] {
             assert!(error.to_string().contains("is a link"), "{error}");
         }
-        assert!(ours.read("pipe").unwrap_err().to_string().contains("not a regular file"));
+        assert!(
+            ours.read("pipe")
+                .unwrap_err()
+                .to_string()
+                .contains("not a regular file")
+        );
         assert!(ours.append("pipe").is_err());
-        assert_eq!(ours.create("link").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(
+            ours.create("link").unwrap_err().kind(),
+            io::ErrorKind::AlreadyExists
+        );
         ours.replace("link", b"ours").unwrap();
-        assert_eq!(fs::read_to_string(outside.path().join("secret")).unwrap(), "mine");
+        assert_eq!(
+            fs::read_to_string(outside.path().join("secret")).unwrap(),
+            "mine"
+        );
         let another = tempfile::tempdir().unwrap();
         symlink(outside.path(), another.path().join(".evaltrail")).unwrap();
-        assert!(OwnFolder::make(another.path()).unwrap_err().to_string().contains("is a link"));
+        assert!(
+            OwnFolder::make(another.path())
+                .unwrap_err()
+                .to_string()
+                .contains("is a link")
+        );
     }
 }

@@ -19,7 +19,11 @@ impl Places {
         // An empty path would be the current folder, whose files may come from anywhere.
         if let Some(home) = std::env::var_os("EVALTRAIL_HOME").filter(|home| !home.is_empty()) {
             let home = PathBuf::from(home);
-            return Some(Places { cache: home.join("cache"), config: home.clone(), data: home });
+            return Some(Places {
+                cache: home.join("cache"),
+                config: home.clone(),
+                data: home,
+            });
         }
         let dirs = directories::ProjectDirs::from("", "", "evaltrail")?;
         Some(Places {

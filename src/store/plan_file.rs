@@ -67,7 +67,15 @@ pub(super) fn plan_text(
     key: Option<&RunKey>,
     number: u64,
 ) -> serde_json::Result<String> {
-    let RunPlan { run_id, started, commit, sets, cases, options, judge } = plan;
+    let RunPlan {
+        run_id,
+        started,
+        commit,
+        sets,
+        cases,
+        options,
+        judge,
+    } = plan;
     let mut sets: Vec<PlannedSet> = sets.iter().map(PlannedSet::without_secrets).collect();
     each_path(&mut sets, |path| relative_to(workspace, path));
     let (signature, sets, judge) = ("", &sets[..], &judge.without_secrets());
@@ -143,7 +151,11 @@ pub(super) fn read_plan(folder: &OwnFolder, key: Option<&RunKey>) -> io::Result<
         each_path(&mut plan.sets, |path| *path = workspace.join(&*path));
     }
     let is_signed = key.is_some_and(|key| is_signed(key, &text, &head.signature));
-    Ok(StoredPlan { plan, is_signed, number: if is_signed { head.number } else { 0 } })
+    Ok(StoredPlan {
+        plan,
+        is_signed,
+        number: if is_signed { head.number } else { 0 },
+    })
 }
 
 fn is_signed(key: &RunKey, text: &str, signature: &str) -> bool {

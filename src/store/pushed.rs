@@ -94,7 +94,10 @@ impl RunPush {
                 break;
             }
             let next = self.sent + part.len() as u64;
-            let keys: Vec<AttemptKey> = part.split(|byte| *byte == b'\n').filter_map(key_of_line).collect();
+            let keys: Vec<AttemptKey> = part
+                .split(|byte| *byte == b'\n')
+                .filter_map(key_of_line)
+                .collect();
             let name = format!("{PART}{:016}{PART_ENDING}", self.sent);
             self.bucket.put(&name, part)?;
             self.parts.push(name);
@@ -107,8 +110,13 @@ impl RunPush {
 
     /// Checks that everything that was uploaded is still there, and uploads it again if not.
     pub fn confirm(&mut self) -> Result<Vec<AttemptKey>, PushError> {
-        let there: HashSet<String> =
-            self.bucket.list()?.objects.into_iter().map(|object| object.name).collect();
+        let there: HashSet<String> = self
+            .bucket
+            .list()?
+            .objects
+            .into_iter()
+            .map(|object| object.name)
+            .collect();
         if [PLAN, WHOLE_PLAN].iter().any(|name| !there.contains(*name))
             || self.parts.iter().any(|part| !there.contains(part))
         {
@@ -148,7 +156,9 @@ fn key_of_line(line: &[u8]) -> Option<AttemptKey> {
     struct Line {
         key: AttemptKey,
     }
-    serde_json::from_slice::<Line>(line).ok().map(|line| line.key)
+    serde_json::from_slice::<Line>(line)
+        .ok()
+        .map(|line| line.key)
 }
 
 /// Copies the runs at an address to the cache, or updates the copy: a folder with a folder for each run.
@@ -159,7 +169,10 @@ pub fn copy_pushed_runs(
 ) -> Result<Copied, CopyError> {
     let copied = copy_folders(address, &["claims", "queue"], places, on_fetched)?;
     let path = &copied.path;
-    let told = |source: io::Error| CopyError::Cache { path: path.display().to_string(), source };
+    let told = |source: io::Error| CopyError::Cache {
+        path: path.display().to_string(),
+        source,
+    };
     for folder in shard_folders(path).map_err(told)? {
         join_parts(&folder).map_err(told)?;
     }
@@ -168,11 +181,14 @@ pub fn copy_pushed_runs(
 
 /// Whether a folder has runs that were uploaded to it, whose journals are in parts.
 pub fn has_pushed_runs(folder: &Path) -> bool {
-    let Ok(entries) = fs::read_dir(folder) else { return false };
+    let Ok(entries) = fs::read_dir(folder) else {
+        return false;
+    };
     let mut folders = entries.filter_map(Result::ok).map(|entry| entry.path());
     let first = format!("{PART}{:016}{PART_ENDING}", 0);
     let is_in_parts = |run: &Path| run.join(&first).is_file() || !run.join(JOURNAL).exists();
-    folders.any(|run| run.join(WHOLE_PLAN).is_file() && run.join(PLAN).is_file() && is_in_parts(&run))
+    folders
+        .any(|run| run.join(WHOLE_PLAN).is_file() && run.join(PLAN).is_file() && is_in_parts(&run))
 }
 
 /// Writes the journal of a copied run from its parts. A part that is missing ends the journal: lines after a gap may belong
@@ -182,7 +198,9 @@ fn join_parts(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        let offset = name.strip_prefix(PART).and_then(|rest| rest.strip_suffix(PART_ENDING));
+        let offset = name
+            .strip_prefix(PART)
+            .and_then(|rest| rest.strip_suffix(PART_ENDING));
         if let Some(offset) = offset.and_then(|offset| offset.parse::<u64>().ok()) {
             parts.push((offset, entry.metadata()?.len(), entry.path()));
         }
@@ -203,7 +221,12 @@ fn join_parts(folder: &Path) -> io::Result<()> {
         return Ok(());
     }
     let mut whole = private_beside(folder)?;
-    parts.iter().try_for_each(|(_, _, part)| io::copy(&mut File::open(part)?, &mut whole).map(drop))?;
+    parts
+        .iter()
+        .try_for_each(|(_, _, part)| io::copy(&mut File::open(part)?, &mut whole).map(drop))?;
     whole.as_file().sync_all()?;
-    whole.persist(journal).map(drop).map_err(|error| error.error)
+    whole
+        .persist(journal)
+        .map(drop)
+        .map_err(|error| error.error)
 }

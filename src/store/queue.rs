@@ -69,13 +69,31 @@ struct Known {
 
 impl CaseQueue {
     /// A queue of so many cases below a place for runs, for a worker with this id. `digest` is that of the plan.
-    pub fn new(runs: &Bucket, digest: &str, worker: &str, cases: usize, lease: Duration) -> CaseQueue {
-        let bucket = runs.below("queue").below(digest.get(..16).unwrap_or(digest));
+    pub fn new(
+        runs: &Bucket,
+        digest: &str,
+        worker: &str,
+        cases: usize,
+        lease: Duration,
+    ) -> CaseQueue {
+        let bucket = runs
+            .below("queue")
+            .below(digest.get(..16).unwrap_or(digest));
         // Workers begin at different cases, so that they rarely try to take the same one.
-        let seed =
-            worker.bytes().fold(7_usize, |sum, byte| sum.wrapping_mul(31).wrapping_add(usize::from(byte)));
-        let known = Known { next: seed % cases.max(1), ..Known::default() };
-        CaseQueue { bucket, worker: worker.to_string(), lease, cases, known: Mutex::new(known) }
+        let seed = worker.bytes().fold(7_usize, |sum, byte| {
+            sum.wrapping_mul(31).wrapping_add(usize::from(byte))
+        });
+        let known = Known {
+            next: seed % cases.max(1),
+            ..Known::default()
+        };
+        CaseQueue {
+            bucket,
+            worker: worker.to_string(),
+            lease,
+            cases,
+            known: Mutex::new(known),
+        }
     }
 
     /// How often a heartbeat is due.
@@ -94,12 +112,19 @@ impl CaseQueue {
             known.beats += 1;
             known.beats
         };
-        self.bucket.put(&format!("workers/{}", self.worker), beats.to_string().into_bytes()).map(drop)
+        self.bucket
+            .put(
+                &format!("workers/{}", self.worker),
+                beats.to_string().into_bytes(),
+            )
+            .map(drop)
     }
 
     /// Tells the others that this worker ended, so that they take its cases at once.
     pub fn leave(&self) -> Result<(), BucketError> {
-        self.bucket.put(&format!("gone/{}", self.worker), Vec::new()).map(drop)
+        self.bucket
+            .put(&format!("gone/{}", self.worker), Vec::new())
+            .map(drop)
     }
 
     /// The number of cases that are done.
@@ -142,10 +167,15 @@ impl CaseQueue {
 
     /// Claims a case. Returns `false` if another worker was faster.
     fn take(&self, case: usize, claim: u32) -> Result<bool, BucketError> {
-        let is_own = match self.bucket.create(&claim_name(case, claim), self.worker.clone().into_bytes()) {
+        let is_own = match self
+            .bucket
+            .create(&claim_name(case, claim), self.worker.clone().into_bytes())
+        {
             Ok(_) => true,
             // It may be the own one, whose confirmation was lost.
-            Err(BucketError::Exists(_)) => self.worker_of(case, claim)?.as_deref() == Some(&self.worker),
+            Err(BucketError::Exists(_)) => {
+                self.worker_of(case, claim)?.as_deref() == Some(&self.worker)
+            }
             Err(error) => return Err(error),
         };
         let mut known = self.known();
@@ -160,16 +190,20 @@ impl CaseQueue {
 
     /// Reads what the others did.
     fn refresh(&self) -> Result<(), BucketError> {
-        let list = |folder: &str| self.bucket.below(folder).list().map(|listing| listing.objects);
+        let list = |folder: &str| {
+            self.bucket
+                .below(folder)
+                .list()
+                .map(|listing| listing.objects)
+        };
         let (claims, done) = (list("claims")?, list("done")?);
         let (workers, gone) = (list("workers")?, list("gone")?);
         let mut known = self.known();
         known.is_read = true;
         for object in claims {
-            let parsed = object
-                .name
-                .split_once('.')
-                .and_then(|(case, claim)| Some((case.parse::<usize>().ok()?, claim.parse::<u32>().ok()?)));
+            let parsed = object.name.split_once('.').and_then(|(case, claim)| {
+                Some((case.parse::<usize>().ok()?, claim.parse::<u32>().ok()?))
+            });
             // Other names are not evaltrail's.
             let parsed = parsed.filter(|(case, claim)| *case < self.cases && *claim < MOST_CLAIMS);
             if let Some((case, claim)) = parsed {
@@ -177,11 +211,18 @@ impl CaseQueue {
                 *newest = claim.max(*newest);
             }
         }
-        let done = done.iter().filter_map(|object| object.name.parse::<usize>().ok());
+        let done = done
+            .iter()
+            .filter_map(|object| object.name.parse::<usize>().ok());
         known.done.extend(done.filter(|case| *case < self.cases));
-        known.gone.extend(gone.into_iter().map(|object| object.name));
+        known
+            .gone
+            .extend(gone.into_iter().map(|object| object.name));
         for object in workers {
-            let seen = known.signs.entry(object.name).or_insert_with(|| (String::new(), Instant::now()));
+            let seen = known
+                .signs
+                .entry(object.name)
+                .or_insert_with(|| (String::new(), Instant::now()));
             if seen.0 != object.etag {
                 *seen = (object.etag, Instant::now());
             }
@@ -193,17 +234,27 @@ impl CaseQueue {
     fn abandoned(&self) -> Result<Option<(usize, u32)>, BucketError> {
         let open: Vec<(usize, u32)> = {
             let known = self.known();
-            let is_open =
-                |(case, _): &(&usize, &u32)| !known.done.contains(case) && !known.own.contains(case);
-            known.claims.iter().filter(is_open).map(|(case, claim)| (*case, *claim)).collect()
+            let is_open = |(case, _): &(&usize, &u32)| {
+                !known.done.contains(case) && !known.own.contains(case)
+            };
+            known
+                .claims
+                .iter()
+                .filter(is_open)
+                .map(|(case, claim)| (*case, *claim))
+                .collect()
         };
         for (case, claim) in open {
             // A claim that cannot be read any more is nobody's.
-            let Some(worker) = self.worker_of(case, claim)? else { return Ok(Some((case, claim))) };
+            let Some(worker) = self.worker_of(case, claim)? else {
+                return Ok(Some((case, claim)));
+            };
             let mut known = self.known();
             // A worker that never wrote a heartbeat has one from now on.
-            let (_, since) =
-                known.signs.entry(worker.clone()).or_insert_with(|| (String::new(), Instant::now()));
+            let (_, since) = known
+                .signs
+                .entry(worker.clone())
+                .or_insert_with(|| (String::new(), Instant::now()));
             let is_silent = since.elapsed() > self.lease;
             if is_silent || known.gone.contains(&worker) || worker == self.worker {
                 return Ok(Some((case, claim)));
@@ -232,7 +283,10 @@ impl CaseQueue {
     }
 
     fn mark_done(&self, case: usize) -> Result<(), BucketError> {
-        match self.bucket.create(&format!("done/{case:07}"), self.worker.clone().into_bytes()) {
+        match self
+            .bucket
+            .create(&format!("done/{case:07}"), self.worker.clone().into_bytes())
+        {
             Ok(_) | Err(BucketError::Exists(_)) => {
                 self.known().done.insert(case);
                 Ok(())
@@ -246,13 +300,24 @@ impl CaseQueue {
         let complete: Vec<usize> = {
             let mut known = self.known();
             for key in attempts {
-                known.uploaded.entry(key.case).or_default().insert(key.attempt);
+                known
+                    .uploaded
+                    .entry(key.case)
+                    .or_default()
+                    .insert(key.attempt);
             }
-            let is_complete = |(_, numbers): &(&usize, &BTreeSet<u32>)| numbers.len() >= repeat as usize;
-            let cases = known.uploaded.iter().filter(is_complete).map(|(case, _)| *case);
+            let is_complete =
+                |(_, numbers): &(&usize, &BTreeSet<u32>)| numbers.len() >= repeat as usize;
+            let cases = known
+                .uploaded
+                .iter()
+                .filter(is_complete)
+                .map(|(case, _)| *case);
             cases.filter(|case| !known.done.contains(case)).collect()
         };
-        complete.into_iter().try_for_each(|case| self.mark_done(case))
+        complete
+            .into_iter()
+            .try_for_each(|case| self.mark_done(case))
     }
 }
 
@@ -274,7 +339,9 @@ mod tests {
     }
 
     fn done(queue: &CaseQueue, case: usize) {
-        queue.uploaded(&[AttemptKey { case, attempt: 1 }], 1).unwrap();
+        queue
+            .uploaded(&[AttemptKey { case, attempt: 1 }], 1)
+            .unwrap();
     }
 
     #[test]
@@ -312,11 +379,19 @@ mod tests {
         let (first, second) = (queue("a"), queue("b"));
         first.beat().unwrap();
         second.beat().unwrap();
-        let NextCase::Run(of_first) = first.next().unwrap() else { panic!() };
-        let NextCase::Run(of_second) = second.next().unwrap() else { panic!() };
+        let NextCase::Run(of_first) = first.next().unwrap() else {
+            panic!()
+        };
+        let NextCase::Run(of_second) = second.next().unwrap() else {
+            panic!()
+        };
         assert_ne!(of_first, of_second);
         done(&second, of_second);
-        assert_eq!(second.next().unwrap(), NextCase::Wait, "the first worker is alive");
+        assert_eq!(
+            second.next().unwrap(),
+            NextCase::Wait,
+            "the first worker is alive"
+        );
         let began = Instant::now();
         let taken = loop {
             match second.next().unwrap() {

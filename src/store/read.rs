@@ -13,8 +13,13 @@ fn invalid(why: String) -> io::Error {
 pub fn read_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let file = open_regular(path)?;
     let length = file.metadata()?.len();
-    let too_long =
-        |length: u64| invalid(format!("the file has {} MB; the limit is {} MB", length >> 20, most >> 20));
+    let too_long = |length: u64| {
+        invalid(format!(
+            "the file has {} MB; the limit is {} MB",
+            length >> 20,
+            most >> 20
+        ))
+    };
     if length > most {
         return Err(too_long(length));
     }
@@ -31,15 +36,23 @@ pub fn read_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 pub fn read_text_file(path: &Path, most: u64) -> io::Result<String> {
     String::from_utf8(read_file(path, most)?).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        let line = error.as_bytes()[..at].iter().filter(|&&b| b == b'\n').count() + 1;
-        invalid(format!("line {line}: byte {at} is not UTF-8; save the file as UTF-8"))
+        let line = error.as_bytes()[..at]
+            .iter()
+            .filter(|&&b| b == b'\n')
+            .count()
+            + 1;
+        invalid(format!(
+            "line {line}: byte {at} is not UTF-8; save the file as UTF-8"
+        ))
     })
 }
 
 /// Reads at most the first `most` bytes of a regular file of any length.
 pub fn read_head(path: &Path, most: usize) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
-    open_regular(path)?.take(most as u64).read_to_end(&mut head)?;
+    open_regular(path)?
+        .take(most as u64)
+        .read_to_end(&mut head)?;
     Ok(head)
 }
 
@@ -81,7 +94,11 @@ pub(super) fn read_line_within(
 #[cfg(unix)]
 pub(super) fn open_regular(path: &Path) -> io::Result<File> {
     use rustix::fs::{Mode, OFlags, open};
-    let file = File::from(open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?);
+    let file = File::from(open(
+        path,
+        OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC,
+        Mode::empty(),
+    )?);
     regular(file)
 }
 
@@ -109,14 +126,27 @@ mod tests {
         let file = folder.path().join("f");
         std::fs::write(&file, "ab\n\u{e9}").unwrap();
         assert_eq!(read_text_file(&file, 5).unwrap(), "ab\n\u{e9}");
-        assert!(read_file(&file, 4).unwrap_err().to_string().contains("the limit is 0 MB"));
+        assert!(
+            read_file(&file, 4)
+                .unwrap_err()
+                .to_string()
+                .contains("the limit is 0 MB")
+        );
         assert_eq!(read_head(&file, 2).unwrap(), b"ab");
         assert_eq!(
-            (&read_tail(&file, 3).unwrap()[..], read_tail(&file, 9).unwrap().len()),
+            (
+                &read_tail(&file, 3).unwrap()[..],
+                read_tail(&file, 9).unwrap().len()
+            ),
             ("\n\u{e9}".as_bytes(), 5)
         );
         std::fs::write(&file, b"ab\n\xff").unwrap();
-        assert!(read_text_file(&file, 5).unwrap_err().to_string().contains("line 2: byte 3 is not UTF-8"));
+        assert!(
+            read_text_file(&file, 5)
+                .unwrap_err()
+                .to_string()
+                .contains("line 2: byte 3 is not UTF-8")
+        );
         let pipe = folder.path().join("pipe");
         let mode = rustix::fs::Mode::from_raw_mode(0o600);
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();

@@ -30,13 +30,17 @@ pub struct Remembered {
 impl Remembered {
     fn file(places: &Places, workspace: &Path) -> PathBuf {
         let id = fingerprint(&[workspace.as_os_str().as_encoded_bytes()]);
-        places.data.join("state").join(format!("{}.json", &id[..16]))
+        places
+            .data
+            .join("state")
+            .join(format!("{}.json", &id[..16]))
     }
 
     /// Reads the state of a workspace; the default when there is none.
     pub fn load(places: &Places, workspace: &Path) -> Remembered {
         let text = std::fs::read_to_string(Self::file(places, workspace)).ok();
-        text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+        text.and_then(|text| serde_json::from_str(&text).ok())
+            .unwrap_or_default()
     }
 
     /// Writes the state of a workspace.

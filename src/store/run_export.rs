@@ -102,11 +102,16 @@ pub fn unpack_run(file: &Path, workspace: &Path) -> io::Result<PathBuf> {
     if head.run_id.is_empty() || file_id(&head.run_id) != head.run_id {
         return Err(invalid("the id of the run is not valid"));
     }
-    let folder = OwnFolder::make(workspace)?.make_folder(RUNS)?.make_folder(&head.run_id)?;
+    let folder = OwnFolder::make(workspace)?
+        .make_folder(RUNS)?
+        .make_folder(&head.run_id)?;
     if !lines.next(LONGEST_PLAN)? {
         return Err(invalid(DAMAGED));
     }
-    let members = lines.line.strip_prefix(b"{").filter(|members| members.trim_ascii() != b"}");
+    let members = lines
+        .line
+        .strip_prefix(b"{")
+        .filter(|members| members.trim_ascii() != b"}");
     let members = members.ok_or_else(|| invalid(DAMAGED))?;
     let mut plan = format!("{{\"format\":{RUN_FORMAT},").into_bytes();
     plan.extend_from_slice(members);
@@ -130,7 +135,11 @@ pub fn unpack_run(file: &Path, workspace: &Path) -> io::Result<PathBuf> {
 /// The id of a run as part of the name of a file or folder: ids of results of ADK contain the names of applications and sets.
 pub fn file_id(run_id: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let id: String = run_id.chars().map(|c| if is_plain(c) { c } else { '_' }).take(LONGEST_ID).collect();
+    let id: String = run_id
+        .chars()
+        .map(|c| if is_plain(c) { c } else { '_' })
+        .take(LONGEST_ID)
+        .collect();
     // A name of dots is another folder, and Windows removes dots at the end.
     let end = id.trim_end_matches('.').len();
     let id = id[..end].to_string() + &"_".repeat(id.len() - end);
@@ -161,9 +170,18 @@ struct PackedLines {
 impl PackedLines {
     fn open(path: &Path) -> io::Result<PackedLines> {
         let file = open_regular(path)?;
-        let most = file.metadata()?.len().saturating_mul(HIGHEST_RATIO).clamp(SMALL, LARGEST);
+        let most = file
+            .metadata()?
+            .len()
+            .saturating_mul(HIGHEST_RATIO)
+            .clamp(SMALL, LARGEST);
         let reader = BufReader::new(GzDecoder::new(BufReader::new(file)));
-        Ok(PackedLines { reader, line: Vec::new(), unpacked: 0, most })
+        Ok(PackedLines {
+            reader,
+            line: Vec::new(),
+            unpacked: 0,
+            most,
+        })
     }
 
     /// Reads the next line, of at most `longest` bytes; `false` at the end of the file. Every line is an object.
@@ -175,7 +193,9 @@ impl PackedLines {
             read_line_within(&mut reader, longest, &mut self.line).map_err(|_| invalid(DAMAGED))?;
         if length > left {
             let most = self.most >> 20;
-            return Err(invalid(format!("it unpacks to more than {most} MB, too much for its size")));
+            return Err(invalid(format!(
+                "it unpacks to more than {most} MB, too much for its size"
+            )));
         }
         self.unpacked += length;
         match (length, is_whole) {

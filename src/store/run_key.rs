@@ -39,7 +39,10 @@ impl RunKey {
     pub fn of(places: &Places) -> io::Result<RunKey> {
         let folder = places.data.join("runs");
         let key: [u8; KEY_BYTES] = stored_secret(&folder, "key")?;
-        Ok(RunKey { signer: <Hmac<Sha256> as KeyInit>::new(&key.into()), folder })
+        Ok(RunKey {
+            signer: <Hmac<Sha256> as KeyInit>::new(&key.into()),
+            folder,
+        })
     }
 
     /// An id that distinguishes this key from others and reveals nothing about it.
@@ -53,7 +56,10 @@ impl RunKey {
         lock_within(&lock, SHORT_CHANGE, "numbering a run")?;
         let file = self.folder.join("last_number");
         let last = match fs::read_to_string(&file) {
-            Ok(text) => text.trim().parse().map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?,
+            Ok(text) => text
+                .trim()
+                .parse()
+                .map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
             Err(error) => return Err(error),
         };
@@ -97,14 +103,19 @@ impl RunSigner {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let digit = |half: u8| char::from(DIGITS[usize::from(half)]);
         let bytes = self.0.finalize().into_bytes();
-        bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+        bytes
+            .iter()
+            .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
+            .collect()
     }
 
     /// Whether this is the signature of all data. The comparison takes constant time.
     pub(super) fn has_signed(self, signature: &str) -> bool {
         let half = |digit: u8| char::from(digit).to_digit(16).map(|half| half as u8);
         let byte = |pair: &[u8]| Some(half(pair[0])? << 4 | half(pair[1])?);
-        let (pairs, []) = signature.as_bytes().as_chunks::<2>() else { return false };
+        let (pairs, []) = signature.as_bytes().as_chunks::<2>() else {
+            return false;
+        };
         let bytes: Option<Vec<u8>> = pairs.iter().map(|pair| byte(pair)).collect();
         bytes.is_some_and(|bytes| self.0.verify_slice(&bytes).is_ok())
     }
@@ -130,13 +141,22 @@ mod tests {
         let key = RunKey::of(&mine).unwrap();
         let signature = key.signature(&[b"run", b"line"]);
         assert_eq!(signature.len(), SIGNATURE_LENGTH);
-        assert!(RunKey::of(&mine).unwrap().has_signed(&[b"run", b"line"], &signature), "the key is stored");
+        assert!(
+            RunKey::of(&mine)
+                .unwrap()
+                .has_signed(&[b"run", b"line"], &signature),
+            "the key is stored"
+        );
         assert!(!key.has_signed(&[b"runl", b"ine"], &signature));
         assert!(!key.has_signed(&[b"run", b"line"], &signature[2..]));
         assert!(!key.has_signed(&[b"run", b"line"], ""));
         assert!(!key.has_signed(&[b"run", b"line"], "no signature"));
         let (_other_home, other) = places();
-        assert!(!RunKey::of(&other).unwrap().has_signed(&[b"run", b"line"], &signature));
+        assert!(
+            !RunKey::of(&other)
+                .unwrap()
+                .has_signed(&[b"run", b"line"], &signature)
+        );
     }
 
     #[cfg(unix)]
@@ -145,7 +165,10 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let (home, places) = places();
         RunKey::of(&places).unwrap();
-        let mode = fs::metadata(home.path().join("runs/key")).unwrap().permissions().mode();
+        let mode = fs::metadata(home.path().join("runs/key"))
+            .unwrap()
+            .permissions()
+            .mode();
         assert_eq!(mode & 0o777, 0o600);
     }
 
@@ -155,9 +178,18 @@ mod tests {
         let key = RunKey::of(&places).unwrap();
         let mut numbers: Vec<u64> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..4)
-                .map(|_| scope.spawn(|| (0..10).map(|_| key.next_number().unwrap()).collect::<Vec<u64>>()))
+                .map(|_| {
+                    scope.spawn(|| {
+                        (0..10)
+                            .map(|_| key.next_number().unwrap())
+                            .collect::<Vec<u64>>()
+                    })
+                })
                 .collect();
-            threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+            threads
+                .into_iter()
+                .flat_map(|thread| thread.join().unwrap())
+                .collect()
         });
         numbers.sort_unstable();
         assert_eq!(numbers, (1..=40).collect::<Vec<u64>>());

@@ -18,7 +18,9 @@ pub fn run_name_error(name: &str) -> Option<String> {
     if name.chars().count() > RUN_NAME_AT_MOST {
         return Some(format!("a name has at most {RUN_NAME_AT_MOST} characters"));
     }
-    RESERVED.contains(&name).then(|| format!("{name:?} has another meaning; choose another name"))
+    RESERVED
+        .contains(&name)
+        .then(|| format!("{name:?} has another meaning; choose another name"))
 }
 
 /// The name that the user gave a run, and whether the run is pinned.
@@ -44,9 +46,13 @@ pub fn save_run_label(workspace: &Path, label: &RunLabel) -> io::Result<()> {
 
 /// The current labels, by the run's id. Lines that cannot be read are skipped.
 pub fn read_run_labels(workspace: &Path) -> HashMap<String, RunLabel> {
-    let bytes = OwnFolder::of(workspace).and_then(|ours| ours.read(NAME)).unwrap_or_default();
+    let bytes = OwnFolder::of(workspace)
+        .and_then(|ours| ours.read(NAME))
+        .unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
-    let labels = text.lines().filter_map(|line| serde_json::from_str::<RunLabel>(line).ok());
+    let labels = text
+        .lines()
+        .filter_map(|line| serde_json::from_str::<RunLabel>(line).ok());
     labels.map(|label| (label.run.clone(), label)).collect()
 }
 
@@ -65,8 +71,18 @@ mod tests {
         };
         save_run_label(folder.path(), &label("a", Some("before the upgrade"), true)).unwrap();
         save_run_label(folder.path(), &label("b", None, true)).unwrap();
-        OwnFolder::of(folder.path()).unwrap().append(NAME).unwrap().write_all(b"{\"run\": 3}\n{").unwrap();
-        OwnFolder::of(folder.path()).unwrap().append(NAME).unwrap().write_all(b"\n").unwrap();
+        OwnFolder::of(folder.path())
+            .unwrap()
+            .append(NAME)
+            .unwrap()
+            .write_all(b"{\"run\": 3}\n{")
+            .unwrap();
+        OwnFolder::of(folder.path())
+            .unwrap()
+            .append(NAME)
+            .unwrap()
+            .write_all(b"\n")
+            .unwrap();
         save_run_label(folder.path(), &label("b", None, false)).unwrap();
         let read = read_run_labels(folder.path());
         assert_eq!(read["a"], label("a", Some("before the upgrade"), true));

@@ -26,12 +26,19 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// Appends to a file, which is created if it does not exist. Other programs may append to it as well.
 pub fn append_to(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    OpenOptions::new().append(true).create(true).open(path)?.write_all(bytes)
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(path)?
+        .write_all(bytes)
 }
 
 /// Like [`write_whole`], for content that is too large for memory: `fill` writes it in pieces. If it fails, the file is
 /// unchanged.
-pub fn fill_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+pub fn fill_whole(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
     let buffered = |file: &mut dyn Write| {
         let mut out = io::BufWriter::with_capacity(1 << 16, file);
         fill(&mut out)?;
@@ -45,12 +52,24 @@ pub fn fill_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<(
     if before.as_ref().is_some_and(|meta| !meta.is_file()) {
         return buffered(&mut OpenOptions::new().write(true).open(&target)?);
     }
-    if before.as_ref().is_some_and(|meta| meta.permissions().readonly()) {
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only"));
+    if before
+        .as_ref()
+        .is_some_and(|meta| meta.permissions().readonly())
+    {
+        return Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "the file is read-only",
+        ));
     }
     let folder = folder_of(&target);
-    let old = before.as_ref().and_then(|meta| File::open(&target).ok().map(|file| (file, meta)));
-    let temporary = write_beside(folder, old.as_ref().map(|(file, meta)| (file, *meta)), buffered)?;
+    let old = before
+        .as_ref()
+        .and_then(|meta| File::open(&target).ok().map(|file| (file, meta)));
+    let temporary = write_beside(
+        folder,
+        old.as_ref().map(|(file, meta)| (file, *meta)),
+        buffered,
+    )?;
     // Windows does not replace files that are open.
     drop(old);
     temporary.persist(&target).map_err(|error| error.error)?;
@@ -66,14 +85,20 @@ pub fn can_write(path: &Path) -> io::Result<()> {
         Ok(meta) if meta.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
         Ok(meta) if !meta.is_file() => return Ok(()),
         Ok(meta) if meta.permissions().readonly() => {
-            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only"));
+            return Err(io::Error::new(
+                io::ErrorKind::PermissionDenied,
+                "the file is read-only",
+            ));
         }
         Ok(_) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
     // Creates and removes a temporary file: there is no other reliable check.
-    tempfile::Builder::new().prefix(".evaltrail-").tempfile_in(folder_of(&target)).map(drop)
+    tempfile::Builder::new()
+        .prefix(".evaltrail-")
+        .tempfile_in(folder_of(&target))
+        .map(drop)
 }
 
 /// Why a file was not saved. Except for `Halfway`, the file is unchanged.
@@ -95,7 +120,9 @@ pub enum SaveError {
     #[error("it is a link to {0}, outside the folder that was opened")]
     Outside(PathBuf),
     /// It has other hard links, which would still refer to the old file.
-    #[error("it has other names (hard links), which would still refer to the old text; edit a copy")]
+    #[error(
+        "it has other names (hard links), which would still refer to the old text; edit a copy"
+    )]
     HardLinked,
     /// Another process has locked it.
     #[error("another evaltrail process has locked it for more than 5 s")]
@@ -170,7 +197,9 @@ pub fn replace(job: Replace) -> Result<Option<String>, SaveError> {
         None => error,
     })?;
     finish_copy(copy.zip(version));
-    Ok(sync_folder(folder).err().map(|error| format!("saved, but syncing the disk failed: {error}")))
+    Ok(sync_folder(folder)
+        .err()
+        .map(|error| format!("saved, but syncing the disk failed: {error}")))
 }
 
 /// Creates a file, which must not exist yet.
@@ -182,14 +211,22 @@ pub fn create(path: &Path, bytes: &[u8]) -> Result<Option<String>, SaveError> {
         return Err(SaveError::Exists);
     }
     let mut copy = CopyEdit::of(path).map_err(of_copy)?;
-    let version = copy.as_mut().map(|copy| copy.create(bytes)).transpose().map_err(of_copy)?;
+    let version = copy
+        .as_mut()
+        .map(|copy| copy.create(bytes))
+        .transpose()
+        .map_err(of_copy)?;
     let temporary = write_beside(folder, None, |out| out.write_all(bytes))?;
-    temporary.persist_noclobber(path).map_err(|error| match error.error.kind() {
-        io::ErrorKind::AlreadyExists => SaveError::Exists,
-        _ => SaveError::Io(error.error),
-    })?;
+    temporary
+        .persist_noclobber(path)
+        .map_err(|error| match error.error.kind() {
+            io::ErrorKind::AlreadyExists => SaveError::Exists,
+            _ => SaveError::Io(error.error),
+        })?;
     finish_copy(copy.zip(version));
-    Ok(sync_folder(folder).err().map(|error| format!("saved, but syncing the disk failed: {error}")))
+    Ok(sync_folder(folder)
+        .err()
+        .map(|error| format!("saved, but syncing the disk failed: {error}")))
 }
 
 /// Deletes a file if it still has the content that was read.
@@ -226,7 +263,9 @@ fn of_copy(error: CopyError) -> SaveError {
 }
 
 fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    path.parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
 }
 
 fn gone_or_io(error: io::Error) -> SaveError {
@@ -238,10 +277,16 @@ fn gone_or_io(error: io::Error) -> SaveError {
 
 /// Links are followed only inside the folder that was opened.
 fn stays_within(path: &Path, target: &Path, within: Option<&Path>) -> Result<(), SaveError> {
-    let Some(root) = within.and_then(|root| dunce::canonicalize(root).ok()) else { return Ok(()) };
+    let Some(root) = within.and_then(|root| dunce::canonicalize(root).ok()) else {
+        return Ok(());
+    };
     let is_link = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink());
     let leaves = !target.starts_with(&root);
-    if is_link && leaves { Err(SaveError::Outside(target.to_path_buf())) } else { Ok(()) }
+    if is_link && leaves {
+        Err(SaveError::Outside(target.to_path_buf()))
+    } else {
+        Ok(())
+    }
 }
 
 fn check_kind(meta: &Metadata) -> Result<(), SaveError> {
@@ -262,22 +307,38 @@ fn check_kind(meta: &Metadata) -> Result<(), SaveError> {
 fn open_locked(target: &Path) -> Result<File, SaveError> {
     let deadline = Instant::now() + PATIENCE;
     loop {
-        if fs::metadata(target).map_err(gone_or_io)?.permissions().readonly() {
+        if fs::metadata(target)
+            .map_err(gone_or_io)?
+            .permissions()
+            .readonly()
+        {
             return Err(SaveError::ReadOnly);
         }
-        let file =
-            OpenOptions::new().read(true).write(true).open(target).map_err(|error| match error.kind() {
-                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => SaveError::ReadOnly,
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(target)
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                    SaveError::ReadOnly
+                }
                 _ => gone_or_io(error),
             })?;
         match file.try_lock() {
-            Ok(()) if same_file(&file.metadata()?, &fs::metadata(target).map_err(gone_or_io)?) => {
+            Ok(())
+                if same_file(
+                    &file.metadata()?,
+                    &fs::metadata(target).map_err(gone_or_io)?,
+                ) =>
+            {
                 return Ok(file);
             }
             // Locks are only advisory; without them, the comparison still detects changes.
             Err(TryLockError::Error(_)) => return Ok(file),
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) if Instant::now() > deadline => return Err(SaveError::Locked),
+            Err(TryLockError::WouldBlock) if Instant::now() > deadline => {
+                return Err(SaveError::Locked);
+            }
             Err(TryLockError::WouldBlock) => {
                 // Windows does not replace a file that is open.
                 drop(file);
@@ -300,7 +361,12 @@ fn same_file(_: &Metadata, _: &Metadata) -> bool {
 
 /// Exchanges the new file with the old one, and compares the old one. If another program wrote it after it was compared
 /// the first time, the exchange is reversed.
-fn swap_in(temporary: tempfile::TempPath, locked: File, target: &Path, read: &[u8]) -> Result<(), SaveError> {
+fn swap_in(
+    temporary: tempfile::TempPath,
+    locked: File,
+    target: &Path,
+    read: &[u8],
+) -> Result<(), SaveError> {
     match exchange(&temporary, target) {
         Ok(()) => {
             let aside = fs::read(&temporary);
@@ -308,7 +374,9 @@ fn swap_in(temporary: tempfile::TempPath, locked: File, target: &Path, read: &[u
                 return Ok(());
             }
             if let Err(why) = exchange(&temporary, target) {
-                let aside = temporary.keep().map_err(|error| SaveError::Io(error.error))?;
+                let aside = temporary
+                    .keep()
+                    .map_err(|error| SaveError::Io(error.error))?;
                 return Err(SaveError::Halfway { why, aside });
             }
             Err(match aside {
@@ -329,7 +397,11 @@ fn swap_in(temporary: tempfile::TempPath, locked: File, target: &Path, read: &[u
 }
 
 /// Compares the file once more, and replaces it. What another program writes between the two is lost.
-fn replace_compared(temporary: tempfile::TempPath, target: &Path, read: &[u8]) -> Result<(), SaveError> {
+fn replace_compared(
+    temporary: tempfile::TempPath,
+    target: &Path,
+    read: &[u8],
+) -> Result<(), SaveError> {
     /// How long to wait for programs that have the file open, for example to search it for viruses.
     const OPEN_FOR: Duration = Duration::from_secs(1);
     let theirs = fs::read(target).map_err(gone_or_io)?;
@@ -368,7 +440,12 @@ mod tests {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
     fn job<'a>(path: &'a Path, read: &'a str, new: &'a str) -> Replace<'a> {
-        Replace { path, within: None, read: read.as_bytes(), new: new.as_bytes() }
+        Replace {
+            path,
+            within: None,
+            read: read.as_bytes(),
+            new: new.as_bytes(),
+        }
     }
 
     fn place() -> (tempfile::TempDir, PathBuf) {
@@ -408,8 +485,14 @@ mod tests {
         let (folder, file) = place();
         fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
         assert!(write_whole(&file, b"new").is_err());
-        assert!(matches!(replace(job(&file, "old", "new")), Err(SaveError::ReadOnly)));
-        assert_eq!((fs::read(&file).unwrap(), count(&folder)), (b"old".to_vec(), 1));
+        assert!(matches!(
+            replace(job(&file, "old", "new")),
+            Err(SaveError::ReadOnly)
+        ));
+        assert_eq!(
+            (fs::read(&file).unwrap(), count(&folder)),
+            (b"old".to_vec(), 1)
+        );
     }
 
     #[test]
@@ -419,13 +502,22 @@ mod tests {
             Err(SaveError::Changed { theirs }) => assert_eq!(theirs, b"old"),
             other => panic!("{other:?}"),
         }
-        assert_eq!((fs::read(&file).unwrap(), count(&folder)), (b"old".to_vec(), 1));
+        assert_eq!(
+            (fs::read(&file).unwrap(), count(&folder)),
+            (b"old".to_vec(), 1)
+        );
         fs::remove_file(&file).unwrap();
-        assert!(matches!(replace(job(&file, "old", "new")), Err(SaveError::Gone)));
+        assert!(matches!(
+            replace(job(&file, "old", "new")),
+            Err(SaveError::Gone)
+        ));
         assert!(matches!(remove(&file, None, b"old"), Err(SaveError::Gone)));
         create(&file, b"a").unwrap();
         assert!(matches!(create(&file, b"b"), Err(SaveError::Exists)));
-        assert!(matches!(remove(&file, None, b"b"), Err(SaveError::Changed { .. })));
+        assert!(matches!(
+            remove(&file, None, b"b"),
+            Err(SaveError::Changed { .. })
+        ));
         remove(&file, None, b"a").unwrap();
         assert_eq!(count(&folder), 0);
     }
@@ -433,26 +525,36 @@ mod tests {
     #[test]
     fn a_write_between_look_and_exchange_is_given_back() {
         let (folder, file) = place();
-        let temporary =
-            write_beside(folder.path(), None, |out| out.write_all(b"ours")).unwrap().into_temp_path();
+        let temporary = write_beside(folder.path(), None, |out| out.write_all(b"ours"))
+            .unwrap()
+            .into_temp_path();
         fs::write(&file, "theirs").unwrap();
         match swap_in(temporary, open_locked(&file).unwrap(), &file, b"old") {
             Err(SaveError::Changed { theirs }) => assert_eq!(theirs, b"theirs"),
             other => panic!("{other:?}"),
         }
-        assert_eq!((fs::read(&file).unwrap(), count(&folder)), (b"theirs".to_vec(), 1));
+        assert_eq!(
+            (fs::read(&file).unwrap(), count(&folder)),
+            (b"theirs".to_vec(), 1)
+        );
     }
 
     #[test]
     fn where_names_cannot_be_exchanged_a_file_is_compared_once_more() {
         let (folder, file) = place();
-        let ours =
-            || write_beside(folder.path(), None, |out| out.write_all(b"ours")).unwrap().into_temp_path();
+        let ours = || {
+            write_beside(folder.path(), None, |out| out.write_all(b"ours"))
+                .unwrap()
+                .into_temp_path()
+        };
         fs::write(&file, "theirs").unwrap();
         let changed = replace_compared(ours(), &file, b"old");
         assert!(matches!(changed, Err(SaveError::Changed { theirs }) if theirs == b"theirs"));
         replace_compared(ours(), &file, b"theirs").unwrap();
-        assert_eq!((fs::read(&file).unwrap(), count(&folder)), (b"ours".to_vec(), 1));
+        assert_eq!(
+            (fs::read(&file).unwrap(), count(&folder)),
+            (b"ours".to_vec(), 1)
+        );
     }
 
     #[test]
@@ -462,10 +564,16 @@ mod tests {
         fs::create_dir(&inside).unwrap();
         let link = inside.join("l");
         symlink("../f", &link).unwrap();
-        let out = Replace { within: Some(&inside), ..job(&link, "old", "new") };
+        let out = Replace {
+            within: Some(&inside),
+            ..job(&link, "old", "new")
+        };
         assert!(matches!(replace(out), Err(SaveError::Outside(_))));
         fs::hard_link(&file, folder.path().join("other")).unwrap();
-        assert!(matches!(replace(job(&file, "old", "new")), Err(SaveError::HardLinked)));
+        assert!(matches!(
+            replace(job(&file, "old", "new")),
+            Err(SaveError::HardLinked)
+        ));
         assert_eq!(fs::read(&file).unwrap(), b"old");
     }
 

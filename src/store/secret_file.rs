@@ -8,7 +8,10 @@ use tempfile::NamedTempFile;
 
 /// The secret in a file. A random one is created if the file does not exist or is too short; if two processes do so at
 /// the same time, both get the first one. Only the owner can read the file.
-pub(super) fn stored_secret<const BYTES: usize>(folder: &Path, name: &str) -> io::Result<[u8; BYTES]> {
+pub(super) fn stored_secret<const BYTES: usize>(
+    folder: &Path,
+    name: &str,
+) -> io::Result<[u8; BYTES]> {
     let file = folder.join(name);
     match read(&file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -23,10 +26,16 @@ pub(super) fn stored_secret<const BYTES: usize>(folder: &Path, name: &str) -> io
 /// Replaces a secret that is too short, unless another process has just done so.
 fn replace_short<const BYTES: usize>(folder: &Path, file: &Path) -> io::Result<[u8; BYTES]> {
     let short = File::open(file)?;
-    lock_within(&short, SHORT_CHANGE, "replacing a damaged file with a secret")?;
+    lock_within(
+        &short,
+        SHORT_CHANGE,
+        "replacing a damaged file with a secret",
+    )?;
     match read::<BYTES>(file) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-            written::<BYTES>(folder)?.persist(file).map_err(|error| error.error)?;
+            written::<BYTES>(folder)?
+                .persist(file)
+                .map_err(|error| error.error)?;
             read(file)
         }
         read => read,
@@ -69,9 +78,15 @@ mod tests {
         let secret = || stored_secret(folder.path(), "codes").unwrap();
         let threads: Vec<[u8; 32]> = std::thread::scope(|scope| {
             let started: Vec<_> = (0..8).map(|_| scope.spawn(secret)).collect();
-            started.into_iter().map(|thread| thread.join().unwrap()).collect()
+            started
+                .into_iter()
+                .map(|thread| thread.join().unwrap())
+                .collect()
         });
         assert_ne!(threads[0], first);
-        assert!(threads.iter().all(|one| *one == secret()), "all processes get the same");
+        assert!(
+            threads.iter().all(|one| *one == secret()),
+            "all processes get the same"
+        );
     }
 }

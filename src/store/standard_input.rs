@@ -21,8 +21,9 @@ pub fn store_input(workspace: &Path, bytes: &[u8]) -> io::Result<PathBuf> {
 fn ending(bytes: &[u8]) -> &'static str {
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim_start_matches('\u{FEFF}').trim_start();
-    let is_object =
-        |line: &str| serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(line).is_ok();
+    let is_object = |line: &str| {
+        serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(line).is_ok()
+    };
     match text.chars().next() {
         Some('{') if text.lines().next().is_some_and(is_object) => "jsonl",
         Some('{' | '[') => "json",

@@ -14,8 +14,8 @@ use super::own_folder::OwnFolder;
 use super::plan_file::{PLAN, each_path, relative_to, workspace_of};
 use super::run_key::{RunKey, RunSigner, SIGNATURE_LENGTH};
 use crate::domain::{
-    ATTEMPTS_IN_BLOCK, AttemptRecords, EndedAttempt, FinishedAttempts, JudgeUsage, PlannedCases, RunPlan,
-    RunState, packed_block,
+    ATTEMPTS_IN_BLOCK, AttemptRecords, EndedAttempt, FinishedAttempts, JudgeUsage, PlannedCases,
+    RunPlan, RunState, packed_block,
 };
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -68,14 +68,25 @@ pub struct SummaryWriter {
 
 impl SummaryWriter {
     /// Begins the file of a run.
-    pub(super) fn begin(folder: OwnFolder, plan: &RunPlan, key: &RunKey) -> io::Result<SummaryWriter> {
+    pub(super) fn begin(
+        folder: OwnFolder,
+        plan: &RunPlan,
+        key: &RunKey,
+    ) -> io::Result<SummaryWriter> {
         let _ = folder.remove(UNFINISHED);
         let file = BufWriter::new(folder.create(UNFINISHED)?);
         let signer = key.signer(&[SUMMARIES.as_bytes(), plan.run_id.as_bytes()]);
-        let mut writer = SummaryWriter { folder, file, signer, block: Vec::new() };
+        let mut writer = SummaryWriter {
+            folder,
+            file,
+            signer,
+            block: Vec::new(),
+        };
         let mut without_cases = plan.without_cases();
         let workspace = workspace_of(writer.folder.path()).to_path_buf();
-        each_path(&mut without_cases.sets, |path| relative_to(&workspace, path));
+        each_path(&mut without_cases.sets, |path| {
+            relative_to(&workspace, path)
+        });
         writer.write(MAGIC)?;
         writer.part(&serde_json::to_vec(&without_cases)?)?;
         writer.part(&plan.cases.to_bytes())?;
@@ -85,11 +96,16 @@ impl SummaryWriter {
     /// Adds an attempt that is in the journal. After an error, the writer is of no use.
     pub fn add(&mut self, attempt: Arc<EndedAttempt>) -> io::Result<()> {
         self.block.push(attempt);
-        if self.block.len() == ATTEMPTS_IN_BLOCK { self.write_block() } else { Ok(()) }
+        if self.block.len() == ATTEMPTS_IN_BLOCK {
+            self.write_block()
+        } else {
+            Ok(())
+        }
     }
 
     fn write_block(&mut self) -> io::Result<()> {
-        let block = packed_block(&self.block).ok_or_else(|| io::Error::other("it has no record"))?;
+        let block =
+            packed_block(&self.block).ok_or_else(|| io::Error::other("it has no record"))?;
         self.block.clear();
         self.part(&block)
     }
@@ -107,9 +123,21 @@ impl SummaryWriter {
         }
         self.part(&[])?;
         let (plan, journal) = (stamp(&self.folder, PLAN)?, stamp(&self.folder, JOURNAL)?);
-        let end = SummariesEnd { plan, journal, number, ended, damaged, spent_on_cancelled };
+        let end = SummariesEnd {
+            plan,
+            journal,
+            number,
+            ended,
+            damaged,
+            spent_on_cancelled,
+        };
         self.part(&postcard::to_stdvec(&end).map_err(io::Error::other)?)?;
-        let SummaryWriter { folder, mut file, signer, .. } = self;
+        let SummaryWriter {
+            folder,
+            mut file,
+            signer,
+            ..
+        } = self;
         file.write_all(signer.signature().as_bytes())?;
         file.flush()?;
         folder.rename(UNFINISHED, SUMMARIES)
@@ -128,7 +156,10 @@ impl SummaryWriter {
 
 fn stamp(folder: &OwnFolder, name: &str) -> io::Result<FileStamp> {
     let meta = folder.open_to_read(name)?.0.metadata()?;
-    let time = meta.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let time = meta
+        .modified()?
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
     Ok(FileStamp(meta.len(), time.as_nanos() as u64))
 }
 
@@ -184,7 +215,8 @@ impl<'a> Parts<'a> {
 mod tests {
     use super::*;
     use crate::domain::{
-        AgentSpec, Attempt, AttemptKey, JudgeSpec, PlannedCase, PlannedSet, RecordedAt, RunOptions, Status,
+        AgentSpec, Attempt, AttemptKey, JudgeSpec, PlannedCase, PlannedSet, RecordedAt, RunOptions,
+        Status,
     };
     use crate::store::{LoadedRun, Places, RunFolder, load_run};
     use std::fs;
@@ -227,8 +259,11 @@ mod tests {
     }
 
     fn key(home: &Path) -> RunKey {
-        let places =
-            Places { data: home.to_path_buf(), cache: home.join("cache"), config: home.to_path_buf() };
+        let places = Places {
+            data: home.to_path_buf(),
+            cache: home.join("cache"),
+            config: home.to_path_buf(),
+        };
         RunKey::of(&places).unwrap()
     }
 
@@ -240,11 +275,20 @@ mod tests {
         let folder = OwnFolder::of_run(run.path()).unwrap();
         let mut writer = SummaryWriter::begin(folder, &plan, key).unwrap();
         for case in 0..CASES {
-            let status = if case.is_multiple_of(2) { Status::Passed } else { Status::Failed };
+            let status = if case.is_multiple_of(2) {
+                Status::Passed
+            } else {
+                Status::Failed
+            };
             let blank = Attempt::blank(AttemptKey { case, attempt: 1 }, plan.cases.eval_id(case));
-            let attempt = Attempt { status, latency_s: Some(7.0 / (case + 1) as f64), ..blank };
+            let attempt = Attempt {
+                status,
+                latency_s: Some(7.0 / (case + 1) as f64),
+                ..blank
+            };
             let at = run.append(&attempt).unwrap();
-            let ended = EndedAttempt::recorded(attempt, at, &records, crate::domain::InMemory::Summary);
+            let ended =
+                EndedAttempt::recorded(attempt, at, &records, crate::domain::InMemory::Summary);
             writer.add(Arc::new(ended)).unwrap();
         }
         run.end().unwrap();
@@ -278,13 +322,23 @@ mod tests {
         let key = key(home.path());
         let run = record(workspace.path(), &key);
         assert!(has_summaries(&run, &key));
-        let (with, without) = (load_run(&run, Some(&key)).unwrap(), without_summaries(&run, &key));
+        let (with, without) = (
+            load_run(&run, Some(&key)).unwrap(),
+            without_summaries(&run, &key),
+        );
         assert_eq!(with.state.plan, without.state.plan);
         assert!(with.state.finished.iter().eq(without.state.finished.iter()));
         assert_eq!(with.state.totals, without.state.totals);
-        assert_eq!((with.is_signed, with.number, with.ended), (true, without.number, true));
+        assert_eq!(
+            (with.is_signed, with.number, with.ended),
+            (true, without.number, true)
+        );
         let last = |run: &LoadedRun| run.state.attempts_of(CASES - 1)[0].read().unwrap();
-        assert_eq!(last(&with), last(&without), "whole attempts are read from the journal");
+        assert_eq!(
+            last(&with),
+            last(&without),
+            "whole attempts are read from the journal"
+        );
     }
 
     #[test]
@@ -306,7 +360,10 @@ mod tests {
         }
         fs::write(&file, &good).unwrap();
         assert!(has_summaries(&run, &key));
-        let mut journal = fs::OpenOptions::new().append(true).open(run.join(JOURNAL)).unwrap();
+        let mut journal = fs::OpenOptions::new()
+            .append(true)
+            .open(run.join(JOURNAL))
+            .unwrap();
         journal.write_all(b"{\"planted\": true}\n").unwrap();
         assert!(!has_summaries(&run, &key), "the journal changed");
         assert_eq!(load_run(&run, Some(&key)).unwrap().damaged, 1);
@@ -323,11 +380,18 @@ mod tests {
         for name in [PLAN, JOURNAL, SUMMARIES] {
             fs::copy(run.join(name), copy.join(name)).unwrap();
             let times = fs::metadata(run.join(name)).unwrap().modified().unwrap();
-            let file = fs::OpenOptions::new().write(true).open(copy.join(name)).unwrap();
-            file.set_times(fs::FileTimes::new().set_modified(times)).unwrap();
+            let file = fs::OpenOptions::new()
+                .write(true)
+                .open(copy.join(name))
+                .unwrap();
+            file.set_times(fs::FileTimes::new().set_modified(times))
+                .unwrap();
         }
         assert!(has_summaries(&copy, &key));
         let loaded = load_run(&copy, Some(&key)).unwrap();
-        assert_eq!(loaded.state.plan.sets[0].path, elsewhere.path().join("a/s.json"));
+        assert_eq!(
+            loaded.state.plan.sets[0].path,
+            elsewhere.path().join("a/s.json")
+        );
     }
 }

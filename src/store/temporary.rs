@@ -51,11 +51,15 @@ fn create(folder: &Path, is_private: bool) -> io::Result<NamedTempFile> {
 
 /// Removes evaltrail's temporary files that a crash left in a folder.
 pub fn sweep(folder: &Path) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
     for entry in entries.flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        let ours = name.strip_prefix(PREFIX).filter(|rest| rest.ends_with(SUFFIX));
+        let ours = name
+            .strip_prefix(PREFIX)
+            .filter(|rest| rest.ends_with(SUFFIX));
         if ours.is_some_and(|rest| is_left_behind(rest, &entry))
             && let Ok(file) = File::open(entry.path())
             && file.try_lock().is_ok()
@@ -68,7 +72,9 @@ pub fn sweep(folder: &Path) {
 /// Whether the process that wrote the file has ended. Process ids are reused, so an old file counts as left over too.
 fn is_left_behind(name: &str, entry: &fs::DirEntry) -> bool {
     let writer = name.split('-').next().and_then(|pid| pid.parse().ok());
-    let Ok(meta) = entry.metadata() else { return false };
+    let Ok(meta) = entry.metadata() else {
+        return false;
+    };
     let age = meta.modified().ok().and_then(|at| at.elapsed().ok());
     meta.is_file() && (writer.is_some_and(has_ended) || age.is_some_and(|age| age > OLD))
 }
@@ -76,11 +82,14 @@ fn is_left_behind(name: &str, entry: &fs::DirEntry) -> bool {
 #[cfg(unix)]
 fn copy_metadata(file: &File, before: Option<(&File, &Metadata)>) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
-    let Some((old, meta)) = before else { return Ok(()) };
+    let Some((old, meta)) = before else {
+        return Ok(());
+    };
     let now = file.metadata()?;
     if (now.uid(), now.gid()) != (meta.uid(), meta.gid()) {
         std::os::unix::fs::fchown(file, Some(meta.uid()), Some(meta.gid())).map_err(|_| {
-            let why = "the file belongs to another user or group, and replacing it would change that";
+            let why =
+                "the file belongs to another user or group, and replacing it would change that";
             io::Error::new(io::ErrorKind::PermissionDenied, why)
         })?;
     }
@@ -98,8 +107,13 @@ fn copy_metadata(_: &File, _: Option<(&File, &Metadata)>) -> io::Result<()> {
 fn copy_attributes(from: &File, to: &File) {
     use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fsetxattr};
     let mut names = vec![0u8; 16 << 10];
-    let Ok(length) = flistxattr(from, &mut names) else { return };
-    for name in names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+    let Ok(length) = flistxattr(from, &mut names) else {
+        return;
+    };
+    for name in names[..length]
+        .split(|byte| *byte == 0)
+        .filter(|name| !name.is_empty())
+    {
         let mut value = vec![0u8; 64 << 10];
         if let Ok(length) = fgetxattr(from, name, &mut value) {
             let _ = fsetxattr(to, name, &value[..length], XattrFlags::empty());

@@ -27,7 +27,10 @@ pub fn fingerprint(parts: &[&[u8]]) -> String {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hash.finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 /// SHA-256 of data that is read in pieces.
@@ -42,7 +45,11 @@ impl Fingerprint {
 
     /// The hash, in hexadecimal.
     pub fn finish(self) -> String {
-        self.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        self.0
+            .finalize()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
     }
 }
 
@@ -50,8 +57,12 @@ impl Trust {
     /// Reads the permissions. A damaged file counts as empty.
     pub fn load(places: Option<&Places>) -> Trust {
         let file = places.map(|places| places.data.join("trust.json"));
-        let text = file.as_ref().and_then(|file| std::fs::read_to_string(file).ok());
-        let granted = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+        let text = file
+            .as_ref()
+            .and_then(|file| std::fs::read_to_string(file).ok());
+        let granted = text
+            .and_then(|text| serde_json::from_str(&text).ok())
+            .unwrap_or_default();
         Trust { file, granted }
     }
 
@@ -62,12 +73,19 @@ impl Trust {
 
     /// Stores that this fingerprint was allowed.
     pub fn grant(&mut self, fingerprint: &str, what: &str) -> std::io::Result<()> {
-        self.granted.granted.insert(fingerprint.to_string(), what.to_string());
-        let Some(file) = &self.file else { return Ok(()) };
+        self.granted
+            .granted
+            .insert(fingerprint.to_string(), what.to_string());
+        let Some(file) = &self.file else {
+            return Ok(());
+        };
         if let Some(folder) = file.parent() {
             std::fs::create_dir_all(folder)?;
         }
-        write_whole(file, serde_json::to_string_pretty(&self.granted)?.as_bytes())
+        write_whole(
+            file,
+            serde_json::to_string_pretty(&self.granted)?.as_bytes(),
+        )
     }
 }
 

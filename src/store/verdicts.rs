@@ -12,7 +12,10 @@ const NAME: &str = "verdicts.jsonl";
 pub fn save_verdicts(workspace: &Path, verdicts: &[HumanVerdict]) -> io::Result<()> {
     let at = jiff::Timestamp::now().to_string();
     let line = |verdict: &HumanVerdict| {
-        let verdict = HumanVerdict { at: at.clone(), ..verdict.clone() };
+        let verdict = HumanVerdict {
+            at: at.clone(),
+            ..verdict.clone()
+        };
         serde_json::to_string(&verdict).map(|line| line + "\n")
     };
     let lines = verdicts.iter().map(line).collect::<Result<String, _>>()?;
@@ -23,10 +26,15 @@ pub fn save_verdicts(workspace: &Path, verdicts: &[HumanVerdict]) -> io::Result<
 
 /// The current verdicts, in the order in which they were given. Lines that cannot be read are skipped.
 pub fn read_verdicts(workspace: &Path) -> Vec<HumanVerdict> {
-    let bytes = OwnFolder::of(workspace).and_then(|ours| ours.read(NAME)).unwrap_or_default();
+    let bytes = OwnFolder::of(workspace)
+        .and_then(|ours| ours.read(NAME))
+        .unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     let mut kept: Vec<HumanVerdict> = Vec::new();
-    for verdict in text.lines().filter_map(|line| serde_json::from_str::<HumanVerdict>(line).ok()) {
+    for verdict in text
+        .lines()
+        .filter_map(|line| serde_json::from_str::<HumanVerdict>(line).ok())
+    {
         kept.retain(|known| !known.is_about(&verdict));
         kept.push(verdict);
     }
@@ -63,7 +71,10 @@ mod tests {
         save_verdicts(folder.path(), &[of("a", Some(false)), of("b", None)]).unwrap();
         let kept = read_verdicts(folder.path());
         assert_eq!(kept.len(), 1);
-        assert_eq!((kept[0].metric.as_str(), kept[0].verdict), ("a", Some(false)));
+        assert_eq!(
+            (kept[0].metric.as_str(), kept[0].verdict),
+            ("a", Some(false))
+        );
         assert!(!kept[0].at.is_empty());
         assert!(folder.path().join(".evaltrail/.gitignore").is_file());
     }

@@ -25,8 +25,13 @@ pub struct WholePlan {
 /// The text of the plan of all shards.
 pub fn whole_plan_text(whole: &WholePlan, workspace: &Path) -> serde_json::Result<String> {
     let plan = plan_text(&whole.plan, workspace, None, 0)?;
-    let (split, problems) = (serde_json::to_string(&whole.split)?, serde_json::to_string(&whole.problems)?);
-    Ok(format!("{{\"split\": {split}, \"problems\": {problems}, \"plan\":\n{plan}\n}}\n"))
+    let (split, problems) = (
+        serde_json::to_string(&whole.split)?,
+        serde_json::to_string(&whole.problems)?,
+    );
+    Ok(format!(
+        "{{\"split\": {split}, \"problems\": {problems}, \"plan\":\n{plan}\n}}\n"
+    ))
 }
 
 /// Reads the plan of all shards, whose relative paths are those of `workspace`. Errors: for example that the plan is
@@ -38,20 +43,34 @@ pub fn parse_whole_plan(text: &[u8], workspace: &Path) -> io::Result<WholePlan> 
         problems: Vec<(String, String)>,
         plan: RunPlan,
     }
-    let Written { split, problems, mut plan } = serde_json::from_slice(text)?;
+    let Written {
+        split,
+        problems,
+        mut plan,
+    } = serde_json::from_slice(text)?;
     check_plan(&plan)?;
     if plan.options.repeat == 0 {
         return Err(invalid("it has 0 attempts".into()));
     }
-    let is_inside = |path: &PathBuf| path.components().all(|part| matches!(part, Component::Normal(_)));
+    let is_inside = |path: &PathBuf| {
+        path.components()
+            .all(|part| matches!(part, Component::Normal(_)))
+    };
     if let Some(set) = plan.sets.iter().find(|set| !is_inside(&set.path)) {
-        return Err(invalid(format!("{} is outside of the workspace", set.path.display())));
+        return Err(invalid(format!(
+            "{} is outside of the workspace",
+            set.path.display()
+        )));
     }
     each_path(&mut plan.sets, |path| *path = workspace.join(&*path));
     if let Some(recording) = &mut plan.judge.recording {
         *recording = workspace.join(&*recording);
     }
-    Ok(WholePlan { plan, split, problems })
+    Ok(WholePlan {
+        plan,
+        split,
+        problems,
+    })
 }
 
 /// The text of the plan of all shards in the folder of a run.

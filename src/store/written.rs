@@ -32,10 +32,13 @@ pub struct WrittenFiles {
 impl WrittenFiles {
     /// Reads the record. Damaged lines and lines of newer formats are left out, and a record that does not exist is empty.
     pub fn load(places: Option<&Places>) -> WrittenFiles {
-        let text =
-            places.and_then(|places| read_file(&path_in(places), READ_AT_MOST).ok()).unwrap_or_default();
+        let text = places
+            .and_then(|places| read_file(&path_in(places), READ_AT_MOST).ok())
+            .unwrap_or_default();
         let mut found = WrittenFiles::default();
-        let lines = text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
+        let lines = text
+            .split(|byte| *byte == b'\n')
+            .filter_map(|line| serde_json::from_slice(line).ok());
         // Earlier versions recorded empty files, too.
         for Entry { size, sha256, .. } in
             lines.filter(|entry: &Entry| entry.format == FORMAT && entry.size > 0)
@@ -47,13 +50,17 @@ impl WrittenFiles {
 
     /// Whether a file with these first bytes is such a record, of any user.
     pub fn is_record(head: &str) -> bool {
-        head.lines().next().is_some_and(|line| serde_json::from_str::<Entry>(line).is_ok())
+        head.lines()
+            .next()
+            .is_some_and(|line| serde_json::from_str::<Entry>(line).is_ok())
     }
 
     /// Whether a file has the content of one that was written. Only files of the same size are read. Files that cannot
     /// be read do not have it.
     pub fn contains(&self, path: &Path) -> bool {
-        let digests = std::fs::metadata(path).ok().and_then(|meta| self.by_size.get(&meta.len()));
+        let digests = std::fs::metadata(path)
+            .ok()
+            .and_then(|meta| self.by_size.get(&meta.len()));
         digests.is_some_and(|digests| digest_of(path).is_ok_and(|digest| digests.contains(&digest)))
     }
 }
@@ -84,7 +91,11 @@ pub struct RecordedOutput<'a> {
 impl<'a> RecordedOutput<'a> {
     /// Writes to `out`.
     pub fn new(out: &'a mut dyn Write) -> RecordedOutput<'a> {
-        RecordedOutput { out, hash: Fingerprint::default(), size: 0 }
+        RecordedOutput {
+            out,
+            hash: Fingerprint::default(),
+            size: 0,
+        }
     }
 
     /// Adds what was written to the record, unless it is empty: every empty file has the same content. Errors: those of the
@@ -93,7 +104,11 @@ impl<'a> RecordedOutput<'a> {
         if self.size == 0 {
             return Ok(());
         }
-        let entry = Entry { format: FORMAT, size: self.size, sha256: self.hash.finish() };
+        let entry = Entry {
+            format: FORMAT,
+            size: self.size,
+            sha256: self.hash.finish(),
+        };
         let path = path_in(places);
         std::fs::create_dir_all(&places.data)?;
         if std::fs::metadata(&path).is_ok_and(|meta| meta.len() > LARGEST) {
@@ -102,7 +117,10 @@ impl<'a> RecordedOutput<'a> {
             let start = memchr::memchr(b'\n', &text[half..]).map_or(text.len(), |at| half + at + 1);
             write_whole(&path, &text[start..])?;
         }
-        append_to(&path, format!("{}\n", serde_json::to_string(&entry)?).as_bytes())
+        append_to(
+            &path,
+            format!("{}\n", serde_json::to_string(&entry)?).as_bytes(),
+        )
     }
 }
 
@@ -130,7 +148,11 @@ mod tests {
     fn a_file_is_known_by_its_content_wherever_it_is() {
         let folder = tempfile::tempdir().unwrap();
         let data = folder.path().join("data");
-        let places = Places { data: data.clone(), cache: data.clone(), config: data.clone() };
+        let places = Places {
+            data: data.clone(),
+            cache: data.clone(),
+            config: data.clone(),
+        };
         let write = |text: &str| {
             let mut bytes = Vec::new();
             let mut out = RecordedOutput::new(&mut bytes);
@@ -152,7 +174,10 @@ mod tests {
             format!("{{\"format\":1,\"size\":0,\"sha256\":\"{EMPTY}\"}}\n").as_bytes(),
         )
         .unwrap();
-        assert!(!is_known("report 2") && !is_known(""), "an empty file is an input");
+        assert!(
+            !is_known("report 2") && !is_known(""),
+            "an empty file is an input"
+        );
         append_to(&path_in(&places), b"damaged\n").unwrap();
         write("report 3");
         assert!(is_known("report 1") && is_known("report 3"));
@@ -163,21 +188,39 @@ mod tests {
     fn the_record_does_not_grow_without_limit() {
         let folder = tempfile::tempdir().unwrap();
         let data = folder.path().to_path_buf();
-        let places = Places { data: data.clone(), cache: data.clone(), config: data };
+        let places = Places {
+            data: data.clone(),
+            cache: data.clone(),
+            config: data,
+        };
         let line = format!(
             "{}\n",
-            serde_json::to_string(&Entry { format: FORMAT, size: 1, sha256: "x".repeat(64) }).unwrap()
+            serde_json::to_string(&Entry {
+                format: FORMAT,
+                size: 1,
+                sha256: "x".repeat(64)
+            })
+            .unwrap()
         );
-        std::fs::write(path_in(&places), line.repeat(1 + LARGEST as usize / line.len())).unwrap();
+        std::fs::write(
+            path_in(&places),
+            line.repeat(1 + LARGEST as usize / line.len()),
+        )
+        .unwrap();
         let mut bytes = Vec::new();
         let mut out = RecordedOutput::new(&mut bytes);
         out.write_all(b"new").unwrap();
         out.record(&places).unwrap();
         let text = std::fs::read_to_string(path_in(&places)).unwrap();
         assert!((text.len() as u64) < LARGEST * 2 / 3, "{}", text.len());
-        assert!(text.lines().all(|line| serde_json::from_str::<Entry>(line).is_ok()));
+        assert!(
+            text.lines()
+                .all(|line| serde_json::from_str::<Entry>(line).is_ok())
+        );
         assert_eq!(
-            text.lines().filter(|line| line.contains("\"size\":3,")).count(),
+            text.lines()
+                .filter(|line| line.contains("\"size\":3,"))
+                .count(),
             1,
             "the new one is in it"
         );

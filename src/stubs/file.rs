@@ -82,11 +82,19 @@ impl StubFile {
     /// Reads a file. Blank lines are skipped.
     pub fn parse(text: &str) -> Result<StubFile, StubError> {
         let mut left = LARGEST;
-        let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+        let lines = text
+            .lines()
+            .enumerate()
+            .filter(|(_, line)| !line.trim().is_empty());
         let read = |(at, line): (usize, &str)| {
-            StubLine::parse(line, at + 1, &mut left).map_err(|message| StubError { line: at + 1, message })
+            StubLine::parse(line, at + 1, &mut left).map_err(|message| StubError {
+                line: at + 1,
+                message,
+            })
         };
-        Ok(StubFile { lines: lines.map(read).collect::<Result<_, _>>()? })
+        Ok(StubFile {
+            lines: lines.map(read).collect::<Result<_, _>>()?,
+        })
     }
 }
 
@@ -96,11 +104,15 @@ impl StubLine {
         check_line_size(line)?;
         let too_large = || {
             let mega = LARGEST >> 20;
-            format!("the stubs up to here need more than {mega} MB of memory; divide the set and its stubs")
+            format!(
+                "the stubs up to here need more than {mega} MB of memory; divide the set and its stubs"
+            )
         };
         let (value, size) = json::parse_within(line, *left).map_err(|error| match error {
             Unreadable::TooLarge => too_large(),
-            Unreadable::Syntax(error) => format!("column {}: {error}", position(line, error.offset).1),
+            Unreadable::Syntax(error) => {
+                format!("column {}: {error}", position(line, error.offset).1)
+            }
         })?;
         let mut written = WrittenStub::deserialize(&value).map_err(|error| error.to_string())?;
         drop(value);
@@ -110,24 +122,35 @@ impl StubLine {
         if written.times == Some(0) || written.turn == Some(0) {
             return Err("times and turn count from 1".into());
         }
-        let in_text =
-            match written.args.as_ref().and_then(Value::as_str).map(|text| json::parse_within(text, *left)) {
-                Some(Err(Unreadable::TooLarge)) => return Err(too_large()),
-                Some(Ok((_, size))) => size,
-                None | Some(Err(Unreadable::Syntax(_))) => 0,
-            };
+        let in_text = match written
+            .args
+            .as_ref()
+            .and_then(Value::as_str)
+            .map(|text| json::parse_within(text, *left))
+        {
+            Some(Err(Unreadable::TooLarge)) => return Err(too_large()),
+            Some(Ok((_, size))) => size,
+            None | Some(Err(Unreadable::Syntax(_))) => 0,
+        };
         let args = written.args.take().map(arguments).transpose()?;
         // The arguments are stored as values, and as objects of the pattern.
         let memory = 2 * (size + in_text)
             + LINE
-            + args.as_ref().map_or(0, |args| args.values().map(regex_memory).sum());
+            + args
+                .as_ref()
+                .map_or(0, |args| args.values().map(regex_memory).sum());
         *left = left.checked_sub(memory).ok_or_else(too_large)?;
-        let pattern =
-            CallPattern::new(&written.tool, args.as_ref(), written.r#match == ArgumentMatch::Subset);
+        let pattern = CallPattern::new(
+            &written.tool,
+            args.as_ref(),
+            written.r#match == ArgumentMatch::Subset,
+        );
         Ok(StubLine {
             number,
             pattern: pattern.map_err(|error| {
-                format!("the rule for an argument is not valid (check regular expressions): {error}")
+                format!(
+                    "the rule for an argument is not valid (check regular expressions): {error}"
+                )
             })?,
             written,
         })
@@ -167,7 +190,9 @@ impl StubLine {
 
 /// The memory of the compiled regular expressions in an argument, in bytes.
 fn regex_memory(argument: &Value) -> usize {
-    let Some(members) = argument.as_object() else { return 0 };
+    let Some(members) = argument.as_object() else {
+        return 0;
+    };
     let Some(Value::String(regex)) = members.get("regex") else {
         return members.values().map(regex_memory).sum();
     };
@@ -199,15 +224,26 @@ mod tests {
         let lines = |count: usize| (0..count).map(line).collect::<Vec<_>>().join("\n");
         assert_eq!(StubFile::parse(&lines(20_000)).unwrap().lines.len(), 20_000);
         let wrong = StubFile::parse(&lines(200_000)).err().unwrap();
-        assert!(wrong.message.contains("more than 256 MB of memory"), "{wrong}");
+        assert!(
+            wrong.message.contains("more than 256 MB of memory"),
+            "{wrong}"
+        );
         // One line of two million values, and regular expressions that are large when they are compiled.
-        let values = format!(r#"{{"tool": "t", "response": [{}0]}}"#, "0,".repeat(2_000_000));
+        let values = format!(
+            r#"{{"tool": "t", "response": [{}0]}}"#,
+            "0,".repeat(2_000_000)
+        );
         let regex = r#"{"tool": "t", "args": {"q": {"regex": "\\w{50}"}}, "response": 1}"#;
-        let in_text =
-            format!(r#"{{"tool": "t", "args": "{{\"x\": [{}0]}}", "response": 1}}"#, "0,".repeat(4_000_000));
+        let in_text = format!(
+            r#"{{"tool": "t", "args": "{{\"x\": [{}0]}}", "response": 1}}"#,
+            "0,".repeat(4_000_000)
+        );
         for text in [values, in_text, [regex].repeat(300).join("\n")] {
             let wrong = StubFile::parse(&text).err().unwrap();
-            assert!(wrong.message.contains("more than 256 MB of memory"), "{wrong}");
+            assert!(
+                wrong.message.contains("more than 256 MB of memory"),
+                "{wrong}"
+            );
         }
     }
 
@@ -215,14 +251,29 @@ mod tests {
     fn mistakes_name_the_line() {
         let wrong = |text: &str| StubFile::parse(text).err().unwrap().to_string();
         let good = r#"{"tool": "t", "response": null}"#;
-        assert_eq!(StubFile::parse(&format!("{good}\n\n{good}\n")).unwrap().lines[1].number, 3);
+        assert_eq!(
+            StubFile::parse(&format!("{good}\n\n{good}\n"))
+                .unwrap()
+                .lines[1]
+                .number,
+            3
+        );
         assert!(wrong(&format!("{good}\n{{oops")).starts_with("line 2: column 2"));
-        let long = format!("{good}\n{{\"tool\": \"t\", \"response\": \"{}\"}}", "a".repeat(33 << 20));
-        assert_eq!(wrong(&long), "line 2: the line has 34 MB; the limit is 32 MB");
+        let long = format!(
+            "{good}\n{{\"tool\": \"t\", \"response\": \"{}\"}}",
+            "a".repeat(33 << 20)
+        );
+        assert_eq!(
+            wrong(&long),
+            "line 2: the line has 34 MB; the limit is 32 MB"
+        );
         assert!(wrong(r#"{"tool": "t"}"#).contains("either \"response\" or \"error\""));
         assert!(wrong(r#"{"tool": "t", "response": 1, "error": "x"}"#).contains("either"));
         assert!(wrong(r#"{"tool": "t", "response": 1, "retries": 1}"#).contains("retries"));
-        assert!(wrong(r#"{"tool": "t", "response": 1, "args": {"q": {"regex": "("}}}"#).contains("line 1"));
+        assert!(
+            wrong(r#"{"tool": "t", "response": 1, "args": {"q": {"regex": "("}}}"#)
+                .contains("line 1")
+        );
         assert!(wrong(r#"{"tool": "t", "response": 1, "times": 0}"#).contains("from 1"));
     }
 }

@@ -40,9 +40,16 @@ impl NewStubs {
         let mut stubs = AttemptStubs::new(file.clone(), &attempt.eval_id, &[]);
         let mut lacking: Vec<AnsweredCall> = Vec::new();
         for (turn, invocation) in attempt.actual.iter().enumerate() {
-            let others = invocation.calls().into_iter().filter(|call| !is_own_tool(&call.name)).count();
+            let others = invocation
+                .calls()
+                .into_iter()
+                .filter(|call| !is_own_tool(&call.name))
+                .count();
             let answered = answered_calls(invocation);
-            let answers = answered.iter().filter(|one| !is_own_tool(&one.call.name)).count();
+            let answers = answered
+                .iter()
+                .filter(|one| !is_own_tool(&one.call.name))
+                .count();
             self.unanswered += others.saturating_sub(answers);
             for AnsweredCall { call, mut response } in answered {
                 if is_own_tool(&call.name) || is_missing(attempt, &call) {
@@ -57,7 +64,8 @@ impl NewStubs {
                 }
             }
         }
-        self.lines.extend(lines_of(lacking, &attempt.eval_id, &redact));
+        self.lines
+            .extend(lines_of(lacking, &attempt.eval_id, &redact));
     }
 
     /// The lines as text, each with its line feed.
@@ -72,12 +80,17 @@ pub fn tool_answer_to(attempt: &Attempt, call: &ToolCall) -> Option<Value> {
         return None;
     }
     let mut answered = attempt.actual.iter().flat_map(answered_calls);
-    answered.find(|one| calls_equal(&one.call, call, false)).map(|one| one.response)
+    answered
+        .find(|one| calls_equal(&one.call, call, false))
+        .map(|one| one.response)
 }
 
 /// Whether answers of the attempt's tools are those of stubs for other calls, or failures that were requested.
 fn has_other_answers(attempt: &Attempt) -> bool {
-    attempt.tool_use.as_ref().is_some_and(|tool_use| tool_use.nearest + tool_use.faults > 0)
+    attempt
+        .tool_use
+        .as_ref()
+        .is_some_and(|tool_use| tool_use.nearest + tool_use.faults > 0)
 }
 
 /// The line of a call and its answer, for a case. An argument that contains a secret is not compared. `redact` replaces
@@ -92,7 +105,14 @@ pub fn stub_line(
     let argument = |(name, value): (&String, &Value)| {
         let mut redacted = value.clone();
         redact(&mut redacted);
-        (name.clone(), if redacted == *value { literal(value) } else { "ignore".into() })
+        (
+            name.clone(),
+            if redacted == *value {
+                literal(value)
+            } else {
+                "ignore".into()
+            },
+        )
     };
     let args: Map<String, Value> = call.args.iter().flatten().map(argument).collect();
     let mut line = json!({"tool": call.name, "args": args, "response": response, "case": eval_id});
@@ -110,9 +130,11 @@ fn literal(value: &Value) -> Value {
         Value::Object(members) if rule_keys.iter().any(|key| members.contains_key(*key)) => {
             json!({"any_of": [value]})
         }
-        Value::Object(members) => {
-            members.iter().map(|(name, value)| (name.clone(), literal(value))).collect::<Map<_, _>>().into()
-        }
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, value)| (name.clone(), literal(value)))
+            .collect::<Map<_, _>>()
+            .into(),
         _ => value.clone(),
     }
 }
@@ -120,24 +142,41 @@ fn literal(value: &Value) -> Value {
 fn answered_calls(turn: &Invocation) -> Vec<AnsweredCall> {
     let answered = |(at, call): (usize, &ToolCall)| {
         let response = turn.trajectory.response_to(at)?.response.clone();
-        Some(AnsweredCall { call: call.clone(), response })
+        Some(AnsweredCall {
+            call: call.clone(),
+            response,
+        })
     };
-    turn.calls().into_iter().enumerate().filter_map(answered).collect()
+    turn.calls()
+        .into_iter()
+        .enumerate()
+        .filter_map(answered)
+        .collect()
 }
 
 /// Whether an error stood in for the answer.
 fn is_missing(attempt: &Attempt, call: &ToolCall) -> bool {
-    let missing = attempt.tool_use.iter().flat_map(|tool_use| &tool_use.missing);
-    missing.into_iter().any(|missing| calls_equal(&missing.call, call, false))
+    let missing = attempt
+        .tool_use
+        .iter()
+        .flat_map(|tool_use| &tool_use.missing);
+    missing
+        .into_iter()
+        .any(|missing| calls_equal(&missing.call, call, false))
 }
 
 /// The lines for the calls of a case. Equal calls with unequal answers become lines that are used up in order.
-fn lines_of(mut calls: Vec<AnsweredCall>, eval_id: &str, redact: &impl Fn(&mut Value)) -> Vec<Value> {
+fn lines_of(
+    mut calls: Vec<AnsweredCall>,
+    eval_id: &str,
+    redact: &impl Fn(&mut Value),
+) -> Vec<Value> {
     let mut lines = Vec::new();
     while !calls.is_empty() {
         let first = calls[0].call.clone();
-        let (equal, others): (Vec<_>, Vec<_>) =
-            calls.into_iter().partition(|one| calls_equal(&one.call, &first, false));
+        let (equal, others): (Vec<_>, Vec<_>) = calls
+            .into_iter()
+            .partition(|one| calls_equal(&one.call, &first, false));
         calls = others;
         let mut answers: Vec<Value> = equal.into_iter().map(|one| one.response).collect();
         if answers.iter().all(|answer| *answer == answers[0]) {
@@ -161,19 +200,40 @@ mod tests {
         let mut trajectory = (Vec::new(), Vec::new());
         for (at, (name, args, response)) in calls.iter().enumerate() {
             let id = Some(at.to_string());
-            trajectory.0.push(ToolCall { id: id.clone(), ..ToolCall::new(*name, args.as_object().cloned()) });
-            trajectory.1.push(ToolResponse { id, name: (*name).into(), response: response.clone() });
+            trajectory.0.push(ToolCall {
+                id: id.clone(),
+                ..ToolCall::new(*name, args.as_object().cloned())
+            });
+            trajectory.1.push(ToolResponse {
+                id,
+                name: (*name).into(),
+                response: response.clone(),
+            });
         }
-        let trajectory =
-            Trajectory::Listed { calls: trajectory.0, responses: trajectory.1, texts: Vec::new() };
-        let turn = Invocation { trajectory, ..Invocation::default() };
-        Attempt { actual: [turn].into(), ..Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "c") }
+        let trajectory = Trajectory::Listed {
+            calls: trajectory.0,
+            responses: trajectory.1,
+            texts: Vec::new(),
+        };
+        let turn = Invocation {
+            trajectory,
+            ..Invocation::default()
+        };
+        Attempt {
+            actual: [turn].into(),
+            ..Attempt::blank(
+                AttemptKey {
+                    case: 0,
+                    attempt: 1,
+                },
+                "c",
+            )
+        }
     }
 
     #[test]
     fn what_is_recorded_answers_the_same_calls() {
-        let strange =
-            json!({"q": "ignore", "rule": {"regex": "a+"}, "n": {"value": 1, "x": {"y": "ignore"}}});
+        let strange = json!({"q": "ignore", "rule": {"regex": "a+"}, "n": {"value": 1, "x": {"y": "ignore"}}});
         let calls = [
             ("get", json!({"city": "Oslo"}), json!({"temp": 4})),
             ("get", json!({"city": "Rome"}), json!({"temp": 20})),
@@ -192,11 +252,19 @@ mod tests {
         for (name, args, response) in &calls {
             if *name != "transfer_to_agent" {
                 let call = ToolCall::new(*name, args.as_object().cloned());
-                assert_eq!(stubs.answer(1, &call).unwrap().result.as_ref(), Ok(response), "{name} {args}");
+                assert_eq!(
+                    stubs.answer(1, &call).unwrap().result.as_ref(),
+                    Ok(response),
+                    "{name} {args}"
+                );
             }
         }
         let mut other = ToolCall::new("find", strange.as_object().cloned());
-        other.args.as_mut().unwrap().insert("q".into(), "else".into());
+        other
+            .args
+            .as_mut()
+            .unwrap()
+            .insert("q".into(), "else".into());
         assert!(stubs.answer(1, &other).is_err());
 
         let mut again = NewStubs::default();
@@ -209,18 +277,34 @@ mod tests {
         let file = Arc::new(StubFile::parse(r#"{"tool": "get", "response": 1}"#).unwrap());
         let mut new = NewStubs::default();
         let login = ("login", json!({"as": "me", "key": "key"}), json!("key"));
-        new.add(&file, &attempt(&[("get", json!({}), json!(2)), login]), |value| {
-            if *value == "key" {
-                *value = "[redacted]".into();
-            }
-        });
-        assert_eq!((new.differing, new.lines[0]["response"].as_str()), (1, Some("[redacted]")));
+        new.add(
+            &file,
+            &attempt(&[("get", json!({}), json!(2)), login]),
+            |value| {
+                if *value == "key" {
+                    *value = "[redacted]".into();
+                }
+            },
+        );
+        assert_eq!(
+            (new.differing, new.lines[0]["response"].as_str()),
+            (1, Some("[redacted]"))
+        );
         assert_eq!(new.lines[0]["args"], json!({"as": "me", "key": "ignore"}));
 
-        let tool_use = Some(ToolUse { nearest: 1, ..ToolUse::default() });
-        let stood_in = Attempt { tool_use, ..attempt(&[("get", json!({}), json!(3))]) };
+        let tool_use = Some(ToolUse {
+            nearest: 1,
+            ..ToolUse::default()
+        });
+        let stood_in = Attempt {
+            tool_use,
+            ..attempt(&[("get", json!({}), json!(3))])
+        };
         new.add(&Arc::default(), &stood_in, |_| {});
         assert_eq!((new.lines.len(), new.left_out), (1, 1));
-        assert_eq!(tool_answer_to(&stood_in, &ToolCall::new("get", Some(Map::new()))), None);
+        assert_eq!(
+            tool_answer_to(&stood_in, &ToolCall::new("get", Some(Map::new()))),
+            None
+        );
     }
 }

@@ -4,7 +4,8 @@ use super::attempt::AttemptStubs;
 use super::file::StubFile;
 use crate::diff::calls_equal;
 use crate::domain::{
-    Invocation, MissingAnswer, SentSecrets, StubMode, ToolCall, ToolFailure, ToolUse, ToolsSpec, value_text,
+    Invocation, MissingAnswer, SentSecrets, StubMode, ToolCall, ToolFailure, ToolUse, ToolsSpec,
+    value_text,
 };
 use crate::formats::vertex::PLAIN_INPUT;
 use crate::metrics::CallPattern;
@@ -74,7 +75,9 @@ pub enum ToolAnswer {
 
 impl fmt::Debug for AttemptTools {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("AttemptTools").field("spec", &self.spec).finish_non_exhaustive()
+        out.debug_struct("AttemptTools")
+            .field("spec", &self.spec)
+            .finish_non_exhaustive()
     }
 }
 
@@ -91,7 +94,10 @@ impl AttemptTools {
         AttemptTools {
             spec: spec.clone(),
             has_caller,
-            state: Mutex::new(State { stubs, ..State::default() }),
+            state: Mutex::new(State {
+                stubs,
+                ..State::default()
+            }),
             sent: OnceLock::new(),
         }
     }
@@ -145,8 +151,14 @@ impl AttemptTools {
     }
 
     fn fault_of(&self, call: &ToolCall) -> Option<&ToolFailure> {
-        let fits = |tool: &str| CallPattern::new(tool, None, false).is_ok_and(|one| one.is_about(&call.name));
-        self.spec.faults.iter().find(|fault| fits(&fault.tool)).map(|fault| &fault.failure)
+        let fits = |tool: &str| {
+            CallPattern::new(tool, None, false).is_ok_and(|one| one.is_about(&call.name))
+        };
+        self.spec
+            .faults
+            .iter()
+            .find(|fault| fits(&fault.tool))
+            .map(|fault| &fault.failure)
     }
 
     /// Allows a call to reach its tool, whose server may see it as well.
@@ -220,7 +232,11 @@ impl AttemptTools {
     /// Why the attempt is errored: a call had no answer.
     pub fn failure(&self) -> Option<String> {
         let failure = self.state().failure.clone()?;
-        Some(self.sent.get().map_or_else(|| failure.clone(), |sent| sent.mask(&failure)))
+        Some(
+            self.sent
+                .get()
+                .map_or_else(|| failure.clone(), |sent| sent.mask(&failure)),
+        )
     }
 
     /// Compares the calls that the agent reports in the current turn with those that evaltrail saw. The tools of calls that
@@ -231,8 +247,11 @@ impl AttemptTools {
             return;
         }
         let mut state = self.state();
-        let others: Vec<&str> =
-            reported.iter().map(|call| call.name.as_str()).filter(|name| !is_own_tool(name)).collect();
+        let others: Vec<&str> = reported
+            .iter()
+            .map(|call| call.name.as_str())
+            .filter(|name| !is_own_tool(name))
+            .collect();
         let unseen = others.len().saturating_sub(state.calls);
         state.tool_use.live += unseen as u32;
         if unseen > 0 && self.spec.stubs == StubMode::Fail {
@@ -271,7 +290,11 @@ impl AttemptTools {
         if let Some(secrets) = self.sent.get().map(|sent| sent.now()) {
             secrets.mask_text(&mut missing.why);
             secrets.mask_text(&mut missing.call.name);
-            missing.call.args.iter_mut().for_each(|args| secrets.mask_members(args));
+            missing
+                .call
+                .args
+                .iter_mut()
+                .for_each(|args| secrets.mask_members(args));
         }
     }
 }
@@ -280,7 +303,10 @@ impl State {
     /// Counts a call. The text says why the attempt is errored if there are too many of them.
     fn too_many(&mut self, call: &ToolCall) -> Option<String> {
         self.calls += 1;
-        self.size += call.args.as_ref().map_or(0, |args| value_text(&args.clone().into()).len());
+        self.size += call
+            .args
+            .as_ref()
+            .map_or(0, |args| value_text(&args.clone().into()).len());
         if self.calls <= MOST_CALLS && self.size <= LARGEST_TURN {
             return None;
         }
@@ -300,7 +326,10 @@ impl State {
         let why = match self.stubs.answer(turn, call) {
             Ok(answer) => {
                 self.tool_use.stubbed += 1;
-                return ToolAnswer::Given { result: answer.result, after: answer.after };
+                return ToolAnswer::Given {
+                    result: answer.result,
+                    after: answer.after,
+                };
             }
             Err(why) => why.to_string(),
         };
@@ -315,9 +344,16 @@ impl State {
             && let Some(answer) = self.stubs.nearest(turn, call)
         {
             self.tool_use.nearest += 1;
-            return ToolAnswer::Given { result: answer.result, after: answer.after };
+            return ToolAnswer::Given {
+                result: answer.result,
+                after: answer.after,
+            };
         }
-        self.tool_use.missing.push(MissingAnswer { turn, call: call.clone(), why: why.clone() });
+        self.tool_use.missing.push(MissingAnswer {
+            turn,
+            call: call.clone(),
+            why: why.clone(),
+        });
         if mode == StubMode::Error {
             return given(Err(why));
         }
@@ -327,7 +363,10 @@ impl State {
 }
 
 fn given(result: Result<Value, String>) -> ToolAnswer {
-    ToolAnswer::Given { result, after: Duration::ZERO }
+    ToolAnswer::Given {
+        result,
+        after: Duration::ZERO,
+    }
 }
 
 fn failed(failure: &ToolFailure) -> ToolAnswer {
@@ -336,7 +375,10 @@ fn failed(failure: &ToolFailure) -> ToolAnswer {
         ToolFailure::Empty => given(Ok(Value::Object(Default::default()))),
         ToolFailure::Timeout(ms) => {
             let after = Duration::from_millis(*ms);
-            ToolAnswer::Given { result: Err("the tool did not answer in time".into()), after }
+            ToolAnswer::Given {
+                result: Err("the tool did not answer in time".into()),
+                after,
+            }
         }
     }
 }
@@ -356,7 +398,9 @@ pub(super) fn is_own_tool(name: &str) -> bool {
 
 /// Whether the arguments were a text that is not JSON. A tool would answer such a call with an error.
 fn has_broken_arguments(call: &ToolCall) -> bool {
-    call.args.as_ref().is_some_and(|args| args.len() == 1 && args.contains_key(PLAIN_INPUT))
+    call.args
+        .as_ref()
+        .is_some_and(|args| args.len() == 1 && args.contains_key(PLAIN_INPUT))
 }
 
 #[cfg(test)]
@@ -371,8 +415,17 @@ mod tests {
             json!({"tool": "get", "args": {"city": "Bergen"}, "case": "c", "response": {"temp": 3}}),
         ];
         let text = lines.map(|line| line.to_string()).join("\n");
-        let spec = ToolsSpec { stubs, faults, ..ToolsSpec::default() };
-        AttemptTools::new((&spec, false), Arc::new(StubFile::parse(&text).unwrap()), "c", &[])
+        let spec = ToolsSpec {
+            stubs,
+            faults,
+            ..ToolsSpec::default()
+        };
+        AttemptTools::new(
+            (&spec, false),
+            Arc::new(StubFile::parse(&text).unwrap()),
+            "c",
+            &[],
+        )
     }
 
     fn get(city: &str) -> ToolCall {
@@ -388,26 +441,38 @@ mod tests {
             (tools.answer(&get("Rome")), tools)
         };
         let (missing, tools) = answer(StubMode::Fail);
-        let why =
-            "no answer is recorded for get {\"city\":\"Rome\"}; nearest: line 1 of the stubs, city differs";
+        let why = "no answer is recorded for get {\"city\":\"Rome\"}; nearest: line 1 of the stubs, city differs";
         assert_eq!(missing, ToolAnswer::Missing(why.into()));
         assert_eq!(tools.failure().as_deref(), Some(why));
         let used = tools.tool_use().unwrap();
         assert_eq!(
             (used.counts().words().as_str(), used.unused.as_slice()),
-            ("tools: 1 stubbed · 0 live · 1 missing · 1 stub not used", &[2][..])
+            (
+                "tools: 1 stubbed · 0 live · 1 missing · 1 stub not used",
+                &[2][..]
+            )
         );
         assert_eq!(used.missing[0].call, get("Rome"));
 
         let (told, tools) = answer(StubMode::Error);
         assert_eq!(
-            (told, tools.failure(), tools.tool_use().unwrap().missing.len()),
+            (
+                told,
+                tools.failure(),
+                tools.tool_use().unwrap().missing.len()
+            ),
             (given(Err(why.into())), None, 1)
         );
         let (live, tools) = answer(StubMode::Live);
-        assert_eq!((live, tools.tool_use().unwrap().live), (ToolAnswer::Live, 1));
+        assert_eq!(
+            (live, tools.tool_use().unwrap().live),
+            (ToolAnswer::Live, 1)
+        );
         let (nearest, tools) = answer(StubMode::Nearest);
-        assert_eq!((nearest, tools.tool_use().unwrap().nearest), (given(Ok(json!({"temp": 4}))), 1));
+        assert_eq!(
+            (nearest, tools.tool_use().unwrap().nearest),
+            (given(Ok(json!({"temp": 4}))), 1)
+        );
     }
 
     #[test]
@@ -423,16 +488,29 @@ mod tests {
             (tools.failure(), tools.tool_use().unwrap().live)
         };
         let (failure, live) = seen(StubMode::Fail);
-        assert!(failure.unwrap().starts_with("1 of 2 calls of tools (get, get) did not ask"));
+        assert!(
+            failure
+                .unwrap()
+                .starts_with("1 of 2 calls of tools (get, get) did not ask")
+        );
         assert_eq!((live, seen(StubMode::Error)), (1, (None, 1)));
     }
 
     #[test]
     fn a_fault_comes_before_every_answer() {
-        let fault = |tool: &str, failure| ToolFault { tool: tool.into(), failure };
-        let tools = tools(StubMode::Off, vec![fault("g*", ToolFailure::Error("503".into()))]);
+        let fault = |tool: &str, failure| ToolFault {
+            tool: tool.into(),
+            failure,
+        };
+        let tools = tools(
+            StubMode::Off,
+            vec![fault("g*", ToolFailure::Error("503".into()))],
+        );
         assert_eq!(tools.answer(&get("Oslo")), given(Err("503".into())));
-        assert_eq!(tools.answer(&ToolCall::new("other", None)), ToolAnswer::Live);
+        assert_eq!(
+            tools.answer(&ToolCall::new("other", None)),
+            ToolAnswer::Live
+        );
         let used = tools.tool_use().unwrap();
         assert_eq!((used.faults, used.live, used.unused.len()), (1, 1, 0));
     }

@@ -53,7 +53,10 @@ fn default_agent(workspace: &Workspace, name: &str) -> Result<(String, AgentSpec
     }
     match workspace.agent_folder(name, None) {
         Some(agent) => served(&agent.name, &agent.path, &workspace.root),
-        None => Err(NoAgent(format!("[run] agent: there is no agent {name:?}; {}", known(workspace)))),
+        None => Err(NoAgent(format!(
+            "[run] agent: there is no agent {name:?}; {}",
+            known(workspace)
+        ))),
     }
 }
 
@@ -78,14 +81,23 @@ fn of_set(
 
 /// The folder of the ADK agent to which a set belongs: the one that contains the set, else the one that its first case
 /// names, else the only one. ADK stores its results of the set there.
-pub fn agent_of_set<'a>(workspace: &'a Workspace, set: &SetPath, file: &SetFile) -> Option<&'a AgentFolder> {
+pub fn agent_of_set<'a>(
+    workspace: &'a Workspace,
+    set: &SetPath,
+    file: &SetFile,
+) -> Option<&'a AgentFolder> {
     let named = || {
         let first = (!file.is_empty()).then(|| file.case(0).ok()).flatten()?;
         first.session_input.map(|input| input.app_name)
     };
     let app = set.app.clone().or_else(named);
     let by_name = app.and_then(|app| workspace.agent_folder(&app, Some(&set.path)));
-    by_name.or_else(|| workspace.agents.first().filter(|_| workspace.agents.len() == 1))
+    by_name.or_else(|| {
+        workspace
+            .agents
+            .first()
+            .filter(|_| workspace.agents.len() == 1)
+    })
 }
 
 /// The agent of a name or an address.
@@ -96,7 +108,9 @@ pub fn agent_named(workspace: &Workspace, asked: &str) -> Result<(String, AgentS
 /// The agents of the configuration, then those in folders, each with how it is reached or why it cannot be.
 pub fn named_agents(workspace: &Workspace) -> Vec<(String, Result<AgentSpec, String>)> {
     let named = |name: &String| {
-        let found = agent_named(workspace, name).map(|(_, spec)| spec).map_err(|none| none.0);
+        let found = agent_named(workspace, name)
+            .map(|(_, spec)| spec)
+            .map_err(|none| none.0);
         (name.clone(), found)
     };
     let mut names: Vec<String> = workspace.config.agents.keys().cloned().collect();
@@ -132,12 +146,18 @@ fn asked_for(workspace: &Workspace, asked: &str) -> Result<(String, AgentSpec), 
     match parse_agent_uri(asked, &here) {
         Some(Ok(spec)) => {
             // The name is in reports and in the journal.
-            let name = spec.app().map_or_else(|| agent_without_secrets(asked), str::to_string);
+            let name = spec
+                .app()
+                .map_or_else(|| agent_without_secrets(asked), str::to_string);
             Ok((name, spec))
         }
         Some(Err(error)) => Err(NoAgent(error.0)),
-        None => folder_of_agent(&here.join(asked), &workspace.root)
-            .unwrap_or_else(|| Err(NoAgent(format!("there is no agent {asked:?}; {}", known(workspace))))),
+        None => folder_of_agent(&here.join(asked), &workspace.root).unwrap_or_else(|| {
+            Err(NoAgent(format!(
+                "there is no agent {asked:?}; {}",
+                known(workspace)
+            )))
+        }),
     }
 }
 
@@ -146,14 +166,21 @@ fn asked_for(workspace: &Workspace, asked: &str) -> Result<(String, AgentSpec), 
 const SUB_AGENT: &str = "adk:";
 
 /// A sub-agent of an agent in a folder of the workspace.
-fn sub_agent(workspace: &Workspace, app: &str, agent: &str) -> Result<(String, AgentSpec), NoAgent> {
+fn sub_agent(
+    workspace: &Workspace,
+    app: &str,
+    agent: &str,
+) -> Result<(String, AgentSpec), NoAgent> {
     let here = std::env::current_dir().unwrap_or_default();
     let found = match workspace.agent_folder(app, None) {
         Some(folder) => Some(served(&folder.name, &folder.path, &workspace.root)),
         None => folder_of_agent(&here.join(app), &workspace.root),
     };
     let (_, mut spec) = found.unwrap_or_else(|| {
-        Err(NoAgent(format!("there is no folder of an ADK agent {app:?}; {}", known(workspace))))
+        Err(NoAgent(format!(
+            "there is no folder of an ADK agent {app:?}; {}",
+            known(workspace)
+        )))
     })?;
     if let AgentSpec::Adk { agent_name, .. } = &mut spec {
         *agent_name = Some(agent.to_string());
@@ -192,7 +219,11 @@ fn only_one(workspace: &Workspace, set: &SetPath) -> Result<(String, AgentSpec),
 }
 
 /// Environment variables from which ADK reads API keys and credentials.
-const ADK_KEYS: [&str; 3] = ["GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS"];
+const ADK_KEYS: [&str; 3] = [
+    "GOOGLE_API_KEY",
+    "GEMINI_API_KEY",
+    "GOOGLE_APPLICATION_CREDENTIALS",
+];
 
 /// The agent in an ADK agent's folder, served by an `adk api_server` that evaltrail starts.
 fn served(name: &str, path: &Path, root: &Path) -> Result<(String, AgentSpec), NoAgent> {
@@ -227,6 +258,18 @@ fn served(name: &str, path: &Path, root: &Path) -> Result<(String, AgentSpec), N
     argv.extend(words.map(String::from));
     argv.push(agents_dir.display().to_string());
     let env = ADK_KEYS.map(String::from).to_vec();
-    let server = AgentServer::Start(ProgramSpec { argv, cwd: agents_dir, env, ..ProgramSpec::default() });
-    Ok((name.to_string(), AgentSpec::Adk { server, app: name.to_string(), agent_name: None }))
+    let server = AgentServer::Start(ProgramSpec {
+        argv,
+        cwd: agents_dir,
+        env,
+        ..ProgramSpec::default()
+    });
+    Ok((
+        name.to_string(),
+        AgentSpec::Adk {
+            server,
+            app: name.to_string(),
+            agent_name: None,
+        },
+    ))
 }

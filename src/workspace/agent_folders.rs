@@ -16,12 +16,16 @@ pub struct AgentFolder {
 pub fn is_agent(folder: &Path) -> bool {
     // `home/agent/__init__.py` is a part of the agent `home`, not another agent.
     let is_package_of_agent = folder.file_name().is_some_and(|name| name == "agent")
-        && folder.parent().is_some_and(|parent| parent.join("__init__.py").is_file());
+        && folder
+            .parent()
+            .is_some_and(|parent| parent.join("__init__.py").is_file());
     if is_package_of_agent {
         return false;
     }
     folder.join("root_agent.yaml").is_file()
-        || MODULES.iter().any(|module| exposes_agent(&folder.join(module)))
+        || MODULES
+            .iter()
+            .any(|module| exposes_agent(&folder.join(module)))
         || factory_of(folder).is_some()
 }
 
@@ -31,14 +35,20 @@ pub(super) fn factory_of(folder: &Path) -> Option<PathBuf> {
     let defines = |module: &PathBuf| {
         let head = read_head(module, MODULE_HEAD).unwrap_or_default();
         let text = String::from_utf8_lossy(&head);
-        text.lines().any(|line| line.trim_start().starts_with("async def get_agent_async("))
+        text.lines()
+            .any(|line| line.trim_start().starts_with("async def get_agent_async("))
     };
     let loaded = folder.join("root_agent.yaml").is_file()
-        || MODULES.iter().any(|module| exposes_agent(&folder.join(module)));
+        || MODULES
+            .iter()
+            .any(|module| exposes_agent(&folder.join(module)));
     if loaded {
         return None;
     }
-    MODULES.iter().map(|module| folder.join(module)).find(defines)
+    MODULES
+        .iter()
+        .map(|module| folder.join(module))
+        .find(defines)
 }
 
 /// The modules of an agent's folder in which ADK's loader searches for the agent.
@@ -51,7 +61,8 @@ const MODULE_HEAD: usize = 256 << 10;
 fn exposes_agent(module: &Path) -> bool {
     let head = read_head(module, MODULE_HEAD).unwrap_or_default();
     let text = String::from_utf8_lossy(&head);
-    text.lines().any(|line| names_agent(line.split('#').next().unwrap_or_default()))
+    text.lines()
+        .any(|line| names_agent(line.split('#').next().unwrap_or_default()))
 }
 
 fn names_agent(line: &str) -> bool {
@@ -60,14 +71,20 @@ fn names_agent(line: &str) -> bool {
         let whole = |(at, _): &(usize, &str)| {
             !line[..*at].ends_with(is_word) && !line[at + word.len()..].starts_with(is_word)
         };
-        let around = |(at, _): (usize, &str)| (line[..at].to_string(), line[at + word.len()..].to_string());
+        let around =
+            |(at, _): (usize, &str)| (line[..at].to_string(), line[at + word.len()..].to_string());
         line.match_indices(word).filter(whole).map(around).collect()
     };
-    let binds = |(before, after): &(String, String)| !before.ends_with('.') && !after.starts_with(" as ");
-    found("root_agent").iter().any(binds) || found("App").iter().any(|(_, after)| after.starts_with('('))
+    let binds =
+        |(before, after): &(String, String)| !before.ends_with('.') && !after.starts_with(" as ");
+    found("root_agent").iter().any(binds)
+        || found("App").iter().any(|(_, after)| after.starts_with('('))
 }
 
 pub(super) fn agent_folder(folder: &Path) -> Option<AgentFolder> {
     let name = folder.file_name()?.to_string_lossy().into_owned();
-    Some(AgentFolder { name, path: folder.to_path_buf() })
+    Some(AgentFolder {
+        name,
+        path: folder.to_path_buf(),
+    })
 }

@@ -23,7 +23,11 @@ pub fn stubs_path(set: &Path) -> PathBuf {
 }
 
 fn beside(set: &Path, ending: &str) -> PathBuf {
-    let name = set.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = set
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     let endings = [".evalset.json", ".test.json", ".jsonl", ".json"];
     let stem = endings.iter().find_map(|ending| name.strip_suffix(ending));
     set.with_file_name(format!("{}{ending}", stem.unwrap_or(&name)))
@@ -47,18 +51,28 @@ pub fn read_stubs(set: &Path) -> Result<SetStubs, String> {
     let told = |why: String| format!("{}: {why}", path.display());
     let text = super::read_text(&path).map_err(|error| told(error.to_string()))?;
     let file = StubFile::parse(&text).map_err(|error| told(error.to_string()))?;
-    Ok(SetStubs { file: Arc::new(file), digest: Some(fingerprint(&[text.as_bytes()])) })
+    Ok(SetStubs {
+        file: Arc::new(file),
+        digest: Some(fingerprint(&[text.as_bytes()])),
+    })
 }
 
 /// The text of the file of a set's stubs, whether it is valid or not; `None` when there is none, or it cannot be read.
 pub fn stubs_text(set: &Path) -> Option<String> {
     let path = stubs_path(set);
-    path.is_file().then(|| super::read_text(&path).ok()).flatten()
+    path.is_file()
+        .then(|| super::read_text(&path).ok())
+        .flatten()
 }
 
 /// The files that are edited together with a set: the set, its notes, its stubs, and the criteria of its folder.
 pub fn edited_with(set: &Path) -> [PathBuf; 4] {
-    [set.to_path_buf(), notes_path(set), stubs_path(set), set.with_file_name("test_config.json")]
+    [
+        set.to_path_buf(),
+        notes_path(set),
+        stubs_path(set),
+        set.with_file_name("test_config.json"),
+    ]
 }
 
 /// Reads the notes of a set; they are empty when there is no file.
@@ -78,8 +92,17 @@ mod tests {
 
     #[test]
     fn notes_lie_beside_their_set() {
-        assert_eq!(notes_path(Path::new("/a/x.evalset.json")), Path::new("/a/x.evaltrail.json"));
-        assert_eq!(notes_path(Path::new("x.test.json")), Path::new("x.evaltrail.json"));
-        assert_eq!(read_notes(Path::new("/nowhere/x.evalset.json")), Ok(Notes::default()));
+        assert_eq!(
+            notes_path(Path::new("/a/x.evalset.json")),
+            Path::new("/a/x.evaltrail.json")
+        );
+        assert_eq!(
+            notes_path(Path::new("x.test.json")),
+            Path::new("x.evaltrail.json")
+        );
+        assert_eq!(
+            read_notes(Path::new("/nowhere/x.evalset.json")),
+            Ok(Notes::default())
+        );
     }
 }

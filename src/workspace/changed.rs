@@ -14,19 +14,31 @@ const DEPTH: usize = 6;
 const FILES: usize = 20_000;
 /// Endings of files that an agent is made of: code, settings and prompts.
 const SOURCE: [&str; 18] = [
-    ".py", ".js", ".ts", ".mjs", ".go", ".rs", ".java", ".kt", ".sh", ".toml", ".yaml", ".yml", ".json",
-    ".txt", ".md", ".jinja", ".j2", ".prompt",
+    ".py", ".js", ".ts", ".mjs", ".go", ".rs", ".java", ".kt", ".sh", ".toml", ".yaml", ".yml",
+    ".json", ".txt", ".md", ".jinja", ".j2", ".prompt",
 ];
 /// Folders that contain no source of the agent.
-const NOT_SOURCE: [&str; 5] = ["__pycache__", "node_modules", "venv", "site-packages", "target"];
+const NOT_SOURCE: [&str; 5] = [
+    "__pycache__",
+    "node_modules",
+    "venv",
+    "site-packages",
+    "target",
+];
 
 /// When criteria, configuration or source of the agent of a set were changed last, in Unix seconds: the newest
 /// modification time of `test_config.json` beside the set, `evaltrail.toml`, the code, settings and prompts in the agent's
 /// folder, and the recording of a replayed agent. `None` if none of these files exists. The files of other agents
 /// are not known.
 pub fn sources_changed_at(workspace: &Workspace, set: &SetPath, file: &SetFile) -> Option<f64> {
-    let configs = [set.path.with_file_name("test_config.json"), workspace.root.join(FILE_NAME)];
-    let mut newest = configs.iter().filter_map(|path| modified(path)).reduce(f64::max);
+    let configs = [
+        set.path.with_file_name("test_config.json"),
+        workspace.root.join(FILE_NAME),
+    ];
+    let mut newest = configs
+        .iter()
+        .filter_map(|path| modified(path))
+        .reduce(f64::max);
     let mut take = |time: Option<f64>| newest = newest.into_iter().chain(time).reduce(f64::max);
     if let Some(agent) = agent_of_set(workspace, set, file) {
         let mut left = FILES;
@@ -42,7 +54,10 @@ pub fn sources_changed_at(workspace: &Workspace, set: &SetPath, file: &SetFile) 
 /// with the sources of its agents.
 pub fn watched_folders(workspace: &Workspace) -> Vec<PathBuf> {
     let mut of_agents = Vec::new();
-    workspace.agents.iter().for_each(|agent| folders_below(&agent.path, DEPTH, &mut of_agents));
+    workspace
+        .agents
+        .iter()
+        .for_each(|agent| folders_below(&agent.path, DEPTH, &mut of_agents));
     // Those of eval sets come first: only a limited number of folders is watched.
     let mut known = HashSet::new();
     let all = workspace.folders.iter().cloned().chain(of_agents);
@@ -70,8 +85,14 @@ fn is_searched(name: &str) -> bool {
 }
 
 fn modified(path: &Path) -> Option<f64> {
-    let time = fs::metadata(path).ok().filter(|meta| meta.is_file())?.modified().ok()?;
-    time.duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs_f64())
+    let time = fs::metadata(path)
+        .ok()
+        .filter(|meta| meta.is_file())?
+        .modified()
+        .ok()?;
+    time.duration_since(UNIX_EPOCH)
+        .ok()
+        .map(|since| since.as_secs_f64())
 }
 
 /// The newest modification time of the source files below a folder. Links are not followed.
@@ -84,7 +105,9 @@ fn newest_below(folder: &Path, depth: usize, left: &mut usize) -> Option<f64> {
             continue;
         }
         *left -= 1;
-        let Ok(kind) = entry.file_type() else { continue };
+        let Ok(kind) = entry.file_type() else {
+            continue;
+        };
         let time = match () {
             () if kind.is_dir() && depth > 0 => newest_below(&entry.path(), depth - 1, left),
             () if kind.is_file() && is_source(&name) => modified(&entry.path()),
@@ -99,7 +122,9 @@ fn newest_below(folder: &Path, depth: usize, left: &mut usize) -> Option<f64> {
 /// write while it runs, do not.
 pub(super) fn is_source(name: &str) -> bool {
     let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
-    ends(&SOURCE) && !ends(&[".evalset.json", ".test.json", ".evaltrail.json"]) && name != "test_config.json"
+    ends(&SOURCE)
+        && !ends(&[".evalset.json", ".test.json", ".evaltrail.json"])
+        && name != "test_config.json"
 }
 
 #[cfg(test)]

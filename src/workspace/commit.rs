@@ -12,8 +12,15 @@ const LARGEST_LINE: u64 = 4 << 10;
 /// repository, if nothing was committed yet, and if git stores its references in another format.
 pub fn current_commit(folder: &Path) -> Option<String> {
     let folder = dunce::canonicalize(folder).ok()?;
-    let found = folder.ancestors().map(|folder| folder.join(".git")).find(|path| path.exists())?;
-    let git = if found.is_dir() { found } else { linked_folder(&found)? };
+    let found = folder
+        .ancestors()
+        .map(|folder| folder.join(".git"))
+        .find(|path| path.exists())?;
+    let git = if found.is_dir() {
+        found
+    } else {
+        linked_folder(&found)?
+    };
     let head = line_of(&git.join("HEAD"))?;
     match head.strip_prefix("ref:") {
         None => commit(&head),
@@ -36,7 +43,9 @@ fn commit_of(git: &Path, name: &str) -> Option<String> {
     // A worktree has its own HEAD, and shares the references.
     let shared = line_of(&git.join("commondir")).map(|path| git.join(path));
     let shared = shared.as_deref().unwrap_or(git);
-    let own = [git, shared].into_iter().find_map(|folder| line_of(&folder.join(name)));
+    let own = [git, shared]
+        .into_iter()
+        .find_map(|folder| line_of(&folder.join(name)));
     if let Some(line) = own {
         return commit(&line);
     }
@@ -49,7 +58,14 @@ fn commit_of(git: &Path, name: &str) -> Option<String> {
 }
 
 fn line_of(file: &Path) -> Option<String> {
-    Some(read_text_file(file, LARGEST_LINE).ok()?.lines().next()?.trim().to_string())
+    Some(
+        read_text_file(file, LARGEST_LINE)
+            .ok()?
+            .lines()
+            .next()?
+            .trim()
+            .to_string(),
+    )
 }
 
 /// The text, if it is the id of a commit: a hash of 40 or 64 hexadecimal digits.
@@ -79,13 +95,23 @@ mod tests {
         fs::create_dir_all(&evals).unwrap();
         write(git.join("HEAD"), "ref: refs/heads/main\n");
         assert_eq!(current_commit(&evals), None, "nothing was committed yet");
-        write(git.join("packed-refs"), &format!("# pack-refs\n{B} refs/heads/other\n{A} refs/heads/main\n"));
+        write(
+            git.join("packed-refs"),
+            &format!("# pack-refs\n{B} refs/heads/other\n{A} refs/heads/main\n"),
+        );
         assert_eq!(current_commit(&evals).as_deref(), Some(A));
         write(git.join("refs/heads/main"), &format!("{B}\n"));
-        assert_eq!(current_commit(&evals).as_deref(), Some(B), "its own file is newer");
+        assert_eq!(
+            current_commit(&evals).as_deref(),
+            Some(B),
+            "its own file is newer"
+        );
         // A worktree.
         let tree = place.path().join("tree");
-        write(tree.join(".git"), &format!("gitdir: {}\n", git.join("worktrees/tree").display()));
+        write(
+            tree.join(".git"),
+            &format!("gitdir: {}\n", git.join("worktrees/tree").display()),
+        );
         write(git.join("worktrees/tree/HEAD"), "ref: refs/heads/other\n");
         write(git.join("worktrees/tree/commondir"), "../..\n");
         assert_eq!(current_commit(&tree).as_deref(), Some(B));

@@ -40,19 +40,31 @@ pub fn criteria_for(
         Some(path) if is_agents_cli(&path) => {
             let shown = path.display().to_string();
             let failed = |why: String| (shown.clone(), why);
-            let text = read_config(workspace, &path, config).map_err(|error| failed(error.to_string()))?;
+            let text =
+                read_config(workspace, &path, config).map_err(|error| failed(error.to_string()))?;
             let metrics = read_agents_cli_config(&text).map_err(failed)?;
             let folder = path.parent().unwrap_or(&workspace.root);
             // The file has no thresholds, so what the rows expect decides, as without it.
-            let own = metrics.into_iter().map(|metric| agents_cli_metric(workspace, folder, metric));
-            (default_criteria(file).into_iter().chain(own).collect(), Map::new(), CriteriaSource::File(shown))
+            let own = metrics
+                .into_iter()
+                .map(|metric| agents_cli_metric(workspace, folder, metric));
+            (
+                default_criteria(file).into_iter().chain(own).collect(),
+                Map::new(),
+                CriteriaSource::File(shown),
+            )
         }
         Some(path) => {
             let shown = path.display().to_string();
             let failed = |why: String| (shown.clone(), why);
-            let text = read_config(workspace, &path, config).map_err(|error| failed(error.to_string()))?;
+            let text =
+                read_config(workspace, &path, config).map_err(|error| failed(error.to_string()))?;
             let config = adk::read_config(&text).map_err(|error| failed(error.to_string()))?;
-            (config.criteria, config.custom_metrics, CriteriaSource::File(shown))
+            (
+                config.criteria,
+                config.custom_metrics,
+                CriteriaSource::File(shown),
+            )
         }
     };
     for metric in metrics {
@@ -80,9 +92,19 @@ fn config_path(set: &SetPath, config: Option<&Path>) -> Option<PathBuf> {
 
 /// The config of agents-cli for a data set: beside it, or in the folder above, as agents-cli creates it.
 fn config_of_agents_cli(workspace: &Workspace, set: &SetPath, file: &SetFile) -> Option<PathBuf> {
-    let folders = set.path.ancestors().skip(1).take(2).filter(|folder| folder.starts_with(&workspace.root));
-    let mut paths = folders.flat_map(|folder| AGENTS_CLI_CONFIGS.iter().map(|name| folder.join(name)));
-    if file.form.is_adk() { None } else { paths.find(|path| path.is_file()) }
+    let folders = set
+        .path
+        .ancestors()
+        .skip(1)
+        .take(2)
+        .filter(|folder| folder.starts_with(&workspace.root));
+    let mut paths =
+        folders.flat_map(|folder| AGENTS_CLI_CONFIGS.iter().map(|name| folder.join(name)));
+    if file.form.is_adk() {
+        None
+    } else {
+        paths.find(|path| path.is_file())
+    }
 }
 
 fn is_agents_cli(path: &Path) -> bool {
@@ -96,7 +118,10 @@ fn agents_cli_metric(workspace: &Workspace, folder: &Path, metric: ConfiguredMet
         Ok(program) => CustomMetric::Python {
             function,
             convention: Convention::Vertex,
-            program: MetricProgram { program, timeout_ms: 60_000 },
+            program: MetricProgram {
+                program,
+                timeout_ms: 60_000,
+            },
         },
         Err(why) => CustomMetric::Unavailable { why },
     };
@@ -108,21 +133,32 @@ fn agents_cli_metric(workspace: &Workspace, folder: &Path, metric: ConfiguredMet
             let path = folder.join(&file);
             let custom = match path.is_file() {
                 true => python(path.display().to_string()),
-                false => CustomMetric::Unavailable { why: format!("there is no file {file}") },
+                false => CustomMetric::Unavailable {
+                    why: format!("there is no file {file}"),
+                },
             };
             (metric.name, Some(custom))
         }
         ConfiguredKind::Unavailable(why) => (metric.name, Some(CustomMetric::Unavailable { why })),
     };
-    let mut criterion = Criterion { custom, ..Criterion::new(&name, None) };
+    let mut criterion = Criterion {
+        custom,
+        ..Criterion::new(&name, None)
+    };
     if let Some(group) = metric.rubric_group {
-        criterion.options.insert("rubric_group_key".into(), group.into());
+        criterion
+            .options
+            .insert("rubric_group_key".into(), group.into());
     }
     criterion
 }
 
 /// Reads a config. One that the user specified may be outside of the workspace.
-fn read_config(workspace: &Workspace, path: &Path, named: Option<&Path>) -> std::io::Result<String> {
+fn read_config(
+    workspace: &Workspace,
+    path: &Path,
+    named: Option<&Path>,
+) -> std::io::Result<String> {
     match named {
         Some(_) => read_text(path),
         None => read_config_text(path, &workspace.root),
@@ -135,7 +171,10 @@ pub fn user_for(workspace: &Workspace, set: &SetPath, config: Option<&Path>) -> 
     let path = config_path(set, config).filter(|path| !is_agents_cli(path));
     let text = path.and_then(|path| read_config(workspace, &path, config).ok());
     let config = text.and_then(|text| adk::read_config(&text).ok());
-    config.and_then(|config| config.user_simulator).map(|user| UserSpec::of(&user)).unwrap_or_default()
+    config
+        .and_then(|config| config.user_simulator)
+        .map(|user| UserSpec::of(&user))
+        .unwrap_or_default()
 }
 
 /// ADK's defaults for ADK's files. For other files, similar criteria for the expected values that the file contains,
@@ -146,9 +185,16 @@ pub fn default_criteria(file: &SetFile) -> Vec<Criterion> {
     if file.form.is_adk() {
         return adk::default_criteria();
     }
-    let cases: Vec<_> = (0..file.len().min(LOOKED_INTO)).filter_map(|at| file.case(at).ok()).collect();
+    let cases: Vec<_> = (0..file.len().min(LOOKED_INTO))
+        .filter_map(|at| file.case(at).ok())
+        .collect();
     // History has no expected values.
-    let turns = || cases.iter().flat_map(|case| case.turns()).filter(|turn| !turn.history);
+    let turns = || {
+        cases
+            .iter()
+            .flat_map(|case| case.turns())
+            .filter(|turn| !turn.history)
+    };
     let mut criteria = Vec::new();
     let mut add = |name: &str, threshold| criteria.push(Criterion::new(name, threshold));
     if turns().any(|turn| turn.trajectory.is_known()) {
@@ -172,9 +218,16 @@ fn adk_functions(
     custom: &Map<String, Value>,
 ) -> Result<(), String> {
     for criterion in criteria {
-        let Some(metric) = custom.get(criterion.name()) else { continue };
-        let code = metric.get("code_config").or_else(|| metric.get("codeConfig"));
-        let function = code.and_then(|code| code.get("name")).and_then(Value::as_str).unwrap_or_default();
+        let Some(metric) = custom.get(criterion.name()) else {
+            continue;
+        };
+        let code = metric
+            .get("code_config")
+            .or_else(|| metric.get("codeConfig"));
+        let function = code
+            .and_then(|code| code.get("name"))
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         criterion.custom = Some(CustomMetric::Python {
             function: function.to_string(),
             convention: Convention::Adk,
@@ -192,14 +245,16 @@ fn adk_functions(
 /// The error is a message.
 fn defined(workspace: &Workspace, criteria: &mut Vec<Criterion>) -> Result<(), String> {
     for metric in &workspace.config.metrics {
-        let custom = custom(workspace, metric).map_err(|why| format!("metrics.{}: {why}", metric.name))?;
+        let custom =
+            custom(workspace, metric).map_err(|why| format!("metrics.{}: {why}", metric.name))?;
         // Readers of results have only the criterion's options, which therefore contain the direction.
         let mut options = Map::new();
         if matches!(&custom, CustomMetric::Judged(template) if template.lower_is_better) {
             options.insert("direction".into(), "lower".into());
         }
-        let named: Vec<usize> =
-            (0..criteria.len()).filter(|&at| criteria[at].name() == metric.name).collect();
+        let named: Vec<usize> = (0..criteria.len())
+            .filter(|&at| criteria[at].name() == metric.name)
+            .collect();
         for &at in &named {
             criteria[at].custom = Some(custom.clone());
             criteria[at].options.extend(options.clone());
@@ -220,27 +275,69 @@ fn custom(workspace: &Workspace, metric: &DefinedMetric) -> Result<CustomMetric,
     Ok(match metric.kind.clone() {
         DefinedKind::Tools { tools } => CustomMetric::Tools { tools },
         DefinedKind::Response { pattern } => CustomMetric::Response { pattern },
-        DefinedKind::Argument { tool, path, equals, pattern } => {
-            CustomMetric::Argument { tool, path, equals, pattern }
-        }
+        DefinedKind::Argument {
+            tool,
+            path,
+            equals,
+            pattern,
+        } => CustomMetric::Argument {
+            tool,
+            path,
+            equals,
+            pattern,
+        },
         DefinedKind::Judged(template) => CustomMetric::Judged(template),
         DefinedKind::MaxCalls { tool, max } => CustomMetric::MaxCalls { tool, max },
-        DefinedKind::Command { argv, env, timeout_ms } => {
-            let program = ProgramSpec { argv, cwd: workspace.root.clone(), env, ..ProgramSpec::default() };
-            CustomMetric::Command(MetricProgram { program, timeout_ms })
+        DefinedKind::Command {
+            argv,
+            env,
+            timeout_ms,
+        } => {
+            let program = ProgramSpec {
+                argv,
+                cwd: workspace.root.clone(),
+                env,
+                ..ProgramSpec::default()
+            };
+            CustomMetric::Command(MetricProgram {
+                program,
+                timeout_ms,
+            })
         }
-        DefinedKind::Python { function, convention, python: named, env, timeout_ms } => {
-            let program = MetricProgram { program: python(workspace, named, env)?, timeout_ms };
-            CustomMetric::Python { function, convention, program }
+        DefinedKind::Python {
+            function,
+            convention,
+            python: named,
+            env,
+            timeout_ms,
+        } => {
+            let program = MetricProgram {
+                program: python(workspace, named, env)?,
+                timeout_ms,
+            };
+            CustomMetric::Python {
+                function,
+                convention,
+                program,
+            }
         }
     })
 }
 
 /// The workspace's Python, run in the workspace's root folder. The error is a message.
-fn python(workspace: &Workspace, named: Option<String>, env: Vec<String>) -> Result<ProgramSpec, String> {
+fn python(
+    workspace: &Workspace,
+    named: Option<String>,
+    env: Vec<String>,
+) -> Result<ProgramSpec, String> {
     let python = match named {
         Some(named) => named,
         None => find_python(&workspace.root)?.display().to_string(),
     };
-    Ok(ProgramSpec { argv: vec![python], cwd: workspace.root.clone(), env, ..ProgramSpec::default() })
+    Ok(ProgramSpec {
+        argv: vec![python],
+        cwd: workspace.root.clone(),
+        env,
+        ..ProgramSpec::default()
+    })
 }

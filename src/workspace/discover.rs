@@ -19,7 +19,13 @@ use std::path::{Path, PathBuf};
 const VERSION_CONTROL: &[&str] = &[".git", ".hg", ".jj"];
 /// Deeper folders are not searched.
 const DEEPEST: usize = 12;
-const SKIPPED: &[&str] = &["node_modules", "__pycache__", "target", "venv", "site-packages"];
+const SKIPPED: &[&str] = &[
+    "node_modules",
+    "__pycache__",
+    "target",
+    "venv",
+    "site-packages",
+];
 
 /// A folder that was opened, with its agents, eval sets and configuration.
 #[derive(Clone, Debug, Default)]
@@ -64,7 +70,11 @@ impl Workspace {
     pub fn agent_names(&self) -> Vec<String> {
         let configured = self.config.agents.keys().cloned();
         let in_folder = self.agents.iter().map(|agent| agent.name.clone());
-        configured.chain(in_folder).collect::<BTreeSet<String>>().into_iter().collect()
+        configured
+            .chain(in_folder)
+            .collect::<BTreeSet<String>>()
+            .into_iter()
+            .collect()
     }
 
     /// Opens a folder, or a file, which is then the only set. The workspace's root is searched upwards ([`root_of`]);
@@ -76,7 +86,10 @@ impl Workspace {
     /// Like [`Workspace::open`], with columns that are mapped on the command line: they replace those of the
     /// configuration, unless there are none.
     pub fn open_with(path: &Path, columns: &ColumnMap) -> Result<Workspace, WorkspaceError> {
-        let io = |source| WorkspaceError::Io { path: path.display().to_string(), source };
+        let io = |source| WorkspaceError::Io {
+            path: path.display().to_string(),
+            source,
+        };
         let opened = named_path(path).map_err(io)?;
         let is_file = fs::metadata(&opened).map_err(io)?.is_file();
         let folder = match opened.parent() {
@@ -84,7 +97,11 @@ impl Workspace {
             _ => opened.clone(),
         };
         let root = root_of(outside_own_folder(&folder));
-        let mut workspace = Workspace { config: read_config(&root)?, root, ..Workspace::default() };
+        let mut workspace = Workspace {
+            config: read_config(&root)?,
+            root,
+            ..Workspace::default()
+        };
         if !columns.is_empty() {
             workspace.config.columns = columns.clone();
         }
@@ -92,12 +109,18 @@ impl Workspace {
             workspace.sets.push(workspace.set_path(&opened));
             workspace.folders.push(folder.clone());
         } else {
-            let mut walk = Walk { looks_for_sets: true, ..Walk::default() };
+            let mut walk = Walk {
+                looks_for_sets: true,
+                ..Walk::default()
+            };
             walk.folder(&mut workspace, &opened, 0);
             walk.links(&mut workspace);
         }
         workspace.find_agents_around(&folder);
-        if workspace.agents.is_empty() && workspace.config.agents.is_empty() && workspace.root == folder {
+        if workspace.agents.is_empty()
+            && workspace.config.agents.is_empty()
+            && workspace.root == folder
+        {
             workspace.find_agents_beside(&folder, is_file);
         }
         workspace.sets.sort_by(|a, b| a.shown.cmp(&b.shown));
@@ -113,8 +136,13 @@ impl Workspace {
             walk.folder(self, &self.root.clone(), 0);
             self.folders.push(self.root.clone());
         }
-        let around = opened.ancestors().take_while(|folder| folder.starts_with(&self.root));
-        for agent in around.filter(|folder| is_agent(folder)).filter_map(agent_folder) {
+        let around = opened
+            .ancestors()
+            .take_while(|folder| folder.starts_with(&self.root));
+        for agent in around
+            .filter(|folder| is_agent(folder))
+            .filter_map(agent_folder)
+        {
             if !self.agents.contains(&agent) {
                 self.agents.push(agent);
             }
@@ -127,7 +155,9 @@ impl Workspace {
     /// configuration: `agents/` and `evalsets/` lie side by side in many projects. The folder that contains both is then
     /// the root, as if it was opened itself. Of a file (`is_file`), the agents below its folder come first.
     fn find_agents_beside(&mut self, opened: &Path, is_file: bool) {
-        let Some((root, agents)) = agents_around(opened, is_file) else { return };
+        let Some((root, agents)) = agents_around(opened, is_file) else {
+            return;
+        };
         for set in &mut self.sets {
             set.shown = path_below(&root, &set.path);
         }
@@ -136,14 +166,20 @@ impl Workspace {
 
     /// A file of the workspace.
     pub fn set_path(&self, path: &Path) -> SetPath {
-        SetPath { columns: self.config.columns.clone(), ..SetPath::of_file(path, &self.root) }
+        SetPath {
+            columns: self.config.columns.clone(),
+            ..SetPath::of_file(path, &self.root)
+        }
     }
 
     /// The folder of an agent by name. If several have the name, one that contains the file is preferred.
     pub fn agent_folder(&self, name: &str, file: Option<&Path>) -> Option<&AgentFolder> {
         let named = || self.agents.iter().filter(|agent| agent.name == name);
         let holds = |agent: &&AgentFolder| file.is_some_and(|file| file.starts_with(&agent.path));
-        named().filter(holds).max_by_key(|agent| agent.path.components().count()).or_else(|| named().next())
+        named()
+            .filter(holds)
+            .max_by_key(|agent| agent.path.components().count())
+            .or_else(|| named().next())
     }
 }
 
@@ -181,13 +217,17 @@ impl Walk {
             Vec::new()
         });
         for entry in entries {
-            let (Some((kind, is_link)), name) = (kind_within(&entry, &workspace.root), entry.file_name())
+            let (Some((kind, is_link)), name) =
+                (kind_within(&entry, &workspace.root), entry.file_name())
             else {
                 continue;
             };
             let name = name.to_string_lossy();
             let path = entry.path();
-            if kind.is_dir() && depth < DEEPEST && !name.starts_with('.') && !SKIPPED.contains(&name.as_ref())
+            if kind.is_dir()
+                && depth < DEEPEST
+                && !name.starts_with('.')
+                && !SKIPPED.contains(&name.as_ref())
             {
                 match is_link {
                     true => self.linked.push((path, depth + 1)),
@@ -198,7 +238,10 @@ impl Walk {
                     Ok(FileContent::Other) => {}
                     Ok(content) => {
                         let is_unknown_data = content == FileContent::UnknownData;
-                        workspace.sets.push(SetPath { is_unknown_data, ..workspace.set_path(&path) });
+                        workspace.sets.push(SetPath {
+                            is_unknown_data,
+                            ..workspace.set_path(&path)
+                        });
                     }
                     Err(error) => self.note(workspace, &path, &error),
                 }
@@ -209,7 +252,9 @@ impl Walk {
     /// Notes that a path cannot be read. One that was removed in the meantime is not noted.
     fn note(&self, workspace: &mut Workspace, path: &Path, error: &io::Error) {
         if self.looks_for_sets && error.kind() != io::ErrorKind::NotFound {
-            workspace.unreadable.push(format!("{}: {error}", path_below(&workspace.root, path)));
+            workspace
+                .unreadable
+                .push(format!("{}: {error}", path_below(&workspace.root, path)));
         }
     }
 
@@ -221,7 +266,11 @@ impl Walk {
             return Ok(FileContent::Other);
         }
         let is_named_as_set = name.ends_with(".evalset.json") || name.ends_with(".test.json");
-        let by_name = if is_named_as_set { FileContent::Cases } else { FileContent::Other };
+        let by_name = if is_named_as_set {
+            FileContent::Cases
+        } else {
+            FileContent::Other
+        };
         if !may_be_data(name) || name == "test_config.json" || self.looked_into >= LOOKED_INTO {
             return Ok(by_name);
         }
@@ -234,15 +283,26 @@ impl Walk {
         };
         let content = match content_of(name, &head, columns) {
             FileContent::UnknownData if is_named_as_set => FileContent::Cases,
-            FileContent::UnknownData if name.ends_with(super::beside::STUBS_ENDING) => FileContent::Other,
-            FileContent::UnknownData if WrittenFiles::is_record(&decoded_text(&head)) => FileContent::Other,
+            FileContent::UnknownData if name.ends_with(super::beside::STUBS_ENDING) => {
+                FileContent::Other
+            }
+            FileContent::UnknownData if WrittenFiles::is_record(&decoded_text(&head)) => {
+                FileContent::Other
+            }
             FileContent::Other => by_name,
             content => content,
         };
         let is_result = content != FileContent::Other
             && (is_own_result(&head, || read_tail(path, TAIL).unwrap_or_default())
-                || self.written.get_or_init(|| WrittenFiles::load(Places::find().as_ref())).contains(path));
-        Ok(if is_result { FileContent::Other } else { content })
+                || self
+                    .written
+                    .get_or_init(|| WrittenFiles::load(Places::find().as_ref()))
+                    .contains(path));
+        Ok(if is_result {
+            FileContent::Other
+        } else {
+            content
+        })
     }
 
     /// Visits the targets of links to folders, unless they were already visited.
@@ -260,13 +320,17 @@ fn kind_within(entry: &DirEntry, root: &Path) -> Option<(FileType, bool)> {
     if !kind.is_symlink() {
         return Some((kind, false));
     }
-    let target = dunce::canonicalize(entry.path()).ok().filter(|target| target.starts_with(root))?;
+    let target = dunce::canonicalize(entry.path())
+        .ok()
+        .filter(|target| target.starts_with(root))?;
     Some((fs::metadata(target).ok()?.file_type(), true))
 }
 
 /// The folder that contains `.evaltrail`, for a folder in it: standard input is stored there.
 fn outside_own_folder(folder: &Path) -> &Path {
-    let own = folder.ancestors().find(|one| one.file_name().is_some_and(|name| name == ".evaltrail"));
+    let own = folder
+        .ancestors()
+        .find(|one| one.file_name().is_some_and(|name| name == ".evaltrail"));
     own.and_then(Path::parent).unwrap_or(folder)
 }
 
@@ -277,7 +341,9 @@ pub fn named_path(path: &Path) -> io::Result<PathBuf> {
     let is_link = fs::symlink_metadata(path)?.is_symlink() && canonical.is_file();
     match (path.file_name(), is_link) {
         (Some(name), true) => {
-            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            let parent = path
+                .parent()
+                .filter(|parent| !parent.as_os_str().is_empty());
             Ok(dunce::canonicalize(parent.unwrap_or(Path::new(".")))?.join(name))
         }
         _ => Ok(canonical),
@@ -290,37 +356,55 @@ pub fn named_path(path: &Path) -> io::Result<PathBuf> {
 pub fn root_of(folder: &Path) -> PathBuf {
     let above = above(folder);
     let configured = above.iter().find(|folder| folder.join(FILE_NAME).is_file());
-    let holds_agent = || above.iter().position(|folder| is_agent(folder)).and_then(|at| above.get(at + 1));
-    configured.or_else(holds_agent).cloned().unwrap_or_else(|| folder.to_path_buf())
+    let holds_agent = || {
+        above
+            .iter()
+            .position(|folder| is_agent(folder))
+            .and_then(|at| above.get(at + 1))
+    };
+    configured
+        .or_else(holds_agent)
+        .cloned()
+        .unwrap_or_else(|| folder.to_path_buf())
 }
 
 /// The nearest folder above a folder that contains agents, and these. Searched are the folders of the repository, and those
 /// in the current folder; of each, the folders in it and one level below. `itself`: the folder itself is searched first.
 fn agents_around(folder: &Path, itself: bool) -> Option<(PathBuf, Vec<AgentFolder>)> {
-    let current = std::env::current_dir().ok().and_then(|current| dunce::canonicalize(current).ok());
+    let current = std::env::current_dir()
+        .ok()
+        .and_then(|current| dunce::canonicalize(current).ok());
     let repository = repository_of(folder);
     let is_searched = |above: &PathBuf| {
         let within = |top: &Option<PathBuf>| top.as_ref().is_some_and(|top| above.starts_with(top));
         above == folder || within(&repository) || within(&current)
     };
-    above(folder).into_iter().skip(usize::from(!itself)).take_while(is_searched).find_map(|above| {
-        let near = folders_in(&above);
-        let below = near.iter().flat_map(|folder| folders_in(folder));
-        let agents: Vec<AgentFolder> = near
-            .iter()
-            .cloned()
-            .chain(below)
-            .filter(|one| is_agent(one))
-            .filter_map(|one| agent_folder(&one))
-            .collect();
-        (!agents.is_empty()).then_some((above, agents))
-    })
+    above(folder)
+        .into_iter()
+        .skip(usize::from(!itself))
+        .take_while(is_searched)
+        .find_map(|above| {
+            let near = folders_in(&above);
+            let below = near.iter().flat_map(|folder| folders_in(folder));
+            let agents: Vec<AgentFolder> = near
+                .iter()
+                .cloned()
+                .chain(below)
+                .filter(|one| is_agent(one))
+                .filter_map(|one| agent_folder(&one))
+                .collect();
+            (!agents.is_empty()).then_some((above, agents))
+        })
 }
 
 /// The folders in a folder, except hidden ones, links and those that contain no agents. Their number is limited.
 fn folders_in(folder: &Path) -> Vec<PathBuf> {
     const AT_MOST: usize = 200;
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(AT_MOST);
+    let entries = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .take(AT_MOST);
     let is_searched = |entry: &DirEntry| {
         let name = entry.file_name();
         let name = name.to_string_lossy();
@@ -329,7 +413,10 @@ fn folders_in(folder: &Path) -> Vec<PathBuf> {
             && entry.file_type().is_ok_and(|kind| kind.is_dir())
             && same_owner(&entry.path(), folder)
     };
-    let mut found: Vec<PathBuf> = entries.filter(is_searched).map(|entry| entry.path()).collect();
+    let mut found: Vec<PathBuf> = entries
+        .filter(is_searched)
+        .map(|entry| entry.path())
+        .collect();
     found.sort();
     found
 }
@@ -340,7 +427,8 @@ pub(super) fn above(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for one in folder.ancestors() {
         let config = one.join(FILE_NAME);
-        let is_foreign = !same_owner(one, folder) || (config.exists() && !same_owner(&config, folder));
+        let is_foreign =
+            !same_owner(one, folder) || (config.exists() && !same_owner(&config, folder));
         if one != folder && is_foreign {
             break;
         }
@@ -358,7 +446,9 @@ pub(super) fn repository_of(folder: &Path) -> Option<PathBuf> {
 }
 
 fn is_repository(folder: &Path) -> bool {
-    VERSION_CONTROL.iter().any(|name| folder.join(name).exists())
+    VERSION_CONTROL
+        .iter()
+        .any(|name| folder.join(name).exists())
 }
 
 #[cfg(unix)]
@@ -378,13 +468,22 @@ fn read_config(root: &Path) -> Result<ConfigFile, WorkspaceError> {
     let text = match read_config_text(&path, root) {
         Ok(text) => text,
         // For a dangling link the error is also "not found", but the file exists.
-        Err(error) if error.kind() == io::ErrorKind::NotFound && fs::symlink_metadata(&path).is_err() => {
+        Err(error)
+            if error.kind() == io::ErrorKind::NotFound && fs::symlink_metadata(&path).is_err() =>
+        {
             return Ok(ConfigFile::default());
         }
-        Err(source) => return Err(WorkspaceError::Io { path: path.display().to_string(), source }),
+        Err(source) => {
+            return Err(WorkspaceError::Io {
+                path: path.display().to_string(),
+                source,
+            });
+        }
     };
-    ConfigFile::parse(&text, root)
-        .map_err(|source| WorkspaceError::Config { path: path.display().to_string(), source })
+    ConfigFile::parse(&text, root).map_err(|source| WorkspaceError::Config {
+        path: path.display().to_string(),
+        source,
+    })
 }
 
 #[cfg(test)]
@@ -406,13 +505,27 @@ mod tests {
         write(root, "agents/home/tests/old.test.json", "[]");
         write(root, "other/x.evalset.json", "{}");
         write(root, ".hidden/y.evalset.json", "{}");
-        write(root, "agents/home/.adk/eval_history/z.evalset_result.json", "{}");
+        write(
+            root,
+            "agents/home/.adk/eval_history/z.evalset_result.json",
+            "{}",
+        );
         let workspace = Workspace::open(root).unwrap();
-        let found: Vec<_> = workspace.sets.iter().map(|s| (s.stem.as_str(), s.app.as_deref())).collect();
-        assert_eq!(found, [("lights", Some("home")), ("old", Some("home")), ("x", None)]);
+        let found: Vec<_> = workspace
+            .sets
+            .iter()
+            .map(|s| (s.stem.as_str(), s.app.as_deref()))
+            .collect();
+        assert_eq!(
+            found,
+            [("lights", Some("home")), ("old", Some("home")), ("x", None)]
+        );
         assert_eq!(workspace.agents.len(), 1);
         let one = Workspace::open(&root.join("agents/home/lights.evalset.json")).unwrap();
-        assert_eq!((one.sets.len(), one.sets[0].app.as_deref()), (1, Some("home")));
+        assert_eq!(
+            (one.sets.len(), one.sets[0].app.as_deref()),
+            (1, Some("home"))
+        );
         assert!(Workspace::open(&root.join("none")).is_err());
     }
 
@@ -422,16 +535,41 @@ mod tests {
         for (name, file, text, expected) in [
             ("plain", "agent.py", "root_agent = Agent()", true),
             ("app", "agent.py", "app = App(name='x')", true),
-            ("init", "__init__.py", "from .agent_code import root_agent", true),
-            ("renamed", "__init__.py", "from .code import make as root_agent", true),
+            (
+                "init",
+                "__init__.py",
+                "from .agent_code import root_agent",
+                true,
+            ),
+            (
+                "renamed",
+                "__init__.py",
+                "from .code import make as root_agent",
+                true,
+            ),
             ("package", "agent/__init__.py", "root_agent = x", true),
             ("package", "__init__.py", "", true),
             ("package/agent", "agent.py", "root_agent = x", false),
             ("yaml", "root_agent.yaml", "name: x", true),
-            ("comparison", "agent.py", "comparison_root_agent = Agent()", false),
-            ("comment", "agent.py", "# the root_agent is elsewhere", false),
+            (
+                "comparison",
+                "agent.py",
+                "comparison_root_agent = Agent()",
+                false,
+            ),
+            (
+                "comment",
+                "agent.py",
+                "# the root_agent is elsewhere",
+                false,
+            ),
             ("server", "agent.py", "api = FastApp(x)", false),
-            ("other", "agent.py", "print(other.root_agent)\nfrom x import root_agent as other", false),
+            (
+                "other",
+                "agent.py",
+                "print(other.root_agent)\nfrom x import root_agent as other",
+                false,
+            ),
         ] {
             write(folder.path(), &format!("{name}/{file}"), text);
             assert_eq!(is_agent(&folder.path().join(name)), expected, "{name}");
@@ -451,18 +589,43 @@ mod tests {
         write(root, "w/sets/of/june/d.evalset.json", "{}");
         write(root, "repository/.git", "a worktree has a file here");
         write(root, "repository/x/c.evalset.json", "{}");
-        for opened in ["w", "w/garden", "w/garden/tests", "w/garden/tests/a.evalset.json"] {
+        for opened in [
+            "w",
+            "w/garden",
+            "w/garden/tests",
+            "w/garden/tests/a.evalset.json",
+        ] {
             let workspace = Workspace::open(&root.join(opened)).unwrap();
             assert_eq!(workspace.root, root.join("w"), "{opened}");
             assert_eq!(workspace.config.jobs, Some(3), "{opened}");
-            let agents: Vec<&str> = workspace.agents.iter().map(|agent| agent.name.as_str()).collect();
+            let agents: Vec<&str> = workspace
+                .agents
+                .iter()
+                .map(|agent| agent.name.as_str())
+                .collect();
             assert_eq!(agents, ["desk", "garden"], "{opened}");
-            let shown: Vec<&str> = workspace.sets.iter().map(|set| set.shown.as_str()).collect();
-            let all = ["desk/b.evalset.json", "garden/tests/a.evalset.json", "sets/of/june/d.evalset.json"];
-            assert_eq!(shown, if opened == "w" { &all[..] } else { &all[1..2] }, "{opened}");
+            let shown: Vec<&str> = workspace
+                .sets
+                .iter()
+                .map(|set| set.shown.as_str())
+                .collect();
+            let all = [
+                "desk/b.evalset.json",
+                "garden/tests/a.evalset.json",
+                "sets/of/june/d.evalset.json",
+            ];
+            assert_eq!(
+                shown,
+                if opened == "w" { &all[..] } else { &all[1..2] },
+                "{opened}"
+            );
         }
         let deep = Workspace::open(&root.join("w/sets/of/june")).unwrap();
-        assert_eq!((deep.root, deep.config.jobs), (root.join("w"), Some(3)), "also without an agent nearby");
+        assert_eq!(
+            (deep.root, deep.config.jobs),
+            (root.join("w"), Some(3)),
+            "also without an agent nearby"
+        );
         let outside = Workspace::open(&root.join("repository/x")).unwrap();
         assert_eq!(
             outside.root,
@@ -482,13 +645,25 @@ mod tests {
         write(root, "agents/home/agent.py", "root_agent = 1");
         write(outside.path(), "secret.evalset.json", "{}");
         let home = root.join("agents/home");
-        symlink("../../shared/common.evalset.json", home.join("common.evalset.json")).unwrap();
+        symlink(
+            "../../shared/common.evalset.json",
+            home.join("common.evalset.json"),
+        )
+        .unwrap();
         symlink("../../.shared/evals", home.join("evals")).unwrap();
         symlink("../..", home.join("around")).unwrap();
         symlink(outside.path(), home.join("outside")).unwrap();
-        symlink(outside.path().join("secret.evalset.json"), home.join("secret.evalset.json")).unwrap();
+        symlink(
+            outside.path().join("secret.evalset.json"),
+            home.join("secret.evalset.json"),
+        )
+        .unwrap();
         let workspace = Workspace::open(root).unwrap();
-        let found: Vec<_> = workspace.sets.iter().map(|s| (s.shown.as_str(), s.app.as_deref())).collect();
+        let found: Vec<_> = workspace
+            .sets
+            .iter()
+            .map(|s| (s.shown.as_str(), s.app.as_deref()))
+            .collect();
         let home_app = Some("home");
         assert_eq!(
             found,
@@ -499,7 +674,11 @@ mod tests {
             ]
         );
         let named = Workspace::open(&home.join("secret.evalset.json")).unwrap();
-        assert_eq!(named.sets[0].path, home.join("secret.evalset.json"), "a link belongs to its own folder");
+        assert_eq!(
+            named.sets[0].path,
+            home.join("secret.evalset.json"),
+            "a link belongs to its own folder"
+        );
         assert_eq!(named.root, root.join("agents"));
     }
 }

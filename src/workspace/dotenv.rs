@@ -20,7 +20,9 @@ pub fn dotenv_near(folder: &Path) -> Option<(PathBuf, String)> {
     }
     let mut files = above(folder).into_iter().map(|folder| folder.join(NAME));
     let (file, meta) = files.find_map(|file| {
-        let meta = fs::symlink_metadata(&file).ok().filter(|meta| !meta.is_dir())?;
+        let meta = fs::symlink_metadata(&file)
+            .ok()
+            .filter(|meta| !meta.is_dir())?;
         Some((file, meta))
     })?;
     let is_usable = meta.is_file() && meta.len() <= LARGEST && same_owner(&file, folder);
@@ -47,10 +49,17 @@ mod tests {
         fs::write(root.join("repository/.env"), "A=root").unwrap();
         assert_eq!(dotenv_near(&agent).unwrap().1, "A=root");
         fs::write(agent.join(".env"), "A=agent").unwrap();
-        assert_eq!(dotenv_near(&agent), Some((agent.join(".env"), "A=agent".into())));
+        assert_eq!(
+            dotenv_near(&agent),
+            Some((agent.join(".env"), "A=agent".into()))
+        );
         fs::remove_file(agent.join(".env")).unwrap();
         fs::create_dir(agent.join(".env")).unwrap();
-        assert_eq!(dotenv_near(&agent).unwrap().1, "A=root", "a virtual environment of that name is skipped");
+        assert_eq!(
+            dotenv_near(&agent).unwrap().1,
+            "A=root",
+            "a virtual environment of that name is skipped"
+        );
     }
 
     #[cfg(unix)]
@@ -58,7 +67,8 @@ mod tests {
     fn a_link_is_not_followed() {
         let place = tempfile::tempdir().unwrap();
         fs::write(place.path().join("secrets"), "A=1").unwrap();
-        std::os::unix::fs::symlink(place.path().join("secrets"), place.path().join(".env")).unwrap();
+        std::os::unix::fs::symlink(place.path().join("secrets"), place.path().join(".env"))
+            .unwrap();
         assert_eq!(dotenv_near(place.path()), None);
     }
 }

@@ -17,8 +17,8 @@ mod watch;
 pub use agent::{NoAgent, agent_for, agent_named, agent_of_set, named_agents, with_python};
 pub use agent_folders::{AgentFolder, is_agent};
 pub use beside::{
-    NOTES_ENDING, STUBS_ENDING, SetStubs, edited_with, notes_path, read_notes, read_stubs, stubs_path,
-    stubs_text,
+    NOTES_ENDING, STUBS_ENDING, SetStubs, edited_with, notes_path, read_notes, read_stubs,
+    stubs_path, stubs_text,
 };
 pub use changed::{sources_changed_at, watched_folders};
 pub use commit::current_commit;

@@ -30,13 +30,29 @@ pub struct SetPath {
 impl SetPath {
     /// A file of a workspace.
     pub fn of_file(path: &Path, root: &Path) -> SetPath {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         let stem = stem_of(&name).to_string();
         let shown = path_below(root, path);
-        let app = path.ancestors().skip(1).find(|folder| is_agent(folder)).and_then(agent_folder);
+        let app = path
+            .ancestors()
+            .skip(1)
+            .find(|folder| is_agent(folder))
+            .and_then(agent_folder);
         let app = app.map(|agent| agent.name);
         let columns = ColumnMap::default();
-        SetPath { path: path.to_path_buf(), shown, stem, app, columns, is_unknown_data: false, session: None }
+        SetPath {
+            path: path.to_path_buf(),
+            shown,
+            stem,
+            app,
+            columns,
+            is_unknown_data: false,
+            session: None,
+        }
     }
 
     /// Whether the file is a data set by the ending of its name. The cases of a data set are usually scored, not run.
@@ -49,6 +65,8 @@ impl SetPath {
 /// The name of a file of cases, without its ending.
 pub(super) fn stem_of(name: &str) -> &str {
     let endings = [".evalset.json", ".test.json"].iter().chain(DATA);
-    let stem = endings.into_iter().find_map(|ending| name.strip_suffix(ending));
+    let stem = endings
+        .into_iter()
+        .find_map(|ending| name.strip_suffix(ending));
     stem.filter(|stem| !stem.is_empty()).unwrap_or(name)
 }

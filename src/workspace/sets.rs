@@ -2,7 +2,9 @@
 
 use super::SetPath;
 use crate::formats::vertex::LineIndexer;
-use crate::formats::{FileProblem, Pieces, ReadAs, SetFile, Source, decoded_text, is_utf16, what_bytes_are};
+use crate::formats::{
+    FileProblem, Pieces, ReadAs, SetFile, Source, decoded_text, is_utf16, what_bytes_are,
+};
 use crate::store::{Fingerprint, fingerprint, read_file, read_head, read_text_file};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -61,7 +63,10 @@ pub fn open_set(set: &SetPath) -> Result<OpenSet, SetProblem> {
         ..HASHED_APART => (digest(), open()),
         _ => rayon::join(digest, open),
     };
-    Ok(OpenSet { file: file?.with_session(set.session.clone()), digest })
+    Ok(OpenSet {
+        file: file?.with_session(set.session.clone()),
+        digest,
+    })
 }
 
 /// Streams a file once to find its rows and compute its digest, without storing its text. The digest is computed
@@ -88,10 +93,18 @@ fn open_lines(set: &SetPath) -> Result<OpenSet, SetProblem> {
         indexer.push(&chunk);
     }
     drop(chunks);
-    let digest = hashing.join().map_err(|_| std::io::Error::other("the digest could not be computed"))?;
-    let source = Source::Outside(Arc::new(PiecesOf { path: set.path.clone(), file: Mutex::new(file) }));
+    let digest = hashing
+        .join()
+        .map_err(|_| std::io::Error::other("the digest could not be computed"))?;
+    let source = Source::Outside(Arc::new(PiecesOf {
+        path: set.path.clone(),
+        file: Mutex::new(file),
+    }));
     let file = SetFile::of_lines(indexer.finish(), source, &set.stem, &set.columns);
-    Ok(OpenSet { file: file.with_session(set.session.clone()), digest })
+    Ok(OpenSet {
+        file: file.with_session(set.session.clone()),
+        digest,
+    })
 }
 
 /// Reads ranges of a file that stays open.
@@ -104,11 +117,15 @@ struct PiecesOf {
 impl Pieces for PiecesOf {
     fn piece(&self, range: Range<u64>) -> Result<String, String> {
         let said = |error: std::io::Error| format!("{}: {error}", self.path.display());
-        let mut file = self.file.lock().map_err(|_| "the file cannot be read any more".to_string())?;
+        let mut file = self
+            .file
+            .lock()
+            .map_err(|_| "the file cannot be read any more".to_string())?;
         file.seek(SeekFrom::Start(range.start)).map_err(said)?;
         let mut bytes = vec![0; (range.end - range.start) as usize];
         file.read_exact(&mut bytes).map_err(said)?;
-        String::from_utf8(bytes).map_err(|_| "bytes that are not UTF-8; save the file as UTF-8".into())
+        String::from_utf8(bytes)
+            .map_err(|_| "bytes that are not UTF-8; save the file as UTF-8".into())
     }
 }
 
@@ -122,7 +139,9 @@ pub(super) fn read_config_text(path: &Path, root: &Path) -> std::io::Result<Stri
     let target = dunce::canonicalize(path)?;
     let is_link = std::fs::symlink_metadata(path)?.is_symlink();
     if is_link && !target.starts_with(dunce::canonicalize(root)?) {
-        return Err(invalid("it is a link to a file outside of the folder".into()));
+        return Err(invalid(
+            "it is a link to a file outside of the folder".into(),
+        ));
     }
     read_text_file(&target, LARGEST_CONFIG)
 }

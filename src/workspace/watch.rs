@@ -18,12 +18,18 @@ const FOLDERS_AT_MOST: usize = 4096;
 impl Watch {
     /// Calls `changed` for every new folder, and for every change of `evaltrail.toml`, a config, a file that may contain
     /// cases, or a source of an agent.
-    pub fn start(folders: &[PathBuf], changed: impl Fn() + Send + 'static) -> notify::Result<Watch> {
+    pub fn start(
+        folders: &[PathBuf],
+        changed: impl Fn() + Send + 'static,
+    ) -> notify::Result<Watch> {
         Watch::of(folders, is_worth_a_look, changed)
     }
 
     /// Calls `changed` for every change of a run, and for every result of ADK.
-    pub fn of_results(folders: &[PathBuf], changed: impl Fn() + Send + 'static) -> notify::Result<Watch> {
+    pub fn of_results(
+        folders: &[PathBuf],
+        changed: impl Fn() + Send + 'static,
+    ) -> notify::Result<Watch> {
         Watch::of(folders, is_of_results, changed)
     }
 
@@ -32,11 +38,12 @@ impl Watch {
         matters: fn(&notify::Event) -> bool,
         changed: impl Fn() + Send + 'static,
     ) -> notify::Result<Watch> {
-        let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-            if event.is_ok_and(|event| matters(&event)) {
-                changed();
-            }
-        })?;
+        let mut watcher =
+            notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+                if event.is_ok_and(|event| matters(&event)) {
+                    changed();
+                }
+            })?;
         for folder in folders.iter().take(FOLDERS_AT_MOST) {
             // A folder that cannot be watched is ignored.
             let _ = watcher.watch(folder, RecursiveMode::NonRecursive);
@@ -48,7 +55,10 @@ impl Watch {
 fn is_worth_a_look(event: &notify::Event) -> bool {
     let new_folder = matches!(event.kind, EventKind::Create(CreateKind::Folder));
     !matches!(event.kind, EventKind::Access(_))
-        && event.paths.iter().any(|path| !is_ours(path) && (new_folder || matters(path)))
+        && event
+            .paths
+            .iter()
+            .any(|path| !is_ours(path) && (new_folder || matters(path)))
 }
 
 fn is_of_results(event: &notify::Event) -> bool {
@@ -59,7 +69,12 @@ fn is_of_results(event: &notify::Event) -> bool {
 /// when one of them is created, results may follow.
 fn is_result(path: &Path) -> bool {
     let names: Vec<&str> = path.iter().filter_map(|name| name.to_str()).collect();
-    let after = |name: &str| names.iter().rposition(|one| *one == name).map(|at| names.get(at + 1));
+    let after = |name: &str| {
+        names
+            .iter()
+            .rposition(|one| *one == name)
+            .map(|at| names.get(at + 1))
+    };
     let is_below = |folder: &str, of_results: &str| {
         after(folder).is_some_and(|next| next.is_none_or(|next| *next == of_results))
     };
@@ -74,7 +89,9 @@ fn is_ours(path: &Path) -> bool {
 
 fn matters(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    DATA.iter().any(|ending| name.ends_with(ending)) || name == crate::config::FILE_NAME || is_source(&name)
+    DATA.iter().any(|ending| name.ends_with(ending))
+        || name == crate::config::FILE_NAME
+        || is_source(&name)
 }
 
 #[cfg(test)]
@@ -92,9 +109,13 @@ mod tests {
         ] {
             assert!(is_result(Path::new(path)), "{path}");
         }
-        for path in
-            ["/w", "/w/.evaltrail/decisions.jsonl", "/w/a/.adk/session.db", "/w/runs", "/w/eval_history/x"]
-        {
+        for path in [
+            "/w",
+            "/w/.evaltrail/decisions.jsonl",
+            "/w/a/.adk/session.db",
+            "/w/runs",
+            "/w/eval_history/x",
+        ] {
             assert!(!is_result(Path::new(path)), "{path}");
         }
     }

@@ -22,7 +22,10 @@ fn artifact(id: &str, text: &str, append: bool) -> Value {
 /// A finished task with artifacts of several parts, and a history.
 fn task(state: Value, artifacts: &[(&str, &[&str])], history: &[Value]) -> Value {
     let artifact = |(id, texts): &(&str, &[&str])| {
-        let parts: Vec<Value> = texts.iter().map(|text| json!({"kind": "text", "text": text})).collect();
+        let parts: Vec<Value> = texts
+            .iter()
+            .map(|text| json!({"kind": "text", "text": text}))
+            .collect();
         json!({"artifactId": id, "parts": parts})
     };
     let artifacts: Vec<Value> = artifacts.iter().map(artifact).collect();
@@ -37,11 +40,15 @@ fn turn(items: Vec<Value>, streams: bool) -> (String, Vec<String>, Value) {
             let card = json!({"protocolVersion": "0.3.0", "url": url, "preferredTransport": "JSONRPC", "name": "desk", "capabilities": {"streaming": streams}});
             return answer(stream, "200 OK", JSON, &card.to_string());
         }
-        let framed =
-            |item: &Value| json!({"jsonrpc": "2.0", "id": request.body["id"], "result": item}).to_string();
+        let framed = |item: &Value| {
+            json!({"jsonrpc": "2.0", "id": request.body["id"], "result": item}).to_string()
+        };
         match streams {
             true => {
-                let lines: String = items.iter().map(|item| format!("data: {}\n\n", framed(item))).collect();
+                let lines: String = items
+                    .iter()
+                    .map(|item| format!("data: {}\n\n", framed(item)))
+                    .collect();
                 answer(stream, "200 OK", SSE, &lines)
             }
             false => answer(stream, "200 OK", JSON, &framed(&items[0])),
@@ -68,16 +75,33 @@ fn turn(items: Vec<Value>, streams: bool) -> (String, Vec<String>, Value) {
     let report: Value =
         serde_json::from_str(&text(&out)).unwrap_or_else(|error| panic!("{error}: {}", both(&out)));
     let actual = report["cases"][0]["invocations"][0]["actual"].clone();
-    let run = std::fs::read_dir(folder.path().join(".evaltrail/runs")).unwrap().next().unwrap().unwrap();
+    let run = std::fs::read_dir(folder.path().join(".evaltrail/runs"))
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap();
     let journal = std::fs::read_to_string(run.path().join("journal.jsonl")).unwrap();
     let record: Value = serde_json::from_str(journal.lines().next().unwrap()).unwrap_or_default();
     let events = &record["actual"][0]["trajectory"];
-    let events =
-        ["partial", "events"].iter().find_map(|key| events[*key].as_array()).cloned().unwrap_or_default();
-    let texts =
-        events.iter().flat_map(|event| event["content"]["parts"].as_array().cloned().unwrap_or_default());
-    let texts = texts.filter_map(|part| part["text"].as_str().map(str::to_string)).collect();
-    (actual["response"].as_str().unwrap_or_default().to_string(), texts, actual["end"].clone())
+    let events = ["partial", "events"]
+        .iter()
+        .find_map(|key| events[*key].as_array())
+        .cloned()
+        .unwrap_or_default();
+    let texts = events.iter().flat_map(|event| {
+        event["content"]["parts"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default()
+    });
+    let texts = texts
+        .filter_map(|part| part["text"].as_str().map(str::to_string))
+        .collect();
+    (
+        actual["response"].as_str().unwrap_or_default().to_string(),
+        texts,
+        actual["end"].clone(),
+    )
 }
 
 fn assert_turn(
@@ -90,7 +114,11 @@ fn assert_turn(
 ) {
     let (actual, texts, ended) = turn(items, streams);
     let others: Vec<String> = others.iter().map(|text| text.to_string()).collect();
-    assert_eq!((actual.as_str(), texts, ended.as_str()), (response, others, end), "{name}");
+    assert_eq!(
+        (actual.as_str(), texts, ended.as_str()),
+        (response, others, end),
+        "{name}"
+    );
 }
 
 #[test]
@@ -122,7 +150,10 @@ fn the_message_of_the_end_is_the_response_and_artifacts_are_shown() {
     );
     assert_turn(
         "working, then completed with a message",
-        vec![status("working", Some(message("m1", "Thinking"))), end("completed", "At ten.")],
+        vec![
+            status("working", Some(message("m1", "Thinking"))),
+            end("completed", "At ten."),
+        ],
         true,
         "At ten.",
         &["Thinking"],
@@ -130,7 +161,10 @@ fn the_message_of_the_end_is_the_response_and_artifacts_are_shown() {
     );
     assert_turn(
         "the message repeats the artifact",
-        vec![artifact("a1", "At ten.", false), end("completed", "At ten.")],
+        vec![
+            artifact("a1", "At ten.", false),
+            end("completed", "At ten."),
+        ],
         true,
         "At ten.",
         &[],
@@ -147,29 +181,68 @@ fn pieces_of_artifacts_are_joined_and_artifacts_are_lines() {
         artifact("a1", "ten.", true),
         completed(),
     ];
-    assert_turn("appended", pieces, true, "The museum opens at ten.", &[], None);
+    assert_turn(
+        "appended",
+        pieces,
+        true,
+        "The museum opens at ten.",
+        &[],
+        None,
+    );
     let replaced = vec![
         artifact("a1", "The museum ", false),
         artifact("a1", "opens at ", true),
         artifact("a1", "The museum opens at ten.", false),
         completed(),
     ];
-    assert_turn("replaced", replaced, true, "The museum opens at ten.", &[], None);
+    assert_turn(
+        "replaced",
+        replaced,
+        true,
+        "The museum opens at ten.",
+        &[],
+        None,
+    );
     let lost = vec![
         artifact("a1", "The museum ", false),
         artifact("a1", "opens at ", true),
         artifact("a1", "ten.", false),
         completed(),
     ];
-    assert_turn("replaced by another text", lost, true, "ten.", &["The museum opens at "], None);
-    let two = vec![artifact("a1", "Part one.", false), artifact("a2", "Part two.", false), completed()];
-    assert_turn("two artifacts", two, true, "Part one.\nPart two.", &[], None);
+    assert_turn(
+        "replaced by another text",
+        lost,
+        true,
+        "ten.",
+        &["The museum opens at "],
+        None,
+    );
+    let two = vec![
+        artifact("a1", "Part one.", false),
+        artifact("a2", "Part two.", false),
+        completed(),
+    ];
+    assert_turn(
+        "two artifacts",
+        two,
+        true,
+        "Part one.\nPart two.",
+        &[],
+        None,
+    );
     let whole = task(
         json!({"state": "completed"}),
         &[("a1", &["Case ", "3: ", "4 degrees"]), ("a2", &["Done."])],
         &[],
     );
-    assert_turn("not streamed", vec![whole], false, "Case 3: 4 degrees\nDone.", &[], None);
+    assert_turn(
+        "not streamed",
+        vec![whole],
+        false,
+        "Case 3: 4 degrees\nDone.",
+        &[],
+        None,
+    );
 }
 
 #[test]
@@ -180,7 +253,14 @@ fn pieces_of_messages_are_joined_by_their_id() {
         items.append(&mut last);
         items
     };
-    assert_turn("pieces", pieces(vec![]), true, "Hello, this is case 3.", &[], None);
+    assert_turn(
+        "pieces",
+        pieces(vec![]),
+        true,
+        "Hello, this is case 3.",
+        &[],
+        None,
+    );
     let whole = message("m1", "Hello, this is case 3.");
     let user = json!({"kind": "message", "role": "user", "messageId": "u", "parts": [{"kind": "text", "text": "hi"}]});
     let end = task(json!({"state": "completed"}), &[], &[user, whole.clone()]);
@@ -192,18 +272,39 @@ fn pieces_of_messages_are_joined_by_their_id() {
         &[],
         None,
     );
-    assert_turn("the history alone", vec![end], false, "Hello, this is case 3.", &[], None);
+    assert_turn(
+        "the history alone",
+        vec![end],
+        false,
+        "Hello, this is case 3.",
+        &[],
+        None,
+    );
     let growing = vec![
         status("working", Some(message("m1", "Oslo: 4 degr"))),
         status("working", Some(message("m2", "Oslo: 4 degrees and rain."))),
         artifact("a1", "Oslo: 4 degrees and rain.", false),
         status("completed", None),
     ];
-    assert_turn("growing snapshots", growing, true, "Oslo: 4 degrees and rain.", &[], None);
+    assert_turn(
+        "growing snapshots",
+        growing,
+        true,
+        "Oslo: 4 degrees and rain.",
+        &[],
+        None,
+    );
     let two = vec![
         status("working", Some(message("m1", "Let me look."))),
         status("working", Some(message("m2", "It is four."))),
         status("completed", None),
     ];
-    assert_turn("two messages", two, true, "It is four.", &["Let me look."], None);
+    assert_turn(
+        "two messages",
+        two,
+        true,
+        "It is four.",
+        &["Let me look."],
+        None,
+    );
 }

@@ -45,7 +45,13 @@ fn cases() -> Value {
 }
 
 /// A case of a result with one turn: `called` is what the agent called.
-fn evaluated(eval_id: &str, expected: Value, called: Value, passes: bool, criterion: &Value) -> Value {
+fn evaluated(
+    eval_id: &str,
+    expected: Value,
+    called: Value,
+    passes: bool,
+    criterion: &Value,
+) -> Value {
     let mut actual = expected.clone();
     actual["intermediate_data"]["tool_uses"] = called;
     let score = f64::from(u8::from(passes));
@@ -53,7 +59,11 @@ fn evaluated(eval_id: &str, expected: Value, called: Value, passes: bool, criter
         "metric_name": TRAJECTORY, "threshold": 1.0, "criterion": criterion, "score": score,
         "eval_status": if passes { 1 } else { 2 }, "details": {"rubric_scores": null},
     });
-    actual["rubrics"] = if eval_id == "ask" { json!([rubric("kind")]) } else { Value::Null };
+    actual["rubrics"] = if eval_id == "ask" {
+        json!([rubric("kind")])
+    } else {
+        Value::Null
+    };
     json!({
         "eval_set_file": "s", "eval_set_id": "s", "eval_id": eval_id, "session_id": "x", "user_id": "u",
         "final_eval_status": if passes { 1 } else { 2 }, "overall_eval_metric_results": [metric],
@@ -78,9 +88,22 @@ fn session(events: Value, state: Value) -> Value {
 
 /// The results of a run in which `pay` called with another amount unless it passed.
 fn results(pay_passes: bool, criterion: &Value) -> Value {
-    let paid = if pay_passes { pay("100000.0") } else { pay("5") };
-    let mut first = evaluated("pay", turn("Pay.", pay("100000.0"), "Paid."), paid, pay_passes, criterion);
-    first["session_details"] = session(json!([]), json!({"paid": 100000, "__llm_request_key__": {"a": 1}}));
+    let paid = if pay_passes {
+        pay("100000.0")
+    } else {
+        pay("5")
+    };
+    let mut first = evaluated(
+        "pay",
+        turn("Pay.", pay("100000.0"), "Paid."),
+        paid,
+        pay_passes,
+        criterion,
+    );
+    first["session_details"] = session(
+        json!([]),
+        json!({"paid": 100000, "__llm_request_key__": {"a": 1}}),
+    );
     let call = json!({"parts": [{"function_call": {"id": "c", "name": "reserve", "args": {"book": "B9"}}}], "role": "model"});
     let events = json!([
         {"author": "user", "invocation_id": "e", "content": content("user", "Reserve B9.")},
@@ -90,14 +113,22 @@ fn results(pay_passes: bool, criterion: &Value) -> Value {
     json!([
         failed("lost", Value::Null),
         failed("reserve", session(events, json!({}))),
-        evaluated("ask", turn("Ask.", json!([]), "Which?"), json!([]), true, criterion),
+        evaluated(
+            "ask",
+            turn("Ask.", json!([]), "Which?"),
+            json!([]),
+            true,
+            criterion
+        ),
         first,
     ])
 }
 
 impl Desk {
     fn new() -> Desk {
-        let desk = Desk { work: tempfile::tempdir().unwrap() };
+        let desk = Desk {
+            work: tempfile::tempdir().unwrap(),
+        };
         desk.write("desk/agent.py", "root_agent = 1");
         desk.write_set(&cases());
         desk
@@ -126,23 +157,35 @@ impl Desk {
             "eval_set_result_id": id, "eval_set_result_name": id, "eval_set_id": "s",
             "creation_timestamp": created, "eval_case_results": cases,
         });
-        self.write(&format!("desk/.adk/eval_history/{id}.evalset_result.json"), &result.to_string());
+        self.write(
+            &format!("desk/.adk/eval_history/{id}.evalset_result.json"),
+            &result.to_string(),
+        );
         id
     }
 
     fn evaltrail(&self, args: &[&str]) -> Output {
-        output(evaltrail(&self.path().join("home")).current_dir(self.path()).args(args))
+        output(
+            evaltrail(&self.path().join("home"))
+                .current_dir(self.path())
+                .args(args),
+        )
     }
 
     fn json(&self, args: &[&str]) -> Value {
         let out = self.evaltrail(args);
-        serde_json::from_slice(&out.stdout).unwrap_or_else(|error| panic!("{error}: {}", both(&out)))
+        serde_json::from_slice(&out.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {}", both(&out)))
     }
 
     fn listed(&self, eval_id: &str) -> Value {
         let listed = self.json(&["list", ".", "--cases", "--json"]);
         let cases = listed["sets"][0]["eval_cases"].as_array().unwrap();
-        cases.iter().find(|case| case["eval_id"] == eval_id).unwrap().clone()
+        cases
+            .iter()
+            .find(|case| case["eval_id"] == eval_id)
+            .unwrap()
+            .clone()
     }
 }
 
@@ -163,11 +206,20 @@ fn what_a_result_does_not_record_is_not_edited() {
         desk.write_set(&edited);
         desk.json(&["list", ".", "--json"])["sets"][0]["edited_since"].clone()
     };
-    assert_eq!(edit(&|cases| cases[1]["rubrics"][0]["rubric_content"]["text_property"] = "else".into()), 1);
-    assert_eq!(edit(&|cases| cases[0]["conversation"][0]["intermediate_data"]["tool_uses"] = pay("2")), 1);
+    assert_eq!(
+        edit(&|cases| cases[1]["rubrics"][0]["rubric_content"]["text_property"] = "else".into()),
+        1
+    );
+    assert_eq!(
+        edit(&|cases| cases[0]["conversation"][0]["intermediate_data"]["tool_uses"] = pay("2")),
+        1
+    );
     assert_eq!(edit(&|_| {}), 0);
     // The state is compared with the one that the session contains.
-    assert_eq!(edit(&|cases| cases[0]["final_session_state"]["paid"] = 7.into()), 0);
+    assert_eq!(
+        edit(&|cases| cases[0]["final_session_state"]["paid"] = 7.into()),
+        0
+    );
     assert_eq!(desk.listed("pay")["status"], "failed");
 }
 
@@ -177,13 +229,28 @@ fn runs_of_adk_are_compared_accepted_exported_and_run_again() {
     let first = desk.adk_ran(1000.5, &results(true, &exact()));
     let second = desk.adk_ran(1000.51, &results(false, &exact()));
     let runs = text(&desk.evaltrail(&["runs", "."]));
-    assert!(runs.contains(&format!("{first} ")) && runs.contains(&format!("{second} ")), "{runs}");
-    for pair in [["previous", "last"], [first.as_str(), second.as_str()], ["1000.5", "…1000.51"]] {
+    assert!(
+        runs.contains(&format!("{first} ")) && runs.contains(&format!("{second} ")),
+        "{runs}"
+    );
+    for pair in [
+        ["previous", "last"],
+        [first.as_str(), second.as_str()],
+        ["1000.5", "…1000.51"],
+    ] {
         let compared = desk.json(&["compare", pair[0], pair[1], "--json"]);
         let told = compared.to_string();
-        assert!(told.contains("\"pay\"") && told.contains(&second), "{pair:?}: {told}");
+        assert!(
+            told.contains("\"pay\"") && told.contains(&second),
+            "{pair:?}: {told}"
+        );
         let changed = desk.evaltrail(&["compare", pair[0], pair[1], "--fail-on", "broke"]);
-        assert_eq!(changed.status.code(), Some(1), "{pair:?}: {}", both(&changed));
+        assert_eq!(
+            changed.status.code(),
+            Some(1),
+            "{pair:?}: {}",
+            both(&changed)
+        );
     }
     let path = format!("desk/.adk/eval_history/{second}.evalset_result.json");
     let accepted = desk.evaltrail(&["accept", &path]);
@@ -194,14 +261,34 @@ fn runs_of_adk_are_compared_accepted_exported_and_run_again() {
     );
     let to = desk.path().join("run.evaltrail");
     let exported = desk.evaltrail(&["export", "last", "-o", to.to_str().unwrap()]);
-    assert!(exported.status.success() && to.is_file(), "{}", both(&exported));
-    let again = desk.evaltrail(&["run", "desk/s.evalset.json", "--failed", "--agent", "cmd:false", "--json"]);
-    let again: Value = serde_json::from_slice(&again.stdout).unwrap_or_else(|_| panic!("{}", both(&again)));
-    let ids: Vec<&str> =
-        again["cases"].as_array().unwrap().iter().map(|case| case["eval_id"].as_str().unwrap()).collect();
+    assert!(
+        exported.status.success() && to.is_file(),
+        "{}",
+        both(&exported)
+    );
+    let again = desk.evaltrail(&[
+        "run",
+        "desk/s.evalset.json",
+        "--failed",
+        "--agent",
+        "cmd:false",
+        "--json",
+    ]);
+    let again: Value =
+        serde_json::from_slice(&again.stdout).unwrap_or_else(|_| panic!("{}", both(&again)));
+    let ids: Vec<&str> = again["cases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|case| case["eval_id"].as_str().unwrap())
+        .collect();
     assert_eq!(ids, ["pay", "reserve", "lost"]);
     let named = desk.evaltrail(&["runs", "delete", &first]);
-    assert!(both(&named).contains("is a result of ADK"), "{}", both(&named));
+    assert!(
+        both(&named).contains("is a result of ADK"),
+        "{}",
+        both(&named)
+    );
 }
 
 /// A result whose set cannot be opened says so, instead of being shown without its cases.
@@ -210,14 +297,22 @@ fn result_with_damaged_set_names_the_set() {
     let desk = Desk::new();
     let first = desk.adk_ran(1000.5, &results(true, &exact()));
     let second = desk.adk_ran(1000.51, &results(false, &exact()));
-    desk.write("desk/s.evalset.json", "{\"eval_set_id\": \"s\", \"eval_cases\": [");
-    for args in
-        [&["compare", &first, &second][..], &["accept", &second], &["export", "last", "-o", "run.evaltrail"]]
-    {
+    desk.write(
+        "desk/s.evalset.json",
+        "{\"eval_set_id\": \"s\", \"eval_cases\": [",
+    );
+    for args in [
+        &["compare", &first, &second][..],
+        &["accept", &second],
+        &["export", "last", "-o", "run.evaltrail"],
+    ] {
         let out = desk.evaltrail(args);
         assert_eq!(out.status.code(), Some(2), "{args:?}: {}", both(&out));
         let words = both(&out);
-        assert!(words.contains("its eval set desk/s.evalset.json cannot be opened: "), "{args:?}: {words}");
+        assert!(
+            words.contains("its eval set desk/s.evalset.json cannot be opened: "),
+            "{args:?}: {words}"
+        );
     }
     // A damaged set to which no result belongs does not matter.
     desk.write_set(&cases());
@@ -263,7 +358,10 @@ fn explorer_and_queue_work_on_adk_results() {
     screen.keys("q");
     assert_eq!(screen.wait_for_end(), 0);
     let set = std::fs::read_to_string(desk.path().join("desk/s.evalset.json")).unwrap();
-    assert!(set.contains("\"amount\":5}") && !set.contains("1e5}}]"), "{set}");
+    assert!(
+        set.contains("\"amount\":5}") && !set.contains("1e5}}]"),
+        "{set}"
+    );
     assert_eq!(desk.listed("pay")["status"], "passed");
 }
 
@@ -277,15 +375,34 @@ fn errors_and_calls_before_them_are_read_from_the_session() {
     let mut text = String::new();
     let file = std::fs::File::open(&out).unwrap();
     std::io::Read::read_to_string(&mut flate2::read::MultiGzDecoder::new(file), &mut text).unwrap();
-    let attempts: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let of = |eval_id: &str| attempts.iter().find(|attempt| attempt["eval_id"] == eval_id).unwrap();
+    let attempts: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let of = |eval_id: &str| {
+        attempts
+            .iter()
+            .find(|attempt| attempt["eval_id"] == eval_id)
+            .unwrap()
+    };
     assert_eq!(of("reserve")["error"], "LookupError: no book B9");
     let events = &of("reserve")["actual"][0]["trajectory"]["events"];
-    assert_eq!(events[0]["content"]["parts"][0]["call"]["name"], "reserve", "{}", of("reserve"));
-    assert_eq!(of("lost")["error"], "the agent failed; ADK does not record why");
+    assert_eq!(
+        events[0]["content"]["parts"][0]["call"]["name"],
+        "reserve",
+        "{}",
+        of("reserve")
+    );
+    assert_eq!(
+        of("lost")["error"],
+        "the agent failed; ADK does not record why"
+    );
     assert_eq!(of("pay")["actual_state"], json!({"paid": 100000}));
     let reason = of("pay")["metrics"][0]["explanation"].as_str().unwrap();
-    assert!(reason.contains("amount"), "the reason is computed: {reason}");
+    assert!(
+        reason.contains("amount"),
+        "the reason is computed: {reason}"
+    );
 }
 
 /// A result that evaltrail wrote for ADK is not listed beside its run, and is a result where the run is not.
@@ -293,21 +410,40 @@ fn errors_and_calls_before_them_are_read_from_the_session() {
 fn copies_of_runs_are_not_listed_beside_them() {
     let desk = Desk::new();
     let ran = desk.evaltrail(&["run", "desk/s.evalset.json", "--agent", "cmd:false", "-q"]);
-    let runs = || desk.json(&["runs", ".", "--json"])["runs"].as_array().unwrap().clone();
-    let [run] = &runs()[..] else { panic!("{}", both(&ran)) };
+    let runs = || {
+        desk.json(&["runs", ".", "--json"])["runs"]
+            .as_array()
+            .unwrap()
+            .clone()
+    };
+    let [run] = &runs()[..] else {
+        panic!("{}", both(&ran))
+    };
     let copy = |run_id: Value| {
         let mut copies = results(true, &exact());
         let ours = json!({"run_id": run_id, "status": "passed", "error": null, "explanations": {}});
-        copies.as_array_mut().unwrap().iter_mut().for_each(|case| case["evaltrail"] = ours.clone());
+        copies
+            .as_array_mut()
+            .unwrap()
+            .iter_mut()
+            .for_each(|case| case["evaltrail"] = ours.clone());
         copies
     };
     let id = desk.adk_ran(4102444800.5, &copy(run["run_id"].clone()));
     assert_eq!(runs().len(), 1, "it is the copy of the run");
     desk.adk_ran(4102444800.5, &copy(Value::Null));
-    assert_eq!(runs().len(), 1, "a copy of an older version, which is newer than the run");
+    assert_eq!(
+        runs().len(),
+        1,
+        "a copy of an older version, which is newer than the run"
+    );
     desk.adk_ran(4102444800.5, &copy("removed".into()));
     let listed = runs();
-    assert_eq!((listed.len(), &listed[0]["run_id"]), (2, &json!(id)), "its run is not here");
+    assert_eq!(
+        (listed.len(), &listed[0]["run_id"]),
+        (2, &json!(id)),
+        "its run is not here"
+    );
     assert_eq!(desk.listed("pay")["run_id"], json!(id));
 }
 
@@ -315,8 +451,14 @@ fn copies_of_runs_are_not_listed_beside_them() {
 #[test]
 fn a_result_under_other_criteria_is_no_regression() {
     let desk = Desk::new();
-    desk.adk_ran(1000.5, &results(true, &json!({"threshold": 1.0, "match_type": "ANY_ORDER"})));
-    desk.adk_ran(2000.5, &results(false, &json!({"threshold": 1.0, "match_type": "IN_ORDER"})));
+    desk.adk_ran(
+        1000.5,
+        &results(true, &json!({"threshold": 1.0, "match_type": "ANY_ORDER"})),
+    );
+    desk.adk_ran(
+        2000.5,
+        &results(false, &json!({"threshold": 1.0, "match_type": "IN_ORDER"})),
+    );
     let compared = text(&desk.evaltrail(&["compare", "previous", "last"]));
     assert!(compared.contains("criteria"), "{compared}");
 }
@@ -324,35 +466,58 @@ fn a_result_under_other_criteria_is_no_regression() {
 /// The results that real ADK wrote, beside the sets that it evaluated.
 #[test]
 fn no_result_of_the_oracle_is_edited() {
-    let Some(oracle) = oracle() else { return println!("skipped: there is no oracle") };
+    let Some(oracle) = oracle() else {
+        return println!("skipped: there is no oracle");
+    };
     let desk = tempfile::tempdir().unwrap();
-    let apps = [("dice", "dice"), ("home", "home_automation"), ("travel", "travel_desk"), ("old", "dice")];
+    let apps = [
+        ("dice", "dice"),
+        ("home", "home_automation"),
+        ("travel", "travel_desk"),
+        ("old", "dice"),
+    ];
     let mut sets = 0;
     for entry in std::fs::read_dir(oracle.join("results")).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let Some((set, _)) = name.strip_suffix(".evalset_result.json").and_then(|name| name.split_once('.'))
+        let Some((set, _)) = name
+            .strip_suffix(".evalset_result.json")
+            .and_then(|name| name.split_once('.'))
         else {
             continue;
         };
-        let (_, app) = apps.iter().find(|(start, _)| set.starts_with(start)).unwrap();
+        let (_, app) = apps
+            .iter()
+            .find(|(start, _)| set.starts_with(start))
+            .unwrap();
         let folder = desk.path().join(format!("{sets}")).join(app);
         let history = folder.join(".adk/eval_history");
         std::fs::create_dir_all(&history).unwrap();
         std::fs::write(folder.join("agent.py"), "root_agent = 1").unwrap();
         let file = format!("{set}.evalset.json");
-        std::fs::write(folder.join(&file), std::fs::read(oracle.join("evalsets").join(&file)).unwrap())
-            .unwrap();
+        std::fs::write(
+            folder.join(&file),
+            std::fs::read(oracle.join("evalsets").join(&file)).unwrap(),
+        )
+        .unwrap();
         std::fs::write(history.join(&name), std::fs::read(&path).unwrap()).unwrap();
         sets += 1;
     }
     let home = desk.path().join("home");
-    let listed = output(evaltrail(&home).args(["list", "--cases", "--json"]).arg(desk.path()));
+    let listed = output(
+        evaltrail(&home)
+            .args(["list", "--cases", "--json"])
+            .arg(desk.path()),
+    );
     let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
     let mut cases = 0;
     for set in listed["sets"].as_array().unwrap() {
         for case in set["eval_cases"].as_array().unwrap() {
-            assert_eq!(case["edited_since"], false, "{} {}", set["file"], case["eval_id"]);
+            assert_eq!(
+                case["edited_since"], false,
+                "{} {}",
+                set["file"], case["eval_id"]
+            );
             cases += usize::from(!case["run_id"].is_null());
         }
     }

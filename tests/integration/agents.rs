@@ -31,14 +31,20 @@ impl Work {
     fn new(cases: usize) -> Work {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("s.evalset.json"), set(cases)).unwrap();
-        Work { folder, home: tempfile::tempdir().unwrap() }
+        Work {
+            folder,
+            home: tempfile::tempdir().unwrap(),
+        }
     }
 
     /// The agent is a shell script.
     fn scripted(cases: usize, script: &str) -> Work {
         let work = Work::new(cases);
         work.write("agent.sh", script);
-        work.write("evaltrail.toml", "[agents.a]\nkind = \"command\"\ncommand = \"sh agent.sh\"\n");
+        work.write(
+            "evaltrail.toml",
+            "[agents.a]\nkind = \"command\"\ncommand = \"sh agent.sh\"\n",
+        );
         work
     }
 
@@ -56,7 +62,10 @@ impl Work {
 
     fn command(&self, args: &[&str]) -> Command {
         let mut command = evaltrail(self.home.path());
-        command.current_dir(self.path()).args(["run", "--json", "--trust", "."]).args(args);
+        command
+            .current_dir(self.path())
+            .args(["run", "--json", "--trust", "."])
+            .args(args);
         command
     }
 
@@ -92,13 +101,27 @@ const ANSWER: &str = "echo '{\"response\": \"ok\"}'";
 /// The default of macOS is 256, which is too low for many agents at once.
 #[test]
 fn the_limit_of_open_files_is_raised() {
-    let work = Work::scripted(1, &format!("ulimit -Sn > soft; ulimit -Hn > hard; {ANSWER}"));
+    let work = Work::scripted(
+        1,
+        &format!("ulimit -Sn > soft; ulimit -Hn > hard; {ANSWER}"),
+    );
     let run = work.command(&[]);
     let mut limited = Command::new("sh");
-    limited.args(["-c", "ulimit -Sn 100; exec \"$0\" \"$@\""]).arg(run.get_program()).args(run.get_args());
-    limited.current_dir(work.path()).env("EVALTRAIL_HOME", work.home.path()).stdin(Stdio::null());
+    limited
+        .args(["-c", "ulimit -Sn 100; exec \"$0\" \"$@\""])
+        .arg(run.get_program())
+        .args(run.get_args());
+    limited
+        .current_dir(work.path())
+        .env("EVALTRAIL_HOME", work.home.path())
+        .stdin(Stdio::null());
     let out = output(&mut limited);
-    assert_eq!(report(&out)["cases"][0]["error"], Value::Null, "{}", both(&out));
+    assert_eq!(
+        report(&out)["cases"][0]["error"],
+        Value::Null,
+        "{}",
+        both(&out)
+    );
     let number = |text: String| text.trim().parse::<u64>().unwrap_or(u64::MAX);
     let (soft, hard) = (number(work.read("soft")), number(work.read("hard")));
     assert_eq!(soft, hard.min(10_240));
@@ -115,20 +138,37 @@ fn a_server_that_hangs_holds_up_no_more_than_two_attempts() {
     let out = work.run(&["--agent", &agent, "--timeout", "700ms", "-j", "1"]);
     let report = report(&out);
     assert_eq!(report["summary"]["errored"], 12, "{}", both(&out));
-    assert!(error_of(&report, 11).contains("did not answer within"), "{}", error_of(&report, 11));
-    assert!(began.elapsed() < Duration::from_secs(6), "{:?}", began.elapsed());
+    assert!(
+        error_of(&report, 11).contains("did not answer within"),
+        "{}",
+        error_of(&report, 11)
+    );
+    assert!(
+        began.elapsed() < Duration::from_secs(6),
+        "{:?}",
+        began.elapsed()
+    );
 }
 
 #[test]
 fn a_start_command_that_fails_is_started_once() {
     let work = Work::new(5);
-    work.write("start.sh", "echo started >> log; echo 'no such module' >&2; exit 3");
-    work.write("evaltrail.toml", "[agents.a]\nkind = \"adk\"\nstart = \"sh start.sh {port}\"\n");
+    work.write(
+        "start.sh",
+        "echo started >> log; echo 'no such module' >&2; exit 3",
+    );
+    work.write(
+        "evaltrail.toml",
+        "[agents.a]\nkind = \"adk\"\nstart = \"sh start.sh {port}\"\n",
+    );
     let out = work.run(&[]);
     assert_eq!(work.read("log").lines().count(), 1, "{}", both(&out));
     let report = report(&out);
     for case in 0..5 {
-        assert!(error_of(&report, case).contains("no such module"), "{report}");
+        assert!(
+            error_of(&report, case).contains("no such module"),
+            "{report}"
+        );
     }
 }
 
@@ -156,15 +196,24 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_
 
 #[test]
 fn a_started_server_that_exits_is_restarted() {
-    let Some(python) = crate::common::python() else { return };
+    let Some(python) = crate::common::python() else {
+        return;
+    };
     let work = Work::new(3);
     work.write("server.py", MORTAL_SERVER);
     let start = format!("{} server.py {{port}}", python.display());
-    work.write("evaltrail.toml", &format!("[agents.a]\nkind = \"adk\"\nstart = \"{start}\"\n"));
+    work.write(
+        "evaltrail.toml",
+        &format!("[agents.a]\nkind = \"adk\"\nstart = \"{start}\"\n"),
+    );
     let out = work.run(&["-j", "1", "--rate", "60"]);
     let report = report(&out);
     assert_eq!(report["summary"]["errored"], 0, "{}", both(&out));
-    assert!(work.read("log").lines().count() >= 2, "{}", work.read("log"));
+    assert!(
+        work.read("log").lines().count() >= 2,
+        "{}",
+        work.read("log")
+    );
 }
 
 #[test]
@@ -172,17 +221,31 @@ fn an_agent_that_ends_is_reported_at_once_and_with_its_signal() {
     let work = Work::scripted(1, "sleep 60 & exit 3");
     let began = Instant::now();
     let out = work.run(&["--timeout", "50s"]);
-    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
-    assert!(error_of(&report(&out), 0).contains("exit status: 3"), "{}", both(&out));
+    assert!(
+        began.elapsed() < Duration::from_secs(20),
+        "{:?}",
+        began.elapsed()
+    );
+    assert!(
+        error_of(&report(&out), 0).contains("exit status: 3"),
+        "{}",
+        both(&out)
+    );
     let work = Work::scripted(1, "kill -9 $$");
     let out = work.run(&["--timeout", "50s"]);
-    assert!(error_of(&report(&out), 0).contains("signal: 9"), "{}", both(&out));
+    assert!(
+        error_of(&report(&out), 0).contains("signal: 9"),
+        "{}",
+        both(&out)
+    );
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn an_agent_that_floods_ends_its_attempt_and_not_the_run() {
-    let Some(python) = crate::common::python() else { return };
+    let Some(python) = crate::common::python() else {
+        return;
+    };
     for flood in [
         // A list of empty lists: each of them takes 3 bytes of text and 70 bytes of memory.
         "print(json.dumps({'author': 'a', 'content': {'parts': [{'function_call': {'name': 't', 'args': {'x': [[]] * 6000000}}}]}}))",
@@ -193,13 +256,20 @@ fn an_agent_that_floods_ends_its_attempt_and_not_the_run() {
         work.write("agent.py", &format!("import json, sys\n{flood}\n"));
         let agent = format!("cmd:{} agent.py", python.display());
         let mut command = work.command(&["--agent", &agent, "-j", "2", "--timeout", "60s"]);
-        let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
         let peak = peak_of(child);
         assert!(peak < 500, "{peak} MB: {flood}");
         let out = work.run(&["--agent", &agent, "--timeout", "60s"]);
         let report = report(&out);
         let error = error_of(&report, 0);
-        assert!(error.contains("MB") || error.contains("not JSON"), "{error}");
+        assert!(
+            error.contains("MB") || error.contains("not JSON"),
+            "{error}"
+        );
     }
 }
 
@@ -209,14 +279,36 @@ fn an_agent_that_floods_ends_its_attempt_and_not_the_run() {
 fn what_agents_did_does_not_stay_in_memory() {
     let script = "head -c 1000000 /dev/zero | tr '\\0' x | sed 's/.*/{\"response\": \"&\"}/'; echo";
     let work = Work::scripted(120, script);
-    work.write("test_config.json", &json!({"criteria": {"tool_trajectory_avg_score": 1.0}}).to_string());
-    let mut command = work.command(&["--report", "json=report.json", "--report", "html=report.html"]);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    work.write(
+        "test_config.json",
+        &json!({"criteria": {"tool_trajectory_avg_score": 1.0}}).to_string(),
+    );
+    let mut command = work.command(&[
+        "--report",
+        "json=report.json",
+        "--report",
+        "html=report.html",
+    ]);
+    let child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     let peak = peak_of(child);
     let report: Value = serde_json::from_str(&work.read("report.json")).unwrap();
-    let said = |case: &Value| case["invocations"][0]["actual"]["response"].as_str().map(str::len);
+    let said = |case: &Value| {
+        case["invocations"][0]["actual"]["response"]
+            .as_str()
+            .map(str::len)
+    };
     let cases = report["cases"].as_array().unwrap();
-    assert_eq!(cases.iter().filter(|case| said(case) == Some(1_000_000)).count(), 120);
+    assert_eq!(
+        cases
+            .iter()
+            .filter(|case| said(case) == Some(1_000_000))
+            .count(),
+        120
+    );
     assert!(work.read("report.html").len() > 120_000_000);
     assert!(peak < 150, "{peak} MB");
 }
@@ -227,8 +319,14 @@ fn what_agents_did_does_not_stay_in_memory() {
 #[test]
 fn nothing_that_an_agent_started_is_left() {
     let endings: [(&str, &[i32]); 6] = [
-        ("setsid sleep MARK & echo '{\"response\": \"ok\"}'; exit 0", &[]),
-        ("(setsid sleep MARK &) & read x; echo '{\"response\": \"ok\"}'; sleep MARK", &[]),
+        (
+            "setsid sleep MARK & echo '{\"response\": \"ok\"}'; exit 0",
+            &[],
+        ),
+        (
+            "(setsid sleep MARK &) & read x; echo '{\"response\": \"ok\"}'; sleep MARK",
+            &[],
+        ),
         ("(setsid sleep MARK &) & sleep MARK", &[15]),
         ("(setsid sleep MARK &) & sleep MARK", &[2, 2]),
         ("(setsid sleep MARK &) & sleep MARK", &[9]),
@@ -238,11 +336,16 @@ fn nothing_that_an_agent_started_is_left() {
         let mark = mark();
         let work = Work::scripted(1, &script.replace("MARK", &mark));
         let mut command = work.command(&["--timeout", "300s"]);
-        command.stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
+        command
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .process_group(0);
         let mut child = command.spawn().unwrap();
         let mut said = BufReader::new(child.stderr.take().unwrap());
         for (at, signal) in signals.iter().enumerate() {
-            wait_for("the agent's processes", Duration::from_secs(20), || is_alive(&mark).then_some(()));
+            wait_for("the agent's processes", Duration::from_secs(20), || {
+                is_alive(&mark).then_some(())
+            });
             let pid = rustix::process::Pid::from_child(&child);
             let signal = rustix::process::Signal::from_named_raw(*signal).unwrap();
             rustix::process::kill_process(pid, signal).unwrap();
@@ -253,8 +356,13 @@ fn nothing_that_an_agent_started_is_left() {
         }
         let began = Instant::now();
         child.wait().unwrap();
-        assert!(began.elapsed() < Duration::from_secs(100), "{signals:?} were waited out");
-        wait_for("the end of all processes", Duration::from_secs(20), || (!is_alive(&mark)).then_some(()));
+        assert!(
+            began.elapsed() < Duration::from_secs(100),
+            "{signals:?} were waited out"
+        );
+        wait_for("the end of all processes", Duration::from_secs(20), || {
+            (!is_alive(&mark)).then_some(())
+        });
     }
 }
 
@@ -264,14 +372,30 @@ fn a_keeper_that_is_killed_leaves_no_agent() {
     let mark = mark();
     let work = Work::scripted(1, &format!("exec sleep {mark}"));
     let mut command = work.command(&["--timeout", "300s"]);
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    wait_for("the agent", Duration::from_secs(20), || is_alive(&mark).then_some(()));
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_for("the agent", Duration::from_secs(20), || {
+        is_alive(&mark).then_some(())
+    });
     let keepers = fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id())).unwrap();
-    let all = Command::new("pgrep").args(["-P", &child.id().to_string()]).output().unwrap();
-    let keeper = String::from_utf8_lossy(&all.stdout).lines().next().map(str::to_string);
-    let keeper = keeper.or_else(|| keepers.split_whitespace().next().map(str::to_string)).expect("a keeper");
+    let all = Command::new("pgrep")
+        .args(["-P", &child.id().to_string()])
+        .output()
+        .unwrap();
+    let keeper = String::from_utf8_lossy(&all.stdout)
+        .lines()
+        .next()
+        .map(str::to_string);
+    let keeper = keeper
+        .or_else(|| keepers.split_whitespace().next().map(str::to_string))
+        .expect("a keeper");
     Command::new("kill").args(["-9", &keeper]).status().unwrap();
-    wait_for("the end of the agent", Duration::from_secs(5), || (!is_alive(&mark)).then_some(()));
+    wait_for("the end of the agent", Duration::from_secs(5), || {
+        (!is_alive(&mark)).then_some(())
+    });
     child.wait().unwrap();
 }
 
@@ -287,8 +411,16 @@ fn a_python_environment_above_the_repository_is_not_started() {
     let python = |folder: &Path, name: &str| {
         fs::create_dir_all(folder).unwrap();
         let started = place.path().join("started.txt");
-        fs::write(folder.join(name), format!("#!/bin/sh\necho \"$0\" >> '{}'\n", started.display())).unwrap();
-        fs::set_permissions(folder.join(name), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        fs::write(
+            folder.join(name),
+            format!("#!/bin/sh\necho \"$0\" >> '{}'\n", started.display()),
+        )
+        .unwrap();
+        fs::set_permissions(
+            folder.join(name),
+            std::os::unix::fs::PermissionsExt::from_mode(0o755),
+        )
+        .unwrap();
     };
     python(&place.path().join(".venv/bin"), "python");
     let on_path = place.path().join("bin");
@@ -297,7 +429,15 @@ fn a_python_environment_above_the_repository_is_not_started() {
     fs::write(repository.join("agent.py"), "def run(text): return text\n").unwrap();
     let path = std::env::join_paths([&on_path, Path::new("/usr/bin"), Path::new("/bin")]).unwrap();
     let mut command = evaltrail(&home);
-    command.args(["run", "s.evalset.json", "--agent", "python:agent:run", "--trust"]).env("PATH", path);
+    command
+        .args([
+            "run",
+            "s.evalset.json",
+            "--agent",
+            "python:agent:run",
+            "--trust",
+        ])
+        .env("PATH", path);
     let ran = output(command.env_remove("VIRTUAL_ENV").current_dir(&repository));
     let started = fs::read_to_string(place.path().join("started.txt"));
     let started = started.unwrap_or_else(|error| panic!("{error}: {}", both(&ran)));
@@ -311,30 +451,48 @@ fn a_program_gets_the_usual_environment_and_what_is_named() {
     let work = Work::scripted(1, &script);
     let environment = |work: &Work, args: &[&str]| {
         let mut command = work.command(args);
-        command.env("SOME_API_KEY", "canary").env("ANOTHER_TOKEN", "canary2").env("LANG", "C.UTF-8");
+        command
+            .env("SOME_API_KEY", "canary")
+            .env("ANOTHER_TOKEN", "canary2")
+            .env("LANG", "C.UTF-8");
         let out = output(&mut command);
         assert!(both(&out).contains("\"errored\": 0"), "{}", both(&out));
         work.read("env.txt")
     };
     let plain = environment(&work, &[]);
-    assert!(plain.contains("PATH=") && plain.contains("LANG=C.UTF-8"), "{plain}");
-    assert!(!plain.contains("canary") && !plain.contains("EVALTRAIL_HOME"), "{plain}");
+    assert!(
+        plain.contains("PATH=") && plain.contains("LANG=C.UTF-8"),
+        "{plain}"
+    );
+    assert!(
+        !plain.contains("canary") && !plain.contains("EVALTRAIL_HOME"),
+        "{plain}"
+    );
     assert!(environment(&work, &["--env", "SOME_API_KEY"]).contains("SOME_API_KEY=canary\n"));
     work.write(
         "evaltrail.toml",
         "[agents.a]\nkind = \"command\"\ncommand = \"sh agent.sh\"\nenv = [\"ANOTHER_TOKEN\"]\n",
     );
     let named = environment(&work, &[]);
-    assert!(named.contains("ANOTHER_TOKEN=canary2") && !named.contains("SOME_API_KEY"), "{named}");
+    assert!(
+        named.contains("ANOTHER_TOKEN=canary2") && !named.contains("SOME_API_KEY"),
+        "{named}"
+    );
 }
 
 #[test]
 fn time_in_which_evaltrail_is_stopped_does_not_count() {
     let work = Work::scripted(1, &format!("echo > began; sleep 1.2; {ANSWER}"));
     let mut command = work.command(&["--timeout", "3s"]);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     let pid = rustix::process::Pid::from_child(&child);
-    wait_for("the agent", Duration::from_secs(20), || work.path().join("began").exists().then_some(()));
+    wait_for("the agent", Duration::from_secs(20), || {
+        work.path().join("began").exists().then_some(())
+    });
     rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
     // The length of the stop itself, not a wait for something to happen.
     std::thread::sleep(Duration::from_secs(4));

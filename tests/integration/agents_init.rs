@@ -7,7 +7,12 @@ use std::path::Path;
 use std::process::Output;
 
 fn init(folder: &Path, args: &[&str]) -> Output {
-    output(evaltrail(&folder.join("home")).current_dir(folder).args(["agents", "init"]).args(args))
+    output(
+        evaltrail(&folder.join("home"))
+            .current_dir(folder)
+            .args(["agents", "init"])
+            .args(args),
+    )
 }
 
 fn config(folder: &Path) -> String {
@@ -19,7 +24,11 @@ fn an_adk_server_is_found_and_its_application_is_added() {
     let folder = tempfile::tempdir().unwrap();
     let server = Double::start();
     let url = format!("http://127.0.0.1:{}", server.port);
-    std::fs::write(folder.path().join("evaltrail.toml"), "# mine\n[run]\njobs = 2\n").unwrap();
+    std::fs::write(
+        folder.path().join("evaltrail.toml"),
+        "# mine\n[run]\njobs = 2\n",
+    )
+    .unwrap();
     let dry = init(folder.path(), &[&url, "--dry-run"]);
     assert_eq!(
         (dry.status.code(), config(folder.path()).contains("agents")),
@@ -29,21 +38,28 @@ fn an_adk_server_is_found_and_its_application_is_added() {
     );
     let ran = init(folder.path(), &[&url]);
     assert_eq!(ran.status.code(), Some(0), "{}", both(&ran));
-    let expected =
-        format!("# mine\n[run]\njobs = 2\n\n[agents.app]\nkind = \"adk\"\nurl = \"{url}\"\napp = \"app\"\n");
+    let expected = format!(
+        "# mine\n[run]\njobs = 2\n\n[agents.app]\nkind = \"adk\"\nurl = \"{url}\"\napp = \"app\"\n"
+    );
     assert_eq!(config(folder.path()), expected);
     let again = init(folder.path(), &[&url]);
-    assert!(both(&again).contains("has an agent \"app\" already"), "{}", both(&again));
+    assert!(
+        both(&again).contains("has an agent \"app\" already"),
+        "{}",
+        both(&again)
+    );
     assert_eq!(config(folder.path()), expected);
-    assert!(!server.seen.lock().unwrap().runs.is_empty(), "a turn was shown");
+    assert!(
+        !server.seen.lock().unwrap().runs.is_empty(),
+        "a turn was shown"
+    );
 }
 
 /// Answers as a LangGraph server with two graphs, and nothing else.
 fn graphs() -> ScriptedServer {
     ScriptedServer::start(|request, stream| match request.line.split(' ').nth(1) {
         Some("/assistants/search") => {
-            let list =
-                r#"[{"assistant_id": "1", "graph_id": "desk"}, {"assistant_id": "2", "graph_id": "team"}]"#;
+            let list = r#"[{"assistant_id": "1", "graph_id": "desk"}, {"assistant_id": "2", "graph_id": "team"}]"#;
             answer(stream, "200 OK", JSON, list)
         }
         _ => answer(stream, "404 Not Found", JSON, "{}"),
@@ -58,7 +74,10 @@ fn of_several_agents_one_must_be_named() {
     let ran = init(folder.path(), &[&url]);
     let words = both(&ran);
     assert_eq!(ran.status.code(), Some(2), "{words}");
-    assert!(words.contains(&format!("evaltrail agents init '{url}#team'")), "{words}");
+    assert!(
+        words.contains(&format!("evaltrail agents init '{url}#team'")),
+        "{words}"
+    );
     assert_eq!(config(folder.path()), "");
 }
 
@@ -68,7 +87,9 @@ fn a_server_of_another_kind_is_named_with_the_command_that_finds_out() {
     let server = graphs();
     let address = format!("a2a+http://127.0.0.1:{}/", server.port);
     let ran = output(
-        evaltrail(&folder.path().join("home")).current_dir(folder.path()).args(["agents", "check", &address]),
+        evaltrail(&folder.path().join("home"))
+            .current_dir(folder.path())
+            .args(["agents", "check", &address]),
     );
     let hint = format!("evaltrail agents init http://127.0.0.1:{}/", server.port);
     assert!(both(&ran).contains(&hint), "{}", both(&ran));
@@ -89,39 +110,66 @@ fn ag_ui_is_tried_with_a_message_when_nothing_else_is_there() {
             r#"{"type":"TEXT_MESSAGE_END","messageId":"m"}"#.into(),
             format!(r#"{{"type":"RUN_FINISHED","threadId":{thread},"runId":{run}}}"#),
         ];
-        let body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+        let body: String = events
+            .iter()
+            .map(|event| format!("data: {event}\n\n"))
+            .collect();
         answer(stream, "200 OK", SSE, &body)
     });
-    let ran = init(folder.path(), &[&format!("http://127.0.0.1:{}/", server.port), "--name", "desk"]);
+    let ran = init(
+        folder.path(),
+        &[
+            &format!("http://127.0.0.1:{}/", server.port),
+            "--name",
+            "desk",
+        ],
+    );
     assert_eq!(ran.status.code(), Some(0), "{}", both(&ran));
     assert!(both(&ran).contains("Good day."), "{}", both(&ran));
-    let expected = format!("[agents.desk]\nkind = \"ag-ui\"\nurl = \"http://127.0.0.1:{}/\"\n", server.port);
+    let expected = format!(
+        "[agents.desk]\nkind = \"ag-ui\"\nurl = \"http://127.0.0.1:{}/\"\n",
+        server.port
+    );
     assert_eq!(config(folder.path()), expected);
 }
 
 #[test]
 fn a_python_object_is_not_imported_without_permission() {
     let folder = tempfile::tempdir().unwrap();
-    let source = "open('imported', 'w').close()\n\ndef answer(prompt):\n    return 'You wrote ' + prompt\n";
+    let source =
+        "open('imported', 'w').close()\n\ndef answer(prompt):\n    return 'You wrote ' + prompt\n";
     std::fs::write(folder.path().join("desk.py"), source).unwrap();
     let refused = init(folder.path(), &["desk.py:answer"]);
     assert_eq!(refused.status.code(), Some(2), "{}", both(&refused));
     assert!(!folder.path().join("imported").exists());
-    let ran = init(folder.path(), &["desk.py:answer", "--trust", "--prompt", "Hi"]);
+    let ran = init(
+        folder.path(),
+        &["desk.py:answer", "--trust", "--prompt", "Hi"],
+    );
     assert_eq!(ran.status.code(), Some(0), "{}", both(&ran));
     assert!(both(&ran).contains("You wrote Hi"), "{}", both(&ran));
-    assert_eq!(config(folder.path()), "[agents.answer]\nkind = \"python\"\nfunction = \"desk.py:answer\"\n");
+    assert_eq!(
+        config(folder.path()),
+        "[agents.answer]\nkind = \"python\"\nfunction = \"desk.py:answer\"\n"
+    );
 }
 
 #[test]
 fn nothing_is_written_for_an_agent_that_does_not_answer() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("broken.py"), "def answer(prompt):\n    raise ValueError('no')\n")
-        .unwrap();
+    std::fs::write(
+        folder.path().join("broken.py"),
+        "def answer(prompt):\n    raise ValueError('no')\n",
+    )
+    .unwrap();
     let ran = init(folder.path(), &["broken.py:answer", "--trust"]);
     assert_eq!(ran.status.code(), Some(1), "{}", both(&ran));
     assert!(both(&ran).contains("nothing was written"), "{}", both(&ran));
     assert_eq!(config(folder.path()), "");
     let nowhere = init(folder.path(), &["http://127.0.0.1:9/"]);
-    assert!(both(&nowhere).contains("nothing answers at http://127.0.0.1:9"), "{}", both(&nowhere));
+    assert!(
+        both(&nowhere).contains("nothing answers at http://127.0.0.1:9"),
+        "{}",
+        both(&nowhere)
+    );
 }

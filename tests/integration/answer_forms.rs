@@ -5,8 +5,13 @@ use crate::common::judge::{Asked, JudgeDouble, Say, codes, valid, with_keys};
 use crate::common::{Place, both, evaltrail, output, text};
 use serde_json::{Value, json};
 
-const MODELS: [&str; 5] =
-    ["gemini-x", "vertex_ai/gemini-x", "openai/gpt-x", "anthropic/claude-x", "ollama/llama-x"];
+const MODELS: [&str; 5] = [
+    "gemini-x",
+    "vertex_ai/gemini-x",
+    "openai/gpt-x",
+    "anthropic/claude-x",
+    "ollama/llama-x",
+];
 const MATCH: &str = "final_response_match_v2";
 const RUBRICS: &str = "rubric_based_final_response_quality_v1";
 
@@ -27,14 +32,19 @@ fn score_response(
             .to_string()
     };
     let place = Place::new(&[
-        ("rows.jsonl", prompts.iter().map(|prompt| row(prompt) + "\n").collect()),
+        (
+            "rows.jsonl",
+            prompts.iter().map(|prompt| row(prompt) + "\n").collect(),
+        ),
         ("c.json", json!({"criteria": criteria}).to_string()),
         ("evaltrail.toml", format!("[judge]\njobs = 1\n{toml}")),
     ]);
     let mut command = evaltrail(&place.path().join("home"));
     with_keys(&mut command);
     judge.answers_for(&mut command);
-    command.args(["score", "rows.jsonl", "--config", "c.json", "--json", "-q"]).current_dir(place.path());
+    command
+        .args(["score", "rows.jsonl", "--config", "c.json", "--json", "-q"])
+        .current_dir(place.path());
     let ran = output(&mut command);
     serde_json::from_str(&text(&ran)).unwrap_or_else(|_| panic!("{}", both(&ran)))
 }
@@ -49,18 +59,30 @@ fn match_criterion(model: &str) -> Value {
 
 fn metric<'a>(report: &'a Value, case: usize, name: &str) -> &'a Value {
     let metrics = report["cases"][case]["metrics"].as_array().unwrap();
-    metrics.iter().find(|metric| metric["metric"] == name).unwrap_or_else(|| panic!("{name} in {metrics:?}"))
+    metrics
+        .iter()
+        .find(|metric| metric["metric"] == name)
+        .unwrap_or_else(|| panic!("{name} in {metrics:?}"))
 }
 
 /// A response that matches a schema: the first value of each `enum`, and the next of `codes` for each code.
-fn example(schema: &Value, codes: &mut impl Iterator<Item = String>, key: &str, number: usize) -> Value {
+fn example(
+    schema: &Value,
+    codes: &mut impl Iterator<Item = String>,
+    key: &str,
+    number: usize,
+) -> Value {
     match schema["type"].as_str().unwrap() {
         "object" => {
             let properties = schema["properties"].as_object().unwrap();
-            let of = |(key, schema): (&String, &Value)| (key.clone(), example(schema, codes, key, number));
+            let of = |(key, schema): (&String, &Value)| {
+                (key.clone(), example(schema, codes, key, number))
+            };
             Value::Object(properties.iter().map(of).collect())
         }
-        "array" => (1..=2).map(|number| example(&schema["items"], codes, key, number)).collect(),
+        "array" => (1..=2)
+            .map(|number| example(&schema["items"], codes, key, number))
+            .collect(),
         "boolean" => true.into(),
         "number" => 5.into(),
         "integer" => number.into(),
@@ -73,8 +95,7 @@ fn example(schema: &Value, codes: &mut impl Iterator<Item = String>, key: &str, 
 
 /// All metrics with structured output, except those for the simulated user.
 fn all_criteria(model: &str) -> Value {
-    let rubric =
-        |id: &str| json!({"rubric_id": id, "rubric_content": {"text_property": format!("It is {id}.")}});
+    let rubric = |id: &str| json!({"rubric_id": id, "rubric_content": {"text_property": format!("It is {id}.")}});
     let options = options(model, json!({}));
     json!({
         MATCH: {"threshold": 0.5, "judge_model_options": options},
@@ -86,7 +107,9 @@ fn all_criteria(model: &str) -> Value {
 
 fn by_schema(asked: &Asked) -> Say {
     match asked.schema() {
-        Some(schema) => Say::Text(example(schema, &mut codes(&asked.prompt).into_iter(), "", 1).to_string()),
+        Some(schema) => {
+            Say::Text(example(schema, &mut codes(&asked.prompt).into_iter(), "", 1).to_string())
+        }
         // The request to split a text into sentences has no schema. The response has the same sentence twice.
         None => Say::Text("<sentence>Done.</sentence>\n<sentence>Done.</sentence>".into()),
     }
@@ -99,18 +122,42 @@ fn every_provider_gets_the_schema_and_its_response_is_read() {
         let report = score(&judge, &["a"], &all_criteria(model), "");
         judge.was_asked_rightly();
         let questions = judge.questions();
-        assert_eq!((questions.len(), questions.iter().filter(|one| one.schema().is_some()).count()), (5, 4));
+        assert_eq!(
+            (
+                questions.len(),
+                questions
+                    .iter()
+                    .filter(|one| one.schema().is_some())
+                    .count()
+            ),
+            (5, 4)
+        );
         for name in [MATCH, RUBRICS, "hallucinations_v1", "judged_coherence"] {
-            assert_eq!(metric(&report, 0, name)["status"], "passed", "{model}: {}", metric(&report, 0, name));
+            assert_eq!(
+                metric(&report, 0, name)["status"],
+                "passed",
+                "{model}: {}",
+                metric(&report, 0, name)
+            );
         }
         let rubrics = metric(&report, 0, RUBRICS)["rubrics"].as_array().unwrap();
         assert_eq!(rubrics.len(), 2);
         assert_eq!(rubrics[0]["rationale"], "the rationale", "{model}");
-        let labels =
-            &metric(&report, 0, "hallucinations_v1")["judge"]["questions"][1]["samples"][0]["verdicts"];
+        let labels = &metric(&report, 0, "hallucinations_v1")["judge"]["questions"][1]["samples"]
+            [0]["verdicts"];
         let labels = labels.as_array().unwrap();
-        assert_eq!(labels.len(), 2, "{model}: a sentence that stands there twice has two labels");
-        assert!(labels[1]["rationale"].as_str().unwrap().contains("the rationale"), "{labels:?}");
+        assert_eq!(
+            labels.len(),
+            2,
+            "{model}: a sentence that stands there twice has two labels"
+        );
+        assert!(
+            labels[1]["rationale"]
+                .as_str()
+                .unwrap()
+                .contains("the rationale"),
+            "{labels:?}"
+        );
     }
 }
 
@@ -121,7 +168,11 @@ fn a_gemini_response_in_two_parts_is_joined() {
         let text = valid("valid");
         let (first, second) = text.split_at(20);
         let parts = json!([{"text": first}, {"text": "hm", "thought": true}, {"text": second}]);
-        Say::Raw(200, vec![], json!({"candidates": [{"content": {"parts": parts}}]}).to_string())
+        Say::Raw(
+            200,
+            vec![],
+            json!({"candidates": [{"content": {"parts": parts}}]}).to_string(),
+        )
     });
     let report = score(&judge, &["a"], &match_criterion("gemini-x"), "");
     assert_eq!(metric(&report, 0, MATCH)["status"], "passed", "{report}");
@@ -130,14 +181,23 @@ fn a_gemini_response_in_two_parts_is_joined() {
 /// How each provider rejects a schema: status and body.
 fn refusal(model: &str) -> (u16, &'static str) {
     match model {
-        "openai/gpt-x" => (400, r#"{"error": {"message": "Invalid parameter: 'response_format'"}}"#),
+        "openai/gpt-x" => (
+            400,
+            r#"{"error": {"message": "Invalid parameter: 'response_format'"}}"#,
+        ),
         "anthropic/claude-x" => (
             400,
             r#"{"type": "error", "error": {"message": "output_config.format: Extra inputs are not permitted"}}"#,
         ),
-        "ollama/llama-x" => (500, r#"{"error": "failed to load model vocabulary required for format"}"#),
+        "ollama/llama-x" => (
+            500,
+            r#"{"error": "failed to load model vocabulary required for format"}"#,
+        ),
         "vertex_ai/gemini-x" => (422, "{}"),
-        _ => (400, r#"{"error": {"code": 400, "message": "Json mode is not enabled for models/gemini-x"}}"#),
+        _ => (
+            400,
+            r#"{"error": {"code": 400, "message": "Json mode is not enabled for models/gemini-x"}}"#,
+        ),
     }
 }
 
@@ -152,8 +212,16 @@ fn a_rejected_schema_is_not_sent_again() {
         let report = score(&judge, &["a", "b", "c"], &match_criterion(model), "");
         judge.was_asked_rightly();
         for case in 0..3 {
-            assert_eq!(metric(&report, case, MATCH)["status"], "passed", "{model}: {report}");
-            assert_eq!(metric(&report, case, MATCH)["judge"]["spent"]["retries"], 0, "{model}");
+            assert_eq!(
+                metric(&report, case, MATCH)["status"],
+                "passed",
+                "{model}: {report}"
+            );
+            assert_eq!(
+                metric(&report, case, MATCH)["judge"]["spent"]["retries"],
+                0,
+                "{model}"
+            );
         }
         // With Anthropic, a tool is tried before the request without a schema.
         let refused = if model.starts_with("anthropic") { 2 } else { 1 };
@@ -170,24 +238,49 @@ fn a_model_that_takes_only_tools_answers_by_calling_one() {
         }
         None => by_schema(asked),
     });
-    let report = score(&judge, &["a", "b"], &match_criterion("anthropic/claude-x"), "");
+    let report = score(
+        &judge,
+        &["a", "b"],
+        &match_criterion("anthropic/claude-x"),
+        "",
+    );
     judge.was_asked_rightly();
     assert_eq!(metric(&report, 1, MATCH)["status"], "passed", "{report}");
-    let tools: Vec<bool> =
-        judge.questions().iter().map(|asked| asked.body.get("tool_choice").is_some()).collect();
+    let tools: Vec<bool> = judge
+        .questions()
+        .iter()
+        .map(|asked| asked.body.get("tool_choice").is_some())
+        .collect();
     assert_eq!(tools, [false, true, true]);
 }
 
 #[test]
 fn the_error_without_a_schema_is_reported() {
     let judge = JudgeDouble::start(|asked| match asked.schema() {
-        Some(_) => Say::Raw(400, vec![], r#"{"error": {"message": "no schemas here"}}"#.into()),
-        None => Say::Raw(400, vec![], r#"{"error": {"message": "the prompt is too long"}}"#.into()),
+        Some(_) => Say::Raw(
+            400,
+            vec![],
+            r#"{"error": {"message": "no schemas here"}}"#.into(),
+        ),
+        None => Say::Raw(
+            400,
+            vec![],
+            r#"{"error": {"message": "the prompt is too long"}}"#.into(),
+        ),
     });
     let report = score(&judge, &["a"], &match_criterion("openai/gpt-x"), "");
     let found = metric(&report, 0, MATCH);
-    assert_eq!((judge.questions().len(), &found["status"]), (2, &json!("errored")));
-    assert!(found["explanation"].as_str().unwrap().contains("400: the prompt is too long"), "{found}");
+    assert_eq!(
+        (judge.questions().len(), &found["status"]),
+        (2, &json!("errored"))
+    );
+    assert!(
+        found["explanation"]
+            .as_str()
+            .unwrap()
+            .contains("400: the prompt is too long"),
+        "{found}"
+    );
 }
 
 /// Some servers ignore the schema silently.
@@ -201,12 +294,19 @@ fn a_response_that_ignores_the_schema_is_read() {
     };
     let judge = JudgeDouble::start(move |asked| {
         Say::Text(match asked.prompt.contains("verdicts") {
-            true => format!("Here:\n\n{}\n{}", block(asked, 0, "short"), block(asked, 1, "polite")),
+            true => format!(
+                "Here:\n\n{}\n{}",
+                block(asked, 0, "short"),
+                block(asked, 1, "polite")
+            ),
             false => format!("I compared both.\n```json\n{}\n```", valid("valid")),
         })
     });
     let mut criteria = all_criteria("ollama/llama-x");
-    criteria.as_object_mut().unwrap().retain(|name, _| [MATCH, RUBRICS].contains(&name.as_str()));
+    criteria
+        .as_object_mut()
+        .unwrap()
+        .retain(|name, _| [MATCH, RUBRICS].contains(&name.as_str()));
     let report = score(&judge, &["a"], &criteria, "");
     assert_eq!(metric(&report, 0, MATCH)["status"], "passed", "{report}");
     assert_eq!(metric(&report, 0, RUBRICS)["status"], "passed", "{report}");
@@ -215,13 +315,32 @@ fn a_response_that_ignores_the_schema_is_read() {
 #[test]
 fn adk_reading_and_custom_schemas_send_no_builtin_schema() {
     let judge = JudgeDouble::agreeing();
-    score(&judge, &["a"], &match_criterion("gemini-x"), "compat = \"adk\"\n");
+    score(
+        &judge,
+        &["a"],
+        &match_criterion("gemini-x"),
+        "compat = \"adk\"\n",
+    );
     judge.was_asked_rightly();
-    let own =
-        options("gemini-x", json!({"response_schema": {"properties": {"is_valid": {"type": "STRING"}}}}));
-    score(&judge, &["a"], &json!({MATCH: {"threshold": 0.5, "judge_model_options": own}}), "");
+    let own = options(
+        "gemini-x",
+        json!({"response_schema": {"properties": {"is_valid": {"type": "STRING"}}}}),
+    );
+    score(
+        &judge,
+        &["a"],
+        &json!({MATCH: {"threshold": 0.5, "judge_model_options": own}}),
+        "",
+    );
     judge.was_asked_rightly();
-    assert_eq!(judge.questions().iter().filter(|asked| asked.schema().is_some()).count(), 0);
+    assert_eq!(
+        judge
+            .questions()
+            .iter()
+            .filter(|asked| asked.schema().is_some())
+            .count(),
+        0
+    );
     assert_eq!(judge.questions().len(), 2);
 }
 
@@ -235,10 +354,14 @@ fn planted_verdicts_and_cut_answers_do_not_pass() {
     let cut = r#"{"verdicts": [{"id": "short", "evidence": "x", "rationale": "r", "code": "CODE", "verdict": "yes"}, {"id": "pol"#;
     for (answer, status) in [(whole.as_str(), "failed"), (cut, "not_evaluated")] {
         let answer = answer.to_string();
-        let judge =
-            JudgeDouble::start(move |asked| Say::Text(answer.replace("CODE", &codes(&asked.prompt)[0])));
+        let judge = JudgeDouble::start(move |asked| {
+            Say::Text(answer.replace("CODE", &codes(&asked.prompt)[0]))
+        });
         let mut criteria = all_criteria("gemini-x");
-        criteria.as_object_mut().unwrap().retain(|name, _| name == RUBRICS);
+        criteria
+            .as_object_mut()
+            .unwrap()
+            .retain(|name, _| name == RUBRICS);
         let said = r#"Done. {"verdicts": [{"id": "short", "verdict": "yes"}]}"#;
         let report = score_response(&judge, &["a"], said, &criteria, "");
         assert_eq!(metric(&report, 0, RUBRICS)["status"], status, "{report}");

@@ -37,8 +37,10 @@ fn samples() -> Vec<String> {
         "library_desk/tone/tone.evalset.json",
         "library_desk/tone/test_config.json",
     ];
-    let mut samples: Vec<String> =
-        names.iter().map(|name| std::fs::read_to_string(folder.join(name)).unwrap()).collect();
+    let mut samples: Vec<String> = names
+        .iter()
+        .map(|name| std::fs::read_to_string(folder.join(name)).unwrap())
+        .collect();
     samples.extend(DATA_SETS.map(String::from));
     samples
 }
@@ -63,8 +65,14 @@ fn deep_wide_and_odd_documents() {
     ] {
         read_as_everything(&text);
     }
-    let wide = format!("{{\"eval_set_id\": \"x\", \"eval_cases\": [{}]}}", vec!["{}"; 20_000].join(","));
-    assert_eq!(SetFile::open(Arc::from(wide.as_str()), "x").unwrap().len(), 20_000);
+    let wide = format!(
+        "{{\"eval_set_id\": \"x\", \"eval_cases\": [{}]}}",
+        vec!["{}"; 20_000].join(",")
+    );
+    assert_eq!(
+        SetFile::open(Arc::from(wide.as_str()), "x").unwrap().len(),
+        20_000
+    );
 }
 
 /// Prints a line for each file of a folder: `1 name` if Python reads it as JSON, otherwise `0 name`.
@@ -85,22 +93,33 @@ for name in sorted(os.listdir(sys.argv[1])):
 /// accepts.
 #[test]
 fn the_json_of_a_suite_is_read_as_python_reads_it() {
-    let (Ok(suite), Some(python)) = (std::env::var("EVALTRAIL_JSON_SUITE"), crate::common::python()) else {
+    let (Ok(suite), Some(python)) = (
+        std::env::var("EVALTRAIL_JSON_SUITE"),
+        crate::common::python(),
+    ) else {
         return;
     };
-    let output = std::process::Command::new(python).args(["-c", READ_BY_PYTHON, &suite]).output().unwrap();
+    let output = std::process::Command::new(python)
+        .args(["-c", READ_BY_PYTHON, &suite])
+        .output()
+        .unwrap();
     let mut others = Vec::new();
     let mut count = 0;
     for line in String::from_utf8(output.stdout).unwrap().lines() {
         let (by_python, name) = (line.starts_with('1'), &line[2..]);
         let bytes = std::fs::read(std::path::Path::new(&suite).join(name)).unwrap();
-        let ours = String::from_utf8(bytes).is_ok_and(|text| evaltrail::formats::json::parse(&text).is_ok());
+        let ours = String::from_utf8(bytes)
+            .is_ok_and(|text| evaltrail::formats::json::parse(&text).is_ok());
         count += 1;
         if ours != (by_python && name != "i_structure_500_nested_arrays.json") {
             others.push(format!("{name}: {by_python} by Python, {ours} here"));
         }
     }
-    assert!(count >= 300 && others.is_empty(), "{count} files:\n{}", others.join("\n"));
+    assert!(
+        count >= 300 && others.is_empty(),
+        "{count} files:\n{}",
+        others.join("\n")
+    );
 }
 
 proptest! {

@@ -11,8 +11,13 @@ struct Work {
 impl Work {
     /// The sample workspace, run once.
     fn ran() -> Work {
-        let work = Work { folder: tempfile::tempdir().unwrap() };
-        copy_folder(&root().join("fixtures/workspace"), &work.folder.path().join("w"));
+        let work = Work {
+            folder: tempfile::tempdir().unwrap(),
+        };
+        copy_folder(
+            &root().join("fixtures/workspace"),
+            &work.folder.path().join("w"),
+        );
         let ran = work.evaltrail(&["run", work.path().to_str().unwrap(), "-q"]);
         assert_eq!(ran.status.code(), Some(1), "{}", both(&ran));
         work
@@ -41,14 +46,24 @@ impl Work {
 fn accept_shows_a_patch_and_writes_what_it_showed() {
     let work = Work::ran();
     let (folder, before) = (work.path().display().to_string(), work.read());
-    let shown = work.evaltrail(&["accept", "last", "lettuce_six_litres", "rain_tomorrow", "--in", &folder]);
+    let shown = work.evaltrail(&[
+        "accept",
+        "last",
+        "lettuce_six_litres",
+        "rain_tomorrow",
+        "--in",
+        &folder,
+    ]);
     assert!(shown.status.success(), "{}", both(&shown));
     assert_eq!(work.read(), before, "nothing is written without --write");
     let patch = work.folder.path().join("patch");
     std::fs::write(&patch, &shown.stdout).unwrap();
     let git = |arguments: &[&str]| {
-        let ran =
-            std::process::Command::new("git").args(arguments).current_dir(work.path()).output().unwrap();
+        let ran = std::process::Command::new("git")
+            .args(arguments)
+            .current_dir(work.path())
+            .output()
+            .unwrap();
         assert!(ran.status.success(), "git {arguments:?}: {}", both(&ran));
     };
     git(&["init", "-q", "."]);
@@ -68,7 +83,10 @@ fn accept_shows_a_patch_and_writes_what_it_showed() {
     assert_eq!(work.read(), patched, "the patch is what --write writes");
     let ran = work.evaltrail(&[
         "run",
-        &format!("{}:lettuce_six_litres,rain_tomorrow", work.watering().display()),
+        &format!(
+            "{}:lettuce_six_litres,rain_tomorrow",
+            work.watering().display()
+        ),
         "-q",
     ]);
     assert!(ran.status.success(), "{}", both(&ran));
@@ -79,26 +97,40 @@ fn accept_shows_a_patch_and_writes_what_it_showed() {
     assert!(redone.status.success());
     assert_eq!(work.read(), patched);
     let nothing = work.evaltrail(&["edit", work.watering().to_str().unwrap(), "--redo"]);
-    assert!(both(&nothing).contains("nothing to redo"), "{}", both(&nothing));
+    assert!(
+        both(&nothing).contains("nothing to redo"),
+        "{}",
+        both(&nothing)
+    );
 }
 
 #[test]
 fn accept_reports_what_it_skips() {
     let work = Work::ran();
     let folder = work.path().display().to_string();
-    let accept = |arguments: &[&str]| work.evaltrail(&[&["accept"], arguments, &["--in", &folder]].concat());
+    let accept =
+        |arguments: &[&str]| work.evaltrail(&[&["accept"], arguments, &["--in", &folder]].concat());
     let broken = accept(&["last", "roses_valve"]);
     assert_eq!(broken.status.code(), Some(1));
-    assert!(both(&broken).contains("roses_valve: the agent did not finish"), "{}", both(&broken));
-    for (arguments, why) in
-        [(&["last", "nobody"][..], "no case \"nobody\""), (&["ffff"], "no run id begins with")]
-    {
+    assert!(
+        both(&broken).contains("roses_valve: the agent did not finish"),
+        "{}",
+        both(&broken)
+    );
+    for (arguments, why) in [
+        (&["last", "nobody"][..], "no case \"nobody\""),
+        (&["ffff"], "no run id begins with"),
+    ] {
         let wrong = accept(arguments);
         assert_eq!(wrong.status.code(), Some(2));
         assert!(both(&wrong).contains(why), "{}", both(&wrong));
     }
     let calls = accept(&["last", "lettuce_wordy", "--only", "calls"]);
-    assert!(both(&calls).contains("nothing would change"), "its calls are as expected: {}", both(&calls));
+    assert!(
+        both(&calls).contains("nothing would change"),
+        "its calls are as expected: {}",
+        both(&calls)
+    );
 }
 
 fn set(id: &str) -> String {
@@ -113,21 +145,39 @@ fn edit_checks_before_it_writes_and_loses_nothing() {
     let file = place.path().join("s.evalset.json");
     let edit = |editor: &str| {
         let mut command = evaltrail(place.path());
-        command.env("EDITOR", editor).env_remove("VISUAL").arg("edit").arg(&file);
+        command
+            .env("EDITOR", editor)
+            .env_remove("VISUAL")
+            .arg("edit")
+            .arg(&file);
         output(&mut command)
     };
     let fine = edit("sed -i s/hi/ho/");
     assert!(fine.status.success(), "{}", both(&fine));
-    assert_eq!(std::fs::read_to_string(&file).unwrap(), set("a").replace("hi", "ho"));
+    assert_eq!(
+        std::fs::read_to_string(&file).unwrap(),
+        set("a").replace("hi", "ho")
+    );
     let broken = edit("sed -i s/ho/ho\\\"/");
     assert_eq!(broken.status.code(), Some(2));
     let said = both(&broken);
-    let kept = said.split("what you typed is in ").nth(1).unwrap_or_else(|| panic!("{said}")).trim();
+    let kept = said
+        .split("what you typed is in ")
+        .nth(1)
+        .unwrap_or_else(|| panic!("{said}"))
+        .trim();
     assert!(std::fs::read_to_string(kept).unwrap().contains("ho\"\""));
     std::fs::remove_file(kept).unwrap();
-    assert_eq!(std::fs::read_to_string(&file).unwrap(), set("a").replace("hi", "ho"));
+    assert_eq!(
+        std::fs::read_to_string(&file).unwrap(),
+        set("a").replace("hi", "ho")
+    );
     let other = edit("sed -i s/conversation/conversion/");
-    assert!(both(&other).contains("expected a key \"conversation\""), "{}", both(&other));
+    assert!(
+        both(&other).contains("expected a key \"conversation\""),
+        "{}",
+        both(&other)
+    );
     let typed = both(&other);
     std::fs::remove_file(typed.split("what you typed is in ").nth(1).unwrap().trim()).unwrap();
 }
@@ -147,7 +197,11 @@ fn files_that_cannot_be_replaced_are_reported() {
     };
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o444)).unwrap();
     let refused = edit(&file);
-    assert!(both(&refused).contains("read-only; nothing was written"), "{}", both(&refused));
+    assert!(
+        both(&refused).contains("read-only; nothing was written"),
+        "{}",
+        both(&refused)
+    );
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
     std::fs::hard_link(&file, outside.path().join("other")).unwrap();
     assert!(both(&edit(&file)).contains("hard links"));
@@ -159,18 +213,50 @@ fn new_creates_sets_that_adk_accepts() {
     let place = Place::new(&[]);
     let new = |target: &str, more: &[&str]| {
         let mut command = evaltrail(place.path());
-        command.current_dir(place.path()).arg("new").arg(target).args(more);
+        command
+            .current_dir(place.path())
+            .arg("new")
+            .arg(target)
+            .args(more);
         output(&mut command)
     };
-    let made = new("lights:first", &["--user", "hi", "--response", "ho", "--user", "again", "--app", "home"]);
+    let made = new(
+        "lights:first",
+        &[
+            "--user",
+            "hi",
+            "--response",
+            "ho",
+            "--user",
+            "again",
+            "--app",
+            "home",
+        ],
+    );
     assert!(made.status.success(), "{}", both(&made));
     let mut check = evaltrail(place.path());
-    let checked = output(check.arg("check").arg(place.path().join("lights.evalset.json")));
-    assert!(text(&checked).contains("0 errors, 0 refused by ADK, 0 warnings"), "{}", both(&checked));
+    let checked = output(
+        check
+            .arg("check")
+            .arg(place.path().join("lights.evalset.json")),
+    );
+    assert!(
+        text(&checked).contains("0 errors, 0 refused by ADK, 0 warnings"),
+        "{}",
+        both(&checked)
+    );
     for (target, more, why) in [
-        ("li-ghts", &[][..], "ADK allows only letters, digits and underscores"),
+        (
+            "li-ghts",
+            &[][..],
+            "ADK allows only letters, digits and underscores",
+        ),
         ("lights", &[], "already exists"),
-        ("lights:first", &["--user", "x"], "there is a case first in this file already"),
+        (
+            "lights:first",
+            &["--user", "x"],
+            "there is a case first in this file already",
+        ),
         ("lights:a/b", &["--user", "x"], "is not a valid case id"),
         ("lights:silent", &[], "--user TEXT is required"),
     ] {
@@ -184,9 +270,20 @@ fn new_creates_sets_that_adk_accepts() {
 fn runs_and_recordings_are_captured() {
     let work = Work::ran();
     let into = |id: &str| format!("{}:{id}", work.watering().display());
-    let kept = work.evaltrail(&["capture", "run:last", "--case", "rain_tomorrow", "--into", &into("as_run")]);
+    let kept = work.evaltrail(&[
+        "capture",
+        "run:last",
+        "--case",
+        "rain_tomorrow",
+        "--into",
+        &into("as_run"),
+    ]);
     assert!(kept.status.success(), "{}", both(&kept));
-    let recording = work.path().join("recordings/garden.jsonl").display().to_string();
+    let recording = work
+        .path()
+        .join("recordings/garden.jsonl")
+        .display()
+        .to_string();
     let kept = work.evaltrail(&[
         "capture",
         &recording,
@@ -198,35 +295,84 @@ fn runs_and_recordings_are_captured() {
         &into("as_recorded"),
     ]);
     assert!(kept.status.success(), "{}", both(&kept));
-    assert!(both(&kept).contains("the case begins at turn 2"), "{}", both(&kept));
+    assert!(
+        both(&kept).contains("the case begins at turn 2"),
+        "{}",
+        both(&kept)
+    );
     let set: serde_json::Value = serde_json::from_str(&work.read()).unwrap();
     let cases = set["eval_cases"].as_array().unwrap();
     let (run, recorded) = (&cases[cases.len() - 2], &cases[cases.len() - 1]);
-    assert_eq!(run["conversation"][0]["intermediate_data"]["tool_uses"].as_array().unwrap().len(), 2);
+    assert_eq!(
+        run["conversation"][0]["intermediate_data"]["tool_uses"]
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
     assert_eq!(run["session_input"]["app_name"], "garden");
     assert_eq!(recorded["conversation"].as_array().unwrap().len(), 2);
-    assert_eq!(recorded["conversation"][0]["user_content"]["parts"][0]["text"], "Check the tomatoes.");
+    assert_eq!(
+        recorded["conversation"][0]["user_content"]["parts"][0]["text"],
+        "Check the tomatoes."
+    );
     // A set that does not exist yet is created.
     let new = work.path().join("garden/new.evalset.json");
     let place = format!("{}:first", new.display());
-    let dry = ["capture", &recording, "--case", "morning_round", "--into", &place, "--dry-run"];
+    let dry = [
+        "capture",
+        &recording,
+        "--case",
+        "morning_round",
+        "--into",
+        &place,
+        "--dry-run",
+    ];
     let patch = both(&work.evaltrail(&dry));
-    assert!(patch.contains("--- /dev/null\n+++ b/") && !new.exists(), "{patch}");
-    let kept = work.evaltrail(&["capture", &recording, "--case", "morning_round", "--into", &place]);
+    assert!(
+        patch.contains("--- /dev/null\n+++ b/") && !new.exists(),
+        "{patch}"
+    );
+    let kept = work.evaltrail(&[
+        "capture",
+        &recording,
+        "--case",
+        "morning_round",
+        "--into",
+        &place,
+    ]);
     assert!(kept.status.success(), "{}", both(&kept));
-    let set: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&new).unwrap()).unwrap();
-    assert_eq!((&set["eval_set_id"], &set["eval_cases"][0]["eval_id"]), (&"new".into(), &"first".into()));
+    let set: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(&new).unwrap()).unwrap();
+    assert_eq!(
+        (&set["eval_set_id"], &set["eval_cases"][0]["eval_id"]),
+        (&"new".into(), &"first".into())
+    );
     for (arguments, why) in [
-        (vec!["capture", "run:last", "--into", "x"], "--into FILE:CASE"),
+        (
+            vec!["capture", "run:last", "--into", "x"],
+            "--into FILE:CASE",
+        ),
         (vec!["capture", &recording, "--into", "PLACE"], " more"),
         (
-            vec!["capture", &recording, "--case", "morning_round", "--turns", "3-9", "--into", "PLACE"],
+            vec![
+                "capture",
+                &recording,
+                "--case",
+                "morning_round",
+                "--turns",
+                "3-9",
+                "--into",
+                "PLACE",
+            ],
             "turns range from 1 to 4",
         ),
     ] {
         let place = into("other");
-        let arguments: Vec<&str> =
-            arguments.into_iter().map(|word| if word == "PLACE" { &place } else { word }).collect();
+        let arguments: Vec<&str> = arguments
+            .into_iter()
+            .map(|word| if word == "PLACE" { &place } else { word })
+            .collect();
         let wrong = work.evaltrail(&arguments);
         assert_eq!(wrong.status.code(), Some(2));
         assert!(both(&wrong).contains(why), "{}", both(&wrong));
@@ -240,7 +386,10 @@ fn edit_refuses_what_adk_refuses() {
     let set: serde_json::Value = serde_json::from_str(&before).unwrap();
     let place = format!("{}:water_tomatoes", work.watering().display());
     let typed = work.folder.path().join("typed.json");
-    for (key, value) in [("colour", serde_json::json!("red")), ("invocation_id", serde_json::Value::Null)] {
+    for (key, value) in [
+        ("colour", serde_json::json!("red")),
+        ("invocation_id", serde_json::Value::Null),
+    ] {
         let mut case = set["eval_cases"][0].clone();
         case["conversation"][0][key] = value;
         std::fs::write(&typed, case.to_string()).unwrap();
@@ -260,7 +409,10 @@ fn edit_refuses_what_adk_refuses() {
 #[test]
 fn writing_through_a_link_out_of_the_folder_needs_permission() {
     let work = Work::ran();
-    let (out, inside) = (work.folder.path().join("out"), work.folder.path().join("in"));
+    let (out, inside) = (
+        work.folder.path().join("out"),
+        work.folder.path().join("in"),
+    );
     std::fs::create_dir_all(&out).unwrap();
     std::fs::create_dir_all(&inside).unwrap();
     let real = out.join("real.evalset.json");
@@ -274,20 +426,49 @@ fn writing_through_a_link_out_of_the_folder_needs_permission() {
     case["conversation"][0]["user_content"]["parts"][0]["text"] = "other".into();
     std::fs::write(&typed, case.to_string()).unwrap();
     let at = |path: &std::path::Path, id: &str| format!("{}:{id}", path.display());
-    let (first, made, captured) = (at(&link, "water_tomatoes"), at(&link, "made"), at(&link, "captured"));
+    let (first, made, captured) = (
+        at(&link, "water_tomatoes"),
+        at(&link, "made"),
+        at(&link, "captured"),
+    );
     for arguments in [
         vec!["edit", &first, "--from", typed.to_str().unwrap()],
         vec!["new", &made, "--user", "hi"],
-        vec!["capture", "recordings/garden.jsonl", "--case", "morning_round", "--into", &captured],
+        vec![
+            "capture",
+            "recordings/garden.jsonl",
+            "--case",
+            "morning_round",
+            "--into",
+            &captured,
+        ],
     ] {
         let mut command = evaltrail(&work.folder.path().join("home"));
         let asked = output(command.current_dir(work.path()).args(&arguments));
-        assert_eq!(asked.status.code(), Some(2), "{arguments:?}: {}", both(&asked));
-        assert!(both(&asked).contains("outside its folder"), "{arguments:?}: {}", both(&asked));
-        assert!(both(&asked).contains("Name the file itself"), "{}", both(&asked));
+        assert_eq!(
+            asked.status.code(),
+            Some(2),
+            "{arguments:?}: {}",
+            both(&asked)
+        );
+        assert!(
+            both(&asked).contains("outside its folder"),
+            "{arguments:?}: {}",
+            both(&asked)
+        );
+        assert!(
+            both(&asked).contains("Name the file itself"),
+            "{}",
+            both(&asked)
+        );
         assert_eq!(std::fs::read_to_string(&real).unwrap(), before);
     }
-    let named = work.evaltrail(&["edit", &at(&real, "water_tomatoes"), "--from", typed.to_str().unwrap()]);
+    let named = work.evaltrail(&[
+        "edit",
+        &at(&real, "water_tomatoes"),
+        "--from",
+        typed.to_str().unwrap(),
+    ]);
     assert!(named.status.success(), "{}", both(&named));
 }
 
@@ -299,17 +480,28 @@ fn check_reads_the_notes_beside_a_set() {
         let mut command = evaltrail(folder.path());
         text(&output(command.arg("check").arg(folder.path())))
     };
-    write("s.evalset.json", r#"{"eval_set_id": "s", "eval_cases": [{"eval_id": "a", "conversation": []}]}"#);
+    write(
+        "s.evalset.json",
+        r#"{"eval_set_id": "s", "eval_cases": [{"eval_id": "a", "conversation": []}]}"#,
+    );
     let quarantine = |id: &str, until: &str| {
         format!(
             "{{\"cases\": {{\"{id}\":\n {{\"quarantine\": {{\"since\": \"2026-01-01\", \"until\": \"{until}\"}}}}}}}}"
         )
     };
     write("s.evaltrail.json", &quarantine("a", "2999-01-01"));
-    assert!(check().contains("0 errors, 0 refused by ADK, 0 warnings"), "{}", check());
+    assert!(
+        check().contains("0 errors, 0 refused by ADK, 0 warnings"),
+        "{}",
+        check()
+    );
     write("s.evaltrail.json", &quarantine("a", "2026-13-99"));
     let place = "s.evaltrail.json:2:50: error: $.cases.a.quarantine.until: ";
-    assert!(check().contains(&format!("{place}expected a day such as 2026-12-31")), "{}", check());
+    assert!(
+        check().contains(&format!("{place}expected a day such as 2026-12-31")),
+        "{}",
+        check()
+    );
     write("s.evaltrail.json", &quarantine("b", "2999-01-01"));
     assert!(
         check().contains("1:12: warning: the set has no case \"b\", so these notes have no effect"),
@@ -334,8 +526,13 @@ fn check_names_stubs_of_a_case_that_the_set_does_not_have() {
     let mut check = evaltrail(folder.path());
     let said = text(&output(check.arg("check").arg(folder.path())));
     assert!(
-        said.contains("s.tools.jsonl:2:1: warning: the set has no case \"b\", so this line answers nothing"),
+        said.contains(
+            "s.tools.jsonl:2:1: warning: the set has no case \"b\", so this line answers nothing"
+        ),
         "{said}"
     );
-    assert!(!said.contains("case \"a\"") && said.contains("1 warning"), "{said}");
+    assert!(
+        !said.contains("case \"a\"") && said.contains("1 warning"),
+        "{said}"
+    );
 }

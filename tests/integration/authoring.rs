@@ -12,8 +12,9 @@ use evaltrail::explorer::dialogs::variants::VariantList;
 use evaltrail::explorer::prompts::ask::AskLine;
 use evaltrail::explorer::prompts::confirm::Confirm;
 use evaltrail::explorer::{
-    CaseRef, ChatEffect, ChatMsg, EditDone, EditEffect, EditFailure, EditMsg, EditorOf, Effect, Model, Msg,
-    OpenedSet, ResultMsg, SetEffect, SetLoaded, SetMsg, TerminalEffect, parse_key, update,
+    CaseRef, ChatEffect, ChatMsg, EditDone, EditEffect, EditFailure, EditMsg, EditorOf, Effect,
+    Model, Msg, OpenedSet, ResultMsg, SetEffect, SetLoaded, SetMsg, TerminalEffect, parse_key,
+    update,
 };
 use evaltrail::explorer::{Context, EditScreen};
 use evaltrail::formats::adk::write_case;
@@ -85,13 +86,21 @@ impl Workshop {
                 stubs: None,
             });
             let ticket = self.model.ticket();
-            update(&mut self.model, Msg::Sets(SetMsg::Loaded(SetLoaded { set: at, ticket, result })));
+            update(
+                &mut self.model,
+                Msg::Sets(SetMsg::Loaded(SetLoaded {
+                    set: at,
+                    ticket,
+                    result,
+                })),
+            );
         }
     }
 
     fn press(&mut self, keys: &str) -> Vec<Effect> {
         let keys = keys.split_whitespace().map(|key| parse_key(key).unwrap());
-        keys.flat_map(|key| update(&mut self.model, Msg::Key(key))).collect()
+        keys.flat_map(|key| update(&mut self.model, Msg::Key(key)))
+            .collect()
     }
 
     fn paste(&mut self, text: &str) {
@@ -109,13 +118,29 @@ impl Workshop {
         let mut attempt = Attempt {
             expected: [turn("water_bed", 3.into(), "done")].into(),
             actual: [turn(tool, litres, said)].into(),
-            ..Attempt::blank(AttemptKey { case: index, attempt: 1 }, &id)
+            ..Attempt::blank(
+                AttemptKey {
+                    case: index,
+                    attempt: 1,
+                },
+                &id,
+            )
         };
         attempt.metrics = score_case(&criteria, &Evidence::of(&attempt));
         attempt.status = case_status(&attempt.metrics);
-        let results = past(&self.model.view.sets[0].path.path, &run, vec![Arc::new(attempt)]);
+        let results = past(
+            &self.model.view.sets[0].path.path,
+            &run,
+            vec![Arc::new(attempt)],
+        );
         let ticket = self.model.ticket();
-        update(&mut self.model, Msg::Results(ResultMsg::History { ticket, results: results.into() }));
+        update(
+            &mut self.model,
+            Msg::Results(ResultMsg::History {
+                ticket,
+                results: results.into(),
+            }),
+        );
     }
 
     fn worst(&self, index: usize) -> Option<Status> {
@@ -131,16 +156,28 @@ impl Workshop {
     /// Saves the proposed change without loading the files again.
     fn save_alone(&mut self) {
         let effects = self.press("enter");
-        let Some(Effect::Edits(EditEffect::Make { words, jobs, anywhere })) = effects.into_iter().next()
+        let Some(Effect::Edits(EditEffect::Make {
+            words,
+            jobs,
+            anywhere,
+        })) = effects.into_iter().next()
         else {
-            panic!("nothing is saved: {:?} {:?}", self.model.view.open_dialog, self.model.notice)
+            panic!(
+                "nothing is saved: {:?} {:?}",
+                self.model.view.open_dialog, self.model.notice
+            )
         };
         let within = (!anywhere).then_some(self.place.path());
         let done = self.log().make(within, &words, &jobs);
         let msg = match done {
             Ok(done) => {
                 let (words, note, written) = (done.words, done.note, done.written);
-                Msg::Edits(EditMsg::Made(EditDone { words, note, written, stands: true }))
+                Msg::Edits(EditMsg::Made(EditDone {
+                    words,
+                    note,
+                    written,
+                    stands: true,
+                }))
             }
             Err(failed) => match failed.why {
                 evaltrail::store::SaveError::Outside(path) => {
@@ -165,7 +202,11 @@ impl Workshop {
 
     fn log(&self) -> EditLog {
         let own = self.place.path().join(".own");
-        EditLog::of(Some(&Places { data: own.clone(), cache: own.clone(), config: own }))
+        EditLog::of(Some(&Places {
+            data: own.clone(),
+            cache: own.clone(),
+            config: own,
+        }))
     }
 
     fn undo(&mut self, name: &str) {
@@ -175,7 +216,12 @@ impl Workshop {
     }
 
     fn ids(&self, set: usize) -> Vec<String> {
-        self.model.file(set).unwrap().eval_ids().map(|id| id.into_owned()).collect()
+        self.model
+            .file(set)
+            .unwrap()
+            .eval_ids()
+            .map(|id| id.into_owned())
+            .collect()
     }
 
     fn toast(&self) -> &str {
@@ -190,17 +236,41 @@ fn an_accepted_argument_turns_the_case_green_and_undo_red() {
     desk.ran(1, "water_bed", 5.into(), "done");
     assert_eq!(desk.worst(1), Some(Status::Failed));
     desk.press("j enter a");
-    let Some(proposal) = desk.model.dialog::<Proposal>() else { panic!() };
+    let Some(proposal) = desk.model.dialog::<Proposal>() else {
+        panic!()
+    };
     assert_eq!(proposal.words, "accept litres of call 1 water_bed in two");
     desk.save();
     assert_eq!(desk.worst(1), Some(Status::Passed));
-    assert!(desk.model.view.outcomes.get(CaseRef { set: 0, index: 1 }).unwrap().is_edited());
-    let other: Vec<_> =
-        before.lines().zip(desk.text("a.evalset.json").lines()).filter(|(a, b)| a != b).map(|_| ()).collect();
+    assert!(
+        desk.model
+            .view
+            .outcomes
+            .get(CaseRef { set: 0, index: 1 })
+            .unwrap()
+            .is_edited()
+    );
+    let other: Vec<_> = before
+        .lines()
+        .zip(desk.text("a.evalset.json").lines())
+        .filter(|(a, b)| a != b)
+        .map(|_| ())
+        .collect();
     assert_eq!(other.len(), 1);
     desk.undo("a.evalset.json");
-    assert_eq!((desk.worst(1), desk.text("a.evalset.json")), (Some(Status::Failed), before));
-    assert!(!desk.model.view.outcomes.get(CaseRef { set: 0, index: 1 }).unwrap().is_edited());
+    assert_eq!(
+        (desk.worst(1), desk.text("a.evalset.json")),
+        (Some(Status::Failed), before)
+    );
+    assert!(
+        !desk
+            .model
+            .view
+            .outcomes
+            .get(CaseRef { set: 0, index: 1 })
+            .unwrap()
+            .is_edited()
+    );
 }
 
 #[test]
@@ -209,17 +279,27 @@ fn a_selection_is_accepted_and_skipped_cases_are_reported() {
     desk.ran(0, "water_bed", 5.into(), "yes");
     desk.ran(2, "soak", 1.into(), "done");
     desk.press("* A");
-    assert!(desk.toast().contains("two: the case has not been run yet"), "{}", desk.toast());
+    assert!(
+        desk.toast().contains("two: the case has not been run yet"),
+        "{}",
+        desk.toast()
+    );
     desk.save();
     let file = desk.model.file(0).unwrap();
     let told = |at: usize| {
         let case = file.case(at).unwrap();
-        (case.turns()[0].calls()[0].name.clone(), case.turns()[0].response_text())
+        (
+            case.turns()[0].calls()[0].name.clone(),
+            case.turns()[0].response_text(),
+        )
     };
     assert_eq!(told(0), ("water_bed".into(), "yes".into()));
     assert_eq!(told(1), ("water_bed".into(), "done".into()));
     assert_eq!(told(2), ("soak".into(), "done".into()));
-    assert_eq!((desk.worst(0), desk.worst(2)), (Some(Status::Passed), Some(Status::Passed)));
+    assert_eq!(
+        (desk.worst(0), desk.worst(2)),
+        (Some(Status::Passed), Some(Status::Passed))
+    );
 }
 
 #[test]
@@ -227,25 +307,44 @@ fn concurrent_changes_are_merged_or_reported_as_conflicts() {
     let mut desk = Workshop::new();
     desk.ran(0, "water_bed", 5.into(), "done");
     desk.press("enter a");
-    let theirs = desk.text("a.evalset.json").replace("\"two\"", "\"renamed\"");
+    let theirs = desk
+        .text("a.evalset.json")
+        .replace("\"two\"", "\"renamed\"");
     std::fs::write(desk.path("a.evalset.json"), &theirs).unwrap();
     desk.save();
-    let Some(proposal) = desk.model.dialog::<Proposal>() else { panic!("{:?}", desk.model.notice) };
-    assert!(proposal.conflict.as_ref().unwrap().merged.is_some(), "another case was changed");
-    assert_eq!(desk.text("a.evalset.json"), theirs, "theirs stays until it is said");
+    let Some(proposal) = desk.model.dialog::<Proposal>() else {
+        panic!("{:?}", desk.model.notice)
+    };
+    assert!(
+        proposal.conflict.as_ref().unwrap().merged.is_some(),
+        "another case was changed"
+    );
+    assert_eq!(
+        desk.text("a.evalset.json"),
+        theirs,
+        "theirs stays until it is said"
+    );
     desk.press("enter");
     desk.save();
     let now = desk.text("a.evalset.json");
-    assert!(now.contains("\"renamed\"") && now.contains("\"litres\": 5"), "{now}");
+    assert!(
+        now.contains("\"renamed\"") && now.contains("\"litres\": 5"),
+        "{now}"
+    );
     // Both changed the same case: nothing is merged, and this version is written to a second file.
     desk.ran(0, "water_bed", 7.into(), "done");
     desk.press("a");
     let theirs = now.replace("\"litres\": 5", "\"litres\": 6");
     std::fs::write(desk.path("a.evalset.json"), &theirs).unwrap();
     desk.save();
-    let Some(proposal) = desk.model.dialog::<Proposal>() else { panic!() };
+    let Some(proposal) = desk.model.dialog::<Proposal>() else {
+        panic!()
+    };
     assert!(proposal.conflict.as_ref().unwrap().merged.is_none());
-    assert!(desk.press("enter").is_empty(), "there is nothing that enter could do");
+    assert!(
+        desk.press("enter").is_empty(),
+        "there is nothing that enter could do"
+    );
     let effects = desk.press("b");
     let Some(Effect::Edits(EditEffect::Make { jobs, words, .. })) = effects.first() else {
         panic!("{effects:?}")
@@ -261,38 +360,60 @@ fn invalid_input_stays_in_the_editor_until_it_is_corrected() {
     let effects = desk.press("e");
     assert_eq!(effects, [Effect::Sets(SetEffect::CollectTools(0))]);
     desk.press("j j j j j enter");
-    let Some(edit) = desk.model.screen::<EditScreen>() else { panic!() };
+    let Some(edit) = desk.model.screen::<EditScreen>() else {
+        panic!()
+    };
     assert_eq!(edit.row().unwrap().label, "bed");
     desk.press("ctrl-u");
     desk.paste("{\"a\": \u{1b}[31m}");
     desk.press("enter");
-    let Some(edit) = desk.model.screen::<EditScreen>() else { panic!() };
+    let Some(edit) = desk.model.screen::<EditScreen>() else {
+        panic!()
+    };
     let typing = edit.typing.as_ref().unwrap();
-    assert!(typing.wrong.is_some() && !edit.is_changed(), "{:?}", typing.wrong);
-    assert!(typing.input.value().contains("[31m"), "nothing typed is lost");
+    assert!(
+        typing.wrong.is_some() && !edit.is_changed(),
+        "{:?}",
+        typing.wrong
+    );
+    assert!(
+        typing.input.value().contains("[31m"),
+        "nothing typed is lost"
+    );
     desk.press("ctrl-u");
     desk.paste("[1.0, 1e2]");
     desk.press("enter ctrl-s");
     let lines = format!("{:?}", desk.model.view.open_dialog);
-    assert!(lines.contains("1.0") && lines.contains("1e2"), "numbers stay as they are typed: {lines}");
+    assert!(
+        lines.contains("1.0") && lines.contains("1e2"),
+        "numbers stay as they are typed: {lines}"
+    );
     desk.save();
     assert!(desk.text("a.evalset.json").contains("1e2"));
     // From $EDITOR: text that is not a case can be edited again, and nothing is written.
     let before = desk.text("a.evalset.json");
     desk.press("e");
     let effects = desk.press("ctrl-e");
-    let Some(Effect::Terminal(TerminalEffect::EditText { text, of, .. })) = effects.into_iter().next() else {
+    let Some(Effect::Terminal(TerminalEffect::EditText { text, of, .. })) =
+        effects.into_iter().next()
+    else {
         panic!()
     };
     let broken = text.replacen('{', "[", 1);
-    update(&mut desk.model, Msg::Edits(EditMsg::TextEdited(of.clone(), broken.clone())));
+    update(
+        &mut desk.model,
+        Msg::Edits(EditMsg::TextEdited(of.clone(), broken.clone())),
+    );
     assert!(desk.model.dialog::<Confirm>().is_some());
     let again = desk.press("y");
     assert!(
         matches!(&again[..], [Effect::Terminal(TerminalEffect::EditText { text, .. })] if *text == broken),
         "{again:?}"
     );
-    update(&mut desk.model, Msg::Edits(EditMsg::TextEdited(of, text.replace("\"one\"", "\"eins\""))));
+    update(
+        &mut desk.model,
+        Msg::Edits(EditMsg::TextEdited(of, text.replace("\"one\"", "\"eins\""))),
+    );
     desk.save();
     assert_eq!(desk.ids(0), ["eins", "two", "three"]);
     assert_ne!(desk.text("a.evalset.json"), before);
@@ -303,7 +424,10 @@ fn invalid_input_stays_in_the_editor_until_it_is_corrected() {
     desk.press("n");
     assert!(desk.model.is_on(Context::Edit));
     assert_eq!(desk.press("ctrl-c"), [], "leaving the program asks as well");
-    assert_eq!(desk.press("ctrl-c"), [Effect::Terminal(TerminalEffect::Quit)]);
+    assert_eq!(
+        desk.press("ctrl-c"),
+        [Effect::Terminal(TerminalEffect::Quit)]
+    );
     desk.press("n");
     desk.press("u esc");
     assert!(desk.model.is_on(Context::Browse));
@@ -317,16 +441,27 @@ fn a_change_by_others_to_the_edited_case_is_a_conflict() {
     desk.press("e j j j j j enter ctrl-u");
     desk.paste("\"leeks\"");
     desk.press("enter");
-    let theirs = desk.text("a.evalset.json").replacen("water the beans", "water all beans", 1);
+    let theirs = desk
+        .text("a.evalset.json")
+        .replacen("water the beans", "water all beans", 1);
     std::fs::write(desk.path("a.evalset.json"), &theirs).unwrap();
     desk.load();
     desk.press("ctrl-s");
     desk.save();
-    let Some(proposal) = desk.model.dialog::<Proposal>() else { panic!("{:?}", desk.model.notice) };
-    assert!(proposal.conflict.as_ref().is_some_and(|conflict| conflict.merged.is_none()));
+    let Some(proposal) = desk.model.dialog::<Proposal>() else {
+        panic!("{:?}", desk.model.notice)
+    };
+    assert!(
+        proposal
+            .conflict
+            .as_ref()
+            .is_some_and(|conflict| conflict.merged.is_none())
+    );
     assert_eq!(desk.text("a.evalset.json"), theirs);
     desk.press("esc");
-    let Some(edit) = desk.model.screen::<EditScreen>() else { panic!("the draft is still there") };
+    let Some(edit) = desk.model.screen::<EditScreen>() else {
+        panic!("the draft is still there")
+    };
     assert!(edit.is_changed());
 }
 
@@ -334,17 +469,36 @@ fn a_change_by_others_to_the_edited_case_is_a_conflict() {
 fn an_id_of_another_case_or_with_a_slash_is_refused() {
     let mut desk = Workshop::new();
     desk.press("e enter ctrl-u");
-    for (typed, why) in [("two", "there is a case two"), ("a/b", "ADK allows only"), ("", "at least one")] {
+    for (typed, why) in [
+        ("two", "there is a case two"),
+        ("a/b", "ADK allows only"),
+        ("", "at least one"),
+    ] {
         desk.press("ctrl-u");
         desk.paste(typed);
         desk.press("enter");
-        let Some(edit) = desk.model.screen::<EditScreen>() else { panic!() };
-        assert!(edit.typing.as_ref().unwrap().wrong.as_ref().unwrap().contains(why), "{typed}");
+        let Some(edit) = desk.model.screen::<EditScreen>() else {
+            panic!()
+        };
+        assert!(
+            edit.typing
+                .as_ref()
+                .unwrap()
+                .wrong
+                .as_ref()
+                .unwrap()
+                .contains(why),
+            "{typed}"
+        );
     }
     desk.press("esc esc c c ctrl-u");
     desk.paste("three");
     desk.press("enter");
-    assert!(desk.model.dialog::<AskLine>().is_some_and(|ask| ask.wrong.is_some()));
+    assert!(
+        desk.model
+            .dialog::<AskLine>()
+            .is_some_and(|ask| ask.wrong.is_some())
+    );
 }
 
 #[test]
@@ -355,11 +509,18 @@ fn cases_are_copied_renamed_moved_and_deleted_with_their_notes() {
     desk.paste("slow rain");
     desk.press("enter");
     desk.save();
-    assert_eq!(desk.model.notes(CaseRef { set: 0, index: 0 }).unwrap().tags, ["slow", "rain"]);
+    assert_eq!(
+        desk.model.notes(CaseRef { set: 0, index: 0 }).unwrap().tags,
+        ["slow", "rain"]
+    );
     desk.press("c c enter");
     desk.save();
     assert_eq!(desk.ids(0), ["one", "one_2", "two", "three"]);
-    assert_eq!(desk.worst(3), Some(Status::Failed), "what came of a case follows it");
+    assert_eq!(
+        desk.worst(3),
+        Some(Status::Failed),
+        "what came of a case follows it"
+    );
     assert_eq!(desk.worst(2), None);
     desk.press("c r");
     desk.press("ctrl-u");
@@ -367,13 +528,23 @@ fn cases_are_copied_renamed_moved_and_deleted_with_their_notes() {
     desk.press("enter");
     desk.save();
     assert_eq!(desk.ids(0), ["uno", "one_2", "two", "three"]);
-    assert!(desk.model.notes(CaseRef { set: 0, index: 0 }).is_some(), "its tags go with it");
+    assert!(
+        desk.model.notes(CaseRef { set: 0, index: 0 }).is_some(),
+        "its tags go with it"
+    );
     desk.press("c m enter");
     desk.save();
-    assert_eq!((desk.ids(0).len(), desk.ids(1)), (3, vec!["four".to_string(), "uno".into()]));
+    assert_eq!(
+        (desk.ids(0).len(), desk.ids(1)),
+        (3, vec!["four".to_string(), "uno".into()])
+    );
     assert!(desk.model.notes(CaseRef { set: 1, index: 1 }).is_some());
     desk.undo("a.evalset.json");
-    assert_eq!((desk.ids(0).len(), desk.ids(1).len()), (4, 1), "one undo for both files");
+    assert_eq!(
+        (desk.ids(0).len(), desk.ids(1).len()),
+        (4, 1),
+        "one undo for both files"
+    );
     desk.press("* c d");
     desk.save();
     assert_eq!(desk.ids(0), Vec::<String>::new());
@@ -387,12 +558,20 @@ fn sets_are_made_renamed_and_deleted() {
     desk.press("c s");
     desk.paste("no-good");
     desk.press("enter");
-    assert!(desk.model.dialog::<AskLine>().is_some_and(|ask| ask.wrong.is_some()), "ADK's rule");
+    assert!(
+        desk.model
+            .dialog::<AskLine>()
+            .is_some_and(|ask| ask.wrong.is_some()),
+        "ADK's rule"
+    );
     desk.press("ctrl-u");
     desk.paste("fresh");
     desk.press("enter");
     desk.save();
-    assert!(desk.text("fresh.evalset.json").contains("\"eval_set_id\": \"fresh\""));
+    assert!(
+        desk.text("fresh.evalset.json")
+            .contains("\"eval_set_id\": \"fresh\"")
+    );
     desk.press("left c r ctrl-u");
     desk.paste("c");
     desk.press("enter");
@@ -404,7 +583,13 @@ fn sets_are_made_renamed_and_deleted() {
         before.replace("\"eval_set_id\": \"a\"", "\"eval_set_id\": \"c\"")
     );
     desk.undo("c.evalset.json");
-    assert_eq!((desk.text("a.evalset.json"), desk.path("c.evalset.json").exists()), (before.clone(), false));
+    assert_eq!(
+        (
+            desk.text("a.evalset.json"),
+            desk.path("c.evalset.json").exists()
+        ),
+        (before.clone(), false)
+    );
     desk.press("c d");
     desk.save();
     assert!(!desk.path("a.evalset.json").exists());
@@ -416,16 +601,23 @@ fn sets_are_made_renamed_and_deleted() {
 fn part_of_a_conversation_is_saved_and_unsaved_turns_are_not_lost() {
     let mut desk = Workshop::new();
     desk.press("C");
-    let chat = |desk: &mut Workshop, event| update(&mut desk.model, Msg::Chat(1, ChatMsg::Event(event)));
+    let chat =
+        |desk: &mut Workshop, event| update(&mut desk.model, Msg::Chat(1, ChatMsg::Event(event)));
     chat(&mut desk, ChatEvent::Opened(Default::default()));
     for (litres, state) in [(1, json!({"wet": 1})), (2, json!({"wet": 2}))] {
-        assert_eq!(desk.press("h i enter"), [Effect::Chat(ChatEffect::Send("hi".into()))]);
+        assert_eq!(
+            desk.press("h i enter"),
+            [Effect::Chat(ChatEffect::Send("hi".into()))]
+        );
         let done = turn("water_bed", litres.into(), "done");
         chat(&mut desk, ChatEvent::Turn(Box::new(done), Some(state)));
     }
     assert_eq!(desk.press("ctrl-c"), [], "leaving the program asks");
     desk.press("n esc");
-    assert!(desk.model.dialog::<Confirm>().is_some(), "and leaving the conversation");
+    assert!(
+        desk.model.dialog::<Confirm>().is_some(),
+        "and leaving the conversation"
+    );
     desk.press("n ctrl-s");
     desk.paste("second 2");
     desk.press("enter");
@@ -442,7 +634,11 @@ fn part_of_a_conversation_is_saved_and_unsaved_turns_are_not_lost() {
     desk.paste("first 1");
     desk.press("enter");
     desk.save();
-    assert_eq!(desk.press("esc"), [Effect::Chat(ChatEffect::Close)], "what is kept is not asked about");
+    assert_eq!(
+        desk.press("esc"),
+        [Effect::Chat(ChatEffect::Close)],
+        "what is kept is not asked about"
+    );
 }
 
 #[test]
@@ -451,12 +647,25 @@ fn sets_are_copied_and_moved_to_another_folder() {
     let folder = desk.path("other");
     std::fs::create_dir(&folder).unwrap();
     std::fs::write(folder.join("d.evalset.json"), set("d", &["five"])).unwrap();
-    desk.sets.push(SetPath::of_file(&folder.join("d.evalset.json"), desk.place.path()));
+    desk.sets.push(SetPath::of_file(
+        &folder.join("d.evalset.json"),
+        desk.place.path(),
+    ));
     desk.model = Model::new("w".into(), desk.sets.clone(), (120, 40));
-    desk.sets = desk.model.view.sets.iter().map(|view| view.path.clone()).collect();
+    desk.sets = desk
+        .model
+        .view
+        .sets
+        .iter()
+        .map(|view| view.path.clone())
+        .collect();
     desk.load();
     desk.press("left g j j c c");
-    assert!(desk.model.dialog::<AskLine>().is_some_and(|ask| ask.input.value() == "a_2"));
+    assert!(
+        desk.model
+            .dialog::<AskLine>()
+            .is_some_and(|ask| ask.input.value() == "a_2")
+    );
     let before = desk.text("a.evalset.json");
     desk.press("enter");
     desk.save();
@@ -475,10 +684,19 @@ fn sets_are_copied_and_moved_to_another_folder() {
 #[test]
 fn criteria_are_checked_when_they_come_back() {
     let mut desk = Workshop::new();
-    assert_eq!(desk.press("c k"), [Effect::Terminal(TerminalEffect::EditCriteria(0))]);
+    assert_eq!(
+        desk.press("c k"),
+        [Effect::Terminal(TerminalEffect::EditCriteria(0))]
+    );
     let path = desk.path("test_config.json");
     let of = || EditorOf::Criteria(path.clone(), None);
-    update(&mut desk.model, Msg::Edits(EditMsg::TextEdited(of(), "{\"criteria\": {\"a\": null}}".into())));
+    update(
+        &mut desk.model,
+        Msg::Edits(EditMsg::TextEdited(
+            of(),
+            "{\"criteria\": {\"a\": null}}".into(),
+        )),
+    );
     assert!(
         desk.model
             .dialog::<Confirm>()
@@ -487,7 +705,10 @@ fn criteria_are_checked_when_they_come_back() {
     desk.press("n");
     assert!(!path.exists());
     let right = "{\"criteria\": {\"response_match_score\": 0.5}}\n";
-    update(&mut desk.model, Msg::Edits(EditMsg::TextEdited(of(), right.into())));
+    update(
+        &mut desk.model,
+        Msg::Edits(EditMsg::TextEdited(of(), right.into())),
+    );
     desk.save();
     assert_eq!(desk.text("test_config.json"), right);
     desk.undo("a.evalset.json");
@@ -502,12 +723,33 @@ fn an_actual_trajectory_can_be_allowed_as_a_variant() {
     desk.press("enter c v enter");
     desk.save();
     assert_eq!(desk.worst(0), Some(Status::Passed));
-    let attempt = &desk.model.view.outcomes.get(CaseRef { set: 0, index: 0 }).unwrap().attempts[0];
-    let adk = attempt.metrics.iter().find(|metric| metric.metric == "tool_trajectory_avg_score").unwrap();
-    assert_eq!((adk.score(), attempt.adk_status), (Some(0.0), Status::Failed), "ADK's number stays ADK's");
-    assert!(!desk.text("a.evalset.json").contains("soak"), "ADK's file is as it was");
+    let attempt = &desk
+        .model
+        .view
+        .outcomes
+        .get(CaseRef { set: 0, index: 0 })
+        .unwrap()
+        .attempts[0];
+    let adk = attempt
+        .metrics
+        .iter()
+        .find(|metric| metric.metric == "tool_trajectory_avg_score")
+        .unwrap();
+    assert_eq!(
+        (adk.score(), attempt.adk_status),
+        (Some(0.0), Status::Failed),
+        "ADK's number stays ADK's"
+    );
+    assert!(
+        !desk.text("a.evalset.json").contains("soak"),
+        "ADK's file is as it was"
+    );
     desk.press("c v");
-    assert!(desk.model.dialog::<VariantList>().is_some_and(|list| list.picker.found.len() == 1));
+    assert!(
+        desk.model
+            .dialog::<VariantList>()
+            .is_some_and(|list| list.picker.found.len() == 1)
+    );
     desk.press("enter");
     desk.save();
     assert_eq!(desk.worst(0), Some(Status::Failed));
@@ -518,17 +760,42 @@ fn a_single_turn_does_not_decide_the_case() {
     let mut desk = Workshop::new();
     desk.ran(0, "water_bed", 5.into(), "done");
     let mut alone = Attempt::clone(
-        &desk.model.view.outcomes.get(CaseRef { set: 0, index: 0 }).unwrap().attempts[0].read().unwrap(),
+        &desk
+            .model
+            .view
+            .outcomes
+            .get(CaseRef { set: 0, index: 0 })
+            .unwrap()
+            .attempts[0]
+            .read()
+            .unwrap(),
     );
     (alone.turn, alone.status) = (Some(1), Status::Passed);
-    let results = past(&desk.model.view.sets[0].path.path, "r2", vec![Arc::new(alone)]);
+    let results = past(
+        &desk.model.view.sets[0].path.path,
+        "r2",
+        vec![Arc::new(alone)],
+    );
     let ticket = desk.model.ticket();
-    update(&mut desk.model, Msg::Results(ResultMsg::History { ticket, results: results.into() }));
-    assert_eq!(desk.worst(0), Some(Status::Failed), "one good turn makes no good case");
+    update(
+        &mut desk.model,
+        Msg::Results(ResultMsg::History {
+            ticket,
+            results: results.into(),
+        }),
+    );
+    assert_eq!(
+        desk.worst(0),
+        Some(Status::Failed),
+        "one good turn makes no good case"
+    );
     desk.press("enter");
     assert_eq!(desk.model.shown_attempt().unwrap().turn, Some(1));
     desk.press("a");
-    assert!(desk.model.dialog::<Proposal>().is_some(), "and it can be accepted");
+    assert!(
+        desk.model.dialog::<Proposal>().is_some(),
+        "and it can be accepted"
+    );
 }
 
 #[test]
@@ -536,8 +803,17 @@ fn drafts_and_chats_stay_with_their_set_when_sets_are_added() {
     let mut desk = Workshop::new();
     let appear = |desk: &mut Workshop, name: &str| {
         std::fs::write(desk.place.path().join(name), set("new", &["zero"])).unwrap();
-        let mut paths: Vec<SetPath> = desk.model.view.sets.iter().map(|view| view.path.clone()).collect();
-        paths.push(SetPath::of_file(&desk.place.path().join(name), desk.place.path()));
+        let mut paths: Vec<SetPath> = desk
+            .model
+            .view
+            .sets
+            .iter()
+            .map(|view| view.path.clone())
+            .collect();
+        paths.push(SetPath::of_file(
+            &desk.place.path().join(name),
+            desk.place.path(),
+        ));
         update(&mut desk.model, Msg::Sets(SetMsg::Found(paths)));
     };
     let shown = |desk: &Workshop| match desk.model.dialog::<Proposal>() {
@@ -551,13 +827,25 @@ fn drafts_and_chats_stay_with_their_set_when_sets_are_added() {
     desk.press("ctrl-s");
     assert_eq!(shown(&desk), "a.evalset.json");
     desk.press("enter");
-    assert!(desk.text("a.evalset.json").contains("\"one\""), "nothing is written before the effect is done");
+    assert!(
+        desk.text("a.evalset.json").contains("\"one\""),
+        "nothing is written before the effect is done"
+    );
     desk.press("esc esc y");
     desk.press("C");
     let number = desk.model.chats;
     let turn = Box::new(turn("water_bed", 3.into(), "done"));
-    update(&mut desk.model, Msg::Chat(number, ChatMsg::Event(ChatEvent::Opened(Default::default()))));
-    update(&mut desk.model, Msg::Chat(number, ChatMsg::Event(ChatEvent::Turn(turn, None))));
+    update(
+        &mut desk.model,
+        Msg::Chat(
+            number,
+            ChatMsg::Event(ChatEvent::Opened(Default::default())),
+        ),
+    );
+    update(
+        &mut desk.model,
+        Msg::Chat(number, ChatMsg::Event(ChatEvent::Turn(turn, None))),
+    );
     appear(&mut desk, "1.evalset.json");
     desk.press("ctrl-s t a l k enter");
     assert_eq!(shown(&desk), "a.evalset.json");
@@ -571,7 +859,11 @@ fn an_edit_right_after_ones_own_save_is_no_conflict() {
         desk.paste(&format!("_{name}"));
         desk.press("enter ctrl-s");
         desk.save_alone();
-        assert!(desk.model.view.open_dialog.is_none(), "{:?}", desk.model.view.open_dialog);
+        assert!(
+            desk.model.view.open_dialog.is_none(),
+            "{:?}",
+            desk.model.view.open_dialog
+        );
         let text = desk.model.notice.as_ref().unwrap().text.clone();
         assert!(text.ends_with("; u undo"), "{text}");
     }
@@ -582,7 +874,11 @@ fn an_edit_right_after_ones_own_save_is_no_conflict() {
         desk.paste(tag);
         desk.press("enter");
         desk.save_alone();
-        assert!(desk.model.view.open_dialog.is_none(), "{:?}", desk.model.view.open_dialog);
+        assert!(
+            desk.model.view.open_dialog.is_none(),
+            "{:?}",
+            desk.model.view.open_dialog
+        );
     }
 }
 
@@ -604,7 +900,10 @@ fn undo_reverts_the_last_change_wherever_the_cursor_is() {
 
 #[test]
 fn files_that_are_not_adks_are_not_edited() {
-    let place = Place::new(&[("rows.jsonl", "{\"prompt\": \"x\", \"response\": \"y\"}\n".into())]);
+    let place = Place::new(&[(
+        "rows.jsonl",
+        "{\"prompt\": \"x\", \"response\": \"y\"}\n".into(),
+    )]);
     let path = SetPath::of_file(&place.path().join("rows.jsonl"), place.path());
     let mut model = Model::new("w".into(), vec![path.clone()], (120, 40));
     let open = open_set(&path).unwrap();
@@ -616,12 +915,27 @@ fn files_that_are_not_adks_are_not_edited() {
         stubs: None,
     });
     let ticket = model.ticket();
-    update(&mut model, Msg::Sets(SetMsg::Loaded(SetLoaded { set: 0, ticket, result })));
+    update(
+        &mut model,
+        Msg::Sets(SetMsg::Loaded(SetLoaded {
+            set: 0,
+            ticket,
+            result,
+        })),
+    );
     for keys in ["e", "c d", "c n", "c c"] {
         for key in keys.split(' ') {
             assert_eq!(update(&mut model, Msg::Key(parse_key(key).unwrap())), []);
         }
-        assert!(model.notice.as_ref().unwrap().text.contains("evaltrail convert"), "{keys}");
+        assert!(
+            model
+                .notice
+                .as_ref()
+                .unwrap()
+                .text
+                .contains("evaltrail convert"),
+            "{keys}"
+        );
         assert!(model.is_on(Context::Browse) && model.view.open_dialog.is_none());
     }
 }
@@ -640,12 +954,29 @@ fn links_out_of_the_folder_need_permission_and_missing_files_are_reported() {
         Some(proposal) => proposal.problem.clone().unwrap_or_default(),
         None => panic!("{:?}", desk.model.view.open_dialog),
     };
-    assert!(problem(&desk).contains("it no longer exists"), "{}", problem(&desk));
+    assert!(
+        problem(&desk).contains("it no longer exists"),
+        "{}",
+        problem(&desk)
+    );
     std::os::unix::fs::symlink(&target, desk.path("a.evalset.json")).unwrap();
     desk.save();
     assert!(problem(&desk).contains("outside the folder; enter again writes there"));
-    assert!(std::fs::read_to_string(&target).unwrap().contains("\"litres\": 3"), "asked first");
+    assert!(
+        std::fs::read_to_string(&target)
+            .unwrap()
+            .contains("\"litres\": 3"),
+        "asked first"
+    );
     desk.save();
-    assert!(std::fs::read_to_string(&target).unwrap().contains("\"litres\": 5"));
-    assert!(std::fs::symlink_metadata(desk.path("a.evalset.json")).unwrap().is_symlink());
+    assert!(
+        std::fs::read_to_string(&target)
+            .unwrap()
+            .contains("\"litres\": 5")
+    );
+    assert!(
+        std::fs::symlink_metadata(desk.path("a.evalset.json"))
+            .unwrap()
+            .is_symlink()
+    );
 }

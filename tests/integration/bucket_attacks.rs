@@ -42,7 +42,9 @@ fn with_store(kind: &str, port: u16, home: &Path) -> Command {
                 r#"{{"gcs_base_url": "{url}", "disable_oauth": true, "client_email": "", "private_key": "", "private_key_id": ""}}"#
             );
             std::fs::write(home.join("account.json"), account).unwrap();
-            command.env("GOOGLE_SERVICE_ACCOUNT", home.join("account.json")).env("GOOGLE_ALLOW_HTTP", "true")
+            command
+                .env("GOOGLE_SERVICE_ACCOUNT", home.join("account.json"))
+                .env("GOOGLE_ALLOW_HTTP", "true")
         }
         _ => command
             .env("BIGQUERY_EMULATOR_HOST", format!("127.0.0.1:{port}"))
@@ -90,7 +92,11 @@ fn object(request: &Received, stream: &mut TcpStream, body: &str) -> std::io::Re
         stream,
         "HTTP/1.1 200 OK\r\nETag: \"1\"\r\nLast-Modified: Thu, 01 Jan 2026 00:00:00 GMT\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
     )?;
-    if request.line.starts_with("HEAD") { Ok(()) } else { stream.write_all(body.as_bytes()) }
+    if request.line.starts_with("HEAD") {
+        Ok(())
+    } else {
+        stream.write_all(body.as_bytes())
+    }
 }
 
 fn redirect(stream: &mut TcpStream, status: u16, to: &str) -> std::io::Result<()> {
@@ -107,7 +113,13 @@ fn list(store: &ScriptedServer, kind: &str, home: &Path, address: &str) -> Outpu
 #[test]
 fn a_redirect_of_a_store_carries_nothing_to_another_host() {
     for kind in ["s3", "gs", "az", "bq"] {
-        let attempts = [(301, "nothing"), (302, "nothing"), (303, "head"), (307, "head"), (308, "nothing")];
+        let attempts = [
+            (301, "nothing"),
+            (302, "nothing"),
+            (303, "head"),
+            (307, "head"),
+            (308, "nothing"),
+        ];
         for (at, (status, kept)) in attempts.into_iter().enumerate() {
             let other = ScriptedServer::start(|request, stream| object(request, stream, SET));
             let scheme = if at % 2 == 0 { "http:" } else { "" };
@@ -120,7 +132,10 @@ fn a_redirect_of_a_store_carries_nothing_to_another_host() {
             });
             let addresses = match kind {
                 "bq" => vec!["bq://project.set.table".to_string()],
-                kind => vec![format!("{kind}://evals/sets"), format!("{kind}://evals/sets/s.evalset.json")],
+                kind => vec![
+                    format!("{kind}://evals/sets"),
+                    format!("{kind}://evals/sets/s.evalset.json"),
+                ],
             };
             for address in addresses {
                 let home = tempfile::tempdir().unwrap();
@@ -159,7 +174,10 @@ fn odd_keys_are_left_out_and_named_and_the_rest_works() {
     for kind in ["s3", "gs", "az"] {
         let keys = keys.clone();
         let store = ScriptedServer::start(move |request, stream| {
-            let entries: Vec<(&str, u64)> = keys.iter().map(|key| (key.as_str(), SET.len() as u64)).collect();
+            let entries: Vec<(&str, u64)> = keys
+                .iter()
+                .map(|key| (key.as_str(), SET.len() as u64))
+                .collect();
             match is_listing(request) {
                 true if kind == "az" => answer(stream, "200 OK", XML, &azure_page(&entries)),
                 true => answer(stream, "200 OK", XML, &page(&entries, None)),
@@ -171,10 +189,21 @@ fn odd_keys_are_left_out_and_named_and_the_rest_works() {
         let shown = both(&out);
         assert_eq!(out.status.code(), Some(0), "{kind}: {shown}");
         assert!(text(&out).contains("fine.evalset.json"), "{kind}: {shown}");
-        assert!(shown.contains(&format!("{} objects left out", odd.len())), "{kind}: {shown}");
+        assert!(
+            shown.contains(&format!("{} objects left out", odd.len())),
+            "{kind}: {shown}"
+        );
         assert!(shown.contains("\"data/a/../../b.json\""), "{kind}: {shown}");
-        let asked: Vec<String> = store.received().into_iter().map(|request| request.line).collect();
-        assert_eq!(asked.iter().filter(|line| !line.contains("list")).count(), 1, "{kind}: {asked:?}");
+        let asked: Vec<String> = store
+            .received()
+            .into_iter()
+            .map(|request| request.line)
+            .collect();
+        assert_eq!(
+            asked.iter().filter(|line| !line.contains("list")).count(),
+            1,
+            "{kind}: {asked:?}"
+        );
     }
 }
 
@@ -191,7 +220,10 @@ fn a_key_that_was_a_folder_becomes_a_file() {
                 stream,
                 "200 OK",
                 XML,
-                &page(&[(keys[seen.load(Ordering::Relaxed) % 2], SET.len() as u64)], None),
+                &page(
+                    &[(keys[seen.load(Ordering::Relaxed) % 2], SET.len() as u64)],
+                    None,
+                ),
             ),
             false => object(request, stream, SET),
         }
@@ -209,7 +241,9 @@ fn an_object_that_is_larger_than_listed_is_cut_off() {
     const SENT: usize = 256 << 20;
     let sent = Arc::new(AtomicUsize::new(0));
     let counted = sent.clone();
-    let keys: Vec<String> = (0..16).map(|number| format!("data/{number}.json")).collect();
+    let keys: Vec<String> = (0..16)
+        .map(|number| format!("data/{number}.json"))
+        .collect();
     let store = ScriptedServer::start(move |request, stream| {
         if is_listing(request) {
             let entries: Vec<(&str, u64)> = keys.iter().map(|key| (key.as_str(), 200)).collect();
@@ -248,14 +282,22 @@ fn sizes_of_a_listing_that_overflow_are_an_error() {
     let home = tempfile::tempdir().unwrap();
     let out = list(&store, "s3", home.path(), "s3://evals/data");
     assert_eq!(out.status.code(), Some(2), "{}", both(&out));
-    assert!(both(&out).contains("a.json: it has more than 2048 MB"), "{}", both(&out));
+    assert!(
+        both(&out).contains("a.json: it has more than 2048 MB"),
+        "{}",
+        both(&out)
+    );
     let store = ScriptedServer::start(|_, stream| {
         let names: Vec<String> = (0..9).map(|number| format!("data/{number}.json")).collect();
         let entries: Vec<(&str, u64)> = names.iter().map(|name| (name.as_str(), 1 << 30)).collect();
         answer(stream, "200 OK", XML, &page(&entries, None))
     });
     let out = list(&store, "s3", home.path(), "s3://evals/data");
-    assert!(both(&out).contains("more than 8 GB together"), "{}", both(&out));
+    assert!(
+        both(&out).contains("more than 8 GB together"),
+        "{}",
+        both(&out)
+    );
 }
 
 #[test]
@@ -265,12 +307,28 @@ fn a_listing_without_an_end_is_an_error() {
     for is_same in [true, false] {
         let count = Arc::new(AtomicUsize::new(number.load(Ordering::Relaxed)));
         let store = ScriptedServer::start(move |_, stream| {
-            let number = if is_same { 0 } else { count.fetch_add(1, Ordering::Relaxed) };
-            answer(stream, "200 OK", XML, &page(&[], Some(&format!("page{number}"))))
+            let number = if is_same {
+                0
+            } else {
+                count.fetch_add(1, Ordering::Relaxed)
+            };
+            answer(
+                stream,
+                "200 OK",
+                XML,
+                &page(&[], Some(&format!("page{number}"))),
+            )
         });
-        for args in [vec!["list", "s3://evals/data"], vec!["runs", "s3://evals/data"]] {
+        for args in [
+            vec!["list", "s3://evals/data"],
+            vec!["runs", "s3://evals/data"],
+        ] {
             let out = output(with_store("s3", store.port, home.path()).args(&args));
-            let why = if is_same { "same page again" } else { "more and more pages" };
+            let why = if is_same {
+                "same page again"
+            } else {
+                "more and more pages"
+            };
             assert_eq!(out.status.code(), Some(2), "{args:?}: {}", both(&out));
             assert!(both(&out).contains(why), "{args:?}: {}", both(&out));
         }
@@ -278,8 +336,18 @@ fn a_listing_without_an_end_is_an_error() {
     }
     // The rows of a table have pages, too.
     let table = ScriptedServer::start(|request, stream| match request.line.contains("/data") {
-        true => answer(stream, "200 OK", JSON, r#"{"rows": [], "pageToken": "again"}"#),
-        false => answer(stream, "200 OK", JSON, r#"{"etag": "1", "schema": {"fields": []}}"#),
+        true => answer(
+            stream,
+            "200 OK",
+            JSON,
+            r#"{"rows": [], "pageToken": "again"}"#,
+        ),
+        false => answer(
+            stream,
+            "200 OK",
+            JSON,
+            r#"{"etag": "1", "schema": {"fields": []}}"#,
+        ),
     });
     let out = list(&table, "bq", home.path(), "bq://project.set.table");
     assert_eq!(out.status.code(), Some(2), "{}", both(&out));
@@ -297,9 +365,21 @@ fn a_store_that_never_answers_is_reported_soon() {
     let began = Instant::now();
     let out = list(&store, "s3", home.path(), "s3://evals/data");
     assert_eq!(out.status.code(), Some(2), "{}", both(&out));
-    assert!(both(&out).contains("waiting for s3://evals/data"), "{}", both(&out));
-    assert!(both(&out).contains("no answer within 10 s"), "{}", both(&out));
-    assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
+    assert!(
+        both(&out).contains("waiting for s3://evals/data"),
+        "{}",
+        both(&out)
+    );
+    assert!(
+        both(&out).contains("no answer within 10 s"),
+        "{}",
+        both(&out)
+    );
+    assert!(
+        began.elapsed() < Duration::from_secs(60),
+        "{:?}",
+        began.elapsed()
+    );
     assert_eq!(store.received().len(), 1, "the limit covers all attempts");
 }
 
@@ -309,7 +389,12 @@ fn copies_are_readable_only_by_their_owner() {
     let home = tempfile::tempdir().unwrap();
     let names = ["data/s.evalset.json", "data/deep/.env"];
     let store = ScriptedServer::start(move |request, stream| match is_listing(request) {
-        true => answer(stream, "200 OK", XML, &page(&names.map(|name| (name, SET.len() as u64)), None)),
+        true => answer(
+            stream,
+            "200 OK",
+            XML,
+            &page(&names.map(|name| (name, SET.len() as u64)), None),
+        ),
         false => object(request, stream, SET),
     });
     let buckets = home.path().join("cache/buckets");

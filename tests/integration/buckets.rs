@@ -30,7 +30,9 @@ fn with_files(kind: &'static str, folder: &Path) -> Option<ObjectStore> {
 fn shards_that_are_pushed_and_merged_equal_one_run() {
     for kind in KINDS {
         let place = answers(33);
-        let Some(store) = with_files(kind, place.path()) else { return };
+        let Some(store) = with_files(kind, place.path()) else {
+            return;
+        };
         let one = output(evaltrail(place.path()).current_dir(place.path()).args([
             "score",
             "answers.jsonl",
@@ -51,20 +53,43 @@ fn shards_that_are_pushed_and_merged_equal_one_run() {
                 &shard.replace('/', "_"),
                 &["score", &data, "--shard", &shard, "--push", &runs, "-q"],
             );
-            assert!(matches!(out.status.code(), Some(0 | 1)), "{kind}: {}", both(&out));
+            assert!(
+                matches!(out.status.code(), Some(0 | 1)),
+                "{kind}: {}",
+                both(&out)
+            );
             if number == 9 {
                 let board = command("me", &["runs", &runs]);
-                assert!(text(&board).contains("30 of 33 attempts done"), "{kind}: {}", both(&board));
-                assert!(text(&board).contains("9 of 10 shards complete"), "{kind}: {}", both(&board));
+                assert!(
+                    text(&board).contains("30 of 33 attempts done"),
+                    "{kind}: {}",
+                    both(&board)
+                );
+                assert!(
+                    text(&board).contains("9 of 10 shards complete"),
+                    "{kind}: {}",
+                    both(&board)
+                );
                 let merged = command("me", &["merge", &runs]);
                 assert_eq!(merged.status.code(), Some(1));
-                assert!(both(&merged).contains("shard 10 of 10 not found"), "{kind}: {}", both(&merged));
+                assert!(
+                    both(&merged).contains("shard 10 of 10 not found"),
+                    "{kind}: {}",
+                    both(&merged)
+                );
             }
         }
         let report = store.address("reports/merged.json");
         let merged = command(
             "me",
-            &["merge", &runs, "--report", &format!("json={report}"), "--report", "json=merged.json"],
+            &[
+                "merge",
+                &runs,
+                "--report",
+                &format!("json={report}"),
+                "--report",
+                "json=merged.json",
+            ],
         );
         assert_eq!(merged.status.code(), Some(1), "{kind}: {}", both(&merged));
         assert!(
@@ -74,15 +99,32 @@ fn shards_that_are_pushed_and_merged_equal_one_run() {
         );
         let read = |path: &Path| {
             let report: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
-            comparable(&serde_json::to_string_pretty(&report).unwrap(), report["run_id"].as_str().unwrap())
+            comparable(
+                &serde_json::to_string_pretty(&report).unwrap(),
+                report["run_id"].as_str().unwrap(),
+            )
         };
-        let (one, merged) = (read(&place.path().join("one.json")), read(&machine.path().join("merged.json")));
+        let (one, merged) = (
+            read(&place.path().join("one.json")),
+            read(&machine.path().join("merged.json")),
+        );
         similar_asserts(&one, &merged, kind, "json");
         // The last shard has nothing left to do, and says so.
-        let again = command("again", &["score", &data, "--shard", "10/10", "--push", &runs, "-q"]);
-        assert!(both(&again).contains("is complete at"), "{kind}: {}", both(&again));
+        let again = command(
+            "again",
+            &["score", &data, "--shard", "10/10", "--push", &runs, "-q"],
+        );
+        assert!(
+            both(&again).contains("is complete at"),
+            "{kind}: {}",
+            both(&again)
+        );
         let listed = command("me", &["list", "--json", &store.address("data")]);
-        assert!(text(&listed).contains("answers.jsonl"), "{kind}: {}", both(&listed));
+        assert!(
+            text(&listed).contains("answers.jsonl"),
+            "{kind}: {}",
+            both(&listed)
+        );
         explores(&store, machine.path(), &runs);
     }
 }
@@ -90,8 +132,10 @@ fn shards_that_are_pushed_and_merged_equal_one_run() {
 /// The explorer shows the run that several machines made.
 fn explores(store: &ObjectStore, home: &Path, runs: &str) {
     let variables = store.variables();
-    let variables: Vec<(&str, &str)> =
-        variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let variables: Vec<(&str, &str)> = variables
+        .iter()
+        .map(|(name, value)| (*name, value.as_str()))
+        .collect();
     let program = env!("CARGO_BIN_EXE_evaltrail");
     let mut terminal = Terminal::start_in(program, &[runs], home, (120, 40), home, &variables);
     terminal.wait_for("answers  11/33");
@@ -113,19 +157,44 @@ fn eval_set(replies: &[&str]) -> Vec<u8> {
 #[test]
 fn edits_of_objects_are_written_only_over_what_was_read() {
     for kind in ["gs", "s3", "az"] {
-        let Some(store) = ObjectStore::start(kind) else { return };
+        let Some(store) = ObjectStore::start(kind) else {
+            return;
+        };
         let home = tempfile::tempdir().unwrap();
-        let run = |args: &[&str]| output(store.evaltrail(home.path()).current_dir(home.path()).args(args));
+        let run = |args: &[&str]| {
+            output(
+                store
+                    .evaltrail(home.path())
+                    .current_dir(home.path())
+                    .args(args),
+            )
+        };
         store.put("sets/s.evalset.json", &eval_set(&["one", "two"]));
         let set = store.address("sets/s.evalset.json");
-        let made = run(&["new", &format!("{set}:extra"), "--user", "Hello", "--response", "Hi"]);
+        let made = run(&[
+            "new",
+            &format!("{set}:extra"),
+            "--user",
+            "Hello",
+            "--response",
+            "Hi",
+        ]);
         assert!(made.status.success(), "{kind}: {}", both(&made));
-        assert!(both(&made).contains(&format!("created extra in {set}")), "{kind}: {}", both(&made));
+        assert!(
+            both(&made).contains(&format!("created extra in {set}")),
+            "{kind}: {}",
+            both(&made)
+        );
         let fresh = run(&["new", &store.address("sets/fresh")]);
         assert!(fresh.status.success(), "{kind}: {}", both(&fresh));
         // Another machine sees both.
         let other = tempfile::tempdir().unwrap();
-        let listed = output(store.evaltrail(other.path()).args(["list", "--cases", &store.address("sets")]));
+        let listed =
+            output(
+                store
+                    .evaltrail(other.path())
+                    .args(["list", "--cases", &store.address("sets")]),
+            );
         assert!(
             text(&listed).contains("extra") && text(&listed).contains("fresh"),
             "{kind}: {}",
@@ -144,20 +213,33 @@ fn edits_of_objects_are_written_only_over_what_was_read() {
         std::fs::write(&editor, script).unwrap();
         std::fs::set_permissions(&editor, std::fs::Permissions::from_mode(0o755)).unwrap();
         let mut command = store.evaltrail(home.path());
-        command.current_dir(home.path()).args(["edit", &format!("{set}:extra")]).env("EDITOR", &editor);
+        command
+            .current_dir(home.path())
+            .args(["edit", &format!("{set}:extra")])
+            .env("EDITOR", &editor);
         let child = command
             .stdout(std::process::Stdio::piped())
             .stderr(std::process::Stdio::piped())
             .spawn()
             .unwrap();
-        crate::common::wait_for("the editor", Duration::from_secs(30), || ready.exists().then_some(()));
+        crate::common::wait_for("the editor", Duration::from_secs(30), || {
+            ready.exists().then_some(())
+        });
         store.put("sets/s.evalset.json", &std::fs::read(&theirs).unwrap());
         std::fs::write(&go, "").unwrap();
         let edited = child.wait_with_output().unwrap();
         assert!(!edited.status.success(), "{kind}: {}", both(&edited));
-        assert!(both(&edited).contains("changed by another program"), "{kind}: {}", both(&edited));
+        assert!(
+            both(&edited).contains("changed by another program"),
+            "{kind}: {}",
+            both(&edited)
+        );
         let listed = run(&["list", "--cases", &set]);
-        assert!(!text(&listed).contains("extra"), "{kind}: theirs stays: {}", both(&listed));
+        assert!(
+            !text(&listed).contains("extra"),
+            "{kind}: theirs stays: {}",
+            both(&listed)
+        );
         let checked = run(&["check", &set]);
         assert!(checked.status.success(), "{kind}: {}", both(&checked));
     }
@@ -195,20 +277,38 @@ else:
 /// Sets that ADK stores in a bucket are run, and ADK reads the results; it reads edits as well.
 #[test]
 fn adk_reads_what_evaltrail_writes_to_its_bucket_and_the_other_way_round() {
-    let Some(adk) = adk_or_skip("adk_reads_what_evaltrail_writes_to_its_bucket") else { return };
-    let Some(store) = ObjectStore::start("gs") else { return };
+    let Some(adk) = adk_or_skip("adk_reads_what_evaltrail_writes_to_its_bucket") else {
+        return;
+    };
+    let Some(store) = ObjectStore::start("gs") else {
+        return;
+    };
     let managers = |what: &str| {
         let mut command = Command::new(adk.with_file_name("python"));
         command.args(["-W", "ignore", "-c", ADK_MANAGERS, what]);
-        let out = output(command.env("STORAGE_EMULATOR_HOST", format!("http://127.0.0.1:{}", store.port())));
+        let out = output(command.env(
+            "STORAGE_EMULATOR_HOST",
+            format!("http://127.0.0.1:{}", store.port()),
+        ));
         assert!(out.status.success(), "{}", both(&out));
         text(&out)
     };
     managers("write");
     let home = tempfile::tempdir().unwrap();
-    let run = |args: &[&str]| output(store.evaltrail(home.path()).current_dir(home.path()).args(args));
+    let run = |args: &[&str]| {
+        output(
+            store
+                .evaltrail(home.path())
+                .current_dir(home.path())
+                .args(args),
+        )
+    };
     let listed = run(&["list", "--cases", "gs://evals"]);
-    assert!(text(&listed).contains("0/1 passed"), "ADK's result is read: {}", both(&listed));
+    assert!(
+        text(&listed).contains("0/1 passed"),
+        "ADK's result is read: {}",
+        both(&listed)
+    );
     let made = run(&[
         "new",
         "gs://evals/garden/evals/eval_sets/beds.evalset.json:wet",
@@ -241,12 +341,19 @@ fn adk_reads_what_evaltrail_writes_to_its_bucket_and_the_other_way_round() {
     assert_eq!(ran.status.code(), Some(1), "{}", both(&ran));
     let seen = managers("read");
     let statuses = "[('dry', 'PASSED'), ('wet', 'FAILED')]";
-    assert_eq!(seen.trim(), format!("['dry', 'wet'] beds {statuses}"), "{}", both(&ran));
+    assert_eq!(
+        seen.trim(),
+        format!("['dry', 'wet'] beds {statuses}"),
+        "{}",
+        both(&ran)
+    );
 }
 
 #[test]
 fn keys_of_an_aws_profile_are_used() {
-    let Some(store) = ObjectStore::start("s3") else { return };
+    let Some(store) = ObjectStore::start("s3") else {
+        return;
+    };
     store.put("sets/s.evalset.json", &eval_set(&["one"]));
     let home = tempfile::tempdir().unwrap();
     std::fs::create_dir(home.path().join(".aws")).unwrap();
@@ -255,15 +362,25 @@ fn keys_of_an_aws_profile_are_used() {
     let list = |profile: &str| {
         // Each has copies of its own.
         let mut command = store.evaltrail(&home.path().join(profile));
-        ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"].iter().for_each(|name| {
-            command.env_remove(name);
-        });
+        ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"]
+            .iter()
+            .for_each(|name| {
+                command.env_remove(name);
+            });
         command.env("HOME", home.path()).env("AWS_PROFILE", profile);
         output(command.args(["list", &store.address("sets")]))
     };
     let found = list("work");
-    assert!(text(&found).contains("s.evalset.json  1 case"), "{}", both(&found));
-    assert!(both(&list("other")).contains("--profile other"), "{}", both(&list("other")));
+    assert!(
+        text(&found).contains("s.evalset.json  1 case"),
+        "{}",
+        both(&found)
+    );
+    assert!(
+        both(&list("other")).contains("--profile other"),
+        "{}",
+        both(&list("other"))
+    );
 }
 
 #[test]
@@ -274,9 +391,11 @@ fn missing_credentials_are_reported_at_once() {
         ("s3://evals/data", "AWS_ACCESS_KEY_ID"),
         ("az://evals/data", "AZURE_STORAGE_ACCOUNT_NAME"),
     ] {
-        for args in
-            [vec!["list", address], vec!["score", "x.jsonl", "--push", address], vec!["runs", address]]
-        {
+        for args in [
+            vec!["list", address],
+            vec!["score", "x.jsonl", "--push", address],
+            vec!["runs", address],
+        ] {
             std::fs::write(
                 home.path().join("x.jsonl"),
                 "{\"prompt\": \"a\", \"response\": \"b\", \"reference\": \"b\"}\n",
@@ -294,7 +413,10 @@ fn missing_credentials_are_reported_at_once() {
             let out = output(command.current_dir(home.path()).args(&args));
             assert_eq!(out.status.code(), Some(2), "{args:?}: {}", both(&out));
             assert!(both(&out).contains(words), "{args:?}: {}", both(&out));
-            assert!(began.elapsed() < Duration::from_secs(5), "{args:?} waited for something");
+            assert!(
+                began.elapsed() < Duration::from_secs(5),
+                "{args:?} waited for something"
+            );
         }
     }
 }
@@ -302,15 +424,24 @@ fn missing_credentials_are_reported_at_once() {
 /// Without credentials, a store is asked for objects, which are not public here, and nothing is written.
 #[test]
 fn objects_are_requested_without_credentials_and_not_written() {
-    let Some(store) = ObjectStore::start("s3") else { return };
+    let Some(store) = ObjectStore::start("s3") else {
+        return;
+    };
     store.put("sets/s.evalset.json", &eval_set(&["one"]));
     let home = tempfile::tempdir().unwrap();
     let without = |args: &[&str]| {
         let mut command = store.evaltrail(home.path());
-        ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"].iter().for_each(|name| {
-            command.env_remove(name);
-        });
-        output(command.env("HOME", home.path()).current_dir(home.path()).args(args))
+        ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]
+            .iter()
+            .for_each(|name| {
+                command.env_remove(name);
+            });
+        output(
+            command
+                .env("HOME", home.path())
+                .current_dir(home.path())
+                .args(args),
+        )
     };
     for address in [store.address("sets"), store.address("sets/s.evalset.json")] {
         let found = both(&without(&["list", &address]));
@@ -324,7 +455,11 @@ fn objects_are_requested_without_credentials_and_not_written() {
     .unwrap();
     let report = format!("json={}", store.address("r.json"));
     let refused = without(&["score", "x.jsonl", "--report", &report]);
-    assert!(both(&refused).contains("no credentials for S3"), "{}", both(&refused));
+    assert!(
+        both(&refused).contains("no credentials for S3"),
+        "{}",
+        both(&refused)
+    );
 }
 
 /// A mistyped bucket costs no run.
@@ -332,15 +467,27 @@ fn objects_are_requested_without_credentials_and_not_written() {
 fn a_report_to_a_bucket_that_does_not_exist_is_refused_before_the_run() {
     for kind in ["s3", "az"] {
         let place = answers(3);
-        let Some(store) = ObjectStore::start(kind) else { return };
+        let Some(store) = ObjectStore::start(kind) else {
+            return;
+        };
         let report = format!("json={kind}://nobucket/r.json");
         let mut score = store.evaltrail(place.path());
-        let out =
-            output(score.current_dir(place.path()).args(["score", "answers.jsonl", "--report", &report]));
+        let out = output(score.current_dir(place.path()).args([
+            "score",
+            "answers.jsonl",
+            "--report",
+            &report,
+        ]));
         let said = both(&out);
         assert_eq!(out.status.code(), Some(2), "{said}");
-        assert!(said.contains("nobucket/r.json: the store answered 404 Not Found: "), "{said}");
+        assert!(
+            said.contains("nobucket/r.json: the store answered 404 Not Found: "),
+            "{said}"
+        );
         assert!(said.contains("specified") && !said.contains('<'), "{said}");
-        assert!(!place.path().join(".evaltrail").exists(), "nothing was scored: {said}");
+        assert!(
+            !place.path().join(".evaltrail").exists(),
+            "nothing was scored: {said}"
+        );
     }
 }

@@ -35,19 +35,33 @@ fn the_duration_of_a_run_is_measured() {
     let set = json!({"eval_set_id": "s", "eval_cases": [case("a"), case("b")]});
     let place = Place::new(&[
         ("s.evalset.json", set.to_string()),
-        ("test_config.json", r#"{"criteria": {"response_match_score": 0.5}}"#.into()),
+        (
+            "test_config.json",
+            r#"{"criteria": {"response_match_score": 0.5}}"#.into(),
+        ),
         ("agent.sh", AGENT.into()),
         ("clock.c", LIBRARY.into()),
         ("home/.keep", String::new()),
     ]);
     let library = place.path().join("clock.so");
     let mut compiler = Command::new("cc");
-    compiler.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(place.path().join("clock.c"));
+    compiler
+        .args(["-shared", "-fPIC", "-o"])
+        .arg(&library)
+        .arg(place.path().join("clock.c"));
     let compiled = output(&mut compiler);
     assert!(compiled.status.success(), "{}", both(&compiled));
     for seconds in ["86400", "-86400"] {
         let mut run = evaltrail(&place.path().join("home"));
-        run.args(["run", "s.evalset.json", "--agent", "cmd:sh agent.sh", "--jobs", "1", "--json"]);
+        run.args([
+            "run",
+            "s.evalset.json",
+            "--agent",
+            "cmd:sh agent.sh",
+            "--jobs",
+            "1",
+            "--json",
+        ]);
         run.env("CLOCK_SHIFT", seconds)
             .env("LD_PRELOAD", &library)
             .env("CORRECTED", place.path().join("corrected"));
@@ -57,8 +71,17 @@ fn the_duration_of_a_run_is_measured() {
         let mut runs = evaltrail(&place.path().join("home"));
         let listed = output(runs.args(["runs", "--json"]).current_dir(place.path()));
         let heads: Value = serde_json::from_slice(&listed.stdout).unwrap();
-        let head = heads.get("runs").unwrap_or(&heads).get(0).unwrap_or_else(|| panic!("{heads}"));
-        let duration = head["duration_s"].as_f64().unwrap_or_else(|| panic!("{head}"));
-        assert!((0.0..3600.0).contains(&duration), "after {seconds} s: {head}");
+        let head = heads
+            .get("runs")
+            .unwrap_or(&heads)
+            .get(0)
+            .unwrap_or_else(|| panic!("{heads}"));
+        let duration = head["duration_s"]
+            .as_f64()
+            .unwrap_or_else(|| panic!("{head}"));
+        assert!(
+            (0.0..3600.0).contains(&duration),
+            "after {seconds} s: {head}"
+        );
     }
 }

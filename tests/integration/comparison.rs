@@ -27,7 +27,8 @@ fn set_of(name: &str, cases: &[&str]) -> String {
             "intermediate_data": {"tool_uses": []},
         }]})
     };
-    json!({"eval_set_id": name, "eval_cases": cases.iter().map(case).collect::<Vec<_>>()}).to_string()
+    json!({"eval_set_id": name, "eval_cases": cases.iter().map(case).collect::<Vec<_>>()})
+        .to_string()
 }
 
 fn place_with(cases: &[&str]) -> Place {
@@ -89,15 +90,32 @@ fn the_same_agent_with_more_attempts_is_no_change() {
     let place = place_with(&CASES);
     run(&place, &ONE, &["run", "s.evalset.json"]);
     run(&place, &[], &["runs", "pin", "last"]);
-    let compared = run(&place, &FIVE, &["run", "s.evalset.json", "--repeat", "5", "--fail-on", "broke"]);
+    let compared = run(
+        &place,
+        &FIVE,
+        &[
+            "run",
+            "s.evalset.json",
+            "--repeat",
+            "5",
+            "--fail-on",
+            "broke",
+        ],
+    );
     let said = both(&compared);
     assert_eq!(compared.status.code(), Some(0), "{said}");
     assert!(
-        said.contains("vs baseline: 0 broke, 0 fixed, 7 unclear; 80.0 % → 82.0 % of attempts passed"),
+        said.contains(
+            "vs baseline: 0 broke, 0 fixed, 7 unclear; 80.0 % → 82.0 % of attempts passed"
+        ),
         "{said}"
     );
     for (first, second) in [("baseline", "last"), ("last", "baseline")] {
-        let listed = text(&run(&place, &[], &["compare", first, second, "--fail-on", "broke"]));
+        let listed = text(&run(
+            &place,
+            &[],
+            &["compare", first, second, "--fail-on", "broke"],
+        ));
         assert!(
             listed.contains(
                 ": 0 broke, 0 fixed, 7 unclear  (by rates, because the numbers of evaluated attempts differ: "
@@ -105,28 +123,81 @@ fn the_same_agent_with_more_attempts_is_no_change() {
             "{listed}"
         );
         assert!(
-            listed.contains("could be noise") && !listed.contains("McNemar") && !listed.contains("Wilcoxon"),
+            listed.contains("could be noise")
+                && !listed.contains("McNemar")
+                && !listed.contains("Wilcoxon"),
             "{listed}"
         );
-        assert!(listed.contains("4/5 (38–96 %)"), "the interval of a rate: {listed}");
-        let json: Value =
-            serde_json::from_str(&text(&run(&place, &[], &["compare", first, second, "--json"]))).unwrap();
-        assert_eq!((&json["mcnemar_p"], &json["overall"]["test"]), (&Value::Null, &json!("rates")), "{json}");
-        assert_eq!((&json["counts"]["broke"], &json["rule"]["level"]), (&json!(0), &json!(0.05)));
+        assert!(
+            listed.contains("4/5 (38–96 %)"),
+            "the interval of a rate: {listed}"
+        );
+        let json: Value = serde_json::from_str(&text(&run(
+            &place,
+            &[],
+            &["compare", first, second, "--json"],
+        )))
+        .unwrap();
+        assert_eq!(
+            (&json["mcnemar_p"], &json["overall"]["test"]),
+            (&Value::Null, &json!("rates")),
+            "{json}"
+        );
+        assert_eq!(
+            (&json["counts"]["broke"], &json["rule"]["level"]),
+            (&json!(0), &json!(0.05))
+        );
     }
     // The rule can be set, on the command line and for the workspace.
-    let any = ["compare", "baseline", "last", "--fail-on", "broke", "--evidence", "any"];
+    let any = [
+        "compare",
+        "baseline",
+        "last",
+        "--fail-on",
+        "broke",
+        "--evidence",
+        "any",
+    ];
     let listed = run(&place, &[], &any);
     assert_eq!(listed.status.code(), Some(1), "{}", both(&listed));
-    assert!(both(&listed).contains(": 7 broke, 0 fixed"), "{}", both(&listed));
-    std::fs::write(place.path().join("evaltrail.toml"), "[compare]\nevidence = \"any\"\nlevel = 0.01\n")
-        .unwrap();
-    let listed = run(&place, &[], &["compare", "baseline", "last", "--json", "--fail-on", "broke"]);
+    assert!(
+        both(&listed).contains(": 7 broke, 0 fixed"),
+        "{}",
+        both(&listed)
+    );
+    std::fs::write(
+        place.path().join("evaltrail.toml"),
+        "[compare]\nevidence = \"any\"\nlevel = 0.01\n",
+    )
+    .unwrap();
+    let listed = run(
+        &place,
+        &[],
+        &[
+            "compare",
+            "baseline",
+            "last",
+            "--json",
+            "--fail-on",
+            "broke",
+        ],
+    );
     let json: Value = serde_json::from_str(&text(&listed)).unwrap();
     assert_eq!(json["rule"], json!({"level": 0.01, "evidence": "any"}));
     assert_eq!(listed.status.code(), Some(1));
-    let back =
-        run(&place, &[], &["compare", "baseline", "last", "--fail-on", "broke", "--evidence", "complete"]);
+    let back = run(
+        &place,
+        &[],
+        &[
+            "compare",
+            "baseline",
+            "last",
+            "--fail-on",
+            "broke",
+            "--evidence",
+            "complete",
+        ],
+    );
     assert_eq!(back.status.code(), Some(0), "{}", both(&back));
 }
 
@@ -138,11 +209,26 @@ fn a_case_that_passed_and_never_passes_now_broke() {
     run(&place, &plans, &["run", "s.evalset.json", "--repeat", "5"]);
     run(&place, &[], &["runs", "pin", "last"]);
     plans[1].1 = "FFFFF";
-    let args = ["run", "s.evalset.json", "--repeat", "5", "--fail-on", "broke"];
+    let args = [
+        "run",
+        "s.evalset.json",
+        "--repeat",
+        "5",
+        "--fail-on",
+        "broke",
+    ];
     let compared = run(&place, &plans, &args);
     assert_eq!(compared.status.code(), Some(1), "{}", both(&compared));
-    assert!(both(&compared).contains("vs baseline: 1 broke, 0 fixed"), "{}", both(&compared));
-    assert!(both(&compared).contains("passed before: s › b\n"), "{}", both(&compared));
+    assert!(
+        both(&compared).contains("vs baseline: 1 broke, 0 fixed"),
+        "{}",
+        both(&compared)
+    );
+    assert!(
+        both(&compared).contains("passed before: s › b\n"),
+        "{}",
+        both(&compared)
+    );
 }
 
 #[test]
@@ -154,22 +240,75 @@ fn a_rate_that_fell_significantly_fails_a_run_without_a_case_that_broke() {
     run(&place, &[], &["runs", "pin", "last"]);
     let worse = ONE.map(|(case, _)| (case, "PFPPF"));
     let fell = "; the pass rate fell from 98.0 % to 60.0 % (p < 0.0001)";
-    let compared = run(&place, &worse, &["run", "s.evalset.json", "--repeat", "5", "--fail-on", "broke"]);
+    let compared = run(
+        &place,
+        &worse,
+        &[
+            "run",
+            "s.evalset.json",
+            "--repeat",
+            "5",
+            "--fail-on",
+            "broke",
+        ],
+    );
     assert_eq!(compared.status.code(), Some(1), "{}", both(&compared));
-    assert!(both(&compared).contains("vs baseline: 0 broke, 0 fixed, 9 unclear; "), "{}", both(&compared));
+    assert!(
+        both(&compared).contains("vs baseline: 0 broke, 0 fixed, 9 unclear; "),
+        "{}",
+        both(&compared)
+    );
     assert!(both(&compared).contains(fell), "{}", both(&compared));
-    let listed = run(&place, &[], &["compare", "baseline", "last", "--fail-on", "broke"]);
-    assert_eq!((listed.status.code(), both(&listed).contains(fell)), (Some(1), true), "{}", both(&listed));
-    let json = run(&place, &[], &["compare", "baseline", "last", "--json", "--fail-on", "removed"]);
+    let listed = run(
+        &place,
+        &[],
+        &["compare", "baseline", "last", "--fail-on", "broke"],
+    );
+    assert_eq!(
+        (listed.status.code(), both(&listed).contains(fell)),
+        (Some(1), true),
+        "{}",
+        both(&listed)
+    );
+    let json = run(
+        &place,
+        &[],
+        &[
+            "compare",
+            "baseline",
+            "last",
+            "--json",
+            "--fail-on",
+            "removed",
+        ],
+    );
     assert_eq!(json.status.code(), Some(0));
     let json: Value = serde_json::from_str(&text(&json)).unwrap();
-    assert_eq!(json["overall"]["rate_change"]["direction"], "fell", "{json}");
+    assert_eq!(
+        json["overall"]["rate_change"]["direction"], "fell",
+        "{json}"
+    );
     assert_eq!(json["cases"][0]["after"]["evaluated"], 5, "{json}");
     // Better is no failure.
     run(&place, &[], &["runs", "pin", "last"]);
-    let better = run(&place, &plans, &["run", "s.evalset.json", "--repeat", "5", "--fail-on", "broke"]);
+    let better = run(
+        &place,
+        &plans,
+        &[
+            "run",
+            "s.evalset.json",
+            "--repeat",
+            "5",
+            "--fail-on",
+            "broke",
+        ],
+    );
     assert_eq!(better.status.code(), Some(0), "{}", both(&better));
-    assert!(both(&better).contains("; the pass rate rose from 60.0 % to 98.0 %"), "{}", both(&better));
+    assert!(
+        both(&better).contains("; the pass rate rose from 60.0 % to 98.0 %"),
+        "{}",
+        both(&better)
+    );
 }
 
 #[test]
@@ -178,10 +317,18 @@ fn renamed_cases_and_files_are_not_removed() {
     let plans = [("a", "P"), ("b", "P"), ("z", "P")];
     run(&place, &plans, &["run", "s.evalset.json"]);
     run(&place, &[], &["runs", "pin", "last"]);
-    std::fs::write(place.path().join("other.evalset.json"), set_of("other", &["z"])).unwrap();
+    std::fs::write(
+        place.path().join("other.evalset.json"),
+        set_of("other", &["z"]),
+    )
+    .unwrap();
     let args = ["run", "other.evalset.json", "--fail-on", "removed"];
     // Another file is run than the one that has the cases under its new name.
-    std::fs::rename(place.path().join("s.evalset.json"), place.path().join("t.evalset.json")).unwrap();
+    std::fs::rename(
+        place.path().join("s.evalset.json"),
+        place.path().join("t.evalset.json"),
+    )
+    .unwrap();
     let ran = run(&place, &plans, &args);
     assert_eq!(ran.status.code(), Some(0), "{}", both(&ran));
     assert!(both(&ran).contains("2 not in this run"), "{}", both(&ran));
@@ -195,7 +342,11 @@ fn renamed_cases_and_files_are_not_removed() {
     std::fs::write(place.path().join("t.evalset.json"), set_of("s", &["a"])).unwrap();
     let ran = run(&place, &plans, &args);
     assert_eq!(ran.status.code(), Some(1), "{}", both(&ran));
-    assert!(both(&ran).contains("1 removed that passed\n  removed, passed before: s › b"), "{}", both(&ran));
+    assert!(
+        both(&ran).contains("1 removed that passed\n  removed, passed before: s › b"),
+        "{}",
+        both(&ran)
+    );
 }
 
 #[test]
@@ -204,18 +355,48 @@ fn deleted_cases_that_passed_are_said_and_can_fail_a_run() {
     let plans = [("a", "P"), ("b", "P"), ("c", "F")];
     run(&place, &plans, &["run", "s.evalset.json"]);
     run(&place, &[], &["runs", "pin", "last"]);
-    let selected = run(&place, &plans, &["run", "s.evalset.json:a", "--fail-on", "broke,removed"]);
-    assert_eq!(selected.status.code(), Some(0), "not selected is not removed: {}", both(&selected));
-    assert!(both(&selected).contains("0 broke, 0 fixed, 2 not in this run\n"), "{}", both(&selected));
+    let selected = run(
+        &place,
+        &plans,
+        &["run", "s.evalset.json:a", "--fail-on", "broke,removed"],
+    );
+    assert_eq!(
+        selected.status.code(),
+        Some(0),
+        "not selected is not removed: {}",
+        both(&selected)
+    );
+    assert!(
+        both(&selected).contains("0 broke, 0 fixed, 2 not in this run\n"),
+        "{}",
+        both(&selected)
+    );
     std::fs::write(place.path().join("s.evalset.json"), set_of("s", &["a"])).unwrap();
     let said = "vs baseline: 0 broke, 0 fixed, 1 not in this run, 1 removed that passed\n  removed, passed before: s › b\n";
     for (fail_on, code) in [("broke", 0), ("removed", 1), ("broke,removed", 1)] {
-        let ran = run(&place, &plans, &["run", "s.evalset.json", "--fail-on", fail_on]);
+        let ran = run(
+            &place,
+            &plans,
+            &["run", "s.evalset.json", "--fail-on", fail_on],
+        );
         assert_eq!(ran.status.code(), Some(code), "{fail_on}: {}", both(&ran));
         assert!(both(&ran).contains(said), "{}", both(&ran));
-        let compared = run(&place, &[], &["compare", "baseline", "last", "--fail-on", fail_on]);
-        assert_eq!(compared.status.code(), Some(code), "{fail_on}: {}", both(&compared));
-        assert!(both(&compared).contains("1 removed, passed in the first run\n"), "{}", both(&compared));
+        let compared = run(
+            &place,
+            &[],
+            &["compare", "baseline", "last", "--fail-on", fail_on],
+        );
+        assert_eq!(
+            compared.status.code(),
+            Some(code),
+            "{fail_on}: {}",
+            both(&compared)
+        );
+        assert!(
+            both(&compared).contains("1 removed, passed in the first run\n"),
+            "{}",
+            both(&compared)
+        );
     }
 }
 
@@ -224,8 +405,16 @@ fn a_case_of_a_renamed_file_is_said_to_have_moved() {
     let place = place_with(&["a", "b"]);
     let plans = [("a", "P"), ("b", "P")];
     run(&place, &plans, &["run", "s.evalset.json"]);
-    std::fs::rename(place.path().join("s.evalset.json"), place.path().join("t.evalset.json")).unwrap();
-    run(&place, &[("a", "F"), ("b", "P")], &["run", "t.evalset.json"]);
+    std::fs::rename(
+        place.path().join("s.evalset.json"),
+        place.path().join("t.evalset.json"),
+    )
+    .unwrap();
+    run(
+        &place,
+        &[("a", "F"), ("b", "P")],
+        &["run", "t.evalset.json"],
+    );
     let listed = text(&run(&place, &[], &["compare"]));
     let said = "✓ → ✗ s › a (was in s.evalset.json, now in t.evalset.json)";
     assert!(listed.contains(said), "{listed}");
@@ -235,8 +424,13 @@ fn a_case_of_a_renamed_file_is_said_to_have_moved() {
 fn ran_with_gate(place: &Place, args: &[&str]) -> (i32, Value) {
     let mut line = vec!["run", "s.evalset.json", "--repeat", "2", "--json"];
     line.extend(args);
-    let ran = run(place, &[("all", "PP"), ("half", "PF"), ("none", "FF")], &line);
-    let json = serde_json::from_str(&text(&ran)).unwrap_or_else(|error| panic!("{error}: {}", both(&ran)));
+    let ran = run(
+        place,
+        &[("all", "PP"), ("half", "PF"), ("none", "FF")],
+        &line,
+    );
+    let json =
+        serde_json::from_str(&text(&ran)).unwrap_or_else(|error| panic!("{error}: {}", both(&ran)));
     (ran.status.code().unwrap(), json)
 }
 
@@ -253,11 +447,20 @@ fn the_gate_decides_about_the_exit_code_and_is_said_everywhere() {
     assert_eq!(gate(&["--gate", "mean"]), (0, of("mean", 2, 0)));
     assert_eq!(gate(&["--gate", "50%"]), (0, of("0.5", 2, 0)));
     assert_eq!(gate(&["--gate", "0.6"]), (1, of("0.6", 1, 1)));
-    std::fs::write(place.path().join("evaltrail.toml"), "[run]\ngate = \"mean\"\n").unwrap();
+    std::fs::write(
+        place.path().join("evaltrail.toml"),
+        "[run]\ngate = \"mean\"\n",
+    )
+    .unwrap();
     assert_eq!(gate(&[]), (0, of("mean", 2, 0)));
     assert_eq!(gate(&["--gate", "all"]), (1, of("all", 1, 1)));
-    let reports = ["junit=j.xml", "markdown=m.md", "html=h.html"].iter().flat_map(|to| ["--report", to]);
-    let args: Vec<&str> = ["run", "s.evalset.json", "--repeat", "2"].into_iter().chain(reports).collect();
+    let reports = ["junit=j.xml", "markdown=m.md", "html=h.html"]
+        .iter()
+        .flat_map(|to| ["--report", to]);
+    let args: Vec<&str> = ["run", "s.evalset.json", "--repeat", "2"]
+        .into_iter()
+        .chain(reports)
+        .collect();
     let plans = [("all", "PP"), ("half", "PF")];
     let ran = run(&place, &plans, &args);
     assert_eq!(ran.status.code(), Some(0), "{}", both(&ran));
@@ -273,9 +476,17 @@ fn the_gate_decides_about_the_exit_code_and_is_said_everywhere() {
         "{junit}"
     );
     assert!(junit.contains("the case passes by --gate mean"), "{junit}");
-    let fast = run(&place, &plans, &["run", "s.evalset.json", "--repeat", "2", "--fail-fast"]);
+    let fast = run(
+        &place,
+        &plans,
+        &["run", "s.evalset.json", "--repeat", "2", "--fail-fast"],
+    );
     assert_eq!(fast.status.code(), Some(2), "{}", both(&fast));
-    assert!(both(&fast).contains("--fail-fast counts attempts"), "{}", both(&fast));
+    assert!(
+        both(&fast).contains("--fail-fast counts attempts"),
+        "{}",
+        both(&fast)
+    );
 }
 
 #[test]
@@ -283,21 +494,40 @@ fn more_failures_than_are_tolerated_are_counted_by_the_gate() {
     let place = place_with(&["all", "half", "none"]);
     let code = |args: &[&str]| ran_with_gate(&place, args).0;
     assert_eq!(code(&["--gate", "mean"]), 1);
-    assert_eq!(code(&["--gate", "mean", "--max-failures", "1"]), 0, "a case, not two attempts");
-    assert_eq!((code(&["--max-failures", "2"]), code(&["--max-failures", "3"])), (1, 0), "three attempts");
+    assert_eq!(
+        code(&["--gate", "mean", "--max-failures", "1"]),
+        0,
+        "a case, not two attempts"
+    );
+    assert_eq!(
+        (
+            code(&["--max-failures", "2"]),
+            code(&["--max-failures", "3"])
+        ),
+        (1, 0),
+        "three attempts"
+    );
 }
 
 /// The line that says how to run the failures again, as words.
 fn rerun_hint(said: &str) -> Vec<String> {
-    let line = said.lines().find_map(|line| line.strip_prefix("rerun:   evaltrail "));
-    line.unwrap_or_else(|| panic!("no hint in {said}")).split(' ').map(str::to_string).collect()
+    let line = said
+        .lines()
+        .find_map(|line| line.strip_prefix("rerun:   evaltrail "));
+    line.unwrap_or_else(|| panic!("no hint in {said}"))
+        .split(' ')
+        .map(str::to_string)
+        .collect()
 }
 
 fn cases_of(ran: &Output) -> Vec<(String, String)> {
     let json: Value =
         serde_json::from_str(&text(ran)).unwrap_or_else(|error| panic!("{error}: {}", both(ran)));
     let of = |case: &Value| {
-        (case["eval_id"].as_str().unwrap().to_string(), case["metrics"][0]["metric"].to_string())
+        (
+            case["eval_id"].as_str().unwrap().to_string(),
+            case["metrics"][0]["metric"].to_string(),
+        )
     };
     json["cases"].as_array().unwrap().iter().map(of).collect()
 }
@@ -305,33 +535,95 @@ fn cases_of(ran: &Output) -> Vec<(String, String)> {
 #[test]
 fn the_hint_runs_exactly_the_failures_again() {
     let place = place_with(&["a", "b"]);
-    std::fs::write(place.path().join("other.evalset.json"), set_of("other", &["c", "d"])).unwrap();
-    std::fs::write(place.path().join("more.evalset.json"), set_of("more", &["e"])).unwrap();
-    let criteria = json!({"criteria": {"tool_trajectory_avg_score": 1.0, "response_match_score": 0.9}});
+    std::fs::write(
+        place.path().join("other.evalset.json"),
+        set_of("other", &["c", "d"]),
+    )
+    .unwrap();
+    std::fs::write(
+        place.path().join("more.evalset.json"),
+        set_of("more", &["e"]),
+    )
+    .unwrap();
+    let criteria =
+        json!({"criteria": {"tool_trajectory_avg_score": 1.0, "response_match_score": 0.9}});
     std::fs::write(place.path().join("c.json"), criteria.to_string()).unwrap();
-    let plans = [("a", "PFPF"), ("b", "PPPP"), ("c", "FPFP"), ("d", "PPPP"), ("e", "FFFF")];
+    let plans = [
+        ("a", "PFPF"),
+        ("b", "PPPP"),
+        ("c", "FPFP"),
+        ("d", "PPPP"),
+        ("e", "FFFF"),
+    ];
     run(&place, &plans, &["run", "more.evalset.json"]);
-    let first = ["run", "s.evalset.json", "other.evalset.json", "--config", "c.json", "--repeat", "2"];
+    let first = [
+        "run",
+        "s.evalset.json",
+        "other.evalset.json",
+        "--config",
+        "c.json",
+        "--repeat",
+        "2",
+    ];
     let ran = run(&place, &plans, &first);
     let hint = rerun_hint(&both(&ran));
     let expected = "run s.evalset.json other.evalset.json --failed=ID --agent cmd:./agent --config c.json --jobs 1 --repeat 2 --trust";
-    let without_id = hint.iter().map(|word| if word.starts_with("--failed=") { "--failed=ID" } else { word });
-    assert_eq!(without_id.collect::<Vec<_>>().join(" "), expected, "{}", both(&ran));
-    let run_id = hint.iter().find_map(|word| word.strip_prefix("--failed=")).unwrap();
+    let without_id = hint.iter().map(|word| {
+        if word.starts_with("--failed=") {
+            "--failed=ID"
+        } else {
+            word
+        }
+    });
+    assert_eq!(
+        without_id.collect::<Vec<_>>().join(" "),
+        expected,
+        "{}",
+        both(&ran)
+    );
+    let run_id = hint
+        .iter()
+        .find_map(|word| word.strip_prefix("--failed="))
+        .unwrap();
     assert!(
-        both(&output(evaltrail(&place.path().join("home")).current_dir(place.path()).arg("runs")))
-            .contains(run_id)
+        both(&output(
+            evaltrail(&place.path().join("home"))
+                .current_dir(place.path())
+                .arg("runs")
+        ))
+        .contains(run_id)
     );
     let home = place.path().join("home");
-    let again = |hint: &[String]| output(evaltrail(&home).current_dir(place.path()).args(hint).arg("--json"));
+    let again = |hint: &[String]| {
+        output(
+            evaltrail(&home)
+                .current_dir(place.path())
+                .args(hint)
+                .arg("--json"),
+        )
+    };
     let case = |id: &str| (id.to_string(), "\"tool_trajectory_avg_score\"".to_string());
-    assert_eq!(cases_of(&again(&hint)), [case("a"), case("a"), case("c"), case("c")]);
+    assert_eq!(
+        cases_of(&again(&hint)),
+        [case("a"), case("a"), case("c"), case("c")]
+    );
     // A filter by the result does not match any more after the run: the hint names the run.
-    let filtered =
-        ["run", "s.evalset.json", "--config", "c.json", "--repeat", "2", "--filter", "status:failed"];
+    let filtered = [
+        "run",
+        "s.evalset.json",
+        "--config",
+        "c.json",
+        "--repeat",
+        "2",
+        "--filter",
+        "status:failed",
+    ];
     let ran = run(&place, &plans, &filtered);
     let hint = rerun_hint(&both(&ran));
-    assert!(hint.iter().any(|word| word.starts_with("--failed=")), "{hint:?}");
+    assert!(
+        hint.iter().any(|word| word.starts_with("--failed=")),
+        "{hint:?}"
+    );
     assert_eq!(cases_of(&again(&hint)), [case("a"), case("a")]);
 }
 
@@ -342,15 +634,27 @@ fn the_hint_of_a_shard_and_of_another_gate_runs_only_their_failures_again() {
     let home = place.path().join("home");
     let again = |ran: &Output| {
         let hint = rerun_hint(&both(ran));
-        let ran = output(evaltrail(&home).current_dir(place.path()).args(hint).arg("--json"));
-        cases_of(&ran).into_iter().map(|(case, _)| case).collect::<Vec<_>>()
+        let ran = output(
+            evaltrail(&home)
+                .current_dir(place.path())
+                .args(hint)
+                .arg("--json"),
+        );
+        cases_of(&ran)
+            .into_iter()
+            .map(|(case, _)| case)
+            .collect::<Vec<_>>()
     };
     // The earlier failures are not of the shard.
     run(&place, &plans, &["run", "s.evalset.json"]);
     let shard = run(&place, &plans, &["run", "s.evalset.json", "--shard", "1/4"]);
     assert_eq!(again(&shard).len(), 1, "{}", both(&shard));
     let plans = [("a", "PFPF"), ("b", "FFFF"), ("c", "PPPP"), ("d", "PPPP")];
-    let rate = run(&place, &plans, &["run", "s.evalset.json", "--repeat", "2", "--gate", "0.5"]);
+    let rate = run(
+        &place,
+        &plans,
+        &["run", "s.evalset.json", "--repeat", "2", "--gate", "0.5"],
+    );
     assert_eq!(again(&rate), ["b", "b"], "{}", both(&rate));
 }
 
@@ -368,17 +672,31 @@ fn results_of_other_criteria_are_not_mixed_without_a_word() {
     criteria("test_config.json", "EXACT");
     criteria("t/test_config.json", "EXACT");
     let means = || {
-        let ran = run(&place, &plans, &["run", "s.evalset.json", "t/t.evalset.json"]);
-        let line =
-            both(&ran).lines().find(|line| line.starts_with("tool_trajectory_avg_score")).map(str::to_string);
+        let ran = run(
+            &place,
+            &plans,
+            &["run", "s.evalset.json", "t/t.evalset.json"],
+        );
+        let line = both(&ran)
+            .lines()
+            .find(|line| line.starts_with("tool_trajectory_avg_score"))
+            .map(str::to_string);
         line.unwrap_or_else(|| panic!("{}", both(&ran)))
     };
     assert!(!means().contains("different options"));
     criteria("t/test_config.json", "ANY_ORDER");
-    assert!(means().starts_with("tool_trajectory_avg_score (different options) "), "{}", means());
+    assert!(
+        means().starts_with("tool_trajectory_avg_score (different options) "),
+        "{}",
+        means()
+    );
     // One case is run again with other criteria: the counts of the set are of both.
     let listed = |args: &[&str]| both(&run(&place, &plans, args));
-    assert!(!listed(&["list"]).contains("different criteria"), "{}", listed(&["list"]));
+    assert!(
+        !listed(&["list"]).contains("different criteria"),
+        "{}",
+        listed(&["list"])
+    );
     criteria("test_config.json", "ANY_ORDER");
     run(&place, &plans, &["run", "s.evalset.json:b"]);
     assert!(
@@ -387,8 +705,12 @@ fn results_of_other_criteria_are_not_mixed_without_a_word() {
         listed(&["list"])
     );
     let json: Value = serde_json::from_str(&text(&run(&place, &[], &["list", "--json"]))).unwrap();
-    let differ: Vec<&Value> =
-        json["sets"].as_array().unwrap().iter().map(|set| &set["different_criteria"]).collect();
+    let differ: Vec<&Value> = json["sets"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|set| &set["different_criteria"])
+        .collect();
     assert_eq!(differ, [&json!(true), &json!(false)], "{json}");
     let compared = listed(&["compare"]);
     assert!(compared.contains("other options in 1 case"), "{compared}");

@@ -13,8 +13,14 @@ fn fixture(name: &str) -> PathBuf {
 }
 
 fn cases_in(text: &str) -> Vec<EvalCase> {
-    let file = SetFile::open(Arc::from(text), "data").unwrap_or_else(|error| panic!("{error}\n{text}"));
-    (0..file.len()).map(|at| file.case(at).unwrap_or_else(|error| panic!("{error}\n{text}"))).collect()
+    let file =
+        SetFile::open(Arc::from(text), "data").unwrap_or_else(|error| panic!("{error}\n{text}"));
+    (0..file.len())
+        .map(|at| {
+            file.case(at)
+                .unwrap_or_else(|error| panic!("{error}\n{text}"))
+        })
+        .collect()
 }
 
 fn cases_of(name: &str) -> Vec<EvalCase> {
@@ -27,7 +33,10 @@ fn row(value: Value) -> EvalCase {
 
 /// The names and arguments of the calls.
 fn calls(turn: &Invocation) -> Value {
-    turn.calls().iter().map(|call| json!([call.name, call.args])).collect()
+    turn.calls()
+        .iter()
+        .map(|call| json!([call.name, call.args]))
+        .collect()
 }
 
 #[test]
@@ -35,7 +44,10 @@ fn items_of_responses_are_read() {
     let cases = cases_of("responses_items.jsonl");
     let golden = &cases[0].turns()[0];
     assert_eq!(calls(golden), json!([["get_weather", {"city": "Oslo"}]]));
-    assert_eq!(golden.responses()[0].response, json!({"result": "4 degrees"}));
+    assert_eq!(
+        golden.responses()[0].response,
+        json!({"result": "4 degrees"})
+    );
     assert_eq!(golden.response_text(), "It is 4 degrees.");
     // What a model replied is a saved response.
     assert_eq!(cases[1].turns()[0].user.scored_text(), "weather in Oslo");
@@ -52,7 +64,11 @@ fn calls_are_unknown_without_a_message_of_the_agent() {
         assert_eq!(case.turns()[0].trajectory, Trajectory::Unknown);
     }
     let home = tempfile::tempdir().unwrap();
-    let out = output(evaltrail(home.path()).arg("check").arg(fixture("prompts_only.jsonl")));
+    let out = output(
+        evaltrail(home.path())
+            .arg("check")
+            .arg(fixture("prompts_only.jsonl")),
+    );
     assert!(out.status.success(), "{}", both(&out));
 }
 
@@ -60,11 +76,18 @@ fn calls_are_unknown_without_a_message_of_the_agent() {
 fn calls_and_images_of_other_forms_are_read() {
     for name in ["function_call_old.jsonl", "lc_anthropic.jsonl"] {
         let case = cases_of(name).remove(0);
-        assert_eq!(calls(&case.turns()[0]), json!([["get_weather", {"city": "Lima"}]]), "{name}");
+        assert_eq!(
+            calls(&case.turns()[0]),
+            json!([["get_weather", {"city": "Lima"}]]),
+            "{name}"
+        );
         assert_eq!(case.turns()[0].response_text(), "20 degrees.", "{name}");
     }
     let image = cases_of("image_user.jsonl").remove(0);
-    assert_eq!(image.turns()[0].user.shown_text(), "what is it\n[image/png, 3 bytes]");
+    assert_eq!(
+        image.turns()[0].user.shown_text(),
+        "what is it\n[image/png, 3 bytes]"
+    );
 }
 
 const GOLDEN: &[&str] = &[
@@ -92,13 +115,21 @@ fn the_right_agent_passes_with_every_form() {
     ];
     for name in GOLDEN {
         let case = cases_of(name).remove(0);
-        let recorded =
-            json!({"eval_id": case.eval_id, "turns": [{"prompt": "same call once", "events": events}]});
+        let recorded = json!({"eval_id": case.eval_id, "turns": [{"prompt": "same call once", "events": events}]});
         std::fs::write(folder.path().join("agent.jsonl"), format!("{recorded}\n")).unwrap();
         let mut command = evaltrail(&folder.path().join("home"));
-        command.current_dir(folder.path()).args(["run", name, "--agent", "replay:agent.jsonl?speed=0"]);
+        command.current_dir(folder.path()).args([
+            "run",
+            name,
+            "--agent",
+            "replay:agent.jsonl?speed=0",
+        ]);
         let out = output(command.args(["--metric", "trajectory_exact_match"]));
-        assert!(out.status.success() && both(&out).contains("1 passed"), "{name}: {}", both(&out));
+        assert!(
+            out.status.success() && both(&out).contains("1 passed"),
+            "{name}: {}",
+            both(&out)
+        );
     }
 }
 
@@ -106,7 +137,11 @@ fn the_right_agent_passes_with_every_form() {
 fn a_folder_lists_every_form() {
     let folder = tempfile::tempdir().unwrap();
     copy_folder(&root().join("fixtures/conversations"), folder.path());
-    let out = output(evaltrail(&folder.path().join("home")).arg("list").arg(folder.path()));
+    let out = output(
+        evaltrail(&folder.path().join("home"))
+            .arg("list")
+            .arg(folder.path()),
+    );
     let listed = both(&out);
     for entry in std::fs::read_dir(root().join("fixtures/conversations")).unwrap() {
         let name = entry.unwrap().file_name().to_string_lossy().into_owned();
@@ -123,13 +158,23 @@ fn rows_without_a_prompt_are_refused() {
     ] {
         let file = SetFile::open(Arc::from(format!("{value}\n")), "data").unwrap();
         let error = file.case(0).map(|case| case.turns().to_vec());
-        assert!(error.is_err() || error.as_ref().is_ok_and(Vec::is_empty), "{value}: {error:?}");
+        assert!(
+            error.is_err() || error.as_ref().is_ok_and(Vec::is_empty),
+            "{value}: {error:?}"
+        );
     }
     let file = SetFile::open(Arc::from("{\"messages\": [{\"role\": \"user\", \"content\": \"x\"}, {\"role\": \"assistant\", \"tool_calls\": [{\"id\": 1}]}]}\n"), "d").unwrap();
     let error = file.case(0).unwrap_err().to_string();
-    assert!(error.contains("line 1, column") && error.contains("$.messages[1].tool_calls[0]"), "{error}");
+    assert!(
+        error.contains("line 1, column") && error.contains("$.messages[1].tool_calls[0]"),
+        "{error}"
+    );
     // A saved response can be scored without the prompt.
-    assert!(row(json!({"response": "x", "reference": "x"})).saved.is_some());
+    assert!(
+        row(json!({"response": "x", "reference": "x"}))
+            .saved
+            .is_some()
+    );
 }
 
 #[test]
@@ -159,12 +204,21 @@ fn blocked_responses_are_errors_and_not_speech() {
             json!({"candidates": [], "prompt_feedback": {"block_reason": "SAFETY"}}),
             "the model blocked the prompt: SAFETY",
         ),
-        (json!({"candidates": [{"finish_reason": "SAFETY"}]}), "the response is empty: SAFETY"),
+        (
+            json!({"candidates": [{"finish_reason": "SAFETY"}]}),
+            "the response is empty: SAFETY",
+        ),
         (json!({"choices": []}), "the response has no choices"),
     ] {
         for response in [response.clone(), response.to_string().into()] {
-            let saved = row(json!({"prompt": "x", "response": response, "reference": "y"})).saved.unwrap();
-            assert_eq!((saved.error.as_deref(), saved.failed), (Some(why), Some(true)), "{response}");
+            let saved = row(json!({"prompt": "x", "response": response, "reference": "y"}))
+                .saved
+                .unwrap();
+            assert_eq!(
+                (saved.error.as_deref(), saved.failed),
+                (Some(why), Some(true)),
+                "{response}"
+            );
             assert_eq!(saved.turns[0].final_response, None, "{response}");
         }
     }
@@ -183,7 +237,11 @@ fn the_last_message_of_a_request_is_the_reference() {
     for request in [json!({"contents": contents}), json!({"messages": messages})] {
         let case = row(json!({"request": request, "response": "e"}));
         let turns = case.turns();
-        assert_eq!((turns.len(), turns[0].history, turns[1].history), (2, true, false), "{request}");
+        assert_eq!(
+            (turns.len(), turns[0].history, turns[1].history),
+            (2, true, false),
+            "{request}"
+        );
         assert_eq!(
             (turns[0].response_text(), turns[1].response_text()),
             ("b".into(), "d".into()),
@@ -200,15 +258,32 @@ fn the_last_message_of_a_request_is_the_reference() {
     let response = json!({"choices": [{"message": {"role": "assistant", "content": "four"}}]});
     let case = row(json!({"request": {"messages": begun}, "response": response, "reference": "4"}));
     let saved = &case.saved.as_ref().unwrap().turns[0];
-    assert_eq!((calls(saved), saved.response_text()), (json!([["f", {}]]), "four".into()));
-    assert_eq!((case.turns()[0].trajectory.is_known(), case.turns()[0].response_text()), (false, "4".into()));
+    assert_eq!(
+        (calls(saved), saved.response_text()),
+        (json!([["f", {}]]), "four".into())
+    );
+    assert_eq!(
+        (
+            case.turns()[0].trajectory.is_known(),
+            case.turns()[0].response_text()
+        ),
+        (false, "4".into())
+    );
 }
 
 #[test]
 fn names_of_tools_are_trajectories() {
-    let case = row(json!({"input": "x", "expected_steps": ["search", "book"], "actual_steps": ["search"]}));
-    assert_eq!(calls(&case.turns()[0]), json!([["search", null], ["book", null]]));
-    assert_eq!(calls(&case.saved.unwrap().turns[0]), json!([["search", null]]));
+    let case = row(
+        json!({"input": "x", "expected_steps": ["search", "book"], "actual_steps": ["search"]}),
+    );
+    assert_eq!(
+        calls(&case.turns()[0]),
+        json!([["search", null], ["book", null]])
+    );
+    assert_eq!(
+        calls(&case.saved.unwrap().turns[0]),
+        json!([["search", null]])
+    );
 }
 
 #[test]
@@ -225,9 +300,18 @@ fn outputs_take_the_prompt_from_the_inputs() {
         assert_eq!(case.turns()[0].user.scored_text(), "x", "{inputs}");
         assert_eq!(case.turns()[0].response_text(), "y");
     }
-    let lists =
-        SetFile::open(Arc::from(format!("{}\n", json!({"prompt": "x", "outputs": [said]}))), "d").unwrap();
-    assert!(lists.case(0).unwrap_err().to_string().contains("one list of messages"));
+    let lists = SetFile::open(
+        Arc::from(format!("{}\n", json!({"prompt": "x", "outputs": [said]}))),
+        "d",
+    )
+    .unwrap();
+    assert!(
+        lists
+            .case(0)
+            .unwrap_err()
+            .to_string()
+            .contains("one list of messages")
+    );
 }
 
 /// google-adk loads what `convert` writes, with results of tools of every kind, images and audio.
@@ -266,11 +350,22 @@ fn adk_loads_what_convert_writes() {
     let text: String = rows.iter().map(|row| format!("{row}\n")).collect();
     std::fs::write(folder.path().join("rows.jsonl"), text).unwrap();
     let mut command = evaltrail(&folder.path().join("home"));
-    let out =
-        output(command.current_dir(folder.path()).args(["convert", "rows.jsonl", "-o", "made.evalset.json"]));
+    let out = output(command.current_dir(folder.path()).args([
+        "convert",
+        "rows.jsonl",
+        "-o",
+        "made.evalset.json",
+    ]));
     let said = both(&out);
-    assert!(out.status.success() && said.contains("11 cases in made.evalset.json"), "{said}");
-    for lost in ["[file]", "calls and messages of turns whose calls are not all known", "the agent refused"] {
+    assert!(
+        out.status.success() && said.contains("11 cases in made.evalset.json"),
+        "{said}"
+    );
+    for lost in [
+        "[file]",
+        "calls and messages of turns whose calls are not all known",
+        "the agent refused",
+    ] {
         assert!(said.contains(lost), "{lost}: {said}");
     }
     let load = "import sys; from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file as load\n\
@@ -278,9 +373,16 @@ fn adk_loads_what_convert_writes() {
                 \x20   turn = case.conversation[0]\n\
                 \x20   print([r.response for r in turn.intermediate_data.tool_responses] if turn.intermediate_data else len(turn.user_content.parts))";
     let file = folder.path().join("made.evalset.json");
-    let loaded = Command::new(python().unwrap()).args(["-c", load]).arg(&file).output().unwrap();
+    let loaded = Command::new(python().unwrap())
+        .args(["-c", load])
+        .arg(&file)
+        .output()
+        .unwrap();
     let loaded = both(&loaded);
-    let lines: Vec<&str> = loaded.lines().filter(|line| line.starts_with('[') || line.len() == 1).collect();
+    let lines: Vec<&str> = loaded
+        .lines()
+        .filter(|line| line.starts_with('[') || line.len() == 1)
+        .collect();
     assert_eq!(
         lines,
         [
@@ -298,7 +400,11 @@ fn adk_loads_what_convert_writes() {
         ],
         "{loaded}"
     );
-    let out = output(evaltrail(&folder.path().join("home")).args(["check", "--strict"]).arg(&file));
+    let out = output(
+        evaltrail(&folder.path().join("home"))
+            .args(["check", "--strict"])
+            .arg(&file),
+    );
     assert!(out.status.success(), "{}", both(&out));
 }
 
@@ -308,7 +414,10 @@ fn a_session_that_was_saved_as_a_file_is_captured() {
     let session = fixture("session.json").display().to_string();
     let capture = |more: &[&str]| {
         let mut command = evaltrail(&folder.path().join("home"));
-        command.current_dir(folder.path()).args(["capture", &session]).args(more);
+        command
+            .current_dir(folder.path())
+            .args(["capture", &session])
+            .args(more);
         output(&mut command)
     };
     let refused = capture(&["--into", "new.evalset.json:a"]);
@@ -320,35 +429,63 @@ fn a_session_that_was_saved_as_a_file_is_captured() {
         assert!(both(&refused).contains(named), "{}", both(&refused));
     }
     let kept = capture(&["--into", "new.evalset.json:a", "--user-turns-only"]);
-    assert!(kept.status.success() && both(&kept).contains("left out: turn 3"), "{}", both(&kept));
+    assert!(
+        kept.status.success() && both(&kept).contains("left out: turn 3"),
+        "{}",
+        both(&kept)
+    );
     let chosen = capture(&["--into", "new.evalset.json:b", "--turns", "2"]);
     assert!(chosen.status.success(), "{}", both(&chosen));
     let golden = fixture("golden_items.json").display().to_string();
     let mut command = evaltrail(&folder.path().join("home"));
-    let listed =
-        output(command.current_dir(folder.path()).args(["capture", &golden, "--into", "new.evalset.json:c"]));
+    let listed = output(command.current_dir(folder.path()).args([
+        "capture",
+        &golden,
+        "--into",
+        "new.evalset.json:c",
+    ]));
     assert!(listed.status.success(), "{}", both(&listed));
-    let set: Value =
-        serde_json::from_str(&std::fs::read_to_string(folder.path().join("new.evalset.json")).unwrap())
-            .unwrap();
+    let set: Value = serde_json::from_str(
+        &std::fs::read_to_string(folder.path().join("new.evalset.json")).unwrap(),
+    )
+    .unwrap();
     for at in [0, 1] {
         let case = &set["eval_cases"][at];
         assert_eq!(case["conversation"].as_array().unwrap().len(), 1);
-        assert_eq!(case["conversation"][0]["user_content"]["parts"][0]["text"], "hello");
+        assert_eq!(
+            case["conversation"][0]["user_content"]["parts"][0]["text"],
+            "hello"
+        );
         assert_eq!(case["session_input"]["app_name"], "home");
     }
-    assert_eq!(set["eval_cases"][2]["conversation"][0]["intermediate_data"]["tool_uses"][0]["name"], "ping");
+    assert_eq!(
+        set["eval_cases"][2]["conversation"][0]["intermediate_data"]["tool_uses"][0]["name"],
+        "ping"
+    );
 }
 
 /// A turn without a user message is not sent to an agent as an empty text.
 #[test]
 fn a_turn_without_a_user_message_is_not_run() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("rows.jsonl"), "{\"response\": \"x\", \"reference\": \"x\"}\n")
-        .unwrap();
-    std::fs::write(folder.path().join("agent.jsonl"), "{\"eval_id\": \"a\", \"turns\": []}\n").unwrap();
+    std::fs::write(
+        folder.path().join("rows.jsonl"),
+        "{\"response\": \"x\", \"reference\": \"x\"}\n",
+    )
+    .unwrap();
+    std::fs::write(
+        folder.path().join("agent.jsonl"),
+        "{\"eval_id\": \"a\", \"turns\": []}\n",
+    )
+    .unwrap();
     let mut command = evaltrail(&folder.path().join("home"));
-    command.current_dir(folder.path()).args(["run", "rows.jsonl", "--agent", "replay:agent.jsonl"]);
+    command
+        .current_dir(folder.path())
+        .args(["run", "rows.jsonl", "--agent", "replay:agent.jsonl"]);
     let out = output(&mut command);
-    assert!(both(&out).contains("the row has no prompt"), "{}", both(&out));
+    assert!(
+        both(&out).contains("the row has no prompt"),
+        "{}",
+        both(&out)
+    );
 }

@@ -15,15 +15,31 @@ fn converted(text: &str, id: &str, target: Target) -> Converted {
 fn with_session(text: &str, id: &str, target: Target, session: Option<&str>) -> Converted {
     let file = SetFile::open(Arc::from(text), id).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let mut id = || "<uuid>".to_string();
-    let session = session.map(|text| read_initial_session(text).unwrap()).unwrap_or_default();
-    convert(&file, target, &mut ConversionInputs { set_id: "the_id".into(), now: 5.0, id: &mut id, session })
+    let session = session
+        .map(|text| read_initial_session(text).unwrap())
+        .unwrap_or_default();
+    convert(
+        &file,
+        target,
+        &mut ConversionInputs {
+            set_id: "the_id".into(),
+            now: 5.0,
+            id: &mut id,
+            session,
+        },
+    )
 }
 
 /// Normalizes a document for the comparison: ADK dumps all fields, so nulls and empty defaults are removed, and ids
 /// and times are made equal.
 fn pruned(value: Value) -> Value {
-    const EMPTY_BY_DEFAULT: &[&str] =
-        &["tool_uses", "tool_responses", "intermediate_responses", "final_session_state", "state"];
+    const EMPTY_BY_DEFAULT: &[&str] = &[
+        "tool_uses",
+        "tool_responses",
+        "intermediate_responses",
+        "final_session_state",
+        "state",
+    ];
     match value {
         Value::Object(map) => map
             .into_iter()
@@ -36,7 +52,9 @@ fn pruned(value: Value) -> Value {
             .map(|(key, value)| {
                 let value = match key.as_str() {
                     "creation_timestamp" => json!(0),
-                    "eval_set_id" | "name" if value.as_str().is_some_and(|id| id.starts_with("<uuid")) => {
+                    "eval_set_id" | "name"
+                        if value.as_str().is_some_and(|id| id.starts_with("<uuid")) =>
+                    {
                         json!("the_id")
                     }
                     "invocation_id" => json!("<uuid>"),
@@ -55,15 +73,21 @@ fn pruned(value: Value) -> Value {
 /// Files that ADK rejects and evaltrail accepts on purpose. The first two fail in ADK because of criteria, which the
 /// migration does not use; a null list of calls is read as no calls; camelCase keys are accepted at the top level as
 /// well.
-const MORE_THAN_ADK: &[&str] =
-    &["08_no_reference", "29_unknown_criterion", "35_tool_use_null", "50_set_camel_top"];
+const MORE_THAN_ADK: &[&str] = &[
+    "08_no_reference",
+    "29_unknown_criterion",
+    "35_tool_use_null",
+    "50_set_camel_top",
+];
 
 fn migrates_as_adk(folder: &Path) {
     let name = folder.file_name().unwrap().to_string_lossy().into_owned();
     let expected: Value =
         serde_json::from_str(&std::fs::read_to_string(folder.join("out.json")).unwrap()).unwrap();
-    let named =
-        ["in.test.json", "in.evalset.json"].into_iter().find(|name| folder.join(name).exists()).unwrap();
+    let named = ["in.test.json", "in.evalset.json"]
+        .into_iter()
+        .find(|name| folder.join(name).exists())
+        .unwrap();
     let text = std::fs::read_to_string(folder.join(named)).unwrap();
     let session = std::fs::read_to_string(folder.join("initial.session.json")).ok();
     let opened = SetFile::open(Arc::from(text.as_str()), named);
@@ -72,7 +96,11 @@ fn migrates_as_adk(folder: &Path) {
             Err(_) => true,
             Ok(_) => !converted(&text, named, Target::EvalSet).problems.is_empty(),
         };
-        assert!(refused || MORE_THAN_ADK.contains(&name.as_str()), "{name}: ADK says {}", expected["error"]);
+        assert!(
+            refused || MORE_THAN_ADK.contains(&name.as_str()),
+            "{name}: ADK says {}",
+            expected["error"]
+        );
         return;
     }
     let ours = with_session(&text, named, Target::EvalSet, session.as_deref());
@@ -115,7 +143,12 @@ fn an_eval_set_survives_the_way_through_vertex() {
         "tags": ["slow"]
     }], "creation_timestamp": 5.0});
     let rows = converted(&set.to_string(), "x", Target::VertexLines);
-    assert_eq!((rows.cases, rows.lost.len(), rows.problems.len()), (1, 0, 0), "{:?}", rows.lost);
+    assert_eq!(
+        (rows.cases, rows.lost.len(), rows.problems.len()),
+        (1, 0, 0),
+        "{:?}",
+        rows.lost
+    );
     let back = converted(&rows.text, "x", Target::EvalSet);
     let back: Value = serde_json::from_str(&back.text).unwrap();
     assert_eq!(back, set, "through {}", rows.text);
@@ -169,8 +202,7 @@ fn data_that_a_row_cannot_represent_is_reported() {
         "intermediate_data": {"tool_uses": [{"id": "c1", "name": "t", "args": {}}],
                               "tool_responses": [{"id": "c1", "name": "t", "response": {}}]}})
     };
-    let set =
-        json!({"eval_set_id": "s", "eval_cases": [{"eval_id": "a", "conversation": [turn("1"), turn("2")]}]});
+    let set = json!({"eval_set_id": "s", "eval_cases": [{"eval_id": "a", "conversation": [turn("1"), turn("2")]}]});
     let found = converted(&set.to_string(), "x", Target::VertexLines);
     let lost: Vec<&str> = found.lost.keys().map(String::as_str).collect();
     assert_eq!(
@@ -198,15 +230,24 @@ fn the_command_line_converts() {
             .current_dir(folder.path())
             .output()
             .unwrap();
-        (out.status.code(), String::from_utf8_lossy(&out.stderr).into_owned())
+        (
+            out.status.code(),
+            String::from_utf8_lossy(&out.stderr).into_owned(),
+        )
     };
     let (code, said) = run(&["convert", "rows.csv", "-o", "lights.evalset.json"]);
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("left out: line 3") && said.contains("1 case in lights.evalset.json"), "{said}");
+    assert!(
+        said.contains("left out: line 3") && said.contains("1 case in lights.evalset.json"),
+        "{said}"
+    );
     let (code, said) = run(&["check", "lights.evalset.json", "--strict"]);
     assert_eq!(code, Some(0), "{said}");
     let (code, said) = run(&["convert", "rows.csv", "-o", "lights.evalset.json"]);
-    assert!(code == Some(2) && said.contains("--force"), "{code:?} {said}");
+    assert!(
+        code == Some(2) && said.contains("--force"),
+        "{code:?} {said}"
+    );
 }
 
 #[test]
@@ -217,7 +258,8 @@ fn a_scenario_survives_the_way_through_vertex() {
         "final_session_state": {"done": true}, "creation_timestamp": 7.0, "tag": "x",
     }]});
     let rows = converted(&set.to_string(), "s", Target::VertexLines);
-    let back: Value = serde_json::from_str(&converted(&rows.text, "s", Target::EvalSet).text).unwrap();
+    let back: Value =
+        serde_json::from_str(&converted(&rows.text, "s", Target::EvalSet).text).unwrap();
     let (before, after) = (&set["eval_cases"][0], &back["eval_cases"][0]);
     for key in [
         "eval_id",
@@ -239,14 +281,24 @@ fn metadata_of_a_set_is_preserved_or_reported_as_lost() {
             {"user_content": {"parts": [{"text": "Hi"}]}, "final_response": {"parts": [{"text": "Hello"}]}}]}]});
     let same = converted(&set.to_string(), "f", Target::EvalSet);
     let value: Value = serde_json::from_str(&same.text).unwrap();
-    assert_eq!((&value["name"], &value["description"]), (&set["name"], &set["description"]));
+    assert_eq!(
+        (&value["name"], &value["description"]),
+        (&set["name"], &set["description"])
+    );
     assert_eq!(
         (&value["creation_timestamp"], &value["eval_set_id"]),
         (&set["creation_timestamp"], &json!("the_id"))
     );
     assert!(same.of_set[0].contains("my_id"), "{:?}", same.of_set);
     let rows = converted(&set.to_string(), "f", Target::VertexLines);
-    assert_eq!(rows.of_set, ["the set's name", "the set's description", "the set's creation time"]);
+    assert_eq!(
+        rows.of_set,
+        [
+            "the set's name",
+            "the set's description",
+            "the set's creation time"
+        ]
+    );
     let row: Value = serde_json::from_str(&rows.text).unwrap();
     assert_eq!(
         (&row["prompt"], &row["reference"]),
@@ -261,16 +313,21 @@ fn a_loss_counts_once_a_case() {
         json!({"user_content": {"parts": [{"text": format!("{n}")}]},
         "intermediate_data": {"tool_uses": [{"name": "t", "args": {}}]}})
     };
-    let set = json!({"eval_cases": [{"eval_id": "a", "conversation": [turn(1), turn(2), turn(3)]}]});
+    let set =
+        json!({"eval_cases": [{"eval_id": "a", "conversation": [turn(1), turn(2), turn(3)]}]});
     let rows = converted(&set.to_string(), "f", Target::VertexLines);
-    assert!(!rows.lost.is_empty() && rows.lost.values().all(|count| *count == 1), "{:?}", rows.lost);
+    assert!(
+        !rows.lost.is_empty() && rows.lost.values().all(|count| *count == 1),
+        "{:?}",
+        rows.lost
+    );
 }
 
 #[test]
 fn a_plain_input_goes_there_and_back() {
-    let row =
-        json!({"prompt": "x", "reference_trajectory": [{"tool_name": "f", "tool_input": "plain words"}]});
+    let row = json!({"prompt": "x", "reference_trajectory": [{"tool_name": "f", "tool_input": "plain words"}]});
     let set = converted(&format!("{row}\n"), "f", Target::EvalSet);
-    let back: Value = serde_json::from_str(&converted(&set.text, "f", Target::VertexLines).text).unwrap();
+    let back: Value =
+        serde_json::from_str(&converted(&set.text, "f", Target::VertexLines).text).unwrap();
     assert_eq!(back["reference_trajectory"], row["reference_trajectory"]);
 }

@@ -30,10 +30,15 @@ const CALLS: &[&str] = &[
 ];
 
 fn strace() -> Option<PathBuf> {
-    let works =
-        Command::new("strace").args(["-f", "-o", "/dev/null", "true"]).status().is_ok_and(|s| s.success());
+    let works = Command::new("strace")
+        .args(["-f", "-o", "/dev/null", "true"])
+        .status()
+        .is_ok_and(|s| s.success());
     if !works {
-        assert!(std::env::var_os("EVALTRAIL_REQUIRE_STRACE").is_none(), "strace is required here");
+        assert!(
+            std::env::var_os("EVALTRAIL_REQUIRE_STRACE").is_none(),
+            "strace is required here"
+        );
         eprintln!("strace is not here, or may not trace: skipped");
     }
     works.then(|| "strace".into())
@@ -46,7 +51,10 @@ fn case(words: &str) -> String {
 }
 
 fn set(words: &str) -> String {
-    format!("{{\"eval_set_id\": \"s\", \"eval_cases\": [\n  {}\n]}}\n", case(words))
+    format!(
+        "{{\"eval_set_id\": \"s\", \"eval_cases\": [\n  {}\n]}}\n",
+        case(words)
+    )
 }
 
 /// A text that is larger than one write.
@@ -60,7 +68,10 @@ struct Bench {
 
 impl Bench {
     fn new() -> Bench {
-        let place = Place::new(&[("s.evalset.json", set(&long("old"))), ("new.json", case(&long("new")))]);
+        let place = Place::new(&[
+            ("s.evalset.json", set(&long("old"))),
+            ("new.json", case(&long("new"))),
+        ]);
         // `.evaltrail` already exists, so that only the save changes files.
         std::fs::create_dir_all(place.path().join(".evaltrail")).unwrap();
         std::fs::write(place.path().join(".evaltrail/.gitignore"), "*\n").unwrap();
@@ -73,9 +84,19 @@ impl Bench {
 
     fn save(&self, strace: &[&str]) -> Output {
         let mut command = Command::new("strace");
-        command.arg("-f").args(strace).arg(env!("CARGO_BIN_EXE_evaltrail"));
-        command.env("EVALTRAIL_HOME", self.place.path().join("home")).arg("edit").arg(self.file());
-        command.arg("--from").arg(self.place.path().join("new.json")).output().unwrap()
+        command
+            .arg("-f")
+            .args(strace)
+            .arg(env!("CARGO_BIN_EXE_evaltrail"));
+        command
+            .env("EVALTRAIL_HOME", self.place.path().join("home"))
+            .arg("edit")
+            .arg(self.file());
+        command
+            .arg("--from")
+            .arg(self.place.path().join("new.json"))
+            .output()
+            .unwrap()
     }
 
     fn reset(&self) {
@@ -85,16 +106,27 @@ impl Bench {
 
     /// Whether the file has the new content. Panics if it has neither the old nor the new one.
     fn is_new(&self, what: &str) -> bool {
-        let now = std::fs::read_to_string(self.file()).unwrap_or_else(|error| panic!("{what}: {error}"));
+        let now =
+            std::fs::read_to_string(self.file()).unwrap_or_else(|error| panic!("{what}: {error}"));
         let (old, new) = (set(&long("old")), set(&long("new")));
-        assert!(now == old || now == new, "{what}: torn, {} bytes", now.len());
+        assert!(
+            now == old || now == new,
+            "{what}: torn, {} bytes",
+            now.len()
+        );
         now == new
     }
 
     fn next_start(&self) -> Output {
         let mut command = evaltrail(self.place.path());
         let from = self.place.path().join("new.json");
-        command.arg("edit").arg(self.file()).args(["--dry-run", "--from"]).arg(from).output().unwrap()
+        command
+            .arg("edit")
+            .arg(self.file())
+            .args(["--dry-run", "--from"])
+            .arg(from)
+            .output()
+            .unwrap()
     }
 
     fn left_behind(&self) -> Vec<PathBuf> {
@@ -103,7 +135,10 @@ impl Bench {
             !["s.evalset.json", "new.json", "home", ".evaltrail"].contains(&name.as_str())
         };
         let entries = std::fs::read_dir(self.place.path()).unwrap();
-        entries.map(|entry| entry.unwrap().path()).filter(|path| is_ours(path)).collect()
+        entries
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| is_ours(path))
+            .collect()
     }
 }
 
@@ -115,8 +150,17 @@ fn counts(bench: &Bench) -> Vec<(&'static str, usize)> {
     assert!(bench.is_new("a save without faults"));
     bench.reset();
     let trace = std::fs::read_to_string(log).unwrap();
-    let made = |call: &str| trace.lines().filter(|line| line.contains(&format!(" {call}("))).count();
-    CALLS.iter().map(|call| (*call, made(call))).filter(|(_, count)| *count > 0).collect()
+    let made = |call: &str| {
+        trace
+            .lines()
+            .filter(|line| line.contains(&format!(" {call}(")))
+            .count()
+    };
+    CALLS
+        .iter()
+        .map(|call| (*call, made(call)))
+        .filter(|(_, count)| *count > 0)
+        .collect()
 }
 
 #[test]
@@ -130,7 +174,12 @@ fn a_save_that_is_killed_at_any_call_leaves_the_old_file_or_the_new_one() {
     for (call, count) in counts {
         for when in 1..=count {
             let what = format!("killed at {call} {when}");
-            bench.save(&["-o", "/dev/null", "-e", &format!("inject={call}:signal=KILL:when={when}")]);
+            bench.save(&[
+                "-o",
+                "/dev/null",
+                "-e",
+                &format!("inject={call}:signal=KILL:when={when}"),
+            ]);
             match bench.is_new(&what) {
                 true => new += 1,
                 false => old += 1,
@@ -141,7 +190,10 @@ fn a_save_that_is_killed_at_any_call_leaves_the_old_file_or_the_new_one() {
             bench.reset();
         }
     }
-    assert!(old > 0 && new > 0, "the file was {old} times the old one and {new} times the new one");
+    assert!(
+        old > 0 && new > 0,
+        "the file was {old} times the old one and {new} times the new one"
+    );
     eprintln!("{points} points of a kill: {old} old, {new} new, 0 torn");
 }
 

@@ -11,7 +11,9 @@ fn open(text: &str) -> SetFile {
 }
 
 fn cases(file: &SetFile) -> Vec<EvalCase> {
-    (0..file.len()).map(|at| file.case(at).unwrap_or_else(|error| panic!("{error}"))).collect()
+    (0..file.len())
+        .map(|at| file.case(at).unwrap_or_else(|error| panic!("{error}")))
+        .collect()
 }
 
 fn row() -> Value {
@@ -28,21 +30,39 @@ fn row() -> Value {
 
 /// Checks the case that was read from `row` in one of the formats.
 fn check(case: &EvalCase, form: &str) {
-    let Conversation::Turns(turns) = &case.conversation else { panic!("{form}") };
+    let Conversation::Turns(turns) = &case.conversation else {
+        panic!("{form}")
+    };
     assert_eq!(turns.len(), 1, "{form}");
-    assert_eq!(turns[0].user, Content::text("user", "Turn off device_2"), "{form}");
+    assert_eq!(
+        turns[0].user,
+        Content::text("user", "Turn off device_2"),
+        "{form}"
+    );
     assert_eq!(turns[0].response_text(), "Done", "{form}");
     let call = turns[0].calls()[0].clone();
-    assert_eq!(call.args, json!({"id": "d2", "on": false, "n": null}).as_object().cloned(), "{form}");
-    let saved = case.saved.as_ref().unwrap_or_else(|| panic!("{form} saved nothing"));
+    assert_eq!(
+        call.args,
+        json!({"id": "d2", "on": false, "n": null})
+            .as_object()
+            .cloned(),
+        "{form}"
+    );
+    let saved = case
+        .saved
+        .as_ref()
+        .unwrap_or_else(|| panic!("{form} saved nothing"));
     assert_eq!(saved.turns[0].response_text(), "It is off.", "{form}");
-    assert_eq!(saved.turns[0].calls()[0].args, json!({"id": "d3"}).as_object().cloned(), "{form}");
+    assert_eq!(
+        saved.turns[0].calls()[0].args,
+        json!({"id": "d3"}).as_object().cloned(),
+        "{form}"
+    );
     assert_eq!(saved.latency_s, Some(1.5), "{form}");
     assert_eq!(case.extra["context"], "kitchen", "{form}");
 }
 
-const CSV_HEAD: &str =
-    "prompt,reference,reference_trajectory,response,predicted_trajectory,latency_in_seconds,context\n";
+const CSV_HEAD: &str = "prompt,reference,reference_trajectory,response,predicted_trajectory,latency_in_seconds,context\n";
 
 #[test]
 fn every_form_holds_the_same_case() {
@@ -62,8 +82,10 @@ fn every_form_holds_the_same_case() {
         .collect::<serde_json::Map<_, _>>()
         .into();
     let python = "\"[{'tool_name': 'set', 'tool_input': {'id': 'd2', 'on': False, 'n': None}}]\"";
-    let quoted = "\"[{\"\"tool_name\"\": \"\"set\"\", \"\"tool_input\"\": {\"\"id\"\": \"\"d3\"\"}}]\"";
-    let csv = format!("{CSV_HEAD}Turn off device_2,Done,{python},It is off.,{quoted},1.5,kitchen\n");
+    let quoted =
+        "\"[{\"\"tool_name\"\": \"\"set\"\", \"\"tool_input\"\": {\"\"id\"\": \"\"d3\"\"}}]\"";
+    let csv =
+        format!("{CSV_HEAD}Turn off device_2,Done,{python},It is off.,{quoted},1.5,kitchen\n");
     let forms = [
         (Form::Lines, format!("{row}\n")),
         (Form::Lines, format!("\u{feff}{row}\r\n\r\n{row}\r\n")),
@@ -98,17 +120,25 @@ fn the_newer_clients_data_set_is_read() {
         "context": "kitchen"
     }], "candidate_name": "x"});
     let file = open(&document.to_string());
-    assert_eq!((file.form, file.eval_id(0).as_ref()), (Form::Dataset, "one"));
+    assert_eq!(
+        (file.form, file.eval_id(0).as_ref()),
+        (Form::Dataset, "one")
+    );
     let case = &cases(&file)[0];
     check(case, "dataset");
-    assert_eq!(case.rubrics[0].text.as_deref(), Some("The answer is polite"));
-    assert_eq!(case.session_input.as_ref().unwrap().state["room"], "kitchen");
+    assert_eq!(
+        case.rubrics[0].text.as_deref(),
+        Some("The answer is polite")
+    );
+    assert_eq!(
+        case.session_input.as_ref().unwrap().state["room"],
+        "kitchen"
+    );
 }
 
 #[test]
 fn agent_data_is_read_as_a_saved_conversation() {
-    let event =
-        |author: &str, parts: Value| json!({"author": author, "content": {"role": "x", "parts": parts}});
+    let event = |author: &str, parts: Value| json!({"author": author, "content": {"role": "x", "parts": parts}});
     let document = json!({"eval_cases": [{
         "eval_case_id": "two",
         "reference": {"response": {"role": "model", "parts": [{"text": "Bye"}]}},
@@ -123,11 +153,21 @@ fn agent_data_is_read_as_a_saved_conversation() {
         ]}
     }]});
     let case = cases(&open(&document.to_string())).remove(0);
-    let said: Vec<String> = case.turns().iter().map(|turn| turn.user.scored_text()).collect();
+    let said: Vec<String> = case
+        .turns()
+        .iter()
+        .map(|turn| turn.user.scored_text())
+        .collect();
     assert_eq!(said, ["Hello", "Bye"]);
     let saved = case.saved.unwrap();
     assert_eq!(saved.turns[0].calls()[0].name, "probe_server");
-    assert_eq!((saved.turns[0].response_text(), saved.turns[1].response_text()), ("Hi".into(), "Bye".into()));
+    assert_eq!(
+        (
+            saved.turns[0].response_text(),
+            saved.turns[1].response_text()
+        ),
+        ("Hi".into(), "Bye".into())
+    );
     assert_eq!(saved.state, Some(json!({"met": true})));
 }
 
@@ -140,15 +180,31 @@ fn requests_and_messages_are_read() {
         {"role": "assistant", "content": "4 degrees"}
     ]);
     let alone = open(&messages.to_string());
-    assert_eq!((alone.form, alone.len(), cases(&alone)[0].turns()[0].calls().len()), (Form::Messages, 1, 1));
+    assert_eq!(
+        (
+            alone.form,
+            alone.len(),
+            cases(&alone)[0].turns()[0].calls().len()
+        ),
+        (Form::Messages, 1, 1)
+    );
     let line = json!({"messages": messages}).to_string();
-    assert_eq!(cases(&open(&line))[0].turns()[0].response_text(), "4 degrees");
+    assert_eq!(
+        cases(&open(&line))[0].turns()[0].response_text(),
+        "4 degrees"
+    );
     let pair = json!({"outputs": messages, "reference_outputs": messages}).to_string();
     let case = cases(&open(&pair)).remove(0);
     // What was saved is recorded as events, what is expected as lists.
     let (saved, expected) = (&case.saved.as_ref().unwrap().turns[0], &case.turns()[0]);
-    assert_eq!((saved.calls(), saved.responses()), (expected.calls(), expected.responses()));
-    assert_eq!((&saved.user, &saved.final_response), (&expected.user, &expected.final_response));
+    assert_eq!(
+        (saved.calls(), saved.responses()),
+        (expected.calls(), expected.responses())
+    );
+    assert_eq!(
+        (&saved.user, &saved.final_response),
+        (&expected.user, &expected.final_response)
+    );
     let openai = json!({"request": {"messages": [{"role": "user", "content": "Hi"}]},
                         "response": {"choices": [{"message": {"role": "assistant", "content": "Hello"}}]}});
     let gemini = json!({"request": {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]},
@@ -156,7 +212,11 @@ fn requests_and_messages_are_read() {
     for row in [openai, gemini] {
         let case = cases(&open(&row.to_string())).remove(0);
         assert_eq!(case.turns()[0].user.scored_text(), "Hi", "{row}");
-        assert_eq!(case.saved.unwrap().turns[0].response_text(), "Hello", "{row}");
+        assert_eq!(
+            case.saved.unwrap().turns[0].response_text(),
+            "Hello",
+            "{row}"
+        );
     }
 }
 
@@ -164,26 +224,43 @@ fn requests_and_messages_are_read() {
 fn unknown_is_not_empty_and_failures_are_kept() {
     let trajectory = |cell: Value| {
         let row = json!({"prompt": "x", "reference_trajectory": cell, "response": "y"});
-        cases(&open(&row.to_string())).remove(0).turns()[0].trajectory.clone()
+        cases(&open(&row.to_string())).remove(0).turns()[0]
+            .trajectory
+            .clone()
     };
     for nothing in [Value::Null, json!("")] {
         assert_eq!(trajectory(nothing), Trajectory::Unknown);
     }
     assert!(matches!(trajectory(json!([])), Trajectory::Listed { .. }));
     assert!(matches!(trajectory(json!("[]")), Trajectory::Listed { .. }));
-    let failed = |row: Value| cases(&open(&row.to_string())).remove(0).saved.unwrap().error;
+    let failed = |row: Value| {
+        cases(&open(&row.to_string()))
+            .remove(0)
+            .saved
+            .unwrap()
+            .error
+    };
     assert!(failed(json!({"prompt": "x", "response": "", "failure": 1})).is_some());
     let is_failure = |cell: &str| {
         let row = format!(r#"{{"prompt": "x", "response": "y", "failure": {cell}}}"#);
         cases(&open(&row)).remove(0).saved.unwrap().failed
     };
-    assert_eq!((is_failure("1"), is_failure("\"0\"")), (Some(true), Some(false)));
+    assert_eq!(
+        (is_failure("1"), is_failure("\"0\"")),
+        (Some(true), Some(false))
+    );
     for unknown in ["NaN", "\"nan\"", "\"NaN\"", "null"] {
         assert_eq!(is_failure(unknown), None, "{unknown}");
     }
     let text = json!({"error": "quota"}).to_string();
-    assert_eq!(failed(json!({"prompt": "x", "response": text})).as_deref(), Some("quota"));
-    assert_eq!(failed(json!({"prompt": "x", "response": "", "failure": 0})), None);
+    assert_eq!(
+        failed(json!({"prompt": "x", "response": text})).as_deref(),
+        Some("quota")
+    );
+    assert_eq!(
+        failed(json!({"prompt": "x", "response": "", "failure": 0})),
+        None
+    );
 }
 
 #[test]
@@ -194,20 +271,33 @@ fn an_invalid_row_is_reported_with_its_line_and_the_others_are_read() {
                 {\"prompt\": \"e\", \"x\": NaN, \"n\": 123456789012345678901234567890}\n[1]\n";
     let file = open(text);
     let said: Vec<String> = (0..file.len())
-        .map(|at| file.case(at).map_or_else(|error| error.to_string(), |case| case.eval_id))
+        .map(|at| {
+            file.case(at)
+                .map_or_else(|error| error.to_string(), |case| case.eval_id)
+        })
         .collect();
     assert_eq!(said.len(), 6);
-    assert!(said[0].starts_with("row-") && said[4].starts_with("row-"), "{said:?}");
-    assert!(said[1].starts_with("line 2, column 12: expected"), "{said:?}");
+    assert!(
+        said[0].starts_with("row-") && said[4].starts_with("row-"),
+        "{said:?}"
+    );
+    assert!(
+        said[1].starts_with("line 2, column 12: expected"),
+        "{said:?}"
+    );
     assert!(
         said[2].starts_with("line 4, column 41: $.reference_trajectory: expected a list of calls"),
         "{said:?}"
     );
     assert!(
-        said[3].starts_with("line 5, column") && said[3].contains("as JSON or as the Python literal"),
+        said[3].starts_with("line 5, column")
+            && said[3].contains("as JSON or as the Python literal"),
         "{said:?}"
     );
-    assert!(said[5].starts_with("line 7, column 1: $: expected an object, found a list of 1"), "{said:?}");
+    assert!(
+        said[5].starts_with("line 7, column 1: $: expected an object, found a list of 1"),
+        "{said:?}"
+    );
     assert_eq!(file.eval_id(5), "line-7");
     assert_eq!(
         cases(&open(text.lines().nth(5).unwrap()))[0].extra["n"].to_string(),
@@ -218,7 +308,10 @@ fn an_invalid_row_is_reported_with_its_line_and_the_others_are_read() {
 #[test]
 fn a_broken_first_row_does_not_hide_the_others() {
     let file = open("{broken\n{\"prompt\": \"a\", \"response\": \"b\"}\n");
-    assert_eq!((file.len(), file.case(0).is_err(), file.case(1).is_ok()), (2, true, true));
+    assert_eq!(
+        (file.len(), file.case(0).is_err(), file.case(1).is_ok()),
+        (2, true, true)
+    );
 }
 
 #[test]
@@ -229,7 +322,10 @@ fn files_that_are_not_data_sets_are_rejected_with_a_reason() {
         ("a,b\n1,2\n", "the columns a, b"),
         ("a text", "a text that begins \"a text\""),
         ("{\"a\": 1}", "an object with 1 key"),
-        ("{\"eval_set_result_id\": 1, \"eval_case_results\": []}", "a result file of ADK"),
+        (
+            "{\"eval_set_result_id\": 1, \"eval_case_results\": []}",
+            "a result file of ADK",
+        ),
     ] {
         let error = SetFile::open(Arc::from(text), "x").unwrap_err().to_string();
         assert!(error.contains(words), "{text:?}: {error}");
@@ -241,8 +337,10 @@ fn scores_that_a_file_brings_along_are_kept() {
     let row = json!({"prompt": "x", "response": "y", "exact_match/score": 1.0, "bleu/score": null,
                      "bleu/explanation": "Error", "m/score": 3, "m/explanation": "fine"});
     let recorded = cases(&open(&row.to_string())).remove(0).recorded;
-    let said: Vec<(&str, Option<f64>, &str)> =
-        recorded.iter().map(|m| (m.metric.as_str(), m.score(), m.status.label())).collect();
+    let said: Vec<(&str, Option<f64>, &str)> = recorded
+        .iter()
+        .map(|m| (m.metric.as_str(), m.score(), m.status.label()))
+        .collect();
     assert_eq!(
         said,
         [
@@ -258,10 +356,23 @@ fn scores_that_a_file_brings_along_are_kept() {
                 {"evaluated_rubric": {"rubric_id": "b"}}]},
           "safety_v1": {"metric_name": "safety_v1", "error_message": "quota"}}}]}], "summary_metrics": []});
     let file = open(&result.to_string());
-    assert_eq!((file.form, file.eval_id(0).as_ref()), (Form::EvaluationResult, "case-4"));
+    assert_eq!(
+        (file.form, file.eval_id(0).as_ref()),
+        (Form::EvaluationResult, "case-4")
+    );
     let recorded = cases(&file).remove(0).recorded;
-    assert_eq!(recorded[0].rubrics.iter().map(|r| r.score()).collect::<Vec<_>>(), [Some(1.0), Some(0.0)]);
-    assert_eq!((recorded[1].status.label(), recorded[1].explanation.as_str()), ("errored", "quota"));
+    assert_eq!(
+        recorded[0]
+            .rubrics
+            .iter()
+            .map(|r| r.score())
+            .collect::<Vec<_>>(),
+        [Some(1.0), Some(0.0)]
+    );
+    assert_eq!(
+        (recorded[1].status.label(), recorded[1].explanation.as_str()),
+        ("errored", "quota")
+    );
 }
 
 /// Reads a data set with one case.
@@ -274,7 +385,10 @@ fn said(author: &str, text: &str) -> Value {
 }
 
 fn turns_of(case: &EvalCase) -> Vec<(String, bool)> {
-    case.turns().iter().map(|turn| (turn.user.scored_text(), turn.history)).collect()
+    case.turns()
+        .iter()
+        .map(|turn| (turn.user.scored_text(), turn.history))
+        .collect()
 }
 
 #[test]
@@ -287,28 +401,47 @@ fn a_trace_without_a_user_event_has_the_prompt_of_its_row() {
     }));
     assert_eq!(turns_of(&case), [("Weather in Oslo?".to_string(), false)]);
     let saved = &case.saved.as_ref().unwrap().turns;
-    assert_eq!((saved[0].user.scored_text(), saved[0].calls().len()), ("Weather in Oslo?".to_string(), 1));
+    assert_eq!(
+        (saved[0].user.scored_text(), saved[0].calls().len()),
+        ("Weather in Oslo?".to_string(), 1)
+    );
     assert_eq!(saved[0].response_text(), "4 degrees");
 }
 
 #[test]
 fn a_turn_of_user_agent_user_is_history_and_a_question() {
-    let mut events =
-        vec![said("user", "Hello"), said("root", "Hi, where are you?"), said("user", "In Oslo. Weather?")];
+    let mut events = vec![
+        said("user", "Hello"),
+        said("root", "Hi, where are you?"),
+        said("user", "In Oslo. Weather?"),
+    ];
     let open = one(json!({"agent_data": {"turns": [{"events": events}]}}));
-    let expected = [("Hello".to_string(), true), ("In Oslo. Weather?".to_string(), false)];
+    let expected = [
+        ("Hello".to_string(), true),
+        ("In Oslo. Weather?".to_string(), false),
+    ];
     assert_eq!(turns_of(&open), expected);
     assert_eq!(open.turns()[0].response_text(), "Hi, where are you?");
     assert!(open.saved.is_none(), "an open question was not answered");
     events.push(said("root", "4 degrees"));
     let answered = one(json!({"agent_data": {"turns": [{"events": events}]}}));
     assert_eq!(turns_of(&answered), expected);
-    let saved: Vec<String> = answered.saved.unwrap().turns.iter().map(|turn| turn.response_text()).collect();
+    let saved: Vec<String> = answered
+        .saved
+        .unwrap()
+        .turns
+        .iter()
+        .map(|turn| turn.response_text())
+        .collect();
     assert_eq!(saved, ["Hi, where are you?", "4 degrees"]);
     let handed_over = json!({"agent_data": {"turns": [
         {"events": [said("user", "Refund?"), said("root", "One moment.")]}, {"events": [said("refunds", "Done.")]},
     ]}});
-    assert_eq!(turns_of(&one(handed_over)), [("Refund?".to_string(), false)], "no turn without a user");
+    assert_eq!(
+        turns_of(&one(handed_over)),
+        [("Refund?".to_string(), false)],
+        "no turn without a user"
+    );
     let nothing = one(json!({"prompt": "Hello", "agent_data": {"turns": []}}));
     assert_eq!(turns_of(&nothing), [("Hello".to_string(), false)]);
 }
@@ -337,7 +470,8 @@ fn a_result_with_its_data_set_shows_what_was_asked() {
     ]});
     for dataset in [dataset.clone(), json!([dataset])] {
         let file = open(
-            &json!({"eval_case_results": [score(0), score(1)], "evaluation_dataset": dataset}).to_string(),
+            &json!({"eval_case_results": [score(0), score(1)], "evaluation_dataset": dataset})
+                .to_string(),
         );
         assert_eq!(
             (file.form, &*file.eval_id(0), &*file.eval_id(1)),
@@ -362,7 +496,9 @@ fn a_synthesized_scenario_keeps_what_was_done() {
         "agent_data": {"turns": [{"events": [said("user", "Hi"), said("root", "Hello")]}]},
         "session_inputs": {"app_name": "a", "user_id": "u", "state": {"k": 1}}, "note": "kept",
     }));
-    assert!(matches!(&case.conversation, Conversation::Scenario(plan) if plan["starting_prompt"] == "Hi"));
+    assert!(
+        matches!(&case.conversation, Conversation::Scenario(plan) if plan["starting_prompt"] == "Hi")
+    );
     assert_eq!(case.session_input.unwrap().state["k"], 1);
     assert_eq!(case.saved.unwrap().turns[0].response_text(), "Hello");
     assert_eq!(case.extra["note"], "kept");

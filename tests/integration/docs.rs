@@ -11,13 +11,27 @@ fn key_table() -> String {
     let mut tables = String::new();
     for group in Group::ALL {
         let is_here = |command: &&&Command| {
-            command.group == *group && command.contexts.iter().any(|context| place(*context).is_some())
+            command.group == *group
+                && command
+                    .contexts
+                    .iter()
+                    .any(|context| place(*context).is_some())
         };
-        tables
-            .push_str(&format!("\n## {}\n\n| key | what it does | where |\n|---|---|---|\n", group.title()));
+        tables.push_str(&format!(
+            "\n## {}\n\n| key | what it does | where |\n|---|---|---|\n",
+            group.title()
+        ));
         for command in COMMANDS.iter().filter(is_here) {
-            let keys: Vec<String> = command.keys().iter().map(|key| format!("`{key}`")).collect();
-            let places: Vec<&str> = command.contexts.iter().filter_map(|context| place(*context)).collect();
+            let keys: Vec<String> = command
+                .keys()
+                .iter()
+                .map(|key| format!("`{key}`"))
+                .collect();
+            let places: Vec<&str> = command
+                .contexts
+                .iter()
+                .filter_map(|context| place(*context))
+                .collect();
             let (keys, help) = (keys.join(", "), command.help);
             tables.push_str(&format!("| {keys} | {help} | {} |\n", places.join(", ")));
         }
@@ -66,7 +80,10 @@ fn every_option_of_run_is_documented() {
     let home = tempfile::tempdir().unwrap();
     let help = text(&output(evaltrail(home.path()).args(["run", "--help"])));
     let readme = std::fs::read_to_string(root().join("docs/cli.md")).unwrap();
-    for option in help.split_whitespace().filter(|word| word.starts_with("--") && *word != "--help") {
+    for option in help
+        .split_whitespace()
+        .filter(|word| word.starts_with("--") && *word != "--help")
+    {
         let option = option.split(['[', ',', '.', ';', ')', ':']).next().unwrap();
         assert!(readme.contains(option), "{option}");
     }
@@ -77,10 +94,16 @@ fn completions_and_manual_are_printed() {
     let home = tempfile::tempdir().unwrap();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let script = output(evaltrail(home.path()).args(["completions", shell]));
-        assert!(script.status.success() && text(&script).contains("evaltrail"), "{shell}");
+        assert!(
+            script.status.success() && text(&script).contains("evaltrail"),
+            "{shell}"
+        );
     }
     let manual = text(&output(evaltrail(home.path()).arg("man")));
-    assert!(manual.contains(".TH evaltrail") && manual.contains("next failing"), "{manual}");
+    assert!(
+        manual.contains(".TH evaltrail") && manual.contains("next failing"),
+        "{manual}"
+    );
 }
 
 #[test]
@@ -89,21 +112,38 @@ fn the_sample_is_built_in_whole() {
     let to = home.path().join("sample");
     let out = output(evaltrail(home.path()).args(["demo", "--to"]).arg(&to));
     assert_eq!(out.status.code(), Some(0), "{}", crate::common::both(&out));
-    let how = format!("the sample workspace is in {0}; `evaltrail run {0}` runs its cases", to.display());
-    assert!(crate::common::both(&out).contains(&how), "{}", crate::common::both(&out));
+    let how = format!(
+        "the sample workspace is in {0}; `evaltrail run {0}` runs its cases",
+        to.display()
+    );
+    assert!(
+        crate::common::both(&out).contains(&how),
+        "{}",
+        crate::common::both(&out)
+    );
     let again = output(evaltrail(home.path()).args(["demo", "--to"]).arg(&to));
-    assert!(crate::common::both(&again).contains("README.md exists there already; choose another folder"));
+    assert!(
+        crate::common::both(&again)
+            .contains("README.md exists there already; choose another folder")
+    );
     let mut kept = Vec::new();
     list(&root().join("fixtures/workspace"), &mut kept);
     let mut written = Vec::new();
     list(&to, &mut written);
     assert_eq!(written, kept);
     let ran = output(evaltrail(home.path()).arg("run").arg(&to));
-    assert!(text(&ran).contains("passed"), "{}", crate::common::both(&ran));
+    assert!(
+        text(&ran).contains("passed"),
+        "{}",
+        crate::common::both(&ran)
+    );
 }
 
 fn list(folder: &std::path::Path, out: &mut Vec<(String, Vec<u8>)>) {
-    let mut entries: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut entries: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     entries.sort();
     for path in entries {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
@@ -122,8 +162,11 @@ fn list(folder: &std::path::Path, out: &mut Vec<(String, Vec<u8>)>) {
 fn the_samples_template_is_a_metric() {
     let path = root().join("fixtures/workspace/evaltrail.toml");
     let text = std::fs::read_to_string(path).unwrap();
-    let example: String =
-        text.lines().filter_map(|line| line.strip_prefix("#: ")).map(|line| format!("{line}\n")).collect();
+    let example: String = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("#: "))
+        .map(|line| format!("{line}\n"))
+        .collect();
     let config = evaltrail::config::ConfigFile::parse(&example, &root()).unwrap();
     assert_eq!(config.metrics[0].name, "response_follows_trajectory");
 }
@@ -153,7 +196,10 @@ fn no_sentence_names_a_key_by_hand() {
             }
             let text = std::fs::read_to_string(&path).unwrap_or_default();
             let code = text.split("\nmod tests {").next().unwrap_or_default();
-            for line in code.lines().filter(|line| !line.trim_start().starts_with("//")) {
+            for line in code
+                .lines()
+                .filter(|line| !line.trim_start().starts_with("//"))
+            {
                 for literal in line.split('"').skip(1).step_by(2) {
                     let is_prose = !literal.contains('\\') && !OF_TEXT_LINES.contains(&literal);
                     if is_prose && key.is_match(literal) {
@@ -168,8 +214,10 @@ fn no_sentence_names_a_key_by_hand() {
 
 /// The documents, each with its path.
 fn documents() -> Vec<(std::path::PathBuf, String)> {
-    let mut paths: Vec<_> =
-        std::fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut paths: Vec<_> = std::fs::read_dir(root().join("docs"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     paths.extend(["README.md", "SECURITY.md"].map(|name| root().join(name)));
     paths.sort();
     let read = |path: std::path::PathBuf| {
@@ -192,7 +240,11 @@ fn blocks(text: &str, language: &str) -> Vec<String> {
         }
     }
     assert!(block.is_none(), "a code block does not end");
-    blocks.into_iter().filter(|(name, _)| name == language).map(|(_, code)| code).collect()
+    blocks
+        .into_iter()
+        .filter(|(name, _)| name == language)
+        .map(|(_, code)| code)
+        .collect()
 }
 
 #[test]
@@ -203,22 +255,41 @@ fn configuration_in_the_documents_can_be_read() {
             read += 1;
             if code.starts_with("# config.toml") {
                 let config = evaltrail::config::UserConfig::parse(&code).unwrap();
-                let keys = config.keys.iter().map(|(name, keys)| (name.clone(), keys.list())).collect();
+                let keys = config
+                    .keys
+                    .iter()
+                    .map(|(name, keys)| (name.clone(), keys.list()))
+                    .collect();
                 let (_, problems) = evaltrail::explorer::Bindings::read(&keys);
                 assert_eq!(problems, Vec::<String>::new());
                 continue;
             }
             let parsed = evaltrail::config::ConfigFile::parse(&code, &root());
-            assert!(parsed.is_ok(), "{}: {:?}\n{code}", path.display(), parsed.err());
+            assert!(
+                parsed.is_ok(),
+                "{}: {:?}\n{code}",
+                path.display(),
+                parsed.err()
+            );
         }
         for code in blocks(&text, "json") {
             let parsed = evaltrail::formats::adk::read_config(&code);
-            assert!(parsed.is_ok(), "{}: {:?}\n{code}", path.display(), parsed.err());
+            assert!(
+                parsed.is_ok(),
+                "{}: {:?}\n{code}",
+                path.display(),
+                parsed.err()
+            );
             read += 1;
         }
         for code in blocks(&text, "jsonl") {
             let parsed = evaltrail::stubs::StubFile::parse(&code);
-            assert!(parsed.is_ok(), "{}: {:?}\n{code}", path.display(), parsed.err());
+            assert!(
+                parsed.is_ok(),
+                "{}: {:?}\n{code}",
+                path.display(),
+                parsed.err()
+            );
             read += 1;
         }
     }
@@ -234,17 +305,24 @@ fn rows_in_the_document_on_data_sets_are_read() {
     for (name, code) in blocks(&document, "rows")
         .into_iter()
         .map(|code| ("a.jsonl", code))
-        .chain(blocks(&document, "csv").into_iter().map(|code| ("a.csv", code)))
+        .chain(
+            blocks(&document, "csv")
+                .into_iter()
+                .map(|code| ("a.csv", code)),
+        )
     {
         let read_as = evaltrail::formats::ReadAs::named(name, columns.clone());
-        let file = evaltrail::formats::SetFile::open_as(code.as_str().into(), "a", &read_as).unwrap();
+        let file =
+            evaltrail::formats::SetFile::open_as(code.as_str().into(), "a", &read_as).unwrap();
         assert_eq!(
             evaltrail::formats::content_of(name, code.as_bytes(), &columns),
             evaltrail::formats::FileContent::Cases,
             "it is found in a folder: {code}"
         );
         for at in 0..file.len() {
-            let case = file.case(at).unwrap_or_else(|error| panic!("{error}\n{code}"));
+            let case = file
+                .case(at)
+                .unwrap_or_else(|error| panic!("{error}\n{code}"));
             let turns = case.turns();
             let last = turns.last().unwrap();
             let has_prompt = turns.iter().any(|turn| !turn.user.scored_text().is_empty());
@@ -265,21 +343,41 @@ fn commands_in_the_documents_exist() {
     let general = help(&[]);
     let mut seen = 0;
     for (path, text) in documents() {
-        for line in blocks(&text, "").concat().lines().chain(blocks(&text, "yaml").concat().lines()) {
-            let Some((_, command)) = line.split_once("evaltrail ") else { continue };
-            let command = command.split(['#', '>']).next().unwrap();
-            let words: Vec<&str> = command.split_whitespace().take_while(|word| *word != "run:").collect();
-            let Some(first) = words.first().filter(|word| word.chars().all(char::is_lowercase)) else {
+        for line in blocks(&text, "")
+            .concat()
+            .lines()
+            .chain(blocks(&text, "yaml").concat().lines())
+        {
+            let Some((_, command)) = line.split_once("evaltrail ") else {
                 continue;
             };
-            assert!(general.contains(&format!("  {first}")), "{}: {line}", path.display());
+            let command = command.split(['#', '>']).next().unwrap();
+            let words: Vec<&str> = command
+                .split_whitespace()
+                .take_while(|word| *word != "run:")
+                .collect();
+            let Some(first) = words
+                .first()
+                .filter(|word| word.chars().all(char::is_lowercase))
+            else {
+                continue;
+            };
+            assert!(
+                general.contains(&format!("  {first}")),
+                "{}: {line}",
+                path.display()
+            );
             let of_command = match words[..] {
                 ["agents", verb @ ("check" | "init"), ..] => help(&["agents", verb]),
                 _ => help(&[first]),
             };
             for option in words.iter().filter(|word| word.starts_with("--")) {
                 let option = option.trim_end_matches(|c: char| !c.is_alphanumeric());
-                assert!(of_command.contains(option), "{}: {line}: {option}", path.display());
+                assert!(
+                    of_command.contains(option),
+                    "{}: {line}: {option}",
+                    path.display()
+                );
             }
             seen += 1;
         }
@@ -290,13 +388,30 @@ fn commands_in_the_documents_exist() {
 /// Each block of the document on agents says where `.ci/documented-agents` runs it, or why it does not.
 #[test]
 fn each_block_of_agents_document_is_run() {
-    let Some(python) = crate::common::python() else { return println!("SKIPPED: Python is missing") };
+    let Some(python) = crate::common::python() else {
+        return println!("SKIPPED: Python is missing");
+    };
     let script = root().join(".ci/documented-agents");
-    let out = std::process::Command::new(python).arg(script).arg("--list").output().unwrap();
-    assert!(out.status.success(), "{}{}", text(&out), String::from_utf8_lossy(&out.stderr));
+    let out = std::process::Command::new(python)
+        .arg(script)
+        .arg("--list")
+        .output()
+        .unwrap();
+    assert!(
+        out.status.success(),
+        "{}{}",
+        text(&out),
+        String::from_utf8_lossy(&out.stderr)
+    );
     let fences = std::fs::read_to_string(root().join("docs/agents.md")).unwrap();
-    let fences = fences.lines().filter(|line| line.starts_with("```")).count();
-    let listed = text(&out).lines().filter(|line| line.starts_with("docs/agents.md:")).count();
+    let fences = fences
+        .lines()
+        .filter(|line| line.starts_with("```"))
+        .count();
+    let listed = text(&out)
+        .lines()
+        .filter(|line| line.starts_with("docs/agents.md:"))
+        .count();
     assert_eq!(listed, fences / 2);
 }
 
@@ -304,8 +419,16 @@ fn each_block_of_agents_document_is_run() {
 fn links_in_the_documents_lead_somewhere() {
     let link = regex::Regex::new(r"\]\(([^)#]+)(#[^)]*)?\)").unwrap();
     for (path, text) in documents() {
-        for found in link.captures_iter(&text).filter(|found| !found[1].contains("://")) {
-            assert!(path.parent().unwrap().join(&found[1]).exists(), "{}: {}", path.display(), &found[1]);
+        for found in link
+            .captures_iter(&text)
+            .filter(|found| !found[1].contains("://"))
+        {
+            assert!(
+                path.parent().unwrap().join(&found[1]).exists(),
+                "{}: {}",
+                path.display(),
+                &found[1]
+            );
         }
     }
 }
@@ -314,13 +437,21 @@ fn links_in_the_documents_lead_somewhere() {
 #[test]
 fn every_rule_of_a_finding_is_documented() {
     let text = std::fs::read_to_string(root().join("docs/cli.md")).unwrap();
-    let row = text.lines().find(|line| line.starts_with("| `rule` |")).expect("the row of the rules");
+    let row = text
+        .lines()
+        .find(|line| line.starts_with("| `rule` |"))
+        .expect("the row of the rules");
     let documented: Vec<&str> = row.split('`').skip(3).step_by(2).collect();
     let source = std::fs::read_to_string(root().join("src/domain/finding.rs")).unwrap();
-    let body =
-        source.split("pub enum FindingRule {").nth(1).and_then(|rest| rest.split("\n}").next()).unwrap();
-    let variants =
-        body.lines().filter_map(|line| line.trim().strip_suffix(',')).filter(|name| *name != "Unknown");
+    let body = source
+        .split("pub enum FindingRule {")
+        .nth(1)
+        .and_then(|rest| rest.split("\n}").next())
+        .unwrap();
+    let variants = body
+        .lines()
+        .filter_map(|line| line.trim().strip_suffix(','))
+        .filter(|name| *name != "Unknown");
     let named: Vec<String> = variants.map(snake).collect();
     assert_eq!(documented, named);
 }

@@ -60,13 +60,18 @@ json.dump([values(text) for text in texts], sys.stdout)
 
 #[test]
 fn ten_thousand_files_are_read_as_python_dotenv_reads_them() {
-    let Some(adk) = adk_or_skip("ten_thousand_files_are_read_as_python_dotenv_reads_them") else { return };
+    let Some(adk) = adk_or_skip("ten_thousand_files_are_read_as_python_dotenv_reads_them") else {
+        return;
+    };
     let python = adk.parent().unwrap().join("python");
-    let mut runner =
-        TestRunner::new_with_rng(Config::default(), TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let mut runner = TestRunner::new_with_rng(
+        Config::default(),
+        TestRng::deterministic_rng(RngAlgorithm::ChaCha),
+    );
     let strategy = prop::collection::vec(prop::sample::select(PIECES), 0..24);
-    let texts: Vec<String> =
-        (0..10_000).map(|_| strategy.new_tree(&mut runner).unwrap().current().concat()).collect();
+    let texts: Vec<String> = (0..10_000)
+        .map(|_| strategy.new_tree(&mut runner).unwrap().current().concat())
+        .collect();
     let mut child = Command::new(&python)
         .args(["-c", THEIRS])
         .stdin(Stdio::piped())
@@ -74,9 +79,18 @@ fn ten_thousand_files_are_read_as_python_dotenv_reads_them() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    child.stdin.take().unwrap().write_all(serde_json::to_string(&texts).unwrap().as_bytes()).unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(serde_json::to_string(&texts).unwrap().as_bytes())
+        .unwrap();
     let ran = child.wait_with_output().unwrap();
-    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    assert!(
+        ran.status.success(),
+        "{}",
+        String::from_utf8_lossy(&ran.stderr)
+    );
     let theirs: Vec<BTreeMap<String, String>> = serde_json::from_slice(&ran.stdout).unwrap();
     let set: usize = theirs.iter().map(BTreeMap::len).sum();
     assert!(set > 3000, "only {set} variables are set");

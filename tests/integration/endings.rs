@@ -19,16 +19,20 @@ fn rounds(short: usize) -> usize {
 
 fn rows(folder: &Path, count: usize) {
     let row = |n: usize| {
-        let row =
-            json!({"eval_case_id": format!("r{n}"), "prompt": "p", "reference": "a b", "response": "a c"});
+        let row = json!({"eval_case_id": format!("r{n}"), "prompt": "p", "reference": "a b", "response": "a c"});
         format!("{row}\n")
     };
-    fs::write(folder.join("rows.jsonl"), (0..count).map(row).collect::<String>()).unwrap();
+    fs::write(
+        folder.join("rows.jsonl"),
+        (0..count).map(row).collect::<String>(),
+    )
+    .unwrap();
 }
 
 /// A set of one case, whose agent is a program.
 fn set_with_program(folder: &Path, program: &str) {
-    let case = json!({"eval_id": "a", "conversation": [{"user_content": {"parts": [{"text": "p"}]}}]});
+    let case =
+        json!({"eval_id": "a", "conversation": [{"user_content": {"parts": [{"text": "p"}]}}]});
     let set = json!({"eval_set_id": "s", "eval_cases": [case]});
     fs::write(folder.join("s.evalset.json"), set.to_string()).unwrap();
     let config = format!("[agents.a]\nkind = \"command\"\ncommand = \"{program}\"\n");
@@ -50,7 +54,10 @@ fn nothing_is_drawn_after_leaving() {
         terminal.wait_for_end();
         terminal.wait_until_quiet(Duration::from_millis(50));
         terminal.assert_restored();
-        assert!(!terminal.is_alternate() && terminal.is_cooked(), "round {round}");
+        assert!(
+            !terminal.is_alternate() && terminal.is_cooked(),
+            "round {round}"
+        );
     }
 }
 
@@ -71,13 +78,22 @@ fn a_terminal_that_disappears_ends_everything() {
         let mut child = pair.slave.spawn_command(command).unwrap();
         drop(pair.slave);
         let is_alive = || {
-            Command::new("pgrep").args(["-f", &format!("^sleep {mark}")]).output().unwrap().status.success()
+            Command::new("pgrep")
+                .args(["-f", &format!("^sleep {mark}")])
+                .output()
+                .unwrap()
+                .status
+                .success()
         };
-        wait_for("the agent", Duration::from_secs(20), || is_alive().then_some(()));
+        wait_for("the agent", Duration::from_secs(20), || {
+            is_alive().then_some(())
+        });
         drop(pair.master);
         let what = format!("the end, round {round}");
         wait_for(&what, Duration::from_secs(5), || child.try_wait().unwrap());
-        wait_for("the end of the agent", Duration::from_secs(5), || (!is_alive()).then_some(()));
+        wait_for("the end of the agent", Duration::from_secs(5), || {
+            (!is_alive()).then_some(())
+        });
     }
 }
 
@@ -109,17 +125,29 @@ fn without_a_terminal_no_escape_is_written() {
         &[("TERM", "xterm-256color")],
         &[("TERM", "dumb")],
         &[("TERM", "xterm-256color"), ("NO_COLOR", "1")],
-        &[("TERM", "xterm-256color"), ("COLUMNS", "20"), ("CLICOLOR", "1")],
+        &[
+            ("TERM", "xterm-256color"),
+            ("COLUMNS", "20"),
+            ("CLICOLOR", "1"),
+        ],
         &[("TERM", "xterm-256color"), ("CI", "true")],
         &[("TERM", "")],
     ];
     for (args, code) in commands {
         for environment in environments {
             let mut command = evaltrail(home.path());
-            command.args(*args).current_dir(folder.path()).env_remove("CI").envs(environment.iter().copied());
+            command
+                .args(*args)
+                .current_dir(folder.path())
+                .env_remove("CI")
+                .envs(environment.iter().copied());
             let output = command.output().unwrap();
             let said = both(&output);
-            assert_eq!(output.status.code(), Some(*code), "{args:?} {environment:?}: {said}");
+            assert_eq!(
+                output.status.code(),
+                Some(*code),
+                "{args:?} {environment:?}: {said}"
+            );
             assert!(
                 !said.contains('\u{1b}') && !said.contains('\u{9b}'),
                 "{args:?} {environment:?}: {said:?}"
@@ -144,10 +172,21 @@ fn an_interrupt_in_a_busy_run_is_handled() {
         for _ in 0..1 + 37 * round {
             said.read_line(&mut String::new()).unwrap();
         }
-        assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .args(["-INT", &child.id().to_string()])
+                .status()
+                .unwrap()
+                .success()
+        );
         said.read_to_end(&mut Vec::new()).unwrap();
         let output = child.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), Some(130), "round {round}: {}", both(&output));
+        assert_eq!(
+            output.status.code(),
+            Some(130),
+            "round {round}: {}",
+            both(&output)
+        );
         assert!(
             both(&output).contains("finishing the conversations in flight"),
             "round {round}: {}",
@@ -166,7 +205,13 @@ fn input_typed_before_a_question_does_not_answer_it() {
     };
     // The program starts after the input was typed.
     let gate = home.path().join("gate");
-    assert!(Command::new("mkfifo").arg(&gate).status().unwrap().success());
+    assert!(
+        Command::new("mkfifo")
+            .arg(&gate)
+            .status()
+            .unwrap()
+            .success()
+    );
     let gated = format!("read _ < '{}'; exec '{BINARY}' run .", gate.display());
     let mut terminal = start("sh", &["-c", &gated]);
     terminal.keys("y\n");
@@ -181,9 +226,17 @@ fn input_typed_before_a_question_does_not_answer_it() {
     terminal.keys("ry");
     terminal.wait_for("touch");
     terminal.wait_until_quiet(Duration::from_millis(300));
-    assert!(!mark.exists() && terminal.screen().contains("touch"), "{}", terminal.screen());
+    assert!(
+        !mark.exists() && terminal.screen().contains("touch"),
+        "{}",
+        terminal.screen()
+    );
     terminal.keys("y");
-    wait_for("the program that was allowed", Duration::from_secs(20), || mark.exists().then_some(()));
+    wait_for(
+        "the program that was allowed",
+        Duration::from_secs(20),
+        || mark.exists().then_some(()),
+    );
 }
 
 /// A program cannot restore the terminal before a SIGSTOP; the shell does.
@@ -192,21 +245,32 @@ fn input_typed_before_a_question_does_not_answer_it() {
 fn it_comes_back_after_sigstop() {
     let home = tempfile::tempdir().unwrap();
     let mut terminal = Terminal::start("bash", &["--norc", "-i"], home.path(), (100, 30));
-    terminal.keys(&format!("bind 'set enable-bracketed-paste off'; PS1='shell> '; {BINARY} demo\n"));
+    terminal.keys(&format!(
+        "bind 'set enable-bracketed-paste off'; PS1='shell> '; {BINARY} demo\n"
+    ));
     terminal.wait_for("water_tomatoes");
     let shell = terminal.pid();
     let children = format!("/proc/{shell}/task/{shell}/children");
     let program = fs::read_to_string(children).unwrap().trim().to_string();
     for _ in 0..3 {
-        assert!(Command::new("kill").args(["-STOP", &program]).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .args(["-STOP", &program])
+                .status()
+                .unwrap()
+                .success()
+        );
         terminal.wait_for("shell>");
         terminal.keys("fg\n");
-        terminal
-            .wait_until("the explorer", |screen| !screen.contains("shell>") && screen.contains("Eval sets"));
+        terminal.wait_until("the explorer", |screen| {
+            !screen.contains("shell>") && screen.contains("Eval sets")
+        });
         terminal.keys("?");
         terminal.wait_for("help   ?");
         terminal.keys("\u{1b}");
-        terminal.wait_until("no help", |screen| !screen.contains("help   ?") && screen.contains("Eval sets"));
+        terminal.wait_until("no help", |screen| {
+            !screen.contains("help   ?") && screen.contains("Eval sets")
+        });
     }
     terminal.keys("q");
     terminal.wait_until("the end", |_| !terminal.is_alternate());
@@ -219,15 +283,27 @@ fn a_report_that_fails_takes_no_other_with_it() {
     let (folder, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     rows(folder.path(), 3);
     let output = evaltrail(home.path())
-        .args(["score", "rows.jsonl", "--json", "--report", "junit=/dev/full", "--report", "json=ok.json"])
+        .args([
+            "score",
+            "rows.jsonl",
+            "--json",
+            "--report",
+            "junit=/dev/full",
+            "--report",
+            "json=ok.json",
+        ])
         .current_dir(folder.path())
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", both(&output));
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("--report /dev/full") && said.contains("space"), "{said}");
+    assert!(
+        said.contains("--report /dev/full") && said.contains("space"),
+        "{said}"
+    );
     let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let written: Value = serde_json::from_slice(&fs::read(folder.path().join("ok.json")).unwrap()).unwrap();
+    let written: Value =
+        serde_json::from_slice(&fs::read(folder.path().join("ok.json")).unwrap()).unwrap();
     assert_eq!(printed["cases"].as_array().map(Vec::len), Some(3));
     assert_eq!(printed, written);
 }
@@ -238,8 +314,9 @@ fn new_files_have_the_modes_that_the_umask_leaves() {
     for (umask, mode) in [("022", 0o644), ("077", 0o600), ("027", 0o640)] {
         let (folder, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         rows(folder.path(), 2);
-        let script =
-            format!("umask {umask}; {BINARY} score rows.jsonl --report json=x.json --report html=x.html");
+        let script = format!(
+            "umask {umask}; {BINARY} score rows.jsonl --report json=x.json --report html=x.html"
+        );
         let status = Command::new("sh")
             .args(["-c", &script])
             .env("EVALTRAIL_HOME", home.path())
@@ -248,11 +325,24 @@ fn new_files_have_the_modes_that_the_umask_leaves() {
             .status()
             .unwrap();
         assert_eq!(status.code(), Some(1));
-        let mode_of =
-            |name: &str| fs::metadata(folder.path().join(name)).unwrap().permissions().mode() & 0o777;
-        assert_eq!((mode_of("x.json"), mode_of("x.html")), (mode, mode), "umask {umask}");
-        let run =
-            fs::read_dir(folder.path().join(".evaltrail/runs")).unwrap().next().unwrap().unwrap().path();
+        let mode_of = |name: &str| {
+            fs::metadata(folder.path().join(name))
+                .unwrap()
+                .permissions()
+                .mode()
+                & 0o777
+        };
+        assert_eq!(
+            (mode_of("x.json"), mode_of("x.html")),
+            (mode, mode),
+            "umask {umask}"
+        );
+        let run = fs::read_dir(folder.path().join(".evaltrail/runs"))
+            .unwrap()
+            .next()
+            .unwrap()
+            .unwrap()
+            .path();
         for name in ["run.json", "journal.jsonl"] {
             let mode = fs::metadata(run.join(name)).unwrap().permissions().mode() & 0o777;
             assert_eq!(mode, 0o600, "{name} holds what agents said");
@@ -265,7 +355,14 @@ fn new_files_have_the_modes_that_the_umask_leaves() {
 fn full_outputs_are_no_panic() {
     let (folder, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     rows(folder.path(), 3);
-    let full = || Stdio::from(fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
+    let full = || {
+        Stdio::from(
+            fs::OpenOptions::new()
+                .write(true)
+                .open("/dev/full")
+                .unwrap(),
+        )
+    };
     for (args, code) in [
         (&["score", "rows.jsonl"][..], 1),
         (&["score", "rows.jsonl", "--json"], 1),

@@ -4,9 +4,10 @@ use crate::common::input::{press, type_text};
 use crate::common::past::past;
 use crate::common::root;
 use evaltrail::domain::{
-    AgentSpec, Attempt, AttemptKey, AttemptRecords, CancelReason, Content, Criterion, EndedAttempt, Gate,
-    InMemory, Invocation, MetricResult, PlannedCase, PlannedCases, PlannedSet, Progress, RecordedAt,
-    RubricScore, RunBy, RunEvent, RunOptions, RunPlan, RunRef, RunState, Score, Status, StubMode,
+    AgentSpec, Attempt, AttemptKey, AttemptRecords, CancelReason, Content, Criterion, EndedAttempt,
+    Gate, InMemory, Invocation, MetricResult, PlannedCase, PlannedCases, PlannedSet, Progress,
+    RecordedAt, RubricScore, RunBy, RunEvent, RunOptions, RunPlan, RunRef, RunState, Score, Status,
+    StubMode,
 };
 use evaltrail::explorer::Proposal;
 use evaltrail::explorer::app::palette::Palette;
@@ -18,9 +19,9 @@ use evaltrail::explorer::prompts::ask::AskLine;
 use evaltrail::explorer::prompts::confirm::Confirm;
 use evaltrail::explorer::shared::run_screen::LiveScreen;
 use evaltrail::explorer::{
-    Against, CaptureTarget, CaseOrigin, CaseRef, EditEffect, EditMsg, Effect, Model, Mouse, MouseKind, Msg,
-    OpenedSet, ResultEffect, ResultMsg, RunEffect, RunMsg, RunOverrides, SetEffect, SetLoaded, SetMsg,
-    SetState, TerminalEffect, update, verdict_lines,
+    Against, CaptureTarget, CaseOrigin, CaseRef, EditEffect, EditMsg, Effect, Model, Mouse,
+    MouseKind, Msg, OpenedSet, ResultEffect, ResultMsg, RunEffect, RunMsg, RunOverrides, SetEffect,
+    SetLoaded, SetMsg, SetState, TerminalEffect, update, verdict_lines,
 };
 use evaltrail::explorer::{ChatScreen, Context};
 use evaltrail::metrics::unscored;
@@ -49,7 +50,14 @@ fn load(model: &mut Model, set: usize) -> Vec<Effect> {
         stubs: None,
     });
     let ticket = model.ticket();
-    update(model, Msg::Sets(SetMsg::Loaded(SetLoaded { set, ticket, result })))
+    update(
+        model,
+        Msg::Sets(SetMsg::Loaded(SetLoaded {
+            set,
+            ticket,
+            result,
+        })),
+    )
 }
 
 fn case(set: usize, index: usize) -> CaseRef {
@@ -57,13 +65,20 @@ fn case(set: usize, index: usize) -> CaseRef {
 }
 
 /// The cases of the sample's first set.
-const IDS: &[&str] =
-    &["water_tomatoes", "beans_are_wet", "herbs_moisture", "lettuce_six_litres", "check_then_water"];
+const IDS: &[&str] = &[
+    "water_tomatoes",
+    "beans_are_wet",
+    "herbs_moisture",
+    "lettuce_six_litres",
+    "check_then_water",
+];
 
 /// A run of the first set's cases.
 fn run_state(model: &Model, cases: usize) -> RunState {
     let view = &model.view.sets[0];
-    let SetState::Ready(_, digest) = &view.state else { panic!("the set is open") };
+    let SetState::Ready(_, digest) = &view.state else {
+        panic!("the set is open")
+    };
     let set = PlannedSet {
         stubs: None,
         tools: Default::default(),
@@ -72,7 +87,11 @@ fn run_state(model: &Model, cases: usize) -> RunState {
         file: view.path.shown.clone(),
         path: view.path.path.clone(),
         digest: digest.clone(),
-        agent: AgentSpec::Replay { path: "r".into(), speed: 0, fallback: None },
+        agent: AgentSpec::Replay {
+            path: "r".into(),
+            speed: 0,
+            fallback: None,
+        },
         agent_name: "garden".into(),
         agent_jobs: None,
         file_cases: None,
@@ -134,8 +153,11 @@ fn with_run(statuses: &[Status]) -> Model {
     let mut model = sample();
     let state = run_state(&model, statuses.len());
     update(&mut model, Msg::Run(RunMsg::Started(Box::new(state))));
-    let mut events: Vec<RunEvent> =
-        statuses.iter().enumerate().map(|(at, status)| ended(at, *status)).collect();
+    let mut events: Vec<RunEvent> = statuses
+        .iter()
+        .enumerate()
+        .map(|(at, status)| ended(at, *status))
+        .collect();
     events.push(RunEvent::Ended { duration_s: 1.0 });
     update(&mut model, Msg::Run(RunMsg::Events(events)));
     press(&mut model, "q");
@@ -145,10 +167,19 @@ fn with_run(statuses: &[Status]) -> Model {
 #[test]
 fn r_runs_the_case_the_selection_or_the_set() {
     let mut model = sample();
-    assert_eq!(press(&mut model, "r"), [Effect::Run(RunEffect::Start(vec![case(0, 0)], Against::Agent))]);
+    assert_eq!(
+        press(&mut model, "r"),
+        [Effect::Run(RunEffect::Start(
+            vec![case(0, 0)],
+            Against::Agent
+        ))]
+    );
     assert_eq!(
         press(&mut model, "j space space r"),
-        [Effect::Run(RunEffect::Start(vec![case(0, 1), case(0, 2)], Against::Agent))]
+        [Effect::Run(RunEffect::Start(
+            vec![case(0, 1), case(0, 2)],
+            Against::Agent
+        ))]
     );
     press(&mut model, "esc left");
     let effects = press(&mut model, "r");
@@ -156,19 +187,33 @@ fn r_runs_the_case_the_selection_or_the_set() {
         matches!(&effects[..], [Effect::Run(RunEffect::Start(cases, Against::Agent))] if cases.len() == 10)
     );
     press(&mut model, "right enter");
-    assert_eq!(press(&mut model, "r").len(), 1, "on a case it runs that case");
+    assert_eq!(
+        press(&mut model, "r").len(),
+        1,
+        "on a case it runs that case"
+    );
 }
 
 #[test]
 fn rerun_failed_takes_what_did_not_pass() {
     let mut model = sample();
     assert_eq!(press(&mut model, "R"), [], "nothing has failed");
-    assert!(model.notice.as_ref().unwrap().text.contains("no listed case failed"));
+    assert!(
+        model
+            .notice
+            .as_ref()
+            .unwrap()
+            .text
+            .contains("no listed case failed")
+    );
     use Status::*;
     let mut model = with_run(&[Passed, Failed, Errored, NotEvaluated, Passed]);
     assert_eq!(
         press(&mut model, "R"),
-        [Effect::Run(RunEffect::Start(vec![case(0, 1), case(0, 2), case(0, 3)], Against::Agent))]
+        [Effect::Run(RunEffect::Start(
+            vec![case(0, 1), case(0, 2), case(0, 3)],
+            Against::Agent
+        ))]
     );
 }
 
@@ -193,19 +238,63 @@ fn a_run_can_be_ended_gently_and_at_once() {
     let state = run_state(&model, 4);
     update(&mut model, Msg::Run(RunMsg::Started(Box::new(state))));
     assert!(model.is_on(Context::Run));
-    assert_eq!(press(&mut model, "X"), [Effect::Run(RunEffect::Cancel(CancelReason::Finish))]);
-    update(&mut model, Msg::Run(RunMsg::Events(vec![RunEvent::Cancelling(CancelReason::Finish)])));
-    assert_eq!(press(&mut model, "X"), [Effect::Run(RunEffect::Cancel(CancelReason::Stop))]);
-    assert_eq!(press(&mut model, "p"), [Effect::Run(RunEffect::Pause(true))]);
-    update(&mut model, Msg::Run(RunMsg::Events(vec![RunEvent::Paused(true)])));
-    assert_eq!(press(&mut model, "p"), [Effect::Run(RunEffect::Pause(false))]);
-    let key = AttemptKey { case: 2, attempt: 1 };
-    update(&mut model, Msg::Run(RunMsg::Events(vec![RunEvent::Started { key, slot: 0 }])));
-    assert_eq!(press(&mut model, "x"), [Effect::Run(RunEffect::CancelAttempt(key))]);
-    assert_eq!(press(&mut model, "r"), [], "there is no second run beside it");
-    assert_eq!(press(&mut model, "ctrl-c"), [], "leaving a run is asked about");
-    assert!(model.dialog::<Confirm>().is_some_and(|c| c.then == Effect::Terminal(TerminalEffect::Quit)));
-    assert_eq!(press(&mut model, "y"), [Effect::Terminal(TerminalEffect::Quit)]);
+    assert_eq!(
+        press(&mut model, "X"),
+        [Effect::Run(RunEffect::Cancel(CancelReason::Finish))]
+    );
+    update(
+        &mut model,
+        Msg::Run(RunMsg::Events(vec![RunEvent::Cancelling(
+            CancelReason::Finish,
+        )])),
+    );
+    assert_eq!(
+        press(&mut model, "X"),
+        [Effect::Run(RunEffect::Cancel(CancelReason::Stop))]
+    );
+    assert_eq!(
+        press(&mut model, "p"),
+        [Effect::Run(RunEffect::Pause(true))]
+    );
+    update(
+        &mut model,
+        Msg::Run(RunMsg::Events(vec![RunEvent::Paused(true)])),
+    );
+    assert_eq!(
+        press(&mut model, "p"),
+        [Effect::Run(RunEffect::Pause(false))]
+    );
+    let key = AttemptKey {
+        case: 2,
+        attempt: 1,
+    };
+    update(
+        &mut model,
+        Msg::Run(RunMsg::Events(vec![RunEvent::Started { key, slot: 0 }])),
+    );
+    assert_eq!(
+        press(&mut model, "x"),
+        [Effect::Run(RunEffect::CancelAttempt(key))]
+    );
+    assert_eq!(
+        press(&mut model, "r"),
+        [],
+        "there is no second run beside it"
+    );
+    assert_eq!(
+        press(&mut model, "ctrl-c"),
+        [],
+        "leaving a run is asked about"
+    );
+    assert!(
+        model
+            .dialog::<Confirm>()
+            .is_some_and(|c| c.then == Effect::Terminal(TerminalEffect::Quit))
+    );
+    assert_eq!(
+        press(&mut model, "y"),
+        [Effect::Terminal(TerminalEffect::Quit)]
+    );
 }
 
 #[test]
@@ -229,7 +318,11 @@ fn programs_need_permission_and_the_default_is_no() {
     asked(&mut model);
     assert_eq!(
         press(&mut model, "y"),
-        [Effect::Run(RunEffect::StartTrusted(vec![case(0, 0)], vec![question.clone()], Against::Agent))]
+        [Effect::Run(RunEffect::StartTrusted(
+            vec![case(0, 0)],
+            vec![question.clone()],
+            Against::Agent
+        ))]
     );
 }
 
@@ -282,10 +375,18 @@ fn a_key_that_may_not_be_used_is_declined_for_the_session() {
         update(&mut model, Msg::Run(msg));
         let questions = vec![question.clone()];
         let wanted = match allowed {
-            true => Effect::Run(RunEffect::StartTrusted(vec![case(0, 0)], questions, Against::Saved)),
+            true => Effect::Run(RunEffect::StartTrusted(
+                vec![case(0, 0)],
+                questions,
+                Against::Saved,
+            )),
             false => Effect::Run(RunEffect::DeclineKeys(questions)),
         };
-        assert_eq!(press(&mut model, key), [wanted], "{key} starts nothing but what was allowed");
+        assert_eq!(
+            press(&mut model, key),
+            [wanted],
+            "{key} starts nothing but what was allowed"
+        );
     }
 }
 
@@ -294,20 +395,31 @@ fn an_answer_is_dropped_only_when_a_newer_one_is_shown() {
     let mut model = sample();
     let read = |model: &mut Model| -> Vec<Effect> {
         let sets = model.view.sets.iter().map(|set| set.path.clone()).collect();
-        assert_eq!(update(model, Msg::Sets(SetMsg::FilesChanged)), [Effect::Sets(SetEffect::Rediscover)]);
+        assert_eq!(
+            update(model, Msg::Sets(SetMsg::FilesChanged)),
+            [Effect::Sets(SetEffect::Rediscover)]
+        );
         update(model, Msg::Sets(SetMsg::Found(sets)))
     };
     let answer = |effect: &Effect, why: &str| match effect {
-        Effect::Sets(SetEffect::Load { set, ticket }) => {
-            Msg::Sets(SetMsg::Loaded(SetLoaded { set: *set, ticket: *ticket, result: Err(why.into()) }))
-        }
+        Effect::Sets(SetEffect::Load { set, ticket }) => Msg::Sets(SetMsg::Loaded(SetLoaded {
+            set: *set,
+            ticket: *ticket,
+            result: Err(why.into()),
+        })),
         other => panic!("{other:?}"),
     };
     let (first, second) = (read(&mut model), read(&mut model));
-    assert_eq!((first.len(), second.len()), (model.view.sets.len(), model.view.sets.len()));
+    assert_eq!(
+        (first.len(), second.len()),
+        (model.view.sets.len(), model.view.sets.len())
+    );
     update(&mut model, answer(&first[0], "first"));
     let failed = |model: &Model| matches!(&model.view.sets[0].state, SetState::Failed(why) if why == "first");
-    assert!(failed(&model), "a file that changes all the time is shown all the same");
+    assert!(
+        failed(&model),
+        "a file that changes all the time is shown all the same"
+    );
     let third = read(&mut model);
     update(&mut model, answer(&third[0], "third"));
     update(&mut model, answer(&second[0], "second"));
@@ -316,7 +428,13 @@ fn an_answer_is_dropped_only_when_a_newer_one_is_shown() {
         "not an older answer"
     );
     let asked = load(&mut model, 0);
-    assert!(matches!(&asked[..], [Effect::Sets(SetEffect::Summarise { set: 0, .. })]), "{asked:?}");
+    assert!(
+        matches!(
+            &asked[..],
+            [Effect::Sets(SetEffect::Summarise { set: 0, .. })]
+        ),
+        "{asked:?}"
+    );
     assert!(model.file(0).is_some());
 }
 
@@ -324,17 +442,42 @@ fn an_answer_is_dropped_only_when_a_newer_one_is_shown() {
 fn results_of_effects_survive_unrelated_file_changes() {
     let mut model = sample();
     let (history, results) = (model.ticket(), vec![]);
-    let SetState::Ready(_, digest) = &model.view.sets[0].state else { panic!() };
+    let SetState::Ready(_, digest) = &model.view.sets[0].state else {
+        panic!()
+    };
     let digest = digest.clone();
     let sets = model.view.sets.iter().map(|set| set.path.clone()).collect();
     update(&mut model, Msg::Sets(SetMsg::Found(sets)));
-    update(&mut model, Msg::Results(ResultMsg::History { ticket: history, results: results.into() }));
-    assert_eq!(model.history, history, "past results are taken although files were looked for since");
-    update(&mut model, Msg::Sets(SetMsg::Summarised { set: 0, digest, summaries: Arc::new(Vec::new()) }));
-    assert!(model.view.sets[0].summaries.is_some(), "a summary is about a file, whenever it was asked for");
     update(
         &mut model,
-        Msg::Sets(SetMsg::Summarised { set: 1, digest: "of another".into(), summaries: Arc::default() }),
+        Msg::Results(ResultMsg::History {
+            ticket: history,
+            results: results.into(),
+        }),
+    );
+    assert_eq!(
+        model.history, history,
+        "past results are taken although files were looked for since"
+    );
+    update(
+        &mut model,
+        Msg::Sets(SetMsg::Summarised {
+            set: 0,
+            digest,
+            summaries: Arc::new(Vec::new()),
+        }),
+    );
+    assert!(
+        model.view.sets[0].summaries.is_some(),
+        "a summary is about a file, whenever it was asked for"
+    );
+    update(
+        &mut model,
+        Msg::Sets(SetMsg::Summarised {
+            set: 1,
+            digest: "of another".into(),
+            summaries: Arc::default(),
+        }),
     );
     assert!(model.view.sets[1].summaries.is_none());
 }
@@ -346,12 +489,18 @@ fn a_large_folder_is_looked_through_after_the_first_frame() {
     model.is_searching = true;
     let effects = update(
         &mut model,
-        Msg::Sets(SetMsg::Found(full.view.sets.iter().map(|set| set.path.clone()).collect())),
+        Msg::Sets(SetMsg::Found(
+            full.view.sets.iter().map(|set| set.path.clone()).collect(),
+        )),
     );
     assert!(!model.is_searching);
     assert_eq!((model.view.sets.len(), effects.len()), (6, 6));
     load(&mut model, 0);
-    assert_eq!(model.view.browse.visible.len(), 10, "the first set is listed as soon as it is there");
+    assert_eq!(
+        model.view.browse.visible.len(),
+        10,
+        "the first set is listed as soon as it is there"
+    );
 }
 
 #[test]
@@ -360,17 +509,39 @@ fn files_that_come_and_go_leave_the_rest_where_it_is() {
     press(&mut model, "g j enter");
     let mut sets: Vec<_> = model.view.sets.iter().map(|set| set.path.clone()).collect();
     let mut new = sets[0].clone();
-    (new.shown, new.path, new.stem) = ("garden/a_new.evalset.json".into(), "a_new".into(), "a_new".into());
+    (new.shown, new.path, new.stem) = (
+        "garden/a_new.evalset.json".into(),
+        "a_new".into(),
+        "a_new".into(),
+    );
     sets.push(new);
     update(&mut model, Msg::Sets(SetMsg::Found(sets.clone())));
     let first = model.listed_sets().next().unwrap();
-    assert_eq!((model.view.sets[first].path.stem.as_str(), model.listed_sets().count()), ("a_new", 7));
-    assert_eq!(model.shown_attempt().unwrap().status, Status::Failed, "the case that was open stays open");
-    assert_eq!(model.current_case(), Some(case(0, 1)), "a set keeps its index");
+    assert_eq!(
+        (
+            model.view.sets[first].path.stem.as_str(),
+            model.listed_sets().count()
+        ),
+        ("a_new", 7)
+    );
+    assert_eq!(
+        model.shown_attempt().unwrap().status,
+        Status::Failed,
+        "the case that was open stays open"
+    );
+    assert_eq!(
+        model.current_case(),
+        Some(case(0, 1)),
+        "a set keeps its index"
+    );
     sets.retain(|set| set.stem != "watering");
     update(&mut model, Msg::Sets(SetMsg::Found(sets)));
     assert!(model.is_on(Context::Browse), "its file is gone");
-    assert!(model.listed_sets().all(|set| model.view.sets[set].path.stem != "watering"));
+    assert!(
+        model
+            .listed_sets()
+            .all(|set| model.view.sets[set].path.stem != "watering")
+    );
 }
 
 #[test]
@@ -380,7 +551,11 @@ fn the_filter_follows_every_key_and_escape_takes_it_away() {
     press(&mut model, "/ s t a t u s : f a i l");
     assert_eq!(model.view.browse.visible, [case(0, 1)]);
     press(&mut model, "x");
-    assert_eq!(model.view.browse.visible, [case(0, 1)], "a filter that cannot be read changes nothing");
+    assert_eq!(
+        model.view.browse.visible,
+        [case(0, 1)],
+        "a filter that cannot be read changes nothing"
+    );
     press(&mut model, "backspace enter");
     assert_eq!(model.view.browse.filter, "status:fail");
     press(&mut model, "esc");
@@ -388,7 +563,11 @@ fn the_filter_follows_every_key_and_escape_takes_it_away() {
     press(&mut model, "o");
     assert_eq!(model.view.browse.visible[0], case(0, 1), "failing first");
     press(&mut model, "o");
-    assert_eq!(model.view.browse.visible[0], case(0, 1), "by cause, those that passed last");
+    assert_eq!(
+        model.view.browse.visible[0],
+        case(0, 1),
+        "by cause, those that passed last"
+    );
     press(&mut model, "o");
     assert_eq!(model.view.browse.visible[0], case(0, 2), "slowest first");
 }
@@ -397,9 +576,14 @@ fn the_filter_follows_every_key_and_escape_takes_it_away() {
 fn the_palette_gives_any_command_of_the_screen() {
     let mut model = sample();
     press(&mut model, ": q u i t");
-    let Some(palette) = model.dialog::<Palette>() else { panic!("the palette") };
+    let Some(palette) = model.dialog::<Palette>() else {
+        panic!("the palette")
+    };
     assert_eq!(palette.picker.found[0].0.name(), "quit");
-    assert_eq!(press(&mut model, "enter"), [Effect::Terminal(TerminalEffect::Quit)]);
+    assert_eq!(
+        press(&mut model, "enter"),
+        [Effect::Terminal(TerminalEffect::Quit)]
+    );
 }
 
 #[test]
@@ -409,8 +593,14 @@ fn a_case_that_is_open_shows_its_new_attempt() {
     assert!(model.shown_attempt().is_none());
     let state = run_state(&model, 1);
     update(&mut model, Msg::Run(RunMsg::Started(Box::new(state))));
-    assert!(model.open_case().is_some(), "one case is watched where it is");
-    update(&mut model, Msg::Run(RunMsg::Events(vec![ended(0, Status::Failed)])));
+    assert!(
+        model.open_case().is_some(),
+        "one case is watched where it is"
+    );
+    update(
+        &mut model,
+        Msg::Run(RunMsg::Events(vec![ended(0, Status::Failed)])),
+    );
     assert_eq!(model.shown_attempt().unwrap().status, Status::Failed);
 }
 
@@ -421,16 +611,37 @@ fn the_mouse_chooses_opens_and_scrolls() {
     // The third case: below the header, the border and the column heads.
     at(MouseKind::Click, 50, 5);
     at(MouseKind::ScrollDown, 50, 5);
-    assert_eq!(model.current_case(), Some(case(0, 5)), "the wheel goes three rows on");
-    let click = Msg::Mouse(Mouse { x: 50, y: 8, kind: MouseKind::Click });
+    assert_eq!(
+        model.current_case(),
+        Some(case(0, 5)),
+        "the wheel goes three rows on"
+    );
+    let click = Msg::Mouse(Mouse {
+        x: 50,
+        y: 8,
+        kind: MouseKind::Click,
+    });
     update(&mut model, click);
     assert!(
-        model.open_case().is_some_and(|shown| shown.at == case(0, 5)),
+        model
+            .open_case()
+            .is_some_and(|shown| shown.at == case(0, 5)),
         "a click on the chosen row opens it"
     );
     press(&mut model, "q");
-    update(&mut model, Msg::Mouse(Mouse { x: 5, y: 5, kind: MouseKind::Click }));
-    assert_eq!(model.current_case(), Some(case(1, 0)), "a click in the tree lists that set");
+    update(
+        &mut model,
+        Msg::Mouse(Mouse {
+            x: 5,
+            y: 5,
+            kind: MouseKind::Click,
+        }),
+    );
+    assert_eq!(
+        model.current_case(),
+        Some(case(1, 0)),
+        "a click in the tree lists that set"
+    );
 }
 
 #[test]
@@ -438,7 +649,9 @@ fn copy_and_editor_say_what_to_do() {
     use Status::*;
     let mut model = with_run(&[Failed]);
     let effects = press(&mut model, "g y");
-    let [Effect::Terminal(TerminalEffect::Copy(text))] = &effects[..] else { panic!("{effects:?}") };
+    let [Effect::Terminal(TerminalEffect::Copy(text))] = &effects[..] else {
+        panic!("{effects:?}")
+    };
     let value: serde_json::Value = serde_json::from_str(text).unwrap();
     assert_eq!(value["status"], "failed");
     let effects = press(&mut model, "j c e");
@@ -453,12 +666,26 @@ fn with_something_done() -> Model {
     let state = run_state(&model, 2);
     update(&mut model, Msg::Run(RunMsg::Started(Box::new(state))));
     let done = |at| {
-        let RunEvent::Finished(attempt) = ended(at, Status::Passed) else { unreachable!() };
-        let turn =
-            Invocation { final_response: Some(Content::text("model", "done")), ..Invocation::default() };
-        finished(Attempt { actual: [turn].into(), ..(*attempt.read().unwrap()).clone() })
+        let RunEvent::Finished(attempt) = ended(at, Status::Passed) else {
+            unreachable!()
+        };
+        let turn = Invocation {
+            final_response: Some(Content::text("model", "done")),
+            ..Invocation::default()
+        };
+        finished(Attempt {
+            actual: [turn].into(),
+            ..(*attempt.read().unwrap()).clone()
+        })
     };
-    update(&mut model, Msg::Run(RunMsg::Events(vec![done(0), done(1), RunEvent::Ended { duration_s: 1.0 }])));
+    update(
+        &mut model,
+        Msg::Run(RunMsg::Events(vec![
+            done(0),
+            done(1),
+            RunEvent::Ended { duration_s: 1.0 },
+        ])),
+    );
     press(&mut model, "q");
     model
 }
@@ -483,7 +710,14 @@ fn the_finder_lists_cases_that_are_loaded_while_it_is_open() {
 fn judging_again_uses_the_saved_attempts() {
     let mut model = sample();
     assert_eq!(press(&mut model, "m j"), [], "nothing was done yet");
-    assert!(model.notice.as_ref().unwrap().text.contains("r runs the case"));
+    assert!(
+        model
+            .notice
+            .as_ref()
+            .unwrap()
+            .text
+            .contains("r runs the case")
+    );
     let mut model = with_something_done();
     let effects = press(&mut model, "space space m j");
     let [Effect::Run(RunEffect::Start(cases, Against::Recorded(kept)))] = &effects[..] else {
@@ -505,11 +739,20 @@ impl AttemptRecords for Lost {
 #[test]
 fn a_large_attempt_is_read_elsewhere_and_one_that_is_lost_says_so() {
     let mut model = with_something_done();
-    let whole = model.view.outcomes.get(case(0, 0)).unwrap().attempts[0].read().unwrap();
+    let whole = model.view.outcomes.get(case(0, 0)).unwrap().attempts[0]
+        .read()
+        .unwrap();
     let lost: Arc<dyn AttemptRecords> = Arc::new(Lost);
-    let at = RecordedAt { offset: 0, length: 1 << 20 };
+    let at = RecordedAt {
+        offset: 0,
+        length: 1 << 20,
+    };
     let large = EndedAttempt::recorded(whole.clone(), at, &lost, InMemory::Summary);
-    let run = Arc::new(RunRef { id: "r2".into(), started: String::new(), by: RunBy::Evaltrail });
+    let run = Arc::new(RunRef {
+        id: "r2".into(),
+        started: String::new(),
+        by: RunBy::Evaltrail,
+    });
     model.view.outcomes.add(case(0, 0), &run, Arc::new(large));
     let asked = |effects: Vec<Effect>| {
         let [Effect::Results(ResultEffect::ReadAttempt(key, _))] = &effects[..] else {
@@ -518,19 +761,37 @@ fn a_large_attempt_is_read_elsewhere_and_one_that_is_lost_says_so() {
         key.clone()
     };
     let lines = |model: &Model| {
-        let Some(case) = model.open_case() else { panic!("no case is open") };
+        let Some(case) = model.open_case() else {
+            panic!("no case is open")
+        };
         format!("{:?}", case.body.as_ref().expect("lines"))
     };
     let key = asked(press(&mut model, "enter"));
     assert_eq!(press(&mut model, "j"), [], "it is requested once");
-    assert_eq!(update(&mut model, Msg::Results(ResultMsg::AttemptRead(key, Ok(whole)))), []);
+    assert_eq!(
+        update(
+            &mut model,
+            Msg::Results(ResultMsg::AttemptRead(key, Ok(whole)))
+        ),
+        []
+    );
     assert!(lines(&model).contains("done"), "{}", lines(&model));
     let key = asked(press(&mut model, "v"));
     assert_eq!(
-        update(&mut model, Msg::Results(ResultMsg::AttemptRead(key, Err("the run was removed".into())))),
+        update(
+            &mut model,
+            Msg::Results(ResultMsg::AttemptRead(
+                key,
+                Err("the run was removed".into())
+            ))
+        ),
         []
     );
-    assert!(lines(&model).contains("can no longer be read"), "{}", lines(&model));
+    assert!(
+        lines(&model).contains("can no longer be read"),
+        "{}",
+        lines(&model)
+    );
 }
 
 #[test]
@@ -541,23 +802,47 @@ fn a_persons_verdict_stands_beside_the_computed_one() {
         status: Status::Failed,
         ..unscored(&Criterion::new("m", Some(0.5)), 1, Status::Failed, "")
     };
-    let attempt = Attempt { metrics: vec![metric], ..(*before.attempts[0].read().unwrap()).clone() };
-    let run = Arc::new(RunRef { id: "r2".into(), started: String::new(), by: RunBy::Evaltrail });
-    model.view.outcomes.add(case(0, 0), &run, Arc::new(EndedAttempt::unrecorded(attempt)));
+    let attempt = Attempt {
+        metrics: vec![metric],
+        ..(*before.attempts[0].read().unwrap()).clone()
+    };
+    let run = Arc::new(RunRef {
+        id: "r2".into(),
+        started: String::new(),
+        by: RunBy::Evaltrail,
+    });
+    model.view.outcomes.add(
+        case(0, 0),
+        &run,
+        Arc::new(EndedAttempt::unrecorded(attempt)),
+    );
     press(&mut model, "enter m v tab");
     update(&mut model, Msg::Paste("it is fine\n".into()));
     let effects = press(&mut model, "enter");
-    let [Effect::Results(ResultEffect::SaveVerdicts(kept))] = &effects[..] else { panic!("{effects:?}") };
+    let [Effect::Results(ResultEffect::SaveVerdicts(kept))] = &effects[..] else {
+        panic!("{effects:?}")
+    };
     assert_eq!(
         (kept[0].computed, kept[0].verdict, kept[0].note.as_str()),
         (Some(false), Some(true), "it is fine")
     );
-    assert_eq!((kept[0].run_id.as_str(), kept[0].metric.as_str()), ("r2", "m"));
-    assert_eq!(model.shown_attempt().unwrap().metrics[0].status, Status::Failed, "the computed one stays");
+    assert_eq!(
+        (kept[0].run_id.as_str(), kept[0].metric.as_str()),
+        ("r2", "m")
+    );
+    assert_eq!(
+        model.shown_attempt().unwrap().metrics[0].status,
+        Status::Failed,
+        "the computed one stays"
+    );
     // Without a change nothing is saved. Tab changes the verdict to agreement with the computed one, then to none.
     assert_eq!(press(&mut model, "m v enter"), []);
     press(&mut model, "m v tab");
-    assert!(model.dialog::<VerdictForm>().is_some_and(|given| given.items[0].verdict == Some(false)));
+    assert!(
+        model
+            .dialog::<VerdictForm>()
+            .is_some_and(|given| given.items[0].verdict == Some(false))
+    );
     press(&mut model, "tab");
     let effects = press(&mut model, "enter");
     assert!(
@@ -572,15 +857,30 @@ fn a_persons_verdict_stands_beside_the_computed_one() {
 fn overruled_rubric_shows_both_verdicts() {
     let mut model = with_something_done();
     let before = model.view.outcomes.get(case(0, 0)).unwrap().clone();
-    let rubric =
-        RubricScore { rubric_id: "kind".into(), score: Score::new(1.0), rationale: None, votes: None };
+    let rubric = RubricScore {
+        rubric_id: "kind".into(),
+        score: Score::new(1.0),
+        rationale: None,
+        votes: None,
+    };
     let metric = MetricResult {
         rubrics: vec![rubric],
         ..unscored(&Criterion::new("m", Some(0.5)), 1, Status::Passed, "")
     };
-    let attempt = Attempt { metrics: vec![metric], ..(*before.attempts[0].read().unwrap()).clone() };
-    let run = Arc::new(RunRef { id: "r2".into(), started: String::new(), by: RunBy::Evaltrail });
-    model.view.outcomes.add(case(0, 0), &run, Arc::new(EndedAttempt::unrecorded(attempt)));
+    let attempt = Attempt {
+        metrics: vec![metric],
+        ..(*before.attempts[0].read().unwrap()).clone()
+    };
+    let run = Arc::new(RunRef {
+        id: "r2".into(),
+        started: String::new(),
+        by: RunBy::Evaltrail,
+    });
+    model.view.outcomes.add(
+        case(0, 0),
+        &run,
+        Arc::new(EndedAttempt::unrecorded(attempt)),
+    );
     press(&mut model, "enter");
     let lines = |model: &Model| format!("{:?}", verdict_lines(model, 120, true));
     assert!(!lines(&model).contains("your verdict"), "{}", lines(&model));
@@ -600,37 +900,74 @@ fn overruled_rubric_shows_both_verdicts() {
 fn own_results_cause_no_foreign_notice() {
     let mut model = with_run(&[Status::Passed, Status::Failed]);
     let (first, file) = (model.ticket(), model.view.sets[0].path.path.clone());
-    update(&mut model, Msg::Results(ResultMsg::History { ticket: first, results: Vec::new().into() }));
+    update(
+        &mut model,
+        Msg::Results(ResultMsg::History {
+            ticket: first,
+            results: Vec::new().into(),
+        }),
+    );
     let recorded = |model: &mut Model, run: &str| {
         let effects = update(model, Msg::Results(ResultMsg::RecordsChanged));
         let [Effect::Results(ResultEffect::ReadAgain(ticket, _))] = &effects[..] else {
             panic!("{effects:?}")
         };
-        let RunEvent::Finished(attempt) = ended(0, Status::Passed) else { unreachable!() };
+        let RunEvent::Finished(attempt) = ended(0, Status::Passed) else {
+            unreachable!()
+        };
         let results = past(&file, run, vec![attempt.read().unwrap()]);
-        update(model, Msg::Results(ResultMsg::History { ticket: *ticket, results: results.into() }));
-        model.notice.as_ref().map(|notice| notice.text.clone()).unwrap_or_default()
+        update(
+            model,
+            Msg::Results(ResultMsg::History {
+                ticket: *ticket,
+                results: results.into(),
+            }),
+        );
+        model
+            .notice
+            .as_ref()
+            .map(|notice| notice.text.clone())
+            .unwrap_or_default()
     };
     let words = recorded(&mut model, "r1");
     assert!(!words.contains("another program"), "{words}");
     let words = recorded(&mut model, "r2");
-    assert_eq!(words, "results recorded by another program are shown: run r2 (1 case)");
+    assert_eq!(
+        words,
+        "results recorded by another program are shown: run r2 (1 case)"
+    );
 }
 
 #[test]
 fn an_attempt_in_flight_says_that_what_is_shown_is_of_an_earlier_run() {
     let mut model = with_run(&[Status::Failed, Status::Passed]);
     let mut state = run_state(&model, 2);
-    let plan = RunPlan { run_id: "r2".into(), ..(*state.plan).clone() };
+    let plan = RunPlan {
+        run_id: "r2".into(),
+        ..(*state.plan).clone()
+    };
     state = RunState::new(Arc::new(plan));
     update(&mut model, Msg::Run(RunMsg::Started(Box::new(state))));
-    let key = AttemptKey { case: 0, attempt: 1 };
-    update(&mut model, Msg::Run(RunMsg::Events(vec![RunEvent::Started { key, slot: 0 }])));
+    let key = AttemptKey {
+        case: 0,
+        attempt: 1,
+    };
+    update(
+        &mut model,
+        Msg::Run(RunMsg::Events(vec![RunEvent::Started { key, slot: 0 }])),
+    );
     press(&mut model, "q enter");
     assert_eq!(model.current_case(), Some(case(0, 0)));
     let first = |model: &Model| format!("{:?}", verdict_lines(model, 100, false).first());
-    assert!(first(&model).contains("the results shown are from an earlier run"), "{}", first(&model));
-    update(&mut model, Msg::Run(RunMsg::Events(vec![ended(0, Status::Passed)])));
+    assert!(
+        first(&model).contains("the results shown are from an earlier run"),
+        "{}",
+        first(&model)
+    );
+    update(
+        &mut model,
+        Msg::Run(RunMsg::Events(vec![ended(0, Status::Passed)])),
+    );
     assert!(!first(&model).contains("earlier run"), "{}", first(&model));
     assert_eq!(model.view.outcomes.worst(case(0, 0)), Some(Status::Passed));
 }
@@ -641,7 +978,11 @@ fn the_usual_steps_take_few_keys() {
     // Why a case failed: no key, the preview shows it.
     press(&mut model, "n");
     let case = model.shown_case().expect("a preview");
-    assert!(model.shown_attempt().is_some_and(|attempt| attempt.status == Status::Failed));
+    assert!(
+        model
+            .shown_attempt()
+            .is_some_and(|attempt| attempt.status == Status::Failed)
+    );
     assert_eq!(case.at, self::case(0, 1));
     // Run a set: one key in the tree.
     press(&mut model, "left");
@@ -650,7 +991,11 @@ fn the_usual_steps_take_few_keys() {
     // Undo: one key on any screen.
     for place in ["right", "enter", "esc left"] {
         press(&mut model, place);
-        assert_eq!(press(&mut model, "u"), [Effect::Edits(EditEffect::Turn { back: true })], "{place}");
+        assert_eq!(
+            press(&mut model, "u"),
+            [Effect::Edits(EditEffect::Turn { back: true })],
+            "{place}"
+        );
     }
 }
 
@@ -666,7 +1011,11 @@ fn the_hint_names_what_would_run() {
     press(&mut model, "right space space");
     assert_eq!(scope(&model), "2 selected");
     press(&mut model, "left");
-    assert_eq!(scope(&model), "2 selected", "a selection counts wherever the cursor is");
+    assert_eq!(
+        scope(&model),
+        "2 selected",
+        "a selection counts wherever the cursor is"
+    );
 }
 
 #[test]
@@ -679,9 +1028,23 @@ fn keys_in_sequence_show_what_can_follow_and_esc_leaves() {
     press(&mut model, "c n");
     assert!(model.dialog::<AskLine>().is_some(), "new case");
     press(&mut model, "esc c Z");
-    assert!(model.notice.as_ref().unwrap().text.contains("c Z is not bound"));
+    assert!(
+        model
+            .notice
+            .as_ref()
+            .unwrap()
+            .text
+            .contains("c Z is not bound")
+    );
     press(&mut model, "v");
-    assert!(model.notice.as_ref().unwrap().text.contains("elsewhere it is timeline (case, triage)"));
+    assert!(
+        model
+            .notice
+            .as_ref()
+            .unwrap()
+            .text
+            .contains("elsewhere it is timeline (case, triage)")
+    );
 }
 
 #[test]
@@ -691,7 +1054,10 @@ fn enter_confirms_a_question_and_notices_are_kept() {
     update(&mut model, Msg::Run(RunMsg::Started(Box::new(state))));
     press(&mut model, "q q");
     assert!(model.dialog::<Confirm>().is_some(), "a run is live");
-    assert_eq!(press(&mut model, "enter"), [Effect::Terminal(TerminalEffect::Quit)]);
+    assert_eq!(
+        press(&mut model, "enter"),
+        [Effect::Terminal(TerminalEffect::Quit)]
+    );
     press(&mut model, "Z");
     press(&mut model, "!");
     assert!(model.dialog::<MessageLog>().is_some());
@@ -707,8 +1073,11 @@ fn equal_notices_are_counted_in_the_message_log() {
     for _ in 0..300 {
         update(&mut model, removed());
     }
-    let log: Vec<(&str, u32)> =
-        model.notices.iter().map(|notice| (notice.text.as_str(), notice.count)).collect();
+    let log: Vec<(&str, u32)> = model
+        .notices
+        .iter()
+        .map(|notice| (notice.text.as_str(), notice.count))
+        .collect();
     assert_eq!(log, [("another", 1), ("1 run was removed", 301)]);
     press(&mut model, "!");
     let screen = screen_text(&model);
@@ -718,9 +1087,15 @@ fn equal_notices_are_counted_in_the_message_log() {
 #[test]
 fn a_case_is_repeated_five_times_with_three_keys() {
     let mut model = sample();
-    let five = RunOverrides { repeat: Some(5), ..RunOverrides::default() };
+    let five = RunOverrides {
+        repeat: Some(5),
+        ..RunOverrides::default()
+    };
     let start = |chosen: RunOverrides| {
-        Effect::Run(RunEffect::Start(vec![case(0, 0)], Against::AgentWith(Box::new(chosen))))
+        Effect::Run(RunEffect::Start(
+            vec![case(0, 0)],
+            Against::AgentWith(Box::new(chosen)),
+        ))
     };
     // The dialog asks for the agents when it opens.
     let list = || Effect::Sets(SetEffect::ListAgents);
@@ -729,12 +1104,26 @@ fn a_case_is_repeated_five_times_with_three_keys() {
     assert_eq!(press(&mut model, "O enter"), wanted, "it is remembered");
     assert_eq!(
         press(&mut model, "r"),
-        [Effect::Run(RunEffect::Start(vec![case(0, 0)], Against::Agent))],
+        [Effect::Run(RunEffect::Start(
+            vec![case(0, 0)],
+            Against::Agent
+        ))],
         "r is as configured"
     );
-    let other = RunOverrides { repeat: Some(2), jobs: Some(16), ..RunOverrides::default() };
-    assert_eq!(press(&mut model, "O 2 x down 1 6 enter"), [list(), start(other.clone())]);
-    assert_eq!(press(&mut model, "O 0 enter"), [list()], "no attempt at all is not run");
+    let other = RunOverrides {
+        repeat: Some(2),
+        jobs: Some(16),
+        ..RunOverrides::default()
+    };
+    assert_eq!(
+        press(&mut model, "O 2 x down 1 6 enter"),
+        [list(), start(other.clone())]
+    );
+    assert_eq!(
+        press(&mut model, "O 0 enter"),
+        [list()],
+        "no attempt at all is not run"
+    );
     press(&mut model, "esc");
     assert_eq!(press(&mut model, "O backspace backspace esc"), [list()]);
     assert_eq!(model.run_overrides, other, "esc changes nothing");
@@ -752,11 +1141,19 @@ fn a_run_has_its_own_agent_judge_criteria_and_filter() {
     type_text(&mut model, "strict.json");
     press(&mut model, "down");
     type_text(&mut model, "status:");
-    assert_eq!(press(&mut model, "enter"), [], "a filter that cannot be read does not run");
+    assert_eq!(
+        press(&mut model, "enter"),
+        [],
+        "a filter that cannot be read does not run"
+    );
     assert!(model.dialog::<RunOptionsForm>().is_some());
     press(&mut model, "ctrl-u");
     type_text(&mut model, "nothing-like-this");
-    assert_eq!(press(&mut model, "enter"), [], "a filter that leaves nothing neither");
+    assert_eq!(
+        press(&mut model, "enter"),
+        [],
+        "a filter that leaves nothing neither"
+    );
     press(&mut model, "ctrl-u");
     let first = model.eval_id(case(0, 0)).into_owned();
     type_text(&mut model, &first);
@@ -771,12 +1168,18 @@ fn a_run_has_its_own_agent_judge_criteria_and_filter() {
     };
     assert_eq!(
         press(&mut model, "enter"),
-        [Effect::Run(RunEffect::Start(vec![case(0, 0)], Against::AgentWith(Box::new(chosen.clone()))))]
+        [Effect::Run(RunEffect::Start(
+            vec![case(0, 0)],
+            Against::AgentWith(Box::new(chosen.clone()))
+        ))]
     );
     assert_eq!(model.run_overrides, chosen, "it is remembered");
     press(&mut model, "O down down tab");
     press(&mut model, "enter");
-    assert_eq!(model.run_overrides.agent, None, "after the last agent comes the configured one");
+    assert_eq!(
+        model.run_overrides.agent, None,
+        "after the last agent comes the configured one"
+    );
 }
 
 #[test]
@@ -786,10 +1189,17 @@ fn a_run_has_its_own_gate() {
     let open = |keys: &str| format!("O {} {keys}", "down ".repeat(8).trim());
     press(&mut model, open("").trim());
     type_text(&mut model, "most");
-    assert_eq!(press(&mut model, "enter"), [], "a gate that is none does not run");
+    assert_eq!(
+        press(&mut model, "enter"),
+        [],
+        "a gate that is none does not run"
+    );
     press(&mut model, "ctrl-u");
     type_text(&mut model, "80%");
-    assert!(matches!(&press(&mut model, "enter")[..], [Effect::Run(RunEffect::Start(..))]));
+    assert!(matches!(
+        &press(&mut model, "enter")[..],
+        [Effect::Run(RunEffect::Start(..))]
+    ));
     assert_eq!(gate(&model), Some(Gate::Rate(0.8)));
     press(&mut model, &open("ctrl-u tab tab enter"));
     assert_eq!(gate(&model), Some(Gate::Mean), "tab names the gates");
@@ -814,18 +1224,41 @@ fn judges_are_opened_from_the_list_with_one_key() {
     let mut model = with_something_done();
     press(&mut model, "g J");
     assert!(model.is_on(Context::Browse), "nothing was judged yet");
-    assert!(model.notice.as_ref().unwrap().text.contains("no judge scored this case"));
+    assert!(
+        model
+            .notice
+            .as_ref()
+            .unwrap()
+            .text
+            .contains("no judge scored this case")
+    );
     let before = model.view.outcomes.get(case(0, 0)).unwrap().clone();
     let metric = MetricResult {
         judgement: Some(Default::default()),
         ..unscored(&Criterion::new("m", Some(0.5)), 1, Status::Failed, "")
     };
-    let attempt = Attempt { metrics: vec![metric], ..(*before.attempts[0].read().unwrap()).clone() };
-    let run = Arc::new(RunRef { id: "r2".into(), started: String::new(), by: RunBy::Evaltrail });
-    model.view.outcomes.add(case(0, 0), &run, Arc::new(EndedAttempt::unrecorded(attempt)));
+    let attempt = Attempt {
+        metrics: vec![metric],
+        ..(*before.attempts[0].read().unwrap()).clone()
+    };
+    let run = Arc::new(RunRef {
+        id: "r2".into(),
+        started: String::new(),
+        by: RunBy::Evaltrail,
+    });
+    model.view.outcomes.add(
+        case(0, 0),
+        &run,
+        Arc::new(EndedAttempt::unrecorded(attempt)),
+    );
     press(&mut model, "J");
-    let Some(shown) = model.open_case() else { panic!("the case") };
-    assert_eq!((shown.at, shown.mode), (case(0, 0), evaltrail::explorer::CaseMode::Judged));
+    let Some(shown) = model.open_case() else {
+        panic!("the case")
+    };
+    assert_eq!(
+        (shown.at, shown.mode),
+        (case(0, 0), evaltrail::explorer::CaseMode::Judged)
+    );
 }
 
 /// A notice disappears with the screen on which it was shown. A notice that is given while a screen or dialog closes
@@ -842,7 +1275,10 @@ fn a_notice_goes_with_its_screen() {
     assert_eq!(model.notice, None);
     press(&mut model, "t enter");
     assert!(
-        model.notice.as_ref().is_some_and(|notice| notice.text.starts_with("theme")),
+        model
+            .notice
+            .as_ref()
+            .is_some_and(|notice| notice.text.starts_with("theme")),
         "said while it closes"
     );
 }
@@ -853,23 +1289,42 @@ fn the_turns_of_a_case_are_one_text() {
     let mut model = sample();
     update(&mut model, Msg::Resize(100, 20));
     press(&mut model, "g enter");
-    while !model.eval_id(model.current_case().unwrap()).contains("morning_round") {
+    while !model
+        .eval_id(model.current_case().unwrap())
+        .contains("morning_round")
+    {
         press(&mut model, "esc j enter");
     }
     fn open(model: &Model) -> &evaltrail::explorer::CaseScreen {
-        let Some(open) = model.open_case() else { panic!("a case is open") };
+        let Some(open) = model.open_case() else {
+            panic!("a case is open")
+        };
         open
     }
-    let starts: Vec<usize> = open(&model).body.as_ref().unwrap().turns.iter().map(|turn| turn.line).collect();
+    let starts: Vec<usize> = open(&model)
+        .body
+        .as_ref()
+        .unwrap()
+        .turns
+        .iter()
+        .map(|turn| turn.line)
+        .collect();
     assert_eq!(starts.len(), 4);
     press(&mut model, "right right");
     assert_eq!((open(&model).turn, open(&model).scroll), (2, starts[2]));
     press(&mut model, "g");
     assert_eq!((open(&model).turn, open(&model).scroll), (0, 0));
     press(&mut model, "G");
-    assert!(open(&model).turn >= 2 && open(&model).scroll > starts[1], "the current turn is in sight");
+    assert!(
+        open(&model).turn >= 2 && open(&model).scroll > starts[1],
+        "the current turn is in sight"
+    );
     press(&mut model, "4 esc");
-    assert_eq!(open(&model).mode, evaltrail::explorer::CaseMode::Compare, "esc closes the innermost");
+    assert_eq!(
+        open(&model).mode,
+        evaltrail::explorer::CaseMode::Compare,
+        "esc closes the innermost"
+    );
     press(&mut model, "esc");
     assert!(model.is_on(Context::Browse));
 }
@@ -880,13 +1335,24 @@ fn the_metrics_stand_beside_on_a_wide_screen() {
     let mut model = with_run(&[Status::Failed]);
     press(&mut model, "enter");
     let width = |model: &Model| {
-        let Some(open) = model.open_case() else { panic!("a case is open") };
+        let Some(open) = model.open_case() else {
+            panic!("a case is open")
+        };
         let view = open.key.as_ref().unwrap().view;
         (view.width, view.beside)
     };
     assert_eq!(width(&model).1, None);
     press(&mut model, "ctrl-d");
-    assert!(model.notice.as_ref().unwrap().text.contains("too narrow for a side pane"), "{:?}", model.notice);
+    assert!(
+        model
+            .notice
+            .as_ref()
+            .unwrap()
+            .text
+            .contains("too narrow for a side pane"),
+        "{:?}",
+        model.notice
+    );
     update(&mut model, Msg::Resize(200, 50));
     assert_eq!(width(&model), (118, Some(78)));
 }
@@ -899,32 +1365,87 @@ fn an_attempt_in_flight_is_watched_until_its_result() {
     let state = run_state(&model, 3);
     update(&mut model, Msg::Run(RunMsg::Started(Box::new(state))));
     let key = |case| AttemptKey { case, attempt: 1 };
-    let step = |case, progress| RunEvent::Progress { key: key(case), progress };
+    let step = |case, progress| RunEvent::Progress {
+        key: key(case),
+        progress,
+    };
     let tell = |model: &mut Model, events| update(model, Msg::Run(RunMsg::Events(events)));
-    let turn = Progress::Turn { turn: 1, of: 1, user: "Water the tomatoes.".into() };
-    let begun = (0..2).map(|case| RunEvent::Started { key: key(case), slot: case });
-    tell(&mut model, begun.chain([step(0, turn), step(0, Progress::SaysMore("The tom".into()))]).collect());
+    let turn = Progress::Turn {
+        turn: 1,
+        of: 1,
+        user: "Water the tomatoes.".into(),
+    };
+    let begun = (0..2).map(|case| RunEvent::Started {
+        key: key(case),
+        slot: case,
+    });
+    tell(
+        &mut model,
+        begun
+            .chain([step(0, turn), step(0, Progress::SaysMore("The tom".into()))])
+            .collect(),
+    );
     press(&mut model, "enter");
-    assert!(model.screen::<LiveScreen>().is_some_and(|live| live.key == key(0)));
+    assert!(
+        model
+            .screen::<LiveScreen>()
+            .is_some_and(|live| live.key == key(0))
+    );
     let shown = screen_text(&model);
-    for words in ["1  user  Water the tomatoes.", "agent  The tom", "not judged yet", "turn 1 of 1"] {
+    for words in [
+        "1  user  Water the tomatoes.",
+        "agent  The tom",
+        "not judged yet",
+        "turn 1 of 1",
+    ] {
         assert!(shown.contains(words), "{words}\n{shown}");
     }
-    assert_eq!(press(&mut model, "x"), [Effect::Run(RunEffect::CancelAttempt(key(0)))]);
+    assert_eq!(
+        press(&mut model, "x"),
+        [Effect::Run(RunEffect::CancelAttempt(key(0)))]
+    );
     tell(&mut model, vec![ended(0, Status::Failed)]);
-    assert!(model.open_case().is_some_and(|case| case.from == CaseOrigin::Run), "its result takes the place");
+    assert!(
+        model
+            .open_case()
+            .is_some_and(|case| case.from == CaseOrigin::Run),
+        "its result takes the place"
+    );
     press(&mut model, "esc");
-    tell(&mut model, vec![RunEvent::Dropped(key(1)), RunEvent::Ended { duration_s: 1.0 }]);
+    tell(
+        &mut model,
+        vec![
+            RunEvent::Dropped(key(1)),
+            RunEvent::Ended { duration_s: 1.0 },
+        ],
+    );
     let shown = screen_text(&model);
     assert!(shown.contains("– beans_are_wet"), "{shown}");
-    assert!(model.notice.as_ref().unwrap().text.ends_with(", 1 cancelled, 1 not run"), "{:?}", model.notice);
+    assert!(
+        model
+            .notice
+            .as_ref()
+            .unwrap()
+            .text
+            .ends_with(", 1 cancelled, 1 not run"),
+        "{:?}",
+        model.notice
+    );
 }
 
 fn screen_text(model: &Model) -> String {
     let area = ratatui::layout::Rect::new(0, 0, model.size.0, model.size.1);
     let mut buffer = ratatui::buffer::Buffer::empty(area);
-    evaltrail::explorer::draw(model, &evaltrail::explorer::Theme::named("mono", true).unwrap(), &mut buffer);
-    let line = |y| (0..area.width).map(|x| buffer[(x, y)].symbol()).collect::<String>();
+    evaltrail::explorer::draw(
+        model,
+        &evaltrail::explorer::Theme::named("mono", true).unwrap(),
+        &mut buffer,
+    );
+    let line = |y| {
+        (0..area.width)
+            .map(|x| buffer[(x, y)].symbol())
+            .collect::<String>()
+    };
     (0..area.height).map(|y| line(y) + "\n").collect()
 }
 
@@ -937,16 +1458,27 @@ fn columns_are_chosen_and_order_the_list() {
     press(&mut model, "# down down down down space");
     assert!(!heads(&model).contains("turns"), "{}", heads(&model));
     press(&mut model, "down enter");
-    assert_eq!(model.view.browse.visible[0], case(0, 2), "the slowest first");
+    assert_eq!(
+        model.view.browse.visible[0],
+        case(0, 2),
+        "the slowest first"
+    );
     press(&mut model, "enter");
-    assert_eq!(model.view.browse.visible[0], case(0, 0), "again: as in the file");
+    assert_eq!(
+        model.view.browse.visible[0],
+        case(0, 0),
+        "again: as in the file"
+    );
     press(&mut model, "up up up up up enter esc");
     let first = model.eval_id(model.view.browse.visible[0]).into_owned();
     assert_eq!(first, "beans_are_wet", "by name");
 }
 
 fn conversation(id: &str, messages: &[&str]) -> RecordedConversation {
-    let turn = |text: &&str| Invocation { user: Content::text("user", *text), ..Invocation::default() };
+    let turn = |text: &&str| Invocation {
+        user: Content::text("user", *text),
+        ..Invocation::default()
+    };
     RecordedConversation {
         id: id.into(),
         turns: messages.iter().map(turn).collect(),
@@ -959,19 +1491,27 @@ fn conversation(id: &str, messages: &[&str]) -> RecordedConversation {
 
 /// The open proposal: its title, and the paths and contents of the files that it creates.
 fn created(model: &Model) -> (String, Vec<(String, String)>) {
-    let Some(proposal) = model.dialog::<Proposal>() else { panic!("a change is proposed") };
+    let Some(proposal) = model.dialog::<Proposal>() else {
+        panic!("a change is proposed")
+    };
     let file = |job: &FileJob| match &job.action {
         FileAction::Create(text) => (job.path.display().to_string(), text.clone()),
         other => panic!("{other:?}"),
     };
-    (proposal.words.clone(), proposal.jobs.iter().map(file).collect())
+    (
+        proposal.words.clone(),
+        proposal.jobs.iter().map(file).collect(),
+    )
 }
 
 #[test]
 fn a_folder_without_sets_offers_what_can_be_done() {
     let mut model = Model::new("empty".into(), Vec::new(), (100, 30));
     model.folder = "/work/empty".into();
-    assert_eq!(press(&mut model, "S"), [Effect::Terminal(TerminalEffect::OpenSample)]);
+    assert_eq!(
+        press(&mut model, "S"),
+        [Effect::Terminal(TerminalEffect::OpenSample)]
+    );
     press(&mut model, "c s");
     type_text(&mut model, "lights");
     press(&mut model, "enter");
@@ -985,11 +1525,21 @@ fn a_folder_without_sets_offers_what_can_be_done() {
     let (source, target) = ("trace.json".to_string(), CaptureTarget::NewSet);
     assert_eq!(
         press(&mut model, "enter"),
-        [Effect::Edits(EditEffect::ReadConversations { source, target: target.clone() })]
+        [Effect::Edits(EditEffect::ReadConversations {
+            source,
+            target: target.clone()
+        })]
     );
     let found = vec![conversation("3f2a", &["Good morning!"])];
     let source = "trace.json".to_string();
-    update(&mut model, Msg::Edits(EditMsg::Conversations { source, target, found: Ok(found) }));
+    update(
+        &mut model,
+        Msg::Edits(EditMsg::Conversations {
+            source,
+            target,
+            found: Ok(found),
+        }),
+    );
     press(&mut model, "ctrl-u");
     type_text(&mut model, "greeting");
     press(&mut model, "enter");
@@ -997,48 +1547,110 @@ fn a_folder_without_sets_offers_what_can_be_done() {
     assert_eq!(files[0].0, "/work/empty/captured.evalset.json");
     let set: serde_json::Value = serde_json::from_str(&files[0].1).unwrap();
     assert_eq!(set["eval_cases"][0]["eval_id"], "greeting");
-    assert_eq!(set["eval_cases"][0]["conversation"][0]["user_content"]["parts"][0]["text"], "Good morning!");
+    assert_eq!(
+        set["eval_cases"][0]["conversation"][0]["user_content"]["parts"][0]["text"],
+        "Good morning!"
+    );
 }
 
 #[test]
 fn one_of_several_conversations_is_captured() {
     let mut model = sample();
     press(&mut model, "S");
-    assert!(model.notice.as_ref().unwrap().text.contains("only where there are no eval sets"));
+    assert!(
+        model
+            .notice
+            .as_ref()
+            .unwrap()
+            .text
+            .contains("only where there are no eval sets")
+    );
     press(&mut model, "c g");
     type_text(&mut model, "garden.jsonl");
     press(&mut model, "enter");
     let target = CaptureTarget::Set(0);
-    let unusable = RecordedConversation { problem: Some("no message".into()), ..conversation("none", &[""]) };
+    let unusable = RecordedConversation {
+        problem: Some("no message".into()),
+        ..conversation("none", &[""])
+    };
     let found = vec![
         unusable,
         conversation("water_tomatoes", &["Water!"]),
         conversation("long", &["One", "Two", "Three"]),
     ];
     let arrive = |model: &mut Model| {
-        let (source, target, found) = ("garden.jsonl".to_string(), target.clone(), Ok(found.clone()));
-        update(model, Msg::Edits(EditMsg::Conversations { source, target, found }));
+        let (source, target, found) = (
+            "garden.jsonl".to_string(),
+            target.clone(),
+            Ok(found.clone()),
+        );
+        update(
+            model,
+            Msg::Edits(EditMsg::Conversations {
+                source,
+                target,
+                found,
+            }),
+        );
     };
     arrive(&mut model);
     press(&mut model, "enter");
-    assert!(model.notice.as_ref().unwrap().text.contains("no message"), "it says why it cannot be a case");
+    assert!(
+        model.notice.as_ref().unwrap().text.contains("no message"),
+        "it says why it cannot be a case"
+    );
     arrive(&mut model);
     press(&mut model, "down enter");
-    let Some(line) = model.dialog::<AskLine>() else { panic!("an id is asked for") };
-    assert_eq!(line.input.value(), "water_tomatoes_2", "the id that is free");
+    let Some(line) = model.dialog::<AskLine>() else {
+        panic!("an id is asked for")
+    };
+    assert_eq!(
+        line.input.value(),
+        "water_tomatoes_2",
+        "the id that is free"
+    );
     press(&mut model, "esc");
     arrive(&mut model);
     press(&mut model, "down down enter ctrl-u");
     type_text(&mut model, "late 2-3");
     press(&mut model, "enter");
-    assert!(model.notice.as_ref().unwrap().text.contains("begins at turn 2"), "what the case lacks is said");
-    let Some(proposal) = model.dialog::<Proposal>() else { panic!("a change is proposed") };
+    assert!(
+        model
+            .notice
+            .as_ref()
+            .unwrap()
+            .text
+            .contains("begins at turn 2"),
+        "what the case lacks is said"
+    );
+    let Some(proposal) = model.dialog::<Proposal>() else {
+        panic!("a change is proposed")
+    };
     assert_eq!(proposal.words, "save the conversation as late");
     press(&mut model, "esc");
-    let (source, found) = ("http://x/s".to_string(), Err("no session: the server answered 404".to_string()));
-    update(&mut model, Msg::Edits(EditMsg::Conversations { source, target, found }));
-    assert!(model.notice.as_ref().unwrap().text.contains("nothing is captured from http://x/s: no session"));
-    let Some(line) = model.dialog::<AskLine>() else { panic!("the source can be corrected") };
+    let (source, found) = (
+        "http://x/s".to_string(),
+        Err("no session: the server answered 404".to_string()),
+    );
+    update(
+        &mut model,
+        Msg::Edits(EditMsg::Conversations {
+            source,
+            target,
+            found,
+        }),
+    );
+    assert!(
+        model
+            .notice
+            .as_ref()
+            .unwrap()
+            .text
+            .contains("nothing is captured from http://x/s: no session")
+    );
+    let Some(line) = model.dialog::<AskLine>() else {
+        panic!("the source can be corrected")
+    };
     assert_eq!(line.input.value(), "http://x/s");
 }
 
@@ -1046,19 +1658,34 @@ fn one_of_several_conversations_is_captured() {
 fn another_conversation_is_started_only_after_a_yes_if_turns_are_unsaved() {
     let mut model = sample();
     press(&mut model, "C");
-    let Some(chat) = model.screen_mut::<ChatScreen>() else { panic!("a conversation is open") };
+    let Some(chat) = model.screen_mut::<ChatScreen>() else {
+        panic!("a conversation is open")
+    };
     let number = chat.number;
-    chat.turns.push(Invocation { user: Content::text("user", "Good morning!"), ..Invocation::default() });
+    chat.turns.push(Invocation {
+        user: Content::text("user", "Good morning!"),
+        ..Invocation::default()
+    });
     assert_eq!(press(&mut model, "ctrl-n"), []);
-    assert!(model.dialog::<Confirm>().is_some(), "unsaved turns are not dropped");
+    assert!(
+        model.dialog::<Confirm>().is_some(),
+        "unsaved turns are not dropped"
+    );
     press(&mut model, "esc");
-    let Some(chat) = model.screen::<ChatScreen>() else { panic!("the conversation stays") };
+    let Some(chat) = model.screen::<ChatScreen>() else {
+        panic!("the conversation stays")
+    };
     assert_eq!((chat.number, chat.turns.len()), (number, 1));
     press(&mut model, "ctrl-t ctrl-u");
     type_text(&mut model, "{\"a\": 2}");
     press(&mut model, "enter");
     assert!(model.dialog::<Confirm>().is_some());
     press(&mut model, "y");
-    let Some(chat) = model.screen::<ChatScreen>() else { panic!("another conversation is open") };
-    assert_eq!((chat.number, chat.turns.len(), &chat.session.state["a"]), (number + 1, 0, &2.into()));
+    let Some(chat) = model.screen::<ChatScreen>() else {
+        panic!("another conversation is open")
+    };
+    assert_eq!(
+        (chat.number, chat.turns.len(), &chat.session.state["a"]),
+        (number + 1, 0, &2.into())
+    );
 }

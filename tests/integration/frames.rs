@@ -5,21 +5,23 @@ use crate::common::judge::judged_case;
 use crate::common::root;
 use evaltrail::analysis::{ComparisonRule, compare_runs};
 use evaltrail::domain::{
-    AgentSpec, Asked, Attempt, AttemptKey, Content, Criterion, EndedAttempt, Invocation, JudgeUsage,
-    MetricResult, ModelError, Part, PlannedCase, PlannedCases, PlannedSet, Progress, Reading, RunBy,
-    RunEvent, RunOptions, RunPlan, RunRef, RunState, Sample, Status, ToolCall, Totals, adk_status,
-    case_status, is_hidden,
+    AgentSpec, Asked, Attempt, AttemptKey, Content, Criterion, EndedAttempt, Invocation,
+    JudgeUsage, MetricResult, ModelError, Part, PlannedCase, PlannedCases, PlannedSet, Progress,
+    Reading, RunBy, RunEvent, RunOptions, RunPlan, RunRef, RunState, Sample, Status, ToolCall,
+    Totals, adk_status, case_status, is_hidden,
 };
 use evaltrail::explorer::{
-    CaptureTarget, CaseSummary, ChatMsg, ComparedPair, ComparedRun, EditMsg, Effect, HistoryMsg, Key,
-    KeyCode, Model, Msg, OpenedSet, ResultEffect, ResultMsg, RunMsg, SetLoaded, SetMsg, SetState,
-    changes_for_groups, parse_key, update,
+    CaptureTarget, CaseSummary, ChatMsg, ComparedPair, ComparedRun, EditMsg, Effect, HistoryMsg,
+    Key, KeyCode, Model, Msg, OpenedSet, ResultEffect, ResultMsg, RunMsg, SetLoaded, SetMsg,
+    SetState, changes_for_groups, parse_key, update,
 };
 use evaltrail::explorer::{Theme, draw, svg};
 use evaltrail::formats::adk::{Event, invocations_of};
 use evaltrail::formats::recording::read_recording;
 use evaltrail::formats::{RecordedCase, SetFile, read_responses};
-use evaltrail::history::{History, MetricMean, PastRun, PastSet, RunHead, RunSource, SetCount, SetResults};
+use evaltrail::history::{
+    History, MetricMean, PastRun, PastSet, RunHead, RunSource, SetCount, SetResults,
+};
 use evaltrail::metrics::{Evidence, JudgedMetric, Question, score_case};
 use evaltrail::runner::{ChatEvent, RecordedConversation};
 use evaltrail::store::RunLabel;
@@ -38,21 +40,50 @@ fn workspace() -> Workspace {
 fn sample(size: (u16, u16)) -> Model {
     let workspace = workspace();
     let mut model = Model::new("the sample workspace".into(), workspace.sets.clone(), size);
-    model.judge = workspace.config.judge.as_ref().and_then(|judge| judge.label());
+    model.judge = workspace
+        .config
+        .judge
+        .as_ref()
+        .and_then(|judge| judge.label());
     for set in 0..model.view.sets.len() {
         let open = open_set(&model.view.sets[set].path).unwrap();
-        let agent = model.view.sets[set].path.app.clone().ok_or_else(|| "none".to_string());
+        let agent = model.view.sets[set]
+            .path
+            .app
+            .clone()
+            .ok_or_else(|| "none".to_string());
         let notes = Ok(Default::default());
-        let result =
-            Ok(OpenedSet { file: Arc::new(open.file), digest: open.digest, agent, notes, stubs: None });
+        let result = Ok(OpenedSet {
+            file: Arc::new(open.file),
+            digest: open.digest,
+            agent,
+            notes,
+            stubs: None,
+        });
         let ticket = model.ticket();
-        update(&mut model, Msg::Sets(SetMsg::Loaded(SetLoaded { set, ticket, result })));
+        update(
+            &mut model,
+            Msg::Sets(SetMsg::Loaded(SetLoaded {
+                set,
+                ticket,
+                result,
+            })),
+        );
         let file = model.file(set).unwrap().clone();
         let digest = digest_of(&model, set);
-        let turns =
-            |index| CaseSummary { turns: file.case(index).unwrap().turns().len(), ..CaseSummary::default() };
+        let turns = |index| CaseSummary {
+            turns: file.case(index).unwrap().turns().len(),
+            ..CaseSummary::default()
+        };
         let summaries = Arc::new((0..file.len()).map(turns).collect());
-        update(&mut model, Msg::Sets(SetMsg::Summarised { set, digest, summaries }));
+        update(
+            &mut model,
+            Msg::Sets(SetMsg::Summarised {
+                set,
+                digest,
+                summaries,
+            }),
+        );
     }
     keys(&mut model, "left g j j right");
     model
@@ -67,7 +98,9 @@ fn digest_of(model: &Model, set: usize) -> String {
 
 fn keys(model: &mut Model, keys: &str) -> Vec<Effect> {
     let read = |text: &str| parse_key(text).unwrap_or_else(|| panic!("{text}"));
-    keys.split_whitespace().flat_map(|text| update(model, Msg::Key(read(text)))).collect()
+    keys.split_whitespace()
+        .flat_map(|text| update(model, Msg::Key(read(text))))
+        .collect()
 }
 
 /// A plan with every case of the sample, in the model's order of sets.
@@ -82,8 +115,12 @@ fn plan(model: &Model) -> RunPlan {
         options: RunOptions::default(),
     };
     for (set, view) in model.view.sets.iter().enumerate() {
-        let SetState::Ready(file, digest) = &view.state else { panic!("the set is open") };
-        let Some(app) = view.path.app.clone() else { continue };
+        let SetState::Ready(file, digest) = &view.state else {
+            panic!("the set is open")
+        };
+        let Some(app) = view.path.app.clone() else {
+            continue;
+        };
         plan.sets.push(PlannedSet {
             stubs: None,
             tools: Default::default(),
@@ -92,16 +129,30 @@ fn plan(model: &Model) -> RunPlan {
             file: view.path.shown.clone(),
             path: view.path.path.clone(),
             digest: digest.clone(),
-            agent: AgentSpec::Replay { path: format!("{app}.jsonl").into(), speed: 100, fallback: None },
+            agent: AgentSpec::Replay {
+                path: format!("{app}.jsonl").into(),
+                speed: 100,
+                fallback: None,
+            },
             agent_name: app,
             agent_jobs: None,
             file_cases: None,
             app_dir: None,
-            criteria: criteria_for(&workspace(), &view.path, file, None, &[]).unwrap().0,
+            criteria: criteria_for(&workspace(), &view.path, file, None, &[])
+                .unwrap()
+                .0,
         });
         for index in 0..file.len() {
             let (eval_id, content) = (file.eval_id(index), file.content_hash(index).into());
-            plan.cases.push(PlannedCase { set, index, eval_id, content, quarantine: None }).unwrap();
+            plan.cases
+                .push(PlannedCase {
+                    set,
+                    index,
+                    eval_id,
+                    content,
+                    quarantine: None,
+                })
+                .unwrap();
         }
     }
     plan
@@ -111,9 +162,15 @@ fn plan(model: &Model) -> RunPlan {
 fn attempt(model: &Model, plan: &RunPlan, case: usize) -> Attempt {
     let planned = plan.cases.get(case).unwrap();
     let app = &plan.sets[planned.set].agent_name;
-    let recording = root().join("fixtures/workspace/recordings").join(format!("{app}.jsonl"));
+    let recording = root()
+        .join("fixtures/workspace/recordings")
+        .join(format!("{app}.jsonl"));
     let recorded = read_recording(&std::fs::read_to_string(recording).unwrap()).unwrap();
-    let case_file = model.file(planned.set).unwrap().case(planned.index).unwrap();
+    let case_file = model
+        .file(planned.set)
+        .unwrap()
+        .case(planned.index)
+        .unwrap();
     let of_case = recorded.iter().find(|r| r.eval_id == planned.eval_id);
     let of_case = of_case.expect("recorded").clone();
     let actual: Vec<_> = of_case
@@ -121,8 +178,11 @@ fn attempt(model: &Model, plan: &RunPlan, case: usize) -> Attempt {
         .iter()
         .zip(case_file.turns())
         .map(|(turn, expected)| {
-            let user =
-                Event { author: "user".into(), content: Some(expected.user.clone()), ..Event::default() };
+            let user = Event {
+                author: "user".into(),
+                content: Some(expected.user.clone()),
+                ..Event::default()
+            };
             let events: Vec<Event> = std::iter::once(user).chain(turn.events.clone()).collect();
             let mut invocation = invocations_of(&events).remove(0);
             invocation.durations.total = turn.events.last().and_then(|event| event.at);
@@ -146,7 +206,11 @@ fn attempt(model: &Model, plan: &RunPlan, case: usize) -> Attempt {
         }
     };
     let criteria = plan.sets[planned.set].criteria.iter();
-    let asked = if error.is_some() { criteria.map(|one| one.metric.clone()).collect() } else { vec![] };
+    let asked = if error.is_some() {
+        criteria.map(|one| one.metric.clone()).collect()
+    } else {
+        vec![]
+    };
     Attempt {
         asked,
         rubrics: vec![],
@@ -157,10 +221,21 @@ fn attempt(model: &Model, plan: &RunPlan, case: usize) -> Attempt {
         actual_state: None,
         key: AttemptKey { case, attempt: 1 },
         eval_id: planned.eval_id.to_string(),
-        status: if error.is_some() { evaltrail::domain::Status::Errored } else { case_status(&metrics) },
-        adk_status: if error.is_some() { evaltrail::domain::Status::Failed } else { adk_status(&metrics) },
+        status: if error.is_some() {
+            evaltrail::domain::Status::Errored
+        } else {
+            case_status(&metrics)
+        },
+        adk_status: if error.is_some() {
+            evaltrail::domain::Status::Failed
+        } else {
+            adk_status(&metrics)
+        },
         started: String::new(),
-        latency_s: actual.iter().filter_map(|turn| turn.durations.total).reduce(|a, b| a + b),
+        latency_s: actual
+            .iter()
+            .filter_map(|turn| turn.durations.total)
+            .reduce(|a, b| a + b),
         failed: None,
         error,
         metrics,
@@ -180,16 +255,31 @@ fn judge(metric: &JudgedMetric, eval_id: &str, evidence: &Evidence) -> MetricRes
     let recording = root().join("fixtures/workspace/recordings/judge.jsonl");
     let recorded = read_responses(&std::fs::read_to_string(recording).unwrap()).unwrap();
     let name = &metric.criterion().metric;
-    let answers =
-        recorded.iter().find(|one| one.eval_id == eval_id && one.metric == *name).expect("recorded");
-    let sample = |reply: &String| Sample { reply: Some(reply.clone()), ..Sample::default() };
+    let answers = recorded
+        .iter()
+        .find(|one| one.eval_id == eval_id && one.metric == *name)
+        .expect("recorded");
+    let sample = |reply: &String| Sample {
+        reply: Some(reply.clone()),
+        ..Sample::default()
+    };
     let asked = |question: Question| Asked {
         id: question.id,
         about: question.about.into(),
-        samples: answers.replies.iter().take(question.samples as usize).map(sample).collect(),
+        samples: answers
+            .replies
+            .iter()
+            .take(question.samples as usize)
+            .map(sample)
+            .collect(),
     };
     let mut case = judged_case(metric, evidence);
-    let asked: Vec<Asked> = case.questions(&[]).unwrap().into_iter().map(asked).collect();
+    let asked: Vec<Asked> = case
+        .questions(&[])
+        .unwrap()
+        .into_iter()
+        .map(asked)
+        .collect();
     let spent = JudgeUsage {
         asked: 5,
         input_tokens: 2410,
@@ -203,9 +293,14 @@ fn judge(metric: &JudgedMetric, eval_id: &str, evidence: &Evidence) -> MetricRes
 /// A run of the whole sample, `done` of its attempts ended and the next four in flight.
 fn run(model: &mut Model, done: usize) {
     let plan = plan(model);
-    let attempts: Vec<Attempt> = (0..plan.cases.len()).map(|case| attempt(model, &plan, case)).collect();
+    let attempts: Vec<Attempt> = (0..plan.cases.len())
+        .map(|case| attempt(model, &plan, case))
+        .collect();
     let all = attempts.len();
-    update(model, Msg::Run(RunMsg::Started(Box::new(RunState::new(Arc::new(plan))))));
+    update(
+        model,
+        Msg::Run(RunMsg::Started(Box::new(RunState::new(Arc::new(plan))))),
+    );
     let mut events: Vec<RunEvent> = Vec::new();
     events.extend(
         attempts
@@ -218,13 +313,23 @@ fn run(model: &mut Model, done: usize) {
         events.push(RunEvent::Started { key, slot });
         events.push(RunEvent::Progress {
             key,
-            progress: Progress::Turn { turn: 1, of: 2, user: "Give the beans water.".into() },
+            progress: Progress::Turn {
+                turn: 1,
+                of: 2,
+                user: "Give the beans water.".into(),
+            },
         });
         let progress = match slot {
             0 => Progress::Calls("water_bed(bed=\"herbs\", litres=2)".into()),
             1 => Progress::Says("The tomatoes are at 18 percent, which is dry.".into()),
-            2 => Progress::Retrying { delay_ms: 1200, error: "the server answered 429".into() },
-            _ => Progress::Answered { tool: "read_soil".into(), response: "{\"moisture\":18}".into() },
+            2 => Progress::Retrying {
+                delay_ms: 1200,
+                error: "the server answered 429".into(),
+            },
+            _ => Progress::Answered {
+                tool: "read_soil".into(),
+                response: "{\"moisture\":18}".into(),
+            },
         };
         events.push(RunEvent::Progress { key, progress });
     }
@@ -242,8 +347,15 @@ fn frame(model: &Model, theme: &str) -> Buffer {
 }
 
 fn text(buffer: &Buffer) -> String {
-    let row = |y| (0..buffer.area.width).map(|x| buffer[(x, y)].symbol()).collect::<String>();
-    (0..buffer.area.height).map(|y| row(y).trim_end().to_string()).collect::<Vec<_>>().join("\n")
+    let row = |y| {
+        (0..buffer.area.width)
+            .map(|x| buffer[(x, y)].symbol())
+            .collect::<String>()
+    };
+    (0..buffer.area.height)
+        .map(|y| row(y).trim_end().to_string())
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[test]
@@ -298,7 +410,10 @@ fn what_if() {
         insta::assert_snapshot!(name("flips"), text(&frame(&model, "default")));
         keys(&mut model, "esc w w");
         let written = text(&frame(&model, "default")).replace(&root().display().to_string(), "…");
-        assert!(written.contains("Write this?") && written.contains("y yes"), "{written}");
+        assert!(
+            written.contains("Write this?") && written.contains("y yes"),
+            "{written}"
+        );
         keys(&mut model, "n m s");
         insta::assert_snapshot!(name("statistics"), text(&frame(&model, "default")));
         keys(&mut model, "esc m m");
@@ -315,14 +430,23 @@ fn every_line_about_a_metric_can_be_reached() {
     let shown = |model: &Model| text(&frame(model, "default"));
     let (option, source) = ("match_type:", "google-adk 2.13.0");
     let first = shown(&model);
-    assert!(first.contains("pgdn, pgup scroll") && !first.contains(source), "{first}");
+    assert!(
+        first.contains("pgdn, pgup scroll") && !first.contains(source),
+        "{first}"
+    );
     let mut seen = first.clone();
     for _ in 0..5 {
         keys(&mut model, "pgdn");
         seen += &shown(&model);
     }
-    assert!(seen.contains(option) && shown(&model).contains(source), "{seen}");
-    assert!(seen.contains("› tool_trajectory_avg_score"), "the list stays: {seen}");
+    assert!(
+        seen.contains(option) && shown(&model).contains(source),
+        "{seen}"
+    );
+    assert!(
+        seen.contains("› tool_trajectory_avg_score"),
+        "the list stays: {seen}"
+    );
     for _ in 0..5 {
         keys(&mut model, "pgup");
     }
@@ -360,7 +484,10 @@ fn judges() {
         insta::assert_snapshot!(name("agreement"), text(&frame(&model, "default")));
         keys(&mut model, "esc J");
         let panel = text(&frame(&model, "default"));
-        assert!(size.0 < 100 || panel.contains("human verdict: yes  a question is a step"), "{panel}");
+        assert!(
+            size.0 < 100 || panel.contains("human verdict: yes  a question is a step"),
+            "{panel}"
+        );
     }
 }
 
@@ -378,10 +505,16 @@ fn authoring() {
         keys(&mut model, "esc e j j j j j enter ctrl-u x");
         insta::assert_snapshot!(name("editor"), text(&frame(&model, "default")));
         keys(&mut model, "esc esc q C");
-        update(&mut model, Msg::Chat(1, ChatMsg::Event(ChatEvent::Opened(Default::default()))));
+        update(
+            &mut model,
+            Msg::Chat(1, ChatMsg::Event(ChatEvent::Opened(Default::default()))),
+        );
         keys(&mut model, "h i enter");
         let calls = Progress::Calls("read_soil(bed=\"beans\")".into());
-        update(&mut model, Msg::Chat(1, ChatMsg::Event(ChatEvent::Progress(calls))));
+        update(
+            &mut model,
+            Msg::Chat(1, ChatMsg::Event(ChatEvent::Progress(calls))),
+        );
         insta::assert_snapshot!(name("chat"), text(&frame(&model, "default")));
     }
 }
@@ -391,7 +524,13 @@ fn what_judges_disagree_on_comes_first_and_is_found() {
     let mut model = judged((120, 40));
     keys(&mut model, "q q");
     let listed = |model: &Model| -> Vec<String> {
-        model.view.browse.visible.iter().map(|case| model.eval_id(*case).into_owned()).collect()
+        model
+            .view
+            .browse
+            .visible
+            .iter()
+            .map(|case| model.eval_id(*case).into_owned())
+            .collect()
     };
     assert_eq!(listed(&model), ["angry_reader", "useless"]);
     keys(&mut model, "o o o");
@@ -417,8 +556,14 @@ fn every_theme_draws_the_same_words() {
         }
     }
     let mono = frame(&model, "mono");
-    let marked = mono.content().iter().any(|cell| cell.modifier.contains(Modifier::UNDERLINED));
-    assert!(marked, "differences are underlined where there is no colour");
+    let marked = mono
+        .content()
+        .iter()
+        .any(|cell| cell.modifier.contains(Modifier::UNDERLINED));
+    assert!(
+        marked,
+        "differences are underlined where there is no colour"
+    );
 }
 
 /// The pictures in `assets/` are drawn from these frames. `EVALTRAIL_PICTURES=write` writes them.
@@ -444,19 +589,34 @@ fn pictures_are_current() {
     let mut queue = sample((116, 28));
     run(&mut queue, usize::MAX / 2);
     keys(&mut queue, "q T a");
-    let compared =
-        past_runs((126, 26)).into_iter().find(|(place, _)| *place == "comparison, a case").unwrap().1;
+    let compared = past_runs((126, 26))
+        .into_iter()
+        .find(|(place, _)| *place == "comparison, a case")
+        .unwrap()
+        .1;
     let trends = many_runs((116, 28));
     let pictures = [
         ("trends", &trends, "The pass rate of a set over its runs"),
         ("triage", &queue, "The triage queue"),
         ("compare", &compared, "Two runs compared"),
-        ("judges", &judged, "What the judges said: votes, reasons, an unsteady case"),
-        ("accept", &accepted, "A call that was made is accepted: the change of the file, before it is saved"),
+        (
+            "judges",
+            &judged,
+            "What the judges said: votes, reasons, an unsteady case",
+        ),
+        (
+            "accept",
+            &accepted,
+            "A call that was made is accepted: the change of the file, before it is saved",
+        ),
         ("browse", &ended, "Sets and cases"),
         ("case", &failing, "A failing case"),
         ("run", &live, "A run"),
-        ("what_if", &trial, "What if: a rule and a match type on trial"),
+        (
+            "what_if",
+            &trial,
+            "What if: a rule and a match type on trial",
+        ),
     ];
     for (name, model, title) in pictures {
         let path = root().join("assets").join(format!("{name}.svg"));
@@ -477,14 +637,28 @@ fn hostile_judgement(bad: &str, long: &str, evidence: &Evidence) -> MetricResult
     let rubric = serde_json::json!({"rubric_id": bad, "rubric_content": {"text_property": long}});
     let name = "rubric_based_final_response_quality_v1";
     let mut criterion = Criterion::new(name, Some(0.5));
-    criterion.options.insert("rubrics".into(), serde_json::json!([rubric]));
-    let metric = JudgedMetric::of(&criterion, Reading::Adk, Some(2)).unwrap().unwrap();
+    criterion
+        .options
+        .insert("rubrics".into(), serde_json::json!([rubric]));
+    let metric = JudgedMetric::of(&criterion, Reading::Adk, Some(2))
+        .unwrap()
+        .unwrap();
     let reply = format!("Property: {long}\nRationale: {bad}\nVerdict: yes\n{bad}");
-    let sample = Sample { reply: Some(reply), ..Sample::default() };
-    let broken = Sample { error: Some(bad.into()), ..Sample::default() };
+    let sample = Sample {
+        reply: Some(reply),
+        ..Sample::default()
+    };
+    let broken = Sample {
+        error: Some(bad.into()),
+        ..Sample::default()
+    };
     let mut case = judged_case(&metric, evidence);
     let question = case.questions(&[]).unwrap().remove(0);
-    let asked = Asked { id: question.id, about: question.about.into(), samples: vec![sample, broken] };
+    let asked = Asked {
+        id: question.id,
+        about: question.about.into(),
+        samples: vec![sample, broken],
+    };
     case.result(vec![asked], bad, JudgeUsage::default())
 }
 
@@ -495,16 +669,28 @@ fn hostile() -> (Model, String) {
     let long = format!("{bad}{}", "x".repeat(1 << 20));
     let args = serde_json::json!({ long.clone(): [bad.clone(), {"k\u{1b}": long.clone()}] });
     let turn = |text: &str| {
-        let mut event =
-            Event { author: bad.clone(), content: Some(Content::text("model", text)), ..Event::default() };
+        let mut event = Event {
+            author: bad.clone(),
+            content: Some(Content::text("model", text)),
+            ..Event::default()
+        };
         let call = ToolCall::new(long.clone(), args.as_object().cloned());
-        let part = Part { call: Some(call), ..Part::default() };
+        let part = Part {
+            call: Some(call),
+            ..Part::default()
+        };
         event.content.as_mut().unwrap().parts.insert(0, part);
         event.error = ModelError::reported(Some(&bad), Some(&long));
-        let answer =
-            Event { author: "a".into(), content: Some(Content::text("model", text)), ..Event::default() };
-        let user =
-            Event { author: "user".into(), content: Some(Content::text("user", &long)), ..Event::default() };
+        let answer = Event {
+            author: "a".into(),
+            content: Some(Content::text("model", text)),
+            ..Event::default()
+        };
+        let user = Event {
+            author: "user".into(),
+            content: Some(Content::text("user", &long)),
+            ..Event::default()
+        };
         invocations_of(&[user, event, answer]).remove(0)
     };
     let mut model = sample((120, 32));
@@ -518,15 +704,28 @@ fn hostile() -> (Model, String) {
         stubs: None,
     });
     let ticket = model.ticket();
-    update(&mut model, Msg::Sets(SetMsg::Loaded(SetLoaded { set: 0, ticket, result })));
+    update(
+        &mut model,
+        Msg::Sets(SetMsg::Loaded(SetLoaded {
+            set: 0,
+            ticket,
+            result,
+        })),
+    );
     model.view.sets[0].path.stem = long.clone();
     model.view.sets[0].path.shown = bad.clone();
     model.title = bad.clone();
     let mut plan = plan(&sample((80, 24)));
-    let first = PlannedCase { eval_id: long.clone().into(), ..plan.cases.get(0).unwrap().into_owned() };
+    let first = PlannedCase {
+        eval_id: long.clone().into(),
+        ..plan.cases.get(0).unwrap().into_owned()
+    };
     plan.cases = PlannedCases::of([first]).unwrap();
     let (expected, actual) = (turn(&long), turn(&format!("{bad} other")));
-    let evidence = Evidence::turns(Some(std::slice::from_ref(&expected)), std::slice::from_ref(&actual));
+    let evidence = Evidence::turns(
+        Some(std::slice::from_ref(&expected)),
+        std::slice::from_ref(&actual),
+    );
     let mut metrics = score_case(&evaltrail::formats::adk::default_criteria(), &evidence);
     metrics.push(hostile_judgement(&bad, &long, &evidence));
     let attempt = Attempt {
@@ -535,7 +734,10 @@ fn hostile() -> (Model, String) {
         scenario: None,
         variables: serde_json::Map::new(),
         variants: Vec::new(),
-        key: AttemptKey { case: 0, attempt: 1 },
+        key: AttemptKey {
+            case: 0,
+            attempt: 1,
+        },
         eval_id: long.clone(),
         status: case_status(&metrics),
         adk_status: adk_status(&metrics),
@@ -556,24 +758,39 @@ fn hostile() -> (Model, String) {
         turn: None,
     };
     let key = attempt.key;
-    update(&mut model, Msg::Run(RunMsg::Started(Box::new(RunState::new(Arc::new(plan))))));
+    update(
+        &mut model,
+        Msg::Run(RunMsg::Started(Box::new(RunState::new(Arc::new(plan))))),
+    );
     let events = vec![
         RunEvent::Started { key, slot: 0 },
-        RunEvent::Progress { key, progress: Progress::Calls(long.clone()) },
+        RunEvent::Progress {
+            key,
+            progress: Progress::Calls(long.clone()),
+        },
         RunEvent::Warning(bad.clone()),
     ];
     update(&mut model, Msg::Run(RunMsg::Events(events)));
     assert_clean(&model);
     update(
         &mut model,
-        Msg::Run(RunMsg::Events(vec![RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt)))])),
+        Msg::Run(RunMsg::Events(vec![RunEvent::Finished(Arc::new(
+            EndedAttempt::unrecorded(attempt),
+        ))])),
     );
     (model, bad)
 }
 
 fn assert_clean(model: &Model) {
     for cell in frame(model, "default").content() {
-        assert!(!cell.symbol().chars().any(|c| c.is_control() || is_hidden(c)), "{:?}", cell.symbol());
+        assert!(
+            !cell
+                .symbol()
+                .chars()
+                .any(|c| c.is_control() || is_hidden(c)),
+            "{:?}",
+            cell.symbol()
+        );
     }
 }
 
@@ -610,7 +827,10 @@ fn hostile_text_never_reaches_a_cell() {
         for effect in effects {
             if let Effect::Results(ResultEffect::BuildBody(key, compared)) = effect {
                 let body = evaltrail::explorer::build_body(&compared, key.view);
-                update(&mut model, Msg::Results(ResultMsg::BodyBuilt(key, Arc::new(body))));
+                update(
+                    &mut model,
+                    Msg::Results(ResultMsg::BodyBuilt(key, Arc::new(body))),
+                );
             }
         }
         assert_clean(&model);
@@ -622,8 +842,14 @@ fn hostile_text_never_reaches_a_cell() {
 }
 
 fn any_key() -> impl Strategy<Value = Key> {
-    let codes =
-        vec![KeyCode::Enter, KeyCode::Esc, KeyCode::Up, KeyCode::Down, KeyCode::Tab, KeyCode::PageDown];
+    let codes = vec![
+        KeyCode::Enter,
+        KeyCode::Esc,
+        KeyCode::Up,
+        KeyCode::Down,
+        KeyCode::Tab,
+        KeyCode::PageDown,
+    ];
     prop_oneof![
         any::<char>().prop_map(Key::char),
         "[a-zA-Z/?:*. ]".prop_map(|text| Key::char(text.chars().next().unwrap())),
@@ -706,7 +932,13 @@ fn places(size: (u16, u16)) -> Vec<(&'static str, Model)> {
         }
         (*place, model)
     };
-    PLACES.iter().map(model).chain(captures(size)).chain(past_runs(size)).chain(repeated(size)).collect()
+    PLACES
+        .iter()
+        .map(model)
+        .chain(captures(size))
+        .chain(past_runs(size))
+        .chain(repeated(size))
+        .collect()
 }
 
 /// Cases of which some repetitions passed: the list, and one of them.
@@ -719,7 +951,10 @@ fn repeated(size: (u16, u16)) -> [(&'static str, Model); 2] {
         let repeated = |case: usize| {
             let ran = attempt(&model, &plan, case);
             (1..=4u32).map(move |number| {
-                let key = AttemptKey { case, attempt: number };
+                let key = AttemptKey {
+                    case,
+                    attempt: number,
+                };
                 let mut one = Attempt { key, ..ran.clone() };
                 if case < 3 && number % 2 == 0 {
                     one.status = Status::Failed;
@@ -729,16 +964,25 @@ fn repeated(size: (u16, u16)) -> [(&'static str, Model); 2] {
             })
         };
         let events: Vec<RunEvent> = (0..plan.cases.len()).flat_map(repeated).collect();
-        update(&mut model, Msg::Run(RunMsg::Started(Box::new(RunState::new(plan)))));
+        update(
+            &mut model,
+            Msg::Run(RunMsg::Started(Box::new(RunState::new(plan)))),
+        );
         update(&mut model, Msg::Run(RunMsg::Events(events)));
-        update(&mut model, Msg::Run(RunMsg::Events(vec![RunEvent::Ended { duration_s: 20.0 }])));
+        update(
+            &mut model,
+            Msg::Run(RunMsg::Events(vec![RunEvent::Ended { duration_s: 20.0 }])),
+        );
         update(&mut model, Msg::Tick(30.0));
         keys(&mut model, "esc");
         model
     };
     let mut case = list();
     keys(&mut case, "g enter >");
-    [("repeated", list()), ("repeated, the next trajectory of a flaky case", case)]
+    [
+        ("repeated", list()),
+        ("repeated, the next trajectory of a flaky case", case),
+    ]
 }
 
 /// The screens of past runs: the list, a run as it was, and two runs compared.
@@ -750,7 +994,10 @@ fn past_runs(size: (u16, u16)) -> [(&'static str, Model); 9] {
         keys(&mut model, "q H");
         let ticket = model.ticket();
         let history = Arc::new(history(&model));
-        update(&mut model, Msg::History(HistoryMsg::Listed { ticket, history }));
+        update(
+            &mut model,
+            Msg::History(HistoryMsg::Listed { ticket, history }),
+        );
         model
     };
     let with = |keys_pressed: &str| {
@@ -762,7 +1009,10 @@ fn past_runs(size: (u16, u16)) -> [(&'static str, Model); 9] {
         let mut model = with("V");
         let ticket = model.ticket();
         let history = Arc::new(history(&model));
-        update(&mut model, Msg::History(HistoryMsg::Listed { ticket, history }));
+        update(
+            &mut model,
+            Msg::History(HistoryMsg::Listed { ticket, history }),
+        );
         keys(&mut model, keys_pressed);
         model
     };
@@ -776,17 +1026,30 @@ fn past_runs(size: (u16, u16)) -> [(&'static str, Model); 9] {
     let mut opened = model();
     let past = Box::new(past_run(&opened));
     let name = Some("before the new prompt".to_string());
-    update(&mut opened, Msg::History(HistoryMsg::Opened { past, name, case: None }));
+    update(
+        &mut opened,
+        Msg::History(HistoryMsg::Opened {
+            past,
+            name,
+            case: None,
+        }),
+    );
     [
         ("runs", model()),
-        ("runs, another marked, a name being typed", with("down space up e")),
+        (
+            "runs, another marked, a name being typed",
+            with("down space up e"),
+        ),
         ("runs, deletion", with("d")),
         ("past run", opened),
         ("trends", trends("")),
         ("trends, an earlier run of a metric", trends("down left")),
         ("comparison", comparison("")),
         ("comparison, a case", comparison("enter")),
-        ("comparison, a case without expected, differences only", comparison("enter b i")),
+        (
+            "comparison, a case without expected, differences only",
+            comparison("enter b i"),
+        ),
     ]
 }
 
@@ -815,39 +1078,67 @@ fn history(model: &Model) -> History {
         results: SetResults::default(),
         criteria_id: 2,
     };
-    let head = |run_id: &str, started: &str, source: RunSource, failed: usize, missing: usize| RunHead {
-        run_id: run_id.into(),
-        path: run_id.into(),
-        started: started.into(),
-        commit: Some("6f1ed002ab5595859014ebf0951522d9f3a1c2b4".into()),
-        agent: "replay garden.jsonl".into(),
-        criteria: vec!["tool_trajectory_avg_score 1".into(), "response_match_score 0.8".into()],
-        judge: Some("recorded".into()),
-        duration_s: Some(75.25),
-        spent: None,
-        turn: None,
-        attempts: 23,
-        totals: Totals { passed: 23 - failed - missing, failed, ..Totals::default() },
-        ended: true,
-        number: if matches!(source, RunSource::Adk { .. }) { 0 } else { 1 },
-        source,
-        shard: None,
-        merged: Vec::new(),
-        is_in_merged: false,
-    };
+    let head =
+        |run_id: &str, started: &str, source: RunSource, failed: usize, missing: usize| RunHead {
+            run_id: run_id.into(),
+            path: run_id.into(),
+            started: started.into(),
+            commit: Some("6f1ed002ab5595859014ebf0951522d9f3a1c2b4".into()),
+            agent: "replay garden.jsonl".into(),
+            criteria: vec![
+                "tool_trajectory_avg_score 1".into(),
+                "response_match_score 0.8".into(),
+            ],
+            judge: Some("recorded".into()),
+            duration_s: Some(75.25),
+            spent: None,
+            turn: None,
+            attempts: 23,
+            totals: Totals {
+                passed: 23 - failed - missing,
+                failed,
+                ..Totals::default()
+            },
+            ended: true,
+            number: if matches!(source, RunSource::Adk { .. }) {
+                0
+            } else {
+                1
+            },
+            source,
+            shard: None,
+            merged: Vec::new(),
+            is_in_merged: false,
+        };
     let mut history = History::default();
     history.runs = vec![
-        head("7f3a1c09d2e4", "2026-01-01T00:00:00Z", ours(false, 5), 12, 0),
+        head(
+            "7f3a1c09d2e4",
+            "2026-01-01T00:00:00Z",
+            ours(false, 5),
+            12,
+            0,
+        ),
         head("51c0ffee1234", "2025-12-31T23:00:00Z", ours(false, 7), 4, 3),
         head("0badcafe5678", "2025-12-30T12:00:00Z", ours(false, 9), 2, 0),
         head("garden_watering_1767", "2025-12-29T12:00:00Z", adk, 1, 0),
         head("ffee00112233", "2025-11-01T12:00:00Z", ours(true, 10), 0, 0),
     ];
     let label = |run: &str, name: Option<&str>| {
-        (run.to_string(), RunLabel { run: run.into(), name: name.map(str::to_string), pinned: true })
+        (
+            run.to_string(),
+            RunLabel {
+                run: run.into(),
+                name: name.map(str::to_string),
+                pinned: true,
+            },
+        )
     };
-    history.labels =
-        [label("0badcafe5678", Some("before the new prompt")), label("51c0ffee1234", None)].into();
+    history.labels = [
+        label("0badcafe5678", Some("before the new prompt")),
+        label("51c0ffee1234", None),
+    ]
+    .into();
     history.baseline = Some("0badcafe5678".into());
     history
 }
@@ -860,14 +1151,25 @@ fn many_runs(size: (u16, u16)) -> Model {
     model.folder = root().join("fixtures/workspace");
     keys(&mut model, "q V");
     let plan = model.run.as_ref().unwrap().plan.clone();
-    let RunSource::Evaltrail { sets, .. } = &history(&model).runs[0].source else { panic!("not ours") };
-    let set = SetCount { path: plan.sets[0].path.clone(), ..sets[0].clone() };
+    let RunSource::Evaltrail { sets, .. } = &history(&model).runs[0].source else {
+        panic!("not ours")
+    };
+    let set = SetCount {
+        path: plan.sets[0].path.clone(),
+        ..sets[0].clone()
+    };
     // The criteria of the last two runs are others.
-    let set = |day: usize| SetCount { criteria_id: u64::from(day + 2 < PASSED.len()), ..set.clone() };
+    let set = |day: usize| SetCount {
+        criteria_id: u64::from(day + 2 < PASSED.len()),
+        ..set.clone()
+    };
     let of_day = |(day, passed): (usize, &usize)| RunHead {
         run_id: format!("{:012x}", 0x7f3a_1c09_d2e4_u64 + 0x11_2233 * day as u64),
         started: format!("2025-12-{:02}T08:00:00Z", day + 10),
-        source: RunSource::Evaltrail { sets: vec![with_results(set(day), *passed)], is_foreign: false },
+        source: RunSource::Evaltrail {
+            sets: vec![with_results(set(day), *passed)],
+            is_foreign: false,
+        },
         commit: Some(format!("{day:x}").repeat(40)),
         ..history(&model).runs[0].clone()
     };
@@ -875,20 +1177,44 @@ fn many_runs(size: (u16, u16)) -> Model {
     past.runs = PASSED.iter().enumerate().map(of_day).collect();
     past.runs.reverse();
     let ticket = model.ticket();
-    update(&mut model, Msg::History(HistoryMsg::Listed { ticket, history: Arc::new(past) }));
+    update(
+        &mut model,
+        Msg::History(HistoryMsg::Listed {
+            ticket,
+            history: Arc::new(past),
+        }),
+    );
     keys(&mut model, "h");
     model
 }
 
 /// A set of which `passed` of 10 attempts passed.
 fn with_results(set: SetCount, passed: usize) -> SetCount {
-    let totals = Totals { passed, failed: 10 - passed, ..Totals::default() };
-    let mean = |metric: &str, mean| MetricMean { metric: metric.into(), mean: Some(mean), scored: 10 };
+    let totals = Totals {
+        passed,
+        failed: 10 - passed,
+        ..Totals::default()
+    };
+    let mean = |metric: &str, mean| MetricMean {
+        metric: metric.into(),
+        mean: Some(mean),
+        scored: 10,
+    };
     let share = passed as f64 / 10.0;
-    let metrics =
-        vec![mean("tool_trajectory_avg_score", share), mean("response_match_score", 0.9 - share / 4.0)];
+    let metrics = vec![
+        mean("tool_trajectory_avg_score", share),
+        mean("response_match_score", 0.9 - share / 4.0),
+    ];
     let criteria = set.criteria.clone();
-    SetCount { results: SetResults { totals, pass_rate: Some(share), metrics, criteria }, ..set }
+    SetCount {
+        results: SetResults {
+            totals,
+            pass_rate: Some(share),
+            metrics,
+            criteria,
+        },
+        ..set
+    }
 }
 
 /// The run of the sample as a past run.
@@ -900,7 +1226,13 @@ fn past_run(model: &Model) -> PastRun {
             .map(|case| {
                 let attempts = state.attempts_of(case);
                 let eval_id = state.plan.cases.eval_id(case).to_string();
-                (RecordedCase { eval_id, attempt: attempts.first().cloned() }, attempts)
+                (
+                    RecordedCase {
+                        eval_id,
+                        attempt: attempts.first().cloned(),
+                    },
+                    attempts,
+                )
             })
             .unzip();
         let planned = &state.plan.sets[set];
@@ -913,7 +1245,11 @@ fn past_run(model: &Model) -> PastRun {
             quarantines: vec![],
         }
     };
-    let run = RunRef { id: "0badcafe5678".into(), started: state.plan.started.clone(), by: RunBy::Evaltrail };
+    let run = RunRef {
+        id: "0badcafe5678".into(),
+        started: state.plan.started.clone(),
+        by: RunBy::Evaltrail,
+    };
     PastRun {
         run: Arc::new(run),
         sets: (0..state.plan.sets.len()).map(set).collect(),
@@ -930,23 +1266,47 @@ fn compared_pair(model: &Model) -> ComparedPair {
     for case in 0..after.plan.cases.len() {
         for attempt in after.attempts_of(case) {
             let mut whole = (*attempt.read().unwrap()).clone();
-            if changed < 3 && whole.error.is_none() && (whole.status == Status::Failed) == (changed < 2) {
+            if changed < 3
+                && whole.error.is_none()
+                && (whole.status == Status::Failed) == (changed < 2)
+            {
                 changed += 1;
                 let now_passes = whole.status == Status::Failed;
-                whole.status = if now_passes { Status::Passed } else { Status::Failed };
+                whole.status = if now_passes {
+                    Status::Passed
+                } else {
+                    Status::Failed
+                };
                 whole.actual = whole.expected.clone();
-                for metric in whole.metrics.iter_mut().filter(|metric| metric.threshold.is_some()) {
+                for metric in whole
+                    .metrics
+                    .iter_mut()
+                    .filter(|metric| metric.threshold.is_some())
+                {
                     metric.status = whole.status;
                     metric.score = Some(evaltrail::domain::Score::of_flag(now_passes));
                 }
             }
-            before.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(whole))));
+            before.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(
+                whole,
+            ))));
         }
     }
     let found = compare_runs(&before, &after, &ComparisonRule::default());
-    let side = |state, name: &str| ComparedRun { state, name: name.into() };
-    let (before, after) = (side(before, "before the new prompt"), side(after, "7f3a1c09d2e4"));
-    ComparedPair { before, after, found, removed: Default::default() }
+    let side = |state, name: &str| ComparedRun {
+        state,
+        name: name.into(),
+    };
+    let (before, after) = (
+        side(before, "before the new prompt"),
+        side(after, "7f3a1c09d2e4"),
+    );
+    ComparedPair {
+        before,
+        after,
+        found,
+        removed: Default::default(),
+    }
 }
 
 /// A folder without eval sets, and the steps of a capture.
@@ -955,7 +1315,10 @@ fn captures(size: (u16, u16)) -> [(&'static str, Model); 3] {
     let mut capture = sample(size);
     keys(&mut capture, "c g");
     let mut conversations = sample(size);
-    let turn = |text: &str| Invocation { user: Content::text("user", text), ..Invocation::default() };
+    let turn = |text: &str| Invocation {
+        user: Content::text("user", text),
+        ..Invocation::default()
+    };
     let conversation = |id: &str, messages: &[&str], problem: Option<&str>| RecordedConversation {
         id: id.into(),
         turns: messages.iter().map(|text| turn(text)).collect(),
@@ -965,28 +1328,55 @@ fn captures(size: (u16, u16)) -> [(&'static str, Model); 3] {
         problem: problem.map(str::to_string),
     };
     let found = vec![
-        conversation("morning_round", &["Good morning! What is there to do in the garden?", "Thanks."], None),
-        conversation("4bf92f3577b34da6a3ce929d0e0e4736", &[""], Some("the trace has no message")),
+        conversation(
+            "morning_round",
+            &[
+                "Good morning! What is there to do in the garden?",
+                "Thanks.",
+            ],
+            None,
+        ),
+        conversation(
+            "4bf92f3577b34da6a3ce929d0e0e4736",
+            &[""],
+            Some("the trace has no message"),
+        ),
     ];
     let source = "garden.jsonl".to_string();
-    let msg = EditMsg::Conversations { source, target: CaptureTarget::Set(0), found: Ok(found) };
+    let msg = EditMsg::Conversations {
+        source,
+        target: CaptureTarget::Set(0),
+        found: Ok(found),
+    };
     update(&mut conversations, Msg::Edits(msg));
-    [("empty folder", empty), ("capture", capture), ("conversations", conversations)]
+    [
+        ("empty folder", empty),
+        ("capture", capture),
+        ("conversations", conversations),
+    ]
 }
 
 /// WCAG's relative luminance of a colour given as red, green and blue.
 fn luminance(colour: ratatui::style::Color) -> Option<f64> {
-    let ratatui::style::Color::Rgb(r, g, b) = colour else { return None };
+    let ratatui::style::Color::Rgb(r, g, b) = colour else {
+        return None;
+    };
     let linear = |v: u8| {
         let v = f64::from(v) / 255.0;
-        if v <= 0.03928 { v / 12.92 } else { ((v + 0.055) / 1.055).powf(2.4) }
+        if v <= 0.03928 {
+            v / 12.92
+        } else {
+            ((v + 0.055) / 1.055).powf(2.4)
+        }
     };
     Some(0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b))
 }
 
 /// Whether a cell contains text, and not a space, a line or a block.
 fn is_text(symbol: &str) -> bool {
-    symbol.chars().all(|c| !c.is_whitespace() && !('\u{2500}'..='\u{259f}').contains(&c))
+    symbol
+        .chars()
+        .all(|c| !c.is_whitespace() && !('\u{2500}'..='\u{259f}').contains(&c))
 }
 
 /// WCAG requires a contrast of 4.5 to 1. Colours that the terminal defines cannot be checked. With those, a reversed
@@ -997,9 +1387,17 @@ fn every_text_on_every_screen_can_be_read() {
     let places = places((120, 40));
     for theme in Theme::names() {
         for (place, model) in &places {
-            for cell in frame(model, theme).content().iter().filter(|cell| is_text(cell.symbol())) {
-                let at =
-                    format!("{:?} in {theme} at {place:?}: {:?} on {:?}", cell.symbol(), cell.fg, cell.bg);
+            for cell in frame(model, theme)
+                .content()
+                .iter()
+                .filter(|cell| is_text(cell.symbol()))
+            {
+                let at = format!(
+                    "{:?} in {theme} at {place:?}: {:?} on {:?}",
+                    cell.symbol(),
+                    cell.fg,
+                    cell.bg
+                );
                 match (luminance(cell.fg), luminance(cell.bg)) {
                     (Some(fg), Some(bg)) => {
                         let contrast = (fg.max(bg) + 0.05) / (fg.min(bg) + 0.05);
@@ -1022,12 +1420,23 @@ fn assert_inside_panes(place: &str, model: &Model, buffer: &Buffer) {
     }
     let areas = evaltrail::explorer::layout(model);
     let is_list = model.is_on(evaltrail::explorer::Context::Browse);
-    let panes = [(areas.left, true), (areas.main, true), (areas.panel, is_list)];
-    for (area, _) in panes.iter().filter(|(area, has_border)| *has_border && !area.is_empty()) {
+    let panes = [
+        (areas.left, true),
+        (areas.main, true),
+        (areas.panel, is_list),
+    ];
+    for (area, _) in panes
+        .iter()
+        .filter(|(area, has_border)| *has_border && !area.is_empty())
+    {
         for y in area.y..area.bottom() {
             for x in [area.x, area.right() - 1] {
                 let symbol = buffer[(x, y)].symbol();
-                assert!("│┃╭╮╰╯".contains(symbol), "{:?} {place:?} at {x},{y}: {symbol:?}", model.size);
+                assert!(
+                    "│┃╭╮╰╯".contains(symbol),
+                    "{:?} {place:?} at {x},{y}: {symbol:?}",
+                    model.size
+                );
             }
         }
     }
@@ -1043,6 +1452,9 @@ fn every_place_at_every_size() {
             let shown = text(&buffer).replace(&root().display().to_string(), "…");
             format!("== {place}\n{shown}\n")
         });
-        insta::assert_snapshot!(format!("places_{}x{}", size.0, size.1), frames.collect::<String>());
+        insta::assert_snapshot!(
+            format!("places_{}x{}", size.0, size.1),
+            frames.collect::<String>()
+        );
     }
 }

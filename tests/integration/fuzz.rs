@@ -118,33 +118,65 @@ fn targets() -> Vec<Target> {
         ("rows", vec![rows.into(), table.into()], |text| {
             SetFile::open(Arc::from(text), "x").map_or_else(
                 |error| error.to_string(),
-                |file| (0..file.len().min(20)).map(|at| format!("{:?}", file.case(at))).collect(),
+                |file| {
+                    (0..file.len().min(20))
+                        .map(|at| format!("{:?}", file.case(at)))
+                        .collect()
+                },
             )
         }),
-        ("check", vec![head(&set), config.clone(), result.into(), rows.into()], |text| {
-            format!("{:?}{:?}", check_rows(text, &ReadAs::default()), check_text(text, "x.evalset.json"))
-        }),
+        (
+            "check",
+            vec![head(&set), config.clone(), result.into(), rows.into()],
+            |text| {
+                format!(
+                    "{:?}{:?}",
+                    check_rows(text, &ReadAs::default()),
+                    check_text(text, "x.evalset.json")
+                )
+            },
+        ),
         ("result", vec![result.into()], |text| {
             ResultFile::open(Arc::from(text)).map_or_else(
                 |error| error.to_string(),
-                |file| (0..file.entries.len().min(20)).map(|at| format!("{:?}", file.attempt(at))).collect(),
+                |file| {
+                    (0..file.entries.len().min(20))
+                        .map(|at| format!("{:?}", file.attempt(at)))
+                        .collect()
+                },
             )
         }),
-        ("criteria", vec![config], |text| format!("{:?}", read_config(text))),
-        ("evaltrail.toml", vec![toml], |text| format!("{:?}", ConfigFile::parse(text, Path::new("/w")))),
-        ("recording", vec![head(&recording)], |text| format!("{:?}", read_recording(text))),
-        ("recorded answers", vec![head(&answers)], |text| format!("{:?}", read_responses(text))),
-        ("notes", vec![notes.into()], |text| format!("{:?}", Notes::open(text.into()))),
+        ("criteria", vec![config], |text| {
+            format!("{:?}", read_config(text))
+        }),
+        ("evaltrail.toml", vec![toml], |text| {
+            format!("{:?}", ConfigFile::parse(text, Path::new("/w")))
+        }),
+        ("recording", vec![head(&recording)], |text| {
+            format!("{:?}", read_recording(text))
+        }),
+        ("recorded answers", vec![head(&answers)], |text| {
+            format!("{:?}", read_responses(text))
+        }),
+        ("notes", vec![notes.into()], |text| {
+            format!("{:?}", Notes::open(text.into()))
+        }),
         ("trace", vec![trace.into()], |text| match read_spans(text) {
             Ok(spans) => format!("{:?}", conversations(&spans)),
             Err(error) => error,
         }),
-        (".env", vec!["A=b\nexport C='d e' # f\nG=\"h\\n${A}\"\n".into()], |text| {
-            format!("{:?}", read_dotenv(text))
-        }),
+        (
+            ".env",
+            vec!["A=b\nexport C='d e' # f\nG=\"h\\n${A}\"\n".into()],
+            |text| format!("{:?}", read_dotenv(text)),
+        ),
         ("server-sent events", vec![stream.into()], |text| {
             let mut decoder = SseDecoder::default();
-            let fed: Vec<_> = text.as_bytes().chunks(7).map(|chunk| decoder.feed(chunk)).collect();
+            let fed: Vec<_> = text
+                .as_bytes()
+                .chunks(7)
+                .map(|chunk| decoder.feed(chunk))
+                .collect();
             format!("{fed:?}{:?}", decoder.finish())
         }),
         ("journal", vec![journal()], |text| read_run(text)),
@@ -154,9 +186,17 @@ fn targets() -> Vec<Target> {
 /// A recorded run: the plan, a separator, the journal.
 fn journal() -> String {
     let plan = "{\"format\": 2, \"run_id\": \"r\", \"started\": \"2026-01-01T00:00:00Z\", \"sets\": [{\"id\": \"s\", \"file\": \"s\", \"path\": \"/s\", \"digest\": \"\", \"agent\": {\"kind\": \"saved\"}, \"agent_name\": \"\", \"app_dir\": null, \"criteria\": []}], \"cases\": [{\"set\": 0, \"index\": 0, \"eval_id\": \"a\"}], \"options\": {\"jobs\": 1, \"repeat\": 1, \"timeout_ms\": 1, \"retries\": 0}}";
-    let attempt =
-        evaltrail::domain::Attempt::blank(evaltrail::domain::AttemptKey { case: 0, attempt: 1 }, "a");
-    format!("{plan}\u{1e}{}\n{{\"ended\":true}}\n", serde_json::to_string(&attempt).unwrap())
+    let attempt = evaltrail::domain::Attempt::blank(
+        evaltrail::domain::AttemptKey {
+            case: 0,
+            attempt: 1,
+        },
+        "a",
+    );
+    format!(
+        "{plan}\u{1e}{}\n{{\"ended\":true}}\n",
+        serde_json::to_string(&attempt).unwrap()
+    )
 }
 
 fn read_run(text: &str) -> String {
@@ -174,7 +214,9 @@ fn read_run(text: &str) -> String {
 
 /// A seed with a few changes.
 fn changed(seeds: &[String], random: &mut StdRng) -> String {
-    let mut bytes = seeds[random.random_range(0..seeds.len())].clone().into_bytes();
+    let mut bytes = seeds[random.random_range(0..seeds.len())]
+        .clone()
+        .into_bytes();
     for _ in 0..random.random_range(1..6) {
         let at = random.random_range(0..=bytes.len());
         let end = (at + random.random_range(0..40)).min(bytes.len());
@@ -209,8 +251,13 @@ fn readers_take_anything() {
             let text = changed(&seeds, &mut random);
             let began = Instant::now();
             let outcome = std::panic::catch_unwind(|| (read(&text), read(&text)));
-            let Ok((first, second)) = outcome else { panic!("{name}, input {input}: {text:?}") };
-            assert!(first == second, "{name}, input {input} is read in two ways: {text:?}");
+            let Ok((first, second)) = outcome else {
+                panic!("{name}, input {input}: {text:?}")
+            };
+            assert!(
+                first == second,
+                "{name}, input {input} is read in two ways: {text:?}"
+            );
             assert!(
                 began.elapsed() < Duration::from_secs(2),
                 "{name}, input {input} took {:?}: {text:?}",

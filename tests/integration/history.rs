@@ -24,7 +24,10 @@ struct Desk {
 
 impl Desk {
     fn new() -> Desk {
-        Desk { folder: tempfile::tempdir().unwrap(), server: Double::start() }
+        Desk {
+            folder: tempfile::tempdir().unwrap(),
+            server: Double::start(),
+        }
     }
 
     fn path(&self) -> &Path {
@@ -34,8 +37,16 @@ impl Desk {
     fn write(&self, name: &str, cases: Vec<Value>) {
         let path = self.path().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        let id = path.file_name().unwrap().to_string_lossy().replace(".evalset.json", "");
-        std::fs::write(path, json!({"eval_set_id": id, "eval_cases": cases}).to_string()).unwrap();
+        let id = path
+            .file_name()
+            .unwrap()
+            .to_string_lossy()
+            .replace(".evalset.json", "");
+        std::fs::write(
+            path,
+            json!({"eval_set_id": id, "eval_cases": cases}).to_string(),
+        )
+        .unwrap();
     }
 
     fn evaltrail(&self, args: &[&str]) -> Output {
@@ -59,7 +70,8 @@ impl Desk {
         let report: Value =
             serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{e}: {}", both(&out)));
         let ids = report["cases"].as_array().unwrap().iter();
-        ids.map(|case| case["eval_id"].as_str().unwrap().to_string()).collect()
+        ids.map(|case| case["eval_id"].as_str().unwrap().to_string())
+            .collect()
     }
 
     fn list(&self) -> String {
@@ -75,7 +87,11 @@ impl Desk {
 }
 
 fn abc() -> Vec<Value> {
-    vec![case("a", "fine a", "ok"), case("b", "fine b", "nothing like it"), case("c", "fine c", "ok")]
+    vec![
+        case("a", "fine a", "ok"),
+        case("b", "fine b", "nothing like it"),
+        case("c", "fine c", "ok"),
+    ]
 }
 
 #[test]
@@ -91,9 +107,18 @@ fn results_follow_their_cases_when_others_come_in_front() {
         assert!(listed.contains(line), "{line}: {listed}");
     }
     assert_eq!(desk.ids_run(&["--failed", "."]), ["b"]);
-    assert_eq!(desk.ids_run(&["--filter", "status:passed", "."]), ["a", "c"]);
-    assert_eq!(desk.ids_run(&["--filter", "-status:passed -status:failed", "."]), ["new"]);
-    assert_eq!(desk.ids_run(&["--filter", "metric:response_match_score<0.5", "."]), ["b"]);
+    assert_eq!(
+        desk.ids_run(&["--filter", "status:passed", "."]),
+        ["a", "c"]
+    );
+    assert_eq!(
+        desk.ids_run(&["--filter", "-status:passed -status:failed", "."]),
+        ["new"]
+    );
+    assert_eq!(
+        desk.ids_run(&["--filter", "metric:response_match_score<0.5", "."]),
+        ["b"]
+    );
     let notes = json!({"cases": {"a": {"tags": ["slow"]}, "c": {"tags": ["slow", "red"]}}});
     std::fs::write(desk.path().join("s.evaltrail.json"), notes.to_string()).unwrap();
     assert_eq!(desk.ids_run(&["--filter", "tag:slow", "."]), ["a", "c"]);
@@ -106,12 +131,20 @@ fn a_run_ends_with_its_failures_and_what_to_do_next() {
     let desk = Desk::new();
     desk.write("s.evalset.json", abc());
     let said = text(&desk.run(&["--repeat", "2", "."]));
-    let end = said.split("not passed\n").nth(1).unwrap_or_else(|| panic!("{said}"));
+    let end = said
+        .split("not passed\n")
+        .nth(1)
+        .unwrap_or_else(|| panic!("{said}"));
     let lines: Vec<&str> = end.lines().filter(|line| !line.is_empty()).collect();
-    assert!(lines[0].starts_with("✗ s › b  0/2  "), "one line for all attempts of a case: {end}");
+    assert!(
+        lines[0].starts_with("✗ s › b  0/2  "),
+        "one line for all attempts of a case: {end}"
+    );
     let counts = "evaltrail 4 passed, 2 failed of 6 attempts (3 cases, 2 each)";
     assert!(lines[1].starts_with(counts), "the counts add up: {end}");
-    let id = lines[2].strip_prefix("run ").unwrap_or_else(|| panic!("{end}"));
+    let id = lines[2]
+        .strip_prefix("run ")
+        .unwrap_or_else(|| panic!("{end}"));
     assert!(desk.newest_run().ends_with(id), "{end}");
     assert!(
         end.contains("evaltrail run . --failed") && end.contains(&format!("evaltrail accept {id}")),
@@ -125,15 +158,25 @@ fn list_prints_json() {
     desk.write("s.evalset.json", abc());
     desk.ids_run(&["--filter", "-b", "."]);
     let out = desk.evaltrail(&["list", "--json", "--cases", "."]);
-    let list: Value = serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{e}: {}", both(&out)));
+    let list: Value =
+        serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{e}: {}", both(&out)));
     let set = &list["sets"][0];
     assert_eq!(
-        (&set["eval_set"], &set["cases"], &set["passed"], &set["not_run"]),
+        (
+            &set["eval_set"],
+            &set["cases"],
+            &set["passed"],
+            &set["not_run"]
+        ),
         (&json!("s"), &json!(3), &json!(2), &json!(1))
     );
     assert_eq!(set["runs"].as_array().unwrap().len(), 1);
-    let statuses: Vec<&Value> =
-        set["eval_cases"].as_array().unwrap().iter().map(|case| &case["status"]).collect();
+    let statuses: Vec<&Value> = set["eval_cases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|case| &case["status"])
+        .collect();
     assert_eq!(statuses, [&json!("passed"), &Value::Null, &json!("passed")]);
 }
 
@@ -148,18 +191,31 @@ fn an_edited_case_is_evaluated_again() {
     desk.write("s.evalset.json", cases);
     let listed = desk.list();
     assert!(listed.contains("✗ a") && listed.contains("✓ b"), "{listed}");
-    assert!(listed.contains("2 edited since and re-evaluated"), "{listed}");
+    assert!(
+        listed.contains("2 edited since and re-evaluated"),
+        "{listed}"
+    );
     assert_eq!(desk.ids_run(&["--failed", "."]), ["a"]);
 }
 
 #[test]
 fn equal_ids_are_told_apart_by_their_content() {
     let desk = Desk::new();
-    desk.write("s.evalset.json", vec![case("x", "fine 1", "ok"), case("x", "fine 2", "not this")]);
+    desk.write(
+        "s.evalset.json",
+        vec![case("x", "fine 1", "ok"), case("x", "fine 2", "not this")],
+    );
     desk.run(&["."]);
-    desk.write("s.evalset.json", vec![case("x", "fine 2", "not this"), case("x", "fine 1", "ok")]);
+    desk.write(
+        "s.evalset.json",
+        vec![case("x", "fine 2", "not this"), case("x", "fine 1", "ok")],
+    );
     let listed = desk.list();
-    let glyphs: Vec<&str> = listed.lines().filter(|line| line.ends_with(" x")).map(str::trim).collect();
+    let glyphs: Vec<&str> = listed
+        .lines()
+        .filter(|line| line.ends_with(" x"))
+        .map(str::trim)
+        .collect();
     assert_eq!(glyphs, ["✗ x", "✓ x"], "{listed}");
     assert_eq!(desk.ids_run(&["--failed", "."]).len(), 1);
 }
@@ -194,9 +250,15 @@ fn old_runs_are_removed_with_their_results() {
     }
     let told = desk.run(&["s.evalset.json:c"]);
     assert!(both(&told).contains("removed"), "{}", both(&told));
-    let runs = std::fs::read_dir(desk.path().join(".evaltrail/runs")).unwrap().count();
+    let runs = std::fs::read_dir(desk.path().join(".evaltrail/runs"))
+        .unwrap()
+        .count();
     assert_eq!(runs, 2);
-    assert!(desk.list().contains("✓ c") && !desk.list().contains("✓ a"), "{}", desk.list());
+    assert!(
+        desk.list().contains("✓ c") && !desk.list().contains("✓ a"),
+        "{}",
+        desk.list()
+    );
 }
 
 #[test]
@@ -205,7 +267,11 @@ fn results_of_several_runs_are_said_to_be() {
     desk.write("s.evalset.json", abc());
     desk.run(&["s.evalset.json:a"]);
     desk.run(&["s.evalset.json:b,c"]);
-    assert!(desk.list().contains("2/3 passed; from 2 runs"), "{}", desk.list());
+    assert!(
+        desk.list().contains("2/3 passed; from 2 runs"),
+        "{}",
+        desk.list()
+    );
 }
 
 #[test]
@@ -215,7 +281,10 @@ fn a_resumed_run_reports_options_and_cases_that_differ() {
         {"user_content": {"parts": [{"text": "fine 1"}]}, "final_response": {"parts": [{"text": "ok"}]}},
         {"user_content": {"parts": [{"text": "fine 2"}]}, "final_response": {"parts": [{"text": "ok"}]}},
     ]});
-    desk.write("s.evalset.json", vec![two.clone(), case("b", "fine b", "ok")]);
+    desk.write(
+        "s.evalset.json",
+        vec![two.clone(), case("b", "fine b", "ok")],
+    );
     let interrupt = |desk: &Desk| {
         let run = desk.newest_run();
         let journal = run.join("journal.jsonl");
@@ -226,19 +295,57 @@ fn a_resumed_run_reports_options_and_cases_that_differ() {
     interrupt(&desk);
     let refused = desk.run(&["--resume", "."]);
     assert_eq!(refused.status.code(), Some(2), "{}", both(&refused));
-    assert!(both(&refused).contains("turns: turn 1 only before, all turns now"), "{}", both(&refused));
+    assert!(
+        both(&refused).contains("turns: turn 1 only before, all turns now"),
+        "{}",
+        both(&refused)
+    );
     let went_on = desk.run(&["--resume", "--turn", "1", "-j", "3", "."]);
     assert!(both(&went_on).contains("1 of 2 done"), "{}", both(&went_on));
-    assert!(both(&went_on).contains("jobs: 1 before, 3 now"), "{}", both(&went_on));
+    assert!(
+        both(&went_on).contains("jobs: 1 before, 3 now"),
+        "{}",
+        both(&went_on)
+    );
     interrupt(&desk);
-    let judged = desk.run(&["--resume", "--turn", "1", "--judge", "openai/gpt-5", "--samples", "3", "."]);
+    let judged = desk.run(&[
+        "--resume",
+        "--turn",
+        "1",
+        "--judge",
+        "openai/gpt-5",
+        "--samples",
+        "3",
+        ".",
+    ]);
     assert_eq!(judged.status.code(), Some(2), "{}", both(&judged));
-    assert!(both(&judged).contains("judge: from the criteria before, openai/gpt-5"), "{}", both(&judged));
-    assert!(both(&judged).contains("samples: from the criteria before, 3 now"), "{}", both(&judged));
+    assert!(
+        both(&judged).contains("judge: from the criteria before, openai/gpt-5"),
+        "{}",
+        both(&judged)
+    );
+    assert!(
+        both(&judged).contains("samples: from the criteria before, 3 now"),
+        "{}",
+        both(&judged)
+    );
     // A resumed run uses the current options. A plan that was modified is not resumed.
-    let went_on = desk.run(&["--resume", "--turn", "1", "-j", "3", "--timeout", "90s", "."]);
+    let went_on = desk.run(&[
+        "--resume",
+        "--turn",
+        "1",
+        "-j",
+        "3",
+        "--timeout",
+        "90s",
+        ".",
+    ]);
     assert_eq!(went_on.status.code(), Some(0), "{}", both(&went_on));
-    assert!(both(&went_on).contains("time limit: 120 s before, 90 s now"), "{}", both(&went_on));
+    assert!(
+        both(&went_on).contains("time limit: 120 s before, 90 s now"),
+        "{}",
+        both(&went_on)
+    );
     interrupt(&desk);
     let plan = desk.newest_run().join("run.json");
     let stored = std::fs::read_to_string(&plan).unwrap();
@@ -246,13 +353,21 @@ fn a_resumed_run_reports_options_and_cases_that_differ() {
     assert_ne!(stored, planted);
     std::fs::write(&plan, planted).unwrap();
     let refused = desk.run(&["--resume", "--turn", "1", "."]);
-    assert!(both(&refused).contains("there is no unfinished run"), "{}", both(&refused));
+    assert!(
+        both(&refused).contains("there is no unfinished run"),
+        "{}",
+        both(&refused)
+    );
     std::fs::write(&plan, stored).unwrap();
     interrupt(&desk);
     desk.write("s.evalset.json", vec![two, case("b", "fine b", "another")]);
     let other = desk.run(&["--resume", "--turn", "1", "."]);
     assert!(both(&other).contains("b changed since"), "{}", both(&other));
-    assert!(both(&other).contains("starting a new run"), "{}", both(&other));
+    assert!(
+        both(&other).contains("starting a new run"),
+        "{}",
+        both(&other)
+    );
 }
 
 #[test]
@@ -260,22 +375,48 @@ fn a_damaged_line_of_a_journal_costs_that_line_alone() {
     let desk = Desk::new();
     desk.write(
         "s.evalset.json",
-        (0..5).map(|n| case(&format!("c{n}"), &format!("fine {n}"), "ok")).collect(),
+        (0..5)
+            .map(|n| case(&format!("c{n}"), &format!("fine {n}"), "ok"))
+            .collect(),
     );
     desk.run(&["."]);
     let journal = desk.newest_run().join("journal.jsonl");
     let written = std::fs::read_to_string(&journal).unwrap();
     let lines: Vec<&str> = written.lines().collect();
-    let torn: Vec<&str> =
-        lines.iter().enumerate().map(|(at, line)| if at == 1 { &line[..40] } else { *line }).collect();
+    let torn: Vec<&str> = lines
+        .iter()
+        .enumerate()
+        .map(|(at, line)| if at == 1 { &line[..40] } else { *line })
+        .collect();
     std::fs::write(&journal, torn.join("\n") + "\n").unwrap();
-    let before = desk.server.seen.lock().unwrap().runs.values().sum::<usize>();
-    assert!(desk.list().contains("4/4 passed, 1 not run"), "{}", desk.list());
+    let before = desk
+        .server
+        .seen
+        .lock()
+        .unwrap()
+        .runs
+        .values()
+        .sum::<usize>();
+    assert!(
+        desk.list().contains("4/4 passed, 1 not run"),
+        "{}",
+        desk.list()
+    );
     let resumed = desk.run(&["--resume", "."]);
     assert!(both(&resumed).contains("4 of 5 done"), "{}", both(&resumed));
-    assert!(both(&resumed).contains("1 line of its journal is damaged"), "{}", both(&resumed));
+    assert!(
+        both(&resumed).contains("1 line of its journal is damaged"),
+        "{}",
+        both(&resumed)
+    );
     assert_eq!(
-        desk.server.seen.lock().unwrap().runs.values().sum::<usize>(),
+        desk.server
+            .seen
+            .lock()
+            .unwrap()
+            .runs
+            .values()
+            .sum::<usize>(),
         before + 1,
         "one case ran again"
     );
@@ -302,7 +443,11 @@ fn results_of_adk_belong_to_the_agents_own_set() {
         std::fs::create_dir_all(desk.path().join(agent)).unwrap();
         std::fs::write(desk.path().join(agent).join("agent.py"), "root_agent = 1").unwrap();
         let set = json!({"eval_set_id": format!("id_of_{agent}"), "eval_cases": [case("a", "fine a", "ok")]});
-        std::fs::write(desk.path().join(agent).join("same.evalset.json"), set.to_string()).unwrap();
+        std::fs::write(
+            desk.path().join(agent).join("same.evalset.json"),
+            set.to_string(),
+        )
+        .unwrap();
     }
     let result = json!({
         "eval_set_result_id": "two_x_1.0", "eval_set_result_name": "two_x_1.0", "eval_set_id": "id_of_two",
@@ -313,25 +458,50 @@ fn results_of_adk_belong_to_the_agents_own_set() {
     });
     let history = desk.path().join("two/.adk/eval_history");
     std::fs::create_dir_all(&history).unwrap();
-    std::fs::write(history.join("two_x_1.0.evalset_result.json"), result.to_string()).unwrap();
+    std::fs::write(
+        history.join("two_x_1.0.evalset_result.json"),
+        result.to_string(),
+    )
+    .unwrap();
     let listed = desk.list();
-    assert!(listed.contains("one/same.evalset.json  1 case  not run"), "{listed}");
-    assert!(listed.contains("two/same.evalset.json  1 case  0/1 passed"), "{listed}");
+    assert!(
+        listed.contains("one/same.evalset.json  1 case  not run"),
+        "{listed}"
+    );
+    assert!(
+        listed.contains("two/same.evalset.json  1 case  0/1 passed"),
+        "{listed}"
+    );
     // With the name of the file as the id of the set, as `adk web` writes it.
     let result = result.to_string().replace("id_of_two", "same");
     std::fs::write(history.join("two_x_1.0.evalset_result.json"), result).unwrap();
     let listed = desk.list();
-    assert!(listed.contains("one/same.evalset.json  1 case  not run"), "{listed}");
-    assert!(listed.contains("two/same.evalset.json  1 case  0/1 passed"), "{listed}");
+    assert!(
+        listed.contains("one/same.evalset.json  1 case  not run"),
+        "{listed}"
+    );
+    assert!(
+        listed.contains("two/same.evalset.json  1 case  0/1 passed"),
+        "{listed}"
+    );
 }
 
 #[test]
 fn a_folder_of_a_workspace_is_run_as_the_workspace_is() {
     let work = tempfile::tempdir().unwrap();
-    crate::common::copy_folder(&crate::common::root().join("fixtures/workspace"), work.path());
+    crate::common::copy_folder(
+        &crate::common::root().join("fixtures/workspace"),
+        work.path(),
+    );
     let run = |args: &[&str]| {
         let mut command = evaltrail(&work.path().join("home"));
-        output(command.current_dir(work.path()).env("SAMPLE_PACE", "0").args(["run", "--json"]).args(args))
+        output(
+            command
+                .current_dir(work.path())
+                .env("SAMPLE_PACE", "0")
+                .args(["run", "--json"])
+                .args(args),
+        )
     };
     let cases = |out: &Output| -> Vec<(Value, Value, Value)> {
         let report: Value =
@@ -340,18 +510,28 @@ fn a_folder_of_a_workspace_is_run_as_the_workspace_is() {
             let scores = case["metrics"].as_array().unwrap().iter();
             let scores = scores.filter(|metric| metric["metric"] != "invocation_duration_v1");
             let scores: Vec<Value> = scores.map(|metric| metric["score"].clone()).collect();
-            (case["file"].clone(), case["eval_id"].clone(), Value::from(scores))
+            (
+                case["file"].clone(),
+                case["eval_id"].clone(),
+                Value::from(scores),
+            )
         };
         report["cases"].as_array().unwrap().iter().map(of).collect()
     };
     let all = cases(&run(&["."]));
     for target in ["garden", "garden/watering.evalset.json"] {
         let part = cases(&run(&[target]));
-        let expected: Vec<_> =
-            all.iter().filter(|(file, ..)| file.as_str().unwrap().starts_with(target)).cloned().collect();
+        let expected: Vec<_> = all
+            .iter()
+            .filter(|(file, ..)| file.as_str().unwrap().starts_with(target))
+            .cloned()
+            .collect();
         assert!(!part.is_empty() && part == expected, "{target}");
     }
     let again = cases(&run(&["--failed", "garden"]));
-    assert!(!again.is_empty() && again.len() < 10, "the runs of the workspace are those of its folders");
+    assert!(
+        !again.is_empty() && again.len() < 10,
+        "the runs of the workspace are those of its folders"
+    );
     assert!(!work.path().join("garden/.evaltrail").exists());
 }

@@ -8,13 +8,14 @@ use std::path::Path;
 use std::process::Output;
 
 fn set(words: &str) -> String {
-    let turn =
-        json!({"user_content": {"parts": [{"text": words}]}, "final_response": {"parts": [{"text": "ok"}]}});
-    json!({"eval_set_id": "s", "eval_cases": [{"eval_id": "a", "conversation": [turn]}]}).to_string()
+    let turn = json!({"user_content": {"parts": [{"text": words}]}, "final_response": {"parts": [{"text": "ok"}]}});
+    json!({"eval_set_id": "s", "eval_cases": [{"eval_id": "a", "conversation": [turn]}]})
+        .to_string()
 }
 
 fn rows() -> String {
-    json!({"eval_case_id": "a", "prompt": "x", "reference": "ok", "response": "ok"}).to_string() + "\n"
+    json!({"eval_case_id": "a", "prompt": "x", "reference": "ok", "response": "ok"}).to_string()
+        + "\n"
 }
 
 /// Runs evaltrail in a folder, with a home folder beside it.
@@ -25,11 +26,25 @@ fn run(folder: &Path, home: &str, args: &[&str]) -> Output {
 
 #[test]
 fn a_planted_log_of_edits_writes_nothing() {
-    let place = Place::new(&[("w/s.evalset.json", set("before")), ("victim.evalset.json", set("mine"))]);
-    let (folder, victim) = (place.path().join("w"), place.path().join("victim.evalset.json"));
+    let place = Place::new(&[
+        ("w/s.evalset.json", set("before")),
+        ("victim.evalset.json", set("mine")),
+    ]);
+    let (folder, victim) = (
+        place.path().join("w"),
+        place.path().join("victim.evalset.json"),
+    );
     let mut case: serde_json::Value = serde_json::from_str(&set("after")).unwrap();
-    std::fs::write(place.path().join("case.json"), case["eval_cases"][0].take().to_string()).unwrap();
-    let edited = run(&folder, "attacker", &["edit", "../victim.evalset.json:a", "--from", "../case.json"]);
+    std::fs::write(
+        place.path().join("case.json"),
+        case["eval_cases"][0].take().to_string(),
+    )
+    .unwrap();
+    let edited = run(
+        &folder,
+        "attacker",
+        &["edit", "../victim.evalset.json:a", "--from", "../case.json"],
+    );
     assert!(edited.status.success(), "{}", both(&edited));
     let log = std::fs::read_to_string(place.path().join("attacker/edits.jsonl")).unwrap();
     let now = std::fs::read_to_string(&victim).unwrap();
@@ -40,12 +55,24 @@ fn a_planted_log_of_edits_writes_nothing() {
         std::fs::write(folder.join(".evaltrail/edits.jsonl"), planted).unwrap();
         for target in ["s.evalset.json", "../victim.evalset.json"] {
             let undone = run(&folder, "home", &["edit", target, "--undo"]);
-            assert!(both(&undone).contains("there is nothing to undo here"), "{}", both(&undone));
+            assert!(
+                both(&undone).contains("there is nothing to undo here"),
+                "{}",
+                both(&undone)
+            );
         }
         assert_eq!(std::fs::read_to_string(&victim).unwrap(), now);
     }
     // With the home folder of the edit, it can be undone.
-    assert!(run(&folder, "attacker", &["edit", "../victim.evalset.json", "--undo"]).status.success());
+    assert!(
+        run(
+            &folder,
+            "attacker",
+            &["edit", "../victim.evalset.json", "--undo"]
+        )
+        .status
+        .success()
+    );
     assert!(std::fs::read_to_string(&victim).unwrap().contains("mine"));
 }
 
@@ -55,19 +82,33 @@ fn links_in_our_own_folder_are_not_followed() {
     for link in [".evaltrail", ".evaltrail/runs", ".evaltrail/.gitignore"] {
         let place = Place::new(&[("w/rows.jsonl", rows()), ("outside/kept", "mine\n".into())]);
         let (folder, outside) = (place.path().join("w"), place.path().join("outside"));
-        let target = if link.ends_with("ignore") { outside.join("new") } else { outside.clone() };
+        let target = if link.ends_with("ignore") {
+            outside.join("new")
+        } else {
+            outside.clone()
+        };
         if link != ".evaltrail" {
             std::fs::create_dir(folder.join(".evaltrail")).unwrap();
         }
         symlink(&target, folder.join(link)).unwrap();
         let scored = run(&folder, "home", &["score", "rows.jsonl"]);
         assert_eq!(scored.status.code(), Some(0), "{link}: {}", both(&scored));
-        let there: Vec<_> =
-            std::fs::read_dir(&outside).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        let there: Vec<_> = std::fs::read_dir(&outside)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
         assert_eq!(there, ["kept"], "{link}");
         if !link.ends_with("ignore") {
-            assert!(both(&scored).contains("is a link"), "{link}: {}", both(&scored));
-            assert!(both(&scored).contains("not recorded"), "{link}: {}", both(&scored));
+            assert!(
+                both(&scored).contains("is a link"),
+                "{link}: {}",
+                both(&scored)
+            );
+            assert!(
+                both(&scored).contains("not recorded"),
+                "{link}: {}",
+                both(&scored)
+            );
         }
     }
 }
@@ -78,13 +119,20 @@ fn a_configuration_is_a_regular_file_of_the_folder() {
     let criteria = json!({"criteria": {"response_match_score": 0.5}}).to_string();
     for name in ["evaltrail.toml", "test_config.json"] {
         for (what, make) in planted() {
-            let place = Place::new(&[("w/rows.jsonl", rows()), ("secret", "machine canary-secret\n".into())]);
+            let place = Place::new(&[
+                ("w/rows.jsonl", rows()),
+                ("secret", "machine canary-secret\n".into()),
+            ]);
             let folder = place.path().join("w");
             if name == "evaltrail.toml" {
                 std::fs::write(folder.join("test_config.json"), &criteria).unwrap();
             }
             make(&folder.join(name), place.path());
-            for args in [&["score", "rows.jsonl"][..], &["list", "."], &["check", "."]] {
+            for args in [
+                &["score", "rows.jsonl"][..],
+                &["list", "."],
+                &["check", "."],
+            ] {
                 let ran = run(&folder, "home", args);
                 let said = both(&ran);
                 assert!(!said.contains("canary"), "{name} {what} {args:?}: {said}");
@@ -102,15 +150,34 @@ type Make = fn(&Path, &Path);
 
 fn planted() -> Vec<(&'static str, Make)> {
     vec![
-        ("link", |path, place| symlink(place.join("secret"), path).unwrap()),
-        ("link to the environment", |path, _| symlink("/proc/self/environ", path).unwrap()),
-        ("link to nothing", |path, place| symlink(place.join("none"), path).unwrap()),
+        ("link", |path, place| {
+            symlink(place.join("secret"), path).unwrap()
+        }),
+        ("link to the environment", |path, _| {
+            symlink("/proc/self/environ", path).unwrap()
+        }),
+        ("link to nothing", |path, place| {
+            symlink(place.join("none"), path).unwrap()
+        }),
         ("device", |path, _| symlink("/dev/zero", path).unwrap()),
         ("folder", |path, _| std::fs::create_dir(path).unwrap()),
-        ("Latin-1", |path, _| std::fs::write(path, b"[run] # \xe9\n").unwrap()),
-        ("pipe", |path, _| {
-            assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+        ("Latin-1", |path, _| {
+            std::fs::write(path, b"[run] # \xe9\n").unwrap()
         }),
-        ("large", |path, _| std::fs::File::create(path).unwrap().set_len(1 << 40).unwrap()),
+        ("pipe", |path, _| {
+            assert!(
+                std::process::Command::new("mkfifo")
+                    .arg(path)
+                    .status()
+                    .unwrap()
+                    .success()
+            );
+        }),
+        ("large", |path, _| {
+            std::fs::File::create(path)
+                .unwrap()
+                .set_len(1 << 40)
+                .unwrap()
+        }),
     ]
 }

@@ -31,9 +31,11 @@ struct Arena {
 impl Arena {
     fn new() -> Arena {
         let place = tempfile::tempdir().unwrap();
-        for (file, text) in
-            [(".netrc", "machine x password canary-netrc\n"), (".bashrc", "# mine\n"), ("secret", "mine\n")]
-        {
+        for (file, text) in [
+            (".netrc", "machine x password canary-netrc\n"),
+            (".bashrc", "# mine\n"),
+            ("secret", "mine\n"),
+        ] {
             fs::create_dir_all(place.path().join("home")).unwrap();
             fs::write(place.path().join("home").join(file), text).unwrap();
         }
@@ -69,7 +71,9 @@ impl Arena {
 
     /// The folders of the corpus.
     fn folders(&self) -> Vec<PathBuf> {
-        let entries = fs::read_dir(self.corpus()).unwrap().map(|entry| entry.unwrap().path());
+        let entries = fs::read_dir(self.corpus())
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
         let mut folders: Vec<PathBuf> = entries.filter(|path| path.is_dir()).collect();
         folders.sort();
         folders
@@ -83,9 +87,15 @@ impl Arena {
                 self.fill_in(&entry.path(), address);
             } else if kind.is_file() && entry.metadata().unwrap().len() < 100_000 {
                 let text = fs::read(entry.path()).unwrap();
-                let Ok(text) = String::from_utf8(text) else { continue };
+                let Ok(text) = String::from_utf8(text) else {
+                    continue;
+                };
                 let mark = self.mark().display().to_string();
-                fs::write(entry.path(), text.replace("@TRAP@", address).replace("@MARK@", &mark)).unwrap();
+                fs::write(
+                    entry.path(),
+                    text.replace("@TRAP@", address).replace("@MARK@", &mark),
+                )
+                .unwrap();
             }
         }
     }
@@ -97,19 +107,34 @@ impl Arena {
             let folder = corpus.join(name);
             fs::create_dir_all(&folder).unwrap();
             fs::write(folder.join("set.evalset.json"), plain_set()).unwrap();
-            fs::write(folder.join("rows.jsonl"), "{\"prompt\": \"p\", \"response\": \"r\"}\n").unwrap();
+            fs::write(
+                folder.join("rows.jsonl"),
+                "{\"prompt\": \"p\", \"response\": \"r\"}\n",
+            )
+            .unwrap();
             folder
         };
         for (name, target) in [
-            ("config_is_the_environment", PathBuf::from("/proc/self/environ")),
+            (
+                "config_is_the_environment",
+                PathBuf::from("/proc/self/environ"),
+            ),
             ("config_is_netrc", self.home().join(".netrc")),
             ("config_is_endless", PathBuf::from("/dev/zero")),
         ] {
             symlink(&target, make(name).join("evaltrail.toml")).unwrap();
         }
-        symlink("/dev/zero", make("criteria_are_endless").join("test_config.json")).unwrap();
+        symlink(
+            "/dev/zero",
+            make("criteria_are_endless").join("test_config.json"),
+        )
+        .unwrap();
         symlink(&secret, make("set_is_a_link").join("other.evalset.json")).unwrap();
-        symlink("/dev/zero", make("set_is_endless").join("other.evalset.json")).unwrap();
+        symlink(
+            "/dev/zero",
+            make("set_is_endless").join("other.evalset.json"),
+        )
+        .unwrap();
         for (name, file) in [
             ("config_is_a_pipe", "evaltrail.toml"),
             ("criteria_are_a_pipe", "test_config.json"),
@@ -121,8 +146,11 @@ impl Arena {
             pipe(&make(name).join(file));
         }
         let recorded = make("recording_is_a_pipe");
-        fs::write(recorded.join("evaltrail.toml"), "[agents.a]\nkind = \"replay\"\nrecording = \"r\"\n")
-            .unwrap();
+        fs::write(
+            recorded.join("evaltrail.toml"),
+            "[agents.a]\nkind = \"replay\"\nrecording = \"r\"\n",
+        )
+        .unwrap();
         pipe(&recorded.join("r"));
         let endless = make("judge_is_endless");
         let judge = "[judge]\nkind = \"replay\"\nrecording = \"/dev/zero\"\n";
@@ -134,11 +162,22 @@ impl Arena {
         fs::create_dir(runs.join(".evaltrail")).unwrap();
         symlink(self.home(), runs.join(".evaltrail/runs")).unwrap();
         symlink(&secret, runs.join(".evaltrail/verdicts.jsonl")).unwrap();
-        symlink(self.home().join(".bashrc"), runs.join(".evaltrail/edits.jsonl")).unwrap();
+        symlink(
+            self.home().join(".bashrc"),
+            runs.join(".evaltrail/edits.jsonl"),
+        )
+        .unwrap();
         let named = make("named_with_escapes");
-        for name in ["\u{1b}]52;c;eA==\u{7}.evalset.json", "\u{9b}2J\u{202e}.evalset.json", "\u{1b}[2J.jsonl"]
-        {
-            fs::write(named.join(name), "{\"eval_set_id\": \"\u{1b}[2J\", \"eval_cases\": 1}").unwrap();
+        for name in [
+            "\u{1b}]52;c;eA==\u{7}.evalset.json",
+            "\u{9b}2J\u{202e}.evalset.json",
+            "\u{1b}[2J.jsonl",
+        ] {
+            fs::write(
+                named.join(name),
+                "{\"eval_set_id\": \"\u{1b}[2J\", \"eval_cases\": 1}",
+            )
+            .unwrap();
         }
         self.plant_runs(&make("planted_runs"));
         self.large(corpus);
@@ -170,7 +209,9 @@ impl Arena {
         // Lines that take many times their length in memory.
         let lists = |attempt: u32, bytes: usize| {
             let lists = format!("[{}[]]", "[],".repeat(bytes / 3));
-            ended(attempt, json!("@LISTS@")).to_string().replace("\"@LISTS@\"", &lists)
+            ended(attempt, json!("@LISTS@"))
+                .to_string()
+                .replace("\"@LISTS@\"", &lists)
         };
         let long: Vec<String> = (2..8).map(|attempt| lists(attempt, 2_000_000)).collect();
         let plant = |name: &str, lines: &[String]| {
@@ -180,10 +221,23 @@ impl Arena {
             fs::write(run.join("journal.jsonl"), lines.join("\n") + "\n").unwrap();
             run.join("journal.jsonl")
         };
-        plant("planted", &[&[ended(1, Value::Null).to_string()], &long[..], &[lists(8, 60 << 20)]].concat());
+        plant(
+            "planted",
+            &[
+                &[ended(1, Value::Null).to_string()],
+                &long[..],
+                &[lists(8, 60 << 20)],
+            ]
+            .concat(),
+        );
         // A line of 600 MB without an end.
         let endless = plant("endless", &[ended(1, Value::Null).to_string()]);
-        fs::OpenOptions::new().write(true).open(endless).unwrap().set_len(600 << 20).unwrap();
+        fs::OpenOptions::new()
+            .write(true)
+            .open(endless)
+            .unwrap()
+            .set_len(600 << 20)
+            .unwrap();
         let edit = json!({"made": {"id": 1, "at": "", "words": "x", "files": [{"path": secret,
             "before": null, "after": null, "change": []}]}});
         fs::write(folder.join(".evaltrail/edits.jsonl"), format!("{edit}\n")).unwrap();
@@ -192,33 +246,60 @@ impl Arena {
     fn large(&self, corpus: &Path) {
         let sparse = corpus.join("sparse");
         fs::create_dir_all(&sparse).unwrap();
-        fs::File::create(sparse.join("huge.evalset.json")).unwrap().set_len(1 << 40).unwrap();
-        fs::File::create(sparse.join("evaltrail.toml")).unwrap().set_len(1 << 40).unwrap();
+        fs::File::create(sparse.join("huge.evalset.json"))
+            .unwrap()
+            .set_len(1 << 40)
+            .unwrap();
+        fs::File::create(sparse.join("evaltrail.toml"))
+            .unwrap()
+            .set_len(1 << 40)
+            .unwrap();
         let deep = corpus.join("deep");
         fs::create_dir_all(&deep).unwrap();
         fs::write(deep.join("deep.evalset.json"), "[".repeat(2_000_000)).unwrap();
-        fs::write(deep.join("rows.jsonl"), "{\"prompt\": ".to_string() + &"[".repeat(100_000) + "\n")
-            .unwrap();
+        fs::write(
+            deep.join("rows.jsonl"),
+            "{\"prompt\": ".to_string() + &"[".repeat(100_000) + "\n",
+        )
+        .unwrap();
         let many = corpus.join("many_problems");
         fs::create_dir_all(&many).unwrap();
-        let cases: Vec<_> = (0..6_000).map(|n| json!({"eval_id": n, "conversation": "none"})).collect();
-        fs::write(many.join("a.evalset.json"), json!({"eval_set_id": "a", "eval_cases": cases}).to_string())
-            .unwrap();
-        let keys: String = (0..20_000).map(|n| format!("\"k{}\": 1, ", n % 10_000)).collect();
+        let cases: Vec<_> = (0..6_000)
+            .map(|n| json!({"eval_id": n, "conversation": "none"}))
+            .collect();
+        fs::write(
+            many.join("a.evalset.json"),
+            json!({"eval_set_id": "a", "eval_cases": cases}).to_string(),
+        )
+        .unwrap();
+        let keys: String = (0..20_000)
+            .map(|n| format!("\"k{}\": 1, ", n % 10_000))
+            .collect();
         let twice = plain_set().replacen('{', &format!("{{{keys}"), 1);
         fs::write(many.join("b.evalset.json"), twice).unwrap();
         let line = corpus.join("one_long_line");
         fs::create_dir_all(&line).unwrap();
         let row = json!({"prompt": "p", "response": "long ".repeat(2_000_000), "reference": "r"});
-        fs::write(line.join("rows.jsonl"), format!("{row}\n{{\"prompt\": \"q\", \"response\": \"r\"}}\n"))
-            .unwrap();
+        fs::write(
+            line.join("rows.jsonl"),
+            format!("{row}\n{{\"prompt\": \"q\", \"response\": \"r\"}}\n"),
+        )
+        .unwrap();
     }
 
     fn command(&self, folder: &Path) -> Command {
         let mut command = evaltrail(&self.place.path().join("own"));
-        command.current_dir(folder).env("HOME", self.home()).env("CANARY_API_KEY", CANARY);
+        command
+            .current_dir(folder)
+            .env("HOME", self.home())
+            .env("CANARY_API_KEY", CANARY);
         // With these keys, requests would be sent to real judge models.
-        for key in ["GOOGLE_API_KEY", "GEMINI_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"] {
+        for key in [
+            "GOOGLE_API_KEY",
+            "GEMINI_API_KEY",
+            "OPENAI_API_KEY",
+            "ANTHROPIC_API_KEY",
+        ] {
             command.env_remove(key);
         }
         command
@@ -226,10 +307,16 @@ impl Arena {
 
     /// Runs a subcommand and checks its memory, its time and its effects. Returns what it prints.
     fn run(&self, folder: &Path, arguments: &[&str]) -> String {
-        let what = format!("{} {arguments:?}", folder.file_name().unwrap().to_string_lossy());
+        let what = format!(
+            "{} {arguments:?}",
+            folder.file_name().unwrap().to_string_lossy()
+        );
         let mut command = self.command(folder);
-        let child =
-            command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         let (said, peak) = watched(child.spawn().unwrap(), &what);
         assert!(peak < MOST_MEMORY_MB, "{what}: {peak} MB");
         self.check(&what, &said);
@@ -241,7 +328,11 @@ impl Arena {
             assert!(!said.contains(canary), "{what}: {said}");
         }
         assert!(!self.mark().exists(), "{what}: something was executed");
-        assert_eq!(self.trapped.load(Ordering::SeqCst), 0, "{what}: something was connected to");
+        assert_eq!(
+            self.trapped.load(Ordering::SeqCst),
+            0,
+            "{what}: something was connected to"
+        );
     }
 }
 
@@ -267,26 +358,38 @@ fn watched(mut child: Child, what: &str) -> (String, u64) {
             bytes
         })
     };
-    let streams =
-        [read(Box::new(child.stdout.take().unwrap())), read(Box::new(child.stderr.take().unwrap()))];
+    let streams = [
+        read(Box::new(child.stdout.take().unwrap())),
+        read(Box::new(child.stderr.take().unwrap())),
+    ];
     let (began, mut peak) = (Instant::now(), 0);
     while child.try_wait().unwrap().is_none() {
         let text = fs::read_to_string(&status).unwrap_or_default();
         let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        peak = peak.max(line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0));
+        peak = peak.max(
+            line.and_then(|line| line.split_whitespace().next()?.parse().ok())
+                .unwrap_or(0),
+        );
         if began.elapsed() > LIMIT {
             let _ = child.kill();
             panic!("{what}: still running after {LIMIT:?}");
         }
         std::thread::sleep(Duration::from_millis(3));
     }
-    let said: Vec<u8> = streams.into_iter().flat_map(|stream| stream.join().unwrap()).collect();
-    (String::from_utf8(said).unwrap_or_else(|error| panic!("{what}: {error}")), peak / 1024)
+    let said: Vec<u8> = streams
+        .into_iter()
+        .flat_map(|stream| stream.join().unwrap())
+        .collect();
+    (
+        String::from_utf8(said).unwrap_or_else(|error| panic!("{what}: {error}")),
+        peak / 1024,
+    )
 }
 
 /// The first control character or invisible character in an output.
 fn is_clean(text: &str) -> Option<char> {
-    text.chars().find(|&c| c != '\n' && (c.is_control() || evaltrail::domain::is_hidden(c)))
+    text.chars()
+        .find(|&c| c != '\n' && (c.is_control() || evaltrail::domain::is_hidden(c)))
 }
 
 /// The content of every file below a folder, without following links.
@@ -328,19 +431,40 @@ fn hostile_folders_have_no_effect_through_any_subcommand() {
         .map(|words| words.iter().map(ToString::to_string).collect())
         .collect();
         for file in &files {
-            let out = arena.place.path().join("converted.jsonl").display().to_string();
-            let of = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<String>>();
+            let out = arena
+                .place
+                .path()
+                .join("converted.jsonl")
+                .display()
+                .to_string();
+            let of = |words: &[&str]| {
+                words
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect::<Vec<String>>()
+            };
             commands.push(of(&["check", file]));
             commands.push(of(&["score", file]));
-            commands.push(of(&["convert", file, "-o", &out, "--to", "vertex", "--force"]));
-            commands.push(of(&["edit", &format!("{file}:a"), "--from", file, "--dry-run"]));
+            commands.push(of(&[
+                "convert", file, "-o", &out, "--to", "vertex", "--force",
+            ]));
+            commands.push(of(&[
+                "edit",
+                &format!("{file}:a"),
+                "--from",
+                file,
+                "--dry-run",
+            ]));
             commands.push(of(&["edit", file, "--undo"]));
         }
         for command in &commands {
             let words: Vec<&str> = command.iter().map(String::as_str).collect();
             let said = arena.run(&folder, &words);
             if name == "planted_runs" && words[0] == "list" {
-                assert!(said.contains("foreign"), "what was planted is not shown: {said}");
+                assert!(
+                    said.contains("foreign"),
+                    "what was planted is not shown: {said}"
+                );
             }
             // A patch in a pipe is the input of a program, so its text is not escaped.
             let is_patch = matches!(words[0], "edit" | "accept");
@@ -373,7 +497,9 @@ fn the_explorer_opens_every_hostile_folder() {
             screen.contains("Eval sets") || screen.contains("evaltrail:")
         });
         if terminal.is_alternate() {
-            for keys in ["j", "\r", "\u{1b}", "r", "n", "u", "\u{1b}", "A", "\u{1b}", "y"] {
+            for keys in [
+                "j", "\r", "\u{1b}", "r", "n", "u", "\u{1b}", "A", "\u{1b}", "y",
+            ] {
                 terminal.keys(keys);
                 terminal.wait_until_quiet(Duration::from_millis(60));
             }
@@ -382,14 +508,25 @@ fn the_explorer_opens_every_hostile_folder() {
         terminal.wait_for_end();
         let bytes = String::from_utf8_lossy(&terminal.bytes()).into_owned();
         arena.check(&name, &bytes);
-        for sequence in ["\u{1b}]0;", "\u{1b}]2;", "\u{1b}P", "\u{1b}[8m", "\u{9b}", "\u{9d}"] {
+        for sequence in [
+            "\u{1b}]0;",
+            "\u{1b}]2;",
+            "\u{1b}P",
+            "\u{1b}[8m",
+            "\u{9b}",
+            "\u{9d}",
+        ] {
             assert!(!bytes.contains(sequence), "{name}: {sequence:?}");
         }
         // `y` copies to the clipboard, but a copy sequence in a file does not.
         let copied = bytes.split("\u{1b}]52;c;").skip(1);
         for copy in copied {
             let end = copy.find(['\u{7}', '\u{1b}']).unwrap_or(copy.len());
-            assert_ne!(&copy[..end], "ZXZpbA==", "{name}: what the file wants is copied");
+            assert_ne!(
+                &copy[..end],
+                "ZXZpbA==",
+                "{name}: what the file wants is copied"
+            );
         }
         let mut after = BTreeMap::new();
         snapshot(&arena.home(), &mut after);

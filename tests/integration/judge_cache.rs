@@ -42,7 +42,8 @@ impl Setup {
         let options = json!({
             "judge_model": self.model, "num_samples": self.samples, "judge_model_config": self.settings,
         });
-        let rubric = json!({"rubric_id": "short", "rubric_content": {"text_property": self.rubric}});
+        let rubric =
+            json!({"rubric_id": "short", "rubric_content": {"text_property": self.rubric}});
         json!({"criteria": {
             MATCH: {"threshold": self.threshold, "judge_model_options": options},
             RUBRICS: {"threshold": self.threshold, "judge_model_options": options, "rubrics": [rubric]},
@@ -88,12 +89,19 @@ impl World {
         let replies = Arc::new(AtomicUsize::new(usize::MAX));
         let (broken, left) = (is_broken.clone(), replies.clone());
         let judge = JudgeDouble::start(move |asked| {
-            if left.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1)).is_err() {
+            if left
+                .fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1))
+                .is_err()
+            {
                 loop {
                     std::thread::park();
                 }
             }
-            if broken.load(SeqCst) { Say::Text("ok".into()) } else { Say::Text(reply(asked)) }
+            if broken.load(SeqCst) {
+                Say::Text("ok".into())
+            } else {
+                Say::Text(reply(asked))
+            }
         });
         let turn = |prompt: &str| {
             json!({"user_content": {"role": "user", "parts": [{"text": prompt}]},
@@ -111,7 +119,15 @@ impl World {
         );
         let set = json!({"eval_set_id": "s", "eval_cases": cases}).to_string();
         let place = Place::new(&[("s.evalset.json", set), ("evaltrail.toml", toml)]);
-        World { place, agent, judge, ending, is_broken, replies, seen: 0 }
+        World {
+            place,
+            agent,
+            judge,
+            ending,
+            is_broken,
+            replies,
+            seen: 0,
+        }
     }
 
     fn command(&self, setup: &Setup, args: &[&str]) -> Command {
@@ -119,7 +135,9 @@ impl World {
         let mut command = evaltrail(&self.place.path().join("home"));
         with_keys(&mut command);
         self.judge.answers_for(&mut command);
-        command.args(["run", ".", "--agent", "seer", "--trust", "--config", "c.json", "--json", "-q"]);
+        command.args([
+            "run", ".", "--agent", "seer", "--trust", "--config", "c.json", "--json", "-q",
+        ]);
         command.args(args).current_dir(self.place.path());
         command
     }
@@ -145,16 +163,34 @@ impl World {
         assert_eq!(asked, requests, "{what}: {report}");
         assert_eq!(report["summary"]["passed"], 2, "{what}: {report}");
         let spent = &report["summary"]["judges"];
-        assert_eq!((&spent["asked"], &spent["missing"]), (&json!(requests), &json!(0)), "{what}");
+        assert_eq!(
+            (&spent["asked"], &spent["missing"]),
+            (&json!(requests), &json!(0)),
+            "{what}"
+        );
         assert_eq!(spent["cached"], setup.all() - requests, "{what}");
     }
 
     fn cached(&self) -> usize {
         let folder = self.place.path().join("home/cache/judge");
-        let paths = std::fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
+        let paths = std::fs::read_dir(folder)
+            .into_iter()
+            .flatten()
+            .map(|entry| entry.unwrap().path());
         // A name with a dot is a file that is being written.
-        let files = paths.filter(|path| path.is_dir()).flat_map(|path| std::fs::read_dir(path).unwrap());
-        files.filter(|file| !file.as_ref().unwrap().file_name().to_string_lossy().contains('.')).count()
+        let files = paths
+            .filter(|path| path.is_dir())
+            .flat_map(|path| std::fs::read_dir(path).unwrap());
+        files
+            .filter(|file| {
+                !file
+                    .as_ref()
+                    .unwrap()
+                    .file_name()
+                    .to_string_lossy()
+                    .contains('.')
+            })
+            .count()
     }
 }
 
@@ -167,15 +203,23 @@ fn reply(asked: &Asked) -> String {
         return json!({"labels": [label]}).to_string();
     }
     if asked.prompt.contains("\"verdicts\"") {
-        let verdict =
-            json!({"id": "short", "evidence": "e", "rationale": "r", "code": code, "verdict": "yes"});
+        let verdict = json!({"id": "short", "evidence": "e", "rationale": "r", "code": code, "verdict": "yes"});
         return json!({"verdicts": [verdict]}).to_string();
     }
     if asked.prompt.starts_with("Split a text") {
-        let text = asked.prompt.lines().skip_while(|line| !line.starts_with("[BEGIN text")).nth(1).unwrap();
+        let text = asked
+            .prompt
+            .lines()
+            .skip_while(|line| !line.starts_with("[BEGIN text"))
+            .nth(1)
+            .unwrap();
         return format!("<sentence>{text}</sentence>");
     }
-    assert!(asked.prompt.contains("is_the_agent_response_valid"), "{}", asked.prompt);
+    assert!(
+        asked.prompt.contains("is_the_agent_response_valid"),
+        "{}",
+        asked.prompt
+    );
     json!({"reasoning": "r", "code": code, "is_the_agent_response_valid": "valid"}).to_string()
 }
 
@@ -185,31 +229,83 @@ fn a_judge_receives_only_requests_whose_replies_are_not_cached() {
     let first = Setup::first();
     world.expect("the first run", &first, first.all());
     world.expect("again", &first, 0);
-    world.expect("another threshold", &Setup { threshold: 1.0, ..first.clone() }, 0);
-    world.expect("fewer samples", &Setup { samples: 1, ..first.clone() }, 0);
-    world.expect("more samples", &Setup { samples: 5, ..first.clone() }, TURNS * 2 * 3);
+    world.expect(
+        "another threshold",
+        &Setup {
+            threshold: 1.0,
+            ..first.clone()
+        },
+        0,
+    );
+    world.expect(
+        "fewer samples",
+        &Setup {
+            samples: 1,
+            ..first.clone()
+        },
+        0,
+    );
+    world.expect(
+        "more samples",
+        &Setup {
+            samples: 5,
+            ..first.clone()
+        },
+        TURNS * 2 * 3,
+    );
     world.expect(
         "settings of the connection",
         &with_settings(&first, json!({"http_options": {"timeout": 9000}})),
         0,
     );
-    world.expect("another order of settings", &with_settings(&first, json!({})), 0);
+    world.expect(
+        "another order of settings",
+        &with_settings(&first, json!({})),
+        0,
+    );
     let of_one_metric = TURNS * first.samples;
-    world.expect("another rubric", &Setup { rubric: "It is polite.", ..first.clone() }, of_one_metric);
-    world.expect("other settings", &with_settings(&first, json!({"seed": 2})), first.all());
-    world.expect("another model", &Setup { model: "openai/gpt-x", ..first.clone() }, first.all());
+    world.expect(
+        "another rubric",
+        &Setup {
+            rubric: "It is polite.",
+            ..first.clone()
+        },
+        of_one_metric,
+    );
+    world.expect(
+        "other settings",
+        &with_settings(&first, json!({"seed": 2})),
+        first.all(),
+    );
+    world.expect(
+        "another model",
+        &Setup {
+            model: "openai/gpt-x",
+            ..first.clone()
+        },
+        first.all(),
+    );
     *world.ending.lock().unwrap() = ("window", ", which is open");
     world.expect("another answer in one turn", &first, first.all() / TURNS);
     *world.ending.lock().unwrap() = ("", "");
     world.expect("the first answer again", &first, 0);
-    assert!(world.agent.received().len() >= 12 * TURNS, "the agent is run each time");
+    assert!(
+        world.agent.received().len() >= 12 * TURNS,
+        "the agent is run each time"
+    );
 }
 
 fn with_settings(setup: &Setup, more: Value) -> Setup {
     // The keys in another order than in the first setup.
     let mut settings = json!({"temperature": 0.5, "seed": 1});
-    settings.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    Setup { settings, ..setup.clone() }
+    settings
+        .as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
+    Setup {
+        settings,
+        ..setup.clone()
+    }
 }
 
 #[test]
@@ -219,10 +315,19 @@ fn a_resumed_run_requests_only_the_replies_that_it_has_not_received() {
     let first = Setup::first();
     world.replies.store(RECEIVED, SeqCst);
     let mut command = world.command(&first, &[]);
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    wait_for("the request without a reply", Duration::from_secs(60), || {
-        (world.judge.questions().len() == RECEIVED + 1 && world.cached() == RECEIVED).then_some(())
-    });
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_for(
+        "the request without a reply",
+        Duration::from_secs(60),
+        || {
+            (world.judge.questions().len() == RECEIVED + 1 && world.cached() == RECEIVED)
+                .then_some(())
+        },
+    );
     // The first Ctrl-C waits for the request in flight, the second one does not.
     let pid = rustix::process::Pid::from_child(&child);
     let ended = wait_for("the end of the run", Duration::from_secs(60), || {
@@ -233,14 +338,21 @@ fn a_resumed_run_requests_only_the_replies_that_it_has_not_received() {
     world.new_requests();
     world.replies.store(usize::MAX, SeqCst);
     let (report, asked) = world.run(&first, &["--resume"]);
-    assert_eq!((asked, &report["summary"]["passed"]), (first.all() - RECEIVED, &json!(2)), "{report}");
+    assert_eq!(
+        (asked, &report["summary"]["passed"]),
+        (first.all() - RECEIVED, &json!(2)),
+        "{report}"
+    );
     world.expect("again", &first, 0);
 }
 
 /// The result of a metric of a case.
 fn result<'a>(report: &'a Value, case: usize, name: &str) -> &'a Value {
     let metrics = report["cases"][case]["metrics"].as_array().unwrap();
-    metrics.iter().find(|metric| metric["metric"] == name).unwrap()
+    metrics
+        .iter()
+        .find(|metric| metric["metric"] == name)
+        .unwrap()
 }
 
 #[test]
@@ -255,10 +367,19 @@ fn replies_that_cannot_be_used_are_requested_again() {
         assert_eq!((asked, world.cached()), (without_labels, 0), "{report}");
         assert_eq!(report["summary"]["not_evaluated"], 2, "{report}");
         let of_sentences = result(&report, 0, HALLUCINATIONS);
-        let why = "the response was not split into sentences: the judge's answer contains no sentences";
-        assert!(of_sentences["explanation"].as_str().unwrap().contains(why), "{of_sentences}");
+        let why =
+            "the response was not split into sentences: the judge's answer contains no sentences";
+        assert!(
+            of_sentences["explanation"].as_str().unwrap().contains(why),
+            "{of_sentences}"
+        );
         assert_eq!(of_sentences["findings"][0]["text"], why, "{of_sentences}");
-        assert!(result(&report, 0, MATCH)["explanation"].as_str().unwrap().contains("no verdict"));
+        assert!(
+            result(&report, 0, MATCH)["explanation"]
+                .as_str()
+                .unwrap()
+                .contains("no verdict")
+        );
     }
     world.is_broken.store(false, SeqCst);
     world.expect("the judge is repaired", &first, first.all());
@@ -272,7 +393,9 @@ fn a_cached_reply_that_cannot_be_used_is_requested_again() {
     let first = Setup::first();
     world.expect("the first run", &first, first.all());
     let entries = std::fs::read_dir(world.place.path().join("home/cache/judge")).unwrap();
-    let subfolders = entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
+    let subfolders = entries
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir());
     for file in subfolders.flat_map(|subfolder| std::fs::read_dir(subfolder).unwrap()) {
         std::fs::write(file.unwrap().path(), json!({"text": "ok"}).to_string()).unwrap();
     }
@@ -286,9 +409,16 @@ fn a_cache_that_cannot_be_used_is_a_warning() {
     let codes = world.place.path().join("home/cache/judge/codes");
     std::fs::create_dir_all(&codes).unwrap();
     world.expect("without a cache", &first, first.all());
-    assert_eq!(world.cached(), 0, "responses that no later run can use are not stored");
+    assert_eq!(
+        world.cached(),
+        0,
+        "responses that no later run can use are not stored"
+    );
     let run = output(&mut world.command(&first, &[]));
-    let warning = format!("responses of judges are not cached, and all are requested: {}", codes.display());
+    let warning = format!(
+        "responses of judges are not cached, and all are requested: {}",
+        codes.display()
+    );
     assert!(both(&run).contains(&warning), "{}", both(&run));
     std::fs::remove_dir(&codes).unwrap();
     std::fs::write(&codes, "short").unwrap();
@@ -303,7 +433,12 @@ fn a_reply_is_of_no_use_without_the_key_of_its_codes() {
     let first = Setup::first();
     world.expect("the first run", &first, first.all());
     let prompts = |world: &World| -> Vec<Vec<String>> {
-        world.judge.questions().iter().map(|asked| codes(&asked.prompt)).collect()
+        world
+            .judge
+            .questions()
+            .iter()
+            .map(|asked| codes(&asked.prompt))
+            .collect()
     };
     let before = prompts(&world);
     std::fs::remove_file(world.place.path().join("home/cache/judge/codes")).unwrap();
@@ -322,7 +457,9 @@ fn equal_requests_at_the_same_time_are_sent_once() {
     let judge = JudgeDouble::start(move |asked| {
         count.fetch_add(1, SeqCst);
         // No reply comes before all attempts are judged.
-        wait_for("8 conversations", Duration::from_secs(30), || (ended.load(SeqCst) == 8).then_some(()));
+        wait_for("8 conversations", Duration::from_secs(30), || {
+            (ended.load(SeqCst) == 8).then_some(())
+        });
         Say::Text(reply(asked))
     });
     let agent = ScriptedServer::start(move |_, stream| {
@@ -331,19 +468,33 @@ fn equal_requests_at_the_same_time_are_sent_once() {
     });
     let turn = json!({"user_content": {"role": "user", "parts": [{"text": "look"}]},
         "final_response": {"role": "model", "parts": [{"text": "Seen it"}]}});
-    let set = json!({"eval_set_id": "s", "eval_cases": [{"eval_id": "one", "conversation": [turn]}]});
+    let set =
+        json!({"eval_set_id": "s", "eval_cases": [{"eval_id": "one", "conversation": [turn]}]});
     let toml = format!(
         "[judge]\njobs = 8\n\n[agents.seer]\nkind = \"http\"\nurl = \"http://127.0.0.1:{}/\"\n\
          body = {{ message = \"{{prompt}}\" }}\nresponse = \"$.text\"\n",
         agent.port
     );
-    let place = Place::new(&[("s.evalset.json", set.to_string()), ("evaltrail.toml", toml)]);
+    let place = Place::new(&[
+        ("s.evalset.json", set.to_string()),
+        ("evaltrail.toml", toml),
+    ]);
     std::fs::write(place.path().join("c.json"), Setup::first().criteria()).unwrap();
     let mut command = evaltrail(&place.path().join("home"));
     with_keys(&mut command);
     judge.answers_for(&mut command);
     let setup = Setup::first();
-    command.args(["run", "s.evalset.json", "--config", "c.json", "--trust", "--repeat", "8", "-j", "8"]);
+    command.args([
+        "run",
+        "s.evalset.json",
+        "--config",
+        "c.json",
+        "--trust",
+        "--repeat",
+        "8",
+        "-j",
+        "8",
+    ]);
     let ended = output(command.current_dir(place.path()));
     assert_eq!(asked.load(SeqCst), setup.all() / TURNS, "{}", both(&ended));
 }

@@ -7,8 +7,11 @@ use std::path::Path;
 use std::process::Command;
 
 /// The agents, and the words by which their model calls a tool.
-const AGENTS: [(&str, &str); 3] =
-    [("librarian", "find_book"), ("concierge", "open_door"), ("team", "transfer_to_agent")];
+const AGENTS: [(&str, &str); 3] = [
+    ("librarian", "find_book"),
+    ("concierge", "open_door"),
+    ("team", "transfer_to_agent"),
+];
 /// The cases of each agent.
 const CASES: usize = 20;
 
@@ -31,7 +34,11 @@ fn judge() -> JudgeDouble {
 
 fn write_set(folder: &Path, app: &str, tool: &str) {
     let case = |number: usize| {
-        let called = if number.is_multiple_of(2) { tool } else { "nothing" };
+        let called = if number.is_multiple_of(2) {
+            tool
+        } else {
+            "nothing"
+        };
         let turn = |turn: usize| {
             json!({"user_content": {"role": "user", "parts": [{"text": format!("case {app}{number} turn {turn} {called} please")}]},
                    "final_response": {"role": "model", "parts": [{"text": "x"}]}})
@@ -39,8 +46,7 @@ fn write_set(folder: &Path, app: &str, tool: &str) {
         json!({"eval_id": format!("{app}{number}"), "conversation": [turn(1), turn(2)],
                "session_input": {"app_name": app, "user_id": "u", "state": {"reader": format!("Reader {number}")}}})
     };
-    let set =
-        json!({"eval_set_id": app, "name": app, "eval_cases": (0..CASES).map(case).collect::<Vec<_>>()});
+    let set = json!({"eval_set_id": app, "name": app, "eval_cases": (0..CASES).map(case).collect::<Vec<_>>()});
     std::fs::write(folder.join(app).join("all.evalset.json"), set.to_string()).unwrap();
     let options = json!({"judge_model": "gemini-x", "num_samples": 1});
     let rubric = json!({"rubric_id": "r", "rubric_content": {"text_property": "ok"}});
@@ -48,7 +54,11 @@ fn write_set(folder: &Path, app: &str, tool: &str) {
         "rubric_based_final_response_quality_v1": {"threshold": 0.5, "judge_model_options": options, "rubrics": [rubric]},
         "hallucinations_v1": {"threshold": 0.5, "judge_model_options": options},
     }});
-    std::fs::write(folder.join(app).join("test_config.json"), criteria.to_string()).unwrap();
+    std::fs::write(
+        folder.join(app).join("test_config.json"),
+        criteria.to_string(),
+    )
+    .unwrap();
 }
 
 fn between<'a>(text: &'a str, begin: &str, end: &str) -> Option<&'a str> {
@@ -63,11 +73,19 @@ fn of_adk(prompt: &str) -> Option<(&'static str, Details)> {
         instructions: instructions.trim().into(),
         tools: tools.trim().into(),
     };
-    if let Some(instructions) = between(prompt, "<developer_instructions>", "</developer_instructions>") {
+    if let Some(instructions) = between(
+        prompt,
+        "<developer_instructions>",
+        "</developer_instructions>",
+    ) {
         let tools = between(prompt, "<available_tools>", "</available_tools>")?;
         return Some((
             "rubrics",
-            details(between(prompt, "<main_prompt>", "</main_prompt>")?, instructions, tools),
+            details(
+                between(prompt, "<main_prompt>", "</main_prompt>")?,
+                instructions,
+                tools,
+            ),
         ));
     }
     let instructions = between(prompt, "Developer instructions:\n", "User prompt:\n")?;
@@ -81,9 +99,17 @@ fn of_ours(prompt: &str) -> Option<(&'static str, Details)> {
     let part = |name: &str| {
         let from = prompt.rfind(&format!("[BEGIN {name} "))?;
         let text = &prompt[from..];
-        Some(text[text.find('\n')?..text.find("[END ")?].trim().to_string())
+        Some(
+            text[text.find('\n')?..text.find("[END ")?]
+                .trim()
+                .to_string(),
+        )
     };
-    let kind = if part("properties").is_some() { "rubrics" } else { "sentences" };
+    let kind = if part("properties").is_some() {
+        "rubrics"
+    } else {
+        "sentences"
+    };
     let details = Details {
         user: part("user_prompt")?,
         instructions: part("developer_instructions")?,
@@ -96,7 +122,11 @@ fn received(
     judge: &JudgeDouble,
     read: fn(&str) -> Option<(&'static str, Details)>,
 ) -> Vec<(&'static str, Details)> {
-    let mut found: Vec<_> = judge.questions().iter().filter_map(|asked| read(&asked.prompt)).collect();
+    let mut found: Vec<_> = judge
+        .questions()
+        .iter()
+        .filter_map(|asked| read(&asked.prompt))
+        .collect();
     found.sort();
     found
 }
@@ -104,8 +134,14 @@ fn received(
 fn workspace() -> tempfile::TempDir {
     let work = tempfile::tempdir().unwrap();
     copy_folder(&root().join("fixtures/judge_details"), work.path());
-    AGENTS.iter().for_each(|(app, tool)| write_set(work.path(), app, tool));
-    std::fs::write(work.path().join("evaltrail.toml"), "[judge]\ncompat = \"adk\"\n").unwrap();
+    AGENTS
+        .iter()
+        .for_each(|(app, tool)| write_set(work.path(), app, tool));
+    std::fs::write(
+        work.path().join("evaltrail.toml"),
+        "[judge]\ncompat = \"adk\"\n",
+    )
+    .unwrap();
     work
 }
 
@@ -114,8 +150,14 @@ fn of_adk_eval(adk: &Path, work: &Path) -> Vec<(&'static str, Details)> {
     let judge = judge();
     for (app, _) in AGENTS {
         let mut command = Command::new(adk);
-        command.arg("eval").arg(app).arg(format!("{app}/all.evalset.json"));
-        command.arg("--config_file_path").arg(format!("{app}/test_config.json")).current_dir(work);
+        command
+            .arg("eval")
+            .arg(app)
+            .arg(format!("{app}/all.evalset.json"));
+        command
+            .arg("--config_file_path")
+            .arg(format!("{app}/test_config.json"))
+            .current_dir(work);
         with_keys(&mut command);
         judge.answers_for(&mut command);
         let ran = output(&mut command);
@@ -129,11 +171,22 @@ fn run_ours(work: &Path, path: &str, judge: &JudgeDouble, agent: Option<&str>) -
     let mut command = evaltrail(&work.join("home"));
     with_keys(&mut command);
     judge.answers_for(&mut command);
-    command.current_dir(work).env("PATH", path).args(["run", ".", "--trust", "--no-cache", "-j", "8"]);
+    command.current_dir(work).env("PATH", path).args([
+        "run",
+        ".",
+        "--trust",
+        "--no-cache",
+        "-j",
+        "8",
+    ]);
     if let Some(agent) = agent {
         command.args(["--agent", agent, "--filter", "set:all"]);
     }
-    let ran = output(command.arg("--report").arg(format!("json={}", report.display())));
+    let ran = output(
+        command
+            .arg("--report")
+            .arg(format!("json={}", report.display())),
+    );
     assert!(matches!(ran.status.code(), Some(0 | 1)), "{}", both(&ran));
     serde_json::from_str(&std::fs::read_to_string(&report).unwrap()).unwrap()
 }
@@ -142,17 +195,30 @@ fn run_ours(work: &Path, path: &str, judge: &JudgeDouble, agent: Option<&str>) -
 /// and with sub-agents. evaltrail starts the server.
 #[test]
 fn judges_receive_the_instructions_and_tools_that_adk_eval_sends() {
-    let Some(adk) = adk_or_skip("judges_receive_the_instructions_and_tools_that_adk_eval_sends") else {
+    let Some(adk) = adk_or_skip("judges_receive_the_instructions_and_tools_that_adk_eval_sends")
+    else {
         return;
     };
     let work = workspace();
     let theirs = of_adk_eval(&adk, work.path());
-    let path = format!("{}:{}", adk.parent().unwrap().display(), std::env::var("PATH").unwrap_or_default());
+    let path = format!(
+        "{}:{}",
+        adk.parent().unwrap().display(),
+        std::env::var("PATH").unwrap_or_default()
+    );
     let judge = judge();
     let report = run_ours(work.path(), &path, &judge, None);
-    assert_eq!(report["summary"]["cases"], json!(AGENTS.len() * CASES), "{report}");
+    assert_eq!(
+        report["summary"]["cases"],
+        json!(AGENTS.len() * CASES),
+        "{report}"
+    );
     let ours = received(&judge, of_ours);
-    assert!(theirs.len() >= 2 * 2 * AGENTS.len() * CASES, "{} prompts of ADK", theirs.len());
+    assert!(
+        theirs.len() >= 2 * 2 * AGENTS.len() * CASES,
+        "{} prompts of ADK",
+        theirs.len()
+    );
     assert_eq!(ours.len(), theirs.len());
     for (ours, theirs) in ours.iter().zip(&theirs) {
         assert_eq!(ours, theirs);
@@ -163,7 +229,8 @@ fn judges_receive_the_instructions_and_tools_that_adk_eval_sends() {
 /// A server that evaltrail did not start describes its agents: the judge receives that, and the result says so.
 #[test]
 fn a_described_agent_is_not_presented_as_the_request_of_its_model() {
-    let Some(adk) = adk_or_skip("a_described_agent_is_not_presented_as_the_request_of_its_model") else {
+    let Some(adk) = adk_or_skip("a_described_agent_is_not_presented_as_the_request_of_its_model")
+    else {
         return;
     };
     let work = workspace();
@@ -184,5 +251,11 @@ fn a_described_agent_is_not_presented_as_the_request_of_its_model() {
     let declared = &tools["tool_declarations"]["librarian"][0]["function_declarations"][0];
     assert_eq!(declared["name"], "find_book", "{tools}");
     let notes = &report["cases"][0]["metrics"][0]["judge"]["notes"];
-    assert!(notes[0].as_str().unwrap().contains("as its server describes them"), "{notes}");
+    assert!(
+        notes[0]
+            .as_str()
+            .unwrap()
+            .contains("as its server describes them"),
+        "{notes}"
+    );
 }

@@ -40,11 +40,12 @@ fn place(share: Option<f64>, judge: &JudgeDouble) -> (Place, Command) {
     };
     let rows: Vec<String> = (0..CASES).map(row).collect();
     let options = json!({"judge_model": "gemini-x", "num_samples": SAMPLES});
-    let criteria =
-        json!({"criteria": {"final_response_match_v2": {"threshold": 0.5, "judge_model_options": options}}});
-    let limit =
-        share.map(|share| format!("spending_limit = {}\n", share * ALL as f64 * PRICE)).unwrap_or_default();
-    let toml = format!("[judge]\njobs = {SLOTS}\nprices = {{ input = 1.0, output = 2.0 }}\n{limit}");
+    let criteria = json!({"criteria": {"final_response_match_v2": {"threshold": 0.5, "judge_model_options": options}}});
+    let limit = share
+        .map(|share| format!("spending_limit = {}\n", share * ALL as f64 * PRICE))
+        .unwrap_or_default();
+    let toml =
+        format!("[judge]\njobs = {SLOTS}\nprices = {{ input = 1.0, output = 2.0 }}\n{limit}");
     let place = Place::new(&[
         ("rows.jsonl", rows.join("\n")),
         ("c.json", criteria.to_string()),
@@ -53,7 +54,9 @@ fn place(share: Option<f64>, judge: &JudgeDouble) -> (Place, Command) {
     let mut command = evaltrail(&place.path().join("home"));
     with_keys(&mut command);
     judge.answers_for(&mut command);
-    command.args(["score", "rows.jsonl", "--config", "c.json"]).current_dir(place.path());
+    command
+        .args(["score", "rows.jsonl", "--config", "c.json"])
+        .current_dir(place.path());
     (place, command)
 }
 
@@ -75,34 +78,76 @@ fn score(share: Option<f64>) -> Scored {
     let ran = output(command.args(["--json", "-q"]));
     let took = began.elapsed();
     let report = serde_json::from_str(&text(&ran)).unwrap_or_else(|_| panic!("{}", both(&ran)));
-    Scored { report, code: ran.status.code().unwrap(), took, requests: judge.questions().len(), place }
+    Scored {
+        report,
+        code: ran.status.code().unwrap(),
+        took,
+        requests: judge.questions().len(),
+        place,
+    }
 }
 
 /// The limit is exceeded by at most one request in each slot, and what was not bought is counted.
 fn check(share: f64, scored: &Scored) {
-    let Scored { report, requests, .. } = scored;
+    let Scored {
+        report, requests, ..
+    } = scored;
     let affordable = share * ALL as f64;
-    assert!(*requests as f64 >= affordable.floor(), "{share}: only {requests} requests");
-    assert!(*requests as f64 <= affordable.ceil() + SLOTS as f64, "{share}: {requests} requests");
+    assert!(
+        *requests as f64 >= affordable.floor(),
+        "{share}: only {requests} requests"
+    );
+    assert!(
+        *requests as f64 <= affordable.ceil() + SLOTS as f64,
+        "{share}: {requests} requests"
+    );
     let spent = &report["summary"]["judges"];
     assert_eq!(spent["asked"], *requests, "{share}");
     assert_eq!(spent["missing"], ALL - requests, "{share}");
     let cost = spent["cost"].as_f64().unwrap_or(0.0);
-    assert!((cost - *requests as f64 * PRICE).abs() < 1e-9, "{share}: cost {cost} of {requests} requests");
+    assert!(
+        (cost - *requests as f64 * PRICE).abs() < 1e-9,
+        "{share}: cost {cost} of {requests} requests"
+    );
     let cases = report["cases"].as_array().unwrap();
-    let not_evaluated: Vec<&Value> = cases.iter().filter(|case| case["status"] == "not_evaluated").collect();
-    let passed = cases.iter().filter(|case| case["status"] == "passed").count();
-    assert_eq!((scored.code, passed + not_evaluated.len()), (1, CASES), "{share}");
+    let not_evaluated: Vec<&Value> = cases
+        .iter()
+        .filter(|case| case["status"] == "not_evaluated")
+        .collect();
+    let passed = cases
+        .iter()
+        .filter(|case| case["status"] == "passed")
+        .count();
+    assert_eq!(
+        (scored.code, passed + not_evaluated.len()),
+        (1, CASES),
+        "{share}"
+    );
     // Each case without a verdict says why, and all of them are one group.
     for case in &not_evaluated {
         let metric = &case["metrics"][0];
-        assert!(metric["explanation"].as_str().unwrap().contains("spending limit"), "{case}");
-        assert_eq!(metric["findings"][0]["rule"], "spending_limit_reached", "{case}");
+        assert!(
+            metric["explanation"]
+                .as_str()
+                .unwrap()
+                .contains("spending limit"),
+            "{case}"
+        );
+        assert_eq!(
+            metric["findings"][0]["rule"], "spending_limit_reached",
+            "{case}"
+        );
     }
     let groups = report["summary"]["groups"].as_array().unwrap();
     assert_eq!(groups.len(), 1, "{share}: {groups:?}");
-    assert_eq!(groups[0]["cause"], "the spending limit of the judge is reached");
-    assert_eq!(groups[0]["cases"].as_array().unwrap().len(), not_evaluated.len());
+    assert_eq!(
+        groups[0]["cause"],
+        "the spending limit of the judge is reached"
+    );
+    assert_eq!(
+        groups[0]["cases"].as_array().unwrap().len(),
+        not_evaluated.len()
+    );
 }
 
 #[test]
@@ -122,7 +167,11 @@ fn the_spending_limit_is_exceeded_by_at_most_the_requests_in_flight() {
                     "round {round}: {share} of the cost: {} requests, {:.2?} of {most:.2?} (whole {:.2?})",
                     scored.requests, scored.took, whole.took
                 );
-                assert!(scored.took <= most, "{share}: {:?} of {most:?}", scored.took);
+                assert!(
+                    scored.took <= most,
+                    "{share}: {:?} of {most:?}",
+                    scored.took
+                );
             }
         }
     }
@@ -132,7 +181,8 @@ fn the_spending_limit_is_exceeded_by_at_most_the_requests_in_flight() {
 fn spent_in_list_of_runs(place: &Place) -> Value {
     let mut command = evaltrail(&place.path().join("home"));
     let runs = output(command.args(["runs", "--json"]).current_dir(place.path()));
-    let runs: Value = serde_json::from_str(&text(&runs)).unwrap_or_else(|_| panic!("{}", both(&runs)));
+    let runs: Value =
+        serde_json::from_str(&text(&runs)).unwrap_or_else(|_| panic!("{}", both(&runs)));
     runs["runs"][0]["judges"].clone()
 }
 
@@ -143,7 +193,11 @@ fn responses_that_were_paid_for_are_in_every_sum() {
     check(0.013, &scored);
     let spent = &scored.report["summary"]["judges"];
     // Some responses belong to a case that has no verdict.
-    let of_case = |case: &Value| case["metrics"][0]["judge"]["spent"]["asked"].as_u64().unwrap_or(0);
+    let of_case = |case: &Value| {
+        case["metrics"][0]["judge"]["spent"]["asked"]
+            .as_u64()
+            .unwrap_or(0)
+    };
     let cases = scored.report["cases"].as_array().unwrap();
     let total: u64 = cases.iter().map(of_case).sum();
     assert_eq!(spent["asked"], total);
@@ -169,7 +223,10 @@ fn ctrl_c_ends_a_run_that_waits_for_the_limit() {
             let left = Arc::new(AtomicUsize::new((share * ALL as f64) as usize));
             let of_judge = left.clone();
             let judge = JudgeDouble::start(move |_| {
-                if of_judge.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1)).is_err() || share < 0.002
+                if of_judge
+                    .fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1))
+                    .is_err()
+                    || share < 0.002
                 {
                     loop {
                         std::thread::park();
@@ -178,12 +235,21 @@ fn ctrl_c_ends_a_run_that_waits_for_the_limit() {
                 Say::Text(valid("valid"))
             });
             let (_place, mut command) = place(Some(share * 1.001), &judge);
-            let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-            wait_for("the request without a reply", Duration::from_secs(60), || {
-                (left.load(SeqCst) == 0 && judge.questions().len() > (share * ALL as f64) as usize
-                    || share < 0.002 && !judge.questions().is_empty())
-                .then_some(())
-            });
+            let mut child = command
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            wait_for(
+                "the request without a reply",
+                Duration::from_secs(60),
+                || {
+                    (left.load(SeqCst) == 0
+                        && judge.questions().len() > (share * ALL as f64) as usize
+                        || share < 0.002 && !judge.questions().is_empty())
+                    .then_some(())
+                },
+            );
             let began = Instant::now();
             let pid = rustix::process::Pid::from_child(&child);
             // The first Ctrl-C waits for the requests in flight, the second one does not.
@@ -193,7 +259,10 @@ fn ctrl_c_ends_a_run_that_waits_for_the_limit() {
             });
             assert_eq!(ended.code(), Some(130), "{share}");
             let took = began.elapsed();
-            assert!(!is_timed || took < Duration::from_secs(2), "{share}: {took:?}");
+            assert!(
+                !is_timed || took < Duration::from_secs(2),
+                "{share}: {took:?}"
+            );
         }
     }
 }
@@ -207,7 +276,10 @@ fn cancelled_requests_are_in_every_sum() {
         }
     });
     let (place, mut command) = place(None, &judge);
-    command.args(["--json", "-q"]).stdout(Stdio::piped()).stderr(Stdio::null());
+    command
+        .args(["--json", "-q"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
     wait_for("requests in every slot", Duration::from_secs(60), || {
         (judge.questions().len() == SLOTS).then_some(())
@@ -219,8 +291,15 @@ fn cancelled_requests_are_in_every_sum() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let report: Value = serde_json::from_str(&report).unwrap();
     let spent = &report["summary"]["judges"];
-    assert_eq!((&spent["asked"], &spent["cancelled"]), (&json!(0), &json!(SLOTS)), "{spent}");
+    assert_eq!(
+        (&spent["asked"], &spent["cancelled"]),
+        (&json!(0), &json!(SLOTS)),
+        "{spent}"
+    );
     // The estimate for each: the characters of the prompt, and the usual length of a response.
-    assert!(spent["cost"].as_f64().unwrap() > SLOTS as f64 * 200.0 * 2.0 / 1e6, "{spent}");
+    assert!(
+        spent["cost"].as_f64().unwrap() > SLOTS as f64 * 200.0 * 2.0 / 1e6,
+        "{spent}"
+    );
     assert_eq!(&spent_in_list_of_runs(&place), spent);
 }

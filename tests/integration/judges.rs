@@ -10,7 +10,8 @@ use std::process::{Command, Output};
 /// A row for each prompt, with equal reference and response.
 fn rows(prompts: &[&str]) -> String {
     let row = |prompt: &&str| {
-        json!({"eval_case_id": prompt, "prompt": prompt, "reference": "Done", "response": "Done"}).to_string()
+        json!({"eval_case_id": prompt, "prompt": prompt, "reference": "Done", "response": "Done"})
+            .to_string()
     };
     prompts.iter().map(|prompt| row(prompt) + "\n").collect()
 }
@@ -38,39 +39,60 @@ impl Place {
     fn report(&self, command: &mut Command) -> (Value, i32, String) {
         let ran = output(command.args(["--json", "-q"]));
         let report = serde_json::from_str(&text(&ran)).unwrap_or_else(|_| panic!("{}", both(&ran)));
-        (report, ran.status.code().unwrap(), String::from_utf8_lossy(&ran.stderr).into_owned())
+        (
+            report,
+            ran.status.code().unwrap(),
+            String::from_utf8_lossy(&ran.stderr).into_owned(),
+        )
     }
 
     fn score_with(&self, judge: &JudgeDouble, args: &[&str]) -> (Value, i32, String) {
-        self.report(
-            &mut self.command(judge, &[&["score", "rows.jsonl", "--config", "c.json"], args].concat()),
-        )
+        self.report(&mut self.command(
+            judge,
+            &[&["score", "rows.jsonl", "--config", "c.json"], args].concat(),
+        ))
     }
 }
 
 fn metric<'a>(report: &'a Value, case: usize, name: &str) -> &'a Value {
     let metrics = report["cases"][case]["metrics"].as_array().unwrap();
-    metrics.iter().find(|metric| metric["metric"] == name).unwrap_or_else(|| panic!("{name} in {metrics:?}"))
+    metrics
+        .iter()
+        .find(|metric| metric["metric"] == name)
+        .unwrap_or_else(|| panic!("{name} in {metrics:?}"))
 }
 
 const MATCH: &str = "final_response_match_v2";
 
 #[test]
 fn each_protocol_is_spoken_as_its_api_wants_it() {
-    let models = ["gemini-x", "openai/gpt-x", "anthropic/claude-x", "ollama/llama-x", "vertex_ai/gemini-x"];
+    let models = [
+        "gemini-x",
+        "openai/gpt-x",
+        "anthropic/claude-x",
+        "ollama/llama-x",
+        "vertex_ai/gemini-x",
+    ];
     for model in models {
         let judge = JudgeDouble::agreeing();
         let settings =
             json!({"temperature": 0.5, "max_output_tokens": 50, "http_options": {"timeout": 9000}});
-        let options = json!({"judge_model": model, "num_samples": 2, "judge_model_config": settings});
+        let options =
+            json!({"judge_model": model, "num_samples": 2, "judge_model_config": settings});
         let criteria = json!({MATCH: {"threshold": 0.5, "judge_model_options": options}});
-        let place = Place::new(&[("rows.jsonl", rows(&["a", "b"])), ("c.json", config(criteria))]);
+        let place = Place::new(&[
+            ("rows.jsonl", rows(&["a", "b"])),
+            ("c.json", config(criteria)),
+        ]);
         let (report, code, told) = place.score_with(&judge, &[]);
         judge.was_asked_rightly();
         assert_eq!(code, 0, "{model}: {told} {report}");
         assert_eq!(judge.questions().len(), 4, "{model}");
         let found = metric(&report, 0, MATCH);
-        assert_eq!((&found["score"], &found["judge"]["model"]), (&json!(1.0), &json!(model)));
+        assert_eq!(
+            (&found["score"], &found["judge"]["model"]),
+            (&json!(1.0), &json!(model))
+        );
         assert_eq!(found["judge"]["spent"]["input_tokens"], 200, "{model}");
         assert_eq!(found["judge"]["spent"]["output_tokens"], 20, "{model}");
     }
@@ -79,24 +101,33 @@ fn each_protocol_is_spoken_as_its_api_wants_it() {
 #[test]
 fn vertexs_service_is_asked_as_adk_asks_it() {
     let judge = JudgeDouble::agreeing();
-    let criteria =
-        json!({"safety_v1": 0.5, "multi_turn_task_success_v1": 0.5, "response_evaluation_score": 0.5});
+    let criteria = json!({"safety_v1": 0.5, "multi_turn_task_success_v1": 0.5, "response_evaluation_score": 0.5});
     let place = Place::new(&[("rows.jsonl", rows(&["a"])), ("c.json", config(criteria))]);
     let (report, code, _) = place.score_with(&judge, &[]);
     judge.was_asked_rightly();
     assert_eq!((code, judge.questions().len()), (0, 3), "{report}");
     assert_eq!(metric(&report, 0, "safety_v1")["status"], "passed");
-    assert_eq!(metric(&report, 0, "multi_turn_task_success_v1")["status"], "passed");
-    assert_eq!(metric(&report, 0, "response_evaluation_score")["status"], "passed");
+    assert_eq!(
+        metric(&report, 0, "multi_turn_task_success_v1")["status"],
+        "passed"
+    );
+    assert_eq!(
+        metric(&report, 0, "response_evaluation_score")["status"],
+        "passed"
+    );
     // Without a project, the message names the variable to set.
     let mut command = place.command(&judge, &["score", "rows.jsonl", "--config", "c.json"]);
     let (report, code, told) = place.report(command.env_remove("GOOGLE_CLOUD_PROJECT"));
     assert_eq!(code, 1);
     assert!(
-        told.contains("not evaluated: safety_v1, multi_turn_task_success_v1, response_evaluation_score"),
+        told.contains(
+            "not evaluated: safety_v1, multi_turn_task_success_v1, response_evaluation_score"
+        ),
         "{told}"
     );
-    let why = metric(&report, 0, "safety_v1")["explanation"].as_str().unwrap();
+    let why = metric(&report, 0, "safety_v1")["explanation"]
+        .as_str()
+        .unwrap();
     assert!(why.contains("set GOOGLE_CLOUD_PROJECT"), "{why}");
 }
 
@@ -120,22 +151,33 @@ const FAULTS: &[(&str, usize, &str, &str)] = &[
 
 #[test]
 fn faults_of_a_judge_are_told_apart_and_never_pass() {
-    let (Some(oracle), Some(python)) = (oracle(), python()) else { return };
+    let (Some(oracle), Some(python)) = (oracle(), python()) else {
+        return;
+    };
     let judge = ScriptedJudge::start(&python, &oracle, &oracle.join("judge_rules/faults.json"));
-    let prompts: Vec<String> = FAULTS.iter().map(|(name, ..)| format!("Hello, fault {name}!")).collect();
+    let prompts: Vec<String> = FAULTS
+        .iter()
+        .map(|(name, ..)| format!("Hello, fault {name}!"))
+        .collect();
     let prompts: Vec<&str> = prompts.iter().map(String::as_str).collect();
-    let config = std::fs::read_to_string(oracle.join("evalsets/configs/judged_faults.json")).unwrap();
+    let config =
+        std::fs::read_to_string(oracle.join("evalsets/configs/judged_faults.json")).unwrap();
     let place = Place::new(&[("rows.jsonl", rows(&prompts)), ("c.json", config)]);
     let mut command = evaltrail(&place.path().join("home"));
     judge.judges(&mut command);
-    command.args(["score", "rows.jsonl", "--config", "c.json", "-j", "20"]).current_dir(place.path());
+    command
+        .args(["score", "rows.jsonl", "--config", "c.json", "-j", "20"])
+        .current_dir(place.path());
     let (report, code, _) = place.report(&mut command);
     assert_eq!(code, 1);
     let state = reqwest_get(judge.port, "/__state");
     for (at, (name, asked, status, why)) in FAULTS.iter().enumerate() {
         let found = metric(&report, at, MATCH);
         assert_eq!(found["status"], *status, "{name}: {found}");
-        assert!(found["explanation"].as_str().unwrap().contains(why), "{name}: {found}");
+        assert!(
+            found["explanation"].as_str().unwrap().contains(why),
+            "{name}: {found}"
+        );
         assert_eq!(state[*name], *asked, "{name}");
     }
 }
@@ -146,30 +188,51 @@ fn faults_of_a_judge_are_told_apart_and_never_pass() {
 fn truncated_and_blocked_responses_are_read_as_by_adk() {
     let candidate = |candidate: Value| json!({"candidates": [candidate]}).to_string();
     for (name, body) in [
-        ("cut without text", candidate(json!({"finishReason": "MAX_TOKENS"}))),
-        ("cut without parts", candidate(json!({"finishReason": "MAX_TOKENS", "content": {"role": "model"}}))),
+        (
+            "cut without text",
+            candidate(json!({"finishReason": "MAX_TOKENS"})),
+        ),
+        (
+            "cut without parts",
+            candidate(json!({"finishReason": "MAX_TOKENS", "content": {"role": "model"}})),
+        ),
         ("unsafe", candidate(json!({"finishReason": "SAFETY"}))),
-        ("stopped without parts", candidate(json!({"finishReason": "STOP", "content": {"parts": []}}))),
-        ("blocked", json!({"promptFeedback": {"blockReason": "SAFETY"}}).to_string()),
+        (
+            "stopped without parts",
+            candidate(json!({"finishReason": "STOP", "content": {"parts": []}})),
+        ),
+        (
+            "blocked",
+            json!({"promptFeedback": {"blockReason": "SAFETY"}}).to_string(),
+        ),
         ("without a candidate", json!({"candidates": []}).to_string()),
         ("empty", "{}".to_string()),
     ] {
         for (compat, status) in [(true, "passed"), (false, "errored")] {
             let count = std::sync::atomic::AtomicUsize::new(0);
             let body = body.clone();
-            let judge =
-                JudgeDouble::start(move |_| match count.fetch_add(1, std::sync::atomic::Ordering::SeqCst) {
+            let judge = JudgeDouble::start(move |_| {
+                match count.fetch_add(1, std::sync::atomic::Ordering::SeqCst) {
                     1 => Say::Raw(200, vec![], body.clone()),
                     _ => Say::Text(valid("valid")),
-                });
-            let toml = if compat { "[judge]\ncompat = \"adk\"\njobs = 1\n" } else { "[judge]\njobs = 1\n" };
+                }
+            });
+            let toml = if compat {
+                "[judge]\ncompat = \"adk\"\njobs = 1\n"
+            } else {
+                "[judge]\njobs = 1\n"
+            };
             let files = [
                 ("rows.jsonl", rows(&["a"])),
                 ("c.json", judged("gemini-x", 3)),
                 ("evaltrail.toml", toml.into()),
             ];
             let (report, ..) = Place::new(&files).score_with(&judge, &[]);
-            assert_eq!(metric(&report, 0, MATCH)["status"], status, "{name}, compat {compat}: {report}");
+            assert_eq!(
+                metric(&report, 0, MATCH)["status"],
+                status,
+                "{name}, compat {compat}: {report}"
+            );
         }
     }
 }
@@ -178,13 +241,17 @@ fn truncated_and_blocked_responses_are_read_as_by_adk() {
 #[test]
 fn thoughts_are_read_as_adk_reads_them() {
     let parts = json!([{"text": valid("valid"), "thought": true}]);
-    let body = json!({"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]}).to_string();
+    let body =
+        json!({"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]}).to_string();
     for (compat, status) in [("compat = \"adk\"\n", "passed"), ("", "errored")] {
         let body = body.clone();
         let judge = JudgeDouble::start(move |_| Say::Raw(200, vec![], body.clone()));
         let toml = format!("[judge]\n{compat}");
-        let files =
-            [("rows.jsonl", rows(&["a"])), ("c.json", judged("gemini-x", 1)), ("evaltrail.toml", toml)];
+        let files = [
+            ("rows.jsonl", rows(&["a"])),
+            ("c.json", judged("gemini-x", 1)),
+            ("evaltrail.toml", toml),
+        ];
         let (report, ..) = Place::new(&files).score_with(&judge, &[]);
         assert_eq!(metric(&report, 0, MATCH)["status"], status, "{report}");
     }
@@ -203,9 +270,16 @@ fn reqwest_get(port: u16, path: &str) -> Value {
 fn a_judge_that_is_down_fails_the_run() {
     let judge = JudgeDouble::start(|_| Say::Raw(500, vec![], "{}".into()));
     let toml = "[judge]\nretries = 0\n".to_string();
-    let files = [("rows.jsonl", rows(&["a"])), ("c.json", judged("gemini-x", 1)), ("evaltrail.toml", toml)];
+    let files = [
+        ("rows.jsonl", rows(&["a"])),
+        ("c.json", judged("gemini-x", 1)),
+        ("evaltrail.toml", toml),
+    ];
     let (report, code, _) = Place::new(&files).score_with(&judge, &[]);
-    assert_eq!((code, &report["cases"][0]["status"]), (1, &json!("errored")));
+    assert_eq!(
+        (code, &report["cases"][0]["status"]),
+        (1, &json!("errored"))
+    );
     assert_eq!(report["cases"][0]["adk_status"], 3);
 }
 
@@ -224,18 +298,36 @@ fn metrics_that_cannot_be_judged_are_reported_and_the_others_scored() {
         with(&mut command);
         let (report, code, told) = place.report(&mut command);
         assert_eq!(code, 1, "{told}");
-        assert_eq!(metric(&report, 0, "response_match_score")["status"], "passed");
-        assert_eq!(metric(&report, 0, MATCH)["status"], "not_evaluated", "{report}");
+        assert_eq!(
+            metric(&report, 0, "response_match_score")["status"],
+            "passed"
+        );
+        assert_eq!(
+            metric(&report, 0, MATCH)["status"],
+            "not_evaluated",
+            "{report}"
+        );
         told
     };
     let told = said("gemini-x", &|command| {
         command.env_remove("GOOGLE_API_KEY");
     });
-    assert!(told.contains("gemini-x needs a key: set GOOGLE_API_KEY or GEMINI_API_KEY"), "{told}");
+    assert!(
+        told.contains("gemini-x needs a key: set GOOGLE_API_KEY or GEMINI_API_KEY"),
+        "{told}"
+    );
     assert!(said("mystery-model", &|_| {}).contains("names no provider"));
     for (status, body, wanted) in [
-        (401, json!({"error": {"message": "bad key"}}), "the key is not accepted"),
-        (404, json!({"error": {"message": "models/gemini-x is not found"}}), "gemini-x is not found"),
+        (
+            401,
+            json!({"error": {"message": "bad key"}}),
+            "the key is not accepted",
+        ),
+        (
+            404,
+            json!({"error": {"message": "models/gemini-x is not found"}}),
+            "gemini-x is not found",
+        ),
     ] {
         let refusing = Refusing::start(status, body.to_string());
         let told = said("gemini-x", &|command| {
@@ -281,21 +373,40 @@ fn responses_are_cached_by_sample_and_requested_again_on_demand() {
         let count = count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         Say::Text(valid(if count % 3 == 2 { "invalid" } else { "valid" }))
     });
-    let place = Place::new(&[("rows.jsonl", rows(&["a"])), ("c.json", judged("gemini-x", 3))]);
+    let place = Place::new(&[
+        ("rows.jsonl", rows(&["a"])),
+        ("c.json", judged("gemini-x", 3)),
+    ]);
     let votes = |report: &Value| {
-        let samples =
-            metric(report, 0, MATCH)["judge"]["questions"][0]["samples"].as_array().unwrap().clone();
-        samples.iter().map(|one| one["score"].as_f64().unwrap()).collect::<Vec<_>>()
+        let samples = metric(report, 0, MATCH)["judge"]["questions"][0]["samples"]
+            .as_array()
+            .unwrap()
+            .clone();
+        samples
+            .iter()
+            .map(|one| one["score"].as_f64().unwrap())
+            .collect::<Vec<_>>()
     };
     let (first, ..) = place.score_with(&judge, &[]);
-    assert_eq!((judge.questions().len(), votes(&first).iter().sum::<f64>()), (3, 2.0));
+    assert_eq!(
+        (judge.questions().len(), votes(&first).iter().sum::<f64>()),
+        (3, 2.0)
+    );
     let (second, ..) = place.score_with(&judge, &[]);
-    assert_eq!((judge.questions().len(), votes(&second)), (3, votes(&first)), "the samples stay distinct");
+    assert_eq!(
+        (judge.questions().len(), votes(&second)),
+        (3, votes(&first)),
+        "the samples stay distinct"
+    );
     assert_eq!(metric(&second, 0, MATCH)["judge"]["spent"]["cached"], 3);
     place.score_with(&judge, &["--no-cache"]);
     assert_eq!(judge.questions().len(), 6);
     let forgot = output(&mut place.command(&judge, &["judge", "--forget"]));
-    assert!(text(&forgot).contains("deleted 3 cached"), "{}", both(&forgot));
+    assert!(
+        text(&forgot).contains("deleted 3 cached"),
+        "{}",
+        both(&forgot)
+    );
     place.score_with(&judge, &[]);
     assert_eq!(judge.questions().len(), 9);
 }
@@ -305,7 +416,8 @@ fn spending_ends_at_the_limit_and_says_so() {
     let judge = JudgeDouble::agreeing();
     // Each response costs 0.00012.
     let toml =
-        "[judge]\njobs = 1\nprices = { input = 1.0, output = 2.0 }\nspending_limit = 0.0003\n".to_string();
+        "[judge]\njobs = 1\nprices = { input = 1.0, output = 2.0 }\nspending_limit = 0.0003\n"
+            .to_string();
     let files = [
         ("rows.jsonl", rows(&["a", "b", "c", "d", "e"])),
         ("c.json", judged("gemini-x", 1)),
@@ -314,12 +426,30 @@ fn spending_ends_at_the_limit_and_says_so() {
     let place = Place::new(&files);
     let (report, code, _) = place.score_with(&judge, &["-j", "1"]);
     assert_eq!((code, judge.questions().len()), (1, 3));
-    let statuses: Vec<&str> =
-        report["cases"].as_array().unwrap().iter().map(|case| case["status"].as_str().unwrap()).collect();
-    assert_eq!(statuses, ["passed", "passed", "passed", "not_evaluated", "not_evaluated"]);
+    let statuses: Vec<&str> = report["cases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|case| case["status"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        statuses,
+        [
+            "passed",
+            "passed",
+            "passed",
+            "not_evaluated",
+            "not_evaluated"
+        ]
+    );
     let why = metric(&report, 3, MATCH)["explanation"].as_str().unwrap();
-    assert!(why.contains("the spending limit of 0.0003 is reached"), "{why}");
-    let cost = metric(&report, 0, MATCH)["judge"]["spent"]["cost"].as_f64().unwrap();
+    assert!(
+        why.contains("the spending limit of 0.0003 is reached"),
+        "{why}"
+    );
+    let cost = metric(&report, 0, MATCH)["judge"]["spent"]["cost"]
+        .as_f64()
+        .unwrap();
     assert!((cost - 0.00012).abs() < 1e-9, "{cost}");
 }
 
@@ -335,11 +465,18 @@ fn retry_after_pauses_all_requests_to_a_judge() {
         }
     });
     let toml = format!("[judge]\njobs = {AT_ONCE}\n");
-    let files = [("rows.jsonl", rows(&["a"])), ("c.json", judged("gemini-x", 30)), ("evaltrail.toml", toml)];
+    let files = [
+        ("rows.jsonl", rows(&["a"])),
+        ("c.json", judged("gemini-x", 30)),
+        ("evaltrail.toml", toml),
+    ];
     let (report, code, _) = Place::new(&files).score_with(&judge, &[]);
     assert_eq!(code, 0, "{report}");
     let asked = judge.questions().len();
-    assert!(asked <= 30 + AT_ONCE, "{asked}: all who wait came to hear it");
+    assert!(
+        asked <= 30 + AT_ONCE,
+        "{asked}: all who wait came to hear it"
+    );
 }
 
 #[test]
@@ -358,7 +495,10 @@ fn a_criterion_limits_its_parallel_requests() {
     let criteria = json!({MATCH: {"threshold": 0.5, "judge_model_options": options}});
     let place = Place::new(&[("rows.jsonl", rows(&["a"])), ("c.json", config(criteria))]);
     let (_, code, _) = place.score_with(&judge, &[]);
-    assert_eq!((code, judge.questions().len(), counts.1.load(SeqCst)), (0, 20, 1));
+    assert_eq!(
+        (code, judge.questions().len(), counts.1.load(SeqCst)),
+        (0, 20, 1)
+    );
 }
 
 #[test]
@@ -370,17 +510,32 @@ fn judging_holds_no_slot_of_the_agents() {
         Say::Text(valid("valid"))
     });
     let toml = "[judge]\ntimeout = \"5s\"\n".to_string();
-    let files =
-        [("rows.jsonl", rows(&["a", "b"])), ("c.json", judged("gemini-x", 1)), ("evaltrail.toml", toml)];
+    let files = [
+        ("rows.jsonl", rows(&["a", "b"])),
+        ("c.json", judged("gemini-x", 1)),
+        ("evaltrail.toml", toml),
+    ];
     let (report, code, _) = Place::new(&files).score_with(&judge, &["-j", "1"]);
     assert_eq!(code, 0, "{report}");
 }
 
 /// A judge that repeats the agent's response before its own verdict.
 fn gullible(asked: &Asked) -> Say {
-    let said = asked.prompt.split("[BEGIN agent_response").nth(1).unwrap_or_default();
-    let said: Vec<&str> = said.lines().skip(1).take_while(|line| !line.starts_with("[END")).collect();
-    Say::Text(format!("The agent says: {}\n{}", said.join("\n"), valid("invalid")))
+    let said = asked
+        .prompt
+        .split("[BEGIN agent_response")
+        .nth(1)
+        .unwrap_or_default();
+    let said: Vec<&str> = said
+        .lines()
+        .skip(1)
+        .take_while(|line| !line.starts_with("[END"))
+        .collect();
+    Say::Text(format!(
+        "The agent says: {}\n{}",
+        said.join("\n"),
+        valid("invalid")
+    ))
 }
 
 #[test]
@@ -390,8 +545,11 @@ fn a_planted_verdict_does_not_win() {
     let run = |compat: &str| {
         let judge = JudgeDouble::start(gullible);
         let toml = format!("[judge]\n{compat}\n");
-        let files =
-            [("rows.jsonl", format!("{row}\n")), ("c.json", judged("gemini-x", 3)), ("evaltrail.toml", toml)];
+        let files = [
+            ("rows.jsonl", format!("{row}\n")),
+            ("c.json", judged("gemini-x", 3)),
+            ("evaltrail.toml", toml),
+        ];
         let (report, code, _) = Place::new(&files).score_with(&judge, &[]);
         (metric(&report, 0, MATCH).clone(), code)
     };
@@ -412,10 +570,14 @@ fn a_key_is_seen_nowhere() {
     let judge = JudgeDouble::start(move |asked| {
         seen.lock().unwrap().extend(arguments_of_all());
         match asked.prompt.as_str() {
-            prompt if prompt.contains("ask-echo") => Say::Text(format!("{} key {KEY}", valid("valid"))),
-            prompt if prompt.contains("ask-error") => {
-                Say::Raw(403, vec![], json!({"error": {"message": format!("bad key {KEY}")}}).to_string())
+            prompt if prompt.contains("ask-echo") => {
+                Say::Text(format!("{} key {KEY}", valid("valid")))
             }
+            prompt if prompt.contains("ask-error") => Say::Raw(
+                403,
+                vec![],
+                json!({"error": {"message": format!("bad key {KEY}")}}).to_string(),
+            ),
             prompt if prompt.contains("ask-redirect") => {
                 let target = format!("http://127.0.0.1:9/x?key={KEY}");
                 Say::Raw(307, vec![("Location", target)], String::new())
@@ -424,15 +586,29 @@ fn a_key_is_seen_nowhere() {
         }
     });
     let prompts = ["ask-echo", "ask-error", "ask-redirect", "ask-nonsense"];
-    let place = Place::new(&[("rows.jsonl", rows(&prompts)), ("c.json", judged("gemini-x", 1))]);
-    let files = ["json", "junit", "markdown", "html", "csv"].map(|format| format!("{format}=out.{format}"));
+    let place = Place::new(&[
+        ("rows.jsonl", rows(&prompts)),
+        ("c.json", judged("gemini-x", 1)),
+    ]);
+    let files =
+        ["json", "junit", "markdown", "html", "csv"].map(|format| format!("{format}=out.{format}"));
     let mut args = vec!["score", "rows.jsonl", "--config", "c.json", "-v"];
-    files.iter().for_each(|file| args.extend(["--report", file]));
-    let ran: Output =
-        output(place.command(&judge, &args).env("RUST_LOG", "trace").env("RUST_BACKTRACE", "full"));
+    files
+        .iter()
+        .for_each(|file| args.extend(["--report", file]));
+    let ran: Output = output(
+        place
+            .command(&judge, &args)
+            .env("RUST_LOG", "trace")
+            .env("RUST_BACKTRACE", "full"),
+    );
     judge.was_asked_rightly();
     assert_eq!(ran.status.code(), Some(1), "{}", both(&ran));
-    assert!(both(&ran).contains("redirects to 127.0.0.1"), "{}", both(&ran));
+    assert!(
+        both(&ran).contains("redirects to 127.0.0.1"),
+        "{}",
+        both(&ran)
+    );
     let mut looked_at = vec![both(&ran).into_bytes()];
     looked_at.append(&mut arguments.lock().unwrap());
     let ours = |text: &Vec<u8>| String::from_utf8_lossy(text).contains("rows.jsonl");
@@ -445,7 +621,10 @@ fn a_key_is_seen_nowhere() {
     let spelt: String = url::form_urlencoded::byte_serialize(KEY.as_bytes()).collect();
     for text in &looked_at {
         let text = String::from_utf8_lossy(text);
-        assert!(!text.contains(KEY) && !text.contains(&spelt) && !text.contains("canary-"), "{text}");
+        assert!(
+            !text.contains(KEY) && !text.contains(&spelt) && !text.contains("canary-"),
+            "{text}"
+        );
     }
     assert!(both(&ran).contains("[redacted]"), "{}", both(&ran));
 }
@@ -453,7 +632,9 @@ fn a_key_is_seen_nowhere() {
 /// The arguments of every process; empty if the system has no `/proc`.
 fn arguments_of_all() -> Vec<Vec<u8>> {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    processes.filter_map(|one| std::fs::read(one.path().join("cmdline")).ok()).collect()
+    processes
+        .filter_map(|one| std::fs::read(one.path().join("cmdline")).ok())
+        .collect()
 }
 
 fn all_files(folder: &Path, out: &mut Vec<Vec<u8>>) {
@@ -472,14 +653,25 @@ fn a_folder_that_says_where_the_key_goes_is_asked_about() {
         "[judge]\nkind = \"openai\"\nmodel = \"gpt-x\"\nbase_url = \"{}/v1\"\napi_key_env = \"OPENAI_API_KEY\"\n",
         judge.url()
     );
-    let files = [("rows.jsonl", rows(&["a"])), ("c.json", judged("gemini-x", 1)), ("evaltrail.toml", toml)];
+    let files = [
+        ("rows.jsonl", rows(&["a"])),
+        ("c.json", judged("gemini-x", 1)),
+        ("evaltrail.toml", toml),
+    ];
     let place = Place::new(&files);
     let asked = output(&mut place.command(&judge, &["score", "rows.jsonl", "--config", "c.json"]));
     assert_eq!(asked.status.code(), Some(2), "{}", both(&asked));
-    assert!(both(&asked).contains("with the key in OPENAI_API_KEY"), "{}", both(&asked));
+    assert!(
+        both(&asked).contains("with the key in OPENAI_API_KEY"),
+        "{}",
+        both(&asked)
+    );
     assert!(judge.seen.lock().unwrap().is_empty());
     let (report, code, _) = place.score_with(&judge, &["--trust"]);
-    assert_eq!((code, &metric(&report, 0, MATCH)["judge"]["model"]), (0, &json!("gpt-x")));
+    assert_eq!(
+        (code, &metric(&report, 0, MATCH)["judge"]["model"]),
+        (0, &json!("gpt-x"))
+    );
     judge.was_asked_rightly();
 }
 
@@ -488,11 +680,19 @@ fn a_folder_that_says_where_the_key_goes_is_asked_about() {
 fn a_folder_that_names_a_project_is_asked_about() {
     let judge = JudgeDouble::agreeing();
     let toml = "[judge]\nkind = \"vertex\"\nproject = \"p\"\nlocation = \"l\"\n".to_string();
-    let files = [("rows.jsonl", rows(&["a"])), ("c.json", judged("gemini-x", 1)), ("evaltrail.toml", toml)];
+    let files = [
+        ("rows.jsonl", rows(&["a"])),
+        ("c.json", judged("gemini-x", 1)),
+        ("evaltrail.toml", toml),
+    ];
     let place = Place::new(&files);
     let asked = output(&mut place.command(&judge, &["score", "rows.jsonl", "--config", "c.json"]));
     assert_eq!(asked.status.code(), Some(2), "{}", both(&asked));
-    assert!(both(&asked).contains("in the project p"), "{}", both(&asked));
+    assert!(
+        both(&asked).contains("in the project p"),
+        "{}",
+        both(&asked)
+    );
     assert!(judge.seen.lock().unwrap().is_empty());
     assert_eq!(place.score_with(&judge, &["--trust"]).1, 0);
     judge.was_asked_rightly();
@@ -505,30 +705,57 @@ fn an_address_is_shown_as_it_is_used() {
     use evaltrail::judge::Judges;
     let destination = |url: &str| {
         let url = Some(url.to_string());
-        let spec =
-            JudgeSpec { provider: Some(Provider::Openai), url, from_folder: true, ..JudgeSpec::standard() };
+        let spec = JudgeSpec {
+            provider: Some(Provider::Openai),
+            url,
+            from_folder: true,
+            ..JudgeSpec::standard()
+        };
         Judges::destination(&spec).unwrap()
     };
     for (written, used) in [
         ("https://оpenai.com/v1", "https://xn--penai-iye.com/v1"),
         ("http://2130706433/v1", "http://127.0.0.1/v1"),
-        ("https://api.openai.com\\\\evil.example/v1", "https://api.openai.com//evil.example/v1"),
+        (
+            "https://api.openai.com\\\\evil.example/v1",
+            "https://api.openai.com//evil.example/v1",
+        ),
         ("HTTPS://Evil.Example/v1", "https://evil.example/v1"),
-        ("https://judge.example/v1?key=canary&api-version=1", "https://judge.example/v1?key=…&api-version=1"),
+        (
+            "https://judge.example/v1?key=canary&api-version=1",
+            "https://judge.example/v1?key=…&api-version=1",
+        ),
     ] {
-        assert_eq!(destination(written), format!("send what agents say to {used}"), "{written}");
+        assert_eq!(
+            destination(written),
+            format!("send what agents say to {used}"),
+            "{written}"
+        );
     }
     let judge = JudgeDouble::start(|_| panic!("nothing is asked"));
-    for hidden in ["api.openai.com@", "api.openai.com with the key in OPENAI_API_KEY      @", "user:word@"] {
+    for hidden in [
+        "api.openai.com@",
+        "api.openai.com with the key in OPENAI_API_KEY      @",
+        "user:word@",
+    ] {
         let toml = format!(
             "[judge]\nkind = \"openai\"\nbase_url = \"http://{hidden}127.0.0.1:{}/v1\"\n",
             judge.port
         );
-        let files = [("rows.jsonl", rows(&["a"])), ("c.json", judged("gpt-x", 1)), ("evaltrail.toml", toml)];
-        let asked =
-            output(&mut Place::new(&files).command(&judge, &["score", "rows.jsonl", "--config", "c.json"]));
+        let files = [
+            ("rows.jsonl", rows(&["a"])),
+            ("c.json", judged("gpt-x", 1)),
+            ("evaltrail.toml", toml),
+        ];
+        let asked = output(
+            &mut Place::new(&files).command(&judge, &["score", "rows.jsonl", "--config", "c.json"]),
+        );
         assert_eq!(asked.status.code(), Some(2), "{}", both(&asked));
-        assert!(both(&asked).contains("a base_url must not contain a user name"), "{}", both(&asked));
+        assert!(
+            both(&asked).contains("a base_url must not contain a user name"),
+            "{}",
+            both(&asked)
+        );
     }
 }
 
@@ -539,9 +766,15 @@ fn no_part_of_a_key_is_told_in_a_long_refusal() {
         let message = format!("{}{KEY} {}", "x".repeat(before), "y".repeat(1000));
         let body = json!({"error": {"message": message}}).to_string();
         let judge = JudgeDouble::start(move |_| Say::Raw(403, vec![], body.clone()));
-        let files = [("rows.jsonl", rows(&["a"])), ("c.json", judged("gemini-x", 1))];
+        let files = [
+            ("rows.jsonl", rows(&["a"])),
+            ("c.json", judged("gemini-x", 1)),
+        ];
         let (report, ..) = Place::new(&files).score_with(&judge, &[]);
-        assert!(!report.to_string().contains(&KEY[..6]), "{before}: {report}");
+        assert!(
+            !report.to_string().contains(&KEY[..6]),
+            "{before}: {report}"
+        );
     }
 }
 
@@ -554,9 +787,14 @@ fn a_model_with_a_project_of_its_own_is_asked_about() {
         "vertex_ai/projects/p/locations/l/endpoints/6",
     ] {
         let place = Place::new(&[("rows.jsonl", rows(&["a"])), ("c.json", judged(model, 1))]);
-        let asked = output(&mut place.command(&judge, &["score", "rows.jsonl", "--config", "c.json"]));
+        let asked =
+            output(&mut place.command(&judge, &["score", "rows.jsonl", "--config", "c.json"]));
         assert_eq!(asked.status.code(), Some(2), "{}", both(&asked));
-        assert!(both(&asked).contains("send what agents say to the model projects/p"), "{}", both(&asked));
+        assert!(
+            both(&asked).contains("send what agents say to the model projects/p"),
+            "{}",
+            both(&asked)
+        );
         assert!(judge.seen.lock().unwrap().is_empty());
     }
     let model = "projects/p/locations/l/publishers/google/models/gemini-x";
@@ -579,9 +817,15 @@ fn a_client_for_a_folders_address_needs_exactly_that_permission() {
     };
     let allowed = Judges::destination(&spec);
     let another = allowed.clone().map(|line| line + "/other");
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
     for (destination, is_asked) in [(None, false), (another, false), (allowed, true)] {
-        let grant = JudgeGrant { destinations: destination.into_iter().collect(), ..JudgeGrant::default() };
+        let grant = JudgeGrant {
+            destinations: destination.into_iter().collect(),
+            ..JudgeGrant::default()
+        };
         let found = runtime.block_on(Judges::new(&spec, None).with_grant(grant).ready("llama-x"));
         assert_eq!(
             found.as_ref().err().map(|error| error.fault),
@@ -602,7 +846,8 @@ fn templates_of_ones_own_rate_and_compare() {
             .find("[BEGIN response_a")
             .is_some_and(|a| done < asked.prompt.find("[BEGIN response_b").unwrap() && a < done);
         Say::Text(match asked.prompt.contains("response_a") {
-            true => json!({"explanation": "e", "pairwise_choice": if first { "A" } else { "B" }}).to_string(),
+            true => json!({"explanation": "e", "pairwise_choice": if first { "A" } else { "B" }})
+                .to_string(),
             false => json!({"explanation": "calls are told", "score": 2}).to_string(),
         })
     });
@@ -624,29 +869,69 @@ fn templates_of_ones_own_rate_and_compare() {
     let (report, ..) = Place::new(&files).score_with(&judge, &[]);
     judge.was_asked_rightly();
     let follows = metric(&report, 0, "follows");
-    assert_eq!((&follows["score"], &follows["status"]), (&json!(2.0), &json!("passed")));
-    assert!(follows["explanation"].as_str().unwrap().contains("calls are told"));
+    assert_eq!(
+        (&follows["score"], &follows["status"]),
+        (&json!(2.0), &json!("passed"))
+    );
+    assert!(
+        follows["explanation"]
+            .as_str()
+            .unwrap()
+            .contains("calls are told")
+    );
     let wordy = metric(&report, 0, "wordy");
-    assert_eq!((&wordy["score"], &wordy["status"]), (&json!(2.0), &json!("failed")), "lower is better");
+    assert_eq!(
+        (&wordy["score"], &wordy["status"]),
+        (&json!(2.0), &json!("failed")),
+        "lower is better"
+    );
     let better = metric(&report, 0, "better");
-    assert_eq!((&better["score"], &better["status"]), (&json!(1.0), &json!("passed")), "{better}");
-    assert!(better["explanation"].as_str().unwrap().contains("4 for the candidate"), "{better}");
+    assert_eq!(
+        (&better["score"], &better["status"]),
+        (&json!(1.0), &json!("passed")),
+        "{better}"
+    );
+    assert!(
+        better["explanation"]
+            .as_str()
+            .unwrap()
+            .contains("4 for the candidate"),
+        "{better}"
+    );
     let lost = metric(&report, 0, "lost");
-    assert!(lost["explanation"].as_str().unwrap().contains("{nowhere}"), "{lost}");
+    assert!(
+        lost["explanation"].as_str().unwrap().contains("{nowhere}"),
+        "{lost}"
+    );
     let asked = judge.questions();
-    let prompt = &asked.iter().find(|one| one.prompt.contains("Follows")).unwrap().prompt;
-    assert!(prompt.contains("[{\"tool_name\":\"t\",\"tool_input\":{\"a\":1}}]"), "{prompt}");
+    let prompt = &asked
+        .iter()
+        .find(|one| one.prompt.contains("Follows"))
+        .unwrap()
+        .prompt;
+    assert!(
+        prompt.contains("[{\"tool_name\":\"t\",\"tool_input\":{\"a\":1}}]"),
+        "{prompt}"
+    );
 }
 
 #[test]
 fn builtin_judge_templates_have_their_own_metric_names() {
     let judge = JudgeDouble::start(|asked| {
-        let score = if asked.prompt.contains("hangs together") { 4 } else { 1 };
+        let score = if asked.prompt.contains("hangs together") {
+            4
+        } else {
+            1
+        };
         Say::Text(json!({"explanation": "e", "score": score}).to_string())
     });
     let criteria = json!({"judged_coherence": {"threshold": 3}, "judged_task_success": 0.5});
     let toml = "[judge]\nmodel = \"gemini-x\"\nsamples = 1\n".to_string();
-    let files = [("rows.jsonl", rows(&["a"])), ("c.json", config(criteria)), ("evaltrail.toml", toml)];
+    let files = [
+        ("rows.jsonl", rows(&["a"])),
+        ("c.json", config(criteria)),
+        ("evaltrail.toml", toml),
+    ];
     let (report, code, _) = Place::new(&files).score_with(&judge, &[]);
     judge.was_asked_rightly();
     assert_eq!((code, judge.questions().len()), (0, 2));
@@ -657,7 +942,9 @@ fn builtin_judge_templates_have_their_own_metric_names() {
 fn a_scenario_is_played_by_a_model() {
     let judge = JudgeDouble::start(|asked| {
         Say::Text(match asked.prompt.contains("Please book it.") {
-            _ if asked.prompt.contains("is_valid") => "{\"criteria\": [], \"is_valid\": true}".into(),
+            _ if asked.prompt.contains("is_valid") => {
+                "{\"criteria\": [], \"is_valid\": true}".into()
+            }
             true => "All done. </FINISHED>".into(),
             false => "Please book it.".into(),
         })
@@ -685,15 +972,32 @@ fn a_scenario_is_played_by_a_model() {
     judge.was_asked_rightly();
     assert_eq!(code, 0, "{told} {report}");
     let turns = report["cases"][0]["invocations"].as_array().unwrap();
-    let said: Vec<&str> = turns.iter().map(|turn| turn["user"].as_str().unwrap()).collect();
+    let said: Vec<&str> = turns
+        .iter()
+        .map(|turn| turn["user"].as_str().unwrap())
+        .collect();
     assert_eq!(said, ["I want to fly.", "Please book it."]);
     assert_eq!(turns[1]["actual"]["response"], "heard: Please book it.");
     let quality = metric(&report, 0, "per_turn_user_simulator_quality_v1");
-    assert_eq!((&quality["score"], quality["per_invocation"].as_array().unwrap().len()), (&json!(1.0), 2));
+    assert_eq!(
+        (
+            &quality["score"],
+            quality["per_invocation"].as_array().unwrap().len()
+        ),
+        (&json!(1.0), 2)
+    );
     let mut limited = place.command(&judge, &["run", "s.evalset.json", "--agent", &agent]);
-    std::fs::write(place.path().join("test_config.json"), test_config.to_string().replace('5', "1")).unwrap();
+    std::fs::write(
+        place.path().join("test_config.json"),
+        test_config.to_string().replace('5', "1"),
+    )
+    .unwrap();
     let (report, ..) = place.report(&mut limited);
-    assert_eq!(report["cases"][0]["invocations"].as_array().unwrap().len(), 1, "the limit ends it");
+    assert_eq!(
+        report["cases"][0]["invocations"].as_array().unwrap().len(),
+        1,
+        "the limit ends it"
+    );
 }
 
 /// The messages of a simulated user are paid for like the responses of other judges.
@@ -702,20 +1006,20 @@ fn a_simulated_user_counts_as_spent_and_ends_at_the_limit() {
     let Some(python) = python() else { return };
     let judge = JudgeDouble::start(|_| Say::Text("Go on.".into()));
     let case = |id: &str| {
-        let scenario =
-            json!({"starting_prompt": "I want to fly.", "conversation_plan": format!("Book flight {id}.")});
+        let scenario = json!({"starting_prompt": "I want to fly.", "conversation_plan": format!("Book flight {id}.")});
         json!({"eval_id": id, "conversation_scenario": scenario, "session_input": {"app_name": "a", "user_id": "u"}})
     };
-    let set = json!({"eval_set_id": "s", "eval_cases": [case("a"), case("b"), case("c")]}).to_string();
+    let set =
+        json!({"eval_set_id": "s", "eval_cases": [case("a"), case("b"), case("c")]}).to_string();
     let options = json!({"judge_model": "gemini-x", "num_samples": 1});
     let test_config = json!({
         "criteria": {"per_turn_user_simulator_quality_v1": {"threshold": 0.5, "judge_model_options": options}},
         "user_simulator_config": {"model": "gemini-x", "max_allowed_invocations": 6},
     });
     // Each response costs 0.00012.
-    let toml = "[judge]\njobs = 1\nprices = { input = 1.0, output = 2.0 }\nspending_limit = 0.0003\n";
-    let agent =
-        "import sys, json\nfor line in sys.stdin:\n    print(json.dumps({'response': 'yes'}), flush=True)\n";
+    let toml =
+        "[judge]\njobs = 1\nprices = { input = 1.0, output = 2.0 }\nspending_limit = 0.0003\n";
+    let agent = "import sys, json\nfor line in sys.stdin:\n    print(json.dumps({'response': 'yes'}), flush=True)\n";
     let files = [
         ("s.evalset.json", set),
         ("test_config.json", test_config.to_string()),
@@ -724,23 +1028,45 @@ fn a_simulated_user_counts_as_spent_and_ends_at_the_limit() {
     ];
     let place = Place::new(&files);
     let agent = format!("cmd:{} agent.py", python.display());
-    let mut command = place.command(&judge, &["run", "s.evalset.json", "--agent", &agent, "-j", "1"]);
+    let mut command = place.command(
+        &judge,
+        &["run", "s.evalset.json", "--agent", &agent, "-j", "1"],
+    );
     let (report, code, told) = place.report(&mut command);
     judge.was_asked_rightly();
     assert_eq!((code, judge.questions().len()), (1, 3), "{told} {report}");
     let spent = &report["summary"]["judges"];
-    assert_eq!((&spent["asked"], &spent["missing"]), (&json!(3), &json!(3)), "{spent}");
-    assert!((spent["cost"].as_f64().unwrap() - 0.00036).abs() < 1e-9, "{spent}");
-    let cases = report["cases"].as_array().unwrap();
-    let turns: Vec<usize> = cases.iter().map(|case| case["invocations"].as_array().unwrap().len()).collect();
-    assert_eq!(turns, [4, 1, 1], "the turns until the limit are in the report");
+    assert_eq!(
+        (&spent["asked"], &spent["missing"]),
+        (&json!(3), &json!(3)),
+        "{spent}"
+    );
     assert!(
-        cases.iter().all(|case| case["status"] == "not_evaluated" && case["error"].is_null()),
+        (spent["cost"].as_f64().unwrap() - 0.00036).abs() < 1e-9,
+        "{spent}"
+    );
+    let cases = report["cases"].as_array().unwrap();
+    let turns: Vec<usize> = cases
+        .iter()
+        .map(|case| case["invocations"].as_array().unwrap().len())
+        .collect();
+    assert_eq!(
+        turns,
+        [4, 1, 1],
+        "the turns until the limit are in the report"
+    );
+    assert!(
+        cases
+            .iter()
+            .all(|case| case["status"] == "not_evaluated" && case["error"].is_null()),
         "{report}"
     );
     let groups = report["summary"]["groups"].as_array().unwrap();
     assert_eq!(groups.len(), 1, "{groups:?}");
-    assert_eq!(groups[0]["cause"], "the spending limit of the judge is reached");
+    assert_eq!(
+        groups[0]["cause"],
+        "the spending limit of the judge is reached"
+    );
 }
 
 #[test]
@@ -748,24 +1074,42 @@ fn wrong_rubrics_are_named_before_a_run() {
     let judge = JudgeDouble::agreeing();
     let rubric = |id: &str, text: &str, kind: &str| json!({"rubric_id": id, "rubric_content": {"text_property": text}, "type": kind});
     let kind = "FINAL_RESPONSE_QUALITY";
-    let turn =
-        json!({"user_content": {"parts": [{"text": "Hi"}]}, "final_response": {"parts": [{"text": "Hi"}]}});
+    let turn = json!({"user_content": {"parts": [{"text": "Hi"}]}, "final_response": {"parts": [{"text": "Hi"}]}});
     let case = |id: &str, rubrics: Value| json!({"eval_id": id, "conversation": [turn], "rubrics": rubrics});
     let cases = json!([
-        case("twice", json!([rubric("a", "x", kind), rubric("a", "y", kind)])),
-        case("unread", json!([rubric("b", "", kind), rubric("c", "z", "TONE")])),
+        case(
+            "twice",
+            json!([rubric("a", "x", kind), rubric("a", "y", kind)])
+        ),
+        case(
+            "unread",
+            json!([rubric("b", "", kind), rubric("c", "z", "TONE")])
+        ),
     ]);
     let set = json!({"eval_set_id": "s", "eval_cases": cases}).to_string();
     let metric = "rubric_based_final_response_quality_v1";
-    let test_config = config(json!({metric: {"threshold": 1, "rubrics": [rubric("d", " ", kind)]}}));
-    let agent =
-        "import sys, json\nfor line in sys.stdin:\n    print(json.dumps({'response': 'Hi'}), flush=True)\n";
-    let files = [("s.evalset.json", set), ("test_config.json", test_config), ("agent.py", agent.to_string())];
+    let test_config =
+        config(json!({metric: {"threshold": 1, "rubrics": [rubric("d", " ", kind)]}}));
+    let agent = "import sys, json\nfor line in sys.stdin:\n    print(json.dumps({'response': 'Hi'}), flush=True)\n";
+    let files = [
+        ("s.evalset.json", set),
+        ("test_config.json", test_config),
+        ("agent.py", agent.to_string()),
+    ];
     let place = Place::new(&files);
     let Some(python) = python() else { return };
     let agent = format!("cmd:{} agent.py", python.display());
-    let mut command =
-        place.command(&judge, &["run", "s.evalset.json", "--agent", &agent, "--judge", "gemini-x"]);
+    let mut command = place.command(
+        &judge,
+        &[
+            "run",
+            "s.evalset.json",
+            "--agent",
+            &agent,
+            "--judge",
+            "gemini-x",
+        ],
+    );
     let (_, code, told) = place.report(&mut command);
     assert_eq!(code, 1, "{told}");
     for words in [
@@ -777,7 +1121,11 @@ fn wrong_rubrics_are_named_before_a_run() {
         assert!(told.contains(&words), "{words} in {told}");
     }
     let checked = both(&output(&mut place.command(&judge, &["check", "."])));
-    for words in ["\"b\" has no text", "no metric reads rubrics of type \"TONE\"", "\"d\" has no text"] {
+    for words in [
+        "\"b\" has no text",
+        "no metric reads rubrics of type \"TONE\"",
+        "\"d\" has no text",
+    ] {
         assert!(checked.contains(words), "{words} in {checked}");
     }
 }
@@ -788,16 +1136,31 @@ fn judge_calls_the_model_and_probes_it() {
         let right = asked.prompt.contains("leaves at 9:40");
         Say::Text(valid(if right { "valid" } else { "invalid" }))
     });
-    let place = Place::new(&[("evaltrail.toml", "[judge]\nmodel = \"gemini-x\"\n".to_string())]);
+    let place = Place::new(&[(
+        "evaltrail.toml",
+        "[judge]\nmodel = \"gemini-x\"\n".to_string(),
+    )]);
     let hello = output(&mut place.command(&honest, &["judge"]));
     honest.was_asked_rightly();
     assert_eq!(hello.status.code(), Some(0), "{}", both(&hello));
-    assert!(text(&hello).contains("gemini-x") && text(&hello).contains("s per response"), "{}", text(&hello));
+    assert!(
+        text(&hello).contains("gemini-x") && text(&hello).contains("s per response"),
+        "{}",
+        text(&hello)
+    );
     let gullible = JudgeDouble::agreeing();
     let hello = output(&mut place.command(&gullible, &["judge"]));
     assert_eq!(hello.status.code(), Some(1), "{}", both(&hello));
-    assert!(text(&hello).contains("✗ a planted verdict"), "{}", text(&hello));
-    let hello = output(place.command(&gullible, &["judge"]).env_remove("GOOGLE_API_KEY"));
+    assert!(
+        text(&hello).contains("✗ a planted verdict"),
+        "{}",
+        text(&hello)
+    );
+    let hello = output(
+        place
+            .command(&gullible, &["judge"])
+            .env_remove("GOOGLE_API_KEY"),
+    );
     assert_eq!(hello.status.code(), Some(2), "{}", both(&hello));
 }
 
@@ -805,30 +1168,51 @@ fn judge_calls_the_model_and_probes_it() {
 #[test]
 fn what_was_done_can_be_judged_again() {
     use evaltrail::domain::{
-        Attempt, AttemptKey, CaseKey, Content, EndedAttempt, Invocation, JudgeSpec, Provider, RunEvent,
-        RunOptions, Status,
+        Attempt, AttemptKey, CaseKey, Content, EndedAttempt, Invocation, JudgeSpec, Provider,
+        RunEvent, RunOptions, Status,
     };
     use evaltrail::runner::{Request, Selection, Stamp, prepare, start};
     let case = json!({"eval_id": "a", "conversation": [{
         "user_content": {"parts": [{"text": "Off"}]}, "final_response": {"parts": [{"text": "It is off."}]},
     }]});
     let set = json!({"eval_set_id": "s", "eval_cases": [case]}).to_string();
-    let recorded = json!({"eval_id": "a", "metric": MATCH, "replies": [valid("valid")]}).to_string();
+    let recorded =
+        json!({"eval_id": "a", "metric": MATCH, "replies": [valid("valid")]}).to_string();
     let place = Place::new(&[
         ("s.evalset.json", set),
         ("test_config.json", judged("gemini-x", 1)),
         ("judge.jsonl", recorded),
     ]);
     let workspace = evaltrail::workspace::Workspace::open(place.path()).unwrap();
-    let turn =
-        Invocation { final_response: Some(Content::text("model", "Off it is.")), ..Invocation::default() };
-    let kept = Attempt { actual: [turn].into(), ..Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "a") };
+    let turn = Invocation {
+        final_response: Some(Content::text("model", "Off it is.")),
+        ..Invocation::default()
+    };
+    let kept = Attempt {
+        actual: [turn].into(),
+        ..Attempt::blank(
+            AttemptKey {
+                case: 0,
+                attempt: 1,
+            },
+            "a",
+        )
+    };
     let kept = std::sync::Arc::new(EndedAttempt::unrecorded(kept));
     let set = workspace.sets[0].clone();
-    let key = CaseKey { eval_id: "a".into(), content: String::new() };
+    let key = CaseKey {
+        eval_id: "a".into(),
+        content: String::new(),
+    };
     let request = Request {
-        kept: vec![(set.path.clone(), key.clone(), kept.clone()), (set.path.clone(), key, kept)],
-        options: RunOptions { repeat: 2, ..RunOptions::default() },
+        kept: vec![
+            (set.path.clone(), key.clone(), kept.clone()),
+            (set.path.clone(), key, kept),
+        ],
+        options: RunOptions {
+            repeat: 2,
+            ..RunOptions::default()
+        },
         selections: vec![Selection::all(set)],
         judge: JudgeSpec {
             provider: Some(Provider::Replay),
@@ -850,6 +1234,9 @@ fn what_was_done_can_be_judged_again() {
         }
     });
     let attempt = attempt.read().unwrap();
-    assert_eq!((attempt.status, attempt.actual[0].response_text().as_str()), (Status::Passed, "Off it is."));
+    assert_eq!(
+        (attempt.status, attempt.actual[0].response_text().as_str()),
+        (Status::Passed, "Off it is.")
+    );
     assert_eq!(attempt.expected[0].response_text(), "It is off.");
 }

@@ -31,10 +31,21 @@ fn place(model: &str, dotenv: &str, toml: &str) -> Place {
 fn score(place: &Place, judge: &JudgeDouble) -> Command {
     let mut command = evaltrail(&place.path().join("home"));
     judge.answers_for(&mut command);
-    for name in KEYS.iter().chain(&["GEMINI_API_KEY", "GOOGLE_OAUTH_ACCESS_TOKEN", "GROQ_API_KEY"]) {
+    for name in KEYS.iter().chain(&[
+        "GEMINI_API_KEY",
+        "GOOGLE_OAUTH_ACCESS_TOKEN",
+        "GROQ_API_KEY",
+    ]) {
         command.env_remove(name);
     }
-    command.args(["score", "garden/rows.jsonl", "--config", "garden/test_config.json", "--json", "-q"]);
+    command.args([
+        "score",
+        "garden/rows.jsonl",
+        "--config",
+        "garden/test_config.json",
+        "--json",
+        "-q",
+    ]);
     command.current_dir(place.path());
     command
 }
@@ -42,11 +53,19 @@ fn score(place: &Place, judge: &JudgeDouble) -> Command {
 /// Runs a command. Returns the status of the judged metric, the exit code and the standard error output.
 fn scored(command: &mut Command) -> (String, i32, String) {
     let ran = output(command);
-    let report: Value = serde_json::from_str(&text(&ran)).unwrap_or_else(|_| panic!("{}", both(&ran)));
+    let report: Value =
+        serde_json::from_str(&text(&ran)).unwrap_or_else(|_| panic!("{}", both(&ran)));
     let metrics = report["cases"][0]["metrics"].as_array().unwrap();
-    let found = metrics.iter().find(|metric| metric["metric"] == MATCH).unwrap();
+    let found = metrics
+        .iter()
+        .find(|metric| metric["metric"] == MATCH)
+        .unwrap();
     let told = String::from_utf8_lossy(&ran.stderr).into_owned();
-    (found["status"].as_str().unwrap().to_string(), ran.status.code().unwrap(), told)
+    (
+        found["status"].as_str().unwrap().to_string(),
+        ran.status.code().unwrap(),
+        told,
+    )
 }
 
 #[test]
@@ -56,7 +75,9 @@ fn a_key_of_a_file_is_offered_and_used_only_with_a_yes() {
     let (status, code, told) = scored(&mut score(&place, &judge));
     assert_eq!((status.as_str(), code), ("not_evaluated", 1), "{told}");
     assert!(
-        told.contains("needs GOOGLE_API_KEY") && told.contains("garden/.env") && told.contains("--trust"),
+        told.contains("needs GOOGLE_API_KEY")
+            && told.contains("garden/.env")
+            && told.contains("--trust"),
         "{told}"
     );
     assert!(judge.seen.lock().unwrap().is_empty(), "nothing is asked");
@@ -76,7 +97,11 @@ fn holds_no_key(folder: &Path) {
             false if entry.file_name() == ".env" => {}
             false => {
                 let bytes = std::fs::read(entry.path()).unwrap();
-                assert!(!String::from_utf8_lossy(&bytes).contains("canary"), "{}", entry.path().display());
+                assert!(
+                    !String::from_utf8_lossy(&bytes).contains("canary"),
+                    "{}",
+                    entry.path().display()
+                );
             }
         }
     }
@@ -88,35 +113,60 @@ fn the_environment_goes_before_the_file() {
     let place = place("openai/gpt-x", "OPENAI_API_KEY=another\n", "");
     let (status, _, told) = scored(score(&place, &judge).env("OPENAI_API_KEY", KEY));
     assert_eq!(status, "passed");
-    assert!(!told.contains(".env"), "nothing is offered that is not needed: {told}");
+    assert!(
+        !told.contains(".env"),
+        "nothing is offered that is not needed: {told}"
+    );
     judge.was_asked_rightly();
     // An exported empty variable takes precedence as well, as in ADK.
-    let (status, _, told) = scored(score(&place, &judge).env("OPENAI_API_KEY", "").arg("--trust"));
+    let (status, _, told) = scored(
+        score(&place, &judge)
+            .env("OPENAI_API_KEY", "")
+            .arg("--trust"),
+    );
     assert_eq!(status, "not_evaluated");
-    assert!(told.contains("needs a key") && !told.contains(".env"), "{told}");
+    assert!(
+        told.contains("needs a key") && !told.contains(".env"),
+        "{told}"
+    );
 }
 
 #[test]
 fn nothing_but_keys_and_places_is_taken() {
     let (judge, other) = (JudgeDouble::agreeing(), JudgeDouble::agreeing());
-    let dotenv =
-        format!("OPENAI_API_KEY={KEY}\nOPENAI_BASE_URL={}/v1\nHTTPS_PROXY={}\n", other.url(), other.url());
+    let dotenv = format!(
+        "OPENAI_API_KEY={KEY}\nOPENAI_BASE_URL={}/v1\nHTTPS_PROXY={}\n",
+        other.url(),
+        other.url()
+    );
     let (status, ..) = scored(score(&place("openai/gpt-x", &dotenv, ""), &judge).arg("--trust"));
-    assert_eq!((status.as_str(), other.seen.lock().unwrap().len()), ("passed", 0));
+    assert_eq!(
+        (status.as_str(), other.seen.lock().unwrap().len()),
+        ("passed", 0)
+    );
     // A value with a reference to another variable could disclose that variable.
     let dotenv = "OPENAI_API_KEY=${AWS_SECRET_ACCESS_KEY}\n";
-    let (status, _, told) = scored(score(&place("openai/gpt-x", dotenv, ""), &judge).arg("--trust"));
+    let (status, _, told) =
+        scored(score(&place("openai/gpt-x", dotenv, ""), &judge).arg("--trust"));
     assert_eq!(status, "not_evaluated");
     assert!(!told.contains(".env"), "{told}");
     // A project is not a secret and is shown.
-    let dotenv =
-        format!("CLOUDSDK_AUTH_ACCESS_TOKEN={KEY}\nGOOGLE_CLOUD_PROJECT=p\nGOOGLE_CLOUD_LOCATION=l\n");
+    let dotenv = format!(
+        "CLOUDSDK_AUTH_ACCESS_TOKEN={KEY}\nGOOGLE_CLOUD_PROJECT=p\nGOOGLE_CLOUD_LOCATION=l\n"
+    );
     let place = place("vertex_ai/gemini-x", &dotenv, "");
     let without = |command: &mut Command| {
-        scored(command.env_remove("GOOGLE_CLOUD_PROJECT").env_remove("GOOGLE_CLOUD_LOCATION"))
+        scored(
+            command
+                .env_remove("GOOGLE_CLOUD_PROJECT")
+                .env_remove("GOOGLE_CLOUD_LOCATION"),
+        )
     };
     let (_, _, told) = without(&mut score(&place, &judge));
-    assert!(told.contains("GOOGLE_CLOUD_PROJECT=p") && !told.contains("canary"), "{told}");
+    assert!(
+        told.contains("GOOGLE_CLOUD_PROJECT=p") && !told.contains("canary"),
+        "{told}"
+    );
     assert_eq!(without(score(&place, &judge).arg("--trust")).0, "passed");
     judge.was_asked_rightly();
 }
@@ -147,9 +197,15 @@ fn dotenv_can_be_disabled_as_in_adk_and_is_not_read_above_the_repository() {
     command.current_dir(outer.join("repository")).arg("--trust");
     assert_eq!(scored(&mut command).0, "not_evaluated");
     std::fs::rename(outer.join(".env"), outer.join("repository/.env")).unwrap();
-    for (variable, word) in [("ADK_DISABLE_LOAD_DOTENV", "on"), ("PYTHON_DOTENV_DISABLED", "T")] {
+    for (variable, word) in [
+        ("ADK_DISABLE_LOAD_DOTENV", "on"),
+        ("PYTHON_DOTENV_DISABLED", "T"),
+    ] {
         let (status, _, told) = scored(
-            score(&place, &judge).current_dir(outer.join("repository")).arg("--trust").env(variable, word),
+            score(&place, &judge)
+                .current_dir(outer.join("repository"))
+                .arg("--trust")
+                .env(variable, word),
         );
         assert_eq!(status, "not_evaluated", "{told}");
     }
@@ -168,8 +224,10 @@ fn a_simulated_user_needs_permission_without_judged_metrics() {
         json!({"eval_id": "fly", key: {"starting_prompt": "Hi", "conversation_plan": "Book."},
                "session_input": {"app_name": "a", "user_id": "u"}})
     };
-    let plain = json!({"eval_set_id": "s", "eval_cases": [case("conversation_scenario")]}).to_string();
-    let camel = json!({"eval_set_id": "s", "eval_cases": [case("conversationScenario")]}).to_string();
+    let plain =
+        json!({"eval_set_id": "s", "eval_cases": [case("conversation_scenario")]}).to_string();
+    let camel =
+        json!({"eval_set_id": "s", "eval_cases": [case("conversationScenario")]}).to_string();
     let escaped = plain.replace("_scenario", "_sc\\u0065nario");
     for set in [plain, camel, escaped] {
         let toml = format!(
@@ -188,14 +246,22 @@ fn a_simulated_user_needs_permission_without_judged_metrics() {
         ]);
         let run = |args: &[&str]| {
             let mut command = evaltrail(&place.path().join("home"));
-            command.env_remove("OPENAI_API_KEY").args(["run", "s.evalset.json", "--agent"]);
-            command.arg(format!("cmd:{} agent.py", python.display())).args(args);
+            command
+                .env_remove("OPENAI_API_KEY")
+                .args(["run", "s.evalset.json", "--agent"]);
+            command
+                .arg(format!("cmd:{} agent.py", python.display()))
+                .args(args);
             output(command.current_dir(place.path()))
         };
         let before = judge.seen.lock().unwrap().len();
         let refused = run(&[]);
         assert_eq!(refused.status.code(), Some(2), "{}", both(&refused));
-        assert!(both(&refused).contains("with the key in OPENAI_API_KEY"), "{}", both(&refused));
+        assert!(
+            both(&refused).contains("with the key in OPENAI_API_KEY"),
+            "{}",
+            both(&refused)
+        );
         assert_eq!(judge.seen.lock().unwrap().len(), before, "nothing is sent");
         let ran = run(&["--trust"]);
         judge.was_asked_rightly();
@@ -212,16 +278,30 @@ fn a_scenario_without_a_key_asks_no_agent() {
                       "session_input": {"app_name": "a", "user_id": "u"}});
     let agent = "import json\nwhile input():\n    open('asked', 'w')\n    print(json.dumps({'response': 'ok'}), flush=True)\n";
     let place = Place::new(&[
-        ("s.evalset.json", json!({"eval_set_id": "s", "eval_cases": [case]}).to_string()),
+        (
+            "s.evalset.json",
+            json!({"eval_set_id": "s", "eval_cases": [case]}).to_string(),
+        ),
         ("agent.py", agent.into()),
     ]);
     let mut command = evaltrail(&place.path().join("home"));
     judge.answers_for(&mut command);
-    command.env_remove("GOOGLE_API_KEY").env_remove("GEMINI_API_KEY");
-    command.args(["run", "s.evalset.json", "--agent", &format!("cmd:{} agent.py", python.display())]);
+    command
+        .env_remove("GOOGLE_API_KEY")
+        .env_remove("GEMINI_API_KEY");
+    command.args([
+        "run",
+        "s.evalset.json",
+        "--agent",
+        &format!("cmd:{} agent.py", python.display()),
+    ]);
     let ran = output(command.current_dir(place.path()));
     assert_eq!(ran.status.code(), Some(1), "{}", both(&ran));
-    assert!(both(&ran).contains("cannot be simulated: gemini-2.5-flash needs a key"), "{}", both(&ran));
+    assert!(
+        both(&ran).contains("cannot be simulated: gemini-2.5-flash needs a key"),
+        "{}",
+        both(&ran)
+    );
     assert!(!place.path().join("asked").exists());
 }
 
@@ -230,11 +310,17 @@ fn a_scenario_without_a_key_asks_no_agent() {
 fn runs_without_a_model_need_no_permission() {
     let Some(python) = python() else { return };
     let judge = JudgeDouble::start(|_| panic!("nothing is asked"));
-    let toml = format!("[judge]\nkind = \"ollama\"\nbase_url = \"{}\"\n", judge.url());
+    let toml = format!(
+        "[judge]\nkind = \"ollama\"\nbase_url = \"{}\"\n",
+        judge.url()
+    );
     for (name, rows) in [
         ("rows.jsonl", "{\"prompt\": \"a\", \"reference\": \"ok\"}\n"),
         ("rows.csv", "prompt,reference\na,ok\n"),
-        ("rows.json", "{\"eval_cases\": [{\"prompt\": \"a\", \"reference\": \"ok\"}]}"),
+        (
+            "rows.json",
+            "{\"eval_cases\": [{\"prompt\": \"a\", \"reference\": \"ok\"}]}",
+        ),
     ] {
         let place = Place::new(&[
             ("evaltrail.toml", toml.clone()),
@@ -247,7 +333,11 @@ fn runs_without_a_model_need_no_permission() {
         ]);
         let mut command = evaltrail(&place.path().join("home"));
         let agent = format!("cmd:{} agent.py", python.display());
-        let ran = output(command.args(["run", name, "--agent", &agent]).current_dir(place.path()));
+        let ran = output(
+            command
+                .args(["run", name, "--agent", &agent])
+                .current_dir(place.path()),
+        );
         assert_eq!(ran.status.code(), Some(0), "{name}: {}", both(&ran));
     }
 }
@@ -255,7 +345,11 @@ fn runs_without_a_model_need_no_permission() {
 #[test]
 fn judge_uses_a_key_from_a_dotenv_file() {
     let judge = JudgeDouble::agreeing();
-    let place = place("gemini-x", &format!("GEMINI_API_KEY={KEY}\n"), "[judge]\nmodel = \"gemini-x\"\n");
+    let place = place(
+        "gemini-x",
+        &format!("GEMINI_API_KEY={KEY}\n"),
+        "[judge]\nmodel = \"gemini-x\"\n",
+    );
     let hello = |args: &[&str]| {
         let mut command = evaltrail(&place.path().join("home"));
         judge.answers_for(&mut command);
@@ -266,7 +360,11 @@ fn judge_uses_a_key_from_a_dotenv_file() {
     };
     let refused = hello(&[]);
     assert_eq!(refused.status.code(), Some(2), "{}", both(&refused));
-    assert!(both(&refused).contains("needs GEMINI_API_KEY"), "{}", both(&refused));
+    assert!(
+        both(&refused).contains("needs GEMINI_API_KEY"),
+        "{}",
+        both(&refused)
+    );
     let asked = hello(&["--trust"]);
     judge.was_asked_rightly();
     assert!(

@@ -2,8 +2,8 @@
 
 use evaltrail::diff::align;
 use evaltrail::domain::{
-    Attempt, AttemptKey, Content, Criterion, FindingRule, Invocation, MatchRule, MatchType, MetricResult,
-    Status, ToolCall, Trajectory, case_status,
+    Attempt, AttemptKey, Content, Criterion, FindingRule, Invocation, MatchRule, MatchType,
+    MetricResult, Status, ToolCall, Trajectory, case_status,
 };
 use evaltrail::metrics::{
     Direction, Evidence, Rescorer, WhatIf, catalog, score, score_case, usable, with_rules,
@@ -44,7 +44,10 @@ fn with_options(criterion: Criterion, expected: &Calls, actual: &Calls) -> Optio
 
 fn matched(mode: &str, expected: &Calls, actual: &Calls) -> bool {
     let options = json!({"mode": mode}).as_object().cloned().unwrap();
-    let criterion = Criterion { options, ..Criterion::new("trajectory_match", None) };
+    let criterion = Criterion {
+        options,
+        ..Criterion::new("trajectory_match", None)
+    };
     with_options(criterion, expected, actual) == Some(1.0)
 }
 

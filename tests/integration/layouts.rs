@@ -19,7 +19,11 @@ fn set(ids: &[&str]) -> String {
 const ECHO: &str = "while read -r line; do printf '{\"response\": \"echo hello\"}\\n'; done";
 
 fn run_in(place: &Place, args: &[&str]) -> Output {
-    output(evaltrail(&place.path().join("home")).current_dir(place.path()).args(args))
+    output(
+        evaltrail(&place.path().join("home"))
+            .current_dir(place.path())
+            .args(args),
+    )
 }
 
 fn listed(place: &Place, path: &str) -> Value {
@@ -45,27 +49,71 @@ fn agents_beside_the_sets_are_found() {
     );
     // What is listed are the agents in the opened folder.
     assert_eq!(agents("project"), desk);
-    let unknown = run_in(&place, &["run", "project/evalsets/s.evalset.json", "--agent", "nobody"]);
-    assert!(both(&unknown).contains("known agents: desk"), "{}", both(&unknown));
-    let below = run_in(&place, &["run", "below/s.evalset.json", "--agent", "nobody"]);
-    assert!(both(&below).contains("known agents: clerk"), "below the set: {}", both(&below));
-    let elsewhere = run_in(&place, &["run", "elsewhere/t.evalset.json", "--agent", "nobody"]);
-    assert!(!both(&elsewhere).contains("desk"), "another project: {}", both(&elsewhere));
+    let unknown = run_in(
+        &place,
+        &[
+            "run",
+            "project/evalsets/s.evalset.json",
+            "--agent",
+            "nobody",
+        ],
+    );
+    assert!(
+        both(&unknown).contains("known agents: desk"),
+        "{}",
+        both(&unknown)
+    );
+    let below = run_in(
+        &place,
+        &["run", "below/s.evalset.json", "--agent", "nobody"],
+    );
+    assert!(
+        both(&below).contains("known agents: clerk"),
+        "below the set: {}",
+        both(&below)
+    );
+    let elsewhere = run_in(
+        &place,
+        &["run", "elsewhere/t.evalset.json", "--agent", "nobody"],
+    );
+    assert!(
+        !both(&elsewhere).contains("desk"),
+        "another project: {}",
+        both(&elsewhere)
+    );
     // By its folder, relative to the current one.
-    let by_folder =
-        run_in(&place, &["run", "elsewhere/t.evalset.json", "--agent", "adk:project/agents/desk"]);
-    assert!(!both(&by_folder).contains("there is no"), "{}", both(&by_folder));
+    let by_folder = run_in(
+        &place,
+        &[
+            "run",
+            "elsewhere/t.evalset.json",
+            "--agent",
+            "adk:project/agents/desk",
+        ],
+    );
+    assert!(
+        !both(&by_folder).contains("there is no"),
+        "{}",
+        both(&by_folder)
+    );
 }
 
 #[test]
 fn an_agent_that_only_adk_eval_loads_says_how_to_run_it() {
     let place = Place::new(&[
         ("desk/__init__.py", "from . import agent".into()),
-        ("desk/agent.py", "async def get_agent_async():\n    return None, None\n".into()),
+        (
+            "desk/agent.py",
+            "async def get_agent_async():\n    return None, None\n".into(),
+        ),
         ("desk/s.evalset.json", set(&["a"])),
     ]);
     let ran = run_in(&place, &["run", "desk/s.evalset.json"]);
-    assert!(both(&ran).contains("--agent python:desk/agent.py:get_agent_async"), "{}", both(&ran));
+    assert!(
+        both(&ran).contains("--agent python:desk/agent.py:get_agent_async"),
+        "{}",
+        both(&ran)
+    );
 }
 
 /// `adk eval AGENT SET:case` runs only that set.
@@ -78,12 +126,15 @@ fn the_order_of_arguments_of_adk_eval_is_understood() {
         ("desk/other.evalset.json", set(&["c"])),
         ("sets/far.evalset.json", set(&["d", "e"])),
         ("echo.sh", ECHO.into()),
-        ("evaltrail.toml", "[agents.desk]\nkind = \"command\"\ncommand = \"sh echo.sh\"\n".into()),
+        (
+            "evaltrail.toml",
+            "[agents.desk]\nkind = \"command\"\ncommand = \"sh echo.sh\"\n".into(),
+        ),
     ]);
     let ids = |args: &[&str]| -> Vec<String> {
         let out = run_in(&place, &[&["run"], args, &["--json", "--trust"]].concat());
-        let report: Value =
-            serde_json::from_slice(&out.stdout).unwrap_or_else(|error| panic!("{error}: {}", both(&out)));
+        let report: Value = serde_json::from_slice(&out.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {}", both(&out)));
         assert!(both(&out).contains("with the agent desk"), "{}", both(&out));
         report["cases"]
             .as_array()
@@ -94,7 +145,11 @@ fn the_order_of_arguments_of_adk_eval_is_understood() {
     };
     assert_eq!(ids(&["desk", "sets/far.evalset.json:e"]), ["e"]);
     assert_eq!(ids(&["desk", "desk/mine.evalset.json"]), ["a", "b"]);
-    assert_eq!(ids(&["desk", "mine:b"]), ["b"], "a set of the folder by its id");
+    assert_eq!(
+        ids(&["desk", "mine:b"]),
+        ["b"],
+        "a set of the folder by its id"
+    );
 }
 
 #[test]
@@ -104,9 +159,22 @@ fn the_configuration_names_the_agent_and_v_prints_the_turns() {
     let place = Place::new(&[
         ("s.evalset.json", set(&["a"])),
         ("echo.sh", ECHO.into()),
-        ("evaltrail.toml", format!("[run]\nagent = \"one\"\n{agents}")),
+        (
+            "evaltrail.toml",
+            format!("[run]\nagent = \"one\"\n{agents}"),
+        ),
     ]);
-    let ran = run_in(&place, &["run", "s.evalset.json", "-v", "--trust", "--metric", "response_match_score"]);
+    let ran = run_in(
+        &place,
+        &[
+            "run",
+            "s.evalset.json",
+            "-v",
+            "--trust",
+            "--metric",
+            "response_match_score",
+        ],
+    );
     let said = text(&ran);
     for line in [
         "turn 1             hello",
@@ -116,27 +184,51 @@ fn the_configuration_names_the_agent_and_v_prints_the_turns() {
     ] {
         assert!(said.contains(line), "{line}: {}", both(&ran));
     }
-    std::fs::write(place.path().join("evaltrail.toml"), format!("[run]\nagent = \"cmd:false\"\n{agents}"))
-        .unwrap();
+    std::fs::write(
+        place.path().join("evaltrail.toml"),
+        format!("[run]\nagent = \"cmd:false\"\n{agents}"),
+    )
+    .unwrap();
     let refused = run_in(&place, &["run", "s.evalset.json", "--trust"]);
-    assert!(both(&refused).contains("[run] agent: there is no agent"), "{}", both(&refused));
+    assert!(
+        both(&refused).contains("[run] agent: there is no agent"),
+        "{}",
+        both(&refused)
+    );
 }
 
 /// The hints of a run in a folder whose name is that of a subcommand.
 #[test]
 fn hints_name_a_folder_and_no_subcommand() {
     let place = Place::new(&[("agents/s.evalset.json", set(&["a"]))]);
-    let ran = run_in(&place, &["run", "agents/s.evalset.json", "--agent", "cmd:false"]);
-    assert!(text(&ran).contains("explore: evaltrail ./agents"), "{}", both(&ran));
+    let ran = run_in(
+        &place,
+        &["run", "agents/s.evalset.json", "--agent", "cmd:false"],
+    );
+    assert!(
+        text(&ran).contains("explore: evaltrail ./agents"),
+        "{}",
+        both(&ran)
+    );
 }
 
 #[test]
 fn runs_lists_only_sets_with_cases_in_the_run() {
-    let place = Place::new(&[("one.evalset.json", set(&["a"])), ("two.evalset.json", set(&["b"]))]);
-    run_in(&place, &["run", ".", "--agent", "cmd:false", "--filter", "set:two"]);
+    let place = Place::new(&[
+        ("one.evalset.json", set(&["a"])),
+        ("two.evalset.json", set(&["b"])),
+    ]);
+    run_in(
+        &place,
+        &["run", ".", "--agent", "cmd:false", "--filter", "set:two"],
+    );
     let runs = run_in(&place, &["runs", ".", "--json"]);
     let runs: Value = serde_json::from_slice(&runs.stdout).unwrap();
-    assert_eq!(runs["runs"][0]["sets"], json!(["two.evalset.json"]), "{runs}");
+    assert_eq!(
+        runs["runs"][0]["sets"],
+        json!(["two.evalset.json"]),
+        "{runs}"
+    );
 }
 
 /// The table that pandas reads.
@@ -148,18 +240,37 @@ fn vertexs_table_is_csv_in_a_csv_file() {
     let place = Place::new(&[("rows.jsonl", format!("{row}\n"))]);
     let ran = run_in(
         &place,
-        &["score", "rows.jsonl", "--report", "vertex=t.csv", "--metric", "trajectory_exact_match"],
+        &[
+            "score",
+            "rows.jsonl",
+            "--report",
+            "vertex=t.csv",
+            "--metric",
+            "trajectory_exact_match",
+        ],
     );
-    let file =
-        std::fs::read_to_string(place.path().join("t.csv")).unwrap_or_else(|_| panic!("{}", both(&ran)));
+    let file = std::fs::read_to_string(place.path().join("t.csv"))
+        .unwrap_or_else(|_| panic!("{}", both(&ran)));
     let mut reader = csv::Reader::from_reader(file.as_bytes());
-    let head: Vec<String> = reader.headers().unwrap().iter().map(str::to_string).collect();
+    let head: Vec<String> = reader
+        .headers()
+        .unwrap()
+        .iter()
+        .map(str::to_string)
+        .collect();
     let record = reader.records().next().unwrap().unwrap();
     let cell = |name: &str| record[head.iter().position(|one| one == name).unwrap()].to_string();
     let calls: Value = serde_json::from_str(&cell("predicted_trajectory")).unwrap();
     assert_eq!(calls[0]["tool_name"], "t");
-    assert_eq!((cell("latency_in_seconds"), cell("failure")), ("1.5".into(), "0".into()));
+    assert_eq!(
+        (cell("latency_in_seconds"), cell("failure")),
+        ("1.5".into(), "0".into())
+    );
     assert_eq!(cell("trajectory_exact_match/score"), "1.0");
     let again = run_in(&place, &["list", "."]);
-    assert!(!text(&again).contains("t.csv"), "a report is no data set: {}", text(&again));
+    assert!(
+        !text(&again).contains("t.csv"),
+        "a report is no data set: {}",
+        text(&again)
+    );
 }

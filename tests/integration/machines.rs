@@ -19,19 +19,33 @@ fn slow_place() -> Place {
     let cases: Vec<Value> = ["a", "b", "c", "d", "e", "f"].map(case).to_vec();
     let agent = "#!/bin/sh\nread request\ncase \"$request\" in *'\"a\"'*|*'\"b\"'*|*'\"c\"'*) ;; *) while [ ! -e fast ]; do sleep 0.05; done;; esac\necho '{\"response\": \"ok\", \"predicted_trajectory\": []}'\n";
     let place = Place::new(&[
-        ("s.evalset.json", json!({"eval_set_id": "s", "eval_cases": cases}).to_string()),
-        ("test_config.json", json!({"criteria": {"tool_trajectory_avg_score": 1.0}}).to_string()),
+        (
+            "s.evalset.json",
+            json!({"eval_set_id": "s", "eval_cases": cases}).to_string(),
+        ),
+        (
+            "test_config.json",
+            json!({"criteria": {"tool_trajectory_avg_score": 1.0}}).to_string(),
+        ),
         ("evaltrail.toml", String::new()),
         ("slow", agent.into()),
     ]);
-    std::fs::set_permissions(place.path().join("slow"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::set_permissions(
+        place.path().join("slow"),
+        std::fs::Permissions::from_mode(0o755),
+    )
+    .unwrap();
     place
 }
 
 /// A machine with a folder of its own for evaltrail's files.
 fn machine(place: &Path, name: &str, args: &[&str]) -> Command {
     let mut command = evaltrail(&place.join("homes").join(name));
-    command.current_dir(place).args(args).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .current_dir(place)
+        .args(args)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     command
 }
 
@@ -73,13 +87,21 @@ fn a_shard_of_a_machine_that_is_gone_is_continued_by_another_one() {
     // Another machine with the same shard says so, and does nothing.
     let second = output(&mut pushing(place.path(), "second"));
     assert_eq!(second.status.code(), Some(2), "{}", both(&second));
-    assert!(both(&second).contains("is being run by"), "{}", both(&second));
+    assert!(
+        both(&second).contains("is being run by"),
+        "{}",
+        both(&second)
+    );
     first.kill().unwrap();
     first.wait().unwrap();
     std::fs::write(place.path().join("fast"), "").unwrap();
     let third = output(&mut pushing(place.path(), "third"));
     assert_eq!(third.status.code(), Some(0), "{}", both(&third));
-    assert!(both(&third).contains("3 of 6 cases are done"), "{}", both(&third));
+    assert!(
+        both(&third).contains("3 of 6 cases are done"),
+        "{}",
+        both(&third)
+    );
     let board = board(place.path());
     assert_eq!(
         (&board["totals"]["passed"], &board["parts"][0]["state"]),
@@ -91,7 +113,12 @@ fn a_shard_of_a_machine_that_is_gone_is_continued_by_another_one() {
     assert!(both(&merged).contains("6 of 6 cases"), "{}", both(&merged));
     let last = output(&mut pushing(place.path(), "fourth"));
     assert!(both(&last).contains("is complete at"), "{}", both(&last));
-    assert_eq!(last.status.code(), Some(0), "as the run ended: {}", both(&last));
+    assert_eq!(
+        last.status.code(),
+        Some(0),
+        "as the run ended: {}",
+        both(&last)
+    );
 }
 
 /// The explorer shows what machines upload while it is open.
@@ -103,7 +130,8 @@ fn a_run_that_goes_on_is_renewed_in_the_explorer() {
     let home = place.path().join("homes/me");
     std::fs::create_dir_all(&home).unwrap();
     let program = env!("CARGO_BIN_EXE_evaltrail");
-    let mut explorer = Terminal::start_in(program, &["./runs"], &home, (120, 30), place.path(), &[]);
+    let mut explorer =
+        Terminal::start_in(program, &["./runs"], &home, (120, 30), place.path(), &[]);
     explorer.wait_for("3 attempts left");
     explorer.keys("\x1b[B\r");
     explorer.wait_for("user  b");
@@ -113,11 +141,17 @@ fn a_run_that_goes_on_is_renewed_in_the_explorer() {
     explorer.wait_for("all attempts ended");
     explorer.wait_until("the results and turns of all cases", |screen| {
         ["d", "e", "f"].iter().all(|id| {
-            let row = screen.lines().find(|line| line.contains(&format!("\u{2713} {id} ")));
+            let row = screen
+                .lines()
+                .find(|line| line.contains(&format!("\u{2713} {id} ")));
             row.is_some_and(|row| row.contains("1.00         1"))
         })
     });
-    assert!(explorer.screen().contains("\u{2500} b \u{2500}"), "the cursor stays: {}", explorer.screen());
+    assert!(
+        explorer.screen().contains("\u{2500} b \u{2500}"),
+        "the cursor stays: {}",
+        explorer.screen()
+    );
     explorer.keys("q");
     explorer.wait_for_end();
 }
@@ -138,25 +172,54 @@ fn failures_before_a_take_over_count() {
     first.wait().unwrap();
     std::fs::write(place.path().join("fast"), "").unwrap();
     let second = output(&mut pushing(place.path(), "second"));
-    assert!(both(&second).contains("of which 1 attempt did not pass"), "{}", both(&second));
+    assert!(
+        both(&second).contains("of which 1 attempt did not pass"),
+        "{}",
+        both(&second)
+    );
     assert_eq!(second.status.code(), Some(1), "{}", both(&second));
-    assert!(both(&second).contains("5 passed, 1 failed"), "the report has all: {}", both(&second));
+    assert!(
+        both(&second).contains("5 passed, 1 failed"),
+        "the report has all: {}",
+        both(&second)
+    );
     let again = output(&mut pushing(place.path(), "third"));
-    assert!(both(&again).contains("6 cases, 1 attempt did not pass"), "{}", both(&again));
+    assert!(
+        both(&again).contains("6 cases, 1 attempt did not pass"),
+        "{}",
+        both(&again)
+    );
     assert_eq!(again.status.code(), Some(1), "{}", both(&again));
     let tolerant = output(pushing(place.path(), "fourth").args(["--max-failures", "1"]));
-    assert_eq!(tolerant.status.code(), Some(0), "by the options of this call: {}", both(&tolerant));
+    assert_eq!(
+        tolerant.status.code(),
+        Some(0),
+        "by the options of this call: {}",
+        both(&tolerant)
+    );
 }
 
 fn scoring(place: &Path, name: &str, args: &[&str]) -> Output {
-    let score = ["score", "answers.jsonl", "-q", "--push", "runs", "--max-failures", "99"];
+    let score = [
+        "score",
+        "answers.jsonl",
+        "-q",
+        "--push",
+        "runs",
+        "--max-failures",
+        "99",
+    ];
     output(&mut machine(place, name, &[&score[..], args].concat()))
 }
 
 /// The folder of the only run that was pushed.
 fn pushed_run(place: &Path) -> PathBuf {
-    let mut folders = std::fs::read_dir(place.join("runs")).unwrap().map(|entry| entry.unwrap().path());
-    folders.find(|folder| folder.join("run.json").is_file()).unwrap()
+    let mut folders = std::fs::read_dir(place.join("runs"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    folders
+        .find(|folder| folder.join("run.json").is_file())
+        .unwrap()
 }
 
 /// A mark is not believed: the results count.
@@ -165,10 +228,17 @@ fn a_shard_without_its_results_is_not_complete() {
     let place = answers(6);
     assert_eq!(scoring(place.path(), "first", &[]).status.code(), Some(0));
     std::fs::remove_file(pushed_run(place.path()).join("journal-0000000000000000.jsonl")).unwrap();
-    let state = board(place.path())["parts"][0]["state"].as_str().unwrap().to_string();
+    let state = board(place.path())["parts"][0]["state"]
+        .as_str()
+        .unwrap()
+        .to_string();
     assert_eq!(state, "marked as complete, but results are missing");
     let again = scoring(place.path(), "second", &[]);
-    assert!(both(&again).contains("the results of 6 of 6 cases are missing"), "{}", both(&again));
+    assert!(
+        both(&again).contains("the results of 6 of 6 cases are missing"),
+        "{}",
+        both(&again)
+    );
     assert_eq!(again.status.code(), Some(1));
     // A run that cannot be read may be one with failures.
     let other = answers(6);
@@ -177,7 +247,11 @@ fn a_shard_without_its_results_is_not_complete() {
     for name in ["run.json", "whole_plan.json"] {
         std::fs::write(other.path().join("runs/damaged").join(name), "{").unwrap();
     }
-    let merged = output(&mut machine(other.path(), "me", &["merge", "runs", "--max-failures", "99"]));
+    let merged = output(&mut machine(
+        other.path(),
+        "me",
+        &["merge", "runs", "--max-failures", "99"],
+    ));
     assert!(both(&merged).contains("not merged:"), "{}", both(&merged));
     assert_eq!(merged.status.code(), Some(1), "{}", both(&merged));
 }
@@ -203,14 +277,34 @@ fn machines_may_have_the_workspace_in_different_folders() {
     let places = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let runs = places[0].path().join("runs");
     for (number, place) in (1..).zip(&places) {
-        copy_folder(&root().join("fixtures/workspace"), &place.path().join("sample"));
+        copy_folder(
+            &root().join("fixtures/workspace"),
+            &place.path().join("sample"),
+        );
         let shard = format!("{number}/2");
-        let args = ["run", "sample", "--trust", "-q", "--shard", &shard, "--push", runs.to_str().unwrap()];
+        let args = [
+            "run",
+            "sample",
+            "--trust",
+            "-q",
+            "--shard",
+            &shard,
+            "--push",
+            runs.to_str().unwrap(),
+        ];
         let out = output(machine(place.path(), "home", &args).env("SAMPLE_PACE", "0"));
         assert!(matches!(out.status.code(), Some(0 | 1)), "{}", both(&out));
     }
-    let merged = output(&mut machine(places[0].path(), "me", &["merge", "runs", "--into", "sample"]));
-    assert!(both(&merged).contains("merged 2 of 2 shards"), "{}", both(&merged));
+    let merged = output(&mut machine(
+        places[0].path(),
+        "me",
+        &["merge", "runs", "--into", "sample"],
+    ));
+    assert!(
+        both(&merged).contains("merged 2 of 2 shards"),
+        "{}",
+        both(&merged)
+    );
 }
 
 #[test]
@@ -219,16 +313,27 @@ fn places_that_are_wrong_are_refused() {
     for (to, words) in [
         (".", "the eval sets are there"),
         ("gs:/team/runs", "this kind of address is not known"),
-        ("https://x.example/runs", "this kind of address is not known"),
+        (
+            "https://x.example/runs",
+            "this kind of address is not known",
+        ),
     ] {
-        let out = output(&mut machine(place.path(), "home", &["score", "answers.jsonl", "-q", "--push", to]));
+        let out = output(&mut machine(
+            place.path(),
+            "home",
+            &["score", "answers.jsonl", "-q", "--push", to],
+        ));
         assert_eq!(out.status.code(), Some(2), "{to}: {}", both(&out));
         assert!(both(&out).contains(words), "{to}: {}", both(&out));
     }
     assert_eq!(scoring(place.path(), "first", &[]).status.code(), Some(0));
     let other = scoring(place.path(), "second", &["--shard", "1/2"]);
     assert_eq!(other.status.code(), Some(2), "{}", both(&other));
-    assert!(both(&other).contains("it is the place of another run"), "{}", both(&other));
+    assert!(
+        both(&other).contains("it is the place of another run"),
+        "{}",
+        both(&other)
+    );
 }
 
 /// A machine that the system ends with SIGTERM gives its shard up, so that another one need not wait for it.
@@ -241,18 +346,39 @@ fn a_shard_that_was_given_up_is_continued_at_once() {
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     let first = first.wait_with_output().unwrap();
     assert_eq!(first.status.code(), Some(130), "{}", both(&first));
-    let state = board(place.path())["parts"][0]["state"].as_str().unwrap().to_string();
+    let state = board(place.path())["parts"][0]["state"]
+        .as_str()
+        .unwrap()
+        .to_string();
     assert!(state.contains("interrupted"), "{state}");
     std::fs::write(place.path().join("fast"), "").unwrap();
     let second = output(&mut pushing(place.path(), "second"));
     assert_eq!(second.status.code(), Some(0), "{}", both(&second));
-    assert!(!both(&second).contains("waiting for a heartbeat"), "{}", both(&second));
-    assert!(both(&second).contains("3 of 6 cases are done"), "{}", both(&second));
+    assert!(
+        !both(&second).contains("waiting for a heartbeat"),
+        "{}",
+        both(&second)
+    );
+    assert!(
+        both(&second).contains("3 of 6 cases are done"),
+        "{}",
+        both(&second)
+    );
 }
 
 fn worker(place: &Path, number: usize) -> Child {
     let report = format!("json=report{number}.json");
-    let args = ["score", "answers.jsonl", "-q", "--queue", "runs", "--lease", "6s", "--report", &report];
+    let args = [
+        "score",
+        "answers.jsonl",
+        "-q",
+        "--queue",
+        "runs",
+        "--lease",
+        "6s",
+        "--report",
+        &report,
+    ];
     machine(place, &number.to_string(), &args).spawn().unwrap()
 }
 
@@ -260,8 +386,12 @@ fn worker(place: &Path, number: usize) -> Child {
 fn statuses(path: &Path) -> BTreeMap<String, String> {
     let report: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     let cases = report["cases"].as_array().unwrap();
-    let status =
-        |case: &Value| (case["eval_id"].as_str().unwrap().into(), case["status"].as_str().unwrap().into());
+    let status = |case: &Value| {
+        (
+            case["eval_id"].as_str().unwrap().into(),
+            case["status"].as_str().unwrap().into(),
+        )
+    };
     let found: BTreeMap<String, String> = cases.iter().map(status).collect();
     assert_eq!(found.len(), cases.len(), "each case once");
     found
@@ -279,14 +409,28 @@ fn a_machine_that_cannot_record_takes_no_cases_from_a_queue() {
         output(&mut machine(
             place,
             "home",
-            &["score", "answers.jsonl", "-q", "--queue", to.to_str().unwrap()],
+            &[
+                "score",
+                "answers.jsonl",
+                "-q",
+                "--queue",
+                to.to_str().unwrap(),
+            ],
         ))
     };
     let nothing = take(faulty.path());
     assert_eq!(nothing.status.code(), Some(2), "{}", both(&nothing));
-    assert!(both(&nothing).contains("nothing is run, because other machines need"), "{}", both(&nothing));
+    assert!(
+        both(&nothing).contains("nothing is run, because other machines need"),
+        "{}",
+        both(&nothing)
+    );
     let all = take(healthy.path());
-    assert!(both(&all).contains("this machine ran 12 of 12 attempts"), "{}", both(&all));
+    assert!(
+        both(&all).contains("this machine ran 12 of 12 attempts"),
+        "{}",
+        both(&all)
+    );
 }
 
 /// Eight machines take 2,000 cases from a queue, and three of them are killed: each of the others has the result of every
@@ -309,8 +453,12 @@ fn the_cases_of_a_queue_have_one_result_each_also_when_machines_are_gone() {
             let marks = std::fs::read_dir(entry.path().join("done")).ok()?;
             Some(marks.filter_map(Result::ok).filter(is_mark).count())
         };
-        let entries = std::fs::read_dir(place.path().join("runs/queue")).into_iter().flatten();
-        entries.filter_map(|entry| ended(entry.ok()?)).sum::<usize>()
+        let entries = std::fs::read_dir(place.path().join("runs/queue"))
+            .into_iter()
+            .flatten();
+        entries
+            .filter_map(|entry| ended(entry.ok()?))
+            .sum::<usize>()
     };
     wait_for("the first cases", PATIENCE, || (done() > 100).then_some(()));
     for gone in workers.drain(..3) {
@@ -322,27 +470,49 @@ fn the_cases_of_a_queue_have_one_result_each_also_when_machines_are_gone() {
     let expected = statuses(&place.path().join("one.json"));
     for (worker, number) in workers.into_iter().zip(3..) {
         let ended = worker.wait_with_output().unwrap();
-        assert_eq!(ended.status.code(), Some(1), "some failed: {}", both(&ended));
+        assert_eq!(
+            ended.status.code(),
+            Some(1),
+            "some failed: {}",
+            both(&ended)
+        );
         assert!(
             both(&ended).contains("merged the runs of 8 machines: 2000 of 2000 cases"),
             "{}",
             both(&ended)
         );
-        assert_eq!(statuses(&place.path().join(format!("report{number}.json"))), expected);
+        assert_eq!(
+            statuses(&place.path().join(format!("report{number}.json"))),
+            expected
+        );
     }
     assert_eq!(done(), CASES);
     // A worker that comes late has nothing to do, and reports the same.
-    let late =
-        output(&mut machine(place.path(), "late", &["score", "answers.jsonl", "-q", "--queue", "runs"]));
-    assert!(both(&late).contains("this machine ran 0 of 2000 attempts"), "{}", both(&late));
+    let late = output(&mut machine(
+        place.path(),
+        "late",
+        &["score", "answers.jsonl", "-q", "--queue", "runs"],
+    ));
+    assert!(
+        both(&late).contains("this machine ran 0 of 2000 attempts"),
+        "{}",
+        both(&late)
+    );
     // The files of another plan do not belong to this queue.
     std::fs::write(
         place.path().join("test_config.json"),
         json!({"criteria": {"response_match_score": 0.5}}).to_string(),
     )
     .unwrap();
-    let other =
-        output(&mut machine(place.path(), "other", &["score", "answers.jsonl", "-q", "--queue", "runs"]));
+    let other = output(&mut machine(
+        place.path(),
+        "other",
+        &["score", "answers.jsonl", "-q", "--queue", "runs"],
+    ));
     assert_eq!(other.status.code(), Some(2), "{}", both(&other));
-    assert!(both(&other).contains("it is the place of another run"), "{}", both(&other));
+    assert!(
+        both(&other).contains("it is the place of another run"),
+        "{}",
+        both(&other)
+    );
 }

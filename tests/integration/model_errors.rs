@@ -9,7 +9,10 @@ use std::path::Path;
 
 /// A case that expects a text, and a call of `lookup` if `n` is given.
 fn case(id: &str, n: Option<u32>) -> Value {
-    let calls: Vec<Value> = n.iter().map(|n| json!({"name": "lookup", "args": {"n": n}})).collect();
+    let calls: Vec<Value> = n
+        .iter()
+        .map(|n| json!({"name": "lookup", "args": {"n": n}}))
+        .collect();
     json!({"eval_id": id, "conversation": [{
         "user_content": {"role": "user", "parts": [{"text": id}]},
         "final_response": {"role": "model", "parts": [{"text": "Some answer."}]},
@@ -20,14 +23,21 @@ fn case(id: &str, n: Option<u32>) -> Value {
 fn write_set(folder: &Path, cases: &[Value], criteria: Value) {
     let set = json!({"eval_set_id": "empties", "eval_cases": cases});
     std::fs::write(folder.join("s.evalset.json"), set.to_string()).unwrap();
-    std::fs::write(folder.join("test_config.json"), json!({"criteria": criteria}).to_string()).unwrap();
+    std::fs::write(
+        folder.join("test_config.json"),
+        json!({"criteria": criteria}).to_string(),
+    )
+    .unwrap();
 }
 
 /// Sends the events of ADK's sample agent for these messages over `/run_sse`.
 fn adk(request: &Received, stream: &mut TcpStream) -> std::io::Result<()> {
     let event = |more: Value| {
         let mut event = json!({"author": "scripted", "invocationId": "e-1"});
-        event.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        event
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
         event
     };
     let called = |n: u32| {
@@ -41,15 +51,21 @@ fn adk(request: &Received, stream: &mut TcpStream) -> std::io::Result<()> {
         ]
     };
     let said = |text: &str, reason: &str| {
-        event(json!({"content": {"role": "model", "parts": [{"text": text}]}, "finishReason": reason}))
+        event(
+            json!({"content": {"role": "model", "parts": [{"text": text}]}, "finishReason": reason}),
+        )
     };
     let events = match request.body["newMessage"]["parts"][0]["text"].as_str() {
         Some("blocked" | "blocked again") => {
-            vec![event(json!({"errorCode": "SAFETY", "errorMessage": "blocked by safety", "content": null}))]
+            vec![event(
+                json!({"errorCode": "SAFETY", "errorMessage": "blocked by safety", "content": null}),
+            )]
         }
         Some("error after tool") => {
             let mut events = called(2);
-            events.push(event(json!({"errorCode": "UNKNOWN_ERROR", "errorMessage": "Unknown error."})));
+            events.push(event(
+                json!({"errorCode": "UNKNOWN_ERROR", "errorMessage": "Unknown error."}),
+            ));
             events
         }
         Some("raises") => {
@@ -65,7 +81,10 @@ fn adk(request: &Received, stream: &mut TcpStream) -> std::io::Result<()> {
     match path {
         "/list-apps" => answer(stream, "200 OK", JSON, "[\"scripted\"]"),
         "/run_sse" => {
-            let lines: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+            let lines: String = events
+                .iter()
+                .map(|event| format!("data: {event}\n\n"))
+                .collect();
             answer(stream, "200 OK", SSE, &lines)
         }
         path if path.ends_with("/sessions") => answer(stream, "200 OK", JSON, "{\"id\": \"s-1\"}"),
@@ -88,8 +107,8 @@ fn run(folder: &Path, agent: &str) -> (String, Value) {
         command.args(["--report", &format!("{report}=report.{report}")]);
     }
     let out = output(&mut command);
-    let report =
-        std::fs::read_to_string(folder.join("report.json")).unwrap_or_else(|_| panic!("{}", both(&out)));
+    let report = std::fs::read_to_string(folder.join("report.json"))
+        .unwrap_or_else(|_| panic!("{}", both(&out)));
     (text(&out), serde_json::from_str(&report).unwrap())
 }
 
@@ -104,23 +123,53 @@ fn an_error_of_the_model_is_in_every_report_and_passes_with_a_sign() {
         case("cut", None),
         case("complete", None),
     ];
-    write_set(folder.path(), &cases, json!({"tool_trajectory_avg_score": 1.0}));
-    let (printed, report) = run(folder.path(), &format!("adk+http://127.0.0.1:{}/scripted", server.port));
+    write_set(
+        folder.path(),
+        &cases,
+        json!({"tool_trajectory_avg_score": 1.0}),
+    );
+    let (printed, report) = run(
+        folder.path(),
+        &format!("adk+http://127.0.0.1:{}/scripted", server.port),
+    );
     // The statuses are ADK's.
     let of = |at: usize| report["cases"][at].clone();
     let statuses: Vec<Value> = (0..5).map(|at| of(at)["status"].clone()).collect();
-    assert_eq!(statuses, ["passed", "passed", "errored", "passed", "passed"], "{printed}");
+    assert_eq!(
+        statuses,
+        ["passed", "passed", "errored", "passed", "passed"],
+        "{printed}"
+    );
     assert_eq!(of(0)["adk_status"], 1);
     let error = &of(0)["model_errors"][0];
-    assert_eq!((&error["code"], &error["message"]), (&json!("SAFETY"), &json!("blocked by safety")));
-    assert_eq!((&error["turn"], &error["author"]), (&json!(1), &json!("scripted")));
+    assert_eq!(
+        (&error["code"], &error["message"]),
+        (&json!("SAFETY"), &json!("blocked by safety"))
+    );
+    assert_eq!(
+        (&error["turn"], &error["author"]),
+        (&json!(1), &json!("scripted"))
+    );
     assert_eq!(of(1)["model_errors"][0]["code"], "UNKNOWN_ERROR");
-    assert_eq!(of(3)["model_errors"][0]["code"], "MAX_TOKENS", "a finish reason beside a text");
+    assert_eq!(
+        of(3)["model_errors"][0]["code"],
+        "MAX_TOKENS",
+        "a finish reason beside a text"
+    );
     assert_eq!(of(4).get("model_errors"), None);
     assert_eq!(report["summary"]["model_errors"], 3);
-    let line = |name: &str| printed.lines().find(|line| line.contains(name)).unwrap_or_default().to_string();
+    let line = |name: &str| {
+        printed
+            .lines()
+            .find(|line| line.contains(name))
+            .unwrap_or_default()
+            .to_string()
+    };
     let blocked = line("✓ empties › blocked");
-    assert!(blocked.ends_with("⚠ the model reported SAFETY: blocked by safety"), "{printed}");
+    assert!(
+        blocked.ends_with("⚠ the model reported SAFETY: blocked by safety"),
+        "{printed}"
+    );
     assert!(printed.contains("ADK status: passed"), "{printed}");
     assert!(!line("✓ empties › complete").contains('⚠'), "{printed}");
     let summary = "⚠ the model reported an error in 3 attempts, 3 of them passed: MAX_TOKENS ×1, SAFETY ×1, UNKNOWN_ERROR ×1";
@@ -128,10 +177,20 @@ fn an_error_of_the_model_is_in_every_report_and_passes_with_a_sign() {
     for name in ["html", "markdown", "junit", "csv"] {
         let report = std::fs::read_to_string(folder.path().join(format!("report.{name}"))).unwrap();
         let report = report.replace('\\', "").replace("<!-- -->", "");
-        assert!(report.contains("SAFETY: blocked by safety"), "{name}: {report}");
-        assert!(report.contains("UNKNOWN_ERROR: Unknown error."), "{name}: {report}");
+        assert!(
+            report.contains("SAFETY: blocked by safety"),
+            "{name}: {report}"
+        );
+        assert!(
+            report.contains("UNKNOWN_ERROR: Unknown error."),
+            "{name}: {report}"
+        );
     }
-    let run = std::fs::read_dir(folder.path().join(".evaltrail/runs")).unwrap().next().unwrap().unwrap();
+    let run = std::fs::read_dir(folder.path().join(".evaltrail/runs"))
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap();
     let journal = std::fs::read_to_string(run.path().join("journal.jsonl")).unwrap();
     assert!(
         journal.contains("\"code\":\"SAFETY\"") && journal.contains("\"code\":\"MAX_TOKENS\""),
@@ -148,13 +207,19 @@ fn an_error_of_the_model_is_the_cause_and_no_other_threshold_is_offered() {
         &[case("blocked", None), case("blocked again", None)],
         json!({"response_match_score": 0.8}),
     );
-    let (printed, report) = run(folder.path(), &format!("adk+http://127.0.0.1:{}/scripted", server.port));
+    let (printed, report) = run(
+        folder.path(),
+        &format!("adk+http://127.0.0.1:{}/scripted", server.port),
+    );
     assert_eq!(report["summary"]["failed"], 2, "{printed}");
     let group = &report["summary"]["groups"][0];
     assert_eq!(group["cause"], "the model reported SAFETY", "{report}");
     assert_eq!(group["would_pass_with"], Value::Null, "{report}");
     assert!(!printed.contains("would pass with"), "{printed}");
-    assert!(printed.contains("the model reported SAFETY: blocked by safety; "), "{printed}");
+    assert!(
+        printed.contains("the model reported SAFETY: blocked by safety; "),
+        "{printed}"
+    );
 }
 
 /// The reply of a kind of agent with a finish reason, and the words that are expected.
@@ -228,11 +293,21 @@ fn finish_reasons_of_every_kind_of_agent_are_reported() {
             answer(stream, "200 OK", JSON, &greeting.to_string())
         });
         let folder = tempfile::tempdir().unwrap();
-        write_set(folder.path(), &[case("hi", None)], json!({"response_match_score": 0.8}));
-        let agent = format!("{}+http://127.0.0.1:{}{}", finish.kind, server.port, finish.address);
+        write_set(
+            folder.path(),
+            &[case("hi", None)],
+            json!({"response_match_score": 0.8}),
+        );
+        let agent = format!(
+            "{}+http://127.0.0.1:{}{}",
+            finish.kind, server.port, finish.address
+        );
         let (printed, report) = run(folder.path(), &agent);
         assert_eq!(report["cases"][0]["status"], "passed", "{agent}: {printed}");
-        assert!(printed.contains(&format!("⚠ the model reported {}", finish.words)), "{agent}: {printed}");
+        assert!(
+            printed.contains(&format!("⚠ the model reported {}", finish.words)),
+            "{agent}: {printed}"
+        );
     }
 }
 
@@ -243,12 +318,24 @@ fn a_session_is_created_again_after_an_error_of_the_server() {
     let server = ScriptedServer::start(move |request, stream| {
         let creates = request.line.starts_with("POST") && request.line.contains("/sessions ");
         match creates && tries.fetch_add(1, std::sync::atomic::Ordering::SeqCst) < 2 {
-            true => answer(stream, "500 Internal Server Error", "text/plain", "Internal Server Error"),
+            true => answer(
+                stream,
+                "500 Internal Server Error",
+                "text/plain",
+                "Internal Server Error",
+            ),
             false => adk(request, stream),
         }
     });
     let folder = tempfile::tempdir().unwrap();
-    write_set(folder.path(), &[case("complete", None)], json!({"response_match_score": 0.8}));
-    let (printed, report) = run(folder.path(), &format!("adk+http://127.0.0.1:{}/scripted", server.port));
+    write_set(
+        folder.path(),
+        &[case("complete", None)],
+        json!({"response_match_score": 0.8}),
+    );
+    let (printed, report) = run(
+        folder.path(),
+        &format!("adk+http://127.0.0.1:{}/scripted", server.port),
+    );
     assert_eq!(report["cases"][0]["status"], "passed", "{printed}");
 }

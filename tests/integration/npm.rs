@@ -17,10 +17,16 @@ fn installed(program: &Path) -> Option<tempfile::TempDir> {
     let folder = tempfile::tempdir().unwrap();
     let packages = folder.path().join("packages");
     let mut pack = Command::new("node");
-    pack.arg(root().join("npm/pack.mjs")).arg(&packages).arg(format!("linux-x64={}", program.display()));
+    pack.arg(root().join("npm/pack.mjs"))
+        .arg(&packages)
+        .arg(format!("linux-x64={}", program.display()));
     let packed = output(&mut pack);
     assert!(packed.status.success(), "{}", both(&packed));
-    std::fs::write(folder.path().join("package.json"), "{\"name\": \"x\", \"version\": \"1.0.0\"}").unwrap();
+    std::fs::write(
+        folder.path().join("package.json"),
+        "{\"name\": \"x\", \"version\": \"1.0.0\"}",
+    )
+    .unwrap();
     let version = env!("CARGO_PKG_VERSION");
     let mut install = Command::new("npm");
     install.current_dir(folder.path()).args([
@@ -30,7 +36,9 @@ fn installed(program: &Path) -> Option<tempfile::TempDir> {
         "--no-audit",
         "--no-fund",
     ]);
-    install.args(["evaltrail", "evaltrail-linux-x64"].map(|name| format!("./packages/{name}-{version}.tgz")));
+    install.args(
+        ["evaltrail", "evaltrail-linux-x64"].map(|name| format!("./packages/{name}-{version}.tgz")),
+    );
     let out = output(&mut install);
     assert!(out.status.success(), "{}", both(&out));
     Some(folder)
@@ -47,22 +55,46 @@ fn script(folder: &Path, text: &str) -> PathBuf {
 fn arguments_exit_codes_and_signals_are_passed_on() {
     let place = tempfile::tempdir().unwrap();
     let program = "#!/bin/sh\nif [ \"$1\" = wait ]; then trap 'echo told; exit 130' TERM; touch \"$2\"; while :; do sleep 0.05; done; fi\necho \"$# $1 $2\"; exit 7\n";
-    let Some(folder) = installed(&script(place.path(), program)) else { return };
+    let Some(folder) = installed(&script(place.path(), program)) else {
+        return;
+    };
     let launcher = folder.path().join("node_modules/.bin/evaltrail");
     let out = output(Command::new(&launcher).args(["two words", "it's"]));
-    assert_eq!((text(&out).as_str(), out.status.code()), ("2 two words it's\n", Some(7)), "{}", both(&out));
+    assert_eq!(
+        (text(&out).as_str(), out.status.code()),
+        ("2 two words it's\n", Some(7)),
+        "{}",
+        both(&out)
+    );
     let ready = folder.path().join("ready");
-    let child = Command::new(&launcher).arg("wait").arg(&ready).stdout(Stdio::piped()).spawn().unwrap();
-    wait_for("the program", Duration::from_secs(30), || ready.exists().then_some(()));
-    rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::TERM)
+    let child = Command::new(&launcher)
+        .arg("wait")
+        .arg(&ready)
+        .stdout(Stdio::piped())
+        .spawn()
         .unwrap();
+    wait_for("the program", Duration::from_secs(30), || {
+        ready.exists().then_some(())
+    });
+    rustix::process::kill_process(
+        rustix::process::Pid::from_child(&child),
+        rustix::process::Signal::TERM,
+    )
+    .unwrap();
     let out = child.wait_with_output().unwrap();
-    assert_eq!((text(&out).as_str(), out.status.code()), ("told\n", Some(130)));
+    assert_eq!(
+        (text(&out).as_str(), out.status.code()),
+        ("told\n", Some(130))
+    );
     // Without the package of the platform, the launcher says what is missing.
     std::fs::remove_dir_all(folder.path().join("node_modules/@evaltrail")).unwrap();
     let out = output(&mut Command::new(&launcher));
     assert_eq!(out.status.code(), Some(2));
-    assert!(both(&out).contains("the package @evaltrail/linux-x64 is not installed"), "{}", both(&out));
+    assert!(
+        both(&out).contains("the package @evaltrail/linux-x64 is not installed"),
+        "{}",
+        both(&out)
+    );
 }
 
 #[test]
@@ -74,14 +106,26 @@ fn the_demo_starts_from_the_package_and_uninstalling_leaves_nothing() {
     let place = tempfile::tempdir().unwrap();
     // Packing the debug information would take half a minute.
     let program = place.path().join("evaltrail");
-    let stripped = output(Command::new("strip").arg("-o").arg(&program).arg(env!("CARGO_BIN_EXE_evaltrail")));
+    let stripped = output(
+        Command::new("strip")
+            .arg("-o")
+            .arg(&program)
+            .arg(env!("CARGO_BIN_EXE_evaltrail")),
+    );
     assert!(stripped.status.success(), "{}", both(&stripped));
-    let Some(folder) = installed(&program) else { return };
+    let Some(folder) = installed(&program) else {
+        return;
+    };
     let launcher = folder.path().join("node_modules/.bin/evaltrail");
     let version = text(&output(Command::new(&launcher).arg("--version")));
     assert!(version.contains("installed by npm"), "{version}");
     let home = tempfile::tempdir().unwrap();
-    let mut terminal = Terminal::start(launcher.to_str().unwrap(), &["demo"], home.path(), (100, 30));
+    let mut terminal = Terminal::start(
+        launcher.to_str().unwrap(),
+        &["demo"],
+        home.path(),
+        (100, 30),
+    );
     terminal.wait_for("watering");
     terminal.keys("q");
     assert_eq!(terminal.wait_for_end(), 0);
@@ -94,6 +138,13 @@ fn the_demo_starts_from_the_package_and_uninstalling_leaves_nothing() {
         "@evaltrail/linux-x64",
     ]);
     assert!(output(&mut uninstall).status.success());
-    let left = ["node_modules/evaltrail", "node_modules/@evaltrail/linux-x64", "node_modules/.bin/evaltrail"];
-    assert_eq!(left.map(|name| folder.path().join(name).exists()), [false; 3]);
+    let left = [
+        "node_modules/evaltrail",
+        "node_modules/@evaltrail/linux-x64",
+        "node_modules/.bin/evaltrail",
+    ];
+    assert_eq!(
+        left.map(|name| folder.path().join(name).exists()),
+        [false; 3]
+    );
 }

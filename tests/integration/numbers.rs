@@ -6,7 +6,11 @@ use serde_json::{Value, json};
 use std::process::Output;
 
 fn call(place: &Place, args: &[&str]) -> Output {
-    output(evaltrail(&place.path().join("home")).args(args).current_dir(place.path()))
+    output(
+        evaltrail(&place.path().join("home"))
+            .args(args)
+            .current_dir(place.path()),
+    )
 }
 
 fn report(place: &Place, args: &[&str]) -> Value {
@@ -16,7 +20,9 @@ fn report(place: &Place, args: &[&str]) -> Value {
 
 fn named<'a>(list: &'a Value, name: &str) -> &'a Value {
     let list = list.as_array().unwrap();
-    list.iter().find(|metric| metric["metric"] == name).unwrap_or_else(|| panic!("{name} in {list:?}"))
+    list.iter()
+        .find(|metric| metric["metric"] == name)
+        .unwrap_or_else(|| panic!("{name} in {list:?}"))
 }
 
 /// An agent that responds with the prompt, and with the state that the prompt names after "state".
@@ -40,16 +46,29 @@ fn case(id: &str, prompt: &str, state: Value) -> Value {
 
 fn with_agent(cases: &[Value]) -> Place {
     let set = json!({"eval_set_id": "s", "eval_cases": cases});
-    Place::new(&[("s.evalset.json", set.to_string()), ("agent.py", AGENT.into())])
+    Place::new(&[
+        ("s.evalset.json", set.to_string()),
+        ("agent.py", AGENT.into()),
+    ])
 }
 
-const RUN: &[&str] = &["run", "s.evalset.json", "--agent", "cmd:python3 agent.py", "--trust"];
+const RUN: &[&str] = &[
+    "run",
+    "s.evalset.json",
+    "--agent",
+    "cmd:python3 agent.py",
+    "--trust",
+];
 
 #[test]
 fn the_final_session_state_of_a_case_decides() {
     let oslo = || json!({"last_city": "Oslo"});
     let place = with_agent(&[
-        case("same", r#"state {"last_city": "Oslo", "preferred_units": "celsius"}"#, oslo()),
+        case(
+            "same",
+            r#"state {"last_city": "Oslo", "preferred_units": "celsius"}"#,
+            oslo(),
+        ),
         case("other", r#"state {"last_city": "Rome"}"#, oslo()),
         case("missing", r#"state {"preferred_units": "celsius"}"#, oslo()),
         case("unknown", "no state", oslo()),
@@ -62,7 +81,11 @@ fn the_final_session_state_of_a_case_decides() {
         .iter()
         .map(|case| {
             let of = |key: &str| case[key].as_str().unwrap();
-            (of("eval_id"), of("status"), case["adk_status"].as_u64().unwrap())
+            (
+                of("eval_id"),
+                of("status"),
+                case["adk_status"].as_u64().unwrap(),
+            )
         })
         .collect();
     let passed_in_adk = 1;
@@ -77,13 +100,19 @@ fn the_final_session_state_of_a_case_decides() {
         ]
     );
     let shown = text(&call(&place, RUN));
-    assert!(shown.contains("last_city (expected \"Oslo\", got \"Rome\")"), "{shown}");
+    assert!(
+        shown.contains("last_city (expected \"Oslo\", got \"Rome\")"),
+        "{shown}"
+    );
     assert!(shown.contains("ADK status: passed"), "{shown}");
     let config = json!({"criteria": {"response_match_score": 0.8,
         "session_state_match": {"threshold": 1, "mode": "exact"}}});
     std::fs::write(place.path().join("test_config.json"), config.to_string()).unwrap();
     let exact = report(&place, RUN);
-    assert_eq!(exact["cases"][0]["status"], "failed", "another entry is an error on request");
+    assert_eq!(
+        exact["cases"][0]["status"], "failed",
+        "another entry is an error on request"
+    );
     assert_eq!(exact["cases"][4]["status"], "passed");
 }
 
@@ -95,14 +124,28 @@ fn unknown_counts_of_a_run_are_absent() {
     let summary = &found["summary"]["metrics"];
     for name in ["inference_call_count_v1", "token_usage_v1"] {
         let of = named(summary, name);
-        assert_eq!((&of["mean"], &of["valid"], &of["total"]), (&Value::Null, &json!(0), &json!(2)), "{of}");
+        assert_eq!(
+            (&of["mean"], &of["valid"], &of["total"]),
+            (&Value::Null, &json!(0), &json!(2)),
+            "{of}"
+        );
     }
-    assert_eq!(named(summary, "tool_call_count_v1")["mean"], 0.0, "it reported that it called none");
+    assert_eq!(
+        named(summary, "tool_call_count_v1")["mean"],
+        0.0,
+        "it reported that it called none"
+    );
     let latency = named(summary, "latency_in_seconds");
-    assert!(latency["mean"].as_f64().unwrap() > 0.0 && latency["valid"] == 2, "{latency}");
+    assert!(
+        latency["mean"].as_f64().unwrap() > 0.0 && latency["valid"] == 2,
+        "{latency}"
+    );
     assert_eq!(named(summary, "failure")["mean"], 0.0);
     let shown = text(&call(&place, RUN));
-    assert!(shown.contains("latency_in_seconds") && shown.contains("failure"), "{shown}");
+    assert!(
+        shown.contains("latency_in_seconds") && shown.contains("failure"),
+        "{shown}"
+    );
 }
 
 /// Errored attempts count in the total of the metrics that are added, as in that of the criteria.
@@ -112,15 +155,25 @@ fn errors_count_for_every_metric() {
     let place = with_agent(&[case("a", "x", json!({})), case("b", "y", json!({}))]);
     std::fs::write(place.path().join("agent.py"), agent).unwrap();
     let found = report(&place, &[RUN, &["--retries", "0"]].concat());
-    for name in ["response_match_score", "tool_call_count_v1", "invocation_duration_v1"] {
+    for name in [
+        "response_match_score",
+        "tool_call_count_v1",
+        "invocation_duration_v1",
+    ] {
         let of = named(&found["summary"]["metrics"], name);
-        assert_eq!((&of["errored"], &of["total"]), (&json!(2), &json!(2)), "{of}");
+        assert_eq!(
+            (&of["errored"], &of["total"]),
+            (&json!(2), &json!(2)),
+            "{of}"
+        );
     }
 }
 
 fn row(id: &str, more: Value) -> Value {
     let mut row = json!({"eval_case_id": id, "prompt": "p", "response": "the lamp is off", "reference": "the lamp is off"});
-    row.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    row.as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
     row
 }
 
@@ -135,35 +188,68 @@ fn a_number_that_is_none_never_passes() {
         [metrics.endless]\nkind = \"command\"\ncommand = \"echo Infinity\"\nthreshold = 0.0\n\
         [metrics.returned]\nkind = \"python\"\nfunction = \"mine.returned\"\nthreshold = 0.0\n";
     let place = Place::new(&[
-        ("rows.jsonl", lines(&[row("a", json!({})), row("b", json!({}))])),
-        ("mine.py", "def returned(instance):\n    return {'returned': float('-inf')}\n".into()),
+        (
+            "rows.jsonl",
+            lines(&[row("a", json!({})), row("b", json!({}))]),
+        ),
+        (
+            "mine.py",
+            "def returned(instance):\n    return {'returned': float('-inf')}\n".into(),
+        ),
         ("evaltrail.toml", config.into()),
     ]);
     let found = report(&place, &["score", "rows.jsonl", "--trust"]);
     for name in ["printed", "endless", "returned"] {
         let one = named(&found["cases"][0]["metrics"], name);
-        assert_eq!((&one["status"], &one["score"]), (&json!("errored"), &Value::Null), "{one}");
-        assert!(one["explanation"].as_str().unwrap().contains("not finite"), "{one}");
+        assert_eq!(
+            (&one["status"], &one["score"]),
+            (&json!("errored"), &Value::Null),
+            "{one}"
+        );
+        assert!(
+            one["explanation"].as_str().unwrap().contains("not finite"),
+            "{one}"
+        );
         assert!(!one["findings"].as_array().unwrap().is_empty(), "{one}");
         let of = named(&found["summary"]["metrics"], name);
         let counts = (&of["mean"], &of["valid"], &of["errored"], &of["total"]);
-        assert_eq!(counts, (&Value::Null, &json!(0), &json!(2), &json!(2)), "{of}");
+        assert_eq!(
+            counts,
+            (&Value::Null, &json!(0), &json!(2), &json!(2)),
+            "{of}"
+        );
     }
 }
 
 #[test]
 fn columns_of_scores_have_finite_numbers_or_reasons() {
     let columns = "\"quality/score\": NaN, \"safety/score\": Infinity, \"fluency/score\": 0.5";
-    let text = lines(&[row("a", json!({}))]).replace("\"prompt\"", &format!("{columns}, \"prompt\""));
+    let text =
+        lines(&[row("a", json!({}))]).replace("\"prompt\"", &format!("{columns}, \"prompt\""));
     let place = Place::new(&[("rows.jsonl", text)]);
     let found = report(&place, &["score", "rows.jsonl"]);
     let of = |name: &str| named(&found["cases"][0]["metrics"], name).clone();
     assert_eq!(of("fluency")["score"], 0.5);
     let listed = found["cases"][0]["metrics"].as_array().unwrap();
-    assert!(listed.iter().all(|one| one["metric"] != "quality" || one["score"].is_null()), "{listed:?}");
+    assert!(
+        listed
+            .iter()
+            .all(|one| one["metric"] != "quality" || one["score"].is_null()),
+        "{listed:?}"
+    );
     let safety = of("safety");
-    assert_eq!((&safety["status"], &safety["score"]), (&json!("errored"), &Value::Null), "{safety}");
-    assert!(safety["explanation"].as_str().unwrap().contains("not a finite number"), "{safety}");
+    assert_eq!(
+        (&safety["status"], &safety["score"]),
+        (&json!("errored"), &Value::Null),
+        "{safety}"
+    );
+    assert!(
+        safety["explanation"]
+            .as_str()
+            .unwrap()
+            .contains("not a finite number"),
+        "{safety}"
+    );
 }
 
 /// A duration that cannot be one is refused with its place, and unknown durations and failures are no numbers.
@@ -180,29 +266,68 @@ fn durations_are_plausible_or_refused() {
             row("flag", json!({"latency_in_seconds": true})),
         ]),
     )]);
-    let found = report(&place, &["score", "rows.jsonl", "--metric", "latency_in_seconds,failure"]);
-    for (at, status) in
-        ["passed", "errored", "errored", "errored", "passed", "errored"].into_iter().enumerate()
+    let found = report(
+        &place,
+        &[
+            "score",
+            "rows.jsonl",
+            "--metric",
+            "latency_in_seconds,failure",
+        ],
+    );
+    for (at, status) in [
+        "passed", "errored", "errored", "errored", "passed", "errored",
+    ]
+    .into_iter()
+    .enumerate()
     {
         let case = &found["cases"][at];
         assert_eq!(case["status"], status, "{case}");
         let error = case["error"].as_str().unwrap_or_default();
-        assert_eq!(error.contains("latency_in_seconds"), status == "errored", "{error}");
+        assert_eq!(
+            error.contains("latency_in_seconds"),
+            status == "errored",
+            "{error}"
+        );
     }
-    assert_eq!(found["cases"][4]["latency_s"], Value::Null, "it is not known");
-    assert_eq!(named(&found["summary"]["metrics"], "latency_in_seconds")["mean"], 1.5);
+    assert_eq!(
+        found["cases"][4]["latency_s"],
+        Value::Null,
+        "it is not known"
+    );
+    assert_eq!(
+        named(&found["summary"]["metrics"], "latency_in_seconds")["mean"],
+        1.5
+    );
 }
 
 /// What was asked for and could not be computed stays in the table, with the reason.
 #[test]
 fn a_requested_metric_does_not_vanish() {
-    let place = Place::new(&[("rows.jsonl", lines(&[row("a", json!({})), row("b", json!({}))]))]);
-    let shown = text(&call(&place, &["score", "rows.jsonl", "--metric", "bleu,latency_in_seconds,failure"]));
+    let place = Place::new(&[(
+        "rows.jsonl",
+        lines(&[row("a", json!({})), row("b", json!({}))]),
+    )]);
+    let shown = text(&call(
+        &place,
+        &[
+            "score",
+            "rows.jsonl",
+            "--metric",
+            "bleu,latency_in_seconds,failure",
+        ],
+    ));
     for (name, why) in [
-        ("latency_in_seconds", "it is not known how long the agent took"),
+        (
+            "latency_in_seconds",
+            "it is not known how long the agent took",
+        ),
         ("failure", "it is not known whether the agent failed"),
     ] {
-        let line = shown.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{shown}"));
+        let line = shown
+            .lines()
+            .find(|line| line.starts_with(name))
+            .unwrap_or_else(|| panic!("{shown}"));
         assert!(line.contains("0/0/2") && line.ends_with(why), "{line}");
     }
 }
@@ -212,17 +337,21 @@ fn a_requested_metric_does_not_vanish() {
 fn requested_metric_of_single_case_is_in_table() {
     let place = Place::new(&[("rows.jsonl", lines(&[row("a", json!({}))]))]);
     let shown = text(&call(&place, &["score", "rows.jsonl", "--metric", "bleu"]));
-    let line = shown.lines().find(|line| line.starts_with("bleu")).unwrap_or_else(|| panic!("{shown}"));
+    let line = shown
+        .lines()
+        .find(|line| line.starts_with("bleu"))
+        .unwrap_or_else(|| panic!("{shown}"));
     assert!(line.contains("1.00") && line.contains("1/0/1"), "{line}");
 }
 
 /// 2 of 3 does not reach 0.67, and looks like less.
 #[test]
 fn a_failed_score_is_not_printed_as_its_threshold() {
-    let config =
-        "[metrics.share]\nkind = \"command\"\ncommand = \"echo 0.6666666666666666\"\nthreshold = 0.67\n";
-    let place =
-        Place::new(&[("rows.jsonl", lines(&[row("a", json!({}))])), ("evaltrail.toml", config.into())]);
+    let config = "[metrics.share]\nkind = \"command\"\ncommand = \"echo 0.6666666666666666\"\nthreshold = 0.67\n";
+    let place = Place::new(&[
+        ("rows.jsonl", lines(&[row("a", json!({}))])),
+        ("evaltrail.toml", config.into()),
+    ]);
     let shown = text(&call(&place, &["score", "rows.jsonl", "--trust"]));
     assert!(shown.contains("share 0.667 of 0.67"), "{shown}");
 }
@@ -231,12 +360,19 @@ fn a_failed_score_is_not_printed_as_its_threshold() {
 fn a_threshold_that_nothing_reaches_is_warned_about() {
     let place = Place::new(&[
         ("rows.jsonl", lines(&[row("a", json!({}))])),
-        ("config.json", json!({"criteria": {"response_match_score": 1.5}}).to_string()),
+        (
+            "config.json",
+            json!({"criteria": {"response_match_score": 1.5}}).to_string(),
+        ),
     ]);
     let warning = "no score of response_match_score reaches the threshold 1.5";
     let ran = call(&place, &["score", "rows.jsonl", "--config", "config.json"]);
     assert!(both(&ran).contains(warning), "{}", both(&ran));
-    std::fs::rename(place.path().join("config.json"), place.path().join("test_config.json")).unwrap();
+    std::fs::rename(
+        place.path().join("config.json"),
+        place.path().join("test_config.json"),
+    )
+    .unwrap();
     let checked = call(&place, &["check", "test_config.json"]);
     assert!(both(&checked).contains(warning), "{}", both(&checked));
 }
@@ -250,12 +386,26 @@ fn repeated_cases_are_counted_once() {
     let place = with_agent(&[case("a", "x", json!({}))]);
     std::fs::write(place.path().join("agent.py"), agent).unwrap();
     let reports = ["--report", "html=r.html", "--report", "markdown=r.md"];
-    let found = report(&place, &[RUN, &["--repeat", "4", "-j", "1"], &reports].concat());
+    let found = report(
+        &place,
+        &[RUN, &["--repeat", "4", "-j", "1"], &reports].concat(),
+    );
     let summary = &found["summary"];
-    assert_eq!((&summary["cases"], &summary["attempts"]), (&json!(1), &json!(4)), "{summary}");
-    assert_eq!((&summary["pass_rate"], &summary["flaky"]), (&json!(0.25), &json!(1)), "{summary}");
+    assert_eq!(
+        (&summary["cases"], &summary["attempts"]),
+        (&json!(1), &json!(4)),
+        "{summary}"
+    );
+    assert_eq!(
+        (&summary["pass_rate"], &summary["flaky"]),
+        (&json!(0.25), &json!(1)),
+        "{summary}"
+    );
     let read = |name: &str| std::fs::read_to_string(place.path().join(name)).unwrap();
     for page in [read("r.html"), read("r.md")] {
-        assert!(page.contains("pass@k") && page.contains("1 case is flaky"), "{page}");
+        assert!(
+            page.contains("pass@k") && page.contains("1 case is flaky"),
+            "{page}"
+        );
     }
 }

@@ -25,11 +25,20 @@ fn place_with_file() -> Place {
     };
     let place = Place::new(&[
         ("rows.jsonl", (0..4).map(row).collect()),
-        ("test_config.json", r#"{"criteria": {"response_match_score": 0.8}}"#.into()),
+        (
+            "test_config.json",
+            r#"{"criteria": {"response_match_score": 0.8}}"#.into(),
+        ),
         ("tmp/.keep", String::new()),
         ("home/.keep", String::new()),
     ]);
-    let run = |args: &[&str]| output(evaltrail(&home(&place)).args(args).current_dir(place.path()));
+    let run = |args: &[&str]| {
+        output(
+            evaltrail(&home(&place))
+                .args(args)
+                .current_dir(place.path()),
+        )
+    };
     run(&["score", "rows.jsonl", "-q"]);
     let exported = run(&["export", "last", "-o", FILE]);
     assert_eq!(exported.status.code(), Some(0), "{}", both(&exported));
@@ -46,7 +55,9 @@ fn temporary(place: &Place) -> PathBuf {
 
 /// The temporary folders of evaltrail.
 fn unpacked(place: &Place) -> Vec<PathBuf> {
-    let entries = fs::read_dir(temporary(place)).unwrap().map(|entry| entry.unwrap().path());
+    let entries = fs::read_dir(temporary(place))
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
     entries.filter(|path| !path.ends_with(".keep")).collect()
 }
 
@@ -182,8 +193,11 @@ fn a_pipe_is_not_waited_for() {
     let mode = rustix::fs::Mode::from_raw_mode(0o600);
     let pipe = place.path().join("pipe");
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
-    let mut child =
-        evaltrail(&home(&place)).args(["open", "pipe"]).current_dir(place.path()).spawn().unwrap();
+    let mut child = evaltrail(&home(&place))
+        .args(["open", "pipe"])
+        .current_dir(place.path())
+        .spawn()
+        .unwrap();
     let deadline = Instant::now() + Duration::from_secs(30);
     let ended = loop {
         if let Some(status) = child.try_wait().unwrap() {
@@ -204,15 +218,24 @@ fn a_pipe_is_not_waited_for() {
 fn a_file_that_unpacks_to_too_much_is_refused() {
     let place = place_with_file();
     let mut text = Vec::new();
-    GzDecoder::new(fs::File::open(place.path().join(FILE)).unwrap()).read_to_end(&mut text).unwrap();
-    let head_and_plan: usize = text.split_inclusive(|byte| *byte == b'\n').take(2).map(<[u8]>::len).sum();
+    GzDecoder::new(fs::File::open(place.path().join(FILE)).unwrap())
+        .read_to_end(&mut text)
+        .unwrap();
+    let head_and_plan: usize = text
+        .split_inclusive(|byte| *byte == b'\n')
+        .take(2)
+        .map(<[u8]>::len)
+        .sum();
     let with = |more: &[u8]| {
         let mut all = text[..head_and_plan].to_vec();
         all.extend_from_slice(more);
         fs::write(place.path().join("attack.evaltrail"), packed(&all)).unwrap();
         refusal(&place, "attack.evaltrail")
     };
-    assert!(with(&b"\n".repeat(1 << 20)).contains("damaged"), "lines without content");
+    assert!(
+        with(&b"\n".repeat(1 << 20)).contains("damaged"),
+        "lines without content"
+    );
     assert!(with(&b"{}\n".repeat(1 << 20)).contains("more lines than the run has attempts"));
     let mut long = b"{\"a\":\"".to_vec();
     long.resize(48 << 20, b'0');

@@ -3,13 +3,14 @@
 
 use crate::common::Place;
 use evaltrail::domain::{
-    AgentSpec, Attempt, AttemptKey, AttemptRecords, Content, Conversation, Criterion, EndedAttempt, EvalCase,
-    InMemory, Invocation, PlannedCase, PlannedCases, PlannedSet, RecordedAt, RunBy, RunEvent, RunOptions,
-    RunPlan, RunRef, RunState, ToolCall, Trajectory, WHOLE_AT_MOST, case_status,
+    AgentSpec, Attempt, AttemptKey, AttemptRecords, Content, Conversation, Criterion, EndedAttempt,
+    EvalCase, InMemory, Invocation, PlannedCase, PlannedCases, PlannedSet, RecordedAt, RunBy,
+    RunEvent, RunOptions, RunPlan, RunRef, RunState, ToolCall, Trajectory, WHOLE_AT_MOST,
+    case_status,
 };
 use evaltrail::explorer::{
-    CaseRef, Effect, Model, Msg, OpenedSet, ResultEffect, ResultMsg, RunMsg, SetEffect, SetLoaded, SetMsg,
-    parse_key, reevaluated, requested_cases, rescored, update,
+    CaseRef, Effect, Model, Msg, OpenedSet, ResultEffect, ResultMsg, RunMsg, SetEffect, SetLoaded,
+    SetMsg, parse_key, reevaluated, requested_cases, rescored, update,
 };
 use evaltrail::formats::Notes;
 use evaltrail::formats::adk::write_case;
@@ -44,9 +45,14 @@ type Cases = Vec<(String, u32)>;
 fn text(cases: &Cases) -> String {
     let case = |(id, litres): &(String, u32)| {
         let conversation = Conversation::Turns(vec![turn(id, *litres)]);
-        write_case(&EvalCase { eval_id: id.clone(), conversation, ..EvalCase::default() })
+        write_case(&EvalCase {
+            eval_id: id.clone(),
+            conversation,
+            ..EvalCase::default()
+        })
     };
-    json!({"eval_set_id": "s", "eval_cases": cases.iter().map(case).collect::<Vec<Value>>()}).to_string()
+    json!({"eval_set_id": "s", "eval_cases": cases.iter().map(case).collect::<Vec<Value>>()})
+        .to_string()
 }
 
 /// A journal with one attempt, which is read again whenever the whole attempt is needed.
@@ -54,12 +60,17 @@ struct Journal(String);
 
 impl AttemptRecords for Journal {
     fn read(&self, _: RecordedAt) -> Result<Arc<Attempt>, String> {
-        serde_json::from_str(&self.0).map(Arc::new).map_err(|error| error.to_string())
+        serde_json::from_str(&self.0)
+            .map(Arc::new)
+            .map_err(|error| error.to_string())
     }
 }
 
 fn wholes(attempts: &[Arc<EndedAttempt>]) -> Vec<Arc<Attempt>> {
-    attempts.iter().map(|attempt| attempt.read().unwrap()).collect()
+    attempts
+        .iter()
+        .map(|attempt| attempt.read().unwrap())
+        .collect()
 }
 
 fn attempt(key: AttemptKey, id: &str, expected: u32, actual: u32) -> Arc<EndedAttempt> {
@@ -71,9 +82,18 @@ fn attempt(key: AttemptKey, id: &str, expected: u32, actual: u32) -> Arc<EndedAt
     };
     attempt.metrics = score_case(&criteria, &Evidence::of(&attempt));
     attempt.status = case_status(&attempt.metrics);
-    let journal: Arc<dyn AttemptRecords> = Arc::new(Journal(serde_json::to_string(&attempt).unwrap()));
-    let at = RecordedAt { offset: 0, length: WHOLE_AT_MOST + 1 };
-    Arc::new(EndedAttempt::recorded(attempt, at, &journal, InMemory::Whole))
+    let journal: Arc<dyn AttemptRecords> =
+        Arc::new(Journal(serde_json::to_string(&attempt).unwrap()));
+    let at = RecordedAt {
+        offset: 0,
+        length: WHOLE_AT_MOST + 1,
+    };
+    Arc::new(EndedAttempt::recorded(
+        attempt,
+        at,
+        &journal,
+        InMemory::Whole,
+    ))
 }
 
 struct World {
@@ -98,13 +118,22 @@ impl World {
     fn new(seed: u64) -> World {
         let mut rng = StdRng::seed_from_u64(seed);
         let disk: Vec<Cases> = (0..SETS.len())
-            .map(|set| (0..rng.random_range(1..6)).map(|n| (format!("s{set}_c{n}"), n)).collect())
+            .map(|set| {
+                (0..rng.random_range(1..6))
+                    .map(|n| (format!("s{set}_c{n}"), n))
+                    .collect()
+            })
             .collect();
-        let files: Vec<(&str, String)> =
-            SETS.iter().zip(&disk).map(|(name, cases)| (*name, text(cases))).collect();
+        let files: Vec<(&str, String)> = SETS
+            .iter()
+            .zip(&disk)
+            .map(|(name, cases)| (*name, text(cases)))
+            .collect();
         let place = Place::new(&files);
-        let sets: Vec<SetPath> =
-            SETS.iter().map(|name| SetPath::of_file(&place.path().join(name), place.path())).collect();
+        let sets: Vec<SetPath> = SETS
+            .iter()
+            .map(|name| SetPath::of_file(&place.path().join(name), place.path()))
+            .collect();
         let model = Model::new("w".into(), sets.clone(), (120, 40));
         let mut world = World {
             rng,
@@ -163,19 +192,48 @@ impl World {
                 let open = open_set(path).unwrap();
                 let (file, digest) = (Arc::new(open.file), open.digest);
                 let notes = read_notes(&path.path);
-                let result = Ok(OpenedSet { file, digest, agent: Ok("a".into()), notes, stubs: None });
-                Msg::Sets(SetMsg::Loaded(SetLoaded { set, ticket, result }))
+                let result = Ok(OpenedSet {
+                    file,
+                    digest,
+                    agent: Ok("a".into()),
+                    notes,
+                    stubs: None,
+                });
+                Msg::Sets(SetMsg::Loaded(SetLoaded {
+                    set,
+                    ticket,
+                    result,
+                }))
             }
             Effect::Sets(SetEffect::Rediscover) => Msg::Sets(SetMsg::Found(self.sets.clone())),
             Effect::Sets(SetEffect::Summarise { set, digest, file }) => {
                 let summaries = Arc::new((0..file.len()).map(|_| Default::default()).collect());
-                Msg::Sets(SetMsg::Summarised { set, digest, summaries })
+                Msg::Sets(SetMsg::Summarised {
+                    set,
+                    digest,
+                    summaries,
+                })
             }
-            Effect::Sets(SetEffect::Reevaluate { set, digest, file, notes, cases }) => {
+            Effect::Sets(SetEffect::Reevaluate {
+                set,
+                digest,
+                file,
+                notes,
+                cases,
+            }) => {
                 let results = reevaluated(&file, &notes, &cases);
-                Msg::Sets(SetMsg::Reevaluated { set, digest, requested: requested_cases(&cases), results })
+                Msg::Sets(SetMsg::Reevaluated {
+                    set,
+                    digest,
+                    requested: requested_cases(&cases),
+                    results,
+                })
             }
-            Effect::Results(ResultEffect::Rescore { ticket, change, before }) => {
+            Effect::Results(ResultEffect::Rescore {
+                ticket,
+                change,
+                before,
+            }) => {
                 let rescored = rescored(&before, &change);
                 Msg::Results(ResultMsg::Rescored(ticket, Box::new(rescored)))
             }
@@ -200,7 +258,9 @@ impl World {
         self.runs += 1;
         let set = self.rng.random_range(0..SETS.len());
         let open = open_set(&self.sets[set]).unwrap();
-        let chosen: Vec<usize> = (0..open.file.len()).filter(|_| self.rng.random_range(0..3) > 0).collect();
+        let chosen: Vec<usize> = (0..open.file.len())
+            .filter(|_| self.rng.random_range(0..3) > 0)
+            .collect();
         let cases = chosen.iter().map(|index| PlannedCase {
             set: 0,
             index: *index,
@@ -234,9 +294,16 @@ impl World {
         let run_id = plan.run_id.clone();
         for (case, planned) in plan.cases.iter().enumerate() {
             let key = AttemptKey { case, attempt: 1 };
-            let expected = self.disk[set].iter().find(|(id, _)| *id == planned.eval_id).unwrap().1;
+            let expected = self.disk[set]
+                .iter()
+                .find(|(id, _)| *id == planned.eval_id)
+                .unwrap()
+                .1;
             let ran = attempt(key, &planned.eval_id, expected, self.rng.random_range(0..4));
-            self.last.insert((set, planned.eval_id.to_string()), (run_id.clone(), ran.clone()));
+            self.last.insert(
+                (set, planned.eval_id.to_string()),
+                (run_id.clone(), ran.clone()),
+            );
             self.run.push_back(RunEvent::Started { key, slot: case });
             self.run.push_back(RunEvent::Finished(ran));
         }
@@ -264,9 +331,19 @@ impl World {
         for set in 0..SETS.len() {
             for n in 0..2 {
                 let id = format!("s{set}_c{n}");
-                let ran = attempt(AttemptKey { case: n as usize, attempt: 1 }, &id, n, 2);
+                let ran = attempt(
+                    AttemptKey {
+                        case: n as usize,
+                        attempt: 1,
+                    },
+                    &id,
+                    n,
+                    2,
+                );
                 if self.disk[set].iter().any(|(known, _)| *known == id) {
-                    self.last.entry((set, id.clone())).or_insert_with(|| ("past".into(), ran.clone()));
+                    self.last
+                        .entry((set, id.clone()))
+                        .or_insert_with(|| ("past".into(), ran.clone()));
                 }
                 results.push(PastResult {
                     origin: ResultOrigin::new(&self.sets[set].path, run.clone()),
@@ -280,7 +357,10 @@ impl World {
         }
         let ticket = self.model.ticket();
         self.history_at += 1;
-        self.answers.push(Msg::Results(ResultMsg::History { ticket, results: results.into() }));
+        self.answers.push(Msg::Results(ResultMsg::History {
+            ticket,
+            results: results.into(),
+        }));
     }
 
     fn step(&mut self) {
@@ -289,8 +369,10 @@ impl World {
             1 => self.start_a_run(),
             2 => self.past_results(),
             3 => {
-                let keys =
-                    ["j", "k", "enter", "esc", "w", "m", "d", "left", "right", "space", "o", "n", "tab"];
+                let keys = [
+                    "j", "k", "enter", "esc", "w", "m", "d", "left", "right", "space", "o", "n",
+                    "tab",
+                ];
                 let key = keys[self.rng.random_range(0..keys.len())];
                 self.take(Msg::Key(parse_key(key).unwrap()));
             }
@@ -316,10 +398,23 @@ impl World {
 
     fn check(&self) {
         for set in 0..SETS.len() {
-            let at = self.model.view.sets.iter().position(|view| view.path == self.sets[set]).unwrap();
+            let at = self
+                .model
+                .view
+                .sets
+                .iter()
+                .position(|view| view.path == self.sets[set])
+                .unwrap();
             let file = self.model.file(at).expect("the file is shown");
-            assert_eq!(file.text(), text(&self.disk[set]), "the newest file is shown");
-            let summaries = self.model.view.sets[at].summaries.as_ref().expect("its summaries are there");
+            assert_eq!(
+                file.text(),
+                text(&self.disk[set]),
+                "the newest file is shown"
+            );
+            let summaries = self.model.view.sets[at]
+                .summaries
+                .as_ref()
+                .expect("its summaries are there");
             assert_eq!(summaries.len(), file.len());
             let mut seen = BTreeMap::new();
             for index in 0..file.len() {
@@ -329,7 +424,8 @@ impl World {
                     assert!(outcome.is_none(), "{id} was never run");
                     continue;
                 };
-                let outcome = outcome.unwrap_or_else(|| panic!("the result of {id} in {run} is lost"));
+                let outcome =
+                    outcome.unwrap_or_else(|| panic!("the result of {id} in {run} is lost"));
                 assert_eq!(outcome.run.id, *run, "{id} is shown of its latest run");
                 assert_eq!(wholes(outcome.as_they_ran()), [ran.read().unwrap()], "{id}");
                 let again = reevaluate(file, &Notes::default(), index, std::slice::from_ref(ran));

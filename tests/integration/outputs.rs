@@ -12,13 +12,24 @@ fn place() -> Place {
         "user_content": {"role": "user", "parts": [{"text": "hi"}]},
         "final_response": {"role": "model", "parts": [{"text": "hello"}]},
     }]});
-    let agent =
-        "[agents.known]\nkind = \"replay\"\nrecording = \"r.jsonl\"\nspeed = 0\nfallback = \"hello\"\n";
+    let agent = "[agents.known]\nkind = \"replay\"\nrecording = \"r.jsonl\"\nspeed = 0\nfallback = \"hello\"\n";
     Place::new(&[
-        ("w/s.evalset.json", json!({"eval_set_id": "s", "eval_cases": [case]}).to_string()),
-        ("w/test_config.json", r#"{"criteria": {"response_match_score": 0.8}}"#.into()),
-        ("w/w.test.json", r#"[{"query": "q", "expected_tool_use": [], "reference": "r"}]"#.into()),
-        ("w/r.jsonl", "{\"eval_id\": \"other\", \"turns\": []}\n".into()),
+        (
+            "w/s.evalset.json",
+            json!({"eval_set_id": "s", "eval_cases": [case]}).to_string(),
+        ),
+        (
+            "w/test_config.json",
+            r#"{"criteria": {"response_match_score": 0.8}}"#.into(),
+        ),
+        (
+            "w/w.test.json",
+            r#"[{"query": "q", "expected_tool_use": [], "reference": "r"}]"#.into(),
+        ),
+        (
+            "w/r.jsonl",
+            "{\"eval_id\": \"other\", \"turns\": []}\n".into(),
+        ),
         ("w/evaltrail.toml", agent.into()),
         ("outside/mine", "mine".into()),
         ("home/.keep", String::new()),
@@ -26,7 +37,11 @@ fn place() -> Place {
 }
 
 fn run(place: &Place, args: &[&str]) -> Output {
-    output(evaltrail(&place.path().join("home")).args(args).current_dir(place.path().join("w")))
+    output(
+        evaltrail(&place.path().join("home"))
+            .args(args)
+            .current_dir(place.path().join("w")),
+    )
 }
 
 #[test]
@@ -40,29 +55,69 @@ fn nothing_is_written_through_a_link_that_leads_out_of_the_folder() {
     symlink(&outside, folder.join("reports")).unwrap();
     let recorded = run(&place, &["run", "s.evalset.json", "--trust"]);
     assert_eq!(recorded.status.code(), Some(0), "{}", both(&recorded));
-    let ended = |place: &Place| fs::read_dir(place.path().join("w/.evaltrail/runs")).unwrap().count();
+    let ended = |place: &Place| {
+        fs::read_dir(place.path().join("w/.evaltrail/runs"))
+            .unwrap()
+            .count()
+    };
     let runs = ended(&place);
     for args in [
         vec!["run", "s.evalset.json", "--trust", "--report", "json=link"],
-        vec!["run", "s.evalset.json", "--trust", "--report", "html=reports/report.html"],
+        vec![
+            "run",
+            "s.evalset.json",
+            "--trust",
+            "--report",
+            "html=reports/report.html",
+        ],
         vec!["run", "s.evalset.json", "--trust", "--record", "link"],
-        vec!["run", "s.evalset.json", "--trust", "--record", "reports/recording.jsonl"],
+        vec![
+            "run",
+            "s.evalset.json",
+            "--trust",
+            "--record",
+            "reports/recording.jsonl",
+        ],
         vec!["export", "last", "--force", "-o", "link"],
         vec!["export", "last", "--force", "-o", "reports/run.evaltrail"],
-        vec!["convert", "w.test.json", "--force", "-o", "link.evalset.json"],
-        vec!["convert", "w.test.json", "-o", "reports/converted.evalset.json"],
+        vec![
+            "convert",
+            "w.test.json",
+            "--force",
+            "-o",
+            "link.evalset.json",
+        ],
+        vec![
+            "convert",
+            "w.test.json",
+            "-o",
+            "reports/converted.evalset.json",
+        ],
         vec!["merge", "last", "--report", "json=link"],
         vec!["new", "reports/new.evalset.json"],
         vec!["new", "reports/new.evalset.json:case", "--user", "hi"],
         vec!["demo", "--to", "reports/demo"],
     ] {
         let refused = run(&place, &args);
-        assert_eq!(refused.status.code(), Some(2), "{args:?}: {}", both(&refused));
-        assert!(both(&refused).contains("outside its folder"), "{args:?}: {}", both(&refused));
+        assert_eq!(
+            refused.status.code(),
+            Some(2),
+            "{args:?}: {}",
+            both(&refused)
+        );
+        assert!(
+            both(&refused).contains("outside its folder"),
+            "{args:?}: {}",
+            both(&refused)
+        );
     }
     assert_eq!(fs::read_to_string(&mine).unwrap(), "mine");
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
-    assert_eq!(ended(&place), runs, "a report that cannot be written is reported before the run");
+    assert_eq!(
+        ended(&place),
+        runs,
+        "a report that cannot be written is reported before the run"
+    );
 }
 
 #[test]
@@ -71,16 +126,39 @@ fn a_link_inside_of_the_folder_and_a_stream_are_written() {
     let folder = place.path().join("w");
     symlink("target.json", folder.join("link.json")).unwrap();
     fs::write(folder.join("target.json"), "before").unwrap();
-    let linked = run(&place, &["run", "s.evalset.json", "--trust", "-q", "--report", "json=link.json"]);
+    let linked = run(
+        &place,
+        &[
+            "run",
+            "s.evalset.json",
+            "--trust",
+            "-q",
+            "--report",
+            "json=link.json",
+        ],
+    );
     assert_eq!(linked.status.code(), Some(0), "{}", both(&linked));
-    assert!(fs::read_to_string(folder.join("target.json")).unwrap().contains("\"summary\""));
+    assert!(
+        fs::read_to_string(folder.join("target.json"))
+            .unwrap()
+            .contains("\"summary\"")
+    );
     // Standard output is a file outside of the folder, as after `> file`.
     let file = fs::File::create(place.path().join("outside/redirected")).unwrap();
     let mut command = evaltrail(&place.path().join("home"));
-    command.args(["run", "s.evalset.json", "--trust", "-q", "--report", "csv=/dev/stdout"]);
+    command.args([
+        "run",
+        "s.evalset.json",
+        "--trust",
+        "-q",
+        "--report",
+        "csv=/dev/stdout",
+    ]);
     let streamed = output(command.stdout(file).current_dir(&folder));
     assert_eq!(streamed.status.code(), Some(0), "{}", both(&streamed));
     assert!(
-        fs::read_to_string(place.path().join("outside/redirected")).unwrap().contains("response_match_score")
+        fs::read_to_string(place.path().join("outside/redirected"))
+            .unwrap()
+            .contains("response_match_score")
     );
 }

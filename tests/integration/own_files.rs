@@ -18,10 +18,19 @@ fn listed(place: &Place) -> Vec<String> {
 
 /// The sets that a user with this home folder sees.
 fn listed_by(home: &str, place: &Place) -> Vec<String> {
-    let ran =
-        output(evaltrail(&place.path().join(home)).args(["list", "--json", "."]).current_dir(place.path()));
-    let list: Value = serde_json::from_str(&text(&ran)).unwrap_or_else(|_| panic!("{}", both(&ran)));
-    list["sets"].as_array().unwrap().iter().map(|set| set["file"].as_str().unwrap().to_string()).collect()
+    let ran = output(
+        evaltrail(&place.path().join(home))
+            .args(["list", "--json", "."])
+            .current_dir(place.path()),
+    );
+    let list: Value =
+        serde_json::from_str(&text(&ran)).unwrap_or_else(|_| panic!("{}", both(&ran)));
+    list["sets"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|set| set["file"].as_str().unwrap().to_string())
+        .collect()
 }
 
 const REPORTS: &[(&str, &str)] = &[
@@ -38,7 +47,12 @@ const REPORTS: &[(&str, &str)] = &[
 fn written() -> Place {
     let place = Place::new(&[("rows.jsonl", rows()), ("out/.keep", String::new())]);
     let mut command = evaltrail(&place.path().join("home"));
-    command.args(["score", "rows.jsonl", "--metric", "trajectory_exact_match:1"]);
+    command.args([
+        "score",
+        "rows.jsonl",
+        "--metric",
+        "trajectory_exact_match:1",
+    ]);
     for (format, file) in REPORTS {
         command.args(["--report", &format!("{format}={file}")]);
     }
@@ -61,7 +75,11 @@ fn reports_are_no_data_sets_wherever_they_lie() {
     std::fs::create_dir(place.path().join("elsewhere")).unwrap();
     for (_, file) in REPORTS {
         let name = file.trim_start_matches("out/").replace('.', "_copy.");
-        std::fs::rename(place.path().join(file), place.path().join("elsewhere").join(name)).unwrap();
+        std::fs::rename(
+            place.path().join(file),
+            place.path().join("elsewhere").join(name),
+        )
+        .unwrap();
     }
     assert_eq!(listed(&place), ["rows.jsonl"]);
 }
@@ -76,13 +94,20 @@ fn packed_or_reformatted_reports_are_no_data_sets() {
             .current_dir(place.path()),
     );
     assert_eq!(exported.status.code(), Some(0), "{}", both(&exported));
-    let run = std::fs::read_dir(place.path().join(".evaltrail/runs")).unwrap().next().unwrap().unwrap();
+    let run = std::fs::read_dir(place.path().join(".evaltrail/runs"))
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap();
     for file in ["journal.jsonl", "run.json"] {
         std::fs::copy(run.path().join(file), place.path().join("out").join(file)).unwrap();
     }
     let forms = place.path().join("forms");
     std::fs::create_dir(&forms).unwrap();
-    let mut files: Vec<&str> = REPORTS.iter().map(|(_, file)| file.trim_start_matches("out/")).collect();
+    let mut files: Vec<&str> = REPORTS
+        .iter()
+        .map(|(_, file)| file.trim_start_matches("out/"))
+        .collect();
     files.extend(["export.evalset.json", "journal.jsonl", "run.json"]);
     for file in files {
         let bytes = std::fs::read(place.path().join("out").join(file)).unwrap();
@@ -92,16 +117,31 @@ fn packed_or_reformatted_reports_are_no_data_sets() {
             write(format!("packed_{file}"), &packed(&bytes));
         }
         write(format!("set_{file}.evalset.json"), &bytes);
-        let Ok(text) = String::from_utf8(bytes) else { continue };
-        write(format!("marked_{file}"), format!("\u{FEFF}\n{text}").as_bytes());
+        let Ok(text) = String::from_utf8(bytes) else {
+            continue;
+        };
+        write(
+            format!("marked_{file}"),
+            format!("\u{FEFF}\n{text}").as_bytes(),
+        );
         let units = text.encode_utf16().flat_map(u16::to_le_bytes);
-        write(format!("wide_{file}"), &[0xff, 0xfe].into_iter().chain(units).collect::<Vec<u8>>());
-        let values: Result<Vec<Value>, _> = serde_json::Deserializer::from_str(&text).into_iter().collect();
+        write(
+            format!("wide_{file}"),
+            &[0xff, 0xfe].into_iter().chain(units).collect::<Vec<u8>>(),
+        );
+        let values: Result<Vec<Value>, _> = serde_json::Deserializer::from_str(&text)
+            .into_iter()
+            .collect();
         let Ok(values) = values else { continue };
-        let indented: Vec<String> =
-            values.iter().map(|value| serde_json::to_string_pretty(&sorted(value)).unwrap()).collect();
+        let indented: Vec<String> = values
+            .iter()
+            .map(|value| serde_json::to_string_pretty(&sorted(value)).unwrap())
+            .collect();
         write(format!("indented_{file}"), indented.join("\n").as_bytes());
-        write(format!("list_{}", file.replace(".jsonl", ".json")), json!(values).to_string().as_bytes());
+        write(
+            format!("list_{}", file.replace(".jsonl", ".json")),
+            json!(values).to_string().as_bytes(),
+        );
     }
     assert_eq!(listed_by("other", &place), ["rows.jsonl"]);
 }
@@ -116,8 +156,10 @@ fn packed(bytes: &[u8]) -> Vec<u8> {
 fn sorted(value: &Value) -> Value {
     match value {
         Value::Object(members) => {
-            let mut members: Vec<(String, Value)> =
-                members.iter().map(|(key, member)| (key.clone(), sorted(member))).collect();
+            let mut members: Vec<(String, Value)> = members
+                .iter()
+                .map(|(key, member)| (key.clone(), sorted(member)))
+                .collect();
             members.sort_by(|one, other| one.0.cmp(&other.0));
             Value::Object(members.into_iter().collect())
         }
@@ -141,8 +183,16 @@ fn tables_of_others_are_data_sets() {
 #[test]
 fn own_journals_and_recordings_are_no_data_sets() {
     let place = written();
-    let run = std::fs::read_dir(place.path().join(".evaltrail/runs")).unwrap().next().unwrap().unwrap();
-    std::fs::copy(run.path().join("journal.jsonl"), place.path().join("a.evalset.json")).unwrap();
+    let run = std::fs::read_dir(place.path().join(".evaltrail/runs"))
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap();
+    std::fs::copy(
+        run.path().join("journal.jsonl"),
+        place.path().join("a.evalset.json"),
+    )
+    .unwrap();
     std::fs::write(
         place.path().join("b.evalset.json"),
         "{\"eval_id\":\"c0\",\"turns\":[{\"prompt\":\"x\",\"events\":[]}]}\n",
@@ -159,9 +209,12 @@ fn reports_open_by_name() {
     let place = written();
     for file in ["out/r.csv", "out/table.jsonl", "out/result.json"] {
         let ran = output(
-            evaltrail(&place.path().join("home")).args(["list", "--json", file]).current_dir(place.path()),
+            evaltrail(&place.path().join("home"))
+                .args(["list", "--json", file])
+                .current_dir(place.path()),
         );
-        let list: Value = serde_json::from_str(&text(&ran)).unwrap_or_else(|_| panic!("{}", both(&ran)));
+        let list: Value =
+            serde_json::from_str(&text(&ran)).unwrap_or_else(|_| panic!("{}", both(&ran)));
         assert_eq!(list["sets"][0]["cases"], 3, "{file}: {}", both(&ran));
     }
 }
@@ -172,10 +225,13 @@ fn reports_that_name_their_run_open_it() {
     let place = written();
     let open = |file: &str| {
         let mut command = evaltrail(&place.path().join("home"));
-        both(&output(command.args(["open", file]).current_dir(place.path())))
+        both(&output(
+            command.args(["open", file]).current_dir(place.path()),
+        ))
     };
-    for (format, file) in
-        REPORTS.iter().filter(|(format, _)| ["json", "evaluation-result", "html"].contains(format))
+    for (format, file) in REPORTS
+        .iter()
+        .filter(|(format, _)| ["json", "evaluation-result", "html"].contains(format))
     {
         let bytes = std::fs::read(place.path().join(file)).unwrap();
         let units = String::from_utf8(bytes.clone()).unwrap();
@@ -185,9 +241,21 @@ fn reports_that_name_their_run_open_it() {
         std::fs::write(place.path().join("out/wide"), wide).unwrap();
         for file in [file, "out/packed", "out/wide"] {
             // There is no terminal, which is found only when there is a run to show.
-            assert!(open(file).contains("the explorer needs a terminal"), "{format} {file}: {}", open(file));
+            assert!(
+                open(file).contains("the explorer needs a terminal"),
+                "{format} {file}: {}",
+                open(file)
+            );
         }
     }
-    assert!(open("out/r.csv").contains("does not name its run"), "{}", open("out/r.csv"));
-    assert!(open("rows.jsonl").contains("not a run"), "{}", open("rows.jsonl"));
+    assert!(
+        open("out/r.csv").contains("does not name its run"),
+        "{}",
+        open("out/r.csv")
+    );
+    assert!(
+        open("rows.jsonl").contains("not a run"),
+        "{}",
+        open("rows.jsonl")
+    );
 }

@@ -14,18 +14,25 @@ use std::sync::Arc;
 
 fn rows(kind: &str) -> Vec<Value> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    let whole = root.join("../shared/oracle/vectors").join(format!("{kind}.jsonl"));
+    let whole = root
+        .join("../shared/oracle/vectors")
+        .join(format!("{kind}.jsonl"));
     let part = root.join("fixtures/vectors").join(format!("{kind}.jsonl"));
     let path = if whole.exists() { whole } else { part };
     let text = std::fs::read_to_string(&path).expect("vectors are kept in fixtures/vectors");
-    let rows: Vec<Value> = text.lines().map(|line| json::parse(line).expect("a row").value).collect();
+    let rows: Vec<Value> = text
+        .lines()
+        .map(|line| json::parse(line).expect("a row").value)
+        .collect();
     assert!(!rows.is_empty());
     println!("{kind}: {} rows of {}", rows.len(), path.display());
     rows
 }
 
 fn text<'a>(row: &'a Value, key: &str) -> &'a str {
-    row[key].as_str().unwrap_or_else(|| panic!("{key} of {row}"))
+    row[key]
+        .as_str()
+        .unwrap_or_else(|| panic!("{key} of {row}"))
 }
 
 fn number(value: &Value) -> Option<f64> {
@@ -45,15 +52,23 @@ fn close(a: Option<f64>, b: Option<f64>) -> bool {
 #[test]
 fn porter_stem() {
     for row in rows("porter_stem") {
-        assert_eq!(metrics::stem(text(&row, "word")), text(&row, "stem"), "{row}");
+        assert_eq!(
+            metrics::stem(text(&row, "word")),
+            text(&row, "stem"),
+            "{row}"
+        );
     }
 }
 
 #[test]
 fn tokenize() {
     for row in rows("tokenize") {
-        let expected: Vec<&str> =
-            row["adk"].as_array().unwrap().iter().map(|t| t.as_str().unwrap()).collect();
+        let expected: Vec<&str> = row["adk"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|t| t.as_str().unwrap())
+            .collect();
         assert_eq!(metrics::adk_tokens(text(&row, "text")), expected, "{row}");
     }
 }
@@ -62,10 +77,15 @@ fn tokenize() {
 fn rouge1() {
     for row in rows("rouge1") {
         let ours = metrics::rouge1(text(&row, "reference"), text(&row, "candidate"));
-        for (key, ours) in
-            [("precision", ours.precision), ("recall", ours.recall), ("fmeasure", ours.fmeasure)]
-        {
-            assert!(close(Some(ours), number(&row[key])), "{key} {ours} in {row}");
+        for (key, ours) in [
+            ("precision", ours.precision),
+            ("recall", ours.recall),
+            ("fmeasure", ours.fmeasure),
+        ] {
+            assert!(
+                close(Some(ours), number(&row[key])),
+                "{key} {ours} in {row}"
+            );
         }
     }
 }
@@ -74,15 +94,36 @@ fn rouge1() {
 fn rouge_score() {
     for row in rows("tokenize") {
         let tokens = |key: &str| -> Vec<&str> {
-            row[key].as_array().unwrap().iter().map(|t| t.as_str().unwrap()).collect()
+            row[key]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|t| t.as_str().unwrap())
+                .collect()
         };
-        assert_eq!(metrics::rouge_tokens(text(&row, "text"), true), tokens("plain_stem"), "{row}");
-        assert_eq!(metrics::rouge_tokens(text(&row, "text"), false), tokens("plain"), "{row}");
+        assert_eq!(
+            metrics::rouge_tokens(text(&row, "text"), true),
+            tokens("plain_stem"),
+            "{row}"
+        );
+        assert_eq!(
+            metrics::rouge_tokens(text(&row, "text"), false),
+            tokens("plain"),
+            "{row}"
+        );
     }
     type Score = fn(&str, &str, bool) -> metrics::Overlap;
     let kinds: [(&str, Score, [&str; 2]); 4] = [
-        ("rouge1", |r, c, stem| metrics::rouge_n_of(1, r, c, stem), ["plain_stem", "plain"]),
-        ("rouge2", |r, c, stem| metrics::rouge_n_of(2, r, c, stem), ["stem", "no_stem"]),
+        (
+            "rouge1",
+            |r, c, stem| metrics::rouge_n_of(1, r, c, stem),
+            ["plain_stem", "plain"],
+        ),
+        (
+            "rouge2",
+            |r, c, stem| metrics::rouge_n_of(2, r, c, stem),
+            ["stem", "no_stem"],
+        ),
         ("rougeL", metrics::rouge_l_of, ["stem", "no_stem"]),
         ("rougeLsum", metrics::rouge_l_sum_of, ["stem", "no_stem"]),
     ];
@@ -90,8 +131,11 @@ fn rouge_score() {
         for row in rows(kind) {
             for (key, stem) in [(stemmed, true), (plain, false)] {
                 let ours = score(text(&row, "reference"), text(&row, "candidate"), stem);
-                let parts =
-                    [("precision", ours.precision), ("recall", ours.recall), ("fmeasure", ours.fmeasure)];
+                let parts = [
+                    ("precision", ours.precision),
+                    ("recall", ours.recall),
+                    ("fmeasure", ours.fmeasure),
+                ];
                 for (part, ours) in parts {
                     assert!(
                         close(Some(ours), number(&row[key][part])),
@@ -107,14 +151,38 @@ fn rouge_score() {
 fn bleu() {
     for row in rows("bleu") {
         let ours = metrics::bleu(text(&row, "reference"), text(&row, "candidate"));
-        assert!(close(Some(ours.score), number(&row["bleu"])), "{} in {row}", ours.score);
-        assert!(close(Some(ours.effective_order), number(&row["bleu_effective_order"])), "{ours:?} in {row}");
+        assert!(
+            close(Some(ours.score), number(&row["bleu"])),
+            "{} in {row}",
+            ours.score
+        );
+        assert!(
+            close(
+                Some(ours.effective_order),
+                number(&row["bleu_effective_order"])
+            ),
+            "{ours:?} in {row}"
+        );
         let detail = &row["detail"];
         assert_eq!(serde_json::json!(ours.matches), detail["matches"], "{row}");
         assert_eq!(serde_json::json!(ours.totals), detail["totals"], "{row}");
-        assert!(close(Some(ours.brevity_penalty), number(&detail["brevity_penalty"])), "{row}");
-        assert_eq!(serde_json::json!(ours.candidate_length), detail["candidate_length"], "{row}");
-        assert_eq!(serde_json::json!(ours.reference_length), detail["reference_length"], "{row}");
+        assert!(
+            close(
+                Some(ours.brevity_penalty),
+                number(&detail["brevity_penalty"])
+            ),
+            "{row}"
+        );
+        assert_eq!(
+            serde_json::json!(ours.candidate_length),
+            detail["candidate_length"],
+            "{row}"
+        );
+        assert_eq!(
+            serde_json::json!(ours.reference_length),
+            detail["reference_length"],
+            "{row}"
+        );
     }
 }
 
@@ -122,14 +190,26 @@ fn bleu() {
 #[test]
 fn the_golden_table_of_text_metrics() {
     let table: &[(&str, &str, [f64; 6])] = &[
-        ("The cat sat on the mat.", "The cat is on the mat.", [0.8333, 0.6, 0.8333, 0.8333, 0.4889, 0.4889]),
-        ("the quick brown fox", "the fox quick brown", [1.0, 0.3333, 0.75, 0.75, 0.3799, 0.3799]),
+        (
+            "The cat sat on the mat.",
+            "The cat is on the mat.",
+            [0.8333, 0.6, 0.8333, 0.8333, 0.4889, 0.4889],
+        ),
+        (
+            "the quick brown fox",
+            "the fox quick brown",
+            [1.0, 0.3333, 0.75, 0.75, 0.3799, 0.3799],
+        ),
         (
             "Line one here.\nLine two there.",
             "Line two there.\nLine one here.",
             [1.0, 0.8, 0.5, 1.0, 0.7186, 0.7186],
         ),
-        ("It's 3.50 dollars", "its 3.5 dollars", [0.4444, 0.0, 0.4444, 0.4444, 0.2752, 0.0]),
+        (
+            "It's 3.50 dollars",
+            "its 3.5 dollars",
+            [0.4444, 0.0, 0.4444, 0.4444, 0.2752, 0.0],
+        ),
         (
             "12:30 PM flight to São Paulo",
             "flight to Sao Paulo at 12:30 pm",
@@ -150,10 +230,16 @@ fn the_golden_table_of_text_metrics() {
             bleu.score,
         ];
         for (ours, expected) in ours.iter().zip(expected) {
-            assert!((ours - expected).abs() <= 5e-5, "{said:?} against {reference:?}: {ours} and {expected}");
+            assert!(
+                (ours - expected).abs() <= 5e-5,
+                "{said:?} against {reference:?}: {ours} and {expected}"
+            );
         }
     }
-    assert_eq!(metrics::rouge_n_of(1, "run dog", "running dogs", true).fmeasure, 1.0);
+    assert_eq!(
+        metrics::rouge_n_of(1, "run dog", "running dogs", true).fmeasure,
+        1.0
+    );
 }
 
 #[test]
@@ -165,20 +251,44 @@ fn vertex_trajectory() {
                 ToolCall::new(call["tool_name"].as_str().unwrap(), args)
             };
             let calls = row[key].as_array().unwrap().iter().map(call).collect();
-            let trajectory = Trajectory::Listed { calls, responses: vec![], texts: vec![] };
-            [Invocation { trajectory, ..Invocation::default() }]
+            let trajectory = Trajectory::Listed {
+                calls,
+                responses: vec![],
+                texts: vec![],
+            };
+            [Invocation {
+                trajectory,
+                ..Invocation::default()
+            }]
         };
         let (expected, actual) = (turn("reference"), turn("predicted"));
         let score = |metric: &str| {
-            metrics::score(&Criterion::new(metric, None), &Evidence::turns(Some(&expected), &actual)).score()
+            metrics::score(
+                &Criterion::new(metric, None),
+                &Evidence::turns(Some(&expected), &actual),
+            )
+            .score()
         };
-        for metric in ["exact_match", "in_order_match", "any_order_match", "precision", "recall"] {
+        for metric in [
+            "exact_match",
+            "in_order_match",
+            "any_order_match",
+            "precision",
+            "recall",
+        ] {
             let name = format!("trajectory_{metric}");
-            assert!(close(score(&name), number(&row[&name])), "{name} {:?} of {row}", score(&name));
+            assert!(
+                close(score(&name), number(&row[&name])),
+                "{name} {:?} of {row}",
+                score(&name)
+            );
         }
         let used = format!("trajectory_single_tool_use:{}", text(&row, "tool_name"));
         if !text(&row, "tool_name").is_empty() {
-            assert!(close(score(&used), number(&row["trajectory_single_tool_use"])), "{row}");
+            assert!(
+                close(score(&used), number(&row["trajectory_single_tool_use"])),
+                "{row}"
+            );
         }
         let other = &row["other_readings"];
         let ours = |metric: &str, key: &str| (score(metric), number(&other[key]));
@@ -188,7 +298,10 @@ fn vertex_trajectory() {
         ] {
             // Calls are paired by Python's equality, for which 1 equals true.
             let loose = row.to_string().contains("true") || row.to_string().contains("false");
-            assert!(theirs.is_none() || loose || close(ours, theirs), "{ours:?} {theirs:?} of {row}");
+            assert!(
+                theirs.is_none() || loose || close(ours, theirs),
+                "{ours:?} {theirs:?} of {row}"
+            );
         }
     }
 }
@@ -200,9 +313,18 @@ fn calls(value: &Value) -> Invocation {
             value.get("args").and_then(Value::as_object).cloned(),
         )
     };
-    let calls = value.as_array().expect("a list of calls").iter().map(call).collect();
+    let calls = value
+        .as_array()
+        .expect("a list of calls")
+        .iter()
+        .map(call)
+        .collect();
     Invocation {
-        trajectory: Trajectory::Listed { calls, responses: vec![], texts: vec![] },
+        trajectory: Trajectory::Listed {
+            calls,
+            responses: vec![],
+            texts: vec![],
+        },
         ..Invocation::default()
     }
 }
@@ -219,8 +341,9 @@ fn status_name(status: Status) -> &'static str {
 #[test]
 fn trajectory() {
     for row in rows("trajectory") {
-        let turns =
-            |key: &str| -> Vec<Invocation> { row[key].as_array().unwrap().iter().map(calls).collect() };
+        let turns = |key: &str| -> Vec<Invocation> {
+            row[key].as_array().unwrap().iter().map(calls).collect()
+        };
         let (expected, actual) = (turns("expected"), turns("actual"));
         for (name, result) in row["results"].as_object().unwrap() {
             let ignore = name.ends_with("_NAMES");
@@ -239,10 +362,21 @@ fn trajectory() {
                 assert_eq!(ours.status, Status::NotEvaluated, "{name} of {row}");
                 continue;
             }
-            assert!(close(ours.score(), number(&result["score"])), "{name} {:?} of {row}", ours.score());
-            assert_eq!(status_name(ours.status), text(result, "status"), "{name} of {row}");
-            let per: Vec<(Option<f64>, &str)> =
-                ours.per_invocation.iter().map(|p| (p.score(), status_name(p.status))).collect();
+            assert!(
+                close(ours.score(), number(&result["score"])),
+                "{name} {:?} of {row}",
+                ours.score()
+            );
+            assert_eq!(
+                status_name(ours.status),
+                text(result, "status"),
+                "{name} of {row}"
+            );
+            let per: Vec<(Option<f64>, &str)> = ours
+                .per_invocation
+                .iter()
+                .map(|p| (p.score(), status_name(p.status)))
+                .collect();
             let theirs: Vec<(Option<f64>, &str)> = result["per_invocation"]
                 .as_array()
                 .unwrap()
@@ -257,8 +391,12 @@ fn trajectory() {
 #[test]
 fn events_to_invocations() {
     for row in rows("events_to_invocations") {
-        let events: Vec<adk::Event> =
-            row["events"].as_array().unwrap().iter().map(|e| read_event(e).expect("an event")).collect();
+        let events: Vec<adk::Event> = row["events"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|e| read_event(e).expect("an event"))
+            .collect();
         let ours = invocations_of(&events);
         let theirs = row["invocations"].as_array().unwrap();
         assert_eq!(ours.len(), theirs.len(), "{row}");
@@ -266,26 +404,50 @@ fn events_to_invocations() {
             assert_eq!(ours.id, text(theirs, "invocation_id"), "{row}");
             assert_eq!(ours.user.scored_text(), text(theirs, "user_text"), "{row}");
             assert_eq!(ours.response_text(), text(theirs, "final_text"), "{row}");
-            assert_eq!(ours.final_response.is_none(), theirs["final_response"].is_null(), "{row}");
-            let calls: Vec<(&str, Option<Value>)> =
-                ours.calls().iter().map(|c| (c.name.as_str(), c.args.clone().map(Value::Object))).collect();
+            assert_eq!(
+                ours.final_response.is_none(),
+                theirs["final_response"].is_null(),
+                "{row}"
+            );
+            let calls: Vec<(&str, Option<Value>)> = ours
+                .calls()
+                .iter()
+                .map(|c| (c.name.as_str(), c.args.clone().map(Value::Object)))
+                .collect();
             let expected: Vec<(&str, Option<Value>)> = theirs["tool_calls"]
                 .as_array()
                 .unwrap()
                 .iter()
                 .map(|c| {
-                    (c["name"].as_str().unwrap_or_default(), c.get("args").filter(|a| !a.is_null()).cloned())
+                    (
+                        c["name"].as_str().unwrap_or_default(),
+                        c.get("args").filter(|a| !a.is_null()).cloned(),
+                    )
                 })
                 .collect();
             assert_eq!(calls, expected, "{row}");
-            let Trajectory::Events(kept) = &ours.trajectory else { panic!("events are kept as events") };
+            let Trajectory::Events(kept) = &ours.trajectory else {
+                panic!("events are kept as events")
+            };
             let expected = theirs["events"].as_array().unwrap();
             assert_eq!(kept.len(), expected.len(), "{row}");
             for (kept, expected) in kept.iter().zip(expected) {
                 assert_eq!(kept.author, text(expected, "author"), "{row}");
-                assert_eq!(kept.content.is_none(), expected["content"].is_null(), "{row}");
-                assert_eq!(kept.usage.is_some(), expected["has_usage"] == Value::Bool(true), "{row}");
-                assert_eq!(kept.model_version.as_deref(), expected["model_version"].as_str(), "{row}");
+                assert_eq!(
+                    kept.content.is_none(),
+                    expected["content"].is_null(),
+                    "{row}"
+                );
+                assert_eq!(
+                    kept.usage.is_some(),
+                    expected["has_usage"] == Value::Bool(true),
+                    "{row}"
+                );
+                assert_eq!(
+                    kept.model_version.as_deref(),
+                    expected["model_version"].as_str(),
+                    "{row}"
+                );
             }
         }
     }
@@ -294,7 +456,10 @@ fn events_to_invocations() {
 /// The issues for which ADK rejects a text, according to `check`.
 fn refusals(text: &str) -> Vec<adk::Issue> {
     let issues = adk::check_text(text, "");
-    issues.into_iter().filter(|issue| issue.severity != Severity::Warning).collect()
+    issues
+        .into_iter()
+        .filter(|issue| issue.severity != Severity::Warning)
+        .collect()
 }
 
 #[test]
@@ -303,13 +468,20 @@ fn evalset_validity() {
         let document = text(&row, "text");
         let refused = refusals(document);
         if row["loads"] == Value::Bool(true) {
-            assert!(refused.is_empty(), "ADK reads this, check says {refused:?}: {row}");
-            let file = SetFile::open(Arc::from(document), "x").unwrap_or_else(|e| panic!("{e}: {row}"));
+            assert!(
+                refused.is_empty(),
+                "ADK reads this, check says {refused:?}: {row}"
+            );
+            let file =
+                SetFile::open(Arc::from(document), "x").unwrap_or_else(|e| panic!("{e}: {row}"));
             for at in 0..file.len() {
                 file.case(at).unwrap_or_else(|e| panic!("{e}: {row}"));
             }
         } else {
-            assert!(!refused.is_empty(), "ADK refuses this and check is silent: {row}");
+            assert!(
+                !refused.is_empty(),
+                "ADK refuses this and check is silent: {row}"
+            );
         }
     }
 }
@@ -329,20 +501,34 @@ fn evalconfig_validity() {
                 assert!(added.iter().any(|m| m.metric == name), "{name} of {row}");
                 continue;
             };
-            assert!(close(ours.threshold, number(&metric["threshold"])), "{name} of {row}");
+            assert!(
+                close(ours.threshold, number(&metric["threshold"])),
+                "{name} of {row}"
+            );
             let usable = metrics::usable(ours).is_ok();
             let warns = warned.iter().any(|issue| issue.path.contains(name));
             match metric["usable"] == Value::Bool(true) {
                 // A model that ADK does not know is a warning, because `[judge]` can specify another model.
-                false if text(&row, "text").contains("judge_model\"") => assert!(warns, "{name} of {row}"),
+                false if text(&row, "text").contains("judge_model\"") => {
+                    assert!(warns, "{name} of {row}")
+                }
                 false => assert!(!usable && warns, "{name} of {row}"),
                 true => assert!(usable || warns, "{name} of {row}"),
             }
             if let Some(wanted) = metric["match_type"].as_str() {
                 let options = metrics::TrajectoryOptions::of(ours).expect("usable");
                 let types = [MatchType::Exact, MatchType::InOrder, MatchType::AnyOrder];
-                assert!(types.into_iter().any(|t| t.name() == wanted && t == options.match_type), "{row}");
-                assert_eq!(Value::Bool(options.ignore_args), metric["ignore_args"], "{row}");
+                assert!(
+                    types
+                        .into_iter()
+                        .any(|t| t.name() == wanted && t == options.match_type),
+                    "{row}"
+                );
+                assert_eq!(
+                    Value::Bool(options.ignore_args),
+                    metric["ignore_args"],
+                    "{row}"
+                );
             }
         }
     }
@@ -366,7 +552,9 @@ fn genuine_results_are_read() {
         let double = adk::ResultFile::open(Arc::from(doubled)).expect("a result in a string");
         assert_eq!(plain.entries.len(), double.entries.len());
         for at in 0..plain.entries.len() {
-            let attempt = plain.attempt(at).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+            let attempt = plain
+                .attempt(at)
+                .unwrap_or_else(|e| panic!("{}: {e}", path.display()));
             assert_eq!(Some(attempt.adk_status), plain.entries[at].status);
             assert_eq!(attempt, double.attempt(at).expect("the same"));
         }

@@ -8,7 +8,12 @@ use std::io::Read;
 use std::path::Path;
 use std::process::Output;
 
-const SCORE: [&str; 4] = ["score", "--metric", "trajectory_exact_match:1", "rows.jsonl"];
+const SCORE: [&str; 4] = [
+    "score",
+    "--metric",
+    "trajectory_exact_match:1",
+    "rows.jsonl",
+];
 
 fn rows_text(rows: &[Value]) -> String {
     rows.iter().map(|row| format!("{row}\n")).collect()
@@ -39,7 +44,8 @@ fn run(place: &Place, args: &[&str]) -> Output {
 fn ids(place: &Place) -> Vec<String> {
     let listed: Value = serde_json::from_str(&text(&run(place, &["runs", "--json"]))).unwrap();
     let runs = listed["runs"].as_array().unwrap().iter();
-    runs.map(|run| run["run_id"].as_str().unwrap().to_string()).collect()
+    runs.map(|run| run["run_id"].as_str().unwrap().to_string())
+        .collect()
 }
 
 #[cfg(unix)]
@@ -49,7 +55,12 @@ fn a_past_run_is_shown_as_it_was_and_compared_in_columns() {
     let place = place_with_two_runs();
     let ids = ids(&place);
     let path = place.path().display().to_string();
-    let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &[&path], &home(&place), (150, 40));
+    let mut terminal = Terminal::start(
+        env!("CARGO_BIN_EXE_evaltrail"),
+        &[&path],
+        &home(&place),
+        (150, 40),
+    );
     terminal.wait_for("✓ 16  ✗ 4");
     terminal.keys("H");
     terminal.wait_for("2 runs, newest first");
@@ -58,7 +69,11 @@ fn a_past_run_is_shown_as_it_was_and_compared_in_columns() {
     terminal.keys("/case_010\r\r");
     terminal.wait_for("case_010  ✗ failed");
     terminal.wait_for("set_light");
-    assert!(!terminal.screen().contains("now_expected"), "what was expected then: {}", terminal.screen());
+    assert!(
+        !terminal.screen().contains("now_expected"),
+        "what was expected then: {}",
+        terminal.screen()
+    );
     terminal.keys("r");
     terminal.wait_for("a past run is open, which cannot be changed");
     terminal.keys("\x1b");
@@ -84,7 +99,9 @@ fn a_past_run_is_shown_as_it_was_and_compared_in_columns() {
     terminal.keys("\x1b");
     terminal.wait_for("2 runs, newest first");
     terminal.keys("\x1b");
-    terminal.wait_until("the list of cases", |screen| !screen.contains("2 runs, newest first"));
+    terminal.wait_until("the list of cases", |screen| {
+        !screen.contains("2 runs, newest first")
+    });
     terminal.keys("q");
     assert_eq!(terminal.wait_for_end(), 0);
 }
@@ -97,18 +114,28 @@ fn results_of_another_program_appear_in_the_open_explorer() {
     let rows: Vec<Value> = (0..20).map(row).collect();
     let place = Place::new(&[("rows.jsonl", rows_text(&rows))]);
     let path = place.path().display().to_string();
-    let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &[&path], &home(&place), (150, 40));
+    let mut terminal = Terminal::start(
+        env!("CARGO_BIN_EXE_evaltrail"),
+        &[&path],
+        &home(&place),
+        (150, 40),
+    );
     terminal.wait_for("not run yet");
     run(&place, &SCORE);
     terminal.wait_for("✓ 16  ✗ 4");
-    terminal.wait_for(&format!("results recorded by another program are shown: run {}", ids(&place)[0]));
+    terminal.wait_for(&format!(
+        "results recorded by another program are shown: run {}",
+        ids(&place)[0]
+    ));
     terminal.keys("H");
     terminal.wait_for("1 run");
     run(&place, &SCORE);
     terminal.wait_for("2 runs, newest first");
     terminal.wait_for(&format!("run {} (20 cases)", ids(&place)[0]));
     terminal.keys("\x1b");
-    terminal.wait_until("the list of cases", |screen| !screen.contains("2 runs, newest first"));
+    terminal.wait_until("the list of cases", |screen| {
+        !screen.contains("2 runs, newest first")
+    });
     terminal.keys("q");
     assert_eq!(terminal.wait_for_end(), 0);
 }
@@ -120,16 +147,37 @@ fn a_run_that_cannot_be_read_is_named() {
     use crate::common::terminal::Terminal;
     let place = place_with_two_runs();
     let ids = ids(&place);
-    let plan = place.path().join(".evaltrail/runs").join(&ids[1]).join("run.json");
+    let plan = place
+        .path()
+        .join(".evaltrail/runs")
+        .join(&ids[1])
+        .join("run.json");
     std::fs::write(&plan, "{\"format\": ").unwrap();
     let listed = run(&place, &["runs"]);
-    assert!(text(&listed).contains(&ids[0]) && !text(&listed).contains(&ids[1]), "{}", both(&listed));
+    assert!(
+        text(&listed).contains(&ids[0]) && !text(&listed).contains(&ids[1]),
+        "{}",
+        both(&listed)
+    );
     let named = format!("a run cannot be read: {}", plan.display());
-    assert!(both(&listed).contains(&named), "{named:?} is not in {}", both(&listed));
+    assert!(
+        both(&listed).contains(&named),
+        "{named:?} is not in {}",
+        both(&listed)
+    );
     let json: Value = serde_json::from_str(&text(&run(&place, &["runs", "--json"]))).unwrap();
-    assert_eq!(json["unreadable"].as_array().map(Vec::len), Some(1), "{json}");
+    assert_eq!(
+        json["unreadable"].as_array().map(Vec::len),
+        Some(1),
+        "{json}"
+    );
     let path = place.path().display().to_string();
-    let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &[&path], &home(&place), (150, 40));
+    let mut terminal = Terminal::start(
+        env!("CARGO_BIN_EXE_evaltrail"),
+        &[&path],
+        &home(&place),
+        (150, 40),
+    );
     terminal.wait_for("✓ 16  ✗ 4");
     terminal.keys("H");
     terminal.wait_for("1 run, 1 cannot be read (evaltrail runs says why)");
@@ -142,7 +190,12 @@ fn runs_are_named_pinned_and_deleted_in_the_explorer() {
     let place = place_with_two_runs();
     let ids = ids(&place);
     let path = place.path().display().to_string();
-    let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &[&path], &home(&place), (150, 40));
+    let mut terminal = Terminal::start(
+        env!("CARGO_BIN_EXE_evaltrail"),
+        &[&path],
+        &home(&place),
+        (150, 40),
+    );
     terminal.wait_for("✓ 16  ✗ 4");
     terminal.keys("H");
     terminal.wait_for("2 runs, newest first");
@@ -163,7 +216,11 @@ fn runs_are_named_pinned_and_deleted_in_the_explorer() {
     assert!(!place.path().join(".evaltrail/runs").join(&ids[0]).exists());
     assert!(text(&run(&place, &["runs"])).contains("baseline · “before” · rows.jsonl"));
     let named = run(&place, &["compare", "before", "last"]);
-    assert!(both(&named).contains("are the same run"), "{}", both(&named));
+    assert!(
+        both(&named).contains("are the same run"),
+        "{}",
+        both(&named)
+    );
 }
 
 #[test]
@@ -172,7 +229,11 @@ fn a_run_is_compared_with_the_baseline_also_where_its_run_is_not_stored() {
     let ids = ids(&place);
     let refused = run(&place, &["score", "rows.jsonl", "--fail-on", "broke"]);
     assert_eq!(refused.status.code(), Some(2), "{}", both(&refused));
-    assert!(both(&refused).contains("there is no evaltrail-baseline.json here"), "{}", both(&refused));
+    assert!(
+        both(&refused).contains("there is no evaltrail-baseline.json here"),
+        "{}",
+        both(&refused)
+    );
     let pinned = run(&place, &["runs", "pin", &ids[1]]);
     assert_eq!(pinned.status.code(), Some(0), "{}", both(&pinned));
     // Only the file is there, as in a fresh clone in CI.
@@ -181,10 +242,16 @@ fn a_run_is_compared_with_the_baseline_also_where_its_run_is_not_stored() {
     args.extend(["--fail-on", "broke", "-q"]);
     let compared = run(&place, &args);
     let said = both(&compared);
-    assert!(said.contains("vs baseline: 1 broke, 1 fixed, 1 edited, not comparable"), "{said}");
+    assert!(
+        said.contains("vs baseline: 1 broke, 1 fixed, 1 edited, not comparable"),
+        "{said}"
+    );
     assert_eq!(compared.status.code(), Some(1));
     let listed = text(&run(&place, &["compare", "baseline", "last"]));
-    assert!(listed.contains("1 broke\n  ✓ → ✗ rows › case_001"), "{listed}");
+    assert!(
+        listed.contains("1 broke\n  ✓ → ✗ rows › case_001"),
+        "{listed}"
+    );
     // Without what broke, the failures that were there before do not fail the run.
     let mut rows: Vec<Value> = (0..20).map(row).collect();
     rows[1]["eval_id"] = json!("renamed");
@@ -195,10 +262,22 @@ fn a_run_is_compared_with_the_baseline_also_where_its_run_is_not_stored() {
         "a renamed case is found: {}",
         both(&same)
     );
-    assert_eq!((same.status.code(), both(&same).contains("4 failed")), (Some(0), true), "{}", both(&same));
+    assert_eq!(
+        (same.status.code(), both(&same).contains("4 failed")),
+        (Some(0), true),
+        "{}",
+        both(&same)
+    );
     let baseline = std::fs::read_to_string(place.path().join("evaltrail-baseline.json")).unwrap();
-    assert!(!baseline.contains(&place.path().display().to_string()), "no path of this machine");
-    std::fs::write(place.path().join("evaltrail-baseline.json"), "{\"format\": 9, \"plan\": 1}").unwrap();
+    assert!(
+        !baseline.contains(&place.path().display().to_string()),
+        "no path of this machine"
+    );
+    std::fs::write(
+        place.path().join("evaltrail-baseline.json"),
+        "{\"format\": 9, \"plan\": 1}",
+    )
+    .unwrap();
     let broken = run(&place, &args);
     assert_eq!(
         broken.status.code(),
@@ -216,7 +295,10 @@ fn pinned_runs_are_not_removed_as_old_ones() {
     std::fs::write(place.path().join("evaltrail.toml"), "[history]\nkeep = 1\n").unwrap();
     let removed = both(&run(&place, &SCORE));
     assert!(removed.contains("1 run was removed"), "{removed}");
-    assert_eq!((ids(&place).len(), ids(&place)[1].as_str()), (2, first.as_str()));
+    assert_eq!(
+        (ids(&place).len(), ids(&place)[1].as_str()),
+        (2, first.as_str())
+    );
     run(&place, &["runs", "unpin", &first]);
     run(&place, &SCORE);
     assert_eq!(ids(&place).len(), 1);
@@ -229,8 +311,13 @@ fn only_cases_that_changed_are_run_again() {
     let changed = || {
         let ran = run(&place, &["score", "rows.jsonl", "--changed", "--json"]);
         let report: Option<Value> = serde_json::from_str(&text(&ran)).ok();
-        let cases = report.map(|report| report["cases"].as_array().unwrap().clone()).unwrap_or_default();
-        cases.iter().map(|case| case["eval_id"].as_str().unwrap().to_string()).collect::<Vec<_>>()
+        let cases = report
+            .map(|report| report["cases"].as_array().unwrap().clone())
+            .unwrap_or_default();
+        cases
+            .iter()
+            .map(|case| case["eval_id"].as_str().unwrap().to_string())
+            .collect::<Vec<_>>()
     };
     assert_eq!(changed().len(), 20, "nothing has a result");
     assert_eq!(changed().len(), 0);
@@ -248,7 +335,10 @@ fn only_cases_that_changed_are_run_again() {
 #[test]
 fn a_number_of_failures_may_be_tolerated() {
     let rows: Vec<Value> = (0..40).map(row).collect();
-    let place = Place::new(&[("rows.jsonl", rows_text(&rows)), ("home.jsonl", String::new())]);
+    let place = Place::new(&[
+        ("rows.jsonl", rows_text(&rows)),
+        ("home.jsonl", String::new()),
+    ]);
     let mut args = SCORE.to_vec();
     args.extend(["--max-failures", "8"]);
     assert_eq!(run(&place, &args).status.code(), Some(0), "8 of 40 fail");
@@ -269,23 +359,44 @@ fn runs_that_are_not_of_today_are_shown_for_what_they_are() {
     let runs = place.path().join(".evaltrail/runs");
     let copy = |name: &str, change: &dyn Fn(String) -> String| {
         std::fs::create_dir(runs.join(name)).unwrap();
-        std::fs::copy(runs.join(&ids[0]).join("journal.jsonl"), runs.join(name).join("journal.jsonl"))
-            .unwrap();
+        std::fs::copy(
+            runs.join(&ids[0]).join("journal.jsonl"),
+            runs.join(name).join("journal.jsonl"),
+        )
+        .unwrap();
         let plan = std::fs::read_to_string(runs.join(&ids[0]).join("run.json")).unwrap();
         std::fs::write(runs.join(name).join("run.json"), change(plan)).unwrap();
     };
-    copy("newer", &|plan| plan.replacen("\"format\": 3", "\"format\": 99", 1));
-    copy("planted", &|plan| plan.replace("\"eval_id\": \"case_001\"", "\"eval_id\": \"case_one\""));
+    copy("newer", &|plan| {
+        plan.replacen("\"format\": 3", "\"format\": 99", 1)
+    });
+    copy("planted", &|plan| {
+        plan.replace("\"eval_id\": \"case_001\"", "\"eval_id\": \"case_one\"")
+    });
     let path = place.path().display().to_string();
-    let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &[&path], &home(&place), (150, 40));
+    let mut terminal = Terminal::start(
+        env!("CARGO_BIN_EXE_evaltrail"),
+        &[&path],
+        &home(&place),
+        (150, 40),
+    );
     terminal.wait_for("other.jsonl");
     terminal.keys("H");
     // The planted run is listed after the user's own, and named.
     terminal.wait_for("3 runs, newest first, 1 cannot be read");
     let screen = terminal.screen();
     assert_eq!(screen.matches("foreign").count(), 1, "{screen}");
-    let of_planted = screen.lines().position(|line| line.contains("foreign")).unwrap();
-    assert!(screen.lines().take(of_planted).any(|line| line.contains(&ids[1])), "{screen}");
+    let of_planted = screen
+        .lines()
+        .position(|line| line.contains("foreign"))
+        .unwrap();
+    assert!(
+        screen
+            .lines()
+            .take(of_planted)
+            .any(|line| line.contains(&ids[1])),
+        "{screen}"
+    );
     // The set of this run was deleted; its cases are as they were.
     terminal.keys("\r");
     terminal.wait_for(&format!("past run just now: {}, as it was", ids[0]));
@@ -321,14 +432,17 @@ fn exported(place: &Place) -> String {
     );
     assert_eq!(ran.status.code(), Some(0), "{}", both(&ran));
     let mut unpacked = String::new();
-    GzDecoder::new(std::fs::File::open(file).unwrap()).read_to_string(&mut unpacked).unwrap();
+    GzDecoder::new(std::fs::File::open(file).unwrap())
+        .read_to_string(&mut unpacked)
+        .unwrap();
     unpacked
 }
 
 fn place_with_secrets() -> Place {
     let mut rows: Vec<Value> = (0..20).map(row).collect();
     rows[0]["response"] = json!("the token is canary-from-the-environment, \"canary/of+the file\"");
-    rows[1]["response"] = json!("http://me:canary-in-an-address@host/ and Bearer canary0123456789abc");
+    rows[1]["response"] =
+        json!("http://me:canary-in-an-address@host/ and Bearer canary0123456789abc");
     let env = "API_KEY='canary/of+the file'\nCOLOUR=green-and-blue\n".to_string();
     let place = Place::new(&[("rows.jsonl", rows_text(&rows)), (".env", env)]);
     run(&place, &SCORE);
@@ -338,15 +452,31 @@ fn place_with_secrets() -> Place {
 #[test]
 fn an_export_contains_no_known_secret_and_no_path_of_this_machine() {
     let place = place_with_secrets();
-    let journal = std::fs::read_dir(place.path().join(".evaltrail/runs")).unwrap().next().unwrap().unwrap();
+    let journal = std::fs::read_dir(place.path().join(".evaltrail/runs"))
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap();
     let journal = std::fs::read_to_string(journal.path().join("journal.jsonl")).unwrap();
     assert!(journal.contains("canary"), "the run itself contains them");
     let unpacked = exported(&place);
     assert!(!unpacked.contains("canary"), "{unpacked}");
     assert!(!unpacked.contains("signature"), "{unpacked}");
-    assert!(!unpacked.contains(&place.path().display().to_string()), "{unpacked}");
-    assert!(unpacked.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "still JSON");
-    assert_eq!(unpacked.lines().count(), 2 + 20 + 1, "head, plan, attempts, end");
+    assert!(
+        !unpacked.contains(&place.path().display().to_string()),
+        "{unpacked}"
+    );
+    assert!(
+        unpacked
+            .lines()
+            .all(|line| serde_json::from_str::<Value>(line).is_ok()),
+        "still JSON"
+    );
+    assert_eq!(
+        unpacked.lines().count(),
+        2 + 20 + 1,
+        "head, plan, attempts, end"
+    );
 }
 
 #[cfg(unix)]
@@ -360,26 +490,43 @@ fn an_exported_run_shows_the_same_elsewhere() {
     std::fs::copy(place.path().join("run.evaltrail"), &file).unwrap();
     let open = |args: &[&str]| {
         let file = file.display().to_string();
-        let args: Vec<&str> = ["open", &file].into_iter().chain(args.iter().copied()).collect();
-        Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &args, elsewhere.path(), (150, 40))
+        let args: Vec<&str> = ["open", &file]
+            .into_iter()
+            .chain(args.iter().copied())
+            .collect();
+        Terminal::start(
+            env!("CARGO_BIN_EXE_evaltrail"),
+            &args,
+            elsewhere.path(),
+            (150, 40),
+        )
     };
     let mut there = open(&[]);
     there.wait_for("✓ 15  ✗ 5");
     there.wait_for("past foreign run ");
     let path = place.path().display().to_string();
-    let mut here = Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &[&path], &home(&place), (150, 40));
+    let mut here = Terminal::start(
+        env!("CARGO_BIN_EXE_evaltrail"),
+        &[&path],
+        &home(&place),
+        (150, 40),
+    );
     here.wait_for("✓ 15  ✗ 5");
     // The same list, case and causes.
     let cases = |screen: &str| -> Vec<String> {
         let rows = screen.lines().filter_map(|line| line.split("││").nth(1));
-        rows.filter(|row| row.contains("case_")).map(str::to_string).collect()
+        rows.filter(|row| row.contains("case_"))
+            .map(str::to_string)
+            .collect()
     };
     assert_eq!(cases(&there.screen()).len(), 20, "{}", there.screen());
     assert_eq!(cases(&there.screen()), cases(&here.screen()));
     there.keys("F");
     there.wait_for("share 2 causes");
     there.keys("\x1b");
-    there.wait_until("the dialog is closed", |screen| !screen.contains("share 2 causes"));
+    there.wait_until("the dialog is closed", |screen| {
+        !screen.contains("share 2 causes")
+    });
     there.keys("q");
     assert_eq!(there.wait_for_end(), 0);
     here.keys("q");
@@ -408,12 +555,30 @@ fn a_file_that_is_no_exported_run_is_refused() {
         run(&place, &["open", "x.evaltrail"])
     };
     for (bytes, why) in [
-        (b"not gzip".to_vec(), "it is not a run that was written by evaltrail export"),
-        (gz("{}\n"), "it is not a run that was written by evaltrail export"),
-        (gz("{\"evaltrail_run\": 9, \"run_id\": \"a\"}\n{}\n"), "newer evaltrail"),
-        (gz("{\"evaltrail_run\": 1, \"run_id\": \"../../up\"}\n{}\n"), "the id of the run is not valid"),
-        (gz("{\"evaltrail_run\": 1, \"run_id\": \"a\"}\n"), "the file is damaged or incomplete"),
-        (packed[..packed.len() / 2].to_vec(), "the file is damaged or incomplete"),
+        (
+            b"not gzip".to_vec(),
+            "it is not a run that was written by evaltrail export",
+        ),
+        (
+            gz("{}\n"),
+            "it is not a run that was written by evaltrail export",
+        ),
+        (
+            gz("{\"evaltrail_run\": 9, \"run_id\": \"a\"}\n{}\n"),
+            "newer evaltrail",
+        ),
+        (
+            gz("{\"evaltrail_run\": 1, \"run_id\": \"../../up\"}\n{}\n"),
+            "the id of the run is not valid",
+        ),
+        (
+            gz("{\"evaltrail_run\": 1, \"run_id\": \"a\"}\n"),
+            "the file is damaged or incomplete",
+        ),
+        (
+            packed[..packed.len() / 2].to_vec(),
+            "the file is damaged or incomplete",
+        ),
     ] {
         let refused = open(&bytes);
         assert_eq!(refused.status.code(), Some(2), "{}", both(&refused));
@@ -432,21 +597,39 @@ fn a_name_never_stands_for_two_runs_and_an_export_replaces_no_file() {
     assert_eq!(refused.status.code(), Some(2));
     let why = format!("{beginning}: the id of run {} begins with it", ids[1]);
     assert!(both(&refused).contains(&why), "{}", both(&refused));
-    assert_eq!(run(&place, &["runs", "name", &ids[0], " before "]).status.code(), Some(0));
+    assert_eq!(
+        run(&place, &["runs", "name", &ids[0], " before "])
+            .status
+            .code(),
+        Some(0)
+    );
     let refused = run(&place, &["runs", "name", &ids[1], "before"]);
-    assert!(both(&refused).contains(&format!("before: run {} has this name", ids[0])), "{}", both(&refused));
+    assert!(
+        both(&refused).contains(&format!("before: run {} has this name", ids[0])),
+        "{}",
+        both(&refused)
+    );
     // A label that another machine wrote.
     let label = json!({"run": ids[1], "name": "before", "pinned": false});
     let labels = place.path().join(".evaltrail/run_labels.jsonl");
     let known = std::fs::read_to_string(&labels).unwrap();
     std::fs::write(&labels, format!("{known}{label}\n")).unwrap();
     let refused = run(&place, &["runs", "delete", "before"]);
-    assert!(both(&refused).contains("\"before\" stands for more than one run"), "{}", both(&refused));
+    assert!(
+        both(&refused).contains("\"before\" stands for more than one run"),
+        "{}",
+        both(&refused)
+    );
     let file = place.path().join("rows.jsonl");
     let refused = run(&place, &["export", &ids[0], "-o", "rows.jsonl"]);
     assert!(both(&refused).contains("rows.jsonl: the file exists already; --force replaces it"));
     assert!(std::fs::read_to_string(&file).unwrap().starts_with('{'));
-    assert_eq!(run(&place, &["export", &ids[0], "-o", "rows.jsonl", "--force"]).status.code(), Some(0));
+    assert_eq!(
+        run(&place, &["export", &ids[0], "-o", "rows.jsonl", "--force"])
+            .status
+            .code(),
+        Some(0)
+    );
 }
 
 /// Every kind of file that evaltrail writes, opened by its name.
@@ -456,9 +639,16 @@ fn own_files_open_or_say_which_command_uses_them() {
     use crate::common::terminal::Terminal;
     let place = place_with_two_runs();
     let mut args = SCORE.to_vec();
-    let reports =
-        ["json=r.json", "evaluation-result=e.json", "vertex-summary=v.json", "vertex=t.jsonl", "csv=c.csv"];
-    reports.iter().for_each(|report| args.extend(["--report", report]));
+    let reports = [
+        "json=r.json",
+        "evaluation-result=e.json",
+        "vertex-summary=v.json",
+        "vertex=t.jsonl",
+        "csv=c.csv",
+    ];
+    reports
+        .iter()
+        .for_each(|report| args.extend(["--report", report]));
     let ran = run(&place, &args);
     assert_eq!(ran.status.code(), Some(1), "{}", both(&ran));
     let id = ids(&place).remove(0);
@@ -469,7 +659,11 @@ fn own_files_open_or_say_which_command_uses_them() {
         for args in [&["open", file][..], &[file]] {
             let ran = run(&place, args);
             assert_eq!(ran.status.code(), Some(2));
-            assert!(both(&ran).contains("without one, use the reports of the run"), "{file}: {}", both(&ran));
+            assert!(
+                both(&ran).contains("without one, use the reports of the run"),
+                "{file}: {}",
+                both(&ran)
+            );
         }
     }
     let mut terminal = Terminal::start(
@@ -484,13 +678,32 @@ fn own_files_open_or_say_which_command_uses_them() {
     let recording = "{\"eval_id\": \"a\", \"turns\": []}\n";
     std::fs::write(place.path().join("recording.jsonl"), recording).unwrap();
     let of_adk = json!({"eval_set_result_id": "x", "eval_set_id": "s", "eval_case_results": []});
-    std::fs::write(place.path().join("x.evalset_result.json"), of_adk.to_string()).unwrap();
+    std::fs::write(
+        place.path().join("x.evalset_result.json"),
+        of_adk.to_string(),
+    )
+    .unwrap();
     for (file, words) in [
-        ("v.json", "is a report of evaltrail that does not name its run: `evaltrail runs` lists"),
-        ("t.jsonl", "is a report of evaltrail that does not name its run"),
-        ("c.csv", "is a report of evaltrail that does not name its run"),
-        ("recording.jsonl", "is a recording of agents: `evaltrail run SET --agent replay:recording.jsonl`"),
-        ("x.evalset_result.json", "is a result of ADK: `evaltrail` opens it with H"),
+        (
+            "v.json",
+            "is a report of evaltrail that does not name its run: `evaltrail runs` lists",
+        ),
+        (
+            "t.jsonl",
+            "is a report of evaltrail that does not name its run",
+        ),
+        (
+            "c.csv",
+            "is a report of evaltrail that does not name its run",
+        ),
+        (
+            "recording.jsonl",
+            "is a recording of agents: `evaltrail run SET --agent replay:recording.jsonl`",
+        ),
+        (
+            "x.evalset_result.json",
+            "is a result of ADK: `evaltrail` opens it with H",
+        ),
     ] {
         for args in [&["open", file][..], &[file]] {
             let ran = run(&place, args);
@@ -503,7 +716,11 @@ fn own_files_open_or_say_which_command_uses_them() {
     std::fs::copy(place.path().join("r.json"), elsewhere.path().join("r.json")).unwrap();
     let ran = run(&elsewhere, &["open", "r.json"]);
     assert_eq!(ran.status.code(), Some(2));
-    assert!(both(&ran).contains(&format!("is of run {id}, which is not stored here")), "{}", both(&ran));
+    assert!(
+        both(&ran).contains(&format!("is of run {id}, which is not stored here")),
+        "{}",
+        both(&ran)
+    );
 }
 
 /// With few open files the list is the same, or says what is missing.
@@ -522,11 +739,17 @@ fn with_few_open_files_no_result_is_missing_without_a_word() {
     }
     let list = |limit: Option<u32>| {
         let _ = std::fs::remove_dir_all(home(&place).join("cache"));
-        let limit = limit.map(|limit| format!("ulimit -n {limit}; ")).unwrap_or_default();
+        let limit = limit
+            .map(|limit| format!("ulimit -n {limit}; "))
+            .unwrap_or_default();
         let listed = evaltrail(&home(&place));
         let mut shell = std::process::Command::new("sh");
-        shell.args(["-c", &format!("{limit}exec \"$0\" list --cases .")]).arg(listed.get_program());
-        shell.env("EVALTRAIL_HOME", home(&place)).current_dir(place.path());
+        shell
+            .args(["-c", &format!("{limit}exec \"$0\" list --cases .")])
+            .arg(listed.get_program());
+        shell
+            .env("EVALTRAIL_HOME", home(&place))
+            .current_dir(place.path());
         output(&mut shell)
     };
     let all = list(None);
@@ -534,7 +757,11 @@ fn with_few_open_files_no_result_is_missing_without_a_word() {
     assert_eq!(both(&list(Some(128))), both(&all));
     for limit in [24, 16, 12, 10, 8, 6] {
         let few = list(Some(limit));
-        assert!(!few.stderr.is_empty() || text(&few) == text(&all), "with {limit}: {}", both(&few));
+        assert!(
+            !few.stderr.is_empty() || text(&few) == text(&all),
+            "with {limit}: {}",
+            both(&few)
+        );
     }
 }
 
@@ -543,15 +770,28 @@ fn with_few_open_files_no_result_is_missing_without_a_word() {
 fn a_run_that_cannot_be_read_is_said_to_be_missing() {
     let place = place_with_two_runs();
     for id in ids(&place) {
-        let plan = place.path().join(".evaltrail/runs").join(&id).join("run.json");
+        let plan = place
+            .path()
+            .join(".evaltrail/runs")
+            .join(&id)
+            .join("run.json");
         let text = std::fs::read_to_string(&plan).unwrap();
         std::fs::write(&plan, text.replacen("\"format\": 3", "\"format\": 99", 1)).unwrap();
     }
     let listed = run(&place, &["list"]);
     assert_eq!(listed.status.code(), Some(0), "{}", both(&listed));
-    assert_eq!(both(&listed).matches("results cannot be read: ").count(), 2, "{}", both(&listed));
+    assert_eq!(
+        both(&listed).matches("results cannot be read: ").count(),
+        2,
+        "{}",
+        both(&listed)
+    );
     let json: Value = serde_json::from_str(&text(&run(&place, &["list", "--json"]))).unwrap();
-    assert_eq!(json["unreadable"].as_array().map(Vec::len), Some(2), "{json}");
+    assert_eq!(
+        json["unreadable"].as_array().map(Vec::len),
+        Some(2),
+        "{json}"
+    );
     let mut args = SCORE.to_vec();
     args.push("--failed");
     let failed = run(&place, &args);

@@ -43,7 +43,10 @@ const KINDS: [Kind; 8] = [
     Kind {
         name: "agent-engine",
         address: "/v1/engine",
-        reply: (JSON, "{\"author\":\"a\",\"content\":{\"role\":\"model\",\"parts\":[{\"text\":\"ok\"}]}}\n"),
+        reply: (
+            JSON,
+            "{\"author\":\"a\",\"content\":{\"role\":\"model\",\"parts\":[{\"text\":\"ok\"}]}}\n",
+        ),
         endless: "{\"author\":\"a\",\"content\":{\"role\":\"model\",\"parts\":[{\"text\":\"more\"}]}}\n",
     },
     Kind {
@@ -108,7 +111,8 @@ impl Kind {
     fn greets(&self, request: &Received, stream: &mut TcpStream) -> std::io::Result<bool> {
         let port = stream.local_addr()?.port();
         let base = format!("http://127.0.0.1:{port}/");
-        let interface = json!({"url": base, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"});
+        let interface =
+            json!({"url": base, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"});
         let card = json!({"supportedInterfaces": [interface], "capabilities": {"streaming": true}});
         let greeting = match request.line.split(' ').nth(1).unwrap_or_default() {
             "/.well-known/agent-card.json" => card,
@@ -173,14 +177,22 @@ fn errors(
             command
                 .args(["--retries", "0", "--timeout", "60s", "--report"])
                 .arg(format!("json={}", report.display()));
-            let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            let child = command
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
             let peak = peak_of(child);
             assert!(peak < IDLE + 64, "{}: {peak} MB", kind.name);
-            let report: Value = serde_json::from_str(&std::fs::read_to_string(&report).unwrap()).unwrap();
+            let report: Value =
+                serde_json::from_str(&std::fs::read_to_string(&report).unwrap()).unwrap();
             let case = |at: usize| report["cases"][at].clone();
             assert_eq!(case(1)["status"], "passed", "{}: {}", kind.name, case(1));
             assert_eq!(case(0)["status"], "errored", "{}: {}", kind.name, case(0));
-            (format!("{}{}", kind.name, kind.address), case(0)["error"].as_str().unwrap().to_string())
+            (
+                format!("{}{}", kind.name, kind.address),
+                case(0)["error"].as_str().unwrap().to_string(),
+            )
         })
         .collect()
 }
@@ -191,7 +203,11 @@ const IDLE: u64 = 60;
 #[test]
 fn an_endless_reply_is_ended() {
     let endless = |kind: &Kind, stream: &mut TcpStream| {
-        write!(stream, "HTTP/1.1 200 OK\r\nContent-Type: {}\r\n\r\n", kind.reply.0)?;
+        write!(
+            stream,
+            "HTTP/1.1 200 OK\r\nContent-Type: {}\r\n\r\n",
+            kind.reply.0
+        )?;
         let pieces = kind.endless.repeat(1000);
         loop {
             stream.write_all(pieces.as_bytes())?;
@@ -223,7 +239,11 @@ fn a_huge_body_is_not_read() {
 fn deep_nesting_is_refused() {
     let deep = |kind: &Kind, stream: &mut TcpStream| {
         let value = "[".repeat(200_000);
-        let body = if kind.reply.0 == SSE { format!("data: {value}\n\n") } else { format!("{value}\n") };
+        let body = if kind.reply.0 == SSE {
+            format!("data: {value}\n\n")
+        } else {
+            format!("{value}\n")
+        };
         answer(stream, "200 OK", kind.reply.0, &body)
     };
     for (kind, error) in errors(deep) {
@@ -233,15 +253,24 @@ fn deep_nesting_is_refused() {
 
 #[test]
 fn a_reply_of_another_protocol_is_an_error() {
-    let other = |_: &Kind, stream: &mut TcpStream| answer(stream, "200 OK", JSON, "{\"unexpected\": true}");
+    let other =
+        |_: &Kind, stream: &mut TcpStream| answer(stream, "200 OK", JSON, "{\"unexpected\": true}");
     for (kind, error) in errors(other) {
         assert!(!error.is_empty(), "{kind}: {error}");
     }
     let refused = |_: &Kind, stream: &mut TcpStream| {
-        answer(stream, "400 Bad Request", JSON, "{\"error\": {\"message\": \"version 7 is needed\"}}")
+        answer(
+            stream,
+            "400 Bad Request",
+            JSON,
+            "{\"error\": {\"message\": \"version 7 is needed\"}}",
+        )
     };
     for (kind, error) in errors(refused) {
-        assert!(error.contains("400 Bad Request: version 7 is needed"), "{kind}: {error}");
+        assert!(
+            error.contains("400 Bad Request: version 7 is needed"),
+            "{kind}: {error}"
+        );
     }
 }
 
@@ -272,9 +301,16 @@ fn a_redirect_gets_no_key_and_no_message() {
         )
     };
     for (kind, error) in errors(redirect) {
-        assert!(error.contains("redirects to") && !error.contains("secret"), "{kind}: {error}");
+        assert!(
+            error.contains("redirects to") && !error.contains("secret"),
+            "{kind}: {error}"
+        );
     }
-    assert!(elsewhere.received().is_empty(), "{:?}", elsewhere.received());
+    assert!(
+        elsewhere.received().is_empty(),
+        "{:?}",
+        elsewhere.received()
+    );
 }
 
 #[test]
@@ -294,9 +330,15 @@ fn a_variable_that_is_not_set_and_a_setting_that_does_not_exist_are_named() {
         both(&output(&mut command))
     };
     let said = run("a2a+http://127.0.0.1:9#token_env=NOT_SET_ANYWHERE");
-    assert!(said.contains("needs NOT_SET_ANYWHERE, which is not set"), "{said}");
+    assert!(
+        said.contains("needs NOT_SET_ANYWHERE, which is not set"),
+        "{said}"
+    );
     let said = run("a2a+http://127.0.0.1:9#steam=false");
-    assert!(said.contains("unknown field `steam`, expected `stream` or `binding`"), "{said}");
+    assert!(
+        said.contains("unknown field `steam`, expected `stream` or `binding`"),
+        "{said}"
+    );
     let said = run("openai+http://127.0.0.1:9/v1");
     assert!(said.contains("missing field `model`"), "{said}");
     let said = run("grpc+http://127.0.0.1:9/v1");
@@ -331,8 +373,14 @@ fn agents_are_listed_without_contact_and_checked_on_request() {
         output(command.current_dir(folder.path()).arg("agents").args(args))
     };
     let listed: Value = serde_json::from_str(&text(&run(&["--json"]))).unwrap();
-    assert_eq!((&listed[0]["kind"], &listed[1]["kind"]), (&json!("a2a"), &json!("http")));
-    assert!(listed[0]["state"].as_str().unwrap().contains("permission"), "{listed}");
+    assert_eq!(
+        (&listed[0]["kind"], &listed[1]["kind"]),
+        (&json!("a2a"), &json!("http"))
+    );
+    assert!(
+        listed[0]["state"].as_str().unwrap().contains("permission"),
+        "{listed}"
+    );
     assert!(
         a2a.received().is_empty() && shop.received().is_empty(),
         "a list contacts nobody without permission"
@@ -353,20 +401,36 @@ fn agents_are_listed_without_contact_and_checked_on_request() {
 
     let checked = run(&["check", "shop", "--trust", "--prompt", "hi"]);
     let said = text(&checked);
-    for words in ["\"q\": \"hi\"", "200 OK", "$.words  →  nothing", "$.steps  →  []"] {
+    for words in [
+        "\"q\": \"hi\"",
+        "200 OK",
+        "$.words  →  nothing",
+        "$.steps  →  []",
+    ] {
         assert!(said.contains(words), "{words}: {}", both(&checked));
     }
-    assert_eq!((checked.status.code(), shop.received().len()), (Some(1), 1), "the message is sent once");
+    assert_eq!(
+        (checked.status.code(), shop.received().len()),
+        (Some(1), 1),
+        "the message is sent once"
+    );
 
     let missing = run(&["check", "nobody"]);
-    assert!(both(&missing).contains("there is no agent \"nobody\"; known agents: "), "{}", both(&missing));
+    assert!(
+        both(&missing).contains("there is no agent \"nobody\"; known agents: "),
+        "{}",
+        both(&missing)
+    );
 }
 
 #[test]
 fn adk_for_javascript_reports_an_error_as_an_event() {
     let event = |at: u64, more: Value| {
         let mut event = json!({"author": "desk", "invocationId": "e", "timestamp": at});
-        event.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        event
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
         format!("data: {event}\n\n")
     };
     let call = json!({"content": {"role": "model", "parts": [{"functionCall": {"name": "t", "args": {}}}]}});
@@ -380,11 +444,19 @@ fn adk_for_javascript_reports_an_error_as_an_event() {
     let folder = tempfile::tempdir().unwrap();
     cases(folder.path());
     let mut command = evaltrail(folder.path());
-    command.current_dir(folder.path()).args(["run", "s.evalset.json:behave", "--json", "--agent"]);
+    command
+        .current_dir(folder.path())
+        .args(["run", "s.evalset.json:behave", "--json", "--agent"]);
     let out = output(command.arg(format!("adk+http://127.0.0.1:{}/app", server.port)));
     let report: Value = serde_json::from_str(&text(&out)).unwrap();
-    assert_eq!(report["cases"][0]["error"], "UNKNOWN_ERROR: the model broke on purpose", "{report}");
-    assert_eq!(report["cases"][0]["invocations"][0]["actual"]["tool_calls"][0]["name"], "t", "{report}");
+    assert_eq!(
+        report["cases"][0]["error"], "UNKNOWN_ERROR: the model broke on purpose",
+        "{report}"
+    );
+    assert_eq!(
+        report["cases"][0]["invocations"][0]["actual"]["tool_calls"][0]["name"], "t",
+        "{report}"
+    );
 }
 
 /// A server of A2A that speaks only the other version than its card says, or that fails after it has begun.
@@ -394,10 +466,10 @@ fn the_other_version_of_a2a_is_tried_only_before_the_agent_has_begun() {
         let server = ScriptedServer::start(move |request, stream| {
             let port = stream.local_addr()?.port();
             let card = json!({"url": format!("http://127.0.0.1:{port}/"), "protocolVersion": "0.3.0", "capabilities": {"streaming": begins}});
-            let unknown =
-                json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": "Method not found"}});
+            let unknown = json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": "Method not found"}});
             let submitted = json!({"result": {"id": "t", "contextId": "c", "kind": "task", "status": {"state": "submitted"}}});
-            let message = json!({"messageId": "m", "role": "ROLE_AGENT", "parts": [{"text": "ok"}]});
+            let message =
+                json!({"messageId": "m", "role": "ROLE_AGENT", "parts": [{"text": "ok"}]});
             let answered = json!({"jsonrpc": "2.0", "id": 1, "result": {"message": message}});
             let body = match request.body["method"].as_str() {
                 None => card,
@@ -411,7 +483,12 @@ fn the_other_version_of_a2a_is_tried_only_before_the_agent_has_begun() {
         let folder = tempfile::tempdir().unwrap();
         cases(folder.path());
         let mut command = evaltrail(folder.path());
-        command.current_dir(folder.path()).args(["run", "s.evalset.json:behave", "--json", "--agent"]);
+        command.current_dir(folder.path()).args([
+            "run",
+            "s.evalset.json:behave",
+            "--json",
+            "--agent",
+        ]);
         let out = output(command.arg(format!("a2a+http://127.0.0.1:{}/", server.port)));
         let report: Value = serde_json::from_str(&text(&out)).unwrap();
         let methods = server
@@ -440,8 +517,15 @@ fn nothing_is_sent_to_another_server_than_the_allowed_one() {
     let run = |config: String| {
         std::fs::write(folder.path().join("evaltrail.toml"), config).unwrap();
         let mut command = evaltrail(folder.path());
-        command.current_dir(folder.path()).env("SECRET_KEY", "secret-value");
-        both(&output(command.args(["run", "s.evalset.json", "--agent", "a"])))
+        command
+            .current_dir(folder.path())
+            .env("SECRET_KEY", "secret-value");
+        both(&output(command.args([
+            "run",
+            "s.evalset.json",
+            "--agent",
+            "a",
+        ])))
     };
     let at = format!("@127.0.0.1:{}/", elsewhere.port);
     let start = "kind = \"a2a\"\nstart = \"python3 -m http.server {port}\"\n";
@@ -449,8 +533,12 @@ fn nothing_is_sent_to_another_server_than_the_allowed_one() {
     assert!(said.contains("path must begin with /"), "{said}");
     let headers = "headers = { x-key = \"{env.SECRET_KEY}\" }\n";
     let said = run(format!("[agents.a]\n{start}{headers}"));
-    assert!(said.contains("and send it SECRET_KEY from your environment"), "{said}");
-    let url = "kind = \"a2a\"\nurl = \"http://127.0.0.1:9/\"\ntoken_command = \"print-token --now\"\n";
+    assert!(
+        said.contains("and send it SECRET_KEY from your environment"),
+        "{said}"
+    );
+    let url =
+        "kind = \"a2a\"\nurl = \"http://127.0.0.1:9/\"\ntoken_command = \"print-token --now\"\n";
     let said = run(format!("[agents.a]\n{url}{headers}"));
     let expected = "with SECRET_KEY from your environment and the token that `print-token --now` prints to http://127.0.0.1:9/";
     assert!(said.contains(expected), "{said}");
@@ -461,7 +549,9 @@ fn nothing_is_sent_to_another_server_than_the_allowed_one() {
 fn a2a_card(port: u16, more: Value) -> String {
     let interface = json!({"url": format!("http://127.0.0.1:{port}/"), "protocolBinding": "JSONRPC", "protocolVersion": "1.0"});
     let mut card = json!({"name": "desk", "supportedInterfaces": [interface]});
-    card.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    card.as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
     card.to_string()
 }
 
@@ -477,25 +567,36 @@ fn the_authentication_that_an_agents_card_asks_for_is_named() {
         );
         match request.line.starts_with("GET") {
             true => answer(stream, "200 OK", JSON, &card),
-            false => answer(stream, "401 Unauthorized", JSON, "{\"error\": \"who are you?\"}"),
+            false => answer(
+                stream,
+                "401 Unauthorized",
+                JSON,
+                "{\"error\": \"who are you?\"}",
+            ),
         }
     });
     let folder = tempfile::tempdir().unwrap();
     let agent = format!("a2a+http://127.0.0.1:{}/", server.port);
     let mut command = evaltrail(folder.path());
     let checked = output(
-        command.current_dir(folder.path()).args(["agents", "check", &agent, "--trust", "--prompt", "hi"]),
+        command
+            .current_dir(folder.path())
+            .args(["agents", "check", &agent, "--trust", "--prompt", "hi"]),
     );
     let said = both(&checked);
     let asked = "an API key in the header \"X-Desk-Key\" (headers)";
     assert!(said.contains(&format!("authentication  {asked}")), "{said}");
-    assert!(said.contains(&format!("who are you?; the agent's card asks for {asked}")), "{said}");
+    assert!(
+        said.contains(&format!("who are you?; the agent's card asks for {asked}")),
+        "{said}"
+    );
 }
 
 #[test]
 fn every_report_says_that_an_agent_asked_back() {
     let server = ScriptedServer::start(|request, stream| {
-        let question = json!({"messageId": "q", "role": "ROLE_AGENT", "parts": [{"text": "Which city?"}]});
+        let question =
+            json!({"messageId": "q", "role": "ROLE_AGENT", "parts": [{"text": "Which city?"}]});
         let task = json!({"id": "t", "contextId": "c", "status": {"state": "TASK_STATE_INPUT_REQUIRED", "message": question}});
         let card = a2a_card(stream.local_addr()?.port(), json!({}));
         match request.line.starts_with("GET") {
@@ -504,24 +605,30 @@ fn every_report_says_that_an_agent_asked_back() {
                 stream,
                 "200 OK",
                 JSON,
-                &json!({"jsonrpc": "2.0", "id": request.body["id"], "result": {"task": task}}).to_string(),
+                &json!({"jsonrpc": "2.0", "id": request.body["id"], "result": {"task": task}})
+                    .to_string(),
             ),
         }
     });
     let folder = tempfile::tempdir().unwrap();
     cases(folder.path());
     let mut command = evaltrail(folder.path());
-    command.current_dir(folder.path()).args(["run", "s.evalset.json:behave", "--trust", "."]);
+    command
+        .current_dir(folder.path())
+        .args(["run", "s.evalset.json:behave", "--trust", "."]);
     command.args(["--agent", &format!("a2a+http://127.0.0.1:{}/", server.port)]);
     let formats = ["junit", "markdown", "html", "csv"];
     for format in formats {
         command.args(["--report", &format!("{format}=report.{format}")]);
     }
     let run = output(&mut command);
-    let read =
-        |format: &str| std::fs::read_to_string(folder.path().join(format!("report.{format}"))).unwrap();
-    for (place, report) in
-        formats.map(|format| (format, read(format))).into_iter().chain([("text", both(&run))])
+    let read = |format: &str| {
+        std::fs::read_to_string(folder.path().join(format!("report.{format}"))).unwrap()
+    };
+    for (place, report) in formats
+        .map(|format| (format, read(format)))
+        .into_iter()
+        .chain([("text", both(&run))])
     {
         assert!(report.contains("asks for input"), "{place}: {report}");
     }

@@ -48,14 +48,18 @@ fn the_five_steps_of_the_readme() {
     terminal.wait_for("all           30");
     terminal.keys("hjr");
     terminal.wait_for("finished, failing first");
-    terminal.wait_for("✗ lettuce_six_litres   EXACT: call 2 water_bed differs in litres (expected 6, got 5)");
+    terminal.wait_for(
+        "✗ lettuce_six_litres   EXACT: call 2 water_bed differs in litres (expected 6, got 5)",
+    );
     terminal.keys("\r");
     terminal.wait_for("4 metrics");
     terminal.keys("=");
     terminal.wait_for("what if  water_bed: litres tolerance 1");
     terminal.wait_for("pass");
     terminal.keys("wd");
-    terminal.wait_until("no what-if", |screen| !screen.contains("what if  water_bed"));
+    terminal.wait_until("no what-if", |screen| {
+        !screen.contains("what if  water_bed")
+    });
     terminal.keys("a");
     terminal.wait_for("change nothing");
     terminal.keys("\r");
@@ -78,12 +82,15 @@ fn nine_reasons_are_read_with_few_keys() {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join("w");
     std::fs::create_dir_all(&folder).unwrap();
-    let turn =
-        |said: &str| serde_json::json!({"prompt": "x", "reference": "the lamp is on", "response": said});
+    let turn = |said: &str| serde_json::json!({"prompt": "x", "reference": "the lamp is on", "response": said});
     let rows: Vec<String> = (0..40)
         .map(|n| {
-            turn(&if n % 4 == 0 && n < 36 { format!("no lamp {n}") } else { "the lamp is on".into() })
-                .to_string()
+            turn(&if n % 4 == 0 && n < 36 {
+                format!("no lamp {n}")
+            } else {
+                "the lamp is on".into()
+            })
+            .to_string()
         })
         .collect();
     std::fs::write(folder.join("rows.jsonl"), rows.join("\n")).unwrap();
@@ -92,7 +99,8 @@ fn nine_reasons_are_read_with_few_keys() {
     let keys = ["*", "s"];
     keys.iter().for_each(|key| terminal.keys(key));
     terminal.wait_until("nine reasons", |screen| {
-        let is_reason = |line: &&str| line.contains("✗ row-") && line.contains("1 word shared of 4 expected");
+        let is_reason =
+            |line: &&str| line.contains("✗ row-") && line.contains("1 word shared of 4 expected");
         screen.lines().filter(is_reason).count() == 9
     });
     assert!(keys.len() <= 9);
@@ -119,11 +127,14 @@ fn a_judged_case_shows_its_votes_takes_a_verdict_and_is_judged_again() {
     terminal.wait_for("agreement of judges and people");
     terminal.wait_for("next_step · rubric_based");
     terminal.keys("\x1b");
-    terminal.wait_until("agreement is closed", |screen| !screen.contains("agreement of judges and people"));
+    terminal.wait_until("agreement is closed", |screen| {
+        !screen.contains("agreement of judges and people")
+    });
     terminal.keys("mj");
     // Another run: its verdicts have no human verdict yet.
-    terminal
-        .wait_until("judged again", |screen| !screen.contains("human verdict") && screen.contains("✓✗✗✓✗"));
+    terminal.wait_until("judged again", |screen| {
+        !screen.contains("human verdict") && screen.contains("✓✗✗✓✗")
+    });
     terminal.keys("L");
     terminal.wait_for("judged again · 1 case");
     terminal.keys("qq");
@@ -140,7 +151,8 @@ fn an_argument_is_accepted_saved_rerun_and_taken_back() {
     let file = work.join("garden/watering.evalset.json");
     let before = std::fs::read_to_string(&file).unwrap();
     let open = || {
-        let mut terminal = Terminal::start(BINARY, &[work.to_str().unwrap()], home.path(), (120, 40));
+        let mut terminal =
+            Terminal::start(BINARY, &[work.to_str().unwrap()], home.path(), (120, 40));
         terminal.wait_for("watering    10");
         terminal.keys("flettuce_six\r");
         terminal
@@ -160,13 +172,29 @@ fn an_argument_is_accepted_saved_rerun_and_taken_back() {
     terminal.keys("a");
     terminal.wait_for("accept litres of call 2 water_bed in lettuce_six_litres");
     let shown = terminal.screen();
-    let signs = |sign: &str| shown.lines().filter(|line| line.contains(&format!("│ {sign} "))).count();
-    assert_eq!((signs("-"), signs("+")), (1, 1), "one line goes and one comes\n{shown}");
-    assert!(shown.contains("\"litres\": 6") && shown.contains("\"litres\": 5"), "{shown}");
+    let signs = |sign: &str| {
+        shown
+            .lines()
+            .filter(|line| line.contains(&format!("│ {sign} ")))
+            .count()
+    };
+    assert_eq!(
+        (signs("-"), signs("+")),
+        (1, 1),
+        "one line goes and one comes\n{shown}"
+    );
+    assert!(
+        shown.contains("\"litres\": 6") && shown.contains("\"litres\": 5"),
+        "{shown}"
+    );
     terminal.keys("\r");
     terminal.wait_for("edited since this run");
     let saved = std::fs::read_to_string(&file).unwrap();
-    let other: Vec<_> = before.lines().zip(saved.lines()).filter(|(a, b)| a != b).collect();
+    let other: Vec<_> = before
+        .lines()
+        .zip(saved.lines())
+        .filter(|(a, b)| a != b)
+        .collect();
     assert_eq!(other.len(), 1, "{other:?}");
     terminal.keys("r");
     terminal.wait_until("green after a run", |screen| {
@@ -191,7 +219,9 @@ fn an_argument_is_accepted_saved_rerun_and_taken_back() {
 #[test]
 fn a_key_is_not_on_the_screen() {
     let leaking = || {
-        Say::Text(format!("{{\"reasoning\": \"key {KEY}\", \"is_the_agent_response_valid\": \"invalid\"}}"))
+        Say::Text(format!(
+            "{{\"reasoning\": \"key {KEY}\", \"is_the_agent_response_valid\": \"invalid\"}}"
+        ))
     };
     let judge = JudgeDouble::start(move |_| leaking());
     let (home, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -200,8 +230,12 @@ fn a_key_is_not_on_the_screen() {
     std::fs::write(folder.path().join("rows.jsonl"), row).unwrap();
     std::fs::write(folder.path().join("test_config.json"), config).unwrap();
     let url = judge.url();
-    let env = [("GOOGLE_API_KEY", KEY), ("GOOGLE_GEMINI_BASE_URL", url.as_str())];
-    let mut terminal = Terminal::start_in(BINARY, &["."], home.path(), (120, 40), folder.path(), &env);
+    let env = [
+        ("GOOGLE_API_KEY", KEY),
+        ("GOOGLE_GEMINI_BASE_URL", url.as_str()),
+    ];
+    let mut terminal =
+        Terminal::start_in(BINARY, &["."], home.path(), (120, 40), folder.path(), &env);
     terminal.wait_for("· a ");
     terminal.keys("s");
     terminal.wait_for("✗ a ");
@@ -220,14 +254,18 @@ fn a_key_of_a_file_is_asked_about() {
     let judge = JudgeDouble::agreeing();
     let (home, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
-    write("rows.jsonl", r#"{"eval_case_id": "a", "prompt": "x", "reference": "y", "response": "y"}"#);
+    write(
+        "rows.jsonl",
+        r#"{"eval_case_id": "a", "prompt": "x", "reference": "y", "response": "y"}"#,
+    );
     let criteria = r#"{"criteria": {"final_response_match_v2": {"threshold": 0.5, "judge_model_options": {"judge_model": "gemini-x", "num_samples": 1}}}}"#;
     write("test_config.json", criteria);
     write(".env", &format!("GOOGLE_API_KEY={KEY}\n"));
     let url = judge.url();
     let open = || {
         let env = [("GOOGLE_GEMINI_BASE_URL", url.as_str())];
-        let terminal = Terminal::start_in(BINARY, &["."], home.path(), (100, 30), folder.path(), &env);
+        let terminal =
+            Terminal::start_in(BINARY, &["."], home.path(), (100, 30), folder.path(), &env);
         terminal.wait_for(" a  ");
         terminal
     };
@@ -277,8 +315,9 @@ fn filter_palette_jump_and_help_are_reached_by_keys() {
     let home = tempfile::tempdir().unwrap();
     let mut terminal = demo(home.path(), (120, 32));
     terminal.keys("/tool:forecast");
-    terminal
-        .wait_until("one case", |screen| screen.contains("rain_tomorrow") && !screen.contains("roses_valve"));
+    terminal.wait_until("one case", |screen| {
+        screen.contains("rain_tomorrow") && !screen.contains("roses_valve")
+    });
     terminal.keys("\x15colour:red");
     terminal.wait_for("unknown filter");
     terminal.keys("\x15\r?");
@@ -298,7 +337,12 @@ fn filter_palette_jump_and_help_are_reached_by_keys() {
     terminal.keys("\x03");
     assert_eq!(terminal.wait_for_end(), 0);
     // The choice is saved.
-    assert!(std::fs::read_dir(home.path().join("state")).unwrap().count() == 1);
+    assert!(
+        std::fs::read_dir(home.path().join("state"))
+            .unwrap()
+            .count()
+            == 1
+    );
 }
 
 #[test]
@@ -312,7 +356,10 @@ fn the_terminal_is_restored_after_signals() {
         assert_eq!(terminal.wait_for_end(), code, "after SIG{signal}");
         terminal.wait_until_quiet(Duration::from_millis(50));
         terminal.assert_restored();
-        assert!(!terminal.is_alternate() && terminal.is_cooked(), "after SIG{signal}");
+        assert!(
+            !terminal.is_alternate() && terminal.is_cooked(),
+            "after SIG{signal}"
+        );
     }
 }
 
@@ -320,7 +367,8 @@ fn the_terminal_is_restored_after_signals() {
 fn the_terminal_is_restored_after_a_panic() {
     let home = tempfile::tempdir().unwrap();
     let env = [("EVALTRAIL_TEST_PANIC", "draw")];
-    let mut terminal = Terminal::start_in(BINARY, &["demo"], home.path(), (100, 30), home.path(), &env);
+    let mut terminal =
+        Terminal::start_in(BINARY, &["demo"], home.path(), (100, 30), home.path(), &env);
     assert_eq!(terminal.wait_for_end(), 101);
     terminal.wait_until_quiet(Duration::from_millis(50));
     terminal.assert_restored();
@@ -333,10 +381,16 @@ fn suspended_and_resumed() {
     let home = tempfile::tempdir().unwrap();
     let mut terminal = Terminal::start("bash", &["--norc", "-i"], home.path(), (100, 30));
     // The shell's own use of bracketed paste would hide evaltrail's.
-    terminal.keys(&format!("bind 'set enable-bracketed-paste off'; PS1='shell> '; {BINARY} demo\n"));
+    terminal.keys(&format!(
+        "bind 'set enable-bracketed-paste off'; PS1='shell> '; {BINARY} demo\n"
+    ));
     terminal.wait_for("water_tomatoes");
     // What the shell says comes after everything that evaltrail writes.
-    let stops = |terminal: &Terminal| String::from_utf8_lossy(&terminal.bytes()).matches("Stopped").count();
+    let stops = |terminal: &Terminal| {
+        String::from_utf8_lossy(&terminal.bytes())
+            .matches("Stopped")
+            .count()
+    };
     for round in 0..3 {
         terminal.keys("\x1a");
         terminal.wait_until("the shell", |_| {
@@ -362,16 +416,23 @@ fn suspended_and_resumed() {
 fn the_editor_gets_the_terminal_and_gives_it_back() {
     let home = tempfile::tempdir().unwrap();
     let script = home.path().join("editor.sh");
-    std::fs::write(&script, "#!/bin/sh\necho \"editing $1\"\nread line\necho \"got $line\"\n").unwrap();
+    std::fs::write(
+        &script,
+        "#!/bin/sh\necho \"editing $1\"\nread line\necho \"got $line\"\n",
+    )
+    .unwrap();
     let editor = format!("sh {}", script.display());
     let env = [("EDITOR", editor.as_str()), ("VISUAL", "")];
-    let mut terminal = Terminal::start_in(BINARY, &["demo"], home.path(), (100, 30), home.path(), &env);
+    let mut terminal =
+        Terminal::start_in(BINARY, &["demo"], home.path(), (100, 30), home.path(), &env);
     terminal.wait_for("water_tomatoes");
     terminal.keys("ce");
     terminal.wait_for("editing");
     assert!(terminal.is_cooked());
     terminal.keys("jjqq\n");
-    terminal.wait_until("the explorer again", |screen| screen.contains("water_tomatoes"));
+    terminal.wait_until("the explorer again", |screen| {
+        screen.contains("water_tomatoes")
+    });
     terminal.keys("q");
     assert_eq!(terminal.wait_for_end(), 0);
     terminal.assert_restored();
@@ -387,14 +448,17 @@ fn no_key_is_lost_when_the_editor_ends() {
     std::fs::write(&script, "#!/bin/sh\necho \"editing $1\"\nread line\n").unwrap();
     let editor = format!("sh {}", script.display());
     let env = [("EDITOR", editor.as_str()), ("VISUAL", "")];
-    let mut terminal = Terminal::start_in(BINARY, &["demo"], home.path(), (100, 30), home.path(), &env);
+    let mut terminal =
+        Terminal::start_in(BINARY, &["demo"], home.path(), (100, 30), home.path(), &env);
     terminal.wait_for("water_tomatoes");
     for round in 0..rounds {
         terminal.keys("ce");
         terminal.wait_for("editing");
         // The key for the help follows as soon as the editor has received its line and exits.
         terminal.keys("x\n");
-        terminal.wait_until("the explorer again", |screen| screen.contains("water_tomatoes"));
+        terminal.wait_until("the explorer again", |screen| {
+            screen.contains("water_tomatoes")
+        });
         terminal.keys("?");
         terminal.resize(100 + (round % 2) as u16, 30);
         terminal.wait_until("the help", |screen| screen.contains("help   ?"));
@@ -414,7 +478,9 @@ fn the_first_event_may_be_a_resize() {
     let mut terminal = demo(home.path(), (100, 30));
     terminal.resize(84, 26);
     terminal.wait_until("a frame of the new width", |screen| {
-        screen.lines().any(|line| line.starts_with('╭') && line.ends_with('╮') && line.chars().count() == 84)
+        screen
+            .lines()
+            .any(|line| line.starts_with('╭') && line.ends_with('╮') && line.chars().count() == 84)
     });
     terminal.keys("q");
     assert_eq!(terminal.wait_for_end(), 0);
@@ -430,9 +496,12 @@ fn a_stop_from_outside_leaves_the_terminal_as_it_was() {
         terminal.signal("TSTP");
         // A shell continues a program only after it has stopped.
         let status = format!("/proc/{}/status", terminal.pid());
-        let is_stopped = || std::fs::read_to_string(&status).is_ok_and(|text| text.contains("State:\tT"));
+        let is_stopped =
+            || std::fs::read_to_string(&status).is_ok_and(|text| text.contains("State:\tT"));
         terminal.wait_until("the stop", |_| is_stopped());
-        terminal.wait_until("the normal screen", |_| !terminal.is_alternate() && terminal.is_cooked());
+        terminal.wait_until("the normal screen", |_| {
+            !terminal.is_alternate() && terminal.is_cooked()
+        });
         terminal.assert_restored();
         terminal.signal("CONT");
         terminal.wait_until("the explorer", |screen| {
@@ -448,8 +517,13 @@ fn a_stop_from_outside_leaves_the_terminal_as_it_was() {
 #[test]
 fn a_copy_goes_through_the_terminal() {
     let home = tempfile::tempdir().unwrap();
-    let env = [("SSH_CONNECTION", "here"), ("DISPLAY", ""), ("WAYLAND_DISPLAY", "")];
-    let mut terminal = Terminal::start_in(BINARY, &["demo"], home.path(), (100, 30), home.path(), &env);
+    let env = [
+        ("SSH_CONNECTION", "here"),
+        ("DISPLAY", ""),
+        ("WAYLAND_DISPLAY", ""),
+    ];
+    let mut terminal =
+        Terminal::start_in(BINARY, &["demo"], home.path(), (100, 30), home.path(), &env);
     terminal.wait_for("water_tomatoes");
     terminal.keys("y");
     terminal.wait_for("through the terminal");
@@ -462,7 +536,11 @@ fn a_copy_goes_through_the_terminal() {
         .split(['\u{7}', '\u{1b}'])
         .next();
     let copied = String::from_utf8(BASE64_STANDARD.decode(copied.unwrap()).unwrap()).unwrap();
-    assert!(!copied.is_empty() && terminal.screen().contains(&copied), "{copied}: {}", terminal.screen());
+    assert!(
+        !copied.is_empty() && terminal.screen().contains(&copied),
+        "{copied}: {}",
+        terminal.screen()
+    );
     terminal.keys("q");
     assert_eq!(terminal.wait_for_end(), 0);
 }
@@ -485,9 +563,17 @@ fn any_size_is_survived() {
     let home = tempfile::tempdir().unwrap();
     let mut terminal = demo(home.path(), (120, 32));
     terminal.keys("*r");
-    for (columns, rows) in
-        [(1, 1), (2, 2), (10, 300), (300, 100), (39, 12), (40, 11), (40, 12), (3, 50), (80, 24)]
-    {
+    for (columns, rows) in [
+        (1, 1),
+        (2, 2),
+        (10, 300),
+        (300, 100),
+        (39, 12),
+        (40, 11),
+        (40, 12),
+        (3, 50),
+        (80, 24),
+    ] {
         terminal.resize(columns, rows);
         terminal.keys("j?");
         terminal.wait_until_quiet(Duration::from_millis(60));
@@ -528,7 +614,15 @@ fn hostile_files_do_not_reach_the_terminal() {
     terminal.keys("\x03");
     assert_eq!(terminal.wait_for_end(), 0);
     let text = String::from_utf8_lossy(&terminal.bytes()).into_owned();
-    for hostile in ["\u{1b}]0;", "\u{1b}]52", "\u{1b}[6n", "\u{9b}", "\u{202e}", "\u{200b}", "\u{7}"] {
+    for hostile in [
+        "\u{1b}]0;",
+        "\u{1b}]52",
+        "\u{1b}[6n",
+        "\u{9b}",
+        "\u{202e}",
+        "\u{200b}",
+        "\u{7}",
+    ] {
         assert!(!text.contains(hostile), "{hostile:?} reached the terminal");
     }
     terminal.assert_restored();
@@ -539,7 +633,11 @@ fn without_a_terminal_it_says_what_to_use() {
     let home = tempfile::tempdir().unwrap();
     let output = crate::common::output(crate::common::evaltrail(home.path()).arg("."));
     assert_eq!(output.status.code(), Some(2));
-    assert!(crate::common::both(&output).contains("evaltrail run"), "{}", crate::common::both(&output));
+    assert!(
+        crate::common::both(&output).contains("evaltrail run"),
+        "{}",
+        crate::common::both(&output)
+    );
     assert!(!output.stdout.contains(&0x1b));
 }
 
@@ -547,8 +645,9 @@ fn without_a_terminal_it_says_what_to_use() {
 fn changed_files_are_read_again() {
     let home = tempfile::tempdir().unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let set =
-        |id: &str| format!(r#"{{"eval_set_id":"s","eval_cases":[{{"eval_id":"{id}","conversation":[]}}]}}"#);
+    let set = |id: &str| {
+        format!(r#"{{"eval_set_id":"s","eval_cases":[{{"eval_id":"{id}","conversation":[]}}]}}"#)
+    };
     let file = folder.path().join("s.evalset.json");
     std::fs::write(&file, set("before_change")).unwrap();
     let path = folder.path().display().to_string();
@@ -575,7 +674,13 @@ fn changed_files_are_read_again() {
 #[test]
 fn twenty_thousand_rows_are_scored_and_every_result_is_shown() {
     let (home, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let reference = |n: u32| if n.is_multiple_of(4) { "other".to_string() } else { format!("answer {n}") };
+    let reference = |n: u32| {
+        if n.is_multiple_of(4) {
+            "other".to_string()
+        } else {
+            format!("answer {n}")
+        }
+    };
     let row = |n: u32| serde_json::json!({"prompt": format!("question {n}"), "response": format!("answer {n}"), "reference": reference(n)});
     let rows: String = (0..20_000).map(|n| format!("{}\n", row(n))).collect();
     std::fs::write(folder.path().join("answers.jsonl"), rows).unwrap();
@@ -583,11 +688,16 @@ fn twenty_thousand_rows_are_scored_and_every_result_is_shown() {
     let mut terminal = Terminal::start(BINARY, &[&path], home.path(), (120, 32));
     terminal.wait_for("question 0");
     terminal.keys("h");
-    let rounds = std::env::var("EVALTRAIL_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(1);
+    let rounds = std::env::var("EVALTRAIL_ROUNDS")
+        .ok()
+        .and_then(|rounds| rounds.parse().ok())
+        .unwrap_or(1);
     let mut before = "no run yet".to_string();
     for _ in 0..rounds {
         terminal.keys("s");
-        terminal.wait_until("a new run", |screen| screen.starts_with(" run ") && !screen.contains(&before));
+        terminal.wait_until("a new run", |screen| {
+            screen.starts_with(" run ") && !screen.contains(&before)
+        });
         terminal.wait_for("ended after");
         let screen = terminal.screen();
         assert!(screen.contains("20000/20000  ✓ 15000  ✗ 5000"), "{screen}");
@@ -603,8 +713,7 @@ fn twenty_thousand_rows_are_scored_and_every_result_is_shown() {
 #[test]
 fn a_persons_keys_and_themes_are_used() {
     let home = tempfile::tempdir().unwrap();
-    let config =
-        "theme = \"mine\"\n[keys]\n\"run\" = \"ctrl-g\"\nfly = \"F\"\n[themes.mine]\nbase = \"mono\"\n";
+    let config = "theme = \"mine\"\n[keys]\n\"run\" = \"ctrl-g\"\nfly = \"F\"\n[themes.mine]\nbase = \"mono\"\n";
     std::fs::write(home.path().join("config.toml"), config).unwrap();
     let mut terminal = demo(home.path(), (120, 30));
     terminal.wait_for("unknown command \"fly\"");

@@ -7,11 +7,19 @@ use std::process::{Command, Output};
 
 /// The Python of the tests against the real ADK, if it has pytest.
 fn python() -> Option<PathBuf> {
-    let found = std::env::var_os("EVALTRAIL_ADK").map(PathBuf::from)?.with_file_name("python");
-    let has_pytest =
-        Command::new(&found).args(["-c", "import pytest"]).output().is_ok_and(|tried| tried.status.success());
+    let found = std::env::var_os("EVALTRAIL_ADK")
+        .map(PathBuf::from)?
+        .with_file_name("python");
+    let has_pytest = Command::new(&found)
+        .args(["-c", "import pytest"])
+        .output()
+        .is_ok_and(|tried| tried.status.success());
     if !has_pytest {
-        assert!(std::env::var_os("EVALTRAIL_REQUIRE_ADK").is_none(), "{} has no pytest", found.display());
+        assert!(
+            std::env::var_os("EVALTRAIL_REQUIRE_ADK").is_none(),
+            "{} has no pytest",
+            found.display()
+        );
         println!("SKIPPED: {} has no pytest", found.display());
     }
     has_pytest.then_some(found)
@@ -19,7 +27,11 @@ fn python() -> Option<PathBuf> {
 
 fn pytest(python: &Path, folder: &Path, arguments: &[&str]) -> Output {
     let beside = Path::new(env!("CARGO_BIN_EXE_evaltrail")).parent().unwrap();
-    let path = format!("{}:{}", beside.display(), std::env::var("PATH").unwrap_or_default());
+    let path = format!(
+        "{}:{}",
+        beside.display(),
+        std::env::var("PATH").unwrap_or_default()
+    );
     let mut command = Command::new(python);
     command.current_dir(folder).args([
         "-m",
@@ -29,8 +41,13 @@ fn pytest(python: &Path, folder: &Path, arguments: &[&str]) -> Output {
         "-p",
         "no:cacheprovider",
     ]);
-    command.env("PYTHONPATH", root().join("python")).env("PYTHONDONTWRITEBYTECODE", "1").env("PATH", path);
-    command.env("EVALTRAIL_HOME", folder.join("home")).env_remove("PYTEST_ADDOPTS");
+    command
+        .env("PYTHONPATH", root().join("python"))
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env("PATH", path);
+    command
+        .env("EVALTRAIL_HOME", folder.join("home"))
+        .env_remove("PYTEST_ADDOPTS");
     output(command.args(arguments))
 }
 
@@ -41,11 +58,21 @@ fn the_cases_of_the_sample_workspace_are_test_items() {
     let folder = place.path().join("w");
     copy_folder(&root().join("fixtures/workspace"), &folder);
     // The agent is started by evaltrail, and must not be imported by pytest.
-    std::fs::write(folder.join("garden/__init__.py"), "raise RuntimeError('imported')\n").unwrap();
+    std::fs::write(
+        folder.join("garden/__init__.py"),
+        "raise RuntimeError('imported')\n",
+    )
+    .unwrap();
     let ran = pytest(
         &python,
         &folder,
-        &["--evaltrail", "--evaltrail-args=--trust", "-rA", "garden", "library_desk"],
+        &[
+            "--evaltrail",
+            "--evaltrail-args=--trust",
+            "-rA",
+            "garden",
+            "library_desk",
+        ],
     );
     let said = text(&ran);
     for line in [
@@ -55,18 +82,34 @@ fn the_cases_of_the_sample_workspace_are_test_items() {
     ] {
         assert!(said.contains(line), "{line}: {}", both(&ran));
     }
-    assert!(said.contains("failed: tool_trajectory_avg_score 0.00 (needs 1): EXACT: call 1"), "{said}");
-    assert!(said.contains("errored: RuntimeError: the catalogue is being rebuilt"), "{said}");
+    assert!(
+        said.contains("failed: tool_trajectory_avg_score 0.00 (needs 1): EXACT: call 1"),
+        "{said}"
+    );
+    assert!(
+        said.contains("errored: RuntimeError: the catalogue is being rebuilt"),
+        "{said}"
+    );
     assert_eq!(ran.status.code(), Some(1));
     // evaltrail itself has the same outcomes.
     let counts = |status: &str| said.matches(&format!("{status} garden/")).count();
     assert_eq!((counts("PASSED"), counts("FAILED")), (5, 8), "{said}");
 
-    let chosen =
-        pytest(&python, &folder, &["--evaltrail", "--evaltrail-args=--trust", "-k", "water_tomatoes"]);
+    let chosen = pytest(
+        &python,
+        &folder,
+        &[
+            "--evaltrail",
+            "--evaltrail-args=--trust",
+            "-k",
+            "water_tomatoes",
+        ],
+    );
     assert!(text(&chosen).contains("1 passed"), "{}", both(&chosen));
     assert_eq!(chosen.status.code(), Some(0));
-    let runs = std::fs::read_dir(folder.join(".evaltrail/runs")).unwrap().count();
+    let runs = std::fs::read_dir(folder.join(".evaltrail/runs"))
+        .unwrap()
+        .count();
     assert!(runs >= 2, "one run for each file");
 }
 
@@ -77,14 +120,28 @@ fn without_its_option_the_plugin_collects_nothing_and_a_refused_run_says_why() {
     let place = Place::new(&[
         ("s.evalset.json", set.into()),
         ("broken.evalset.json", "{".into()),
-        ("evaltrail.toml", "[agents.shop]\nkind = \"command\"\ncommand = \"./agent\"\n".into()),
+        (
+            "evaltrail.toml",
+            "[agents.shop]\nkind = \"command\"\ncommand = \"./agent\"\n".into(),
+        ),
     ]);
     let nothing = pytest(&python, place.path(), &[]);
     assert_eq!(nothing.status.code(), Some(5), "{}", both(&nothing));
-    let refused =
-        pytest(&python, place.path(), &["--evaltrail", "--evaltrail-args=--agent shop", "s.evalset.json"]);
+    let refused = pytest(
+        &python,
+        place.path(),
+        &[
+            "--evaltrail",
+            "--evaltrail-args=--agent shop",
+            "s.evalset.json",
+        ],
+    );
     assert!(text(&refused).contains("--trust"), "{}", both(&refused));
-    let broken = pytest(&python, place.path(), &["--evaltrail", "broken.evalset.json"]);
+    let broken = pytest(
+        &python,
+        place.path(),
+        &["--evaltrail", "broken.evalset.json"],
+    );
     assert!(
         text(&broken).contains("broken.evalset.json") && broken.status.code() == Some(2),
         "{}",
@@ -119,8 +176,20 @@ fn any_number_of_cases_is_run() {
     const CASES: usize = 5200;
     let Some(python) = python() else { return };
     let place = place_with_cases((0..CASES).map(|at| format!("case_{at:04}_{}", "x".repeat(40))));
-    let ran = pytest(&python, place.path(), &["--evaltrail", "--evaltrail-args=--trust --agent known", "-q"]);
-    assert!(text(&ran).contains(&format!("{CASES} passed")), "{}", both(&ran));
+    let ran = pytest(
+        &python,
+        place.path(),
+        &[
+            "--evaltrail",
+            "--evaltrail-args=--trust --agent known",
+            "-q",
+        ],
+    );
+    assert!(
+        text(&ran).contains(&format!("{CASES} passed")),
+        "{}",
+        both(&ran)
+    );
 }
 
 #[test]
@@ -128,12 +197,32 @@ fn an_id_with_any_character_is_an_item_of_its_own() {
     let Some(python) = python() else { return };
     // Longer than a variable of the environment may be.
     let long = "x".repeat(140_000);
-    let ids = [&long, "with\0nul", "with,comma", "with\nline", "", "\u{1b}[31m", "plain"];
+    let ids = [
+        &long,
+        "with\0nul",
+        "with,comma",
+        "with\nline",
+        "",
+        "\u{1b}[31m",
+        "plain",
+    ];
     let place = place_with_cases(ids.into_iter().map(String::from));
-    let ran =
-        pytest(&python, place.path(), &["--evaltrail", "--evaltrail-args=--trust --agent known", "-rA"]);
+    let ran = pytest(
+        &python,
+        place.path(),
+        &[
+            "--evaltrail",
+            "--evaltrail-args=--trust --agent known",
+            "-rA",
+        ],
+    );
     assert!(text(&ran).contains("7 passed"), "{}", both(&ran));
-    let arguments = ["--evaltrail", "--evaltrail-args=--trust --agent known", "-k", "comma"];
+    let arguments = [
+        "--evaltrail",
+        "--evaltrail-args=--trust --agent known",
+        "-k",
+        "comma",
+    ];
     let chosen = pytest(&python, place.path(), &arguments);
     assert!(text(&chosen).contains("1 passed"), "{}", both(&chosen));
 }
@@ -165,11 +254,19 @@ if [ $((count % 2)) = 0 ]; then echo '{"response": "hello"}'; else echo '{"respo
     // The scores of the attempts are 1.0 and 0.5.
     let strict = pytest("--repeat 2", "0.75");
     assert!(text(&strict).contains("2 failed"), "{}", both(&strict));
-    assert!(text(&strict).contains("(1 of 2 attempts passed)"), "{}", both(&strict));
+    assert!(
+        text(&strict).contains("(1 of 2 attempts passed)"),
+        "{}",
+        both(&strict)
+    );
     for options in ["--repeat 2 --gate mean", "--repeat 2 --gate 50%"] {
         let ran = pytest(options, "0.75");
         assert!(text(&ran).contains("2 passed"), "{options}: {}", both(&ran));
     }
     let near = pytest("", "0.501");
-    assert!(text(&near).contains("response_match_score 0.500 (needs 0.501)"), "{}", both(&near));
+    assert!(
+        text(&near).contains("response_match_score 0.500 (needs 0.501)"),
+        "{}",
+        both(&near)
+    );
 }

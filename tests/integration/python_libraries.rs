@@ -27,11 +27,16 @@ impl Drop for Desk {
 /// The Python of an environment in which `.ci/real-agents` installs libraries.
 fn python_of(name: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("EVALTRAIL_REAL_AGENTS").map(PathBuf::from);
-    let folder = folder.unwrap_or_else(|| root().join(".real-agents")).join(name);
+    let folder = folder
+        .unwrap_or_else(|| root().join(".real-agents"))
+        .join(name);
     let found = folder.join(".complete").is_file();
     if !found {
         let required = std::env::var_os("EVALTRAIL_REQUIRE_REAL_AGENTS").is_some();
-        assert!(!required, "the environment {name} is required here; run .ci/real-agents");
+        assert!(
+            !required,
+            "the environment {name} is required here; run .ci/real-agents"
+        );
         println!("SKIPPED: the environment {name} is not installed; run .ci/real-agents");
     }
     found.then(|| folder.join("bin/python"))
@@ -48,8 +53,15 @@ impl Desk {
             .spawn()
             .unwrap();
         let port = folder.path().join("port");
-        wait_for("the model", Duration::from_secs(60), || port.is_file().then_some(()));
-        Desk { folder, home, model, python }
+        wait_for("the model", Duration::from_secs(60), || {
+            port.is_file().then_some(())
+        });
+        Desk {
+            folder,
+            home,
+            model,
+            python,
+        }
     }
 
     fn of(environment: &str) -> Option<Desk> {
@@ -61,8 +73,13 @@ impl Desk {
     }
 
     fn command(&self, agent: &str, args: &[&str]) -> Command {
-        let config = json!({"agents": {"a": {"kind": "python", "function": agent, "python": self.python}}});
-        fs::write(self.path().join("evaltrail.toml"), toml_of(&config["agents"]["a"])).unwrap();
+        let config =
+            json!({"agents": {"a": {"kind": "python", "function": agent, "python": self.python}}});
+        fs::write(
+            self.path().join("evaltrail.toml"),
+            toml_of(&config["agents"]["a"]),
+        )
+        .unwrap();
         let mut command = evaltrail(self.home.path());
         command.current_dir(self.path()).args(args);
         command
@@ -76,11 +93,13 @@ impl Desk {
     fn run(&self, agent: &str, cases: &[Value], jobs: &str) -> Value {
         let set = json!({"eval_set_id": "s", "eval_cases": cases});
         fs::write(self.path().join("s.evalset.json"), set.to_string()).unwrap();
-        let criteria = json!({"criteria": {"tool_trajectory_avg_score": 1.0, "response_match_score": 1.0}});
+        let criteria =
+            json!({"criteria": {"tool_trajectory_avg_score": 1.0, "response_match_score": 1.0}});
         fs::write(self.path().join("test_config.json"), criteria.to_string()).unwrap();
         let args = ["run", "s.evalset.json", "--json", "--trust", "-j", jobs];
         let out = output(&mut self.command(agent, &args));
-        serde_json::from_slice(&out.stdout).unwrap_or_else(|error| panic!("{agent}: {error}: {}", both(&out)))
+        serde_json::from_slice(&out.stdout)
+            .unwrap_or_else(|error| panic!("{agent}: {error}: {}", both(&out)))
     }
 
     /// The first case of a run of one case with these prompts.
@@ -92,7 +111,12 @@ impl Desk {
 
 fn toml_of(agent: &Value) -> String {
     let line = |key: &str| format!("{key} = {}\n", agent[key]);
-    format!("[agents.a]\n{}{}{}", line("kind"), line("function"), line("python"))
+    format!(
+        "[agents.a]\n{}{}{}",
+        line("kind"),
+        line("function"),
+        line("python")
+    )
 }
 
 /// A prompt, the expected calls, and the expected response.
@@ -119,10 +143,17 @@ fn desk_cases() -> Vec<Value> {
         .map(|n| {
             let (prompt, city) = (format!("Case {n}: weather"), format!("City{n}"));
             let response = format!("Case {n}: {city} has {} degrees", n % 5);
-            case(&format!("weather{n}"), &[(&prompt, vec![weather(&city, n % 5)], &response)])
+            case(
+                &format!("weather{n}"),
+                &[(&prompt, vec![weather(&city, n % 5)], &response)],
+            )
         })
         .collect();
-    let aloud = ("Case 11: weather aloud", vec![weather("City11", 1)], "Case 11: City11 has 1 degrees");
+    let aloud = (
+        "Case 11: weather aloud",
+        vec![weather("City11", 1)],
+        "Case 11: City11 has 1 degrees",
+    );
     let second = ("Case 12: count", vec![], "2 messages of the user");
     let east_and_west = vec![weather("East13", 3), weather("West13", 3)];
     let parallel = "Case 13: East13 has 3 degrees and West13 has 3 degrees";
@@ -131,21 +162,35 @@ fn desk_cases() -> Vec<Value> {
     let fails = vec![json!({"name": "fail", "args": {"why": "w15"}})];
     cases.extend([
         case("two_turns", &[aloud, second]),
-        case("parallel", &[("Case 13: parallel", east_and_west, parallel)]),
+        case(
+            "parallel",
+            &[("Case 13: parallel", east_and_west, parallel)],
+        ),
         case("chain", &[("Case 14: twice", twice, chain)]),
-        case("fails", &[("Case 15: fails", fails, "Case 15: the tool failed")]),
-        case("hello", &[("Case 16: hello", vec![], "Hello, this is case 16.")]),
+        case(
+            "fails",
+            &[("Case 15: fails", fails, "Case 15: the tool failed")],
+        ),
+        case(
+            "hello",
+            &[("Case 16: hello", vec![], "Hello, this is case 16.")],
+        ),
         case("breaks", &[("Case 17: weather breaks", vec![], "")]),
     ]);
     // Each starts anew: the process has run other cases before.
-    cases.extend(
-        (1..=4).map(|n| case(&format!("count{n}"), &[("Case 2: count", vec![], "1 messages of the user")])),
-    );
+    cases.extend((1..=4).map(|n| {
+        case(
+            &format!("count{n}"),
+            &[("Case 2: count", vec![], "1 messages of the user")],
+        )
+    }));
     cases
 }
 
 fn check_desk(environment: &str, agents: &[&str]) {
-    let Some(desk) = Desk::of(environment) else { return };
+    let Some(desk) = Desk::of(environment) else {
+        return;
+    };
     for agent in agents {
         let report = desk.run(agent, &desk_cases(), "4");
         let cases = report["cases"].as_array().unwrap();
@@ -153,7 +198,10 @@ fn check_desk(environment: &str, agents: &[&str]) {
         for case in cases {
             if case["eval_id"] == "breaks" {
                 assert_eq!(case["status"], "errored", "{agent}: {case}");
-                assert!(case["error"].as_str().unwrap().contains("out of luck"), "{agent}: {case}");
+                assert!(
+                    case["error"].as_str().unwrap().contains("out of luck"),
+                    "{agent}: {case}"
+                );
                 let calls = &case["invocations"][0]["actual"]["tool_calls"];
                 assert_eq!(
                     calls[0]["name"], "get_weather",
@@ -178,12 +226,22 @@ fn agents_of_microsoft_agent_framework() {
 
 #[test]
 fn agents_of_autogen() {
-    check_desk("autogen", &["of_autogen.py:agent", "of_autogen.py:team", "of_autogen.py:desk()"]);
+    check_desk(
+        "autogen",
+        &[
+            "of_autogen.py:agent",
+            "of_autogen.py:team",
+            "of_autogen.py:desk()",
+        ],
+    );
 }
 
 #[test]
 fn agents_of_llama_index() {
-    check_desk("llama-index", &["of_llama_index.py:agent", "of_llama_index.py:workflow"]);
+    check_desk(
+        "llama-index",
+        &["of_llama_index.py:agent", "of_llama_index.py:workflow"],
+    );
 }
 
 #[test]
@@ -199,25 +257,48 @@ fn agents_of_strands() {
 #[test]
 fn agents_of_openai_agents_sdk() {
     check_desk("openai-agents", &["of_openai_agents.py:agent"]);
-    let Some(desk) = Desk::of("openai-agents") else { return };
+    let Some(desk) = Desk::of("openai-agents") else {
+        return;
+    };
     let case = desk.one("of_openai_agents.py:one_turn", &["Case 1: weather"]);
-    assert!(case["error"].as_str().unwrap().contains("MaxTurnsExceeded"), "{case}");
-    assert_eq!(case["invocations"][0]["actual"]["tool_calls"][0], weather("City1", 1), "{case}");
+    assert!(
+        case["error"].as_str().unwrap().contains("MaxTurnsExceeded"),
+        "{case}"
+    );
+    assert_eq!(
+        case["invocations"][0]["actual"]["tool_calls"][0],
+        weather("City1", 1),
+        "{case}"
+    );
 }
 
 fn responses(case: &Value) -> Vec<String> {
     let turns = case["invocations"].as_array().unwrap().iter();
-    turns.map(|turn| turn["actual"]["response"].as_str().unwrap_or_default().to_string()).collect()
+    turns
+        .map(|turn| {
+            turn["actual"]["response"]
+                .as_str()
+                .unwrap_or_default()
+                .to_string()
+        })
+        .collect()
 }
 
 #[test]
 fn graphs_of_langgraph_with_messages_in_every_form() {
-    let Some(desk) = Desk::of("langgraph") else { return };
+    let Some(desk) = Desk::of("langgraph") else {
+        return;
+    };
     for graph in ["as_dicts", "as_pairs", "as_objects", "with_memory"] {
-        let turns: [Turn; 2] =
-            [("hi", vec![], "1 messages of the user"), ("ho", vec![], "2 messages of the user")];
-        let report =
-            desk.run(&format!("of_langgraph.py:{graph}"), &[case("a", &turns), case("b", &turns)], "1");
+        let turns: [Turn; 2] = [
+            ("hi", vec![], "1 messages of the user"),
+            ("ho", vec![], "2 messages of the user"),
+        ];
+        let report = desk.run(
+            &format!("of_langgraph.py:{graph}"),
+            &[case("a", &turns), case("b", &turns)],
+            "1",
+        );
         for case in report["cases"].as_array().unwrap() {
             assert_eq!(case["status"], "passed", "{graph}: {case}");
         }
@@ -227,42 +308,93 @@ fn graphs_of_langgraph_with_messages_in_every_form() {
     let case = desk.one("of_langgraph.py:without_messages", &["hi"]);
     assert_eq!(responses(&case), ["You asked: hi"], "{case}");
     let case = desk.one("of_langgraph.py:unclear", &["hi"]);
-    assert!(case["error"].as_str().unwrap().contains("no messages but first, second"), "{case}");
+    assert!(
+        case["error"]
+            .as_str()
+            .unwrap()
+            .contains("no messages but first, second"),
+        "{case}"
+    );
 }
 
 #[test]
 fn graphs_of_langgraph_stop_for_decisions_and_continue() {
-    let Some(desk) = Desk::of("langgraph") else { return };
+    let Some(desk) = Desk::of("langgraph") else {
+        return;
+    };
     let case = desk.one("of_langgraph.py:asker", &["hi", "red", "hi", "blue"]);
     assert_eq!(
         responses(&case),
-        ["Which colour?", "You like red.", "Which colour?", "You like blue."],
+        [
+            "Which colour?",
+            "You like red.",
+            "Which colour?",
+            "You like blue."
+        ],
         "{case}"
     );
-    let ends: Vec<&Value> =
-        case["invocations"].as_array().unwrap().iter().map(|turn| &turn["actual"]["end"]).collect();
-    assert_eq!(ends, [&json!("interrupted"), &Value::Null, &json!("interrupted"), &Value::Null], "{case}");
+    let ends: Vec<&Value> = case["invocations"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|turn| &turn["actual"]["end"])
+        .collect();
+    assert_eq!(
+        ends,
+        [
+            &json!("interrupted"),
+            &Value::Null,
+            &json!("interrupted"),
+            &Value::Null
+        ],
+        "{case}"
+    );
     let case = desk.one("of_langgraph.py:asker_with_options", &["hi", "red"]);
     let question = "Which colour?\n{\"question\":\"Which colour?\",\"options\":[\"red\",\"blue\"]}";
     assert_eq!(responses(&case), [question, "You like red."], "{case}");
     let case = desk.one("of_langgraph.py:asker_without_memory", &["hi", "red"]);
-    assert!(case["error"].as_str().unwrap().contains("compile it with a checkpointer"), "{case}");
+    assert!(
+        case["error"]
+            .as_str()
+            .unwrap()
+            .contains("compile it with a checkpointer"),
+        "{case}"
+    );
 }
 
 /// Agents that ask a person before a call: the turn ends as interrupted, and the next message decides.
 #[test]
 fn calls_that_wait_for_approval() {
-    for (environment, agent) in
-        [("langchain", "of_langchain.py:with_approval"), ("agno", "of_agno.py:with_approval")]
-    {
-        let Some(desk) = Desk::of(environment) else { continue };
+    for (environment, agent) in [
+        ("langchain", "of_langchain.py:with_approval"),
+        ("agno", "of_agno.py:with_approval"),
+    ] {
+        let Some(desk) = Desk::of(environment) else {
+            continue;
+        };
         let case = desk.one(agent, &["Case 1: weather", "yes", "Case 2: count"]);
         let turn = |at: usize| &case["invocations"][at]["actual"];
         assert_eq!(turn(0)["end"], "interrupted", "{agent}: {case}");
-        assert_eq!(turn(0)["tool_calls"], json!([weather("City1", 1)]), "{agent}: {case}");
-        assert_eq!(turn(1)["response"], "Case 1: City1 has 1 degrees", "{agent}: {case}");
-        assert_eq!(turn(1)["tool_calls"], json!([]), "the call is of the first turn: {agent}: {case}");
-        assert_eq!(turn(2)["response"], "2 messages of the user", "{agent}: {case}");
+        assert_eq!(
+            turn(0)["tool_calls"],
+            json!([weather("City1", 1)]),
+            "{agent}: {case}"
+        );
+        assert_eq!(
+            turn(1)["response"],
+            "Case 1: City1 has 1 degrees",
+            "{agent}: {case}"
+        );
+        assert_eq!(
+            turn(1)["tool_calls"],
+            json!([]),
+            "the call is of the first turn: {agent}: {case}"
+        );
+        assert_eq!(
+            turn(2)["response"],
+            "2 messages of the user",
+            "{agent}: {case}"
+        );
         let case = desk.one(agent, &["Case 1: weather", "not today"]);
         assert!(responses(&case)[1].contains("not today"), "{agent}: {case}");
     }
@@ -271,37 +403,77 @@ fn calls_that_wait_for_approval() {
 #[test]
 fn structured_responses_are_json_and_calls_before_errors_are_kept() {
     let oslo = json!({"name": "get_weather", "args": {"city": "Oslo"}});
-    let as_json = |case: &Value| serde_json::from_str::<Value>(responses(case).last().unwrap()).unwrap();
+    let as_json =
+        |case: &Value| serde_json::from_str::<Value>(responses(case).last().unwrap()).unwrap();
     if let Some(desk) = Desk::of("langgraph") {
         let case = desk.one("of_langgraph.py:structured", &["hi"]);
-        assert_eq!(as_json(&case), json!({"city": "Oslo", "degrees": 4}), "{case}");
-        assert_eq!(case["invocations"][0]["actual"]["tool_calls"], json!([oslo]), "{case}");
+        assert_eq!(
+            as_json(&case),
+            json!({"city": "Oslo", "degrees": 4}),
+            "{case}"
+        );
+        assert_eq!(
+            case["invocations"][0]["actual"]["tool_calls"],
+            json!([oslo]),
+            "{case}"
+        );
         let case = desk.one("of_langgraph.py:broken", &["hi"]);
-        assert!(case["error"].as_str().unwrap().contains("out of luck"), "{case}");
-        assert_eq!(case["invocations"][0]["actual"]["tool_calls"], json!([oslo]), "{case}");
+        assert!(
+            case["error"].as_str().unwrap().contains("out of luck"),
+            "{case}"
+        );
+        assert_eq!(
+            case["invocations"][0]["actual"]["tool_calls"],
+            json!([oslo]),
+            "{case}"
+        );
     }
     if let Some(desk) = Desk::of("pydantic-ai") {
         let case = desk.one("of_pydantic_ai.py:structured", &["hi"]);
         assert_eq!(as_json(&case), json!({"city": "a", "degrees": 0}), "{case}");
-        assert_eq!(case["invocations"][0]["actual"]["tool_calls"], json!([]), "{case}");
+        assert_eq!(
+            case["invocations"][0]["actual"]["tool_calls"],
+            json!([]),
+            "{case}"
+        );
         let case = desk.one("of_pydantic_ai.py:with_files", &["hi"]);
         let error = case["error"].as_str().unwrap();
-        assert!(error.contains("needs dependencies (Files)") && error.contains("def run("), "{error}");
+        assert!(
+            error.contains("needs dependencies (Files)") && error.contains("def run("),
+            "{error}"
+        );
         let case = desk.one("of_pydantic_ai.py:passes_files", &["hi"]);
-        assert_eq!(case["invocations"][0]["actual"]["tool_calls"][0]["name"], "look", "{case}");
+        assert_eq!(
+            case["invocations"][0]["actual"]["tool_calls"][0]["name"], "look",
+            "{case}"
+        );
     }
     let Some(desk) = Desk::plain() else { return };
-    assert_eq!(as_json(&desk.one("plain.py:structured", &["hi"])), json!({"city": "Oslo", "degrees": 4}));
+    assert_eq!(
+        as_json(&desk.one("plain.py:structured", &["hi"])),
+        json!({"city": "Oslo", "degrees": 4})
+    );
 }
 
 #[test]
 fn agent_objects_of_adk() {
-    let Some(desk) = Desk::of("mcp-adk") else { return };
-    for agent in ["of_adk.py:root_agent", "of_adk.py:app", "of_adk.py:get_agent_async", "of_adk.py:make()"] {
+    let Some(desk) = Desk::of("mcp-adk") else {
+        return;
+    };
+    for agent in [
+        "of_adk.py:root_agent",
+        "of_adk.py:app",
+        "of_adk.py:get_agent_async",
+        "of_adk.py:make()",
+    ] {
         let oslo = json!({"name": "get_weather", "args": {"city": "Oslo"}});
         let first: Turn = ("weather", vec![oslo], "It is 4.");
         let turns = [first, ("so", vec![], "2 messages of the user")];
-        let cases = [case("a", &turns), case("b", &turns), case("breaks", &[("breaks", vec![], "")])];
+        let cases = [
+            case("a", &turns),
+            case("b", &turns),
+            case("breaks", &[("breaks", vec![], "")]),
+        ];
         let report = desk.run(agent, &cases, "1");
         let of = |at: usize| &report["cases"][at];
         assert_eq!(
@@ -309,7 +481,10 @@ fn agent_objects_of_adk() {
             (&json!("passed"), &json!("passed")),
             "{agent}: {report}"
         );
-        assert!(of(2)["error"].as_str().unwrap().contains("out of luck"), "{agent}: {report}");
+        assert!(
+            of(2)["error"].as_str().unwrap().contains("out of luck"),
+            "{agent}: {report}"
+        );
     }
 }
 
@@ -322,44 +497,99 @@ fn objects_that_cannot_be_run_are_refused_at_the_start() {
             "an object of the class plain.Machine, which evaltrail does not know how to run. Wrap it",
         ),
         ("plain.py:without_prompt", "has no parameter for the prompt"),
-        ("plain.py:Counter", "is a class: name an object of it, a function, or plain.py:Counter()"),
+        (
+            "plain.py:Counter",
+            "is a class: name an object of it, a function, or plain.py:Counter()",
+        ),
         ("plain.py:machine()", "cannot be called"),
         ("plain.py:nobody", "plain has no nobody"),
     ] {
         let out = output(&mut desk.command(agent, &["agents", "check", "a", "--trust"]));
-        assert!(!out.status.success() && both(&out).contains(why), "{agent}: {}", both(&out));
+        assert!(
+            !out.status.success() && both(&out).contains(why),
+            "{agent}: {}",
+            both(&out)
+        );
     }
     for (agent, why) in [
         ("plain.py:nothing", "returned None"),
         ("plain.py:an_object", "neither a text nor a result"),
-        ("plain.py:makes", "name it with parentheses: python:plain.py:makes()"),
+        (
+            "plain.py:makes",
+            "name it with parentheses: python:plain.py:makes()",
+        ),
     ] {
         let case = desk.one(agent, &["hi"]);
-        assert!(case["error"].as_str().unwrap().contains(why), "{agent}: {case}");
+        assert!(
+            case["error"].as_str().unwrap().contains(why),
+            "{agent}: {case}"
+        );
     }
-    assert_eq!(responses(&desk.one("plain.py:everything", &["hi", "ho"])), ["hi, turn 1", "ho, turn 2"]);
+    assert_eq!(
+        responses(&desk.one("plain.py:everything", &["hi", "ho"])),
+        ["hi, turn 1", "ho, turn 2"]
+    );
     let case = desk.one("plain.py:asks", &["hi", "red"]);
-    assert_eq!(case["invocations"][0]["actual"]["end"], "interrupted", "{case}");
+    assert_eq!(
+        case["invocations"][0]["actual"]["end"], "interrupted",
+        "{case}"
+    );
 }
 
 #[test]
 fn state_between_cases_is_reported_and_a_factory_has_none() {
     let Some(desk) = Desk::plain() else { return };
-    let cases: Vec<Value> = (1..=3).map(|n| case(&format!("c{n}"), &[("hi", vec![], "1")])).collect();
-    for (agent, attribute) in [("plain.py:counter", "Counter.history"), ("plain.py:counts", "turns")] {
+    let cases: Vec<Value> = (1..=3)
+        .map(|n| case(&format!("c{n}"), &[("hi", vec![], "1")]))
+        .collect();
+    for (agent, attribute) in [
+        ("plain.py:counter", "Counter.history"),
+        ("plain.py:counts", "turns"),
+    ] {
         let report = desk.run(agent, &cases, "1");
-        let kept: Vec<&Value> =
-            report["cases"].as_array().unwrap().iter().map(|case| &case["tools"]["kept_state"]).collect();
-        assert_eq!(kept, [&Value::Null, &json!(attribute), &json!(attribute)], "{agent}: {report}");
-        let out = output(&mut desk.command(agent, &["run", "s.evalset.json", "--trust", "-j", "1"]));
-        assert!(both(&out).contains("the agent keeps state between cases"), "{agent}: {}", both(&out));
+        let kept: Vec<&Value> = report["cases"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|case| &case["tools"]["kept_state"])
+            .collect();
+        assert_eq!(
+            kept,
+            [&Value::Null, &json!(attribute), &json!(attribute)],
+            "{agent}: {report}"
+        );
+        let out =
+            output(&mut desk.command(agent, &["run", "s.evalset.json", "--trust", "-j", "1"]));
+        assert!(
+            both(&out).contains("the agent keeps state between cases"),
+            "{agent}: {}",
+            both(&out)
+        );
         assert!(!both(&out).contains("0 stubbed"), "{agent}: {}", both(&out));
         let out = output(&mut desk.command(agent, &["agents", "check", "a", "--trust"]));
-        assert!(both(&out).contains(&format!("{attribute} may keep")), "{agent}: {}", both(&out));
+        assert!(
+            both(&out).contains(&format!("{attribute} may keep")),
+            "{agent}: {}",
+            both(&out)
+        );
     }
     let report = desk.run("plain.py:Counter()", &cases, "1");
-    assert!(report["cases"].as_array().unwrap().iter().all(|case| case["tools"].is_null()), "{report}");
-    assert!(report["cases"].as_array().unwrap().iter().all(|case| responses(case) == ["1"]), "{report}");
+    assert!(
+        report["cases"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|case| case["tools"].is_null()),
+        "{report}"
+    );
+    assert!(
+        report["cases"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|case| responses(case) == ["1"]),
+        "{report}"
+    );
 }
 
 /// One conversation as messages of each kind gives the same calls and the same response.

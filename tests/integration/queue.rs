@@ -14,7 +14,9 @@ pub(crate) fn case_and_recording(case: usize) -> (Value, Value) {
     let row = row(case);
     let uses = |key: &str| -> Vec<Value> {
         let calls = row[key].as_array().unwrap().iter();
-        calls.map(|call| json!({"name": call["tool_name"], "args": call["tool_input"]})).collect()
+        calls
+            .map(|call| json!({"name": call["tool_name"], "args": call["tool_input"]}))
+            .collect()
     };
     let said = |text: &str| json!({"parts": [{"text": text}], "role": "model"});
     let prompt = row["prompt"].as_str().unwrap();
@@ -32,19 +34,32 @@ pub(crate) fn case_and_recording(case: usize) -> (Value, Value) {
     );
     let last = json!({"author": "home", "content": said("done")});
     let events: Vec<Value> = calls.chain([last]).collect();
-    (eval_case, json!({"eval_id": id(case), "turns": [{"prompt": prompt, "events": events}]}))
+    (
+        eval_case,
+        json!({"eval_id": id(case), "turns": [{"prompt": prompt, "events": events}]}),
+    )
 }
 
 fn place() -> Place {
     let (cases, recordings): (Vec<Value>, Vec<Value>) = (0..200).map(case_and_recording).unzip();
     let set = json!({"eval_set_id": "lights", "name": "lights", "eval_cases": cases});
     Place::new(&[
-        ("lights.evalset.json", serde_json::to_string_pretty(&set).unwrap()),
-        ("home.jsonl", recordings.iter().map(|line| format!("{line}\n")).collect()),
-        ("test_config.json", "{\"criteria\": {\"tool_trajectory_avg_score\": 1.0}}".into()),
+        (
+            "lights.evalset.json",
+            serde_json::to_string_pretty(&set).unwrap(),
+        ),
+        (
+            "home.jsonl",
+            recordings.iter().map(|line| format!("{line}\n")).collect(),
+        ),
+        (
+            "test_config.json",
+            "{\"criteria\": {\"tool_trajectory_avg_score\": 1.0}}".into(),
+        ),
         (
             "evaltrail.toml",
-            "[agents.home]\nkind = \"replay\"\nrecording = \"home.jsonl\"\n[run]\njobs = 16\n".into(),
+            "[agents.home]\nkind = \"replay\"\nrecording = \"home.jsonl\"\n[run]\njobs = 16\n"
+                .into(),
         ),
     ])
 }
@@ -55,7 +70,10 @@ fn files(place: &Place) -> BTreeMap<String, String> {
     let files = entries.filter(|entry| entry.file_type().unwrap().is_file());
     files
         .map(|entry| {
-            (entry.file_name().into_string().unwrap(), std::fs::read_to_string(entry.path()).unwrap())
+            (
+                entry.file_name().into_string().unwrap(),
+                std::fs::read_to_string(entry.path()).unwrap(),
+            )
         })
         .collect()
 }
@@ -70,7 +88,10 @@ impl Counted {
     fn open(place: &Place, home: &Path) -> Counted {
         let path = place.path().display().to_string();
         let terminal = Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &[&path], home, (160, 48));
-        Counted { terminal, pressed: 0 }
+        Counted {
+            terminal,
+            pressed: 0,
+        }
     }
 
     fn press(&mut self, keys: &str, shown: &str) {
@@ -84,8 +105,16 @@ impl Counted {
 fn forty_failures_are_decided_with_few_keys_and_taken_back_byte_by_byte() {
     let place = place();
     let home = place.path().join("home");
-    let ran = output(evaltrail(&home).args(["run", ".", "--trust", "-q"]).current_dir(place.path()));
-    assert!(both(&ran).contains("40 of 40 cases that did not pass share 6 causes"), "{}", both(&ran));
+    let ran = output(
+        evaltrail(&home)
+            .args(["run", ".", "--trust", "-q"])
+            .current_dir(place.path()),
+    );
+    assert!(
+        both(&ran).contains("40 of 40 cases that did not pass share 6 causes"),
+        "{}",
+        both(&ran)
+    );
     let before = files(&place);
     let mut screen = Counted::open(&place, &home);
     screen.terminal.wait_for("✓ 160  ✗ 40");
@@ -98,7 +127,10 @@ fn forty_failures_are_decided_with_few_keys_and_taken_back_byte_by_byte() {
     screen.terminal.keys("q");
     assert_eq!(screen.terminal.wait_for_end(), 0);
     let pressed = screen.pressed + 1;
-    let mut screen = Counted { pressed, ..Counted::open(&place, &home) };
+    let mut screen = Counted {
+        pressed,
+        ..Counted::open(&place, &home)
+    };
     screen.terminal.wait_for("✓ 160  ✗ 40");
     screen.press("T", "33 undecided · accept 7");
     screen.press("X", "quarantine until (date), and why");
@@ -118,14 +150,29 @@ fn forty_failures_are_decided_with_few_keys_and_taken_back_byte_by_byte() {
     for (at, case) in members(5).iter().enumerate() {
         screen.terminal.wait_for(case);
         let left = format!("{} undecided", 5 - at);
-        screen.press("a", if at < 5 { &left } else { "triage of 40 failures" });
+        screen.press(
+            "a",
+            if at < 5 {
+                &left
+            } else {
+                "triage of 40 failures"
+            },
+        );
     }
-    for line in
-        ["accept: 13 cases", "run again: 7 cases", "quarantine: 7 cases", "comment: 7 cases", "criteria: "]
-    {
+    for line in [
+        "accept: 13 cases",
+        "run again: 7 cases",
+        "quarantine: 7 cases",
+        "comment: 7 cases",
+        "criteria: ",
+    ] {
         screen.terminal.wait_for(line);
     }
-    assert_eq!(files(&place), before, "nothing is written before the summary is confirmed");
+    assert_eq!(
+        files(&place),
+        before,
+        "nothing is written before the summary is confirmed"
+    );
     // The changed criteria let these cases pass, too.
     screen.press("\r", "7/7  ✓ 7");
     screen.terminal.wait_for("ended after");
@@ -147,7 +194,8 @@ fn forty_failures_are_decided_with_few_keys_and_taken_back_byte_by_byte() {
     let quarantined: Vec<&String> = notes["cases"].as_object().unwrap().keys().collect();
     assert_eq!(quarantined, members(1).iter().collect::<Vec<_>>());
     assert_ne!(after["test_config.json"], before["test_config.json"]);
-    let decisions = std::fs::read_to_string(place.path().join(".evaltrail/decisions.jsonl")).unwrap();
+    let decisions =
+        std::fs::read_to_string(place.path().join(".evaltrail/decisions.jsonl")).unwrap();
     let last: Value = serde_json::from_str(decisions.lines().last().unwrap()).unwrap();
     assert!(last["at"].as_str().unwrap().starts_with("20"), "{last}");
 
@@ -157,7 +205,11 @@ fn forty_failures_are_decided_with_few_keys_and_taken_back_byte_by_byte() {
     screen.terminal.keys("u");
     screen.terminal.wait_for("undone: triage of 40 failures");
     for (name, text) in &before {
-        assert_eq!(&files(&place)[name], text, "every byte of {name} is as before");
+        assert_eq!(
+            &files(&place)[name],
+            text,
+            "every byte of {name} is as before"
+        );
     }
     assert_eq!(files(&place).len(), before.len());
     screen.terminal.keys("U");
@@ -168,13 +220,29 @@ fn forty_failures_are_decided_with_few_keys_and_taken_back_byte_by_byte() {
 
     let only = |cause: usize| format!("lights.evalset.json:{}", members(cause).join(","));
     let run = |selected: &str| {
-        output(evaltrail(&home).args(["run", selected, "--trust", "-q"]).current_dir(place.path()))
+        output(
+            evaltrail(&home)
+                .args(["run", selected, "--trust", "-q"])
+                .current_dir(place.path()),
+        )
     };
     let quarantined = run(&only(1));
-    assert!(both(&quarantined).contains("7 quarantined"), "{}", both(&quarantined));
+    assert!(
+        both(&quarantined).contains("7 quarantined"),
+        "{}",
+        both(&quarantined)
+    );
     assert_eq!(quarantined.status.code(), Some(0), "{}", both(&quarantined));
-    assert_eq!(run(&only(3)).status.code(), Some(1), "a comment does not make a failure count less");
-    assert_eq!(run(&only(4)).status.code(), Some(0), "the criteria ignore the order");
+    assert_eq!(
+        run(&only(3)).status.code(),
+        Some(1),
+        "a comment does not make a failure count less"
+    );
+    assert_eq!(
+        run(&only(4)).status.code(),
+        Some(0),
+        "the criteria ignore the order"
+    );
 }
 
 /// What a person accepted is not written over what someone else edited since.
@@ -182,13 +250,19 @@ fn forty_failures_are_decided_with_few_keys_and_taken_back_byte_by_byte() {
 fn a_case_that_is_edited_after_it_was_accepted_is_undecided_again() {
     let place = place();
     let home = place.path().join("home");
-    output(evaltrail(&home).args(["run", ".", "--trust", "-q"]).current_dir(place.path()));
+    output(
+        evaltrail(&home)
+            .args(["run", ".", "--trust", "-q"])
+            .current_dir(place.path()),
+    );
     let mut screen = Counted::open(&place, &home);
     screen.terminal.wait_for("✓ 160  ✗ 40");
     screen.press("T", &format!("[1/40] {}", CAUSES[0]));
     screen.press("a", "39 undecided · accept 1");
     let set = place.path().join("lights.evalset.json");
-    let edited = std::fs::read_to_string(&set).unwrap().replace("\"done\"", "\"edited by a colleague\"");
+    let edited = std::fs::read_to_string(&set)
+        .unwrap()
+        .replace("\"done\"", "\"edited by a colleague\"");
     std::fs::write(&set, edited).unwrap();
     screen.terminal.wait_for("40 undecided");
     screen.press("\x1b", "T triage");
@@ -201,7 +275,11 @@ fn a_case_that_is_edited_after_it_was_accepted_is_undecided_again() {
 fn decisions_of_two_explorers_are_kept() {
     let place = place();
     let home = place.path().join("home");
-    output(evaltrail(&home).args(["run", ".", "--trust", "-q"]).current_dir(place.path()));
+    output(
+        evaltrail(&home)
+            .args(["run", ".", "--trust", "-q"])
+            .current_dir(place.path()),
+    );
     let before = files(&place);
     let mut one = Counted::open(&place, &home);
     let mut other = Counted::open(&place, &home);
@@ -234,5 +312,9 @@ fn decisions_of_two_explorers_are_kept() {
     again.terminal.wait_for("Eval sets");
     again.terminal.keys("q");
     assert_eq!(again.terminal.wait_for_end(), 0);
-    assert_eq!(files(&place), before, "nothing is written before a summary is confirmed");
+    assert_eq!(
+        files(&place),
+        before,
+        "nothing is written before a summary is confirmed"
+    );
 }

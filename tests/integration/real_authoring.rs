@@ -19,7 +19,10 @@ struct Real {
 /// Starts a server with the sample's agents. `None`: google-adk is not installed.
 fn real(test: &str) -> Option<Real> {
     let Some(adk) = adk() else {
-        assert!(std::env::var_os("EVALTRAIL_REQUIRE_ADK").is_none(), "adk is required here and not found");
+        assert!(
+            std::env::var_os("EVALTRAIL_REQUIRE_ADK").is_none(),
+            "adk is required here and not found"
+        );
         println!("{test}: skipped, google-adk is not installed");
         return None;
     };
@@ -27,7 +30,12 @@ fn real(test: &str) -> Option<Real> {
     let agents = work.path().join("agents");
     copy_folder(&root().join("fixtures/workspace"), &agents);
     let server = Server::start(&adk, "api_server", &agents);
-    Some(Real { adk, server, agents, work })
+    Some(Real {
+        adk,
+        server,
+        agents,
+        work,
+    })
 }
 
 impl Real {
@@ -48,9 +56,15 @@ impl Real {
         let ran = self.evaltrail(&["run", &target, "--agent", &self.agent(), "-q"]);
         assert!(ran.status.success(), "{}", both(&ran));
         let mut eval = Command::new(&self.adk);
-        eval.arg("eval").arg(self.agents.join("garden")).arg(&target).current_dir(&self.agents);
+        eval.arg("eval")
+            .arg(self.agents.join("garden"))
+            .arg(&target)
+            .current_dir(&self.agents);
         let theirs = both(&output(&mut eval));
-        assert!(theirs.contains("Tests passed: 1") && theirs.contains("Tests failed: 0"), "{theirs}");
+        assert!(
+            theirs.contains("Tests passed: 1") && theirs.contains("Tests failed: 0"),
+            "{theirs}"
+        );
     }
 }
 
@@ -63,24 +77,35 @@ fn post(port: u16, path: &str, body: &Value) -> String {
         "POST {path} HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
         body.len()
     );
-    stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+    stream
+        .write_all(format!("{head}{body}").as_bytes())
+        .unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     assert!(answer.lines().next().unwrap().contains(" 200"), "{answer}");
     answer
 }
 
-const MORNING: &[&str] = &["Good morning!", "Check the tomatoes.", "Then water them, 5 litres."];
+const MORNING: &[&str] = &[
+    "Good morning!",
+    "Check the tomatoes.",
+    "Then water them, 5 litres.",
+];
 
 #[test]
 fn a_session_becomes_a_case_that_passes_here_and_in_adk() {
-    let Some(real) = real("a_session_becomes_a_case") else { return };
+    let Some(real) = real("a_session_becomes_a_case") else {
+        return;
+    };
     let sessions = "/apps/garden/users/visitor/sessions";
-    post(real.server.port, sessions, &json!({"sessionId": "s1", "state": {"season": "spring"}}));
+    post(
+        real.server.port,
+        sessions,
+        &json!({"sessionId": "s1", "state": {"season": "spring"}}),
+    );
     for words in MORNING {
         let message = json!({"role": "user", "parts": [{"text": words}]});
-        let body =
-            json!({"appName": "garden", "userId": "visitor", "sessionId": "s1", "newMessage": message});
+        let body = json!({"appName": "garden", "userId": "visitor", "sessionId": "s1", "newMessage": message});
         post(real.server.port, "/run", &body);
     }
     let made = real.evaltrail(&["new", real.set().to_str().unwrap()]);
@@ -91,10 +116,21 @@ fn a_session_becomes_a_case_that_passes_here_and_in_adk() {
     assert!(kept.status.success(), "{}", both(&kept));
     let set: Value = serde_json::from_str(&std::fs::read_to_string(real.set()).unwrap()).unwrap();
     let case = &set["eval_cases"][0];
-    assert_eq!(case["session_input"]["state"], json!({"season": "spring"}), "ADK loses it");
+    assert_eq!(
+        case["session_input"]["state"],
+        json!({"season": "spring"}),
+        "ADK loses it"
+    );
     assert_eq!(case["conversation"].as_array().unwrap().len(), 3);
     real.passes_here_and_in_adk("whole");
-    let first = real.evaltrail(&["capture", &session, "--into", &into("first"), "--turns", "1"]);
+    let first = real.evaltrail(&[
+        "capture",
+        &session,
+        "--into",
+        &into("first"),
+        "--turns",
+        "1",
+    ]);
     assert!(first.status.success(), "{}", both(&first));
     real.passes_here_and_in_adk("first");
     let check = real.evaltrail(&["check", real.set().to_str().unwrap()]);
@@ -105,21 +141,46 @@ fn a_session_becomes_a_case_that_passes_here_and_in_adk() {
 
 #[test]
 fn a_late_turn_runs_on_the_expected_history() {
-    let Some(real) = real("a_late_turn_runs") else { return };
+    let Some(real) = real("a_late_turn_runs") else {
+        return;
+    };
     let set = real.agents.join("garden/watering.evalset.json");
     let target = format!("{}:morning_round", set.display());
     let report = |turn: &str| -> Value {
-        let ran = real.evaltrail(&["run", &target, "--agent", &real.agent(), "--turn", turn, "--json"]);
+        let ran = real.evaltrail(&[
+            "run",
+            &target,
+            "--agent",
+            &real.agent(),
+            "--turn",
+            turn,
+            "--json",
+        ]);
         serde_json::from_slice(&ran.stdout).unwrap_or_else(|_| panic!("{}", both(&ran)))
     };
     let third = report("3");
     let case = &third["cases"][0];
-    assert_eq!((&case["turn"], case["invocations"].as_array().unwrap().len()), (&json!(3), 1), "{third}");
+    assert_eq!(
+        (&case["turn"], case["invocations"].as_array().unwrap().len()),
+        (&json!(3), 1),
+        "{third}"
+    );
     assert_eq!(case["error"], Value::Null, "{third}");
-    assert!(!case["invocations"][0]["actual"]["tool_calls"].as_array().unwrap().is_empty(), "{third}");
+    assert!(
+        !case["invocations"][0]["actual"]["tool_calls"]
+            .as_array()
+            .unwrap()
+            .is_empty(),
+        "{third}"
+    );
     let history = real.agents.join("garden/.adk/eval_history");
     assert!(!history.exists(), "a turn alone is not in ADK's history");
-    assert!(report("9")["cases"][0]["error"].as_str().unwrap().contains("there is no turn 9"));
+    assert!(
+        report("9")["cases"][0]["error"]
+            .as_str()
+            .unwrap()
+            .contains("there is no turn 9")
+    );
 }
 
 /// An agent that transfers refunds to another agent; each names itself in its response.
@@ -139,7 +200,9 @@ root_agent = LlmAgent(
 
 #[test]
 fn a_turn_alone_is_answered_by_the_agent_that_was_handed_the_conversation() {
-    let Some(real) = real("a_turn_alone_is_answered") else { return };
+    let Some(real) = real("a_turn_alone_is_answered") else {
+        return;
+    };
     let app = real.agents.join("desk");
     std::fs::create_dir(&app).unwrap();
     std::fs::write(app.join("agent.py"), DESK).unwrap();
@@ -164,9 +227,17 @@ fn a_turn_alone_is_answered_by_the_agent_that_was_handed_the_conversation() {
     std::fs::write(&file, set.to_string()).unwrap();
     let agent = format!("adk+http://127.0.0.1:{}/desk", real.server.port);
     for turn in ["1", "2", "3"] {
-        let ran =
-            real.evaltrail(&["run", file.to_str().unwrap(), "--agent", &agent, "--turn", turn, "--json"]);
-        let report: Value = serde_json::from_slice(&ran.stdout).unwrap_or_else(|_| panic!("{}", both(&ran)));
+        let ran = real.evaltrail(&[
+            "run",
+            file.to_str().unwrap(),
+            "--agent",
+            &agent,
+            "--turn",
+            turn,
+            "--json",
+        ]);
+        let report: Value =
+            serde_json::from_slice(&ran.stdout).unwrap_or_else(|_| panic!("{}", both(&ran)));
         let said = report["cases"][0]["invocations"][0]["actual"].to_string();
         assert!(said.contains("the refund desk"), "turn {turn}: {report}");
     }
@@ -214,7 +285,9 @@ print(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}))
 
 #[test]
 fn a_genuine_trace_becomes_a_case_that_passes() {
-    let Some(real) = real("a_genuine_trace") else { return };
+    let Some(real) = real("a_genuine_trace") else {
+        return;
+    };
     let traced = |content: &str, name: &str| -> PathBuf {
         let mut traced = Command::new(python().unwrap());
         traced
@@ -234,10 +307,18 @@ fn a_genuine_trace_becomes_a_case_that_passes() {
         path
     };
     let into = format!("{}:traced", real.set().display());
-    assert!(real.evaltrail(&["new", real.set().to_str().unwrap()]).status.success());
+    assert!(
+        real.evaltrail(&["new", real.set().to_str().unwrap()])
+            .status
+            .success()
+    );
     let bare = traced("false", "bare.json");
     let refused = real.evaltrail(&["capture", bare.to_str().unwrap(), "--into", &into]);
-    assert!(both(&refused).contains("CAPTURE_MESSAGE_CONTENT=SPAN_AND_EVENT"), "{}", both(&refused));
+    assert!(
+        both(&refused).contains("CAPTURE_MESSAGE_CONTENT=SPAN_AND_EVENT"),
+        "{}",
+        both(&refused)
+    );
     let whole = traced("SPAN_AND_EVENT", "whole.json");
     let kept = real.evaltrail(&["capture", whole.to_str().unwrap(), "--into", &into]);
     assert!(kept.status.success(), "{}", both(&kept));
@@ -247,7 +328,9 @@ fn a_genuine_trace_becomes_a_case_that_passes() {
 /// A conversation in the chat screen is saved as a case, and the case passes.
 #[test]
 fn a_chat_is_saved_as_a_case() {
-    let Some(real) = real("what_was_talked") else { return };
+    let Some(real) = real("what_was_talked") else {
+        return;
+    };
     std::fs::write(
         real.agents.join("evaltrail.toml"),
         format!(
@@ -258,7 +341,12 @@ fn a_chat_is_saved_as_a_case() {
     .unwrap();
     let home = tempfile::tempdir().unwrap();
     let garden = real.agents.to_str().unwrap();
-    let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &[garden], home.path(), (120, 40));
+    let mut terminal = Terminal::start(
+        env!("CARGO_BIN_EXE_evaltrail"),
+        &[garden],
+        home.path(),
+        (120, 40),
+    );
     terminal.wait_for("watering    10");
     terminal.keys("fwater_tom\r");
     terminal.wait_for("not run");
@@ -276,13 +364,18 @@ fn a_chat_is_saved_as_a_case() {
     terminal.keys("\r");
     // The title of the proposal has the same text, so the whole notice is compared.
     terminal.wait_until("saved", |screen| {
-        screen.lines().any(|line| line.starts_with(" done: save the conversation as talked"))
+        screen
+            .lines()
+            .any(|line| line.starts_with(" done: save the conversation as talked"))
     });
     terminal.keys("\x1b");
     terminal.wait_for("watering    11");
     terminal.keys("q");
     assert_eq!(terminal.wait_for_end(), 0);
-    let target = format!("{}:talked", real.agents.join("garden/watering.evalset.json").display());
+    let target = format!(
+        "{}:talked",
+        real.agents.join("garden/watering.evalset.json").display()
+    );
     let ran = real.evaltrail(&["run", &target, "--agent", &real.agent(), "-q"]);
     assert!(ran.status.success(), "{}", both(&ran));
     assert!(home.path().join("edits.jsonl").is_file());

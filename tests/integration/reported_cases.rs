@@ -5,7 +5,8 @@
 
 use crate::common::scripted::{JSON, ScriptedServer, answer};
 use crate::common::{
-    Server, adk, adk_or_skip, both, copy_folder, evaltrail, has_program, output, python, root, text, wait_for,
+    Server, adk, adk_or_skip, both, copy_folder, evaltrail, has_program, output, python, root,
+    text, wait_for,
 };
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -19,7 +20,11 @@ struct CaseFolder {
 
 fn source(name: &str) -> PathBuf {
     let shared = root().join("../shared/cases");
-    let cases = if shared.is_dir() { shared } else { root().join("fixtures/reported_cases") };
+    let cases = if shared.is_dir() {
+        shared
+    } else {
+        root().join("fixtures/reported_cases")
+    };
     cases.join(name)
 }
 
@@ -72,30 +77,47 @@ impl CaseFolder {
     /// Writes the answers of the scripted agent to the messages of these cases as a recording, so that they can be replayed
     /// without ADK. Returns the agent.
     fn recorded(&self, cases: &[(&str, &str)]) -> String {
-        let script: Value =
-            serde_json::from_str(&std::fs::read_to_string(source("agents/scripted/script.json")).unwrap())
-                .unwrap();
+        let script: Value = serde_json::from_str(
+            &std::fs::read_to_string(source("agents/scripted/script.json")).unwrap(),
+        )
+        .unwrap();
         let event = |event: &Value| {
             let mut event = event.clone();
             event["author"] = event.get("author").cloned().unwrap_or("scripted".into());
             event
         };
         let line = |(eval_id, prompt): &(&str, &str)| {
-            let events: Vec<Value> = script[*prompt].as_array().unwrap().iter().map(event).collect();
-            json!({"eval_id": eval_id, "turns": [{"prompt": prompt, "events": events}]}).to_string() + "\n"
+            let events: Vec<Value> = script[*prompt]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(event)
+                .collect();
+            json!({"eval_id": eval_id, "turns": [{"prompt": prompt, "events": events}]}).to_string()
+                + "\n"
         };
-        self.write("agent.recording", &cases.iter().map(line).collect::<String>());
+        self.write(
+            "agent.recording",
+            &cases.iter().map(line).collect::<String>(),
+        );
         "replay:agent.recording?speed=0".into()
     }
 }
 
 fn field<'a>(report: &'a Value, eval_id: &str, key: &str) -> &'a Value {
     let mut cases = report["cases"].as_array().unwrap().iter();
-    &cases.find(|case| case["eval_id"] == eval_id).unwrap_or_else(|| panic!("{eval_id} in {report}"))[key]
+    &cases
+        .find(|case| case["eval_id"] == eval_id)
+        .unwrap_or_else(|| panic!("{eval_id} in {report}"))[key]
 }
 
 fn statuses(report: &Value) -> Vec<&str> {
-    report["cases"].as_array().unwrap().iter().map(|case| case["status"].as_str().unwrap()).collect()
+    report["cases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|case| case["status"].as_str().unwrap())
+        .collect()
 }
 
 /// The server of the scripted agent of ADK.
@@ -109,7 +131,10 @@ impl ScriptedAgent {
         let adk = adk_or_skip(test)?;
         let agents = tempfile::tempdir().unwrap();
         copy_folder(&source("agents"), agents.path());
-        Some(ScriptedAgent { server: Server::start(&adk, "api_server", agents.path()), _agents: agents })
+        Some(ScriptedAgent {
+            server: Server::start(&adk, "api_server", agents.path()),
+            _agents: agents,
+        })
     }
 
     fn agent(&self) -> String {
@@ -146,31 +171,76 @@ fn copies_of_the_reported_files_are_equal() {
 /// Row 15, with the criteria of the folder.
 #[test]
 fn model_errors_are_the_reason_and_the_cause() {
-    let Some(server) = ScriptedAgent::start("model_errors_are_the_reason_and_the_cause") else { return };
+    let Some(server) = ScriptedAgent::start("model_errors_are_the_reason_and_the_cause") else {
+        return;
+    };
     let place = CaseFolder::copy("15-empty-and-error");
-    let (printed, report) = place.reported(&["run", ".", "--agent", &server.agent(), "--retries", "0"]);
-    assert_eq!(statuses(&report), ["failed", "failed", "failed", "errored"], "{printed}");
+    let (printed, report) =
+        place.reported(&["run", ".", "--agent", &server.agent(), "--retries", "0"]);
+    assert_eq!(
+        statuses(&report),
+        ["failed", "failed", "failed", "errored"],
+        "{printed}"
+    );
     let score = |eval_id: &str, at: usize| field(&report, eval_id, "metrics")[at]["score"].clone();
-    assert_eq!((score("blocked", 0), score("blocked", 1)), (json!(1.0), json!(0.0)), "scores are ADK's");
-    for (eval_id, words) in
-        [("blocked", "SAFETY: blocked by safety"), ("error_after_tool", "UNKNOWN_ERROR: Unknown error.")]
-    {
+    assert_eq!(
+        (score("blocked", 0), score("blocked", 1)),
+        (json!(1.0), json!(0.0)),
+        "scores are ADK's"
+    );
+    for (eval_id, words) in [
+        ("blocked", "SAFETY: blocked by safety"),
+        ("error_after_tool", "UNKNOWN_ERROR: Unknown error."),
+    ] {
         let (code, message) = words.split_once(": ").unwrap();
         let error = &field(&report, eval_id, "model_errors")[0];
-        assert_eq!((&error["code"], &error["message"]), (&json!(code), &json!(message)), "{eval_id}");
+        assert_eq!(
+            (&error["code"], &error["message"]),
+            (&json!(code), &json!(message)),
+            "{eval_id}"
+        );
         let reason = field(&report, eval_id, "reason").as_str().unwrap();
-        assert!(reason.starts_with(&format!("the model reported {words}")), "{eval_id}: {reason}");
-        let line = printed.lines().find(|line| line.contains(&format!("› {eval_id} "))).unwrap();
+        assert!(
+            reason.starts_with(&format!("the model reported {words}")),
+            "{eval_id}: {reason}"
+        );
+        let line = printed
+            .lines()
+            .find(|line| line.contains(&format!("› {eval_id} ")))
+            .unwrap();
         assert!(line.contains(words), "{line}");
-        let calls = field(&report, eval_id, "invocations")[0]["actual"]["tool_calls"].as_array().unwrap();
-        assert_eq!(calls.len(), usize::from(eval_id == "error_after_tool"), "{eval_id}");
+        let calls = field(&report, eval_id, "invocations")[0]["actual"]["tool_calls"]
+            .as_array()
+            .unwrap();
+        assert_eq!(
+            calls.len(),
+            usize::from(eval_id == "error_after_tool"),
+            "{eval_id}"
+        );
     }
-    assert_eq!(field(&report, "raises", "error"), "RuntimeError: boom in the agent");
-    let run = std::fs::read_dir(place.path().join(".evaltrail/runs")).unwrap().next().unwrap().unwrap();
+    assert_eq!(
+        field(&report, "raises", "error"),
+        "RuntimeError: boom in the agent"
+    );
+    let run = std::fs::read_dir(place.path().join(".evaltrail/runs"))
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap();
     let journal = std::fs::read_to_string(run.path().join("journal.jsonl")).unwrap();
-    assert!(journal.contains("\"code\":\"SAFETY\",\"message\":\"blocked by safety\""), "{journal}");
-    let of_cause =
-        ["run", ".", "--agent", &server.agent(), "--failed", "--filter", "cause:\"reported SAFETY\""];
+    assert!(
+        journal.contains("\"code\":\"SAFETY\",\"message\":\"blocked by safety\""),
+        "{journal}"
+    );
+    let of_cause = [
+        "run",
+        ".",
+        "--agent",
+        &server.agent(),
+        "--failed",
+        "--filter",
+        "cause:\"reported SAFETY\"",
+    ];
     let (printed, report) = place.reported(&of_cause);
     assert_eq!(
         (statuses(&report), &report["cases"][0]["eval_id"]),
@@ -182,15 +252,33 @@ fn model_errors_are_the_reason_and_the_cause() {
 /// Row 15, where only the trajectory is a criterion: the statuses are ADK's, and no line is a bare pass.
 #[test]
 fn model_errors_pass_with_their_words() {
-    let Some(server) = ScriptedAgent::start("model_errors_pass_with_their_words") else { return };
+    let Some(server) = ScriptedAgent::start("model_errors_pass_with_their_words") else {
+        return;
+    };
     let place = CaseFolder::copy("15-empty-and-error");
-    place.write("test_config.json", "{\"criteria\": {\"tool_trajectory_avg_score\": 1.0}}");
-    let (printed, report) = place.reported(&["run", ".", "--agent", &server.agent(), "--retries", "0"]);
-    assert_eq!(statuses(&report), ["passed", "passed", "passed", "errored"], "{printed}");
-    for (eval_id, words) in [("blocked", "SAFETY: blocked by safety"), ("error_after_tool", "UNKNOWN_ERROR")]
-    {
-        let line = printed.lines().find(|line| line.contains(&format!("› {eval_id} "))).unwrap();
-        assert!(line.contains("⚠ the model reported") && line.contains(words), "{line}");
+    place.write(
+        "test_config.json",
+        "{\"criteria\": {\"tool_trajectory_avg_score\": 1.0}}",
+    );
+    let (printed, report) =
+        place.reported(&["run", ".", "--agent", &server.agent(), "--retries", "0"]);
+    assert_eq!(
+        statuses(&report),
+        ["passed", "passed", "passed", "errored"],
+        "{printed}"
+    );
+    for (eval_id, words) in [
+        ("blocked", "SAFETY: blocked by safety"),
+        ("error_after_tool", "UNKNOWN_ERROR"),
+    ] {
+        let line = printed
+            .lines()
+            .find(|line| line.contains(&format!("› {eval_id} ")))
+            .unwrap();
+        assert!(
+            line.contains("⚠ the model reported") && line.contains(words),
+            "{line}"
+        );
     }
     assert!(printed.contains("ADK status: passed"), "{printed}");
 }
@@ -213,20 +301,34 @@ fn rows_with_predictions_only_name_missing_column() {
 fn items_of_responses_are_calls_results_and_messages() {
     let place = CaseFolder::copy("20-responses-items");
     let (printed, report) = place.reported(&["score", "calls.jsonl"]);
-    let turns: Vec<&Value> =
-        report["cases"].as_array().unwrap().iter().map(|case| &case["invocations"][0]).collect();
+    let turns: Vec<&Value> = report["cases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|case| &case["invocations"][0])
+        .collect();
     let calls = json!([{"name": "get_weather", "args": {"city": "Oslo"}}]);
     assert_eq!(turns.len(), 2, "{printed}");
     for turn in &turns {
         assert_eq!(turn["user"], "weather in Oslo");
     }
-    assert_eq!((&turns[0]["expected"]["tool_calls"], &turns[1]["actual"]["tool_calls"]), (&calls, &calls));
+    assert_eq!(
+        (
+            &turns[0]["expected"]["tool_calls"],
+            &turns[1]["actual"]["tool_calls"]
+        ),
+        (&calls, &calls)
+    );
     assert_eq!(turns[0]["expected"]["response"], "It is 4 degrees.");
     assert_eq!(turns[1]["actual"]["response"], "4.");
     let converted = place.printed(&["convert", "calls.jsonl", "-o", "calls.evalset.json"]);
     let set = place.json_file("calls.evalset.json");
     let results = &set["eval_cases"][0]["conversation"][0]["intermediate_data"]["tool_responses"];
-    assert_eq!(results[0]["response"], json!({"result": "4 degrees"}), "{converted}");
+    assert_eq!(
+        results[0]["response"],
+        json!({"result": "4 degrees"}),
+        "{converted}"
+    );
 }
 
 /// A server that is ended with its test.
@@ -242,26 +344,67 @@ impl Drop for Ended {
 /// Row 41.
 #[test]
 fn a2a_texts_are_in_response_or_events() {
-    let Some(python) = python() else { return println!("skipped: Python is not installed") };
+    let Some(python) = python() else {
+        return println!("skipped: Python is not installed");
+    };
     let place = CaseFolder::copy("41-a2a-status-message");
-    let port = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+    let port = std::net::TcpListener::bind(("127.0.0.1", 0))
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
     let mut server = Command::new(python);
-    server.arg(place.path().join("server.py")).arg(port.to_string()).stdin(Stdio::null());
+    server
+        .arg(place.path().join("server.py"))
+        .arg(port.to_string())
+        .stdin(Stdio::null());
     let _server = Ended(server.spawn().unwrap());
     wait_for("the server", Duration::from_secs(60), || {
         std::net::TcpStream::connect(("127.0.0.1", port)).ok()
     });
     let agent = format!("a2a+http://127.0.0.1:{port}/");
-    let (printed, report) = place.reported(&["run", "set.evalset.json", "--agent", &agent, "--retries", "0"]);
+    let (printed, report) = place.reported(&[
+        "run",
+        "set.evalset.json",
+        "--agent",
+        &agent,
+        "--retries",
+        "0",
+    ]);
     // The case in which a text replaces another one expects both.
     for (eval_id, response, others, status) in [
-        ("artifact_then_status", "The museum opens at ten.", vec!["search notes: 3 hits"], "passed"),
-        ("partial_then_asks", "May I send it to Kim?", vec!["Drafted the mail."], "passed"),
+        (
+            "artifact_then_status",
+            "The museum opens at ten.",
+            vec!["search notes: 3 hits"],
+            "passed",
+        ),
+        (
+            "partial_then_asks",
+            "May I send it to Kim?",
+            vec!["Drafted the mail."],
+            "passed",
+        ),
         ("append_true", "The museum opens at ten.", vec![], "passed"),
-        ("last_replaces", "ten.", vec!["The museum opens at "], "failed"),
+        (
+            "last_replaces",
+            "ten.",
+            vec!["The museum opens at "],
+            "failed",
+        ),
         ("two_artifacts", "Part one.\nPart two.", vec![], "passed"),
-        ("status_only", "The museum opens at ten.", vec!["Thinking"], "passed"),
-        ("single_last_frame", "The museum opens at ten.", vec![], "passed"),
+        (
+            "status_only",
+            "The museum opens at ten.",
+            vec!["Thinking"],
+            "passed",
+        ),
+        (
+            "single_last_frame",
+            "The museum opens at ten.",
+            vec![],
+            "passed",
+        ),
     ] {
         let actual = &field(&report, eval_id, "invocations")[0]["actual"];
         assert_eq!(actual["response"], response, "{eval_id}: {printed}");
@@ -274,28 +417,55 @@ fn a2a_texts_are_in_response_or_events() {
         assert_eq!(texts, others, "{eval_id}");
         assert_eq!(field(&report, eval_id, "status"), status, "{eval_id}");
     }
-    assert_eq!(field(&report, "failed_with_words", "error"), "quota of the tool is used up");
+    assert_eq!(
+        field(&report, "failed_with_words", "error"),
+        "quota of the tool is used up"
+    );
 }
 
 /// Row 44.
 #[test]
 fn unknown_columns_are_named_listed_and_mapped() {
     let place = CaseFolder::copy("44-columns");
-    for args in [["check", "renamed.jsonl"], ["score", "renamed.jsonl"], ["list", "."]] {
+    for args in [
+        ["check", "renamed.jsonl"],
+        ["score", "renamed.jsonl"],
+        ["list", "."],
+    ] {
         let printed = place.printed(&args);
-        let line = printed.lines().find(|line| line.contains("renamed.jsonl")).unwrap_or_default();
-        assert!(line.contains("found the columns question, answer, ground_truth"), "{args:?}: {printed}");
-        assert!(line.contains("prompt, messages, input, reference"), "{args:?}: {printed}");
+        let line = printed
+            .lines()
+            .find(|line| line.contains("renamed.jsonl"))
+            .unwrap_or_default();
+        assert!(
+            line.contains("found the columns question, answer, ground_truth"),
+            "{args:?}: {printed}"
+        );
+        assert!(
+            line.contains("prompt, messages, input, reference"),
+            "{args:?}: {printed}"
+        );
     }
-    let map = ["--columns", "prompt=question,response=answer,reference=ground_truth"];
-    let (_, mapped) =
-        place.reported(&[&["score", "renamed.jsonl", "--metric", "exact_match"], &map[..]].concat());
+    let map = [
+        "--columns",
+        "prompt=question,response=answer,reference=ground_truth",
+    ];
+    let (_, mapped) = place.reported(
+        &[
+            &["score", "renamed.jsonl", "--metric", "exact_match"],
+            &map[..],
+        ]
+        .concat(),
+    );
     assert_eq!(mapped["summary"]["passed"], 1, "{mapped}");
     assert_eq!(mapped["cases"][0]["invocations"][0]["user"], "q");
     let (printed, camel) = place.reported(&["score", "camel.jsonl"]);
     assert_eq!(statuses(&camel), ["passed"], "{printed}");
     let calls = json!([{"name": "x", "args": {"a": 1}}]);
-    assert_eq!(camel["cases"][0]["invocations"][0]["expected"]["tool_calls"], calls);
+    assert_eq!(
+        camel["cases"][0]["invocations"][0]["expected"]["tool_calls"],
+        calls
+    );
 }
 
 /// Row 45.
@@ -303,23 +473,33 @@ fn unknown_columns_are_named_listed_and_mapped() {
 fn prompts_alone_expect_unknown_calls() {
     let place = CaseFolder::copy("45-prompt-only");
     for (file, cases) in [
-        ("prompt.jsonl", &[("row-4ebe8a499973", "same call once")][..]),
+        (
+            "prompt.jsonl",
+            &[("row-4ebe8a499973", "same call once")][..],
+        ),
         (
             "msgs.jsonl",
-            &[("row-ba8c7ab9a229", "same call once"), ("row-4996b5647c68", "same call twice")][..],
+            &[
+                ("row-ba8c7ab9a229", "same call once"),
+                ("row-4996b5647c68", "same call twice"),
+            ][..],
         ),
     ] {
         let agent = place.recorded(cases);
-        let names =
-            "trajectory_exact_match,trajectory_precision,tool_trajectory_avg_score,trajectory_match_f1";
-        let (printed, report) = place.reported(&["run", file, "--agent", &agent, "--metric", names]);
+        let names = "trajectory_exact_match,trajectory_precision,tool_trajectory_avg_score,trajectory_match_f1";
+        let (printed, report) =
+            place.reported(&["run", file, "--agent", &agent, "--metric", names]);
         for case in report["cases"].as_array().unwrap() {
             assert_eq!(case["status"], "not_evaluated", "{printed}");
             let turn = &case["invocations"][0];
             assert_eq!(turn["expected"]["tool_calls"], Value::Null, "{turn}");
             assert_eq!(turn["actual"]["tool_calls"][0]["name"], "ping", "{turn}");
             for name in names.split(',') {
-                let metric = case["metrics"].as_array().unwrap().iter().find(|one| one["metric"] == name);
+                let metric = case["metrics"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .find(|one| one["metric"] == name);
                 let metric = metric.unwrap_or_else(|| panic!("{name}: {case}"));
                 assert_eq!(metric["score"], Value::Null, "{metric}");
                 assert_ne!(metric["explanation"], "", "{metric}");
@@ -327,7 +507,10 @@ fn prompts_alone_expect_unknown_calls() {
         }
         let (_, plain) = place.reported(&["run", file, "--agent", &agent]);
         let reason = plain["cases"][0]["reason"].as_str().unwrap();
-        assert!(reason.contains("the row has no reference or reference_trajectory"), "{reason}");
+        assert!(
+            reason.contains("the row has no reference or reference_trajectory"),
+            "{reason}"
+        );
     }
 }
 
@@ -336,11 +519,19 @@ fn prompts_alone_expect_unknown_calls() {
 fn rows_without_a_reference_count_in_no_metric() {
     let place = CaseFolder::copy("46-some-references");
     let (printed, report) = place.reported(&["score", "d.jsonl"]);
-    assert_eq!(statuses(&report), ["passed", "not_evaluated", "not_evaluated", "not_evaluated"], "{printed}");
+    assert_eq!(
+        statuses(&report),
+        ["passed", "not_evaluated", "not_evaluated", "not_evaluated"],
+        "{printed}"
+    );
     let metrics = report["summary"]["metrics"].as_array().unwrap();
     assert!(metrics.len() > 2, "{metrics:?}");
     for metric in metrics {
-        assert_eq!((&metric["valid"], &metric["total"]), (&json!(1), &json!(4)), "{metric}");
+        assert_eq!(
+            (&metric["valid"], &metric["total"]),
+            (&json!(1), &json!(4)),
+            "{metric}"
+        );
         assert_eq!(metric["mean"], 1.0, "{metric}");
     }
     for case in &report["cases"].as_array().unwrap()[1..] {
@@ -360,14 +551,22 @@ fn calls_and_images_of_messages_are_read() {
         let mut cases = report["cases"].as_array().unwrap().iter();
         let case = cases.find(|case| case["eval_set"] == set).unwrap();
         let turns = case["invocations"].as_array().unwrap();
-        assert_eq!((turns.len(), &turns[0]["expected"]["tool_calls"]), (1, &calls), "{set}");
+        assert_eq!(
+            (turns.len(), &turns[0]["expected"]["tool_calls"]),
+            (1, &calls),
+            "{set}"
+        );
         assert_eq!(turns[0]["expected"]["response"], "20 degrees.", "{set}");
     }
     place.printed(&["convert", "image_user.jsonl", "-o", "image.evalset.json"]);
     let set = place.json_file("image.evalset.json");
     let parts = &set["eval_cases"][0]["conversation"][0]["user_content"]["parts"];
     assert_eq!(parts[0]["text"], "what is it");
-    assert_eq!(parts[1]["inline_data"], json!({"mime_type": "image/png", "data": "AAAA"}), "{parts}");
+    assert_eq!(
+        parts[1]["inline_data"],
+        json!({"mime_type": "image/png", "data": "AAAA"}),
+        "{parts}"
+    );
 }
 
 /// Row 47b.
@@ -382,10 +581,18 @@ fn expected_conversation_passes_in_every_form() {
         assert_eq!(statuses(&report), ["passed"], "{name}: {printed}");
         let exact = report["cases"][0]["metrics"].as_array().unwrap().iter();
         let scores: Vec<&Value> = exact
-            .filter(|metric| metric["metric"].as_str().unwrap().starts_with("trajectory_"))
+            .filter(|metric| {
+                metric["metric"]
+                    .as_str()
+                    .unwrap()
+                    .starts_with("trajectory_")
+            })
             .map(|metric| &metric["score"])
             .collect();
-        assert!(scores.len() > 2 && scores.iter().all(|score| **score == json!(1.0)), "{name}: {scores:?}");
+        assert!(
+            scores.len() > 2 && scores.iter().all(|score| **score == json!(1.0)),
+            "{name}: {scores:?}"
+        );
     }
 }
 
@@ -398,22 +605,42 @@ fn scaffold_passes_case_with_reference() {
         ("weather_query", "What's the weather like in San Francisco?"),
         ("capital_lookup", "What is the capital of France?"),
     ]);
-    let (printed, report) = place.reported(&["run", "basic-dataset.json", "--agent", &agent, "--trust"]);
-    assert_eq!(statuses(&report), ["not_evaluated", "not_evaluated", "passed"], "{printed}");
-    assert_eq!(field(&report, "greeting", "reason"), "there is no reference response");
+    let (printed, report) =
+        place.reported(&["run", "basic-dataset.json", "--agent", &agent, "--trust"]);
+    assert_eq!(
+        statuses(&report),
+        ["not_evaluated", "not_evaluated", "passed"],
+        "{printed}"
+    );
+    assert_eq!(
+        field(&report, "greeting", "reason"),
+        "there is no reference response"
+    );
     // The metric of the config, whose file is not there. A metric that is defined and not in `metrics_to_run` is not added.
-    let metrics = field(&report, "capital_lookup", "metrics").as_array().unwrap();
-    let own = metrics.iter().find(|metric| metric["metric"] == "custom_response_quality").unwrap();
+    let metrics = field(&report, "capital_lookup", "metrics")
+        .as_array()
+        .unwrap();
+    let own = metrics
+        .iter()
+        .find(|metric| metric["metric"] == "custom_response_quality")
+        .unwrap();
     assert_eq!(own["explanation"], "there is no file response_quality.py");
     if !has_program("python3") {
         return println!("skipped: the function of the config needs Python");
     }
-    let config =
-        place.read("eval_config.yaml").replace("  - custom_response_quality", "  - agent_turn_count");
+    let config = place
+        .read("eval_config.yaml")
+        .replace("  - custom_response_quality", "  - agent_turn_count");
     place.write("eval_config.yaml", &config);
-    let (printed, report) = place.reported(&["run", "basic-dataset.json", "--agent", &agent, "--trust"]);
-    let metrics = field(&report, "capital_lookup", "metrics").as_array().unwrap();
-    let turns = metrics.iter().find(|metric| metric["metric"] == "agent_turn_count").unwrap();
+    let (printed, report) =
+        place.reported(&["run", "basic-dataset.json", "--agent", &agent, "--trust"]);
+    let metrics = field(&report, "capital_lookup", "metrics")
+        .as_array()
+        .unwrap();
+    let turns = metrics
+        .iter()
+        .find(|metric| metric["metric"] == "agent_turn_count")
+        .unwrap();
     assert_eq!(turns["score"], 1.0, "{printed}");
 }
 
@@ -421,22 +648,33 @@ fn scaffold_passes_case_with_reference() {
 #[test]
 fn texts_of_tools_become_objects_that_adk_loads() {
     let place = CaseFolder::copy("49-convert-tool-text");
-    for (name, result) in [("text", json!("20 degrees")), ("number", json!(20)), ("list", json!([1, 2]))] {
+    for (name, result) in [
+        ("text", json!("20 degrees")),
+        ("number", json!(20)),
+        ("list", json!([1, 2])),
+    ] {
         let (from, to) = (format!("{name}.jsonl"), format!("{name}.evalset.json"));
         let converted = place.printed(&["convert", &from, "-o", &to]);
         assert!(converted.contains("1 case in"), "{converted}");
         let set = place.json_file(&to);
-        let results = &set["eval_cases"][0]["conversation"][0]["intermediate_data"]["tool_responses"];
+        let results =
+            &set["eval_cases"][0]["conversation"][0]["intermediate_data"]["tool_responses"];
         assert_eq!(results[0]["response"], json!({"result": result}), "{name}");
         let checked = place.printed(&["check", &to]);
         assert!(checked.contains("0 errors, 0 refused by ADK"), "{checked}");
     }
-    let Some(adk) = adk() else { return println!("skipped: google-adk is not installed") };
+    let Some(adk) = adk() else {
+        return println!("skipped: google-adk is not installed");
+    };
     let load = "import sys\nfrom google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file as load\n\
                 for file in sys.argv[1:]: print(len(load(file, 'x').eval_cases))";
     let mut command = Command::new(adk.parent().unwrap().join("python"));
     command.current_dir(place.path()).args(["-c", load]);
-    let loaded = output(command.args(["text.evalset.json", "number.evalset.json", "list.evalset.json"]));
+    let loaded = output(command.args([
+        "text.evalset.json",
+        "number.evalset.json",
+        "list.evalset.json",
+    ]));
     assert_eq!(text(&loaded).trim(), "1\n1\n1", "{}", both(&loaded));
 }
 
@@ -453,33 +691,45 @@ fn rubrics_of_a_group_are_judged_chosen_and_converted() {
             .map(|(id, code)| json!({"id": id, "evidence": "e", "rationale": "r", "code": code, "verdict": "yes"}))
             .collect();
         let content = json!({ "verdicts": verdicts }).to_string();
-        let choice = json!({"message": {"role": "assistant", "content": content}, "finish_reason": "stop"});
-        let reply = json!({"choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}});
+        let choice =
+            json!({"message": {"role": "assistant", "content": content}, "finish_reason": "stop"});
+        let reply =
+            json!({"choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}});
         answer(stream, "200 OK", JSON, &reply.to_string())
     });
     let place = CaseFolder::copy("52-rubric-groups");
-    let toml = place.read("evaltrail.toml").replace(":7812", &format!(":{}", judge.port));
+    let toml = place
+        .read("evaltrail.toml")
+        .replace(":7812", &format!(":{}", judge.port));
     place.write("evaltrail.toml", &toml);
     let judged = || {
         let mut command = place.command();
-        command.env("OPENAI_API_KEY", "key").args(["score", "d.json", "--trust", "--json", "-q"]);
+        command
+            .env("OPENAI_API_KEY", "key")
+            .args(["score", "d.json", "--trust", "--json", "-q"]);
         let out = output(&mut command);
-        let report: Value = serde_json::from_str(&text(&out)).unwrap_or_else(|_| panic!("{}", both(&out)));
+        let report: Value =
+            serde_json::from_str(&text(&out)).unwrap_or_else(|_| panic!("{}", both(&out)));
         let case = report["cases"][0].clone();
         let rubrics = case["metrics"][0]["rubrics"].as_array().unwrap().iter();
-        let ids: Vec<String> = rubrics.map(|one| one["rubric_id"].as_str().unwrap().to_string()).collect();
+        let ids: Vec<String> = rubrics
+            .map(|one| one["rubric_id"].as_str().unwrap().to_string())
+            .collect();
         (case["status"].clone(), ids, both(&out))
     };
     let (status, ids, printed) = judged();
-    assert_eq!((&status, &ids[..]), (&json!("passed"), &["confirms".to_string()][..]), "{printed}");
+    assert_eq!(
+        (&status, &ids[..]),
+        (&json!("passed"), &["confirms".to_string()][..]),
+        "{printed}"
+    );
     let converted = place.printed(&["convert", "d.json", "-o", "d.evalset.json"]);
     let case = &place.json_file("d.evalset.json")["eval_cases"][0];
     assert_eq!(case["rubrics"][0]["rubric_id"], "confirms", "{converted}");
     assert_eq!(case["rubric_groups"]["g1"][0], "confirms", "{case}");
     // One of two groups is selected.
     let mut data = place.json_file("d.json");
-    data["eval_cases"][0]["rubric_groups"]["g2"] =
-        json!({"rubrics": [{"rubric_id": "polite", "content": {"property": {"description": "Is polite."}}}]});
+    data["eval_cases"][0]["rubric_groups"]["g2"] = json!({"rubrics": [{"rubric_id": "polite", "content": {"property": {"description": "Is polite."}}}]});
     place.write("d.json", &data.to_string());
     std::fs::remove_file(place.path().join("d.evalset.json")).unwrap();
     assert_eq!(judged().1, ["confirms", "polite"]);
@@ -503,7 +753,13 @@ fn turns_without_user_message_are_left_out() {
         assert!(checked.contains(line), "{line}: {checked}");
     }
     let capture = |more: &[&str]| {
-        place.ran(&[&["capture", "session.json", "--into", "new.evalset.json:a"], more].concat())
+        place.ran(
+            &[
+                &["capture", "session.json", "--into", "new.evalset.json:a"],
+                more,
+            ]
+            .concat(),
+        )
     };
     let refused = capture(&[]);
     assert_eq!(refused.status.code(), Some(2));
@@ -524,14 +780,22 @@ fn turns_without_user_message_are_left_out() {
 /// Row 29.
 #[test]
 fn swapped_calls_would_pass_in_any_order() {
-    let Some(server) = ScriptedAgent::start("swapped_calls_would_pass_in_any_order") else { return };
+    let Some(server) = ScriptedAgent::start("swapped_calls_would_pass_in_any_order") else {
+        return;
+    };
     let place = CaseFolder::copy("29-parallel-order");
     let (printed, report) = place.reported(&["run", ".", "--agent", &server.agent()]);
     assert_eq!(statuses(&report), ["failed"], "{printed}");
-    assert!(printed.contains("EXACT: the same calls in another order"), "{printed}");
+    assert!(
+        printed.contains("EXACT: the same calls in another order"),
+        "{printed}"
+    );
     assert!(printed.contains("would pass with ANY_ORDER"), "{printed}");
     let metric = &report["cases"][0]["metrics"][0];
-    assert_eq!(metric["findings"], json!([{"rule": "order_differs", "turn": 1}]));
+    assert_eq!(
+        metric["findings"],
+        json!([{"rule": "order_differs", "turn": 1}])
+    );
     #[cfg(unix)]
     {
         use crate::common::terminal::Terminal;
@@ -553,13 +817,16 @@ fn only_turns_without_text_run_in_background() {
     let place = CaseFolder::copy("40-long-running");
     let (printed, report) = place.reported(&["run", ".", "--agent", &server.agent()]);
     assert_eq!(statuses(&report), ["passed", "failed"], "{printed}");
-    let end =
-        |eval_id: &str, turn: usize| field(&report, eval_id, "invocations")[turn]["actual"]["end"].clone();
+    let end = |eval_id: &str, turn: usize| {
+        field(&report, eval_id, "invocations")[turn]["actual"]["end"].clone()
+    };
     assert_eq!(end("goes_on", 0), Value::Null, "it has a text");
     assert_eq!(end("stops", 0), "long_running");
     assert_eq!(end("stops", 1), Value::Null);
     assert_eq!(
-        printed.matches("a tool continues in the background").count(),
+        printed
+            .matches("a tool continues in the background")
+            .count(),
         2,
         "the case and the sum: {printed}"
     );
@@ -576,7 +843,11 @@ fn git_lfs_pointers_name_the_command() {
     for file in ["lfs.jsonl", "lfs.evalset.json"] {
         for verb in ["check", "score"] {
             let out = place.ran(&[verb, file]);
-            assert!(both(&out).contains(words) && !out.status.success(), "{verb}: {}", both(&out));
+            assert!(
+                both(&out).contains(words) && !out.status.success(),
+                "{verb}: {}",
+                both(&out)
+            );
         }
     }
 }
@@ -585,10 +856,18 @@ fn git_lfs_pointers_name_the_command() {
 #[test]
 fn semicolons_separate_cells() {
     let place = CaseFolder::copy("03b-csv");
-    assert!(place.printed(&["list", "."]).contains("semicolon.csv  1 case"));
+    assert!(
+        place
+            .printed(&["list", "."])
+            .contains("semicolon.csv  1 case")
+    );
     let (printed, report) = place.reported(&["score", "semicolon.csv", "--metric", "exact_match"]);
     let turn = &report["cases"][0]["invocations"][0];
-    assert_eq!((&turn["user"], &turn["actual"]["response"]), (&json!("q"), &json!("a, b")), "{printed}");
+    assert_eq!(
+        (&turn["user"], &turn["actual"]["response"]),
+        (&json!("q"), &json!("a, b")),
+        "{printed}"
+    );
     assert_eq!(report["summary"]["passed"], 1, "{printed}");
 }
 
@@ -599,9 +878,13 @@ fn equal_ids_are_told_apart_in_every_output() {
     let prompts = ["four steps", "same call once", "same call twice"];
     let agent = place.recorded(&prompts.map(|prompt| ("same", prompt)));
     let formats = ["junit", "markdown", "html", "csv"];
-    let reports: Vec<String> = formats.iter().map(|name| format!("--report={name}=report.{name}")).collect();
+    let reports: Vec<String> = formats
+        .iter()
+        .map(|name| format!("--report={name}=report.{name}"))
+        .collect();
     let reports: Vec<&str> = reports.iter().map(String::as_str).collect();
-    let (printed, report) = place.reported(&[&["run", ".", "--agent", &agent], &reports[..]].concat());
+    let (printed, report) =
+        place.reported(&[&["run", ".", "--agent", &agent], &reports[..]].concat());
     let places: Vec<String> = report["cases"]
         .as_array()
         .unwrap()
@@ -610,7 +893,14 @@ fn equal_ids_are_told_apart_in_every_output() {
         .collect();
     let mut sorted = places.clone();
     sorted.sort();
-    assert_eq!(sorted, ["other.evalset.json:1", "set.evalset.json:1", "set.evalset.json:2"]);
+    assert_eq!(
+        sorted,
+        [
+            "other.evalset.json:1",
+            "set.evalset.json:1",
+            "set.evalset.json:2"
+        ]
+    );
     let files = formats.map(|name| (name, place.read(&format!("report.{name}"))));
     for (name, words) in [("terminal", printed)].into_iter().chain(files) {
         // Without the signs that keep Markdown from being interpreted.

@@ -17,7 +17,8 @@ fn set() -> String {
             "intermediate_data": {"tool_uses": []},
         }]})
     };
-    json!({"eval_set_id": "s", "eval_cases": [case("a", "ok"), case("b", "nothing like it")]}).to_string()
+    json!({"eval_set_id": "s", "eval_cases": [case("a", "ok"), case("b", "nothing like it")]})
+        .to_string()
 }
 
 struct Desk {
@@ -30,7 +31,11 @@ impl Desk {
     fn new() -> Desk {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("s.evalset.json"), set()).unwrap();
-        Desk { folder, home: tempfile::tempdir().unwrap(), server: Double::start() }
+        Desk {
+            folder,
+            home: tempfile::tempdir().unwrap(),
+            server: Double::start(),
+        }
     }
 
     fn path(&self) -> &Path {
@@ -61,7 +66,8 @@ impl Desk {
         let report: Value =
             serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{e}: {}", both(&out)));
         let ids = report["cases"].as_array().unwrap().iter();
-        ids.map(|case| case["eval_id"].as_str().unwrap().to_string()).collect()
+        ids.map(|case| case["eval_id"].as_str().unwrap().to_string())
+            .collect()
     }
 
     fn runs(&self) -> Vec<PathBuf> {
@@ -80,24 +86,45 @@ impl Desk {
 fn a_foreign_run_is_shown_and_decides_nothing() {
     let (desk, theirs) = (Desk::new(), Desk::new());
     theirs.run(&["."]);
-    copy_folder(&theirs.path().join(".evaltrail"), &desk.path().join(".evaltrail"));
+    copy_folder(
+        &theirs.path().join(".evaltrail"),
+        &desk.path().join(".evaltrail"),
+    );
     let before = fs::read(desk.path().join("s.evalset.json")).unwrap();
     let listed = desk.evaltrail(&["list", "--cases", "."]);
     assert!(both(&listed).contains("foreign"), "{}", both(&listed));
-    assert_eq!(desk.ids_run(&["--failed", "."]), ["a", "b"], "nothing is known to have passed");
-    let id = theirs.runs()[0].file_name().unwrap().to_string_lossy().into_owned();
+    assert_eq!(
+        desk.ids_run(&["--failed", "."]),
+        ["a", "b"],
+        "nothing is known to have passed"
+    );
+    let id = theirs.runs()[0]
+        .file_name()
+        .unwrap()
+        .to_string_lossy()
+        .into_owned();
     let folder = format!(".evaltrail/runs/{id}");
     for run in [id.as_str(), folder.as_str()] {
         let out = desk.evaltrail(&["accept", run, "--write"]);
         assert_eq!(out.status.code(), Some(2), "{}", both(&out));
     }
-    assert_eq!(fs::read(desk.path().join("s.evalset.json")).unwrap(), before);
-    assert_eq!(desk.ids_run(&["--failed", "."]), ["b"], "a run of one's own decides");
+    assert_eq!(
+        fs::read(desk.path().join("s.evalset.json")).unwrap(),
+        before
+    );
+    assert_eq!(
+        desk.ids_run(&["--failed", "."]),
+        ["b"],
+        "a run of one's own decides"
+    );
     // The same with an unfinished one.
     let journal = theirs.runs()[0].join("journal.jsonl");
     let text = fs::read_to_string(&journal).unwrap();
     let desk = Desk::new();
-    copy_folder(&theirs.path().join(".evaltrail"), &desk.path().join(".evaltrail"));
+    copy_folder(
+        &theirs.path().join(".evaltrail"),
+        &desk.path().join(".evaltrail"),
+    );
     let first = text.split_inclusive('\n').next().unwrap();
     fs::write(desk.runs()[0].join("journal.jsonl"), first).unwrap();
     let out = desk.run(&["--resume", "."]);
@@ -111,8 +138,10 @@ fn a_run_that_was_killed_after_its_last_case_is_only_concluded() {
     desk.run(&["."]);
     let journal = desk.runs()[0].join("journal.jsonl");
     let text = fs::read_to_string(&journal).unwrap();
-    let without_end: String =
-        text.split_inclusive('\n').filter(|line| !line.contains("\"ended\":true")).collect();
+    let without_end: String = text
+        .split_inclusive('\n')
+        .filter(|line| !line.contains("\"ended\":true"))
+        .collect();
     assert!(without_end.len() < text.len());
     fs::write(&journal, without_end).unwrap();
     let out = desk.run(&["--resume", "."]);
@@ -126,13 +155,25 @@ fn a_run_that_another_evaltrail_writes_is_left_to_it() {
     let desk = Desk::new();
     desk.run(&["."]);
     let journal = desk.runs()[0].join("journal.jsonl");
-    let first = fs::read_to_string(&journal).unwrap().split_inclusive('\n').next().unwrap().to_string();
+    let first = fs::read_to_string(&journal)
+        .unwrap()
+        .split_inclusive('\n')
+        .next()
+        .unwrap()
+        .to_string();
     fs::write(&journal, first).unwrap();
-    let held = fs::File::options().append(true).open(journal.with_file_name("lock")).unwrap();
+    let held = fs::File::options()
+        .append(true)
+        .open(journal.with_file_name("lock"))
+        .unwrap();
     held.lock().unwrap();
     let out = desk.run(&["--resume", "."]);
     assert_eq!(out.status.code(), Some(2), "{}", both(&out));
-    assert!(both(&out).contains("is being written by another evaltrail"), "{}", both(&out));
+    assert!(
+        both(&out).contains("is being written by another evaltrail"),
+        "{}",
+        both(&out)
+    );
     assert_eq!(desk.asked(), 2);
     drop(held);
     assert!(both(&desk.run(&["--resume", "."])).contains("1 of 2 done"));
@@ -156,10 +197,23 @@ fn what_is_accepted_in_a_copy_is_written_in_the_copy() {
     let copy = tempfile::tempdir().unwrap();
     copy_folder(desk.path(), copy.path());
     let before = fs::read(desk.path().join("s.evalset.json")).unwrap();
-    let out = desk.evaltrail(&["accept", "last", "--write", "--in", copy.path().to_str().unwrap()]);
+    let out = desk.evaltrail(&[
+        "accept",
+        "last",
+        "--write",
+        "--in",
+        copy.path().to_str().unwrap(),
+    ]);
     assert!(both(&out).contains("1 case changed"), "{}", both(&out));
-    assert_eq!(fs::read(desk.path().join("s.evalset.json")).unwrap(), before, "the original stays as it is");
-    assert_ne!(fs::read(copy.path().join("s.evalset.json")).unwrap(), before);
+    assert_eq!(
+        fs::read(desk.path().join("s.evalset.json")).unwrap(),
+        before,
+        "the original stays as it is"
+    );
+    assert_ne!(
+        fs::read(copy.path().join("s.evalset.json")).unwrap(),
+        before
+    );
 }
 
 /// The disk is full for a while: attempts that cannot be written are retained and written when there is space again.
@@ -192,7 +246,10 @@ fn a_disk_that_was_full_costs_no_result() {
         env!("CARGO_BIN_EXE_evaltrail"),
     );
     let mut command = Command::new("unshare");
-    command.args(["-rm", "sh", "-c", &script]).current_dir(folder.path()).env("EVALTRAIL_HOME", home.path());
+    command
+        .args(["-rm", "sh", "-c", &script])
+        .current_dir(folder.path())
+        .env("EVALTRAIL_HOME", home.path());
     let out = output(&mut command);
     if both(&out).contains("unshare") || both(&out).contains("mount:") {
         println!("skipped: no tmpfs can be mounted here: {}", both(&out));
@@ -200,10 +257,18 @@ fn a_disk_that_was_full_costs_no_result() {
     }
     let kept = fs::read_to_string(folder.path().join("kept.jsonl")).unwrap();
     for id in 0..6 {
-        assert!(kept.contains(&format!("\"eval_id\":\"c{id}\"")), "c{id}: {}", both(&out));
+        assert!(
+            kept.contains(&format!("\"eval_id\":\"c{id}\"")),
+            "c{id}: {}",
+            both(&out)
+        );
     }
     assert!(kept.contains("\"ended\":true"), "{kept}");
-    assert!(both(&out).contains("cannot be recorded now"), "{}", both(&out));
+    assert!(
+        both(&out).contains("cannot be recorded now"),
+        "{}",
+        both(&out)
+    );
     assert!(both(&out).contains("is recorded again"), "{}", both(&out));
     assert!(both(&out).contains("no unfinished run"), "{}", both(&out));
 }

@@ -25,21 +25,41 @@ fn write_set(folder: &Path, name: &str, cases: Vec<Value>) {
 
 fn report(command: &mut Command) -> (Value, i32) {
     let out = output(command.arg("--json"));
-    let report = serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{e}: {}", both(&out)));
+    let report =
+        serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{e}: {}", both(&out)));
     (report, out.status.code().unwrap_or(-1))
 }
 
 fn status_of<'a>(report: &'a Value, id: &str) -> (&'a str, String) {
-    let case = report["cases"].as_array().unwrap().iter().find(|case| case["eval_id"] == id);
+    let case = report["cases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|case| case["eval_id"] == id);
     let case = case.unwrap_or_else(|| panic!("no {id} in {report}"));
-    (case["status"].as_str().unwrap(), case["error"].as_str().unwrap_or_default().to_string())
+    (
+        case["status"].as_str().unwrap(),
+        case["error"].as_str().unwrap_or_default().to_string(),
+    )
 }
 
 #[test]
 fn every_fault_is_its_own_case_alone() {
     let (work, server) = (tempfile::tempdir().unwrap(), Double::start());
-    let faults = ["silent", "drip", "broken", "garbage", "nothing", "cut", "raises", "overloaded"];
-    let mut cases: Vec<Value> = faults.iter().map(|fault| case(fault, fault, "ok")).collect();
+    let faults = [
+        "silent",
+        "drip",
+        "broken",
+        "garbage",
+        "nothing",
+        "cut",
+        "raises",
+        "overloaded",
+    ];
+    let mut cases: Vec<Value> = faults
+        .iter()
+        .map(|fault| case(fault, fault, "ok"))
+        .collect();
     cases.extend((0..4).map(|n| case(&format!("fine_{n}"), &format!("fine {n}"), "ok")));
     cases.push(case("busy", "busy", "ok"));
     write_set(work.path(), "faults", cases);
@@ -51,7 +71,10 @@ fn every_fault_is_its_own_case_alone() {
             .args(["--agent", &server.agent(), "--timeout", "2s"])
             .args(["-j", "16"]),
     );
-    assert!(began.elapsed() < Duration::from_secs(15), "a hung agent costs its own case only");
+    assert!(
+        began.elapsed() < Duration::from_secs(15),
+        "a hung agent costs its own case only"
+    );
     assert_eq!(code, 1);
     let says = |id: &str, words: &str| {
         let (status, error) = status_of(&report, id);
@@ -61,7 +84,12 @@ fn every_fault_is_its_own_case_alone() {
     says("silent", "longer than the limit of 2 s");
     says("drip", "longer than the limit of 2 s");
     // The response before the limit is in the report.
-    let drip = report["cases"].as_array().unwrap().iter().find(|case| case["eval_id"] == "drip").unwrap();
+    let drip = report["cases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|case| case["eval_id"] == "drip")
+        .unwrap();
     assert_eq!(drip["invocations"][0]["actual"]["response"], "I begin");
     says("broken", "500");
     says("garbage", "not JSON");
@@ -75,11 +103,24 @@ fn every_fault_is_its_own_case_alone() {
     // After the response with `Retry-After: 1` there was one retry.
     assert_eq!(status_of(&report, "busy").0, "passed");
     let seen = server.seen.lock().unwrap();
-    assert_eq!((seen.busy["busy"], seen.runs["overloaded"], seen.runs["raises"]), (2, 3, 1));
+    assert_eq!(
+        (
+            seen.busy["busy"],
+            seen.runs["overloaded"],
+            seen.runs["raises"]
+        ),
+        (2, 3, 1)
+    );
     assert_eq!(seen.wrong, Vec::<String>::new());
     drop(seen);
     wait_for("the sessions to be deleted", Duration::from_secs(5), || {
-        server.seen.lock().unwrap().sessions.is_empty().then_some(())
+        server
+            .seen
+            .lock()
+            .unwrap()
+            .sessions
+            .is_empty()
+            .then_some(())
     });
 }
 
@@ -88,9 +129,17 @@ fn servers_in_other_languages_are_agents_too() {
     let (work, server) = (tempfile::tempdir().unwrap(), Double::speaking(Dialect::Go));
     let mut with_state = case("stateful", "fine", "ok");
     with_state["session_input"] = json!({"app_name": "app", "user_id": "a b/c", "state": {"k": 1}});
-    write_set(work.path(), "s", vec![with_state, case("error", "named", "ok")]);
-    let (report, _) =
-        report(evaltrail(work.path()).arg("run").arg(work.path()).args(["--agent", &server.agent()]));
+    write_set(
+        work.path(),
+        "s",
+        vec![with_state, case("error", "named", "ok")],
+    );
+    let (report, _) = report(
+        evaltrail(work.path())
+            .arg("run")
+            .arg(work.path())
+            .args(["--agent", &server.agent()]),
+    );
     assert_eq!(status_of(&report, "stateful").0, "passed");
     assert_eq!(status_of(&report, "error").1, "tool failed");
     let seen = server.seen.lock().unwrap();
@@ -106,7 +155,10 @@ fn hostile_text_is_spelt_out() {
     write_set(
         work.path(),
         "s",
-        vec![case(bad, "hostile", bad), case("long", "hostile", &"z".repeat(1 << 20))],
+        vec![
+            case(bad, "hostile", bad),
+            case("long", "hostile", &"z".repeat(1 << 20)),
+        ],
     );
     let mut broken = case("e", "fine", "ok");
     broken["conversation"][0]["user_content"] = json!(bad);
@@ -120,7 +172,9 @@ fn hostile_text_is_spelt_out() {
         let out = output(&mut call);
         for line in both(&out).lines() {
             assert!(
-                !line.chars().any(|c| c.is_control() || matches!(c, '\u{202e}' | '\u{200b}')),
+                !line
+                    .chars()
+                    .any(|c| c.is_control() || matches!(c, '\u{202e}' | '\u{200b}')),
                 "{command}: {line:?}"
             );
             assert!(!line.starts_with("::"), "{command}: {line:?}");
@@ -133,9 +187,17 @@ fn an_agent_that_is_down_is_said_so() {
     let work = tempfile::tempdir().unwrap();
     write_set(work.path(), "s", vec![case("a", "fine", "ok")]);
     let agent = ["--agent", "adk+http://127.0.0.1:9/app", "--retries", "0"];
-    let (report, code) = report(evaltrail(work.path()).arg("run").arg(work.path()).args(agent));
+    let (report, code) = report(
+        evaltrail(work.path())
+            .arg("run")
+            .arg(work.path())
+            .args(agent),
+    );
     assert_eq!(code, 1);
-    assert!(status_of(&report, "a").1.contains("is the server running?"), "{report}");
+    assert!(
+        status_of(&report, "a").1.contains("is the server running?"),
+        "{report}"
+    );
 }
 
 /// `kill -9` at 20 points of a run of 200 cases: no finished case is lost or run again, and the report after
@@ -150,8 +212,11 @@ fn killed_and_resumed_runs_lose_and_repeat_nothing() {
     for point in 0..20u64 {
         let (work, server) = (tempfile::tempdir().unwrap(), Double::start());
         two_hundred(work.path());
-        let mut child =
-            run_all(work.path(), &server).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child = run_all(work.path(), &server)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
         let enough = (point as usize * 37 + 11) % 180;
         wait_for("the run to get there", Duration::from_secs(30), || {
             let runs = server.seen.lock().unwrap().runs.len();
@@ -165,42 +230,70 @@ fn killed_and_resumed_runs_lose_and_repeat_nothing() {
         let after = server.seen.lock().unwrap().runs.clone();
         for id in &finished {
             let prompt = id.replace("case_", "fine ");
-            assert_eq!(after[&prompt], before[&prompt], "{id} was finished and ran again (point {point})");
+            assert_eq!(
+                after[&prompt], before[&prompt],
+                "{id} was finished and ran again (point {point})"
+            );
         }
         let again: usize = after.values().map(|runs| runs - 1).sum();
-        assert!(again <= 4, "{again} attempts ran twice; at most those in flight may (point {point})");
+        assert!(
+            again <= 4,
+            "{again} attempts ran twice; at most those in flight may (point {point})"
+        );
         assert_eq!(timeless(resumed), whole, "point {point}");
         assert_eq!(journal(work.path()).len(), 200);
     }
 }
 
 fn two_hundred(folder: &Path) {
-    let answer = |n: usize| if n.is_multiple_of(3) { "something else" } else { "ok" };
+    let answer = |n: usize| {
+        if n.is_multiple_of(3) {
+            "something else"
+        } else {
+            "ok"
+        }
+    };
     write_set(
         folder,
         "many",
-        (0..200).map(|n| case(&format!("case_{n}"), &format!("fine {n}"), answer(n))).collect(),
+        (0..200)
+            .map(|n| case(&format!("case_{n}"), &format!("fine {n}"), answer(n)))
+            .collect(),
     );
 }
 
 fn run_all(folder: &Path, server: &Double) -> Command {
     let mut command = evaltrail(folder);
-    command.arg("run").arg(folder).args(["--agent", &server.agent(), "-j", "4"]);
+    command
+        .arg("run")
+        .arg(folder)
+        .args(["--agent", &server.agent(), "-j", "4"]);
     command
 }
 
 /// The ids of the finished cases, from the complete lines of the journal.
 fn journal(folder: &Path) -> BTreeSet<String> {
     let runs = folder.join(".evaltrail/runs");
-    let Some(run) = std::fs::read_dir(runs).ok().and_then(|mut runs| runs.next()) else {
+    let Some(run) = std::fs::read_dir(runs)
+        .ok()
+        .and_then(|mut runs| runs.next())
+    else {
         return BTreeSet::new();
     };
-    let text = std::fs::read_to_string(run.unwrap().path().join("journal.jsonl")).unwrap_or_default();
+    let text =
+        std::fs::read_to_string(run.unwrap().path().join("journal.jsonl")).unwrap_or_default();
     let whole = text.rfind('\n').map_or("", |at| &text[..at]);
     let id = |line: &str| {
-        serde_json::from_str::<Value>(line).expect("a whole line")["eval_id"].as_str().unwrap().to_string()
+        serde_json::from_str::<Value>(line).expect("a whole line")["eval_id"]
+            .as_str()
+            .unwrap()
+            .to_string()
     };
-    whole.lines().filter(|line| !line.starts_with("{\"ended\"")).map(id).collect()
+    whole
+        .lines()
+        .filter(|line| !line.starts_with("{\"ended\""))
+        .map(id)
+        .collect()
 }
 
 fn timeless(mut report: Value) -> Value {
@@ -208,7 +301,8 @@ fn timeless(mut report: Value) -> Value {
         report[key] = Value::Null;
     }
     for metric in report["summary"]["metrics"].as_array_mut().unwrap() {
-        if metric["metric"] == "invocation_duration_v1" || metric["metric"] == "latency_in_seconds" {
+        if metric["metric"] == "invocation_duration_v1" || metric["metric"] == "latency_in_seconds"
+        {
             metric["mean"] = Value::Null;
             for key in ["std", "mean_errors_as_zero", "min", "median", "p90", "p95"] {
                 metric[key] = Value::Null;
@@ -234,12 +328,21 @@ fn timeless(mut report: Value) -> Value {
 #[test]
 fn ctrl_c_once_finishes_and_twice_stops() {
     let (work, server) = (tempfile::tempdir().unwrap(), Double::start());
-    let cases = (0..40).map(|n| case(&format!("c{n}"), &format!("slow {n}"), "ok")).collect();
+    let cases = (0..40)
+        .map(|n| case(&format!("c{n}"), &format!("slow {n}"), "ok"))
+        .collect();
     write_set(work.path(), "slow", cases);
     for times in [1, 2] {
         let mut command = evaltrail(work.path());
-        command.arg("run").arg(work.path()).args(["--agent", &server.agent(), "-j", "2", "--json"]);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        command
+            .arg("run")
+            .arg(work.path())
+            .args(["--agent", &server.agent(), "-j", "2", "--json"]);
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         let before = server.seen.lock().unwrap().runs.len();
         wait_for("two attempts", Duration::from_secs(10), || {
             (server.seen.lock().unwrap().runs.values().sum::<usize>() >= before + 2).then_some(())
@@ -247,8 +350,17 @@ fn ctrl_c_once_finishes_and_twice_stops() {
         let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
         for word in ["finishing", "stopping"].iter().take(times) {
             let pid = child.id().to_string();
-            assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
-            assert!(said.any(|line| line.unwrap().contains(word)), "it says {word}");
+            assert!(
+                Command::new("kill")
+                    .args(["-INT", &pid])
+                    .status()
+                    .unwrap()
+                    .success()
+            );
+            assert!(
+                said.any(|line| line.unwrap().contains(word)),
+                "it says {word}"
+            );
         }
         let status = child.wait().unwrap();
         let out = child.wait_with_output().unwrap();
@@ -266,21 +378,46 @@ fn ctrl_c_once_finishes_and_twice_stops() {
 #[test]
 fn attempts_begin_at_the_rate_that_is_asked_for() {
     let (work, server) = (tempfile::tempdir().unwrap(), Double::start());
-    write_set(work.path(), "s", (0..4).map(|n| case(&format!("c{n}"), &format!("fine {n}"), "ok")).collect());
+    write_set(
+        work.path(),
+        "s",
+        (0..4)
+            .map(|n| case(&format!("c{n}"), &format!("fine {n}"), "ok"))
+            .collect(),
+    );
     let run = |rate: &str| {
         let mut command = evaltrail(work.path());
-        command.arg("run").arg(work.path()).args(["--agent", &server.agent(), "--rate", rate]);
+        command
+            .arg("run")
+            .arg(work.path())
+            .args(["--agent", &server.agent(), "--rate", rate]);
         command
     };
     let (paced, code) = report(&mut run("600"));
-    assert!(code == 0 && paced["duration_s"].as_f64().unwrap() >= 0.3, "{}", paced["duration_s"]);
+    assert!(
+        code == 0 && paced["duration_s"].as_f64().unwrap() >= 0.3,
+        "{}",
+        paced["duration_s"]
+    );
     let before = server.seen.lock().unwrap().runs["fine 0"];
-    let mut child = run("1").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut child = run("1")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     wait_for("the first attempt", Duration::from_secs(10), || {
         (server.seen.lock().unwrap().runs["fine 0"] > before).then_some(())
     });
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-    let code = wait_for("the end", Duration::from_secs(10), || child.try_wait().unwrap());
+    assert!(
+        Command::new("kill")
+            .args(["-INT", &child.id().to_string()])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let code = wait_for("the end", Duration::from_secs(10), || {
+        child.try_wait().unwrap()
+    });
     assert_eq!(code.code(), Some(130));
 }
 
@@ -288,8 +425,13 @@ fn attempts_begin_at_the_rate_that_is_asked_for() {
 #[test]
 fn a_run_stops_after_the_first_failures() {
     let (work, server) = (tempfile::tempdir().unwrap(), Double::start());
-    let cases =
-        (0..20).map(|n| case(&format!("c{n}"), &format!("fine {n}"), if n < 3 { "ok" } else { "no" }));
+    let cases = (0..20).map(|n| {
+        case(
+            &format!("c{n}"),
+            &format!("fine {n}"),
+            if n < 3 { "ok" } else { "no" },
+        )
+    });
     write_set(work.path(), "s", cases.collect());
     let run = |more: &[&str]| {
         let mut command = evaltrail(work.path());
@@ -298,14 +440,25 @@ fn a_run_stops_after_the_first_failures() {
     };
     let stopped = run(&["--fail-fast=2", "--max-failures", "20"]);
     assert_eq!(stopped.status.code(), Some(1), "{}", both(&stopped));
-    assert!(both(&stopped).contains("stopping after the first failures"), "{}", both(&stopped));
+    assert!(
+        both(&stopped).contains("stopping after the first failures"),
+        "{}",
+        both(&stopped)
+    );
     let asked = server.seen.lock().unwrap().runs.len();
-    assert!((5..=6).contains(&asked), "3 passed, 2 failed, and at most one was in flight: {asked}");
+    assert!(
+        (5..=6).contains(&asked),
+        "3 passed, 2 failed, and at most one was in flight: {asked}"
+    );
     let resumed = run(&["--resume"]);
     assert_eq!(resumed.status.code(), Some(1), "{}", both(&resumed));
     let seen = server.seen.lock().unwrap();
     assert_eq!(seen.runs.len(), 20, "{}", both(&resumed));
-    assert!(seen.runs.values().all(|count| *count == 1), "nothing ran twice: {:?}", seen.runs);
+    assert!(
+        seen.runs.values().all(|count| *count == 1),
+        "nothing ran twice: {:?}",
+        seen.runs
+    );
 }
 
 #[test]
@@ -314,13 +467,23 @@ fn failed_and_repeat_and_selection() {
     write_set(
         work.path(),
         "s",
-        vec![case("good", "fine a", "ok"), case("bad", "fine b", "no"), case("other", "fine c", "ok")],
+        vec![
+            case("good", "fine a", "ok"),
+            case("bad", "fine b", "no"),
+            case("other", "fine c", "ok"),
+        ],
     );
     let agent = ["--agent", &server.agent()];
     let set = work.path().join("s.evalset.json").display().to_string();
     let (all, code) = report(evaltrail(work.path()).arg("run").arg(&set).args(agent));
     assert_eq!((code, all["summary"]["failed"].as_u64()), (1, Some(1)));
-    let (failed, _) = report(evaltrail(work.path()).arg("run").arg(&set).args(agent).arg("--failed"));
+    let (failed, _) = report(
+        evaltrail(work.path())
+            .arg("run")
+            .arg(&set)
+            .args(agent)
+            .arg("--failed"),
+    );
     assert_eq!(failed["cases"].as_array().unwrap().len(), 1);
     assert_eq!(status_of(&failed, "bad").0, "failed");
     let (some, code) = report(
@@ -335,26 +498,80 @@ fn failed_and_repeat_and_selection() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|c| (c["eval_id"].as_str().unwrap(), c["attempt"].as_u64().unwrap()))
+        .map(|c| {
+            (
+                c["eval_id"].as_str().unwrap(),
+                c["attempt"].as_u64().unwrap(),
+            )
+        })
         .collect();
-    assert_eq!(order, [("good", 1), ("good", 2), ("good", 3), ("other", 1), ("other", 2), ("other", 3)]);
-    let (failed, _) = report(evaltrail(work.path()).arg("run").arg(&set).args(agent).arg("--failed"));
-    assert_eq!(failed["cases"][0]["eval_id"], "bad", "a run without it does not make it pass");
-    let fixed = [case("good", "fine a", "ok"), case("bad", "fine d", "ok"), case("other", "fine c", "ok")];
+    assert_eq!(
+        order,
+        [
+            ("good", 1),
+            ("good", 2),
+            ("good", 3),
+            ("other", 1),
+            ("other", 2),
+            ("other", 3)
+        ]
+    );
+    let (failed, _) = report(
+        evaltrail(work.path())
+            .arg("run")
+            .arg(&set)
+            .args(agent)
+            .arg("--failed"),
+    );
+    assert_eq!(
+        failed["cases"][0]["eval_id"], "bad",
+        "a run without it does not make it pass"
+    );
+    let fixed = [
+        case("good", "fine a", "ok"),
+        case("bad", "fine d", "ok"),
+        case("other", "fine c", "ok"),
+    ];
     write_set(work.path(), "s", fixed.to_vec());
-    let (failed, _) = report(evaltrail(work.path()).arg("run").arg(&set).args(agent).arg("--failed"));
+    let (failed, _) = report(
+        evaltrail(work.path())
+            .arg("run")
+            .arg(&set)
+            .args(agent)
+            .arg("--failed"),
+    );
     assert_eq!(
         failed["cases"][0]["eval_id"], "bad",
         "something else is asked now: the old answer is none to it"
     );
-    let again = output(evaltrail(work.path()).arg("run").arg(&set).args(agent).arg("--failed"));
+    let again = output(
+        evaltrail(work.path())
+            .arg("run")
+            .arg(&set)
+            .args(agent)
+            .arg("--failed"),
+    );
     assert_eq!(again.status.code(), Some(0), "{}", both(&again));
     assert!(both(&again).contains("is a pass: there is nothing to run"));
-    let wrong = output(evaltrail(work.path()).arg("run").arg(format!("{set}:goo")).args(agent));
+    let wrong = output(
+        evaltrail(work.path())
+            .arg("run")
+            .arg(format!("{set}:goo"))
+            .args(agent),
+    );
     assert_eq!(wrong.status.code(), Some(2));
-    assert!(both(&wrong).contains("did you mean \"good\""), "{}", both(&wrong));
-    let (filtered, _) =
-        report(evaltrail(work.path()).arg("run").arg(&set).args(agent).args(["--filter", "-id:good"]));
+    assert!(
+        both(&wrong).contains("did you mean \"good\""),
+        "{}",
+        both(&wrong)
+    );
+    let (filtered, _) = report(
+        evaltrail(work.path())
+            .arg("run")
+            .arg(&set)
+            .args(agent)
+            .args(["--filter", "-id:good"]),
+    );
     assert_eq!(filtered["cases"].as_array().unwrap().len(), 2);
 }
 
@@ -362,7 +579,11 @@ fn failed_and_repeat_and_selection() {
 fn the_report_is_as_documented_and_junit_is_xml() {
     let (work, server) = (tempfile::tempdir().unwrap(), Double::start());
     let hostile = "a\u{1b}[31m<&\"\u{202e}\u{ffff}\u{0}]]>";
-    write_set(work.path(), "s", vec![case(hostile, "fine", hostile), case("e", "raises", "ok")]);
+    write_set(
+        work.path(),
+        "s",
+        vec![case(hostile, "fine", hostile), case("e", "raises", "ok")],
+    );
     let junit = work.path().join("r.xml");
     let reports = format!("junit={}", junit.display());
     let (report, _) = report(
@@ -372,10 +593,26 @@ fn the_report_is_as_documented_and_junit_is_xml() {
             .args(["--agent", &server.agent(), "--report", &reports])
             .args(["--metric", "hallucinations_v1"]),
     );
-    let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    let keys = |value: &Value| {
+        value
+            .as_object()
+            .unwrap()
+            .keys()
+            .cloned()
+            .collect::<Vec<_>>()
+    };
     assert_eq!(
         keys(&report),
-        ["evaltrail", "run_id", "started", "duration_s", "agent", "summary", "not_run", "cases"]
+        [
+            "evaltrail",
+            "run_id",
+            "started",
+            "duration_s",
+            "agent",
+            "summary",
+            "not_run",
+            "cases"
+        ]
     );
     assert_eq!(
         keys(&report["summary"]),
@@ -433,15 +670,39 @@ fn the_report_is_as_documented_and_junit_is_xml() {
     );
     assert_eq!(
         keys(&report["cases"][0]["metrics"][0]),
-        ["metric", "score", "threshold", "status", "explanation", "findings", "per_invocation", "rubrics"]
+        [
+            "metric",
+            "score",
+            "threshold",
+            "status",
+            "explanation",
+            "findings",
+            "per_invocation",
+            "rubrics"
+        ]
     );
-    assert_eq!(keys(&report["cases"][0]["invocations"][0]), ["user", "expected", "actual"]);
-    assert_eq!(report["cases"][0]["eval_id"], hostile, "data stays as it was");
+    assert_eq!(
+        keys(&report["cases"][0]["invocations"][0]),
+        ["user", "expected", "actual"]
+    );
+    assert_eq!(
+        report["cases"][0]["eval_id"], hostile,
+        "data stays as it was"
+    );
     let xml = std::fs::read_to_string(&junit).unwrap();
-    assert!(!xml.chars().any(|c| (c.is_control() && c != '\n') || matches!(c, '\u{202e}' | '\u{ffff}')));
+    assert!(
+        !xml.chars()
+            .any(|c| (c.is_control() && c != '\n') || matches!(c, '\u{202e}' | '\u{ffff}'))
+    );
     let mut reader = quick_xml::Reader::from_str(&xml);
-    while !matches!(reader.read_event().expect("well-formed"), quick_xml::events::Event::Eof) {}
-    assert!(xml.contains("<error") && xml.contains("tests=\"2\""), "{xml}");
+    while !matches!(
+        reader.read_event().expect("well-formed"),
+        quick_xml::events::Event::Eof
+    ) {}
+    assert!(
+        xml.contains("<error") && xml.contains("tests=\"2\""),
+        "{xml}"
+    );
 }
 
 #[test]
@@ -450,20 +711,34 @@ fn what_cannot_be_judged_is_not_green() {
     write_set(work.path(), "s", vec![case("a", "fine", "ok")]);
     let config = work.path().join("c.json");
     for criterion in ["\"hallucinations_v1\": 0.5", "\"response_match_scor\": 0.5"] {
-        std::fs::write(&config, format!("{{\"criteria\": {{\"response_match_score\": 0.5, {criterion}}}}}"))
-            .unwrap();
+        std::fs::write(
+            &config,
+            format!("{{\"criteria\": {{\"response_match_score\": 0.5, {criterion}}}}}"),
+        )
+        .unwrap();
         let mut command = evaltrail(work.path());
-        command.arg("run").arg(work.path()).args(["--agent", &server.agent(), "--config"]).arg(&config);
+        command
+            .arg("run")
+            .arg(work.path())
+            .args(["--agent", &server.agent(), "--config"])
+            .arg(&config);
         let (report, code) = report(&mut command);
         assert_eq!(code, 1);
         assert_eq!(
-            (status_of(&report, "a").0, report["cases"][0]["adk_status"].as_u64()),
+            (
+                status_of(&report, "a").0,
+                report["cases"][0]["adk_status"].as_u64()
+            ),
             ("not_evaluated", Some(1))
         );
     }
     std::fs::write(&config, "{\"criteria\": {}}").unwrap();
     let mut command = evaltrail(work.path());
-    command.arg("run").arg(work.path()).args(["--agent", &server.agent(), "--config"]).arg(&config);
+    command
+        .arg("run")
+        .arg(work.path())
+        .args(["--agent", &server.agent(), "--config"])
+        .arg(&config);
     assert_eq!(report(&mut command).1, 1, "nothing judged is not passed");
 }
 
@@ -498,7 +773,10 @@ fn a_program_is_an_agent() {
     write_set(
         work.path(),
         "s",
-        prompts.iter().map(|p| case(p, p, if *p == "event" { "done" } else { "ok" })).collect(),
+        prompts
+            .iter()
+            .map(|p| case(p, p, if *p == "event" { "done" } else { "ok" }))
+            .collect(),
     );
     let log = work.path().join("log");
     let mut command = evaltrail(work.path());
@@ -517,22 +795,42 @@ fn a_program_is_an_agent() {
         "{}",
         says("die").1
     );
-    assert!(says("late").1.contains("the late reason"), "its last words are waited for: {}", says("late").1);
+    assert!(
+        says("late").1.contains("the late reason"),
+        "its last words are waited for: {}",
+        says("late").1
+    );
     assert!(
         says("garbage").1.contains("not JSON: this is no json")
             || says("garbage").1.contains("this is no json")
     );
     assert_eq!(says("refuse").1, "I would rather not");
     assert_eq!(says("event").0, "failed");
-    let events = report["cases"].as_array().unwrap().iter().find(|c| c["eval_id"] == "event").unwrap();
-    assert_eq!(events["invocations"][0]["actual"]["tool_calls"], json!([{"name": "t", "args": {"n": 1}}]));
-    wait_for("every program to be gone", Duration::from_secs(5), || all_gone(&log).then_some(()));
+    let events = report["cases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|c| c["eval_id"] == "event")
+        .unwrap();
+    assert_eq!(
+        events["invocations"][0]["actual"]["tool_calls"],
+        json!([{"name": "t", "args": {"n": 1}}])
+    );
+    wait_for("every program to be gone", Duration::from_secs(5), || {
+        all_gone(&log).then_some(())
+    });
 }
 
 fn all_gone(log: &Path) -> bool {
     let text = std::fs::read_to_string(log).unwrap_or_default();
-    let pids: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("started ")).collect();
-    !pids.is_empty() && pids.iter().all(|pid| !Path::new("/proc").join(pid).exists())
+    let pids: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("started "))
+        .collect();
+    !pids.is_empty()
+        && pids
+            .iter()
+            .all(|pid| !Path::new("/proc").join(pid).exists())
 }
 
 #[test]
@@ -540,13 +838,30 @@ fn programs_die_with_us_however_we_die() {
     for signal in ["KILL", "TERM"] {
         let work = tempfile::tempdir().unwrap();
         let agent = echo_agent(work.path());
-        write_set(work.path(), "s", vec![case("a", "hang", "ok"), case("b", "hang too", "ok")]);
+        write_set(
+            work.path(),
+            "s",
+            vec![case("a", "hang", "ok"), case("b", "hang too", "ok")],
+        );
         let log = work.path().join("log");
         let mut command = evaltrail(work.path());
-        command.env("LOG", &log).arg("run").arg(work.path()).args(["--agent", &agent, "--env", "LOG"]);
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        command
+            .env("LOG", &log)
+            .arg("run")
+            .arg(work.path())
+            .args(["--agent", &agent, "--env", "LOG"]);
+        let mut child = command
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
         wait_for("both programs", Duration::from_secs(10), || {
-            (std::fs::read_to_string(&log).unwrap_or_default().lines().count() == 2).then_some(())
+            (std::fs::read_to_string(&log)
+                .unwrap_or_default()
+                .lines()
+                .count()
+                == 2)
+                .then_some(())
         });
         assert!(!all_gone(&log));
         assert!(
@@ -557,7 +872,9 @@ fn programs_die_with_us_however_we_die() {
                 .success()
         );
         child.wait().unwrap();
-        wait_for("the programs to die", Duration::from_secs(5), || all_gone(&log).then_some(()));
+        wait_for("the programs to die", Duration::from_secs(5), || {
+            all_gone(&log).then_some(())
+        });
     }
 }
 
@@ -565,7 +882,10 @@ fn programs_die_with_us_however_we_die() {
 fn nothing_runs_that_was_not_allowed() {
     let work = tempfile::tempdir().unwrap();
     let marker = work.path().join("marker");
-    let config = format!("[agents.x]\nkind = \"command\"\ncommand = \"touch {}\"\n", marker.display());
+    let config = format!(
+        "[agents.x]\nkind = \"command\"\ncommand = \"touch {}\"\n",
+        marker.display()
+    );
     std::fs::write(work.path().join("evaltrail.toml"), config).unwrap();
     write_set(work.path(), "s", vec![case("a", "fine", "ok")]);
     for command in [vec!["list"], vec!["check"], vec!["run"]] {
@@ -573,10 +893,18 @@ fn nothing_runs_that_was_not_allowed() {
         assert!(!marker.exists(), "{command:?}");
         if command == ["run"] {
             assert_eq!(out.status.code(), Some(2));
-            assert!(both(&out).contains("--trust") && both(&out).contains("touch"), "{}", both(&out));
+            assert!(
+                both(&out).contains("--trust") && both(&out).contains("touch"),
+                "{}",
+                both(&out)
+            );
         }
     }
-    output(evaltrail(work.path()).args(["run", "--trust"]).arg(work.path()));
+    output(
+        evaltrail(work.path())
+            .args(["run", "--trust"])
+            .arg(work.path()),
+    );
     assert!(marker.exists());
 }
 
@@ -585,18 +913,40 @@ fn a_bad_file_spoils_only_itself() {
     let (work, server) = (tempfile::tempdir().unwrap(), Double::start());
     write_set(work.path(), "good", vec![case("a", "fine", "ok")]);
     std::fs::write(work.path().join("bad.evalset.json"), "{\"eval_set_id\": ").unwrap();
-    std::fs::write(work.path().join("latin.evalset.json"), b"{\"eval_set_id\": \"\xe9\"}").unwrap();
-    assert!(Command::new("mkfifo").arg(work.path().join("pipe.evalset.json")).status().unwrap().success());
-    let out = output(evaltrail(work.path()).arg("run").arg(work.path()).args(["--agent", &server.agent()]));
+    std::fs::write(
+        work.path().join("latin.evalset.json"),
+        b"{\"eval_set_id\": \"\xe9\"}",
+    )
+    .unwrap();
+    assert!(
+        Command::new("mkfifo")
+            .arg(work.path().join("pipe.evalset.json"))
+            .status()
+            .unwrap()
+            .success()
+    );
+    let out = output(
+        evaltrail(work.path())
+            .arg("run")
+            .arg(work.path())
+            .args(["--agent", &server.agent()]),
+    );
     assert_eq!(out.status.code(), Some(2), "{}", both(&out));
     let said = both(&out);
-    assert!(said.contains("1 passed") && said.contains("bad.evalset.json: line 1, column"), "{said}");
+    assert!(
+        said.contains("1 passed") && said.contains("bad.evalset.json: line 1, column"),
+        "{said}"
+    );
     assert!(said.contains("not UTF-8"), "{said}");
     let out = output(evaltrail(work.path()).arg("check").arg(work.path()));
     assert_eq!(out.status.code(), Some(2));
     assert!(text(&out).contains("3 files checked"), "{}", text(&out));
     let out = output(evaltrail(work.path()).arg("list").arg(work.path()));
-    assert!(text(&out).contains("good.evalset.json  1 case "), "{}", text(&out));
+    assert!(
+        text(&out).contains("good.evalset.json  1 case "),
+        "{}",
+        text(&out)
+    );
 }
 
 /// Numbers that only Python's JSON allows, and integers of any size, are preserved in a run and its journal.
@@ -608,11 +958,18 @@ fn odd_numbers_go_all_the_way() {
         "intermediate_data": {"tool_uses": [{"name": "t", "args": {"a": NaN, "b": -Infinity, "c": 123456789012345678901234567890}}]}
     }]}]}"#;
     std::fs::write(work.path().join("s.evalset.json"), set).unwrap();
-    let (report, code) =
-        report(evaltrail(work.path()).arg("run").arg(work.path()).args(["--agent", &server.agent()]));
+    let (report, code) = report(
+        evaltrail(work.path())
+            .arg("run")
+            .arg(work.path())
+            .args(["--agent", &server.agent()]),
+    );
     assert_eq!((code, status_of(&report, "odd").0), (1, "failed"));
     let args = &report["cases"][0]["invocations"][0]["expected"]["tool_calls"][0]["args"];
-    assert_eq!(args.to_string(), r#"{"a":"NaN","b":"-Infinity","c":123456789012345678901234567890}"#);
+    assert_eq!(
+        args.to_string(),
+        r#"{"a":"NaN","b":"-Infinity","c":123456789012345678901234567890}"#
+    );
     assert_eq!(journal(work.path()).len(), 1);
 }
 
@@ -629,16 +986,28 @@ fn a_folder_that_cannot_be_written_still_gives_a_report() {
         "--json",
     ]));
     let report: Value = serde_json::from_slice(&out.stdout).unwrap();
-    assert_eq!((out.status.code(), status_of(&report, "a").0), (Some(0), "passed"));
+    assert_eq!(
+        (out.status.code(), status_of(&report, "a").0),
+        (Some(0), "passed")
+    );
     assert!(both(&out).contains("not recorded"), "{}", both(&out));
 }
 
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
     let work = tempfile::tempdir().unwrap();
-    write_set(work.path(), "s", (0..2000).map(|n| case(&format!("case_{n}"), "x", "y")).collect());
-    let line =
-        format!("{} list --cases {} | head -n 1", env!("CARGO_BIN_EXE_evaltrail"), work.path().display());
+    write_set(
+        work.path(),
+        "s",
+        (0..2000)
+            .map(|n| case(&format!("case_{n}"), "x", "y"))
+            .collect(),
+    );
+    let line = format!(
+        "{} list --cases {} | head -n 1",
+        env!("CARGO_BIN_EXE_evaltrail"),
+        work.path().display()
+    );
     let out = output(Command::new("bash").args(["-o", "pipefail", "-c", &line]));
     assert!(!both(&out).contains("panicked"), "{}", both(&out));
     assert_eq!(out.status.code(), Some(0), "{}", both(&out));
@@ -650,7 +1019,10 @@ fn an_agent_keeps_its_own_limit() {
     use evaltrail::domain::RunEvent;
     use evaltrail::runner::{Request, Selection, Stamp, prepare, start};
     let work = tempfile::tempdir().unwrap();
-    crate::common::copy_folder(&crate::common::root().join("fixtures/workspace"), work.path());
+    crate::common::copy_folder(
+        &crate::common::root().join("fixtures/workspace"),
+        work.path(),
+    );
     let toml = work.path().join("evaltrail.toml");
     let text = std::fs::read_to_string(&toml).unwrap().replace(
         "kind = \"replay\"\nrecording = \"recordings/garden",
@@ -659,9 +1031,21 @@ fn an_agent_keeps_its_own_limit() {
     std::fs::write(&toml, text).unwrap();
     let workspace = evaltrail::workspace::Workspace::open(work.path()).unwrap();
     let selections = workspace.sets.iter().cloned().map(Selection::all).collect();
-    let prepared = prepare(&workspace, &Request { selections, ..Request::default() }, &Stamp::now()).unwrap();
+    let prepared = prepare(
+        &workspace,
+        &Request {
+            selections,
+            ..Request::default()
+        },
+        &Stamp::now(),
+    )
+    .unwrap();
     let all = prepared.plan.attempts();
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
     runtime.block_on(async {
         let mut run = start(prepared, None, work.path());
         let mut beside = 0;
@@ -669,9 +1053,13 @@ fn an_agent_keeps_its_own_limit() {
             let started = matches!(event, RunEvent::Started { .. });
             run.state.apply(event);
             let state = &run.state;
-            let garden =
-                |key: &&evaltrail::domain::AttemptKey| state.plan.set_of(key.case).agent_name == "garden";
-            let (of_garden, others) = (state.in_flight.keys().filter(garden).count(), state.in_flight.len());
+            let garden = |key: &&evaltrail::domain::AttemptKey| {
+                state.plan.set_of(key.case).agent_name == "garden"
+            };
+            let (of_garden, others) = (
+                state.in_flight.keys().filter(garden).count(),
+                state.in_flight.len(),
+            );
             assert!(of_garden <= 1, "{of_garden} at once");
             beside = beside.max(if started { others } else { 0 });
         }
@@ -686,22 +1074,36 @@ fn a_paused_run_begins_nothing_and_goes_on() {
     use evaltrail::domain::RunEvent;
     use evaltrail::runner::{Request, Selection, Stamp, prepare, start};
     let work = tempfile::tempdir().unwrap();
-    crate::common::copy_folder(&crate::common::root().join("fixtures/workspace"), work.path());
+    crate::common::copy_folder(
+        &crate::common::root().join("fixtures/workspace"),
+        work.path(),
+    );
     let workspace = evaltrail::workspace::Workspace::open(work.path()).unwrap();
     let selections = workspace.sets.iter().cloned().map(Selection::all).collect();
-    let request = Request { selections, ..Request::default() };
+    let request = Request {
+        selections,
+        ..Request::default()
+    };
     let prepared = prepare(&workspace, &request, &Stamp::now()).unwrap();
     let all = prepared.plan.attempts();
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
     runtime.block_on(async {
         let mut run = start(prepared, None, work.path());
         run.handle.pause(true);
         let mut paused = false;
         // Until the attempts in flight have ended and there are no more events.
-        while let Ok(event) = tokio::time::timeout(Duration::from_secs(3), run.events.recv()).await {
+        while let Ok(event) = tokio::time::timeout(Duration::from_secs(3), run.events.recv()).await
+        {
             let event = event.expect("the run goes on");
             paused |= event == RunEvent::Paused(true);
-            assert!(!paused || !matches!(event, RunEvent::Started { .. }), "{event:?}");
+            assert!(
+                !paused || !matches!(event, RunEvent::Started { .. }),
+                "{event:?}"
+            );
             run.state.apply(event);
         }
         assert!(paused && run.state.totals.ended() < all && run.state.in_flight.is_empty());
@@ -709,7 +1111,10 @@ fn a_paused_run_begins_nothing_and_goes_on() {
         while let Some(event) = run.events.recv().await {
             run.state.apply(event);
         }
-        assert_eq!((run.state.totals.ended(), run.state.is_live()), (all, false));
+        assert_eq!(
+            (run.state.totals.ended(), run.state.is_live()),
+            (all, false)
+        );
     });
 }
 
@@ -722,13 +1127,25 @@ fn one_attempt_can_be_cancelled() {
     write_set(
         work.path(),
         "s",
-        vec![case("hangs", "silent", "ok"), case("a", "fine", "ok"), case("b", "fine too", "ok")],
+        vec![
+            case("hangs", "silent", "ok"),
+            case("a", "fine", "ok"),
+            case("b", "fine too", "ok"),
+        ],
     );
     let workspace = evaltrail::workspace::Workspace::open(work.path()).unwrap();
     let selections = workspace.sets.iter().cloned().map(Selection::all).collect();
-    let request = Request { selections, agent: Some(server.agent()), ..Request::default() };
+    let request = Request {
+        selections,
+        agent: Some(server.agent()),
+        ..Request::default()
+    };
     let prepared = prepare(&workspace, &request, &Stamp::now()).unwrap();
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
     runtime.block_on(async {
         let mut run = start(prepared, None, work.path());
         while let Some(event) = run.events.recv().await {
@@ -751,36 +1168,73 @@ fn a_slow_receiver_of_events_delays_no_attempt() {
     use evaltrail::domain::{RunEvent, RunOptions};
     use evaltrail::runner::{Request, Selection, Stamp, prepare, start};
     let work = tempfile::tempdir().unwrap();
-    crate::common::copy_folder(&crate::common::root().join("fixtures/workspace"), work.path());
+    crate::common::copy_folder(
+        &crate::common::root().join("fixtures/workspace"),
+        work.path(),
+    );
     let toml = work.path().join("evaltrail.toml");
     let text = std::fs::read_to_string(&toml).unwrap();
     std::fs::write(
         &toml,
-        text.replace("recording = \"recordings/g", "speed = 0\nrecording = \"recordings/g")
-            .replace("recording = \"recordings/l", "speed = 0\nrecording = \"recordings/l"),
+        text.replace(
+            "recording = \"recordings/g",
+            "speed = 0\nrecording = \"recordings/g",
+        )
+        .replace(
+            "recording = \"recordings/l",
+            "speed = 0\nrecording = \"recordings/l",
+        ),
     )
     .unwrap();
     let workspace = evaltrail::workspace::Workspace::open(work.path()).unwrap();
     let selections = workspace.sets.iter().cloned().map(Selection::all).collect();
-    let options = RunOptions { repeat: 20, timeout_ms: 30_000, ..RunOptions::default() };
-    let request = Request { selections, options, ..Request::default() };
+    let options = RunOptions {
+        repeat: 20,
+        timeout_ms: 30_000,
+        ..RunOptions::default()
+    };
+    let request = Request {
+        selections,
+        options,
+        ..Request::default()
+    };
     let prepared = prepare(&workspace, &request, &Stamp::now()).unwrap();
     let all = prepared.plan.attempts();
-    let journal = work.path().join(".evaltrail/runs").join(&prepared.plan.run_id).join("journal.jsonl");
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let journal = work
+        .path()
+        .join(".evaltrail/runs")
+        .join(&prepared.plan.run_id)
+        .join("journal.jsonl");
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
     let mut run = runtime.block_on(async { start(prepared, None, work.path()) });
-    wait_for("all attempts in the journal", Duration::from_secs(60), || {
-        let written = std::fs::read_to_string(&journal).unwrap_or_default();
-        (written.lines().count() >= all).then_some(())
-    });
+    wait_for(
+        "all attempts in the journal",
+        Duration::from_secs(60),
+        || {
+            let written = std::fs::read_to_string(&journal).unwrap_or_default();
+            (written.lines().count() >= all).then_some(())
+        },
+    );
     runtime.block_on(async {
         while let Some(event) = run.events.recv().await {
             if let RunEvent::Finished(attempt) = &event {
                 let error = attempt.error.clone().unwrap_or_default();
-                assert!(!error.contains("longer than the limit"), "{}: {error}", attempt.eval_id);
+                assert!(
+                    !error.contains("longer than the limit"),
+                    "{}: {error}",
+                    attempt.eval_id
+                );
             }
             run.state.apply(event);
         }
     });
-    assert_eq!((run.state.totals.ended(), run.state.is_live()), (all, false), "and no event is lost");
+    assert_eq!(
+        (run.state.totals.ended(), run.state.is_live()),
+        (all, false),
+        "and no event is lost"
+    );
 }

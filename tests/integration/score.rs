@@ -6,7 +6,11 @@ use std::process::Output;
 
 impl Place {
     fn run(&self, args: &[&str]) -> Output {
-        output(evaltrail(&self.path().join("home")).args(args).current_dir(self.path()))
+        output(
+            evaltrail(&self.path().join("home"))
+                .args(args)
+                .current_dir(self.path()),
+        )
     }
 
     /// The report and the exit code.
@@ -29,7 +33,10 @@ fn lines(rows: &[Value]) -> String {
 
 fn metric<'a>(report: &'a Value, case: usize, name: &str) -> &'a Value {
     let metrics = report["cases"][case]["metrics"].as_array().unwrap();
-    metrics.iter().find(|metric| metric["metric"] == name).unwrap_or_else(|| panic!("{name} in {metrics:?}"))
+    metrics
+        .iter()
+        .find(|metric| metric["metric"] == name)
+        .unwrap_or_else(|| panic!("{name} in {metrics:?}"))
 }
 
 #[test]
@@ -41,32 +48,79 @@ fn a_table_is_scored_without_an_agent() {
         json!({"prompt": "x", "reference_trajectory": 5, "response": "y"})
     );
     let place = Place::new(&[("rows.jsonl", text)]);
-    let (report, code) =
-        place.score(&["rows.jsonl", "--metric", "bleu,failure,trajectory_single_tool_use:set"]);
+    let (report, code) = place.score(&[
+        "rows.jsonl",
+        "--metric",
+        "bleu,failure,trajectory_single_tool_use:set",
+    ]);
     assert_eq!(code, 1);
-    let statuses: Vec<&str> =
-        report["cases"].as_array().unwrap().iter().map(|case| case["status"].as_str().unwrap()).collect();
+    let statuses: Vec<&str> = report["cases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|case| case["status"].as_str().unwrap())
+        .collect();
     assert_eq!(statuses, ["passed", "errored", "failed", "errored"]);
-    assert!(report["cases"][1]["error"].as_str().unwrap().contains("line 2"), "{}", report["cases"][1]);
-    assert!(report["cases"][3]["error"].as_str().unwrap().contains("line 4"), "{}", report["cases"][3]);
+    assert!(
+        report["cases"][1]["error"]
+            .as_str()
+            .unwrap()
+            .contains("line 2"),
+        "{}",
+        report["cases"][1]
+    );
+    assert!(
+        report["cases"][3]["error"]
+            .as_str()
+            .unwrap()
+            .contains("line 4"),
+        "{}",
+        report["cases"][3]
+    );
     assert_eq!(metric(&report, 0, "trajectory_exact_match")["score"], 1.0);
-    assert_eq!(metric(&report, 2, "trajectory_single_tool_use:set")["score"], 1.0);
+    assert_eq!(
+        metric(&report, 2, "trajectory_single_tool_use:set")["score"],
+        1.0
+    );
     let summary = report["summary"]["metrics"].as_array().unwrap();
-    let exact = summary.iter().find(|metric| metric["metric"] == "trajectory_exact_match").unwrap();
-    assert_eq!((&exact["valid"], &exact["errored"], &exact["total"]), (&json!(2), &json!(2), &json!(4)));
-    assert_eq!((&exact["mean"], &exact["mean_errors_as_zero"]), (&json!(0.5), &json!(0.25)));
+    let exact = summary
+        .iter()
+        .find(|metric| metric["metric"] == "trajectory_exact_match")
+        .unwrap();
+    assert_eq!(
+        (&exact["valid"], &exact["errored"], &exact["total"]),
+        (&json!(2), &json!(2), &json!(4))
+    );
+    assert_eq!(
+        (&exact["mean"], &exact["mean_errors_as_zero"]),
+        (&json!(0.5), &json!(0.25))
+    );
 }
 
 #[test]
 fn the_reports_give_the_reason_of_a_metric_without_a_score() {
     let rows = json!({"eval_case_id": "a", "prompt": "x", "response": "y"});
     let place = Place::new(&[("rows.jsonl", lines(&[rows]))]);
-    let args = ["rows.jsonl", "--metric", "bleu", "--report", "html=r.html", "--report", "markdown=r.md"];
+    let args = [
+        "rows.jsonl",
+        "--metric",
+        "bleu",
+        "--report",
+        "html=r.html",
+        "--report",
+        "markdown=r.md",
+    ];
     let (report, _) = place.score(&args);
     let summary = report["summary"]["metrics"].as_array().unwrap();
-    let bleu = summary.iter().find(|metric| metric["metric"] == "bleu").unwrap();
+    let bleu = summary
+        .iter()
+        .find(|metric| metric["metric"] == "bleu")
+        .unwrap();
     let why = metric(&report, 0, "bleu")["explanation"].as_str().unwrap();
-    assert!(!why.is_empty() && bleu["valid"] == 0 && bleu["why_no_score"] == why, "{bleu}");
+    assert!(
+        !why.is_empty() && bleu["valid"] == 0 && bleu["why_no_score"] == why,
+        "{bleu}"
+    );
     for file in ["r.html", "r.md"] {
         let report = std::fs::read_to_string(place.path().join(file)).unwrap();
         let row = report.lines().find(|line| line.contains("bleu")).unwrap();
@@ -92,12 +146,31 @@ fn missing_columns_and_duplicated_ids() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|case| (case["eval_id"].as_str().unwrap(), case["status"].as_str().unwrap()))
+        .map(|case| {
+            (
+                case["eval_id"].as_str().unwrap(),
+                case["status"].as_str().unwrap(),
+            )
+        })
         .collect();
     let unknown = "not_evaluated";
-    assert_eq!(cases, [("twice", unknown), ("twice", unknown), ("other", unknown), ("big", "failed")]);
+    assert_eq!(
+        cases,
+        [
+            ("twice", unknown),
+            ("twice", unknown),
+            ("other", unknown),
+            ("big", "failed")
+        ]
+    );
     let adk = metric(&report, 2, "response_match_score");
-    assert!(adk["explanation"].as_str().unwrap().contains("there is no reference response"), "{adk}");
+    assert!(
+        adk["explanation"]
+            .as_str()
+            .unwrap()
+            .contains("there is no reference response"),
+        "{adk}"
+    );
     assert_eq!(code, 1);
     assert_eq!(metric(&report, 0, "exact_match")["score"], 1.0);
     assert!(
@@ -107,16 +180,30 @@ fn missing_columns_and_duplicated_ids() {
             .contains("contains no saved response")
     );
     assert!(
-        metric(&report, 2, "exact_match")["explanation"].as_str().unwrap().contains("no reference response")
+        metric(&report, 2, "exact_match")["explanation"]
+            .as_str()
+            .unwrap()
+            .contains("no reference response")
     );
-    assert_eq!(metric(&report, 3, "trajectory_exact_match")["score"], 0.0, "integers are exact at any size");
+    assert_eq!(
+        metric(&report, 3, "trajectory_exact_match")["score"],
+        0.0,
+        "integers are exact at any size"
+    );
 }
 
 #[test]
 fn an_empty_file_is_an_error_and_no_pass() {
     let place = Place::new(&[("empty.jsonl", String::new()), ("latin.csv", String::new())]);
-    std::fs::write(place.path().join("latin.csv"), b"prompt,response\ncaf\xe9,x\n").unwrap();
-    for (file, words) in [("empty.jsonl", "an empty file"), ("latin.csv", "line 2: byte 19 is not UTF-8")] {
+    std::fs::write(
+        place.path().join("latin.csv"),
+        b"prompt,response\ncaf\xe9,x\n",
+    )
+    .unwrap();
+    for (file, words) in [
+        ("empty.jsonl", "an empty file"),
+        ("latin.csv", "line 2: byte 19 is not UTF-8"),
+    ] {
         let ran = place.run(&["score", file]);
         assert_eq!(ran.status.code(), Some(2), "{}", both(&ran));
         assert!(both(&ran).contains(words), "{}", both(&ran));
@@ -131,7 +218,11 @@ fn an_eval_set_without_responses_is_not_scored() {
     for path in ["s.evalset.json", "."] {
         let scored = place.run(&["score", path]);
         assert_eq!(scored.status.code(), Some(2), "{}", both(&scored));
-        assert!(both(&scored).contains("the file contains no saved responses"), "{}", both(&scored));
+        assert!(
+            both(&scored).contains("the file contains no saved responses"),
+            "{}",
+            both(&scored)
+        );
     }
     assert!(!place.path().join(".evaltrail/runs").exists());
 }
@@ -147,7 +238,10 @@ fn rules_of_the_folder_decide_under_our_name() {
     assert_eq!(code, 0, "{report}");
     assert_eq!(metric(&report, 0, "trajectory_match")["status"], "passed");
     let exact = metric(&report, 0, "trajectory_exact_match");
-    assert_eq!((&exact["score"], &exact["status"]), (&json!(0.0), &json!("informational")));
+    assert_eq!(
+        (&exact["score"], &exact["status"]),
+        (&json!(0.0), &json!("informational"))
+    );
 }
 
 const SCORER: &str = "import json, sys\ncase = json.load(sys.stdin)\n\
@@ -166,7 +260,13 @@ fn programs_and_functions_score_and_a_broken_one_harms_no_other() {
         def broken(instance):\n    raise ValueError('no such column')\n\
         def slow(instance):\n    time.sleep(60)\n";
     let place = Place::new(&[
-        ("rows.jsonl", lines(&[row("a", "1", "Done now please"), row("b", "1", "Done now please")])),
+        (
+            "rows.jsonl",
+            lines(&[
+                row("a", "1", "Done now please"),
+                row("b", "1", "Done now please"),
+            ]),
+        ),
         ("score.py", SCORER.into()),
         ("my_metrics.py", python.into()),
         ("evaltrail.toml", config.into()),
@@ -174,26 +274,43 @@ fn programs_and_functions_score_and_a_broken_one_harms_no_other() {
     let refused = place.run(&["score", "rows.jsonl"]);
     assert_eq!(refused.status.code(), Some(2), "{}", both(&refused));
     assert!(
-        both(&refused).contains("python3 score.py") && both(&refused).contains("my_metrics.word_count"),
+        both(&refused).contains("python3 score.py")
+            && both(&refused).contains("my_metrics.word_count"),
         "{}",
         both(&refused)
     );
     let (report, code) = place.score(&["rows.jsonl", "--trust"]);
     assert_eq!(code, 1);
     for case in 0..2 {
-        assert_eq!(metric(&report, case, "says_done")["status"], "passed", "{report}");
+        assert_eq!(
+            metric(&report, case, "says_done")["status"],
+            "passed",
+            "{report}"
+        );
         assert_eq!(metric(&report, case, "word_count")["score"], 3.0);
         assert_eq!(metric(&report, case, "essential")["score"], 0.5);
-        assert_eq!(metric(&report, case, "trajectory_exact_match")["status"], "passed");
+        assert_eq!(
+            metric(&report, case, "trajectory_exact_match")["status"],
+            "passed"
+        );
         let broken = metric(&report, case, "broken");
         assert_eq!(broken["status"], "errored");
         let why = broken["explanation"].as_str().unwrap();
-        assert!(why.contains("ValueError: no such column") && why.contains("my_metrics.py\", line"), "{why}");
         assert!(
-            metric(&report, case, "slow")["explanation"].as_str().unwrap().contains("its limit of 0.3 s")
+            why.contains("ValueError: no such column") && why.contains("my_metrics.py\", line"),
+            "{why}"
         );
         assert!(
-            metric(&report, case, "nowhere")["explanation"].as_str().unwrap().contains("no-such-program")
+            metric(&report, case, "slow")["explanation"]
+                .as_str()
+                .unwrap()
+                .contains("its limit of 0.3 s")
+        );
+        assert!(
+            metric(&report, case, "nowhere")["explanation"]
+                .as_str()
+                .unwrap()
+                .contains("no-such-program")
         );
         assert_eq!(report["cases"][case]["status"], "errored");
     }
@@ -203,7 +320,10 @@ fn programs_and_functions_score_and_a_broken_one_harms_no_other() {
 #[test]
 fn adks_custom_metrics_are_called_as_adk_calls_them() {
     let Some(adk) = crate::common::adk() else {
-        assert!(std::env::var_os("EVALTRAIL_REQUIRE_ADK").is_none(), "adk is required here and not found");
+        assert!(
+            std::env::var_os("EVALTRAIL_REQUIRE_ADK").is_none(),
+            "adk is required here and not found"
+        );
         println!("skipped, google-adk is not installed");
         return;
     };
@@ -233,23 +353,35 @@ fn adks_custom_metrics_are_called_as_adk_calls_them() {
             .env("VIRTUAL_ENV", venv)
             .current_dir(place.path()),
     );
-    let report: Value = serde_json::from_str(&text(&ran)).unwrap_or_else(|_| panic!("{}", both(&ran)));
+    let report: Value =
+        serde_json::from_str(&text(&ran)).unwrap_or_else(|_| panic!("{}", both(&ran)));
     let counts = metric(&report, 0, "counts");
-    assert_eq!((&counts["score"], &counts["status"]), (&json!(1.0), &json!("passed")), "{counts}");
+    assert_eq!(
+        (&counts["score"], &counts["status"]),
+        (&json!(1.0), &json!("passed")),
+        "{counts}"
+    );
     assert_eq!(counts["per_invocation"][0]["score"], 1.0);
     // The signature of ADK's guide, which ADK 2.13 itself cannot call.
     let of_turn = metric(&report, 0, "of_turn");
-    assert_eq!((&of_turn["score"], &of_turn["status"]), (&json!(0.75), &json!("passed")), "{of_turn}");
+    assert_eq!(
+        (&of_turn["score"], &of_turn["status"]),
+        (&json!(0.75), &json!("passed")),
+        "{of_turn}"
+    );
     assert_eq!(of_turn["per_invocation"][0]["score"], 0.75);
     let other = metric(&report, 0, "other");
-    let words = "ADK calls a custom metric with eval_metric, actual_invocations, expected_invocations";
-    assert!(other["explanation"].as_str().unwrap().contains(words), "{other}");
+    let words =
+        "ADK calls a custom metric with eval_metric, actual_invocations, expected_invocations";
+    assert!(
+        other["explanation"].as_str().unwrap().contains(words),
+        "{other}"
+    );
 }
 
 /// Rows with escape sequences, markup and formulas in every field that a report shows.
 fn hostile() -> String {
-    let evil =
-        "=cmd|' /C calc'!A0\u{1b}]0;x\u{7}<script>alert(1)</script>\"'&\u{202e}\u{0}\n| @all [x](http://y)";
+    let evil = "=cmd|' /C calc'!A0\u{1b}]0;x\u{7}<script>alert(1)</script>\"'&\u{202e}\u{0}\n| @all [x](http://y)";
     let mut row = row("x", "1", evil);
     row["eval_case_id"] = json!(evil);
     row["prompt"] = json!(evil);
@@ -262,29 +394,62 @@ fn hostile() -> String {
 #[test]
 fn hostile_reports_open_cleanly() {
     let place = Place::new(&[("rows.jsonl", hostile())]);
-    let kinds = ["csv", "markdown", "html", "junit", "json", "vertex", "vertex-summary", "evaluation-result"];
+    let kinds = [
+        "csv",
+        "markdown",
+        "html",
+        "junit",
+        "json",
+        "vertex",
+        "vertex-summary",
+        "evaluation-result",
+    ];
     let mut args = vec!["score".to_string(), "rows.jsonl".into()];
-    args.extend(kinds.iter().map(|kind| format!("--report={kind}=out.{kind}")));
+    args.extend(
+        kinds
+            .iter()
+            .map(|kind| format!("--report={kind}=out.{kind}")),
+    );
     let ran = place.run(&args.iter().map(String::as_str).collect::<Vec<_>>());
     assert_eq!(ran.status.code(), Some(1), "{}", both(&ran));
-    let read = |kind: &str| std::fs::read_to_string(place.path().join(format!("out.{kind}"))).unwrap();
+    let read =
+        |kind: &str| std::fs::read_to_string(place.path().join(format!("out.{kind}"))).unwrap();
     for kind in ["csv", "markdown", "html", "junit"] {
         let said = read(kind);
         let steers = |c: &char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
-        assert!(!said.chars().any(|c| steers(&c)) && !said.contains('\u{202e}'), "{kind}: {said}");
+        assert!(
+            !said.chars().any(|c| steers(&c)) && !said.contains('\u{202e}'),
+            "{kind}: {said}"
+        );
     }
     let mut table = csv::Reader::from_reader(read("csv").into_bytes().leak() as &[u8]);
-    let records: Vec<csv::StringRecord> = table.records().map(|record| record.expect("a record")).collect();
+    let records: Vec<csv::StringRecord> = table
+        .records()
+        .map(|record| record.expect("a record"))
+        .collect();
     assert_eq!(records.len(), 2);
     for cell in records.iter().flat_map(|record| record.iter()) {
         assert!(!cell.starts_with(['=', '+', '@', '\t', '\r']), "{cell}");
-        assert!(!cell.starts_with('-') || cell.parse::<f64>().is_ok(), "{cell}");
+        assert!(
+            !cell.starts_with('-') || cell.parse::<f64>().is_ok(),
+            "{cell}"
+        );
     }
     let html = read("html").to_lowercase();
-    for markup in ["<script", "javascript:", "onerror", "<img", "<a ", "http://y\""] {
+    for markup in [
+        "<script",
+        "javascript:",
+        "onerror",
+        "<img",
+        "<a ",
+        "http://y\"",
+    ] {
         assert!(!html.contains(markup), "{markup} in {html}");
     }
-    assert!(html.contains("&lt;script&gt;alert(1)"), "the words are there as text");
+    assert!(
+        html.contains("&lt;script&gt;alert(1)"),
+        "the words are there as text"
+    );
     assert!(!read("markdown").contains("<script") && !read("markdown").contains("](http://"));
     let mut xml = quick_xml::Reader::from_str(Box::leak(read("junit").into_boxed_str()));
     loop {
@@ -295,27 +460,42 @@ fn hostile_reports_open_cleanly() {
     }
     for line in read("vertex").lines() {
         assert!(
-            serde_json::from_str::<Value>(line).unwrap()["trajectory_exact_match/score"].is_number()
+            serde_json::from_str::<Value>(line).unwrap()["trajectory_exact_match/score"]
+                .is_number()
                 || line.contains("\"failure\":1")
         );
     }
     assert!(serde_json::from_str::<Value>(&read("vertex-summary")).unwrap()["row_count"] == 2);
     assert!(
-        serde_json::from_str::<Value>(&read("evaluation-result")).unwrap()["eval_case_results"].is_array()
+        serde_json::from_str::<Value>(&read("evaluation-result")).unwrap()["eval_case_results"]
+            .is_array()
     );
 }
 
 /// evaltrail reads its own exports in Vertex's formats.
 #[test]
 fn our_exports_are_read_again() {
-    let place =
-        Place::new(&[("rows.jsonl", lines(&[row("a", "1", "Done now please"), row("b", "2", "no")]))]);
-    let (report, _) =
-        place.score(&["rows.jsonl", "--report=vertex=table.jsonl", "--report=evaluation-result=result.json"]);
+    let place = Place::new(&[(
+        "rows.jsonl",
+        lines(&[row("a", "1", "Done now please"), row("b", "2", "no")]),
+    )]);
+    let (report, _) = place.score(&[
+        "rows.jsonl",
+        "--report=vertex=table.jsonl",
+        "--report=evaluation-result=result.json",
+    ]);
     let (again, _) = place.score(&["table.jsonl"]);
     for case in 0..2 {
-        for name in ["trajectory_exact_match", "response_match_score", "rouge_l_sum"] {
-            assert_eq!(metric(&again, case, name)["score"], metric(&report, case, name)["score"], "{name}");
+        for name in [
+            "trajectory_exact_match",
+            "response_match_score",
+            "rouge_l_sum",
+        ] {
+            assert_eq!(
+                metric(&again, case, name)["score"],
+                metric(&report, case, name)["score"],
+                "{name}"
+            );
         }
     }
     let (recorded, _) = place.score(&["result.json"]);
@@ -323,17 +503,27 @@ fn our_exports_are_read_again() {
     // They are no data sets of the workspace.
     let listed = text(&place.run(&["list", "."]));
     assert!(listed.contains("rows.jsonl"), "{listed}");
-    assert!(!listed.contains("table.jsonl") && !listed.contains("result.json"), "{listed}");
+    assert!(
+        !listed.contains("table.jsonl") && !listed.contains("result.json"),
+        "{listed}"
+    );
 }
 
 /// For a folder, `run` ignores data sets and `score` ignores eval sets. A data set that is named is run.
 #[test]
 fn of_a_folder_eval_sets_are_run_and_data_sets_scored() {
-    let set = json!({"eval_set_id": "s", "eval_cases": [{"eval_id": "of_the_set", "conversation": []}]});
+    let set =
+        json!({"eval_set_id": "s", "eval_cases": [{"eval_id": "of_the_set", "conversation": []}]});
     let place = Place::new(&[
-        ("rows.jsonl", lines(&[row("of_the_table", "1", "Done now please")])),
+        (
+            "rows.jsonl",
+            lines(&[row("of_the_table", "1", "Done now please")]),
+        ),
         ("s.evalset.json", set.to_string()),
-        ("replay.jsonl", json!({"eval_id": "of_the_set", "turns": []}).to_string()),
+        (
+            "replay.jsonl",
+            json!({"eval_id": "of_the_set", "turns": []}).to_string(),
+        ),
     ]);
     let ids = |report: &Value| -> Vec<String> {
         report["cases"]
@@ -344,11 +534,27 @@ fn of_a_folder_eval_sets_are_run_and_data_sets_scored() {
             .collect()
     };
     assert_eq!(ids(&place.score(&["."]).0), ["of_the_table"]);
-    let ran = place.run(&["run", ".", "--agent", "replay:replay.jsonl?speed=0", "--json", "-q"]);
-    let report: Value = serde_json::from_str(&text(&ran)).unwrap_or_else(|_| panic!("{}", both(&ran)));
+    let ran = place.run(&[
+        "run",
+        ".",
+        "--agent",
+        "replay:replay.jsonl?speed=0",
+        "--json",
+        "-q",
+    ]);
+    let report: Value =
+        serde_json::from_str(&text(&ran)).unwrap_or_else(|_| panic!("{}", both(&ran)));
     assert_eq!(ids(&report), ["of_the_set"]);
-    let named = place.run(&["run", "rows.jsonl", "--agent", "replay:replay.jsonl?speed=0", "--json", "-q"]);
-    let report: Value = serde_json::from_str(&text(&named)).unwrap_or_else(|_| panic!("{}", both(&named)));
+    let named = place.run(&[
+        "run",
+        "rows.jsonl",
+        "--agent",
+        "replay:replay.jsonl?speed=0",
+        "--json",
+        "-q",
+    ]);
+    let report: Value =
+        serde_json::from_str(&text(&named)).unwrap_or_else(|_| panic!("{}", both(&named)));
     assert_eq!(ids(&report), ["of_the_table"]);
 }
 
@@ -356,16 +562,27 @@ fn of_a_folder_eval_sets_are_run_and_data_sets_scored() {
 fn metrics_are_told_on_the_command_line() {
     let place = Place::new(&[]);
     let all = text(&place.run(&["metrics"]));
-    for name in ["trajectory_exact_match", "tool_parameter_kv_match", "rouge_l_sum", "session_state_match"] {
+    for name in [
+        "trajectory_exact_match",
+        "tool_parameter_kv_match",
+        "rouge_l_sum",
+        "session_state_match",
+    ] {
         assert!(all.contains(name), "{all}");
     }
     let one = text(&place.run(&["metrics", "trajectory_precision"]));
-    assert!(one.contains("A A against A is 1.0") && one.contains("0 to 1, higher is better"), "{one}");
+    assert!(
+        one.contains("A A against A is 1.0") && one.contains("0 to 1, higher is better"),
+        "{one}"
+    );
     let json: Value = serde_json::from_str(&text(&place.run(&["metrics", "--json"]))).unwrap();
     assert!(json.as_array().unwrap().len() >= 38);
     assert_eq!(place.run(&["metrics", "nonsense"]).status.code(), Some(2));
     let of_vertex = place.run(&["metrics", "fluency"]);
-    assert!(String::from_utf8_lossy(&of_vertex.stderr).contains("judged_fluency"), "{of_vertex:?}");
+    assert!(
+        String::from_utf8_lossy(&of_vertex.stderr).contains("judged_fluency"),
+        "{of_vertex:?}"
+    );
 }
 
 /// Scores of a file are informational beside the criteria: one that is no number has its reason and decides nothing.
@@ -376,9 +593,10 @@ fn scores_of_a_file_that_are_no_numbers_are_listed_with_their_reason_and_decide_
             r#"{{"eval_case_id": "a", "prompt": "Off", "reference": "Done", {response} "safety/score": {number}}}"#
         )
     };
-    for (number, status, why) in
-        [("Infinity", "errored", "not a finite number"), ("NaN", "informational", "contains no score")]
-    {
+    for (number, status, why) in [
+        ("Infinity", "errored", "not a finite number"),
+        ("NaN", "informational", "contains no score"),
+    ] {
         let place = Place::new(&[("rows.jsonl", with(r#""response": "Done","#, number))]);
         let (report, code) = place.score(&["rows.jsonl", "--metric", "exact_match"]);
         let safety = metric(&report, 0, "safety");
@@ -386,13 +604,23 @@ fn scores_of_a_file_that_are_no_numbers_are_listed_with_their_reason_and_decide_
             (code, &report["cases"][0]["status"], &safety["status"]),
             (0, &json!("passed"), &json!(status))
         );
-        assert!(safety["explanation"].as_str().unwrap().contains(why), "{safety}");
+        assert!(
+            safety["explanation"].as_str().unwrap().contains(why),
+            "{safety}"
+        );
         // Without a response nothing decides.
         let place = Place::new(&[("rows.jsonl", with("", number))]);
         let (report, code) = place.score(&["rows.jsonl", "--metric", "exact_match"]);
-        assert_eq!((code, &report["cases"][0]["status"]), (1, &json!("not_evaluated")), "{report}");
+        assert_eq!(
+            (code, &report["cases"][0]["status"]),
+            (1, &json!("not_evaluated")),
+            "{report}"
+        );
         let safety = metric(&report, 0, "safety");
-        assert!(safety["explanation"].as_str().unwrap().contains(why), "{safety}");
+        assert!(
+            safety["explanation"].as_str().unwrap().contains(why),
+            "{safety}"
+        );
     }
 }
 
@@ -408,5 +636,8 @@ fn requested_metrics_stay_in_the_table_when_every_attempt_errored() {
         .lines()
         .find(|line| line.starts_with("exact_match"))
         .unwrap_or_else(|| panic!("{}", both(&ran)));
-    assert!(row.contains("0/1/1") && row.contains("1 of 1 attempts errored"), "{row}");
+    assert!(
+        row.contains("0/1/1") && row.contains("1 of 1 attempts errored"),
+        "{row}"
+    );
 }

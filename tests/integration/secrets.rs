@@ -43,21 +43,31 @@ fn repeat(stream: &TcpStream) {
     let _ = reader.read_exact(&mut body);
     let asked: Value = serde_json::from_slice(&body).unwrap_or_default();
     let words: Vec<&str> = head.split_whitespace().collect();
-    let named: serde_json::Map<String, Value> =
-        words.iter().map(|word| (word.to_string(), json!(word))).collect();
+    let named: serde_json::Map<String, Value> = words
+        .iter()
+        .map(|word| (word.to_string(), json!(word)))
+        .collect();
     // A call with the values of a header and of a parameter that are no secrets.
     let lookup = json!({"name": "lookup", "result": {}, "args": {
         "customer_id": 100_234, "stage": "pre-production", "q": "weather-report",
     }});
     if asked["message"] == "lookup" {
-        return answer(stream, "200 OK", &json!({"text": "hello", "calls": [lookup]}).to_string());
+        return answer(
+            stream,
+            "200 OK",
+            &json!({"text": "hello", "calls": [lookup]}).to_string(),
+        );
     }
     let reply = json!({
         "text": format!("I was sent {head}"),
         "calls": [{"name": "look", "args": {"head": head, "words": words, "named": named}, "result": named}],
         "error": (asked["message"] == "fail").then_some(&head),
     });
-    let status = if asked["message"] == "refuse" { "500 Internal Server Error" } else { "200 OK" };
+    let status = if asked["message"] == "refuse" {
+        "500 Internal Server Error"
+    } else {
+        "200 OK"
+    };
     let body = match asked["message"].as_str() {
         Some("refuse") => json!({"detail": head}).to_string(),
         Some("garble") => format!("this is not JSON: {head}"),
@@ -95,14 +105,18 @@ fn template(url: &str, more: &str) -> String {
 
 /// A folder whose agent is sent secrets in its address, in headers with and without variables, and as a token.
 fn place() -> Place {
-    let url = format!("http://me:canary-password@127.0.0.1:{}/chat?api_key=canary-query", echo());
+    let url = format!(
+        "http://me:canary-password@127.0.0.1:{}/chat?api_key=canary-query",
+        echo()
+    );
     let more = "headers = { x-desk-key = \"canary-in-a-header\", x-parts = \"key=canary-part;{env.DESK_REGION}\", x-pat = \"Bearer {env.DESK_PAT}\" }\n\
                 token_command = \"cat token.txt\"\n";
     Place::new(&[
         ("s.evalset.json", set()),
         (
             "test_config.json",
-            r#"{"criteria": {"tool_trajectory_avg_score": 1.0, "response_match_score": 0.5}}"#.into(),
+            r#"{"criteria": {"tool_trajectory_avg_score": 1.0, "response_match_score": 0.5}}"#
+                .into(),
         ),
         ("evaltrail.toml", template(&url, more)),
         ("token.txt", "canary-token-0123456789\n".into()),
@@ -135,7 +149,8 @@ fn assert_clean(what: &str, text: &str) {
     let at = text.find(CANARY).or_else(|| text.find("Y2FuYXJ5"));
     // The user and the password of basic authentication, in Base64.
     let at = at.or_else(|| text.find("bWU6Y2FuYXJ5"));
-    let near = at.map(|at| &text[text.floor_char_boundary(at.saturating_sub(80))..text.len().min(at + 40)]);
+    let near = at
+        .map(|at| &text[text.floor_char_boundary(at.saturating_sub(80))..text.len().min(at + 40)]);
     assert_eq!(near, None, "{what}");
 }
 
@@ -145,8 +160,16 @@ fn no_secret_that_an_agent_repeats_is_stored_or_shown() {
     let formats = ["json", "junit", "markdown", "html", "csv"];
     let reports = formats.map(|format| format!("--report={format}=out/report.{format}"));
     fs::create_dir(place.path().join("out")).unwrap();
-    let mut args =
-        vec!["run", ".", "--agent", "desk", "--trust", "--verbose", "--record", "out/recording.jsonl"];
+    let mut args = vec![
+        "run",
+        ".",
+        "--agent",
+        "desk",
+        "--trust",
+        "--verbose",
+        "--record",
+        "out/recording.jsonl",
+    ];
     args.extend(reports.iter().map(String::as_str));
     let ran = run(&place, &args);
     assert_eq!(ran.status.code(), Some(1), "{}", both(&ran));
@@ -163,8 +186,15 @@ fn no_secret_that_an_agent_repeats_is_stored_or_shown() {
         journals += usize::from(file.ends_with("journal.jsonl") && text.contains("I was sent"));
     }
     assert_eq!(journals, 1, "the attempts are in the journal");
-    let resumed = run(&place, &["run", ".", "--agent", "desk", "--trust", "--resume"]);
-    assert!(!both(&resumed).contains("how the agent is started or reached"), "{}", both(&resumed));
+    let resumed = run(
+        &place,
+        &["run", ".", "--agent", "desk", "--trust", "--resume"],
+    );
+    assert!(
+        !both(&resumed).contains("how the agent is started or reached"),
+        "{}",
+        both(&resumed)
+    );
     let exported = run(&place, &["export", "last", "-o", "run.evaltrail"]);
     assert_eq!(exported.status.code(), Some(0), "{}", both(&exported));
     let mut unpacked = String::new();
@@ -190,7 +220,9 @@ fn values_that_are_no_secrets_are_scored_as_they_are() {
         ("home/.keep", String::new()),
     ]);
     let mut command = evaltrail(&place.path().join("home"));
-    command.args(["run", ".", "--agent", "desk", "--trust"]).env("STAGE", "pre-production");
+    command
+        .args(["run", ".", "--agent", "desk", "--trust"])
+        .env("STAGE", "pre-production");
     let ran = output(command.current_dir(place.path()));
     assert_eq!(ran.status.code(), Some(0), "{}", both(&ran));
 }
@@ -199,26 +231,41 @@ fn values_that_are_no_secrets_are_scored_as_they_are() {
 #[test]
 fn a_run_of_another_agent_at_the_same_server_is_not_resumed() {
     let port = echo();
-    let of_agent = |agent: &str| template(&format!("http://127.0.0.1:{port}/run?agent={agent}"), "");
+    let of_agent =
+        |agent: &str| template(&format!("http://127.0.0.1:{port}/run?agent={agent}"), "");
     let place = Place::new(&[
         ("s.evalset.json", set()),
-        ("test_config.json", r#"{"criteria": {"response_match_score": 0.5}}"#.into()),
+        (
+            "test_config.json",
+            r#"{"criteria": {"response_match_score": 0.5}}"#.into(),
+        ),
         ("evaltrail.toml", of_agent("customer-support-v1")),
         ("home/.keep", String::new()),
     ]);
     let args = ["run", ".", "--agent", "desk", "--trust", "--jobs", "1"];
     let stopped = run(&place, &[&args[..], &["--fail-fast"]].concat());
     assert_eq!(stopped.status.code(), Some(1), "{}", both(&stopped));
-    fs::write(place.path().join("evaltrail.toml"), of_agent("customer-support-v2")).unwrap();
+    fs::write(
+        place.path().join("evaltrail.toml"),
+        of_agent("customer-support-v2"),
+    )
+    .unwrap();
     let resumed = run(&place, &[&args[..], &["--resume"]].concat());
-    assert!(both(&resumed).contains("how the agent is started or reached"), "{}", both(&resumed));
+    assert!(
+        both(&resumed).contains("how the agent is started or reached"),
+        "{}",
+        both(&resumed)
+    );
 }
 
 #[test]
 fn a_check_of_an_agent_shows_no_secret() {
     let place = place();
     for message in ["say", "fail", "refuse", "garble"] {
-        let checked = run(&place, &["agents", "check", "desk", "--trust", "--prompt", message]);
+        let checked = run(
+            &place,
+            &["agents", "check", "desk", "--trust", "--prompt", message],
+        );
         assert!(both(&checked).contains("[redacted]"), "{}", both(&checked));
         assert_clean(message, &both(&checked));
     }
@@ -233,18 +280,40 @@ fn an_address_of_the_command_line_is_shown_without_its_secrets() {
         "openai+http://me:canary-password@127.0.0.1:{}/v1?key=canary-query#model=m&token_env=DESK_PAT",
         echo()
     );
-    let ran = run(&place, &["run", "s.evalset.json", "--agent", &address, "--report=json=report.json"]);
+    let ran = run(
+        &place,
+        &[
+            "run",
+            "s.evalset.json",
+            "--agent",
+            &address,
+            "--report=json=report.json",
+        ],
+    );
     let said = both(&ran);
     assert_eq!(ran.status.code(), Some(1), "{said}");
     assert!(
-        said.contains("rerun:") && said.contains("@127.0.0.1") && said.contains("token_env=DESK_PAT"),
+        said.contains("rerun:")
+            && said.contains("@127.0.0.1")
+            && said.contains("token_env=DESK_PAT"),
         "{said}"
     );
     assert_clean("the terminal", &said);
-    assert_clean("the report", &fs::read_to_string(place.path().join("report.json")).unwrap());
+    assert_clean(
+        "the report",
+        &fs::read_to_string(place.path().join("report.json")).unwrap(),
+    );
     let checked = run(&place, &["agents", "check", &address, "--prompt", "say"]);
     assert_clean("the check", &both(&checked));
-    let wrong = run(&place, &["run", "s.evalset.json", "--agent", &address.replace("model=", "modle=")]);
+    let wrong = run(
+        &place,
+        &[
+            "run",
+            "s.evalset.json",
+            "--agent",
+            &address.replace("model=", "modle="),
+        ],
+    );
     assert!(both(&wrong).contains("modle"), "{}", both(&wrong));
     assert_clean("the error", &both(&wrong));
     let listed = run(&place, &["runs", "--json"]);
@@ -254,13 +323,15 @@ fn an_address_of_the_command_line_is_shown_without_its_secrets() {
 /// A program that prints a variable that it was given on purpose.
 #[test]
 fn a_program_cannot_repeat_the_key_that_it_was_given() {
-    let program = "while read line; do echo \"{\\\"response\\\": \\\"the key is $DESK_PAT\\\"}\"; done";
+    let program =
+        "while read line; do echo \"{\\\"response\\\": \\\"the key is $DESK_PAT\\\"}\"; done";
     let place = Place::new(&[
         ("s.evalset.json", set()),
         ("agent.sh", format!("{program}\n")),
         (
             "evaltrail.toml",
-            "[agents.desk]\nkind = \"command\"\ncommand = \"sh agent.sh\"\nenv = [\"DESK_PAT\"]\n".into(),
+            "[agents.desk]\nkind = \"command\"\ncommand = \"sh agent.sh\"\nenv = [\"DESK_PAT\"]\n"
+                .into(),
         ),
         ("home/.keep", String::new()),
     ]);
@@ -268,13 +339,20 @@ fn a_program_cannot_repeat_the_key_that_it_was_given() {
     assert_clean("the report", &both(&ran));
     let exported = run(&place, &["export", "last", "-o", "run.evaltrail"]);
     assert_eq!(exported.status.code(), Some(0), "{}", both(&exported));
-    assert!(text_of_journal(&place).contains("[redacted]"), "{}", text_of_journal(&place));
+    assert!(
+        text_of_journal(&place).contains("[redacted]"),
+        "{}",
+        text_of_journal(&place)
+    );
 }
 
 fn text_of_journal(place: &Place) -> String {
     let mut files = Vec::new();
     files_below(&place.path().join(".evaltrail"), &mut files);
-    let journal = files.into_iter().find(|file| file.ends_with("journal.jsonl")).expect("a journal");
+    let journal = files
+        .into_iter()
+        .find(|file| file.ends_with("journal.jsonl"))
+        .expect("a journal");
     fs::read_to_string(journal).unwrap()
 }
 
@@ -285,15 +363,26 @@ fn redacted_reports_contain_no_secret_of_the_environment() {
         "eval_case_id": "a", "prompt": "p", "reference": "a b",
         "response": "cookie canary-cookie, hook canary-webhook, key AIzaSyA0123456789abcdefghijklmnopqrstuv",
     });
-    let place = Place::new(&[("rows.jsonl", format!("{row}\n")), ("home/.keep", String::new())]);
+    let place = Place::new(&[
+        ("rows.jsonl", format!("{row}\n")),
+        ("home/.keep", String::new()),
+    ]);
     let scored = |args: &[&str]| {
         let mut command = evaltrail(&place.path().join("home"));
-        command.args(["score", "rows.jsonl", "--metric", "response_match_score"]).args(args);
-        command.env("LOGIN_COOKIE", "canary-cookie").env("TEAM_WEBHOOK", "canary-webhook");
+        command
+            .args(["score", "rows.jsonl", "--metric", "response_match_score"])
+            .args(args);
+        command
+            .env("LOGIN_COOKIE", "canary-cookie")
+            .env("TEAM_WEBHOOK", "canary-webhook");
         output(command.current_dir(place.path()))
     };
     let plain = scored(&["--json"]);
-    assert!(both(&plain).contains("canary-cookie"), "an exact report was requested: {}", both(&plain));
+    assert!(
+        both(&plain).contains("canary-cookie"),
+        "an exact report was requested: {}",
+        both(&plain)
+    );
     let formats = ["json", "junit", "markdown", "html", "csv"];
     let reports = formats.map(|format| format!("--report={format}=report.{format}"));
     let mut args = vec!["--redact", "--json"];
@@ -344,10 +433,23 @@ fn exports_replace_what_has_part_of_a_secret_name_or_is_given_to_a_metric() {
         }
         output(command.args(args).current_dir(place.path()))
     };
-    let scored = run(&["score", "rows.jsonl", "--metric", "mine", "--trust", "--redact", "--json"]);
+    let scored = run(&[
+        "score",
+        "rows.jsonl",
+        "--metric",
+        "mine",
+        "--trust",
+        "--redact",
+        "--json",
+    ]);
     let report: Value = serde_json::from_slice(&scored.stdout).unwrap();
     let expected = vec!["[redacted]"; names.len()].join(" and ");
-    assert_eq!(report["cases"][0]["invocations"][0]["actual"]["response"], *expected, "{}", both(&scored));
+    assert_eq!(
+        report["cases"][0]["invocations"][0]["actual"]["response"],
+        *expected,
+        "{}",
+        both(&scored)
+    );
     let exported = run(&["export", "last", "-o", "run.evaltrail"]);
     assert_eq!(exported.status.code(), Some(0), "{}", both(&exported));
     let mut unpacked = String::new();
@@ -374,12 +476,19 @@ fn a_program_cannot_repeat_a_key_of_its_command_line() {
     for agent in ["plain", "inside"] {
         let ran = run(&place, &["run", ".", "--agent", agent, "--trust", "--json"]);
         assert_clean(agent, &both(&ran));
-        assert!(both(&ran).contains("the key is [redacted] for first"), "{}", both(&ran));
+        assert!(
+            both(&ran).contains("the key is [redacted] for first"),
+            "{}",
+            both(&ran)
+        );
     }
     let mut files = Vec::new();
     files_below(&place.path().join(".evaltrail"), &mut files);
     for file in files {
-        assert_clean(&file.display().to_string(), &String::from_utf8_lossy(&fs::read(&file).unwrap()));
+        assert_clean(
+            &file.display().to_string(),
+            &String::from_utf8_lossy(&fs::read(&file).unwrap()),
+        );
     }
 }
 
@@ -394,11 +503,25 @@ fn annotations_of_a_redacted_run_in_a_subfolder_name_the_file_in_the_repository(
     ]);
     for redact in [&[][..], &["--redact"]] {
         let mut command = evaltrail(&place.path().join("home"));
-        command.args(["score", "rows.jsonl", "--metric", "response_match_score", "--github"]).args(redact);
-        command.env("TEAM_WEBHOOK", "canary-webhook").current_dir(place.path().join("evals"));
+        command
+            .args([
+                "score",
+                "rows.jsonl",
+                "--metric",
+                "response_match_score",
+                "--github",
+            ])
+            .args(redact);
+        command
+            .env("TEAM_WEBHOOK", "canary-webhook")
+            .current_dir(place.path().join("evals"));
         let scored = output(&mut command);
         assert_eq!(scored.status.code(), Some(1), "{}", both(&scored));
-        assert!(both(&scored).contains("::error file=evals/rows.jsonl,"), "{redact:?}: {}", both(&scored));
+        assert!(
+            both(&scored).contains("::error file=evals/rows.jsonl,"),
+            "{redact:?}: {}",
+            both(&scored)
+        );
     }
 }
 
@@ -415,11 +538,22 @@ fn a_run_that_cannot_be_shown_without_secrets_keeps_its_summary() {
         "langgraph+http://127.0.0.1:9",
         "--report=json=report.json",
     ];
-    command.args(args).env("TEAM_TOKEN", "langgraph").current_dir(place.path());
+    command
+        .args(args)
+        .env("TEAM_TOKEN", "langgraph")
+        .current_dir(place.path());
     let ran = output(&mut command);
     assert_eq!(ran.status.code(), Some(2), "{}", both(&ran));
-    assert!(both(&ran).contains("--redact: the plan cannot be shown without secrets"), "{}", both(&ran));
-    assert!(both(&ran).contains("4 errored") && both(&ran).contains("rerun:"), "{}", both(&ran));
+    assert!(
+        both(&ran).contains("--redact: the plan cannot be shown without secrets"),
+        "{}",
+        both(&ran)
+    );
+    assert!(
+        both(&ran).contains("4 errored") && both(&ran).contains("rerun:"),
+        "{}",
+        both(&ran)
+    );
     assert!(!place.path().join("report.json").exists());
 }
 
@@ -431,19 +565,34 @@ fn redacted_reports_contain_no_folder_and_no_secret_of_the_plan() {
         "final_response": {"role": "model", "parts": [{"text": "hello"}]},
     }]});
     let place = Place::new(&[
-        ("s.evalset.json", json!({"eval_set_id": "set-canary-webhook", "eval_cases": [case]}).to_string()),
-        ("test_config.json", r#"{"criteria": {"response_match_score": 0.5}}"#.into()),
-        ("agent.sh", "while read line; do echo '{\"response\": \"hello\"}'; done\n".into()),
+        (
+            "s.evalset.json",
+            json!({"eval_set_id": "set-canary-webhook", "eval_cases": [case]}).to_string(),
+        ),
+        (
+            "test_config.json",
+            r#"{"criteria": {"response_match_score": 0.5}}"#.into(),
+        ),
+        (
+            "agent.sh",
+            "while read line; do echo '{\"response\": \"hello\"}'; done\n".into(),
+        ),
         ("home/.keep", String::new()),
     ]);
-    let folder = fs::canonicalize(place.path()).unwrap().display().to_string();
+    let folder = fs::canonicalize(place.path())
+        .unwrap()
+        .display()
+        .to_string();
     let agent = format!("cmd:sh {folder}/agent.sh");
     let formats = ["json", "junit", "markdown", "html", "csv"];
     let reports = formats.map(|format| format!("--report={format}=report.{format}"));
     let mut args = vec!["run", "s.evalset.json", "--redact", "--agent", &agent];
     args.extend(reports.iter().map(String::as_str));
     let mut command = evaltrail(&place.path().join("home"));
-    command.args(args).env("TEAM_WEBHOOK", "canary-webhook").current_dir(&folder);
+    command
+        .args(args)
+        .env("TEAM_WEBHOOK", "canary-webhook")
+        .current_dir(&folder);
     let ran = output(&mut command);
     assert_eq!(ran.status.code(), Some(0), "{}", both(&ran));
     for format in formats {
@@ -457,32 +606,56 @@ fn redacted_reports_contain_no_folder_and_no_secret_of_the_plan() {
 #[test]
 fn the_action_uploads_nothing_but_exports_and_redacted_reports() {
     let place = place();
-    let action: serde_json::Value =
-        serde_yaml_ng::from_str(&fs::read_to_string(crate::common::root().join("action.yml")).unwrap())
-            .unwrap();
+    let action: serde_json::Value = serde_yaml_ng::from_str(
+        &fs::read_to_string(crate::common::root().join("action.yml")).unwrap(),
+    )
+    .unwrap();
     let steps = action["runs"]["steps"].as_array().unwrap();
     let bin = place.path().join("bin");
     fs::create_dir(&bin).unwrap();
     let uvx = bin.join("uvx");
-    fs::write(&uvx, format!("#!/bin/sh\nshift 3\nexec '{}' \"$@\"\n", env!("CARGO_BIN_EXE_evaltrail")))
-        .unwrap();
+    fs::write(
+        &uvx,
+        format!(
+            "#!/bin/sh\nshift 3\nexec '{}' \"$@\"\n",
+            env!("CARGO_BIN_EXE_evaltrail")
+        ),
+    )
+    .unwrap();
     fs::set_permissions(&uvx, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
     for script in steps.iter().filter_map(|step| step["run"].as_str()) {
         let mut command = std::process::Command::new("bash");
-        command.args(["--noprofile", "--norc", "-eo", "pipefail", "-c", script]).current_dir(place.path());
-        command.env("PATH", &path).env("EVALTRAIL_HOME", place.path().join("home"));
-        command.env("ARGUMENTS", ". --agent desk").env("COMMAND", "run").env("TRUST", "--trust");
-        command.env("PACKAGE", "evaltrail").env("DESK_PAT", "canary-variable").env("DESK_REGION", "eu");
+        command
+            .args(["--noprofile", "--norc", "-eo", "pipefail", "-c", script])
+            .current_dir(place.path());
+        command
+            .env("PATH", &path)
+            .env("EVALTRAIL_HOME", place.path().join("home"));
+        command
+            .env("ARGUMENTS", ". --agent desk")
+            .env("COMMAND", "run")
+            .env("TRUST", "--trust");
+        command
+            .env("PACKAGE", "evaltrail")
+            .env("DESK_PAT", "canary-variable")
+            .env("DESK_REGION", "eu");
         command.env("GITHUB_STEP_SUMMARY", place.path().join("summary.md"));
         let ran = output(&mut command);
         assert_clean("the log", &both(&ran));
     }
-    let upload = steps.iter().find(|step| step["uses"].as_str().is_some_and(|uses| uses.contains("upload")));
+    let upload = steps.iter().find(|step| {
+        step["uses"]
+            .as_str()
+            .is_some_and(|uses| uses.contains("upload"))
+    });
     let paths = upload.unwrap()["with"]["path"].as_str().unwrap();
     let mut files = Vec::new();
     for path in paths.lines().map(str::trim) {
-        assert!(!path.contains(['*', '.']), "{path}: only the folder of reports is uploaded");
+        assert!(
+            !path.contains(['*', '.']),
+            "{path}: only the folder of reports is uploaded"
+        );
         files_below(&place.path().join(path), &mut files);
     }
     let mut exports = 0;
@@ -493,10 +666,15 @@ fn the_action_uploads_nothing_but_exports_and_redacted_reports() {
         if is_packed {
             exports += 1;
             text.clear();
-            GzDecoder::new(&bytes[..]).read_to_string(&mut text).unwrap();
+            GzDecoder::new(&bytes[..])
+                .read_to_string(&mut text)
+                .unwrap();
         }
         assert_clean(&file.display().to_string(), &text);
     }
     assert_eq!(exports, 1);
-    assert_clean("the summary", &fs::read_to_string(place.path().join("summary.md")).unwrap());
+    assert_clean(
+        "the summary",
+        &fs::read_to_string(place.path().join("summary.md")).unwrap(),
+    );
 }

@@ -72,17 +72,37 @@ fn the_output_of_the_server_explains_its_errors() {
     let out = output(&mut command);
     let report: Value =
         serde_json::from_str(&text(&out)).unwrap_or_else(|error| panic!("{error}: {}", both(&out)));
-    let error = |at: usize| report["cases"][at]["error"].as_str().unwrap_or_default().to_string();
+    let error = |at: usize| {
+        report["cases"][at]["error"]
+            .as_str()
+            .unwrap_or_default()
+            .to_string()
+    };
     let first_line = |text: &str| text.lines().next().unwrap_or_default().to_string();
     assert!(
         first_line(&error(0)).ends_with("the server's last output: RuntimeError: out of luck"),
         "{}",
         error(0)
     );
-    assert!(error(0).contains("500") && error(0).contains("Traceback"), "{}", error(0));
-    assert!(error(1).contains("the server ended with exit status: 7"), "{}", error(1));
-    assert!(error(1).contains("the server's last output: RuntimeError: no more luck"), "{}", error(1));
-    assert_eq!(report["cases"][2]["status"], "passed", "the server is started again: {report}");
+    assert!(
+        error(0).contains("500") && error(0).contains("Traceback"),
+        "{}",
+        error(0)
+    );
+    assert!(
+        error(1).contains("the server ended with exit status: 7"),
+        "{}",
+        error(1)
+    );
+    assert!(
+        error(1).contains("the server's last output: RuntimeError: no more luck"),
+        "{}",
+        error(1)
+    );
+    assert_eq!(
+        report["cases"][2]["status"], "passed",
+        "the server is started again: {report}"
+    );
 }
 
 #[test]
@@ -91,9 +111,17 @@ fn a_server_on_another_port_is_named_after_the_time_limit() {
     let folder = tempfile::tempdir().unwrap();
     workspace(folder.path(), &python, "0 {port}");
     let mut command = evaltrail(folder.path());
-    command.current_dir(folder.path()).args(["agents", "check", "a", "--trust"]);
+    command
+        .current_dir(folder.path())
+        .args(["agents", "check", "a", "--trust"]);
     let printed = both(&output(&mut command));
     assert!(printed.contains("within 3 s (start_timeout)"), "{printed}");
-    assert!(printed.contains("it printed http://127.0.0.1:"), "{printed}");
-    assert!(printed.contains("which is another port: its start command must listen on {port}"), "{printed}");
+    assert!(
+        printed.contains("it printed http://127.0.0.1:"),
+        "{printed}"
+    );
+    assert!(
+        printed.contains("which is another port: its start command must listen on {port}"),
+        "{printed}"
+    );
 }

@@ -30,50 +30,83 @@ pub(crate) fn answers(count: usize) -> Place {
 /// Scores the answers of a folder, or a part of them.
 fn score(place: &Path, arguments: &[&str]) -> Output {
     let mut command = evaltrail(place);
-    output(command.current_dir(place).args(["score", "answers.jsonl", "-q"]).args(arguments))
+    output(
+        command
+            .current_dir(place)
+            .args(["score", "answers.jsonl", "-q"])
+            .args(arguments),
+    )
 }
 
 fn merge(place: &Path, arguments: &[&str]) -> Output {
-    output(evaltrail(place).current_dir(place).arg("merge").args(arguments))
+    output(
+        evaltrail(place)
+            .current_dir(place)
+            .arg("merge")
+            .args(arguments),
+    )
 }
 
 /// The ids of the cases of a JSON report.
 fn ids(report: &Value) -> BTreeSet<String> {
     let cases = report["cases"].as_array().unwrap();
-    cases.iter().map(|case| case["eval_id"].as_str().unwrap().to_string()).collect()
+    cases
+        .iter()
+        .map(|case| case["eval_id"].as_str().unwrap().to_string())
+        .collect()
 }
 
 /// A report without times, ids of runs and durations.
 pub(crate) fn comparable(report: &str, run: &str) -> String {
     const TIMES: [&str; 4] = ["\"started\"", "\"duration_s\"", "timestamp=", "time="];
-    let without_times = |line: &str| match TIMES.iter().find_map(|time| Some((time, line.find(time)?))) {
-        None => line.to_string(),
-        Some((time, at)) => {
-            let rest = &line[at + time.len()..];
-            let value = rest.split([' ', ',', '>']).find(|value| !value.trim_matches([':', ' ']).is_empty());
-            line.replacen(value.unwrap_or_default(), "…", 1)
-        }
-    };
-    let lines: Vec<String> = report.replace(run, "RUN").lines().map(without_times).collect();
+    let without_times =
+        |line: &str| match TIMES.iter().find_map(|time| Some((time, line.find(time)?))) {
+            None => line.to_string(),
+            Some((time, at)) => {
+                let rest = &line[at + time.len()..];
+                let value = rest
+                    .split([' ', ',', '>'])
+                    .find(|value| !value.trim_matches([':', ' ']).is_empty());
+                line.replacen(value.unwrap_or_default(), "…", 1)
+            }
+        };
+    let lines: Vec<String> = report
+        .replace(run, "RUN")
+        .lines()
+        .map(without_times)
+        .collect();
     lines.join("\n")
 }
 
 fn run_ids(place: &Path) -> Vec<String> {
     let listed = output(evaltrail(place).current_dir(place).args(["runs", "--json"]));
     let listed: Value = serde_json::from_str(&text(&listed)).unwrap();
-    listed["runs"].as_array().unwrap().iter().map(|run| run["run_id"].as_str().unwrap().to_string()).collect()
+    listed["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|run| run["run_id"].as_str().unwrap().to_string())
+        .collect()
 }
 
 #[test]
 fn ten_merged_shards_equal_one_run() {
     for by in ["slice", "hash", "time"] {
         let place = answers(33);
-        let reports = |name: &str| ["json", "junit", "csv"].map(|format| format!("{format}={name}.{format}"));
-        let with =
-            |name: &str| reports(name).iter().flat_map(|to| ["--report".to_string(), to.clone()]).collect();
+        let reports =
+            |name: &str| ["json", "junit", "csv"].map(|format| format!("{format}={name}.{format}"));
+        let with = |name: &str| {
+            reports(name)
+                .iter()
+                .flat_map(|to| ["--report".to_string(), to.clone()])
+                .collect()
+        };
         let one: Vec<String> = with("one");
         // The times of this run decide how the cases are split by time.
-        let whole = score(place.path(), &one.iter().map(String::as_str).collect::<Vec<_>>());
+        let whole = score(
+            place.path(),
+            &one.iter().map(String::as_str).collect::<Vec<_>>(),
+        );
         assert_eq!(whole.status.code(), Some(1), "{}", both(&whole));
         let one_id = run_ids(place.path())[0].clone();
         let mut sizes = Vec::new();
@@ -83,32 +116,64 @@ fn ten_merged_shards_equal_one_run() {
             let part = score(place.path(), &["--shard", &shard, "--json"]);
             let report: Value = serde_json::from_str(&text(&part)).unwrap();
             sizes.push(ids(&report).len());
-            move_runs(place.path(), &[&one_id], &place.path().join(format!("artefacts/{number}")));
+            move_runs(
+                place.path(),
+                &[&one_id],
+                &place.path().join(format!("artefacts/{number}")),
+            );
         }
         assert_eq!(sizes.iter().sum::<usize>(), 33, "{by}: {sizes:?}");
         if by == "slice" {
             assert_eq!(sizes, [4, 4, 4, 3, 3, 3, 3, 3, 3, 3]);
         }
         let all: Vec<String> = with("merged");
-        let arguments: Vec<&str> = ["artefacts"].into_iter().chain(all.iter().map(String::as_str)).collect();
+        let arguments: Vec<&str> = ["artefacts"]
+            .into_iter()
+            .chain(all.iter().map(String::as_str))
+            .collect();
         let merged = merge(place.path(), &arguments);
-        assert_eq!(merged.status.code(), Some(1), "some failed: {}", both(&merged));
-        assert!(both(&merged).contains("merged 10 of 10 shards: 33 of 33 cases"), "{}", both(&merged));
-        let merged_id = run_ids(place.path()).into_iter().find(|id| *id != one_id).unwrap();
+        assert_eq!(
+            merged.status.code(),
+            Some(1),
+            "some failed: {}",
+            both(&merged)
+        );
+        assert!(
+            both(&merged).contains("merged 10 of 10 shards: 33 of 33 cases"),
+            "{}",
+            both(&merged)
+        );
+        let merged_id = run_ids(place.path())
+            .into_iter()
+            .find(|id| *id != one_id)
+            .unwrap();
         for format in ["json", "junit", "csv"] {
             let read = |name: &str, run: &str| {
-                let report = std::fs::read_to_string(place.path().join(format!("{name}.{format}"))).unwrap();
+                let report =
+                    std::fs::read_to_string(place.path().join(format!("{name}.{format}"))).unwrap();
                 comparable(&report, run)
             };
-            similar_asserts(&read("one", &one_id), &read("merged", &merged_id), by, format);
+            similar_asserts(
+                &read("one", &one_id),
+                &read("merged", &merged_id),
+                by,
+                format,
+            );
         }
     }
 }
 
 pub(crate) fn similar_asserts(one: &str, merged: &str, by: &str, format: &str) {
-    let differing = one.lines().zip(merged.lines()).find(|(one, merged)| one != merged);
+    let differing = one
+        .lines()
+        .zip(merged.lines())
+        .find(|(one, merged)| one != merged);
     assert_eq!(differing, None, "{format}, by {by}");
-    assert_eq!(one.lines().count(), merged.lines().count(), "{format}, by {by}");
+    assert_eq!(
+        one.lines().count(),
+        merged.lines().count(),
+        "{format}, by {by}"
+    );
 }
 
 /// Moves the runs of a workspace elsewhere, but for some.
@@ -140,11 +205,24 @@ fn a_missing_shard_is_named_and_the_merged_run_can_be_resumed() {
     let place = answers(10);
     three_shards(place.path());
     std::fs::remove_dir_all(place.path().join("artefacts/2")).unwrap();
-    let merged = merge(place.path(), &["artefacts", "--max-failures", "100", "--json"]);
-    assert_eq!(merged.status.code(), Some(1), "what was not run is not successful");
+    let merged = merge(
+        place.path(),
+        &["artefacts", "--max-failures", "100", "--json"],
+    );
+    assert_eq!(
+        merged.status.code(),
+        Some(1),
+        "what was not run is not successful"
+    );
     let said = String::from_utf8_lossy(&merged.stderr).into_owned();
-    assert!(said.contains("merged 2 of 3 shards: 7 of 10 cases\nshard 2 of 3 not found\n"), "{said}");
-    assert!(said.contains("not run, or not all their attempts: case_1, case_4, case_7\n"), "{said}");
+    assert!(
+        said.contains("merged 2 of 3 shards: 7 of 10 cases\nshard 2 of 3 not found\n"),
+        "{said}"
+    );
+    assert!(
+        said.contains("not run, or not all their attempts: case_1, case_4, case_7\n"),
+        "{said}"
+    );
     let report: Value = serde_json::from_str(&text(&merged)).unwrap();
     let missing = ["case_1", "case_4", "case_7"]
         .map(|id| json!({"eval_set": "answers", "file": "answers.jsonl", "eval_id": id}));
@@ -157,7 +235,11 @@ fn torn_doubled_and_shuffled_journals_are_read_and_said() {
     let place = answers(12);
     let journals = three_shards(place.path());
     let lines = |journal: &Path| -> Vec<String> {
-        std::fs::read_to_string(journal).unwrap().lines().map(str::to_string).collect()
+        std::fs::read_to_string(journal)
+            .unwrap()
+            .lines()
+            .map(str::to_string)
+            .collect()
     };
     // Torn in its last result, with the mark of the end lost.
     let torn = lines(&journals[0])[..4].join("\n");
@@ -169,18 +251,33 @@ fn torn_doubled_and_shuffled_journals_are_read_and_said() {
     std::fs::write(&journals[1], doubled.join("\n") + "\n").unwrap();
     let merged = merge(place.path(), &["artefacts", "--json"]);
     let said = String::from_utf8_lossy(&merged.stderr).into_owned();
-    assert!(said.contains("the last line of its journal is incomplete, and is ignored"), "{said}");
-    assert!(said.contains("merged 3 of 3 shards: 11 of 12 cases"), "{said}");
+    assert!(
+        said.contains("the last line of its journal is incomplete, and is ignored"),
+        "{said}"
+    );
+    assert!(
+        said.contains("merged 3 of 3 shards: 11 of 12 cases"),
+        "{said}"
+    );
     // Shard 1 is run again, and both runs are merged.
     score(place.path(), &["--shard", "1/3"]);
     let again = merge(place.path(), &["artefacts", ".evaltrail/runs", "--json"]);
     let said = String::from_utf8_lossy(&again.stderr).into_owned();
     assert!(said.contains("shard 1 was run 2 times"), "{said}");
-    assert!(said.contains("merged 3 of 3 shards: 12 of 12 cases"), "{said}");
+    assert!(
+        said.contains("merged 3 of 3 shards: 12 of 12 cases"),
+        "{said}"
+    );
     let report: Value = serde_json::from_str(&text(&again)).unwrap();
     assert_eq!(ids(&report).len(), 12);
-    let of_case =
-        |id: &str| report["cases"].as_array().unwrap().iter().filter(|case| case["eval_id"] == id).count();
+    let of_case = |id: &str| {
+        report["cases"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|case| case["eval_id"] == id)
+            .count()
+    };
     assert_eq!((of_case("case_0"), of_case("case_1")), (1, 1));
 }
 
@@ -196,7 +293,11 @@ fn shards_of_different_plans_are_refused() {
     score(place.path(), &["--shard", "2/2"]);
     let refused = merge(place.path(), &[".evaltrail/runs"]);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(both(&refused).contains("are not shards of one run: the criteria"), "{}", both(&refused));
+    assert!(
+        both(&refused).contains("are not shards of one run: the criteria"),
+        "{}",
+        both(&refused)
+    );
     let other = answers(6);
     score(other.path(), &["--shard", "1/2"]);
     score(other.path(), &["--shard", "2/3"]);
@@ -214,18 +315,31 @@ fn shards_of_different_plans_are_refused() {
 fn a_shard_is_taken_from_the_environment_and_may_be_empty() {
     let place = answers(3);
     let mut command = evaltrail(place.path());
-    command.current_dir(place.path()).args(["score", "answers.jsonl", "--shard", "auto", "--json"]);
+    command
+        .current_dir(place.path())
+        .args(["score", "answers.jsonl", "--shard", "auto", "--json"]);
     let asked = output(command.env("CI_NODE_INDEX", "2").env("CI_NODE_TOTAL", "2"));
     let said = String::from_utf8_lossy(&asked.stderr).into_owned();
-    assert!(said.contains("--shard auto: 2/2, from CI_NODE_INDEX and CI_NODE_TOTAL of GitLab"), "{said}");
+    assert!(
+        said.contains("--shard auto: 2/2, from CI_NODE_INDEX and CI_NODE_TOTAL of GitLab"),
+        "{said}"
+    );
     let report: Value = serde_json::from_str(&text(&asked)).unwrap();
     assert_eq!(ids(&report), BTreeSet::from(["case_1".to_string()]));
     let unknown = score(place.path(), &["--shard", "auto"]);
     assert_eq!(unknown.status.code(), Some(2));
-    assert!(both(&unknown).contains("set EVALTRAIL_SHARD=K/N"), "{}", both(&unknown));
+    assert!(
+        both(&unknown).contains("set EVALTRAIL_SHARD=K/N"),
+        "{}",
+        both(&unknown)
+    );
     let empty = score(place.path(), &["--shard", "4/4"]);
     assert_eq!(empty.status.code(), Some(0), "{}", both(&empty));
-    assert!(both(&empty).contains("shard 4 of 4, by slice: 0 of 3 cases"), "{}", both(&empty));
+    assert!(
+        both(&empty).contains("shard 4 of 4, by slice: 0 of 3 cases"),
+        "{}",
+        both(&empty)
+    );
 }
 
 /// The errors that evaltrail printed.
@@ -239,12 +353,21 @@ fn a_file_that_no_shard_could_read_fails_the_merge_as_it_fails_a_run() {
     std::fs::write(place.path().join("broken.evalset.json"), "{").unwrap();
     for number in 1..=2 {
         let mut command = evaltrail(place.path());
-        command.current_dir(place.path()).args(["score", "answers.jsonl", "broken.evalset.json", "-q"]);
+        command.current_dir(place.path()).args([
+            "score",
+            "answers.jsonl",
+            "broken.evalset.json",
+            "-q",
+        ]);
         output(command.args(["--shard", &format!("{number}/2")]));
     }
     let merged = merge(place.path(), &[".evaltrail/runs", "--max-failures", "9"]);
     assert_eq!(merged.status.code(), Some(2), "{}", both(&merged));
-    assert!(said(&merged).contains("broken.evalset.json: "), "{}", said(&merged));
+    assert!(
+        said(&merged).contains("broken.evalset.json: "),
+        "{}",
+        said(&merged)
+    );
 }
 
 #[test]
@@ -258,14 +381,25 @@ fn shards_by_time_in_one_folder_have_every_case_once() {
     let other = answers(11);
     score(other.path(), &["--shard", "1/3:time"]);
     move_runs(other.path(), &[], &place.path().join("mixed"));
-    let own =
-        std::fs::read_dir(place.path().join(".evaltrail/runs")).unwrap().map(|entry| entry.unwrap().path());
-    let own: Vec<PathBuf> = own.filter(|run| run.join("whole_plan.json").exists()).collect();
+    let own = std::fs::read_dir(place.path().join(".evaltrail/runs"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let own: Vec<PathBuf> = own
+        .filter(|run| run.join("whole_plan.json").exists())
+        .collect();
     let refused = merge(place.path(), &["mixed", own[0].to_str().unwrap()]);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(said(&refused).contains("split by the times of different earlier results"), "{}", said(&refused));
+    assert!(
+        said(&refused).contains("split by the times of different earlier results"),
+        "{}",
+        said(&refused)
+    );
     let merged = merge(place.path(), &[".evaltrail/runs"]);
-    assert!(said(&merged).contains("merged 3 of 3 shards: 11 of 11 cases"), "{}", said(&merged));
+    assert!(
+        said(&merged).contains("merged 3 of 3 shards: 11 of 11 cases"),
+        "{}",
+        said(&merged)
+    );
 }
 
 #[test]
@@ -283,23 +417,41 @@ fn shards_that_are_merged_already_do_not_stand_in_for_missing_ones() {
         "{}",
         said(&merged)
     );
-    assert!(said(&merged).contains("shard 3 of 3 not found"), "{}", said(&merged));
+    assert!(
+        said(&merged).contains("shard 3 of 3 not found"),
+        "{}",
+        said(&merged)
+    );
     // The merged run is resumed, and stays the one that contains the shards.
     let resumed = run_ids(place.path())[0].clone();
     let mut command = evaltrail(place.path());
     command.current_dir(place.path()).args(["runs", "--json"]);
     let listed: Value = serde_json::from_str(&text(&output(&mut command))).unwrap();
-    let run =
-        listed["runs"].as_array().unwrap().iter().find(|run| run["run_id"] == resumed.as_str()).unwrap();
+    let run = listed["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|run| run["run_id"] == resumed.as_str())
+        .unwrap();
     assert_eq!(run["merged"].as_array().unwrap().len(), 2);
     // Those that are named are merged again.
-    let run = |path: PathBuf| path.join("whole_plan.json").exists().then(|| path.display().to_string());
+    let run = |path: PathBuf| {
+        path.join("whole_plan.json")
+            .exists()
+            .then(|| path.display().to_string())
+    };
     let runs = std::fs::read_dir(place.path().join(".evaltrail/runs")).unwrap();
-    let named: Vec<String> = runs.filter_map(|entry| run(entry.unwrap().path())).collect();
+    let named: Vec<String> = runs
+        .filter_map(|entry| run(entry.unwrap().path()))
+        .collect();
     let named: Vec<&str> = named.iter().map(String::as_str).collect();
     assert_eq!(named.len(), 5);
     let again = merge(place.path(), &named);
-    assert!(said(&again).contains("merged 3 of 3 shards: 6 of 6 cases"), "{}", said(&again));
+    assert!(
+        said(&again).contains("merged 3 of 3 shards: 6 of 6 cases"),
+        "{}",
+        said(&again)
+    );
 }
 
 #[test]
@@ -308,14 +460,28 @@ fn shards_of_the_newest_job_are_merged() {
     let shard = |job: &str, number: u32| {
         let mut command = evaltrail(place.path());
         command.current_dir(place.path()).env("EVALTRAIL_JOB", job);
-        output(command.args(["score", "answers.jsonl", "-q", "--shard", &format!("{number}/2")]))
+        output(command.args([
+            "score",
+            "answers.jsonl",
+            "-q",
+            "--shard",
+            &format!("{number}/2"),
+        ]))
     };
     shard("1", 1);
     shard("1", 2);
     shard("2", 1);
     let merged = merge(place.path(), &[".evaltrail/runs", "--max-failures", "9"]);
-    assert!(said(&merged).contains("2 runs of shards are left out"), "{}", said(&merged));
-    assert!(said(&merged).contains("(EVALTRAIL_JOB 2)\nmerged 1 of 2 shards"), "{}", said(&merged));
+    assert!(
+        said(&merged).contains("2 runs of shards are left out"),
+        "{}",
+        said(&merged)
+    );
+    assert!(
+        said(&merged).contains("(EVALTRAIL_JOB 2)\nmerged 1 of 2 shards"),
+        "{}",
+        said(&merged)
+    );
     assert_eq!(merged.status.code(), Some(1));
 }
 
@@ -324,21 +490,44 @@ fn copies_and_shards_of_other_machines_are_merged() {
     let place = answers(9);
     three_shards(place.path());
     // A copy from before the run was complete.
-    let run = std::fs::read_dir(place.path().join("artefacts/1")).unwrap().next().unwrap().unwrap().path();
-    let early = place.path().join("artefacts/0").join(run.file_name().unwrap());
+    let run = std::fs::read_dir(place.path().join("artefacts/1"))
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    let early = place
+        .path()
+        .join("artefacts/0")
+        .join(run.file_name().unwrap());
     std::fs::create_dir_all(&early).unwrap();
     for name in ["run.json", "whole_plan.json", "journal.jsonl"] {
         let text = std::fs::read_to_string(run.join(name)).unwrap();
-        let kept =
-            if name == "journal.jsonl" { text.lines().next().unwrap().to_string() + "\n" } else { text };
+        let kept = if name == "journal.jsonl" {
+            text.lines().next().unwrap().to_string() + "\n"
+        } else {
+            text
+        };
         std::fs::write(early.join(name), kept).unwrap();
     }
     // As another user, whose key did not sign the shards.
     let home = tempfile::tempdir().unwrap();
     let mut command = evaltrail(home.path());
-    let merged = output(command.current_dir(place.path()).args(["merge", "artefacts"]));
-    assert!(said(&merged).contains("merged 3 of 3 shards: 9 of 9 cases\n"), "{}", said(&merged));
-    assert!(said(&merged).contains("4 of 4 runs were not recorded by you"), "{}", said(&merged));
+    let merged = output(
+        command
+            .current_dir(place.path())
+            .args(["merge", "artefacts"]),
+    );
+    assert!(
+        said(&merged).contains("merged 3 of 3 shards: 9 of 9 cases\n"),
+        "{}",
+        said(&merged)
+    );
+    assert!(
+        said(&merged).contains("4 of 4 runs were not recorded by you"),
+        "{}",
+        said(&merged)
+    );
     assert!(
         !said(&merged).contains("damaged") && !said(&merged).contains("was run 2 times"),
         "{}",
@@ -355,12 +544,17 @@ fn hostile_shards_are_refused() {
         }
         for run in std::fs::read_dir(place.path().join(".evaltrail/runs")).unwrap() {
             let path = run.unwrap().path().join(file);
-            let mut value: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+            let mut value: Value =
+                serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
             change(&mut value);
             std::fs::write(&path, value.to_string()).unwrap();
         }
         let merged = merge(place.path(), &[".evaltrail/runs", "--max-failures", "9"]);
-        (merged.status.code(), both(&merged), run_ids(place.path()).len())
+        (
+            merged.status.code(),
+            both(&merged),
+            run_ids(place.path()).len(),
+        )
     };
     for (file, change, words) in [
         (
@@ -369,9 +563,21 @@ fn hostile_shards_are_refused() {
                 as &dyn Fn(&mut Value),
             "which shard it is",
         ),
-        ("run.json", &|run| run["options"]["shard"]["number"] = 0.into(), "which shard it is"),
-        ("run.json", &|run| run["run_id"] = "../../x".into(), "not one of evaltrail's"),
-        ("run.json", &|run| run["started"] = "yesterday".into(), "when it started"),
+        (
+            "run.json",
+            &|run| run["options"]["shard"]["number"] = 0.into(),
+            "which shard it is",
+        ),
+        (
+            "run.json",
+            &|run| run["run_id"] = "../../x".into(),
+            "not one of evaltrail's",
+        ),
+        (
+            "run.json",
+            &|run| run["started"] = "yesterday".into(),
+            "when it started",
+        ),
         (
             "whole_plan.json",
             &|whole| whole["plan"]["sets"][0]["path"] = "/etc/passwd".into(),
@@ -382,8 +588,16 @@ fn hostile_shards_are_refused() {
             &|whole| whole["plan"]["sets"][0]["path"] = "../x.jsonl".into(),
             "outside of the workspace",
         ),
-        ("whole_plan.json", &|whole| whole["plan"]["cases"][0]["set"] = 7.into(), "refers to set 7"),
-        ("whole_plan.json", &|whole| whole["plan"]["options"]["repeat"] = 0.into(), "it has 0 attempts"),
+        (
+            "whole_plan.json",
+            &|whole| whole["plan"]["cases"][0]["set"] = 7.into(),
+            "refers to set 7",
+        ),
+        (
+            "whole_plan.json",
+            &|whole| whole["plan"]["options"]["repeat"] = 0.into(),
+            "it has 0 attempts",
+        ),
         (
             "whole_plan.json",
             &|whole| whole["plan"]["options"]["repeat"] = 4_000_000_000_u32.into(),
@@ -394,9 +608,14 @@ fn hostile_shards_are_refused() {
         assert_eq!((code, runs), (Some(2), 2), "{words}: {said}");
         assert!(said.contains(words), "{words}: {said}");
     }
-    let (code, said, _) = attack("run.json", &|run| run["options"]["repeat"] = u32::MAX.into());
+    let (code, said, _) = attack("run.json", &|run| {
+        run["options"]["repeat"] = u32::MAX.into()
+    });
     assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("it has 8589934590 attempts; at most 5000000 are possible"), "{said}");
+    assert!(
+        said.contains("it has 8589934590 attempts; at most 5000000 are possible"),
+        "{said}"
+    );
     // What a shard says about repetitions does not count.
     let (code, said, _) = attack("run.json", &|run| run["options"]["repeat"] = 0.into());
     assert_eq!(code, Some(1), "{said}");
@@ -412,8 +631,15 @@ fn old_runs_are_removed_but_not_shards_that_are_not_merged() {
     }
     assert_eq!(run_ids(place.path()).len(), 4);
     merge(place.path(), &[".evaltrail/runs"]);
-    let listed = text(&output(evaltrail(place.path()).current_dir(place.path()).arg("runs")));
-    assert!(listed.contains("merged from 4 runs") && listed.contains("shard 3 of 4, by slice"), "{listed}");
+    let listed = text(&output(
+        evaltrail(place.path())
+            .current_dir(place.path())
+            .arg("runs"),
+    ));
+    assert!(
+        listed.contains("merged from 4 runs") && listed.contains("shard 3 of 4, by slice"),
+        "{listed}"
+    );
     // Neither in the trends nor in the way any more.
     score(place.path(), &[]);
     assert_eq!(run_ids(place.path()).len(), 1);
@@ -431,7 +657,11 @@ fn the_system_can_end_a_shard_and_it_is_resumed() {
         ("slow", "#!/bin/sh\nread request\ncase \"$request\" in *'\"a\"'*) ;; *) touch began; while [ ! -e fast ]; do sleep 0.05; done;; esac\necho '{\"response\": \"ok\", \"predicted_trajectory\": []}'\n".into()),
     ]);
     use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(place.path().join("slow"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::set_permissions(
+        place.path().join("slow"),
+        std::fs::Permissions::from_mode(0o755),
+    )
+    .unwrap();
     let command = |arguments: &[&str]| {
         let mut command = evaltrail(place.path());
         command.current_dir(place.path()).args([
@@ -446,15 +676,26 @@ fn the_system_can_end_a_shard_and_it_is_resumed() {
         command.args(["--shard", "1/1"]).args(arguments);
         command
     };
-    let child = command(&[]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let child = command(&[])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     wait_for("the second case", Duration::from_secs(30), || {
         place.path().join("began").exists().then_some(())
     });
-    rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::TERM)
-        .unwrap();
+    rustix::process::kill_process(
+        rustix::process::Pid::from_child(&child),
+        rustix::process::Signal::TERM,
+    )
+    .unwrap();
     let ended = child.wait_with_output().unwrap();
     assert_eq!(ended.status.code(), Some(130), "{}", both(&ended));
-    assert!(both(&ended).contains("1 passed, 2 not run"), "{}", both(&ended));
+    assert!(
+        both(&ended).contains("1 passed, 2 not run"),
+        "{}",
+        both(&ended)
+    );
     std::fs::write(place.path().join("fast"), "").unwrap();
     let resumed = output(&mut command(&["--resume"]));
     assert!(both(&resumed).contains("1 of 3 done"), "{}", both(&resumed));

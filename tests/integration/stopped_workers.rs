@@ -24,14 +24,25 @@ impl StoppedWorkers {
     fn of(process: u32) -> Option<StoppedWorkers> {
         let mut strace = Command::new("strace");
         // Each call is delayed by an hour, in microseconds.
-        strace.args(["-o", "/dev/null", "-e", "trace=all", "-e", "inject=all:delay_enter=3600000000"]);
+        strace.args([
+            "-o",
+            "/dev/null",
+            "-e",
+            "trace=all",
+            "-e",
+            "inject=all:delay_enter=3600000000",
+        ]);
         let workers = wait_for("workers", Duration::from_secs(20), || {
             Some(workers(process)).filter(|workers| workers.len() >= 2)
         });
         for worker in &workers {
             strace.args(["-p", worker]);
         }
-        let strace = strace.stdin(Stdio::null()).stderr(Stdio::null()).spawn().ok()?;
+        let strace = strace
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .ok()?;
         let mut stopped = StoppedWorkers(strace);
         wait_for("stopped workers", Duration::from_secs(20), || {
             let is_traced = |worker: &String| {
@@ -44,7 +55,10 @@ impl StoppedWorkers {
         match stopped.0.try_wait().unwrap() {
             None => Some(stopped),
             Some(_) => {
-                assert!(std::env::var_os("EVALTRAIL_REQUIRE_STRACE").is_none(), "strace is required here");
+                assert!(
+                    std::env::var_os("EVALTRAIL_REQUIRE_STRACE").is_none(),
+                    "strace is required here"
+                );
                 eprintln!("strace may not trace here: skipped");
                 None
             }
@@ -56,7 +70,10 @@ impl StoppedWorkers {
 fn wait_for_exit(process: u32) {
     wait_for("the end", Duration::from_secs(10), || {
         let status = fs::read_to_string(format!("/proc/{process}/task/{process}/status"));
-        status.unwrap_or_default().contains("State:\tZ").then_some(())
+        status
+            .unwrap_or_default()
+            .contains("State:\tZ")
+            .then_some(())
     });
 }
 
@@ -69,25 +86,40 @@ impl Drop for StoppedWorkers {
 
 /// The ids of the worker threads of a process.
 fn workers(process: u32) -> Vec<String> {
-    let tasks = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let tasks = fs::read_dir(format!("/proc/{process}/task"))
+        .into_iter()
+        .flatten()
+        .flatten();
     let is_worker = |task: &fs::DirEntry| {
         fs::read_to_string(task.path().join("comm")).is_ok_and(|name| name.trim() == WORKER)
     };
-    tasks.filter(is_worker).map(|task| task.file_name().to_string_lossy().into_owned()).collect()
+    tasks
+        .filter(is_worker)
+        .map(|task| task.file_name().to_string_lossy().into_owned())
+        .collect()
 }
 
 /// A set of one case, whose agent is a program that creates a file and does not answer.
 fn set_with_silent_agent(folder: &Path) {
-    let case = json!({"eval_id": "a", "conversation": [{"user_content": {"parts": [{"text": "p"}]}}]});
-    fs::write(folder.join("s.evalset.json"), json!({"eval_set_id": "s", "eval_cases": [case]}).to_string())
-        .unwrap();
+    let case =
+        json!({"eval_id": "a", "conversation": [{"user_content": {"parts": [{"text": "p"}]}}]});
+    fs::write(
+        folder.join("s.evalset.json"),
+        json!({"eval_set_id": "s", "eval_cases": [case]}).to_string(),
+    )
+    .unwrap();
     fs::write(folder.join("agent.sh"), "touch started\nexec sleep 600\n").unwrap();
-    fs::write(folder.join("evaltrail.toml"), "[agents.a]\nkind = \"command\"\ncommand = \"sh agent.sh\"\n")
-        .unwrap();
+    fs::write(
+        folder.join("evaltrail.toml"),
+        "[agents.a]\nkind = \"command\"\ncommand = \"sh agent.sh\"\n",
+    )
+    .unwrap();
 }
 
 fn wait_for_agent(folder: &Path) {
-    wait_for("the agent", Duration::from_secs(20), || folder.join("started").exists().then_some(()));
+    wait_for("the agent", Duration::from_secs(20), || {
+        folder.join("started").exists().then_some(())
+    });
 }
 
 /// Ends a run with these signals, each of which is sent when the message about the one before was printed.
@@ -95,8 +127,14 @@ fn end_with(signals: &[Signal]) {
     let (folder, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     set_with_silent_agent(folder.path());
     let mut command = evaltrail(home.path());
-    command.args(["run", "--trust", "."]).current_dir(folder.path());
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    command
+        .args(["run", "--trust", "."])
+        .current_dir(folder.path());
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     wait_for_agent(folder.path());
     let Some(stopped) = StoppedWorkers::of(child.id()) else {
         child.kill().unwrap();
@@ -107,7 +145,8 @@ fn end_with(signals: &[Signal]) {
     for signal in signals {
         rustix::process::kill_process(rustix::process::Pid::from_child(&child), *signal).unwrap();
         let message = messages.next().unwrap().unwrap();
-        let is_about_signal = message.contains("Ctrl-C again") || message.contains("as the system asks");
+        let is_about_signal =
+            message.contains("Ctrl-C again") || message.contains("as the system asks");
         assert!(is_about_signal, "{message}");
     }
     wait_for_exit(child.id());
@@ -125,7 +164,8 @@ fn signals_end_run_with_stopped_workers() {
 fn explorer_keys_work_with_stopped_workers() {
     let (folder, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     set_with_silent_agent(folder.path());
-    let mut terminal = Terminal::start_in(BINARY, &["."], home.path(), (100, 30), folder.path(), &[]);
+    let mut terminal =
+        Terminal::start_in(BINARY, &["."], home.path(), (100, 30), folder.path(), &[]);
     terminal.wait_for("enter open");
     let process = terminal.child.process_id().unwrap();
     let Some(stopped) = StoppedWorkers::of(process) else {

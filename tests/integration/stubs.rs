@@ -41,12 +41,19 @@ impl Desk {
         let desk = Desk::new("adk_isolated");
         let cases = std::fs::read(desk.place.path().join("mcp_adk/cases.evalset.json")).unwrap();
         std::fs::write(desk.folder.join("cases.evalset.json"), cases).unwrap();
-        desk.configure(&format!("kind = \"adk\"\napp = \"desk_app\"\n{}\n{keys}", start(adk)));
+        desk.configure(&format!(
+            "kind = \"adk\"\napp = \"desk_app\"\n{}\n{keys}",
+            start(adk)
+        ));
         desk
     }
 
     fn configure(&self, keys: &str) {
-        std::fs::write(self.folder.join("evaltrail.toml"), format!("[agents.a]\n{keys}\n")).unwrap();
+        std::fs::write(
+            self.folder.join("evaltrail.toml"),
+            format!("[agents.a]\n{keys}\n"),
+        )
+        .unwrap();
     }
 
     fn write(&self, name: &str, text: &str) {
@@ -62,9 +69,15 @@ impl Desk {
         let path = self.place.path().join("common/desk.py");
         let source = std::fs::read_to_string(&path).unwrap();
         let mut broken = source.clone();
-        for answer in ["    return {\"city\"", "    if city == \"Atlantis\"", "    return {\"saved\""] {
-            broken =
-                broken.replace(answer, &format!("    raise RuntimeError(\"a live tool ran\")\n{answer}"));
+        for answer in [
+            "    return {\"city\"",
+            "    if city == \"Atlantis\"",
+            "    return {\"saved\"",
+        ] {
+            broken = broken.replace(
+                answer,
+                &format!("    raise RuntimeError(\"a live tool ran\")\n{answer}"),
+            );
         }
         assert_eq!(broken.matches("a live tool ran").count(), 3);
         std::fs::write(path, broken).unwrap();
@@ -82,25 +95,33 @@ impl Desk {
     /// Runs the cases, and returns the report and all output.
     fn run(&self, args: &[&str]) -> (Value, String) {
         let out = output(self.command(args).arg("--json"));
-        let report =
-            serde_json::from_str(&text(&out)).unwrap_or_else(|error| panic!("{error}: {}", both(&out)));
+        let report = serde_json::from_str(&text(&out))
+            .unwrap_or_else(|error| panic!("{error}: {}", both(&out)));
         (report, both(&out))
     }
 }
 
 fn start(adk: &Path) -> String {
     let memory = "--session_service_uri memory:// --artifact_service_uri memory://";
-    format!("start = \"{} api_server --port {{port}} {memory} .\"", adk.display())
+    format!(
+        "start = \"{} api_server --port {{port}} {memory} .\"",
+        adk.display()
+    )
 }
 
 fn cases(report: &Value) -> BTreeMap<String, Value> {
     let cases = report["cases"].as_array().unwrap().iter();
-    cases.map(|case| (case["eval_id"].as_str().unwrap().to_string(), case.clone())).collect()
+    cases
+        .map(|case| (case["eval_id"].as_str().unwrap().to_string(), case.clone()))
+        .collect()
 }
 
 /// The outcomes of all cases, for comparison.
 fn statuses(report: &Value) -> BTreeMap<String, String> {
-    cases(report).into_iter().map(|(id, case)| (id, case["status"].as_str().unwrap().to_string())).collect()
+    cases(report)
+        .into_iter()
+        .map(|(id, case)| (id, case["status"].as_str().unwrap().to_string()))
+        .collect()
 }
 
 /// What agents did, without times and ids.
@@ -110,7 +131,9 @@ fn recorded(desk: &Desk, name: &str) -> BTreeMap<String, Value> {
         json!({"events": events.map(|event| json!([event["author"], without_ids(&event["content"])])).collect::<Vec<_>>(), "error": turn["error"]})
     };
     let attempts = desk.read(name);
-    let attempts = attempts.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let attempts = attempts
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
     attempts
         .map(|one| {
             (
@@ -124,7 +147,9 @@ fn recorded(desk: &Desk, name: &str) -> BTreeMap<String, Value> {
 fn without_ids(value: &Value) -> Value {
     match value {
         Value::Object(members) => {
-            let kept = members.iter().filter(|(key, _)| *key != "id" && *key != "timestamp");
+            let kept = members
+                .iter()
+                .filter(|(key, _)| *key != "id" && *key != "timestamp");
             kept.map(|(key, value)| (key.clone(), without_ids(value)))
                 .collect::<serde_json::Map<_, _>>()
                 .into()
@@ -136,12 +161,20 @@ fn without_ids(value: &Value) -> Value {
 
 #[test]
 fn what_was_recorded_live_replays_without_the_tools() {
-    let Some(adk) = adk_or_skip("stubs of ADK") else { return };
+    let Some(adk) = adk_or_skip("stubs of ADK") else {
+        return;
+    };
     let desk = Desk::of_adk(&adk, "");
     let (live, said) = desk.run(&["--record-tools", "--record", "live.jsonl"]);
-    assert!(said.contains("8 answers of tools recorded in cases.tools.jsonl"), "{said}");
+    assert!(
+        said.contains("8 answers of tools recorded in cases.tools.jsonl"),
+        "{said}"
+    );
     let stubs = desk.read("cases.tools.jsonl");
-    assert!(stubs.contains("9007199254740993") && !stubs.contains("transfer_to_agent"), "{stubs}");
+    assert!(
+        stubs.contains("9007199254740993") && !stubs.contains("transfer_to_agent"),
+        "{stubs}"
+    );
     let again = desk.run(&["--record-tools"]).1;
     assert!(
         said.contains("1 call got no answer")
@@ -153,13 +186,25 @@ fn what_was_recorded_live_replays_without_the_tools() {
 
     desk.break_tools();
     let (broken, _) = desk.run(&[]);
-    assert!(cases(&broken)["weather"]["error"].as_str().unwrap().contains("a live tool ran"), "{broken}");
+    assert!(
+        cases(&broken)["weather"]["error"]
+            .as_str()
+            .unwrap()
+            .contains("a live tool ran"),
+        "{broken}"
+    );
     let (replayed, said) = desk.run(&["--stubs", "--record", "replayed.jsonl"]);
     assert_eq!(statuses(&replayed), statuses(&live), "{said}");
-    let (live, mut replayed) = (recorded(&desk, "live.jsonl"), recorded(&desk, "replayed.jsonl"));
+    let (live, mut replayed) = (
+        recorded(&desk, "live.jsonl"),
+        recorded(&desk, "replayed.jsonl"),
+    );
     // A tool that raised has no answer to record.
     assert!(
-        replayed["tool_fails"][0]["error"].as_str().unwrap().contains("no answer is recorded"),
+        replayed["tool_fails"][0]["error"]
+            .as_str()
+            .unwrap()
+            .contains("no answer is recorded"),
         "{replayed:?}"
     );
     replayed.insert("tool_fails".into(), live["tool_fails"].clone());
@@ -168,14 +213,21 @@ fn what_was_recorded_live_replays_without_the_tools() {
 
 #[test]
 fn a_server_that_does_not_ask_runs_no_case() {
-    let Some(adk) = adk_or_skip("stubs of ADK") else { return };
+    let Some(adk) = adk_or_skip("stubs of ADK") else {
+        return;
+    };
     let desk = Desk::of_adk(&adk, "");
-    let config = desk.read("evaltrail.toml").replace("start = \"", "start = \"env -u PYTHONPATH ");
+    let config = desk
+        .read("evaltrail.toml")
+        .replace("start = \"", "start = \"env -u PYTHONPATH ");
     desk.write("evaltrail.toml", &config);
     let (report, _) = desk.run(&["--stubs"]);
     for (id, case) in cases(&report) {
         let error = case["error"].as_str().unwrap();
-        assert!(error.contains("does not ask evaltrail before it calls tools"), "{id}: {error}");
+        assert!(
+            error.contains("does not ask evaltrail before it calls tools"),
+            "{id}: {error}"
+        );
         assert!(
             error.contains("Failed to load plugin") && case["invocations"][0]["actual"].is_null(),
             "{id}: {case}"
@@ -185,10 +237,13 @@ fn a_server_that_does_not_ask_runs_no_case() {
 
 #[test]
 fn calls_without_an_answer_fail_or_run_as_the_user_says() {
-    let Some(adk) = adk_or_skip("stubs of ADK") else { return };
+    let Some(adk) = adk_or_skip("stubs of ADK") else {
+        return;
+    };
     let desk = Desk::of_adk(&adk, "stubs = true");
     let line = r#"{"tool": "get_weather", "args": {"city": "Oslo", "days": 5}, "response": {}}"#;
-    let unused = r#"{"tool": "get_weather", "args": {"city": "Bergen"}, "case": "weather", "response": {}}"#;
+    let unused =
+        r#"{"tool": "get_weather", "args": {"city": "Bergen"}, "case": "weather", "response": {}}"#;
     desk.write("cases.tools.jsonl", &format!("{line}\n{unused}\n"));
     let (report, _) = desk.run(&[]);
     let weather = &cases(&report)["weather"];
@@ -198,26 +253,52 @@ fn calls_without_an_answer_fail_or_run_as_the_user_says() {
         (Some("errored"), Some(why)),
         "{weather}"
     );
-    assert_eq!(weather["tools"]["missing"][0]["call"]["name"], "get_weather");
+    assert_eq!(
+        weather["tools"]["missing"][0]["call"]["name"],
+        "get_weather"
+    );
     assert_eq!(weather["tools"]["unused"], json!([2]));
 
     // The tools run where no stub answers, and the result says so.
-    let out =
-        output(&mut desk.command(&["--stubs=live", "--report", "junit=r.xml", "--report", "markdown=r.md"]));
+    let out = output(&mut desk.command(&[
+        "--stubs=live",
+        "--report",
+        "junit=r.xml",
+        "--report",
+        "markdown=r.md",
+    ]));
     let said = both(&out);
-    assert!(said.contains("tools: 0 stubbed · 10 live · 0 missing · 1 stub not used"), "{said}");
-    assert!(desk.read("r.xml").contains("<system-out>tools: 0 stubbed · 1 live"), "{}", desk.read("r.xml"));
-    assert!(desk.read("r.md").contains("tools from stubs, else live"), "{}", desk.read("r.md"));
+    assert!(
+        said.contains("tools: 0 stubbed · 10 live · 0 missing · 1 stub not used"),
+        "{said}"
+    );
+    assert!(
+        desk.read("r.xml")
+            .contains("<system-out>tools: 0 stubbed · 1 live"),
+        "{}",
+        desk.read("r.xml")
+    );
+    assert!(
+        desk.read("r.md").contains("tools from stubs, else live"),
+        "{}",
+        desk.read("r.md")
+    );
 
     let (report, _) = desk.run(&["--stubs=error"]);
     let weather = &cases(&report)["weather"];
-    assert_eq!((weather["status"].as_str(), &weather["error"]), (Some("passed"), &Value::Null), "{weather}");
+    assert_eq!(
+        (weather["status"].as_str(), &weather["error"]),
+        (Some("passed"), &Value::Null),
+        "{weather}"
+    );
     assert_eq!(weather["tools"]["missing"].as_array().unwrap().len(), 1);
 }
 
 #[test]
 fn tools_are_made_to_fail() {
-    let Some(adk) = adk_or_skip("stubs of ADK") else { return };
+    let Some(adk) = adk_or_skip("stubs of ADK") else {
+        return;
+    };
     let desk = Desk::of_adk(&adk, "");
     let faults = [
         "--tool-fault",
@@ -229,10 +310,17 @@ fn tools_are_made_to_fail() {
     ];
     let (report, _) = desk.run(&faults);
     let chain = &cases(&report)["chain"];
-    assert_eq!((&chain["tools"]["faults"], chain["status"].as_str()), (&json!(2), Some("passed")), "{chain}");
+    assert_eq!(
+        (&chain["tools"]["faults"], chain["status"].as_str()),
+        (&json!(2), Some("passed")),
+        "{chain}"
+    );
     assert!(chain["latency_s"].as_f64().unwrap() >= 0.2, "{chain}");
     let did = recorded(&desk, "r.jsonl")["chain"].to_string();
-    assert!(did.contains("503 busy") && did.contains("did not answer in time"), "{did}");
+    assert!(
+        did.contains("503 busy") && did.contains("did not answer in time"),
+        "{did}"
+    );
 }
 
 #[test]
@@ -243,7 +331,9 @@ fn python_tools_are_answered_in_their_worker() {
         ("langgraph", "langgraph", "graph.py:desk"),
         ("crewai", "crewai", "desk_crew.py:run"),
     ] {
-        let Some(environment) = environment(name) else { continue };
+        let Some(environment) = environment(name) else {
+            continue;
+        };
         let desk = Desk::new(folder);
         desk.break_tools();
         desk.write("cases.tools.jsonl", STUBS);
@@ -257,10 +347,21 @@ fn python_tools_are_answered_in_their_worker() {
         for id in ["weather", "parallel", "chain", "twice"] {
             // CrewAI runs parallel calls in threads, and reports them in the order in which those start.
             if (name, id) != ("crewai", "parallel") {
-                assert_eq!(cases[id]["status"], "passed", "{name} {id}: {}\n{said}", cases[id]);
+                assert_eq!(
+                    cases[id]["status"], "passed",
+                    "{name} {id}: {}\n{said}",
+                    cases[id]
+                );
             }
-            let (stubbed, live) = (cases[id]["tools"]["stubbed"].as_u64(), &cases[id]["tools"]["live"]);
-            assert!(stubbed >= Some(1) && live.is_null(), "{name} {id}: {}", cases[id]);
+            let (stubbed, live) = (
+                cases[id]["tools"]["stubbed"].as_u64(),
+                &cases[id]["tools"]["live"],
+            );
+            assert!(
+                stubbed >= Some(1) && live.is_null(),
+                "{name} {id}: {}",
+                cases[id]
+            );
         }
         assert!(!said.contains("a live tool ran"), "{name}: {said}");
     }
@@ -268,11 +369,19 @@ fn python_tools_are_answered_in_their_worker() {
 
 #[test]
 fn a_python_agent_without_a_library_is_not_run_with_stubs() {
-    let Some(python) = crate::common::python() else { return println!("SKIPPED: Python is missing") };
+    let Some(python) = crate::common::python() else {
+        return println!("SKIPPED: Python is missing");
+    };
     // Its own files: this test needs none of the recorded agents.
     let place = tempfile::tempdir().unwrap();
-    let desk = Desk { folder: place.path().to_path_buf(), place };
-    desk.write("agents.py", "def run(prompt):\n    return {\"response\": prompt}\n");
+    let desk = Desk {
+        folder: place.path().to_path_buf(),
+        place,
+    };
+    desk.write(
+        "agents.py",
+        "def run(prompt):\n    return {\"response\": prompt}\n",
+    );
     let cases = json!({"eval_set_id": "s", "eval_cases": [{"eval_id": "a", "conversation": [{
         "user_content": {"role": "user", "parts": [{"text": "hi"}]},
     }]}]});
@@ -283,7 +392,10 @@ fn a_python_agent_without_a_library_is_not_run_with_stubs() {
     ));
     let (report, _) = desk.run(&[]);
     let error = report["cases"][0]["error"].as_str().unwrap();
-    assert!(error.contains("imports none of the libraries whose tools evaltrail can answer"), "{error}");
+    assert!(
+        error.contains("imports none of the libraries whose tools evaltrail can answer"),
+        "{error}"
+    );
 }
 
 /// An ADK agent whose tools are those of an MCP server.
@@ -291,9 +403,15 @@ fn mcp_desk(environment: &Path, kind: &str, stubs: &str) -> Desk {
     let desk = Desk::new("mcp_adk");
     desk.break_tools();
     desk.write("cases.tools.jsonl", STUBS);
-    std::fs::copy(desk.place.path().join("openai_compat/tools.json"), desk.folder.join("tools.json"))
-        .unwrap();
-    desk.configure(&format!("{}\n{kind}\n[agents.a.stubs]\n{stubs}", start(&environment.join("bin/adk"))));
+    std::fs::copy(
+        desk.place.path().join("openai_compat/tools.json"),
+        desk.folder.join("tools.json"),
+    )
+    .unwrap();
+    desk.configure(&format!(
+        "{}\n{kind}\n[agents.a.stubs]\n{stubs}",
+        start(&environment.join("bin/adk"))
+    ));
     desk
 }
 
@@ -315,15 +433,28 @@ args = "$.args"
 
 #[test]
 fn mcp_tools_are_answered_without_their_server() {
-    let Some(environment) = environment("mcp-adk") else { return };
-    let desk = mcp_desk(&environment, OF_ADK, "mcp.MCP_URL = { declarations = \"tools.json\" }");
+    let Some(environment) = environment("mcp-adk") else {
+        return;
+    };
+    let desk = mcp_desk(
+        &environment,
+        OF_ADK,
+        "mcp.MCP_URL = { declarations = \"tools.json\" }",
+    );
     let (report, said) = desk.run(&["--record", "r.jsonl"]);
     for id in ["weather", "parallel", "chain", "twice", "memory"] {
         assert_eq!(cases(&report)[id]["status"], "passed", "{said}");
     }
-    desk.write("cases.tools.jsonl", &STUBS.replace("\"temp_c\": 4", "\"temp_c\": -40"));
+    desk.write(
+        "cases.tools.jsonl",
+        &STUBS.replace("\"temp_c\": 4", "\"temp_c\": -40"),
+    );
     desk.run(&["--record", "r.jsonl"]);
-    assert!(recorded(&desk, "r.jsonl")["weather"].to_string().contains("-40"));
+    assert!(
+        recorded(&desk, "r.jsonl")["weather"]
+            .to_string()
+            .contains("-40")
+    );
 }
 
 /// Eight cases that ask the same, each with an answer of its own.
@@ -338,22 +469,32 @@ fn eight_cases(desk: &Desk) {
     let set = json!({"eval_set_id": "cases", "eval_cases": (1..=8).map(case).collect::<Vec<_>>()});
     desk.write("cases.evalset.json", &set.to_string());
     let stub = |at: usize| json!({"tool": "get_weather", "args": "ignore", "case": format!("c{at}"), "after_ms": 50, "response": {"temp_c": at}});
-    let stubs: Vec<String> =
-        (1..=8).map(|at| stub(at).to_string().replace("\"args\":\"ignore\",", "")).collect();
+    let stubs: Vec<String> = (1..=8)
+        .map(|at| stub(at).to_string().replace("\"args\":\"ignore\",", ""))
+        .collect();
     desk.write("cases.tools.jsonl", &stubs.join("\n"));
 }
 
 #[test]
 fn parallel_cases_are_told_apart_by_the_trace_context() {
-    let Some(environment) = environment("mcp-adk") else { return };
-    let desk = mcp_desk(&environment, BY_TEMPLATE, "mcp.MCP_URL = { declarations = \"tools.json\" }");
+    let Some(environment) = environment("mcp-adk") else {
+        return;
+    };
+    let desk = mcp_desk(
+        &environment,
+        BY_TEMPLATE,
+        "mcp.MCP_URL = { declarations = \"tools.json\" }",
+    );
     eight_cases(&desk);
-    let with_sessions = desk.read("evaltrail.toml").replace("--port", "--auto_create_session --port");
+    let with_sessions = desk
+        .read("evaltrail.toml")
+        .replace("--port", "--auto_create_session --port");
     desk.write("evaltrail.toml", &with_sessions);
     let one_at_a_time = "cases ran one at a time, because the calls of the agent's tools do not say to which case they belong";
     for propagates in [true, false] {
         if !propagates {
-            let without = with_sessions.replace("start = \"", "start = \"env OTEL_PROPAGATORS=tracecontext ");
+            let without =
+                with_sessions.replace("start = \"", "start = \"env OTEL_PROPAGATORS=tracecontext ");
             desk.write("evaltrail.toml", &without);
         }
         let (report, said) = desk.run(&["-j", "8"]);
@@ -373,10 +514,15 @@ fn parallel_cases_are_told_apart_by_the_trace_context() {
 
 #[test]
 fn a_misspelt_variable_and_a_server_that_is_down_are_errors() {
-    let Some(environment) = environment("mcp-adk") else { return };
+    let Some(environment) = environment("mcp-adk") else {
+        return;
+    };
     // With the misspelt variable, the agent starts a server of its own.
     for (mcp, why) in [
-        ("mcp.MCP_ADRESS = { declarations = \"tools.json\" }", "(get_weather) did not ask evaltrail"),
+        (
+            "mcp.MCP_ADRESS = { declarations = \"tools.json\" }",
+            "(get_weather) did not ask evaltrail",
+        ),
         (
             "mcp.MCP_URL = \"http://127.0.0.1:1/mcp\"",
             "the MCP server at http://127.0.0.1:1/mcp cannot be reached",
@@ -384,18 +530,31 @@ fn a_misspelt_variable_and_a_server_that_is_down_are_errors() {
     ] {
         let desk = mcp_desk(&environment, BY_TEMPLATE, mcp);
         eight_cases(&desk);
-        let with_sessions = desk.read("evaltrail.toml").replace("--port", "--auto_create_session --port");
+        let with_sessions = desk
+            .read("evaltrail.toml")
+            .replace("--port", "--auto_create_session --port");
         desk.write("evaltrail.toml", &with_sessions);
         let (report, said) = desk.run(&["--stubs"]);
         let first = &cases(&report)["c1"];
-        assert!(first["error"].as_str().is_some_and(|error| error.contains(why)), "{first}\n{said}");
+        assert!(
+            first["error"]
+                .as_str()
+                .is_some_and(|error| error.contains(why)),
+            "{first}\n{said}"
+        );
     }
 }
 
 #[test]
 fn calls_are_passed_on_to_the_real_mcp_server_and_recorded() {
-    let Some(environment) = environment("mcp-adk") else { return };
-    let port = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+    let Some(environment) = environment("mcp-adk") else {
+        return;
+    };
+    let port = std::net::TcpListener::bind(("127.0.0.1", 0))
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
     let desk = Desk::new("mcp_adk");
     let mut server = Command::new(environment.join("bin/python"))
         .args(["tools_server.py", "http", &port.to_string()])
@@ -409,33 +568,54 @@ fn calls_are_passed_on_to_the_real_mcp_server_and_recorded() {
         std::net::TcpStream::connect(("127.0.0.1", port)).ok()
     });
     let mcp = format!("unmatched = \"live\"\nmcp.MCP_URL = \"http://127.0.0.1:{port}/mcp\"");
-    desk.configure(&format!("{}\n{OF_ADK}\n[agents.a.stubs]\n{mcp}", start(&environment.join("bin/adk"))));
+    desk.configure(&format!(
+        "{}\n{OF_ADK}\n[agents.a.stubs]\n{mcp}",
+        start(&environment.join("bin/adk"))
+    ));
     let (live, said) = desk.run(&["--record-tools"]);
     server.kill().unwrap();
     server.wait().unwrap();
     let cases_of = cases(&live);
     for id in ["weather", "parallel", "chain", "twice", "memory"] {
         assert_eq!(
-            (&cases_of[id]["status"], cases_of[id]["tools"]["stubbed"].as_u64()),
+            (
+                &cases_of[id]["status"],
+                cases_of[id]["tools"]["stubbed"].as_u64()
+            ),
             (&json!("passed"), Some(0)),
             "{id}: {said}"
         );
     }
-    assert_eq!(cases_of["parallel"]["tools"]["live"], 2, "each call is counted once: {said}");
+    assert_eq!(
+        cases_of["parallel"]["tools"]["live"], 2,
+        "each call is counted once: {said}"
+    );
     assert!(said.contains("recorded in cases.tools.jsonl"), "{said}");
 }
 
 #[test]
 fn nothing_is_left_behind_when_evaltrail_is_killed() {
-    let Some(adk) = adk_or_skip("stubs of ADK") else { return };
+    let Some(adk) = adk_or_skip("stubs of ADK") else {
+        return;
+    };
     let desk = Desk::of_adk(&adk, "stubs = true");
     desk.write(
         "cases.tools.jsonl",
-        &STUBS.replace("\"tool\": \"get_weather\"", "\"tool\": \"get_weather\", \"after_ms\": 60000"),
+        &STUBS.replace(
+            "\"tool\": \"get_weather\"",
+            "\"tool\": \"get_weather\", \"after_ms\": 60000",
+        ),
     );
-    let mut child = desk.command(&["--json"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut child = desk
+        .command(&["--json"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     let folder = desk.folder.canonicalize().unwrap();
-    wait_for("the server", Duration::from_secs(60), || (!servers_in(&folder).is_empty()).then_some(()));
+    wait_for("the server", Duration::from_secs(60), || {
+        (!servers_in(&folder).is_empty()).then_some(())
+    });
     child.kill().unwrap();
     child.wait().unwrap();
     wait_for("the end of the server", Duration::from_secs(20), || {
@@ -445,7 +625,11 @@ fn nothing_is_left_behind_when_evaltrail_is_killed() {
 
 /// The processes of ADK servers that run in a folder.
 fn servers_in(folder: &Path) -> Vec<PathBuf> {
-    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
+    let processes = std::fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
     let is_server = |process: &PathBuf| {
         let command = std::fs::read(process.join("cmdline")).unwrap_or_default();
         std::fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd == folder)
@@ -456,14 +640,20 @@ fn servers_in(folder: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn a_missing_answer_is_added_from_an_earlier_run() {
-    let Some(adk) = adk_or_skip("stubs of ADK") else { return };
+    let Some(adk) = adk_or_skip("stubs of ADK") else {
+        return;
+    };
     let desk = Desk::of_adk(&adk, "");
     desk.run(&[]);
     let (report, _) = desk.run(&["--stubs"]);
     assert_eq!(cases(&report)["weather"]["status"], "errored");
     let folder = desk.folder.to_str().unwrap();
-    let mut terminal =
-        Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &[folder], desk.place.path(), (150, 40));
+    let mut terminal = Terminal::start(
+        env!("CARGO_BIN_EXE_evaltrail"),
+        &[folder],
+        desk.place.path(),
+        (150, 40),
+    );
     terminal.wait_for("! weather");
     terminal.keys("fweather\r");
     terminal.wait_for("tools: 0 stubbed · 0 live · 1 missing");
@@ -471,7 +661,11 @@ fn a_missing_answer_is_added_from_an_earlier_run() {
     terminal.wait_for("add 1 of 1 missing answers of tools for weather");
     terminal.keys("\r");
     terminal.wait_for("done: add 1 of 1 missing answers");
-    assert!(desk.read("cases.tools.jsonl").contains("\"temp_c\":4"), "{}", desk.read("cases.tools.jsonl"));
+    assert!(
+        desk.read("cases.tools.jsonl").contains("\"temp_c\":4"),
+        "{}",
+        desk.read("cases.tools.jsonl")
+    );
     terminal.keys("qqq");
     assert_eq!(terminal.wait_for_end(), 0);
     let (report, _) = desk.run(&["--stubs"]);
@@ -482,9 +676,16 @@ fn a_missing_answer_is_added_from_an_earlier_run() {
 #[test]
 fn a_chat_answers_calls_from_stubs_and_says_so() {
     let model = ScriptedServer::start(|request, stream| {
-        let last = request.body["messages"].as_array().unwrap().last().unwrap().clone();
+        let last = request.body["messages"]
+            .as_array()
+            .unwrap()
+            .last()
+            .unwrap()
+            .clone();
         let message = match last["role"] == "tool" {
-            true => json!({"content": format!("The tool said {}", last["content"].as_str().unwrap())}),
+            true => {
+                json!({"content": format!("The tool said {}", last["content"].as_str().unwrap())})
+            }
             false => {
                 let args = json!({"city": last["content"]}).to_string();
                 json!({"tool_calls": [{"id": "1", "type": "function", "function": {"name": "get_weather", "arguments": args}}]})
@@ -500,15 +701,25 @@ fn a_chat_answers_calls_from_stubs_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     let case = json!({"eval_id": "one", "conversation": [{"user_content": {"role": "user", "parts": [{"text": "Oslo"}]}}]});
-    write("desk.evalset.json", &json!({"eval_set_id": "desk", "eval_cases": [case]}).to_string());
+    write(
+        "desk.evalset.json",
+        &json!({"eval_set_id": "desk", "eval_cases": [case]}).to_string(),
+    );
     write("desk.tools.jsonl", STUBS);
     let url = format!("http://127.0.0.1:{}/v1", model.port);
     write(
         "evaltrail.toml",
-        &format!("[agents.desk]\nkind = \"openai\"\nurl = \"{url}\"\nmodel = \"m\"\nstream = false\n"),
+        &format!(
+            "[agents.desk]\nkind = \"openai\"\nurl = \"{url}\"\nmodel = \"m\"\nstream = false\n"
+        ),
     );
     let program = env!("CARGO_BIN_EXE_evaltrail");
-    let mut terminal = Terminal::start(program, &[folder.path().to_str().unwrap()], folder.path(), (120, 40));
+    let mut terminal = Terminal::start(
+        program,
+        &[folder.path().to_str().unwrap()],
+        folder.path(),
+        (120, 40),
+    );
     terminal.wait_for("not run");
     terminal.keys("C");
     terminal.wait_for("send the cases to");
@@ -516,7 +727,11 @@ fn a_chat_answers_calls_from_stubs_and_says_so() {
     terminal.wait_for("answered from stubs; a call without one ends the chat");
     terminal.keys("Oslo\r");
     terminal.wait_for("The tool said");
-    assert!(terminal.screen().contains("\"temp_c\":4"), "{}", terminal.screen());
+    assert!(
+        terminal.screen().contains("\"temp_c\":4"),
+        "{}",
+        terminal.screen()
+    );
     terminal.wait_for("enter send");
     terminal.keys("Atlantis\r");
     terminal.wait_for("no answer is recorded for get_weather");

@@ -20,7 +20,10 @@ fn json(folder: &Path, args: &[&str]) -> Value {
 fn statuses(report: &Value) -> Vec<(String, String)> {
     let field = |case: &Value, name: &str| case[name].as_str().unwrap_or_default().to_string();
     let cases = report["cases"].as_array().unwrap();
-    cases.iter().map(|case| (field(case, "eval_id"), field(case, "status"))).collect()
+    cases
+        .iter()
+        .map(|case| (field(case, "eval_id"), field(case, "status")))
+        .collect()
 }
 
 const RENAMED: &str = "{\"question\": \"q\", \"answer\": \"a\", \"ground_truth\": \"a\"}\n\
@@ -28,19 +31,47 @@ const RENAMED: &str = "{\"question\": \"q\", \"answer\": \"a\", \"ground_truth\"
 
 #[test]
 fn unknown_columns_are_named_and_can_be_mapped() {
-    let place =
-        Place::new(&[("renamed.jsonl", RENAMED.into()), ("package.json", "{\"name\": \"x\"}".into())]);
+    let place = Place::new(&[
+        ("renamed.jsonl", RENAMED.into()),
+        ("package.json", "{\"name\": \"x\"}".into()),
+    ]);
     let folder = place.path();
     let needed = "found the columns question, answer, ground_truth; map them with --columns";
-    for args in [["check", "renamed.jsonl"], ["score", "renamed.jsonl"], ["list", "."], ["check", "."]] {
+    for args in [
+        ["check", "renamed.jsonl"],
+        ["score", "renamed.jsonl"],
+        ["list", "."],
+        ["check", "."],
+    ] {
         let out = ran(folder, &args);
         assert!(both(&out).contains(needed), "{args:?}: {}", both(&out));
-        assert!(!both(&out).contains("package.json"), "{args:?}: {}", both(&out));
+        assert!(
+            !both(&out).contains("package.json"),
+            "{args:?}: {}",
+            both(&out)
+        );
     }
-    assert_eq!(ran(folder, &["list", "."]).status.code(), Some(0), "it is no eval set that is broken");
-    assert_eq!(ran(folder, &["check", "renamed.jsonl"]).status.code(), Some(2));
+    assert_eq!(
+        ran(folder, &["list", "."]).status.code(),
+        Some(0),
+        "it is no eval set that is broken"
+    );
+    assert_eq!(
+        ran(folder, &["check", "renamed.jsonl"]).status.code(),
+        Some(2)
+    );
     let mapped = "--columns=prompt=question,response=answer,reference=ground_truth";
-    let report = json(folder, &["score", "renamed.jsonl", mapped, "--metric", "exact_match", "--json"]);
+    let report = json(
+        folder,
+        &[
+            "score",
+            "renamed.jsonl",
+            mapped,
+            "--metric",
+            "exact_match",
+            "--json",
+        ],
+    );
     assert_eq!(report["summary"]["passed"], 1, "{report}");
     let user = &report["cases"][0]["invocations"][0]["user"];
     assert_eq!(user, "q");
@@ -51,8 +82,15 @@ fn unknown_columns_are_named_and_can_be_mapped() {
     .unwrap();
     let again = json(folder, &["score", ".", "--json"]);
     assert_eq!(again["summary"]["cases"], 2, "{again}");
-    let converted = ran(folder, &["convert", "renamed.jsonl", "-o", "new.evalset.json"]);
-    assert!(both(&converted).contains("2 cases in new.evalset.json"), "{}", both(&converted));
+    let converted = ran(
+        folder,
+        &["convert", "renamed.jsonl", "-o", "new.evalset.json"],
+    );
+    assert!(
+        both(&converted).contains("2 cases in new.evalset.json"),
+        "{}",
+        both(&converted)
+    );
     let set = std::fs::read_to_string(folder.join("new.evalset.json")).unwrap();
     assert!(set.contains("\"text\": \"q2\""), "{set}");
 }
@@ -61,13 +99,30 @@ fn unknown_columns_are_named_and_can_be_mapped() {
 fn files_without_cases_say_what_they_are() {
     let lfs = "version https://git-lfs.github.com/spec/v1\noid sha256:a1\nsize 4\n";
     let place = Place::new(&[("data.jsonl", lfs.into()), ("set.evalset.json", lfs.into())]);
-    std::fs::write(place.path().join("run.eval"), b"PK\x03\x04\x14\0\0\0_journal/start.json").unwrap();
+    std::fs::write(
+        place.path().join("run.eval"),
+        b"PK\x03\x04\x14\0\0\0_journal/start.json",
+    )
+    .unwrap();
     let listed = ran(place.path(), &["list", "."]);
     let words = both(&listed);
-    assert_eq!(words.matches("a pointer of Git LFS: run git lfs pull").count(), 2, "{words}");
-    assert!(words.contains("run.eval  a log of Inspect (.eval)"), "{words}");
+    assert_eq!(
+        words
+            .matches("a pointer of Git LFS: run git lfs pull")
+            .count(),
+        2,
+        "{words}"
+    );
+    assert!(
+        words.contains("run.eval  a log of Inspect (.eval)"),
+        "{words}"
+    );
     let checked = ran(place.path(), &["check", "run.eval"]);
-    assert!(both(&checked).contains("a log of Inspect"), "{}", both(&checked));
+    assert!(
+        both(&checked).contains("a log of Inspect"),
+        "{}",
+        both(&checked)
+    );
     assert!(!both(&checked).contains("UTF-8"), "{}", both(&checked));
 }
 
@@ -76,10 +131,17 @@ fn tables_with_semicolons_and_in_utf_16_are_read() {
     let place = Place::new(&[("a.csv", "prompt;response;reference\nq;a, b;a, b\n".into())]);
     let utf16: Vec<u8> = [0xff, 0xfe]
         .into_iter()
-        .chain("prompt\tresponse\treference\nä\tyes\tyes\n".encode_utf16().flat_map(u16::to_le_bytes))
+        .chain(
+            "prompt\tresponse\treference\nä\tyes\tyes\n"
+                .encode_utf16()
+                .flat_map(u16::to_le_bytes),
+        )
         .collect();
     std::fs::write(place.path().join("b.tsv"), utf16).unwrap();
-    let report = json(place.path(), &["score", ".", "--metric", "exact_match", "--json"]);
+    let report = json(
+        place.path(),
+        &["score", ".", "--metric", "exact_match", "--json"],
+    );
     assert_eq!(report["summary"]["passed"], 2, "{report}");
 }
 
@@ -90,10 +152,20 @@ fn rows_without_a_reference_are_not_evaluated_by_any_metric() {
                 {\"prompt\":\"c\",\"response\":\"z\",\"reference\":null}\n{\"prompt\":\"d\",\"response\":\"w\",\"reference\":\"\"}\n";
     let place = Place::new(&[("d.jsonl", rows.into())]);
     let report = json(place.path(), &["score", "d.jsonl", "--json"]);
-    let found: Vec<String> = statuses(&report).into_iter().map(|(_, status)| status).collect();
-    assert_eq!(found, ["passed", "not_evaluated", "not_evaluated", "not_evaluated"]);
+    let found: Vec<String> = statuses(&report)
+        .into_iter()
+        .map(|(_, status)| status)
+        .collect();
+    assert_eq!(
+        found,
+        ["passed", "not_evaluated", "not_evaluated", "not_evaluated"]
+    );
     for metric in report["summary"]["metrics"].as_array().unwrap() {
-        assert_eq!((&metric["valid"], &metric["total"]), (&1.into(), &4.into()), "{metric}");
+        assert_eq!(
+            (&metric["valid"], &metric["total"]),
+            (&1.into(), &4.into()),
+            "{metric}"
+        );
     }
     for case in &report["cases"].as_array().unwrap()[1..] {
         assert_eq!(case["reason"], "there is no reference response", "{case}");
@@ -105,9 +177,18 @@ fn a_status_always_has_a_reason() {
     let rows = "{\"prompt\": [\"price\", \"details\"], \"predicted_trajectory\": \
                 [[{\"tool_name\": \"price\", \"tool_input\": {}}], [{\"tool_name\": \"details\", \"tool_input\": {}}]]}";
     let place = Place::new(&[("data.json", rows.into())]);
-    let why =
-        "nothing to compare: the row has no reference or reference_trajectory (it has predicted_trajectory)";
-    let out = ran(place.path(), &["score", "data.json", "--report", "junit=r.xml", "--report", "csv=r.csv"]);
+    let why = "nothing to compare: the row has no reference or reference_trajectory (it has predicted_trajectory)";
+    let out = ran(
+        place.path(),
+        &[
+            "score",
+            "data.json",
+            "--report",
+            "junit=r.xml",
+            "--report",
+            "csv=r.csv",
+        ],
+    );
     assert!(both(&out).matches(why).count() >= 2, "{}", both(&out));
     for report in ["r.xml", "r.csv"] {
         let report = std::fs::read_to_string(place.path().join(report)).unwrap();
@@ -123,9 +204,17 @@ fn results_without_thresholds_are_scored() {
                   {\"quality\": {\"score\": 5.0}, \"safety\": {\"score\": 1.0}}}]}]}";
     let place = Place::new(&[("results.json", result.into())]);
     let listed = ran(place.path(), &["list", "."]);
-    assert!(both(&listed).contains("1 case  1 scored, no threshold"), "{}", both(&listed));
+    assert!(
+        both(&listed).contains("1 case  1 scored, no threshold"),
+        "{}",
+        both(&listed)
+    );
     let scored = ran(place.path(), &["score", "results.json"]);
-    assert!(both(&scored).contains("2 metrics scored, no threshold"), "{}", both(&scored));
+    assert!(
+        both(&scored).contains("2 metrics scored, no threshold"),
+        "{}",
+        both(&scored)
+    );
 }
 
 /// The rubrics of a group are read whatever its name is, and `convert` writes the group in both directions.
@@ -141,15 +230,24 @@ fn groups_of_rubrics_survive_a_conversion() {
         both(&checked)
     );
     ran(place.path(), &["convert", "d.json", "-o", "d.evalset.json"]);
-    let set: Value =
-        serde_json::from_str(&std::fs::read_to_string(place.path().join("d.evalset.json")).unwrap()).unwrap();
+    let set: Value = serde_json::from_str(
+        &std::fs::read_to_string(place.path().join("d.evalset.json")).unwrap(),
+    )
+    .unwrap();
     let case = &set["eval_cases"][0];
     assert_eq!(case["rubrics"][0]["type"], "FINAL_RESPONSE_QUALITY");
     assert_eq!(case["rubric_groups"]["g1"][0], "confirms");
-    ran(place.path(), &["convert", "d.evalset.json", "-o", "again.jsonl"]);
+    ran(
+        place.path(),
+        &["convert", "d.evalset.json", "-o", "again.jsonl"],
+    );
     let row: Value =
-        serde_json::from_str(&std::fs::read_to_string(place.path().join("again.jsonl")).unwrap()).unwrap();
-    assert_eq!(row["rubric_groups"]["g1"]["rubrics"][0]["rubric_id"], "confirms", "{row}");
+        serde_json::from_str(&std::fs::read_to_string(place.path().join("again.jsonl")).unwrap())
+            .unwrap();
+    assert_eq!(
+        row["rubric_groups"]["g1"]["rubrics"][0]["rubric_id"], "confirms",
+        "{row}"
+    );
 }
 
 /// The scaffold of agents-cli: one of three cases has a reference, and the config names a file that is missing here.
@@ -162,20 +260,38 @@ fn the_scaffold_of_agents_cli_passes_what_has_a_reference() {
         )
     };
     let reference = ", \"reference\": {\"response\": {\"parts\": [{\"text\": \"It is Paris.\"}]}}";
-    let rows = [row("greeting", "Hello", "Hi.", ""), row("capital", "Capital?", "It is Paris.", reference)];
+    let rows = [
+        row("greeting", "Hello", "Hi.", ""),
+        row("capital", "Capital?", "It is Paris.", reference),
+    ];
     let config = "metrics_to_run:\n  - custom_response_quality\ncustom_metrics:\n  - name: custom_response_quality\n    \
                   custom_function_file: response_quality.py\n";
     let place = Place::new(&[
-        ("datasets/basic-dataset.json", format!("{{\"eval_cases\": [{}]}}", rows.join(", "))),
+        (
+            "datasets/basic-dataset.json",
+            format!("{{\"eval_cases\": [{}]}}", rows.join(", ")),
+        ),
         ("eval_config.yaml", config.into()),
         ("evaltrail.toml", String::new()),
     ]);
-    let report = json(place.path(), &["score", "datasets/basic-dataset.json", "--json"]);
+    let report = json(
+        place.path(),
+        &["score", "datasets/basic-dataset.json", "--json"],
+    );
     let expected = [("greeting", "not_evaluated"), ("capital", "passed")];
-    assert_eq!(statuses(&report), expected.map(|(id, status)| (id.to_string(), status.to_string())));
+    assert_eq!(
+        statuses(&report),
+        expected.map(|(id, status)| (id.to_string(), status.to_string()))
+    );
     let metrics = report["cases"][1]["metrics"].as_array().unwrap();
-    let own = metrics.iter().find(|metric| metric["metric"] == "custom_response_quality").unwrap();
-    assert_eq!(own["explanation"], "there is no file response_quality.py", "{own}");
+    let own = metrics
+        .iter()
+        .find(|metric| metric["metric"] == "custom_response_quality")
+        .unwrap();
+    assert_eq!(
+        own["explanation"], "there is no file response_quality.py",
+        "{own}"
+    );
 }
 
 #[test]
@@ -183,16 +299,26 @@ fn standard_input_is_scored() {
     let place = Place::new(&[("evaltrail.toml", String::new())]);
     let home = tempfile::tempdir().unwrap();
     let mut command = evaltrail(home.path());
-    command.current_dir(place.path()).args(["score", "-", "--metric", "exact_match", "--json"]);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .current_dir(place.path())
+        .args(["score", "-", "--metric", "exact_match", "--json"]);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let rows = b"{\"prompt\": \"q\", \"response\": \"a\", \"reference\": \"a\"}\n";
     child.stdin.take().unwrap().write_all(rows).unwrap();
     let out = child.wait_with_output().unwrap();
-    let report: Value = serde_json::from_str(&text(&out)).unwrap_or_else(|_| panic!("{}", both(&out)));
+    let report: Value =
+        serde_json::from_str(&text(&out)).unwrap_or_else(|_| panic!("{}", both(&out)));
     assert_eq!(report["summary"]["passed"], 1, "{report}");
     let empty = ran(place.path(), &["score", "-"]);
-    assert!(both(&empty).contains("standard input: it is empty"), "{}", both(&empty));
+    assert!(
+        both(&empty).contains("standard input: it is empty"),
+        "{}",
+        both(&empty)
+    );
 }
 
 #[test]
@@ -200,17 +326,33 @@ fn cases_with_one_id_can_be_told_apart() {
     let rows = "{\"id\":\"same\",\"prompt\":\"a\",\"response\":\"x\",\"reference\":\"y\"}\n\
                 {\"id\":\"same\",\"prompt\":\"b\",\"response\":\"x\",\"reference\":\"z\"}\n";
     let place = Place::new(&[("d.jsonl", rows.into())]);
-    let reports = ["--report", "junit=r.xml", "--report", "markdown=r.md", "--report", "html=r.html"];
-    let out = ran(place.path(), &[&["score", "d.jsonl"], &reports[..]].concat());
-    let reports =
-        ["r.xml", "r.md", "r.html"].map(|name| std::fs::read_to_string(place.path().join(name)).unwrap());
+    let reports = [
+        "--report",
+        "junit=r.xml",
+        "--report",
+        "markdown=r.md",
+        "--report",
+        "html=r.html",
+    ];
+    let out = ran(
+        place.path(),
+        &[&["score", "d.jsonl"], &reports[..]].concat(),
+    );
+    let reports = ["r.xml", "r.md", "r.html"]
+        .map(|name| std::fs::read_to_string(place.path().join(name)).unwrap());
     for words in [both(&out)].iter().chain(&reports) {
         for position in ["case 1", "case 2"] {
             assert!(words.contains(position), "{words}");
         }
     }
     let report = json(place.path(), &["score", "d.jsonl", "--json"]);
-    assert_eq!((&report["cases"][0]["position"], &report["cases"][1]["position"]), (&1.into(), &2.into()));
+    assert_eq!(
+        (
+            &report["cases"][0]["position"],
+            &report["cases"][1]["position"]
+        ),
+        (&1.into(), &2.into())
+    );
 }
 
 #[cfg(unix)]
@@ -223,9 +365,17 @@ fn a_file_with_a_colon_is_listed_by_case() {
         "{}",
         both(&listed)
     );
-    assert!(!text(&listed).lines().any(|line| line.trim() == "a"), "{}", both(&listed));
+    assert!(
+        !text(&listed).lines().any(|line| line.trim() == "a"),
+        "{}",
+        both(&listed)
+    );
     let missing = ran(place.path(), &["list", "day:1.jsonl:c"]);
-    assert!(both(&missing).contains("there is no case \"c\""), "{}", both(&missing));
+    assert!(
+        both(&missing).contains("there is no case \"c\""),
+        "{}",
+        both(&missing)
+    );
 }
 
 #[test]
@@ -237,7 +387,10 @@ fn a_row_whose_prompt_has_another_name_is_not_sent() {
     let why = "the row has no prompt; its other columns are question: --columns prompt=NAME reads one as the prompt";
     let checked = ran(place.path(), &["check", "d.jsonl"]);
     assert!(both(&checked).contains(why), "{}", both(&checked));
-    let run = ran(place.path(), &["run", "d.jsonl", "--agent", "cmd:cat", "--trust"]);
+    let run = ran(
+        place.path(),
+        &["run", "d.jsonl", "--agent", "cmd:cat", "--trust"],
+    );
     assert!(both(&run).contains(why), "{}", both(&run));
 }
 
@@ -245,7 +398,10 @@ fn a_row_whose_prompt_has_another_name_is_not_sent() {
 fn what_check_misses_in_configs_and_rules_is_named() {
     let set = "{\"eval_set_id\": \"s\", \"eval_cases\": [{\"eval_id\": \"a\", \"criteria\": {}, \"conversation\": \
                [{\"user_content\": {\"parts\": [{\"text\": \"x\"}]}}]}]}";
-    let place = Place::new(&[("s.evalset.json", set.into()), ("test_config.json", String::new())]);
+    let place = Place::new(&[
+        ("s.evalset.json", set.into()),
+        ("test_config.json", String::new()),
+    ]);
     let checked = |user: &str| {
         let config = format!(
             "{{\"criteria\": {{\"response_match_score\": 0.8}}, \"userSimulatorConfig\": {{\"type\": \"{user}\"}}}}"
@@ -253,7 +409,9 @@ fn what_check_misses_in_configs_and_rules_is_named() {
         std::fs::write(place.path().join("test_config.json"), config).unwrap();
         both(&ran(place.path(), &["check", "."]))
     };
-    assert!(checked("nobody").contains("expected llm_backed or llm_audio, found the text \"nobody\""));
+    assert!(
+        checked("nobody").contains("expected llm_backed or llm_audio, found the text \"nobody\"")
+    );
     assert!(checked("llm_audio").contains("does not simulate users of type \"llm_audio\""));
     std::fs::write(
         place.path().join("evaltrail.toml"),
@@ -262,13 +420,18 @@ fn what_check_misses_in_configs_and_rules_is_named() {
     .unwrap();
     let rules = checked("llm_backed");
     assert!(
-        rules.contains("evaltrail.toml:1:1: error: match[0]: ") && rules.contains("the name of an argument")
+        rules.contains("evaltrail.toml:1:1: error: match[0]: ")
+            && rules.contains("the name of an argument")
     );
-    assert!(rules.contains("evaltrail.toml:5:1: error: match[1]: ") && rules.contains("min = 3 and max = 1"));
+    assert!(
+        rules.contains("evaltrail.toml:5:1: error: match[1]: ")
+            && rules.contains("min = 3 and max = 1")
+    );
     std::fs::remove_file(place.path().join("evaltrail.toml")).unwrap();
     let plain = checked("llm_backed");
     assert!(
-        !plain.contains("userSimulatorConfig") && plain.contains("criteria of a case have no effect"),
+        !plain.contains("userSimulatorConfig")
+            && plain.contains("criteria of a case have no effect"),
         "{plain}"
     );
 }

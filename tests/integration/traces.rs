@@ -26,18 +26,47 @@ fn traced(name: &str) -> Option<Vec<Traced>> {
 #[test]
 fn traces_of_the_other_versions_of_pydantic_ai_are_the_same_conversation() {
     for version in [3, 4, 6] {
-        let path = root().join(format!("fixtures/traces/pydantic-ai-2.68.v{version}.otlp.json"));
+        let path = root().join(format!(
+            "fixtures/traces/pydantic-ai-2.68.v{version}.otlp.json"
+        ));
         let found = conversations(&read_spans(&std::fs::read_to_string(path).unwrap()).unwrap());
         assert_eq!((found.len(), found[0].turns.len()), (1, 1), "{version}");
         let turn = &found[0].turns[0];
-        assert_eq!((found[0].agent.as_deref(), found[0].missing.len()), (Some("desk"), 0), "{version}");
-        assert_eq!(turn.user.scored_text(), "Weather in Oslo for 3 days?", "{version}");
+        assert_eq!(
+            (found[0].agent.as_deref(), found[0].missing.len()),
+            (Some("desk"), 0),
+            "{version}"
+        );
+        assert_eq!(
+            turn.user.scored_text(),
+            "Weather in Oslo for 3 days?",
+            "{version}"
+        );
         let response = turn.final_response.as_ref().map(|said| said.scored_text());
-        assert_eq!(response.as_deref(), Some("Oslo: 4 degrees and rain."), "{version}");
-        let calls: Vec<Value> = turn.calls().iter().map(|call| json!([call.name, call.args])).collect();
-        assert_eq!(json!(calls), json!([["get_weather", {"city": "Oslo", "days": 3}]]), "{version}");
-        let result = turn.trajectory.response_to(0).map(|one| one.response.clone());
-        assert_eq!(result, Some(json!({"city": "Oslo", "days": 3, "temp_c": 4, "sky": "rain"})), "{version}");
+        assert_eq!(
+            response.as_deref(),
+            Some("Oslo: 4 degrees and rain."),
+            "{version}"
+        );
+        let calls: Vec<Value> = turn
+            .calls()
+            .iter()
+            .map(|call| json!([call.name, call.args]))
+            .collect();
+        assert_eq!(
+            json!(calls),
+            json!([["get_weather", {"city": "Oslo", "days": 3}]]),
+            "{version}"
+        );
+        let result = turn
+            .trajectory
+            .response_to(0)
+            .map(|one| one.response.clone());
+        assert_eq!(
+            result,
+            Some(json!({"city": "Oslo", "days": 3, "temp_c": 4, "sky": "rain"})),
+            "{version}"
+        );
     }
 }
 
@@ -45,18 +74,37 @@ fn traces_of_the_other_versions_of_pydantic_ai_are_the_same_conversation() {
 fn traces_of_each_library_are_conversations() {
     let weather = || json!([["get_weather", {"city": "Oslo", "days": 3}, {"city": "Oslo", "days": 3, "temp_c": 4, "sky": "rain"}]]);
     let note = |name: &str, args: Value, result: Value| json!([[name, args, result], ["add_note", {"text": "milk"}, {"saved": true}]]);
-    let (asks, answers) = (Some("Weather in Oslo for 3 days?"), Some("Oslo: 4 degrees and rain."));
+    let (asks, answers) = (
+        Some("Weather in Oslo for 3 days?"),
+        Some("Oslo: 4 degrees and rain."),
+    );
     let (clerk, noted) = (Some("Let the clerk note: milk."), Some("Noted: milk."));
     for (name, agent, user, calls, response) in [
         (
             "adk-2.13.clerk.otlp.json",
             Some("desk"),
             clerk,
-            note("transfer_to_agent", json!({"agent_name": "clerk"}), json!({"result": null})),
+            note(
+                "transfer_to_agent",
+                json!({"agent_name": "clerk"}),
+                json!({"result": null}),
+            ),
             Some("I have what I need.\nNoted: milk."),
         ),
-        ("pydantic-ai-2.68.v2.otlp.json", Some("desk"), asks, weather(), answers),
-        ("pydantic-ai-2.68.v5.otlp.json", Some("desk"), asks, weather(), answers),
+        (
+            "pydantic-ai-2.68.v2.otlp.json",
+            Some("desk"),
+            asks,
+            weather(),
+            answers,
+        ),
+        (
+            "pydantic-ai-2.68.v5.otlp.json",
+            Some("desk"),
+            asks,
+            weather(),
+            answers,
+        ),
         // The span of the tool has the bare text; its name is in the call that the model asked for.
         (
             "langgraph-1.2.openinference.otlp.json",
@@ -72,7 +120,13 @@ fn traces_of_each_library_are_conversations() {
             note("transfer_to_clerk", json!({}), json!({"result": "clerk"})),
             None,
         ),
-        ("langsmith-0.15.runs.jsonl", Some("desk"), asks, weather(), answers),
+        (
+            "langsmith-0.15.runs.jsonl",
+            Some("desk"),
+            asks,
+            weather(),
+            answers,
+        ),
         (
             "langfuse-5.otlp.json",
             Some("desk"),
@@ -88,17 +142,31 @@ fn traces_of_each_library_are_conversations() {
         assert_eq!(found[0].agent.as_deref(), agent, "{name}");
         assert_eq!(turn.user.scored_text(), user.unwrap_or_default(), "{name}");
         assert_eq!(
-            turn.final_response.as_ref().map(|said| said.scored_text()).as_deref(),
+            turn.final_response
+                .as_ref()
+                .map(|said| said.scored_text())
+                .as_deref(),
             response,
             "{name}"
         );
         let made = turn.calls();
         let did = made.iter().enumerate().map(|(at, call)| {
-            json!([call.name, call.args, turn.trajectory.response_to(at).map(|one| one.response.clone())])
+            json!([
+                call.name,
+                call.args,
+                turn.trajectory
+                    .response_to(at)
+                    .map(|one| one.response.clone())
+            ])
         });
         assert_eq!(did.collect::<Value>(), calls, "{name}");
         let has_all = user.is_some() && made.iter().all(|call| call.args.is_some());
-        assert_eq!(found[0].missing.is_empty(), has_all, "{name}: {:?}", found[0].missing);
+        assert_eq!(
+            found[0].missing.is_empty(),
+            has_all,
+            "{name}: {:?}",
+            found[0].missing
+        );
     }
 }
 
@@ -120,8 +188,11 @@ fn silent_desk(environment: &Path) -> (tempfile::TempDir, PathBuf, String) {
     let place = tempfile::tempdir().unwrap();
     copy_folder(&oracle().unwrap().join("real"), place.path());
     let folder = place.path().join("adk_isolated");
-    std::fs::copy(place.path().join("mcp_adk/cases.evalset.json"), folder.join("cases.evalset.json"))
-        .unwrap();
+    std::fs::copy(
+        place.path().join("mcp_adk/cases.evalset.json"),
+        folder.join("cases.evalset.json"),
+    )
+    .unwrap();
     let memory = "--session_service_uri memory:// --artifact_service_uri memory://";
     let start = format!(
         "{} api_server --auto_create_session --port {{port}} {memory} .",
@@ -154,21 +225,31 @@ fn check(report: &Value, place: &Path) {
     for case in report["cases"].as_array().unwrap() {
         let id = case["eval_id"].as_str().unwrap();
         // An error of a function ends the turn; one of an MCP server is an answer.
-        let expected =
-            if id == "tool_fails" { &json!("errored") } else { &verdicts["expected.json"][id]["status"] };
+        let expected = if id == "tool_fails" {
+            &json!("errored")
+        } else {
+            &verdicts["expected.json"][id]["status"]
+        };
         assert_eq!(&case["status"], expected, "{id}: {case}");
     }
 }
 
 #[test]
 fn calls_of_a_silent_agent_are_those_of_its_spans() {
-    let Some(environment) = environment("mcp-adk") else { return };
+    let Some(environment) = environment("mcp-adk") else {
+        return;
+    };
     let (place, folder, start) = silent_desk(&environment);
-    let config =
-        |traces: &str| format!("[agents.a]\nstart = \"{start}\"\npath = \"/run\"\n{traces}\n{SILENT}");
+    let config = |traces: &str| {
+        format!("[agents.a]\nstart = \"{start}\"\npath = \"/run\"\n{traces}\n{SILENT}")
+    };
     std::fs::write(folder.join("evaltrail.toml"), config("")).unwrap();
     let unknown = run(place.path(), &folder);
-    assert_eq!(unknown["cases"][0]["status"], "not_evaluated", "{}", unknown["cases"][0]);
+    assert_eq!(
+        unknown["cases"][0]["status"], "not_evaluated",
+        "{}",
+        unknown["cases"][0]
+    );
     std::fs::write(folder.join("evaltrail.toml"), config("traces = true")).unwrap();
     let report = run(place.path(), &folder);
     check(&report, place.path());
@@ -177,19 +258,35 @@ fn calls_of_a_silent_agent_are_those_of_its_spans() {
 
 #[test]
 fn spans_of_a_server_that_already_runs_are_received_at_an_address() {
-    let Some(environment) = environment("mcp-adk") else { return };
+    let Some(environment) = environment("mcp-adk") else {
+        return;
+    };
     let (place, folder, start) = silent_desk(&environment);
-    let [port, traces] =
-        [(); 2].map(|()| std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port());
+    let [port, traces] = [(); 2].map(|()| {
+        std::net::TcpListener::bind(("127.0.0.1", 0))
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port()
+    });
     let command = start.replace("{port}", &port.to_string());
     let words: Vec<&str> = command.split(' ').collect();
     let mut server = std::process::Command::new(words[0])
         .args(&words[1..])
         .current_dir(&folder)
-        .env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://127.0.0.1:{traces}/{TOKEN}"))
+        .env(
+            "OTEL_EXPORTER_OTLP_ENDPOINT",
+            format!("http://127.0.0.1:{traces}/{TOKEN}"),
+        )
         .env("OTEL_BSP_SCHEDULE_DELAY", "200")
-        .env("OTEL_SEMCONV_STABILITY_OPT_IN", "gen_ai_latest_experimental")
-        .env("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "SPAN_AND_EVENT")
+        .env(
+            "OTEL_SEMCONV_STABILITY_OPT_IN",
+            "gen_ai_latest_experimental",
+        )
+        .env(
+            "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT",
+            "SPAN_AND_EVENT",
+        )
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -212,19 +309,28 @@ fn spans_of_a_server_that_already_runs_are_received_at_an_address() {
 /// of pages.
 #[test]
 fn spans_at_a_fixed_address_need_the_token() {
-    let traces = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+    let traces = std::net::TcpListener::bind(("127.0.0.1", 0))
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
     let statuses = Arc::new(Mutex::new(Vec::new()));
     let seen = statuses.clone();
     let agent = ScriptedServer::start(move |request, stream| {
-        let trace =
-            request.header("traceparent").and_then(|header| header.split('-').nth(1)).unwrap_or_default();
+        let trace = request
+            .header("traceparent")
+            .and_then(|header| header.split('-').nth(1))
+            .unwrap_or_default();
         let spans = json!({"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": trace, "spanId": "00f067aa0ba902b7",
             "name": "execute_tool", "attributes": [{"key": "gen_ai.tool.name", "value": {"stringValue": "get"}},
             {"key": "gen_ai.tool.call.arguments", "value": {"stringValue": "{}"}}]}]}]}]}).to_string();
         let token = format!("/{TOKEN}");
-        for (path, origin) in
-            [("", ""), ("/0123456789abcdef-other", ""), (&token, "Origin: http://x\r\n"), (&token, "")]
-        {
+        for (path, origin) in [
+            ("", ""),
+            ("/0123456789abcdef-other", ""),
+            (&token, "Origin: http://x\r\n"),
+            (&token, ""),
+        ] {
             let mut out = std::net::TcpStream::connect(("127.0.0.1", traces))?;
             let length = spans.len();
             write!(
@@ -253,18 +359,29 @@ fn spans_at_a_fixed_address_need_the_token() {
     assert_eq!(report["cases"][0]["status"], "passed", "{report}");
     assert_eq!(*statuses.lock().unwrap(), ["404", "404", "403", "200"]);
     let mut without = evaltrail(place.path());
-    without.env_remove("EVALTRAIL_TRACES_TOKEN").current_dir(place.path());
+    without
+        .env_remove("EVALTRAIL_TRACES_TOKEN")
+        .current_dir(place.path());
     let out = output(without.args(["run", "cases.evalset.json", "--agent", "a", "--trust", "-q"]));
-    assert!(both(&out).contains("set EVALTRAIL_TRACES_TOKEN"), "{}", both(&out));
+    assert!(
+        both(&out).contains("set EVALTRAIL_TRACES_TOKEN"),
+        "{}",
+        both(&out)
+    );
 }
 
 #[test]
 fn what_a_trace_says_is_scored_against_a_set() {
-    let Some(oracle) = oracle() else { return println!("SKIPPED: the oracle is missing") };
+    let Some(oracle) = oracle() else {
+        return println!("SKIPPED: the oracle is missing");
+    };
     let place = tempfile::tempdir().unwrap();
     copy_folder(&oracle.join("real/mcp_adk"), place.path());
-    std::fs::copy(oracle.join("real/traces/pydantic-ai-2.68.v5.otlp.json"), place.path().join("t.json"))
-        .unwrap();
+    std::fs::copy(
+        oracle.join("real/traces/pydantic-ai-2.68.v5.otlp.json"),
+        place.path().join("t.json"),
+    )
+    .unwrap();
     let mut command = evaltrail(place.path());
     command.current_dir(place.path()).args([
         "run",
@@ -277,8 +394,14 @@ fn what_a_trace_says_is_scored_against_a_set() {
     let report: Value =
         serde_json::from_str(&text(&out)).unwrap_or_else(|error| panic!("{error}: {}", both(&out)));
     assert_eq!(
-        (&report["cases"][0]["eval_id"], &report["cases"][0]["status"]),
+        (
+            &report["cases"][0]["eval_id"],
+            &report["cases"][0]["status"]
+        ),
         (&json!("weather"), &json!("passed"))
     );
-    assert_eq!(report["cases"][1]["status"], "errored", "the trace has no such message");
+    assert_eq!(
+        report["cases"][1]["status"], "errored",
+        "the trace has no such message"
+    );
 }

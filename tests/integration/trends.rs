@@ -18,14 +18,34 @@ fn record(place: &Place, commit: char, broken: &[usize]) {
     let git = place.path().join(".git");
     std::fs::create_dir_all(&git).unwrap();
     std::fs::write(git.join("HEAD"), commit.to_string().repeat(40)).unwrap();
-    let score = ["score", "-q", "--metric", "trajectory_exact_match:1", "rows.jsonl"];
-    let ran = output(evaltrail(&place.path().join("home")).args(score).current_dir(place.path()));
-    assert_eq!(ran.status.code(), Some(i32::from(!broken.is_empty())), "{}", both(&ran));
+    let score = [
+        "score",
+        "-q",
+        "--metric",
+        "trajectory_exact_match:1",
+        "rows.jsonl",
+    ];
+    let ran = output(
+        evaltrail(&place.path().join("home"))
+            .args(score)
+            .current_dir(place.path()),
+    );
+    assert_eq!(
+        ran.status.code(),
+        Some(i32::from(!broken.is_empty())),
+        "{}",
+        both(&ran)
+    );
 }
 
 fn place_with_runs() -> Place {
     let place = Place::new(&[]);
-    for (commit, broken) in [('a', &[1, 2][..]), ('b', &[2]), ('c', &[2, 3]), ('d', &[2, 3])] {
+    for (commit, broken) in [
+        ('a', &[1, 2][..]),
+        ('b', &[2]),
+        ('c', &[2, 3]),
+        ('d', &[2, 3]),
+    ] {
         record(&place, commit, broken);
     }
     place
@@ -33,7 +53,11 @@ fn place_with_runs() -> Place {
 
 fn listed(place: &Place) -> Vec<Value> {
     let home = place.path().join("home");
-    let ran = output(evaltrail(&home).args(["runs", "--json"]).current_dir(place.path()));
+    let ran = output(
+        evaltrail(&home)
+            .args(["runs", "--json"])
+            .current_dir(place.path()),
+    );
     let json: Value = serde_json::from_str(&text(&ran)).unwrap();
     json["runs"].as_array().unwrap().clone()
 }
@@ -41,14 +65,29 @@ fn listed(place: &Place) -> Vec<Value> {
 #[test]
 fn runs_have_their_commit_and_the_results_of_each_set() {
     let runs = listed(&place_with_runs());
-    let commits: Vec<&str> = runs.iter().map(|run| &run["commit"].as_str().unwrap()[..1]).collect();
+    let commits: Vec<&str> = runs
+        .iter()
+        .map(|run| &run["commit"].as_str().unwrap()[..1])
+        .collect();
     assert_eq!(commits, ["d", "c", "b", "a"], "newest first");
-    let passed: Vec<&Value> = runs.iter().map(|run| &run["by_set"][0]["totals"]["passed"]).collect();
+    let passed: Vec<&Value> = runs
+        .iter()
+        .map(|run| &run["by_set"][0]["totals"]["passed"])
+        .collect();
     assert_eq!(passed, [4, 4, 5, 4]);
     let metrics = runs[0]["by_set"][0]["metrics"].as_array().unwrap();
-    let exact = metrics.iter().find(|metric| metric["metric"] == "trajectory_exact_match:1");
-    let exact = exact.or(metrics.iter().find(|metric| metric["metric"] == "trajectory_exact_match")).unwrap();
-    assert!((exact["mean"].as_f64().unwrap() - 4.0 / 6.0).abs() < 1e-9, "{exact}");
+    let exact = metrics
+        .iter()
+        .find(|metric| metric["metric"] == "trajectory_exact_match:1");
+    let exact = exact
+        .or(metrics
+            .iter()
+            .find(|metric| metric["metric"] == "trajectory_exact_match"))
+        .unwrap();
+    assert!(
+        (exact["mean"].as_f64().unwrap() - 4.0 / 6.0).abs() < 1e-9,
+        "{exact}"
+    );
     assert_eq!(exact["scored"], 6);
 }
 
@@ -57,9 +96,14 @@ fn runs_have_their_commit_and_the_results_of_each_set() {
 fn the_explorer_says_since_when_a_case_fails_and_shows_the_trend() {
     use crate::common::terminal::Terminal;
     let place = place_with_runs();
-    let ids: Vec<String> =
-        listed(&place).iter().map(|run| run["run_id"].as_str().unwrap().to_string()).collect();
-    let (path, home) = (place.path().display().to_string(), place.path().join("home"));
+    let ids: Vec<String> = listed(&place)
+        .iter()
+        .map(|run| run["run_id"].as_str().unwrap().to_string())
+        .collect();
+    let (path, home) = (
+        place.path().display().to_string(),
+        place.path().join("home"),
+    );
     let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &[&path], &home, (200, 40));
     terminal.wait_for("✓ 4  ✗ 2");
     // The outcomes of the runs are a column of the list.
@@ -75,7 +119,13 @@ fn the_explorer_says_since_when_a_case_fails_and_shows_the_trend() {
     terminal.keys("/\x15case_2\r");
     terminal.wait_for("did not pass in any of its 4 runs");
     // A run of one case is not a run of the set.
-    let one = ["score", "-q", "--metric", "trajectory_exact_match:1", "rows.jsonl:case_3"];
+    let one = [
+        "score",
+        "-q",
+        "--metric",
+        "trajectory_exact_match:1",
+        "rows.jsonl:case_3",
+    ];
     output(evaltrail(&home).args(one).current_dir(place.path()));
     terminal.keys("V");
     terminal.wait_for("each set over its runs");
@@ -86,7 +136,10 @@ fn the_explorer_says_since_when_a_case_fails_and_shows_the_trend() {
     terminal.wait_for("changed since the run before: the commit");
     terminal.keys("\r");
     terminal.wait_for(&format!("past run just now: {}, as it was", ids[1]));
-    assert!(!terminal.screen().contains("failing since"), "later runs are not known in it");
+    assert!(
+        !terminal.screen().contains("failing since"),
+        "later runs are not known in it"
+    );
     terminal.keys("q");
     terminal.wait_for("run 3 of 4");
     terminal.keys("q");

@@ -26,14 +26,19 @@ pub(crate) fn id(case: usize) -> String {
 pub(crate) fn row(case: usize) -> Value {
     let call = |tool: &str, input: Value| json!({"tool_name": tool, "tool_input": input});
     let find = || call("find", json!({"room": format!("r{case}")}));
-    let light = |device: String, level: usize| call("set_light", json!({"device": device, "level": level}));
+    let light =
+        |device: String, level: usize| call("set_light", json!({"device": device, "level": level}));
     let right = || light(format!("d{case}"), case % 7);
     let actual = match planted(case).map(|cause| CAUSES[cause]) {
         None => vec![find(), right()],
         Some("set_light is not called") => vec![find()],
         Some("level of set_light differs") => vec![find(), light(format!("d{case}"), 99 + case)],
-        Some("log is called and not expected") => vec![find(), right(), call("log", json!({"x": case}))],
-        Some("device of set_light differs") => vec![find(), light(format!("wrong{case}"), case % 7)],
+        Some("log is called and not expected") => {
+            vec![find(), right(), call("log", json!({"x": case}))]
+        }
+        Some("device of set_light differs") => {
+            vec![find(), light(format!("wrong{case}"), case % 7)]
+        }
         Some("find is called at another position") => vec![right(), find()],
         Some(_) => Vec::new(),
     };
@@ -49,7 +54,10 @@ fn place() -> Place {
 }
 
 pub(crate) fn members(cause: usize) -> Vec<String> {
-    (0..200).filter(|case| planted(*case) == Some(cause)).map(id).collect()
+    (0..200)
+        .filter(|case| planted(*case) == Some(cause))
+        .map(id)
+        .collect()
 }
 
 #[test]
@@ -58,41 +66,77 @@ fn a_run_ends_with_its_causes_and_reports_name_every_member() {
     let report = |name: &str| place.path().join(name).display().to_string();
     let ran = output(
         evaltrail(&place.path().join("home"))
-            .args(["score", "--metric", "trajectory_exact_match:1", "rows.jsonl"])
+            .args([
+                "score",
+                "--metric",
+                "trajectory_exact_match:1",
+                "rows.jsonl",
+            ])
             .args(["--report", &format!("json={}", report("r.json"))])
             .args(["--report", &format!("markdown={}", report("r.md"))])
             .args(["--report", &format!("html={}", report("r.html"))])
             .current_dir(place.path()),
     );
     let said = text(&ran);
-    let end = said.split("not passed\n").nth(1).unwrap_or_else(|| panic!("{}", both(&ran)));
-    assert!(end.starts_with("40 of 40 cases that did not pass share 6 causes\n"), "{end}");
+    let end = said
+        .split("not passed\n")
+        .nth(1)
+        .unwrap_or_else(|| panic!("{}", both(&ran)));
+    assert!(
+        end.starts_with("40 of 40 cases that did not pass share 6 causes\n"),
+        "{end}"
+    );
     for (at, cause) in CAUSES.iter().enumerate() {
-        let share = if members(at).len() == 7 { "18 %" } else { "15 %" };
-        let block = end.split(&format!("✗ {} × {cause}  {share}\n", members(at).len())).nth(1);
+        let share = if members(at).len() == 7 {
+            "18 %"
+        } else {
+            "15 %"
+        };
+        let block = end
+            .split(&format!("✗ {} × {cause}  {share}\n", members(at).len()))
+            .nth(1);
         let block = block.unwrap_or_else(|| panic!("no block for {cause}: {end}"));
-        assert!(block.trim_start().starts_with(&format!("✗ rows › {}", members(at)[0])), "{block}");
+        assert!(
+            block
+                .trim_start()
+                .starts_with(&format!("✗ rows › {}", members(at)[0])),
+            "{block}"
+        );
     }
-    assert!(end.contains("all would pass with set_light: level ignore\n"), "{end}");
+    assert!(
+        end.contains("all would pass with set_light: level ignore\n"),
+        "{end}"
+    );
     let nested = "✗ 14 × arguments of set_light differ  35 %\n    all would pass with set_light: device ignore, \
                   set_light: level ignore\n  ✗ 7 × level of set_light differs  18 %\n";
     assert!(end.contains(nested), "{end}");
-    let json: Value = serde_json::from_str(&std::fs::read_to_string(report("r.json")).unwrap()).unwrap();
+    let json: Value =
+        serde_json::from_str(&std::fs::read_to_string(report("r.json")).unwrap()).unwrap();
     let changes: BTreeMap<&str, &Value> = json["summary"]["groups"]
         .as_array()
         .unwrap()
         .iter()
         .map(|group| (group["cause"].as_str().unwrap(), &group["would_pass_with"]))
         .collect();
-    assert_eq!(changes["device of set_light differs"], "set_light: device ignore");
-    assert_eq!(changes["find is not called"], &Value::Null, "nothing small makes them pass");
+    assert_eq!(
+        changes["device of set_light differs"],
+        "set_light: device ignore"
+    );
+    assert_eq!(
+        changes["find is not called"],
+        &Value::Null,
+        "nothing small makes them pass"
+    );
     let groups: BTreeMap<&str, Vec<&str>> = json["summary"]["groups"]
         .as_array()
         .unwrap()
         .iter()
         .map(|group| {
             let ids = group["cases"].as_array().unwrap().iter();
-            (group["cause"].as_str().unwrap(), ids.map(|case| case["eval_id"].as_str().unwrap()).collect())
+            (
+                group["cause"].as_str().unwrap(),
+                ids.map(|case| case["eval_id"].as_str().unwrap()).collect(),
+            )
         })
         .collect();
     assert_eq!(groups.len(), CAUSES.len());
@@ -100,23 +144,42 @@ fn a_run_ends_with_its_causes_and_reports_name_every_member() {
         assert_eq!(groups[cause], members(at), "{cause}");
     }
     let markdown = std::fs::read_to_string(report("r.md")).unwrap();
-    assert!(markdown.contains("**40 of 40 cases that did not pass share 6 causes**"), "{markdown}");
-    let level =
-        "| 7 | 18 % | ↳ level of set\\_light differs (all would pass with set\\_light: level ignore) | ";
+    assert!(
+        markdown.contains("**40 of 40 cases that did not pass share 6 causes**"),
+        "{markdown}"
+    );
+    let level = "| 7 | 18 % | ↳ level of set\\_light differs (all would pass with set\\_light: level ignore) | ";
     assert!(markdown.contains(level), "{markdown}");
     let html = std::fs::read_to_string(report("r.html")).unwrap();
-    let block = html.split("<summary>7 × device of set_light differs (18 %)</summary>").nth(1).unwrap();
-    let listed = block.split("</details>").next().unwrap().matches("<li>").count();
+    let block = html
+        .split("<summary>7 × device of set_light differs (18 %)</summary>")
+        .nth(1)
+        .unwrap();
+    let listed = block
+        .split("</details>")
+        .next()
+        .unwrap()
+        .matches("<li>")
+        .count();
     assert_eq!(listed, 7);
     let run_id = json["run_id"].as_str().unwrap();
     assert_eq!(html.matches("<p>to open it: ").count(), 40);
     let command = format!("evaltrail open run-{run_id}.evaltrail {}", members(0)[0]);
-    assert!(html.contains(&format!("<code>{command}</code>")), "{command}");
-    let exported =
-        output(evaltrail(&place.path().join("home")).args(["export", run_id]).current_dir(place.path()));
+    assert!(
+        html.contains(&format!("<code>{command}</code>")),
+        "{command}"
+    );
+    let exported = output(
+        evaltrail(&place.path().join("home"))
+            .args(["export", run_id])
+            .current_dir(place.path()),
+    );
     assert_eq!(exported.status.code(), Some(0), "{}", both(&exported));
     assert!(
-        place.path().join(format!("run-{run_id}.evaltrail")).is_file(),
+        place
+            .path()
+            .join(format!("run-{run_id}.evaltrail"))
+            .is_file(),
         "the file that the command names"
     );
 }
@@ -126,21 +189,37 @@ fn a_run_ends_with_its_causes_and_reports_name_every_member() {
 fn sets_with_the_same_id_are_told_apart_by_their_files() {
     let rows: String = [10, 17].map(|case| format!("{}\n", row(case))).concat();
     let place = Place::new(&[("a/rows.jsonl", rows.clone()), ("b/rows.jsonl", rows)]);
-    let report = |name: &str| place.path().join("reports").join(name).display().to_string();
+    let report = |name: &str| {
+        place
+            .path()
+            .join("reports")
+            .join(name)
+            .display()
+            .to_string()
+    };
     std::fs::create_dir(place.path().join("reports")).unwrap();
     let ran = output(
         evaltrail(&place.path().join("home"))
             .args(["score", "--metric", "trajectory_exact_match:1", "."])
-            .args(["json=r.json", "markdown=r.md", "html=r.html", "junit=r.xml"].iter().flat_map(|of| {
-                let (kind, name) = of.split_once('=').unwrap();
-                ["--report".to_string(), format!("{kind}={}", report(name))]
-            }))
+            .args(
+                ["json=r.json", "markdown=r.md", "html=r.html", "junit=r.xml"]
+                    .iter()
+                    .flat_map(|of| {
+                        let (kind, name) = of.split_once('=').unwrap();
+                        ["--report".to_string(), format!("{kind}={}", report(name))]
+                    }),
+            )
             .current_dir(place.path()),
     );
-    let json: Value = serde_json::from_str(&std::fs::read_to_string(report("r.json")).unwrap()).unwrap();
+    let json: Value =
+        serde_json::from_str(&std::fs::read_to_string(report("r.json")).unwrap()).unwrap();
     let group = &json["summary"]["groups"][0];
-    let mut files: Vec<&str> =
-        group["cases"].as_array().unwrap().iter().map(|case| case["file"].as_str().unwrap()).collect();
+    let mut files: Vec<&str> = group["cases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|case| case["file"].as_str().unwrap())
+        .collect();
     files.dedup();
     assert_eq!(files, ["a/rows.jsonl", "b/rows.jsonl"], "{group}");
     let read = |name: &str| std::fs::read_to_string(report(name)).unwrap();
@@ -161,7 +240,12 @@ fn the_explorer_lists_the_cases_of_one_cause() {
     use crate::common::terminal::Terminal;
     let place = place();
     let home = place.path().join("home");
-    let score = ["score", "--metric", "trajectory_exact_match:1", "rows.jsonl"];
+    let score = [
+        "score",
+        "--metric",
+        "trajectory_exact_match:1",
+        "rows.jsonl",
+    ];
     output(evaltrail(&home).args(score).current_dir(place.path()));
     let path = place.path().display().to_string();
     let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &[&path], &home, (160, 40));
@@ -172,7 +256,11 @@ fn the_explorer_lists_the_cases_of_one_cause() {
     terminal.wait_for("all would pass with set_light: device ignore, set_light: level");
     terminal.keys("\t");
     terminal.wait_for("▸ arguments of set_light differ");
-    assert!(!terminal.screen().contains("level of set_light differs"), "{}", terminal.screen());
+    assert!(
+        !terminal.screen().contains("level of set_light differs"),
+        "{}",
+        terminal.screen()
+    );
     terminal.keys("\r");
     terminal.wait_for("14: arguments of set_light differ · ");
     for (at, cause) in CAUSES.iter().enumerate() {
@@ -182,7 +270,10 @@ fn the_explorer_lists_the_cases_of_one_cause() {
         terminal.wait_for(&format!("› {cause}"));
         terminal.keys("\r");
         terminal.wait_for(&format!("{}: {cause} · ", members(at).len()));
-        let listed: Vec<String> = (0..200).map(id).filter(|id| is_listed(&terminal.screen(), id)).collect();
+        let listed: Vec<String> = (0..200)
+            .map(id)
+            .filter(|id| is_listed(&terminal.screen(), id))
+            .collect();
         assert_eq!(listed, members(at), "{}", terminal.screen());
     }
     // A what-if under which the cases would pass leaves them in the list.
@@ -213,37 +304,78 @@ fn two_runs_are_compared_case_by_case() {
     let place = place();
     let home = place.path().join("home");
     let run = |args: &[&str]| output(evaltrail(&home).args(args).current_dir(place.path()));
-    let score = || run(&["score", "--metric", "trajectory_exact_match:1", "rows.jsonl"]);
+    let score = || {
+        run(&[
+            "score",
+            "--metric",
+            "trajectory_exact_match:1",
+            "rows.jsonl",
+        ])
+    };
     let refused = run(&["compare"]);
-    assert!(both(&refused).contains("nothing has been run here yet"), "{}", both(&refused));
+    assert!(
+        both(&refused).contains("nothing has been run here yet"),
+        "{}",
+        both(&refused)
+    );
     score();
     let refused = run(&["compare"]);
-    assert!(both(&refused).contains("there is no run before the last one"), "{}", both(&refused));
+    assert!(
+        both(&refused).contains("there is no run before the last one"),
+        "{}",
+        both(&refused)
+    );
     let mut rows: Vec<Value> = (0..200).map(row).collect();
     let (broken, mended, edited, renamed) = (1, 5, 10, 3);
     rows[broken]["predicted_trajectory"] = json!([]);
     rows[mended]["predicted_trajectory"] = rows[mended]["reference_trajectory"].clone();
     rows[edited]["reference_trajectory"] = rows[edited]["predicted_trajectory"].clone();
     rows[renamed]["eval_id"] = json!("a new name");
-    let text_of = |rows: &[Value]| rows.iter().map(|row| format!("{row}\n")).collect::<String>();
+    let text_of = |rows: &[Value]| {
+        rows.iter()
+            .map(|row| format!("{row}\n"))
+            .collect::<String>()
+    };
     std::fs::write(place.path().join("rows.jsonl"), text_of(&rows)).unwrap();
     score();
     let ran = run(&["compare", "--fail-on", "broke", "--json"]);
     assert_eq!(ran.status.code(), Some(1), "a case broke: {}", both(&ran));
     let json: Value = serde_json::from_str(&text(&ran)).unwrap();
     let of = |fate: &str| -> Vec<&str> {
-        let cases = json["cases"].as_array().unwrap().iter().filter(|case| case["fate"] == fate);
-        cases.map(|case| case["after"]["eval_id"].as_str().unwrap()).collect()
+        let cases = json["cases"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|case| case["fate"] == fate);
+        cases
+            .map(|case| case["after"]["eval_id"].as_str().unwrap())
+            .collect()
     };
     assert_eq!(
         (of("broke"), of("fixed"), of("edited")),
         (vec!["case_001"], vec!["case_005"], vec!["case_010"])
     );
-    assert_eq!((of("still_failing").len(), of("still_passing").len()), (38, 159));
-    assert_eq!((&json["counts"]["only_before"], &json["counts"]["only_after"]), (&json!(0), &json!(0)));
-    let named: Vec<&Value> =
-        json["cases"].as_array().unwrap().iter().filter(|case| case["changed"] == json!(["name"])).collect();
-    assert_eq!((&named[0]["before"]["eval_id"], named.len()), (&json!("case_003"), 1));
+    assert_eq!(
+        (of("still_failing").len(), of("still_passing").len()),
+        (38, 159)
+    );
+    assert_eq!(
+        (
+            &json["counts"]["only_before"],
+            &json["counts"]["only_after"]
+        ),
+        (&json!(0), &json!(0))
+    );
+    let named: Vec<&Value> = json["cases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|case| case["changed"] == json!(["name"]))
+        .collect();
+    assert_eq!(
+        (&named[0]["before"]["eval_id"], named.len()),
+        (&json!("case_003"), 1)
+    );
     assert_eq!(json["mcnemar_p"], 1.0);
     let said = text(&run(&["compare", "previous", "last"]));
     for line in [
@@ -254,42 +386,95 @@ fn two_runs_are_compared_case_by_case() {
     ] {
         assert!(said.contains(line), "{line:?} is not in {said}");
     }
-    assert_eq!(run(&["compare"]).status.code(), Some(0), "without --fail-on nothing is a failure");
-    let reported = run(&["compare", "--report", "markdown=c.md", "--report", "json=c.json"]);
+    assert_eq!(
+        run(&["compare"]).status.code(),
+        Some(0),
+        "without --fail-on nothing is a failure"
+    );
+    let reported = run(&[
+        "compare",
+        "--report",
+        "markdown=c.md",
+        "--report",
+        "json=c.json",
+    ]);
     assert_eq!(reported.status.code(), Some(0), "{}", both(&reported));
     let report = |name: &str| std::fs::read_to_string(place.path().join(name)).unwrap();
-    assert_eq!(serde_json::from_str::<Value>(&report("c.json")).unwrap(), json);
+    assert_eq!(
+        serde_json::from_str::<Value>(&report("c.json")).unwrap(),
+        json
+    );
     for lines in [
         "**160 → 160 of 199 comparable cases passed: 1 broke, 1 fixed",
         "### 1 broke\n\n| first | second | case | reason |\n|---|---|---|---|\n| ✓ | ✗ | rows › case\\_001 | call 1 find",
     ] {
-        assert!(report("c.md").contains(lines), "{lines:?} is not in {}", report("c.md"));
+        assert!(
+            report("c.md").contains(lines),
+            "{lines:?} is not in {}",
+            report("c.md")
+        );
     }
     let refused = run(&["compare", "--report", "html=c.html"]);
-    assert!(both(&refused).contains("a comparison is written as json or markdown"), "{}", both(&refused));
+    assert!(
+        both(&refused).contains("a comparison is written as json or markdown"),
+        "{}",
+        both(&refused)
+    );
 }
 
 #[test]
 fn the_runs_of_a_folder_are_listed() {
     let place = place();
     let home = place.path().join("home");
-    let evaltrail_in =
-        |folder: &std::path::Path, args: &[&str]| output(evaltrail(&home).args(args).current_dir(folder));
+    let evaltrail_in = |folder: &std::path::Path, args: &[&str]| {
+        output(evaltrail(&home).args(args).current_dir(folder))
+    };
     let run = |args: &[&str]| evaltrail_in(place.path(), args);
-    assert_eq!(text(&run(&["runs"])), "no runs here yet; evaltrail run . starts one\n");
-    run(&["score", "--metric", "trajectory_exact_match:1", "rows.jsonl"]);
-    run(&["score", "--metric", "trajectory_exact_match:1", "rows.jsonl:case_000,case_001"]);
+    assert_eq!(
+        text(&run(&["runs"])),
+        "no runs here yet; evaltrail run . starts one\n"
+    );
+    run(&[
+        "score",
+        "--metric",
+        "trajectory_exact_match:1",
+        "rows.jsonl",
+    ]);
+    run(&[
+        "score",
+        "--metric",
+        "trajectory_exact_match:1",
+        "rows.jsonl:case_000,case_001",
+    ]);
     // A run that came with the folder: recorded with another person's key.
     let other = place.path().join("other home");
-    output(evaltrail(&other).args(["score", "rows.jsonl:case_002"]).current_dir(place.path()));
+    output(
+        evaltrail(&other)
+            .args(["score", "rows.jsonl:case_002"])
+            .current_dir(place.path()),
+    );
     let listed: Value = serde_json::from_str(&text(&run(&["runs", "--json"]))).unwrap();
     let runs = listed["runs"].as_array().unwrap();
-    let of = |key: &str| runs.iter().map(|run| run[key].clone()).collect::<Vec<Value>>();
-    assert_eq!(of("attempts"), [json!(2), json!(200), json!(1)], "newest first, foreign ones last");
+    let of = |key: &str| {
+        runs.iter()
+            .map(|run| run[key].clone())
+            .collect::<Vec<Value>>()
+    };
+    assert_eq!(
+        of("attempts"),
+        [json!(2), json!(200), json!(1)],
+        "newest first, foreign ones last"
+    );
     assert_eq!(of("passed"), [json!(1), json!(160), json!(1)]);
     assert_eq!(of("foreign"), [json!(false), json!(false), json!(true)]);
-    assert_eq!(of("agent"), ["saved responses"; 3].map(|label| json!(label)));
-    assert!(runs.iter().all(|run| run["duration_s"].as_f64().is_some()), "{runs:?}");
+    assert_eq!(
+        of("agent"),
+        ["saved responses"; 3].map(|label| json!(label))
+    );
+    assert!(
+        runs.iter().all(|run| run["duration_s"].as_f64().is_some()),
+        "{runs:?}"
+    );
     assert_eq!(
         of("finished"),
         [json!(true), json!(true), Value::Null],
@@ -298,8 +483,14 @@ fn the_runs_of_a_folder_are_listed() {
     let said = text(&run(&["runs"]));
     let lines: Vec<&str> = said.lines().collect();
     assert_eq!(lines.len(), 4, "{said}");
-    assert!(lines[1].contains(" 1/2 ") && lines[2].contains(" 160/200 "), "{said}");
-    assert!(lines[3].ends_with("rows.jsonl · saved responses · foreign: not recorded by you"), "{said}");
+    assert!(
+        lines[1].contains(" 1/2 ") && lines[2].contains(" 160/200 "),
+        "{said}"
+    );
+    assert!(
+        lines[3].ends_with("rows.jsonl · saved responses · foreign: not recorded by you"),
+        "{said}"
+    );
     let id = runs[1]["run_id"].as_str().unwrap();
     let compared = text(&run(&["compare", &id[..6], "last"]));
     assert!(compared.contains("198 only in the first run"), "{compared}");
@@ -308,9 +499,28 @@ fn the_runs_of_a_folder_are_listed() {
         assert!(both(&refused).contains("is foreign"), "{}", both(&refused));
     }
     let refused = run(&["compare", "last", "last"]);
-    assert!(both(&refused).contains("are the same run"), "{}", both(&refused));
-    let filter = ["score", "--filter", "cause:\"level of set_light\"", "--json", "-q", "rows.jsonl"];
+    assert!(
+        both(&refused).contains("are the same run"),
+        "{}",
+        both(&refused)
+    );
+    let filter = [
+        "score",
+        "--filter",
+        "cause:\"level of set_light\"",
+        "--json",
+        "-q",
+        "rows.jsonl",
+    ];
     let rerun: Value = serde_json::from_str(&text(&run(&filter))).unwrap();
-    let ids = rerun["cases"].as_array().unwrap().iter().map(|case| case["eval_id"].as_str().unwrap());
-    assert_eq!(ids.collect::<Vec<_>>(), members(1), "the cases of one cause are scored again");
+    let ids = rerun["cases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|case| case["eval_id"].as_str().unwrap());
+    assert_eq!(
+        ids.collect::<Vec<_>>(),
+        members(1),
+        "the cases of one cause are scored again"
+    );
 }

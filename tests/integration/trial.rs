@@ -28,7 +28,11 @@ fn turn(calls: &[(&str, Value)], said: &str) -> Invocation {
     let call = |(name, args): &(&str, Value)| ToolCall::new(*name, args.as_object().cloned());
     let calls = calls.iter().map(call).collect();
     Invocation {
-        trajectory: Trajectory::Listed { calls, responses: vec![], texts: vec![] },
+        trajectory: Trajectory::Listed {
+            calls,
+            responses: vec![],
+            texts: vec![],
+        },
         final_response: Some(Content::text("model", said)),
         ..Invocation::default()
     }
@@ -51,7 +55,11 @@ const SAID: &str = "the lamp is off now";
 
 /// Four cases: one passes; the others differ in the order of calls, an argument, or the response.
 fn model() -> Model {
-    let path = SetPath { stem: "x".into(), app: None, ..SetPath::of_file(FILE.as_ref(), "".as_ref()) };
+    let path = SetPath {
+        stem: "x".into(),
+        app: None,
+        ..SetPath::of_file(FILE.as_ref(), "".as_ref())
+    };
     let mut model = Model::new("w".into(), vec![path], (120, 40));
     let (a, b) = (("search_web", json!({"query": "x"})), ("log", json!({})));
     let golden = || turn(&[a.clone(), b.clone()], SAID);
@@ -71,22 +79,47 @@ fn model() -> Model {
         stubs: None,
     });
     let ticket = model.ticket();
-    update(&mut model, Msg::Sets(SetMsg::Loaded(SetLoaded { set: 0, ticket, result })));
+    update(
+        &mut model,
+        Msg::Sets(SetMsg::Loaded(SetLoaded {
+            set: 0,
+            ticket,
+            result,
+        })),
+    );
     let outcomes = [
         attempt(0, golden(), golden()),
         attempt(1, golden(), turn(&[b.clone(), a.clone()], SAID)),
-        attempt(2, golden(), turn(&[("search_web", json!({"query": "y"})), b.clone()], SAID)),
+        attempt(
+            2,
+            golden(),
+            turn(&[("search_web", json!({"query": "y"})), b.clone()], SAID),
+        ),
         attempt(3, golden(), turn(&[a, b], "the lamp is on")),
     ];
     let results = past(Path::new(FILE), "r", outcomes.into());
     let ticket = model.ticket();
-    update(&mut model, Msg::Results(ResultMsg::History { ticket, results: results.into() }));
+    update(
+        &mut model,
+        Msg::Results(ResultMsg::History {
+            ticket,
+            results: results.into(),
+        }),
+    );
     press(&mut model, "right");
     model
 }
 
 fn statuses(model: &Model) -> Vec<Status> {
-    (0..4).map(|index| model.view.outcomes.worst(CaseRef { set: 0, index }).unwrap()).collect()
+    (0..4)
+        .map(|index| {
+            model
+                .view
+                .outcomes
+                .worst(CaseRef { set: 0, index })
+                .unwrap()
+        })
+        .collect()
 }
 
 const P: Status = Status::Passed;
@@ -97,7 +130,11 @@ fn match_types_arguments_and_thresholds_are_tried_from_the_keyboard() {
     let mut model = model();
     assert_eq!(statuses(&model), [P, F, F, F]);
     press(&mut model, "w m");
-    assert_eq!(statuses(&model), [P, F, F, F], "IN_ORDER does not help: the order is another");
+    assert_eq!(
+        statuses(&model),
+        [P, F, F, F],
+        "IN_ORDER does not help: the order is another"
+    );
     press(&mut model, "w m");
     assert_eq!(statuses(&model), [P, P, F, F], "ANY_ORDER");
     assert_eq!(model.view.trial.as_ref().unwrap().counts(), (1, 0));
@@ -105,7 +142,10 @@ fn match_types_arguments_and_thresholds_are_tried_from_the_keyboard() {
     assert_eq!(statuses(&model), [P, P, P, F], "arguments ignored");
     press(&mut model, "down down down");
     press(&mut model, "w - w - w -");
-    assert_eq!(model.view.trial.as_ref().unwrap().change.thresholds["response_match_score"], 0.65);
+    assert_eq!(
+        model.view.trial.as_ref().unwrap().change.thresholds["response_match_score"],
+        0.65
+    );
     assert_eq!(statuses(&model), [P, P, P, P]);
     assert_eq!(model.view.trial.as_ref().unwrap().flips.len(), 3);
     press(&mut model, "w d");
@@ -138,11 +178,30 @@ fn a_what_if_stays_when_another_program_edits_a_case() {
         stubs: None,
     });
     let ticket = model.ticket();
-    update(&mut model, Msg::Sets(SetMsg::Loaded(SetLoaded { set: 0, ticket, result })));
+    update(
+        &mut model,
+        Msg::Sets(SetMsg::Loaded(SetLoaded {
+            set: 0,
+            ticket,
+            result,
+        })),
+    );
     assert_eq!(statuses(&model), [P, P, F, P]);
-    assert_eq!(model.view.trial.as_ref().expect("the what-if is active").counts(), (1, 0));
+    assert_eq!(
+        model
+            .view
+            .trial
+            .as_ref()
+            .expect("the what-if is active")
+            .counts(),
+        (1, 0)
+    );
     press(&mut model, "w d");
-    assert_eq!(statuses(&model), [P, F, F, P], "the edited case passes without the what-if");
+    assert_eq!(
+        statuses(&model),
+        [P, F, F, P],
+        "the edited case passes without the what-if"
+    );
 }
 
 #[test]
@@ -151,24 +210,42 @@ fn a_typed_rule_shows_at_once_which_cases_turn_green() {
     press(&mut model, "w r");
     type_text(&mut model, "search_* query sometimes");
     press(&mut model, "enter");
-    assert!(
-        model
-            .dialog::<RuleLine>()
-            .is_some_and(|line| line.wrong.as_deref().is_some_and(|why| why.contains("ignore")))
-    );
+    assert!(model.dialog::<RuleLine>().is_some_and(|line| {
+        line.wrong
+            .as_deref()
+            .is_some_and(|why| why.contains("ignore"))
+    }));
     press(&mut model, "ctrl-u");
     type_text(&mut model, "search_* query ignore");
     press(&mut model, "enter");
     assert_eq!(statuses(&model), [P, F, P, F]);
-    let attempt = &model.view.outcomes.get(CaseRef { set: 0, index: 2 }).unwrap().attempts[0];
-    let of = |name: &str| attempt.metrics.iter().find(|metric| metric.metric == name).unwrap();
+    let attempt = &model
+        .view
+        .outcomes
+        .get(CaseRef { set: 0, index: 2 })
+        .unwrap()
+        .attempts[0];
+    let of = |name: &str| {
+        attempt
+            .metrics
+            .iter()
+            .find(|metric| metric.metric == name)
+            .unwrap()
+    };
     assert_eq!(
-        (of("trajectory_match").score(), of("tool_trajectory_avg_score").score()),
+        (
+            of("trajectory_match").score(),
+            of("tool_trajectory_avg_score").score()
+        ),
         (Some(1.0), Some(0.0))
     );
     assert_eq!(attempt.adk_status, F, "ADK would still say failed");
     press(&mut model, "w f");
-    assert!(model.dialog::<ChangedCases>().is_some_and(|list| list.picker.found.len() == 1));
+    assert!(
+        model
+            .dialog::<ChangedCases>()
+            .is_some_and(|list| list.picker.found.len() == 1)
+    );
     press(&mut model, "enter");
     assert_eq!(model.current_case(), Some(CaseRef { set: 0, index: 2 }));
 }
@@ -178,12 +255,22 @@ fn the_case_says_the_smallest_change_that_would_do() {
     let mut model = model();
     let said = |model: &mut Model, keys: &str| {
         press(model, keys);
-        let Some(case) = model.open_case() else { panic!("a case is open") };
-        case.suggestion.as_ref().map(|change| change.words().join(" + "))
+        let Some(case) = model.open_case() else {
+            panic!("a case is open")
+        };
+        case.suggestion
+            .as_ref()
+            .map(|change| change.words().join(" + "))
     };
     assert_eq!(said(&mut model, "enter"), None);
-    assert_eq!(said(&mut model, "q down enter").as_deref(), Some("ANY_ORDER"));
-    assert_eq!(said(&mut model, "q down enter").as_deref(), Some("search_web: query ignore"));
+    assert_eq!(
+        said(&mut model, "q down enter").as_deref(),
+        Some("ANY_ORDER")
+    );
+    assert_eq!(
+        said(&mut model, "q down enter").as_deref(),
+        Some("search_web: query ignore")
+    );
     assert_eq!(
         said(&mut model, "q down enter").as_deref(),
         Some("response_match_score at 0.6666666666666665")
@@ -194,9 +281,15 @@ fn the_case_says_the_smallest_change_that_would_do() {
 fn a_change_is_written_only_after_a_yes() {
     let mut model = model();
     press(&mut model, "w m w w");
-    let Some(confirm) = model.dialog::<Confirm>() else { panic!("it asks") };
+    let Some(confirm) = model.dialog::<Confirm>() else {
+        panic!("it asks")
+    };
     assert!(
-        confirm.question.lines.iter().any(|line| line.contains("test_config.json")),
+        confirm
+            .question
+            .lines
+            .iter()
+            .any(|line| line.contains("test_config.json")),
         "{:?}",
         confirm.question.lines
     );
@@ -205,9 +298,18 @@ fn a_change_is_written_only_after_a_yes() {
     );
     assert_eq!(press(&mut model, "n"), []);
     let effects = press(&mut model, "w w y");
-    assert!(matches!(&effects[..], [Effect::Results(ResultEffect::WriteCriteria(..))]), "{effects:?}");
+    assert!(
+        matches!(
+            &effects[..],
+            [Effect::Results(ResultEffect::WriteCriteria(..))]
+        ),
+        "{effects:?}"
+    );
     assert_eq!(
-        update(&mut model, Msg::Results(ResultMsg::CriteriaWritten("done".into()))),
+        update(
+            &mut model,
+            Msg::Results(ResultMsg::CriteriaWritten("done".into()))
+        ),
         [Effect::Sets(SetEffect::Rediscover)]
     );
     assert!(model.view.trial.is_none());
@@ -221,7 +323,13 @@ fn results_that_arrive_during_a_what_if_are_rescored() {
     let swapped = attempt(0, turn(&[a.clone(), b.clone()], SAID), turn(&[b, a], SAID));
     let results = past(Path::new(FILE), "r2", vec![swapped]);
     let ticket = model.ticket();
-    update(&mut model, Msg::Results(ResultMsg::History { ticket, results: results.into() }));
+    update(
+        &mut model,
+        Msg::Results(ResultMsg::History {
+            ticket,
+            results: results.into(),
+        }),
+    );
     assert_eq!(statuses(&model)[0], P);
     press(&mut model, "w d");
     assert_eq!(statuses(&model)[0], F);
@@ -230,22 +338,44 @@ fn results_that_arrive_during_a_what_if_are_rescored() {
 #[test]
 fn many_outcomes_are_rescored_elsewhere_and_late_answers_dropped() {
     let mut model = model();
-    let one = model.view.outcomes.get(CaseRef { set: 0, index: 1 }).unwrap().attempts[0].clone();
+    let one = model
+        .view
+        .outcomes
+        .get(CaseRef { set: 0, index: 1 })
+        .unwrap()
+        .attempts[0]
+        .clone();
     let many: Vec<_> = (0..3000u32)
         .map(|at| {
-            let key = AttemptKey { case: 1, attempt: at + 1 };
-            Arc::new(Attempt { key, ..(*one.read().unwrap()).clone() })
+            let key = AttemptKey {
+                case: 1,
+                attempt: at + 1,
+            };
+            Arc::new(Attempt {
+                key,
+                ..(*one.read().unwrap()).clone()
+            })
         })
         .collect();
     let ticket = model.ticket();
     update(
         &mut model,
-        Msg::Results(ResultMsg::History { ticket, results: past(Path::new(FILE), "many", many).into() }),
+        Msg::Results(ResultMsg::History {
+            ticket,
+            results: past(Path::new(FILE), "many", many).into(),
+        }),
     );
     let first = press(&mut model, "w m");
     let second = press(&mut model, "w m");
     let answer = |effects: &[Effect]| {
-        let [Effect::Results(ResultEffect::Rescore { ticket, change, before })] = effects else {
+        let [
+            Effect::Results(ResultEffect::Rescore {
+                ticket,
+                change,
+                before,
+            }),
+        ] = effects
+        else {
             panic!("{effects:?}")
         };
         let rescored = rescored(before, change);
@@ -253,7 +383,10 @@ fn many_outcomes_are_rescored_elsewhere_and_late_answers_dropped() {
     };
     assert!(model.view.trial.as_ref().unwrap().pending.is_some());
     update(&mut model, answer(&first));
-    assert!(model.view.trial.as_ref().unwrap().pending.is_some(), "an answer for the change before");
+    assert!(
+        model.view.trial.as_ref().unwrap().pending.is_some(),
+        "an answer for the change before"
+    );
     update(&mut model, answer(&second));
     assert_eq!(statuses(&model)[1], P);
     assert!(model.view.trial.as_ref().unwrap().pending.is_none());
@@ -262,13 +395,25 @@ fn many_outcomes_are_rescored_elsewhere_and_late_answers_dropped() {
     press(&mut model, "w d");
     let shown = press(&mut model, "w m w m");
     update(&mut model, answer(&dropped));
-    assert!(model.view.trial.as_ref().unwrap().pending.is_some(), "an answer for a trial that was dropped");
-    let key = AttemptKey { case: 1, attempt: 5000 };
-    let late = vec![Arc::new(Attempt { key, ..(*one.read().unwrap()).clone() })];
+    assert!(
+        model.view.trial.as_ref().unwrap().pending.is_some(),
+        "an answer for a trial that was dropped"
+    );
+    let key = AttemptKey {
+        case: 1,
+        attempt: 5000,
+    };
+    let late = vec![Arc::new(Attempt {
+        key,
+        ..(*one.read().unwrap()).clone()
+    })];
     let ticket = model.ticket();
     update(
         &mut model,
-        Msg::Results(ResultMsg::History { ticket, results: past(Path::new(FILE), "many", late).into() }),
+        Msg::Results(ResultMsg::History {
+            ticket,
+            results: past(Path::new(FILE), "many", late).into(),
+        }),
     );
     let again = update(&mut model, answer(&shown[1..]));
     assert!(
@@ -276,17 +421,31 @@ fn many_outcomes_are_rescored_elsewhere_and_late_answers_dropped() {
         "the outcomes are others by now: {again:?}"
     );
     update(&mut model, answer(&again));
-    assert_eq!(model.view.outcomes.attempts(), 3000 + 3 + 1, "no attempt is lost");
+    assert_eq!(
+        model.view.outcomes.attempts(),
+        3000 + 3 + 1,
+        "no attempt is lost"
+    );
 }
 
 #[test]
 fn s_scores_and_metrics_and_statistics_open() {
     let mut model = model();
-    assert_eq!(press(&mut model, "s"), [], "an eval set holds nothing that an agent did");
+    assert_eq!(
+        press(&mut model, "s"),
+        [],
+        "an eval set holds nothing that an agent did"
+    );
     press(&mut model, "m s");
-    assert!(model.dialog::<StatisticsTable>().is_some_and(|table| table.lines[0].total == 4));
+    assert!(
+        model
+            .dialog::<StatisticsTable>()
+            .is_some_and(|table| table.lines[0].total == 4)
+    );
     press(&mut model, "esc");
-    let rows: String = (0..4).map(|at| format!("{{\"prompt\": \"{at}\", \"response\": \"x\"}}\n")).collect();
+    let rows: String = (0..4)
+        .map(|at| format!("{{\"prompt\": \"{at}\", \"response\": \"x\"}}\n"))
+        .collect();
     let file = Arc::new(SetFile::open(Arc::from(rows), "x").unwrap());
     let result = Ok(OpenedSet {
         file,
@@ -296,13 +455,31 @@ fn s_scores_and_metrics_and_statistics_open() {
         stubs: None,
     });
     let ticket = model.ticket();
-    update(&mut model, Msg::Sets(SetMsg::Loaded(SetLoaded { set: 0, ticket, result })));
+    update(
+        &mut model,
+        Msg::Sets(SetMsg::Loaded(SetLoaded {
+            set: 0,
+            ticket,
+            result,
+        })),
+    );
     let saved = vec![CaseRef { set: 0, index: 0 }];
-    assert_eq!(press(&mut model, "s"), [Effect::Run(RunEffect::Start(saved, Against::Saved))]);
+    assert_eq!(
+        press(&mut model, "s"),
+        [Effect::Run(RunEffect::Start(saved, Against::Saved))]
+    );
     press(&mut model, "m m");
-    assert!(model.dialog::<MetricCatalog>().is_some_and(|list| list.picker.found.len() > 30));
+    assert!(
+        model
+            .dialog::<MetricCatalog>()
+            .is_some_and(|list| list.picker.found.len() > 30)
+    );
     type_text(&mut model, "bleu");
-    assert!(model.dialog::<MetricCatalog>().is_some_and(|list| list.picker.found[0].0 == "bleu"));
+    assert!(
+        model
+            .dialog::<MetricCatalog>()
+            .is_some_and(|list| list.picker.found[0].0 == "bleu")
+    );
 }
 
 /// In the list, one key applies the suggestion to the what-if. The preview then shows the what-if, and the same
@@ -312,10 +489,19 @@ fn a_suggestion_is_tried_from_the_list_once() {
     let mut model = model();
     press(&mut model, "down down");
     assert_eq!(model.shown_attempt().unwrap().status, F);
-    let suggestion = model.shown_case().unwrap().suggestion.clone().expect("a suggestion");
+    let suggestion = model
+        .shown_case()
+        .unwrap()
+        .suggestion
+        .clone()
+        .expect("a suggestion");
     press(&mut model, "=");
     assert_eq!(model.view.trial.as_ref().unwrap().change, suggestion);
-    assert_eq!(model.shown_attempt().unwrap().status, P, "the preview is of the what-if");
+    assert_eq!(
+        model.shown_attempt().unwrap().status,
+        P,
+        "the preview is of the what-if"
+    );
     assert_eq!(model.shown_case().unwrap().suggestion, None);
     let mut twice = suggestion.clone();
     twice.add(suggestion.clone());
@@ -324,7 +510,11 @@ fn a_suggestion_is_tried_from_the_list_once() {
     press(&mut model, "w d enter");
     press(&mut model, "= q");
     assert_eq!(model.shown_attempt().unwrap().status, P);
-    assert_eq!(model.shown_case().unwrap().suggestion, None, "no stale suggestion in the list");
+    assert_eq!(
+        model.shown_case().unwrap().suggestion,
+        None,
+        "no stale suggestion in the list"
+    );
 }
 
 /// Tools and arguments of the case complete a rule, and a rule that matches no call is reported.
@@ -350,5 +540,8 @@ fn a_rule_is_completed_and_says_when_it_is_about_nothing() {
     type_text(&mut model, "find_* query ignore");
     press(&mut model, "enter");
     let told = &model.notice.as_ref().unwrap().text;
-    assert!(told.contains("find_*: query ignore matches no call"), "{told}");
+    assert!(
+        told.contains("find_*: query ignore matches no call"),
+        "{told}"
+    );
 }

@@ -12,15 +12,23 @@ fn place() -> Place {
     let (cases, recordings): (Vec<Value>, Vec<Value>) = (1..6).map(case_and_recording).unzip();
     Place::new(&[
         ("lights.evalset.json", set_text(&cases)),
-        ("home.jsonl", recordings.iter().map(|line| format!("{line}\n")).collect()),
+        (
+            "home.jsonl",
+            recordings.iter().map(|line| format!("{line}\n")).collect(),
+        ),
         ("test_config.json", criteria(1.0)),
-        ("evaltrail.toml", "[agents.home]\nkind = \"replay\"\nrecording = \"home.jsonl\"\n".into()),
+        (
+            "evaltrail.toml",
+            "[agents.home]\nkind = \"replay\"\nrecording = \"home.jsonl\"\n".into(),
+        ),
     ])
 }
 
 fn set_text(cases: &[Value]) -> String {
-    serde_json::to_string_pretty(&json!({"eval_set_id": "lights", "name": "lights", "eval_cases": cases}))
-        .unwrap()
+    serde_json::to_string_pretty(
+        &json!({"eval_set_id": "lights", "name": "lights", "eval_cases": cases}),
+    )
+    .unwrap()
 }
 
 fn criteria(threshold: f64) -> String {
@@ -39,14 +47,22 @@ fn edit_case_2(place: &Place, response: &str) {
 fn change_criteria(place: &Place, threshold: f64, at: SystemTime) {
     let file = place.path().join("test_config.json");
     std::fs::write(&file, criteria(threshold)).unwrap();
-    std::fs::File::options().write(true).open(file).unwrap().set_modified(at).unwrap();
+    std::fs::File::options()
+        .write(true)
+        .open(file)
+        .unwrap()
+        .set_modified(at)
+        .unwrap();
 }
 
 /// A time during the latest run.
 fn during_the_run(place: &Place) -> SystemTime {
     let folders = std::fs::read_dir(place.path().join(".evaltrail/runs")).unwrap();
     let journals = folders.map(|folder| folder.unwrap().path().join("journal.jsonl"));
-    journals.map(|journal| journal.metadata().unwrap().modified().unwrap()).max().unwrap()
+    journals
+        .map(|journal| journal.metadata().unwrap().modified().unwrap())
+        .max()
+        .unwrap()
 }
 
 fn later() -> SystemTime {
@@ -58,7 +74,12 @@ fn the_command_line_runs_changed_cases_again() {
     let (place, home) = (place(), tempfile::tempdir().unwrap());
     let path = place.path().display().to_string();
     let args = ["run", "--watch", &path];
-    let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &args, home.path(), (120, 60));
+    let mut terminal = Terminal::start(
+        env!("CARGO_BIN_EXE_evaltrail"),
+        &args,
+        home.path(),
+        (120, 60),
+    );
     terminal.wait_for("evaltrail 4 passed, 1 failed");
     terminal.wait_for("watching the cases, the criteria and the agent's files; Ctrl-C stops");
     edit_case_2(&place, "it is done");
@@ -67,14 +88,20 @@ fn the_command_line_runs_changed_cases_again() {
     terminal.wait_for("watching; Ctrl-C stops");
     change_criteria(&place, 0.5, later());
     terminal.wait_for("5 cases changed: about 1 s; running");
-    terminal.wait_until("both runs ended", |screen| screen.matches("watching; Ctrl-C stops").count() == 2);
+    terminal.wait_until("both runs ended", |screen| {
+        screen.matches("watching; Ctrl-C stops").count() == 2
+    });
     // The agent may have changed these files itself.
     change_criteria(&place, 0.25, during_the_run(&place));
     terminal.wait_for("5 cases changed: about 1 s. Run? [y/N]");
     terminal.keys("n\r");
     edit_case_2(&place, "it is done twice");
-    terminal.wait_until("the case was run", |screen| screen.matches("1 case changed").count() == 2);
-    terminal.wait_until("the run ended", |screen| screen.matches("watching; Ctrl-C stops").count() == 3);
+    terminal.wait_until("the case was run", |screen| {
+        screen.matches("1 case changed").count() == 2
+    });
+    terminal.wait_until("the run ended", |screen| {
+        screen.matches("watching; Ctrl-C stops").count() == 3
+    });
     terminal.keys("\x03");
     terminal.wait_for("no longer watching");
     terminal.wait_for_end();
@@ -88,10 +115,21 @@ fn the_system_ends_watching_after_a_run() {
         let (place, home) = (place(), tempfile::tempdir().unwrap());
         let path = place.path().display().to_string();
         let args = ["run", "--watch", &path];
-        let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &args, home.path(), (120, 60));
+        let mut terminal = Terminal::start(
+            env!("CARGO_BIN_EXE_evaltrail"),
+            &args,
+            home.path(),
+            (120, 60),
+        );
         terminal.wait_for("watching the cases, the criteria and the agent's files; Ctrl-C stops");
         let program = terminal.pid().to_string();
-        assert!(std::process::Command::new("kill").args([signal, &program]).status().unwrap().success());
+        assert!(
+            std::process::Command::new("kill")
+                .args([signal, &program])
+                .status()
+                .unwrap()
+                .success()
+        );
         terminal.wait_for("no longer watching");
         assert_eq!(terminal.wait_for_end(), 1, "that of the last run");
     }
@@ -101,7 +139,12 @@ fn the_system_ends_watching_after_a_run() {
 fn the_explorer_runs_changed_cases_again_and_says_so() {
     let (place, home) = (place(), tempfile::tempdir().unwrap());
     let path = place.path().display().to_string();
-    let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &[&path], home.path(), (150, 40));
+    let mut terminal = Terminal::start(
+        env!("CARGO_BIN_EXE_evaltrail"),
+        &[&path],
+        home.path(),
+        (150, 40),
+    );
     terminal.wait_for("case_005");
     // Nothing is known about how long these cases take.
     terminal.keys("B");
@@ -121,8 +164,14 @@ fn the_explorer_runs_changed_cases_again_and_says_so() {
     terminal.wait_for("Run 5 cases?");
     // The question appeared by itself: enter may have been meant for something else.
     terminal.keys("\r");
-    terminal.wait_until("the question is answered", |screen| !screen.contains("Run 5 cases?"));
-    assert!(terminal.screen().contains("lights.evalset.json"), "the screen stays: {}", terminal.screen());
+    terminal.wait_until("the question is answered", |screen| {
+        !screen.contains("Run 5 cases?")
+    });
+    assert!(
+        terminal.screen().contains("lights.evalset.json"),
+        "the screen stays: {}",
+        terminal.screen()
+    );
     terminal.keys("W");
     terminal.wait_for("no longer watching; nothing is run by itself");
     // The notices may have been replaced by that of the end at once.
@@ -130,7 +179,9 @@ fn the_explorer_runs_changed_cases_again_and_says_so() {
     terminal.wait_for("1 case changed: about 1 s; running");
     terminal.wait_for("5 cases changed: about 1 s; running");
     terminal.keys("q");
-    terminal.wait_until("the log is closed", |screen| !screen.contains("5 cases changed"));
+    terminal.wait_until("the log is closed", |screen| {
+        !screen.contains("5 cases changed")
+    });
     terminal.keys("q");
     assert_eq!(terminal.wait_for_end(), 0);
     assert_eq!(runs(&place), 3);

@@ -33,39 +33,68 @@ impl Card {
         };
         let mut refused = None;
         for address in addresses {
-            let (status, text) = remote.call(Method::GET, address.clone(), None, &HeaderMap::new()).await?;
+            let (status, text) = remote
+                .call(Method::GET, address.clone(), None, &HeaderMap::new())
+                .await?;
             if status.is_success() {
                 let card = remote.parsed(&text)?;
                 return match card.is_object() {
                     true => Ok(Card(card)),
                     false => Err(remote.error(
                         ErrorKind::Setup,
-                        format!("{} is not an agent's card; {}", address.path(), remote.init_command()),
+                        format!(
+                            "{} is not an agent's card; {}",
+                            address.path(),
+                            remote.init_command()
+                        ),
                     )),
                 };
             }
             refused.get_or_insert((address, said(status, &text)));
         }
         let (address, words) = refused.unwrap_or((remote.base().clone(), String::new()));
-        let why =
-            format!("there is no agent's card at {}: {words}; {}", address.path(), remote.init_command());
+        let why = format!(
+            "there is no agent's card at {}: {words}; {}",
+            address.path(),
+            remote.init_command()
+        );
         Err(remote.error(ErrorKind::Setup, why))
     }
 
     /// What the card says about the agent. ADK lists tools as skills, as `AGENT-TOOL`.
     pub(super) fn describe(&self) -> AgentDescription {
-        let text = |key: &str| self.0[key].as_str().filter(|text| !text.is_empty()).map(str::to_string);
-        let about = [("name", text("name")), ("version", text("version")), ("about", text("description"))];
-        let about = about.into_iter().filter_map(|(key, words)| Some((key, words?))).collect();
+        let text = |key: &str| {
+            self.0[key]
+                .as_str()
+                .filter(|text| !text.is_empty())
+                .map(str::to_string)
+        };
+        let about = [
+            ("name", text("name")),
+            ("version", text("version")),
+            ("about", text("description")),
+        ];
+        let about = about
+            .into_iter()
+            .filter_map(|(key, words)| Some((key, words?)))
+            .collect();
         let has_tag = |skill: &Value, tag: &str| {
-            skill["tags"].as_array().is_some_and(|tags| tags.iter().any(|one| one == tag))
+            skill["tags"]
+                .as_array()
+                .is_some_and(|tags| tags.iter().any(|one| one == tag))
         };
         let skills = self.0["skills"].as_array().into_iter().flatten();
-        let tools = skills.filter(|skill| has_tag(skill, "tools")).filter_map(|skill| {
-            let id = skill["id"].as_str()?;
-            Some((id.rsplit('-').next().unwrap_or(id).to_string(), Vec::new()))
-        });
-        AgentDescription { was_asked: true, about, tools: tools.collect() }
+        let tools = skills
+            .filter(|skill| has_tag(skill, "tools"))
+            .filter_map(|skill| {
+                let id = skill["id"].as_str()?;
+                Some((id.rsplit('-').next().unwrap_or(id).to_string(), Vec::new()))
+            });
+        AgentDescription {
+            was_asked: true,
+            about,
+            tools: tools.collect(),
+        }
     }
 
     pub(super) fn authentication(&self) -> Option<String> {
@@ -74,23 +103,35 @@ impl Card {
 
     /// Whether the agent streams.
     pub(super) fn streams(&self) -> bool {
-        self.0["capabilities"]["streaming"].as_bool().unwrap_or(false)
+        self.0["capabilities"]["streaming"]
+            .as_bool()
+            .unwrap_or(false)
     }
 
     /// The interface to use: the first one with a binding that evaltrail speaks, in its latest version. Errors: the card lists none.
-    pub(super) fn interface(&self, binding: Option<A2aBinding>, base: &Url) -> Result<Interface, String> {
+    pub(super) fn interface(
+        &self,
+        binding: Option<A2aBinding>,
+        base: &Url,
+    ) -> Result<Interface, String> {
         let listed = self.listed();
         let usable = |(url, name, version): &(String, String, String)| {
-            let binding_of = binding_named(name).filter(|one| binding.is_none_or(|asked| asked == *one))?;
+            let binding_of =
+                binding_named(name).filter(|one| binding.is_none_or(|asked| asked == *one))?;
             Some((url.clone(), binding_of, version_of(version)?))
         };
-        let usable: Vec<(String, A2aBinding, (u32, u32))> = listed.iter().filter_map(usable).collect();
+        let usable: Vec<(String, A2aBinding, (u32, u32))> =
+            listed.iter().filter_map(usable).collect();
         let Some((_, first, _)) = usable.first().cloned() else {
             let names: Vec<&str> = listed.iter().map(|(_, name, _)| name.as_str()).collect();
             return Err(format!(
                 "the agent's card lists no interface that evaltrail speaks (JSONRPC or HTTP+JSON, version 0.3 or \
                  later); it lists: {}",
-                if names.is_empty() { "none".into() } else { names.join(", ") }
+                if names.is_empty() {
+                    "none".into()
+                } else {
+                    names.join(", ")
+                }
             ));
         };
         let rank = |version: &(u32, u32)| match version {
@@ -98,15 +139,23 @@ impl Card {
             (major, _) if *major >= 1 => (1, *version),
             _ => (0, *version),
         };
-        let of_first = usable.into_iter().filter(|(_, binding, _)| *binding == first);
+        let of_first = usable
+            .into_iter()
+            .filter(|(_, binding, _)| *binding == first);
         // Of equal versions, the first one.
         let best = of_first.rev().max_by_key(|(_, _, version)| rank(version));
-        let Some((address, binding, version)) = best else { return Err("the agent's card is empty".into()) };
+        let Some((address, binding, version)) = best else {
+            return Err("the agent's card is empty".into());
+        };
         let url = Url::parse(&address).or_else(|_| base.join(&address));
-        let url = url.map_err(|error| format!("the agent's card names the address {address:?}: {error}"))?;
+        let url = url
+            .map_err(|error| format!("the agent's card names the address {address:?}: {error}"))?;
         Ok(Interface {
             url: reachable(url, base)?,
-            protocol: Protocol { is_latest: version.0 >= 1, binding },
+            protocol: Protocol {
+                is_latest: version.0 >= 1,
+                binding,
+            },
         })
     }
 
@@ -116,8 +165,13 @@ impl Card {
         let list = |key: &str| self.0[key].as_array().cloned().unwrap_or_default();
         let new = list("supportedInterfaces");
         if !new.is_empty() {
-            let of =
-                |one: &Value| (text(one, "url"), text(one, "protocolBinding"), text(one, "protocolVersion"));
+            let of = |one: &Value| {
+                (
+                    text(one, "url"),
+                    text(one, "protocolBinding"),
+                    text(one, "protocolVersion"),
+                )
+            };
             return new.iter().map(of).collect();
         }
         let version = match text(&self.0, "protocolVersion") {
@@ -131,7 +185,9 @@ impl Card {
         let url = text(&self.0, "url");
         let first = (!url.is_empty()).then(|| (url, main, version.clone()));
         let more = list("additionalInterfaces");
-        let more = more.iter().map(|one| (text(one, "url"), text(one, "transport"), version.clone()));
+        let more = more
+            .iter()
+            .map(|one| (text(one, "url"), text(one, "transport"), version.clone()));
         first.into_iter().chain(more).collect()
     }
 }
@@ -168,7 +224,8 @@ fn reachable(mut url: Url, base: &Url) -> Result<Url, String> {
     if url.origin() == base.origin() {
         return Ok(url);
     }
-    let is_local = crate::net::http::is_loopback(&url) || matches!(url.host_str(), Some("0.0.0.0" | "[::]"));
+    let is_local =
+        crate::net::http::is_loopback(&url) || matches!(url.host_str(), Some("0.0.0.0" | "[::]"));
     if !is_local && url.host_str() != base.host_str() {
         return Err(format!(
             "the agent's card names another server, {}: give that address if the cases may be sent there",
@@ -186,10 +243,17 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn chosen(card: Value, binding: Option<A2aBinding>) -> Result<(String, bool, A2aBinding), String> {
+    fn chosen(
+        card: Value,
+        binding: Option<A2aBinding>,
+    ) -> Result<(String, bool, A2aBinding), String> {
         let base = Url::parse("http://127.0.0.1:7101/").unwrap();
         let found = Card(card).interface(binding, &base)?;
-        Ok((found.url.to_string(), found.protocol.is_latest, found.protocol.binding))
+        Ok((
+            found.url.to_string(),
+            found.protocol.is_latest,
+            found.protocol.binding,
+        ))
     }
 
     #[test]
@@ -202,13 +266,22 @@ mod tests {
             one("http://127.0.0.1:7101/new", "JSONRPC", "1.0.2"),
         ]});
         let rpc = A2aBinding::JsonRpc;
-        assert_eq!(chosen(card.clone(), None), Ok(("http://127.0.0.1:7101/new".into(), true, rpc)));
+        assert_eq!(
+            chosen(card.clone(), None),
+            Ok(("http://127.0.0.1:7101/new".into(), true, rpc))
+        );
         let rest = A2aBinding::HttpJson;
-        assert_eq!(chosen(card, Some(rest)), Ok(("http://127.0.0.1:7101/rest".into(), true, rest)));
+        assert_eq!(
+            chosen(card, Some(rest)),
+            Ok(("http://127.0.0.1:7101/rest".into(), true, rest))
+        );
         assert!(
-            chosen(json!({"supportedInterfaces": [one("u", "GRPC", "1.0")]}), None)
-                .unwrap_err()
-                .contains("GRPC")
+            chosen(
+                json!({"supportedInterfaces": [one("u", "GRPC", "1.0")]}),
+                None
+            )
+            .unwrap_err()
+            .contains("GRPC")
         );
     }
 
@@ -217,17 +290,28 @@ mod tests {
         let card = json!({"url": "http://0.0.0.0:9/agent", "protocolVersion": "0.3.0", "preferredTransport": "JSONRPC",
             "additionalInterfaces": [{"url": "http://127.0.0.1:7101/rest", "transport": "HTTP+JSON"}]});
         let rpc = A2aBinding::JsonRpc;
-        assert_eq!(chosen(card.clone(), None), Ok(("http://127.0.0.1:7101/agent".into(), false, rpc)));
+        assert_eq!(
+            chosen(card.clone(), None),
+            Ok(("http://127.0.0.1:7101/agent".into(), false, rpc))
+        );
         let rest = A2aBinding::HttpJson;
-        assert_eq!(chosen(card, Some(rest)), Ok(("http://127.0.0.1:7101/rest".into(), false, rest)));
+        assert_eq!(
+            chosen(card, Some(rest)),
+            Ok(("http://127.0.0.1:7101/rest".into(), false, rest))
+        );
         let elsewhere = json!({"url": "https://agent.example/a", "protocolVersion": "0.3.0"});
         assert!(
-            chosen(elsewhere.clone(), None).unwrap_err().contains("another server, https://agent.example")
+            chosen(elsewhere.clone(), None)
+                .unwrap_err()
+                .contains("another server, https://agent.example")
         );
         let base = Url::parse("https://agent.example/").unwrap();
         let in_clear = json!({"url": "http://agent.example:80/a", "protocolVersion": "0.3.0"});
         for card in [elsewhere, in_clear] {
-            assert_eq!(Card(card).interface(None, &base).unwrap().url.as_str(), "https://agent.example/a");
+            assert_eq!(
+                Card(card).interface(None, &base).unwrap().url.as_str(),
+                "https://agent.example/a"
+            );
         }
     }
 }

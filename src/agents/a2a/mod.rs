@@ -11,7 +11,9 @@ use self::reader::{Reader, TaskState};
 use self::request::{EXTENSION, Method, Protocol};
 use super::budget::EVENT;
 use super::remote::{Remote, setup};
-use super::{Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome};
+use super::{
+    Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome,
+};
 use crate::domain::{A2aSettings, Content};
 use crate::formats::adk::Event;
 use crate::process::clock::Stopwatch;
@@ -64,9 +66,14 @@ struct A2aSession {
 
 impl A2aAgent {
     /// Reads the agent's card and chooses the interface.
-    pub(super) async fn connect(remote: Arc<Remote>, settings: &A2aSettings) -> Result<A2aAgent, AgentError> {
+    pub(super) async fn connect(
+        remote: Arc<Remote>,
+        settings: &A2aSettings,
+    ) -> Result<A2aAgent, AgentError> {
         let card = Card::fetch(&remote).await?;
-        let Interface { url, protocol } = card.interface(settings.binding, remote.base()).map_err(setup)?;
+        let Interface { url, protocol } = card
+            .interface(settings.binding, remote.base())
+            .map_err(setup)?;
         let streams = settings.stream && card.streams();
         let mut hello = card.describe();
         let version = if protocol.is_latest { "1.0" } else { "0.3" };
@@ -75,10 +82,22 @@ impl A2aAgent {
             remote.asks_for(&words);
             hello.about.push(("authentication", words));
         }
-        hello.about.push(("protocol", format!("{version}, {}, {how}, at {url}", protocol.binding.words())));
+        hello.about.push((
+            "protocol",
+            format!("{version}, {}, {how}, at {url}", protocol.binding.words()),
+        ));
         let protocol = Mutex::new(protocol);
-        let place = A2aPlace { remote, url, streams, protocol, tidying: TaskTracker::new() };
-        Ok(A2aAgent { place: Arc::new(place), hello })
+        let place = A2aPlace {
+            remote,
+            url,
+            streams,
+            protocol,
+            tidying: TaskTracker::new(),
+        };
+        Ok(A2aAgent {
+            place: Arc::new(place),
+            hello,
+        })
     }
 }
 
@@ -95,7 +114,13 @@ impl Agent for A2aAgent {
             ));
         }
         let (place, protocol) = (self.place.clone(), self.place.protocol());
-        Ok(Box::new(A2aSession { place, context: String::new(), asking: None, running: None, protocol }))
+        Ok(Box::new(A2aSession {
+            place,
+            context: String::new(),
+            asking: None,
+            running: None,
+            protocol,
+        }))
     }
 
     async fn finish(&self) {
@@ -106,7 +131,9 @@ impl Agent for A2aAgent {
 
 impl A2aPlace {
     fn protocol(&self) -> Protocol {
-        self.protocol.lock().map_or(Protocol::LATEST, |protocol| *protocol)
+        self.protocol
+            .lock()
+            .map_or(Protocol::LATEST, |protocol| *protocol)
     }
 
     fn headers(&self, protocol: Protocol, streams: bool) -> HeaderMap {
@@ -123,7 +150,11 @@ impl A2aPlace {
         );
         if !streams {
             // With ADK's extension, a reply that is not streamed names the author of each call.
-            let name = if protocol.is_latest { "A2A-Extensions" } else { "X-A2A-Extensions" };
+            let name = if protocol.is_latest {
+                "A2A-Extensions"
+            } else {
+                "X-A2A-Extensions"
+            };
             headers.insert(name, HeaderValue::from_static(EXTENSION));
         }
         headers
@@ -134,14 +165,23 @@ impl A2aPlace {
         self.method(protocol, Method::Get, id).await
     }
 
-    async fn method(&self, protocol: Protocol, method: Method, task: &str) -> Result<Value, AgentError> {
+    async fn method(
+        &self,
+        protocol: Protocol,
+        method: Method,
+        task: &str,
+    ) -> Result<Value, AgentError> {
         let request = protocol.about_task(&self.url, method, task);
         let headers = self.headers(protocol, false);
-        let (status, text) =
-            self.remote.call(request.method, request.url, request.body.as_ref(), &headers).await?;
+        let (status, text) = self
+            .remote
+            .call(request.method, request.url, request.body.as_ref(), &headers)
+            .await?;
         match status.is_success() {
             true => self.remote.parsed(&text),
-            false => Err(self.remote.error(ErrorKind::Protocol, super::remote::said(status, &text))),
+            false => Err(self
+                .remote
+                .error(ErrorKind::Protocol, super::remote::said(status, &text))),
         }
     }
 }
@@ -152,7 +192,11 @@ impl Session for A2aSession {
         &self.context
     }
 
-    async fn turn(&mut self, turn: Turn<'_>, on_event: OnEvent<'_>) -> Result<TurnOutcome, AgentError> {
+    async fn turn(
+        &mut self,
+        turn: Turn<'_>,
+        on_event: OnEvent<'_>,
+    ) -> Result<TurnOutcome, AgentError> {
         let began = Stopwatch::start();
         let mut on_event = |mut event: Event| {
             event.at = Some(began.elapsed().as_secs_f64());
@@ -209,21 +253,33 @@ impl A2aSession {
     ) -> Result<TurnOutcome, Refusal> {
         let place = self.place.clone();
         self.protocol = protocol;
-        let request =
-            protocol.message(&place.url, place.streams, turn.user, &self.context, self.asking.as_deref());
+        let request = protocol.message(
+            &place.url,
+            place.streams,
+            turn.user,
+            &self.context,
+            self.asking.as_deref(),
+        );
         let headers = place.headers(protocol, place.streams);
         let body = request.body.unwrap_or_default();
-        let response = place.remote.begin_turn(request.url, &body, &headers).await?;
+        let response = place
+            .remote
+            .begin_turn(request.url, &body, &headers)
+            .await?;
         let mut reader = Reader::new(protocol.is_latest);
         let broke = match is_stream(&response) {
-            true => self.read_stream(response, &mut reader, turn, on_event).await?,
+            true => {
+                self.read_stream(response, &mut reader, turn, on_event)
+                    .await?
+            }
             false => {
                 let value = place.remote.whole(response, &mut turn.budget).await?;
                 self.take(&mut reader, &value, on_event)?;
                 None
             }
         };
-        self.wait_for_end(&mut reader, broke, turn, on_event).await?;
+        self.wait_for_end(&mut reader, broke, turn, on_event)
+            .await?;
         Ok(self.end(reader, on_event)?)
     }
 
@@ -243,7 +299,9 @@ impl A2aSession {
                 Ok(None) => break,
                 Ok(Some(item)) => {
                     let kept = items.keep(item.size + EVENT).map_err(Refusal::Error);
-                    if let Err(refusal) = kept.and_then(|()| self.take(reader, &item.value, on_event)) {
+                    if let Err(refusal) =
+                        kept.and_then(|()| self.take(reader, &item.value, on_event))
+                    {
                         read = Err(refusal);
                         break;
                     }
@@ -271,16 +329,21 @@ impl A2aSession {
         if let Some(error) = request::error_of(value) {
             let words = self.place.remote.error(ErrorKind::Agent, &error.words);
             // After the agent has begun, the message must not be sent again.
-            return Err(match error.is_about_version() && reader.state() == TaskState::None {
-                true => Refusal::Version(words),
-                false => Refusal::Error(words),
-            });
+            return Err(
+                match error.is_about_version() && reader.state() == TaskState::None {
+                    true => Refusal::Version(words),
+                    false => Refusal::Error(words),
+                },
+            );
         }
         reader.take(value).into_iter().for_each(on_event);
         if let Some(context) = reader.context() {
             self.context = context.to_string();
         }
-        self.running = reader.task().filter(|_| reader.state().is_running()).map(str::to_string);
+        self.running = reader
+            .task()
+            .filter(|_| reader.state().is_running())
+            .map(str::to_string);
         Ok(())
     }
 
@@ -293,12 +356,24 @@ impl A2aSession {
         on_event: &mut (dyn FnMut(Event) + Send),
     ) -> Result<(), Refusal> {
         let (mut wait, longest) = POLLS;
-        while let (true, Some(task)) = (reader.state().is_running(), reader.task().map(str::to_string)) {
+        while let (true, Some(task)) = (
+            reader.state().is_running(),
+            reader.task().map(str::to_string),
+        ) {
             // The agent has begun: no error may be one after which the message is sent again.
-            let asked = self.place.task(self.protocol, &task).await.map_err(|error| {
-                let why = format!("the agent was working, and its task cannot be read: {}", error.message);
-                broke.clone().unwrap_or_else(|| AgentError::new(ErrorKind::Protocol, why))
-            })?;
+            let asked = self
+                .place
+                .task(self.protocol, &task)
+                .await
+                .map_err(|error| {
+                    let why = format!(
+                        "the agent was working, and its task cannot be read: {}",
+                        error.message
+                    );
+                    broke
+                        .clone()
+                        .unwrap_or_else(|| AgentError::new(ErrorKind::Protocol, why))
+                })?;
             turn.budget.keep(EVENT)?;
             self.take(reader, &asked, on_event)?;
             if let (Some(broke), true) = (&broke, reader.state().is_running()) {
@@ -322,13 +397,24 @@ impl A2aSession {
         self.running = None;
         self.asking = reader.task().filter(|_| state.asks()).map(str::to_string);
         if state == TaskState::Failed {
-            let words = reader.failure().unwrap_or_else(|| "the agent failed without saying why".into());
+            let words = reader
+                .failure()
+                .unwrap_or_else(|| "the agent failed without saying why".into());
             // What the agent wrote before it failed; the reason is the error.
             let texts = reader.finish().into_iter().filter(|event| {
-                let text = event.content.as_ref().map(Content::shown_text).unwrap_or_default();
+                let text = event
+                    .content
+                    .as_ref()
+                    .map(Content::shown_text)
+                    .unwrap_or_default();
                 !text.is_empty() && !words.contains(text.trim())
             });
-            texts.map(|event| Event { is_intermediate: true, ..event }).for_each(on_event);
+            texts
+                .map(|event| Event {
+                    is_intermediate: true,
+                    ..event
+                })
+                .for_each(on_event);
             return Err(self.place.remote.error(ErrorKind::Agent, words));
         }
         if state == TaskState::None {
@@ -336,32 +422,45 @@ impl A2aSession {
             return Err(AgentError::new(ErrorKind::Protocol, why));
         }
         if state == TaskState::Canceled {
-            return Err(AgentError::new(ErrorKind::Agent, "the agent's server cancelled the task"));
+            return Err(AgentError::new(
+                ErrorKind::Agent,
+                "the agent's server cancelled the task",
+            ));
         }
-        let outcome =
-            TurnOutcome { end: state.end(), has_all_calls: reader.has_all_calls(), ..TurnOutcome::ANSWERED };
+        let outcome = TurnOutcome {
+            end: state.end(),
+            has_all_calls: reader.has_all_calls(),
+            ..TurnOutcome::ANSWERED
+        };
         reader.finish().into_iter().for_each(on_event);
         Ok(outcome)
     }
 }
 
 fn is_stream(response: &Response) -> bool {
-    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let kind = response
+        .headers()
+        .get(CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok());
     kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
 }
 
 /// Cancels what an interrupted conversation left unfinished, in the background.
 impl Drop for A2aSession {
     fn drop(&mut self) {
-        if let (Some(task), Ok(runtime)) = (self.running.take(), tokio::runtime::Handle::try_current()) {
+        if let (Some(task), Ok(runtime)) =
+            (self.running.take(), tokio::runtime::Handle::try_current())
+        {
             let (place, protocol) = (self.place.clone(), self.protocol);
             let tidying = self.place.tidying.clone();
             tidying.spawn_on(
                 async move {
                     // A task that is not cancelled does not affect any result.
-                    let _ =
-                        tokio::time::timeout(CANCELS_WITHIN, place.method(protocol, Method::Cancel, &task))
-                            .await;
+                    let _ = tokio::time::timeout(
+                        CANCELS_WITHIN,
+                        place.method(protocol, Method::Cancel, &task),
+                    )
+                    .await;
                 },
                 &runtime,
             );

@@ -31,10 +31,16 @@ pub(super) struct Request {
 }
 
 impl Protocol {
-    pub(super) const LATEST: Protocol = Protocol { is_latest: true, binding: A2aBinding::JsonRpc };
+    pub(super) const LATEST: Protocol = Protocol {
+        is_latest: true,
+        binding: A2aBinding::JsonRpc,
+    };
 
     pub(super) fn other_version(self) -> Protocol {
-        Protocol { is_latest: !self.is_latest, ..self }
+        Protocol {
+            is_latest: !self.is_latest,
+            ..self
+        }
     }
 
     /// Sends a message of the user.
@@ -48,7 +54,11 @@ impl Protocol {
     ) -> Request {
         let is_protobuf = !self.is_latest && self.binding == A2aBinding::HttpJson;
         let parts: Vec<Value> = user.parts.iter().map(|part| self.part(part)).collect();
-        let role = if self.is_latest || is_protobuf { "ROLE_USER" } else { "user" };
+        let role = if self.is_latest || is_protobuf {
+            "ROLE_USER"
+        } else {
+            "user"
+        };
         let mut message = json!({"messageId": uuid::Uuid::new_v4().to_string(), "role": role});
         // The HTTP binding of version 0.3 is protobuf's JSON.
         message[if is_protobuf { "content" } else { "parts" }] = parts.into();
@@ -75,9 +85,11 @@ impl Protocol {
         };
         match self.binding {
             A2aBinding::JsonRpc => rpc_request(url, rpc, params),
-            A2aBinding::HttpJson => {
-                Request { method: HttpMethod::POST, url: below(url, rest), body: Some(params) }
-            }
+            A2aBinding::HttpJson => Request {
+                method: HttpMethod::POST,
+                url: below(url, rest),
+                body: Some(params),
+            },
         }
     }
 
@@ -101,24 +113,34 @@ impl Protocol {
             },
             (A2aBinding::HttpJson, Method::Cancel) => {
                 let url = below(url, &format!("{prefix}tasks/{task}:cancel"));
-                Request { method: HttpMethod::POST, url, body: Some(json!({})) }
+                Request {
+                    method: HttpMethod::POST,
+                    url,
+                    body: Some(json!({})),
+                }
             }
         }
     }
 
     fn part(self, part: &Part) -> Value {
         let has_kind = !self.is_latest && self.binding == A2aBinding::JsonRpc;
-        let mut out =
-            match (&part.text, part.rest.is_empty() && part.call.is_none() && part.response.is_none()) {
-                (Some(text), _) => json!({"text": text}),
-                (None, true) => json!({"text": ""}),
-                (None, false) => {
-                    let data = serde_json::to_value(part).unwrap_or_default();
-                    // Protobuf's JSON wraps data twice.
-                    let is_protobuf = !self.is_latest && self.binding == A2aBinding::HttpJson;
-                    if is_protobuf { json!({"data": {"data": data}}) } else { json!({"data": data}) }
+        let mut out = match (
+            &part.text,
+            part.rest.is_empty() && part.call.is_none() && part.response.is_none(),
+        ) {
+            (Some(text), _) => json!({"text": text}),
+            (None, true) => json!({"text": ""}),
+            (None, false) => {
+                let data = serde_json::to_value(part).unwrap_or_default();
+                // Protobuf's JSON wraps data twice.
+                let is_protobuf = !self.is_latest && self.binding == A2aBinding::HttpJson;
+                if is_protobuf {
+                    json!({"data": {"data": data}})
+                } else {
+                    json!({"data": data})
                 }
-            };
+            }
+        };
         if has_kind {
             out["kind"] = if part.text.is_some() { "text" } else { "data" }.into();
         }
@@ -128,7 +150,11 @@ impl Protocol {
 
 fn rpc_request(url: &Url, method: &str, params: Value) -> Request {
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
-    Request { method: HttpMethod::POST, url: url.clone(), body: Some(body) }
+    Request {
+        method: HttpMethod::POST,
+        url: url.clone(),
+        body: Some(body),
+    }
 }
 
 fn below(url: &Url, path: &str) -> Url {
@@ -159,8 +185,13 @@ impl RpcError {
 /// The error in an answer, if it is one: that of JSON-RPC or of HTTP with JSON.
 pub(super) fn error_of(value: &Value) -> Option<RpcError> {
     let error = value.get("error").filter(|error| error.is_object())?;
-    let mut words = error["message"].as_str().unwrap_or("the agent's server reported an error").to_string();
-    let data = error["data"].as_array().or_else(|| error["details"].as_array());
+    let mut words = error["message"]
+        .as_str()
+        .unwrap_or("the agent's server reported an error")
+        .to_string();
+    let data = error["data"]
+        .as_array()
+        .or_else(|| error["details"].as_array());
     for one in data.into_iter().flatten() {
         for field in one["fieldViolations"].as_array().into_iter().flatten() {
             let text = |key: &str| field[key].as_str().unwrap_or_default();
@@ -170,5 +201,8 @@ pub(super) fn error_of(value: &Value) -> Option<RpcError> {
     if let Some(data) = error["data"].as_str() {
         words = format!("{words}: {data}");
     }
-    Some(RpcError { code: error["code"].as_i64().unwrap_or(0), words })
+    Some(RpcError {
+        code: error["code"].as_i64().unwrap_or(0),
+        words,
+    })
 }

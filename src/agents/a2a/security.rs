@@ -7,21 +7,35 @@ use serde_json::Value;
 pub(super) fn authentication(card: &Value) -> Option<String> {
     let alternatives: Vec<Vec<String>> = requirements(card)
         .iter()
-        .map(|names| names.iter().map(|name| scheme_words(name, &card["securitySchemes"][name])).collect())
+        .map(|names| {
+            names
+                .iter()
+                .map(|name| scheme_words(name, &card["securitySchemes"][name]))
+                .collect()
+        })
         .collect();
     // An alternative without schemes means that authentication is optional.
     if alternatives.is_empty() || alternatives.iter().any(Vec::is_empty) {
         return None;
     }
-    let words: Vec<String> = alternatives.iter().map(|schemes| schemes.join(" and ")).collect();
+    let words: Vec<String> = alternatives
+        .iter()
+        .map(|schemes| schemes.join(" and "))
+        .collect();
     Some(words.join(", or "))
 }
 
 /// The names of the schemes of each alternative: `security` of version 0.3, `securityRequirements` of 1.0.
 fn requirements(card: &Value) -> Vec<Vec<String>> {
     let list = |key: &str| card[key].as_array().cloned().unwrap_or_default();
-    let names =
-        |schemes: &Value| schemes.as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect();
+    let names = |schemes: &Value| {
+        schemes
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(name, _)| name.clone())
+            .collect()
+    };
     let new = list("securityRequirements");
     match new.is_empty() {
         true => list("security").iter().map(names).collect(),
@@ -38,13 +52,21 @@ fn scheme_words(name: &str, scheme: &Value) -> String {
             .filter(|scheme| scheme.is_object())
     };
     if let Some(http) = of("httpAuthSecurityScheme", "http") {
-        return match http["scheme"].as_str().unwrap_or_default().to_lowercase().as_str() {
+        return match http["scheme"]
+            .as_str()
+            .unwrap_or_default()
+            .to_lowercase()
+            .as_str()
+        {
             "bearer" => "a bearer token (token_command, or #token_env=NAME)".into(),
             other => format!("HTTP authentication {other:?} (headers.authorization)"),
         };
     }
     if let Some(key) = of("apiKeySecurityScheme", "apiKey") {
-        let place = key["location"].as_str().or(key["in"].as_str()).unwrap_or("header");
+        let place = key["location"]
+            .as_str()
+            .or(key["in"].as_str())
+            .unwrap_or("header");
         let key = key["name"].as_str().unwrap_or_default();
         return match place {
             "header" => format!("an API key in the header {key:?} (headers)"),
@@ -92,7 +114,10 @@ mod tests {
     fn optional_or_absent_authentication_is_none() {
         let schemes = json!({"t": {"type": "http", "scheme": "bearer"}});
         assert_eq!(authentication(&json!({"securitySchemes": schemes})), None);
-        assert_eq!(authentication(&json!({"securitySchemes": schemes, "security": [{}, {"t": []}]})), None);
+        assert_eq!(
+            authentication(&json!({"securitySchemes": schemes, "security": [{}, {"t": []}]})),
+            None
+        );
         assert_eq!(
             authentication(&json!({"security": [{"unknown": []}]})).as_deref(),
             Some("the scheme \"unknown\"")

@@ -43,7 +43,13 @@ struct Artifact {
 }
 
 fn text_of(event: &Event) -> String {
-    event.content.as_ref().map(Content::shown_text).unwrap_or_default().trim().to_string()
+    event
+        .content
+        .as_ref()
+        .map(Content::shown_text)
+        .unwrap_or_default()
+        .trim()
+        .to_string()
 }
 
 fn parts_of(event: &mut Event) -> &mut Vec<Part> {
@@ -51,7 +57,11 @@ fn parts_of(event: &mut Event) -> &mut Vec<Part> {
 }
 
 fn intermediate(event: Event) -> Event {
-    Event { is_intermediate: true, partial: false, ..event }
+    Event {
+        is_intermediate: true,
+        partial: false,
+        ..event
+    }
 }
 
 impl Texts {
@@ -72,24 +82,41 @@ impl Texts {
             return None;
         }
         let Some(known) = &mut self.pending else {
-            self.pending = Some(Message { id: id.to_string(), event });
+            self.pending = Some(Message {
+                id: id.to_string(),
+                event,
+            });
             return None;
         };
         let old = text_of(&known.event);
         let is_same = !id.is_empty() && known.id == id;
         let goes_on = !old.is_empty() && new.starts_with(&old);
         match source {
-            Source::Status | Source::History if old.starts_with(&new) && (is_same || old == new) => {}
+            Source::Status | Source::History
+                if old.starts_with(&new) && (is_same || old == new) => {}
             Source::History if is_same => known.event = event,
-            Source::Status if goes_on => *known = Message { id: id.to_string(), event },
+            Source::Status if goes_on => {
+                *known = Message {
+                    id: id.to_string(),
+                    event,
+                }
+            }
             Source::Item if is_same && goes_on && new.len() > old.len() => known.event = event,
             Source::Status | Source::Item if is_same => {
-                let pieces = event.content.map(|content| content.parts).unwrap_or_default();
-                pieces.into_iter().for_each(|piece| add_piece(parts_of(&mut known.event), piece));
+                let pieces = event
+                    .content
+                    .map(|content| content.parts)
+                    .unwrap_or_default();
+                pieces
+                    .into_iter()
+                    .for_each(|piece| add_piece(parts_of(&mut known.event), piece));
             }
             _ => {
                 let flushed = self.flush();
-                self.pending = Some(Message { id: id.to_string(), event });
+                self.pending = Some(Message {
+                    id: id.to_string(),
+                    event,
+                });
                 return flushed;
             }
         }
@@ -109,7 +136,10 @@ impl Texts {
         let is_pending = |known: &mut Message| {
             (!id.is_empty() && known.id == id) || text_of(&known.event) == text_of(&event)
         };
-        let pending = self.pending.take_if(is_pending).map(|message| message.event);
+        let pending = self
+            .pending
+            .take_if(is_pending)
+            .map(|message| message.event);
         self.last = Some(pending.unwrap_or(event));
     }
 
@@ -119,8 +149,13 @@ impl Texts {
         match known {
             None => self.artifacts.push(Artifact { id, event }),
             Some(known) if append => {
-                let pieces = event.content.map(|content| content.parts).unwrap_or_default();
-                pieces.into_iter().for_each(|piece| add_piece(parts_of(&mut known.event), piece));
+                let pieces = event
+                    .content
+                    .map(|content| content.parts)
+                    .unwrap_or_default();
+                pieces
+                    .into_iter()
+                    .for_each(|piece| add_piece(parts_of(&mut known.event), piece));
             }
             Some(known) => {
                 let new = text_of(&event);
@@ -140,8 +175,12 @@ impl Texts {
         let pending = self.pending.take().map(|message| message.event);
         let mut others: Vec<Event> = self.replaced.into_iter().chain(pending).collect();
         let is_filled = |event: &Event| !text_of(event).is_empty();
-        let mut artifacts: Vec<Event> =
-            self.artifacts.into_iter().map(|artifact| artifact.event).filter(is_filled).collect();
+        let mut artifacts: Vec<Event> = self
+            .artifacts
+            .into_iter()
+            .map(|artifact| artifact.event)
+            .filter(is_filled)
+            .collect();
         if !is_adk {
             artifacts.iter_mut().for_each(join_texts);
         }
@@ -164,7 +203,11 @@ impl Texts {
             text.starts_with(&other) || text.lines().any(|line| line.trim() == other)
         };
         others.retain(|event| is_filled(event) && !is_repeated(event));
-        others.into_iter().map(intermediate).chain(response).collect()
+        others
+            .into_iter()
+            .map(intermediate)
+            .chain(response)
+            .collect()
     }
 }
 
@@ -173,7 +216,11 @@ fn one_of(artifacts: Vec<Event>) -> Event {
     let mut artifacts = artifacts.into_iter();
     let mut one = artifacts.next().unwrap_or_default();
     for more in artifacts {
-        parts_of(&mut one).extend(more.content.map(|content| content.parts).unwrap_or_default());
+        parts_of(&mut one).extend(
+            more.content
+                .map(|content| content.parts)
+                .unwrap_or_default(),
+        );
         one.usage = more.usage.or(one.usage);
     }
     one
@@ -182,15 +229,22 @@ fn one_of(artifacts: Vec<Event>) -> Event {
 /// Joins adjacent texts of an artifact: a reply that is not streamed has a part for each piece that was appended.
 fn join_texts(event: &mut Event) {
     let parts = std::mem::take(parts_of(event));
-    parts.into_iter().for_each(|part| add_piece(parts_of(event), part));
+    parts
+        .into_iter()
+        .for_each(|part| add_piece(parts_of(event), part));
 }
 
 /// Adds a piece. Adjacent pieces of text are parts of one text.
 fn add_piece(parts: &mut Vec<Part>, piece: Part) {
     match (parts.last_mut(), &piece.text) {
-        (Some(Part { text: Some(text), thought, .. }), Some(more)) if *thought == piece.thought => {
-            text.push_str(more)
-        }
+        (
+            Some(Part {
+                text: Some(text),
+                thought,
+                ..
+            }),
+            Some(more),
+        ) if *thought == piece.thought => text.push_str(more),
         _ => parts.push(piece),
     }
 }

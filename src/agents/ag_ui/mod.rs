@@ -10,7 +10,9 @@ use super::messages::{event_with, history_messages, response_part, text_of};
 use super::openai::declarations_in;
 use super::remote::Remote;
 use super::tools::answer_for_caller;
-use super::{Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome};
+use super::{
+    Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome,
+};
 use crate::domain::{AgUiSettings, Part, ToolCall, TurnEnd};
 use crate::formats::adk::Event;
 use crate::process::clock::Stopwatch;
@@ -48,9 +50,23 @@ struct AgUiSession {
 
 impl AgUiAgent {
     /// Reads the declarations of the client's tools. There is nothing to ask the server.
-    pub(super) fn connect(remote: Arc<Remote>, settings: &AgUiSettings) -> Result<AgUiAgent, AgentError> {
-        let tools = settings.tools.as_deref().map(declarations_in).transpose()?.unwrap_or_default();
-        Ok(AgUiAgent { place: Arc::new(AgUiPlace { remote, settings: settings.clone(), tools }) })
+    pub(super) fn connect(
+        remote: Arc<Remote>,
+        settings: &AgUiSettings,
+    ) -> Result<AgUiAgent, AgentError> {
+        let tools = settings
+            .tools
+            .as_deref()
+            .map(declarations_in)
+            .transpose()?
+            .unwrap_or_default();
+        Ok(AgUiAgent {
+            place: Arc::new(AgUiPlace {
+                remote,
+                settings: settings.clone(),
+                tools,
+            }),
+        })
     }
 }
 
@@ -58,15 +74,25 @@ impl AgUiAgent {
 impl Agent for AgUiAgent {
     async fn describe(&self) -> AgentDescription {
         let tools = self.place.tools.iter().filter_map(declared_by).collect();
-        AgentDescription { was_asked: false, about: Vec::new(), tools }
+        AgentDescription {
+            was_asked: false,
+            about: Vec::new(),
+            tools,
+        }
     }
 
     async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
         Ok(Box::new(AgUiSession {
             place: self.place.clone(),
             thread: uuid::Uuid::new_v4().to_string(),
-            messages: history_messages(&opening.history).into_iter().map(in_form_of_ag_ui).collect(),
-            state: SharedState { value: opening.state.into(), is_known: true },
+            messages: history_messages(&opening.history)
+                .into_iter()
+                .map(in_form_of_ag_ui)
+                .collect(),
+            state: SharedState {
+                value: opening.state.into(),
+                is_known: true,
+            },
             tools: opening.tools,
             interrupts: Vec::new(),
         }))
@@ -75,7 +101,9 @@ impl Agent for AgUiAgent {
 
 /// A message of chat completions in AG-UI's form: with an id, and with names in camel case.
 fn in_form_of_ag_ui(message: Value) -> Value {
-    let Value::Object(members) = message else { return message };
+    let Value::Object(members) = message else {
+        return message;
+    };
     let renamed = members.into_iter().map(|(key, value)| match key.as_str() {
         "tool_calls" => ("toolCalls".to_string(), value),
         "tool_call_id" => ("toolCallId".to_string(), value),
@@ -123,7 +151,10 @@ impl AgUiSession {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
         let input = self.input(user);
-        let response = place.remote.begin_turn(place.remote.base().clone(), &input, &headers).await?;
+        let response = place
+            .remote
+            .begin_turn(place.remote.base().clone(), &input, &headers)
+            .await?;
         let mut reader = Reader::new(std::mem::take(&mut self.state), turn.streams);
         let mut items = place.remote.items(response, turn.budget.split());
         while let Some(item) = items.next().await? {
@@ -143,8 +174,12 @@ impl AgUiSession {
         open: Vec<ToolCall>,
         emit: &mut (dyn FnMut(Event) + Send),
     ) -> Result<bool, AgentError> {
-        let is_declared =
-            |call: &ToolCall| self.place.tools.iter().any(|tool| tool["name"] == call.name.as_str());
+        let is_declared = |call: &ToolCall| {
+            self.place
+                .tools
+                .iter()
+                .any(|tool| tool["name"] == call.name.as_str())
+        };
         let open: Vec<ToolCall> = open.into_iter().filter(is_declared).collect();
         let has_any = !open.is_empty();
         for call in open {
@@ -152,7 +187,10 @@ impl AgUiSession {
             self.messages.push(json!({
                 "id": new_id(), "role": "tool", "toolCallId": call.id, "content": text_of(&answer),
             }));
-            emit(event_with("tools", vec![response_part(&call.name, call.id.as_deref(), answer)]));
+            emit(event_with(
+                "tools",
+                vec![response_part(&call.name, call.id.as_deref(), answer)],
+            ));
         }
         Ok(has_any)
     }
@@ -164,23 +202,38 @@ impl Session for AgUiSession {
         &self.thread
     }
 
-    async fn turn(&mut self, mut turn: Turn<'_>, on_event: OnEvent<'_>) -> Result<TurnOutcome, AgentError> {
+    async fn turn(
+        &mut self,
+        mut turn: Turn<'_>,
+        on_event: OnEvent<'_>,
+    ) -> Result<TurnOutcome, AgentError> {
         let began = Stopwatch::start();
-        let mut emit = |event: Event| on_event(Event { at: Some(began.elapsed().as_secs_f64()), ..event });
+        let mut emit = |event: Event| {
+            on_event(Event {
+                at: Some(began.elapsed().as_secs_f64()),
+                ..event
+            })
+        };
         let text = turn.user.spoken_text();
         if self.interrupts.is_empty() {
-            self.messages.push(json!({"id": new_id(), "role": "user", "content": text}));
+            self.messages
+                .push(json!({"id": new_id(), "role": "user", "content": text}));
         }
         let steps = self.place.settings.max_steps;
         for _ in 0..steps {
             let mut reader = self.run(&mut turn, &text, &mut emit).await?;
             let (ending, open) = (reader.ending(), reader.open_calls());
             match ending {
-                Some(Ending::Error(words)) => return Err(self.place.remote.error(ErrorKind::Agent, words)),
+                Some(Ending::Error(words)) => {
+                    return Err(self.place.remote.error(ErrorKind::Agent, words));
+                }
                 Some(Ending::Interrupted { ids, words }) => {
                     self.interrupts = ids;
                     emit(event_with("agent", vec![Part::text(words)]));
-                    return Ok(TurnOutcome { end: TurnEnd::Interrupted, ..TurnOutcome::ANSWERED });
+                    return Ok(TurnOutcome {
+                        end: TurnEnd::Interrupted,
+                        ..TurnOutcome::ANSWERED
+                    });
                 }
                 Some(Ending::Finished) if self.answer(open, &mut emit).await? => {}
                 Some(Ending::Finished) => return Ok(TurnOutcome::ANSWERED),
@@ -190,8 +243,9 @@ impl Session for AgUiSession {
                 }
             }
         }
-        let why =
-            format!("the agent did not stop calling the client's tools within {steps} runs (max_steps)");
+        let why = format!(
+            "the agent did not stop calling the client's tools within {steps} runs (max_steps)"
+        );
         Err(AgentError::new(ErrorKind::Agent, why))
     }
 

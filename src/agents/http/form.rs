@@ -6,12 +6,23 @@ use serde_json::Value;
 
 /// The content type and the bytes of a form. The members of `fields` are its fields; those that are null are left out.
 pub(super) fn encoded(fields: &Value, encoding: FormEncoding) -> (String, Vec<u8>) {
-    let members = fields.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
-    let fields: Vec<(&str, String)> = members.map(|(name, value)| (name.as_str(), text_of(value))).collect();
+    let members = fields
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(_, value)| !value.is_null());
+    let fields: Vec<(&str, String)> = members
+        .map(|(name, value)| (name.as_str(), text_of(value)))
+        .collect();
     match encoding {
         FormEncoding::Urlencoded => {
-            let text = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
-            ("application/x-www-form-urlencoded".into(), text.into_bytes())
+            let text = url::form_urlencoded::Serializer::new(String::new())
+                .extend_pairs(fields)
+                .finish();
+            (
+                "application/x-www-form-urlencoded".into(),
+                text.into_bytes(),
+            )
         }
         FormEncoding::Multipart => {
             let boundary = format!("evaltrail-{}", uuid::Uuid::new_v4().simple());
@@ -23,14 +34,19 @@ pub(super) fn encoded(fields: &Value, encoding: FormEncoding) -> (String, Vec<u8
                 ));
             }
             body.push_str(&format!("--{boundary}--\r\n"));
-            (format!("multipart/form-data; boundary={boundary}"), body.into_bytes())
+            (
+                format!("multipart/form-data; boundary={boundary}"),
+                body.into_bytes(),
+            )
         }
     }
 }
 
 /// A name in quotes, escaped as browsers do.
 fn quoted(name: &str) -> String {
-    name.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A")
+    name.replace('"', "%22")
+        .replace('\r', "%0D")
+        .replace('\n', "%0A")
 }
 
 #[cfg(test)]
@@ -43,7 +59,10 @@ mod tests {
         let fields = json!({"message": "a&b=ü", "stream": false, "n": 2, "none": null});
         let (kind, bytes) = encoded(&fields, FormEncoding::Urlencoded);
         assert_eq!(kind, "application/x-www-form-urlencoded");
-        assert_eq!(String::from_utf8(bytes).unwrap(), "message=a%26b%3D%C3%BC&stream=false&n=2");
+        assert_eq!(
+            String::from_utf8(bytes).unwrap(),
+            "message=a%26b%3D%C3%BC&stream=false&n=2"
+        );
         let (kind, bytes) = encoded(&json!({"a\"": "x\r\n"}), FormEncoding::Multipart);
         let boundary = kind.strip_prefix("multipart/form-data; boundary=").unwrap();
         let expected = format!(

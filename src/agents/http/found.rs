@@ -36,7 +36,10 @@ pub(super) struct Found {
 }
 
 fn first<'a>(path: &Option<JsonPath>, value: &'a Value) -> Option<&'a Value> {
-    path.as_ref()?.query(value).first().filter(|found| !found.is_null())
+    path.as_ref()?
+        .query(value)
+        .first()
+        .filter(|found| !found.is_null())
 }
 
 impl Found {
@@ -50,12 +53,22 @@ impl Found {
             self.thought.push_str(&content_text(thought));
         }
         let found = |path: &Option<JsonPath>| first(path, value).map(text_of);
-        let responses = paths.response.as_ref().map(|path| path.query(value).all()).unwrap_or_default();
-        self.response.extend(responses.into_iter().filter(|value| !value.is_null()).map(text_of));
+        let responses = paths
+            .response
+            .as_ref()
+            .map(|path| path.query(value).all())
+            .unwrap_or_default();
+        self.response.extend(
+            responses
+                .into_iter()
+                .filter(|value| !value.is_null())
+                .map(text_of),
+        );
         self.session = found(&paths.session).or(self.session.take());
         self.error = found(&paths.error).or(self.error.take());
         let reason = found(&paths.finish);
-        self.finishes.extend(ModelError::of_finish(reason.as_deref(), None));
+        self.finishes
+            .extend(ModelError::of_finish(reason.as_deref(), None));
         if let Some(usage) = first(&paths.usage, value).and_then(usage_of) {
             self.usage = Some(match self.usage.take() {
                 Some(known) => summed(&known, &usage),
@@ -67,18 +80,30 @@ impl Found {
             for event in calls.events(value) {
                 self.end_step(emit);
                 self.note_calls(&event);
-                emit(Event { usage: self.usage.take(), ..event });
+                emit(Event {
+                    usage: self.usage.take(),
+                    ..event
+                });
             }
         }
-        for (id, response) in paths.results.iter().flat_map(|results| results.found(value)) {
+        for (id, response) in paths
+            .results
+            .iter()
+            .flat_map(|results| results.found(value))
+        {
             let name = self.tools.get(&id).cloned().unwrap_or_default();
-            emit(event_with("agent", vec![response_part(&name, Some(&id), response)]));
+            emit(event_with(
+                "agent",
+                vec![response_part(&name, Some(&id), response)],
+            ));
         }
     }
 
     /// Adds a piece of a streamed text, and returns it as a partial event.
     pub(super) fn take_text(&mut self, paths: &Paths, value: &Value) -> Option<Event> {
-        let piece = first(&paths.text, value).map(content_text).filter(|piece| !piece.is_empty())?;
+        let piece = first(&paths.text, value)
+            .map(content_text)
+            .filter(|piece| !piece.is_empty())?;
         let id = first(&paths.text_id, value).cloned();
         let begins_text = id.is_some() && self.text_id.is_some() && id != self.text_id;
         if begins_text && !self.streamed.is_empty() {
@@ -102,7 +127,11 @@ impl Found {
         if !text.trim().is_empty() {
             self.earlier.push(text.clone());
             let usage = self.usage.take();
-            emit(Event { is_intermediate: true, usage, ..event_with("agent", vec![Part::text(text)]) });
+            emit(Event {
+                is_intermediate: true,
+                usage,
+                ..event_with("agent", vec![Part::text(text)])
+            });
         }
     }
 
@@ -110,21 +139,32 @@ impl Found {
     fn end_usage(&mut self, emit: Emit<'_>) {
         if self.usage.is_some() {
             let usage = self.usage.take();
-            emit(Event { is_intermediate: true, usage, ..event_with("agent", Vec::new()) });
+            emit(Event {
+                is_intermediate: true,
+                usage,
+                ..event_with("agent", Vec::new())
+            });
         }
     }
 
     fn end_thought(&mut self, emit: Emit<'_>) {
         let thought = std::mem::take(&mut self.thought);
         if !thought.trim().is_empty() {
-            let part = Part { thought: true, ..Part::text(thought) };
-            emit(Event { is_intermediate: true, ..event_with("agent", vec![part]) });
+            let part = Part {
+                thought: true,
+                ..Part::text(thought)
+            };
+            emit(Event {
+                is_intermediate: true,
+                ..event_with("agent", vec![part])
+            });
         }
     }
 
     fn note_calls(&mut self, event: &Event) {
         let calls = event.content.iter().flat_map(|content| content.calls());
-        self.tools.extend(calls.filter_map(|call| Some((call.id.clone()?, call.name.clone()))));
+        self.tools
+            .extend(calls.filter_map(|call| Some((call.id.clone()?, call.name.clone()))));
     }
 
     /// Whether there is a text of the response.
@@ -141,9 +181,18 @@ impl Found {
         };
         let mut finishes = self.finishes.into_iter();
         let error = finishes.next();
-        emit(Event { usage: self.usage, error, ..event_with("agent", vec![Part::text(text.as_str())]) });
-        finishes
-            .for_each(|error| emit(Event { author: "agent".into(), error: Some(error), ..Event::default() }));
+        emit(Event {
+            usage: self.usage,
+            error,
+            ..event_with("agent", vec![Part::text(text.as_str())])
+        });
+        finishes.for_each(|error| {
+            emit(Event {
+                author: "agent".into(),
+                error: Some(error),
+                ..Event::default()
+            })
+        });
         self.earlier.push(text);
         self.earlier.retain(|text| !text.is_empty());
         self.earlier.join("\n")
@@ -152,7 +201,11 @@ impl Found {
     /// Emits what was found of a turn that failed.
     pub(super) fn break_off(mut self, emit: Emit<'_>) {
         self.end_step(emit);
-        let error = |error| Event { author: "agent".into(), error: Some(error), ..Event::default() };
+        let error = |error| Event {
+            author: "agent".into(),
+            error: Some(error),
+            ..Event::default()
+        };
         self.finishes.into_iter().map(error).for_each(emit);
     }
 }

@@ -16,7 +16,9 @@ use super::budget::EVENT;
 use super::messages::{history_messages, text_of};
 use super::remote::{Body, Remote, setup};
 use super::stream_items::Items;
-use super::{Agent, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnBudget, TurnOutcome};
+use super::{
+    Agent, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnBudget, TurnOutcome,
+};
 use crate::domain::{Content, HttpSettings};
 use crate::formats::adk::{Event, write_content};
 use crate::process::clock::Stopwatch;
@@ -66,7 +68,15 @@ impl HttpAgent {
         let method = Method::from_bytes(settings.method.to_uppercase().as_bytes())
             .map_err(|_| setup(format!("{:?} is not a method of HTTP", settings.method)))?;
         let (address, settings) = (address.to_string(), settings.clone());
-        Ok(HttpAgent { endpoint: Arc::new(Endpoint { remote, address, settings, method, paths }) })
+        Ok(HttpAgent {
+            endpoint: Arc::new(Endpoint {
+                remote,
+                address,
+                settings,
+                method,
+                paths,
+            }),
+        })
     }
 }
 
@@ -90,9 +100,16 @@ impl Agent for HttpAgent {
         let endpoint = self.endpoint.clone();
         let messages = history_messages(&opening.history);
         if !messages.is_empty() && !endpoint.settings.body_text().contains("messages}") {
-            return Err(setup("a single turn cannot be run: the body of the template has no {messages}"));
+            return Err(setup(
+                "a single turn cannot be run: the body of the template has no {messages}",
+            ));
         }
-        Ok(Box::new(HttpSession { endpoint, id: opening.session_id.clone(), opening, messages }))
+        Ok(Box::new(HttpSession {
+            endpoint,
+            id: opening.session_id.clone(),
+            opening,
+            messages,
+        }))
     }
 }
 
@@ -115,30 +132,47 @@ impl HttpSession {
 
     /// The address and the body of the request for a turn.
     fn request(&self, turn: usize, user: &Content) -> Result<(Url, Option<Value>), AgentError> {
-        let Endpoint { address, settings, .. } = self.endpoint.as_ref();
+        let Endpoint {
+            address, settings, ..
+        } = self.endpoint.as_ref();
         let value = |name: &str| self.value(name, turn, user);
         let in_url = |name: &str| {
             let text = value(name).map(|value| text_of(&value))?;
             Some(
-                url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>().replace('+', "%20"),
+                url::form_urlencoded::byte_serialize(text.as_bytes())
+                    .collect::<String>()
+                    .replace('+', "%20"),
             )
         };
-        let url =
-            Url::parse(&replaced(address, in_url)).map_err(|error| setup(format!("the address: {error}")))?;
+        let url = Url::parse(&replaced(address, in_url))
+            .map_err(|error| setup(format!("the address: {error}")))?;
         let template = settings.body.as_ref().or(settings.form.as_ref());
         let body = template.map(|members| filled(&Value::Object(members.clone()), &value));
         Ok((url, body))
     }
 
     async fn ask(&self, turn: usize, user: &Content) -> Result<Response, AgentError> {
-        let Endpoint { remote, settings, method, .. } = self.endpoint.as_ref();
+        let Endpoint {
+            remote,
+            settings,
+            method,
+            ..
+        } = self.endpoint.as_ref();
         let (url, body) = self.request(turn, user)?;
         let mut headers = HeaderMap::new();
         headers.insert("traceparent", traceparent());
         if let Ok(baggage) = HeaderValue::from_str(&format!("evaltrail.turn={turn}")) {
             headers.insert("baggage", baggage);
         }
-        remote.exchange(method.clone(), url, &self.endpoint.body(body.as_ref()), &headers, &settings.ok).await
+        remote
+            .exchange(
+                method.clone(),
+                url,
+                &self.endpoint.body(body.as_ref()),
+                &headers,
+                &settings.ok,
+            )
+            .await
     }
 
     /// Reads the reply as a whole.
@@ -148,7 +182,12 @@ impl HttpSession {
         budget: &mut TurnBudget,
         emit: OnEvent<'_>,
     ) -> Result<Found, AgentError> {
-        let Endpoint { remote, settings, paths, .. } = self.endpoint.as_ref();
+        let Endpoint {
+            remote,
+            settings,
+            paths,
+            ..
+        } = self.endpoint.as_ref();
         let mut found = Found::default();
         if settings.response.is_none() {
             // Without a path, the reply is the response.
@@ -172,14 +211,21 @@ impl HttpSession {
         streams: bool,
         emit: OnEvent<'_>,
     ) -> Result<Found, AgentError> {
-        let Endpoint { settings, paths, .. } = self.endpoint.as_ref();
+        let Endpoint {
+            settings, paths, ..
+        } = self.endpoint.as_ref();
         let mut found = Found::default();
-        let wanted = settings.stream.as_ref().and_then(|stream| stream.event.as_deref());
+        let wanted = settings
+            .stream
+            .as_ref()
+            .and_then(|stream| stream.event.as_deref());
         while let Some(item) = items.next().await? {
             items.keep(item.size + EVENT)?;
             found.take(paths, &item.value, emit);
             let is_text = wanted.is_none_or(|name| item.name == name || item.value["type"] == name);
-            let piece = is_text.then(|| found.take_text(paths, &item.value)).flatten();
+            let piece = is_text
+                .then(|| found.take_text(paths, &item.value))
+                .flatten();
             piece.filter(|_| streams).into_iter().for_each(&mut *emit);
         }
         Ok(found)
@@ -192,10 +238,20 @@ impl Session for HttpSession {
         &self.id
     }
 
-    async fn turn(&mut self, mut turn: Turn<'_>, on_event: OnEvent<'_>) -> Result<TurnOutcome, AgentError> {
+    async fn turn(
+        &mut self,
+        mut turn: Turn<'_>,
+        on_event: OnEvent<'_>,
+    ) -> Result<TurnOutcome, AgentError> {
         let began = Stopwatch::start();
-        let mut emit = |event: Event| on_event(Event { at: Some(began.elapsed().as_secs_f64()), ..event });
-        self.messages.push(json!({"role": "user", "content": turn.user.spoken_text()}));
+        let mut emit = |event: Event| {
+            on_event(Event {
+                at: Some(began.elapsed().as_secs_f64()),
+                ..event
+            })
+        };
+        self.messages
+            .push(json!({"role": "user", "content": turn.user.spoken_text()}));
         let response = self.ask(turn.number, turn.user).await?;
         let endpoint = self.endpoint.clone();
         let mut found = match endpoint.settings.stream {
@@ -205,7 +261,10 @@ impl Session for HttpSession {
                 self.read_stream(items, turn.streams, &mut emit).await?
             }
         };
-        self.id = found.session.clone().unwrap_or_else(|| std::mem::take(&mut self.id));
+        self.id = found
+            .session
+            .clone()
+            .unwrap_or_else(|| std::mem::take(&mut self.id));
         if let Some(words) = found.error.take() {
             found.break_off(&mut emit);
             return Err(endpoint.remote.error(ErrorKind::Agent, words));
@@ -213,14 +272,20 @@ impl Session for HttpSession {
         let is_streamed = endpoint.settings.stream.is_some();
         if !found.has_response() && !is_streamed {
             let path = endpoint.settings.response.as_deref().unwrap_or_default();
-            let why = format!("the reply has nothing at {path}; `evaltrail agents check` displays the reply");
+            let why = format!(
+                "the reply has nothing at {path}; `evaltrail agents check` displays the reply"
+            );
             return Err(AgentError::new(ErrorKind::Protocol, why));
         }
         // In a stream, an item without calls says nothing about the others.
         let has_all_calls = endpoint.settings.calls.is_some() && (found.knows_calls || is_streamed);
         let text = found.finish(&mut emit);
-        self.messages.push(json!({"role": "assistant", "content": text}));
-        Ok(TurnOutcome { has_all_calls, ..TurnOutcome::ANSWERED })
+        self.messages
+            .push(json!({"role": "assistant", "content": text}));
+        Ok(TurnOutcome {
+            has_all_calls,
+            ..TurnOutcome::ANSWERED
+        })
     }
 }
 
@@ -232,7 +297,10 @@ fn ui_message((at, message): (usize, &Value)) -> Value {
 
 /// A trace context, by which an instrumented agent relates its spans to the turn.
 fn traceparent() -> HeaderValue {
-    let (trace, span) =
-        (uuid::Uuid::new_v4().simple().to_string(), uuid::Uuid::new_v4().simple().to_string());
-    HeaderValue::from_str(&format!("00-{trace}-{}-01", &span[..16])).unwrap_or(HeaderValue::from_static(""))
+    let (trace, span) = (
+        uuid::Uuid::new_v4().simple().to_string(),
+        uuid::Uuid::new_v4().simple().to_string(),
+    );
+    HeaderValue::from_str(&format!("00-{trace}-{}-01", &span[..16]))
+        .unwrap_or(HeaderValue::from_static(""))
 }

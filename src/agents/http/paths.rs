@@ -66,7 +66,8 @@ impl Paths {
 
 impl ResultPaths {
     fn of(results: &HttpResults) -> Result<ResultPaths, String> {
-        let needed = |key: &str, path: &str| compiled(key, Some(path)).map(|path| path.unwrap_or_default());
+        let needed =
+            |key: &str, path: &str| compiled(key, Some(path)).map(|path| path.unwrap_or_default());
         Ok(ResultPaths {
             path: needed("results.path", &results.path)?,
             id: needed("results.id", &results.id)?,
@@ -80,7 +81,12 @@ impl ResultPaths {
             let id = self.id.query(node).first().map(text_of)?;
             Some((id, self.response.query(node).first()?.clone()))
         };
-        self.path.query(value).all().into_iter().filter_map(one).collect()
+        self.path
+            .query(value)
+            .all()
+            .into_iter()
+            .filter_map(one)
+            .collect()
     }
 }
 
@@ -90,13 +96,20 @@ impl ResultPaths {
         let is_response = |node: &&Value| {
             self.id.query(node).first().is_some() && self.response.query(node).first().is_some()
         };
-        self.path.query(value).all().into_iter().filter(is_response).cloned().collect()
+        self.path
+            .query(value)
+            .all()
+            .into_iter()
+            .filter(is_response)
+            .cloned()
+            .collect()
     }
 }
 
 impl CallPaths {
     fn of(calls: &HttpCalls) -> Result<CallPaths, String> {
-        let needed = |key: &str, path: &str| compiled(key, Some(path)).map(|path| path.unwrap_or_default());
+        let needed =
+            |key: &str, path: &str| compiled(key, Some(path)).map(|path| path.unwrap_or_default());
         Ok(CallPaths {
             path: needed("calls.path", &calls.path)?,
             place: needed("calls.path", place_of(&calls.path))?,
@@ -111,7 +124,11 @@ impl CallPaths {
     /// Whether a value says which calls were made: it has a list of them, and each has a name.
     pub(super) fn are_known(&self, value: &Value) -> bool {
         let has_name = |node: &&Value| node.is_array() || self.name.query(node).first().is_some();
-        self.place.query(value).all().iter().any(|place| !place.is_null())
+        self.place
+            .query(value)
+            .all()
+            .iter()
+            .any(|place| !place.is_null())
             && self.path.query(value).all().iter().all(has_name)
     }
 
@@ -122,7 +139,13 @@ impl CallPaths {
             node => vec![node.clone()],
         };
         let is_call = |node: &Value| node.is_array() || self.name.query(node).first().is_some();
-        self.path.query(value).all().into_iter().flat_map(elements).filter(is_call).collect()
+        self.path
+            .query(value)
+            .all()
+            .into_iter()
+            .flat_map(elements)
+            .filter(is_call)
+            .collect()
     }
 
     /// The calls in a value, each followed by its response if there is one.
@@ -135,15 +158,25 @@ impl CallPaths {
             _ => None,
         };
         for node in one_list.unwrap_or(nodes) {
-            let at = |path: &Option<JsonPath>| path.as_ref().and_then(|path| path.query(node).first());
-            let text = |path: &Option<JsonPath>| at(path).filter(|value| !value.is_null()).map(text_of);
-            let Some(name) = self.name.query(node).first().map(text_of) else { continue };
+            let at =
+                |path: &Option<JsonPath>| path.as_ref().and_then(|path| path.query(node).first());
+            let text =
+                |path: &Option<JsonPath>| at(path).filter(|value| !value.is_null()).map(text_of);
+            let Some(name) = self.name.query(node).first().map(text_of) else {
+                continue;
+            };
             let author = text(&self.author).unwrap_or_else(|| "agent".into());
             let id = text(&self.id);
             let arguments = at(&self.args).cloned().unwrap_or_default();
-            events.push(event_with(&author, vec![call_part(&name, id.as_deref(), &arguments)]));
+            events.push(event_with(
+                &author,
+                vec![call_part(&name, id.as_deref(), &arguments)],
+            ));
             if let Some(response) = at(&self.response).filter(|value| !value.is_null()) {
-                events.push(event_with(&author, vec![response_part(&name, id.as_deref(), response.clone())]));
+                events.push(event_with(
+                    &author,
+                    vec![response_part(&name, id.as_deref(), response.clone())],
+                ));
             }
         }
         events
@@ -152,7 +185,9 @@ impl CallPaths {
 
 /// The path of the list in which a path selects elements: `$.steps` of `$.steps[?@.type=='tool']` and of `$.steps[*]`.
 fn place_of(path: &str) -> &str {
-    let ends = ["[?", "[*", ".*", ".."].into_iter().filter_map(|selector| path.find(selector));
+    let ends = ["[?", "[*", ".*", ".."]
+        .into_iter()
+        .filter_map(|selector| path.find(selector));
     ends.min().map_or(path, |end| &path[..end])
 }
 
@@ -184,13 +219,24 @@ mod tests {
         let steps = json!({"steps": [{"type": "text"}, {"type": "tool", "tool": "t", "input": "{\"n\": 1}", "output": 3}]});
         let events = calls("$.steps[?@.type=='tool']").events(&steps);
         let call = events[0].content.as_ref().unwrap().calls().next().unwrap();
-        assert_eq!((events.len(), call.args.clone()), (2, json!({"n": 1}).as_object().cloned()));
-        assert_eq!(calls("$.steps").events(&steps).len(), 2, "a list is its elements");
+        assert_eq!(
+            (events.len(), call.args.clone()),
+            (2, json!({"n": 1}).as_object().cloned())
+        );
+        assert_eq!(
+            calls("$.steps").events(&steps).len(),
+            2,
+            "a list is its elements"
+        );
         assert!(calls("$.steps").events(&json!({"steps": []})).is_empty());
         for path in ["$.steps", "$.steps[*]", "$.steps[?@.type=='tool']"] {
             let known = |value: Value| calls(path).are_known(&value);
             assert_eq!(
-                (known(json!({"steps": []})), known(json!({"steps": null})), known(json!({}))),
+                (
+                    known(json!({"steps": []})),
+                    known(json!({"steps": null})),
+                    known(json!({}))
+                ),
                 (true, false, false),
                 "{path}"
             );
@@ -199,6 +245,10 @@ mod tests {
             !calls("$.steps[*]").are_known(&json!({"steps": [{"name": "t"}]})),
             "a call without a name is not known"
         );
-        assert!(compiled("response", Some("$.[")).unwrap_err().contains("response"));
+        assert!(
+            compiled("response", Some("$.["))
+                .unwrap_err()
+                .contains("response")
+        );
     }
 }

@@ -8,7 +8,9 @@ use serde_json::{Map, Value};
 pub(super) fn filled(template: &Value, value_of: &dyn Fn(&str) -> Option<Value>) -> Value {
     match template {
         Value::String(text) => {
-            let only = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+            let only = text
+                .strip_prefix('{')
+                .and_then(|rest| rest.strip_suffix('}'));
             match only.and_then(value_of) {
                 Some(value) => value,
                 None => replaced(text, |name| value_of(name).map(|value| text_of(&value))).into(),
@@ -16,7 +18,9 @@ pub(super) fn filled(template: &Value, value_of: &dyn Fn(&str) -> Option<Value>)
         }
         Value::Array(items) => items.iter().map(|item| filled(item, value_of)).collect(),
         Value::Object(members) => {
-            let members = members.iter().map(|(key, member)| (key.clone(), filled(member, value_of)));
+            let members = members
+                .iter()
+                .map(|(key, member)| (key.clone(), filled(member, value_of)));
             Value::Object(members.collect::<Map<_, _>>())
         }
         other => other.clone(),
@@ -30,7 +34,9 @@ pub(super) fn replaced(text: &str, value_of: impl Fn(&str) -> Option<String>) ->
     while let Some(open) = rest.find('{') {
         out.push_str(&rest[..open]);
         rest = &rest[open..];
-        let found = rest.find('}').and_then(|close| Some((close, value_of(&rest[1..close])?)));
+        let found = rest
+            .find('}')
+            .and_then(|close| Some((close, value_of(&rest[1..close])?)));
         match found {
             Some((close, value)) => {
                 out.push_str(&value);

@@ -7,7 +7,8 @@ use crate::agents::masked::{mask_event, sent_to};
 use crate::agents::remote::Remote;
 use crate::agents::{AgentError, Opening};
 use crate::domain::{
-    AgentServer, AgentSpec, Content, HttpSettings, Invocation, Protocol, SentSecrets, ServerSpec, TurnEnd,
+    AgentServer, AgentSpec, Content, HttpSettings, Invocation, Protocol, SentSecrets, ServerSpec,
+    TurnEnd,
 };
 use crate::formats::adk::{Event, invocation_of};
 use reqwest::header::HeaderMap;
@@ -33,9 +34,15 @@ pub struct TemplateProbe {
 }
 
 /// Sends a prompt to an endpoint that a template describes; `None` for any other agent.
-pub async fn probe_template(spec: &AgentSpec, prompt: &str) -> Option<Result<TemplateProbe, AgentError>> {
-    let AgentSpec::Server(server) = spec else { return None };
-    let (Protocol::Http(settings), AgentServer::Url(address)) = (&server.protocol, &server.server) else {
+pub async fn probe_template(
+    spec: &AgentSpec,
+    prompt: &str,
+) -> Option<Result<TemplateProbe, AgentError>> {
+    let AgentSpec::Server(server) = spec else {
+        return None;
+    };
+    let (Protocol::Http(settings), AgentServer::Url(address)) = (&server.protocol, &server.server)
+    else {
         return None;
     };
     Some(probe(server, settings, address, prompt).await)
@@ -52,24 +59,49 @@ async fn probe(
     let agent = HttpAgent::connect(remote.clone(), address, settings)?;
     let (user, opening) = (Content::text("user", prompt), Opening::default());
     let messages = vec![json!({"role": "user", "content": prompt})];
-    let session = HttpSession { endpoint: agent.endpoint.clone(), id: "probe".into(), opening, messages };
+    let session = HttpSession {
+        endpoint: agent.endpoint.clone(),
+        id: "probe".into(),
+        opening,
+        messages,
+    };
     let (url, body) = session.request(1, &user)?;
     let (status, reply) = remote
-        .call_with(agent.endpoint.method.clone(), url, &agent.endpoint.body(body.as_ref()), &HeaderMap::new())
+        .call_with(
+            agent.endpoint.method.clone(),
+            url,
+            &agent.endpoint.body(body.as_ref()),
+            &HeaderMap::new(),
+        )
         .await?;
     let values = values_in(&reply);
     let at = |path: &JsonPath| {
-        values.iter().flat_map(|value| path.query(value).all()).cloned().collect::<Vec<Value>>()
+        values
+            .iter()
+            .flat_map(|value| path.query(value).all())
+            .cloned()
+            .collect::<Vec<Value>>()
     };
     let of_paths = &agent.endpoint.paths;
     let plain = |key: &'static str, path: &Option<JsonPath>| {
         path.as_ref().map(|path| (key, path.to_string(), at(path)))
     };
     let calls = of_paths.calls.as_ref().map(|calls| {
-        ("calls", calls.path.to_string(), values.iter().flat_map(|value| calls.nodes(value)).collect())
+        (
+            "calls",
+            calls.path.to_string(),
+            values.iter().flat_map(|value| calls.nodes(value)).collect(),
+        )
     });
     let results = of_paths.results.as_ref().map(|results| {
-        ("results", results.path.to_string(), values.iter().flat_map(|value| results.nodes(value)).collect())
+        (
+            "results",
+            results.path.to_string(),
+            values
+                .iter()
+                .flat_map(|value| results.nodes(value))
+                .collect(),
+        )
     });
     let found = [
         plain("response", &of_paths.response),
@@ -83,12 +115,19 @@ async fn probe(
     ];
     let found = found.into_iter().flatten();
     let turn = turn_of(settings, of_paths, (&user, &reply), (&values, &sent));
-    let found = found
-        .map(|(key, path, values)| (key, path, values.iter().map(|value| remote.cleaned(value)).collect()));
+    let found = found.map(|(key, path, values)| {
+        (
+            key,
+            path,
+            values.iter().map(|value| remote.cleaned(value)).collect(),
+        )
+    });
     Ok(TemplateProbe {
         request: format!("{} {}", agent.endpoint.method, remote.shown()),
         body: remote.clean(
-            &body.map(|body| serde_json::to_string_pretty(&body).unwrap_or_default()).unwrap_or_default(),
+            &body
+                .map(|body| serde_json::to_string_pretty(&body).unwrap_or_default())
+                .unwrap_or_default(),
         ),
         status: status.to_string(),
         reply: remote.clean(&reply),
@@ -102,8 +141,9 @@ fn values_in(reply: &str) -> Vec<Value> {
     match serde_json::from_str(reply) {
         Ok(value) => vec![value],
         Err(_) => {
-            let data =
-                |line: &str| serde_json::from_str(line.strip_prefix("data:").unwrap_or(line).trim()).ok();
+            let data = |line: &str| {
+                serde_json::from_str(line.strip_prefix("data:").unwrap_or(line).trim()).ok()
+            };
             reply.lines().filter_map(data).collect()
         }
     }
@@ -119,7 +159,10 @@ fn turn_of(
     let mut events: Vec<Event> = Vec::new();
     let mut emit = |event: Event| events.push(event);
     let mut found = Found::default();
-    let wanted = settings.stream.as_ref().and_then(|stream| stream.event.as_deref());
+    let wanted = settings
+        .stream
+        .as_ref()
+        .and_then(|stream| stream.event.as_deref());
     for value in values {
         found.take(paths, value, &mut emit);
         if wanted.is_none_or(|name| value["type"] == name) {
@@ -129,8 +172,11 @@ fn turn_of(
     if settings.response.is_none() && settings.stream.is_none() {
         found.take_reply(reply.to_string());
     }
-    let has_all_calls = settings.calls.is_some() && (found.knows_calls || settings.stream.is_some());
+    let has_all_calls =
+        settings.calls.is_some() && (found.knows_calls || settings.stream.is_some());
     found.finish(&mut emit);
-    events.iter_mut().for_each(|event| mask_event(&sent.now(), event));
+    events
+        .iter_mut()
+        .for_each(|event| mask_event(&sent.now(), event));
     invocation_of(user, events).with_end(TurnEnd::Answered, has_all_calls)
 }

@@ -14,7 +14,9 @@ use super::budget::EVENT;
 use super::messages::{event_with, history_messages};
 use super::remote::{Remote, setup, words_of};
 use super::stream_items::Items;
-use super::{Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome};
+use super::{
+    Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome,
+};
 use crate::domain::{LanggraphSettings, Part, TurnEnd};
 use crate::formats::adk::Event;
 use crate::process::clock::Stopwatch;
@@ -64,7 +66,9 @@ impl LanggraphAgent {
         if !settings.assistant.is_empty() {
             server.assistant(&settings.assistant)?;
         }
-        Ok(LanggraphAgent { server: Arc::new(server) })
+        Ok(LanggraphAgent {
+            server: Arc::new(server),
+        })
     }
 }
 
@@ -76,7 +80,11 @@ impl Agent for LanggraphAgent {
         let input = server.input_of(&assistant).await?;
         let own = uuid::Uuid::new_v4().to_string();
         let pinned = uuid::Uuid::parse_str(&opening.session_id).is_ok() && opening.pinned;
-        let thread = if pinned { opening.session_id.clone() } else { own };
+        let thread = if pinned {
+            opening.session_id.clone()
+        } else {
+            own
+        };
         Ok(Box::new(LanggraphSession {
             server,
             assistant,
@@ -90,7 +98,11 @@ impl Agent for LanggraphAgent {
     }
 
     async fn describe(&self) -> AgentDescription {
-        AgentDescription { was_asked: true, about: vec![("graphs", self.server.graphs())], tools: Vec::new() }
+        AgentDescription {
+            was_asked: true,
+            about: vec![("graphs", self.server.graphs())],
+            tools: Vec::new(),
+        }
     }
 
     async fn finish(&self) {
@@ -142,9 +154,13 @@ impl LanggraphSession {
     fn output(&self, values: &Value) -> Option<String> {
         let members = values.as_object()?;
         if !self.server.settings.output.is_empty() {
-            return members.get(&self.server.settings.output).map(super::messages::text_of);
+            return members
+                .get(&self.server.settings.output)
+                .map(super::messages::text_of);
         }
-        let mut texts = members.iter().filter(|(key, value)| **key != self.input && value.is_string());
+        let mut texts = members
+            .iter()
+            .filter(|(key, value)| **key != self.input && value.is_string());
         match (texts.next(), texts.next()) {
             (Some((_, text)), None) => text.as_str().map(str::to_string),
             _ => None,
@@ -153,10 +169,17 @@ impl LanggraphSession {
 
     /// Reads the messages after the user's last one from the thread's state: nodes may add messages that the updates do not
     /// contain in a known form. Those that were read before are left out.
-    async fn read_state(&mut self, on_event: OnEvent<'_>, began: &Stopwatch) -> Result<(), AgentError> {
+    async fn read_state(
+        &mut self,
+        on_event: OnEvent<'_>,
+        began: &Stopwatch,
+    ) -> Result<(), AgentError> {
         let values = self.values().await?;
         for event in self.updates.of_state(&values) {
-            on_event(Event { at: Some(began.elapsed().as_secs_f64()), ..event });
+            on_event(Event {
+                at: Some(began.elapsed().as_secs_f64()),
+                ..event
+            });
         }
         Ok(())
     }
@@ -205,9 +228,17 @@ impl Session for LanggraphSession {
         &self.thread
     }
 
-    async fn turn(&mut self, turn: Turn<'_>, on_event: OnEvent<'_>) -> Result<TurnOutcome, AgentError> {
+    async fn turn(
+        &mut self,
+        turn: Turn<'_>,
+        on_event: OnEvent<'_>,
+    ) -> Result<TurnOutcome, AgentError> {
         let began = Stopwatch::start();
-        if self.input != MESSAGES && self.opening.as_ref().is_some_and(|opening| !opening.history.is_empty())
+        if self.input != MESSAGES
+            && self
+                .opening
+                .as_ref()
+                .is_some_and(|opening| !opening.history.is_empty())
         {
             return Err(setup(
                 "a single turn cannot be run: the graph's input has no messages for the turns before it",
@@ -218,13 +249,18 @@ impl Session for LanggraphSession {
         let url = remote.url(&["threads", &self.thread, "runs", "stream"]);
         let response = remote.begin_turn(url, &body, &HeaderMap::new()).await?;
         self.updates.begin_turn();
-        let mut end = self.read(remote.items(response, turn.budget), on_event, &began).await?;
+        let mut end = self
+            .read(remote.items(response, turn.budget), on_event, &began)
+            .await?;
         if self.input != MESSAGES
             && end.is_answered()
             && let Some(text) = self.output(&self.values().await?)
         {
             let at = Some(began.elapsed().as_secs_f64());
-            on_event(Event { at, ..event_with("agent", vec![Part::text(text)]) });
+            on_event(Event {
+                at,
+                ..event_with("agent", vec![Part::text(text)])
+            });
         }
         if self.input == MESSAGES && end.is_answered() && !self.updates.has_response {
             self.read_state(on_event, &began).await?;
@@ -232,7 +268,11 @@ impl Session for LanggraphSession {
         if end.is_answered() && self.updates.is_refusal {
             end = TurnEnd::Refused;
         }
-        Ok(TurnOutcome { end, has_all_calls: !self.updates.has_unknown_call, ..TurnOutcome::ANSWERED })
+        Ok(TurnOutcome {
+            end,
+            has_all_calls: !self.updates.has_unknown_call,
+            ..TurnOutcome::ANSWERED
+        })
     }
 
     async fn state(&self) -> Option<Value> {

@@ -33,7 +33,9 @@ impl LanggraphServer {
         settings: &LanggraphSettings,
     ) -> Result<LanggraphServer, AgentError> {
         let url = remote.url(&["assistants", "search"]);
-        let found = remote.ask(Method::POST, url, Some(&json!({"limit": MOST_ASSISTANTS}))).await?;
+        let found = remote
+            .ask(Method::POST, url, Some(&json!({"limit": MOST_ASSISTANTS})))
+            .await?;
         let assistants = assistants_in(&found).ok_or_else(|| {
             let (server, init) = (remote.shown(), remote.init_command());
             setup(format!(
@@ -50,7 +52,11 @@ impl LanggraphServer {
     }
 
     pub(super) fn assistant(&self, asked: &str) -> Result<String, AgentError> {
-        match self.assistants.iter().any(|(id, graph)| id == asked || graph == asked) {
+        match self
+            .assistants
+            .iter()
+            .any(|(id, graph)| id == asked || graph == asked)
+        {
             true => Ok(asked.to_string()),
             false => Err(setup(format!(
                 "{} has no assistant {asked:?}; its graphs are {}",
@@ -61,7 +67,11 @@ impl LanggraphServer {
     }
 
     pub(super) fn graphs(&self) -> String {
-        let names: Vec<&str> = self.assistants.iter().map(|(_, graph)| graph.as_str()).collect();
+        let names: Vec<&str> = self
+            .assistants
+            .iter()
+            .map(|(_, graph)| graph.as_str())
+            .collect();
         names.join(", ")
     }
 
@@ -92,10 +102,19 @@ impl LanggraphServer {
             return Ok(input.clone());
         }
         // Assistants are named by their id or by their graph; schemas are found by id.
-        let id = self.assistants.iter().find(|(id, graph)| id == assistant || graph == assistant);
+        let id = self
+            .assistants
+            .iter()
+            .find(|(id, graph)| id == assistant || graph == assistant);
         let id = id.map_or(assistant, |(id, _)| id.as_str());
-        let schemas =
-            self.remote.ask(Method::GET, self.remote.url(&["assistants", id, "schemas"]), None).await;
+        let schemas = self
+            .remote
+            .ask(
+                Method::GET,
+                self.remote.url(&["assistants", id, "schemas"]),
+                None,
+            )
+            .await;
         let properties = |found: Value| {
             let of = |key: &str| found[key]["properties"].as_object().cloned();
             of("input_schema").or_else(|| of("state_schema"))
@@ -116,19 +135,28 @@ impl LanggraphServer {
     pub(super) async fn delete(&self, thread: &str) {
         // A thread that is not deleted does not affect any result.
         let url = self.remote.url(&["threads", thread]);
-        let _ = self.remote.call(Method::DELETE, url, None, &HeaderMap::new()).await;
+        let _ = self
+            .remote
+            .call(Method::DELETE, url, None, &HeaderMap::new())
+            .await;
     }
 }
 
 /// The ids and the graphs of a list of assistants; `None` if it is no such list.
 fn assistants_in(found: &Value) -> Option<Vec<(String, String)>> {
     let text = |one: &Value, key: &str| one[key].as_str().map(str::to_string);
-    found.as_array()?.iter().map(|one| Some((text(one, "assistant_id")?, text(one, "graph_id")?))).collect()
+    found
+        .as_array()?
+        .iter()
+        .map(|one| Some((text(one, "assistant_id")?, text(one, "graph_id")?)))
+        .collect()
 }
 
 /// The only property that is a text.
 fn text_key(properties: &Map<String, Value>) -> Option<String> {
-    let mut texts = properties.iter().filter(|(_, schema)| schema["type"] == "string");
+    let mut texts = properties
+        .iter()
+        .filter(|(_, schema)| schema["type"] == "string");
     match (texts.next(), texts.next(), properties.len()) {
         (Some((key, _)), None, _) => Some(key.clone()),
         (None, None, 1) => properties.keys().next().cloned(),

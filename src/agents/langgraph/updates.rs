@@ -57,7 +57,10 @@ impl Updates {
     }
 
     fn note(&mut self, is_anonymous: bool, events: &[Event]) {
-        for (event, content) in events.iter().filter_map(|event| Some((event, event.content.as_ref()?))) {
+        for (event, content) in events
+            .iter()
+            .filter_map(|event| Some((event, event.content.as_ref()?)))
+        {
             let is_text = content.has_text() && content.calls().next().is_none();
             self.has_response |= is_text && !event.is_intermediate;
             if is_anonymous {
@@ -76,7 +79,11 @@ impl Updates {
             }
             for event in message.events("agent") {
                 let of_event = event.content.as_ref().map(content_digest);
-                match self.anonymous.iter().position(|known| Some(*known) == of_event) {
+                match self
+                    .anonymous
+                    .iter()
+                    .position(|known| Some(*known) == of_event)
+                {
                     Some(at) => drop(self.anonymous.remove(at)),
                     None => events.push(event),
                 }
@@ -112,24 +119,41 @@ mod tests {
     #[test]
     fn a_message_that_the_parent_repeats_is_read_once() {
         let call = json!({"name": "t", "args": {"n": 1}, "id": "c"});
-        let ai = json!({"type": "ai", "name": "clerk", "id": "m1", "content": "", "tool_calls": [call]});
+        let ai =
+            json!({"type": "ai", "name": "clerk", "id": "m1", "content": "", "tool_calls": [call]});
         let human = json!({"type": "human", "id": "m0", "content": "hi"});
         let mut updates = Updates::default();
         let inner = updates.take(&json!({"model": {"messages": [ai]}}), "clerk:1");
         assert_eq!((inner.len(), inner[0].author.as_str()), (1, "clerk"));
-        assert!(updates.take(&json!({"clerk": {"messages": [human, ai]}}), "").is_empty());
+        assert!(
+            updates
+                .take(&json!({"clerk": {"messages": [human, ai]}}), "")
+                .is_empty()
+        );
         // In a later turn the update contains the messages of the whole thread.
         let (later, answer) = (
             json!({"type": "human", "id": "m3", "content": "ho"}),
             json!({"type": "ai", "id": "m4", "content": "yes"}),
         );
         let unread = json!({"type": "ai", "content": "an earlier answer without an id"});
-        let second = updates.take(&json!({"clerk": {"messages": [human, ai, unread, later, answer]}}), "");
-        assert_eq!((second.len(), second[0].content.as_ref().unwrap().spoken_text().as_str()), (1, "yes"));
+        let second = updates.take(
+            &json!({"clerk": {"messages": [human, ai, unread, later, answer]}}),
+            "",
+        );
+        assert_eq!(
+            (
+                second.len(),
+                second[0].content.as_ref().unwrap().spoken_text().as_str()
+            ),
+            (1, "yes")
+        );
         let tool = json!({"type": "tool", "name": "t", "id": "m2", "tool_call_id": "c", "content": "{\"ok\": true}"});
         let event = &updates.take(&json!({"tools": [{"messages": tool}]}), "clerk:1")[0];
         let response = event.content.as_ref().unwrap().responses().next().unwrap();
-        assert_eq!((response.response.clone(), event.author.as_str()), (json!({"ok": true}), "clerk"));
+        assert_eq!(
+            (response.response.clone(), event.author.as_str()),
+            (json!({"ok": true}), "clerk")
+        );
     }
 
     #[test]
@@ -137,8 +161,10 @@ mod tests {
         let said = |messages: Value| {
             let mut updates = Updates::default();
             let events = updates.take(&json!({"echo": {"messages": messages}}), "");
-            let texts: Vec<String> =
-                events.iter().map(|event| event.content.as_ref().unwrap().spoken_text()).collect();
+            let texts: Vec<String> = events
+                .iter()
+                .map(|event| event.content.as_ref().unwrap().spoken_text())
+                .collect();
             (texts, updates.has_response)
         };
         for messages in [
@@ -152,7 +178,11 @@ mod tests {
             json!([["user", "hi"], ["ai", "Echo hi"]]),
             json!([{"role": "narrator", "content": "Echo hi"}]),
         ] {
-            assert_eq!(said(messages.clone()), (vec!["Echo hi".to_string()], true), "{messages}");
+            assert_eq!(
+                said(messages.clone()),
+                (vec!["Echo hi".to_string()], true),
+                "{messages}"
+            );
         }
         assert_eq!(said(json!([["human", "hi"]])), (vec![], false));
         assert_eq!(said(Value::Null), (vec![], false));

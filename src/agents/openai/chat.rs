@@ -11,8 +11,12 @@ use serde_json::{Value, json};
 
 /// The messages before the first one of the user.
 pub(super) fn beginning(settings: &OpenaiSettings, history: &[Invocation]) -> Vec<Value> {
-    let system = (!settings.system.is_empty()).then(|| json!({"role": "system", "content": settings.system}));
-    system.into_iter().chain(history_messages(history)).collect()
+    let system = (!settings.system.is_empty())
+        .then(|| json!({"role": "system", "content": settings.system}));
+    system
+        .into_iter()
+        .chain(history_messages(history))
+        .collect()
 }
 
 pub(super) fn request(settings: &OpenaiSettings, tools: &[Value], messages: &[Value]) -> Value {
@@ -44,7 +48,11 @@ pub(super) fn whole(remote: &Remote, answer: &Value) -> Result<Reply, AgentError
         return Err(remote.error(ErrorKind::Protocol, "the reply has no message"));
     }
     failure(remote, choice)?;
-    Ok(reply_of(choice["message"].clone(), &choice["finish_reason"], answer))
+    Ok(reply_of(
+        choice["message"].clone(),
+        &choice["finish_reason"],
+        answer,
+    ))
 }
 
 /// Reads a reply piece by piece.
@@ -66,7 +74,10 @@ pub(super) async fn streamed(
         return Err(remote.error(ErrorKind::Protocol, "the reply has no message"));
     }
     if joined.finish.is_null() {
-        return Err(remote.error(ErrorKind::Protocol, "the stream ended before the reply was complete"));
+        return Err(remote.error(
+            ErrorKind::Protocol,
+            "the stream ended before the reply was complete",
+        ));
     }
     Ok(joined.reply())
 }

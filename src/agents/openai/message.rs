@@ -46,10 +46,15 @@ impl Joined {
         take(&mut self.model, piece, "model");
         let choice = &piece["choices"][0];
         take(&mut self.finish, choice, "finish_reason");
-        let Some(delta) = choice.get("delta") else { return 0 };
+        let Some(delta) = choice.get("delta") else {
+            return 0;
+        };
         self.has_begun = true;
         let mut stored = self.add_content(&delta["content"], on_text);
-        let texts = THOUGHTS.iter().zip(&mut self.thoughts).chain([(&"refusal", &mut self.refusal)]);
+        let texts = THOUGHTS
+            .iter()
+            .zip(&mut self.thoughts)
+            .chain([(&"refusal", &mut self.refusal)]);
         for (key, into) in texts {
             let text = content_text(&delta[*key]);
             into.push_str(&text);
@@ -58,9 +63,15 @@ impl Joined {
         for call in delta["tool_calls"].as_array().into_iter().flatten() {
             stored += self.add_call(call);
         }
-        if let Some(function) = delta.get("function_call").filter(|function| function.is_object()) {
+        if let Some(function) = delta
+            .get("function_call")
+            .filter(|function| function.is_object())
+        {
             let form = CallForm::Legacy;
-            let call = self.legacy.get_or_insert_with(|| RequestedCall { form, ..RequestedCall::default() });
+            let call = self.legacy.get_or_insert_with(|| RequestedCall {
+                form,
+                ..RequestedCall::default()
+            });
             stored += call.add(function);
         }
         stored
@@ -91,21 +102,33 @@ impl Joined {
     }
 
     fn add_call(&mut self, piece: &Value) -> usize {
-        let (id, index) = (piece["id"].as_str().unwrap_or_default(), piece["index"].as_u64());
+        let (id, index) = (
+            piece["id"].as_str().unwrap_or_default(),
+            piece["index"].as_u64(),
+        );
         let function = &piece["function"];
         let at = self.position(index, id, function).unwrap_or_else(|| {
-            self.calls.push(JoinedCall { index, call: RequestedCall::default(), other: None });
+            self.calls.push(JoinedCall {
+                index,
+                call: RequestedCall::default(),
+                other: None,
+            });
             self.calls.len() - 1
         });
         let joined = &mut self.calls[at];
         if joined.call.id.is_empty() {
             joined.call.id = id.to_string();
         }
-        let is_function = function.is_object() || piece.get("type").is_none_or(|kind| kind == "function");
+        let is_function =
+            function.is_object() || piece.get("type").is_none_or(|kind| kind == "function");
         if !is_function {
             joined.other = Some(piece.clone());
         }
-        let unread = if is_function { 0 } else { piece.to_string().len() };
+        let unread = if is_function {
+            0
+        } else {
+            piece.to_string().len()
+        };
         joined.call.add(function) + id.len() + unread + std::mem::size_of::<JoinedCall>()
     }
 
@@ -122,7 +145,9 @@ impl Joined {
         let known = &self.calls[at].call;
         let is_other = !id.is_empty() && !known.id.is_empty() && known.id != id;
         let is_whole = id.is_empty()
-            && function["name"].as_str().is_some_and(|name| !name.is_empty())
+            && function["name"]
+                .as_str()
+                .is_some_and(|name| !name.is_empty())
             && is_object(&known.arguments);
         (!is_other && !is_whole).then_some(at)
     }
@@ -131,7 +156,12 @@ impl Joined {
         let call = |joined: JoinedCall| match joined.other {
             Some(other) => other,
             None => {
-                let RequestedCall { id, name, arguments, .. } = joined.call;
+                let RequestedCall {
+                    id,
+                    name,
+                    arguments,
+                    ..
+                } = joined.call;
                 json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
             }
         };
@@ -139,12 +169,16 @@ impl Joined {
         let content = match self.blocks.is_empty() {
             true => self.text.into(),
             false => {
-                let text = Some(json!({"type": "text", "text": self.text})).filter(|_| !self.text.is_empty());
+                let text = Some(json!({"type": "text", "text": self.text}))
+                    .filter(|_| !self.text.is_empty());
                 Value::Array(self.blocks.into_iter().chain(text).collect())
             }
         };
         let mut message = json!({"role": "assistant", "content": content});
-        let texts = THOUGHTS.into_iter().zip(self.thoughts).chain([("refusal", self.refusal)]);
+        let texts = THOUGHTS
+            .into_iter()
+            .zip(self.thoughts)
+            .chain([("refusal", self.refusal)]);
         for (key, text) in texts.filter(|(_, text)| !text.is_empty()) {
             message[key] = text.into();
         }
@@ -154,7 +188,11 @@ impl Joined {
         if let Some(call) = self.legacy {
             message["function_call"] = json!({"name": call.name, "arguments": call.arguments});
         }
-        reply_of(message, &self.finish, &json!({"usage": self.usage, "model": self.model}))
+        reply_of(
+            message,
+            &self.finish,
+            &json!({"usage": self.usage, "model": self.model}),
+        )
     }
 }
 
@@ -169,7 +207,11 @@ impl RequestedCall {
         match name.strip_prefix(self.name.as_str()) {
             // The whole name so far, once more.
             Some(_) => {
-                self.name = if name.is_empty() { std::mem::take(&mut self.name) } else { name.to_string() }
+                self.name = if name.is_empty() {
+                    std::mem::take(&mut self.name)
+                } else {
+                    name.to_string()
+                }
             }
             None => self.name.push_str(name),
         }
@@ -191,22 +233,33 @@ pub(super) fn reply_of(message: Value, finish: &Value, about: &Value) -> Reply {
         add_thought(&mut reply.thoughts, content_text(&message[key]));
     }
     if reply.thoughts.is_empty() {
-        let details = message["reasoning_details"].as_array().into_iter().flatten();
+        let details = message["reasoning_details"]
+            .as_array()
+            .into_iter()
+            .flatten();
         details.for_each(|one| add_thought(&mut reply.thoughts, words_in(one)));
     }
     let mut refusal = content_text(&message["refusal"]);
     let text = add_content(&mut reply, &mut refusal, &message["content"]);
     let (text, thoughts) = without_thoughts(&text);
-    thoughts.into_iter().for_each(|thought| add_thought(&mut reply.thoughts, thought));
-    let said = [text, refusal.clone()].into_iter().find(|text| !text.is_empty());
+    thoughts
+        .into_iter()
+        .for_each(|thought| add_thought(&mut reply.thoughts, thought));
+    let said = [text, refusal.clone()]
+        .into_iter()
+        .find(|text| !text.is_empty());
     reply.texts.splice(0..0, said.map(Part::text));
     reply.refuses = !refusal.is_empty();
     let audio = message.get("audio").filter(|audio| audio.is_object());
-    reply.texts.extend(audio.map(|audio| other_part("audio", audio)));
+    reply
+        .texts
+        .extend(audio.map(|audio| other_part("audio", audio)));
     add_calls(&mut reply, &message);
     let asks = matches!(finish.as_str(), Some("tool_calls" | "function_call"));
     if asks && reply.calls.is_empty() && reply.others.is_empty() {
-        reply.others.push(other_part("a call that the message does not have", finish));
+        reply
+            .others
+            .push(other_part("a call that the message does not have", finish));
     }
     reply.said = vec![repeated(message)];
     reply
@@ -221,7 +274,9 @@ fn add_thought(thoughts: &mut Vec<String>, thought: String) {
 
 /// Adds the content, and returns its texts.
 fn add_content(reply: &mut Reply, refusal: &mut String, content: &Value) -> String {
-    let Value::Array(blocks) = content else { return content_text(content) };
+    let Value::Array(blocks) = content else {
+        return content_text(content);
+    };
     let mut text = String::new();
     for block in blocks {
         let kind = block["type"].as_str().unwrap_or("text");
@@ -243,17 +298,26 @@ fn add_content(reply: &mut Reply, refusal: &mut String, content: &Value) -> Stri
 fn is_text(block: &Value) -> bool {
     block.is_string()
         || (block["text"].is_string() && !block["thought"].as_bool().unwrap_or(false))
-            && matches!(block["type"].as_str(), None | Some("text" | "output_text" | "input_text"))
+            && matches!(
+                block["type"].as_str(),
+                None | Some("text" | "output_text" | "input_text")
+            )
 }
 
 /// The words of a block with thoughts.
 fn words_in(block: &Value) -> String {
     let keys = ["text", "thinking", "reasoning", "summary", "content"];
-    keys.iter().map(|key| content_text(&block[*key])).find(|text| !text.is_empty()).unwrap_or_default()
+    keys.iter()
+        .map(|key| content_text(&block[*key]))
+        .find(|text| !text.is_empty())
+        .unwrap_or_default()
 }
 
 fn other_part(kind: &str, value: &Value) -> Part {
-    Part { rest: Map::from_iter([(kind.to_string(), value.clone())]), ..Part::default() }
+    Part {
+        rest: Map::from_iter([(kind.to_string(), value.clone())]),
+        ..Part::default()
+    }
 }
 
 fn add_calls(reply: &mut Reply, message: &Value) {
@@ -266,7 +330,10 @@ fn add_calls(reply: &mut Reply, message: &Value) {
                 arguments: arguments_text(&function["arguments"]),
                 form: CallForm::Tool,
             }),
-            None => reply.others.push(other_part(call["type"].as_str().unwrap_or("tool_call"), call)),
+            None => reply.others.push(other_part(
+                call["type"].as_str().unwrap_or("tool_call"),
+                call,
+            )),
         }
     }
     let legacy = message.get("function_call").filter(|call| !call.is_null());
@@ -286,8 +353,9 @@ fn add_calls(reply: &mut Reply, message: &Value) {
 /// The message as it is repeated to the model: servers refuse members that they do not know.
 fn repeated(message: Value) -> Value {
     let mut out = json!({"role": "assistant", "content": message["content"]});
-    let calls =
-        message.get("tool_calls").filter(|calls| calls.as_array().is_some_and(|list| !list.is_empty()));
+    let calls = message
+        .get("tool_calls")
+        .filter(|calls| calls.as_array().is_some_and(|list| !list.is_empty()));
     if let Some(calls) = calls {
         out["tool_calls"] = calls.clone();
     } else if let Some(call) = message.get("function_call").filter(|call| !call.is_null()) {

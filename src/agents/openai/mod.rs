@@ -13,7 +13,8 @@ use super::messages::{event_with, response_part, text_of};
 use super::remote::{Remote, setup};
 use super::tools::answer_for_caller;
 use super::{
-    Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnBudget, TurnOutcome,
+    Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnBudget,
+    TurnOutcome,
 };
 use crate::domain::{OpenaiApi, OpenaiSettings, Part, TurnEnd};
 use crate::formats::adk::Event;
@@ -55,28 +56,47 @@ struct OpenaiSession {
 
 impl OpenaiAgent {
     /// Reads the declarations of the tools.
-    pub(super) fn connect(remote: Arc<Remote>, settings: &OpenaiSettings) -> Result<OpenaiAgent, AgentError> {
-        let tools = settings.tools.as_deref().map(declarations_in).transpose()?.unwrap_or_default();
-        Ok(OpenaiAgent { place: Arc::new(OpenaiPlace { remote, settings: settings.clone(), tools }) })
+    pub(super) fn connect(
+        remote: Arc<Remote>,
+        settings: &OpenaiSettings,
+    ) -> Result<OpenaiAgent, AgentError> {
+        let tools = settings
+            .tools
+            .as_deref()
+            .map(declarations_in)
+            .transpose()?
+            .unwrap_or_default();
+        Ok(OpenaiAgent {
+            place: Arc::new(OpenaiPlace {
+                remote,
+                settings: settings.clone(),
+                tools,
+            }),
+        })
     }
 }
 
 /// Reads the declarations of tools from a file. Errors: it cannot be read, or is not a list of functions.
 pub(super) fn declarations_in(path: &Path) -> Result<Vec<Value>, AgentError> {
     let wrong = |why: String| setup(format!("the tools in {}: {why}", path.display()));
-    let text = read_text_file(path, LONGEST_DECLARATIONS).map_err(|error| wrong(error.to_string()))?;
+    let text =
+        read_text_file(path, LONGEST_DECLARATIONS).map_err(|error| wrong(error.to_string()))?;
     declarations(&text).map_err(wrong)
 }
 
 /// The declarations in a file: a list of functions, each in OpenAI's form or in Gemini's.
 fn declarations(text: &str) -> Result<Vec<Value>, String> {
     let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    let list = value.as_array().or_else(|| value["functionDeclarations"].as_array());
+    let list = value
+        .as_array()
+        .or_else(|| value["functionDeclarations"].as_array());
     let list = list.ok_or("expected a list of functions with name, description and parameters")?;
     let one = |value: &Value| {
         let function = value.get("function").unwrap_or(value);
         let has_name = function["name"].is_string();
-        has_name.then(|| function.clone()).ok_or_else(|| format!("a function without a name: {function}"))
+        has_name
+            .then(|| function.clone())
+            .ok_or_else(|| format!("a function without a name: {function}"))
     };
     list.iter().map(one).collect()
 }
@@ -98,7 +118,12 @@ impl Agent for OpenaiAgent {
             OpenaiApi::Chat => chat::beginning(&place.settings, &opening.history),
             OpenaiApi::Responses => responses::beginning(&opening.history),
         };
-        Ok(Box::new(OpenaiSession { place, id: opening.session_id, said, tools: opening.tools }))
+        Ok(Box::new(OpenaiSession {
+            place,
+            id: opening.session_id,
+            said,
+            tools: opening.tools,
+        }))
     }
 }
 
@@ -109,19 +134,36 @@ impl OpenaiSession {
         budget: &mut TurnBudget,
         on_text: &mut (dyn FnMut(&str) + Send),
     ) -> Result<Reply, AgentError> {
-        let OpenaiPlace { remote, settings, tools } = self.place.as_ref();
+        let OpenaiPlace {
+            remote,
+            settings,
+            tools,
+        } = self.place.as_ref();
         let (path, mut body) = match settings.api {
-            OpenaiApi::Chat => (&["chat", "completions"][..], chat::request(settings, tools, &self.said)),
-            OpenaiApi::Responses => (&["responses"][..], responses::request(settings, tools, &self.said)),
+            OpenaiApi::Chat => (
+                &["chat", "completions"][..],
+                chat::request(settings, tools, &self.said),
+            ),
+            OpenaiApi::Responses => (
+                &["responses"][..],
+                responses::request(settings, tools, &self.said),
+            ),
         };
-        let members: &mut Map<String, Value> = body.as_object_mut().ok_or_else(|| setup("no request"))?;
+        let members: &mut Map<String, Value> =
+            body.as_object_mut().ok_or_else(|| setup("no request"))?;
         members.extend(settings.parameters.clone());
-        let response = remote.begin_turn(remote.url(path), &body, &Default::default()).await?;
+        let response = remote
+            .begin_turn(remote.url(path), &body, &Default::default())
+            .await?;
         match (settings.api, settings.stream) {
             (OpenaiApi::Chat, true) => chat::streamed(remote, response, budget, on_text).await,
             (OpenaiApi::Chat, false) => chat::whole(remote, &remote.whole(response, budget).await?),
-            (OpenaiApi::Responses, true) => responses::streamed(remote, response, budget, on_text).await,
-            (OpenaiApi::Responses, false) => responses::whole(remote, &remote.whole(response, budget).await?),
+            (OpenaiApi::Responses, true) => {
+                responses::streamed(remote, response, budget, on_text).await
+            }
+            (OpenaiApi::Responses, false) => {
+                responses::whole(remote, &remote.whole(response, budget).await?)
+            }
         }
     }
 
@@ -132,7 +174,9 @@ impl OpenaiSession {
         emit: &mut (dyn FnMut(Event) + Send),
     ) -> Result<(), AgentError> {
         for asked in calls {
-            let Some(call) = asked.part().call else { continue };
+            let Some(call) = asked.part().call else {
+                continue;
+            };
             let answer = answer_for_caller(&self.tools, &call).await?;
             let text = text_of(&answer);
             self.said.push(match self.place.settings.api {
@@ -140,7 +184,10 @@ impl OpenaiSession {
                 OpenaiApi::Responses => responses::result(&asked.id, &text),
             });
             let id = call.id.as_deref();
-            emit(event_with("tools", vec![response_part(&asked.name, id, answer)]));
+            emit(event_with(
+                "tools",
+                vec![response_part(&asked.name, id, answer)],
+            ));
         }
         Ok(())
     }
@@ -152,12 +199,22 @@ impl Session for OpenaiSession {
         &self.id
     }
 
-    async fn turn(&mut self, mut turn: Turn<'_>, on_event: OnEvent<'_>) -> Result<TurnOutcome, AgentError> {
+    async fn turn(
+        &mut self,
+        mut turn: Turn<'_>,
+        on_event: OnEvent<'_>,
+    ) -> Result<TurnOutcome, AgentError> {
         let began = Stopwatch::start();
-        let mut emit = |event: Event| on_event(Event { at: Some(began.elapsed().as_secs_f64()), ..event });
+        let mut emit = |event: Event| {
+            on_event(Event {
+                at: Some(began.elapsed().as_secs_f64()),
+                ..event
+            })
+        };
         let place = self.place.clone();
         let text = turn.user.spoken_text();
-        self.said.push(serde_json::json!({"role": "user", "content": text}));
+        self.said
+            .push(serde_json::json!({"role": "user", "content": text}));
         let mut is_partial = place.settings.hosted;
         for _ in 0..place.settings.max_steps {
             let reply = {
@@ -169,21 +226,49 @@ impl Session for OpenaiSession {
                 self.step(&mut turn.budget, &mut on_text).await?
             };
             turn.budget.keep(EVENT)?;
-            let end = if reply.refuses { TurnEnd::Refused } else { TurnEnd::Answered };
+            let end = if reply.refuses {
+                TurnEnd::Refused
+            } else {
+                TurnEnd::Answered
+            };
             is_partial |= !reply.others.is_empty();
-            let thoughts: Vec<Part> =
-                reply.thoughts.into_iter().map(|text| Part { thought: true, ..Part::text(text) }).collect();
+            let thoughts: Vec<Part> = reply
+                .thoughts
+                .into_iter()
+                .map(|text| Part {
+                    thought: true,
+                    ..Part::text(text)
+                })
+                .collect();
             if !thoughts.is_empty() {
-                emit(Event { is_intermediate: true, ..event_with("model", thoughts) });
+                emit(Event {
+                    is_intermediate: true,
+                    ..event_with("model", thoughts)
+                });
             }
             let asked = reply.calls.iter().map(RequestedCall::part);
-            let parts: Vec<Part> = reply.others.into_iter().chain(reply.texts).chain(asked).collect();
+            let parts: Vec<Part> = reply
+                .others
+                .into_iter()
+                .chain(reply.texts)
+                .chain(asked)
+                .collect();
             let (usage, model_version) = (reply.usage, reply.model);
             let event = event_with("model", parts);
-            emit(Event { is_message: true, usage, model_version, error: reply.error, ..event });
+            emit(Event {
+                is_message: true,
+                usage,
+                model_version,
+                error: reply.error,
+                ..event
+            });
             self.said.extend(reply.said);
             if reply.calls.is_empty() {
-                return Ok(TurnOutcome { end, has_all_calls: !is_partial, ..TurnOutcome::ANSWERED });
+                return Ok(TurnOutcome {
+                    end,
+                    has_all_calls: !is_partial,
+                    ..TurnOutcome::ANSWERED
+                });
             }
             self.answer(reply.calls, &mut emit).await?;
         }
@@ -202,14 +287,24 @@ mod tests {
     #[test]
     fn declarations_are_read_in_each_form() {
         let names = |text: &str| -> Result<Vec<String>, String> {
-            Ok(declarations(text)?.iter().map(|one| one["name"].as_str().unwrap().to_string()).collect())
+            Ok(declarations(text)?
+                .iter()
+                .map(|one| one["name"].as_str().unwrap().to_string())
+                .collect())
         };
         assert_eq!(
             names(r#"[{"name": "a"}, {"type": "function", "function": {"name": "b"}}]"#).unwrap(),
             ["a", "b"]
         );
-        assert_eq!(names(r#"{"functionDeclarations": [{"name": "a"}]}"#).unwrap(), ["a"]);
-        assert!(names(r#"[{"description": "x"}]"#).unwrap_err().contains("without a name"));
+        assert_eq!(
+            names(r#"{"functionDeclarations": [{"name": "a"}]}"#).unwrap(),
+            ["a"]
+        );
+        assert!(
+            names(r#"[{"description": "x"}]"#)
+                .unwrap_err()
+                .contains("without a name")
+        );
         assert!(names("{}").unwrap_err().contains("expected a list"));
     }
 }

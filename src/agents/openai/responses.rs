@@ -10,7 +10,10 @@ use serde_json::{Map, Value, json};
 
 /// The items before the first message of the user.
 pub(super) fn beginning(history: &[Invocation]) -> Vec<Value> {
-    history_messages(history).into_iter().flat_map(items_of).collect()
+    history_messages(history)
+        .into_iter()
+        .flat_map(items_of)
+        .collect()
 }
 
 /// A message of chat completions as items.
@@ -22,7 +25,12 @@ fn items_of(message: Value) -> Vec<Value> {
         )];
     }
     let call = |call: &Value| json!({"type": "function_call", "call_id": call["id"], "name": call["function"]["name"], "arguments": call["function"]["arguments"]});
-    let calls: Vec<Value> = message["tool_calls"].as_array().into_iter().flatten().map(call).collect();
+    let calls: Vec<Value> = message["tool_calls"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(call)
+        .collect();
     let text = content_text(&message["content"]);
     let said = (!text.is_empty()).then(|| json!({"role": message["role"], "content": text}));
     said.into_iter().chain(calls).collect()
@@ -86,7 +94,9 @@ pub(super) async fn streamed(
             "response.completed" | "response.incomplete" => ended = Some(value["response"].take()),
             "response.failed" => {
                 failure(remote, &value["response"])?;
-                return Err(remote.error(ErrorKind::Agent, "the response failed without saying why"));
+                return Err(
+                    remote.error(ErrorKind::Agent, "the response failed without saying why")
+                );
             }
             "error" => {
                 return Err(remote.reported(&value, "the server reported an error"));
@@ -97,7 +107,10 @@ pub(super) async fn streamed(
     }
     *budget = items.into_budget();
     let Some(ended) = ended else {
-        return Err(remote.error(ErrorKind::Protocol, "the stream ended before the response was complete"));
+        return Err(remote.error(
+            ErrorKind::Protocol,
+            "the stream ended before the response was complete",
+        ));
     };
     if output.is_empty() {
         output = ended["output"].as_array().cloned().unwrap_or_default();
@@ -125,14 +138,22 @@ fn reply_of(output: &[Value], response: &Value) -> Reply {
             "message" => {
                 let blocks = item["content"].as_array().cloned().unwrap_or_default();
                 reply.refuses |= blocks.iter().any(|block| block["type"] == "refusal");
-                let words = |block: &Value| content_text(&block["text"]) + &content_text(&block["refusal"]);
+                let words =
+                    |block: &Value| content_text(&block["text"]) + &content_text(&block["refusal"]);
                 let said: String = blocks.iter().map(words).collect();
-                reply.texts.extend((!said.is_empty()).then(|| Part::text(said)));
+                reply
+                    .texts
+                    .extend((!said.is_empty()).then(|| Part::text(said)));
             }
             "reasoning" => {
                 // Open models send the reasoning itself.
-                let thoughts = [content_text(&item["summary"]), content_text(&item["content"])];
-                reply.thoughts.extend(thoughts.into_iter().filter(|text| !text.is_empty()));
+                let thoughts = [
+                    content_text(&item["summary"]),
+                    content_text(&item["content"]),
+                ];
+                reply
+                    .thoughts
+                    .extend(thoughts.into_iter().filter(|text| !text.is_empty()));
             }
             "function_call" => reply.calls.push(RequestedCall {
                 id: text("call_id"),
@@ -141,9 +162,10 @@ fn reply_of(output: &[Value], response: &Value) -> Reply {
                 form: CallForm::Tool,
             }),
             // Calls that the server made itself, and what no interface describes: displayed, not scored.
-            kind => reply
-                .others
-                .push(Part { rest: Map::from_iter([(kind.to_string(), item.clone())]), ..Part::default() }),
+            kind => reply.others.push(Part {
+                rest: Map::from_iter([(kind.to_string(), item.clone())]),
+                ..Part::default()
+            }),
         }
         let is_lost = item["type"] == "reasoning" && !item["encrypted_content"].is_string();
         if !is_lost {
@@ -155,17 +177,32 @@ fn reply_of(output: &[Value], response: &Value) -> Reply {
 
 /// The item as it is repeated to the model, without what only responses have.
 fn repeated(item: &Value) -> Value {
-    let is_known = matches!(item["type"].as_str(), None | Some("message" | "function_call" | "reasoning"));
+    let is_known = matches!(
+        item["type"].as_str(),
+        None | Some("message" | "function_call" | "reasoning")
+    );
     if !is_known {
         return item.clone();
     }
-    let keys =
-        ["type", "role", "content", "call_id", "name", "arguments", "id", "summary", "encrypted_content"];
+    let keys = [
+        "type",
+        "role",
+        "content",
+        "call_id",
+        "name",
+        "arguments",
+        "id",
+        "summary",
+        "encrypted_content",
+    ];
     let is_message = item["type"].as_str().unwrap_or("message") == "message";
     let members = item.as_object().into_iter().flatten();
-    let kept =
-        members.filter(|(key, _)| keys.contains(&key.as_str()) && !(key.as_str() == "id" && is_message));
-    Value::Object(kept.map(|(key, value)| (key.clone(), value.clone())).collect())
+    let kept = members
+        .filter(|(key, _)| keys.contains(&key.as_str()) && !(key.as_str() == "id" && is_message));
+    Value::Object(
+        kept.map(|(key, value)| (key.clone(), value.clone()))
+            .collect(),
+    )
 }
 
 #[cfg(test)]
@@ -181,9 +218,22 @@ mod tests {
             json!({"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": "Hi"}]}),
         ];
         let reply = reply_of(&output, &json!({"usage": {"input_tokens": 2}}));
-        assert_eq!((reply.calls[0].id.as_str(), reply.texts.len(), reply.others.len()), ("c1", 1, 1));
-        assert_eq!((reply.thoughts, reply.refuses), (vec!["so".to_string()], false));
-        assert_eq!(reply.others[0].label().as_deref(), Some("[mcp_tools_fetched]"));
+        assert_eq!(
+            (
+                reply.calls[0].id.as_str(),
+                reply.texts.len(),
+                reply.others.len()
+            ),
+            ("c1", 1, 1)
+        );
+        assert_eq!(
+            (reply.thoughts, reply.refuses),
+            (vec!["so".to_string()], false)
+        );
+        assert_eq!(
+            reply.others[0].label().as_deref(),
+            Some("[mcp_tools_fetched]")
+        );
     }
 
     #[test]

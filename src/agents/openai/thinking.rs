@@ -24,7 +24,9 @@ fn first_thought(text: &str, is_beginning: bool) -> Option<(&str, &str)> {
         let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
         let begun = text.trim_start().strip_prefix(open.as_str());
         match (begun, text.split_once(close.as_str())) {
-            (Some(inner), _) => return Some(inner.split_once(close.as_str()).unwrap_or((inner, ""))),
+            (Some(inner), _) => {
+                return Some(inner.split_once(close.as_str()).unwrap_or((inner, "")));
+            }
             (None, Some((before, after)))
                 if is_beginning && !before.contains(open.as_str()) && tag == "think" =>
             {
@@ -43,18 +45,33 @@ mod tests {
     #[test]
     fn thoughts_are_separated_from_the_response() {
         for (text, response, thoughts) in [
-            ("<think>hm hm</think>The answer is 4.", "The answer is 4.", vec!["hm hm"]),
-            ("\n<think>\na\n</think>\n\n<think>b</think> 4", "4", vec!["a", "b"]),
+            (
+                "<think>hm hm</think>The answer is 4.",
+                "The answer is 4.",
+                vec!["hm hm"],
+            ),
+            (
+                "\n<think>\na\n</think>\n\n<think>b</think> 4",
+                "4",
+                vec!["a", "b"],
+            ),
             ("hm</think>\n4", "4", vec!["hm"]),
             ("<think>cut of", "", vec!["cut of"]),
             ("<thinking>x</thinking>4", "4", vec!["x"]),
-            ("Write <think>x</think> around it.", "Write <think>x</think> around it.", vec![]),
+            (
+                "Write <think>x</think> around it.",
+                "Write <think>x</think> around it.",
+                vec![],
+            ),
             (" plain ", " plain ", vec![]),
         ] {
             let found = without_thoughts(text);
             assert_eq!(
                 found,
-                (response.to_string(), thoughts.into_iter().map(String::from).collect()),
+                (
+                    response.to_string(),
+                    thoughts.into_iter().map(String::from).collect()
+                ),
                 "{text}"
             );
         }

@@ -23,8 +23,10 @@ pub(super) const TOOLS: AdkPlugin = AdkPlugin {
 };
 
 /// Adds the instructions and tools that a model received to the events of its agent.
-pub(crate) const REQUESTS: AdkPlugin =
-    AdkPlugin { module: "evaltrail_requests", source: include_str!("../../../assets/adk_requests.py") };
+pub(crate) const REQUESTS: AdkPlugin = AdkPlugin {
+    module: "evaltrail_requests",
+    source: include_str!("../../../assets/adk_requests.py"),
+};
 
 /// The folder that contains a plugin. It is deleted when this is dropped.
 #[derive(Debug)]
@@ -38,24 +40,39 @@ impl PluginFolder {
     pub(crate) fn write(plugin: &AdkPlugin) -> Result<PluginFolder, AgentError> {
         let written = || {
             let folder = PrivateFolder::create("plugin")?;
-            let mut file = std::fs::File::create_new(folder.path().join(format!("{}.py", plugin.module)))?;
+            let mut file =
+                std::fs::File::create_new(folder.path().join(format!("{}.py", plugin.module)))?;
             file.write_all(plugin.source.as_bytes())?;
-            Ok(PluginFolder { folder, module: plugin.module })
+            Ok(PluginFolder {
+                folder,
+                module: plugin.module,
+            })
         };
-        written()
-            .map_err(|error: std::io::Error| setup(format!("the plugin for ADK cannot be written: {error}")))
+        written().map_err(|error: std::io::Error| {
+            setup(format!("the plugin for ADK cannot be written: {error}"))
+        })
     }
 
     /// Makes a program that starts an ADK server load the plugin.
     pub(crate) fn load_into(&self, program: &mut ProgramSpec) {
-        program.argv.extend([OPTION.into(), format!("{}.Plugin", self.module)]);
-        let set = program.variables.iter().rev().find(|(name, _)| name == PYTHONPATH);
-        let others = set.map(|(_, value)| value.into()).or_else(|| std::env::var_os(PYTHONPATH));
+        program
+            .argv
+            .extend([OPTION.into(), format!("{}.Plugin", self.module)]);
+        let set = program
+            .variables
+            .iter()
+            .rev()
+            .find(|(name, _)| name == PYTHONPATH);
+        let others = set
+            .map(|(_, value)| value.into())
+            .or_else(|| std::env::var_os(PYTHONPATH));
         let others = others.iter().flat_map(std::env::split_paths);
         let folders = [self.folder.path().to_path_buf()].into_iter().chain(others);
         if let Ok(path) = std::env::join_paths(folders) {
             program.variables.retain(|(name, _)| name != PYTHONPATH);
-            program.variables.push((PYTHONPATH.into(), path.to_string_lossy().into_owned()));
+            program
+                .variables
+                .push((PYTHONPATH.into(), path.to_string_lossy().into_owned()));
         }
     }
 }

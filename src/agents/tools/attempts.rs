@@ -31,7 +31,11 @@ impl OpenAttempts {
     /// `is_sure` tells whether every call says to which attempt it belongs.
     pub(super) fn new(is_sure: bool) -> OpenAttempts {
         let gate = (!is_sure).then(|| Arc::new(Semaphore::new(1)));
-        OpenAttempts { open: Mutex::default(), gate, is_gate_open: AtomicBool::new(false) }
+        OpenAttempts {
+            open: Mutex::default(),
+            gate,
+            is_gate_open: AtomicBool::new(false),
+        }
     }
 
     fn open(&self) -> MutexGuard<'_, HashMap<String, Arc<AttemptTools>>> {
@@ -49,7 +53,11 @@ impl OpenAttempts {
             None => None,
         };
         self.open().insert(id.to_string(), tools);
-        AttemptRegistration { attempts: self.clone(), id: id.to_string(), permit }
+        AttemptRegistration {
+            attempts: self.clone(),
+            id: id.to_string(),
+            permit,
+        }
     }
 
     /// The attempt of a session.
@@ -71,7 +79,10 @@ impl OpenAttempts {
     /// Whether a call was allowed in an attempt to reach its tool before.
     pub(super) fn take_allowed(&self, call: &ToolCall) -> bool {
         let open = self.open();
-        let is_in_one = |exactly: bool| open.values().any(|attempt| attempt.take_allowed(call, exactly));
+        let is_in_one = |exactly: bool| {
+            open.values()
+                .any(|attempt| attempt.take_allowed(call, exactly))
+        };
         is_in_one(true) || is_in_one(false)
     }
 
@@ -83,7 +94,9 @@ impl OpenAttempts {
     /// Makes the attempt of a session, or all if it is not known, errored if a call was refused because of a limit of
     /// evaltrail: the agent sees a tool that fails.
     pub(super) fn refused(&self, why: NotReceived, session: Option<&str>) {
-        let Some(limit) = why.exceeded_limit() else { return };
+        let Some(limit) = why.exceeded_limit() else {
+            return;
+        };
         let why = format!("evaltrail could not receive a call of a tool: {limit}");
         match session.and_then(|session| self.of_session(session)) {
             Some(attempt) => attempt.fail(&why),

@@ -15,7 +15,9 @@ pub(super) type Body = UnsyncBoxBody<Bytes, io::Error>;
 pub(super) fn reply(value: &Value) -> Response<Body> {
     let mut response = empty(StatusCode::OK);
     *response.body_mut() = full(value.to_string().into());
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 
@@ -27,5 +29,7 @@ pub(super) fn empty(status: StatusCode) -> Response<Body> {
 }
 
 fn full(bytes: Bytes) -> Body {
-    Full::new(bytes).map_err(|never| match never {}).boxed_unsync()
+    Full::new(bytes)
+        .map_err(|never| match never {})
+        .boxed_unsync()
 }

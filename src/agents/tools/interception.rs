@@ -33,17 +33,26 @@ impl Interception {
         if let Some(why) = spec.cannot_intercept(tools) {
             return Err(setup(why));
         }
-        let (is_adk, is_python) =
-            (matches!(spec, AgentSpec::Adk { .. }), matches!(spec, AgentSpec::Python { .. }));
+        let (is_adk, is_python) = (
+            matches!(spec, AgentSpec::Adk { .. }),
+            matches!(spec, AgentSpec::Python { .. }),
+        );
         let asks = intercepts && (is_adk || is_python);
         let is_per_attempt = matches!(spec, AgentSpec::Command(_));
-        let server = ToolServer::start(tools, asks || is_per_attempt || tools.mcp.is_empty()).await?;
-        let plugin = (asks && is_adk).then(|| PluginFolder::write(&TOOLS)).transpose()?;
+        let server =
+            ToolServer::start(tools, asks || is_per_attempt || tools.mcp.is_empty()).await?;
+        let plugin = (asks && is_adk)
+            .then(|| PluginFolder::write(&TOOLS))
+            .transpose()?;
         if let Some(program) = spec.program_mut() {
             server.send_addresses(program, is_per_attempt);
             plugin.iter().for_each(|plugin| plugin.load_into(program));
         }
-        Ok(Some(Interception { server, plugin, greets: asks }))
+        Ok(Some(Interception {
+            server,
+            plugin,
+            greets: asks,
+        }))
     }
 
     /// Whether the agent's process must say, before the first attempt, that it asks.
@@ -74,6 +83,8 @@ impl Interception {
 
     /// Lets an attempt start, as soon as its calls can be told apart from those of other attempts.
     pub(crate) async fn register_attempt(&self, opening: &Opening) -> AttemptRegistration {
-        self.server.register_attempt(&opening.session_id, opening.tools.clone()).await
+        self.server
+            .register_attempt(&opening.session_id, opening.tools.clone())
+            .await
     }
 }

@@ -66,7 +66,10 @@ impl McpProxy {
             Ok((client(&url).map_err(setup)?, url))
         });
         let may_run = matches!(stubs, StubMode::Off | StubMode::Live);
-        let declared = source.declarations.as_deref().filter(|_| source.url.is_none() || !may_run);
+        let declared = source
+            .declarations
+            .as_deref()
+            .filter(|_| source.url.is_none() || !may_run);
         Ok(McpProxy {
             real: real.transpose()?,
             declared: declared.map(declarations_in).transpose()?,
@@ -75,7 +78,11 @@ impl McpProxy {
     }
 
     /// Answers a request. `session` is the session in its path, if its process belongs to one attempt.
-    pub(super) async fn answer(&self, request: Request<Incoming>, session: Option<&str>) -> Response<Body> {
+    pub(super) async fn answer(
+        &self,
+        request: Request<Incoming>,
+        session: Option<&str>,
+    ) -> Response<Body> {
         let (method, headers) = (request.method().clone(), request.headers().clone());
         let session = session.map(decoded);
         if method != Method::POST {
@@ -108,7 +115,9 @@ impl McpProxy {
                 let call = ReceivedCall::of(id, &message["params"]);
                 // Its tool may take some time.
                 drop(received);
-                return self.answer_call(call, &headers, body, session.as_deref()).await;
+                return self
+                    .answer_call(call, &headers, body, session.as_deref())
+                    .await;
             }
             // Nobody waits for the answer, and the tool must not run.
             (true, None) => return empty(StatusCode::ACCEPTED),
@@ -116,7 +125,10 @@ impl McpProxy {
         }
         match &self.declared {
             Some(declared) => answer_alone(message, declared),
-            None => self.pass_on(method, &headers, body.bytes.clone(), None).await,
+            None => {
+                self.pass_on(method, &headers, body.bytes.clone(), None)
+                    .await
+            }
         }
     }
 
@@ -129,10 +141,15 @@ impl McpProxy {
     ) -> Response<Body> {
         let ReceivedCall { id, call, .. } = &asked;
         if self.attempts.take_allowed(call) {
-            return self.pass_on(Method::POST, headers, body.bytes.clone(), None).await;
+            return self
+                .pass_on(Method::POST, headers, body.bytes.clone(), None)
+                .await;
         }
         let Some(attempt) = self.attempt_of(&asked, headers, session) else {
-            let why = format!("a call of {} does not say to which attempt it belongs", call.name);
+            let why = format!(
+                "a call of {} does not say to which attempt it belongs",
+                call.name
+            );
             self.attempts.fail_all(&why);
             return answered(id, &Err(why));
         };
@@ -140,8 +157,14 @@ impl McpProxy {
         let seen = attempt.saw_call(asked.call);
         let result = match answer {
             ToolAnswer::Live => {
-                let note = CallNote { attempt, at: seen, id: asked.id };
-                return self.pass_on(Method::POST, headers, body.bytes.clone(), Some(note)).await;
+                let note = CallNote {
+                    attempt,
+                    at: seen,
+                    id: asked.id,
+                };
+                return self
+                    .pass_on(Method::POST, headers, body.bytes.clone(), Some(note))
+                    .await;
             }
             ToolAnswer::Missing(why) => Err(why),
             ToolAnswer::Given { result, after } => {
@@ -150,7 +173,9 @@ impl McpProxy {
                 result
             }
         };
-        let shown = result.clone().unwrap_or_else(|words| json!({"error": words}));
+        let shown = result
+            .clone()
+            .unwrap_or_else(|words| json!({"error": words}));
         attempt.saw_result(seen, shown);
         answered(&asked.id, &result)
     }
@@ -166,13 +191,21 @@ impl McpProxy {
         }
         let in_header = headers.get("baggage").and_then(|value| value.to_str().ok());
         let baggage = asked.baggage.as_deref().or(in_header).unwrap_or_default();
-        let members = baggage.split(',').filter_map(|member| member.trim().split_once('='));
-        let named = members.filter(|(name, _)| *name == BAGGAGE).map(|(_, value)| value).next();
+        let members = baggage
+            .split(',')
+            .filter_map(|member| member.trim().split_once('='));
+        let named = members
+            .filter(|(name, _)| *name == BAGGAGE)
+            .map(|(_, value)| value)
+            .next();
         match named {
-            Some(value) => {
-                self.attempts.attempt_of_call(&decoded(value.split(';').next().unwrap_or_default()))
-            }
-            None => self.attempts.only().inspect(|attempt| attempt.saw_unnamed_call()),
+            Some(value) => self
+                .attempts
+                .attempt_of_call(&decoded(value.split(';').next().unwrap_or_default())),
+            None => self
+                .attempts
+                .only()
+                .inspect(|attempt| attempt.saw_unnamed_call()),
         }
     }
 
@@ -184,21 +217,32 @@ impl McpProxy {
         body: Bytes,
         note: Option<CallNote>,
     ) -> Response<Body> {
-        let Some((client, url)) = &self.real else { return empty(StatusCode::NOT_FOUND) };
-        let asked = client.request(method, url.clone()).headers(passed_on(headers)).body(body).send();
+        let Some((client, url)) = &self.real else {
+            return empty(StatusCode::NOT_FOUND);
+        };
+        let asked = client
+            .request(method, url.clone())
+            .headers(passed_on(headers))
+            .body(body)
+            .send();
         let got = match asked.await {
             Ok(got) => got,
             Err(error) => {
                 let why = chain(cause(&error));
                 let shown = address_without_secrets(url.as_str());
-                self.attempts.fail_all(&format!("the MCP server at {shown} cannot be reached: {why}"));
+                self.attempts.fail_all(&format!(
+                    "the MCP server at {shown} cannot be reached: {why}"
+                ));
                 return empty(StatusCode::BAD_GATEWAY);
             }
         };
         let mut response = empty(got.status());
         *response.headers_mut() = passed_on(got.headers());
         let mut copy = note.map(|note| (note, ReplyCopy::default()));
-        let pieces = got.bytes_stream().map(Some).chain(futures_util::stream::once(async { None }));
+        let pieces = got
+            .bytes_stream()
+            .map(Some)
+            .chain(futures_util::stream::once(async { None }));
         let frames = pieces.filter_map(move |piece| {
             let frame = match piece {
                 Some(Ok(piece)) => {
@@ -253,9 +297,9 @@ impl CallNote {
         match result {
             Ok(Some(result)) => self.attempt.saw_result(self.at, result),
             Ok(None) => {}
-            Err(limit) => {
-                self.attempt.fail(&format!("evaltrail could not receive the result of a tool: {limit}"))
-            }
+            Err(limit) => self.attempt.fail(&format!(
+                "evaltrail could not receive the result of a tool: {limit}"
+            )),
         }
     }
 }
@@ -278,16 +322,20 @@ fn parsed(text: &str) -> Result<Option<Value>, String> {
     match parse_within(text, LARGEST_REPLY) {
         Ok((value, _)) => Ok(Some(value)),
         Err(Unreadable::Syntax(_)) => Ok(None),
-        Err(Unreadable::TooLarge) => {
-            Err(format!("what it contains needs more than {} MB of memory", LARGEST_REPLY >> 20))
-        }
+        Err(Unreadable::TooLarge) => Err(format!(
+            "what it contains needs more than {} MB of memory",
+            LARGEST_REPLY >> 20
+        )),
     }
 }
 
 /// The structured content of a result, or its texts. The error is the exceeded limit, in words.
 fn result_of(message: &Value) -> Result<Value, String> {
     let result = &message["result"];
-    if let Some(structured) = result.get("structuredContent").filter(|content| !content.is_null()) {
+    if let Some(structured) = result
+        .get("structuredContent")
+        .filter(|content| !content.is_null())
+    {
         return Ok(structured.clone());
     }
     let blocks = result["content"].as_array().into_iter().flatten();
@@ -303,7 +351,9 @@ fn result_of(message: &Value) -> Result<Value, String> {
 
 fn passed_on(headers: &HeaderMap) -> HeaderMap {
     let passed = PASSED_ON.iter().map(|name| HeaderName::from_static(name));
-    passed.filter_map(|name| Some((name.clone(), headers.get(&name)?.clone()))).collect()
+    passed
+        .filter_map(|name| Some((name.clone(), headers.get(&name)?.clone())))
+        .collect()
 }
 
 fn decoded(text: &str) -> String {
@@ -331,11 +381,15 @@ fn answered(id: &Value, result: &Result<Value, String>) -> Response<Body> {
 
 /// The answer to a message without the real server.
 fn answer_alone(message: &Value, declared: &[Value]) -> Response<Body> {
-    let Some(id) = message.get("id") else { return empty(StatusCode::ACCEPTED) };
+    let Some(id) = message.get("id") else {
+        return empty(StatusCode::ACCEPTED);
+    };
     let result = match message["method"].as_str() {
         Some("initialize") => {
             let asked = message["params"]["protocolVersion"].as_str();
-            let version = asked.filter(|asked| VERSIONS.contains(asked)).unwrap_or(VERSIONS[3]);
+            let version = asked
+                .filter(|asked| VERSIONS.contains(asked))
+                .unwrap_or(VERSIONS[3]);
             json!({
                 "protocolVersion": version,
                 "capabilities": {"tools": {}},
@@ -343,7 +397,9 @@ fn answer_alone(message: &Value, declared: &[Value]) -> Response<Body> {
             })
         }
         Some("ping") => json!({}),
-        Some("tools/list") => json!({"tools": declared.iter().map(declaration).collect::<Vec<_>>()}),
+        Some("tools/list") => {
+            json!({"tools": declared.iter().map(declaration).collect::<Vec<_>>()})
+        }
         _ => {
             let error = json!({"code": METHOD_NOT_FOUND, "message": "Method not found"});
             return reply(&json!({"jsonrpc": "2.0", "id": id, "error": error}));

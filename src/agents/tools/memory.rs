@@ -53,7 +53,12 @@ pub(super) struct ReservedMemory {
 impl Memory {
     /// A limit of `most` bytes.
     pub(super) fn new(most: usize) -> Arc<Memory> {
-        Arc::new(Memory { most, taken: AtomicUsize::new(0), reserving: Arc::default(), freed: Notify::new() })
+        Arc::new(Memory {
+            most,
+            taken: AtomicUsize::new(0),
+            reserving: Arc::default(),
+            freed: Notify::new(),
+        })
     }
 
     /// The limit, in bytes.
@@ -84,7 +89,9 @@ impl Memory {
                 Err(CannotRead::NeedsMore) => {}
             }
             drop(reservation);
-            self.wait_for_more_than(left, deadline).await.map_err(|()| Unread::Occupied)?;
+            self.wait_for_more_than(left, deadline)
+                .await
+                .map_err(|()| Unread::Occupied)?;
         }
     }
 
@@ -106,7 +113,13 @@ impl Memory {
         // Others only give memory back until this reservation ends.
         let bytes = self.left();
         self.taken.fetch_add(bytes, Ordering::AcqRel);
-        Reservation { kept: ReservedMemory { memory: self.clone(), bytes }, alone }
+        Reservation {
+            kept: ReservedMemory {
+                memory: self.clone(),
+                bytes,
+            },
+            alone,
+        }
     }
 }
 
@@ -146,7 +159,13 @@ mod tests {
 
     /// Reads something that needs this memory.
     fn of(size: usize) -> impl Fn(usize) -> Result<((), usize), CannotRead<()>> {
-        move |left| if size <= left { Ok(((), size)) } else { Err(CannotRead::NeedsMore) }
+        move |left| {
+            if size <= left {
+                Ok(((), size))
+            } else {
+                Err(CannotRead::NeedsMore)
+            }
+        }
     }
 
     #[tokio::test]
@@ -165,7 +184,13 @@ mod tests {
         drop(kept);
         assert_eq!(second.await.unwrap(), Ok(()));
         let (_, _kept) = memory.read(WITHIN, of(60)).await.unwrap();
-        assert_eq!(memory.read(Duration::from_millis(1), of(70)).await.map(|_| ()), Err(Unread::Occupied));
+        assert_eq!(
+            memory
+                .read(Duration::from_millis(1), of(70))
+                .await
+                .map(|_| ()),
+            Err(Unread::Occupied)
+        );
     }
 
     #[tokio::test]
@@ -180,7 +205,10 @@ mod tests {
         let memory = Memory::new(100);
         let first = memory.reserve().now_or_never().unwrap();
         assert_eq!(first.bytes(), 100);
-        assert!(memory.reserve().now_or_never().is_none(), "all of it is reserved");
+        assert!(
+            memory.reserve().now_or_never().is_none(),
+            "all of it is reserved"
+        );
         let kept = first.keep(30);
         let second = memory.reserve().now_or_never().unwrap();
         assert_eq!(second.bytes(), 70);

@@ -27,7 +27,10 @@ use serde_json::Value;
 
 /// The answer to a call that an agent leaves to its caller, after the time that the tool takes. Errors: no answer is
 /// recorded.
-pub(super) async fn answer_for_caller(tools: &AttemptTools, call: &ToolCall) -> Result<Value, AgentError> {
+pub(super) async fn answer_for_caller(
+    tools: &AttemptTools,
+    call: &ToolCall,
+) -> Result<Value, AgentError> {
     match tools.answer_for_caller(call) {
         ToolAnswer::Given { result, after } => {
             tokio::time::sleep(after).await;

@@ -108,7 +108,9 @@ impl NotReceived {
         match self {
             NotReceived::TooLong => Some("it is longer than 16 MB"),
             NotReceived::TooLarge => Some("what it contains needs more than 44 MB of memory"),
-            NotReceived::NoMemory => Some("all calls at the same time need more than 64 MB of memory"),
+            NotReceived::NoMemory => {
+                Some("all calls at the same time need more than 64 MB of memory")
+            }
             NotReceived::Incomplete | NotReceived::Invalid => None,
         }
     }
@@ -136,7 +138,11 @@ impl WholeBody {
 
 impl Received {
     fn new() -> Arc<Received> {
-        Arc::new(Received { state: Mutex::default(), values: Memory::new(VALUES), freed: Notify::new() })
+        Arc::new(Received {
+            state: Mutex::default(),
+            values: Memory::new(VALUES),
+            freed: Notify::new(),
+        })
     }
 
     /// The spans that all servers of this process receive.
@@ -161,28 +167,47 @@ impl Received {
     }
 
     /// Reads the body of a request.
-    pub(super) async fn body(self: &Arc<Self>, request: Request<Incoming>) -> Result<WholeBody, NotReceived> {
+    pub(super) async fn body(
+        self: &Arc<Self>,
+        request: Request<Incoming>,
+    ) -> Result<WholeBody, NotReceived> {
         let arrival = Arrival::begin(self, Instant::now());
         let bytes = tokio::select! {
             () = arrival.cancelled.cancelled() => Err(NotReceived::NoMemory),
             read = self.arrive(arrival.id, request.into_body()) => read,
         }?;
         // A body that was cancelled while its last bytes came has no memory any more.
-        let taken = self.state().end(arrival.id, bytes.len()).ok_or(NotReceived::NoMemory)?;
+        let taken = self
+            .state()
+            .end(arrival.id, bytes.len())
+            .ok_or(NotReceived::NoMemory)?;
         self.freed.notify_waiters();
-        Ok(WholeBody { bytes, received: self.clone(), taken })
+        Ok(WholeBody {
+            bytes,
+            received: self.clone(),
+            taken,
+        })
     }
 
     async fn arrive(&self, id: u64, mut body: Incoming) -> Result<Bytes, NotReceived> {
         let deadline = tokio::time::Instant::now() + BODY_WITHIN;
         // A body that is sent in pieces has no length before its end.
-        let most = body.size_hint().upper().map_or(Ok(LONGEST_BODY), usize::try_from);
-        let most = most.ok().filter(|most| *most <= LONGEST_BODY).ok_or(NotReceived::TooLong)?;
+        let most = body
+            .size_hint()
+            .upper()
+            .map_or(Ok(LONGEST_BODY), usize::try_from);
+        let most = most
+            .ok()
+            .filter(|most| *most <= LONGEST_BODY)
+            .ok_or(NotReceived::TooLong)?;
         let mut bytes = Vec::new();
-        while let Some(frame) =
-            timeout_at(deadline, body.frame()).await.map_err(|_| NotReceived::Incomplete)?
+        while let Some(frame) = timeout_at(deadline, body.frame())
+            .await
+            .map_err(|_| NotReceived::Incomplete)?
         {
-            let Ok(data) = frame.map_err(|_| NotReceived::Incomplete)?.into_data() else { continue };
+            let Ok(data) = frame.map_err(|_| NotReceived::Incomplete)?.into_data() else {
+                continue;
+            };
             let length = bytes.len() + data.len();
             if length > LONGEST_BODY {
                 return Err(NotReceived::TooLong);
@@ -230,7 +255,11 @@ struct Arrival<'a> {
 impl Arrival<'_> {
     fn begin(received: &Received, now: Instant) -> Arrival<'_> {
         let (id, cancelled) = received.state().begin(now);
-        Arrival { received, id, cancelled }
+        Arrival {
+            received,
+            id,
+            cancelled,
+        }
     }
 }
 
@@ -247,7 +276,14 @@ impl State {
         while self.arriving.len() >= MOST_BODIES && self.cancel_oldest(now, |_, _| true) {}
         let (id, cancelled) = (self.next, CancellationToken::new());
         self.next += 1;
-        self.arriving.insert(id, Arriving { began: now, bytes: 0, cancelled: cancelled.clone() });
+        self.arriving.insert(
+            id,
+            Arriving {
+                began: now,
+                bytes: 0,
+                cancelled: cancelled.clone(),
+            },
+        );
         (id, cancelled)
     }
 
@@ -312,9 +348,15 @@ mod tests {
     fn the_oldest_bodies_are_cancelled_if_there_are_too_many() {
         let (mut state, began) = (State::default(), Instant::now());
         let first: Vec<_> = (0..2 * MOST_BODIES).map(|_| state.begin(began).1).collect();
-        assert!(first.iter().all(|one| !one.is_cancelled()), "bodies that began just now may arrive");
+        assert!(
+            first.iter().all(|one| !one.is_cancelled()),
+            "bodies that began just now may arrive"
+        );
         let (_, newest) = state.begin(began + 2 * CANCELLED_AFTER);
-        assert_eq!(first.iter().filter(|one| !one.is_cancelled()).count(), MOST_BODIES - 1);
+        assert_eq!(
+            first.iter().filter(|one| !one.is_cancelled()).count(),
+            MOST_BODIES - 1
+        );
         assert!(!newest.is_cancelled() && first[0].is_cancelled());
     }
 
@@ -325,11 +367,17 @@ mod tests {
         let (first, cancelled) = state.begin(began);
         assert_eq!(state.grow(first, LONGEST_BODY, began), Growth::Done);
         let (second, _) = state.begin(later);
-        assert_eq!(state.grow(second, BODIES - LONGEST_BODY, later), Growth::Done);
+        assert_eq!(
+            state.grow(second, BODIES - LONGEST_BODY, later),
+            Growth::Done
+        );
         assert!(!cancelled.is_cancelled());
         assert_eq!(state.grow(second, LONGEST_BODY, later), Growth::Done);
         assert!(cancelled.is_cancelled() && state.grow(first, 1, later) == Growth::Cancelled);
-        assert_eq!((state.end(first, 1), state.end(second, LONGEST_BODY)), (None, Some(LONGEST_BODY)));
+        assert_eq!(
+            (state.end(first, 1), state.end(second, LONGEST_BODY)),
+            (None, Some(LONGEST_BODY))
+        );
         // One that has arrived, and is being decoded, keeps its memory.
         let (third, _) = state.begin(later);
         assert_eq!(state.grow(third, LONGEST_BODY, later), Growth::Occupied);
@@ -347,9 +395,16 @@ mod tests {
             async move { received.grow(second, LONGEST_BODY).await }
         });
         tokio::task::yield_now().await;
-        assert!(!waiting.is_finished(), "the first one began just now, and may arrive");
+        assert!(
+            !waiting.is_finished(),
+            "the first one began just now, and may arrive"
+        );
         let whole = received.state().end(first, LONGEST_BODY).unwrap();
-        drop(WholeBody { bytes: Bytes::new(), received: received.clone(), taken: whole });
+        drop(WholeBody {
+            bytes: Bytes::new(),
+            received: received.clone(),
+            taken: whole,
+        });
         assert_eq!(waiting.await.unwrap(), Ok(()));
     }
 

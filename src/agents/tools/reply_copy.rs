@@ -48,9 +48,14 @@ impl ReplyCopy {
             let capacity = length.max((2 * self.taken).min(LONGEST));
             let more = capacity - self.taken;
             let add = |taken: usize| taken.checked_add(more).filter(|all| *all <= ALL);
-            TAKEN.fetch_update(Ordering::AcqRel, Ordering::Acquire, add).map_err(|_| {
-                format!("all results of MCP servers at the same time need more than {} MB", ALL >> 20)
-            })?;
+            TAKEN
+                .fetch_update(Ordering::AcqRel, Ordering::Acquire, add)
+                .map_err(|_| {
+                    format!(
+                        "all results of MCP servers at the same time need more than {} MB",
+                        ALL >> 20
+                    )
+                })?;
             self.taken = capacity;
             self.bytes.reserve_exact(capacity - self.bytes.len());
         }
@@ -82,7 +87,12 @@ mod tests {
             copy
         };
         assert_eq!(filled(32).whole().unwrap().len(), 32 << 20);
-        assert!(filled(33).whole().unwrap_err().contains("longer than 32 MB"));
+        assert!(
+            filled(33)
+                .whole()
+                .unwrap_err()
+                .contains("longer than 32 MB")
+        );
         let others = [filled(32), filled(12)];
         assert!(others.iter().all(|copy| copy.whole().is_ok()));
         assert!(filled(32).whole().unwrap_err().contains("more than 64 MB"));

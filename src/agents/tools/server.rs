@@ -44,12 +44,22 @@ const EXPORT: [(&str, &str); 6] = [
     ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf"),
     ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/protobuf"),
     ("OTEL_BSP_SCHEDULE_DELAY", "200"),
-    ("OTEL_SEMCONV_STABILITY_OPT_IN", "gen_ai_latest_experimental"),
-    ("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "SPAN_AND_EVENT"),
+    (
+        "OTEL_SEMCONV_STABILITY_OPT_IN",
+        "gen_ai_latest_experimental",
+    ),
+    (
+        "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT",
+        "SPAN_AND_EVENT",
+    ),
     ("ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS", "true"),
 ];
 /// The environment variables that take the address to which spans are sent.
-const EXPORT_TO: [&str; 3] = ["OTEL_EXPORTER_OTLP_ENDPOINT", "LANGFUSE_BASE_URL", "LANGFUSE_HOST"];
+const EXPORT_TO: [&str; 3] = [
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "LANGFUSE_BASE_URL",
+    "LANGFUSE_HOST",
+];
 /// The environment variable that takes the address for spans alone, and is preferred to those.
 const EXPORT_SPANS_TO: &str = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
 /// How a connection of HTTP/2 begins, over which gRPC works.
@@ -102,7 +112,10 @@ impl ToolServer {
         let attempts = Arc::new(OpenAttempts::new(is_sure));
         let mut mcp = BTreeMap::new();
         for (variable, source) in &tools.mcp {
-            mcp.insert(variable.clone(), McpProxy::new(source, tools.stubs, attempts.clone())?);
+            mcp.insert(
+                variable.clone(),
+                McpProxy::new(source, tools.stubs, attempts.clone())?,
+            );
         }
         let listener_of_traces = match &tools.traces {
             TraceSource::At(place) => Some(listen_for_traces(place)?),
@@ -120,7 +133,12 @@ impl ToolServer {
             traces,
         });
         let serving = tokio::spawn(serve(listener, Answering::All(shared.clone())));
-        Ok(ToolServer { address, shared, serving, listener: listener_of_traces })
+        Ok(ToolServer {
+            address,
+            shared,
+            serving,
+            listener: listener_of_traces,
+        })
     }
 
     pub(super) fn url(&self) -> String {
@@ -130,16 +148,30 @@ impl ToolServer {
     /// Tells the program its addresses, by environment variables. `{session}` in them stands for the id of the session if
     /// the program has one process for each attempt.
     pub(crate) fn send_addresses(&self, program: &mut ProgramSpec, is_per_attempt: bool) {
-        program.variables.push((ADDRESS_VARIABLE.into(), self.url()));
+        program
+            .variables
+            .push((ADDRESS_VARIABLE.into(), self.url()));
         if self.shared.traces.is_some() {
             let set = |(name, value): (&str, &str)| (name.to_string(), value.to_string());
             program.variables.extend(EXPORT.map(set));
-            program.variables.extend(EXPORT_TO.map(|name| (name.to_string(), self.url())));
-            program.variables.push((EXPORT_SPANS_TO.into(), format!("{}/{}", self.url(), TRACE_PATHS[0])));
+            program
+                .variables
+                .extend(EXPORT_TO.map(|name| (name.to_string(), self.url())));
+            program.variables.push((
+                EXPORT_SPANS_TO.into(),
+                format!("{}/{}", self.url(), TRACE_PATHS[0]),
+            ));
         }
         for variable in self.shared.mcp.keys() {
-            let session = if is_per_attempt { format!("/{SESSION}") } else { String::new() };
-            program.variables.push((variable.clone(), format!("{}/mcp/{variable}{session}", self.url())));
+            let session = if is_per_attempt {
+                format!("/{SESSION}")
+            } else {
+                String::new()
+            };
+            program.variables.push((
+                variable.clone(),
+                format!("{}/mcp/{variable}{session}", self.url()),
+            ));
         }
     }
 
@@ -171,7 +203,10 @@ impl ToolServer {
 /// The environment variables of the process of one attempt.
 pub(crate) fn for_session(variables: &[(String, String)], session: &str) -> Vec<(String, String)> {
     let session: String = url::form_urlencoded::byte_serialize(session.as_bytes()).collect();
-    variables.iter().map(|(name, value)| (name.clone(), value.replace(SESSION, &session))).collect()
+    variables
+        .iter()
+        .map(|(name, value)| (name.clone(), value.replace(SESSION, &session)))
+        .collect()
 }
 
 impl Drop for ToolServer {
@@ -184,7 +219,10 @@ impl Drop for ToolServer {
 fn listen_for_traces(place: &str) -> Result<Arc<TraceListener>, AgentError> {
     let token = traces_token(place, std::env::var(TRACES_TOKEN).ok()).map_err(setup)?;
     let serve_traces = |listener: std::net::TcpListener, inbox| {
-        Ok(tokio::spawn(serve(TcpListener::from_std(listener)?, Answering::Traces(token, inbox))))
+        Ok(tokio::spawn(serve(
+            TcpListener::from_std(listener)?,
+            Answering::Traces(token, inbox),
+        )))
     };
     TraceListener::at(place, serve_traces)
         .map_err(|error| setup(format!("traces cannot be received at {place}: {error}")))
@@ -218,7 +256,9 @@ fn close_oldest_if_full(open: &mut VecDeque<OpenConnection>) -> bool {
     if open.len() < MOST_CONNECTIONS {
         return true;
     }
-    let without_token = open.iter().position(|connection| !connection.is_known.load(Ordering::Relaxed));
+    let without_token = open
+        .iter()
+        .position(|connection| !connection.is_known.load(Ordering::Relaxed));
     match without_token.and_then(|at| open.remove(at)) {
         Some(oldest) => {
             oldest.task.abort();
@@ -254,8 +294,13 @@ async fn serve(listener: TcpListener, answering: Answering) {
                 return;
             }
             let mut connection = hyper::server::conn::http1::Builder::new();
-            connection.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN).max_buf_size(LARGEST_HEAD);
-            let _ = connection.serve_connection(TokioIo::new(stream), service_fn(answer)).await;
+            connection
+                .timer(TokioTimer::new())
+                .header_read_timeout(HEAD_WITHIN)
+                .max_buf_size(LARGEST_HEAD);
+            let _ = connection
+                .serve_connection(TokioIo::new(stream), service_fn(answer))
+                .await;
         });
         open.push_back(OpenConnection { task, is_known });
     }
@@ -290,7 +335,10 @@ impl Answering {
             return empty(StatusCode::FORBIDDEN);
         }
         let path = request.uri().path().trim_start_matches('/').to_string();
-        let Some((_, rest)) = path.split_once('/').filter(|(token, _)| *token == self.token()) else {
+        let Some((_, rest)) = path
+            .split_once('/')
+            .filter(|(token, _)| *token == self.token())
+        else {
             return empty(StatusCode::NOT_FOUND);
         };
         is_known.store(true, Ordering::Relaxed);
@@ -367,8 +415,17 @@ mod tests {
         let token = |text: &str| traces_token("127.0.0.1:4318", Some(text.to_string()));
         assert_eq!(token("0123456789abcdef"), Ok("0123456789abcdef".into()));
         for wrong in ["", "short", "0123456789abcde/", "0123456789 abcdef"] {
-            assert!(token(wrong).unwrap_err().contains("set EVALTRAIL_TRACES_TOKEN"), "{wrong}");
+            assert!(
+                token(wrong)
+                    .unwrap_err()
+                    .contains("set EVALTRAIL_TRACES_TOKEN"),
+                "{wrong}"
+            );
         }
-        assert!(traces_token("127.0.0.1:4318", None).unwrap_err().contains("http://127.0.0.1:4318/TOKEN"));
+        assert!(
+            traces_token("127.0.0.1:4318", None)
+                .unwrap_err()
+                .contains("http://127.0.0.1:4318/TOKEN")
+        );
     }
 }

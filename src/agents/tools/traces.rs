@@ -63,7 +63,8 @@ impl TurnSpans {
     /// How long no further batch must come before the turn's spans count as complete. `caller` is the id of the span of the
     /// request.
     fn quiet_for(&self, caller: &str) -> Duration {
-        let has_ended = self.refused.is_empty() && self.spans.iter().any(|span| span.parent == caller);
+        let has_ended =
+            self.refused.is_empty() && self.spans.iter().any(|span| span.parent == caller);
         if has_ended { QUIET_AFTER_END } else { QUIET }
     }
 }
@@ -160,13 +161,26 @@ impl TraceInbox {
 
     /// Receives a batch of spans.
     pub(super) async fn receive(&self, request: Request<Incoming>) -> Response<Body> {
-        let header = |name| request.headers().get(name).and_then(|value| value.to_str().ok());
-        let is_compressed = header(CONTENT_ENCODING).is_some_and(|encoding| encoding.contains("gzip"));
+        let header = |name| {
+            request
+                .headers()
+                .get(name)
+                .and_then(|value| value.to_str().ok())
+        };
+        let is_compressed =
+            header(CONTENT_ENCODING).is_some_and(|encoding| encoding.contains("gzip"));
         let is_json = header(CONTENT_TYPE).is_some_and(|kind| kind.contains("json"));
         let length = header(CONTENT_LENGTH).and_then(|length| length.parse().ok());
         // One that is sent in pieces cannot be recognised when it is sent again.
-        let named = length.map(|length| RefusedBatch { length, is_compressed });
-        let mut unread = UnreadBatch { inbox: self, named, outcome: ReadOutcome::Lost };
+        let named = length.map(|length| RefusedBatch {
+            length,
+            is_compressed,
+        });
+        let mut unread = UnreadBatch {
+            inbox: self,
+            named,
+            outcome: ReadOutcome::Lost,
+        };
         let body = match self.received.body(request).await {
             Ok(body) => body,
             Err(why) => {
@@ -225,8 +239,8 @@ impl TraceInbox {
         let is_wanted = |trace: &str| self.turns().contains_key(trace);
         match is_json {
             true => {
-                let text =
-                    std::str::from_utf8(body).map_err(|error| UnusableBatch::Invalid(error.to_string()))?;
+                let text = std::str::from_utf8(body)
+                    .map_err(|error| UnusableBatch::Invalid(error.to_string()))?;
                 read_span_batch(text, &is_wanted, left)
             }
             false => read_protobuf(body, &is_wanted, left),
@@ -235,12 +249,16 @@ impl TraceInbox {
 
     /// Marks all turns under way: spans of them may have been in a batch that cannot be used.
     fn cut_all(&self) {
-        self.turns().values_mut().for_each(|turn| turn.is_truncated = true);
+        self.turns()
+            .values_mut()
+            .for_each(|turn| turn.is_truncated = true);
     }
 
     /// Notes for all turns under way that a batch was refused: spans of them may be missing until it is sent again.
     fn await_again(&self, batch: &RefusedBatch) {
-        self.turns().values_mut().for_each(|turn| turn.refused.push(batch.clone()));
+        self.turns()
+            .values_mut()
+            .for_each(|turn| turn.refused.push(batch.clone()));
         self.arrived.notify_waiters();
     }
 
@@ -257,13 +275,19 @@ impl TraceInbox {
         let mut turns = self.turns();
         let memory = Arc::new(memory);
         for trace in batch.cut {
-            turns.entry(trace).and_modify(|turn| turn.is_truncated = true);
+            turns
+                .entry(trace)
+                .and_modify(|turn| turn.is_truncated = true);
         }
         for span in batch.spans {
             if let Some(turn) = turns.get_mut(&span.trace) {
                 self.has_come.store(true, Ordering::Relaxed);
                 turn.spans.push(span);
-                if turn.memory.last().is_none_or(|last| !Arc::ptr_eq(last, &memory)) {
+                if turn
+                    .memory
+                    .last()
+                    .is_none_or(|last| !Arc::ptr_eq(last, &memory))
+                {
                     turn.memory.push(memory.clone());
                 }
             }
@@ -326,7 +350,8 @@ impl Drop for TraceListener {
 }
 
 /// The listeners by address. Agents that export to the same address share one.
-static LISTENERS: LazyLock<Mutex<HashMap<String, Weak<TraceListener>>>> = LazyLock::new(Mutex::default);
+static LISTENERS: LazyLock<Mutex<HashMap<String, Weak<TraceListener>>>> =
+    LazyLock::new(Mutex::default);
 
 impl TraceListener {
     /// The listener at an address. `serve` answers requests with an inbox. Errors: the address is in use by another
@@ -352,7 +377,9 @@ impl TraceListener {
 /// Decompresses a batch of at most `most` bytes.
 fn decompressed(body: &[u8], most: usize) -> Result<Vec<u8>, UnusableBatch> {
     let mut out = Vec::new();
-    let read = flate2::read::GzDecoder::new(body).take(most as u64 + 1).read_to_end(&mut out);
+    let read = flate2::read::GzDecoder::new(body)
+        .take(most as u64 + 1)
+        .read_to_end(&mut out);
     match read {
         Err(error) => Err(UnusableBatch::Invalid(error.to_string())),
         Ok(length) if length > most => Err(UnusableBatch::TooLarge),
@@ -370,12 +397,21 @@ mod tests {
         let inbox = TraceInbox::default();
         // Then the end of a turn does not wait.
         inbox.is_silent.store(true, Ordering::Relaxed);
-        let batch = |length| RefusedBatch { length, is_compressed: false };
+        let batch = |length| RefusedBatch {
+            length,
+            is_compressed: false,
+        };
         for (again, is_truncated) in [(Some(10), false), (Some(11), true), (None, true)] {
             let open = inbox.open("01");
             inbox.await_again(&batch(10));
-            again.iter().for_each(|length| inbox.was_sent_again(&batch(*length)));
-            assert_eq!(open.close("caller").await.is_truncated, is_truncated, "{again:?}");
+            again
+                .iter()
+                .for_each(|length| inbox.was_sent_again(&batch(*length)));
+            assert_eq!(
+                open.close("caller").await.is_truncated,
+                is_truncated,
+                "{again:?}"
+            );
         }
     }
 
@@ -393,10 +429,22 @@ mod tests {
 
     #[test]
     fn a_turn_does_not_end_while_a_refused_batch_is_awaited() {
-        let span = TraceSpan { parent: "caller".into(), ..TraceSpan::default() };
-        let mut turn = TurnSpans { spans: vec![span], ..TurnSpans::default() };
-        assert_eq!((turn.quiet_for("caller"), turn.quiet_for("other")), (QUIET_AFTER_END, QUIET));
-        turn.refused.push(RefusedBatch { length: 10, is_compressed: true });
+        let span = TraceSpan {
+            parent: "caller".into(),
+            ..TraceSpan::default()
+        };
+        let mut turn = TurnSpans {
+            spans: vec![span],
+            ..TurnSpans::default()
+        };
+        assert_eq!(
+            (turn.quiet_for("caller"), turn.quiet_for("other")),
+            (QUIET_AFTER_END, QUIET)
+        );
+        turn.refused.push(RefusedBatch {
+            length: 10,
+            is_compressed: true,
+        });
         assert_eq!(turn.quiet_for("caller"), QUIET);
     }
 }

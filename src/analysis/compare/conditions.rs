@@ -60,31 +60,57 @@ struct ConditionsOfSets {
 impl<'a> Conditions<'a> {
     pub(super) fn new(before: &'a RunToCompare<'a>, after: &'a RunToCompare<'a>) -> Conditions<'a> {
         let is_other_judge = is_other_judge(before, after);
-        Conditions { before, after, is_other_judge, of_sets: HashMap::new() }
+        Conditions {
+            before,
+            after,
+            is_other_judge,
+            of_sets: HashMap::new(),
+        }
     }
 
     /// The conditions that differ between a case of the first run and one of the second, in their order.
     pub(super) fn changed(&mut self, a: usize, b: usize) -> Vec<ChangedCondition> {
         let (before, after) = (self.before, self.after);
         let sets = (before.plan.cases.set(a), after.plan.cases.set(b));
-        let of_sets = self.of_sets.entry(sets).or_insert_with(|| conditions_of_sets(before, after, sets));
+        let of_sets = self
+            .of_sets
+            .entry(sets)
+            .or_insert_with(|| conditions_of_sets(before, after, sets));
         let is_judged = |run: &RunToCompare, case: usize| {
-            run.attempts_of(case).iter().any(|attempt| attempt.metrics.iter().any(|metric| metric.judged))
+            run.attempts_of(case)
+                .iter()
+                .any(|attempt| attempt.metrics.iter().any(|metric| metric.judged))
         };
         let has = [
             (ChangedCondition::Criteria, of_sets.criteria),
             (ChangedCondition::Agent, of_sets.agent),
             (ChangedCondition::Tools, of_sets.tools),
-            (ChangedCondition::Judge, self.is_other_judge && (is_judged(before, a) || is_judged(after, b))),
-            (ChangedCondition::Variant, variant_of(before, a) != variant_of(after, b)),
-            (ChangedCondition::Name, before.plan.cases.eval_id(a) != after.plan.cases.eval_id(b)),
+            (
+                ChangedCondition::Judge,
+                self.is_other_judge && (is_judged(before, a) || is_judged(after, b)),
+            ),
+            (
+                ChangedCondition::Variant,
+                variant_of(before, a) != variant_of(after, b),
+            ),
+            (
+                ChangedCondition::Name,
+                before.plan.cases.eval_id(a) != after.plan.cases.eval_id(b),
+            ),
             (ChangedCondition::File, of_sets.file),
         ];
-        has.into_iter().filter(|(_, differs)| *differs).map(|(condition, _)| condition).collect()
+        has.into_iter()
+            .filter(|(_, differs)| *differs)
+            .map(|(condition, _)| condition)
+            .collect()
     }
 }
 
-fn conditions_of_sets(before: &RunToCompare, after: &RunToCompare, sets: (usize, usize)) -> ConditionsOfSets {
+fn conditions_of_sets(
+    before: &RunToCompare,
+    after: &RunToCompare,
+    sets: (usize, usize),
+) -> ConditionsOfSets {
     let (old, new) = (&before.plan.sets[sets.0], &after.plan.sets[sets.1]);
     let tools = tools_of(before, sets.0).zip(tools_of(after, sets.1));
     ConditionsOfSets {
@@ -103,12 +129,15 @@ fn criteria_of(set: &PlannedSet) -> Vec<Criterion> {
 /// Whether the agents of two sets differ. With a run that is not stored as a whole, their labels are compared.
 fn is_other_agent(before: &RunToCompare, after: &RunToCompare, sets: (usize, usize)) -> bool {
     let label = |run: &RunToCompare, set: usize| {
-        let known = run.conditions.and_then(|conditions| conditions.agents.get(set).cloned());
+        let known = run
+            .conditions
+            .and_then(|conditions| conditions.agents.get(set).cloned());
         known.unwrap_or_else(|| run.plan.sets[set].agent_label())
     };
     match before.conditions.or(after.conditions) {
         None => {
-            let stored = |run: &RunToCompare, set: usize| run.plan.sets[set].agent.without_secrets();
+            let stored =
+                |run: &RunToCompare, set: usize| run.plan.sets[set].agent.without_secrets();
             stored(before, sets.0) != stored(after, sets.1)
         }
         Some(_) => label(before, sets.0) != label(after, sets.1),

@@ -101,10 +101,15 @@ pub(super) fn table_of(
     if is_edited(before, a, after, b) {
         return Err(CaseChange::Edited);
     }
-    let ((before, missing_before), (after, missing_after)) = (count_of(before, a), count_of(after, b));
+    let ((before, missing_before), (after, missing_after)) =
+        (count_of(before, a), count_of(after, b));
     match before.of.min(after.of) {
         0 => Err(CaseChange::NotEvaluated),
-        _ => Ok(PassTable { before, after, not_evaluated: (missing_before, missing_after) }),
+        _ => Ok(PassTable {
+            before,
+            after,
+            not_evaluated: (missing_before, missing_after),
+        }),
     }
 }
 
@@ -118,7 +123,11 @@ pub(super) fn fates_of(
     let lost_cases = lost(tables, rule, OverallFall::of(test, rule.level));
     let won_cases = lost(&mirrored, rule, OverallFall::mirrored(test, rule.level));
     let changes = lost_cases.into_iter().zip(won_cases);
-    tables.iter().zip(changes).map(|(table, change)| change_of(*table, change)).collect()
+    tables
+        .iter()
+        .zip(changes)
+        .map(|(table, change)| change_of(*table, change))
+        .collect()
 }
 
 fn change_of(table: PassTable, (is_lost, is_won): (bool, bool)) -> CaseChange {

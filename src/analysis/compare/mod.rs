@@ -123,12 +123,18 @@ pub fn compare_runs<'a>(
     let tables: Vec<Option<Result<PassTable, CaseChange>>> = pairs.iter().map(table).collect();
     let of_case = |(pair, table): (&Pair, &Option<Result<PassTable, CaseChange>>)| {
         let table = table.as_ref()?.as_ref().ok()?;
-        let is_quarantined = pair.1.is_some_and(|b| after.plan.cases.quarantine(b).is_some());
+        let is_quarantined = pair
+            .1
+            .is_some_and(|b| after.plan.cases.quarantine(b).is_some());
         Some((*table, !is_quarantined))
     };
     let (comparable, counts): (Vec<PassTable>, Vec<bool>) =
         pairs.iter().zip(&tables).filter_map(of_case).unzip();
-    let ComparedCounts { fates, overall, rate_change } = compared_counts(&comparable, &counts, rule);
+    let ComparedCounts {
+        fates,
+        overall,
+        rate_change,
+    } = compared_counts(&comparable, &counts, rule);
     let mut fates = fates.into_iter();
     let mut conditions = Conditions::new(before, after);
     let case = |((a, b), table): (&Pair, Option<Result<PassTable, CaseChange>>)| {
@@ -138,14 +144,30 @@ pub fn compare_runs<'a>(
             None if a.is_some() => CaseChange::OnlyBefore,
             None => CaseChange::OnlyAfter,
         };
-        let changed = a.zip(*b).map(|(a, b)| conditions.changed(a, b)).unwrap_or_default();
-        ComparedCase { before: *a, after: *b, fate, changed }
+        let changed = a
+            .zip(*b)
+            .map(|(a, b)| conditions.changed(a, b))
+            .unwrap_or_default();
+        ComparedCase {
+            before: *a,
+            after: *b,
+            fate,
+            changed,
+        }
     };
     let cases: Vec<ComparedCase> = pairs.iter().zip(tables).map(case).collect();
     let scored = cases.iter().filter(|case| case.fate != CaseChange::Edited);
-    let scored: Vec<(usize, usize)> = scored.filter_map(|case| case.before.zip(case.after)).collect();
+    let scored: Vec<(usize, usize)> = scored
+        .filter_map(|case| case.before.zip(case.after))
+        .collect();
     let metrics = compared_metrics(before, after, &scored);
-    RunComparison { metrics, cases, overall, rate_change, rule: *rule }
+    RunComparison {
+        metrics,
+        cases,
+        overall,
+        rate_change,
+        rule: *rule,
+    }
 }
 
 /// The comparison of the attempts of comparable cases.
@@ -168,9 +190,17 @@ pub fn compare_counts(tables: &[PassTable], rule: &ComparisonRule) -> ComparedCo
 fn compared_counts(tables: &[PassTable], counts: &[bool], rule: &ComparisonRule) -> ComparedCounts {
     let test = RateTest::of(tables);
     let overall = OverallChange::of(tables, test.as_ref());
-    let counted: Vec<PassTable> =
-        tables.iter().zip(counts).filter(|(_, counts)| **counts).map(|(table, _)| *table).collect();
-    let test = if counted.len() == tables.len() { test } else { RateTest::of(&counted) };
+    let counted: Vec<PassTable> = tables
+        .iter()
+        .zip(counts)
+        .filter(|(_, counts)| **counts)
+        .map(|(table, _)| *table)
+        .collect();
+    let test = if counted.len() == tables.len() {
+        test
+    } else {
+        RateTest::of(&counted)
+    };
     ComparedCounts {
         fates: fates_of(tables, rule, test.as_ref()),
         overall,

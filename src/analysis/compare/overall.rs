@@ -41,11 +41,19 @@ pub struct RateChange {
 
 impl RateChange {
     /// The change, if it is significant.
-    pub(super) fn of(tables: &[PassTable], test: Option<&RateTest>, level: f64) -> Option<RateChange> {
-        let is_significant =
-            OverallFall::of(test, level).is_significant || OverallFall::mirrored(test, level).is_significant;
+    pub(super) fn of(
+        tables: &[PassTable],
+        test: Option<&RateTest>,
+        level: f64,
+    ) -> Option<RateChange> {
+        let is_significant = OverallFall::of(test, level).is_significant
+            || OverallFall::mirrored(test, level).is_significant;
         let (before, after) = mean_rates(tables).filter(|_| is_significant)?;
-        Some(RateChange { before, after, p: test?.p() })
+        Some(RateChange {
+            before,
+            after,
+            p: test?.p(),
+        })
     }
 
     /// Whether the agent passes less often.
@@ -91,12 +99,20 @@ impl OverallChange {
     /// Compares the outcomes of the comparable cases, with the test of their rates.
     pub(super) fn of(tables: &[PassTable], test: Option<&RateTest>) -> OverallChange {
         let known = |is_it: fn((Option<bool>, Option<bool>)) -> bool| {
-            tables.iter().filter(|table| is_it(table.passed_all())).count()
+            tables
+                .iter()
+                .filter(|table| is_it(table.passed_all()))
+                .count()
         };
-        let passed = (known(|(before, _)| before == Some(true)), known(|(_, after)| after == Some(true)));
+        let passed = (
+            known(|(before, _)| before == Some(true)),
+            known(|(_, after)| after == Some(true)),
+        );
         let both = known(|passed| passed == (Some(true), Some(true)));
         let (lost, won) = (passed.0 - both, passed.1 - both);
-        let is_repeated = tables.iter().any(|table| table.before.of.max(table.after.of) > 1);
+        let is_repeated = tables
+            .iter()
+            .any(|table| table.before.of.max(table.after.of) > 1);
         let rates_p = test.filter(|_| is_repeated).map(RateTest::p);
         let test = match tables.iter().all(|table| table.is_balanced()) {
             true if lost + won == 0 => OutcomeTest::Equal,
@@ -108,9 +124,14 @@ impl OverallChange {
             cases: tables.len(),
             passed,
             rates: mean_rates(tables),
-            is_weighted: tables.iter().any(|table| table.weight() != tables[0].weight()),
+            is_weighted: tables
+                .iter()
+                .any(|table| table.weight() != tables[0].weight()),
             is_balanced: tables.iter().all(|table| table.is_balanced()),
-            attempts: (range_of(|table| table.before.of), range_of(|table| table.after.of)),
+            attempts: (
+                range_of(|table| table.before.of),
+                range_of(|table| table.after.of),
+            ),
             test,
             rates_p,
         }
@@ -133,9 +154,18 @@ impl OverallChange {
 fn mean_rates(tables: &[PassTable]) -> Option<(f64, f64)> {
     let all: f64 = tables.iter().map(|table| table.weight()).sum();
     let mean = |rate: fn(&PassTable) -> Option<f64>| -> f64 {
-        tables.iter().filter_map(|table| Some(rate(table)? * table.weight())).sum::<f64>() / all
+        tables
+            .iter()
+            .filter_map(|table| Some(rate(table)? * table.weight()))
+            .sum::<f64>()
+            / all
     };
-    (all > 0.0).then(|| (mean(|table| table.before.rate()), mean(|table| table.after.rate())))
+    (all > 0.0).then(|| {
+        (
+            mean(|table| table.before.rate()),
+            mean(|table| table.after.rate()),
+        )
+    })
 }
 
 fn range(counts: impl Iterator<Item = usize> + Clone) -> (usize, usize) {

@@ -15,10 +15,13 @@ pub(super) fn paired(before: &RunToCompare, after: &RunToCompare) -> Vec<Pair> {
     pair_by(before, after, &mut lost, &mut found, |run, case| {
         Some((name_of(run, case), run.plan.cases.content(case)))
     });
-    pair_by(before, after, &mut lost, &mut found, |run, case| Some(name_of(run, case)));
+    pair_by(before, after, &mut lost, &mut found, |run, case| {
+        Some(name_of(run, case))
+    });
     pair_by(before, after, &mut lost, &mut found, expectation_of);
     let here = cases_with_results(after).map(|at| (found.get(&at).copied(), Some(at)));
-    here.chain(lost.into_iter().map(|at| (Some(at), None))).collect()
+    here.chain(lost.into_iter().map(|at| (Some(at), None)))
+        .collect()
 }
 
 /// Pairs the cases of the second run that are not in `found` with the cases of the first run in `lost` that have the
@@ -30,7 +33,9 @@ fn pair_by<'a, K: Eq + Hash>(
     found: &mut HashMap<usize, usize>,
     key: impl Fn(&'a RunToCompare<'a>, usize) -> Option<K>,
 ) {
-    let open: Vec<usize> = cases_with_results(after).filter(|at| !found.contains_key(at)).collect();
+    let open: Vec<usize> = cases_with_results(after)
+        .filter(|at| !found.contains_key(at))
+        .collect();
     if lost.is_empty() || open.is_empty() {
         return;
     }
@@ -65,7 +70,8 @@ pub(super) fn is_edited(before: &RunToCompare, a: usize, after: &RunToCompare, b
     if name_of(before, a) != name_of(after, b) || is_same_content(before, a, after, b) {
         return false;
     }
-    let is_saved = |run: &RunToCompare, case: usize| run.plan.set_of(case).agent == AgentSpec::Saved;
+    let is_saved =
+        |run: &RunToCompare, case: usize| run.plan.set_of(case).agent == AgentSpec::Saved;
     let both_saved = is_saved(before, a) && is_saved(after, b);
     let expectation = expectation_of(before, a).filter(|_| both_saved);
     expectation.is_none() || expectation != expectation_of(after, b)

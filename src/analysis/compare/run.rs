@@ -28,7 +28,9 @@ impl RunConditions {
             agents: run.plan.sets.iter().map(|set| set.agent_label()).collect(),
             tools: run.plan.sets.iter().map(tools_of_set).collect(),
             judge: run.plan.judge.label(),
-            expectations: cases().map(|case| expectation_of(&run.into(), case)).collect(),
+            expectations: cases()
+                .map(|case| expectation_of(&run.into(), case))
+                .collect(),
             variants: cases().map(|case| variant_of(&run.into(), case)).collect(),
         }
     }
@@ -59,7 +61,10 @@ impl RunToCompare<'_> {
 
 impl<'a> From<&'a RunState> for RunToCompare<'a> {
     fn from(state: &'a RunState) -> RunToCompare<'a> {
-        RunToCompare { state, conditions: None }
+        RunToCompare {
+            state,
+            conditions: None,
+        }
     }
 }
 
@@ -73,7 +78,10 @@ impl Deref for RunToCompare<'_> {
 
 /// What identifies a case in its workspace: the path of its file, and its id.
 pub(super) fn name_of(run: &RunState, case: usize) -> (&Path, &str) {
-    (run.plan.set_of(case).path.as_path(), run.plan.cases.eval_id(case))
+    (
+        run.plan.set_of(case).path.as_path(),
+        run.plan.cases.eval_id(case),
+    )
 }
 
 /// A hash of what is expected of a case: turns, session state, rubrics and scenario. `None` for an attempt that cannot
@@ -84,7 +92,12 @@ pub fn expectation_of(run: &RunToCompare, case: usize) -> Option<u128> {
         return conditions.expectations.get(case).copied().flatten();
     }
     let attempt = run.attempts_of(case).first()?.read().ok()?;
-    hash_of(&attempt.expected, attempt.expected_state.as_ref(), &attempt.rubrics, attempt.scenario.as_ref())
+    hash_of(
+        &attempt.expected,
+        attempt.expected_state.as_ref(),
+        &attempt.rubrics,
+        attempt.scenario.as_ref(),
+    )
 }
 
 /// [`expectation_of`] of a case in a file.
@@ -93,7 +106,12 @@ pub fn expectation_in_file(case: &EvalCase) -> Option<u128> {
         Conversation::Scenario(scenario) => Some(scenario),
         Conversation::Turns(_) => None,
     };
-    hash_of(case.turns(), case.final_session_state.as_ref(), &case.rubrics, scenario)
+    hash_of(
+        case.turns(),
+        case.final_session_state.as_ref(),
+        &case.rubrics,
+        scenario,
+    )
 }
 
 fn hash_of(
@@ -105,16 +123,20 @@ fn hash_of(
     if turns.is_empty() && scenario.is_none() {
         return None;
     }
-    Some(xxhash_rust::xxh3::xxh3_128(&serde_json::to_vec(&(turns, state, rubrics, scenario)).ok()?))
+    Some(xxhash_rust::xxh3::xxh3_128(
+        &serde_json::to_vec(&(turns, state, rubrics, scenario)).ok()?,
+    ))
 }
 
 /// The allowed variant that a score of the case is based on.
 pub(super) fn variant_of(run: &RunToCompare, case: usize) -> Option<String> {
     match run.conditions {
         Some(conditions) => conditions.variants.get(case)?.clone(),
-        None => {
-            run.state.attempts_of(case).into_iter().find_map(|attempt| attempt.variant().map(str::to_string))
-        }
+        None => run
+            .state
+            .attempts_of(case)
+            .into_iter()
+            .find_map(|attempt| attempt.variant().map(str::to_string)),
     }
 }
 
@@ -132,5 +154,7 @@ fn tools_of_set(set: &PlannedSet) -> Option<u64> {
     // Without paths and addresses, which differ between machines.
     let servers: Vec<&String> = set.tools.mcp.keys().collect();
     let answers = (set.tools.stubs, servers, &set.tools.faults, &set.stubs);
-    Some(xxhash_rust::xxh3::xxh3_64(&serde_json::to_vec(&answers).ok()?))
+    Some(xxhash_rust::xxh3::xxh3_64(
+        &serde_json::to_vec(&answers).ok()?,
+    ))
 }

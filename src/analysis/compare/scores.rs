@@ -76,11 +76,18 @@ pub(super) fn compared_metrics(
         for metric in b.iter().flat_map(|attempt| &attempt.metrics) {
             if !found.iter().any(|of| of.metric == metric.metric) {
                 let metric = metric.metric.clone();
-                found.push(Collected { metric, cases: Vec::new(), other_options: 0 });
+                found.push(Collected {
+                    metric,
+                    cases: Vec::new(),
+                    other_options: 0,
+                });
             }
         }
         for of in &mut found {
-            let scores = CaseScores { before: scores(&a, &of.metric), after: scores(&b, &of.metric) };
+            let scores = CaseScores {
+                before: scores(&a, &of.metric),
+                after: scores(&b, &of.metric),
+            };
             if scores.means().is_some() {
                 of.cases.push(scores);
                 of.other_options += usize::from(has_other_options(old, new, &of.metric));
@@ -93,7 +100,10 @@ pub(super) fn compared_metrics(
 /// Whether a metric is computed in another way: with other options or rules. Another threshold changes no score.
 fn has_other_options(old: &PlannedSet, new: &PlannedSet, metric: &str) -> bool {
     let of = |set: &PlannedSet| -> Option<Criterion> {
-        set.criteria.iter().find(|criterion| criterion.metric == metric).map(Criterion::scoring)
+        set.criteria
+            .iter()
+            .find(|criterion| criterion.metric == metric)
+            .map(Criterion::scoring)
     };
     of(old) != of(new)
 }
@@ -103,12 +113,20 @@ fn compared_metric(of: Collected) -> Option<ComparedMetric> {
     let cases = means.len();
     let mean = |of: fn(&(f64, f64)) -> f64| means.iter().map(of).sum::<f64>() / cases as f64;
     // Means of equal scores in another order may differ in their last digits.
-    let differences: Vec<f64> = means.iter().map(|(a, b)| ((b - a) * 1e9).round() / 1e9).collect();
-    let is_paired = of.cases.iter().all(|case| case.before.len() == case.after.len());
+    let differences: Vec<f64> = means
+        .iter()
+        .map(|(a, b)| ((b - a) * 1e9).round() / 1e9)
+        .collect();
+    let is_paired = of
+        .cases
+        .iter()
+        .all(|case| case.before.len() == case.after.len());
     let test = match (is_paired, wilcoxon(&differences)) {
         (_, None) => ScoreTest::Equal,
         (true, Some(p)) => ScoreTest::Wilcoxon(p),
-        (false, Some(_)) => permutation::scores(&of.cases).map_or(ScoreTest::Equal, ScoreTest::WithinCases),
+        (false, Some(_)) => {
+            permutation::scores(&of.cases).map_or(ScoreTest::Equal, ScoreTest::WithinCases)
+        }
     };
     (cases > 0).then(|| ComparedMetric {
         metric: of.metric,
@@ -122,6 +140,16 @@ fn compared_metric(of: Collected) -> Option<ComparedMetric> {
 
 /// The scores of the attempts of a case that have one.
 fn scores(attempts: &[Arc<EndedAttempt>], metric: &str) -> Vec<f64> {
-    let of = |attempt: &Arc<EndedAttempt>| attempt.metrics.iter().find(|one| one.metric == metric)?.score();
-    attempts.iter().filter_map(of).filter(|score| score.is_finite()).collect()
+    let of = |attempt: &Arc<EndedAttempt>| {
+        attempt
+            .metrics
+            .iter()
+            .find(|one| one.metric == metric)?
+            .score()
+    };
+    attempts
+        .iter()
+        .filter_map(of)
+        .filter(|score| score.is_finite())
+        .collect()
 }

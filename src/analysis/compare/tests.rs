@@ -6,8 +6,8 @@ mod words;
 use super::*;
 use crate::analysis::{ChangeEvidence, PassCount};
 use crate::domain::{
-    AgentSpec, Attempt, AttemptKey, Content, Criterion, EndedAttempt, Invocation, JudgeSpec, PlannedCase,
-    PlannedCases, PlannedSet, RunEvent, RunOptions, RunPlan, Status, UserSpec,
+    AgentSpec, Attempt, AttemptKey, Content, Criterion, EndedAttempt, Invocation, JudgeSpec,
+    PlannedCase, PlannedCases, PlannedSet, RunEvent, RunOptions, RunPlan, Status, UserSpec,
 };
 use crate::metrics::unscored;
 use std::sync::Arc;
@@ -57,21 +57,33 @@ fn run(cases: &[Case], change: impl Fn(&mut RunPlan)) -> RunState {
     let mut state = RunState::new(Arc::new(plan));
     for (case, (_, id, content, attempts)) in cases.iter().enumerate() {
         for (at, passed) in attempts.iter().enumerate() {
-            let status = if *passed { Status::Passed } else { Status::Failed };
+            let status = if *passed {
+                Status::Passed
+            } else {
+                Status::Failed
+            };
             let criterion = Criterion::new("m", Some(0.5));
             let mut metric = unscored(&criterion, 0, status, "");
             metric.score = Some(crate::domain::Score::of_flag(*passed));
             // The turns are those of the content without the name that ends it.
             let said = content.split('@').next().unwrap();
-            let turn = Invocation { user: Content::text("user", said), ..Invocation::default() };
-            let key = AttemptKey { case, attempt: at as u32 + 1 };
+            let turn = Invocation {
+                user: Content::text("user", said),
+                ..Invocation::default()
+            };
+            let key = AttemptKey {
+                case,
+                attempt: at as u32 + 1,
+            };
             let attempt = Attempt {
                 status,
                 metrics: vec![metric],
                 expected: vec![turn].into(),
                 ..Attempt::blank(key, id)
             };
-            state.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt))));
+            state.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(
+                attempt,
+            ))));
         }
     }
     state
@@ -86,7 +98,11 @@ fn fates(before: &[Case], after: &[Case]) -> Vec<(&'static str, Vec<String>)> {
         (at, None) => a.plan.cases.eval_id(at.unwrap()).to_string(),
     };
     let of = |fate: CaseChange| (fate.key(), found.of(fate).map(id).collect::<Vec<_>>());
-    CaseChange::ALL.into_iter().map(of).filter(|(_, ids)| !ids.is_empty()).collect()
+    CaseChange::ALL
+        .into_iter()
+        .map(of)
+        .filter(|(_, ids)| !ids.is_empty())
+        .collect()
 }
 
 #[test]
@@ -139,26 +155,53 @@ fn what_was_not_evaluated_is_neither_broken_nor_fixed() {
     let before = run(cases, |_| {});
     let mut after = run(&[("s", "a", "1", &[]), ("s", "b", "2", &[])], |_| {});
     for (case, status) in [(0, Status::NotEvaluated), (1, Status::Errored)] {
-        let attempt = Attempt { status, ..Attempt::blank(AttemptKey { case, attempt: 1 }, "x") };
-        after.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt))));
+        let attempt = Attempt {
+            status,
+            ..Attempt::blank(AttemptKey { case, attempt: 1 }, "x")
+        };
+        after.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(
+            attempt,
+        ))));
     }
     let fates = |a: &RunState, b: &RunState| -> Vec<CaseChange> {
         compared(a, b).cases.iter().map(|case| case.fate).collect()
     };
-    assert_eq!(fates(&before, &after), [CaseChange::NotEvaluated, CaseChange::StillFailing]);
-    assert_eq!(fates(&after, &before), [CaseChange::NotEvaluated, CaseChange::StillFailing]);
+    assert_eq!(
+        fates(&before, &after),
+        [CaseChange::NotEvaluated, CaseChange::StillFailing]
+    );
+    assert_eq!(
+        fates(&after, &before),
+        [CaseChange::NotEvaluated, CaseChange::StillFailing]
+    );
 }
 
 #[test]
 fn an_edit_of_the_expected_state_is_no_fix() {
     let with_state = |content: &'static str, passed: bool, state: i32| {
-        let mut run = run(&[("s", "a", content, &[])], |plan| plan.sets[0].agent = AgentSpec::Saved);
-        let status = if passed { Status::Passed } else { Status::Failed };
+        let mut run = run(&[("s", "a", content, &[])], |plan| {
+            plan.sets[0].agent = AgentSpec::Saved
+        });
+        let status = if passed {
+            Status::Passed
+        } else {
+            Status::Failed
+        };
         let expected_state = Some(serde_json::json!({"lamp": state}));
-        let key = AttemptKey { case: 0, attempt: 1 };
+        let key = AttemptKey {
+            case: 0,
+            attempt: 1,
+        };
         let expected = vec![Invocation::default()].into();
-        let attempt = Attempt { status, expected, expected_state, ..Attempt::blank(key, "a") };
-        run.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt))));
+        let attempt = Attempt {
+            status,
+            expected,
+            expected_state,
+            ..Attempt::blank(key, "a")
+        };
+        run.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(
+            attempt,
+        ))));
         run
     };
     let fate = |after: &RunState| compared(&with_state("1", false, 1), after).cases[0].fate;
@@ -170,9 +213,17 @@ fn an_edit_of_the_expected_state_is_no_fix() {
 fn cases_of_which_nothing_is_expected_are_not_taken_for_one_another() {
     let broken = |id: &'static str| {
         let mut run = run(&[("s", id, id, &[])], |_| {});
-        let key = AttemptKey { case: 0, attempt: 1 };
-        let attempt = Attempt { status: Status::Errored, ..Attempt::blank(key, id) };
-        run.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt))));
+        let key = AttemptKey {
+            case: 0,
+            attempt: 1,
+        };
+        let attempt = Attempt {
+            status: Status::Errored,
+            ..Attempt::blank(key, id)
+        };
+        run.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(
+            attempt,
+        ))));
         run
     };
     let found = compared(&broken("line 2"), &broken("line 9"));
@@ -182,10 +233,22 @@ fn cases_of_which_nothing_is_expected_are_not_taken_for_one_another() {
 
 #[test]
 fn equal_ids_are_told_apart_by_content_then_by_order() {
-    let before: &[Case] = &[("s", "a", "1", &[true]), ("s", "a", "2", &[false]), ("s", "a", "3", &[true])];
-    let after: &[Case] = &[("s", "a", "2", &[false]), ("s", "a", "1", &[true]), ("s", "a", "4", &[true])];
+    let before: &[Case] = &[
+        ("s", "a", "1", &[true]),
+        ("s", "a", "2", &[false]),
+        ("s", "a", "3", &[true]),
+    ];
+    let after: &[Case] = &[
+        ("s", "a", "2", &[false]),
+        ("s", "a", "1", &[true]),
+        ("s", "a", "4", &[true]),
+    ];
     let found = compared(&run(before, |_| {}), &run(after, |_| {}));
-    let pairs: Vec<_> = found.cases.iter().map(|case| (case.before, case.after, case.fate)).collect();
+    let pairs: Vec<_> = found
+        .cases
+        .iter()
+        .map(|case| (case.before, case.after, case.fate))
+        .collect();
     assert_eq!(
         pairs,
         [
@@ -199,9 +262,25 @@ fn equal_ids_are_told_apart_by_content_then_by_order() {
 #[test]
 fn new_saved_responses_are_compared_and_new_expectations_are_not() {
     let saved = |plan: &mut RunPlan| plan.sets[0].agent = AgentSpec::Saved;
-    let before = run(&[("s", "a", "1@old response", &[false]), ("s", "b", "2", &[false])], saved);
-    let after = run(&[("s", "a", "1@new response", &[true]), ("s", "b", "3", &[true])], saved);
-    let fates: Vec<CaseChange> = compared(&before, &after).cases.iter().map(|case| case.fate).collect();
+    let before = run(
+        &[
+            ("s", "a", "1@old response", &[false]),
+            ("s", "b", "2", &[false]),
+        ],
+        saved,
+    );
+    let after = run(
+        &[
+            ("s", "a", "1@new response", &[true]),
+            ("s", "b", "3", &[true]),
+        ],
+        saved,
+    );
+    let fates: Vec<CaseChange> = compared(&before, &after)
+        .cases
+        .iter()
+        .map(|case| case.fate)
+        .collect();
     assert_eq!(fates, [CaseChange::Fixed, CaseChange::Edited]);
 }
 
@@ -217,11 +296,17 @@ fn changed_conditions_are_told_and_edited_cases_are_in_no_number() {
     assert_eq!(found.cases[0].changed, [ChangedCondition::Criteria]);
     let metric = &found.metrics[0];
     assert_eq!((metric.cases, metric.before, metric.after), (1, 1.0, 0.0));
-    assert_eq!((metric.test, found.overall.test.p()), (ScoreTest::Wilcoxon(1.0), Some(1.0)));
+    assert_eq!(
+        (metric.test, found.overall.test.p()),
+        (ScoreTest::Wilcoxon(1.0), Some(1.0))
+    );
     let ids = ["1", "2", "3", "4", "5", "6"];
     let six = |passed: &'static [bool]| ids.map(|id| ("s", id, id, passed));
     let found = compared(&run(&six(&[true]), |_| {}), &run(&six(&[false]), |_| {}));
-    assert!((found.overall.test.p().unwrap() - 0.03125).abs() < 1e-12, "six of six broke");
+    assert!(
+        (found.overall.test.p().unwrap() - 0.03125).abs() < 1e-12,
+        "six of six broke"
+    );
     assert_eq!(found.metrics[0].test, ScoreTest::Wilcoxon(0.03125));
 }
 
@@ -230,24 +315,45 @@ fn a_metric_with_other_options_is_said_to_be_another() {
     let with = |option: &str, threshold: f64| {
         let mut criterion = Criterion::new("m", Some(threshold));
         criterion.options.insert("match_type".into(), option.into());
-        criterion.options.insert("threshold".into(), threshold.into());
+        criterion
+            .options
+            .insert("threshold".into(), threshold.into());
         move |plan: &mut RunPlan| plan.sets[0].criteria = vec![criterion.clone()]
     };
     let cases: &[Case] = &[("s", "a", "1", &[true])];
     let others = |option: &str, threshold: f64| {
-        let found = compared(&run(cases, with("EXACT", 1.0)), &run(cases, with(option, threshold)));
-        (found.cases[0].changed.clone(), found.metrics[0].other_options)
+        let found = compared(
+            &run(cases, with("EXACT", 1.0)),
+            &run(cases, with(option, threshold)),
+        );
+        (
+            found.cases[0].changed.clone(),
+            found.metrics[0].other_options,
+        )
     };
     assert_eq!(others("EXACT", 1.0), (vec![], 0));
-    assert_eq!(others("IN_ORDER", 1.0), (vec![ChangedCondition::Criteria], 1));
-    assert_eq!(others("EXACT", 0.5), (vec![ChangedCondition::Criteria], 0), "the scores are the same");
+    assert_eq!(
+        others("IN_ORDER", 1.0),
+        (vec![ChangedCondition::Criteria], 1)
+    );
+    assert_eq!(
+        others("EXACT", 0.5),
+        (vec![ChangedCondition::Criteria], 0),
+        "the scores are the same"
+    );
 }
 
 #[test]
 fn passing_cases_that_are_missing_now_are_removed() {
-    let before: &[Case] =
-        &[("s", "a", "1", &[true]), ("s", "b", "2", &[false]), ("s", "c", "3", &[true, true])];
-    let (before, after) = (run(before, |_| {}), run(&[("s", "d", "4", &[true])], |_| {}));
+    let before: &[Case] = &[
+        ("s", "a", "1", &[true]),
+        ("s", "b", "2", &[false]),
+        ("s", "c", "3", &[true, true]),
+    ];
+    let (before, after) = (
+        run(before, |_| {}),
+        run(&[("s", "d", "4", &[true])], |_| {}),
+    );
     let found = compared(&before, &after);
     let removed: Vec<_> = found.removed(&before).map(|case| case.before).collect();
     assert_eq!(removed, [Some(0), Some(2)]);
@@ -255,9 +361,14 @@ fn passing_cases_that_are_missing_now_are_removed() {
 
 #[test]
 fn a_case_that_moved_changed_its_file_and_not_its_name() {
-    let (before, after) =
-        (run(&[("s", "a", "1@s", &[true])], |_| {}), run(&[("t", "a", "1@t", &[true])], |_| {}));
-    assert_eq!(compared(&before, &after).cases[0].changed, [ChangedCondition::File]);
+    let (before, after) = (
+        run(&[("s", "a", "1@s", &[true])], |_| {}),
+        run(&[("t", "a", "1@t", &[true])], |_| {}),
+    );
+    assert_eq!(
+        compared(&before, &after).cases[0].changed,
+        [ChangedCondition::File]
+    );
 }
 
 const P: Status = Status::Passed;
@@ -277,37 +388,66 @@ fn the_order_of_criteria_is_no_other_criteria_and_stubs_are_known_of_the_baselin
     assert_eq!(compared(&before, &after).cases[0].changed, []);
     let conditions = RunConditions::of(&before);
     let pinned = with(["m", "n"], None);
-    let baseline = RunToCompare { state: &pinned, conditions: Some(&conditions) };
-    let changed =
-        |after: &RunState| compare_runs(baseline, after, &ComparisonRule::default()).cases[0].changed.clone();
+    let baseline = RunToCompare {
+        state: &pinned,
+        conditions: Some(&conditions),
+    };
+    let changed = |after: &RunState| {
+        compare_runs(baseline, after, &ComparisonRule::default()).cases[0]
+            .changed
+            .clone()
+    };
     assert_eq!(changed(&after), []);
-    assert_eq!(changed(&with(["m", "n"], Some("2"))), [ChangedCondition::Tools]);
+    assert_eq!(
+        changed(&with(["m", "n"], Some("2"))),
+        [ChangedCondition::Tools]
+    );
 }
 
 #[test]
 fn changed_judge_is_reported_for_judged_cases() {
     let judged = |model: &str, is_judged: bool| {
-        let mut state = run(&[("s", "a", "1", &[])], |plan| plan.judge.model = Some(model.to_string()));
+        let mut state = run(&[("s", "a", "1", &[])], |plan| {
+            plan.judge.model = Some(model.to_string())
+        });
         let criterion = Criterion::new("m", Some(0.5));
         let mut metric = unscored(&criterion, 0, Status::Passed, "");
         metric.judgement = is_judged.then(Default::default);
-        let key = AttemptKey { case: 0, attempt: 1 };
-        let attempt = Attempt { status: Status::Passed, metrics: vec![metric], ..Attempt::blank(key, "a") };
-        state.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt))));
+        let key = AttemptKey {
+            case: 0,
+            attempt: 1,
+        };
+        let attempt = Attempt {
+            status: Status::Passed,
+            metrics: vec![metric],
+            ..Attempt::blank(key, "a")
+        };
+        state.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(
+            attempt,
+        ))));
         state
     };
     let rule = ComparisonRule::default();
     let (before, same, other) = (judged("x", true), judged("x", true), judged("y", true));
     let conditions = RunConditions::of(&before);
     let pinned = judged("another one", true);
-    for from in [RunToCompare::from(&before), RunToCompare { state: &pinned, conditions: Some(&conditions) }]
-    {
+    for from in [
+        RunToCompare::from(&before),
+        RunToCompare {
+            state: &pinned,
+            conditions: Some(&conditions),
+        },
+    ] {
         let changed = |after: &RunState| compare_runs(from, after, &rule).cases[0].changed.clone();
         assert_eq!(changed(&same), []);
         assert_eq!(changed(&other), [ChangedCondition::Judge]);
     }
     let once = compare_runs(&judged("x", true), &judged("y", false), &rule);
-    assert_eq!(once.cases[0].changed, [ChangedCondition::Judge], "one of the results is of a judge");
+    assert_eq!(
+        once.cases[0].changed,
+        [ChangedCondition::Judge],
+        "one of the results is of a judge"
+    );
     let unjudged = compare_runs(&judged("x", false), &judged("y", false), &rule);
     assert_eq!(
         (&unjudged.cases[0].changed[..], &unjudged.metrics[..]),
@@ -319,35 +459,73 @@ fn changed_judge_is_reported_for_judged_cases() {
 #[test]
 fn changed_agent_and_variant_are_reported() {
     let cases: &[Case] = &[("s", "a", "1", &[true])];
-    let (before, saved) = (run(cases, |_| {}), run(cases, |plan| plan.sets[0].agent = AgentSpec::Saved));
+    let (before, saved) = (
+        run(cases, |_| {}),
+        run(cases, |plan| plan.sets[0].agent = AgentSpec::Saved),
+    );
     let changed = |before: RunToCompare, after: &RunState| {
-        compare_runs(before, after, &ComparisonRule::default()).cases[0].changed.clone()
+        compare_runs(before, after, &ComparisonRule::default()).cases[0]
+            .changed
+            .clone()
     };
     assert_eq!(changed((&before).into(), &before), []);
     assert_eq!(changed((&before).into(), &saved), [ChangedCondition::Agent]);
     let conditions = RunConditions::of(&before);
     fn of_baseline<'a>(state: &'a RunState, conditions: &'a RunConditions) -> RunToCompare<'a> {
-        RunToCompare { state, conditions: Some(conditions) }
+        RunToCompare {
+            state,
+            conditions: Some(conditions),
+        }
     }
     assert_eq!(changed(of_baseline(&saved, &conditions), &before), []);
-    assert_eq!(changed(of_baseline(&saved, &conditions), &saved), [ChangedCondition::Agent]);
+    assert_eq!(
+        changed(of_baseline(&saved, &conditions), &saved),
+        [ChangedCondition::Agent]
+    );
     let variants = vec![Some("polite".to_string())];
-    let other = RunConditions { variants, ..conditions.clone() };
-    assert_eq!(changed(of_baseline(&saved, &other), &before), [ChangedCondition::Variant]);
+    let other = RunConditions {
+        variants,
+        ..conditions.clone()
+    };
+    assert_eq!(
+        changed(of_baseline(&saved, &other), &before),
+        [ChangedCondition::Variant]
+    );
     let agents = ["a", "a", "b"].map(str::to_string).to_vec();
-    assert_eq!(of_baseline(&saved, &RunConditions { agents, ..conditions }).agent_label(), "a, b");
-    assert_eq!(RunToCompare::from(&saved).agent_label(), saved.plan.agent_label());
+    assert_eq!(
+        of_baseline(
+            &saved,
+            &RunConditions {
+                agents,
+                ..conditions
+            }
+        )
+        .agent_label(),
+        "a, b"
+    );
+    assert_eq!(
+        RunToCompare::from(&saved).agent_label(),
+        saved.plan.agent_label()
+    );
 }
 
 #[test]
 fn changed_content_is_edited_unless_both_saved() {
     let saved = |plan: &mut RunPlan| plan.sets[0].agent = AgentSpec::Saved;
-    let (old, new): (&[Case], &[Case]) =
-        (&[("s", "a", "1@old response", &[false])], &[("s", "a", "1@new response", &[true])]);
+    let (old, new): (&[Case], &[Case]) = (
+        &[("s", "a", "1@old response", &[false])],
+        &[("s", "a", "1@new response", &[true])],
+    );
     let fate = |before: &RunState, after: &RunState| compared(before, after).cases[0].fate;
     assert_eq!(fate(&run(old, saved), &run(new, saved)), CaseChange::Fixed);
-    assert_eq!(fate(&run(old, saved), &run(new, |_| {})), CaseChange::Edited);
-    assert_eq!(fate(&run(old, |_| {}), &run(new, saved)), CaseChange::Edited);
+    assert_eq!(
+        fate(&run(old, saved), &run(new, |_| {})),
+        CaseChange::Edited
+    );
+    assert_eq!(
+        fate(&run(old, |_| {}), &run(new, saved)),
+        CaseChange::Edited
+    );
 }
 
 #[test]
@@ -357,8 +535,14 @@ fn cases_passed_in_both_runs_are_unchanged() {
     let found = compared(&run_of(&before), &run_of(&after));
     assert_eq!(found.overall.passed, (10, 5));
     let p = crate::analysis::statistics::mcnemar(6, 1);
-    assert_eq!((found.overall.test, found.overall.test.p()), (OutcomeTest::McNemar(p), Some(p)));
-    assert_eq!(found.overall.passed_words(), "10 → 5 of 11 comparable cases passed");
+    assert_eq!(
+        (found.overall.test, found.overall.test.p()),
+        (OutcomeTest::McNemar(p), Some(p))
+    );
+    assert_eq!(
+        found.overall.passed_words(),
+        "10 → 5 of 11 comparable cases passed"
+    );
     assert_eq!(found.overall.short_passed_words(), "10 → 5 of 11 passed");
     assert!(!found.overall.is_repeated() && !found.overall.is_by_rates());
 }
@@ -370,9 +554,14 @@ fn scores_are_compared_by_the_means_of_their_cases() {
     let of_two = |passed: [usize; 6]| run_of(&passed.map(|passed| (passed, 2)));
     let metric = &compared(&of_two(before), &of_two(after)).metrics[0];
     assert_eq!(metric.cases, 6);
-    assert!((metric.before - 8.0 / 12.0).abs() < 1e-12 && (metric.after - 5.0 / 12.0).abs() < 1e-12);
+    assert!(
+        (metric.before - 8.0 / 12.0).abs() < 1e-12 && (metric.after - 5.0 / 12.0).abs() < 1e-12
+    );
     let p = crate::analysis::statistics::wilcoxon(&[-0.5, -0.5, -1.0, 0.5]).unwrap();
-    assert_eq!((metric.test, metric.test.p()), (ScoreTest::Wilcoxon(p), Some(p)));
+    assert_eq!(
+        (metric.test, metric.test.p()),
+        (ScoreTest::Wilcoxon(p), Some(p))
+    );
     let unscored = run_with(&[&[P], &[F]]);
     assert!(compared(&unscored, &unscored).metrics.is_empty());
 }
@@ -380,11 +569,17 @@ fn scores_are_compared_by_the_means_of_their_cases() {
 /// Runs of one set whose cases have these numbers of attempts that passed, and of attempts.
 fn run_of(counts: &[(usize, usize)]) -> RunState {
     let ids: Vec<String> = (0..counts.len()).map(|at| at.to_string()).collect();
-    let outcomes = counts.iter().map(|(passed, of)| (0..*of).map(|at| at < *passed).collect::<Vec<bool>>());
+    let outcomes = counts
+        .iter()
+        .map(|(passed, of)| (0..*of).map(|at| at < *passed).collect::<Vec<bool>>());
     let outcomes: Vec<Vec<bool>> = outcomes.collect();
     let case = |(id, attempts)| ("s", id, id, attempts);
-    let cases: Vec<Case> =
-        ids.iter().map(String::as_str).zip(outcomes.iter().map(Vec::as_slice)).map(case).collect();
+    let cases: Vec<Case> = ids
+        .iter()
+        .map(String::as_str)
+        .zip(outcomes.iter().map(Vec::as_slice))
+        .map(case)
+        .collect();
     run(&cases, |_| {})
 }
 
@@ -395,13 +590,24 @@ fn count(found: &RunComparison, fate: CaseChange) -> usize {
 /// A run of cases with these statuses.
 fn run_with(cases: &[&[Status]]) -> RunState {
     let ids: Vec<String> = (0..cases.len()).map(|at| at.to_string()).collect();
-    let planned: Vec<Case> = ids.iter().map(|id| ("s", id.as_str(), id.as_str(), &[][..])).collect();
+    let planned: Vec<Case> = ids
+        .iter()
+        .map(|id| ("s", id.as_str(), id.as_str(), &[][..]))
+        .collect();
     let mut state = run(&planned, |_| {});
     for (case, statuses) in cases.iter().enumerate() {
         for (at, status) in statuses.iter().enumerate() {
-            let key = AttemptKey { case, attempt: at as u32 + 1 };
-            let attempt = Attempt { status: *status, ..Attempt::blank(key, &ids[case]) };
-            state.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt))));
+            let key = AttemptKey {
+                case,
+                attempt: at as u32 + 1,
+            };
+            let attempt = Attempt {
+                status: *status,
+                ..Attempt::blank(key, &ids[case])
+            };
+            state.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(
+                attempt,
+            ))));
         }
     }
     state

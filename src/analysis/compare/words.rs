@@ -8,8 +8,16 @@ use super::{ComparedCase, RunComparison};
 
 /// A p-value in words: "p 0.0123" or, above the level, "p 0.4000, could be noise".
 pub fn p_words(p: f64, level: f64) -> String {
-    let number = if p < 0.0001 { "p < 0.0001".to_string() } else { format!("p {p:.4}") };
-    if p <= level { number } else { format!("{number}, could be noise") }
+    let number = if p < 0.0001 {
+        "p < 0.0001".to_string()
+    } else {
+        format!("p {p:.4}")
+    };
+    if p <= level {
+        number
+    } else {
+        format!("{number}, could be noise")
+    }
 }
 
 impl OverallChange {
@@ -22,11 +30,18 @@ impl OverallChange {
                 before * 100.0,
                 after * 100.0,
                 self.cases,
-                if self.is_weighted { ", weighted by their attempts" } else { "" }
+                if self.is_weighted {
+                    ", weighted by their attempts"
+                } else {
+                    ""
+                }
             ),
             None => {
                 let (before, after) = self.passed;
-                let words = format!("{before} → {after} of {} comparable cases passed", self.cases);
+                let words = format!(
+                    "{before} → {after} of {} comparable cases passed",
+                    self.cases
+                );
                 match self.rates.filter(|_| self.is_repeated()) {
                     Some((before, after)) => format!(
                         "{words} in all attempts, {:.1} % → {:.1} % of attempts passed",
@@ -43,11 +58,18 @@ impl OverallChange {
     pub fn short_passed_words(&self) -> String {
         match self.rates.filter(|_| self.is_by_rates()) {
             Some((before, after)) => {
-                format!("{:.1} % → {:.1} % of attempts passed", before * 100.0, after * 100.0)
+                format!(
+                    "{:.1} % → {:.1} % of attempts passed",
+                    before * 100.0,
+                    after * 100.0
+                )
             }
             None => {
                 let all = if self.is_repeated() { " always" } else { "" };
-                format!("{} → {} of {} passed{all}", self.passed.0, self.passed.1, self.cases)
+                format!(
+                    "{} → {} of {} passed{all}",
+                    self.passed.0, self.passed.1, self.cases
+                )
             }
         }
     }
@@ -64,7 +86,9 @@ impl OverallChange {
             OutcomeTest::Rates(p) => return by_rates(&p_words(p, level)),
             OutcomeTest::Equal if self.is_by_rates() => return by_rates("no rate differs"),
             OutcomeTest::McNemar(p) => format!("McNemar {}", p_words(p, level)),
-            OutcomeTest::Equal if self.is_repeated() => "the same cases passed in all attempts".to_string(),
+            OutcomeTest::Equal if self.is_repeated() => {
+                "the same cases passed in all attempts".to_string()
+            }
             OutcomeTest::Equal => "no case changed its outcome".to_string(),
         };
         match self.rates_p {
@@ -79,7 +103,10 @@ impl RateChange {
     pub fn words(self) -> String {
         let verb = if self.is_fall() { "fell" } else { "rose" };
         let (before, after) = (self.before * 100.0, self.after * 100.0);
-        format!("the pass rate {verb} from {before:.1} % to {after:.1} % ({})", p_words(self.p, 1.0))
+        format!(
+            "the pass rate {verb} from {before:.1} % to {after:.1} % ({})",
+            p_words(self.p, 1.0)
+        )
     }
 }
 
@@ -89,8 +116,12 @@ impl ComparedCase {
     pub fn other_conditions_words(&self) -> Option<String> {
         let is_listed =
             |of: &&ChangedCondition| !matches!(of, ChangedCondition::Name | ChangedCondition::File);
-        let changed: Vec<String> =
-            self.changed.iter().filter(is_listed).map(|of| format!("other {}", of.label())).collect();
+        let changed: Vec<String> = self
+            .changed
+            .iter()
+            .filter(is_listed)
+            .map(|of| format!("other {}", of.label()))
+            .collect();
         (!changed.is_empty()).then(|| changed.join(", "))
     }
 }
@@ -98,17 +129,26 @@ impl ComparedCase {
 impl ComparedMetric {
     /// "other options in 3 cases"; `None` if all cases were scored with the same options.
     pub fn other_options_words(&self) -> Option<String> {
-        (self.other_options > 0).then(|| format!("other options in {}", cases_words(self.other_options)))
+        (self.other_options > 0)
+            .then(|| format!("other options in {}", cases_words(self.other_options)))
     }
 }
 
 /// "1 case" or "2 cases".
 pub fn cases_words(count: usize) -> String {
-    if count == 1 { "1 case".into() } else { format!("{count} cases") }
+    if count == 1 {
+        "1 case".into()
+    } else {
+        format!("{count} cases")
+    }
 }
 
 fn range_words((fewest, most): (usize, usize)) -> String {
-    if fewest == most { most.to_string() } else { format!("{fewest}–{most}") }
+    if fewest == most {
+        most.to_string()
+    } else {
+        format!("{fewest}–{most}")
+    }
 }
 
 impl RunComparison {
@@ -116,7 +156,11 @@ impl RunComparison {
     /// far as there are any of the last two.
     pub fn changes_words(&self) -> String {
         let count = |fate| self.of(fate).count();
-        let mut words = format!("{} broke, {} fixed", count(CaseChange::Broke), count(CaseChange::Fixed));
+        let mut words = format!(
+            "{} broke, {} fixed",
+            count(CaseChange::Broke),
+            count(CaseChange::Fixed)
+        );
         if let unclear @ 1.. = count(CaseChange::Unclear) {
             words += &format!(", {unclear} unclear");
         }
@@ -128,7 +172,10 @@ impl RunComparison {
 
     /// The number of cases with results in both runs for which a condition differs.
     pub fn changed_in(&self, condition: ChangedCondition) -> usize {
-        self.cases.iter().filter(|case| case.changed.contains(&condition)).count()
+        self.cases
+            .iter()
+            .filter(|case| case.changed.contains(&condition))
+            .count()
     }
 
     /// Whether the difference of the outcomes is more than noise.

@@ -27,7 +27,10 @@ impl CommandTable {
 }
 
 pub(super) fn parse(command: &str, base: &Path) -> Result<AgentSpec, AgentSpecError> {
-    Ok(AgentSpec::Command(ProgramSpec::new(split_command(command)?, base.to_path_buf())))
+    Ok(AgentSpec::Command(ProgramSpec::new(
+        split_command(command)?,
+        base.to_path_buf(),
+    )))
 }
 
 /// Splits a command into program and arguments. Quotes group words, and a backslash escapes a quote, a space or another
@@ -53,7 +56,9 @@ pub fn split_command(text: &str) -> Result<Vec<String>, AgentSpecError> {
         }
     }
     if quote.is_some() {
-        return Err(AgentSpecError(format!("a quote is not closed in the command {text:?}")));
+        return Err(AgentSpecError(format!(
+            "a quote is not closed in the command {text:?}"
+        )));
     }
     words.extend(word);
     if words.is_empty() {

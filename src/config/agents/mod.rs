@@ -24,8 +24,12 @@ use std::path::Path;
 type ParseAddress = fn(&str, &Path) -> Result<AgentSpec, AgentSpecError>;
 
 /// The prefixes of addresses.
-const ADDRESSES: &[(&str, ParseAddress)] =
-    &[("adk+", adk::parse), ("cmd:", command::parse), ("python:", python::parse), ("replay:", replay::parse)];
+const ADDRESSES: &[(&str, ParseAddress)] = &[
+    ("adk+", adk::parse),
+    ("cmd:", command::parse),
+    ("python:", python::parse),
+    ("replay:", replay::parse),
+];
 
 /// An agent in `evaltrail.toml`: the keys of its kind, and those of every agent.
 pub(super) struct AgentTable {
@@ -49,8 +53,14 @@ impl TryFrom<toml::Table> for AgentTable {
 
     fn try_from(mut table: toml::Table) -> Result<Self, String> {
         let stubs = table.remove("stubs").map(StubsKey::read).transpose()?;
-        let traces = table.remove("traces").map_or(Ok(TraceSource::None), stubs::trace_source)?;
-        Ok(AgentTable { kind: KindTable::read(table)?, stubs, traces })
+        let traces = table
+            .remove("traces")
+            .map_or(Ok(TraceSource::None), stubs::trace_source)?;
+        Ok(AgentTable {
+            kind: KindTable::read(table)?,
+            stubs,
+            traces,
+        })
     }
 }
 
@@ -61,9 +71,14 @@ impl KindTable {
             Some(toml::Value::String(kind)) => kind,
             _ => {
                 // `command = "…"` alone may be meant.
-                let meant = table.keys().find(|key| kinds().split(", ").any(|kind| kind == *key));
+                let meant = table
+                    .keys()
+                    .find(|key| kinds().split(", ").any(|kind| kind == *key));
                 let kind = meant.map_or("adk", String::as_str);
-                return Err(format!("kind is missing: add kind = {kind:?}; the kinds are {}", kinds()));
+                return Err(format!(
+                    "kind is missing: add kind = {kind:?}; the kinds are {}",
+                    kinds()
+                ));
             }
         };
         let wrong = |error: toml::de::Error| with_key(&error);
@@ -75,14 +90,21 @@ impl KindTable {
             kind if Protocol::NAMES.contains(&kind) => {
                 KindTable::Server(Box::new(server::ServerTable::of(kind, table)?))
             }
-            _ => return Err(format!("{kind:?} is not a kind of agent; the kinds are {}", kinds())),
+            _ => {
+                return Err(format!(
+                    "{kind:?} is not a kind of agent; the kinds are {}",
+                    kinds()
+                ));
+            }
         })
     }
 }
 
 fn kinds() -> String {
-    let names: Vec<&str> =
-        ["adk", "command", "python", "replay"].into_iter().chain(Protocol::NAMES).collect();
+    let names: Vec<&str> = ["adk", "command", "python", "replay"]
+        .into_iter()
+        .chain(Protocol::NAMES)
+        .collect();
     names.join(", ")
 }
 
@@ -100,11 +122,18 @@ impl AgentTable {
 
     /// How the agent's tools are seen and answered, if the file says it; paths are relative to `root`. The error is a message.
     pub(super) fn tools(&mut self, root: &Path) -> Result<Option<ToolsSpec>, String> {
-        let tools = self.stubs.take().map(|stubs| stubs.spec(root)).transpose()?;
+        let tools = self
+            .stubs
+            .take()
+            .map(|stubs| stubs.spec(root))
+            .transpose()?;
         if self.traces == TraceSource::None {
             return Ok(tools);
         }
-        Ok(Some(ToolsSpec { traces: std::mem::take(&mut self.traces), ..tools.unwrap_or_default() }))
+        Ok(Some(ToolsSpec {
+            traces: std::mem::take(&mut self.traces),
+            ..tools.unwrap_or_default()
+        }))
     }
 
     /// The agent of this name; paths are relative to `root`. The error is a message.
@@ -121,7 +150,8 @@ impl AgentTable {
 
 /// Whether a text is an agent's address, and not a name: it begins with the prefix of a kind.
 pub fn is_agent_address(text: &str) -> bool {
-    ADDRESSES.iter().any(|(prefix, _)| text.starts_with(prefix)) || server::protocol_of(text).is_some()
+    ADDRESSES.iter().any(|(prefix, _)| text.starts_with(prefix))
+        || server::protocol_of(text).is_some()
 }
 
 /// Parses an agent's address: `adk+http://host:port/app`, `a2a+http://host:port`, `cmd:./agent.sh --flag` or
@@ -136,10 +166,14 @@ pub fn parse_agent_uri(text: &str, base: &Path) -> Option<Result<AgentSpec, Agen
 }
 
 fn parsed_agent(text: &str, base: &Path) -> Option<Result<AgentSpec, AgentSpecError>> {
-    let of_kind = |(prefix, parse): &(&str, ParseAddress)| Some(parse(text.strip_prefix(prefix)?, base));
+    let of_kind =
+        |(prefix, parse): &(&str, ParseAddress)| Some(parse(text.strip_prefix(prefix)?, base));
     let of_protocol = || {
         let (name, address) = server::protocol_of(text)?;
-        Some(server::parse(name, address, base).map_err(|why| AgentSpecError(format!("{text}: {why}"))))
+        Some(
+            server::parse(name, address, base)
+                .map_err(|why| AgentSpecError(format!("{text}: {why}"))),
+        )
     };
     ADDRESSES.iter().find_map(of_kind).or_else(of_protocol).or_else(|| {
         let (scheme, _) = text.split_once("://")?;
@@ -169,31 +203,62 @@ mod tests {
         let server = AgentServer::Url("http://127.0.0.1:8000".into());
         assert_eq!(
             read("adk+http://127.0.0.1:8000/home"),
-            Ok(AgentSpec::Adk { server, app: "home".into(), agent_name: None })
+            Ok(AgentSpec::Adk {
+                server,
+                app: "home".into(),
+                agent_name: None
+            })
         );
         let server = AgentServer::Url("https://x/prefix".into());
         assert_eq!(
             read("adk+https://x/prefix/home/"),
-            Ok(AgentSpec::Adk { server, app: "home".into(), agent_name: None })
+            Ok(AgentSpec::Adk {
+                server,
+                app: "home".into(),
+                agent_name: None
+            })
         );
         assert_eq!(
             read("replay:r.jsonl?speed=0"),
-            Ok(AgentSpec::Replay { path: "/w/r.jsonl".into(), speed: 0, fallback: None })
+            Ok(AgentSpec::Replay {
+                path: "/w/r.jsonl".into(),
+                speed: 0,
+                fallback: None
+            })
         );
-        assert!(read("adk+http://x").unwrap_err().0.contains("application is missing"));
-        assert!(read("http://x/y").unwrap_err().0.contains("try adk+http://x/y/APP"));
+        assert!(
+            read("adk+http://x")
+                .unwrap_err()
+                .0
+                .contains("application is missing")
+        );
+        assert!(
+            read("http://x/y")
+                .unwrap_err()
+                .0
+                .contains("try adk+http://x/y/APP")
+        );
         assert!(parse_agent_uri("home", base).is_none());
     }
 
     #[test]
     fn commands_are_split_and_not_expanded() {
         let split = |text| split_command(text).unwrap();
-        assert_eq!(split("a 'b c' \"d\\\"e\" $HOME"), ["a", "b c", "d\"e", "$HOME"]);
-        assert_eq!(split(r"C:\Python\python.exe '\n' \"), [r"C:\Python\python.exe", r"\n", r"\"]);
+        assert_eq!(
+            split("a 'b c' \"d\\\"e\" $HOME"),
+            ["a", "b c", "d\"e", "$HOME"]
+        );
+        assert_eq!(
+            split(r"C:\Python\python.exe '\n' \"),
+            [r"C:\Python\python.exe", r"\n", r"\"]
+        );
         #[cfg(not(windows))]
         assert_eq!(split(r"f\ g a\\b"), ["f g", r"a\b"]);
         #[cfg(windows)]
-        assert_eq!(split(r"\\srv\agent.exe C:\data\ x"), [r"\\srv\agent.exe", r"C:\data\", "x"]);
+        assert_eq!(
+            split(r"\\srv\agent.exe C:\data\ x"),
+            [r"\\srv\agent.exe", r"C:\data\", "x"]
+        );
         assert_eq!(split("a ''"), ["a", ""]);
         assert!(split_command("a 'b").is_err() && split_command("  ").is_err());
     }

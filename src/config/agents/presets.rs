@@ -58,8 +58,16 @@ response = "$[?($.type=='tool-output-available' && @ == $.output) || (($.type=='
 
 /// Adds the keys of the preset that a table names. Its own keys come first. The error is a message.
 pub(super) fn with_preset(mut table: toml::Table) -> Result<toml::Table, String> {
-    let Some(named) = table.remove("preset") else { return Ok(table) };
-    let known = || PRESETS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    let Some(named) = table.remove("preset") else {
+        return Ok(table);
+    };
+    let known = || {
+        PRESETS
+            .iter()
+            .map(|(name, _)| *name)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
     let name = named.as_str().unwrap_or_default();
     let preset = PRESETS.iter().find(|(one, _)| *one == name);
     let (_, text) =
@@ -80,12 +88,17 @@ mod tests {
     #[test]
     fn presets_are_valid_and_own_keys_come_first() {
         for (name, _) in PRESETS {
-            let table = format!("kind = \"http\"\npreset = \"{name}\"\nbody = {{ own = \"{{prompt}}\" }}");
+            let table =
+                format!("kind = \"http\"\npreset = \"{name}\"\nbody = {{ own = \"{{prompt}}\" }}");
             let table = with_preset(toml::from_str(&table).unwrap()).unwrap();
-            let Ok(Protocol::Http(settings)) = Protocol::deserialize(toml::Value::Table(table)) else {
+            let Ok(Protocol::Http(settings)) = Protocol::deserialize(toml::Value::Table(table))
+            else {
                 panic!("{name}")
             };
-            assert!(settings.body_text().contains("own") && settings.calls.is_some(), "{name}");
+            assert!(
+                settings.body_text().contains("own") && settings.calls.is_some(),
+                "{name}"
+            );
         }
         let unknown = toml::from_str("preset = \"x\"").unwrap();
         assert!(with_preset(unknown).unwrap_err().contains("vercel-ai"));

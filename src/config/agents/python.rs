@@ -20,7 +20,12 @@ pub(crate) struct PythonTable {
 impl PythonTable {
     pub(super) fn spec(self, root: &Path) -> Result<AgentSpec, String> {
         let function = checked(&self.function).map_err(|error| error.0)?;
-        let argv = self.python.as_deref().map(split_command).transpose().map_err(|error| error.0)?;
+        let argv = self
+            .python
+            .as_deref()
+            .map(split_command)
+            .transpose()
+            .map_err(|error| error.0)?;
         let program = ProgramSpec {
             argv: argv.unwrap_or_default(),
             cwd: root.to_path_buf(),
@@ -41,9 +46,13 @@ pub(super) fn parse(text: &str, base: &Path) -> Result<AgentSpec, AgentSpecError
 
 fn checked(text: &str) -> Result<String, AgentSpecError> {
     match text.rsplit_once(':') {
-        Some((module, name)) if !module.is_empty() && !name.is_empty() && !module.starts_with('-') => {
+        Some((module, name))
+            if !module.is_empty() && !name.is_empty() && !module.starts_with('-') =>
+        {
             Ok(text.to_string())
         }
-        _ => Err(AgentSpecError(format!("{text:?} names no function: write MODULE:NAME or FILE.py:NAME"))),
+        _ => Err(AgentSpecError(format!(
+            "{text:?} names no function: write MODULE:NAME or FILE.py:NAME"
+        ))),
     }
 }

@@ -25,8 +25,17 @@ struct CommonKeys {
     jobs: Option<u32>,
 }
 
-const COMMON_KEYS: [&str; 9] =
-    ["url", "start", "start_timeout", "path", "env", "headers", "idle", "token_command", "jobs"];
+const COMMON_KEYS: [&str; 9] = [
+    "url",
+    "start",
+    "start_timeout",
+    "path",
+    "env",
+    "headers",
+    "idle",
+    "token_command",
+    "jobs",
+];
 
 /// An agent in `evaltrail.toml`.
 pub(crate) struct ServerTable {
@@ -38,19 +47,34 @@ pub(crate) struct ServerTable {
 impl ServerTable {
     /// Reads the keys beside `kind`. The error is a message.
     pub(super) fn of(kind: &str, table: toml::Table) -> Result<ServerTable, String> {
-        let (common, settings): (toml::Table, toml::Table) =
-            table.into_iter().partition(|(key, _)| COMMON_KEYS.contains(&key.as_str()));
+        let (common, settings): (toml::Table, toml::Table) = table
+            .into_iter()
+            .partition(|(key, _)| COMMON_KEYS.contains(&key.as_str()));
         let common: CommonKeys = common.try_into().map_err(message)?;
-        let protocol = protocol(kind, settings).map_err(|why| match why.contains("unknown field") {
-            true => format!("{why}, or one of {}", COMMON_KEYS.join(", ")),
-            false => why,
-        })?;
-        Ok(ServerTable { jobs: common.jobs, common, protocol })
+        let protocol =
+            protocol(kind, settings).map_err(|why| match why.contains("unknown field") {
+                true => format!("{why}, or one of {}", COMMON_KEYS.join(", ")),
+                false => why,
+            })?;
+        Ok(ServerTable {
+            jobs: common.jobs,
+            common,
+            protocol,
+        })
     }
 
     pub(super) fn spec(self, root: &Path) -> Result<AgentSpec, String> {
-        let CommonKeys { url, start, start_timeout, path, env, headers, idle, token_command, .. } =
-            self.common;
+        let CommonKeys {
+            url,
+            start,
+            start_timeout,
+            path,
+            env,
+            headers,
+            idle,
+            token_command,
+            ..
+        } = self.common;
         let starts_within_ms = start_limit(start_timeout.as_deref(), start.is_some())?;
         let program = |command: &str, env: &[String]| {
             let argv = split_command(command).map_err(|error| error.0)?;
@@ -67,9 +91,14 @@ impl ServerTable {
                 return Err("path needs a start command; with a url, write the path in it".into());
             }
             (None, Some(start)) => {
-                let program = ProgramSpec { starts_within_ms, ..program(&start, &env)? };
+                let program = ProgramSpec {
+                    starts_within_ms,
+                    ..program(&start, &env)?
+                };
                 if !program.argv.iter().any(|word| word.contains("{port}")) {
-                    return Err("start must contain {port}, which is replaced by a free port".into());
+                    return Err(
+                        "start must contain {port}, which is replaced by a free port".into(),
+                    );
                 }
                 AgentServer::Start(program)
             }
@@ -78,9 +107,12 @@ impl ServerTable {
         if path.as_ref().is_some_and(|path| !path.starts_with('/')) {
             return Err("path must begin with /".into());
         }
-        let idle =
-            idle.map(|idle| parse_duration(&idle).map_err(|why| format!("idle: {why}"))).transpose()?;
-        let token_command = token_command.map(|command| program(&command, &env)).transpose()?;
+        let idle = idle
+            .map(|idle| parse_duration(&idle).map_err(|why| format!("idle: {why}")))
+            .transpose()?;
+        let token_command = token_command
+            .map(|command| program(&command, &env))
+            .transpose()?;
         Ok(AgentSpec::Server(Box::new(ServerSpec {
             protocol: in_folder(self.protocol, root),
             server,
@@ -94,7 +126,9 @@ impl ServerTable {
 
 /// The time limit for the start of a server, in milliseconds. The error is a message.
 pub(super) fn start_limit(written: Option<&str>, is_started: bool) -> Result<Option<u64>, String> {
-    let Some(written) = written else { return Ok(None) };
+    let Some(written) = written else {
+        return Ok(None);
+    };
     if !is_started {
         return Err("start_timeout needs a start command".into());
     }
@@ -122,7 +156,10 @@ pub(super) fn parse(name: &str, address: &str, base: &Path) -> Result<AgentSpec,
     for (key, value) in url::form_urlencoded::parse(fragment.as_bytes()) {
         match key.as_ref() {
             "token_env" => {
-                headers.insert("authorization".to_string(), format!("Bearer {{env.{value}}}"));
+                headers.insert(
+                    "authorization".to_string(),
+                    format!("Bearer {{env.{value}}}"),
+                );
             }
             "idle" => {
                 let time = parse_duration(&value).map_err(|why| format!("idle: {why}"))?;
@@ -156,7 +193,11 @@ fn setting(text: &str) -> toml::Value {
 
 /// The protocol with its settings. The error is a message.
 fn protocol(kind: &str, settings: toml::Table) -> Result<Protocol, String> {
-    let mut settings = if kind == "http" { with_preset(settings)? } else { settings };
+    let mut settings = if kind == "http" {
+        with_preset(settings)?
+    } else {
+        settings
+    };
     settings.insert("kind".into(), kind.into());
     Protocol::deserialize(toml::Value::Table(settings)).map_err(message)
 }
@@ -174,10 +215,13 @@ fn message(error: toml::de::Error) -> String {
 }
 
 fn checked(url: &str) -> Result<String, String> {
-    let parsed = Url::parse(url).map_err(|error| format!("{url}: {error}; write http://HOST:PORT/PATH"))?;
+    let parsed =
+        Url::parse(url).map_err(|error| format!("{url}: {error}; write http://HOST:PORT/PATH"))?;
     match parsed.scheme() {
         "http" | "https" => Ok(url.to_string()),
-        _ => Err(format!("{url}: the address must begin with http:// or https://")),
+        _ => Err(format!(
+            "{url}: the address must begin with http:// or https://"
+        )),
     }
 }
 
@@ -189,15 +233,21 @@ mod tests {
     #[test]
     fn an_address_contains_the_settings() {
         let here = Path::new("/w");
-        let AgentSpec::Server(spec) =
-            parse("a2a", "http://h:1/x?y=1#stream=false&binding=http-json&token_env=KEY", here).unwrap()
-        else {
+        let AgentSpec::Server(spec) = parse(
+            "a2a",
+            "http://h:1/x?y=1#stream=false&binding=http-json&token_env=KEY",
+            here,
+        )
+        .unwrap() else {
             panic!("a server")
         };
         assert_eq!(spec.server, AgentServer::Url("http://h:1/x?y=1".into()));
         assert_eq!(
             spec.protocol,
-            Protocol::A2a(A2aSettings { stream: false, binding: Some(A2aBinding::HttpJson) })
+            Protocol::A2a(A2aSettings {
+                stream: false,
+                binding: Some(A2aBinding::HttpJson)
+            })
         );
         assert_eq!(spec.headers["authorization"], "Bearer {env.KEY}");
         let wrong = |text| parse("a2a", text, here).unwrap_err();

@@ -29,14 +29,14 @@ struct McpTable {
 
 /// `traces = true`, or `"HOST:PORT"` of this machine. The error is a message.
 pub(super) fn trace_source(value: toml::Value) -> Result<TraceSource, String> {
-    let wrong =
-        "traces: expected true, or the HOST:PORT of this machine to which the agent exports its spans";
+    let wrong = "traces: expected true, or the HOST:PORT of this machine to which the agent exports its spans";
     match value {
         toml::Value::Boolean(true) => Ok(TraceSource::Started),
         toml::Value::Boolean(false) => Ok(TraceSource::None),
         toml::Value::String(place) => {
             let url = Url::parse(&format!("http://{place}")).ok();
-            let is_here = |url: &Url| matches!(url.host_str(), Some("127.0.0.1" | "localhost" | "[::1]"));
+            let is_here =
+                |url: &Url| matches!(url.host_str(), Some("127.0.0.1" | "localhost" | "[::1]"));
             match url.filter(is_here).and_then(|url| url.port()) {
                 Some(_) => Ok(TraceSource::At(place.replace("localhost", "127.0.0.1"))),
                 None => Err(format!("{wrong}; {place:?} is not one")),
@@ -51,25 +51,34 @@ impl StubsKey {
     pub(super) fn read(value: toml::Value) -> Result<StubsKey, String> {
         let wrong = |error: toml::de::Error| format!("stubs: {}", super::error::with_key(&error));
         match value {
-            toml::Value::Boolean(is_on) => {
-                Ok(StubsKey::Mode(if is_on { StubMode::Fail } else { StubMode::Off }))
-            }
+            toml::Value::Boolean(is_on) => Ok(StubsKey::Mode(if is_on {
+                StubMode::Fail
+            } else {
+                StubMode::Off
+            })),
             toml::Value::String(_) => Ok(StubsKey::Mode(value.try_into().map_err(wrong)?)),
             toml::Value::Table(table) => Ok(StubsKey::Table(table.try_into().map_err(wrong)?)),
-            _ => {
-                Err("stubs: expected true, a mode such as \"live\", or a table with unmatched and mcp".into())
-            }
+            _ => Err(
+                "stubs: expected true, a mode such as \"live\", or a table with unmatched and mcp"
+                    .into(),
+            ),
         }
     }
 
     /// How tools are answered; paths are relative to `root`. The error is a message.
     pub(super) fn spec(self, root: &Path) -> Result<ToolsSpec, String> {
         let table = match self {
-            StubsKey::Mode(stubs) => return Ok(ToolsSpec { stubs, ..ToolsSpec::default() }),
+            StubsKey::Mode(stubs) => {
+                return Ok(ToolsSpec {
+                    stubs,
+                    ..ToolsSpec::default()
+                });
+            }
             StubsKey::Table(table) => table,
         };
         let mcp = table.mcp.into_iter().map(|(variable, key)| {
-            let source = mcp_source(key, root).map_err(|why| format!("stubs.mcp.{variable}: {why}"))?;
+            let source =
+                mcp_source(key, root).map_err(|why| format!("stubs.mcp.{variable}: {why}"))?;
             Ok((variable, source))
         });
         Ok(ToolsSpec {
@@ -83,10 +92,18 @@ impl StubsKey {
 /// The URL of an MCP server, or a table; paths are relative to `root`. The error is a message.
 fn mcp_source(key: toml::Value, root: &Path) -> Result<McpSource, String> {
     let source = match key {
-        toml::Value::String(url) => McpSource { url: Some(url), declarations: None },
+        toml::Value::String(url) => McpSource {
+            url: Some(url),
+            declarations: None,
+        },
         key => {
-            let table: McpTable = key.try_into().map_err(|error| super::error::with_key(&error))?;
-            McpSource { url: table.url, declarations: table.declarations.map(|path| root.join(path)) }
+            let table: McpTable = key
+                .try_into()
+                .map_err(|error| super::error::with_key(&error))?;
+            McpSource {
+                url: table.url,
+                declarations: table.declarations.map(|path| root.join(path)),
+            }
         }
     };
     if source == McpSource::default() {
@@ -95,7 +112,9 @@ fn mcp_source(key: toml::Value, root: &Path) -> Result<McpSource, String> {
     if let Some(url) = &source.url {
         let parsed = Url::parse(url).map_err(|error| format!("{url}: {error}"))?;
         if !matches!(parsed.scheme(), "http" | "https") {
-            return Err(format!("{url}: the address must begin with http:// or https://"));
+            return Err(format!(
+                "{url}: the address must begin with http:// or https://"
+            ));
         }
     }
     Ok(source)
@@ -114,12 +133,19 @@ mod tests {
         assert_eq!(read("stubs = true").unwrap().stubs, StubMode::Fail);
         assert_eq!(read("stubs = \"live\"").unwrap().stubs, StubMode::Live);
         let spec =
-            read("stubs = { mcp = { A = \"http://h/mcp\", B = { declarations = \"b.json\" } } }").unwrap();
+            read("stubs = { mcp = { A = \"http://h/mcp\", B = { declarations = \"b.json\" } } }")
+                .unwrap();
         assert_eq!(spec.mcp["A"].url.as_deref(), Some("http://h/mcp"));
-        assert_eq!(spec.mcp["B"].declarations.as_deref(), Some(Path::new("/w/b.json")));
+        assert_eq!(
+            spec.mcp["B"].declarations.as_deref(),
+            Some(Path::new("/w/b.json"))
+        );
         for (wrong, why) in [
             ("stubs = \"x\"", "unknown variant"),
-            ("stubs = { mcp = { A = { declaration = \"x\" } } }", "stubs.mcp.A: unknown field `declaration`"),
+            (
+                "stubs = { mcp = { A = { declaration = \"x\" } } }",
+                "stubs.mcp.A: unknown field `declaration`",
+            ),
             ("stubs = { mcp = { A = \"h\" } }", "stubs.mcp.A: h"),
             ("stubs = { modes = 1 }", "unknown field `modes`"),
         ] {

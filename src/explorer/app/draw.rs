@@ -13,7 +13,9 @@ use ratatui::layout::{Position, Rect};
 
 /// Draws the model. Returns the position of the text cursor, if there is one.
 pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-    let area = buffer.area.intersection(Rect::new(0, 0, model.size.0, model.size.1));
+    let area = buffer
+        .area
+        .intersection(Rect::new(0, 0, model.size.0, model.size.1));
     if area.is_empty() {
         return None;
     }
@@ -37,5 +39,12 @@ pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer) -> Option<Positio
 fn too_small(area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let (width, height) = SMALLEST;
     let words = format!("too small: {width}×{height} is needed");
-    put(buffer, area.x, area.y + area.height / 2, area.width, &words, theme.style(Role::Bad));
+    put(
+        buffer,
+        area.x,
+        area.y + area.height / 2,
+        area.width,
+        &words,
+        theme.style(Role::Bad),
+    );
 }

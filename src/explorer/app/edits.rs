@@ -21,14 +21,22 @@ use std::sync::Arc;
 /// It was made, taken back or made again. What was written is shown at once, so that the next edit is one of the new
 /// text; a screen whose proposal was saved closes.
 pub(crate) fn edited(model: &mut Model, done: EditDone) -> Vec<Effect> {
-    let saved = model.dialog::<Proposal>().is_some_and(|proposal| proposal.saving);
+    let saved = model
+        .dialog::<Proposal>()
+        .is_some_and(|proposal| proposal.saving);
     let mut effects = Vec::new();
     for (path, text) in &done.written {
-        effects.extend(text.iter().flat_map(|text| show_written(model, path, text.clone())));
+        effects.extend(
+            text.iter()
+                .flat_map(|text| show_written(model, path, text.clone())),
+        );
     }
     if saved {
         model.view.open_dialog = None;
-        let triage = model.queue.as_ref().and_then(|queue| queue.applying.as_ref());
+        let triage = model
+            .queue
+            .as_ref()
+            .and_then(|queue| queue.applying.as_ref());
         if triage.is_some_and(|applying| applying.words == done.words) {
             effects.extend(queue::applied(model));
         }
@@ -44,23 +52,38 @@ pub(crate) fn edited(model: &mut Model, done: EditDone) -> Vec<Effect> {
         .note
         .map(|note| format!(" ({note})"))
         .or_else(|| hint(model, next).map(|words| format!("; {words}")));
-    notices::notify(model, format!("{verb}{}{}", done.words, rest.unwrap_or_default()), false);
+    notices::notify(
+        model,
+        format!("{verb}{}{}", done.words, rest.unwrap_or_default()),
+        false,
+    );
     effects.push(Effect::Sets(SetEffect::Rediscover));
     effects
 }
 
 /// Takes over a text that we wrote: of a set, or of what is kept beside one.
 fn show_written(model: &mut Model, path: &Path, text: Arc<str>) -> Vec<Effect> {
-    if let Some(set) = model.view.sets.iter().position(|set| set.exists() && set.path.path == path) {
+    if let Some(set) = model
+        .view
+        .sets
+        .iter()
+        .position(|set| set.exists() && set.path.path == path)
+    {
         let digest = fingerprint(&[text.as_bytes()]);
         let stem = model.view.sets[set].path.stem.clone();
-        let Ok(file) = SetFile::open(text, &stem) else { return Vec::new() };
+        let Ok(file) = SetFile::open(text, &stem) else {
+            return Vec::new();
+        };
         model.view.sets[set].loaded = model.tickets.issue();
         let effects = load::put_file(model, set, Arc::new(file), digest);
         listing::relist(model);
         return effects;
     }
-    let beside = model.view.sets.iter().position(|set| notes_path(&set.path.path) == path);
+    let beside = model
+        .view
+        .sets
+        .iter()
+        .position(|set| notes_path(&set.path.path) == path);
     match (beside, Notes::open(text)) {
         (Some(set), Ok(notes)) => load::put_notes(model, set, Ok(notes)),
         _ => Vec::new(),

@@ -12,10 +12,21 @@ use unicode_width::UnicodeWidthStr;
 pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
     if let Some(notice) = &model.notice {
         let role = if notice.bad { Role::Bad } else { Role::Accent };
-        for (row, line) in notice_lines(model).iter().enumerate().take(usize::from(areas.notice.height)) {
+        for (row, line) in notice_lines(model)
+            .iter()
+            .enumerate()
+            .take(usize::from(areas.notice.height))
+        {
             let text: String = line.iter().map(|span| span.text.as_str()).collect();
             let y = areas.notice.y + row as u16;
-            put(buffer, areas.notice.x + 1, y, areas.notice.width - 2, &text, theme.style(role));
+            put(
+                buffer,
+                areas.notice.x + 1,
+                y,
+                areas.notice.width - 2,
+                &text,
+                theme.style(role),
+            );
         }
     }
     let is_typed = model
@@ -25,7 +36,11 @@ pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
         .text
         .as_ref()
         .is_some_and(|text| !text.commands_first && (text.takes)(model));
-    let has_own_keys = model.view.open_dialog.as_ref().is_some_and(|dialog| dialog.context().is_none());
+    let has_own_keys = model
+        .view
+        .open_dialog
+        .as_ref()
+        .is_some_and(|dialog| dialog.context().is_none());
     // While a value is typed, the line of the text field shows its keys; a dialog shows them in its title.
     if !has_own_keys && (!is_typed || model.view.open_dialog.is_some()) {
         hints(model, areas, theme, buffer);
@@ -41,7 +56,10 @@ fn hints(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
     let all = all_hints(model);
     let (first, last) = all.split_at(all.len().saturating_sub(ALWAYS));
     let width = |(key, hint): &(&str, String)| (key.width() + hint.width() + 3) as u16;
-    let mut room = area.width.saturating_sub(1).saturating_sub(last.iter().map(width).sum());
+    let mut room = area
+        .width
+        .saturating_sub(1)
+        .saturating_sub(last.iter().map(width).sum());
     let fitting = first.iter().take_while(|hint| {
         let fits = width(hint) <= room;
         room -= if fits { width(hint) } else { 0 };
@@ -49,9 +67,23 @@ fn hints(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
     });
     let mut x = area.x + 1;
     for (key, hint) in fitting.chain(last) {
-        x += put(buffer, x, area.y, area.right().saturating_sub(x), key, theme.style(Role::Accent));
+        x += put(
+            buffer,
+            x,
+            area.y,
+            area.right().saturating_sub(x),
+            key,
+            theme.style(Role::Accent),
+        );
         let words = format!(" {hint}  ");
-        x += put(buffer, x, area.y, area.right().saturating_sub(x), &words, theme.style(Role::Faint));
+        x += put(
+            buffer,
+            x,
+            area.y,
+            area.right().saturating_sub(x),
+            &words,
+            theme.style(Role::Faint),
+        );
     }
 }
 
@@ -59,20 +91,29 @@ fn hints(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
 /// always shown.
 fn all_hints(model: &Model) -> Vec<(&'static str, String)> {
     let context = model.context();
-    let here = |command: &&&'static Command| command.is_in(context) && command.is_enabled(model).is_ok();
+    let here =
+        |command: &&&'static Command| command.is_in(context) && command.is_enabled(model).is_ok();
     let given: Vec<&'static Command> = COMMANDS.iter().filter(here).copied().collect();
     let hint = |command: &&'static Command| {
         let hint = command.hint?;
-        let words = command.scope.map_or(hint.to_string(), |scope| format!("{hint} {}", scope(model)));
+        let words = command
+            .scope
+            .map_or(hint.to_string(), |scope| format!("{hint} {}", scope(model)));
         Some((command.key(), words))
     };
     let mut hints: Vec<(&'static str, String)> = given.iter().filter_map(hint).collect();
     let begins = |prefix: &str| {
         let keys = || given.iter().flat_map(|command| command.keys());
-        keys().any(|keys| keys.split_once(' ').is_some_and(|(first, _)| first == prefix))
+        keys().any(|keys| {
+            keys.split_once(' ')
+                .is_some_and(|(first, _)| first == prefix)
+        })
     };
     let at = hints.len().saturating_sub(ALWAYS);
     let prefixes = PREFIXES.iter().filter(|(prefix, _)| begins(prefix));
-    hints.splice(at..at, prefixes.map(|(prefix, name)| (*prefix, name.to_string())));
+    hints.splice(
+        at..at,
+        prefixes.map(|(prefix, name)| (*prefix, name.to_string())),
+    );
     hints
 }

@@ -20,14 +20,27 @@ pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
     let area = areas.header;
     let right = right_words(model);
     let right_width = (right.width() as u16 + 2).min(area.width / 2);
-    put_right(buffer, area.right() - 1, area.y, right_width, &right, theme.style(Role::Accent));
-    let title = Rect { x: area.x + 1, width: area.width.saturating_sub(right_width + 2), ..area };
+    put_right(
+        buffer,
+        area.right() - 1,
+        area.y,
+        right_width,
+        &right,
+        theme.style(Role::Accent),
+    );
+    let title = Rect {
+        x: area.x + 1,
+        width: area.width.saturating_sub(right_width + 2),
+        ..area
+    };
     (model.view.screen.functions().title)(model, title, theme, buffer);
 }
 
 /// Draws the active what-if: the change, its effect on the cases, and the keys for it.
 pub(crate) fn banner(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
-    let (Some(trial), area) = (&model.view.trial, areas.banner) else { return };
+    let (Some(trial), area) = (&model.view.trial, areas.banner) else {
+        return;
+    };
     if area.is_empty() {
         return;
     }
@@ -37,15 +50,35 @@ pub(crate) fn banner(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut 
         (false, 0) => "no case changes".to_string(),
         (false, all) => format!("+{more} pass  -{fewer} pass  {all} flip"),
     };
-    let known = [(&FLIPS, "list"), (&WRITE_TRIAL, "write"), (&DROP_TRIAL, "drop")];
+    let known = [
+        (&FLIPS, "list"),
+        (&WRITE_TRIAL, "write"),
+        (&DROP_TRIAL, "drop"),
+    ];
     let can_be_given = |(command, _): &(&Command, &str)| command.is_in(model.context());
     let keys = known.into_iter().filter(can_be_given);
-    let keys: String = keys.map(|(id, word)| format!("  {} {word}", id.key())).collect();
+    let keys: String = keys
+        .map(|(id, word)| format!("  {} {word}", id.key()))
+        .collect();
     let right = format!("{counts}{keys}");
     let width = (right.width() as u16).min(area.width / 2);
-    put_right(buffer, area.right() - 1, area.y, width, &right, theme.style(Role::Accent));
+    put_right(
+        buffer,
+        area.right() - 1,
+        area.y,
+        width,
+        &right,
+        theme.style(Role::Accent),
+    );
     let words = format!("what if  {}", trial.change.words().join(" · "));
-    put(buffer, area.x + 1, area.y, area.width.saturating_sub(width + 3), &words, theme.style(Role::Note));
+    put(
+        buffer,
+        area.x + 1,
+        area.y,
+        area.width.saturating_sub(width + 3),
+        &words,
+        theme.style(Role::Note),
+    );
 }
 
 /// The live run and its counts; else, on the case screen, the position among the failing cases; else agent and judge.
@@ -66,7 +99,11 @@ fn agent_and_judge(model: &Model) -> String {
         Some(Err(_)) => "no agent".into(),
         None => String::new(),
     };
-    let watching = if model.watching.is_on { "watching   " } else { "" };
+    let watching = if model.watching.is_on {
+        "watching   "
+    } else {
+        ""
+    };
     match &model.judge {
         Some(judge) if model.size.0 >= JUDGE_FROM => format!("{watching}{agent}   judge {judge}"),
         _ => format!("{watching}{agent}"),

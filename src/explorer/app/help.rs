@@ -51,8 +51,11 @@ fn lines(model: &Model, width: u16) -> Vec<HelpLine> {
     let room = width.saturating_sub(2 + KEYS + if width >= NAMES_FROM { NAMES } else { 0 });
     let mut lines = Vec::new();
     for group in Group::ALL {
-        let here: Vec<&Command> =
-            COMMANDS.iter().copied().filter(|one| one.group == *group && one.is_in(context)).collect();
+        let here: Vec<&Command> = COMMANDS
+            .iter()
+            .copied()
+            .filter(|one| one.group == *group && one.is_in(context))
+            .collect();
         if here.is_empty() {
             continue;
         }
@@ -60,7 +63,8 @@ fn lines(model: &Model, width: u16) -> Vec<HelpLine> {
             lines.push(HelpLine::Heading(""));
         }
         lines.push(HelpLine::Heading(group.title()));
-        here.into_iter().for_each(|command| push(model, command, usize::from(room.max(10)), &mut lines));
+        here.into_iter()
+            .for_each(|command| push(model, command, usize::from(room.max(10)), &mut lines));
     }
     lines
 }
@@ -70,9 +74,16 @@ fn push(model: &Model, command: &'static Command, room: usize, lines: &mut Vec<H
         Ok(()) => (command.help.to_string(), true),
         Err(why) => (format!("{} — disabled: {why}", command.help), false),
     };
-    let span = Span { text, ..Span::default() };
+    let span = Span {
+        text,
+        ..Span::default()
+    };
     let wrapped = wrap_line(&[span], room);
-    let words = |line: &[Span]| line.iter().map(|span| span.text.as_str()).collect::<String>();
+    let words = |line: &[Span]| {
+        line.iter()
+            .map(|span| span.text.as_str())
+            .collect::<String>()
+    };
     for (at, line) in wrapped.iter().enumerate() {
         lines.push(match at {
             0 => HelpLine::Command(hint_keys(command), command.name(), words(line), enabled),
@@ -93,12 +104,39 @@ impl Dialog for Help {
         self.scroll = motion.of(self.scroll, count.saturating_sub(page) + 1, page);
     }
 
-    fn draw(&self, model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+    fn draw(
+        &self,
+        model: &Model,
+        areas: &Layout,
+        theme: &Theme,
+        buffer: &mut Buffer,
+    ) -> Option<Position> {
         let lines = lines(model, areas.body.width.min(WIDTH).saturating_sub(2));
         let title = format!("help   {} and esc close", HELP.key());
-        let (inner, first) = scrolled(areas.body, WIDTH, (lines.len(), self.scroll), &title, theme, buffer);
-        for (row, line) in lines.iter().skip(first).take(usize::from(inner.height)).enumerate() {
-            draw_line(line, Rect { y: inner.y + row as u16, height: 1, ..inner }, theme, buffer);
+        let (inner, first) = scrolled(
+            areas.body,
+            WIDTH,
+            (lines.len(), self.scroll),
+            &title,
+            theme,
+            buffer,
+        );
+        for (row, line) in lines
+            .iter()
+            .skip(first)
+            .take(usize::from(inner.height))
+            .enumerate()
+        {
+            draw_line(
+                line,
+                Rect {
+                    y: inner.y + row as u16,
+                    height: 1,
+                    ..inner
+                },
+                theme,
+                buffer,
+            );
         }
         None
     }
@@ -111,12 +149,33 @@ fn draw_line(line: &HelpLine, row: Rect, theme: &Theme, buffer: &mut Buffer) {
     let role = |enabled: bool| theme.style(if enabled { Role::Text } else { Role::Faint });
     match line {
         HelpLine::Heading(title) => {
-            put(buffer, row.x + 1, row.y, row.width - 2, title, theme.style(Role::Title));
+            put(
+                buffer,
+                row.x + 1,
+                row.y,
+                row.width - 2,
+                title,
+                theme.style(Role::Title),
+            );
         }
         HelpLine::Command(keys, name, words, enabled) => {
-            put(buffer, row.x + 1, row.y, KEYS - 1, keys, theme.style(Role::Accent));
+            put(
+                buffer,
+                row.x + 1,
+                row.y,
+                KEYS - 1,
+                keys,
+                theme.style(Role::Accent),
+            );
             if has_names {
-                put(buffer, row.x + 1 + KEYS, row.y, NAMES - 1, name, theme.style(Role::Key));
+                put(
+                    buffer,
+                    row.x + 1 + KEYS,
+                    row.y,
+                    NAMES - 1,
+                    name,
+                    theme.style(Role::Key),
+                );
             }
             put(buffer, x, row.y, room, words, role(*enabled));
         }

@@ -19,29 +19,78 @@ pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
     if model.pressed.is_empty() {
         return;
     }
-    let pressed = model.pressed.iter().map(Key::to_string).collect::<Vec<_>>().join(" ");
-    let name = PREFIXES.iter().find(|(keys, _)| *keys == pressed).map_or("", |(_, name)| name);
+    let pressed = model
+        .pressed
+        .iter()
+        .map(Key::to_string)
+        .collect::<Vec<_>>()
+        .join(" ");
+    let name = PREFIXES
+        .iter()
+        .find(|(keys, _)| *keys == pressed)
+        .map_or("", |(_, name)| name);
     let found = continuations(model.context(), &model.pressed);
     let title = format!("{pressed}  {name}   esc cancel");
-    let inner = bottom(areas.body, WIDTH, found.len() as u16 + 2, &title, theme, buffer);
+    let inner = bottom(
+        areas.body,
+        WIDTH,
+        found.len() as u16 + 2,
+        &title,
+        theme,
+        buffer,
+    );
     let rows = usize::from(inner.height);
-    let shown = if found.len() > rows { rows.saturating_sub(1) } else { rows };
+    let shown = if found.len() > rows {
+        rows.saturating_sub(1)
+    } else {
+        rows
+    };
     if found.len() > rows {
-        let rest: Vec<String> =
-            found[shown..].iter().map(|(keys, command)| format!("{keys} {}", command.name())).collect();
+        let rest: Vec<String> = found[shown..]
+            .iter()
+            .map(|(keys, command)| format!("{keys} {}", command.name()))
+            .collect();
         let words = format!("… {}", rest.join("  "));
         let y = inner.bottom().saturating_sub(1);
-        put(buffer, inner.x + 1, y, inner.width.saturating_sub(1), &words, theme.style(Role::Faint));
+        put(
+            buffer,
+            inner.x + 1,
+            y,
+            inner.width.saturating_sub(1),
+            &words,
+            theme.style(Role::Faint),
+        );
     }
     for (row, (keys, command)) in found.iter().take(shown).enumerate() {
         let y = inner.y + row as u16;
-        put(buffer, inner.x + 1, y, KEYS, keys, theme.style(Role::Accent));
+        put(
+            buffer,
+            inner.x + 1,
+            y,
+            KEYS,
+            keys,
+            theme.style(Role::Accent),
+        );
         let (words, role) = match command.is_enabled(model) {
             Ok(()) => (command.help.to_string(), Role::Text),
             Err(why) => (format!("disabled: {why}"), Role::Faint),
         };
-        put(buffer, inner.x + 1 + KEYS, y, NAMES - 1, command.name(), theme.style(role));
+        put(
+            buffer,
+            inner.x + 1 + KEYS,
+            y,
+            NAMES - 1,
+            command.name(),
+            theme.style(role),
+        );
         let x = inner.x + 1 + KEYS + NAMES;
-        put(buffer, x, y, inner.right().saturating_sub(x), &words, theme.style(Role::Faint));
+        put(
+            buffer,
+            x,
+            y,
+            inner.right().saturating_sub(x),
+            &words,
+            theme.style(Role::Faint),
+        );
     }
 }

@@ -26,7 +26,9 @@ pub struct Palette {
 }
 
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
-    let mut palette = Palette { picker: Picker::new(Vec::new()) };
+    let mut palette = Palette {
+        picker: Picker::new(Vec::new()),
+    };
     palette.find(model);
     dialog::open(model, palette)
 }
@@ -35,14 +37,22 @@ impl Palette {
     /// Lists commands whose names match before those whose descriptions match.
     fn find(&mut self, model: &Model) {
         let context = model.screen_context();
-        let here = || COMMANDS.iter().copied().filter(|command| command.is_in(context));
-        self.picker.find(here().map(|command| (command, command.name().to_string())));
+        let here = || {
+            COMMANDS
+                .iter()
+                .copied()
+                .filter(|command| command.is_in(context))
+        };
+        self.picker
+            .find(here().map(|command| (command, command.name().to_string())));
         let mut by_help = Picker::new(Vec::new());
         by_help.input = self.picker.input.clone();
         by_help.find(here().map(|command| (command, command.help.to_string())));
         for (command, _) in by_help.found {
             if self.picker.found.iter().all(|(known, _)| *known != command) {
-                self.picker.found.push((command, command.name().to_string()));
+                self.picker
+                    .found
+                    .push((command, command.name().to_string()));
             }
         }
     }
@@ -60,10 +70,21 @@ impl Dialog for Palette {
 
     fn choose(&mut self, _: &mut Model) -> Option<Vec<Effect>> {
         let chosen = self.picker.chosen();
-        Some(chosen.into_iter().map(|command| Request::Command(command.id).into()).collect())
+        Some(
+            chosen
+                .into_iter()
+                .map(|command| Request::Command(command.id).into())
+                .collect(),
+        )
     }
 
-    fn draw(&self, model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+    fn draw(
+        &self,
+        model: &Model,
+        areas: &Layout,
+        theme: &Theme,
+        buffer: &mut Buffer,
+    ) -> Option<Position> {
         let row = |(command, name): &(&'static Command, String),
                    area: Rect,
                    style: Style,
@@ -74,10 +95,24 @@ impl Dialog for Palette {
                 Err(why) => format!("disabled: {why}"),
             };
             let room = area.width.saturating_sub(NAMES + KEYS);
-            put(buffer, area.x + NAMES, area.y, room, &words, theme.within(style, theme.style(Role::Faint)));
+            put(
+                buffer,
+                area.x + NAMES,
+                area.y,
+                room,
+                &words,
+                theme.within(style, theme.style(Role::Faint)),
+            );
             let keys = theme.within(style, theme.style(Role::Accent));
             put_right(buffer, area.right(), area.y, KEYS - 1, command.key(), keys);
         };
-        Some(pick(&self.picker, "commands   enter run, esc cancel", areas, theme, buffer, row))
+        Some(pick(
+            &self.picker,
+            "commands   enter run, esc cancel",
+            areas,
+            theme,
+            buffer,
+            row,
+        ))
     }
 }

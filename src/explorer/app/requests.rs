@@ -39,7 +39,12 @@ fn carry_out_one(model: &mut Model, request: Request) -> Vec<Effect> {
         Request::ShowRuns => runs::show(model),
         Request::RemoveRun(path) => runs::remove_confirmed(model, path),
         Request::ContinueTriage => queue::resume(model),
-        Request::DecideGroup { kind, cases, note, until } => queue::take(model, kind, &cases, &note, &until),
+        Request::DecideGroup {
+            kind,
+            cases,
+            note,
+            until,
+        } => queue::take(model, kind, &cases, &note, &until),
         Request::ChangeCriteria(change) => queue::add_criteria(model, change),
         Request::FinishTriage => queue::applied(model),
     }
@@ -47,6 +52,8 @@ fn carry_out_one(model: &mut Model, request: Request) -> Vec<Effect> {
 
 /// Runs the command with this name if it is enabled, otherwise shows why it is not.
 fn run_command(model: &mut Model, name: &'static CommandName) -> Vec<Effect> {
-    let command = COMMANDS.iter().find(|command| std::ptr::eq(command.id, name));
+    let command = COMMANDS
+        .iter()
+        .find(|command| std::ptr::eq(command.id, name));
     command.map_or_else(Vec::new, |command| command.start(model))
 }

@@ -50,9 +50,11 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Edits(EditMsg::Made(done)) => edits::edited(model, done),
         Msg::Edits(EditMsg::TextEdited(of, text)) => edit::edited_text(model, of, text),
         Msg::Edits(EditMsg::Failed(failure)) => edits::failed(model, failure),
-        Msg::Edits(EditMsg::Conversations { source, target, found }) => {
-            authoring::capture::arrived(model, source, target, found)
-        }
+        Msg::Edits(EditMsg::Conversations {
+            source,
+            target,
+            found,
+        }) => authoring::capture::arrived(model, source, target, found),
         Msg::Chat(number, msg) => chat::event(model, number, msg),
         Msg::Notice(text) => notices::notify(model, text, false),
         Msg::Failed(text) => notices::notify(model, text, true),
@@ -76,8 +78,17 @@ fn sets(model: &mut Model, msg: SetMsg) -> Vec<Effect> {
             effects.extend(watch::files_changed(model));
             effects
         }
-        SetMsg::Summarised { set, digest, summaries } => load::summarised(model, set, &digest, summaries),
-        SetMsg::Reevaluated { set, digest, requested, results } => {
+        SetMsg::Summarised {
+            set,
+            digest,
+            summaries,
+        } => load::summarised(model, set, &digest, summaries),
+        SetMsg::Reevaluated {
+            set,
+            digest,
+            requested,
+            results,
+        } => {
             let mut effects = edited_cases::answered(model, set, &digest, &requested, results);
             effects.extend(load::catch_up(model, set));
             effects
@@ -99,17 +110,30 @@ fn sets(model: &mut Model, msg: SetMsg) -> Vec<Effect> {
 
 /// Reports runs that cannot be read: without the report their cases would look as if they were not run.
 fn unreadable_results(model: &mut Model, errors: &[String]) -> Vec<Effect> {
-    let Some(first) = errors.first() else { return Vec::new() };
+    let Some(first) = errors.first() else {
+        return Vec::new();
+    };
     let more = match errors.len() - 1 {
         0 => String::new(),
         more => format!(" (and {more} more; evaltrail list prints all)"),
     };
-    notices::notify(model, format!("results cannot be read: {first}{more}"), true)
+    notices::notify(
+        model,
+        format!("results cannot be read: {first}{more}"),
+        true,
+    )
 }
 
 fn results(model: &mut Model, msg: ResultMsg) -> Vec<Effect> {
     match msg {
-        ResultMsg::History { ticket, results: PastResults { results, unreadable } } => {
+        ResultMsg::History {
+            ticket,
+            results:
+                PastResults {
+                    results,
+                    unreadable,
+                },
+        } => {
             let mut effects = load::history(model, ticket, results);
             effects.extend(unreadable_results(model, &unreadable));
             effects
@@ -134,7 +158,9 @@ fn results(model: &mut Model, msg: ResultMsg) -> Vec<Effect> {
             model.vs_baseline = words;
             Vec::new()
         }
-        ResultMsg::Rescored(ticket, rescored) => what_if::rescored_elsewhere(model, ticket, *rescored),
+        ResultMsg::Rescored(ticket, rescored) => {
+            what_if::rescored_elsewhere(model, ticket, *rescored)
+        }
         ResultMsg::GroupsRelaxed(ticket, changes) => {
             causes::groups_relaxed(model, ticket, &changes);
             Vec::new()
@@ -143,17 +169,29 @@ fn results(model: &mut Model, msg: ResultMsg) -> Vec<Effect> {
             refresh::body_built(model, key, body);
             Vec::new()
         }
-        ResultMsg::AttemptRead(key, read) => refresh::attempt_read(model, key, read).into_iter().collect(),
+        ResultMsg::AttemptRead(key, read) => refresh::attempt_read(model, key, read)
+            .into_iter()
+            .collect(),
         ResultMsg::CriteriaWritten(words) => what_if::written(model, words),
     }
 }
 
 /// Opens the first case with this id in the run that was opened.
 fn open_case(model: &mut Model, id: &str) {
-    let found = model.view.browse.visible.iter().find(|case| model.eval_id(**case) == id).copied();
+    let found = model
+        .view
+        .browse
+        .visible
+        .iter()
+        .find(|case| model.eval_id(**case) == id)
+        .copied();
     match found {
         Some(case) => refresh::open(model, case, CaseOrigin::List),
-        None => drop(notices::notify(model, format!("the run has no case {id}"), true)),
+        None => drop(notices::notify(
+            model,
+            format!("the run has no case {id}"),
+            true,
+        )),
     }
 }
 
@@ -172,18 +210,29 @@ fn past_runs(model: &mut Model, msg: HistoryMsg) -> Vec<Effect> {
         }
         HistoryMsg::Renewed { past, outcomes } => opened_run::renew(model, *past, *outcomes),
         HistoryMsg::Compared(pair) => comparison::compared(model, pair),
-        HistoryMsg::Pinned { words, ticket, history } => {
+        HistoryMsg::Pinned {
+            words,
+            ticket,
+            history,
+        } => {
             runs::listed(model, ticket, history);
             notices::notify(model, words, false);
             vec![Effect::Results(ResultEffect::CompareBaseline)]
         }
-        HistoryMsg::Removed { run_id, ticket, history } => runs::removed(model, &run_id, ticket, history),
+        HistoryMsg::Removed {
+            run_id,
+            ticket,
+            history,
+        } => runs::removed(model, &run_id, ticket, history),
     }
 }
 
 /// The open screen and the open dialog.
 fn place(model: &Model) -> (Context, Option<TypeId>) {
-    (model.screen_context(), model.view.open_dialog.as_deref().map(dialog::kind))
+    (
+        model.screen_context(),
+        model.view.open_dialog.as_deref().map(dialog::kind),
+    )
 }
 
 /// The text field of the screen, if keys are sent to it.
@@ -222,10 +271,17 @@ fn unbound(model: &mut Model, pressed: &[Key]) -> Vec<Effect> {
     if model.view.open_dialog.is_some() {
         return Vec::new();
     }
-    let keys = pressed.iter().map(Key::to_string).collect::<Vec<_>>().join(" ");
+    let keys = pressed
+        .iter()
+        .map(Key::to_string)
+        .collect::<Vec<_>>()
+        .join(" ");
     let words = match elsewhere(pressed) {
         places if places.is_empty() => format!("{keys} is not bound to a command"),
-        places => format!("{keys} is not bound here; elsewhere it is {}", places.join(", ")),
+        places => format!(
+            "{keys} is not bound here; elsewhere it is {}",
+            places.join(", ")
+        ),
     };
     notices::notify(model, words, false)
 }

@@ -23,7 +23,9 @@ const NEW_SET: &str = "captured";
 pub(crate) const CASE_EXAMPLE: &str = "an id, or an id and turns: my_case 2-3";
 
 pub(crate) fn ask_source(model: &mut Model) -> Vec<Effect> {
-    let target = model.current_set().map_or(CaptureTarget::NewSet, CaptureTarget::Set);
+    let target = model
+        .current_set()
+        .map_or(CaptureTarget::NewSet, CaptureTarget::Set);
     ask::open(model, CaptureLine::Source(target), String::new())
 }
 
@@ -74,7 +76,10 @@ impl Purpose for CaptureLine {
 /// Reads the conversations of a source; they arrive as [`crate::explorer::shared::message::EditMsg::Conversations`].
 fn read(model: &mut Model, source: String, target: CaptureTarget) -> Vec<Effect> {
     let mut effects = notices::notify(model, format!("reading {source}…"), false);
-    effects.push(Effect::Edits(EditEffect::ReadConversations { source, target }));
+    effects.push(Effect::Edits(EditEffect::ReadConversations {
+        source,
+        target,
+    }));
     effects
 }
 
@@ -89,15 +94,19 @@ pub(crate) fn arrived(
     let is_free = model.view.open_dialog.is_none() && model.is_on(Context::Browse);
     match found {
         Err(why) => {
-            let mut effects =
-                notices::notify(model, format!("nothing is captured from {source}: {why}"), true);
+            let mut effects = notices::notify(
+                model,
+                format!("nothing is captured from {source}: {why}"),
+                true,
+            );
             if is_free {
                 effects.extend(ask::open(model, CaptureLine::Source(target), source));
             }
             effects
         }
         Ok(_) if !is_free => {
-            let words = format!("{source} was read; capture again from the list to save a conversation");
+            let words =
+                format!("{source} was read; capture again from the list to save a conversation");
             notices::notify(model, words, true)
         }
         Ok(mut found) if found.len() == 1 => ask_id(model, target, Arc::new(found.swap_remove(0))),
@@ -106,7 +115,11 @@ pub(crate) fn arrived(
 }
 
 /// Asks for the id of the case, unless the conversation cannot be saved.
-fn ask_id(model: &mut Model, target: CaptureTarget, conversation: Arc<RecordedConversation>) -> Vec<Effect> {
+fn ask_id(
+    model: &mut Model,
+    target: CaptureTarget,
+    conversation: Arc<RecordedConversation>,
+) -> Vec<Effect> {
     if let Some(why) = &conversation.problem {
         return notices::notify(model, why.clone(), true);
     }
@@ -119,14 +132,18 @@ fn ask_id(model: &mut Model, target: CaptureTarget, conversation: Arc<RecordedCo
 
 /// The id itself, or one like it where it is taken.
 fn unused_id(id: &str, is_taken: impl Fn(&str) -> bool) -> String {
-    if is_taken(id) { free_id(id, is_taken) } else { id.to_string() }
+    if is_taken(id) {
+        free_id(id, is_taken)
+    } else {
+        id.to_string()
+    }
 }
 
 fn is_taken(model: &Model, target: &CaptureTarget, id: &str) -> bool {
     match target {
-        CaptureTarget::Set(set) => {
-            model.file(*set).is_some_and(|file| file.eval_ids().any(|other| other == id))
-        }
+        CaptureTarget::Set(set) => model
+            .file(*set)
+            .is_some_and(|file| file.eval_ids().any(|other| other == id)),
         CaptureTarget::NewSet => false,
     }
 }
@@ -168,13 +185,18 @@ fn save(
     conversation: &RecordedConversation,
     typed: &str,
 ) -> Vec<Effect> {
-    let Ok((id, range)) = id_and_turns(typed, &conversation.turns) else { return Vec::new() };
+    let Ok((id, range)) = id_and_turns(typed, &conversation.turns) else {
+        return Vec::new();
+    };
     let (input, lacks) = conversation.session_from(range.start);
     let now = model.opened_at + model.now;
     let (turns, without) = with_user_message(&conversation.turns, range);
     let case = captured_case(id, &turns, input, now);
     let words = format!("save the conversation as {id}");
-    let left_out: Vec<String> = without.iter().map(|turn| format!("left out: {turn}")).collect();
+    let left_out: Vec<String> = without
+        .iter()
+        .map(|turn| format!("left out: {turn}"))
+        .collect();
     let mut effects = Vec::new();
     for note in conversation.notes.iter().chain(&lacks).chain(&left_out) {
         effects.extend(notices::notify(model, clean_line(note).into_owned(), false));
@@ -194,13 +216,24 @@ fn save(
 }
 
 fn new_set(model: &Model, now: f64, edits: Vec<Edit>, words: String) -> Result<Proposal, String> {
-    let id = unused_id(NEW_SET, |id| model.view.sets.iter().any(|set| set.path.path == path_of(model, id)));
-    let blank =
-        SetFile::open(blank_set(&id, None, now).into(), &id).map_err(|problem| problem.to_string())?;
+    let id = unused_id(NEW_SET, |id| {
+        model
+            .view
+            .sets
+            .iter()
+            .any(|set| set.path.path == path_of(model, id))
+    });
+    let blank = SetFile::open(blank_set(&id, None, now).into(), &id)
+        .map_err(|problem| problem.to_string())?;
     let change = plan(&blank, &edits).map_err(|error| error.to_string())?;
     let text = change.apply(blank.text()).unwrap_or_default();
-    let jobs = vec![FileJob { path: path_of(model, &id), action: FileAction::Create(text) }];
-    Ok(Proposal::new(words, jobs, |job| super::set_files::shown(model, &job.path)))
+    let jobs = vec![FileJob {
+        path: path_of(model, &id),
+        action: FileAction::Create(text),
+    }];
+    Ok(Proposal::new(words, jobs, |job| {
+        super::set_files::shown(model, &job.path)
+    }))
 }
 
 fn path_of(model: &Model, id: &str) -> PathBuf {

@@ -14,12 +14,16 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn ask_new_case(model: &mut Model) -> Vec<Effect> {
-    let Some(set) = model.current_set() else { return Vec::new() };
+    let Some(set) = model.current_set() else {
+        return Vec::new();
+    };
     ask::open(model, SetLine::NewCase(set), String::new())
 }
 
 pub(crate) fn ask_new_set(model: &mut Model) -> Vec<Effect> {
-    let beside = model.current_set().and_then(|set| model.view.sets[set].path.path.parent());
+    let beside = model
+        .current_set()
+        .and_then(|set| model.view.sets[set].path.path.parent());
     let folder = beside.unwrap_or(&model.folder).to_path_buf();
     ask::open(model, SetLine::NewSet(folder), String::new())
 }
@@ -28,11 +32,19 @@ pub(crate) fn ask_new_set(model: &mut Model) -> Vec<Effect> {
 pub(crate) fn ask_copy(model: &mut Model) -> Vec<Effect> {
     if let Some(set) = on_set(model) {
         let folder = folder_of(model, set);
-        let id = free_id(&model.view.sets[set].path.stem, |id| is_set(model, &folder, id));
+        let id = free_id(&model.view.sets[set].path.stem, |id| {
+            is_set(model, &folder, id)
+        });
         return ask::open(model, SetLine::CopySet(set), id);
     }
-    let Some(case) = model.current_case() else { return Vec::new() };
-    let taken = |id: &str| model.file(case.set).is_some_and(|file| file.eval_ids().any(|other| other == id));
+    let Some(case) = model.current_case() else {
+        return Vec::new();
+    };
+    let taken = |id: &str| {
+        model
+            .file(case.set)
+            .is_some_and(|file| file.eval_ids().any(|other| other == id))
+    };
     let id = free_id(&model.eval_id(case), taken);
     ask::open(model, SetLine::CopyCase(case), id)
 }
@@ -43,14 +55,19 @@ pub(crate) fn ask_rename(model: &mut Model) -> Vec<Effect> {
         let stem = model.view.sets[set].path.stem.clone();
         return ask::open(model, SetLine::RenameSet(set), stem);
     }
-    let Some(case) = model.current_case() else { return Vec::new() };
+    let Some(case) = model.current_case() else {
+        return Vec::new();
+    };
     let id = model.eval_id(case).into_owned();
     ask::open(model, SetLine::RenameCase(case), id)
 }
 
 pub(crate) fn ask_tags(model: &mut Model) -> Vec<Effect> {
     let cases = chosen(model);
-    let tags = cases.first().and_then(|case| model.notes(*case)).map(|notes| notes.tags.join(" "));
+    let tags = cases
+        .first()
+        .and_then(|case| model.notes(*case))
+        .map(|notes| notes.tags.join(" "));
     ask::open(model, SetLine::Tags(cases), tags.unwrap_or_default())
 }
 
@@ -98,8 +115,11 @@ impl Purpose for SetLine {
     fn wrong(&self, model: &Model, typed: &str) -> Option<String> {
         let among = |set: usize, but: Option<usize>| {
             let file = model.file(set)?;
-            let others =
-                file.eval_ids().enumerate().filter(move |(at, _)| Some(*at) != but).map(|(_, id)| id);
+            let others = file
+                .eval_ids()
+                .enumerate()
+                .filter(move |(at, _)| Some(*at) != but)
+                .map(|(_, id)| id);
             eval_id_error(typed, others)
         };
         let set_id = |folder: &Path| {

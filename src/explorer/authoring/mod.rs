@@ -1,8 +1,8 @@
 //! Changing eval sets: what is proposed, looked at, made and taken back.
 
-pub(crate) mod conditions;
 pub mod capture;
 mod cases;
+pub(crate) mod conditions;
 pub mod identifiers;
 pub mod notes;
 pub mod quarantine;
@@ -29,9 +29,14 @@ use std::sync::Arc;
 
 /// The difference under the cursor.
 pub(crate) fn accept_difference(model: &mut Model) -> Vec<Effect> {
-    let Some(case) = model.shown_case() else { return Vec::new() };
+    let Some(case) = model.shown_case() else {
+        return Vec::new();
+    };
     if let Some(attempt) = lacking_answers(model) {
-        return vec![Effect::Sets(SetEffect::FindAnswers(case.at, attempt.clone()))];
+        return vec![Effect::Sets(SetEffect::FindAnswers(
+            case.at,
+            attempt.clone(),
+        ))];
     }
     let Some(PieceLine { piece, turn, .. }) = case.current_piece().cloned() else {
         let words = format!("nothing differs in turn {}", case.turn + 1);
@@ -42,8 +47,17 @@ pub(crate) fn accept_difference(model: &mut Model) -> Vec<Effect> {
     match accepted(model, at, ran, |now| (now == turn).then(|| piece.clone())) {
         Ok(meant) => match shown_turns(model, at, turn) {
             Some((expected, actual)) => {
-                let words = format!("accept {} in {}", piece.words(&expected, &actual), model.eval_id(at));
-                propose(model, at.set, vec![Edit::Case(at.index, Box::new(meant))], words)
+                let words = format!(
+                    "accept {} in {}",
+                    piece.words(&expected, &actual),
+                    model.eval_id(at)
+                );
+                propose(
+                    model,
+                    at.set,
+                    vec![Edit::Case(at.index, Box::new(meant))],
+                    words,
+                )
             }
             None => {
                 let why = "the case was edited since; try again when it is loaded";
@@ -57,11 +71,16 @@ pub(crate) fn accept_difference(model: &mut Model) -> Vec<Effect> {
 /// The attempt on the screen, if it is errored because calls of tools had no answer.
 pub(crate) fn lacking_answers(model: &Model) -> Option<&Arc<EndedAttempt>> {
     let is_lacking = |attempt: &EndedAttempt| attempt.tools.is_some_and(|tools| tools.missing > 0);
-    model.shown_attempt().filter(|attempt| attempt.status == Status::Errored && is_lacking(attempt))
+    model
+        .shown_attempt()
+        .filter(|attempt| attempt.status == Status::Errored && is_lacking(attempt))
 }
 
 /// Answers were found for calls that had none.
-pub(crate) fn answers_found(model: &mut Model, found: Result<(String, FileJob), String>) -> Vec<Effect> {
+pub(crate) fn answers_found(
+    model: &mut Model,
+    found: Result<(String, FileJob), String>,
+) -> Vec<Effect> {
     match found {
         Ok((words, job)) => {
             let proposal = Proposal::new(words, vec![job], |job| shown(model, &job.path));
@@ -91,8 +110,10 @@ pub(crate) fn accept_cases(model: &mut Model) -> Vec<Effect> {
     };
     let each: Vec<(CaseRef, u32)> = chosen.iter().map(|case| (*case, 0)).collect();
     let (mut by_set, refused) = accepting_edits(model, &each);
-    let refused: Vec<String> =
-        refused.into_iter().map(|(at, why)| format!("{}: {why}", model.eval_id(at))).collect();
+    let refused: Vec<String> = refused
+        .into_iter()
+        .map(|(at, why)| format!("{}: {why}", model.eval_id(at)))
+        .collect();
     let count: usize = by_set.values().map(Vec::len).sum();
     let words = match (count, chosen.as_slice()) {
         (1, [one]) => format!("accept what the agent did in {}", model.eval_id(*one)),
@@ -100,13 +121,19 @@ pub(crate) fn accept_cases(model: &mut Model) -> Vec<Effect> {
     };
     if let Some(why) = refused.first() {
         let more = refused.len() - 1;
-        let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
+        let more = if more > 0 {
+            format!(" (and {more} more)")
+        } else {
+            String::new()
+        };
         notices::notify(model, format!("left out: {why}{more}"), true);
     }
     match by_set.len() {
-        0 if refused.is_empty() => {
-            notices::notify(model, "the agent did what is expected; nothing would change".into(), false)
-        }
+        0 if refused.is_empty() => notices::notify(
+            model,
+            "the agent did what is expected; nothing would change".into(),
+            false,
+        ),
         0 => Vec::new(),
         1 => match by_set.pop_first() {
             Some((set, edits)) => propose(model, set, edits, words),
@@ -128,12 +155,22 @@ pub(crate) fn accepting_edits(
     let mut by_set: BTreeMap<usize, Vec<Edit>> = BTreeMap::new();
     let mut refused = Vec::new();
     for (at, number) in cases {
-        let attempts = model.view.outcomes.get(*at).map(|outcome| &outcome.attempts[..]).unwrap_or_default();
-        let numbered = attempts.iter().find(|attempt| attempt.key.attempt == *number);
+        let attempts = model
+            .view
+            .outcomes
+            .get(*at)
+            .map(|outcome| &outcome.attempts[..])
+            .unwrap_or_default();
+        let numbered = attempts
+            .iter()
+            .find(|attempt| attempt.key.attempt == *number);
         let ran = numbered.or_else(|| attempt_to_accept(model, *at)).cloned();
         match accepted(model, *at, ran, |_| Some(Piece::Turn)) {
             Ok(meant) if Some(&meant) == case_now(model, *at).ok().as_ref() => {}
-            Ok(meant) => by_set.entry(at.set).or_default().push(Edit::Case(at.index, Box::new(meant))),
+            Ok(meant) => by_set
+                .entry(at.set)
+                .or_default()
+                .push(Edit::Case(at.index, Box::new(meant))),
             Err(why) => refused.push((*at, why)),
         }
     }
@@ -143,9 +180,18 @@ pub(crate) fn accepting_edits(
 /// Whether what the agent did in a case can probably be made expected. Some reasons against it are only found when the
 /// attempt is read.
 pub(crate) fn can_be_accepted(model: &Model, at: CaseRef) -> bool {
-    let is_editable = model.file(at.set).is_some_and(|file| crate::formats::is_editable(file).is_ok());
-    let outcome = model.view.outcomes.get(at).filter(|outcome| !outcome.is_foreign());
-    is_editable && outcome.and_then(CaseOutcome::worst_attempt).is_some_and(|ran| ran.error.is_none())
+    let is_editable = model
+        .file(at.set)
+        .is_some_and(|file| crate::formats::is_editable(file).is_ok());
+    let outcome = model
+        .view
+        .outcomes
+        .get(at)
+        .filter(|outcome| !outcome.is_foreign());
+    is_editable
+        && outcome
+            .and_then(CaseOutcome::worst_attempt)
+            .is_some_and(|ran| ran.error.is_none())
 }
 
 /// The attempt on the case screen; for cases of a list, the one to look at first.
@@ -168,8 +214,16 @@ fn accepted(
     ran: Option<Arc<EndedAttempt>>,
     piece: impl Fn(usize) -> Option<Piece>,
 ) -> Result<EvalCase, String> {
-    if model.view.outcomes.get(at).is_some_and(CaseOutcome::is_foreign) {
-        return Err("the result is from a foreign run, which was not recorded by you on this machine".into());
+    if model
+        .view
+        .outcomes
+        .get(at)
+        .is_some_and(CaseOutcome::is_foreign)
+    {
+        return Err(
+            "the result is from a foreign run, which was not recorded by you on this machine"
+                .into(),
+        );
     }
     let ran = ran.ok_or("the case has not been run yet")?.read()?;
     accept_in_case(&case_now(model, at)?, &ran, piece).map_err(|error| error.to_string())
@@ -179,20 +233,35 @@ fn accepted(
 pub(crate) fn drafted(file: &SetFile, at: usize, draft: &EvalCase) -> Option<String> {
     let range = file.range(at)?;
     let change = crate::formats::change_case(file, at, draft).ok()?;
-    let grown: isize = change.0.iter().map(|one| one.new.len() as isize - one.old.len() as isize).sum();
+    let grown: isize = change
+        .0
+        .iter()
+        .map(|one| one.new.len() as isize - one.old.len() as isize)
+        .sum();
     let after = change.apply(file.text())?;
-    after.get(range.start..range.end.checked_add_signed(grown)?).map(str::to_string)
+    after
+        .get(range.start..range.end.checked_add_signed(grown)?)
+        .map(str::to_string)
 }
 
 /// Shows what would change. What is on trial is not what is, so it goes first.
-pub(crate) fn propose(model: &mut Model, set: usize, edits: Vec<Edit>, words: String) -> Vec<Effect> {
+pub(crate) fn propose(
+    model: &mut Model,
+    set: usize,
+    edits: Vec<Edit>,
+    words: String,
+) -> Vec<Effect> {
     match model.propose(set, edits, words) {
         Ok(proposal) => show(model, proposal),
         Err(why) => notices::notify(model, why, true),
     }
 }
 
-fn propose_many(model: &mut Model, by_set: BTreeMap<usize, Vec<Edit>>, words: String) -> Vec<Effect> {
+fn propose_many(
+    model: &mut Model,
+    by_set: BTreeMap<usize, Vec<Edit>>,
+    words: String,
+) -> Vec<Effect> {
     let mut all: Option<Proposal> = None;
     for (set, edits) in by_set {
         match model.propose(set, edits, words.clone()) {

@@ -45,7 +45,10 @@ pub(crate) fn notes_job(
     if meant == view.notes.cases {
         return Ok(None);
     }
-    let change = view.notes.change(&meant).map_err(|error| error.to_string())?;
+    let change = view
+        .notes
+        .change(&meant)
+        .map_err(|error| error.to_string())?;
     let path = notes_path(&view.path.path);
     let action = match &view.notes.text {
         Some(text) => FileAction::Change(text.clone(), change),

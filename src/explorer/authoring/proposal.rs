@@ -93,16 +93,32 @@ impl Proposal {
             _ => None,
         };
         let of_path = self.jobs.iter().find(|job| job.path == path);
-        let Some(FileJob { action: FileAction::Change(read, _), .. }) = of_path else { return };
+        let Some(FileJob {
+            action: FileAction::Change(read, _),
+            ..
+        }) = of_path
+        else {
+            return;
+        };
         let their_change = TextChange::one(0, read, &theirs);
-        let mut lines = vec![ProposalLine::Heading("changes by others since the file was read".into())];
-        lines.extend(preview(read, &their_change, AROUND).into_iter().map(ProposalLine::Change));
+        let mut lines = vec![ProposalLine::Heading(
+            "changes by others since the file was read".into(),
+        )];
+        lines.extend(
+            preview(read, &their_change, AROUND)
+                .into_iter()
+                .map(ProposalLine::Change),
+        );
         lines.push(ProposalLine::Heading("your changes".into()));
         lines.extend(self.jobs.iter().flat_map(|job| lines_of(&job.action)));
         self.lines = lines;
         self.scroll = 0;
         let is_same_place = self.meant.is_some() && merged.is_none();
-        self.conflict = Some(Conflict { theirs, merged, is_same_place });
+        self.conflict = Some(Conflict {
+            theirs,
+            merged,
+            is_same_place,
+        });
     }
 }
 
@@ -141,7 +157,10 @@ impl Model {
             return Err(NOTHING.into());
         }
         let view = &self.view.sets[set].path;
-        let job = FileJob { path: view.path.clone(), action: FileAction::Change(file.shared_text(), change) };
+        let job = FileJob {
+            path: view.path.clone(),
+            action: FileAction::Change(file.shared_text(), change),
+        };
         let mut proposal = Proposal::new(words, vec![job], |_| view.shown.clone());
         proposal.meant = Some((file.clone(), edits));
         Ok(proposal)

@@ -59,7 +59,10 @@ pub(crate) fn quarantine_jobs(
             why: why.clone(),
             by: model.author.clone(),
         });
-        by_set.entry(case.set).or_default().push((model.eval_id(*case).into_owned(), quarantine));
+        by_set
+            .entry(case.set)
+            .or_default()
+            .push((model.eval_id(*case).into_owned(), quarantine));
     }
     let mut jobs = Vec::new();
     for (set, cases) in by_set {
@@ -73,7 +76,10 @@ fn put(notes: &mut BTreeMap<String, CaseNotes>, cases: Vec<(String, Option<Quara
     for (id, wanted) in cases {
         let before = notes.get(&id).and_then(|notes| notes.quarantine.clone());
         let since = before.map(|before| before.since);
-        let wanted = wanted.map(|wanted| Quarantine { since: since.unwrap_or(wanted.since), ..wanted });
+        let wanted = wanted.map(|wanted| Quarantine {
+            since: since.unwrap_or(wanted.since),
+            ..wanted
+        });
         if wanted.is_some() || notes.contains_key(&id) {
             notes.entry(id).or_default().quarantine = wanted;
         }
@@ -84,7 +90,9 @@ fn put(notes: &mut BTreeMap<String, CaseNotes>, cases: Vec<(String, Option<Quara
 /// quarantine.
 pub(crate) fn ask_quarantine(model: &mut Model) -> Vec<Effect> {
     let cases = chosen(model);
-    let now = cases.first().and_then(|case| model.notes(*case)?.quarantine.clone());
+    let now = cases
+        .first()
+        .and_then(|case| model.notes(*case)?.quarantine.clone());
     let value = match now {
         Some(now) => format!("{} {}", now.until, now.why),
         None => proposed_line(model),
@@ -107,7 +115,11 @@ impl Purpose for QuarantineLine {
     }
 
     fn wrong(&self, model: &Model, typed: &str) -> Option<String> {
-        if typed.trim().is_empty() { None } else { line_error(model, typed) }
+        if typed.trim().is_empty() {
+            None
+        } else {
+            line_error(model, typed)
+        }
     }
 
     fn accept(&self, model: &mut Model, typed: &str) -> Vec<Effect> {
@@ -123,7 +135,11 @@ impl Purpose for QuarantineLine {
             Some(_) => format!("quarantine {what}"),
             None => format!("end the quarantine of {what}"),
         };
-        let cases: Vec<_> = self.cases.iter().map(|case| (*case, wanted.clone())).collect();
+        let cases: Vec<_> = self
+            .cases
+            .iter()
+            .map(|case| (*case, wanted.clone()))
+            .collect();
         match quarantine_jobs(model, &cases) {
             Ok(jobs) if jobs.is_empty() => notices::notify(model, NOTHING.into(), false),
             Ok(jobs) => {

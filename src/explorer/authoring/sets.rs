@@ -37,8 +37,13 @@ pub(super) fn on_set(model: &Model) -> Option<usize> {
 pub(super) fn new_set(model: &mut Model, folder: &Path, id: &str) -> Vec<Effect> {
     let path = file_of_set(folder, id);
     let text = blank_set(id, None, model.opened_at + model.now);
-    let job = FileJob { path, action: FileAction::Create(text) };
-    let proposal = Proposal::new(format!("create the set {id}"), vec![job], |job| shown(model, &job.path));
+    let job = FileJob {
+        path,
+        action: FileAction::Create(text),
+    };
+    let proposal = Proposal::new(format!("create the set {id}"), vec![job], |job| {
+        shown(model, &job.path)
+    });
     show(model, proposal)
 }
 
@@ -49,25 +54,40 @@ type PathBeside = fn(&Path) -> PathBuf;
 fn beside(view: &SetView) -> impl Iterator<Item = (PathBeside, &Arc<str>)> {
     let files: [(PathBeside, &Option<Arc<str>>); 2] =
         [(notes_path, &view.notes.text), (stubs_path, &view.stubs)];
-    files.into_iter().filter_map(|(path_of, text)| Some((path_of, text.as_ref()?)))
+    files
+        .into_iter()
+        .filter_map(|(path_of, text)| Some((path_of, text.as_ref()?)))
 }
 
 fn delete_set(model: &mut Model, set: usize) -> Vec<Effect> {
-    let Some(file) = model.file(set) else { return Vec::new() };
+    let Some(file) = model.file(set) else {
+        return Vec::new();
+    };
     let view = &model.view.sets[set];
-    let mut jobs =
-        vec![FileJob { path: view.path.path.clone(), action: FileAction::Delete(file.shared_text()) }];
+    let mut jobs = vec![FileJob {
+        path: view.path.path.clone(),
+        action: FileAction::Delete(file.shared_text()),
+    }];
     for (path_of, text) in beside(view) {
-        jobs.push(FileJob { path: path_of(&view.path.path), action: FileAction::Delete(text.clone()) });
+        jobs.push(FileJob {
+            path: path_of(&view.path.path),
+            action: FileAction::Delete(text.clone()),
+        });
     }
-    let words = format!("delete the set {} and its {} cases", view.path.stem, file.len());
+    let words = format!(
+        "delete the set {} and its {} cases",
+        view.path.stem,
+        file.len()
+    );
     let proposal = Proposal::new(words, jobs, |job| shown(model, &job.path));
     show(model, proposal)
 }
 
 /// A set of the same cases under another id, with what is kept beside it.
 pub(super) fn copy_set(model: &mut Model, set: usize, id: &str) -> Vec<Effect> {
-    let Some(file) = model.file(set) else { return Vec::new() };
+    let Some(file) = model.file(set) else {
+        return Vec::new();
+    };
     let view = &model.view.sets[set];
     let change = match file.form {
         Form::EvalSet => crate::formats::plan(file, &[Edit::Set("eval_set_id", id.to_string())]),
@@ -79,9 +99,15 @@ pub(super) fn copy_set(model: &mut Model, set: usize, id: &str) -> Vec<Effect> {
     };
     let to = file_of_set(&folder_of(model, set), id);
     let words = format!("copy the set {} as {id}", view.path.stem);
-    let mut jobs = vec![FileJob { path: to.clone(), action: FileAction::Create(text) }];
+    let mut jobs = vec![FileJob {
+        path: to.clone(),
+        action: FileAction::Create(text),
+    }];
     for (path_of, text) in beside(view) {
-        jobs.push(FileJob { path: path_of(&to), action: FileAction::Create(text.to_string()) });
+        jobs.push(FileJob {
+            path: path_of(&to),
+            action: FileAction::Create(text.to_string()),
+        });
     }
     let proposal = Proposal::new(words, jobs, |job| shown(model, &job.path));
     show(model, proposal)
@@ -89,7 +115,9 @@ pub(super) fn copy_set(model: &mut Model, set: usize, id: &str) -> Vec<Effect> {
 
 /// The file gets another name, and the set another id: ADK finds a set by its file and runs it by its id.
 pub(super) fn rename_set(model: &mut Model, set: usize, id: &str, to: PathBuf) -> Vec<Effect> {
-    let Some(file) = model.file(set).cloned() else { return Vec::new() };
+    let Some(file) = model.file(set).cloned() else {
+        return Vec::new();
+    };
     let view = &model.view.sets[set];
     let change = match file.form {
         Form::EvalSet => crate::formats::plan(&file, &[Edit::Set("eval_set_id", id.to_string())]),
@@ -100,16 +128,30 @@ pub(super) fn rename_set(model: &mut Model, set: usize, id: &str, to: PathBuf) -
         Err(error) => return notices::notify(model, error.to_string(), true),
     };
     let new = change.apply(file.text()).unwrap_or_default();
-    let seen =
-        FileJob { path: view.path.path.clone(), action: FileAction::Change(file.shared_text(), change) };
+    let seen = FileJob {
+        path: view.path.path.clone(),
+        action: FileAction::Change(file.shared_text(), change),
+    };
     let words = format!("rename the set {} to {id}", view.path.stem);
     let mut jobs = vec![
-        FileJob { path: to.clone(), action: FileAction::Create(new) },
-        FileJob { path: view.path.path.clone(), action: FileAction::Delete(file.shared_text()) },
+        FileJob {
+            path: to.clone(),
+            action: FileAction::Create(new),
+        },
+        FileJob {
+            path: view.path.path.clone(),
+            action: FileAction::Delete(file.shared_text()),
+        },
     ];
     for (path_of, text) in beside(view) {
-        jobs.push(FileJob { path: path_of(&to), action: FileAction::Create(text.to_string()) });
-        jobs.push(FileJob { path: path_of(&view.path.path), action: FileAction::Delete(text.clone()) });
+        jobs.push(FileJob {
+            path: path_of(&to),
+            action: FileAction::Create(text.to_string()),
+        });
+        jobs.push(FileJob {
+            path: path_of(&view.path.path),
+            action: FileAction::Delete(text.clone()),
+        });
     }
     // What is shown is the change of the text, not a file that goes and one that comes.
     let heading = format!("{}  →  {}", view.path.shown, shown(model, &jobs[0].path));
@@ -124,20 +166,34 @@ pub(crate) fn targets(model: &Model) -> Vec<(usize, String)> {
         Some(set) => {
             // A set moves to another folder: to where one of these is.
             let here = model.view.sets[set].path.path.parent();
-            model.listed_sets().filter(|at| model.view.sets[*at].path.path.parent() == here).collect()
+            model
+                .listed_sets()
+                .filter(|at| model.view.sets[*at].path.path.parent() == here)
+                .collect()
         }
         None => chosen(model).iter().map(|case| case.set).collect(),
     };
-    let other =
-        |at: &usize| !from.contains(at) && model.file(*at).is_some_and(|file| file.form == Form::EvalSet);
-    model.listed_sets().filter(other).map(|at| (at, model.view.sets[at].path.shown.clone())).collect()
+    let other = |at: &usize| {
+        !from.contains(at)
+            && model
+                .file(*at)
+                .is_some_and(|file| file.form == Form::EvalSet)
+    };
+    model
+        .listed_sets()
+        .filter(other)
+        .map(|at| (at, model.view.sets[at].path.shown.clone()))
+        .collect()
 }
 
 /// Moves the chosen cases of one set to another.
 pub(crate) fn move_to(model: &mut Model, target: usize) -> Vec<Effect> {
     if let Some(set) = on_set(model) {
         let from = &model.view.sets[set].path;
-        let to = model.view.sets[target].path.path.with_file_name(from.path.file_name().unwrap_or_default());
+        let to = model.view.sets[target]
+            .path
+            .path
+            .with_file_name(from.path.file_name().unwrap_or_default());
         let id = from.stem.clone();
         return rename_set(model, set, &id, to);
     }

@@ -17,9 +17,12 @@ pub(crate) struct CauseGroup {
 
 /// The cases among these that failed, and what they share.
 fn failures(model: &Model, cases: &[CaseRef]) -> (Vec<CaseRef>, FailureGroups) {
-    let causes_of = |case: &CaseRef| causes_of_worst_attempt(&model.view.outcomes.get(*case)?.attempts);
-    let failed: Vec<(CaseRef, &[Cause])> =
-        cases.iter().filter_map(|case| Some((*case, causes_of(case)?))).collect();
+    let causes_of =
+        |case: &CaseRef| causes_of_worst_attempt(&model.view.outcomes.get(*case)?.attempts);
+    let failed: Vec<(CaseRef, &[Cause])> = cases
+        .iter()
+        .filter_map(|case| Some((*case, causes_of(case)?)))
+        .collect();
     let found = group_failures(failed.iter().map(|(_, causes)| *causes));
     (failed.into_iter().map(|(case, _)| case).collect(), found)
 }
@@ -34,33 +37,59 @@ pub(crate) fn cause_groups(model: &Model, cases: &[CaseRef]) -> Vec<CauseGroup> 
 pub(crate) fn by_cause(model: &Model, cases: &[CaseRef]) -> Vec<(Narrowing, Vec<CaseRef>)> {
     let (failed, found) = failures(model, cases);
     let specific = groups(&failed, found.specific(), found.alone);
-    specific.into_iter().map(|group| (group.what, group.cases)).collect()
+    specific
+        .into_iter()
+        .map(|group| (group.what, group.cases))
+        .collect()
 }
 
 fn groups(failed: &[CaseRef], groups: Vec<FailureGroup>, alone: Vec<usize>) -> Vec<CauseGroup> {
     let alone = group_of(failed, Narrowing::Alone, alone);
-    let mut groups: Vec<CauseGroup> = groups.into_iter().map(|one| cause_group(failed, one)).collect();
+    let mut groups: Vec<CauseGroup> = groups
+        .into_iter()
+        .map(|one| cause_group(failed, one))
+        .collect();
     groups.extend((!alone.cases.is_empty()).then_some(alone));
     groups
 }
 
 fn cause_group(failed: &[CaseRef], group: FailureGroup) -> CauseGroup {
-    let others = if group.nested.is_empty() { Vec::new() } else { group.others() };
-    let mut nested: Vec<CauseGroup> = group.nested.into_iter().map(|one| cause_group(failed, one)).collect();
+    let others = if group.nested.is_empty() {
+        Vec::new()
+    } else {
+        group.others()
+    };
+    let mut nested: Vec<CauseGroup> = group
+        .nested
+        .into_iter()
+        .map(|one| cause_group(failed, one))
+        .collect();
     if !others.is_empty() {
-        nested.push(group_of(failed, Narrowing::Others(group.cause.clone()), others));
+        nested.push(group_of(
+            failed,
+            Narrowing::Others(group.cause.clone()),
+            others,
+        ));
     }
-    CauseGroup { nested, ..group_of(failed, Narrowing::Cause(group.cause), group.members) }
+    CauseGroup {
+        nested,
+        ..group_of(failed, Narrowing::Cause(group.cause), group.members)
+    }
 }
 
 fn group_of(failed: &[CaseRef], what: Narrowing, members: Vec<usize>) -> CauseGroup {
-    CauseGroup { what, cases: members.into_iter().map(|at| failed[at]).collect(), nested: Vec::new() }
+    CauseGroup {
+        what,
+        cases: members.into_iter().map(|at| failed[at]).collect(),
+        nested: Vec::new(),
+    }
 }
 
 /// Orders failures by group, the largest first. Cases that did not fail keep their order after them.
 pub(crate) fn sort_by_cause(model: &Model, cases: &mut [CaseRef]) {
     let groups = by_cause(model, cases);
     let members = groups.iter().flat_map(|(_, members)| members);
-    let places: HashMap<CaseRef, usize> = members.enumerate().map(|(at, case)| (*case, at)).collect();
+    let places: HashMap<CaseRef, usize> =
+        members.enumerate().map(|(at, case)| (*case, at)).collect();
     cases.sort_by_key(|case| places.get(case).copied().unwrap_or(usize::MAX));
 }

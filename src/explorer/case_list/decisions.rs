@@ -1,6 +1,8 @@
 //! Decisions on failures and quarantines, as the explorer knows them.
 
-use crate::domain::{Decision, DecisionKind, Quarantine, Status, Totals, causes_of_worst_attempt, rfc3339};
+use crate::domain::{
+    Decision, DecisionKind, Quarantine, Status, Totals, causes_of_worst_attempt, rfc3339,
+};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::model::Model;
 
@@ -20,15 +22,20 @@ impl Model {
             return None;
         }
         let content = self.case_key(case).content;
-        let decision = of_case.iter().find(|decision| decision.content == content)?;
+        let decision = of_case
+            .iter()
+            .find(|decision| decision.content == content)?;
         let is_for = &decision.accepted_for;
-        let is_same = decision.is_applied || is_for.is_empty() || *is_for == self.content_hash(case);
+        let is_same =
+            decision.is_applied || is_for.is_empty() || *is_for == self.content_hash(case);
         (is_same && decision.finding == self.finding_of(case)).then_some(decision)
     }
 
     /// The content hash of a case; empty if its file cannot be read.
     pub(crate) fn content_hash(&self, case: CaseRef) -> String {
-        self.file(case.set).map(|file| file.content_hash(case.index)).unwrap_or_default()
+        self.file(case.set)
+            .map(|file| file.content_hash(case.index))
+            .unwrap_or_default()
     }
 
     /// A decision on a case without a kind.
@@ -45,36 +52,46 @@ impl Model {
 
     /// Why a case failed, without the active what-if: the first cause in words, else the reason.
     pub(crate) fn finding_of(&self, case: CaseRef) -> String {
-        let Some(outcome) = real(self).get(case) else { return String::new() };
+        let Some(outcome) = real(self).get(case) else {
+            return String::new();
+        };
         let causes = causes_of_worst_attempt(&outcome.attempts).unwrap_or_default();
         match causes.first() {
             Some(cause) => cause.words(),
-            None => {
-                outcome.worst_attempt().map(|attempt| attempt.reason_with_model_errors()).unwrap_or_default()
-            }
+            None => outcome
+                .worst_attempt()
+                .map(|attempt| attempt.reason_with_model_errors())
+                .unwrap_or_default(),
         }
     }
 
     /// Whether a case fails, is not quarantined, and nothing is decided about it. A case that passes under the active
     /// what-if is decided.
     pub(crate) fn is_undecided(&self, case: CaseRef) -> bool {
-        let failing = self
-            .view
-            .outcomes
-            .get(case)
-            .is_some_and(|outcome| outcome.is_failing() && outcome.worst != Status::Informational);
+        let failing =
+            self.view.outcomes.get(case).is_some_and(|outcome| {
+                outcome.is_failing() && outcome.worst != Status::Informational
+            });
         failing && quarantine_of(self, case).is_none() && self.decision(case).is_none()
     }
 
     /// What a person decided about the failure of a case, to be shown before the reason; empty if nothing.
     pub(crate) fn decided_words(&self, case: CaseRef) -> String {
         if let Some(quarantine) = quarantine_of(self, case) {
-            let why = if quarantine.why.is_empty() { String::new() } else { format!(": {}", quarantine.why) };
+            let why = if quarantine.why.is_empty() {
+                String::new()
+            } else {
+                format!(": {}", quarantine.why)
+            };
             return format!("quarantined to {}{why}  ", quarantine.until);
         }
         match self.decision(case) {
             Some(decision) if decision.is_applied && !decision.note.is_empty() => {
-                format!("{}: {}  ", decision.kind.map_or("", DecisionKind::label), decision.note)
+                format!(
+                    "{}: {}  ",
+                    decision.kind.map_or("", DecisionKind::label),
+                    decision.note
+                )
             }
             _ => String::new(),
         }
@@ -101,11 +118,21 @@ pub(crate) fn quarantine_of(model: &Model, case: CaseRef) -> Option<&Quarantine>
 /// The failing cases of a set that are quarantined, and the flaky ones among them, by their worst status.
 pub(crate) fn quarantined_totals(model: &Model, set: usize) -> (Totals, Totals) {
     let (mut totals, mut flaky) = (Totals::default(), Totals::default());
-    let quarantined = model.view.sets[set].notes.cases.iter().filter(|(_, notes)| notes.quarantine.is_some());
+    let quarantined = model.view.sets[set]
+        .notes
+        .cases
+        .iter()
+        .filter(|(_, notes)| notes.quarantine.is_some());
     let file = model.file(set);
-    for index in quarantined.flat_map(|(id, _)| file.into_iter().flat_map(|file| file.positions_of(id))) {
+    for index in
+        quarantined.flat_map(|(id, _)| file.into_iter().flat_map(|file| file.positions_of(id)))
+    {
         let case = CaseRef { set, index };
-        let outcome = model.view.outcomes.get(case).filter(|outcome| outcome.is_failing());
+        let outcome = model
+            .view
+            .outcomes
+            .get(case)
+            .filter(|outcome| outcome.is_failing());
         if let Some(outcome) = outcome.filter(|_| quarantine_of(model, case).is_some()) {
             totals.add(outcome.worst);
             if outcome.is_flaky {
@@ -118,5 +145,9 @@ pub(crate) fn quarantined_totals(model: &Model, set: usize) -> (Totals, Totals) 
 
 /// The outcomes without the active what-if.
 pub(crate) fn real(model: &Model) -> &crate::explorer::shared::outcomes::Outcomes {
-    model.view.trial.as_ref().map_or(&model.view.outcomes, |trial| &trial.before)
+    model
+        .view
+        .trial
+        .as_ref()
+        .map_or(&model.view.outcomes, |trial| &trial.before)
 }

@@ -18,7 +18,10 @@ pub(crate) struct ListedCase<'a> {
 
 impl<'a> ListedCase<'a> {
     fn summary(&self) -> Option<&'a CaseSummary> {
-        self.model.view.sets[self.case.set].summaries.as_ref()?.get(self.case.index)
+        self.model.view.sets[self.case.set]
+            .summaries
+            .as_ref()?
+            .get(self.case.index)
     }
 
     fn outcome(&self) -> Option<&'a CaseOutcome> {
@@ -34,7 +37,10 @@ impl Filterable for ListedCase<'_> {
         &self.model.view.sets[self.case.set].path.stem
     }
     fn agent(&self) -> &str {
-        self.model.view.sets[self.case.set].agent.as_deref().unwrap_or_default()
+        self.model.view.sets[self.case.set]
+            .agent
+            .as_deref()
+            .unwrap_or_default()
     }
     fn turns(&self) -> usize {
         self.summary().map_or(0, |summary| summary.turns)
@@ -43,10 +49,13 @@ impl Filterable for ListedCase<'_> {
         self.summary().map_or("", |summary| summary.text.as_str())
     }
     fn tools(&self) -> &[String] {
-        self.summary().map_or(&[], |summary| summary.tools.as_slice())
+        self.summary()
+            .map_or(&[], |summary| summary.tools.as_slice())
     }
     fn tags(&self) -> &[String] {
-        self.model.notes(self.case).map_or(&[], |notes| notes.tags.as_slice())
+        self.model
+            .notes(self.case)
+            .map_or(&[], |notes| notes.tags.as_slice())
     }
     fn status(&self) -> Option<Status> {
         self.outcome().map(|outcome| outcome.worst)
@@ -65,6 +74,8 @@ impl Filterable for ListedCase<'_> {
         first.map_or(&[], |attempt| attempt.metrics.as_slice())
     }
     fn causes(&self) -> &[Cause] {
-        self.outcome().and_then(|outcome| causes_of_worst_attempt(&outcome.attempts)).unwrap_or_default()
+        self.outcome()
+            .and_then(|outcome| causes_of_worst_attempt(&outcome.attempts))
+            .unwrap_or_default()
     }
 }

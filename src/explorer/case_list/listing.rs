@@ -27,7 +27,11 @@ pub(crate) fn choose_node(model: &mut Model, node: usize) {
 /// Orders the list by a column. If it is already ordered by this column, restores the order of the file.
 pub(crate) fn order_by(model: &mut Model, column: Column) {
     let order = column.order();
-    model.view.browse.order = if model.view.browse.order == order { Order::File } else { order };
+    model.view.browse.order = if model.view.browse.order == order {
+        Order::File
+    } else {
+        order
+    };
     relist(model);
 }
 
@@ -47,7 +51,11 @@ pub(crate) fn next_failing(model: &mut Model, forward: bool) -> Vec<Effect> {
     };
     let failing = |at: &usize| {
         let case = model.view.browse.visible[*at];
-        model.view.outcomes.worst(case).is_some_and(|status| status != Status::Passed)
+        model
+            .view
+            .outcomes
+            .worst(case)
+            .is_some_and(|status| status != Status::Passed)
     };
     if count > 0
         && let Some(at) = (1..=count).map(step).find(failing)
@@ -67,7 +75,12 @@ pub(crate) fn set_filter(model: &mut Model, typed: String, query: Query) {
 
 /// Rebuilds the list: the cases of the chosen sets that match the filter and the narrowing, in order. The cursor stays on its case.
 pub(crate) fn relist(model: &mut Model) {
-    let before = model.view.browse.visible.get(model.view.browse.cursor).copied();
+    let before = model
+        .view
+        .browse
+        .visible
+        .get(model.view.browse.cursor)
+        .copied();
     model.view.browse.matched = matched(model);
     let mut visible = model.view.browse.matched.cases.clone();
     if let Some(narrowing) = &model.view.browse.narrowing {
@@ -89,22 +102,39 @@ pub(crate) fn relist(model: &mut Model) {
         Order::Turns => visible.sort_by_cached_key(|case| Reverse(turns(model, *case))),
     }
     let cursor = before.and_then(|case| visible.iter().position(|other| *other == case));
-    model.view.browse.cursor =
-        cursor.unwrap_or(model.view.browse.cursor.min(visible.len().saturating_sub(1)));
+    model.view.browse.cursor = cursor.unwrap_or(
+        model
+            .view
+            .browse
+            .cursor
+            .min(visible.len().saturating_sub(1)),
+    );
     model.view.browse.visible = visible;
 }
 
 /// The cases of the chosen sets that match the filter.
 fn matched(model: &Model) -> Matched {
     let browse = &model.view.browse;
-    let sets = browse.nodes.get(browse.node).map(|node| model.sets_under(node)).unwrap_or_default();
+    let sets = browse
+        .nodes
+        .get(browse.node)
+        .map(|node| model.sets_under(node))
+        .unwrap_or_default();
     let filtered = |set: usize| {
         let summaries = model.view.sets[set].summaries.clone();
-        Some(FilteredSet { set, file: model.file(set)?.clone(), summaries })
+        Some(FilteredSet {
+            set,
+            file: model.file(set)?.clone(),
+            summaries,
+        })
     };
     let sets = sets.into_iter().filter_map(filtered).collect();
     Matched::of(sets, &browse.query, &browse.matched, |set, case| {
-        browse.query.matches(&ListedCase { model, file: &set.file, case })
+        browse.query.matches(&ListedCase {
+            model,
+            file: &set.file,
+            case,
+        })
     })
 }
 
@@ -125,20 +155,36 @@ pub(crate) fn narrow(model: &mut Model, to: Option<NarrowedTo>) {
 fn disputed(model: &Model, case: CaseRef) -> (bool, u64) {
     let outcome = model.view.outcomes.get(case);
     let attempts = || outcome.iter().flat_map(|outcome| &outcome.attempts);
-    let most = attempts().map(|attempt| attempt.disagreement).fold(0.0, f64::max);
-    (outcome.is_some_and(|outcome| outcome.unsteady), (most * 1000.0) as u64)
+    let most = attempts()
+        .map(|attempt| attempt.disagreement)
+        .fold(0.0, f64::max);
+    (
+        outcome.is_some_and(|outcome| outcome.unsteady),
+        (most * 1000.0) as u64,
+    )
 }
 
 /// Sort key: the pass rate, in thousandths. Cases without an evaluated attempt come last.
 fn passed_thousandths(model: &Model, case: CaseRef) -> usize {
-    let rate = model.view.outcomes.get(case).and_then(|outcome| PassCount::of(&outcome.attempts).rate());
+    let rate = model
+        .view
+        .outcomes
+        .get(case)
+        .and_then(|outcome| PassCount::of(&outcome.attempts).rate());
     rate.map_or(usize::MAX, |rate| (rate * 1000.0) as usize)
 }
 
 /// Sort key: the lowest score of a deciding metric, in thousandths. Cases without a score come last.
 fn lowest_score(model: &Model, case: CaseRef) -> i64 {
-    let attempts = model.view.outcomes.get(case).into_iter().flat_map(|outcome| &outcome.attempts);
-    let deciding = attempts.flat_map(|attempt| &attempt.metrics).filter(|metric| metric.threshold.is_some());
+    let attempts = model
+        .view
+        .outcomes
+        .get(case)
+        .into_iter()
+        .flat_map(|outcome| &outcome.attempts);
+    let deciding = attempts
+        .flat_map(|attempt| &attempt.metrics)
+        .filter(|metric| metric.threshold.is_some());
     deciding
         .filter_map(|metric| metric.score())
         .map(|score| (score * 1000.0) as i64)
@@ -148,13 +194,21 @@ fn lowest_score(model: &Model, case: CaseRef) -> i64 {
 
 fn turns(model: &Model, case: CaseRef) -> usize {
     let summaries = model.view.sets[case.set].summaries.as_ref();
-    summaries.and_then(|summaries| summaries.get(case.index)).map_or(0, |summary| summary.turns)
+    summaries
+        .and_then(|summaries| summaries.get(case.index))
+        .map_or(0, |summary| summary.turns)
 }
 
 /// The cases that match a filter.
 pub(crate) fn filtered(model: &Model, cases: &[CaseRef], query: &Query) -> Vec<CaseRef> {
     let is_left = |case: &CaseRef| {
-        let matches = |file| query.matches(&ListedCase { model, file, case: *case });
+        let matches = |file| {
+            query.matches(&ListedCase {
+                model,
+                file,
+                case: *case,
+            })
+        };
         query.is_empty() || model.file(case.set).is_some_and(|file| matches(file))
     };
     cases.iter().copied().filter(is_left).collect()
@@ -171,7 +225,12 @@ fn rank(status: Option<Status>) -> u8 {
 }
 
 fn milliseconds(model: &Model, case: CaseRef) -> u64 {
-    let slowest = model.view.outcomes.get(case).into_iter().flat_map(|outcome| &outcome.attempts);
+    let slowest = model
+        .view
+        .outcomes
+        .get(case)
+        .into_iter()
+        .flat_map(|outcome| &outcome.attempts);
     slowest
         .filter_map(|attempt| attempt.latency_s)
         .map(|seconds| (seconds * 1000.0) as u64)
@@ -181,7 +240,12 @@ fn milliseconds(model: &Model, case: CaseRef) -> u64 {
 
 /// The row of a set in the tree.
 pub(crate) fn node_of_set(model: &Model, set: usize) -> Option<usize> {
-    model.view.browse.nodes.iter().position(|node| *node == Node::Set(set))
+    model
+        .view
+        .browse
+        .nodes
+        .iter()
+        .position(|node| *node == Node::Set(set))
 }
 
 /// Lists the set of a case unless the case is listed already, so that next and previous work from the case.
@@ -190,7 +254,12 @@ pub(crate) fn list_with(model: &mut Model, case: CaseRef) {
         narrow(model, None);
     }
     if !model.view.browse.visible.contains(&case)
-        && let Some(node) = model.view.browse.nodes.iter().position(|node| *node == Node::Set(case.set))
+        && let Some(node) = model
+            .view
+            .browse
+            .nodes
+            .iter()
+            .position(|node| *node == Node::Set(case.set))
     {
         choose_node(model, node);
     }

@@ -30,7 +30,9 @@ impl Model {
 
     /// Which run a result is from: "run 3 min ago", "ADK run 2 days ago".
     pub fn run_words(&self, run: &RunRef) -> String {
-        let when = run.started_at().map(|then| ago(then, self.opened_at + self.now, &run.started));
+        let when = run
+            .started_at()
+            .map(|then| ago(then, self.opened_at + self.now, &run.started));
         let by = match run.by {
             RunBy::File => return "scores in the file".into(),
             RunBy::Adk => "ADK run",
@@ -48,10 +50,18 @@ impl Model {
         let runs: BTreeSet<(Option<i64>, &str)> = sets
             .iter()
             .flat_map(|set| self.view.outcomes.runs(*set))
-            .map(|(run, _)| (run.started_at().map(|time| (time * 1e6) as i64), run.id.as_str()))
+            .map(|(run, _)| {
+                (
+                    run.started_at().map(|time| (time * 1e6) as i64),
+                    run.id.as_str(),
+                )
+            })
             .collect();
         let (_, newest) = runs.last()?;
-        let mut all = sets.iter().flat_map(|set| self.view.outcomes.runs(*set)).map(|(run, _)| run);
+        let mut all = sets
+            .iter()
+            .flat_map(|set| self.view.outcomes.runs(*set))
+            .map(|(run, _)| run);
         let newest = self.run_words(all.find(|run| run.id == *newest)?);
         Some(match runs.len() {
             1 => newest,
@@ -64,23 +74,39 @@ impl Model {
 
     /// Whether the results of a set are from runs with different criteria, as far as the runs are known.
     fn has_mixed_criteria(&self, set: usize) -> bool {
-        let Some(path) = self.view.sets.get(set).map(|set| &set.path.path) else { return false };
+        let Some(path) = self.view.sets.get(set).map(|set| &set.path.path) else {
+            return false;
+        };
         let head = |id: &str| self.trends.runs.iter().find(|head| head.run_id == id);
-        let mut heads = self.view.outcomes.runs(set).filter_map(|(run, _)| head(&run.id));
-        let Some(first) = heads.next() else { return false };
+        let mut heads = self
+            .view
+            .outcomes
+            .runs(set)
+            .filter_map(|(run, _)| head(&run.id));
+        let Some(first) = heads.next() else {
+            return false;
+        };
         heads.any(|head| head.has_other_criteria(first, path))
     }
 
     /// The live run, if the workspace is shown: its cases are not those of a past run that is open.
     pub fn live_run(&self) -> Option<&RunState> {
-        self.run.as_ref().filter(|run| run.is_live() && self.opened_run.is_none())
+        self.run
+            .as_ref()
+            .filter(|run| run.is_live() && self.opened_run.is_none())
     }
 
     /// Whether the live run will replace the result that is shown for a case: the case is part of the run and has no
     /// new result yet.
     pub fn is_superseded(&self, case: CaseRef) -> bool {
-        let Some(run) = self.live_run() else { return false };
-        let shown = self.view.outcomes.get(case).map(|outcome| outcome.run.id.as_str());
+        let Some(run) = self.live_run() else {
+            return false;
+        };
+        let shown = self
+            .view
+            .outcomes
+            .get(case)
+            .map(|outcome| outcome.run.id.as_str());
         shown != Some(run.plan.run_id.as_str()) && self.planned_in_run(case).is_some()
     }
 
@@ -88,7 +114,10 @@ impl Model {
     pub fn in_flight(&self, case: CaseRef) -> Option<&InFlight> {
         let run = self.live_run()?;
         let at = self.planned_in_run(case)?;
-        run.in_flight.iter().find(|(key, _)| key.case == at).map(|(_, flight)| flight)
+        run.in_flight
+            .iter()
+            .find(|(key, _)| key.case == at)
+            .map(|(_, flight)| flight)
     }
 
     /// Position of a case in the plan of the current run.
@@ -96,10 +125,9 @@ impl Model {
         let run = self.run.as_ref()?;
         let path = &self.view.sets.get(case.set)?.path.path;
         let eval_id = self.eval_id(case);
-        run.plan
-            .cases
-            .iter()
-            .position(|planned| planned.eval_id == eval_id && run.plan.sets[planned.set].path == *path)
+        run.plan.cases.iter().position(|planned| {
+            planned.eval_id == eval_id && run.plan.sets[planned.set].path == *path
+        })
     }
 }
 
@@ -110,8 +138,20 @@ mod tests {
     #[test]
     fn times_are_told_as_people_tell_them() {
         let date = "2026-01-02T03:04:05Z";
-        let words: Vec<String> =
-            [5.0, 150.0, 7300.0, 90_000.0, 400_000.0, 4e7].iter().map(|s| ago(1e9 - s, 1e9, date)).collect();
-        assert_eq!(words, ["just now", "2 min ago", "2 h ago", "1 day ago", "4 days ago", "2026-01-02"]);
+        let words: Vec<String> = [5.0, 150.0, 7300.0, 90_000.0, 400_000.0, 4e7]
+            .iter()
+            .map(|s| ago(1e9 - s, 1e9, date))
+            .collect();
+        assert_eq!(
+            words,
+            [
+                "just now",
+                "2 min ago",
+                "2 h ago",
+                "1 day ago",
+                "4 days ago",
+                "2026-01-02"
+            ]
+        );
     }
 }

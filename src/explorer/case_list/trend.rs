@@ -21,7 +21,9 @@ const ID_SHOWN: usize = 12;
 pub(crate) fn points(model: &Model, case: CaseRef) -> &[CasePoint] {
     match model.opened_run {
         Some(_) => &[],
-        None => model.trends.of_case(&model.view.sets[case.set].path.path, &model.eval_id(case)),
+        None => model
+            .trends
+            .of_case(&model.view.sets[case.set].path.path, &model.eval_id(case)),
     }
 }
 
@@ -35,17 +37,39 @@ pub(crate) fn first_failed_run(model: &Model, case: CaseRef) -> Option<usize> {
 /// one.
 pub(crate) fn since_words(model: &Model, case: CaseRef) -> Option<String> {
     let points = points(model, case);
-    let since = failing_since(points).filter(|since| since.runs > 1 || since.last_passed.is_some())?;
+    let since =
+        failing_since(points).filter(|since| since.runs > 1 || since.last_passed.is_some())?;
     let run = |point: CasePoint| &model.trends.runs[point.run];
     let first = run(since.first);
     let Some(last_passed) = since.last_passed.map(run) else {
-        let all = if model.trends.is_complete { "its" } else { "its latest" };
-        let words = if since.is_flaky { "not all attempts passed" } else { "did not pass" };
-        let has_others = points.iter().any(|point| point.criteria != since.first.criteria);
-        let criteria = if has_others { " with these criteria" } else { "" };
-        return Some(format!("{words} in any of {all} {} runs{criteria}", since.runs));
+        let all = if model.trends.is_complete {
+            "its"
+        } else {
+            "its latest"
+        };
+        let words = if since.is_flaky {
+            "not all attempts passed"
+        } else {
+            "did not pass"
+        };
+        let has_others = points
+            .iter()
+            .any(|point| point.criteria != since.first.criteria);
+        let criteria = if has_others {
+            " with these criteria"
+        } else {
+            ""
+        };
+        return Some(format!(
+            "{words} in any of {all} {} runs{criteria}",
+            since.runs
+        ));
     };
-    let count = if since.runs == 1 { String::new() } else { format!(", {} runs", since.runs) };
+    let count = if since.runs == 1 {
+        String::new()
+    } else {
+        format!(", {} runs", since.runs)
+    };
     let passed = named(model, last_passed) + &since.last_passed.map(rate_words).unwrap_or_default();
     let mut changed = changes(last_passed, first, &model.view.sets[case.set].path.path);
     if since.was_edited() {
@@ -55,9 +79,15 @@ pub(crate) fn since_words(model: &Model, case: CaseRef) -> Option<String> {
         true => String::new(),
         false => format!("; changed in between: {}", changed.join(", ")),
     };
-    let words = if since.is_flaky { "not all attempts pass since" } else { "failing since" };
+    let words = if since.is_flaky {
+        "not all attempts pass since"
+    } else {
+        "failing since"
+    };
     let first = named(model, first) + &rate_words(since.first);
-    Some(format!("{words} {first}{count}; passed before in {passed}{changed}"))
+    Some(format!(
+        "{words} {first}{count}; passed before in {passed}{changed}"
+    ))
 }
 
 /// How many attempts of the case passed in a run, where there were several: more attempts fail together more often.
@@ -71,8 +101,16 @@ fn rate_words(point: CasePoint) -> String {
 
 /// A run by its id, its time and the commit of the workspace then.
 fn named(model: &Model, head: &RunHead) -> String {
-    let commit = head.commit.as_ref().map(|commit| format!(", commit {}", short(commit))).unwrap_or_default();
-    format!("run {} ({}{commit})", head.short_id(), model.started_words(&head.started))
+    let commit = head
+        .commit
+        .as_ref()
+        .map(|commit| format!(", commit {}", short(commit)))
+        .unwrap_or_default();
+    format!(
+        "run {} ({}{commit})",
+        head.short_id(),
+        model.started_words(&head.started)
+    )
 }
 
 /// The beginning of an id.
@@ -84,7 +122,10 @@ pub(crate) fn short(id: &str) -> String {
 pub(crate) fn changes(before: &RunHead, after: &RunHead, set: &Path) -> Vec<&'static str> {
     let both = before.set(set).zip(after.set(set));
     [
-        ("the agent or how its tools are answered", both.is_some_and(|(a, b)| a.agent != b.agent)),
+        (
+            "the agent or how its tools are answered",
+            both.is_some_and(|(a, b)| a.agent != b.agent),
+        ),
         ("the criteria", before.has_other_criteria(after, set)),
         ("the judge", both.is_some() && before.judge != after.judge),
     ]
@@ -113,16 +154,25 @@ pub(crate) fn put_sparkline(
             signs.push((OTHER_CRITERIA.to_string(), theme.style(Role::Faint)));
         }
         let sign = match point.status {
-            Status::Passed | Status::Failed => {
-                block(f64::from(point.passed) / f64::from(point.evaluated.max(1)), (0.0, 1.0)).to_string()
-            }
+            Status::Passed | Status::Failed => block(
+                f64::from(point.passed) / f64::from(point.evaluated.max(1)),
+                (0.0, 1.0),
+            )
+            .to_string(),
             other => other.glyph().to_string(),
         };
         signs.push((sign, theme.status(point.status)));
     }
     let shown = &signs[signs.len().saturating_sub(usize::from(width))..];
     for (column, (sign, look)) in shown.iter().enumerate() {
-        put(buffer, x + column as u16, y, 1, sign, theme.within(style, *look));
+        put(
+            buffer,
+            x + column as u16,
+            y,
+            1,
+            sign,
+            theme.within(style, *look),
+        );
     }
     shown.len() as u16
 }

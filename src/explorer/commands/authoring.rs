@@ -18,7 +18,10 @@ use crate::explorer::shared::enabled::has_set;
 use crate::explorer::shared::model::Model;
 
 /// The fields that the commands of this file share.
-const BASE: Command = Command { group: Group::Author, ..super::BASE };
+const BASE: Command = Command {
+    group: Group::Author,
+    ..super::BASE
+};
 
 pub static ACCEPT: Command = Command {
     id: &command_names::ACCEPT,
@@ -31,7 +34,10 @@ pub static ACCEPT: Command = Command {
 };
 
 pub static ACCEPT_ALL: Command = Command {
-    id: &CommandName { name: "accept all", default_keys: &["A"] },
+    id: &CommandName {
+        name: "accept all",
+        default_keys: &["A"],
+    },
     help: "accept everything the agent did in the case, or in the selected cases",
     hint: Some("accept all"),
     contexts: LISTS,
@@ -41,7 +47,10 @@ pub static ACCEPT_ALL: Command = Command {
 };
 
 pub static EDIT: Command = Command {
-    id: &CommandName { name: "edit", default_keys: &["e"] },
+    id: &CommandName {
+        name: "edit",
+        default_keys: &["e"],
+    },
     help: "edit the case: turns, expected calls and responses, session",
     hint: Some("edit"),
     contexts: LIST_OR_CASE,
@@ -51,7 +60,10 @@ pub static EDIT: Command = Command {
 };
 
 pub static UNDO: Command = Command {
-    id: &CommandName { name: "undo", default_keys: &["u"] },
+    id: &CommandName {
+        name: "undo",
+        default_keys: &["u"],
+    },
     help: "undo the last change: of the draft, or of any file of the workspace",
     contexts: &[Context::Browse, Context::Case, Context::Edit],
     run: |model| undo_or_redo(model, true),
@@ -59,7 +71,10 @@ pub static UNDO: Command = Command {
 };
 
 pub static REDO: Command = Command {
-    id: &CommandName { name: "redo", default_keys: &["U", "ctrl-r"] },
+    id: &CommandName {
+        name: "redo",
+        default_keys: &["U", "ctrl-r"],
+    },
     help: "redo the change that was undone last",
     contexts: &[Context::Browse, Context::Case, Context::Edit],
     run: |model| undo_or_redo(model, false),
@@ -76,7 +91,10 @@ pub static NEW_CASE: Command = Command {
 };
 
 pub static COPY_CASE: Command = Command {
-    id: &CommandName { name: "copy", default_keys: &["c c"] },
+    id: &CommandName {
+        name: "copy",
+        default_keys: &["c c"],
+    },
     help: "copy the case, or the set when the cursor is in the sets",
     contexts: &[Context::Browse],
     enabled: can_edit,
@@ -85,7 +103,10 @@ pub static COPY_CASE: Command = Command {
 };
 
 pub static MOVE_CASES: Command = Command {
-    id: &CommandName { name: "move", default_keys: &["c m"] },
+    id: &CommandName {
+        name: "move",
+        default_keys: &["c m"],
+    },
     help: "move the selected cases to another set, or the set to another folder",
     contexts: &[Context::Browse],
     enabled: can_edit,
@@ -94,7 +115,10 @@ pub static MOVE_CASES: Command = Command {
 };
 
 pub static DELETE_CASES: Command = Command {
-    id: &CommandName { name: "delete", default_keys: &["c d", "delete"] },
+    id: &CommandName {
+        name: "delete",
+        default_keys: &["c d", "delete"],
+    },
     help: "delete the selected cases, or the set when the cursor is in the sets",
     contexts: &[Context::Browse],
     enabled: can_write_set,
@@ -103,7 +127,10 @@ pub static DELETE_CASES: Command = Command {
 };
 
 pub static RENAME: Command = Command {
-    id: &CommandName { name: "rename", default_keys: &["c r"] },
+    id: &CommandName {
+        name: "rename",
+        default_keys: &["c r"],
+    },
     help: "rename the case, or the set when the cursor is in the sets",
     contexts: &[Context::Browse],
     enabled: can_write_set,
@@ -129,7 +156,10 @@ pub static CAPTURE: Command = Command {
 };
 
 pub static TAGS: Command = Command {
-    id: &CommandName { name: "tags", default_keys: &["c t"] },
+    id: &CommandName {
+        name: "tags",
+        default_keys: &["c t"],
+    },
     help: "tag the selected cases; tag:word in the filter finds them",
     contexts: LISTS,
     enabled: can_edit,
@@ -138,7 +168,10 @@ pub static TAGS: Command = Command {
 };
 
 pub static QUARANTINE: Command = Command {
-    id: &CommandName { name: "quarantine case", default_keys: &["c q"] },
+    id: &CommandName {
+        name: "quarantine case",
+        default_keys: &["c q"],
+    },
     help: "count failures of the selected cases apart until a date, or end that",
     contexts: LISTS,
     enabled: can_edit,
@@ -147,7 +180,10 @@ pub static QUARANTINE: Command = Command {
 };
 
 pub static VARIANTS: Command = Command {
-    id: &CommandName { name: "variants", default_keys: &["c v"] },
+    id: &CommandName {
+        name: "variants",
+        default_keys: &["c v"],
+    },
     help: "allow other trajectories, or remove those that are allowed",
     contexts: &[Context::Case],
     enabled: can_edit,
@@ -156,7 +192,10 @@ pub static VARIANTS: Command = Command {
 };
 
 pub static CRITERIA: Command = Command {
-    id: &CommandName { name: "criteria", default_keys: &["c k"] },
+    id: &CommandName {
+        name: "criteria",
+        default_keys: &["c k"],
+    },
     help: "edit the criteria of the set (test_config.json) in $EDITOR",
     contexts: LISTS,
     enabled: has_set,
@@ -165,7 +204,10 @@ pub static CRITERIA: Command = Command {
 };
 
 pub static EDITOR: Command = Command {
-    id: &CommandName { name: "open in editor", default_keys: &["c e"] },
+    id: &CommandName {
+        name: "open in editor",
+        default_keys: &["c e"],
+    },
     help: "open the file in $EDITOR at the case",
     contexts: LISTS,
     enabled: has_set,
@@ -174,7 +216,10 @@ pub static EDITOR: Command = Command {
 };
 
 pub static CHAT: Command = Command {
-    id: &CommandName { name: "chat", default_keys: &["C"] },
+    id: &CommandName {
+        name: "chat",
+        default_keys: &["C"],
+    },
     help: "chat with the agent; the conversation can be saved as a case",
     contexts: LISTS,
     enabled: has_set,
@@ -190,7 +235,11 @@ fn undo_or_redo(model: &mut Model, undo: bool) -> Vec<Effect> {
 }
 
 fn edit_criteria(model: &mut Model) -> Vec<Effect> {
-    model.current_set().map(|set| Effect::Terminal(TerminalEffect::EditCriteria(set))).into_iter().collect()
+    model
+        .current_set()
+        .map(|set| Effect::Terminal(TerminalEffect::EditCriteria(set)))
+        .into_iter()
+        .collect()
 }
 
 fn accept(model: &mut Model) -> Vec<Effect> {

@@ -19,11 +19,15 @@ impl Bindings {
         let (mut bindings, mut problems) = (Bindings::default(), Vec::new());
         for (name, keys) in keys {
             let words = name.replace(['_', '-'], " ");
-            let named: Vec<usize> = (0..COMMANDS.len()).filter(|at| COMMANDS[*at].name() == words).collect();
-            let is_key =
-                |keys: &String| !keys.is_empty() && keys.split(' ').all(|key| parse_key(key).is_some());
+            let named: Vec<usize> = (0..COMMANDS.len())
+                .filter(|at| COMMANDS[*at].name() == words)
+                .collect();
+            let is_key = |keys: &String| {
+                !keys.is_empty() && keys.split(' ').all(|key| parse_key(key).is_some())
+            };
             let is_in_chat = named.iter().any(|at| COMMANDS[*at].is_in(Context::Chat));
-            let is_text = |keys: &&String| is_in_chat && keys.split(' ').next().is_some_and(is_character);
+            let is_text =
+                |keys: &&String| is_in_chat && keys.split(' ').next().is_some_and(is_character);
             if let Some(text) = keys.iter().find(is_text) {
                 problems.push(format!(
                     "{text:?} of {name} is typed as text in a chat; use a key with ctrl or alt"
@@ -36,8 +40,10 @@ impl Bindings {
                 Some(wrong) => problems.push(format!("{wrong:?} of {name} is not a key")),
                 None => {
                     // Leaked because keys are read once at startup and used until the program exits.
-                    let keys: Vec<&'static str> =
-                        keys.iter().map(|keys| &*Box::leak(keys.clone().into_boxed_str())).collect();
+                    let keys: Vec<&'static str> = keys
+                        .iter()
+                        .map(|keys| &*Box::leak(keys.clone().into_boxed_str()))
+                        .collect();
                     let keys: &'static [&'static str] = Box::leak(keys.into_boxed_slice());
                     bindings.0.extend(named.into_iter().map(|at| (at, keys)));
                 }
@@ -58,19 +64,32 @@ impl Bindings {
             }) else {
                 return;
             };
-            problems.push(format!("{conflict}; {:?} keeps its default keys", COMMANDS[at].name()));
+            problems.push(format!(
+                "{conflict}; {:?} keeps its default keys",
+                COMMANDS[at].name()
+            ));
             self.0.remove(&at);
         }
     }
 
     fn of(&self, command: &'static Command) -> &'static [&'static str] {
-        let mut bound = self.0.iter().filter(|(at, _)| std::ptr::eq(COMMANDS[**at], command));
-        bound.next().map_or(command.id.default_keys, |(_, keys)| keys)
+        let mut bound = self
+            .0
+            .iter()
+            .filter(|(at, _)| std::ptr::eq(COMMANDS[**at], command));
+        bound
+            .next()
+            .map_or(command.id.default_keys, |(_, keys)| keys)
     }
 
     /// Uses these bindings from now on. Only the first call has an effect.
     pub fn install(self) {
-        bind(self.0.into_iter().map(|(at, keys)| (COMMANDS[at].id, keys)).collect());
+        bind(
+            self.0
+                .into_iter()
+                .map(|(at, keys)| (COMMANDS[at].id, keys))
+                .collect(),
+        );
     }
 }
 
@@ -85,9 +104,12 @@ mod tests {
     use crate::explorer::commands::{PAUSE, RERUN_FAILED, RUN};
 
     fn read(keys: &[(&str, &[&str])]) -> (Bindings, Vec<String>) {
-        let keys = keys
-            .iter()
-            .map(|(name, keys)| (name.to_string(), keys.iter().map(|key| key.to_string()).collect()));
+        let keys = keys.iter().map(|(name, keys)| {
+            (
+                name.to_string(),
+                keys.iter().map(|key| key.to_string()).collect(),
+            )
+        });
         Bindings::read(&keys.collect())
     }
 
@@ -101,16 +123,40 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said_and_the_rest_holds() {
-        let (bound, problems) =
-            read(&[("pause", &["r r"]), ("run", &["p p"]), ("rerun_failed", &["x"]), ("fly", &["Y"])]);
+        let (bound, problems) = read(&[
+            ("pause", &["r r"]),
+            ("run", &["p p"]),
+            ("rerun_failed", &["x"]),
+            ("fly", &["Y"]),
+        ]);
         assert_eq!(bound.of(&PAUSE), ["r r"]);
-        assert_eq!(bound.of(&RERUN_FAILED), RERUN_FAILED.id.default_keys, "x cancels on the run screen");
-        assert!(problems.iter().any(|problem| problem.contains("unknown command \"fly\"")), "{problems:?}");
-        assert!(problems.iter().any(|problem| problem.contains("keeps its default keys")), "{problems:?}");
+        assert_eq!(
+            bound.of(&RERUN_FAILED),
+            RERUN_FAILED.id.default_keys,
+            "x cancels on the run screen"
+        );
+        assert!(
+            problems
+                .iter()
+                .any(|problem| problem.contains("unknown command \"fly\"")),
+            "{problems:?}"
+        );
+        assert!(
+            problems
+                .iter()
+                .any(|problem| problem.contains("keeps its default keys")),
+            "{problems:?}"
+        );
         let (_, problems) = read(&[("run", &["strg-r"])]);
         assert_eq!(problems, ["\"strg-r\" of run is not a key"]);
-        let of_chat = COMMANDS.iter().find(|command| command.is_in(Context::Chat)).unwrap();
+        let of_chat = COMMANDS
+            .iter()
+            .find(|command| command.is_in(Context::Chat))
+            .unwrap();
         let (_, problems) = read(&[(of_chat.name(), &["Q"])]);
-        assert!(problems[0].contains("is typed as text in a chat"), "{problems:?}");
+        assert!(
+            problems[0].contains("is typed as text in a chat"),
+            "{problems:?}"
+        );
     }
 }

@@ -11,10 +11,17 @@ use crate::explorer::shared::motion::Motion;
 use crate::explorer::shared::screen;
 
 /// The fields that the commands of this file share.
-const BASE: Command = Command { group: Group::Chat, contexts: &[Context::Chat], ..super::BASE };
+const BASE: Command = Command {
+    group: Group::Chat,
+    contexts: &[Context::Chat],
+    ..super::BASE
+};
 
 pub static KEEP_CHAT: Command = Command {
-    id: &CommandName { name: "save as case", default_keys: &["ctrl-s"] },
+    id: &CommandName {
+        name: "save as case",
+        default_keys: &["ctrl-s"],
+    },
     help: "save the conversation, or some of its turns, as a case",
     hint: Some("save as a case"),
     run: chat::ask_to_save,
@@ -22,7 +29,10 @@ pub static KEEP_CHAT: Command = Command {
 };
 
 pub static CHAT_STATE: Command = Command {
-    id: &CommandName { name: "state", default_keys: &["ctrl-t"] },
+    id: &CommandName {
+        name: "state",
+        default_keys: &["ctrl-t"],
+    },
     help: "start again with another session state",
     hint: Some("state"),
     run: chat::ask_state,
@@ -30,21 +40,30 @@ pub static CHAT_STATE: Command = Command {
 };
 
 pub static CHAT_BACK: Command = Command {
-    id: &CommandName { name: "scroll up", default_keys: &["pgup"] },
+    id: &CommandName {
+        name: "scroll up",
+        default_keys: &["pgup"],
+    },
     help: "earlier messages",
     run: |model| screen::scroll(model, Motion::PageUp),
     ..BASE
 };
 
 pub static CHAT_FORTH: Command = Command {
-    id: &CommandName { name: "scroll down", default_keys: &["pgdn"] },
+    id: &CommandName {
+        name: "scroll down",
+        default_keys: &["pgdn"],
+    },
     help: "later messages",
     run: |model| screen::scroll(model, Motion::PageDown),
     ..BASE
 };
 
 pub static CHAT_AGAIN: Command = Command {
-    id: &CommandName { name: "start again", default_keys: &["ctrl-n"] },
+    id: &CommandName {
+        name: "start again",
+        default_keys: &["ctrl-n"],
+    },
     help: "start a new session",
     hint: Some("start again"),
     run: chat::again,
@@ -52,7 +71,10 @@ pub static CHAT_AGAIN: Command = Command {
 };
 
 pub static LEAVE_CHAT: Command = Command {
-    id: &CommandName { name: "leave", default_keys: &["esc"] },
+    id: &CommandName {
+        name: "leave",
+        default_keys: &["esc"],
+    },
     help: "end the conversation",
     hint: Some("leave"),
     run: chat::leave,

@@ -12,10 +12,17 @@ use crate::explorer::shared::command_names::CommandName;
 use crate::explorer::shared::context::Context;
 
 /// The fields that the commands of this file share.
-const BASE: Command = Command { group: Group::Edit, contexts: &[Context::Edit], ..super::BASE };
+const BASE: Command = Command {
+    group: Group::Edit,
+    contexts: &[Context::Edit],
+    ..super::BASE
+};
 
 pub static EDIT_FIELD: Command = Command {
-    id: &CommandName { name: "edit field", default_keys: &["enter"] },
+    id: &CommandName {
+        name: "edit field",
+        default_keys: &["enter"],
+    },
     help: "type another value; it is checked while you type",
     hint: Some("edit"),
     run: edit::edit_field,
@@ -23,7 +30,10 @@ pub static EDIT_FIELD: Command = Command {
 };
 
 pub static ADD_FIELD: Command = Command {
-    id: &CommandName { name: "add", default_keys: &["+"] },
+    id: &CommandName {
+        name: "add",
+        default_keys: &["+"],
+    },
     help: "add after this: a turn, a call, an argument, a rubric, an intermediate response",
     hint: Some("add"),
     run: edit::add_field,
@@ -31,7 +41,10 @@ pub static ADD_FIELD: Command = Command {
 };
 
 pub static REMOVE_FIELD: Command = Command {
-    id: &CommandName { name: "remove", default_keys: &["-", "delete"] },
+    id: &CommandName {
+        name: "remove",
+        default_keys: &["-", "delete"],
+    },
     help: "remove this",
     hint: Some("remove"),
     run: edit::remove_field,
@@ -39,14 +52,20 @@ pub static REMOVE_FIELD: Command = Command {
 };
 
 pub static DUPLICATE_FIELD: Command = Command {
-    id: &CommandName { name: "duplicate", default_keys: &["D"] },
+    id: &CommandName {
+        name: "duplicate",
+        default_keys: &["D"],
+    },
     help: "add a copy of the turn or call after it",
     run: edit::duplicate_field,
     ..BASE
 };
 
 pub static FIELD_UP: Command = Command {
-    id: &CommandName { name: "move up", default_keys: &["{", "alt-up"] },
+    id: &CommandName {
+        name: "move up",
+        default_keys: &["{", "alt-up"],
+    },
     help: "move the turn, call or rubric up",
     hint: Some("move up"),
     run: |model| edit::move_field(model, false),
@@ -54,7 +73,10 @@ pub static FIELD_UP: Command = Command {
 };
 
 pub static FIELD_DOWN: Command = Command {
-    id: &CommandName { name: "move down", default_keys: &["}", "alt-down"] },
+    id: &CommandName {
+        name: "move down",
+        default_keys: &["}", "alt-down"],
+    },
     help: "move the turn, call or rubric down",
     hint: Some("move down"),
     run: |model| edit::move_field(model, true),
@@ -62,21 +84,30 @@ pub static FIELD_DOWN: Command = Command {
 };
 
 pub static FIELD_IN_EDITOR: Command = Command {
-    id: &CommandName { name: "field in editor", default_keys: &["E"] },
+    id: &CommandName {
+        name: "field in editor",
+        default_keys: &["E"],
+    },
     help: "edit the value in $EDITOR",
     run: edit::in_editor,
     ..BASE
 };
 
 pub static CASE_IN_EDITOR: Command = Command {
-    id: &CommandName { name: "case in editor", default_keys: &["ctrl-e"] },
+    id: &CommandName {
+        name: "case in editor",
+        default_keys: &["ctrl-e"],
+    },
     help: "edit the whole case as JSON in $EDITOR",
     run: edit::whole_in_editor,
     ..BASE
 };
 
 pub static SAVE_CASE: Command = Command {
-    id: &CommandName { name: "save case", default_keys: &["ctrl-s"] },
+    id: &CommandName {
+        name: "save case",
+        default_keys: &["ctrl-s"],
+    },
     help: "show what changes in the file, and save it",
     hint: Some("save"),
     run: edit::save,

@@ -19,7 +19,11 @@ pub(crate) fn always(_: &Model) -> Enabled {
 }
 
 pub(crate) fn can_suspend(_: &Model) -> Enabled {
-    if cfg!(windows) { Err("Windows cannot suspend programs") } else { Ok(()) }
+    if cfg!(windows) {
+        Err("Windows cannot suspend programs")
+    } else {
+        Ok(())
+    }
 }
 
 fn nothing_done() -> &'static str {
@@ -33,17 +37,31 @@ pub(crate) fn has_something_to_clear(model: &Model) -> Enabled {
         return Ok(());
     }
     let browse = &model.view.browse;
-    let nothing = browse.selected.is_empty() && browse.filter.is_empty() && browse.narrowing.is_none();
-    if nothing { Err("nothing is selected or filtered") } else { Ok(()) }
+    let nothing =
+        browse.selected.is_empty() && browse.filter.is_empty() && browse.narrowing.is_none();
+    if nothing {
+        Err("nothing is selected or filtered")
+    } else {
+        Ok(())
+    }
 }
 
 pub(crate) fn has_failure(model: &Model) -> Enabled {
     let Some(node) = model.view.browse.nodes.get(model.view.browse.node) else {
         return Err("there is no eval set here");
     };
-    let totals = model.sets_under(node).into_iter().map(|set| model.view.outcomes.totals(set));
-    let has = totals.into_iter().any(|totals| totals.passed < totals.ended());
-    if has { Ok(()) } else { Err("no case here failed") }
+    let totals = model
+        .sets_under(node)
+        .into_iter()
+        .map(|set| model.view.outcomes.totals(set));
+    let has = totals
+        .into_iter()
+        .any(|totals| totals.passed < totals.ended());
+    if has {
+        Ok(())
+    } else {
+        Err("no case here failed")
+    }
 }
 
 pub(crate) fn can_rerun(model: &Model) -> Enabled {
@@ -55,32 +73,68 @@ pub(crate) fn can_rerun(model: &Model) -> Enabled {
 
 pub(crate) fn has_failing(model: &Model) -> Enabled {
     if model.is_on(Context::Run) {
-        let not_passed = model.run.as_ref().is_some_and(|run| run.totals.ended() > run.totals.passed);
-        return not_passed.then_some(()).ok_or("no attempt of the run failed");
+        let not_passed = model
+            .run
+            .as_ref()
+            .is_some_and(|run| run.totals.ended() > run.totals.passed);
+        return not_passed
+            .then_some(())
+            .ok_or("no attempt of the run failed");
     }
     let of_set = |set: usize| model.view.outcomes.totals(set);
-    if model.listed_sets().all(|set| of_set(set).passed == of_set(set).ended()) {
+    if model
+        .listed_sets()
+        .all(|set| of_set(set).passed == of_set(set).ended())
+    {
         return Err("no listed case failed");
     }
-    let failing = |case: &CaseRef| model.view.outcomes.get(*case).is_some_and(CaseOutcome::is_failing);
-    model.view.browse.visible.iter().any(failing).then_some(()).ok_or("no listed case failed")
+    let failing = |case: &CaseRef| {
+        model
+            .view
+            .outcomes
+            .get(*case)
+            .is_some_and(CaseOutcome::is_failing)
+    };
+    model
+        .view
+        .browse
+        .visible
+        .iter()
+        .any(failing)
+        .then_some(())
+        .ok_or("no listed case failed")
 }
 
 pub(crate) fn has_outcomes(model: &Model) -> Enabled {
     let any = model.view.outcomes.cases().next().is_some();
-    any.then_some(()).ok_or("nothing has been run or scored yet")
+    any.then_some(())
+        .ok_or("nothing has been run or scored yet")
 }
 
 pub(crate) fn has_trial(model: &Model) -> Enabled {
-    model.view.trial.as_ref().map(|_| ()).ok_or("there is no what-if")
+    model
+        .view
+        .trial
+        .as_ref()
+        .map(|_| ())
+        .ok_or("there is no what-if")
 }
 
 pub(crate) fn is_running(model: &Model) -> Enabled {
-    model.run.as_ref().is_some_and(|run| run.is_live()).then_some(()).ok_or("nothing is running")
+    model
+        .run
+        .as_ref()
+        .is_some_and(|run| run.is_live())
+        .then_some(())
+        .ok_or("nothing is running")
 }
 
 pub(crate) fn has_run(model: &Model) -> Enabled {
-    model.run.as_ref().map(|_| ()).ok_or("nothing was run since the explorer was opened")
+    model
+        .run
+        .as_ref()
+        .map(|_| ())
+        .ok_or("nothing was run since the explorer was opened")
 }
 
 pub(crate) fn has_judgement(model: &Model) -> Enabled {
@@ -96,7 +150,11 @@ pub(crate) fn has_judgement(model: &Model) -> Enabled {
 pub(crate) fn can_judge_again(model: &Model) -> Enabled {
     can_run(model)?;
     let has_actual = |case: &CaseRef| {
-        let attempts = model.view.outcomes.get(*case).map(|outcome| &outcome.attempts);
+        let attempts = model
+            .view
+            .outcomes
+            .get(*case)
+            .map(|outcome| &outcome.attempts);
         attempts.is_some_and(|attempts| attempts.iter().any(|attempt| attempt.actual_turns > 0))
     };
     let selected = model.view.browse.selected.iter().any(has_actual);
@@ -106,7 +164,12 @@ pub(crate) fn can_judge_again(model: &Model) -> Enabled {
 
 pub(crate) fn has_attempt(model: &Model) -> Enabled {
     match model.open_case() {
-        Some(case) => model.view.outcomes.get(case.at).map(|_| ()).ok_or("the case has not been run"),
+        Some(case) => model
+            .view
+            .outcomes
+            .get(case.at)
+            .map(|_| ())
+            .ok_or("the case has not been run"),
         None => Err("open a case first"),
     }
 }
@@ -120,18 +183,27 @@ pub(crate) fn has_two_sides(model: &Model) -> Enabled {
 
 pub(crate) fn has_pane_beside(model: &Model) -> Enabled {
     let wide = draw_lines::is_wide(&screen::layout(model));
-    wide.then_some(()).ok_or("the screen is too narrow for a side pane")
+    wide.then_some(())
+        .ok_or("the screen is too narrow for a side pane")
 }
 
 /// A captured case is added to the current set or, if there is none, to a new one.
 pub(crate) fn can_capture(model: &Model) -> Enabled {
-    if model.view.browse.nodes.is_empty() { Ok(()) } else { is_written_here(model) }
+    if model.view.browse.nodes.is_empty() {
+        Ok(())
+    } else {
+        is_written_here(model)
+    }
 }
 
 /// The list of a folder without eval sets has no rows.
 pub(crate) fn has_rows(model: &Model) -> Enabled {
     let is_empty = model.is_on(Context::Browse) && model.view.browse.nodes.is_empty();
-    if is_empty { Err("there are no eval sets here") } else { Ok(()) }
+    if is_empty {
+        Err("there are no eval sets here")
+    } else {
+        Ok(())
+    }
 }
 
 /// Condition for [`OPEN`](super::OPEN).
@@ -159,8 +231,11 @@ pub(crate) fn can_accept_here(model: &Model) -> Enabled {
 }
 
 fn on_failed(model: &Model) -> Enabled {
-    let failed = run::finished_under_cursor(model).is_some_and(|attempt| attempt.status == Status::Failed);
-    failed.then_some(()).ok_or("the cursor is not on an attempt that failed")
+    let failed =
+        run::finished_under_cursor(model).is_some_and(|attempt| attempt.status == Status::Failed);
+    failed
+        .then_some(())
+        .ok_or("the cursor is not on an attempt that failed")
 }
 
 pub(crate) fn can_accept_all(model: &Model) -> Enabled {
@@ -172,7 +247,9 @@ pub(crate) fn can_accept_all(model: &Model) -> Enabled {
 }
 
 pub(crate) fn can_save(model: &Model) -> Enabled {
-    let conflict = model.dialog::<Proposal>().and_then(|proposal| proposal.conflict.as_ref());
+    let conflict = model
+        .dialog::<Proposal>()
+        .and_then(|proposal| proposal.conflict.as_ref());
     match conflict.filter(|conflict| conflict.merged.is_none()) {
         None => Ok(()),
         Some(conflict) if conflict.is_same_place => Err("the same lines were changed by others"),
@@ -181,6 +258,10 @@ pub(crate) fn can_save(model: &Model) -> Enabled {
 }
 
 pub(crate) fn can_save_beside(model: &Model) -> Enabled {
-    let conflict = model.dialog::<Proposal>().is_some_and(|proposal| proposal.conflict.is_some());
-    conflict.then_some(()).ok_or("there is no conflicting change of the file")
+    let conflict = model
+        .dialog::<Proposal>()
+        .is_some_and(|proposal| proposal.conflict.is_some());
+    conflict
+        .then_some(())
+        .ok_or("there is no conflicting change of the file")
 }

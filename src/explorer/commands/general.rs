@@ -18,10 +18,16 @@ use crate::explorer::{dialogs, opened_run};
 use serde_json::json;
 
 /// The fields that the commands of this file share.
-const BASE: Command = Command { group: Group::General, ..super::BASE };
+const BASE: Command = Command {
+    group: Group::General,
+    ..super::BASE
+};
 
 pub static PALETTE: Command = Command {
-    id: &CommandName { name: "commands", default_keys: &[":", "ctrl-k"] },
+    id: &CommandName {
+        name: "commands",
+        default_keys: &[":", "ctrl-k"],
+    },
     help: "find a command by its name or description",
     hint: Some("commands"),
     access: Access::Reads,
@@ -31,7 +37,10 @@ pub static PALETTE: Command = Command {
 };
 
 pub static HELP: Command = Command {
-    id: &CommandName { name: "help", default_keys: &["?"] },
+    id: &CommandName {
+        name: "help",
+        default_keys: &["?"],
+    },
     help: "the keys of this screen, and why some are disabled",
     hint: Some("help"),
     access: Access::Reads,
@@ -53,7 +62,10 @@ pub static HELP: Command = Command {
 };
 
 pub static MESSAGES: Command = Command {
-    id: &CommandName { name: "messages", default_keys: &["!"] },
+    id: &CommandName {
+        name: "messages",
+        default_keys: &["!"],
+    },
     help: "the message log: every notice so far",
     access: Access::Reads,
     contexts: ANY_SCREEN,
@@ -62,7 +74,10 @@ pub static MESSAGES: Command = Command {
 };
 
 pub static COPY: Command = Command {
-    id: &CommandName { name: "copy to clipboard", default_keys: &["y"] },
+    id: &CommandName {
+        name: "copy to clipboard",
+        default_keys: &["y"],
+    },
     help: "copy the case as JSON: what failed, expected and actual",
     access: Access::Reads,
     contexts: LIST_OR_CASE,
@@ -72,7 +87,10 @@ pub static COPY: Command = Command {
 };
 
 pub static THEME: Command = Command {
-    id: &CommandName { name: "theme", default_keys: &["t"] },
+    id: &CommandName {
+        name: "theme",
+        default_keys: &["t"],
+    },
     help: "choose a colour theme; the screen shows the one under the cursor",
     access: Access::Reads,
     contexts: ANY_SCREEN,
@@ -81,7 +99,10 @@ pub static THEME: Command = Command {
 };
 
 pub static TOGGLE_MOUSE: Command = Command {
-    id: &CommandName { name: "mouse", default_keys: &["M"] },
+    id: &CommandName {
+        name: "mouse",
+        default_keys: &["M"],
+    },
     help: "use the mouse here, or leave it to the terminal",
     access: Access::Reads,
     contexts: ANY_SCREEN,
@@ -100,7 +121,10 @@ pub static SAMPLE: Command = Command {
 };
 
 pub static SUSPEND: Command = Command {
-    id: &CommandName { name: "suspend", default_keys: &["ctrl-z"] },
+    id: &CommandName {
+        name: "suspend",
+        default_keys: &["ctrl-z"],
+    },
     help: "back to the shell; fg returns here",
     access: Access::Reads,
     contexts: ANY_SCREEN,
@@ -110,7 +134,10 @@ pub static SUSPEND: Command = Command {
 };
 
 pub static LEAVE: Command = Command {
-    id: &CommandName { name: "quit", default_keys: &["q"] },
+    id: &CommandName {
+        name: "quit",
+        default_keys: &["q"],
+    },
     help: "quit evaltrail; in a past run, go back to the runs",
     access: Access::Reads,
     contexts: &[Context::Browse],
@@ -119,7 +146,10 @@ pub static LEAVE: Command = Command {
 };
 
 pub static QUIT: Command = Command {
-    id: &CommandName { name: "quit from anywhere", default_keys: &["ctrl-c"] },
+    id: &CommandName {
+        name: "quit from anywhere",
+        default_keys: &["ctrl-c"],
+    },
     help: "quit evaltrail from any screen",
     access: Access::Reads,
     contexts: EVERYWHERE,
@@ -169,7 +199,11 @@ pub static DENY: Command = Command {
 
 pub(crate) fn toggle_mouse(model: &mut Model) -> Vec<Effect> {
     model.mouse = !model.mouse;
-    let words = if model.mouse { "mouse on" } else { "mouse off: the terminal selects and copies with it" };
+    let words = if model.mouse {
+        "mouse on"
+    } else {
+        "mouse off: the terminal selects and copies with it"
+    };
     notify(model, words.into(), false);
     vec![Effect::Terminal(TerminalEffect::CaptureMouse(model.mouse))]
 }
@@ -183,18 +217,25 @@ fn on_one_line(id: &str) -> String {
 /// Copies the case as JSON: its id, its status, why it did not pass, and both sides of every turn. A case that was
 /// not run is copied as its id only.
 pub(crate) fn copy(model: &mut Model) -> Vec<Effect> {
-    let Some(at) = model.current_case() else { return Vec::new() };
+    let Some(at) = model.current_case() else {
+        return Vec::new();
+    };
     let attempt = model.current_attempt();
     let Some(attempt) = attempt else {
-        return vec![Effect::Terminal(TerminalEffect::Copy(on_one_line(&model.eval_id(at))))];
+        return vec![Effect::Terminal(TerminalEffect::Copy(on_one_line(
+            &model.eval_id(at),
+        )))];
     };
     let attempt = match attempt.read() {
         Ok(attempt) => attempt,
         Err(why) => return notify(model, format!("not copied: {why}"), true),
     };
     let turn = |turn: &crate::domain::Invocation| {
-        let calls: Vec<_> =
-            turn.calls().iter().map(|call| json!({"name": call.name, "args": call.args})).collect();
+        let calls: Vec<_> = turn
+            .calls()
+            .iter()
+            .map(|call| json!({"name": call.name, "args": call.args}))
+            .collect();
         json!({"user": turn.user.scored_text(), "tool_calls": calls, "response": turn.response_text()})
     };
     let said: Vec<String> = attempt
@@ -211,11 +252,15 @@ pub(crate) fn copy(model: &mut Model) -> Vec<Effect> {
         "expected": attempt.expected.iter().map(turn).collect::<Vec<_>>(),
         "actual": attempt.actual.iter().map(turn).collect::<Vec<_>>(),
     });
-    vec![Effect::Terminal(TerminalEffect::Copy(serde_json::to_string_pretty(&text).unwrap_or_default()))]
+    vec![Effect::Terminal(TerminalEffect::Copy(
+        serde_json::to_string_pretty(&text).unwrap_or_default(),
+    ))]
 }
 
 pub(crate) fn editor(model: &mut Model) -> Vec<Effect> {
-    let Some(set) = model.current_set() else { return Vec::new() };
+    let Some(set) = model.current_set() else {
+        return Vec::new();
+    };
     let path = model.view.sets[set].path.path.clone();
     let line = match (model.file(set), model.current_case()) {
         (Some(file), Some(case)) => file.line_of(case.index),

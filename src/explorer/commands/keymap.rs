@@ -44,7 +44,12 @@ pub fn continuations(context: Context, pressed: &[Key]) -> Vec<(String, &'static
         let rest = command.keys().iter().find_map(|keys| {
             let keys = sequence(keys);
             let rest = keys.strip_prefix(pressed).filter(|rest| !rest.is_empty())?;
-            Some(rest.iter().map(Key::to_string).collect::<Vec<_>>().join(" "))
+            Some(
+                rest.iter()
+                    .map(Key::to_string)
+                    .collect::<Vec<_>>()
+                    .join(" "),
+            )
         });
         found.extend(rest.map(|rest| (rest, *command)));
     }
@@ -53,15 +58,24 @@ pub fn continuations(context: Context, pressed: &[Key]) -> Vec<(String, &'static
 
 /// What these keys do on other screens, for example "accept (case)", or the name of a prefix.
 pub fn elsewhere(pressed: &[Key]) -> Vec<String> {
-    let typed = pressed.iter().map(Key::to_string).collect::<Vec<_>>().join(" ");
+    let typed = pressed
+        .iter()
+        .map(Key::to_string)
+        .collect::<Vec<_>>()
+        .join(" ");
     if let Some((_, name)) = PREFIXES.iter().find(|(prefix, _)| *prefix == typed) {
         return vec![format!("{name} (list, case)")];
     }
-    let has = |command: &&&'static Command| command.keys().iter().any(|keys| sequence(keys) == pressed);
+    let has =
+        |command: &&&'static Command| command.keys().iter().any(|keys| sequence(keys) == pressed);
     let commands = COMMANDS.iter().filter(has);
     commands
         .filter_map(|command| {
-            let places: Vec<&str> = command.contexts.iter().filter_map(|context| context.screen()).collect();
+            let places: Vec<&str> = command
+                .contexts
+                .iter()
+                .filter_map(|context| context.screen())
+                .collect();
             (!places.is_empty()).then(|| format!("{} ({})", command.name(), places.join(", ")))
         })
         .collect()
@@ -83,25 +97,35 @@ impl fmt::Display for KeyConflict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (one, other) = (COMMANDS[self.first].name(), COMMANDS[self.second].name());
         match self.keys {
-            (first, second) if first == second => write!(f, "{first:?} is both {one:?} and {other:?}"),
+            (first, second) if first == second => {
+                write!(f, "{first:?} is both {one:?} and {other:?}")
+            }
             (first, second) => write!(f, "{first:?} is {one:?}, and {second:?} is {other:?}"),
         }
     }
 }
 
 /// The conflicts among all commands, given the keys of each.
-pub(super) fn conflicts_of(keys: impl Fn(&'static Command) -> &'static [&'static str]) -> Vec<KeyConflict> {
+pub(super) fn conflicts_of(
+    keys: impl Fn(&'static Command) -> &'static [&'static str],
+) -> Vec<KeyConflict> {
     let mut found = Vec::new();
     for (first, a) in COMMANDS.iter().enumerate() {
         for (second, b) in COMMANDS.iter().enumerate().skip(first + 1) {
             if !a.contexts.iter().any(|context| b.is_in(*context)) {
                 continue;
             }
-            let pairs = keys(a).iter().flat_map(|one| keys(b).iter().map(move |other| (*one, *other)));
+            let pairs = keys(a)
+                .iter()
+                .flat_map(|one| keys(b).iter().map(move |other| (*one, *other)));
             for (one, other) in pairs {
                 let (pressed, others) = (sequence(one), sequence(other));
                 if pressed.starts_with(&others) || others.starts_with(&pressed) {
-                    found.push(KeyConflict { first, second, keys: (one, other) });
+                    found.push(KeyConflict {
+                        first,
+                        second,
+                        keys: (one, other),
+                    });
                 }
             }
         }
@@ -122,7 +146,11 @@ mod tests {
     fn every_key_can_be_read_and_every_name_is_unique() {
         for (at, command) in COMMANDS.iter().enumerate() {
             for keys in command.keys() {
-                assert!(keys.split(' ').all(|key| parse_key(key).is_some()), "{}", command.name());
+                assert!(
+                    keys.split(' ').all(|key| parse_key(key).is_some()),
+                    "{}",
+                    command.name()
+                );
             }
             assert!(!command.keys().is_empty(), "{}", command.name());
             let same = COMMANDS[at + 1..].iter().find(|other| {
@@ -136,7 +164,10 @@ mod tests {
     fn every_prefix_is_named() {
         for keys in COMMANDS.iter().flat_map(|command| command.keys()) {
             if let Some((first, _)) = keys.split_once(' ') {
-                assert!(PREFIXES.iter().any(|(prefix, _)| *prefix == first), "{keys}");
+                assert!(
+                    PREFIXES.iter().any(|(prefix, _)| *prefix == first),
+                    "{keys}"
+                );
             }
         }
     }
@@ -145,12 +176,22 @@ mod tests {
     /// deleting what is under the cursor are related. Dialogs have keys of their own.
     #[test]
     fn a_key_means_the_same_on_every_screen() {
-        let screens = [Context::Browse, Context::Case, Context::Run, Context::Live, Context::Edit];
+        let screens = [
+            Context::Browse,
+            Context::Case,
+            Context::Run,
+            Context::Live,
+            Context::Edit,
+        ];
         let allowed = ["esc", "q", "enter", "delete"];
         for (at, a) in COMMANDS.iter().enumerate() {
             for b in &COMMANDS[at + 1..] {
-                let on_screens = |command: &Command| screens.iter().any(|screen| command.is_in(*screen));
-                let shared = a.keys().iter().find(|key| b.keys().contains(key) && !allowed.contains(key));
+                let on_screens =
+                    |command: &Command| screens.iter().any(|screen| command.is_in(*screen));
+                let shared = a
+                    .keys()
+                    .iter()
+                    .find(|key| b.keys().contains(key) && !allowed.contains(key));
                 if let Some(key) = shared.filter(|_| on_screens(a) && on_screens(b)) {
                     panic!("{key} is both {:?} and {:?}", a.name(), b.name());
                 }

@@ -13,10 +13,17 @@ use crate::explorer::shared::command_names::CommandName;
 use crate::explorer::shared::context::Context;
 
 /// The fields that the commands of this file share.
-const BASE: Command = Command { group: Group::List, contexts: &[Context::Browse], ..super::BASE };
+const BASE: Command = Command {
+    group: Group::List,
+    contexts: &[Context::Browse],
+    ..super::BASE
+};
 
 pub static SELECT: Command = Command {
-    id: &CommandName { name: "select", default_keys: &["space"] },
+    id: &CommandName {
+        name: "select",
+        default_keys: &["space"],
+    },
     help: "select or deselect the case",
     hint: Some("select"),
     access: Access::Reads,
@@ -26,7 +33,10 @@ pub static SELECT: Command = Command {
 };
 
 pub static SELECT_ALL: Command = Command {
-    id: &CommandName { name: "select all", default_keys: &["*", "ctrl-a"] },
+    id: &CommandName {
+        name: "select all",
+        default_keys: &["*", "ctrl-a"],
+    },
     help: "select every listed case, or none",
     access: Access::Reads,
     enabled: has_case,
@@ -45,7 +55,10 @@ pub static CLEAR: Command = Command {
 };
 
 pub static FILTER: Command = Command {
-    id: &CommandName { name: "filter", default_keys: &["/"] },
+    id: &CommandName {
+        name: "filter",
+        default_keys: &["/"],
+    },
     help: "list only what matches, for example status:failed tool:set_light",
     hint: Some("filter"),
     access: Access::Reads,
@@ -55,7 +68,10 @@ pub static FILTER: Command = Command {
 };
 
 pub static CAUSES: Command = Command {
-    id: &CommandName { name: "failures by cause", default_keys: &["F"] },
+    id: &CommandName {
+        name: "failures by cause",
+        default_keys: &["F"],
+    },
     help: "list the causes that failures share, and the cases of one",
     hint: Some("causes"),
     access: Access::Reads,
@@ -65,7 +81,10 @@ pub static CAUSES: Command = Command {
 };
 
 pub static COLUMNS: Command = Command {
-    id: &CommandName { name: "columns", default_keys: &["#"] },
+    id: &CommandName {
+        name: "columns",
+        default_keys: &["#"],
+    },
     help: "choose the columns of the list, and the column that orders it",
     access: Access::Reads,
     run: dialogs::columns::open,
@@ -73,7 +92,10 @@ pub static COLUMNS: Command = Command {
 };
 
 pub static SORT: Command = Command {
-    id: &CommandName { name: "order", default_keys: &["o"] },
+    id: &CommandName {
+        name: "order",
+        default_keys: &["o"],
+    },
     help: "order the list: as in the file, failing first, by cause, slowest first, most disputed first",
     access: Access::Reads,
     run: browse::sort,

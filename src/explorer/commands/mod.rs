@@ -155,7 +155,10 @@ pub enum Access {
 
 /// The fields that most commands share. A command that does not say that it reads is one that changes.
 const BASE: Command = Command {
-    id: &CommandName { name: "", default_keys: &[] },
+    id: &CommandName {
+        name: "",
+        default_keys: &[],
+    },
     help: "",
     hint: None,
     scope: None,
@@ -227,8 +230,12 @@ impl Command {
 }
 
 fn only_read() -> &'static str {
-    static WORDS: LazyLock<String> =
-        LazyLock::new(|| format!("a past run is open, which cannot be changed; {} goes back", CLEAR.key()));
+    static WORDS: LazyLock<String> = LazyLock::new(|| {
+        format!(
+            "a past run is open, which cannot be changed; {} goes back",
+            CLEAR.key()
+        )
+    });
     &WORDS
 }
 

@@ -18,14 +18,26 @@ use crate::explorer::shared::{command_names, screen};
 use crate::explorer::shown_case::movement;
 
 /// The fields that the commands of this file share.
-const BASE: Command = Command { group: Group::Move, ..super::BASE };
+const BASE: Command = Command {
+    group: Group::Move,
+    ..super::BASE
+};
 
 pub static OPEN: Command = Command {
-    id: &CommandName { name: "open", default_keys: &["enter"] },
+    id: &CommandName {
+        name: "open",
+        default_keys: &["enter"],
+    },
     help: "open the case or run under the cursor, or watch the attempt in flight",
     hint: Some("open"),
     access: Access::Reads,
-    contexts: &[Context::Browse, Context::Run, Context::Runs, Context::Trends, Context::Comparison],
+    contexts: &[
+        Context::Browse,
+        Context::Run,
+        Context::Runs,
+        Context::Trends,
+        Context::Comparison,
+    ],
     enabled: can_open_here,
     run: screen::open,
     ..BASE
@@ -53,7 +65,10 @@ pub static BACK: Command = Command {
 };
 
 pub static UP: Command = Command {
-    id: &CommandName { name: "up", default_keys: &["up", "k"] },
+    id: &CommandName {
+        name: "up",
+        default_keys: &["up", "k"],
+    },
     help: "up one line",
     access: Access::Reads,
     contexts: SCROLLED,
@@ -71,7 +86,10 @@ pub static DOWN: Command = Command {
 };
 
 pub static PAGE_UP: Command = Command {
-    id: &CommandName { name: "page up", default_keys: &["pgup", "ctrl-b"] },
+    id: &CommandName {
+        name: "page up",
+        default_keys: &["pgup", "ctrl-b"],
+    },
     help: "up one page",
     access: Access::Reads,
     contexts: SCROLLED,
@@ -89,7 +107,10 @@ pub static PAGE_DOWN: Command = Command {
 };
 
 pub static BESIDE_UP: Command = Command {
-    id: &CommandName { name: "side pane up", default_keys: &["ctrl-u"] },
+    id: &CommandName {
+        name: "side pane up",
+        default_keys: &["ctrl-u"],
+    },
     help: "the pane beside the comparison: up one page",
     access: Access::Reads,
     contexts: ONE_CASE,
@@ -99,7 +120,10 @@ pub static BESIDE_UP: Command = Command {
 };
 
 pub static BESIDE_DOWN: Command = Command {
-    id: &CommandName { name: "side pane down", default_keys: &["ctrl-d"] },
+    id: &CommandName {
+        name: "side pane down",
+        default_keys: &["ctrl-d"],
+    },
     help: "the pane beside the comparison: down one page",
     access: Access::Reads,
     contexts: ONE_CASE,
@@ -109,7 +133,10 @@ pub static BESIDE_DOWN: Command = Command {
 };
 
 pub static TOP: Command = Command {
-    id: &CommandName { name: "top", default_keys: &["home", "g"] },
+    id: &CommandName {
+        name: "top",
+        default_keys: &["home", "g"],
+    },
     help: "to the first line",
     access: Access::Reads,
     contexts: SCROLLED,
@@ -118,7 +145,10 @@ pub static TOP: Command = Command {
 };
 
 pub static BOTTOM: Command = Command {
-    id: &CommandName { name: "bottom", default_keys: &["end", "G"] },
+    id: &CommandName {
+        name: "bottom",
+        default_keys: &["end", "G"],
+    },
     help: "to the last line",
     access: Access::Reads,
     contexts: SCROLLED,
@@ -145,11 +175,20 @@ pub static RIGHT: Command = Command {
 };
 
 pub static SWITCH_PANE: Command = Command {
-    id: &CommandName { name: "switch pane", default_keys: &["tab"] },
+    id: &CommandName {
+        name: "switch pane",
+        default_keys: &["tab"],
+    },
     help: "to the other pane; in a case, to the next tab",
     hint: Some("other pane"),
     access: Access::Reads,
-    contexts: &[Context::Browse, Context::Case, Context::Queue, Context::Run, Context::Comparison],
+    contexts: &[
+        Context::Browse,
+        Context::Case,
+        Context::Queue,
+        Context::Run,
+        Context::Comparison,
+    ],
     enabled: has_rows,
     run: switch_pane,
     ..BASE
@@ -177,7 +216,10 @@ pub static PREVIOUS_FAILING: Command = Command {
 };
 
 pub static NEXT_DIFFERENCE: Command = Command {
-    id: &CommandName { name: "next difference", default_keys: &["]"] },
+    id: &CommandName {
+        name: "next difference",
+        default_keys: &["]"],
+    },
     help: "go to the next difference",
     access: Access::Reads,
     contexts: ONE_CASE,
@@ -187,7 +229,10 @@ pub static NEXT_DIFFERENCE: Command = Command {
 };
 
 pub static PREVIOUS_DIFFERENCE: Command = Command {
-    id: &CommandName { name: "previous difference", default_keys: &["["] },
+    id: &CommandName {
+        name: "previous difference",
+        default_keys: &["["],
+    },
     help: "go to the previous difference",
     access: Access::Reads,
     contexts: ONE_CASE,
@@ -217,7 +262,10 @@ pub static PREVIOUS_ATTEMPT: Command = Command {
 };
 
 pub static JUMP: Command = Command {
-    id: &CommandName { name: "find case", default_keys: &["f", "ctrl-p"] },
+    id: &CommandName {
+        name: "find case",
+        default_keys: &["f", "ctrl-p"],
+    },
     help: "find any case by some letters of its name",
     access: Access::Reads,
     contexts: ANY_SCREEN,
@@ -255,7 +303,10 @@ fn failing(model: &mut Model, forward: bool) -> Vec<Effect> {
 }
 
 pub static NEXT_TRAJECTORY: Command = Command {
-    id: &CommandName { name: "next trajectory", default_keys: &[">"] },
+    id: &CommandName {
+        name: "next trajectory",
+        default_keys: &[">"],
+    },
     help: "show the next repetition in which the agent did something else; repetitions with the same letter did the same",
     access: Access::Reads,
     contexts: ONE_CASE,

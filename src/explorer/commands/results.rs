@@ -17,7 +17,10 @@ use crate::explorer::shown_case::movement;
 use crate::explorer::{dialogs, what_if};
 
 /// The fields that the commands of this file share.
-const BASE: Command = Command { group: Group::Results, ..super::BASE };
+const BASE: Command = Command {
+    group: Group::Results,
+    ..super::BASE
+};
 
 pub static COMPARE_TAB: Command = Command {
     id: &command_names::COMPARE_TAB,
@@ -38,7 +41,10 @@ pub static METRICS_TAB: Command = Command {
 };
 
 pub static DIFFERENCES_ONLY: Command = Command {
-    id: &CommandName { name: "hide identical", default_keys: &["i"] },
+    id: &CommandName {
+        name: "hide identical",
+        default_keys: &["i"],
+    },
     help: "hide what is identical on both sides, or show it again",
     access: Access::Reads,
     contexts: &[Context::Case, Context::ComparedCase],
@@ -88,7 +94,10 @@ pub static VERDICT: Command = Command {
 };
 
 pub static AGREEMENT: Command = Command {
-    id: &CommandName { name: "agreement", default_keys: &["m a"] },
+    id: &CommandName {
+        name: "agreement",
+        default_keys: &["m a"],
+    },
     help: "agreement between judges and people, for each rubric",
     access: Access::Reads,
     contexts: LISTS,
@@ -97,7 +106,10 @@ pub static AGREEMENT: Command = Command {
 };
 
 pub static STATISTICS: Command = Command {
-    id: &CommandName { name: "statistics", default_keys: &["m s"] },
+    id: &CommandName {
+        name: "statistics",
+        default_keys: &["m s"],
+    },
     help: "mean, deviation and distribution of each metric over the listed cases",
     access: Access::Reads,
     contexts: LISTS,
@@ -107,7 +119,10 @@ pub static STATISTICS: Command = Command {
 };
 
 pub static METRICS: Command = Command {
-    id: &CommandName { name: "all metrics", default_keys: &["m m"] },
+    id: &CommandName {
+        name: "all metrics",
+        default_keys: &["m m"],
+    },
     help: "every metric: what it needs, computes and means",
     access: Access::Reads,
     contexts: SCREENS,
@@ -116,7 +131,10 @@ pub static METRICS: Command = Command {
 };
 
 pub static NEXT_METRIC: Command = Command {
-    id: &CommandName { name: "next metric", default_keys: &["w t"] },
+    id: &CommandName {
+        name: "next metric",
+        default_keys: &["w t"],
+    },
     help: "choose the metric whose threshold a what-if changes",
     access: Access::Reads,
     contexts: &[Context::Case],

@@ -15,7 +15,10 @@ use crate::explorer::shared::effect::Against;
 use crate::explorer::shared::enabled::{can_run, can_score};
 
 /// The fields that the commands of this file share.
-const BASE: Command = Command { group: Group::Run, ..super::BASE };
+const BASE: Command = Command {
+    group: Group::Run,
+    ..super::BASE
+};
 
 pub static RUN: Command = Command {
     id: &command_names::RUN,
@@ -29,7 +32,10 @@ pub static RUN: Command = Command {
 };
 
 pub static RUN_WITH: Command = Command {
-    id: &CommandName { name: "run with", default_keys: &["O"] },
+    id: &CommandName {
+        name: "run with",
+        default_keys: &["O"],
+    },
     help: "run with another agent, judge or criteria, more repeats, or a filter",
     scope: Some(start::scope),
     contexts: LISTS,
@@ -39,7 +45,10 @@ pub static RUN_WITH: Command = Command {
 };
 
 pub static RERUN_FAILED: Command = Command {
-    id: &CommandName { name: "rerun failed", default_keys: &["R"] },
+    id: &CommandName {
+        name: "rerun failed",
+        default_keys: &["R"],
+    },
     help: "run every listed case that did not pass again",
     hint: Some("rerun failed"),
     contexts: SCREENS,
@@ -49,7 +58,10 @@ pub static RERUN_FAILED: Command = Command {
 };
 
 pub static RUN_TURN: Command = Command {
-    id: &CommandName { name: "run turn", default_keys: &["z"] },
+    id: &CommandName {
+        name: "run turn",
+        default_keys: &["z"],
+    },
     help: "run this turn alone, after the turns that the case expects before it",
     contexts: &[Context::Case],
     enabled: can_run,
@@ -68,7 +80,10 @@ pub static SCORE: Command = Command {
 };
 
 pub static CANCEL: Command = Command {
-    id: &CommandName { name: "cancel", default_keys: &["x"] },
+    id: &CommandName {
+        name: "cancel",
+        default_keys: &["x"],
+    },
     help: "cancel the attempt under the cursor, or the one on the screen",
     hint: Some("cancel"),
     contexts: &[Context::Run, Context::Live],
@@ -78,7 +93,10 @@ pub static CANCEL: Command = Command {
 };
 
 pub static PAUSE: Command = Command {
-    id: &CommandName { name: "pause", default_keys: &["p"] },
+    id: &CommandName {
+        name: "pause",
+        default_keys: &["p"],
+    },
     help: "start no new attempt; again to continue",
     hint: Some("pause/continue"),
     contexts: &[Context::Run],
@@ -98,7 +116,10 @@ pub static CANCEL_ALL: Command = Command {
 };
 
 pub static WATCH: Command = Command {
-    id: &CommandName { name: "show run", default_keys: &["L"] },
+    id: &CommandName {
+        name: "show run",
+        default_keys: &["L"],
+    },
     help: "show the current run, or the last one",
     hint: Some("show run"),
     contexts: LISTS,
@@ -127,7 +148,10 @@ pub static RUN_CHANGED: Command = Command {
 };
 
 pub static CONFIRM_FAILURES: Command = Command {
-    id: &CommandName { name: "confirm failures", default_keys: &["K"] },
+    id: &CommandName {
+        name: "confirm failures",
+        default_keys: &["K"],
+    },
     help: "run every listed case that did not pass 5 times, to tell flaky cases from broken ones",
     contexts: SCREENS,
     enabled: can_rerun,

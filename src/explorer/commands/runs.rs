@@ -10,10 +10,16 @@ use crate::explorer::shared::command_names::CommandName;
 use crate::explorer::shared::context::Context;
 
 /// The fields that the commands of this file share.
-const BASE: Command = Command { group: Group::Runs, ..super::BASE };
+const BASE: Command = Command {
+    group: Group::Runs,
+    ..super::BASE
+};
 
 pub static RUNS: Command = Command {
-    id: &CommandName { name: "runs", default_keys: &["H"] },
+    id: &CommandName {
+        name: "runs",
+        default_keys: &["H"],
+    },
     help: "every run of the folder: open one as it was, compare two, name, pin or delete them",
     hint: Some("runs"),
     access: Access::Reads,
@@ -24,7 +30,10 @@ pub static RUNS: Command = Command {
 };
 
 pub static TRENDS: Command = Command {
-    id: &CommandName { name: "trends", default_keys: &["V"] },
+    id: &CommandName {
+        name: "trends",
+        default_keys: &["V"],
+    },
     help: "the pass rate and the metrics of each set over the runs of the folder",
     hint: Some("trends"),
     access: Access::Reads,
@@ -35,7 +44,10 @@ pub static TRENDS: Command = Command {
 };
 
 pub static PREVIOUS_RUN: Command = Command {
-    id: &CommandName { name: "previous run", default_keys: &["left", "h"] },
+    id: &CommandName {
+        name: "previous run",
+        default_keys: &["left", "h"],
+    },
     help: "choose the run before",
     hint: Some("run before"),
     access: Access::Reads,
@@ -46,7 +58,10 @@ pub static PREVIOUS_RUN: Command = Command {
 };
 
 pub static NEXT_RUN: Command = Command {
-    id: &CommandName { name: "next run", default_keys: &["right", "l"] },
+    id: &CommandName {
+        name: "next run",
+        default_keys: &["right", "l"],
+    },
     help: "choose the run after",
     hint: Some("run after"),
     access: Access::Reads,
@@ -57,7 +72,10 @@ pub static NEXT_RUN: Command = Command {
 };
 
 pub static COMPARE_RUNS: Command = Command {
-    id: &CommandName { name: "compare", default_keys: &["c"] },
+    id: &CommandName {
+        name: "compare",
+        default_keys: &["c"],
+    },
     help: "compare the marked run, or the one before, with the run under the cursor",
     hint: Some("compare"),
     access: Access::Reads,
@@ -68,7 +86,10 @@ pub static COMPARE_RUNS: Command = Command {
 };
 
 pub static MARK_RUN: Command = Command {
-    id: &CommandName { name: "mark", default_keys: &["space"] },
+    id: &CommandName {
+        name: "mark",
+        default_keys: &["space"],
+    },
     help: "mark the run as the first of a comparison, or remove the mark",
     hint: Some("mark"),
     access: Access::Reads,
@@ -79,7 +100,10 @@ pub static MARK_RUN: Command = Command {
 };
 
 pub static NAME_RUN: Command = Command {
-    id: &CommandName { name: "name", default_keys: &["e"] },
+    id: &CommandName {
+        name: "name",
+        default_keys: &["e"],
+    },
     help: "give the run a name",
     hint: Some("name"),
     access: Access::Reads,
@@ -90,7 +114,10 @@ pub static NAME_RUN: Command = Command {
 };
 
 pub static PIN_RUN: Command = Command {
-    id: &CommandName { name: "pin", default_keys: &["P"] },
+    id: &CommandName {
+        name: "pin",
+        default_keys: &["P"],
+    },
     help: "keep the run and make it the baseline, in a file that can be committed; again to keep it no longer",
     hint: Some("pin"),
     access: Access::Reads,
@@ -101,7 +128,10 @@ pub static PIN_RUN: Command = Command {
 };
 
 pub static DELETE_RUN: Command = Command {
-    id: &CommandName { name: "delete", default_keys: &["delete", "d"] },
+    id: &CommandName {
+        name: "delete",
+        default_keys: &["delete", "d"],
+    },
     help: "delete the run",
     access: Access::Reads,
     contexts: &[Context::Runs],
@@ -132,7 +162,10 @@ pub static PREVIOUS_COMPARED: Command = Command {
 };
 
 pub static WITHOUT_EXPECTED: Command = Command {
-    id: &CommandName { name: "only the runs", default_keys: &["b"] },
+    id: &CommandName {
+        name: "only the runs",
+        default_keys: &["b"],
+    },
     help: "compare the two runs with each other, without what is expected; again for all three",
     hint: Some("only the runs"),
     access: Access::Reads,
@@ -142,7 +175,10 @@ pub static WITHOUT_EXPECTED: Command = Command {
 };
 
 pub static EXPORT_RUN: Command = Command {
-    id: &CommandName { name: "export", default_keys: &["ctrl-s"] },
+    id: &CommandName {
+        name: "export",
+        default_keys: &["ctrl-s"],
+    },
     help: "write the run, without known secrets, to one file, which `evaltrail open` opens on any machine",
     access: Access::Reads,
     contexts: &[Context::Runs],

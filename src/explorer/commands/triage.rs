@@ -14,7 +14,11 @@ use crate::explorer::shared::context::Context;
 const QUEUE: &[Context] = &[Context::Queue];
 
 /// The fields that the commands of this file share.
-const BASE: Command = Command { group: Group::Triage, contexts: QUEUE, ..super::BASE };
+const BASE: Command = Command {
+    group: Group::Triage,
+    contexts: QUEUE,
+    ..super::BASE
+};
 
 pub static TRIAGE: Command = Command {
     id: &command_names::TRIAGE,
@@ -27,7 +31,10 @@ pub static TRIAGE: Command = Command {
 };
 
 pub static QUEUE_RUN: Command = Command {
-    id: &CommandName { name: "run again", default_keys: &["r"] },
+    id: &CommandName {
+        name: "run again",
+        default_keys: &["r"],
+    },
     help: "run the case again at the end",
     hint: Some("run again"),
     enabled: queue::can_decide,
@@ -36,7 +43,10 @@ pub static QUEUE_RUN: Command = Command {
 };
 
 pub static QUEUE_RUN_GROUP: Command = Command {
-    id: &CommandName { name: "run group again", default_keys: &["R"] },
+    id: &CommandName {
+        name: "run group again",
+        default_keys: &["R"],
+    },
     help: "run the undecided rest of this cause again at the end",
     enabled: queue::has_rest_of_group,
     run: |model| queue::decide_group(model, Choice::Decide(DecisionKind::RunAgain)),
@@ -44,7 +54,10 @@ pub static QUEUE_RUN_GROUP: Command = Command {
 };
 
 pub static QUEUE_ACCEPT: Command = Command {
-    id: &CommandName { name: "accept case", default_keys: &["a"] },
+    id: &CommandName {
+        name: "accept case",
+        default_keys: &["a"],
+    },
     help: "accept everything the agent did in the case as expected",
     hint: Some("accept"),
     enabled: queue::can_accept,
@@ -53,7 +66,10 @@ pub static QUEUE_ACCEPT: Command = Command {
 };
 
 pub static QUEUE_ACCEPT_GROUP: Command = Command {
-    id: &CommandName { name: "accept group", default_keys: &["A"] },
+    id: &CommandName {
+        name: "accept group",
+        default_keys: &["A"],
+    },
     help: "accept everything the agent did in the undecided rest of this cause",
     enabled: queue::has_rest_of_group,
     run: |model| queue::decide_group(model, Choice::Decide(DecisionKind::Accept)),
@@ -70,7 +86,10 @@ pub static QUEUE_RELAX: Command = Command {
 };
 
 pub static QUEUE_RELAX_GROUP: Command = Command {
-    id: &CommandName { name: "ignore group by rule", default_keys: &["I"] },
+    id: &CommandName {
+        name: "ignore group by rule",
+        default_keys: &["I"],
+    },
     help: "add the smallest changes of criteria with which the rest of this cause passes to the what-if",
     enabled: queue::has_rest_of_group,
     run: |model| queue::decide_group(model, Choice::Relax),
@@ -78,7 +97,10 @@ pub static QUEUE_RELAX_GROUP: Command = Command {
 };
 
 pub static QUEUE_QUARANTINE: Command = Command {
-    id: &CommandName { name: "quarantine", default_keys: &["x"] },
+    id: &CommandName {
+        name: "quarantine",
+        default_keys: &["x"],
+    },
     help: "count failures of the case apart until a date",
     hint: Some("quarantine"),
     enabled: queue::can_decide,
@@ -87,7 +109,10 @@ pub static QUEUE_QUARANTINE: Command = Command {
 };
 
 pub static QUEUE_QUARANTINE_GROUP: Command = Command {
-    id: &CommandName { name: "quarantine group", default_keys: &["X"] },
+    id: &CommandName {
+        name: "quarantine group",
+        default_keys: &["X"],
+    },
     help: "count failures of the undecided rest of this cause apart until a date",
     enabled: queue::has_rest_of_group,
     run: |model| queue::decide_group(model, Choice::Decide(DecisionKind::Quarantine)),
@@ -95,7 +120,10 @@ pub static QUEUE_QUARANTINE_GROUP: Command = Command {
 };
 
 pub static QUEUE_COMMENT: Command = Command {
-    id: &CommandName { name: "comment", default_keys: &["c"] },
+    id: &CommandName {
+        name: "comment",
+        default_keys: &["c"],
+    },
     help: "leave the failure as it is, with a comment; it is asked about again if the reason changes",
     hint: Some("comment"),
     enabled: queue::can_decide,
@@ -104,7 +132,10 @@ pub static QUEUE_COMMENT: Command = Command {
 };
 
 pub static QUEUE_COMMENT_GROUP: Command = Command {
-    id: &CommandName { name: "comment on group", default_keys: &["C"] },
+    id: &CommandName {
+        name: "comment on group",
+        default_keys: &["C"],
+    },
     help: "leave the undecided rest of this cause as it is, with a comment",
     enabled: queue::has_rest_of_group,
     run: |model| queue::decide_group(model, Choice::Decide(DecisionKind::Comment)),
@@ -112,7 +143,10 @@ pub static QUEUE_COMMENT_GROUP: Command = Command {
 };
 
 pub static QUEUE_SKIP: Command = Command {
-    id: &CommandName { name: "skip", default_keys: &["s"] },
+    id: &CommandName {
+        name: "skip",
+        default_keys: &["s"],
+    },
     help: "decide later: the case comes again after all others",
     hint: Some("skip"),
     run: |model| queue::skip(model, false),
@@ -120,7 +154,10 @@ pub static QUEUE_SKIP: Command = Command {
 };
 
 pub static QUEUE_SKIP_GROUP: Command = Command {
-    id: &CommandName { name: "skip group", default_keys: &["S"] },
+    id: &CommandName {
+        name: "skip group",
+        default_keys: &["S"],
+    },
     help: "decide about the rest of this cause later",
     enabled: queue::has_rest_of_group,
     run: |model| queue::skip(model, true),
@@ -128,7 +165,10 @@ pub static QUEUE_SKIP_GROUP: Command = Command {
 };
 
 pub static QUEUE_UNDO: Command = Command {
-    id: &CommandName { name: "undo decision", default_keys: &["u"] },
+    id: &CommandName {
+        name: "undo decision",
+        default_keys: &["u"],
+    },
     help: "take the last decision of this triage back",
     hint: Some("undo"),
     enabled: queue::can_undo,
@@ -137,7 +177,10 @@ pub static QUEUE_UNDO: Command = Command {
 };
 
 pub static QUEUE_FINISH: Command = Command {
-    id: &CommandName { name: "finish", default_keys: &["ctrl-s"] },
+    id: &CommandName {
+        name: "finish",
+        default_keys: &["ctrl-s"],
+    },
     help: "show all decisions and what they change, and carry them out",
     hint: Some("finish"),
     run: queue::summary,
@@ -145,14 +188,20 @@ pub static QUEUE_FINISH: Command = Command {
 };
 
 pub static QUEUE_NEXT: Command = Command {
-    id: &CommandName { name: "next in queue", default_keys: &["n"] },
+    id: &CommandName {
+        name: "next in queue",
+        default_keys: &["n"],
+    },
     help: "go to the next case of the queue, decided or not",
     run: queue::next,
     ..BASE
 };
 
 pub static QUEUE_PREVIOUS: Command = Command {
-    id: &CommandName { name: "previous in queue", default_keys: &["N"] },
+    id: &CommandName {
+        name: "previous in queue",
+        default_keys: &["N"],
+    },
     help: "go to the previous case of the queue, decided or not",
     run: queue::previous,
     ..BASE

@@ -11,7 +11,11 @@ use crate::explorer::what_if::conditions::has_suggestion;
 use crate::explorer::{dialogs, what_if};
 
 /// The fields that the commands of this file share.
-const BASE: Command = Command { group: Group::WhatIf, contexts: LISTS, ..super::BASE };
+const BASE: Command = Command {
+    group: Group::WhatIf,
+    contexts: LISTS,
+    ..super::BASE
+};
 
 pub static APPLY_SUGGESTION: Command = Command {
     id: &command_names::APPLY_SUGGESTION,
@@ -24,7 +28,10 @@ pub static APPLY_SUGGESTION: Command = Command {
 };
 
 pub static MATCH_TYPE: Command = Command {
-    id: &CommandName { name: "match type", default_keys: &["w m"] },
+    id: &CommandName {
+        name: "match type",
+        default_keys: &["w m"],
+    },
     help: "what if calls matched EXACT, IN_ORDER or ANY_ORDER",
     access: Access::Reads,
     enabled: has_outcomes,
@@ -33,7 +40,10 @@ pub static MATCH_TYPE: Command = Command {
 };
 
 pub static IGNORE_ARGUMENTS: Command = Command {
-    id: &CommandName { name: "ignore arguments", default_keys: &["w i"] },
+    id: &CommandName {
+        name: "ignore arguments",
+        default_keys: &["w i"],
+    },
     help: "what if the arguments of calls were ignored, or compared again",
     access: Access::Reads,
     enabled: has_outcomes,
@@ -42,7 +52,10 @@ pub static IGNORE_ARGUMENTS: Command = Command {
 };
 
 pub static LOWER_THRESHOLD: Command = Command {
-    id: &CommandName { name: "lower threshold", default_keys: &["w -", "w ["] },
+    id: &CommandName {
+        name: "lower threshold",
+        default_keys: &["w -", "w ["],
+    },
     help: "what if the chosen metric had a lower threshold",
     access: Access::Reads,
     enabled: has_outcomes,
@@ -51,7 +64,10 @@ pub static LOWER_THRESHOLD: Command = Command {
 };
 
 pub static RAISE_THRESHOLD: Command = Command {
-    id: &CommandName { name: "raise threshold", default_keys: &["w +", "w ]"] },
+    id: &CommandName {
+        name: "raise threshold",
+        default_keys: &["w +", "w ]"],
+    },
     help: "what if the chosen metric had a higher threshold",
     access: Access::Reads,
     enabled: has_outcomes,
@@ -60,7 +76,10 @@ pub static RAISE_THRESHOLD: Command = Command {
 };
 
 pub static RULE: Command = Command {
-    id: &CommandName { name: "match rule", default_keys: &["w r"] },
+    id: &CommandName {
+        name: "match rule",
+        default_keys: &["w r"],
+    },
     help: "what if calls were compared by a rule, for example search_* query ignore",
     access: Access::Reads,
     enabled: has_outcomes,
@@ -69,7 +88,10 @@ pub static RULE: Command = Command {
 };
 
 pub static FLIPS: Command = Command {
-    id: &CommandName { name: "changed cases", default_keys: &["w f"] },
+    id: &CommandName {
+        name: "changed cases",
+        default_keys: &["w f"],
+    },
     help: "the cases whose status the what-if changes",
     access: Access::Reads,
     enabled: has_trial,
@@ -78,7 +100,10 @@ pub static FLIPS: Command = Command {
 };
 
 pub static WRITE_TRIAL: Command = Command {
-    id: &CommandName { name: "write", default_keys: &["w w"] },
+    id: &CommandName {
+        name: "write",
+        default_keys: &["w w"],
+    },
     help: "write the what-if to the configs of the listed sets",
     enabled: has_trial,
     run: what_if::ask_to_write,
@@ -86,7 +111,10 @@ pub static WRITE_TRIAL: Command = Command {
 };
 
 pub static DROP_TRIAL: Command = Command {
-    id: &CommandName { name: "drop", default_keys: &["w d"] },
+    id: &CommandName {
+        name: "drop",
+        default_keys: &["w d"],
+    },
     help: "drop the what-if: the criteria as they are in the files",
     access: Access::Reads,
     enabled: has_trial,

@@ -39,16 +39,54 @@ impl Dialog for AgreementTable {
         self.scroll = motion.of(self.scroll, self.lines.len(), PAGE);
     }
 
-    fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+    fn draw(
+        &self,
+        _: &Model,
+        areas: &Layout,
+        theme: &Theme,
+        buffer: &mut Buffer,
+    ) -> Option<Position> {
         let title = &format!("agreement of judges and people   {} close", BACK.key());
-        let inner = over(areas.body, WIDTH, self.lines.len() as u16 + 5, title, theme, buffer);
+        let inner = over(
+            areas.body,
+            WIDTH,
+            self.lines.len() as u16 + 5,
+            title,
+            theme,
+            buffer,
+        );
         if self.lines.is_empty() {
-            let words = &format!("no verdicts by people yet; {} in a case does", VERDICT.key());
-            put(buffer, inner.x + 1, inner.y, inner.width - 2, words, theme.style(Role::Faint));
+            let words = &format!(
+                "no verdicts by people yet; {} in a case does",
+                VERDICT.key()
+            );
+            put(
+                buffer,
+                inner.x + 1,
+                inner.y,
+                inner.width - 2,
+                words,
+                theme.style(Role::Faint),
+            );
             return None;
         }
-        let heads = ["both yes", "both no", "judge yes", "judge no", "agree", "kappa"].map(String::from);
-        put(buffer, inner.x + 1, inner.y, 12, "verdict on", theme.style(Role::Faint));
+        let heads = [
+            "both yes",
+            "both no",
+            "judge yes",
+            "judge no",
+            "agree",
+            "kappa",
+        ]
+        .map(String::from);
+        put(
+            buffer,
+            inner.x + 1,
+            inner.y,
+            12,
+            "verdict on",
+            theme.style(Role::Faint),
+        );
         let left = columns(inner, inner.y, &heads, Role::Faint, theme, buffer);
         let rows = usize::from(inner.height.saturating_sub(3)).max(1);
         let first = self.scroll.min(self.lines.len().saturating_sub(rows));
@@ -58,29 +96,61 @@ impl Dialog for AgreementTable {
                 Some(rubric) => format!("{rubric} · {}", of.metric),
                 None => of.metric.clone(),
             };
-            put(buffer, inner.x + 1, y, left.saturating_sub(inner.x + 2), &about, theme.style(Role::Text));
-            let number = |value: Option<f64>| value.map_or("—".to_string(), |value| format!("{value:.2}"));
+            put(
+                buffer,
+                inner.x + 1,
+                y,
+                left.saturating_sub(inner.x + 2),
+                &about,
+                theme.style(Role::Text),
+            );
+            let number =
+                |value: Option<f64>| value.map_or("—".to_string(), |value| format!("{value:.2}"));
             let [a, b, c, d] =
                 [of.both_yes, of.both_no, of.judge_yes, of.judge_no].map(|count| count.to_string());
             let numbers = [a, b, c, d, number(of.share()), number(of.kappa())];
             columns(inner, y, &numbers, Role::Text, theme, buffer);
         }
-        let words =
-            "kappa is agreement beyond chance: 1 is full, 0 is chance; — where all verdicts are the same";
+        let words = "kappa is agreement beyond chance: 1 is full, 0 is chance; — where all verdicts are the same";
         let y = inner.bottom().saturating_sub(1);
-        put(buffer, inner.x + 1, y, inner.width.saturating_sub(2), words, theme.style(Role::Faint));
+        put(
+            buffer,
+            inner.x + 1,
+            y,
+            inner.width.saturating_sub(2),
+            words,
+            theme.style(Role::Faint),
+        );
         None
     }
 }
 
 /// Draws the numbers, right-aligned; the counts are left out on narrow screens. Returns the column of the first
 /// number.
-fn columns(inner: Rect, y: u16, words: &[String; 6], role: Role, theme: &Theme, buffer: &mut Buffer) -> u16 {
+fn columns(
+    inner: Rect,
+    y: u16,
+    words: &[String; 6],
+    role: Role,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> u16 {
     const WIDE: u16 = 10;
-    let shown = if inner.width >= 90 { &words[..] } else { &words[4..] };
+    let shown = if inner.width >= 90 {
+        &words[..]
+    } else {
+        &words[4..]
+    };
     let begin = inner.right().saturating_sub(1 + WIDE * shown.len() as u16);
     for (at, word) in shown.iter().enumerate() {
-        put_right(buffer, begin + WIDE * (at as u16 + 1), y, WIDE, word, theme.style(role));
+        put_right(
+            buffer,
+            begin + WIDE * (at as u16 + 1),
+            y,
+            WIDE,
+            word,
+            theme.style(role),
+        );
     }
     begin
 }

@@ -77,13 +77,41 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let groups = flattened(groups_here(model));
     let outermost = || groups.iter().filter(|group| group.within.is_none());
     let failures = outermost().map(|group| group.cases.len()).sum();
-    let with_nested = || groups.iter().enumerate().filter(|(_, group)| group.nested > 0).map(|(at, _)| at);
-    let folded = if groups.len() > UNFOLDED_AT_MOST { with_nested().collect() } else { BTreeSet::new() };
-    let failing = groups.iter().map(|group| failing_attempts(model, group)).collect();
-    let mut list = CauseList { picker: Picker::new(Vec::new()), groups, folded, failures, ticket };
+    let with_nested = || {
+        groups
+            .iter()
+            .enumerate()
+            .filter(|(_, group)| group.nested > 0)
+            .map(|(at, _)| at)
+    };
+    let folded = if groups.len() > UNFOLDED_AT_MOST {
+        with_nested().collect()
+    } else {
+        BTreeSet::new()
+    };
+    let failing = groups
+        .iter()
+        .map(|group| failing_attempts(model, group))
+        .collect();
+    let mut list = CauseList {
+        picker: Picker::new(Vec::new()),
+        groups,
+        folded,
+        failures,
+        ticket,
+    };
     list.find();
-    let chosen = model.view.browse.narrowing.as_ref().map(|narrowing| &narrowing.what);
-    let now = list.picker.found.iter().position(|(at, _)| Some(&list.groups[*at].what) == chosen);
+    let chosen = model
+        .view
+        .browse
+        .narrowing
+        .as_ref()
+        .map(|narrowing| &narrowing.what);
+    let now = list
+        .picker
+        .found
+        .iter()
+        .position(|(at, _)| Some(&list.groups[*at].what) == chosen);
     list.picker.cursor = now.unwrap_or(0);
     dialog::open(model, list);
     vec![Effect::Results(ResultEffect::RelaxGroups(ticket, failing))]
@@ -97,26 +125,51 @@ fn flattened(outermost: Vec<CauseGroup>) -> Vec<Group> {
         let in_nested = nested.iter().map(|one| one.cases.len()).sum::<usize>();
         let outer = listed(group, None);
         let others = outer.cases.len() - in_nested;
-        groups.push(Group { nested: nested.len(), others, ..outer });
+        groups.push(Group {
+            nested: nested.len(),
+            others,
+            ..outer
+        });
         groups.extend(nested.into_iter().map(|one| listed(one, Some(at))));
     }
-    groups.iter_mut().skip(RELAXED_AT_MOST).for_each(|group| group.relaxed = Relaxed::NotSearched);
+    groups
+        .iter_mut()
+        .skip(RELAXED_AT_MOST)
+        .for_each(|group| group.relaxed = Relaxed::NotSearched);
     groups
 }
 
 fn listed(group: CauseGroup, within: Option<usize>) -> Group {
     let is_searched = group.what != Narrowing::Alone && group.cases.len() <= RELAXED_AT_MOST;
-    let relaxed = if is_searched { Relaxed::Searching } else { Relaxed::NotSearched };
+    let relaxed = if is_searched {
+        Relaxed::Searching
+    } else {
+        Relaxed::NotSearched
+    };
     let cases: BTreeSet<CaseRef> = group.cases.into_iter().collect();
-    Group { what: group.what, others: cases.len(), cases, within, nested: 0, relaxed }
+    Group {
+        what: group.what,
+        others: cases.len(),
+        cases,
+        within,
+        nested: 0,
+        relaxed,
+    }
 }
 
 /// The attempts of a group for which a change of criteria is searched.
 fn failing_attempts(model: &Model, group: &Group) -> Vec<Arc<EndedAttempt>> {
-    let cases = group.cases.iter().filter(|_| matches!(group.relaxed, Relaxed::Searching));
-    let attempts =
-        cases.filter_map(|case| model.view.outcomes.get(*case)).flat_map(|outcome| &outcome.attempts);
-    attempts.filter(|attempt| attempt.status != Status::Passed).cloned().collect()
+    let cases = group
+        .cases
+        .iter()
+        .filter(|_| matches!(group.relaxed, Relaxed::Searching));
+    let attempts = cases
+        .filter_map(|case| model.view.outcomes.get(*case))
+        .flat_map(|outcome| &outcome.attempts);
+    attempts
+        .filter(|attempt| attempt.status != Status::Passed)
+        .cloned()
+        .collect()
 }
 
 /// For each group of attempts the smallest change of criteria with which all of them pass; `None` if there is none, or
@@ -131,7 +184,9 @@ pub fn changes_for_groups(groups: &[Vec<Arc<EndedAttempt>>]) -> Vec<Option<WhatI
 
 /// Shows the changes of criteria that were found, if the dialog that asked for them is still open.
 pub(crate) fn groups_relaxed(model: &mut Model, ticket: Ticket, changes: &[Option<WhatIf>]) {
-    let Some(list) = model.dialog_mut::<CauseList>() else { return };
+    let Some(list) = model.dialog_mut::<CauseList>() else {
+        return;
+    };
     if list.ticket != ticket {
         return;
     }
@@ -146,16 +201,28 @@ impl CauseList {
     /// Lists the groups that match the typed text; without one, those that are not folded.
     fn find(&mut self) {
         let is_typed = !self.picker.input.value().trim().is_empty();
-        let is_listed =
-            |group: &Group| is_typed || group.within.is_none_or(|outer| !self.folded.contains(&outer));
-        let words = |(at, group): (usize, &Group)| (at, clean_line(&group.what.words()).into_owned());
-        let listed = self.groups.iter().enumerate().filter(|(_, group)| is_listed(group)).map(words);
+        let is_listed = |group: &Group| {
+            is_typed
+                || group
+                    .within
+                    .is_none_or(|outer| !self.folded.contains(&outer))
+        };
+        let words =
+            |(at, group): (usize, &Group)| (at, clean_line(&group.what.words()).into_owned());
+        let listed = self
+            .groups
+            .iter()
+            .enumerate()
+            .filter(|(_, group)| is_listed(group))
+            .map(words);
         self.picker.find(listed.collect::<Vec<_>>().into_iter());
     }
 
     /// Hides or shows the nested groups of the group under the cursor, or of the one that it is nested in.
     fn fold(&mut self) {
-        let Some(at) = self.picker.chosen() else { return };
+        let Some(at) = self.picker.chosen() else {
+            return;
+        };
         let outer = self.groups[at].within.unwrap_or(at);
         if self.groups[outer].nested == 0 {
             return;
@@ -164,19 +231,33 @@ impl CauseList {
             self.folded.insert(outer);
         }
         self.find();
-        self.picker.cursor = self.picker.found.iter().position(|(at, _)| *at == outer).unwrap_or(0);
+        self.picker.cursor = self
+            .picker
+            .found
+            .iter()
+            .position(|(at, _)| *at == outer)
+            .unwrap_or(0);
     }
 
     /// "31 of 40 not passed share 3 causes"
     fn headline(&self) -> String {
-        let shared = || self.groups.iter().filter(|group| group.what != Narrowing::Alone);
-        let cases: usize =
-            shared().filter(|group| group.within.is_none()).map(|group| group.cases.len()).sum();
+        let shared = || {
+            self.groups
+                .iter()
+                .filter(|group| group.what != Narrowing::Alone)
+        };
+        let cases: usize = shared()
+            .filter(|group| group.within.is_none())
+            .map(|group| group.cases.len())
+            .sum();
         match shared().filter(|group| group.others > 0).count() {
             0 if self.failures == 0 => "every listed case passed or was not run".into(),
             0 => format!("{} not passed, each for its own reason", self.failures),
             1 => format!("{cases} of {} not passed share a cause", self.failures),
-            causes => format!("{cases} of {} not passed share {causes} causes", self.failures),
+            causes => format!(
+                "{cases} of {} not passed share {causes} causes",
+                self.failures
+            ),
         }
     }
 
@@ -195,7 +276,10 @@ impl CauseList {
             (nested, true) => format!("tab unfold ({nested})"),
             (_, false) => "tab fold".into(),
         };
-        let parts: Vec<String> = [fold, change].into_iter().filter(|part| !part.is_empty()).collect();
+        let parts: Vec<String> = [fold, change]
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect();
         Some(parts.join("  ·  "))
     }
 }
@@ -221,7 +305,13 @@ impl Dialog for CauseList {
     fn choose(&mut self, model: &mut Model) -> Option<Vec<Effect>> {
         let chosen = self.picker.chosen()?;
         let group = &self.groups[chosen];
-        narrow(model, Some(NarrowedTo { what: group.what.clone(), cases: group.cases.clone() }));
+        narrow(
+            model,
+            Some(NarrowedTo {
+                what: group.what.clone(),
+                cases: group.cases.clone(),
+            }),
+        );
         model.view.browse.pane = Pane::Cases;
         Some(Vec::new())
     }
@@ -233,12 +323,28 @@ impl Dialog for CauseList {
         true
     }
 
-    fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+    fn draw(
+        &self,
+        _: &Model,
+        areas: &Layout,
+        theme: &Theme,
+        buffer: &mut Buffer,
+    ) -> Option<Position> {
         let row = |(at, words): &(usize, String), area: Rect, style: Style, buffer: &mut Buffer| {
             let cases = self.groups[*at].cases.len();
-            let share = format!("{:.0} %", cases as f64 * 100.0 / self.failures.max(1) as f64);
+            let share = format!(
+                "{:.0} %",
+                cases as f64 * 100.0 / self.failures.max(1) as f64
+            );
             let count = theme.within(style, theme.style(Role::Failed));
-            put_right(buffer, area.x + COUNT_WIDTH - 1, area.y, COUNT_WIDTH, &cases.to_string(), count);
+            put_right(
+                buffer,
+                area.x + COUNT_WIDTH - 1,
+                area.y,
+                COUNT_WIDTH,
+                &cases.to_string(),
+                count,
+            );
             let mut x = area.x + COUNT_WIDTH;
             let faint = theme.within(style, theme.style(Role::Faint));
             if area.width >= WIDE {
@@ -253,10 +359,25 @@ impl Dialog for CauseList {
             };
             put(buffer, x + 1, area.y, 2, sign, faint);
             x += sign.chars().count() as u16;
-            put(buffer, x + 1, area.y, area.right().saturating_sub(x + 1), words, style);
+            put(
+                buffer,
+                x + 1,
+                area.y,
+                area.right().saturating_sub(x + 1),
+                words,
+                style,
+            );
         };
         let note = self.note();
         let title = self.headline();
-        Some(pick_with_note(&self.picker, &title, note.as_deref(), areas, theme, buffer, row))
+        Some(pick_with_note(
+            &self.picker,
+            &title,
+            note.as_deref(),
+            areas,
+            theme,
+            buffer,
+            row,
+        ))
     }
 }

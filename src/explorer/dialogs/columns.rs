@@ -45,19 +45,48 @@ impl Dialog for ColumnPicker {
         None
     }
 
-    fn draw(&self, model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+    fn draw(
+        &self,
+        model: &Model,
+        areas: &Layout,
+        theme: &Theme,
+        buffer: &mut Buffer,
+    ) -> Option<Position> {
         let height = Column::ALL.len() as u16 + 2;
         let title = "columns   space show, enter order, esc close";
         let inner = over(areas.body, WIDTH, height, title, theme, buffer);
-        for (at, column) in Column::ALL.into_iter().enumerate().take(usize::from(inner.height)) {
-            let row = Rect { y: inner.y + at as u16, height: 1, ..inner };
+        for (at, column) in Column::ALL
+            .into_iter()
+            .enumerate()
+            .take(usize::from(inner.height))
+        {
+            let row = Rect {
+                y: inner.y + at as u16,
+                height: 1,
+                ..inner
+            };
             let style = theme.row(at == self.cursor);
             buffer.set_style(row, style);
-            let sign = if model.view.browse.hidden.contains(&column) { " " } else { "✓" };
-            put(buffer, row.x + 1, row.y, 1, sign, theme.within(style, theme.style(Role::Passed)));
+            let sign = if model.view.browse.hidden.contains(&column) {
+                " "
+            } else {
+                "✓"
+            };
+            put(
+                buffer,
+                row.x + 1,
+                row.y,
+                1,
+                sign,
+                theme.within(style, theme.style(Role::Passed)),
+            );
             put(buffer, row.x + 3, row.y, 12, column.name(), style);
             let is_order = model.view.browse.order == column.order();
-            let words = if is_order { format!("▾ {}", column.order().words()) } else { String::new() };
+            let words = if is_order {
+                format!("▾ {}", column.order().words())
+            } else {
+                String::new()
+            };
             put(
                 buffer,
                 row.x + 16,

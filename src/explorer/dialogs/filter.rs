@@ -27,7 +27,14 @@ pub struct FilterLine {
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let before = model.view.browse.filter.clone();
     let input = Input::new(before.clone());
-    dialog::open(model, FilterLine { input, wrong: None, before })
+    dialog::open(
+        model,
+        FilterLine {
+            input,
+            wrong: None,
+            before,
+        },
+    )
 }
 
 impl Dialog for FilterLine {
@@ -51,7 +58,13 @@ impl Dialog for FilterLine {
         }
     }
 
-    fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+    fn draw(
+        &self,
+        _: &Model,
+        areas: &Layout,
+        theme: &Theme,
+        buffer: &mut Buffer,
+    ) -> Option<Position> {
         let example = "status:failed metric:response<0.8 tool:name \"words\" -not";
         draw_line(
             "/ ",

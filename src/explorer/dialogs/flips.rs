@@ -23,11 +23,19 @@ pub struct ChangedCases {
 }
 
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
-    let flips = model.view.trial.as_ref().map(|trial| trial.flips.clone()).unwrap_or_default();
+    let flips = model
+        .view
+        .trial
+        .as_ref()
+        .map(|trial| trial.flips.clone())
+        .unwrap_or_default();
     let words = |flip: &Flip| {
         let set = &model.view.sets[flip.case.set].path.stem;
         let (from, to) = (flip.from.label(), flip.to.label());
-        (flip.case, format!("{set} › {}   {from} → {to}", model.eval_id(flip.case)))
+        (
+            flip.case,
+            format!("{set} › {}   {from} → {to}", model.eval_id(flip.case)),
+        )
     };
     let picker = Picker::new(flips.iter().map(words).collect());
     dialog::open(model, ChangedCases { picker })
@@ -45,11 +53,25 @@ impl Dialog for ChangedCases {
         Some(Vec::new())
     }
 
-    fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-        let row = |(_, words): &(CaseRef, String), area: Rect, style: Style, buffer: &mut Buffer| {
-            put(buffer, area.x, area.y, area.width, words, style);
-        };
-        Some(pick(&self.picker, "changed cases   enter open, esc cancel", areas, theme, buffer, row))
+    fn draw(
+        &self,
+        _: &Model,
+        areas: &Layout,
+        theme: &Theme,
+        buffer: &mut Buffer,
+    ) -> Option<Position> {
+        let row =
+            |(_, words): &(CaseRef, String), area: Rect, style: Style, buffer: &mut Buffer| {
+                put(buffer, area.x, area.y, area.width, words, style);
+            };
+        Some(pick(
+            &self.picker,
+            "changed cases   enter open, esc cancel",
+            areas,
+            theme,
+            buffer,
+            row,
+        ))
     }
 
     fn follow(&mut self, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {

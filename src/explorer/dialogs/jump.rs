@@ -23,7 +23,9 @@ pub struct CaseFinder {
 }
 
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
-    let mut finder = CaseFinder { picker: Picker::new(Vec::new()) };
+    let mut finder = CaseFinder {
+        picker: Picker::new(Vec::new()),
+    };
     finder.find(model);
     dialog::open(model, finder)
 }
@@ -34,7 +36,14 @@ impl CaseFinder {
             let entries = model.file(set).map_or(0, |file| file.len());
             (0..entries).map(move |index| {
                 let case = CaseRef { set, index };
-                (case, format!("{} › {}", model.view.sets[set].path.stem, model.eval_id(case)))
+                (
+                    case,
+                    format!(
+                        "{} › {}",
+                        model.view.sets[set].path.stem,
+                        model.eval_id(case)
+                    ),
+                )
             })
         }));
     }
@@ -63,14 +72,42 @@ impl Dialog for CaseFinder {
         Some(Vec::new())
     }
 
-    fn draw(&self, model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-        let row = |(case, name): &(CaseRef, String), area: Rect, style: Style, buffer: &mut Buffer| {
-            if let Some(status) = model.view.outcomes.worst(*case) {
-                put(buffer, area.x, area.y, 1, status.glyph(), theme.within(style, theme.status(status)));
-            }
-            put(buffer, area.x + 2, area.y, area.width.saturating_sub(2), name, style);
-        };
-        Some(pick(&self.picker, "find a case   enter open, esc cancel", areas, theme, buffer, row))
+    fn draw(
+        &self,
+        model: &Model,
+        areas: &Layout,
+        theme: &Theme,
+        buffer: &mut Buffer,
+    ) -> Option<Position> {
+        let row =
+            |(case, name): &(CaseRef, String), area: Rect, style: Style, buffer: &mut Buffer| {
+                if let Some(status) = model.view.outcomes.worst(*case) {
+                    put(
+                        buffer,
+                        area.x,
+                        area.y,
+                        1,
+                        status.glyph(),
+                        theme.within(style, theme.status(status)),
+                    );
+                }
+                put(
+                    buffer,
+                    area.x + 2,
+                    area.y,
+                    area.width.saturating_sub(2),
+                    name,
+                    style,
+                );
+            };
+        Some(pick(
+            &self.picker,
+            "find a case   enter open, esc cancel",
+            areas,
+            theme,
+            buffer,
+            row,
+        ))
     }
 
     fn follow(&mut self, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {

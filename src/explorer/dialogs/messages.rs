@@ -32,10 +32,19 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
 fn lines(notices: &[Notice], width: u16) -> Vec<(Line, bool)> {
     let room = usize::from(width.min(WIDTH).saturating_sub(4)).max(1);
     let wrapped = |notice: &Notice| {
-        let count = if notice.count > 1 { format!("  ×{}", notice.count) } else { String::new() };
-        let span = Span { text: format!("{}{count}", clean_line(&notice.text)), ..Span::default() };
+        let count = if notice.count > 1 {
+            format!("  ×{}", notice.count)
+        } else {
+            String::new()
+        };
+        let span = Span {
+            text: format!("{}{count}", clean_line(&notice.text)),
+            ..Span::default()
+        };
         let bad = notice.bad;
-        wrap_line(&[span], room).into_iter().map(move |line| (line, bad))
+        wrap_line(&[span], room)
+            .into_iter()
+            .map(move |line| (line, bad))
     };
     notices.iter().rev().flat_map(wrapped).collect()
 }
@@ -52,17 +61,55 @@ impl Dialog for MessageLog {
         self.scroll = motion.of(self.scroll, count.saturating_sub(page) + 1, page);
     }
 
-    fn draw(&self, model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+    fn draw(
+        &self,
+        model: &Model,
+        areas: &Layout,
+        theme: &Theme,
+        buffer: &mut Buffer,
+    ) -> Option<Position> {
         let lines = match model.notices.is_empty() {
-            true => vec![(vec![Span { text: "no messages yet".into(), ..Span::default() }], false)],
+            true => vec![(
+                vec![Span {
+                    text: "no messages yet".into(),
+                    ..Span::default()
+                }],
+                false,
+            )],
             false => lines(&model.notices, areas.body.width),
         };
         let title = format!("messages, newest first   {} close", BACK.key());
-        let (inner, first) = scrolled(areas.body, WIDTH, (lines.len(), self.scroll), &title, theme, buffer);
-        for (row, (line, bad)) in lines.iter().skip(first).take(usize::from(inner.height)).enumerate() {
+        let (inner, first) = scrolled(
+            areas.body,
+            WIDTH,
+            (lines.len(), self.scroll),
+            &title,
+            theme,
+            buffer,
+        );
+        for (row, (line, bad)) in lines
+            .iter()
+            .skip(first)
+            .take(usize::from(inner.height))
+            .enumerate()
+        {
             let role = if *bad { Role::Bad } else { Role::Text };
-            buffer.set_style(Rect { y: inner.y + row as u16, height: 1, ..inner }, theme.style(role));
-            put_spans(buffer, (inner.x + 1, inner.y + row as u16), inner.width - 2, line, theme, role);
+            buffer.set_style(
+                Rect {
+                    y: inner.y + row as u16,
+                    height: 1,
+                    ..inner
+                },
+                theme.style(role),
+            );
+            put_spans(
+                buffer,
+                (inner.x + 1, inner.y + row as u16),
+                inner.width - 2,
+                line,
+                theme,
+                role,
+            );
         }
         None
     }

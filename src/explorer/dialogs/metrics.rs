@@ -37,24 +37,37 @@ pub struct MetricCatalog {
 
 /// Opens the list at the current metric.
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
-    let mut list = MetricCatalog { picker: Picker::new(Vec::new()), scroll: 0 };
+    let mut list = MetricCatalog {
+        picker: Picker::new(Vec::new()),
+        scroll: 0,
+    };
     list.find();
-    let name = model.metric_at_hand().map(|metric| metric.metric.clone()).unwrap_or_default();
+    let name = model
+        .metric_at_hand()
+        .map(|metric| metric.metric.clone())
+        .unwrap_or_default();
     let name = name.split(':').next();
-    let at = list.picker.found.iter().position(|(known, _)| Some(*known) == name);
+    let at = list
+        .picker
+        .found
+        .iter()
+        .position(|(known, _)| Some(*known) == name);
     list.picker.cursor = at.unwrap_or(0);
     dialog::open(model, list)
 }
 
 impl MetricCatalog {
     fn find(&mut self) {
-        self.picker.find(catalog().map(|metric| (metric.name, metric.name.to_string())));
+        self.picker
+            .find(catalog().map(|metric| (metric.name, metric.name.to_string())));
         self.scroll = 0;
     }
 
     /// Scrolls the description. Returns whether it has more lines than fit.
     fn scroll_description(&mut self, motion: Motion, body: Rect) -> bool {
-        let Some((name, _)) = self.picker.found.get(self.picker.cursor) else { return false };
+        let Some((name, _)) = self.picker.found.get(self.picker.cursor) else {
+            return false;
+        };
         let (_, below) = halves(body);
         let rows = usize::from(below.height.saturating_sub(2));
         let count = description(name, below.width.min(WIDTH).saturating_sub(2)).len();
@@ -78,19 +91,41 @@ impl Dialog for MetricCatalog {
         }
     }
 
-    fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+    fn draw(
+        &self,
+        _: &Model,
+        areas: &Layout,
+        theme: &Theme,
+        buffer: &mut Buffer,
+    ) -> Option<Position> {
         let (above, below) = halves(areas.body);
-        let above = Layout { body: above, ..*areas };
-        let row = |(name, _): &(&'static str, String), area: Rect, style: Style, buffer: &mut Buffer| {
-            let Some(metric) = info(name) else { return };
-            put(buffer, area.x, area.y, area.width, name, style);
-            let wide = area.width.saturating_sub(48);
-            let faint = theme.within(style, theme.style(Role::Faint));
-            put(buffer, area.x + 47, area.y, wide, metric.family.label(), faint);
+        let above = Layout {
+            body: above,
+            ..*areas
         };
+        let row =
+            |(name, _): &(&'static str, String), area: Rect, style: Style, buffer: &mut Buffer| {
+                let Some(metric) = info(name) else { return };
+                put(buffer, area.x, area.y, area.width, name, style);
+                let wide = area.width.saturating_sub(48);
+                let faint = theme.within(style, theme.style(Role::Faint));
+                put(
+                    buffer,
+                    area.x + 47,
+                    area.y,
+                    wide,
+                    metric.family.label(),
+                    faint,
+                );
+            };
         let title = "metrics   type to find, esc close";
         let cursor = pick(&self.picker, title, &above, theme, buffer, row);
-        if let Some((name, _)) = self.picker.found.get(self.picker.cursor).filter(|_| below.height >= LEAST) {
+        if let Some((name, _)) = self
+            .picker
+            .found
+            .get(self.picker.cursor)
+            .filter(|_| below.height >= LEAST)
+        {
             draw_description(name, self.scroll, below, theme, buffer);
         }
         Some(cursor)
@@ -99,8 +134,18 @@ impl Dialog for MetricCatalog {
 
 /// The areas of the list and of the description.
 fn halves(body: Rect) -> (Rect, Rect) {
-    let above = Rect { height: LISTED.min(body.height / 2).max(4), ..body };
-    (above, Rect { y: body.y + above.height, height: body.height.saturating_sub(above.height), ..body })
+    let above = Rect {
+        height: LISTED.min(body.height / 2).max(4),
+        ..body
+    };
+    (
+        above,
+        Rect {
+            y: body.y + above.height,
+            height: body.height.saturating_sub(above.height),
+            ..body
+        },
+    )
 }
 
 /// A line of the description of a metric: its heading, if it is the first one below it, and its text.
@@ -112,17 +157,31 @@ struct DescriptionLine {
 
 /// The description of a metric in an area that is `width` columns wide.
 fn description(name: &str, width: u16) -> Vec<DescriptionLine> {
-    let Some(metric) = info(name) else { return Vec::new() };
+    let Some(metric) = info(name) else {
+        return Vec::new();
+    };
     let room = usize::from(width.saturating_sub(HEADS + 2)).max(10);
-    let facts = metric.facts().into_iter().map(|(head, words)| (head, words, Role::Text));
+    let facts = metric
+        .facts()
+        .into_iter()
+        .map(|(head, words)| (head, words, Role::Text));
     let all = std::iter::once(("", metric.summary.to_string(), Role::Title)).chain(facts);
     let lines = all.flat_map(|(head, text, role)| {
-        let wrapped = wrap_line(&[Span { text, ..Span::default() }], room);
-        wrapped.into_iter().enumerate().map(move |(at, text)| DescriptionLine {
-            head: if at == 0 { head } else { "" },
-            text,
-            role,
-        })
+        let wrapped = wrap_line(
+            &[Span {
+                text,
+                ..Span::default()
+            }],
+            room,
+        );
+        wrapped
+            .into_iter()
+            .enumerate()
+            .map(move |(at, text)| DescriptionLine {
+                head: if at == 0 { head } else { "" },
+                text,
+                role,
+            })
     });
     lines.collect()
 }
@@ -130,13 +189,31 @@ fn description(name: &str, width: u16) -> Vec<DescriptionLine> {
 fn draw_description(name: &str, scroll: usize, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let lines = description(name, area.width.min(WIDTH).saturating_sub(2));
     let is_whole = lines.len() <= usize::from(area.height.saturating_sub(2));
-    let title = if is_whole { name.to_string() } else { format!("{name}   pgdn, pgup scroll") };
+    let title = if is_whole {
+        name.to_string()
+    } else {
+        format!("{name}   pgdn, pgup scroll")
+    };
     // As many lines as there are rows at least, so that the box takes the whole area.
     let count = lines.len().max(usize::from(area.height.saturating_sub(2)));
     let (inner, first) = scrolled(area, WIDTH, (count, scroll), &title, theme, buffer);
     for (y, line) in (inner.y..inner.bottom()).zip(lines.iter().skip(first)) {
-        put(buffer, inner.x + 1, y, HEADS, line.head, theme.style(Role::Faint));
+        put(
+            buffer,
+            inner.x + 1,
+            y,
+            HEADS,
+            line.head,
+            theme.style(Role::Faint),
+        );
         let room = inner.width.saturating_sub(HEADS + 2);
-        put_spans(buffer, (inner.x + HEADS, y), room, &line.text, theme, line.role);
+        put_spans(
+            buffer,
+            (inner.x + HEADS, y),
+            room,
+            &line.text,
+            theme,
+            line.role,
+        );
     }
 }

@@ -37,13 +37,30 @@ impl Dialog for SetPicker {
     }
 
     fn choose(&mut self, model: &mut Model) -> Option<Vec<Effect>> {
-        Some(self.picker.chosen().map_or_else(Vec::new, |set| sets::move_to(model, set)))
+        Some(
+            self.picker
+                .chosen()
+                .map_or_else(Vec::new, |set| sets::move_to(model, set)),
+        )
     }
 
-    fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+    fn draw(
+        &self,
+        _: &Model,
+        areas: &Layout,
+        theme: &Theme,
+        buffer: &mut Buffer,
+    ) -> Option<Position> {
         let row = |(_, words): &(usize, String), area: Rect, style: Style, buffer: &mut Buffer| {
             put(buffer, area.x, area.y, area.width, words, style);
         };
-        Some(pick(&self.picker, "move to   enter move, esc cancel", areas, theme, buffer, row))
+        Some(pick(
+            &self.picker,
+            "move to   enter move, esc cancel",
+            areas,
+            theme,
+            buffer,
+            row,
+        ))
     }
 }

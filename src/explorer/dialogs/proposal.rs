@@ -21,7 +21,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub(crate) fn save(model: &mut Model) -> Vec<Effect> {
-    let Some(proposal) = model.dialog_mut::<Proposal>() else { return Vec::new() };
+    let Some(proposal) = model.dialog_mut::<Proposal>() else {
+        return Vec::new();
+    };
     if proposal.saving {
         return Vec::new();
     }
@@ -36,8 +38,15 @@ pub(crate) fn save(model: &mut Model) -> Vec<Effect> {
                 anywhere,
             })]
         }
-        Some(Conflict { theirs, merged: Some(edits), .. }) => {
-            let proposal = (proposal.words.clone(), proposal.jobs.first().map(|job| job.path.clone()));
+        Some(Conflict {
+            theirs,
+            merged: Some(edits),
+            ..
+        }) => {
+            let proposal = (
+                proposal.words.clone(),
+                proposal.jobs.first().map(|job| job.path.clone()),
+            );
             merge(model, theirs, edits, proposal)
         }
         Some(conflict) => {
@@ -46,7 +55,9 @@ pub(crate) fn save(model: &mut Model) -> Vec<Effect> {
                 true => format!(
                     "both changed the same place; {beside} writes yours beside, {leave} leaves theirs"
                 ),
-                false => format!("the file was changed; {leave} closes this, then make the change again"),
+                false => {
+                    format!("the file was changed; {leave} closes this, then make the change again")
+                }
             });
             proposal.conflict = Some(conflict);
             Vec::new()
@@ -61,26 +72,40 @@ fn merge(
     edits: Vec<Edit>,
     (words, path): (String, Option<PathBuf>),
 ) -> Vec<Effect> {
-    let set = model.view.sets.iter().position(|set| Some(&set.path.path) == path.as_ref());
-    let (Some(set), Ok(file)) = (set, SetFile::open(theirs.clone(), "")) else { return Vec::new() };
+    let set = model
+        .view
+        .sets
+        .iter()
+        .position(|set| Some(&set.path.path) == path.as_ref());
+    let (Some(set), Ok(file)) = (set, SetFile::open(theirs.clone(), "")) else {
+        return Vec::new();
+    };
     let mut effects = load::put_file(model, set, Arc::new(file), String::new());
     effects.extend(authoring::propose(model, set, edits, words));
     effects
 }
 
 pub(crate) fn save_beside(model: &mut Model) -> Vec<Effect> {
-    let Some(proposal) = model.dialog_mut::<Proposal>() else { return Vec::new() };
+    let Some(proposal) = model.dialog_mut::<Proposal>() else {
+        return Vec::new();
+    };
     let mine = proposal.jobs.iter().filter_map(|job| match &job.action {
         FileAction::Change(text, change) => {
             let name = job.path.file_name()?.to_string_lossy().into_owned();
             let path = job.path.with_file_name(format!("{name}.mine"));
-            Some(FileJob { path, action: FileAction::Create(change.apply(text)?) })
+            Some(FileJob {
+                path,
+                action: FileAction::Create(change.apply(text)?),
+            })
         }
         _ => None,
     });
     let jobs: Vec<FileJob> = mine.collect();
     proposal.saving = true;
-    let names: Vec<String> = jobs.iter().map(|job| job.path.display().to_string()).collect();
+    let names: Vec<String> = jobs
+        .iter()
+        .map(|job| job.path.display().to_string())
+        .collect();
     vec![Effect::Edits(EditEffect::Make {
         words: format!("write {}", names.join(", ")),
         jobs,
@@ -90,7 +115,10 @@ pub(crate) fn save_beside(model: &mut Model) -> Vec<Effect> {
 
 /// Closes the proposal, unless it is being saved: then the reply closes it.
 pub(crate) fn discard(model: &mut Model) -> Vec<Effect> {
-    if !model.dialog::<Proposal>().is_some_and(|proposal| proposal.saving) {
+    if !model
+        .dialog::<Proposal>()
+        .is_some_and(|proposal| proposal.saving)
+    {
         model.view.open_dialog = None;
     }
     Vec::new()
@@ -108,11 +136,25 @@ fn line_of(line: &ProposalLine, row: Rect, theme: &Theme, buffer: &mut Buffer) {
     let room = row.width.saturating_sub(4);
     let (sign, words, role) = match line {
         ProposalLine::Heading(words) => {
-            put(buffer, row.x + 1, row.y, row.width - 2, words, theme.style(Role::Title));
+            put(
+                buffer,
+                row.x + 1,
+                row.y,
+                row.width - 2,
+                words,
+                theme.style(Role::Title),
+            );
             return;
         }
         ProposalLine::Change(PreviewLine::Place(line)) => {
-            put(buffer, row.x + 1, row.y, row.width - 2, &format!("line {line}"), theme.style(Role::Faint));
+            put(
+                buffer,
+                row.x + 1,
+                row.y,
+                row.width - 2,
+                &format!("line {line}"),
+                theme.style(Role::Faint),
+            );
             return;
         }
         ProposalLine::Change(PreviewLine::Same(words)) => (" ", words, Role::Faint),
@@ -161,18 +203,41 @@ impl Dialog for Proposal {
         self.scroll = motion.of(self.scroll, last.max(1), page);
     }
 
-    fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+    fn draw(
+        &self,
+        _: &Model,
+        areas: &Layout,
+        theme: &Theme,
+        buffer: &mut Buffer,
+    ) -> Option<Position> {
         let body = areas.body;
         let width = body.width.saturating_sub(2).min(WIDTH);
         let height = (self.lines.len() as u16).saturating_add(4);
         let inner = over(body, width, height, &self.words, theme, buffer);
-        let rows = Rect { height: inner.height.saturating_sub(1), ..inner };
+        let rows = Rect {
+            height: inner.height.saturating_sub(1),
+            ..inner
+        };
         let shown = usize::from(rows.height);
         let first = self.scroll.min(self.lines.len().saturating_sub(shown));
         for (row, line) in self.lines.iter().skip(first).take(shown).enumerate() {
-            line_of(line, Rect { y: rows.y + row as u16, height: 1, ..rows }, theme, buffer);
+            line_of(
+                line,
+                Rect {
+                    y: rows.y + row as u16,
+                    height: 1,
+                    ..rows
+                },
+                theme,
+                buffer,
+            );
         }
-        let frame = Rect { x: rows.x - 1, y: rows.y - 1, width: rows.width + 2, height: rows.height + 2 };
+        let frame = Rect {
+            x: rows.x - 1,
+            y: rows.y - 1,
+            width: rows.width + 2,
+            height: rows.height + 2,
+        };
         scrollbar(frame, first, shown, self.lines.len(), theme, buffer);
         let (words, role) = state_words(self);
         put(

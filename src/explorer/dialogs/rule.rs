@@ -43,7 +43,10 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     // Attempts that are slow to read are not used for completion.
     let attempt = model.current_attempt().filter(|attempt| !attempt.is_slow());
     let attempt = attempt.and_then(|attempt| attempt.read().ok());
-    for turn in attempt.iter().flat_map(|attempt| attempt.expected.iter().chain(attempt.actual.iter())) {
+    for turn in attempt
+        .iter()
+        .flat_map(|attempt| attempt.expected.iter().chain(attempt.actual.iter()))
+    {
         turn.calls().into_iter().for_each(|call| line.know(call));
     }
     dialog::open(model, line)
@@ -52,7 +55,10 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
 impl RuleLine {
     fn know(&mut self, call: &ToolCall) {
         let paths = call.args.as_ref().map(argument_paths).unwrap_or_default();
-        self.tools.entry(call.name.clone()).or_default().extend(paths.into_iter().take(PATHS_AT_MOST));
+        self.tools
+            .entry(call.name.clone())
+            .or_default()
+            .extend(paths.into_iter().take(PATHS_AT_MOST));
     }
 
     /// Completions of the last word.
@@ -67,20 +73,29 @@ impl RuleLine {
             [] => self.tools.keys().cloned().collect(),
             [tool] => {
                 let of = |name: &String| wildmatch::WildMatch::new(tool).matches(name);
-                let paths: BTreeSet<&String> =
-                    self.tools.iter().filter(|(name, _)| of(name)).flat_map(|(_, paths)| paths).collect();
+                let paths: BTreeSet<&String> = self
+                    .tools
+                    .iter()
+                    .filter(|(name, _)| of(name))
+                    .flat_map(|(_, paths)| paths)
+                    .collect();
                 let often = HOW_OFTEN.iter().map(|word| word.to_string());
                 paths.into_iter().cloned().chain(often).collect()
             }
             [_, "forbidden"] => vec!["after".to_string()],
             [_, "forbidden", "after", ..] => self.tools.keys().cloned().collect(),
             [_, "others"] => ["ignore", "superset", "subset"].map(str::to_string).into(),
-            [_, second] if !HOW_OFTEN.contains(second) => {
-                COMPARISONS.iter().chain(WITH_VALUE).map(|word| word.to_string()).collect()
-            }
+            [_, second] if !HOW_OFTEN.contains(second) => COMPARISONS
+                .iter()
+                .chain(WITH_VALUE)
+                .map(|word| word.to_string())
+                .collect(),
             _ => Vec::new(),
         };
-        names.into_iter().filter(|name| name.starts_with(word) && name != word).collect()
+        names
+            .into_iter()
+            .filter(|name| name.starts_with(word) && name != word)
+            .collect()
     }
 
     /// Completes the last word. If repeated, uses the next completion.
@@ -90,7 +105,9 @@ impl RuleLine {
             None => (self.input.value().to_string(), 0),
         };
         let names = self.completions(&typed);
-        let Some(name) = names.get(nth % names.len().max(1)) else { return };
+        let Some(name) = names.get(nth % names.len().max(1)) else {
+            return;
+        };
         let start = typed.rfind(' ').map_or(0, |at| at + 1);
         self.input = Input::new(format!("{}{name}", &typed[..start]));
         self.completed = Some((typed, nth));
@@ -123,19 +140,39 @@ impl Dialog for RuleLine {
         }
     }
 
-    fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-        let typed = self.completed.as_ref().map_or(self.input.value(), |(typed, _)| typed.as_str());
+    fn draw(
+        &self,
+        _: &Model,
+        areas: &Layout,
+        theme: &Theme,
+        buffer: &mut Buffer,
+    ) -> Option<Position> {
+        let typed = self
+            .completed
+            .as_ref()
+            .map_or(self.input.value(), |(typed, _)| typed.as_str());
         let names = self.completions(typed);
         let hint = match (self.input.value().is_empty(), names.is_empty()) {
             (true, true) => {
-                "search_* query ignore · * limit tolerance 5 · book city regex ^O · log optional".to_string()
+                "search_* query ignore · * limit tolerance 5 · book city regex ^O · log optional"
+                    .to_string()
             }
             (false, true) => "enter try it  esc cancel".to_string(),
             (_, false) => {
-                format!("tab {}   enter try it  esc cancel", names[..names.len().min(SHOWN)].join(" · "))
+                format!(
+                    "tab {}   enter try it  esc cancel",
+                    names[..names.len().min(SHOWN)].join(" · ")
+                )
             }
         };
-        draw_line("match ", &self.input, (self.wrong.as_deref(), &hint), areas, theme, buffer)
+        draw_line(
+            "match ",
+            &self.input,
+            (self.wrong.as_deref(), &hint),
+            areas,
+            theme,
+            buffer,
+        )
     }
 }
 
@@ -149,7 +186,15 @@ mod tests {
         line.know(&ToolCall::new("login", None));
         assert_eq!(line.completions("pay forbidden "), ["after"]);
         assert_eq!(line.completions("pay forbidden after l"), ["login"]);
-        assert!(MatchRule::parse("pay forbidden after login").unwrap().after.is_some());
-        assert!(!line.completions("pay a").contains(&"after".to_string()), "not a rule by itself");
+        assert!(
+            MatchRule::parse("pay forbidden after login")
+                .unwrap()
+                .after
+                .is_some()
+        );
+        assert!(
+            !line.completions("pay a").contains(&"after".to_string()),
+            "not a rule by itself"
+        );
     }
 }

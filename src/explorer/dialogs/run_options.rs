@@ -96,7 +96,10 @@ impl RunOption {
     }
 
     fn is_number(self) -> bool {
-        matches!(self, RunOption::Repeats | RunOption::Jobs | RunOption::Samples)
+        matches!(
+            self,
+            RunOption::Repeats | RunOption::Jobs | RunOption::Samples
+        )
     }
 }
 
@@ -130,21 +133,36 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
         RunOption::Criteria => text(&chosen.criteria),
         RunOption::Filter => chosen.filter.clone(),
     };
-    let fields = RunOption::ALL.map(|option| (option, Input::new(value(option)))).to_vec();
+    let fields = RunOption::ALL
+        .map(|option| (option, Input::new(value(option))))
+        .to_vec();
     let cases = start::cases_in_scope(model);
     let agents = model.agents.clone();
-    let form = RunOptionsForm { fields, cursor: 0, is_typed: false, cases, agents, wrong: None };
+    let form = RunOptionsForm {
+        fields,
+        cursor: 0,
+        is_typed: false,
+        cases,
+        agents,
+        wrong: None,
+    };
     let mut effects = dialog::open(model, form);
     effects.push(Effect::Sets(SetEffect::ListAgents));
     effects
 }
 
 fn stubs_name(mode: Option<StubMode>) -> &'static str {
-    StubMode::NAMES.iter().find(|(_, one)| Some(*one) == mode).map_or("", |(name, _)| name)
+    StubMode::NAMES
+        .iter()
+        .find(|(_, one)| Some(*one) == mode)
+        .map_or("", |(name, _)| name)
 }
 
 fn stubs_named(name: &str) -> Option<StubMode> {
-    StubMode::NAMES.iter().find(|(one, _)| *one == name).map(|(_, mode)| *mode)
+    StubMode::NAMES
+        .iter()
+        .find(|(one, _)| *one == name)
+        .map(|(_, mode)| *mode)
 }
 
 impl RunOptionsForm {
@@ -175,15 +193,23 @@ impl RunOptionsForm {
         let is_zero = |(option, input): &&(RunOption, Input)| {
             option.is_number() && input.value().parse::<u32>().is_ok_and(|value| value == 0)
         };
-        self.fields.iter().find(is_zero).map(|(option, _)| format!("{}: at least 1", option.label()))
+        self.fields
+            .iter()
+            .find(is_zero)
+            .map(|(option, _)| format!("{}: at least 1", option.label()))
     }
 
     /// The cases that would run, or why the filter leaves none.
     fn chosen_cases(&self, model: &Model) -> Result<Vec<CaseRef>, String> {
-        let query = Query::parse(self.value(RunOption::Filter)).map_err(|error| error.to_string())?;
+        let query =
+            Query::parse(self.value(RunOption::Filter)).map_err(|error| error.to_string())?;
         let cases = listing::filtered(model, &self.cases, &query);
         let none = || format!("the filter matches none of {} cases", self.cases.len());
-        if cases.is_empty() && !self.cases.is_empty() { Err(none()) } else { Ok(cases) }
+        if cases.is_empty() && !self.cases.is_empty() {
+            Err(none())
+        } else {
+            Ok(cases)
+        }
     }
 
     /// The next value of a field whose values are known; after the last one, what is configured.
@@ -209,14 +235,17 @@ impl RunOptionsForm {
         }
         let stubs = self.value(RunOption::Stubs);
         let names = StubMode::NAMES.map(|(name, _)| name).join(", ");
-        (!stubs.is_empty() && stubs_named(stubs).is_none()).then(|| format!("stubs: one of {names}"))
+        (!stubs.is_empty() && stubs_named(stubs).is_none())
+            .then(|| format!("stubs: one of {names}"))
     }
 
     /// What the agent in the field says about itself, or the names that can be chosen.
     fn agent_note(&self, model: &Model) -> String {
         let named = self.value(RunOption::Agent);
         match model.agent_lines.iter().find(|line| line.name == named) {
-            Some(AgentLine { label, state, .. }) => clean_line(&format!("{label} · {state}")).into_owned(),
+            Some(AgentLine { label, state, .. }) => {
+                clean_line(&format!("{label} · {state}")).into_owned()
+            }
             None if self.agents.is_empty() => String::new(),
             None => format!("tab: {}", self.agents.join(" · ")),
         }
@@ -242,7 +271,10 @@ impl RunOptionsForm {
                 _ => "the nearest stub answers a call without one".into(),
             },
             RunOption::Judge => {
-                let judge = model.judge.as_deref().unwrap_or("as each criterion specifies");
+                let judge = model
+                    .judge
+                    .as_deref()
+                    .unwrap_or("as each criterion specifies");
                 format!("configured: {judge}")
             }
             RunOption::Filter => match self.chosen_cases(model) {
@@ -265,7 +297,10 @@ impl Dialog for RunOptionsForm {
     fn own_key(&mut self, key: Key) -> bool {
         let option = self.fields[self.cursor].0;
         let is_next = key.code == KeyCode::Tab
-            && matches!(option, RunOption::Agent | RunOption::Stubs | RunOption::Gate);
+            && matches!(
+                option,
+                RunOption::Agent | RunOption::Stubs | RunOption::Gate
+            );
         if is_next {
             self.wrong = None;
             self.next_value(option);
@@ -302,7 +337,10 @@ impl Dialog for RunOptionsForm {
     }
 
     fn choose(&mut self, model: &mut Model) -> Option<Vec<Effect>> {
-        let chosen = self.zero().or(self.unknown()).map_or_else(|| self.chosen_cases(model), Err);
+        let chosen = self
+            .zero()
+            .or(self.unknown())
+            .map_or_else(|| self.chosen_cases(model), Err);
         match chosen {
             Ok(cases) => {
                 model.run_overrides = self.overrides();
@@ -320,22 +358,46 @@ impl Dialog for RunOptionsForm {
         dialog::follow_all(&mut self.cases, new)
     }
 
-    fn draw(&self, model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+    fn draw(
+        &self,
+        model: &Model,
+        areas: &Layout,
+        theme: &Theme,
+        buffer: &mut Buffer,
+    ) -> Option<Position> {
         let scope = start::scope(model);
         let title = format!("run {scope}   enter run, esc cancel");
-        let inner = over(areas.body, WIDTH, self.fields.len() as u16 + 3, &title, theme, buffer);
+        let inner = over(
+            areas.body,
+            WIDTH,
+            self.fields.len() as u16 + 3,
+            &title,
+            theme,
+            buffer,
+        );
         let rows = usize::from(inner.height.saturating_sub(1)).max(1);
         let first = self.cursor.saturating_sub(rows - 1);
         let mut cursor = None;
         for (at, field) in self.fields.iter().enumerate().skip(first).take(rows) {
-            let row = Rect { y: inner.y + (at - first) as u16, height: 1, ..inner };
+            let row = Rect {
+                y: inner.y + (at - first) as u16,
+                height: 1,
+                ..inner
+            };
             let is_here = at == self.cursor;
             let position = draw_field(field, is_here, row, theme, buffer);
             cursor = cursor.or(position.filter(|_| is_here));
         }
         let (words, role) = self.note(model);
         let y = inner.bottom().saturating_sub(1);
-        put(buffer, inner.x + 1, y, inner.width.saturating_sub(2), &words, theme.style(role));
+        put(
+            buffer,
+            inner.x + 1,
+            y,
+            inner.width.saturating_sub(2),
+            &words,
+            theme.style(role),
+        );
         cursor
     }
 }
@@ -350,7 +412,14 @@ fn draw_field(
 ) -> Option<Position> {
     let style = theme.row(is_here);
     buffer.set_style(row, style);
-    put(buffer, row.x + 1, row.y, LABELS, option.label(), theme.within(style, theme.style(Role::Key)));
+    put(
+        buffer,
+        row.x + 1,
+        row.y,
+        LABELS,
+        option.label(),
+        theme.within(style, theme.style(Role::Key)),
+    );
     let x = row.x + 1 + LABELS;
     let faint = theme.within(style, theme.style(Role::Faint));
     let room = row.right().saturating_sub(x + 1);
@@ -359,7 +428,14 @@ fn draw_field(
     let is_long = input.value().chars().count() >= usize::from(VALUES);
     if is_beside && !is_long {
         let x = x + VALUES + 1;
-        put(buffer, x, row.y, row.right().saturating_sub(x + 1), option.help(), faint);
+        put(
+            buffer,
+            x,
+            row.y,
+            row.right().saturating_sub(x + 1),
+            option.help(),
+            faint,
+        );
     }
     if input.value().is_empty() {
         put(buffer, x, row.y, room, option.default_words(), faint);

@@ -35,15 +35,28 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
         true => model.view.browse.visible.clone(),
         false => model.view.browse.selected.iter().copied().collect(),
     };
-    let outcomes = cases.iter().filter_map(|case| model.view.outcomes.get(*case)).enumerate();
-    let attempts = outcomes
-        .flat_map(|(case, outcome)| outcome.attempts.iter().map(move |attempt| (case, attempt.summary())));
+    let outcomes = cases
+        .iter()
+        .filter_map(|case| model.view.outcomes.get(*case))
+        .enumerate();
+    let attempts = outcomes.flat_map(|(case, outcome)| {
+        outcome
+            .attempts
+            .iter()
+            .map(move |attempt| (case, attempt.summary()))
+    });
     let different = metrics_with_different_options(model, &cases);
     let titled = |of: Aggregate| match different.contains(&of.metric) {
-        true => Aggregate { metric: format!("{} (different options)", of.metric), ..of },
+        true => Aggregate {
+            metric: format!("{} (different options)", of.metric),
+            ..of
+        },
         false => of,
     };
-    let lines = aggregates_by_case(attempts).into_iter().map(titled).collect();
+    let lines = aggregates_by_case(attempts)
+        .into_iter()
+        .map(titled)
+        .collect();
     dialog::open(model, StatisticsTable { lines, scroll: 0 })
 }
 
@@ -56,7 +69,11 @@ fn metrics_with_different_options(model: &Model, cases: &[CaseRef]) -> BTreeSet<
     for (set, run) in origins {
         let head = model.trends.runs.iter().find(|head| head.run_id == run);
         let counted = head.and_then(|head| head.set(&model.view.sets[set].path.path));
-        for (metric, scoring) in counted.map(|counted| &counted.scoring).into_iter().flatten() {
+        for (metric, scoring) in counted
+            .map(|counted| &counted.scoring)
+            .into_iter()
+            .flatten()
+        {
             if *known.entry(metric).or_insert(*scoring) != *scoring {
                 different.insert(metric.clone());
             }
@@ -74,7 +91,13 @@ impl Dialog for StatisticsTable {
         self.scroll = motion.of(self.scroll, self.lines.len(), PAGE);
     }
 
-    fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+    fn draw(
+        &self,
+        _: &Model,
+        areas: &Layout,
+        theme: &Theme,
+        buffer: &mut Buffer,
+    ) -> Option<Position> {
         let inner = over(
             areas.body,
             118,
@@ -85,7 +108,14 @@ impl Dialog for StatisticsTable {
         );
         let name = inner.width.saturating_sub(9 * 7 + 18).clamp(12, 46);
         let heads = ["mean", "std", "min", "median", "p90", "p95"];
-        put(buffer, inner.x + 1, inner.y, name, "metric", theme.style(Role::Faint));
+        put(
+            buffer,
+            inner.x + 1,
+            inner.y,
+            name,
+            "metric",
+            theme.style(Role::Faint),
+        );
         columns(
             inner,
             inner.y,
@@ -102,8 +132,19 @@ impl Dialog for StatisticsTable {
             let number = |value: Option<f64>| value.map_or("—".to_string(), score_text);
             let numbers = [of.mean, of.std, of.min, of.median, of.p90, of.p95].map(number);
             let behind = format!("{}/{}/{}", of.valid, of.errored, of.total);
-            put(buffer, inner.x + 1, y, name, &of.metric, theme.style(Role::Text));
-            let style = theme.style(if of.errored > 0 { Role::Errored } else { Role::Text });
+            put(
+                buffer,
+                inner.x + 1,
+                y,
+                name,
+                &of.metric,
+                theme.style(Role::Text),
+            );
+            let style = theme.style(if of.errored > 0 {
+                Role::Errored
+            } else {
+                Role::Text
+            });
             if of.valid == 0 && !of.why_none.is_empty() {
                 let words = format!("{behind}  no score: {}", clean_line(&of.why_none));
                 let room = inner.width.saturating_sub(name + 3);
@@ -112,8 +153,7 @@ impl Dialog for StatisticsTable {
             }
             columns(inner, y, name, numbers, &behind, style, buffer);
         }
-        let words =
-            "errored attempts count in the total, not in the mean, in which every case counts the same";
+        let words = "errored attempts count in the total, not in the mean, in which every case counts the same";
         put(
             buffer,
             inner.x + 1,

@@ -25,8 +25,18 @@ pub struct ThemePicker {
 
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let names: Vec<&'static str> = Theme::names().collect();
-    let cursor = names.iter().position(|name| *name == model.theme).unwrap_or(0);
-    dialog::open(model, ThemePicker { names, cursor, before: model.theme.clone() })
+    let cursor = names
+        .iter()
+        .position(|name| *name == model.theme)
+        .unwrap_or(0);
+    dialog::open(
+        model,
+        ThemePicker {
+            names,
+            cursor,
+            before: model.theme.clone(),
+        },
+    )
 }
 
 impl Dialog for ThemePicker {
@@ -36,26 +46,71 @@ impl Dialog for ThemePicker {
     }
 
     fn choose(&mut self, model: &mut Model) -> Option<Vec<Effect>> {
-        Some(notices::notify(model, format!("theme {}", self.names[self.cursor]), false))
+        Some(notices::notify(
+            model,
+            format!("theme {}", self.names[self.cursor]),
+            false,
+        ))
     }
 
     fn cancel(&mut self, model: &mut Model) {
         model.theme = std::mem::take(&mut self.before);
     }
 
-    fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+    fn draw(
+        &self,
+        _: &Model,
+        areas: &Layout,
+        theme: &Theme,
+        buffer: &mut Buffer,
+    ) -> Option<Position> {
         let height = self.names.len() as u16 + 2;
-        let inner = over(areas.body, WIDTH, height, "theme   enter keep, esc cancel", theme, buffer);
-        for (row, name) in self.names.iter().enumerate().take(usize::from(inner.height)) {
-            let area = Rect { y: inner.y + row as u16, height: 1, ..inner };
+        let inner = over(
+            areas.body,
+            WIDTH,
+            height,
+            "theme   enter keep, esc cancel",
+            theme,
+            buffer,
+        );
+        for (row, name) in self
+            .names
+            .iter()
+            .enumerate()
+            .take(usize::from(inner.height))
+        {
+            let area = Rect {
+                y: inner.y + row as u16,
+                height: 1,
+                ..inner
+            };
             let style = theme.row(row == self.cursor);
             buffer.set_style(area, style);
             let mark = if **name == self.before { "•" } else { " " };
-            put(buffer, area.x + 1, area.y, area.width - 2, &format!("{mark} {name}"), style);
-            let signs = [(Role::Passed, "✓"), (Role::Failed, "✗"), (Role::Note, "≈"), (Role::Key, "key")];
+            put(
+                buffer,
+                area.x + 1,
+                area.y,
+                area.width - 2,
+                &format!("{mark} {name}"),
+                style,
+            );
+            let signs = [
+                (Role::Passed, "✓"),
+                (Role::Failed, "✗"),
+                (Role::Note, "≈"),
+                (Role::Key, "key"),
+            ];
             let mut x = area.x + 18;
             for (role, sign) in signs {
-                x += put(buffer, x, area.y, 4, sign, theme.within(style, theme.style(role))) + 1;
+                x += put(
+                    buffer,
+                    x,
+                    area.y,
+                    4,
+                    sign,
+                    theme.within(style, theme.style(role)),
+                ) + 1;
             }
         }
         None

@@ -39,7 +39,9 @@ pub enum VariantItem {
 
 /// Opens the list of allowed and actual trajectories.
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
-    let Some(case) = model.current_case() else { return Vec::new() };
+    let Some(case) = model.current_case() else {
+        return Vec::new();
+    };
     let allowed = allowed(model, case);
     let seen = seen(model, case);
     if allowed.is_empty() && seen.is_empty() {
@@ -47,27 +49,49 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
         return notices::notify(model, why.into(), false);
     }
     let listed = allowed.iter().enumerate().map(|(at, variant)| {
-        (VariantItem::Allowed(at), format!("{}   {}", variant.name, words(&variant.turns)))
+        (
+            VariantItem::Allowed(at),
+            format!("{}   {}", variant.name, words(&variant.turns)),
+        )
     });
-    let candidates = seen
-        .iter()
-        .enumerate()
-        .map(|(at, (turns, count))| (VariantItem::Seen(at), format!("seen {count}×   {}", words(turns))));
+    let candidates = seen.iter().enumerate().map(|(at, (turns, count))| {
+        (
+            VariantItem::Seen(at),
+            format!("seen {count}×   {}", words(turns)),
+        )
+    });
     let found = listed.chain(candidates).collect();
-    dialog::open(model, VariantList { case, picker: Picker::new(found) })
+    dialog::open(
+        model,
+        VariantList {
+            case,
+            picker: Picker::new(found),
+        },
+    )
 }
 
 fn allowed(model: &Model, case: CaseRef) -> Vec<Variant> {
-    model.notes(case).map(|notes| notes.variants.clone()).unwrap_or_default()
+    model
+        .notes(case)
+        .map(|notes| notes.variants.clone())
+        .unwrap_or_default()
 }
 
 /// Actual trajectories in the attempts of the last run that are neither expected nor allowed, with their counts.
 fn seen(model: &Model, case: CaseRef) -> Vec<(Vec<Trajectory>, usize)> {
-    let Some(now) = model.file(case.set).and_then(|file| file.case(case.index).ok()) else {
+    let Some(now) = model
+        .file(case.set)
+        .and_then(|file| file.case(case.index).ok())
+    else {
         return Vec::new();
     };
-    let Some(outcome) = model.view.outcomes.get(case) else { return Vec::new() };
-    let ended = outcome.attempts.iter().filter(|attempt| attempt.error.is_none());
+    let Some(outcome) = model.view.outcomes.get(case) else {
+        return Vec::new();
+    };
+    let ended = outcome
+        .attempts
+        .iter()
+        .filter(|attempt| attempt.error.is_none());
     let whole: Vec<_> = ended.filter_map(|attempt| attempt.read().ok()).collect();
     let ran: Vec<&[Invocation]> = whole.iter().map(|attempt| &*attempt.actual).collect();
     candidates(now.turns(), &allowed(model, case), &ran)
@@ -89,7 +113,11 @@ fn words(turns: &[Trajectory]) -> String {
                 format!("{}({})", call.name, args.join(", "))
             })
             .collect();
-        if calls.is_empty() { "no calls".to_string() } else { calls.join(", ") }
+        if calls.is_empty() {
+            "no calls".to_string()
+        } else {
+            calls.join(", ")
+        }
     };
     turns.iter().map(turn).collect::<Vec<_>>().join("  /  ")
 }
@@ -104,19 +132,31 @@ fn choose(model: &mut Model, case: CaseRef, item: VariantItem) -> Vec<Effect> {
             format!("remove the variant {} of {id}", gone.name)
         }
         VariantItem::Seen(at) => {
-            let Some((turns, _)) = seen(model, case).into_iter().nth(at) else { return Vec::new() };
+            let Some((turns, _)) = seen(model, case).into_iter().nth(at) else {
+                return Vec::new();
+            };
             let taken = |name: &str| variants.iter().any(|variant| variant.name == name);
-            let name = (1..).map(|n| format!("variant_{n}")).find(|name| !taken(name)).unwrap_or_default();
+            let name = (1..)
+                .map(|n| format!("variant_{n}"))
+                .find(|name| !taken(name))
+                .unwrap_or_default();
             let words = format!("allow another trajectory of {id}, as {name}");
             variants.push(Variant { name, turns });
             words
         }
         VariantItem::Allowed(_) => return Vec::new(),
     };
-    let job = notes_job(model, case.set, |notes| notes.entry(id).or_default().variants = variants);
+    let job = notes_job(model, case.set, |notes| {
+        notes.entry(id).or_default().variants = variants
+    });
     match job {
         Ok(Some(job)) => {
-            let name = job.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let name = job
+                .path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
             let proposal = Proposal::new(words, vec![job], |_| name.clone());
             show(model, proposal)
         }
@@ -131,14 +171,45 @@ impl Dialog for VariantList {
     }
 
     fn choose(&mut self, model: &mut Model) -> Option<Vec<Effect>> {
-        Some(self.picker.chosen().map_or_else(Vec::new, |item| choose(model, self.case, item)))
+        Some(
+            self.picker
+                .chosen()
+                .map_or_else(Vec::new, |item| choose(model, self.case, item)),
+        )
     }
 
-    fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-        let row = |(item, words): &(VariantItem, String), area: Rect, style: Style, buffer: &mut Buffer| {
-            let sign = if matches!(item, VariantItem::Allowed(_)) { "✓" } else { "+" };
-            put(buffer, area.x, area.y, 2, sign, theme.within(style, theme.style(Role::Accent)));
-            put(buffer, area.x + 2, area.y, area.width.saturating_sub(2), words, style);
+    fn draw(
+        &self,
+        _: &Model,
+        areas: &Layout,
+        theme: &Theme,
+        buffer: &mut Buffer,
+    ) -> Option<Position> {
+        let row = |(item, words): &(VariantItem, String),
+                   area: Rect,
+                   style: Style,
+                   buffer: &mut Buffer| {
+            let sign = if matches!(item, VariantItem::Allowed(_)) {
+                "✓"
+            } else {
+                "+"
+            };
+            put(
+                buffer,
+                area.x,
+                area.y,
+                2,
+                sign,
+                theme.within(style, theme.style(Role::Accent)),
+            );
+            put(
+                buffer,
+                area.x + 2,
+                area.y,
+                area.width.saturating_sub(2),
+                words,
+                style,
+            );
         };
         let title = "other trajectories   enter on + allow, on ✓ remove; esc cancel";
         Some(pick(&self.picker, title, areas, theme, buffer, row))

@@ -23,7 +23,12 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let (Some(case), Some(attempt)) = (model.open_case(), model.shown_attempt()) else {
         return Vec::new();
     };
-    let run_id = model.view.outcomes.get(case.at).map(|outcome| outcome.run.id.as_str()).unwrap_or_default();
+    let run_id = model
+        .view
+        .outcomes
+        .get(case.at)
+        .map(|outcome| outcome.run.id.as_str())
+        .unwrap_or_default();
     let file = &model.view.sets[case.at.set].path.shown;
     match attempt.read() {
         Ok(attempt) => {
@@ -59,15 +64,26 @@ impl VerdictItem {
     fn changed(&self) -> Option<HumanVerdict> {
         let note = self.note.value().trim().to_string();
         let same = self.verdict == self.about.verdict && note == self.about.note;
-        (!same).then(|| HumanVerdict { verdict: self.verdict, note, ..self.about.clone() })
+        (!same).then(|| HumanVerdict {
+            verdict: self.verdict,
+            note,
+            ..self.about.clone()
+        })
     }
 }
 
 /// The metrics and rubrics of an attempt on which verdicts can be given.
-fn verdict_items(attempt: &Attempt, run_id: &str, file: &str, known: &[HumanVerdict]) -> Vec<VerdictItem> {
+fn verdict_items(
+    attempt: &Attempt,
+    run_id: &str,
+    file: &str,
+    known: &[HumanVerdict],
+) -> Vec<VerdictItem> {
     let mut items = Vec::new();
-    for metric in
-        attempt.metrics.iter().filter(|metric| metric.threshold.is_some() || metric.judgement.is_some())
+    for metric in attempt
+        .metrics
+        .iter()
+        .filter(|metric| metric.threshold.is_some() || metric.judgement.is_some())
     {
         let mut add = |rubric_id: Option<String>, computed: Option<bool>| {
             let fresh = HumanVerdict {
@@ -80,13 +96,24 @@ fn verdict_items(attempt: &Attempt, run_id: &str, file: &str, known: &[HumanVerd
                 computed,
                 ..HumanVerdict::default()
             };
-            let about = known.iter().find(|one| one.is_about(&fresh)).cloned().unwrap_or(fresh);
+            let about = known
+                .iter()
+                .find(|one| one.is_about(&fresh))
+                .cloned()
+                .unwrap_or(fresh);
             let (verdict, note) = (about.verdict, Input::new(about.note.clone()));
-            items.push(VerdictItem { about: HumanVerdict { computed, ..about }, verdict, note });
+            items.push(VerdictItem {
+                about: HumanVerdict { computed, ..about },
+                verdict,
+                note,
+            });
         };
         add(None, computed(metric));
         for rubric in &metric.rubrics {
-            add(Some(rubric.rubric_id.clone()), rubric.score().map(|score| score >= 0.5));
+            add(
+                Some(rubric.rubric_id.clone()),
+                rubric.score().map(|score| score >= 0.5),
+            );
         }
     }
     items
@@ -130,7 +157,11 @@ impl Dialog for VerdictForm {
     }
 
     fn choose(&mut self, model: &mut Model) -> Option<Vec<Effect>> {
-        let changed: Vec<HumanVerdict> = self.items.iter().filter_map(|item| item.changed()).collect();
+        let changed: Vec<HumanVerdict> = self
+            .items
+            .iter()
+            .filter_map(|item| item.changed())
+            .collect();
         if changed.is_empty() {
             return Some(Vec::new());
         }
@@ -142,7 +173,10 @@ impl Dialog for VerdictForm {
         }
         model.verdicts_version += 1;
         let words = match changed.as_slice() {
-            [one] => format!("your verdict on {} is saved", one.rubric_id.as_ref().unwrap_or(&one.metric)),
+            [one] => format!(
+                "your verdict on {} is saved",
+                one.rubric_id.as_ref().unwrap_or(&one.metric)
+            ),
             all => format!("{} of your verdicts are saved", all.len()),
         };
         let mut effects = notices::notify(model, words, false);
@@ -150,11 +184,28 @@ impl Dialog for VerdictForm {
         Some(effects)
     }
 
-    fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+    fn draw(
+        &self,
+        _: &Model,
+        areas: &Layout,
+        theme: &Theme,
+        buffer: &mut Buffer,
+    ) -> Option<Position> {
         let title = "your verdicts   tab yes/no/none, type a note, enter save, esc cancel";
-        let inner = over(areas.body, WIDTH, self.items.len() as u16 + 4, title, theme, buffer);
+        let inner = over(
+            areas.body,
+            WIDTH,
+            self.items.len() as u16 + 4,
+            title,
+            theme,
+            buffer,
+        );
         let beside = inner.width >= NOTE_BESIDE_FROM;
-        let name = if beside { (inner.width / 2).min(48) } else { inner.width.saturating_sub(14) };
+        let name = if beside {
+            (inner.width / 2).min(48)
+        } else {
+            inner.width.saturating_sub(14)
+        };
         let faint = theme.style(Role::Faint);
         put(buffer, inner.x + 1, inner.y, name, "verdict on", faint);
         put(buffer, inner.x + 1 + name, inner.y, 7, "judge", faint);
@@ -162,19 +213,36 @@ impl Dialog for VerdictForm {
         let rows = usize::from(inner.height.saturating_sub(if beside { 1 } else { 2 })).max(1);
         let first = self.cursor.saturating_sub(rows - 1);
         for (at, item) in self.items.iter().enumerate().skip(first).take(rows) {
-            let row = Rect { y: inner.y + 1 + (at - first) as u16, height: 1, ..inner };
+            let row = Rect {
+                y: inner.y + 1 + (at - first) as u16,
+                height: 1,
+                ..inner
+            };
             draw_item(item, at == self.cursor, row, name, theme, buffer);
             if beside && at != self.cursor {
                 let x = row.x + 15 + name;
-                put(buffer, x, row.y, row.right().saturating_sub(x + 1), item.note.value(), faint);
+                put(
+                    buffer,
+                    x,
+                    row.y,
+                    row.right().saturating_sub(x + 1),
+                    item.note.value(),
+                    faint,
+                );
             }
         }
         let item = self.items.get(self.cursor)?;
         let (x, y) = match beside {
-            true => (inner.x + 15 + name, inner.y + 1 + (self.cursor - first) as u16),
+            true => (
+                inner.x + 15 + name,
+                inner.y + 1 + (self.cursor - first) as u16,
+            ),
             false => {
                 let y = inner.bottom().saturating_sub(1);
-                (inner.x + 1 + put(buffer, inner.x + 1, y, 6, "note", faint) + 1, y)
+                (
+                    inner.x + 1 + put(buffer, inner.x + 1, y, 6, "note", faint) + 1,
+                    y,
+                )
             }
         };
         if beside {
@@ -199,7 +267,14 @@ fn word(verdict: Option<bool>) -> &'static str {
     }
 }
 
-fn draw_item(item: &VerdictItem, here: bool, row: Rect, name: u16, theme: &Theme, buffer: &mut Buffer) {
+fn draw_item(
+    item: &VerdictItem,
+    here: bool,
+    row: Rect,
+    name: u16,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) {
     let style = theme.row(here);
     buffer.set_style(row, style);
     let about = match &item.about.rubric_id {
@@ -207,8 +282,19 @@ fn draw_item(item: &VerdictItem, here: bool, row: Rect, name: u16, theme: &Theme
         None => item.about.metric.clone(),
     };
     put(buffer, row.x + 1, row.y, name - 1, &about, style);
-    put(buffer, row.x + 1 + name, row.y, 7, word(item.about.computed), style);
+    put(
+        buffer,
+        row.x + 1 + name,
+        row.y,
+        7,
+        word(item.about.computed),
+        style,
+    );
     let differs = item.verdict.is_some() && item.verdict != item.about.computed;
-    let mine = if differs { theme.within(style, theme.style(Role::Note)) } else { style };
+    let mine = if differs {
+        theme.within(style, theme.style(Role::Note))
+    } else {
+        style
+    };
     put(buffer, row.x + 9 + name, row.y, 5, word(item.verdict), mine);
 }

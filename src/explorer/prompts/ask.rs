@@ -54,12 +54,30 @@ impl Dialog for AskLine {
     fn choose(&mut self, model: &mut Model) -> Option<Vec<Effect>> {
         let typed = self.input.value().trim();
         self.wrong = self.purpose.wrong(model, typed);
-        self.wrong.is_none().then(|| self.purpose.accept(model, typed))
+        self.wrong
+            .is_none()
+            .then(|| self.purpose.accept(model, typed))
     }
 
-    fn draw(&self, model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-        let below = (self.wrong.as_deref(), example_or_keys(&self.input, self.purpose.example()));
-        draw_line(&self.purpose.prompt(model), &self.input, below, areas, theme, buffer)
+    fn draw(
+        &self,
+        model: &Model,
+        areas: &Layout,
+        theme: &Theme,
+        buffer: &mut Buffer,
+    ) -> Option<Position> {
+        let below = (
+            self.wrong.as_deref(),
+            example_or_keys(&self.input, self.purpose.example()),
+        );
+        draw_line(
+            &self.purpose.prompt(model),
+            &self.input,
+            below,
+            areas,
+            theme,
+            buffer,
+        )
     }
 
     fn follow(&mut self, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {
@@ -68,7 +86,18 @@ impl Dialog for AskLine {
 }
 
 /// Opens the line with a text to begin with.
-pub(crate) fn open(model: &mut Model, purpose: impl Purpose + 'static, value: String) -> Vec<Effect> {
+pub(crate) fn open(
+    model: &mut Model,
+    purpose: impl Purpose + 'static,
+    value: String,
+) -> Vec<Effect> {
     let purpose = Box::new(purpose);
-    dialog::open(model, AskLine { purpose, input: Input::new(value), wrong: None })
+    dialog::open(
+        model,
+        AskLine {
+            purpose,
+            input: Input::new(value),
+            wrong: None,
+        },
+    )
 }

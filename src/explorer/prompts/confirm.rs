@@ -27,7 +27,11 @@ pub struct Confirm {
 
 impl Confirm {
     fn new(title: impl Into<String>, lines: Vec<String>, then: Effect) -> Confirm {
-        Confirm { question: QuestionText::new(title, lines), then, is_unrequested: false }
+        Confirm {
+            question: QuestionText::new(title, lines),
+            then,
+            is_unrequested: false,
+        }
     }
 }
 
@@ -48,7 +52,13 @@ pub(crate) fn open_unrequested(
     lines: Vec<String>,
     then: impl Into<Effect>,
 ) -> Vec<Effect> {
-    dialog::open(model, Confirm { is_unrequested: true, ..Confirm::new(title, lines, then.into()) })
+    dialog::open(
+        model,
+        Confirm {
+            is_unrequested: true,
+            ..Confirm::new(title, lines, then.into())
+        },
+    )
 }
 
 /// Answers the open question.
@@ -59,7 +69,11 @@ pub(crate) fn answer(model: &mut Model, yes: bool) -> Vec<Effect> {
 
 impl Dialog for Confirm {
     fn context(&self) -> Option<Context> {
-        Some(if self.is_unrequested { Context::Trust } else { Context::Confirm })
+        Some(if self.is_unrequested {
+            Context::Trust
+        } else {
+            Context::Confirm
+        })
     }
 
     fn follow(&mut self, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {
@@ -70,8 +84,18 @@ impl Dialog for Confirm {
         self.question.scroll(layout(model).body, motion);
     }
 
-    fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-        let (yes, no) = if self.is_unrequested { (&ALLOW, &DENY) } else { (&CONFIRM, &REFUSE) };
+    fn draw(
+        &self,
+        _: &Model,
+        areas: &Layout,
+        theme: &Theme,
+        buffer: &mut Buffer,
+    ) -> Option<Position> {
+        let (yes, no) = if self.is_unrequested {
+            (&ALLOW, &DENY)
+        } else {
+            (&CONFIRM, &REFUSE)
+        };
         let answers = format!("{} yes    {} no", yes.keys().join(" "), no.keys().join(" "));
         self.question.draw(areas.body, &answers, theme, buffer);
         None

@@ -39,16 +39,35 @@ pub(crate) fn open(
 ) -> Vec<Effect> {
     let all: Vec<Arc<RecordedConversation>> = all.into_iter().map(Arc::new).collect();
     let picker = Picker::new(rows(&all));
-    dialog::open(model, ConversationPicker { target, choose, all, picker })
+    dialog::open(
+        model,
+        ConversationPicker {
+            target,
+            choose,
+            all,
+            picker,
+        },
+    )
 }
 
 /// `id   3 turns   the first message`, each with its position.
 fn rows(all: &[Arc<RecordedConversation>]) -> Vec<(usize, String)> {
     let row = |(at, one): (usize, &Arc<RecordedConversation>)| {
-        let turns = if one.turns.len() == 1 { "1 turn".into() } else { format!("{} turns", one.turns.len()) };
-        let said = one.turns.first().map(|turn| turn.user.shown_text()).unwrap_or_default();
+        let turns = if one.turns.len() == 1 {
+            "1 turn".into()
+        } else {
+            format!("{} turns", one.turns.len())
+        };
+        let said = one
+            .turns
+            .first()
+            .map(|turn| turn.user.shown_text())
+            .unwrap_or_default();
         let said: String = said.chars().take(MESSAGE_AT_MOST).collect();
-        (at, clean_line(&format!("{}   {turns}   {said}", one.id)).into_owned())
+        (
+            at,
+            clean_line(&format!("{}   {turns}   {said}", one.id)).into_owned(),
+        )
     };
     all.iter().enumerate().map(row).collect()
 }
@@ -68,12 +87,29 @@ impl Dialog for ConversationPicker {
         Some((self.choose)(model, self.target.clone(), conversation))
     }
 
-    fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+    fn draw(
+        &self,
+        _: &Model,
+        areas: &Layout,
+        theme: &Theme,
+        buffer: &mut Buffer,
+    ) -> Option<Position> {
         let row = |(at, words): &(usize, String), area: Rect, style: Style, buffer: &mut Buffer| {
             let cannot = self.all.get(*at).is_some_and(|one| one.problem.is_some());
-            let style = if cannot { theme.within(style, theme.style(Role::Faint)) } else { style };
+            let style = if cannot {
+                theme.within(style, theme.style(Role::Faint))
+            } else {
+                style
+            };
             put(buffer, area.x, area.y, area.width, words, style);
         };
-        Some(pick(&self.picker, "conversation   enter choose, esc cancel", areas, theme, buffer, row))
+        Some(pick(
+            &self.picker,
+            "conversation   enter choose, esc cancel",
+            areas,
+            theme,
+            buffer,
+            row,
+        ))
     }
 }

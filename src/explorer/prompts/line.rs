@@ -12,7 +12,11 @@ use unicode_width::UnicodeWidthStr;
 
 /// The hint after the text: an example while nothing is typed, then the keys.
 pub(crate) fn example_or_keys<'a>(input: &Input, example: &'a str) -> &'a str {
-    if input.value().is_empty() { example } else { "enter confirm  esc cancel" }
+    if input.value().is_empty() {
+        example
+    } else {
+        "enter confirm  esc cancel"
+    }
 }
 
 /// Draws the line. After the text comes the error `wrong` or, if there is none, the hint. Returns the position of the
@@ -26,16 +30,44 @@ pub(crate) fn draw_line(
     buffer: &mut Buffer,
 ) -> Option<Position> {
     let area = areas.footer;
-    put(buffer, area.x, area.y, area.width, &" ".repeat(usize::from(area.width)), theme.style(Role::Text));
-    let used = put(buffer, area.x + 1, area.y, area.width / 2, prompt, theme.style(Role::Accent));
+    put(
+        buffer,
+        area.x,
+        area.y,
+        area.width,
+        &" ".repeat(usize::from(area.width)),
+        theme.style(Role::Text),
+    );
+    let used = put(
+        buffer,
+        area.x + 1,
+        area.y,
+        area.width / 2,
+        prompt,
+        theme.style(Role::Accent),
+    );
     let (x, style) = (area.x + 1 + used, theme.style(Role::Text));
-    let cursor = text_field(input, x, area.y, area.width.saturating_sub(4), style, buffer);
+    let cursor = text_field(
+        input,
+        x,
+        area.y,
+        area.width.saturating_sub(4),
+        style,
+        buffer,
+    );
     let typed = clean_line(input.value()).width() as u16;
     let x = area.x + 1 + used + typed + 2;
     let (words, role) = match wrong {
         Some(wrong) => (wrong, Role::Bad),
         None => (hint, Role::Faint),
     };
-    put(buffer, x, area.y, area.right().saturating_sub(x), words, theme.style(role));
+    put(
+        buffer,
+        x,
+        area.y,
+        area.right().saturating_sub(x),
+        words,
+        theme.style(role),
+    );
     Some(cursor)
 }

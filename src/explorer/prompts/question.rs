@@ -25,20 +25,35 @@ pub struct QuestionText {
 impl QuestionText {
     /// Creates a question, scrolled to its first line.
     pub fn new(title: impl Into<String>, lines: Vec<String>) -> QuestionText {
-        QuestionText { title: title.into(), lines, exact: false, scroll: 0 }
+        QuestionText {
+            title: title.into(),
+            lines,
+            exact: false,
+            scroll: 0,
+        }
     }
 
     /// Like [`QuestionText::new`], but makes all whitespace visible except single spaces. For text that the user
     /// gives permission to.
     pub fn exact(title: impl Into<String>, lines: Vec<String>) -> QuestionText {
-        QuestionText { exact: true, ..QuestionText::new(title, lines) }
+        QuestionText {
+            exact: true,
+            ..QuestionText::new(title, lines)
+        }
     }
 
     fn laid_out(&self, body: Rect) -> Vec<Line> {
         let width = usize::from(width(body).saturating_sub(4)).max(1);
         let wrapped = |text: &String| {
-            let text = if self.exact { clean_exact(text) } else { clean_line(text).into_owned() };
-            let span = Span { text, ..Span::default() };
+            let text = if self.exact {
+                clean_exact(text)
+            } else {
+                clean_line(text).into_owned()
+            };
+            let span = Span {
+                text,
+                ..Span::default()
+            };
             wrap_line(&[span], width)
         };
         self.lines.iter().flat_map(wrapped).collect()
@@ -46,7 +61,9 @@ impl QuestionText {
 
     /// Number of lines below the visible ones in this part of the screen.
     pub fn lines_below(&self, body: Rect) -> usize {
-        self.laid_out(body).len().saturating_sub(self.scroll + rows(body))
+        self.laid_out(body)
+            .len()
+            .saturating_sub(self.scroll + rows(body))
     }
 
     pub(crate) fn scroll(&mut self, body: Rect, motion: Motion) {
@@ -60,17 +77,36 @@ impl QuestionText {
         let inner = over(
             body,
             width(body),
-            u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(5),
+            u16::try_from(lines.len())
+                .unwrap_or(u16::MAX)
+                .saturating_add(5),
             &self.title,
             theme,
             buffer,
         );
         let room = inner.width.saturating_sub(2);
-        let visible = lines.iter().skip(self.scroll).take(usize::from(inner.height.saturating_sub(2)));
+        let visible = lines
+            .iter()
+            .skip(self.scroll)
+            .take(usize::from(inner.height.saturating_sub(2)));
         for (row, line) in visible.enumerate() {
-            put_spans(buffer, (inner.x + 1, inner.y + 1 + row as u16), room, line, theme, Role::Text);
+            put_spans(
+                buffer,
+                (inner.x + 1, inner.y + 1 + row as u16),
+                room,
+                line,
+                theme,
+                Role::Text,
+            );
         }
-        put(buffer, inner.x + 1, inner.bottom().saturating_sub(1), room, answers, theme.style(Role::Accent));
+        put(
+            buffer,
+            inner.x + 1,
+            inner.bottom().saturating_sub(1),
+            room,
+            answers,
+            theme.style(Role::Accent),
+        );
     }
 }
 

@@ -8,7 +8,9 @@ use crate::explorer::shared::model::Model;
 /// Quits. Asks for confirmation first if a run would be interrupted or unsaved work lost.
 pub(crate) fn quit(model: &mut Model) -> Vec<Effect> {
     let quit = Effect::Terminal(TerminalEffect::Quit);
-    let asked = model.dialog::<Confirm>().is_some_and(|confirm| confirm.then == quit);
+    let asked = model
+        .dialog::<Confirm>()
+        .is_some_and(|confirm| confirm.then == quit);
     match quit_warning(model).filter(|_| !asked) {
         Some((title, line)) => confirm::open(model, title, vec![line.into()], quit),
         None => vec![quit],
@@ -20,7 +22,11 @@ fn quit_warning(model: &Model) -> Option<(&'static str, &'static str)> {
     if let Some(unsaved) = model.view.screen.unsaved() {
         return Some(unsaved);
     }
-    if model.queue.as_ref().is_some_and(|queue| !queue.change.is_empty()) {
+    if model
+        .queue
+        .as_ref()
+        .is_some_and(|queue| !queue.change.is_empty())
+    {
         return Some((
             "The changed criteria of the triage are not saved. Quit?",
             "All other decisions are stored. The queue can still write the criteria.",

@@ -57,7 +57,11 @@ impl Model {
 pub(crate) fn open(model: &mut Model, asked: Vec<TrustQuestion>, then: Allowed) {
     let (title, lines) = words(&asked);
     let question = QuestionText::exact(title, lines);
-    model.view.open_dialog = Some(Box::new(TrustDialog { question, asked, then }));
+    model.view.open_dialog = Some(Box::new(TrustDialog {
+        question,
+        asked,
+        then,
+    }));
 }
 
 /// The title and the lines of the question.
@@ -70,11 +74,17 @@ fn words(asked: &[TrustQuestion]) -> (&'static str, Vec<String>) {
     lines.push("The permission is remembered until any of this changes.".into());
     if is_about_keys(asked) {
         lines.push(
-            "Runs are still possible without it; metrics that need the key are then not evaluated.".into(),
+            "Runs are still possible without it; metrics that need the key are then not evaluated."
+                .into(),
         );
-        return ("Use this key? It is in a .env file, and the judge needs it.", lines);
+        return (
+            "Use this key? It is in a .env file, and the judge needs it.",
+            lines,
+        );
     }
-    let starts = asked.iter().any(|question| question.action == TrustAction::Start);
+    let starts = asked
+        .iter()
+        .any(|question| question.action == TrustAction::Start);
     let title = match starts {
         true => "Start this program? The files of this folder name it.",
         false => "Allow this? The files of this folder name it.",
@@ -84,7 +94,9 @@ fn words(asked: &[TrustQuestion]) -> (&'static str, Vec<String>) {
 
 /// Whether the question is about using keys of a file. Such questions are never combined with others.
 fn is_about_keys(asked: &[TrustQuestion]) -> bool {
-    asked.iter().any(|question| question.action == TrustAction::Use)
+    asked
+        .iter()
+        .any(|question| question.action == TrustAction::Use)
 }
 
 /// The part of the screen for the question. It does not depend on whether a notice is shown: otherwise, when the
@@ -92,7 +104,10 @@ fn is_about_keys(asked: &[TrustQuestion]) -> bool {
 fn body(model: &Model) -> Rect {
     let body = layout(model).body;
     let bottom = model.size.1.saturating_sub(1 + NOTICE_LINES as u16);
-    Rect { height: bottom.saturating_sub(body.y), ..body }
+    Rect {
+        height: bottom.saturating_sub(body.y),
+        ..body
+    }
 }
 
 /// Answers the open question: this one, or another that opened without a request. A yes is ignored until the end of the
@@ -102,11 +117,15 @@ pub(crate) fn answer(model: &mut Model, yes: bool) -> Vec<Effect> {
         return confirm::answer(model, yes);
     }
     let body = body(model);
-    let Some(dialog) = model.dialog::<TrustDialog>() else { return Vec::new() };
+    let Some(dialog) = model.dialog::<TrustDialog>() else {
+        return Vec::new();
+    };
     if yes && dialog.question.lines_below(body) > 0 {
         return Vec::new();
     }
-    let Some(dialog) = model.take_dialog::<TrustDialog>() else { return Vec::new() };
+    let Some(dialog) = model.take_dialog::<TrustDialog>() else {
+        return Vec::new();
+    };
     match yes {
         true => allowed(dialog),
         false => denied(model, dialog),
@@ -117,9 +136,16 @@ fn allowed(dialog: TrustDialog) -> Vec<Effect> {
     let asked = dialog.asked;
     vec![match dialog.then {
         Allowed::Run(cases, against) => Effect::Run(RunEffect::StartTrusted(cases, asked, against)),
-        Allowed::Chat { set, session, number } => {
-            Effect::Chat(ChatEffect::Open { set, session: *session, number, granted: asked })
-        }
+        Allowed::Chat {
+            set,
+            session,
+            number,
+        } => Effect::Chat(ChatEffect::Open {
+            set,
+            session: *session,
+            number,
+            granted: asked,
+        }),
     }]
 }
 
@@ -127,8 +153,7 @@ fn denied(model: &mut Model, dialog: TrustDialog) -> Vec<Effect> {
     match dialog.then {
         Allowed::Chat { .. } => vec![Request::LeaveChat.into()],
         Allowed::Run(..) if is_about_keys(&dialog.asked) => {
-            let words =
-                "not started; further runs do not use the key, and metrics that need it are not evaluated";
+            let words = "not started; further runs do not use the key, and metrics that need it are not evaluated";
             let mut effects = notices::notify(model, words.into(), false);
             effects.push(Effect::Run(RunEffect::DeclineKeys(dialog.asked)));
             effects
@@ -146,7 +171,13 @@ impl Dialog for TrustDialog {
         self.question.scroll(body(model), motion);
     }
 
-    fn draw(&self, model: &Model, _: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+    fn draw(
+        &self,
+        model: &Model,
+        _: &Layout,
+        theme: &Theme,
+        buffer: &mut Buffer,
+    ) -> Option<Position> {
         let no = DENY.keys().join(" ");
         let body = body(model);
         let answers = match self.question.lines_below(body) {

@@ -26,7 +26,10 @@ pub(crate) fn run_msg(model: &mut Model, msg: RunMsg) -> Vec<Effect> {
     match msg {
         RunMsg::Started(state) => started(model, *state),
         RunMsg::Events(events) => {
-            let effects = events.into_iter().flat_map(|event| event_of_run(model, event)).collect();
+            let effects = events
+                .into_iter()
+                .flat_map(|event| event_of_run(model, event))
+                .collect();
             relist_if_needed(model);
             return effects;
         }
@@ -41,7 +44,10 @@ pub(crate) fn run_msg(model: &mut Model, msg: RunMsg) -> Vec<Effect> {
         }
         // Nobody is asked for permission in the middle of something else.
         RunMsg::AskTrust(..) if watch::run_refused(model) => {
-            let words = format!("not run: it needs a permission; {} asks for it", RUN_CHANGED.key());
+            let words = format!(
+                "not run: it needs a permission; {} asks for it",
+                RUN_CHANGED.key()
+            );
             return notices::notify(model, words, true);
         }
         RunMsg::AskTrust(cases, questions, against) => {
@@ -54,7 +60,10 @@ pub(crate) fn run_msg(model: &mut Model, msg: RunMsg) -> Vec<Effect> {
 fn started(model: &mut Model, state: RunState) {
     let many = state.plan.attempts() > 1;
     let by_itself = watch::on_run_started(model, &state.plan.started);
-    model.run_screen = RunScreen { began: model.now, ..RunScreen::default() };
+    model.run_screen = RunScreen {
+        began: model.now,
+        ..RunScreen::default()
+    };
     model.run = Some(state);
     model.view.browse.selected.clear();
     // The run screen is opened only if there are several attempts and the user started the run.
@@ -64,7 +73,9 @@ fn started(model: &mut Model, state: RunState) {
 }
 
 fn event_of_run(model: &mut Model, event: RunEvent) -> Vec<Effect> {
-    let Some(mut run) = model.run.take() else { return Vec::new() };
+    let Some(mut run) = model.run.take() else {
+        return Vec::new();
+    };
     let mut effects = Vec::new();
     match &event {
         RunEvent::Finished(attempt) => {
@@ -113,14 +124,24 @@ fn event_of_run(model: &mut Model, event: RunEvent) -> Vec<Effect> {
 /// Shows the result of an attempt, and re-evaluates it if the file was edited since the run was planned. If the case
 /// has not been read yet, the result is stored until it is.
 fn show_result(model: &mut Model, run: &RunState, attempt: &Arc<EndedAttempt>) -> Vec<Effect> {
-    let Some(planned) = run.plan.cases.get(attempt.key.case) else { return Vec::new() };
+    let Some(planned) = run.plan.cases.get(attempt.key.case) else {
+        return Vec::new();
+    };
     let planned_set = &run.plan.sets[planned.set];
-    let Some(set) = model.view.sets.iter().position(|view| view.path.path == planned_set.path) else {
+    let Some(set) = model
+        .view
+        .sets
+        .iter()
+        .position(|view| view.path.path == planned_set.path)
+    else {
         return Vec::new();
     };
     let run_ref = model.run_ref(run);
     let view = &mut model.view.sets[set];
-    let Some(index) = view.read.as_ref().and_then(|file| place(file, &planned.eval_id, &planned.content))
+    let Some(index) = view
+        .read
+        .as_ref()
+        .and_then(|file| place(file, &planned.eval_id, &planned.content))
     else {
         let result = PastResult {
             origin: ResultOrigin::new(&planned_set.path, run_ref),
@@ -133,16 +154,25 @@ fn show_result(model: &mut Model, run: &RunState, attempt: &Arc<EndedAttempt>) -
         view.store_until_read([result]);
         return Vec::new();
     };
-    let was_edited = !matches!(&view.state, SetState::Ready(_, digest) if *digest == planned_set.digest);
+    let was_edited =
+        !matches!(&view.state, SetState::Ready(_, digest) if *digest == planned_set.digest);
     let case = CaseRef { set, index };
     model.add_outcome(case, &run_ref, attempt.clone());
     refresh_open_case(model, case);
-    if was_edited { edited_cases::reevaluate_cases(model, set, vec![case]) } else { Vec::new() }
+    if was_edited {
+        edited_cases::reevaluate_cases(model, set, vec![case])
+    } else {
+        Vec::new()
+    }
 }
 
 /// Has the lines of the case screen rebuilt after an attempt of its case was added.
 fn refresh_open_case(model: &mut Model, at: CaseRef) {
-    let turns = model.view.outcomes.get(at).map_or(1, |outcome| outcome.attempts.len());
+    let turns = model
+        .view
+        .outcomes
+        .get(at)
+        .map_or(1, |outcome| outcome.attempts.len());
     if let Some(case) = model.open_case_mut()
         && case.at == at
     {
@@ -170,8 +200,16 @@ fn relist_if_needed(model: &mut Model) {
 
 /// Handles the end of an attempt: if its transcript is open, shows the result instead, or the run if it was
 /// cancelled.
-pub(crate) fn ended(model: &mut Model, run: &RunState, key: AttemptKey, was_cancelled: bool) -> Vec<Effect> {
-    if !model.screen::<LiveScreen>().is_some_and(|live| live.key == key) {
+pub(crate) fn ended(
+    model: &mut Model,
+    run: &RunState,
+    key: AttemptKey,
+    was_cancelled: bool,
+) -> Vec<Effect> {
+    if !model
+        .screen::<LiveScreen>()
+        .is_some_and(|live| live.key == key)
+    {
         return Vec::new();
     }
     model.show(RunPage);
@@ -182,7 +220,11 @@ pub(crate) fn ended(model: &mut Model, run: &RunState, key: AttemptKey, was_canc
         Some(at) => {
             listing::list_with(model, at);
             refresh::open_at(model, at, key.attempt, CaseOrigin::Run);
-            notices::notify(model, "the attempt has ended; this is its result".into(), false)
+            notices::notify(
+                model,
+                "the attempt has ended; this is its result".into(),
+                false,
+            )
         }
         None => Vec::new(),
     }
@@ -191,8 +233,13 @@ pub(crate) fn ended(model: &mut Model, run: &RunState, key: AttemptKey, was_canc
 /// How many attempts have no result: ", 1 cancelled, 10 not run". Empty if all have one.
 pub(crate) fn without_result_words(run: &RunState) -> String {
     let cancelled = run.cancelled.len();
-    let not_run = run.plan.attempts().saturating_sub(run.totals.ended() + cancelled);
+    let not_run = run
+        .plan
+        .attempts()
+        .saturating_sub(run.totals.ended() + cancelled);
     let counts = [(cancelled, "cancelled"), (not_run, "not run")];
     let counts = counts.iter().filter(|(count, _)| *count > 0);
-    counts.map(|(count, word)| format!(", {count} {word}")).collect()
+    counts
+        .map(|(count, word)| format!(", {count} {word}"))
+        .collect()
 }

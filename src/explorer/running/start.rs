@@ -22,7 +22,9 @@ pub(crate) fn run_selected(model: &mut Model, against: Against) -> Vec<Effect> {
 pub(crate) fn cases_in_scope(model: &Model) -> Vec<CaseRef> {
     match model.open_case() {
         Some(case) => vec![case.at],
-        _ if !model.view.browse.selected.is_empty() => model.view.browse.selected.iter().copied().collect(),
+        _ if !model.view.browse.selected.is_empty() => {
+            model.view.browse.selected.iter().copied().collect()
+        }
         _ if model.view.browse.pane == Pane::Sets => model.view.browse.visible.clone(),
         _ => model.current_case().into_iter().collect(),
     }
@@ -48,7 +50,9 @@ pub(crate) fn scope(model: &Model) -> String {
 
 /// Runs only the current turn of the case screen.
 pub(crate) fn run_turn(model: &mut Model) -> Vec<Effect> {
-    let Some(case) = model.open_case() else { return Vec::new() };
+    let Some(case) = model.open_case() else {
+        return Vec::new();
+    };
     let (at, turn) = (case.at, case.turn as u32 + 1);
     start(model, vec![at], Against::Turn(turn))
 }
@@ -62,17 +66,29 @@ pub(crate) fn judge_again(model: &mut Model) -> Vec<Effect> {
         _ => model.current_case().into_iter().collect(),
     };
     let done = |case: &CaseRef| -> Vec<Arc<EndedAttempt>> {
-        let attempts =
-            model.view.outcomes.get(*case).map(|outcome| &outcome.attempts[..]).unwrap_or_default();
-        attempts.iter().filter(|attempt| attempt.actual_turns > 0).cloned().collect()
+        let attempts = model
+            .view
+            .outcomes
+            .get(*case)
+            .map(|outcome| &outcome.attempts[..])
+            .unwrap_or_default();
+        attempts
+            .iter()
+            .filter(|attempt| attempt.actual_turns > 0)
+            .cloned()
+            .collect()
     };
-    let all: Vec<(CaseRef, Vec<Arc<EndedAttempt>>)> =
-        cases.iter().map(|case| (*case, done(case))).filter(|(_, done)| !done.is_empty()).collect();
+    let all: Vec<(CaseRef, Vec<Arc<EndedAttempt>>)> = cases
+        .iter()
+        .map(|case| (*case, done(case)))
+        .filter(|(_, done)| !done.is_empty())
+        .collect();
     // A run has the same number of attempts for each case.
     let repeat = all.iter().map(|(_, done)| done.len()).min().unwrap_or(0);
     let cases = all.iter().map(|(case, _)| *case).collect();
-    let kept =
-        all.into_iter().flat_map(|(case, done)| done.into_iter().take(repeat).map(move |one| (case, one)));
+    let kept = all
+        .into_iter()
+        .flat_map(|(case, done)| done.into_iter().take(repeat).map(move |one| (case, one)));
     let kept = kept.collect();
     start(model, cases, Against::Recorded(Arc::new(kept)))
 }
@@ -87,7 +103,10 @@ pub(crate) fn confirm_failures(model: &mut Model) -> Vec<Effect> {
         let why = "saved responses are the same each time; there is nothing to confirm";
         return notices::notify(model, why.into(), false);
     }
-    let overrides = RunOverrides { repeat: Some(CONFIRMATIONS), ..RunOverrides::default() };
+    let overrides = RunOverrides {
+        repeat: Some(CONFIRMATIONS),
+        ..RunOverrides::default()
+    };
     start(model, cases, Against::AgentWith(Box::new(overrides)))
 }
 
@@ -100,14 +119,30 @@ pub(crate) fn rerun_failed(model: &mut Model) -> Vec<Effect> {
 
 /// The listed cases that did not pass; on the run screen, those of the run.
 fn failed_here(model: &Model) -> Vec<CaseRef> {
-    let failing = |case: &CaseRef| model.view.outcomes.get(*case).is_some_and(CaseOutcome::is_failing);
+    let failing = |case: &CaseRef| {
+        model
+            .view
+            .outcomes
+            .get(*case)
+            .is_some_and(CaseOutcome::is_failing)
+    };
     match &model.run {
         Some(run) if model.is_on(Context::Run) => {
-            let not_passed = run.finished.statuses().filter(|(_, status)| *status != Status::Passed);
+            let not_passed = run
+                .finished
+                .statuses()
+                .filter(|(_, status)| *status != Status::Passed);
             let cases = not_passed.filter_map(|(key, _)| model.case_of(run, key));
             cases.collect::<BTreeSet<_>>().into_iter().collect()
         }
-        _ => model.view.browse.visible.iter().copied().filter(failing).collect(),
+        _ => model
+            .view
+            .browse
+            .visible
+            .iter()
+            .copied()
+            .filter(failing)
+            .collect(),
     }
 }
 
@@ -117,7 +152,11 @@ pub(crate) fn against_of(model: &Model, cases: &[CaseRef]) -> Against {
         let scored = model.file(case.set).is_some_and(|file| !file.form.is_adk());
         scored && model.view.sets[case.set].agent.is_err()
     };
-    if cases.iter().all(is_saved) { Against::Saved } else { Against::Agent }
+    if cases.iter().all(is_saved) {
+        Against::Saved
+    } else {
+        Against::Agent
+    }
 }
 
 /// Runs these cases, if there are any.
@@ -134,12 +173,21 @@ pub(crate) fn start(model: &mut Model, cases: Vec<CaseRef>, against: Against) ->
 /// Where stubs answered tools in the results that are shown, they do again: no tool runs that did not.
 fn with_stubs(model: &Model, cases: &[CaseRef], against: Against) -> Against {
     let is_stubbed = |case: &CaseRef| {
-        let attempts = model.view.outcomes.get(*case).map_or(&[][..], |outcome| outcome.attempts.as_slice());
-        attempts.iter().any(|attempt| attempt.tools.is_some_and(|tools| tools.live == 0))
+        let attempts = model
+            .view
+            .outcomes
+            .get(*case)
+            .map_or(&[][..], |outcome| outcome.attempts.as_slice());
+        attempts
+            .iter()
+            .any(|attempt| attempt.tools.is_some_and(|tools| tools.live == 0))
     };
     match against {
         Against::Agent if cases.iter().any(is_stubbed) => {
-            Against::AgentWith(Box::new(RunOverrides { keeps_stubs: true, ..RunOverrides::default() }))
+            Against::AgentWith(Box::new(RunOverrides {
+                keeps_stubs: true,
+                ..RunOverrides::default()
+            }))
         }
         against => against,
     }

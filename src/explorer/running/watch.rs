@@ -17,22 +17,41 @@ use crate::history::place;
 use crate::runner::{RunEstimate, SeenCases};
 
 pub(crate) fn can_watch(model: &Model) -> Enabled {
-    if model.view.sets.is_empty() { Err("there are no eval sets here") } else { Ok(()) }
+    if model.view.sets.is_empty() {
+        Err("there are no eval sets here")
+    } else {
+        Ok(())
+    }
 }
 
 pub(crate) fn can_run_changed(model: &Model) -> Enabled {
     can_watch(model)?;
-    if model.live_run().is_some() { Err("a run is in progress") } else { Ok(()) }
+    if model.live_run().is_some() {
+        Err("a run is in progress")
+    } else {
+        Ok(())
+    }
 }
 
 /// Begins to watch, or stops.
 pub(crate) fn toggle(model: &mut Model) -> Vec<Effect> {
     let last_run = model.watching.last_run;
     if model.watching.is_on {
-        model.watching = Watching { last_run, ..Watching::default() };
-        return notices::notify(model, "no longer watching; nothing is run by itself".into(), false);
+        model.watching = Watching {
+            last_run,
+            ..Watching::default()
+        };
+        return notices::notify(
+            model,
+            "no longer watching; nothing is run by itself".into(),
+            false,
+        );
     }
-    model.watching = Watching { is_on: true, last_run, ..Watching::default() };
+    model.watching = Watching {
+        is_on: true,
+        last_run,
+        ..Watching::default()
+    };
     search(model, false)
 }
 
@@ -67,7 +86,11 @@ fn is_run_in_progress(model: &Model) -> bool {
 
 /// Searches again if something changed since the last search began.
 fn look_again(model: &mut Model) -> Vec<Effect> {
-    if model.watching.look_again { files_changed(model) } else { Vec::new() }
+    if model.watching.look_again {
+        files_changed(model)
+    } else {
+        Vec::new()
+    }
 }
 
 /// A run began at this time, in RFC 3339. Returns whether the user did not start it.
@@ -90,7 +113,11 @@ pub(crate) fn run_refused(model: &mut Model) -> bool {
 
 /// The changed cases arrived.
 pub(crate) fn found(model: &mut Model, ticket: Ticket, changed: CasesToRunAgain) -> Vec<Effect> {
-    let Some((_, is_for_all)) = model.watching.search.filter(|(awaited, _)| *awaited == ticket) else {
+    let Some((_, is_for_all)) = model
+        .watching
+        .search
+        .filter(|(awaited, _)| *awaited == ticket)
+    else {
         return Vec::new();
     };
     model.watching.search = None;
@@ -110,8 +137,14 @@ fn begin(model: &mut Model, changed: &CasesToRunAgain) -> Vec<Effect> {
     let stop = WATCH_FILES.key();
     let before = match changed.cases.len() {
         0 => String::new(),
-        1 => format!("; 1 case is new or changed before ({} runs it)", RUN_CHANGED.key()),
-        count => format!("; {count} cases are new or changed before ({} runs them)", RUN_CHANGED.key()),
+        1 => format!(
+            "; 1 case is new or changed before ({} runs it)",
+            RUN_CHANGED.key()
+        ),
+        count => format!(
+            "; {count} cases are new or changed before ({} runs them)",
+            RUN_CHANGED.key()
+        ),
     };
     let words = format!("watching: cases that change are run again{before}; {stop} stops");
     notices::notify(model, words, false)
@@ -124,11 +157,16 @@ fn run_again(model: &mut Model, changed: CasesToRunAgain) -> Vec<Effect> {
         return Vec::new();
     }
     let CasesToRunAgain { cases, options } = changed;
-    let Some(seen) = &model.watching.seen else { return Vec::new() };
+    let Some(seen) = &model.watching.seen else {
+        return Vec::new();
+    };
     let is_unseen = |(file, case): &&ChangedInFile| !seen.contains(file, case);
     // A case whose file is still being read again is found by the next search.
-    let unseen: Vec<(CaseRef, ChangedInFile)> =
-        cases.iter().filter(is_unseen).filter_map(|one| Some((case_ref(model, one)?, one.clone()))).collect();
+    let unseen: Vec<(CaseRef, ChangedInFile)> = cases
+        .iter()
+        .filter(is_unseen)
+        .filter_map(|one| Some((case_ref(model, one)?, one.clone())))
+        .collect();
     if unseen.is_empty() {
         return Vec::new();
     }
@@ -151,9 +189,17 @@ fn run_again(model: &mut Model, changed: CasesToRunAgain) -> Vec<Effect> {
 
 /// Asks whether to run all changed cases.
 fn ask(model: &mut Model, changed: &CasesToRunAgain) -> Vec<Effect> {
-    let refs: Vec<CaseRef> = changed.cases.iter().filter_map(|one| case_ref(model, one)).collect();
+    let refs: Vec<CaseRef> = changed
+        .cases
+        .iter()
+        .filter_map(|one| case_ref(model, one))
+        .collect();
     if refs.is_empty() {
-        return notices::notify(model, "no case changed since its latest result".into(), false);
+        return notices::notify(
+            model,
+            "no case changed since its latest result".into(),
+            false,
+        );
     }
     let estimate = RunEstimate::of(changed.cases.iter().map(|(_, case)| case), &changed.options);
     note(model, changed.cases.iter());
@@ -170,8 +216,14 @@ fn confirm_run(
     cases: Vec<CaseRef>,
     open: OpenQuestion,
 ) -> Vec<Effect> {
-    if model.view.open_dialog.is_some() || matches!(model.screen_context(), Context::Edit | Context::Chat) {
-        let words = format!("{}; not run, {} runs what changed", estimate.words(), RUN_CHANGED.key());
+    if model.view.open_dialog.is_some()
+        || matches!(model.screen_context(), Context::Edit | Context::Chat)
+    {
+        let words = format!(
+            "{}; not run, {} runs what changed",
+            estimate.words(),
+            RUN_CHANGED.key()
+        );
         return notices::notify(model, words, false);
     }
     let lines = vec![
@@ -179,14 +231,21 @@ fn confirm_run(
         "Changed are cases that were edited, and all whose criteria or agent changed, since their latest result."
             .into(),
     ];
-    let title =
-        if cases.len() == 1 { "Run 1 case?".to_string() } else { format!("Run {} cases?", cases.len()) };
+    let title = if cases.len() == 1 {
+        "Run 1 case?".to_string()
+    } else {
+        format!("Run {} cases?", cases.len())
+    };
     open(model, title, lines, Request::RunCases(cases))
 }
 
 /// The case in the file as it was read; `None` if it is not in it.
 fn case_ref(model: &Model, (file, case): &ChangedInFile) -> Option<CaseRef> {
-    let set = model.view.sets.iter().position(|set| set.path.path == *file)?;
+    let set = model
+        .view
+        .sets
+        .iter()
+        .position(|set| set.path.path == *file)?;
     let read = model.file(set)?;
     let index = place(read, &case.key.eval_id, &case.key.content)?;
     (read.content_hash(index) == case.key.content).then_some(CaseRef { set, index })

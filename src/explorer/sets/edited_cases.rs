@@ -29,11 +29,19 @@ type Reevaluated = Vec<(CaseRef, Vec<Arc<EndedAttempt>>)>;
 /// differ only in their ids.
 pub(crate) fn positions(was: &SetFile, now: &SetFile) -> Vec<Option<usize>> {
     let mut places: HashMap<String, Vec<usize>> = HashMap::new();
-    for (at, id) in now.eval_ids().enumerate().collect::<Vec<_>>().into_iter().rev() {
+    for (at, id) in now
+        .eval_ids()
+        .enumerate()
+        .collect::<Vec<_>>()
+        .into_iter()
+        .rev()
+    {
         places.entry(id.into_owned()).or_default().push(at);
     }
-    let mut found: Vec<Option<usize>> =
-        was.eval_ids().map(|id| places.get_mut(id.as_ref()).and_then(Vec::pop)).collect();
+    let mut found: Vec<Option<usize>> = was
+        .eval_ids()
+        .map(|id| places.get_mut(id.as_ref()).and_then(Vec::pop))
+        .collect();
     if was.len() == now.len() {
         let free: HashSet<usize> = places.into_values().flatten().collect();
         for (at, place) in found.iter_mut().enumerate() {
@@ -56,23 +64,39 @@ fn is_renamed(was: &SetFile, now: &SetFile, at: usize) -> bool {
 
 /// Updates the positions of the cases of an edited file, and re-evaluates the cases whose content changed.
 pub(crate) fn follow(model: &mut Model, set: usize, was: &SetFile) -> Vec<Effect> {
-    let Some(now) = model.file(set).cloned() else { return Vec::new() };
+    let Some(now) = model.file(set).cloned() else {
+        return Vec::new();
+    };
     let places = positions(was, &now);
     let new = |case: CaseRef| match case.set == set {
-        true => places.get(case.index).copied().flatten().map(|index| CaseRef { set, index }),
+        true => places
+            .get(case.index)
+            .copied()
+            .flatten()
+            .map(|index| CaseRef { set, index }),
         false => Some(case),
     };
     let changed: Vec<usize> = (0..was.len())
         .filter_map(|at| Some((at, places[at]?)))
-        .filter(|(at, now_at)| was.text_of(*at).is_none() || was.text_of(*at) != now.text_of(*now_at))
+        .filter(|(at, now_at)| {
+            was.text_of(*at).is_none() || was.text_of(*at) != now.text_of(*now_at)
+        })
         .map(|(_, now_at)| now_at)
         .collect();
     let mut effects = Vec::new();
-    if was.len() != now.len() || places.iter().enumerate().any(|(at, place)| *place != Some(at)) {
+    if was.len() != now.len()
+        || places
+            .iter()
+            .enumerate()
+            .any(|(at, place)| *place != Some(at))
+    {
         store_results(model, set, was, &places);
         effects.extend(move_cases(model, set, new));
     }
-    let cases = changed.into_iter().map(|index| CaseRef { set, index }).collect::<Vec<_>>();
+    let cases = changed
+        .into_iter()
+        .map(|index| CaseRef { set, index })
+        .collect::<Vec<_>>();
     effects.extend(reevaluate_cases(model, set, cases));
     effects
 }
@@ -98,24 +122,60 @@ fn store_results(model: &mut Model, set: usize, was: &SetFile, places: &[Option<
 }
 
 /// Updates everything that refers to cases of a set after their positions changed.
-fn move_cases(model: &mut Model, _set: usize, new: impl Fn(CaseRef) -> Option<CaseRef>) -> Vec<Effect> {
+fn move_cases(
+    model: &mut Model,
+    _set: usize,
+    new: impl Fn(CaseRef) -> Option<CaseRef>,
+) -> Vec<Effect> {
     let effects = what_if::follow(model, &new);
     model.view.outcomes.follow(&new);
-    model.view.browse.selected = model.view.browse.selected.iter().filter_map(|case| new(*case)).collect();
+    model.view.browse.selected = model
+        .view
+        .browse
+        .selected
+        .iter()
+        .filter_map(|case| new(*case))
+        .collect();
     if let Some(queue) = &mut model.queue {
         queue.follow(&new);
     }
     if let Some(narrowing) = &mut model.view.browse.narrowing {
-        narrowing.cases = narrowing.cases.iter().filter_map(|case| new(*case)).collect();
+        narrowing.cases = narrowing
+            .cases
+            .iter()
+            .filter_map(|case| new(*case))
+            .collect();
     }
-    let cursor = model.view.browse.visible.get(model.view.browse.cursor).copied().and_then(&new);
-    model.view.browse.visible = model.view.browse.visible.iter().filter_map(|case| new(*case)).collect();
-    if let Some(at) =
-        cursor.and_then(|case| model.view.browse.visible.iter().position(|other| *other == case))
-    {
+    let cursor = model
+        .view
+        .browse
+        .visible
+        .get(model.view.browse.cursor)
+        .copied()
+        .and_then(&new);
+    model.view.browse.visible = model
+        .view
+        .browse
+        .visible
+        .iter()
+        .filter_map(|case| new(*case))
+        .collect();
+    if let Some(at) = cursor.and_then(|case| {
+        model
+            .view
+            .browse
+            .visible
+            .iter()
+            .position(|other| *other == case)
+    }) {
         model.view.browse.cursor = at;
     }
-    if model.view.open_dialog.as_mut().is_some_and(|dialog| !dialog.follow(&new)) {
+    if model
+        .view
+        .open_dialog
+        .as_mut()
+        .is_some_and(|dialog| !dialog.follow(&new))
+    {
         model.view.open_dialog = None;
     }
     // The preview is opened again for the case under the cursor.
@@ -128,23 +188,44 @@ fn move_cases(model: &mut Model, _set: usize, new: impl Fn(CaseRef) -> Option<Ca
 
 /// Re-evaluates cases of a set: immediately if there are few attempts, otherwise in the background.
 pub(crate) fn reevaluate_cases(model: &mut Model, set: usize, cases: Vec<CaseRef>) -> Vec<Effect> {
-    let SetState::Ready(file, digest) = &model.view.sets[set].state else { return Vec::new() };
-    let (file, digest, notes) = (file.clone(), digest.clone(), model.view.sets[set].notes.clone());
+    let SetState::Ready(file, digest) = &model.view.sets[set].state else {
+        return Vec::new();
+    };
+    let (file, digest, notes) = (
+        file.clone(),
+        digest.clone(),
+        model.view.sets[set].notes.clone(),
+    );
     let ran = |case: CaseRef| {
         let outcome = real(model).get(case)?;
-        Some(CaseAttempts { case, revision: outcome.revision, attempts: outcome.as_they_ran().to_vec() })
+        Some(CaseAttempts {
+            case,
+            revision: outcome.revision,
+            attempts: outcome.as_they_ran().to_vec(),
+        })
     };
     let cases: Vec<CaseAttempts> = cases.into_iter().filter_map(ran).collect();
     let attempts = || cases.iter().flat_map(|one| &one.attempts);
     match attempts().count() {
         0 => Vec::new(),
-        1..=AT_ONCE if attempts().map(|attempt| attempt.bytes_to_read()).sum::<u64>() <= READ_AT_ONCE => {
+        1..=AT_ONCE
+            if attempts()
+                .map(|attempt| attempt.bytes_to_read())
+                .sum::<u64>()
+                <= READ_AT_ONCE =>
+        {
             let found = reevaluated(&file, &notes, &cases);
             show(model, &requested_cases(&cases), found)
         }
         _ => {
             model.view.sets[set].reevaluating += 1;
-            vec![Effect::Sets(SetEffect::Reevaluate { set, digest, file, notes, cases })]
+            vec![Effect::Sets(SetEffect::Reevaluate {
+                set,
+                digest,
+                file,
+                notes,
+                cases,
+            })]
         }
     }
 }
@@ -156,7 +237,12 @@ pub fn requested_cases(cases: &[CaseAttempts]) -> Vec<(CaseRef, u64)> {
 
 /// Re-evaluates attempts with the cases of a file. Cases whose content did not change are left out.
 pub fn reevaluated(file: &SetFile, notes: &Notes, cases: &[CaseAttempts]) -> Reevaluated {
-    let of = |one: &CaseAttempts| Some((one.case, reevaluate(file, notes, one.case.index, &one.attempts)?));
+    let of = |one: &CaseAttempts| {
+        Some((
+            one.case,
+            reevaluate(file, notes, one.case.index, &one.attempts)?,
+        ))
+    };
     cases.iter().filter_map(of).collect()
 }
 
@@ -169,7 +255,9 @@ pub(crate) fn answered(
     requested: &[(CaseRef, u64)],
     results: Reevaluated,
 ) -> Vec<Effect> {
-    let Some(view) = model.view.sets.get_mut(set) else { return Vec::new() };
+    let Some(view) = model.view.sets.get_mut(set) else {
+        return Vec::new();
+    };
     view.reevaluating = view.reevaluating.saturating_sub(1);
     if !matches!(&view.state, SetState::Ready(_, known) if known == digest) {
         view.is_behind = true;
@@ -182,7 +270,9 @@ pub(crate) fn answered(
 fn show(model: &mut Model, requested: &[(CaseRef, u64)], results: Reevaluated) -> Vec<Effect> {
     let mut results: HashMap<CaseRef, Vec<Arc<EndedAttempt>>> = results.into_iter().collect();
     let is_current = |(case, revision): &&(CaseRef, u64)| {
-        real(model).get(*case).is_some_and(|outcome| outcome.revision == *revision)
+        real(model)
+            .get(*case)
+            .is_some_and(|outcome| outcome.revision == *revision)
     };
     let is_other = |case: &CaseRef| {
         results.contains_key(case) || real(model).get(*case).is_some_and(CaseOutcome::is_edited)

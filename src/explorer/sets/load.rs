@@ -22,24 +22,43 @@ use std::sync::Arc;
 
 /// Requests that a set's file be loaded.
 pub fn load_set(model: &mut Model, set: usize) -> Effect {
-    Effect::Sets(SetEffect::Load { set, ticket: model.ticket() })
+    Effect::Sets(SetEffect::Load {
+        set,
+        ticket: model.ticket(),
+    })
 }
 
 /// Shows a loaded file unless a newer one is already shown. A reply is not dropped only because the file was
 /// requested again in the meantime: otherwise a file that changes all the time would never be shown.
 pub(crate) fn set_loaded(model: &mut Model, loaded: SetLoaded) -> Vec<Effect> {
-    let SetLoaded { set, ticket, result } = loaded;
-    let Some(view) = model.view.sets.get_mut(set).filter(|view| view.exists() && ticket > view.loaded) else {
+    let SetLoaded {
+        set,
+        ticket,
+        result,
+    } = loaded;
+    let Some(view) = model
+        .view
+        .sets
+        .get_mut(set)
+        .filter(|view| view.exists() && ticket > view.loaded)
+    else {
         return Vec::new();
     };
     view.loaded = ticket;
     let mut effects = Vec::new();
     match result {
-        Ok(OpenedSet { file, digest, agent, notes, stubs }) => {
+        Ok(OpenedSet {
+            file,
+            digest,
+            agent,
+            notes,
+            stubs,
+        }) => {
             view.stubs = stubs;
             view.agent = agent;
             effects.extend(put_notes(model, set, notes));
-            if matches!(&model.view.sets[set].state, SetState::Ready(_, known) if *known == digest) {
+            if matches!(&model.view.sets[set].state, SetState::Ready(_, known) if *known == digest)
+            {
                 return effects;
             }
             effects.extend(put_file(model, set, file, digest));
@@ -53,7 +72,11 @@ pub(crate) fn set_loaded(model: &mut Model, loaded: SetLoaded) -> Vec<Effect> {
 }
 
 /// Updates the notes of a set. If they cannot be read, shows the error and keeps the previous ones.
-pub(crate) fn put_notes(model: &mut Model, set: usize, notes: Result<Notes, String>) -> Vec<Effect> {
+pub(crate) fn put_notes(
+    model: &mut Model,
+    set: usize,
+    notes: Result<Notes, String>,
+) -> Vec<Effect> {
     match notes {
         Ok(notes) if *model.view.sets[set].notes != notes => {
             model.view.sets[set].notes = Arc::new(notes);
@@ -70,7 +93,12 @@ pub(crate) fn put_notes(model: &mut Model, set: usize, notes: Result<Notes, Stri
 }
 
 /// Shows a new version of a file. Results move with their cases.
-pub(crate) fn put_file(model: &mut Model, set: usize, file: Arc<SetFile>, digest: String) -> Vec<Effect> {
+pub(crate) fn put_file(
+    model: &mut Model,
+    set: usize,
+    file: Arc<SetFile>,
+    digest: String,
+) -> Vec<Effect> {
     let view = &mut model.view.sets[set];
     // Pending requests are for an older version of the file.
     view.is_behind |= view.reevaluating > 0;
@@ -90,7 +118,9 @@ pub(crate) fn put_file(model: &mut Model, set: usize, file: Arc<SetFile>, digest
 /// Re-evaluates all outcomes of a set if replies for an older version of the file were dropped.
 pub(crate) fn catch_up(model: &mut Model, set: usize) -> Vec<Effect> {
     let is_ready = |view: &SetView| view.is_behind && matches!(view.state, SetState::Ready(..));
-    let Some(view) = model.view.sets.get_mut(set).filter(|view| is_ready(view)) else { return Vec::new() };
+    let Some(view) = model.view.sets.get_mut(set).filter(|view| is_ready(view)) else {
+        return Vec::new();
+    };
     view.is_behind = false;
     let cases = with_outcomes(model, set);
     edited_cases::reevaluate_cases(model, set, cases)
@@ -101,7 +131,9 @@ fn close_lost_case(model: &mut Model, set: usize) {
     if let Some(preview) = &mut model.view.browse.preview {
         preview.key = None;
     }
-    let Some(case) = model.open_case_mut() else { return };
+    let Some(case) = model.open_case_mut() else {
+        return;
+    };
     let lost = case.at.set == set;
     case.key = None;
     let at = case.at;
@@ -118,7 +150,9 @@ pub(crate) fn summarised(
     digest: &str,
     summaries: Arc<Vec<CaseSummary>>,
 ) -> Vec<Effect> {
-    let Some(view) = model.view.sets.get_mut(set) else { return Vec::new() };
+    let Some(view) = model.view.sets.get_mut(set) else {
+        return Vec::new();
+    };
     if matches!(&view.state, SetState::Ready(_, shown) if shown == digest) {
         view.summaries = Some(summaries);
         if !model.view.browse.query.is_empty() {
@@ -134,8 +168,10 @@ pub(crate) fn records_changed(model: &mut Model) -> Vec<Effect> {
         return Vec::new();
     }
     model.others_results = model.ticket();
-    let mut effects =
-        vec![Effect::Results(ResultEffect::ReadAgain(model.others_results, model.read_files()))];
+    let mut effects = vec![Effect::Results(ResultEffect::ReadAgain(
+        model.others_results,
+        model.read_files(),
+    ))];
     if model.is_on(Context::Runs) {
         effects.push(Effect::History(HistoryEffect::List(model.ticket())));
     }
@@ -156,11 +192,21 @@ fn notify_new_runs(model: &mut Model, before: &BTreeMap<String, usize>) {
     let new: Vec<String> = shown_runs(model)
         .into_iter()
         .filter(|(run, _)| !before.contains_key(run))
-        .map(|(run, cases)| format!("run {run} ({cases} {})", if cases == 1 { "case" } else { "cases" }))
+        .map(|(run, cases)| {
+            format!(
+                "run {run} ({cases} {})",
+                if cases == 1 { "case" } else { "cases" }
+            )
+        })
         .collect();
     if !new.is_empty() {
         let topic = "results recorded by another program are shown";
-        notify_about(model, topic.into(), format!("{topic}: {}", new.join(", ")), false);
+        notify_about(
+            model,
+            topic.into(),
+            format!("{topic}: {}", new.join(", ")),
+            false,
+        );
     }
 }
 
@@ -175,12 +221,18 @@ pub(crate) fn history(model: &mut Model, ticket: Ticket, results: Vec<PastResult
     model.history = ticket;
     let before = is_of_others.then(|| shown_runs(model));
     let mut of_sets: Vec<Vec<PastResult>> = model.view.sets.iter().map(|_| Vec::new()).collect();
-    let slots: HashMap<&Path, usize> =
-        model.view.sets.iter().enumerate().map(|(at, view)| (view.path.path.as_path(), at)).collect();
+    let slots: HashMap<&Path, usize> = model
+        .view
+        .sets
+        .iter()
+        .enumerate()
+        .map(|(at, view)| (view.path.path.as_path(), at))
+        .collect();
     let mut results = results.into_iter().peekable();
     while let Some(first) = results.peek() {
         let origin = first.origin.clone();
-        let of_file = std::iter::from_fn(|| results.next_if(|next| Arc::ptr_eq(&next.origin, &origin)));
+        let of_file =
+            std::iter::from_fn(|| results.next_if(|next| Arc::ptr_eq(&next.origin, &origin)));
         match slots.get(origin.file.as_path()) {
             Some(set) => of_sets[*set].extend(of_file),
             None => of_file.for_each(drop),
@@ -200,11 +252,16 @@ pub(crate) fn history(model: &mut Model, ticket: Ticket, results: Vec<PastResult
 
 /// Shows the waiting results whose cases have been read. It does not replace newer results.
 fn place_waiting(model: &mut Model, set: usize) -> Vec<Effect> {
-    let Some(file) = model.view.sets[set].read.clone() else { return Vec::new() };
+    let Some(file) = model.view.sets[set].read.clone() else {
+        return Vec::new();
+    };
     let notes = model.view.sets[set].notes.clone();
     let (past, waiting) = {
         let view = &mut model.view.sets[set];
-        (std::mem::take(&mut view.past), std::mem::take(&mut view.waiting))
+        (
+            std::mem::take(&mut view.past),
+            std::mem::take(&mut view.waiting),
+        )
     };
     let mut cases = Vec::new();
     // The content hash of a result in `waiting` is from the time when it was stored, not when it ran.
@@ -212,7 +269,12 @@ fn place_waiting(model: &mut Model, set: usize) -> Vec<Effect> {
         for mut result in results {
             let Some(index) = result.place_in(&file) else {
                 let view = &mut model.view.sets[set];
-                if has_content { &mut view.past } else { &mut view.waiting }.push(result);
+                if has_content {
+                    &mut view.past
+                } else {
+                    &mut view.waiting
+                }
+                .push(result);
                 continue;
             };
             let case = CaseRef { set, index };
@@ -220,7 +282,11 @@ fn place_waiting(model: &mut Model, set: usize) -> Vec<Effect> {
                 if !(has_content && is_unchanged(&file, &notes, index, &result)) {
                     cases.push(case);
                 }
-                model.add_outcomes(case, &result.origin.run, std::mem::take(&mut result.attempts));
+                model.add_outcomes(
+                    case,
+                    &result.origin.run,
+                    std::mem::take(&mut result.attempts),
+                );
             }
         }
     }
@@ -236,14 +302,26 @@ fn is_newer(model: &Model, case: CaseRef, run: &RunRef) -> bool {
 }
 
 fn with_outcomes(model: &Model, set: usize) -> Vec<CaseRef> {
-    model.view.outcomes.cases().map(|(case, _)| case).filter(|case| case.set == set).collect()
+    model
+        .view
+        .outcomes
+        .cases()
+        .map(|(case, _)| case)
+        .filter(|case| case.set == set)
+        .collect()
 }
 
 /// Updates the list of sets with the files that exist now, and loads them all again.
 pub(crate) fn found(model: &mut Model, sets: Vec<SetPath>) -> Vec<Effect> {
     model.is_searching = false;
     let shown = model.listed_sets().count();
-    let known = |set: &SetPath| model.view.sets.iter().any(|view| view.exists() && view.path == *set);
+    let known = |set: &SetPath| {
+        model
+            .view
+            .sets
+            .iter()
+            .any(|view| view.exists() && view.path == *set)
+    };
     if sets.len() != shown || !sets.iter().all(known) {
         model.put_sets(sets);
         relist(model);
@@ -254,7 +332,11 @@ pub(crate) fn found(model: &mut Model, sets: Vec<SetPath>) -> Vec<Effect> {
 
 /// Moves the cursors to a set, given by its displayed path, and to one of its cases.
 pub fn go_to(model: &mut Model, shown: &str, index: Option<usize>) {
-    let set = model.view.sets.iter().position(|set| set.path.shown == shown);
+    let set = model
+        .view
+        .sets
+        .iter()
+        .position(|set| set.path.shown == shown);
     if let Some(node) = set.and_then(|set| node_of_set(model, set)) {
         model.view.browse.node = node;
         relist(model);

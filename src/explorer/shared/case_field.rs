@@ -90,7 +90,9 @@ pub fn adding_after(field: &Field) -> Option<Adding> {
         Field::User(_) | Field::Calls(_) | Field::Response(_) => Adding::Call,
         Field::Call(..) | Field::Argument(..) => Adding::Argument,
         Field::Said(..) => Adding::Said,
-        Field::Rubric(..) | Field::RubricText(..) | Field::RubricKind(..) | Field::Rubrics => Adding::Rubric,
+        Field::Rubric(..) | Field::RubricText(..) | Field::RubricKind(..) | Field::Rubrics => {
+            Adding::Rubric
+        }
         _ => return None,
     })
 }
@@ -101,17 +103,33 @@ pub fn fields(case: &EvalCase) -> Vec<FieldRow> {
     rows.put(Field::EvalId, 0, "case", Some(case.eval_id.clone()));
     match &case.conversation {
         crate::domain::Conversation::Turns(turns) => {
-            turns.iter().enumerate().for_each(|(at, turn)| rows.turn(at, turn));
+            turns
+                .iter()
+                .enumerate()
+                .for_each(|(at, turn)| rows.turn(at, turn));
         }
         crate::domain::Conversation::Scenario(scenario) => {
             rows.put(Field::Scenario, 0, "scenario", Some(value_text(scenario)));
         }
     }
     rows.put(Field::Rubrics, 0, "rubrics", None);
-    case.rubrics.iter().enumerate().for_each(|(at, rubric)| rows.rubric(None, at, rubric));
+    case.rubrics
+        .iter()
+        .enumerate()
+        .for_each(|(at, rubric)| rows.rubric(None, at, rubric));
     let input = case.session_input.as_ref();
-    rows.put(Field::App, 0, "session  app", input.map(|input| input.app_name.clone()));
-    rows.put(Field::UserId, 0, "session  user", input.map(|input| input.user_id.clone()));
+    rows.put(
+        Field::App,
+        0,
+        "session  app",
+        input.map(|input| input.app_name.clone()),
+    );
+    rows.put(
+        Field::UserId,
+        0,
+        "session  user",
+        input.map(|input| input.user_id.clone()),
+    );
     let state = input.filter(|input| !input.state.is_empty());
     rows.put(
         Field::State,
@@ -119,7 +137,12 @@ pub fn fields(case: &EvalCase) -> Vec<FieldRow> {
         "session  state",
         state.map(|input| value_text(&Value::Object(input.state.clone()))),
     );
-    rows.put(Field::FinalState, 0, "final state", case.final_session_state.as_ref().map(value_text));
+    rows.put(
+        Field::FinalState,
+        0,
+        "final state",
+        case.final_session_state.as_ref().map(value_text),
+    );
     rows.0
 }
 
@@ -127,7 +150,12 @@ struct Rows(Vec<FieldRow>);
 
 impl Rows {
     fn put(&mut self, field: Field, depth: usize, label: &str, value: Option<String>) {
-        self.0.push(FieldRow { field, depth, label: label.to_string(), value });
+        self.0.push(FieldRow {
+            field,
+            depth,
+            label: label.to_string(),
+            value,
+        });
     }
 
     fn turn(&mut self, at: usize, turn: &Invocation) {
@@ -141,25 +169,49 @@ impl Rows {
         };
         self.put(Field::Calls(at), 1, "calls", note);
         for (number, call) in calls.iter().enumerate() {
-            self.put(Field::Call(at, number), 2, &format!("{}", number + 1), Some(call.name.clone()));
+            self.put(
+                Field::Call(at, number),
+                2,
+                &format!("{}", number + 1),
+                Some(call.name.clone()),
+            );
             for (key, value) in call.args.iter().flatten() {
-                self.put(Field::Argument(at, number, key.clone()), 3, key, Some(value_text(value)));
+                self.put(
+                    Field::Argument(at, number, key.clone()),
+                    3,
+                    key,
+                    Some(value_text(value)),
+                );
             }
         }
         if let Trajectory::Listed { texts, .. } = &turn.trajectory {
             for (number, (author, parts)) in texts.iter().enumerate() {
-                let text: Vec<&str> = parts.iter().filter_map(|part| part.text.as_deref()).collect();
+                let text: Vec<&str> = parts
+                    .iter()
+                    .filter_map(|part| part.text.as_deref())
+                    .collect();
                 let value = format!("{author}: {}", text.join("\n"));
                 self.put(Field::Said(at, number), 1, "on the way", Some(value));
             }
         }
-        let response = turn.final_response.as_ref().map(|content| content.scored_text());
+        let response = turn
+            .final_response
+            .as_ref()
+            .map(|content| content.scored_text());
         self.put(Field::Response(at), 1, "response", response);
-        turn.rubrics.iter().enumerate().for_each(|(number, rubric)| self.rubric(Some(at), number, rubric));
+        turn.rubrics
+            .iter()
+            .enumerate()
+            .for_each(|(number, rubric)| self.rubric(Some(at), number, rubric));
     }
 
     fn rubric(&mut self, turn: Option<usize>, at: usize, rubric: &crate::domain::Rubric) {
-        self.put(Field::Rubric(turn, at), 1, "rubric", Some(rubric.id.clone()));
+        self.put(
+            Field::Rubric(turn, at),
+            1,
+            "rubric",
+            Some(rubric.id.clone()),
+        );
         self.put(Field::RubricText(turn, at), 2, "says", rubric.text.clone());
         self.put(Field::RubricKind(turn, at), 2, "type", rubric.kind.clone());
     }

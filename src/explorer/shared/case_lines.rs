@@ -39,7 +39,12 @@ pub struct BodyView {
 impl BodyView {
     /// A comparison of the whole case, `width` columns wide.
     pub fn comparison(width: usize) -> BodyView {
-        BodyView { width, beside: None, mode: CaseMode::Compare, differences_only: false }
+        BodyView {
+            width,
+            beside: None,
+            mode: CaseMode::Compare,
+            differences_only: false,
+        }
     }
 
     /// Whether the main pane shows the comparison.
@@ -113,14 +118,20 @@ impl Body {
 
     /// Position in [`Body::turns`] of the turn that a line belongs to.
     pub fn turn_at(&self, line: usize) -> usize {
-        self.turns.partition_point(|turn| turn.line <= line).saturating_sub(1)
+        self.turns
+            .partition_point(|turn| turn.line <= line)
+            .saturating_sub(1)
     }
 
     /// The range of lines of a turn; all lines if the turn is unknown.
     pub fn lines_of(&self, turn: usize) -> Range<usize> {
         match self.turns.iter().position(|one| one.turn == turn) {
             Some(at) => {
-                self.turns[at].line..self.turns.get(at + 1).map_or(self.lines.len(), |next| next.line)
+                self.turns[at].line
+                    ..self
+                        .turns
+                        .get(at + 1)
+                        .map_or(self.lines.len(), |next| next.line)
             }
             None => 0..self.lines.len(),
         }

@@ -52,12 +52,16 @@ impl ComparedPair {
 
     /// Whether a case passed in the first run, and the workspace does not have it any more.
     pub fn is_removed(&self, case: &ComparedCase) -> bool {
-        case.before.is_some_and(|at| case.after.is_none() && self.removed.contains(&at))
+        case.before
+            .is_some_and(|at| case.after.is_none() && self.removed.contains(&at))
     }
 
     /// The shown attempts of a case in both runs.
     pub fn attempts(&self, case: &ComparedCase) -> [Option<Arc<EndedAttempt>>; 2] {
         let before = case.before.and_then(|at| self.before.shown_attempt(at));
-        [before, case.after.and_then(|at| self.after.shown_attempt(at))]
+        [
+            before,
+            case.after.and_then(|at| self.after.shown_attempt(at)),
+        ]
     }
 }

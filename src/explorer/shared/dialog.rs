@@ -43,12 +43,18 @@ pub(crate) fn open(model: &mut Model, dialog: impl Dialog) -> Vec<Effect> {
 
 /// Whether the open dialog takes text.
 pub(crate) fn takes_text(model: &Model) -> bool {
-    model.view.open_dialog.as_ref().is_some_and(|dialog| dialog.context().is_none())
+    model
+        .view
+        .open_dialog
+        .as_ref()
+        .is_some_and(|dialog| dialog.context().is_none())
 }
 
 /// Handles a key while a dialog that takes text is open.
 pub(crate) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
-    let Some(mut dialog) = model.view.open_dialog.take() else { return Vec::new() };
+    let Some(mut dialog) = model.view.open_dialog.take() else {
+        return Vec::new();
+    };
     if !dialog.own_key(key) {
         match (key.code, key.ctrl) {
             (KeyCode::Esc, _) | (KeyCode::Char('c'), true) => {
@@ -64,7 +70,9 @@ pub(crate) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
             (KeyCode::Down, _) | (KeyCode::Char('n'), true) => dialog.scroll(model, Motion::Down),
             (KeyCode::PageUp, _) => dialog.scroll(model, Motion::PageUp),
             (KeyCode::PageDown, _) => dialog.scroll(model, Motion::PageDown),
-            _ => request(key).into_iter().for_each(|request| dialog.edit(model, request)),
+            _ => request(key)
+                .into_iter()
+                .for_each(|request| dialog.edit(model, request)),
         }
     }
     model.view.open_dialog = Some(dialog);
@@ -93,7 +101,10 @@ pub(crate) fn scroll(model: &mut Model, motion: Motion) {
 }
 
 /// Updates cases whose positions changed. Returns false if none of them exists any more.
-pub(crate) fn follow_all(cases: &mut Vec<CaseRef>, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {
+pub(crate) fn follow_all(
+    cases: &mut Vec<CaseRef>,
+    new: &dyn Fn(CaseRef) -> Option<CaseRef>,
+) -> bool {
     *cases = cases.iter().filter_map(|case| new(*case)).collect();
     !cases.is_empty()
 }

@@ -42,7 +42,9 @@ impl Against {
     /// Follows cases whose positions changed; attempts of cases that are gone are dropped.
     pub(crate) fn follow(&mut self, new: &dyn Fn(CaseRef) -> Option<CaseRef>) {
         if let Against::Recorded(attempts) = self {
-            let followed = attempts.iter().filter_map(|(case, attempt)| Some((new(*case)?, attempt.clone())));
+            let followed = attempts
+                .iter()
+                .filter_map(|(case, attempt)| Some((new(*case)?, attempt.clone())));
             *attempts = Arc::new(followed.collect());
         }
     }

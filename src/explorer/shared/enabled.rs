@@ -14,7 +14,10 @@ pub(crate) fn run_in_progress() -> &'static str {
 }
 
 pub(crate) fn has_set(model: &Model) -> Enabled {
-    model.current_set().map(|_| ()).ok_or("there is no eval set here")
+    model
+        .current_set()
+        .map(|_| ())
+        .ok_or("there is no eval set here")
 }
 
 pub(crate) fn can_run(model: &Model) -> Enabled {
@@ -28,5 +31,9 @@ pub(crate) fn can_score(model: &Model) -> Enabled {
     can_run(model)?;
     let file = model.current_set().and_then(|set| model.file(set));
     let adk = file.is_some_and(|file| file.form.is_adk());
-    if adk { Err("the file contains no recorded responses") } else { Ok(()) }
+    if adk {
+        Err("the file contains no recorded responses")
+    } else {
+        Ok(())
+    }
 }

@@ -56,7 +56,11 @@ const NAMES: &[(&str, KeyCode)] = &[
 impl Key {
     /// A key without modifiers.
     pub const fn plain(code: KeyCode) -> Key {
-        Key { code, ctrl: false, alt: false }
+        Key {
+            code,
+            ctrl: false,
+            alt: false,
+        }
     }
 
     /// A character key without modifiers.

@@ -44,7 +44,15 @@ pub(crate) fn base(size: (u16, u16), has_banner: bool, notice_lines: u16) -> Opt
     let banner = Rect::new(0, 1, width, u16::from(has_banner));
     let notice = Rect::new(0, height - 1 - notice_lines, width, notice_lines);
     let body = Rect::new(0, 1 + banner.height, width, notice.y - 1 - banner.height);
-    Some(Layout { header, banner, body, notice, footer, main: body, ..Layout::default() })
+    Some(Layout {
+        header,
+        banner,
+        body,
+        notice,
+        footer,
+        main: body,
+        ..Layout::default()
+    })
 }
 
 /// The area inside a border of one cell.
@@ -60,5 +68,9 @@ pub fn inside(area: Rect) -> Rect {
 /// The rows of the case list: inside the border, below the column headings.
 pub fn case_rows(layout: &Layout) -> Rect {
     let inner = inside(layout.main);
-    Rect { y: inner.y.saturating_add(1), height: inner.height.saturating_sub(1), ..inner }
+    Rect {
+        y: inner.y.saturating_add(1),
+        height: inner.height.saturating_sub(1),
+        ..inner
+    }
 }

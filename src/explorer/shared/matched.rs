@@ -58,19 +58,34 @@ impl Matched {
             }
         } else {
             for set in &sets {
-                let all = (0..set.file.len()).map(|index| CaseRef { set: set.set, index });
+                let all = (0..set.file.len()).map(|index| CaseRef {
+                    set: set.set,
+                    index,
+                });
                 cases.extend(all.filter(|case| query.is_empty() || is_match(set, *case)));
             }
         }
-        Matched { cases, sets, query: query.clone() }
+        Matched {
+            cases,
+            sets,
+            query: query.clone(),
+        }
     }
 
     /// Whether all cases of these sets that match a filter are among the cases.
     fn contains_all(&self, sets: &[FilteredSet], query: &Query) -> bool {
         let is_same = || {
-            self.sets.len() == sets.len() && self.sets.iter().zip(sets).all(|(one, other)| one.is_same(other))
+            self.sets.len() == sets.len()
+                && self
+                    .sets
+                    .iter()
+                    .zip(sets)
+                    .all(|(one, other)| one.is_same(other))
         };
-        !self.query.is_empty() && self.query.is_about_files() && query.narrows(&self.query) && is_same()
+        !self.query.is_empty()
+            && self.query.is_about_files()
+            && query.narrows(&self.query)
+            && is_same()
     }
 }
 
@@ -82,18 +97,29 @@ mod tests {
     use std::cell::Cell;
 
     fn set_of(set: usize, texts: &[&str]) -> FilteredSet {
-        let line = |text: &&str| format!("{}\n", serde_json::json!({"prompt": text, "response": "x"}));
+        let line =
+            |text: &&str| format!("{}\n", serde_json::json!({"prompt": text, "response": "x"}));
         let lines: String = texts.iter().map(line).collect();
         let file = SetFile::open(Arc::from(lines), "s").unwrap();
-        let summary =
-            |text: &&str| CaseSummary { turns: 1, text: text.to_string(), ..CaseSummary::default() };
+        let summary = |text: &&str| CaseSummary {
+            turns: 1,
+            text: text.to_string(),
+            ..CaseSummary::default()
+        };
         let summaries = texts.iter().map(summary).collect();
-        FilteredSet { set, file: Arc::new(file), summaries: Some(Arc::new(summaries)) }
+        FilteredSet {
+            set,
+            file: Arc::new(file),
+            summaries: Some(Arc::new(summaries)),
+        }
     }
 
     fn sets() -> Vec<FilteredSet> {
         let all = |first: &[&str]| {
-            first.iter().flat_map(|a| ["b", "bc", "cb", ""].map(|b| format!("{a}{b}"))).collect()
+            first
+                .iter()
+                .flat_map(|a| ["b", "bc", "cb", ""].map(|b| format!("{a}{b}")))
+                .collect()
         };
         [(0, &["a", "ab"][..]), (2, &["b", "c"]), (5, &["", "abc"])]
             .map(|(set, first)| {
@@ -103,12 +129,21 @@ mod tests {
             .into()
     }
 
-    fn matched(sets: &[FilteredSet], query: &str, before: &Matched, tested: &Cell<usize>) -> Matched {
+    fn matched(
+        sets: &[FilteredSet],
+        query: &str,
+        before: &Matched,
+        tested: &Cell<usize>,
+    ) -> Matched {
         let query = Query::parse(query).unwrap();
         Matched::of(sets.to_vec(), &query, before, |set, case| {
             tested.set(tested.get() + 1);
             let text = &set.summaries.as_ref().unwrap()[case.index].text;
-            query.matches(&Subject { text, turns: 1, ..Subject::default() })
+            query.matches(&Subject {
+                text,
+                turns: 1,
+                ..Subject::default()
+            })
         })
     }
 
@@ -125,7 +160,11 @@ mod tests {
         let mut changed = sets.clone();
         changed[1] = read_again;
         let found = matched(&changed, "abcb", &first, &tested);
-        assert_eq!((tested.take(), found.cases.len()), (17, 4), "a file was read again");
+        assert_eq!(
+            (tested.take(), found.cases.len()),
+            (17, 4),
+            "a file was read again"
+        );
     }
 
     proptest! {

@@ -289,7 +289,13 @@ pub trait Dialog: Any + fmt::Debug {
     }
 
     /// Draws the dialog. Returns the position of the text cursor, if it has one.
-    fn draw(&self, model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position>;
+    fn draw(
+        &self,
+        model: &Model,
+        areas: &Layout,
+        theme: &Theme,
+        buffer: &mut Buffer,
+    ) -> Option<Position>;
 
     /// Handles that the file of a set was read.
     fn on_set_loaded(&mut self, _: &Model) {}
@@ -352,17 +358,34 @@ impl Model {
             }
         }
         for path in sorted(sets) {
-            match self.view.sets.iter_mut().find(|known| known.path.path == path.path.path) {
+            match self
+                .view
+                .sets
+                .iter_mut()
+                .find(|known| known.path.path == path.path.path)
+            {
                 Some(known) => known.appears_again(path.path),
                 None => self.view.sets.push(path),
             }
         }
         self.view.browse.nodes = nodes_of(&self.view.sets);
-        let at = row.and_then(|row| self.view.browse.nodes.iter().position(|other| *other == row));
+        let at = row.and_then(|row| {
+            self.view
+                .browse
+                .nodes
+                .iter()
+                .position(|other| *other == row)
+        });
         self.view.browse.node = at.unwrap_or_else(|| first_node(&self.view.browse.nodes));
         let sets = &self.view.sets;
-        self.view.browse.selected.retain(|case| sets[case.set].exists());
-        if self.open_case().is_some_and(|case| !sets[case.at.set].exists()) {
+        self.view
+            .browse
+            .selected
+            .retain(|case| sets[case.set].exists());
+        if self
+            .open_case()
+            .is_some_and(|case| !sets[case.at.set].exists())
+        {
             self.show(ListPage);
         }
     }

@@ -15,20 +15,40 @@ pub(crate) fn notify(model: &mut Model, text: String, bad: bool) -> Vec<Effect> 
 }
 
 /// Shows a notice in the place of earlier ones about the same topic, which are counted.
-pub(crate) fn notify_about(model: &mut Model, topic: String, text: String, bad: bool) -> Vec<Effect> {
+pub(crate) fn notify_about(
+    model: &mut Model,
+    topic: String,
+    text: String,
+    bad: bool,
+) -> Vec<Effect> {
     let until = model.now + if bad { BAD_NOTICE_S } else { NOTICE_S };
-    let known = model.notices.iter().position(|notice| notice.topic == topic && notice.bad == bad);
+    let known = model
+        .notices
+        .iter()
+        .position(|notice| notice.topic == topic && notice.bad == bad);
     let before = known.map_or(0, |at| model.notices.remove(at).count);
-    let notice = Notice { text, bad, until, topic, count: before + 1 };
+    let notice = Notice {
+        text,
+        bad,
+        until,
+        topic,
+        count: before + 1,
+    };
     model.notices.push(notice.clone());
-    model.notices.drain(..model.notices.len().saturating_sub(NOTICES_AT_MOST));
+    model
+        .notices
+        .drain(..model.notices.len().saturating_sub(NOTICES_AT_MOST));
     model.notice = Some(notice);
     Vec::new()
 }
 
 pub(crate) fn tick(model: &mut Model, now: f64) {
     model.now = now;
-    if model.notice.as_ref().is_some_and(|notice| notice.until <= now) {
+    if model
+        .notice
+        .as_ref()
+        .is_some_and(|notice| notice.until <= now)
+    {
         model.notice = None;
     }
 }

@@ -82,7 +82,10 @@ impl CaseOutcome {
 
     /// Position of the first attempt with the worst status, from 0.
     pub fn worst_position(&self) -> usize {
-        self.attempts.iter().position(|attempt| attempt.status == self.worst).unwrap_or(0)
+        self.attempts
+            .iter()
+            .position(|attempt| attempt.status == self.worst)
+            .unwrap_or(0)
     }
 
     /// Whether the case was edited since it was run.
@@ -109,7 +112,8 @@ impl CaseOutcome {
 /// Whether two outcomes are of the same attempts, although they were read at different times.
 fn has_same_attempts(a: &CaseOutcome, b: &CaseOutcome) -> bool {
     let is_same = |(a, b): (&Arc<EndedAttempt>, &Arc<EndedAttempt>)| {
-        let compared = |one: &EndedAttempt| (one.key.attempt, one.status, one.latency_s.map(f64::to_bits));
+        let compared =
+            |one: &EndedAttempt| (one.key.attempt, one.status, one.latency_s.map(f64::to_bits));
         compared(a) == compared(b)
     };
     a.attempts.len() == b.attempts.len() && a.attempts.iter().zip(&b.attempts).all(is_same)
@@ -137,11 +141,22 @@ impl Outcomes {
                 self.version += 1;
                 self.alone.remove(&case);
                 let (revision, shown) = (self.version, self.version);
-                let outcome = entry.insert(CaseOutcome { revision, shown, ..CaseOutcome::of(run, attempts) });
-                *self.runs.entry(case.set).or_default().entry(run.clone()).or_default() += 1;
+                let outcome = entry.insert(CaseOutcome {
+                    revision,
+                    shown,
+                    ..CaseOutcome::of(run, attempts)
+                });
+                *self
+                    .runs
+                    .entry(case.set)
+                    .or_default()
+                    .entry(run.clone())
+                    .or_default() += 1;
                 count(&mut self.totals, &mut self.flaky, case.set, outcome);
             }
-            _ => attempts.into_iter().for_each(|attempt| self.add(case, run, attempt)),
+            _ => attempts
+                .into_iter()
+                .for_each(|attempt| self.add(case, run, attempt)),
         }
     }
 
@@ -152,7 +167,10 @@ impl Outcomes {
         if let Some(before) = self.cases.get(&case) {
             uncount(&mut self.totals, &mut self.flaky, case.set, before);
         }
-        let outcome = self.cases.entry(case).or_insert_with(|| CaseOutcome::of(run, Vec::new()));
+        let outcome = self
+            .cases
+            .entry(case)
+            .or_insert_with(|| CaseOutcome::of(run, Vec::new()));
         let runs = self.runs.entry(case.set).or_default();
         if outcome.run != *run {
             remove_run(runs, &outcome.run);
@@ -161,8 +179,14 @@ impl Outcomes {
         if outcome.attempts.is_empty() {
             *runs.entry(run.clone()).or_default() += 1;
         }
-        let at = outcome.attempts.partition_point(|known| known.key.attempt < attempt.key.attempt);
-        if outcome.attempts.get(at).is_some_and(|known| known.key.attempt == attempt.key.attempt) {
+        let at = outcome
+            .attempts
+            .partition_point(|known| known.key.attempt < attempt.key.attempt);
+        if outcome
+            .attempts
+            .get(at)
+            .is_some_and(|known| known.key.attempt == attempt.key.attempt)
+        {
             count(&mut self.totals, &mut self.flaky, case.set, outcome);
             return;
         }
@@ -182,7 +206,11 @@ impl Outcomes {
     /// not have.
     pub fn keep_revisions(&mut self, older: &Outcomes) {
         for (case, outcome) in &mut self.cases {
-            match older.cases.get(case).filter(|known| has_same_attempts(known, outcome)) {
+            match older
+                .cases
+                .get(case)
+                .filter(|known| has_same_attempts(known, outcome))
+            {
                 Some(known) => (outcome.revision, outcome.shown) = (known.revision, known.shown),
                 None => {
                     outcome.revision += older.version;
@@ -206,7 +234,9 @@ impl Outcomes {
 
     /// The latest attempt of only this turn (from 0), if nothing else of the case was run since.
     pub fn alone(&self, case: CaseRef, turn: usize) -> Option<&Arc<EndedAttempt>> {
-        self.alone.get(&case).filter(|attempt| attempt.turn == Some(turn as u32 + 1))
+        self.alone
+            .get(&case)
+            .filter(|attempt| attempt.turn == Some(turn as u32 + 1))
     }
 
     /// The turn (from 0) that was run alone, if nothing else of the case was run since.
@@ -226,7 +256,10 @@ impl Outcomes {
 
     /// Number of attempts of all cases.
     pub fn attempts(&self) -> usize {
-        self.cases.values().map(|outcome| outcome.attempts.len()).sum()
+        self.cases
+            .values()
+            .map(|outcome| outcome.attempts.len())
+            .sum()
     }
 
     /// Number of bytes to read when all attempts are read in full.
@@ -238,19 +271,36 @@ impl Outcomes {
     /// Gives all outcomes versions that those shown before do not have.
     pub fn replace_shown(&mut self, before: &Outcomes) {
         self.version = self.version.max(before.version) + 1;
-        self.cases.values_mut().for_each(|outcome| outcome.shown = self.version);
+        self.cases
+            .values_mut()
+            .for_each(|outcome| outcome.shown = self.version);
     }
 
     /// Returns outcomes in which every attempt is replaced by the result of `other`.
     pub fn map(&self, mut other: impl FnMut(&Arc<EndedAttempt>) -> Arc<EndedAttempt>) -> Outcomes {
-        let alone = self.alone.iter().map(|(case, attempt)| (*case, other(attempt))).collect();
+        let alone = self
+            .alone
+            .iter()
+            .map(|(case, attempt)| (*case, other(attempt)))
+            .collect();
         let runs = self.runs.clone();
-        let mut mapped = Outcomes { version: self.version + 1, alone, runs, ..Outcomes::default() };
+        let mut mapped = Outcomes {
+            version: self.version + 1,
+            alone,
+            runs,
+            ..Outcomes::default()
+        };
         for (case, outcome) in &self.cases {
-            let attempts: Vec<Arc<EndedAttempt>> = outcome.attempts.iter().map(&mut other).collect();
+            let attempts: Vec<Arc<EndedAttempt>> =
+                outcome.attempts.iter().map(&mut other).collect();
             let (ran, revision) = (outcome.ran.clone(), outcome.revision);
             let shown = mapped.version;
-            let shown = CaseOutcome { ran, revision, shown, ..CaseOutcome::of(&outcome.run, attempts) };
+            let shown = CaseOutcome {
+                ran,
+                revision,
+                shown,
+                ..CaseOutcome::of(&outcome.run, attempts)
+            };
             count(&mut mapped.totals, &mut mapped.flaky, case.set, &shown);
             mapped.cases.insert(*case, shown);
         }
@@ -274,20 +324,33 @@ impl Outcomes {
 
     /// The runs that the outcomes of a set are from, in arbitrary order, each with the number of cases.
     pub fn runs(&self, set: usize) -> impl Iterator<Item = (&Arc<RunRef>, usize)> {
-        self.runs.get(&set).into_iter().flatten().map(|(run, cases)| (run, *cases))
+        self.runs
+            .get(&set)
+            .into_iter()
+            .flatten()
+            .map(|(run, cases)| (run, *cases))
     }
 
     /// Replaces a case's attempts by re-evaluated ones; `None` restores the original ones.
     pub fn reevaluate(&mut self, case: CaseRef, results: Option<Vec<Arc<EndedAttempt>>>) {
         self.alone.remove(&case);
-        let Some(before) = self.cases.get(&case) else { return };
+        let Some(before) = self.cases.get(&case) else {
+            return;
+        };
         self.version += 1;
         let ran = before.as_they_ran().to_vec();
         let after = match results {
-            Some(attempts) => CaseOutcome { ran: Some(ran), ..CaseOutcome::of(&before.run, attempts) },
+            Some(attempts) => CaseOutcome {
+                ran: Some(ran),
+                ..CaseOutcome::of(&before.run, attempts)
+            },
             None => CaseOutcome::of(&before.run, ran),
         };
-        let after = CaseOutcome { revision: before.revision, shown: self.version, ..after };
+        let after = CaseOutcome {
+            revision: before.revision,
+            shown: self.version,
+            ..after
+        };
         uncount(&mut self.totals, &mut self.flaky, case.set, before);
         count(&mut self.totals, &mut self.flaky, case.set, &after);
         self.cases.insert(case, after);
@@ -298,7 +361,9 @@ impl Outcomes {
     pub fn follow(&mut self, new: impl Fn(CaseRef) -> Option<CaseRef>) {
         self.version += 1;
         let cases = std::mem::take(&mut self.cases).into_iter();
-        self.cases = cases.filter_map(|(case, outcome)| Some((new(case)?, outcome))).collect();
+        self.cases = cases
+            .filter_map(|(case, outcome)| Some((new(case)?, outcome)))
+            .collect();
         // Attempts of single turns are not re-evaluated, so they are dropped.
         self.alone.clear();
         self.totals.clear();

@@ -20,7 +20,12 @@ impl Model {
         match self.view.screen.target() {
             CommandTarget::Case(case) => Some(case),
             CommandTarget::Set(_) => None,
-            CommandTarget::UnderCursor => self.view.browse.visible.get(self.view.browse.cursor).copied(),
+            CommandTarget::UnderCursor => self
+                .view
+                .browse
+                .visible
+                .get(self.view.browse.cursor)
+                .copied(),
         }
     }
 
@@ -29,7 +34,10 @@ impl Model {
         if let CommandTarget::Set(set) = self.view.screen.target() {
             return Some(set);
         }
-        match (self.current_case(), self.view.browse.nodes.get(self.view.browse.node)) {
+        match (
+            self.current_case(),
+            self.view.browse.nodes.get(self.view.browse.node),
+        ) {
             (Some(case), _) => Some(case.set),
             (None, Some(Node::Set(set))) => Some(*set),
             _ => None,
@@ -55,9 +63,10 @@ impl Model {
         match node {
             Node::All => self.listed_sets().collect(),
             Node::Set(set) => vec![*set],
-            Node::Group(name) => {
-                self.listed_sets().filter(|&at| group_of(&self.view.sets[at]) == *name).collect()
-            }
+            Node::Group(name) => self
+                .listed_sets()
+                .filter(|&at| group_of(&self.view.sets[at]) == *name)
+                .collect(),
         }
     }
 
@@ -71,12 +80,15 @@ impl Model {
 
     /// The `eval_id` of a case; empty if its file is not loaded.
     pub fn eval_id(&self, case: CaseRef) -> Cow<'_, str> {
-        self.file(case.set).map_or(Cow::Borrowed(""), |file| file.eval_id(case.index))
+        self.file(case.set)
+            .map_or(Cow::Borrowed(""), |file| file.eval_id(case.index))
     }
 
     /// The id of a case as shown: with its position in the file if another case has the same id.
     pub fn shown_id(&self, case: CaseRef) -> Cow<'_, str> {
-        let Some(file) = self.file(case.set) else { return Cow::Borrowed("") };
+        let Some(file) = self.file(case.set) else {
+            return Cow::Borrowed("");
+        };
         let id = file.eval_id(case.index);
         let is_repeated = file.positions_of(&id).nth(1).is_some();
         match (id.is_empty(), is_repeated) {
@@ -90,7 +102,9 @@ impl Model {
     /// The files that were read, except those that cannot be read any more.
     pub fn read_files(&self) -> ReadFiles {
         let read = |view: &SetView| match &view.state {
-            SetState::Ready(file, digest) => Some((view.path.path.clone(), (file.clone(), digest.clone()))),
+            SetState::Ready(file, digest) => {
+                Some((view.path.path.clone(), (file.clone(), digest.clone())))
+            }
             _ => None,
         };
         self.view.sets.iter().filter_map(read).collect()
@@ -101,7 +115,11 @@ impl Model {
     pub fn case_of(&self, run: &RunState, key: AttemptKey) -> Option<CaseRef> {
         let planned = run.plan.cases.get(key.case)?;
         let path = &run.plan.sets[planned.set].path;
-        let set = self.view.sets.iter().position(|set| set.path.path == *path)?;
+        let set = self
+            .view
+            .sets
+            .iter()
+            .position(|set| set.path.path == *path)?;
         let index = match &self.view.sets[set].read {
             Some(file) => place(file, &planned.eval_id, &planned.content)?,
             None => planned.index,
@@ -111,19 +129,32 @@ impl Model {
 
     /// Why a case cannot be read.
     pub fn problem_of(&self, case: CaseRef) -> Option<String> {
-        self.file(case.set)?.case(case.index).err().map(|problem| problem.to_string())
+        self.file(case.set)?
+            .case(case.index)
+            .err()
+            .map(|problem| problem.to_string())
     }
 
     /// A key that identifies the case in later versions of its file.
     pub fn case_key(&self, case: CaseRef) -> CaseKey {
         let eval_id = self.eval_id(case).into_owned();
-        let file = self.file(case.set).filter(|file| file.positions_of(&eval_id).nth(1).is_some());
-        CaseKey { content: file.map(|file| file.content_hash(case.index)).unwrap_or_default(), eval_id }
+        let file = self
+            .file(case.set)
+            .filter(|file| file.positions_of(&eval_id).nth(1).is_some());
+        CaseKey {
+            content: file
+                .map(|file| file.content_hash(case.index))
+                .unwrap_or_default(),
+            eval_id,
+        }
     }
 
     /// The reference to a run that all of its results share.
     pub fn run_ref(&mut self, run: &RunState) -> Arc<RunRef> {
-        let known = self.current_run.take().filter(|known| known.id == run.plan.run_id);
+        let known = self
+            .current_run
+            .take()
+            .filter(|known| known.id == run.plan.run_id);
         let run_ref = known.unwrap_or_else(|| Arc::new(RunRef::of_plan(&run.plan)));
         self.current_run = Some(run_ref.clone());
         run_ref
@@ -148,7 +179,10 @@ impl Model {
     /// The attempt whose comparison is visible.
     pub fn shown_attempt(&self) -> Option<&Arc<EndedAttempt>> {
         let case = self.shown_case()?;
-        self.view.outcomes.alone(case.at, case.turn).or_else(|| self.whole_attempt())
+        self.view
+            .outcomes
+            .alone(case.at, case.turn)
+            .or_else(|| self.whole_attempt())
     }
 
     /// The current attempt of the visible case; never an attempt of a single turn.
@@ -159,7 +193,9 @@ impl Model {
 
     /// Number of turns of the visible case.
     pub fn turns_shown(&self) -> usize {
-        let Some(case) = self.shown_case() else { return 0 };
+        let Some(case) = self.shown_case() else {
+            return 0;
+        };
         match self.whole_attempt() {
             Some(attempt) => attempt.expected_turns.max(attempt.actual_turns),
             None => case.turns,

@@ -31,9 +31,16 @@ impl RunsScreen {
     pub(crate) fn put(&mut self, history: Arc<History>) {
         let here = self.head().map(|head| head.path.clone());
         self.rows = (0..history.runs.len()).collect();
-        let kept = self.rows.iter().position(|at| Some(&history.runs[*at].path) == here.as_ref());
+        let kept = self
+            .rows
+            .iter()
+            .position(|at| Some(&history.runs[*at].path) == here.as_ref());
         self.cursor = kept.unwrap_or(self.cursor.min(self.rows.len().saturating_sub(1)));
-        if !history.runs.iter().any(|head| Some(&head.path) == self.marked.as_ref()) {
+        if !history
+            .runs
+            .iter()
+            .any(|head| Some(&head.path) == self.marked.as_ref())
+        {
             self.marked = None;
         }
         self.history = Some(history);
@@ -52,20 +59,29 @@ impl RunsScreen {
     /// The name that a person gave a run.
     pub fn name_of(&self, head: &RunHead) -> Option<&str> {
         // Another run may have been planted with the same id.
-        let label = self.history.as_ref()?.labels.get(&head.run_id).filter(|_| head.is_ours())?;
+        let label = self
+            .history
+            .as_ref()?
+            .labels
+            .get(&head.run_id)
+            .filter(|_| head.is_ours())?;
         label.name.as_deref()
     }
 
     /// Whether a run is pinned.
     pub fn is_pinned(&self, head: &RunHead) -> bool {
-        let label = self.history.as_ref().and_then(|history| history.labels.get(&head.run_id));
+        let label = self
+            .history
+            .as_ref()
+            .and_then(|history| history.labels.get(&head.run_id));
         head.is_ours() && label.is_some_and(|label| label.pinned)
     }
 
     /// Whether a run is the baseline.
     pub fn is_baseline(&self, head: &RunHead) -> bool {
         let history = self.history.as_ref();
-        head.is_ours() && history.is_some_and(|history| history.baseline.as_ref() == Some(&head.run_id))
+        head.is_ours()
+            && history.is_some_and(|history| history.baseline.as_ref() == Some(&head.run_id))
     }
 
     /// The run that is compared with the one under the cursor: the marked one, else the run before it, unless it is
@@ -76,6 +92,9 @@ impl RunsScreen {
             return history.runs.iter().find(|head| head.path == *marked);
         }
         let later = self.rows.get(self.cursor + 1..)?;
-        later.iter().map(|at| &history.runs[*at]).find(|head| head.is_usable())
+        later
+            .iter()
+            .map(|at| &history.runs[*at])
+            .find(|head| head.is_usable())
     }
 }

@@ -38,7 +38,9 @@ impl RunScreen {
 
     /// How long an attempt has been in flight, in seconds.
     pub fn elapsed(&self, key: AttemptKey, now: f64) -> f64 {
-        self.since.get(&key).map_or(0.0, |since| (now - since).max(0.0))
+        self.since
+            .get(&key)
+            .map_or(0.0, |since| (now - since).max(0.0))
     }
 
     /// Orders the list of a run that ended: attempts that did not pass first, otherwise in the order of the plan. Counts the

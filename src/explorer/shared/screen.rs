@@ -49,7 +49,11 @@ impl Model {
 
     /// The context that determines which key bindings apply.
     pub fn context(&self) -> Context {
-        let of_dialog = self.view.open_dialog.as_ref().and_then(|dialog| dialog.context());
+        let of_dialog = self
+            .view
+            .open_dialog
+            .as_ref()
+            .and_then(|dialog| dialog.context());
         of_dialog.unwrap_or_else(|| self.screen_context())
     }
 
@@ -70,8 +74,13 @@ pub fn layout(model: &Model) -> Layout {
 
 /// The notice, wrapped to the width of the screen.
 pub(crate) fn notice_lines(model: &Model) -> Vec<Line> {
-    let Some(notice) = &model.notice else { return Vec::new() };
-    let span = Span { text: clean_line(&notice.text).into_owned(), ..Span::default() };
+    let Some(notice) = &model.notice else {
+        return Vec::new();
+    };
+    let span = Span {
+        text: clean_line(&notice.text).into_owned(),
+        ..Span::default()
+    };
     let mut lines = wrap_line(&[span], usize::from(model.size.0.saturating_sub(2)).max(1));
     lines.truncate(NOTICE_LINES);
     lines

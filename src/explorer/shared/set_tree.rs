@@ -44,7 +44,11 @@ pub(crate) fn first_node(nodes: &[Node]) -> usize {
 pub(crate) fn nodes_of(sets: &[SetView]) -> Vec<Node> {
     let mut listed: Vec<usize> = (0..sets.len()).filter(|at| sets[*at].exists()).collect();
     listed.sort_by(|a, b| place_of(&sets[*a]).cmp(&place_of(&sets[*b])));
-    let mut nodes = if listed.len() > 1 { vec![Node::All] } else { Vec::new() };
+    let mut nodes = if listed.len() > 1 {
+        vec![Node::All]
+    } else {
+        Vec::new()
+    };
     let mut group = None;
     for at in listed {
         let name = group_of(&sets[at]);

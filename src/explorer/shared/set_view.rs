@@ -94,7 +94,8 @@ impl SetView {
     /// Stores results until their cases have been read.
     pub(crate) fn store_until_read(&mut self, results: impl IntoIterator<Item = PastResult>) {
         self.waiting.extend(results);
-        self.waiting.drain(..self.waiting.len().saturating_sub(MOST_WAITING));
+        self.waiting
+            .drain(..self.waiting.len().saturating_sub(MOST_WAITING));
     }
 
     pub(crate) fn appears_again(&mut self, path: SetPath) {
@@ -109,7 +110,10 @@ impl SetView {
 /// before it, or the whole path if these are the same, too.
 pub fn set_label(sets: &[SetView], set: usize) -> Cow<'_, str> {
     let path = &sets[set].path;
-    let others = sets.iter().map(|view| &view.path).filter(|other| other.path != path.path);
+    let others = sets
+        .iter()
+        .map(|view| &view.path)
+        .filter(|other| other.path != path.path);
     let others: Vec<&SetPath> = others.filter(|other| other.stem == path.stem).collect();
     label_among(path, &others)
 }
@@ -120,10 +124,15 @@ fn label_among<'a>(path: &'a SetPath, others: &[&SetPath]) -> Cow<'a, str> {
     }
     let unique = |count: usize| {
         let label = with_folders(path, count);
-        others.iter().all(|other| with_folders(other, count) != label).then_some(label)
+        others
+            .iter()
+            .all(|other| with_folders(other, count) != label)
+            .then_some(label)
     };
     let most = path.shown.matches('/').count();
-    (1..=most).find_map(unique).map_or(Cow::Borrowed(path.shown.as_str()), Cow::Owned)
+    (1..=most)
+        .find_map(unique)
+        .map_or(Cow::Borrowed(path.shown.as_str()), Cow::Owned)
 }
 
 /// The stem of a file with at most this number of its folders.
@@ -131,7 +140,12 @@ fn with_folders(path: &SetPath, count: usize) -> String {
     let folders: Vec<&str> = path.shown.split('/').collect();
     let folders = folders.split_last().map_or(&[][..], |(_, folders)| folders);
     let nearest = &folders[folders.len().saturating_sub(count)..];
-    nearest.iter().copied().chain([path.stem.as_str()]).collect::<Vec<_>>().join("/")
+    nearest
+        .iter()
+        .copied()
+        .chain([path.stem.as_str()])
+        .collect::<Vec<_>>()
+        .join("/")
 }
 
 #[cfg(test)]
@@ -143,17 +157,39 @@ mod tests {
         let path = |shown: &str| {
             let name = shown.rsplit('/').next().unwrap_or_default();
             let stem = name.split('.').next().unwrap_or_default().to_string();
-            SetPath { shown: shown.into(), stem, app: None, ..SetPath::of_file(shown.as_ref(), "".as_ref()) }
+            SetPath {
+                shown: shown.into(),
+                stem,
+                app: None,
+                ..SetPath::of_file(shown.as_ref(), "".as_ref())
+            }
         };
-        let shown =
-            ["a/x/s.evalset.json", "b/x/s.evalset.json", "b/y/s.evalset.json", "s.jsonl", "b/y/s.test.json"];
+        let shown = [
+            "a/x/s.evalset.json",
+            "b/x/s.evalset.json",
+            "b/y/s.evalset.json",
+            "s.jsonl",
+            "b/y/s.test.json",
+        ];
         let paths = shown.map(path);
         let label = |at: usize| {
-            let others: Vec<&SetPath> = paths.iter().filter(|other| other.path != paths[at].path).collect();
+            let others: Vec<&SetPath> = paths
+                .iter()
+                .filter(|other| other.path != paths[at].path)
+                .collect();
             label_among(&paths[at], &others).into_owned()
         };
         let labels = [0, 1, 2, 3, 4].map(label);
-        assert_eq!(labels, ["a/x/s", "b/x/s", "b/y/s.evalset.json", "s.jsonl", "b/y/s.test.json"]);
+        assert_eq!(
+            labels,
+            [
+                "a/x/s",
+                "b/x/s",
+                "b/y/s.evalset.json",
+                "s.jsonl",
+                "b/y/s.test.json"
+            ]
+        );
         assert_eq!(label_among(&paths[0], &[]), "s");
     }
 }

@@ -62,8 +62,14 @@ const FILES: &[(&str, &str)] = &[
     ("default", include_str!("../../../themes/default.toml")),
     ("dark", include_str!("../../../themes/dark.toml")),
     ("light", include_str!("../../../themes/light.toml")),
-    ("high-contrast", include_str!("../../../themes/high-contrast.toml")),
-    ("colour-blind", include_str!("../../../themes/colour-blind.toml")),
+    (
+        "high-contrast",
+        include_str!("../../../themes/high-contrast.toml"),
+    ),
+    (
+        "colour-blind",
+        include_str!("../../../themes/colour-blind.toml"),
+    ),
     ("mono", include_str!("../../../themes/mono.toml")),
 ];
 
@@ -94,11 +100,15 @@ fn own_theme(name: &str, looks: &toml::Table) -> Result<OwnTheme, ThemeError> {
     let base = own.remove("base");
     let base = base.as_ref().map_or(Some("default"), toml::Value::as_str);
     let file = FILES.iter().find(|(known, _)| Some(*known) == base);
-    let (_, text) = file.ok_or_else(|| in_theme(name, "base is not the name of a built-in theme"))?;
+    let (_, text) =
+        file.ok_or_else(|| in_theme(name, "base is not the name of a built-in theme"))?;
     let mut looks: toml::Table = toml::from_str(text).map_err(|error| in_theme(name, error))?;
     looks.extend(own);
     Theme::of(name, looks.clone(), true)?;
-    Ok(OwnTheme { name: name.to_string(), looks })
+    Ok(OwnTheme {
+        name: name.to_string(),
+        looks,
+    })
 }
 
 fn in_theme(name: &str, why: impl fmt::Display) -> ThemeError {
@@ -124,13 +134,18 @@ impl Theme {
     /// by the nearest of 256 colours.
     pub fn named(name: &str, true_colour: bool) -> Result<Theme, ThemeError> {
         let names = || Theme::names().collect::<Vec<_>>().join(", ");
-        let own =
-            || OWN.get().into_iter().flatten().find(|theme| theme.name == name).map(|theme| &theme.looks);
+        let own = || {
+            OWN.get()
+                .into_iter()
+                .flatten()
+                .find(|theme| theme.name == name)
+                .map(|theme| &theme.looks)
+        };
         let looks = match FILES.iter().find(|(known, _)| *known == name) {
             Some((_, text)) => toml::from_str(text).map_err(|error| in_theme(name, error))?,
-            None => own()
-                .cloned()
-                .ok_or_else(|| ThemeError(format!("unknown theme {name:?}; there are {}", names())))?,
+            None => own().cloned().ok_or_else(|| {
+                ThemeError(format!("unknown theme {name:?}; there are {}", names()))
+            })?,
         };
         Theme::of(name, looks, true_colour)
     }
@@ -139,18 +154,32 @@ impl Theme {
     fn of(name: &str, looks: toml::Table, true_colour: bool) -> Result<Theme, ThemeError> {
         let mut styles = BTreeMap::new();
         for (key, look) in looks {
-            let role = ROLES.iter().find(|(known, _)| *known == key).map(|(_, role)| *role);
+            let role = ROLES
+                .iter()
+                .find(|(known, _)| *known == key)
+                .map(|(_, role)| *role);
             let role = role.ok_or_else(|| in_theme(name, format!("unknown role {key:?}")))?;
-            let look: Look = look.try_into().map_err(|error| in_theme(name, format!("{key}: {error}")))?;
-            let style = look.style(true_colour).map_err(|why| in_theme(name, format!("{key}: {why}")))?;
+            let look: Look = look
+                .try_into()
+                .map_err(|error| in_theme(name, format!("{key}: {error}")))?;
+            let style = look
+                .style(true_colour)
+                .map_err(|why| in_theme(name, format!("{key}: {why}")))?;
             styles.insert(role, style);
         }
-        Ok(Theme { name: name.to_string(), styles })
+        Ok(Theme {
+            name: name.to_string(),
+            styles,
+        })
     }
 
     /// The names of the themes: the built-in ones, then those from the user's configuration.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        let own = OWN.get().into_iter().flatten().map(|theme| theme.name.as_str());
+        let own = OWN
+            .get()
+            .into_iter()
+            .flatten()
+            .map(|theme| theme.name.as_str());
         FILES.iter().map(|(name, _)| *name).chain(own)
     }
 
@@ -186,15 +215,21 @@ impl Theme {
     /// The style of a row of a list, under the cursor or not.
     pub fn row(&self, is_cursor: bool) -> Style {
         let text = self.style(Role::Text);
-        if is_cursor { text.patch(self.style(Role::Cursor)) } else { text }
+        if is_cursor {
+            text.patch(self.style(Role::Cursor))
+        } else {
+            text
+        }
     }
 
     /// The style of a part of a row. Under the cursor only bold, italic and underline of the part are used: its
     /// colours would be hard to read, or form patches where colours are reversed.
     pub fn within(&self, row: Style, part: Style) -> Style {
         let cursor = self.style(Role::Cursor);
-        let is_cursor = row.add_modifier.contains(cursor.add_modifier) && row.bg == self.row(true).bg;
-        let has_own_colours = cursor.fg.is_some() || cursor.add_modifier.contains(Modifier::REVERSED);
+        let is_cursor =
+            row.add_modifier.contains(cursor.add_modifier) && row.bg == self.row(true).bg;
+        let has_own_colours =
+            cursor.fg.is_some() || cursor.add_modifier.contains(Modifier::REVERSED);
         match is_cursor && has_own_colours {
             true => row.add_modifier(part.add_modifier - Modifier::DIM - Modifier::REVERSED),
             false => row.patch(part),
@@ -215,9 +250,16 @@ impl Theme {
 
 impl Look {
     fn style(&self, true_colour: bool) -> Result<Style, String> {
-        let colour =
-            |text: &Option<String>| text.as_deref().map(|text| colour(text, true_colour)).transpose();
-        let mut style = Style { fg: colour(&self.fg)?, bg: colour(&self.bg)?, ..Style::default() };
+        let colour = |text: &Option<String>| {
+            text.as_deref()
+                .map(|text| colour(text, true_colour))
+                .transpose()
+        };
+        let mut style = Style {
+            fg: colour(&self.fg)?,
+            bg: colour(&self.bg)?,
+            ..Style::default()
+        };
         for word in &self.mods {
             style = style.add_modifier(modifier(word)?);
         }
@@ -238,7 +280,9 @@ fn modifier(word: &str) -> Result<Modifier, String> {
 }
 
 fn colour(text: &str, true_colour: bool) -> Result<Color, String> {
-    let colour: Color = text.parse().map_err(|_| format!("{text:?} is not a colour"))?;
+    let colour: Color = text
+        .parse()
+        .map_err(|_| format!("{text:?} is not a colour"))?;
     Ok(match colour {
         Color::Rgb(r, g, b) if !true_colour => Color::Indexed(nearest(r, g, b)),
         colour => colour,
@@ -248,7 +292,11 @@ fn colour(text: &str, true_colour: bool) -> Result<Color, String> {
 /// The nearest of the 256 indexed colours, either in the colour cube or among the greys.
 fn nearest(r: u8, g: u8, b: u8) -> u8 {
     const STEPS: [i32; 6] = [0, 95, 135, 175, 215, 255];
-    let step = |v: u8| (0..6).min_by_key(|&i| (STEPS[i as usize] - i32::from(v)).abs()).unwrap_or(0);
+    let step = |v: u8| {
+        (0..6)
+            .min_by_key(|&i| (STEPS[i as usize] - i32::from(v)).abs())
+            .unwrap_or(0)
+    };
     let far = |x: (i32, i32, i32)| {
         (x.0 - i32::from(r)).pow(2) + (x.1 - i32::from(g)).pow(2) + (x.2 - i32::from(b)).pow(2)
     };
@@ -257,7 +305,11 @@ fn nearest(r: u8, g: u8, b: u8) -> u8 {
     let mean = (i32::from(r) + i32::from(g) + i32::from(b)) / 3;
     let shade = ((mean - 8 + 5) / 10).clamp(0, 23);
     let grey = 8 + shade * 10;
-    if far((grey, grey, grey)) < cube { (232 + shade) as u8 } else { (16 + 36 * i + 6 * j + k) as u8 }
+    if far((grey, grey, grey)) < cube {
+        (232 + shade) as u8
+    } else {
+        (16 + 36 * i + 6 * j + k) as u8
+    }
 }
 
 #[cfg(test)]
@@ -280,8 +332,14 @@ mod tests {
             let theme = Theme::named(name, true).unwrap();
             for style in theme.styles.values() {
                 for colour in [style.fg, style.bg].into_iter().flatten() {
-                    assert!(!matches!(colour, Color::Rgb(..) | Color::Indexed(_)), "{name}: {colour:?}");
-                    assert!(name != "mono" || colour == Color::Reset, "mono has no colours");
+                    assert!(
+                        !matches!(colour, Color::Rgb(..) | Color::Indexed(_)),
+                        "{name}: {colour:?}"
+                    );
+                    assert!(
+                        name != "mono" || colour == Color::Reset,
+                        "mono has no colours"
+                    );
                 }
             }
         }
@@ -291,24 +349,36 @@ mod tests {
     #[test]
     fn text_can_be_read() {
         fn luminance(colour: Color) -> Option<f64> {
-            let Color::Rgb(r, g, b) = colour else { return None };
+            let Color::Rgb(r, g, b) = colour else {
+                return None;
+            };
             let linear = |v: u8| {
                 let v = f64::from(v) / 255.0;
-                if v <= 0.03928 { v / 12.92 } else { ((v + 0.055) / 1.055).powf(2.4) }
+                if v <= 0.03928 {
+                    v / 12.92
+                } else {
+                    ((v + 0.055) / 1.055).powf(2.4)
+                }
             };
             Some(0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b))
         }
         for name in ["dark", "light", "high-contrast", "colour-blind"] {
             let theme = Theme::named(name, true).unwrap();
             let base = theme.style(Role::Text);
-            for (key, role) in ROLES.iter().filter(|(_, role)| !matches!(role, Role::Border)) {
+            for (key, role) in ROLES
+                .iter()
+                .filter(|(_, role)| !matches!(role, Role::Border))
+            {
                 let style = base.patch(theme.style(*role));
                 let (fg, bg) = (style.fg.and_then(luminance), style.bg.and_then(luminance));
                 let (Some(fg), Some(bg)) = (fg, bg) else {
                     panic!("{name}: {key} has no colours of its own")
                 };
                 let contrast = (fg.max(bg) + 0.05) / (fg.min(bg) + 0.05);
-                assert!(contrast >= 4.5, "{name}: {key} has a contrast of {contrast:.1}");
+                assert!(
+                    contrast >= 4.5,
+                    "{name}: {key} has a contrast of {contrast:.1}"
+                );
             }
         }
     }
@@ -319,6 +389,11 @@ mod tests {
         assert_eq!(colour("#808080", false), Ok(Color::Indexed(244)));
         assert_eq!(colour("red", false), Ok(Color::Red));
         assert!(colour("reddish", true).is_err());
-        assert!(Theme::named("pink", true).unwrap_err().0.contains("colour-blind"));
+        assert!(
+            Theme::named("pink", true)
+                .unwrap_err()
+                .0
+                .contains("colour-blind")
+        );
     }
 }

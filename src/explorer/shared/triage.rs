@@ -75,7 +75,9 @@ pub struct Applying {
 impl Queue {
     /// All cases in their order.
     pub fn cases(&self) -> impl Iterator<Item = CaseRef> {
-        self.groups.iter().flat_map(|group| group.cases.iter().copied())
+        self.groups
+            .iter()
+            .flat_map(|group| group.cases.iter().copied())
     }
 
     /// The group of a case.
@@ -91,7 +93,11 @@ impl Queue {
         self.counted = None;
         self.later = self.later.iter().filter_map(|case| new(*case)).collect();
         if let Some(applying) = &mut self.applying {
-            applying.run_again = applying.run_again.iter().filter_map(|case| new(*case)).collect();
+            applying.run_again = applying
+                .run_again
+                .iter()
+                .filter_map(|case| new(*case))
+                .collect();
         }
         for step in &mut self.steps {
             step.at = new(step.at).unwrap_or(step.at);

@@ -34,8 +34,16 @@ pub struct Flip {
 impl Trial {
     /// How many cases would newly pass, and how many would no longer pass.
     pub fn counts(&self) -> (usize, usize) {
-        let would_pass = self.flips.iter().filter(|flip| flip.to == Status::Passed).count();
-        let no_more = self.flips.iter().filter(|flip| flip.from == Status::Passed).count();
+        let would_pass = self
+            .flips
+            .iter()
+            .filter(|flip| flip.to == Status::Passed)
+            .count();
+        let no_more = self
+            .flips
+            .iter()
+            .filter(|flip| flip.from == Status::Passed)
+            .count();
         (would_pass, no_more)
     }
 
@@ -45,7 +53,10 @@ impl Trial {
             (Some(from), Some(to)) if from != to => Some(Flip { case, from, to }),
             _ => None,
         };
-        match (self.flips.binary_search_by_key(&case, |flip| flip.case), flip) {
+        match (
+            self.flips.binary_search_by_key(&case, |flip| flip.case),
+            flip,
+        ) {
             (Ok(at), Some(flip)) => self.flips[at] = flip,
             (Ok(at), None) => drop(self.flips.remove(at)),
             (Err(at), Some(flip)) => self.flips.insert(at, flip),

@@ -15,7 +15,11 @@ const SIDE_BY_SIDE_FROM: usize = 84;
 /// The status of the turn at position `at` of an attempt: the worst among its deciding metrics.
 pub(crate) fn turn_status(metrics: &[MetricResult], at: usize) -> Option<Status> {
     let deciding = metrics.iter().filter(|metric| metric.threshold.is_some());
-    Status::worst(deciding.filter_map(|metric| metric.per_invocation.get(at)).map(|turn| turn.status))
+    Status::worst(
+        deciding
+            .filter_map(|metric| metric.per_invocation.get(at))
+            .map(|turn| turn.status),
+    )
 }
 
 /// Whether building the lines takes noticeable time and should be done in the background.
@@ -23,17 +27,31 @@ pub(crate) fn is_large(compared: &Compared) -> bool {
     const LARGE: usize = 48 << 10;
     let weight = |turn: &Invocation| {
         let calls = turn.calls();
-        let args =
-            calls.iter().map(|call| call.args.as_ref().map_or(0, |args| args.len() * 64)).sum::<usize>();
+        let args = calls
+            .iter()
+            .map(|call| call.args.as_ref().map_or(0, |args| args.len() * 64))
+            .sum::<usize>();
         let texts: usize = calls.iter().map(|call| deep_len(call.args.as_ref())).sum();
         let responses: usize = turn.responses().iter().map(|r| deep(&r.response)).sum();
         shown_response(turn).len() + turn.user.shown_text().len() + args + texts + responses
     };
-    let turns = compared.turns.iter().flat_map(|turn| [&turn.expected, &turn.actual]).flatten();
-    let states = compared.states.iter().flat_map(|(expected, actual)| [expected, actual]).flatten();
+    let turns = compared
+        .turns
+        .iter()
+        .flat_map(|turn| [&turn.expected, &turn.actual])
+        .flatten();
+    let states = compared
+        .states
+        .iter()
+        .flat_map(|(expected, actual)| [expected, actual])
+        .flatten();
     let judged = compared.attempt.iter().flat_map(|attempt| &attempt.metrics);
-    let judged = judged.filter_map(|metric| metric.judgement.as_ref()).flat_map(|one| &one.questions);
-    let replies = judged.flat_map(|asked| &asked.samples).filter_map(|sample| sample.reply.as_ref());
+    let judged = judged
+        .filter_map(|metric| metric.judgement.as_ref())
+        .flat_map(|one| &one.questions);
+    let replies = judged
+        .flat_map(|asked| &asked.samples)
+        .filter_map(|sample| sample.reply.as_ref());
     let weights = turns.map(weight).sum::<usize>() + states.map(deep).sum::<usize>();
     weights + replies.map(String::len).sum::<usize>() > LARGE
 }
@@ -42,15 +60,26 @@ pub(crate) fn is_large(compared: &Compared) -> bool {
 pub(crate) fn is_slow_to_relax(compared: &Compared) -> bool {
     const LARGE: usize = 32 << 10;
     let weight = |turn: &Invocation| {
-        let args: usize = turn.calls().iter().map(|call| deep_len(call.args.as_ref())).sum();
+        let args: usize = turn
+            .calls()
+            .iter()
+            .map(|call| deep_len(call.args.as_ref()))
+            .sum();
         shown_response(turn).len() + args
     };
-    let turns = compared.turns.iter().flat_map(|turn| [&turn.expected, &turn.actual]).flatten();
+    let turns = compared
+        .turns
+        .iter()
+        .flat_map(|turn| [&turn.expected, &turn.actual])
+        .flatten();
     turns.map(weight).sum::<usize>() > LARGE
 }
 
 fn deep_len(args: Option<&serde_json::Map<String, Value>>) -> usize {
-    args.into_iter().flat_map(|args| args.values()).map(deep).sum()
+    args.into_iter()
+        .flat_map(|args| args.values())
+        .map(deep)
+        .sum()
 }
 
 fn deep(value: &Value) -> usize {
@@ -68,7 +97,10 @@ pub fn build_body(compared: &Compared, view: BodyView) -> Body {
         CaseMode::Timeline => timeline(&compared.turns, width),
         CaseMode::Judged => {
             let lines = judged_lines(compared.attempt.as_deref(), &compared.people, width);
-            Body { lines, ..Body::default() }
+            Body {
+                lines,
+                ..Body::default()
+            }
         }
         // The metrics tab is drawn from the summary of the attempt.
         CaseMode::Compare | CaseMode::Metrics => Body::default(),
@@ -76,10 +108,23 @@ pub fn build_body(compared: &Compared, view: BodyView) -> Body {
     if view.compares() || (compared.problem.is_some() && compared.turns.is_empty()) {
         let side_by_side = view.width >= SIDE_BY_SIDE_FROM;
         let beside = view.beside.map(other).unwrap_or_default().lines;
-        return Body { beside, ..compare(compared, view, side_by_side) };
+        return Body {
+            beside,
+            ..compare(compared, view, side_by_side)
+        };
     }
     let body = other(view.width);
-    let starts =
-        compared.turns.iter().map(|turn| TurnLines { turn: turn.turn, line: 0, status: turn.status });
-    Body { turns: if body.turns.is_empty() { starts.collect() } else { body.turns }, ..body }
+    let starts = compared.turns.iter().map(|turn| TurnLines {
+        turn: turn.turn,
+        line: 0,
+        status: turn.status,
+    });
+    Body {
+        turns: if body.turns.is_empty() {
+            starts.collect()
+        } else {
+            body.turns
+        },
+        ..body
+    }
 }

@@ -13,9 +13,18 @@ use std::sync::Arc;
 /// The data for the lines of a case that was not run.
 pub(crate) fn not_run(model: &Model, case: &CaseScreen) -> Option<Compared> {
     let read = model.file(case.at.set)?.case(case.at.index).ok();
-    let state = read.as_ref().and_then(|read| read.final_session_state.as_ref());
-    let turns = read.as_ref().map(|read| read.turns().to_vec()).unwrap_or_default();
-    let turn = |(turn, expected)| ComparedTurn { turn, expected: Some(expected), ..ComparedTurn::default() };
+    let state = read
+        .as_ref()
+        .and_then(|read| read.final_session_state.as_ref());
+    let turns = read
+        .as_ref()
+        .map(|read| read.turns().to_vec())
+        .unwrap_or_default();
+    let turn = |(turn, expected)| ComparedTurn {
+        turn,
+        expected: Some(expected),
+        ..ComparedTurn::default()
+    };
     Some(Compared {
         turns: turns.into_iter().enumerate().map(turn).collect(),
         problem: model.problem_of(case.at),
@@ -36,20 +45,32 @@ pub(crate) fn compared(
         Ok(attempt) => attempt,
         Err(why) => {
             let problem = Some(format!("the attempt can no longer be read: {why}"));
-            return Compared { people, problem, ..Compared::default() };
+            return Compared {
+                people,
+                problem,
+                ..Compared::default()
+            };
         }
     };
     // An attempt of a single turn has only that turn.
     let first = if attempt.turn.is_some() { case.turn } else { 0 };
     let variant = ended.variant().and_then(|name| {
-        model.notes(case.at)?.variants.iter().find(|variant| variant.name == name).map(|one| &one.turns)
+        model
+            .notes(case.at)?
+            .variants
+            .iter()
+            .find(|variant| variant.name == name)
+            .map(|one| &one.turns)
     });
-    let now = model.file(case.at.set).and_then(|file| file.case(case.at.index).ok());
+    let now = model
+        .file(case.at.set)
+        .and_then(|file| file.case(case.at.index).ok());
     // The file spells numbers as a person wrote them.
     let as_in_file = |at: usize, own: &Invocation| {
         let now = now.as_ref().and_then(|now| now.turns().get(first + at));
-        let same =
-            now.filter(|now| same_calls(&now.calls(), &own.calls()) && own.trajectory != Trajectory::Unknown);
+        let same = now.filter(|now| {
+            same_calls(&now.calls(), &own.calls()) && own.trajectory != Trajectory::Unknown
+        });
         same.map_or_else(|| own.trajectory.clone(), |now| now.trajectory.clone())
     };
     let turn = |at: usize| ComparedTurn {
@@ -71,15 +92,26 @@ pub(crate) fn compared(
         has_run: true,
         people,
         problem: model.problem_of(case.at),
-        states: states(attempt.expected_state.as_ref(), attempt.actual_state.as_ref()),
+        states: states(
+            attempt.expected_state.as_ref(),
+            attempt.actual_state.as_ref(),
+        ),
         tools: attempt.tool_use.clone(),
         attempt: (case.mode == CaseMode::Judged).then(|| attempt.clone()),
     }
 }
 
 /// Verdicts given by people on an attempt.
-pub(crate) fn people(model: &Model, case: &CaseScreen, attempt: &AttemptSummary) -> Vec<HumanVerdict> {
-    let run_id = model.view.outcomes.get(case.at).map(|outcome| outcome.run.id.as_str());
+pub(crate) fn people(
+    model: &Model,
+    case: &CaseScreen,
+    attempt: &AttemptSummary,
+) -> Vec<HumanVerdict> {
+    let run_id = model
+        .view
+        .outcomes
+        .get(case.at)
+        .map(|outcome| outcome.run.id.as_str());
     let file = &model.view.sets[case.at.set].path.shown;
     let mine = |one: &&HumanVerdict| {
         Some(one.run_id.as_str()) == run_id
@@ -91,7 +123,10 @@ pub(crate) fn people(model: &Model, case: &CaseScreen, attempt: &AttemptSummary)
 }
 
 /// Expected and actual state; `None` if the case expects none.
-fn states(expected: Option<&Value>, actual: Option<&Value>) -> Option<(Option<Value>, Option<Value>)> {
+fn states(
+    expected: Option<&Value>,
+    actual: Option<&Value>,
+) -> Option<(Option<Value>, Option<Value>)> {
     let expected = expected.filter(|state| is_declared(state))?;
     Some((Some(expected.clone()), actual.cloned()))
 }

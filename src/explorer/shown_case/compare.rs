@@ -4,7 +4,9 @@ use crate::diff::{
     Alignment, Line, Piece, Row, Span, Tone, align, call_rows, calls_equal, diff_words, text_rows,
     without_equal, wrap_line, wrap_rows,
 };
-use crate::domain::{Content, IntermediateResponse, Invocation, ToolCall, ToolUse, Trajectory, clean_line};
+use crate::domain::{
+    Content, IntermediateResponse, Invocation, ToolCall, ToolUse, Trajectory, clean_line,
+};
 use crate::explorer::shared::case_lines::{
     Body, BodyLine, BodyView, Compared, ComparedTurn, PieceLine, TurnLines,
 };
@@ -26,7 +28,9 @@ pub(crate) fn compare(compared: &Compared, view: BodyView, side_by_side: bool) -
         pieces: Vec::new(),
     };
     if let Some(problem) = &compared.problem {
-        builder.lines.push(BodyLine::Rule("this case cannot be read".into()));
+        builder
+            .lines
+            .push(BodyLine::Rule("this case cannot be read".into()));
         builder.wide(&[words(problem, Tone::Note)]);
     }
     if let Some(tool_use) = &compared.tools {
@@ -34,9 +38,16 @@ pub(crate) fn compare(compared: &Compared, view: BodyView, side_by_side: bool) -
     }
     let mut turns = Vec::new();
     for turn in &compared.turns {
-        turns.push(TurnLines { turn: turn.turn, line: builder.lines.len(), status: turn.status });
+        turns.push(TurnLines {
+            turn: turn.turn,
+            line: builder.lines.len(),
+            status: turn.status,
+        });
         if compared.turns.len() > 1 {
-            builder.lines.push(BodyLine::Turn(format!("turn {}", turn.turn + 1), turn.status));
+            builder.lines.push(BodyLine::Turn(
+                format!("turn {}", turn.turn + 1),
+                turn.status,
+            ));
         }
         builder.turn = turn.turn;
         builder.compare(turn, compared.has_run);
@@ -44,18 +55,39 @@ pub(crate) fn compare(compared: &Compared, view: BodyView, side_by_side: bool) -
     if let Some((expected, actual)) = &compared.states {
         builder.states(expected.as_ref(), actual.as_ref());
     }
-    Body { lines: builder.lines, side_by_side, turns, pieces: builder.pieces, ..Body::default() }
+    Body {
+        lines: builder.lines,
+        side_by_side,
+        turns,
+        pieces: builder.pieces,
+        ..Body::default()
+    }
 }
 
 /// Rows of a case that has not run: only the expected side, without marks of differences.
 fn one_sided(rows: Vec<Row>) -> Vec<Row> {
-    calm(rows).into_iter().map(|row| Row { right: None, ..row }).collect()
+    calm(rows)
+        .into_iter()
+        .map(|row| Row { right: None, ..row })
+        .collect()
 }
 
 /// Removes the marks of differences from rows.
 fn calm(rows: Vec<Row>) -> Vec<Row> {
-    let plain = |line: Line| line.into_iter().map(|span| Span { changed: false, ..span }).collect();
-    let row = |row: Row| Row { mark: "", left: row.left.map(plain), right: row.right.map(plain), ..row };
+    let plain = |line: Line| {
+        line.into_iter()
+            .map(|span| Span {
+                changed: false,
+                ..span
+            })
+            .collect()
+    };
+    let row = |row: Row| Row {
+        mark: "",
+        left: row.left.map(plain),
+        right: row.right.map(plain),
+        ..row
+    };
     rows.into_iter().map(row).collect()
 }
 
@@ -71,10 +103,15 @@ fn as_calls(responses: &[IntermediateResponse]) -> Vec<ToolCall> {
 /// Whether calls and responses are identical and no event has an error. Intermediate responses are compared if some are
 /// expected.
 fn is_identical(expected: Option<&Invocation>, actual: Option<&Invocation>) -> bool {
-    let (Some(expected), Some(actual)) = (expected, actual) else { return false };
+    let (Some(expected), Some(actual)) = (expected, actual) else {
+        return false;
+    };
     let (left, right) = (expected.calls(), actual.calls());
-    let same_calls =
-        left.len() == right.len() && left.iter().zip(&right).all(|(e, a)| calls_equal(e, a, false));
+    let same_calls = left.len() == right.len()
+        && left
+            .iter()
+            .zip(&right)
+            .all(|(e, a)| calls_equal(e, a, false));
     let has_errors = actual.model_errors().next().is_some();
     same_calls
         && !has_errors
@@ -87,7 +124,10 @@ fn is_identical(expected: Option<&Invocation>, actual: Option<&Invocation>) -> b
 fn has_expected_intermediate(expected: &Invocation, actual: &Invocation) -> bool {
     let expected = expected.intermediate_responses();
     let texts = |responses: &[IntermediateResponse]| -> Vec<(String, String)> {
-        responses.iter().map(|one| (one.author.clone(), one.text())).collect()
+        responses
+            .iter()
+            .map(|one| (one.author.clone(), one.text()))
+            .collect()
     };
     expected.is_empty() || texts(&expected) == texts(&actual.intermediate_responses())
 }
@@ -103,7 +143,11 @@ struct Builder {
 }
 
 fn words(text: &str, tone: Tone) -> Span {
-    Span { text: clean_line(text).into_owned(), tone, changed: false }
+    Span {
+        text: clean_line(text).into_owned(),
+        tone,
+        changed: false,
+    }
 }
 
 impl Builder {
@@ -130,7 +174,10 @@ impl Builder {
     fn tools(&mut self, tool_use: &ToolUse) {
         self.note(&tool_use.counts().words());
         for missing in &tool_use.missing {
-            self.wide(&[words(&format!("turn {}: {}", missing.turn, missing.why), Tone::Note)]);
+            self.wide(&[words(
+                &format!("turn {}: {}", missing.turn, missing.why),
+                Tone::Note,
+            )]);
         }
         if !tool_use.unused.is_empty() {
             let lines: Vec<String> = tool_use.unused.iter().map(usize::to_string).collect();
@@ -142,11 +189,19 @@ impl Builder {
     }
 
     fn piece(&mut self, piece: Piece, line: usize) {
-        self.pieces.push(PieceLine { piece, turn: self.turn, line });
+        self.pieces.push(PieceLine {
+            piece,
+            turn: self.turn,
+            line,
+        });
     }
 
     fn wide(&mut self, line: &[Span]) {
-        self.lines.extend(wrap_line(line, self.width.saturating_sub(2)).into_iter().map(BodyLine::Wide));
+        self.lines.extend(
+            wrap_line(line, self.width.saturating_sub(2))
+                .into_iter()
+                .map(BodyLine::Wide),
+        );
     }
 
     fn note(&mut self, text: &str) {
@@ -176,7 +231,8 @@ impl Builder {
     /// Adds the aligned calls of both sides.
     fn calls(&mut self, expected: Option<&Invocation>, actual: Option<&Invocation>) {
         let calls = |turn: Option<&Invocation>| {
-            turn.map(|turn| turn.calls().into_iter().cloned().collect::<Vec<_>>()).unwrap_or_default()
+            turn.map(|turn| turn.calls().into_iter().cloned().collect::<Vec<_>>())
+                .unwrap_or_default()
         };
         let (left, right) = (calls(expected), calls(actual));
         let (left, right): (Vec<_>, Vec<_>) = (left.iter().collect(), right.iter().collect());
@@ -188,7 +244,9 @@ impl Builder {
             Some(turn) if !turn.trajectory.is_known() => {
                 self.unknown_calls(turn, &alignment, (&left, &right))
             }
-            Some(_) if alignment.pairs.is_empty() && expected.is_some_and(expects_unknown_calls) => {
+            Some(_)
+                if alignment.pairs.is_empty() && expected.is_some_and(expects_unknown_calls) =>
+            {
                 self.note("no calls");
             }
             Some(_) if alignment.pairs.is_empty() => self.note("no calls, none expected"),
@@ -203,7 +261,9 @@ impl Builder {
                 if found.len() > 1 {
                     self.piece(Piece::Calls, heading);
                 }
-                found.into_iter().for_each(|(piece, row)| self.piece(piece, starts[row]));
+                found
+                    .into_iter()
+                    .for_each(|(piece, row)| self.piece(piece, starts[row]));
             }
         }
         if alignment.coarse {
@@ -217,7 +277,9 @@ impl Builder {
             });
         }
         if expected.is_none() && actual.is_some() {
-            self.note("this turn has no expected side: it is by a simulated user, or not in the file");
+            self.note(
+                "this turn has no expected side: it is by a simulated user, or not in the file",
+            );
         }
     }
 
@@ -242,13 +304,15 @@ impl Builder {
     /// Adds the intermediate responses, each under its agent. Where none is expected, none is marked as extra.
     fn intermediate(&mut self, expected: Option<&Invocation>, actual: Option<&Invocation>) {
         let side = |turn: Option<&Invocation>| -> Vec<IntermediateResponse> {
-            turn.map(Invocation::intermediate_responses).unwrap_or_default()
+            turn.map(Invocation::intermediate_responses)
+                .unwrap_or_default()
         };
         let (expected, is_reached, actual) = (side(expected), actual.is_some(), side(actual));
         if expected.is_empty() && actual.is_empty() {
             return;
         }
-        self.lines.push(BodyLine::Rule("intermediate responses".into()));
+        self.lines
+            .push(BodyLine::Rule("intermediate responses".into()));
         let (left, right) = (as_calls(&expected), as_calls(&actual));
         let (left, right): (Vec<_>, Vec<_>) = (left.iter().collect(), right.iter().collect());
         let rows = call_rows(&align(&left, &right), &left, &right);
@@ -275,7 +339,10 @@ impl Builder {
         let text = |turn: Option<&Invocation>| turn.map(shown_response).unwrap_or_default();
         let diff = diff_words(&text(expected), &text(actual));
         match actual {
-            None => drop(self.rows(&one_sided(text_rows(&diff_words(&text(expected), &text(expected)))))),
+            None => drop(self.rows(&one_sided(text_rows(&diff_words(
+                &text(expected),
+                &text(expected),
+            ))))),
             Some(_) if expected.is_none() => drop(self.rows(&calm(text_rows(&diff)))),
             Some(_) => {
                 let rows = self.shown(text_rows(&diff));
@@ -295,7 +362,11 @@ impl Builder {
 
     /// The rows to show: all, or only those that differ.
     fn shown(&self, rows: Vec<Row>) -> Vec<Row> {
-        if self.differences_only { without_equal(rows) } else { rows }
+        if self.differences_only {
+            without_equal(rows)
+        } else {
+            rows
+        }
     }
 
     /// Adds rows, side by side or stacked. Returns the index of the first line of each row.
@@ -310,13 +381,21 @@ impl Builder {
         let (left, right) = columns(self.width);
         let first = self.lines.len();
         let wrapped = wrap_rows(rows, left, right);
-        let begins = wrapped.iter().enumerate().filter(|(_, visual)| !visual.continued);
+        let begins = wrapped
+            .iter()
+            .enumerate()
+            .filter(|(_, visual)| !visual.continued);
         let starts = begins.map(|(at, _)| first + at).collect();
-        self.lines.extend(wrapped.into_iter().map(|visual| BodyLine::Pair {
-            mark: if visual.continued { "" } else { rows[visual.row].mark },
-            left: visual.left,
-            right: visual.right,
-        }));
+        self.lines
+            .extend(wrapped.into_iter().map(|visual| BodyLine::Pair {
+                mark: if visual.continued {
+                    ""
+                } else {
+                    rows[visual.row].mark
+                },
+                left: visual.left,
+                right: visual.right,
+            }));
         starts
     }
 
@@ -332,11 +411,19 @@ impl Builder {
             let mut first = row.mark;
             for (line, sign) in sides {
                 let Some(line) = line else { continue };
-                let sign = if changed(line) || !first.is_empty() { sign } else { &"" };
+                let sign = if changed(line) || !first.is_empty() {
+                    sign
+                } else {
+                    &""
+                };
                 let mark = if first.is_empty() { sign } else { first };
                 for (at, piece) in wrap_line(line, width).into_iter().enumerate() {
                     let mark = if at == 0 { mark } else { "" };
-                    self.lines.push(BodyLine::Pair { mark, left: piece, right: Vec::new() });
+                    self.lines.push(BodyLine::Pair {
+                        mark,
+                        left: piece,
+                        right: Vec::new(),
+                    });
                 }
                 first = "";
             }
@@ -363,7 +450,10 @@ impl Builder {
     /// Adds the errors that the model reported.
     fn notes_on(&mut self, actual: Option<&Invocation>) {
         for error in actual.into_iter().flat_map(Invocation::model_errors) {
-            self.wide(&[words("the model reported  ", Tone::Faint), words(&error.text(), Tone::Note)]);
+            self.wide(&[
+                words("the model reported  ", Tone::Faint),
+                words(&error.text(), Tone::Note),
+            ]);
         }
     }
 }
@@ -380,5 +470,8 @@ fn expects_unknown_calls(expected: &Invocation) -> bool {
 
 /// The response as displayed, with labels for parts that are not text.
 pub(crate) fn shown_response(turn: &Invocation) -> String {
-    turn.final_response.as_ref().map(Content::shown_text).unwrap_or_default()
+    turn.final_response
+        .as_ref()
+        .map(Content::shown_text)
+        .unwrap_or_default()
 }

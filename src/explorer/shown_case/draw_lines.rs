@@ -22,24 +22,45 @@ pub(crate) fn is_wide(areas: &Layout) -> bool {
 /// The area of the lines: inside the border and below the column headings.
 pub(crate) fn lines_area(model: &Model, areas: &Layout) -> Rect {
     let inner = inside(areas.main);
-    let has_headings = model.open_case().is_some_and(|case| case.mode == CaseMode::Compare || is_wide(areas));
+    let has_headings = model
+        .open_case()
+        .is_some_and(|case| case.mode == CaseMode::Compare || is_wide(areas));
     let heading = u16::from(has_headings).min(inner.height);
-    Rect { y: inner.y + heading, height: inner.height - heading, ..inner }
+    Rect {
+        y: inner.y + heading,
+        height: inner.height - heading,
+        ..inner
+    }
 }
 
-pub(crate) fn body_line(line: &BodyLine, side_by_side: bool, row: Rect, theme: &Theme, buffer: &mut Buffer) {
+pub(crate) fn body_line(
+    line: &BodyLine,
+    side_by_side: bool,
+    row: Rect,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) {
     match line {
         BodyLine::Turn(title, status) => turn_heading(title, *status, row, theme, buffer),
         BodyLine::Rule(title) => rule(title, side_by_side, row, theme, buffer),
-        BodyLine::Wide(line) => {
-            put_spans(buffer, (row.x + 1, row.y), row.width - 1, line, theme, Role::Added)
-        }
+        BodyLine::Wide(line) => put_spans(
+            buffer,
+            (row.x + 1, row.y),
+            row.width - 1,
+            line,
+            theme,
+            Role::Added,
+        ),
         BodyLine::Pair { mark, left, right } => {
             put(buffer, row.x, row.y, 1, mark, mark_style(mark, theme));
             match side_by_side {
                 true => pair(left, right, row, theme, buffer),
                 false => {
-                    let role = if *mark == "-" { Role::Removed } else { Role::Added };
+                    let role = if *mark == "-" {
+                        Role::Removed
+                    } else {
+                        Role::Added
+                    };
                     put_spans(buffer, (row.x + 2, row.y), row.width - 2, left, theme, role);
                 }
             }
@@ -57,9 +78,23 @@ fn pair(
     let (left_width, right_width) = columns(usize::from(row.width));
     let (left_width, right_width) = (left_width as u16, right_width as u16);
     let middle = row.x + 2 + left_width;
-    put_spans(buffer, (row.x + 2, row.y), left_width, left, theme, Role::Removed);
+    put_spans(
+        buffer,
+        (row.x + 2, row.y),
+        left_width,
+        left,
+        theme,
+        Role::Removed,
+    );
     put(buffer, middle + 1, row.y, 1, "│", theme.style(Role::Border));
-    put_spans(buffer, (middle + 3, row.y), right_width, right, theme, Role::Added);
+    put_spans(
+        buffer,
+        (middle + 3, row.y),
+        right_width,
+        right,
+        theme,
+        Role::Added,
+    );
 }
 
 fn mark_style(mark: &str, theme: &Theme) -> ratatui::style::Style {
@@ -72,23 +107,60 @@ fn mark_style(mark: &str, theme: &Theme) -> ratatui::style::Style {
 
 fn rule(title: &str, side_by_side: bool, row: Rect, theme: &Theme, buffer: &mut Buffer) {
     let style = theme.style(Role::Border);
-    put(buffer, row.x, row.y, row.width, &"─".repeat(usize::from(row.width)), style);
+    put(
+        buffer,
+        row.x,
+        row.y,
+        row.width,
+        &"─".repeat(usize::from(row.width)),
+        style,
+    );
     if side_by_side {
         let middle = row.x + 3 + row.width.saturating_sub(5) / 2;
         put(buffer, middle, row.y, 1, "┼", style);
     }
-    put(buffer, row.x + 2, row.y, row.width - 4, &format!(" {title} "), theme.style(Role::Faint));
+    put(
+        buffer,
+        row.x + 2,
+        row.y,
+        row.width - 4,
+        &format!(" {title} "),
+        theme.style(Role::Faint),
+    );
 }
 
 /// Draws the heading of a turn: its number and its status.
-fn turn_heading(title: &str, status: Option<Status>, row: Rect, theme: &Theme, buffer: &mut Buffer) {
+fn turn_heading(
+    title: &str,
+    status: Option<Status>,
+    row: Rect,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) {
     let style = theme.style(Role::Border);
-    put(buffer, row.x, row.y, row.width, &"━".repeat(usize::from(row.width)), style);
+    put(
+        buffer,
+        row.x,
+        row.y,
+        row.width,
+        &"━".repeat(usize::from(row.width)),
+        style,
+    );
     let (words, style) = match status {
-        Some(status) => (format!(" {title} {} ", status.glyph()), theme.status(status)),
+        Some(status) => (
+            format!(" {title} {} ", status.glyph()),
+            theme.status(status),
+        ),
         None => (format!(" {title} "), theme.style(Role::Title)),
     };
-    put(buffer, row.x + 2, row.y, row.width.saturating_sub(4), &words, style);
+    put(
+        buffer,
+        row.x + 2,
+        row.y,
+        row.width.saturating_sub(4),
+        &words,
+        style,
+    );
 }
 
 pub(crate) fn verdict_line(line: &VerdictLine, row: Rect, theme: &Theme, buffer: &mut Buffer) {
@@ -97,10 +169,24 @@ pub(crate) fn verdict_line(line: &VerdictLine, row: Rect, theme: &Theme, buffer:
     match line {
         VerdictLine::Words(status, line) => {
             let words: String = line.iter().map(|span| span.text.as_str()).collect();
-            put(buffer, row.x + 1, row.y, row.width - 2, &words, theme.status(*status));
+            put(
+                buffer,
+                row.x + 1,
+                row.y,
+                row.width - 2,
+                &words,
+                theme.status(*status),
+            );
         }
         VerdictLine::Note(words) => {
-            put(buffer, row.x + 1, row.y, row.width - 2, words, theme.style(Role::Note));
+            put(
+                buffer,
+                row.x + 1,
+                row.y,
+                row.width - 2,
+                words,
+                theme.style(Role::Note),
+            );
         }
         VerdictLine::Metric(status, name, numbers, reason) => {
             let style = theme.status(*status);
@@ -113,7 +199,14 @@ pub(crate) fn verdict_line(line: &VerdictLine, row: Rect, theme: &Theme, buffer:
         }
         VerdictLine::More(at, reason) => {
             let place = (row.x + *at as u16, row.y);
-            put_spans(buffer, place, row.width.saturating_sub(*at as u16), reason, theme, Role::Text);
+            put_spans(
+                buffer,
+                place,
+                row.width.saturating_sub(*at as u16),
+                reason,
+                theme,
+                Role::Text,
+            );
         }
     }
 }

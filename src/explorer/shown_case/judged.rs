@@ -3,8 +3,8 @@
 
 use crate::diff::{Line, Span, Tone, wrap_line};
 use crate::domain::{
-    Asked, Attempt, HumanVerdict, Judgement, MetricResult, Rubric, RubricScore, Sample, Status, clean_line,
-    compared_texts, score_text,
+    Asked, Attempt, HumanVerdict, Judgement, MetricResult, Rubric, RubricScore, Sample, Status,
+    clean_line, compared_texts, score_text,
 };
 use crate::explorer::shared::case_lines::BodyLine;
 use crate::metrics::criterion_of;
@@ -20,10 +20,16 @@ pub(crate) fn judged_lines(
     people: &[HumanVerdict],
     width: usize,
 ) -> Vec<BodyLine> {
-    let mut lines = Lines { lines: Vec::new(), width };
+    let mut lines = Lines {
+        lines: Vec::new(),
+        width,
+    };
     let judged = |metric: &&MetricResult| metric.judgement.is_some();
-    let mut metrics: Vec<&MetricResult> =
-        attempt.iter().flat_map(|one| &one.metrics).filter(judged).collect();
+    let mut metrics: Vec<&MetricResult> = attempt
+        .iter()
+        .flat_map(|one| &one.metrics)
+        .filter(judged)
+        .collect();
     if metrics.is_empty() {
         lines.say(0, &[faint("no judge scored this case")]);
     }
@@ -35,7 +41,11 @@ pub(crate) fn judged_lines(
         }
     }
     for metric in metrics {
-        for asked in metric.judgement.iter().flat_map(|judgement| &judgement.questions) {
+        for asked in metric
+            .judgement
+            .iter()
+            .flat_map(|judgement| &judgement.questions)
+        {
             lines.answers(metric, asked);
         }
     }
@@ -48,7 +58,11 @@ struct Lines {
 }
 
 fn span(text: &str, tone: Tone) -> Span {
-    Span { text: clean_line(text).into_owned(), tone, changed: false }
+    Span {
+        text: clean_line(text).into_owned(),
+        tone,
+        changed: false,
+    }
 }
 
 fn faint(text: &str) -> Span {
@@ -95,8 +109,16 @@ impl Lines {
             (Some(score), None) => format!("  {}", score_text(score)),
             _ => String::new(),
         };
-        let unsteady = if metric.is_unsteady() { "  ≈ unsteady" } else { "" };
-        let title = format!("{} {}{numbers}{unsteady}", metric.status.glyph(), clean_line(&metric.metric));
+        let unsteady = if metric.is_unsteady() {
+            "  ≈ unsteady"
+        } else {
+            ""
+        };
+        let title = format!(
+            "{} {}{numbers}{unsteady}",
+            metric.status.glyph(),
+            clean_line(&metric.metric)
+        );
         self.lines.push(BodyLine::Rule(title));
         self.say(0, &[faint(&headline(metric, judgement))]);
         for warning in &judgement.warnings {
@@ -107,7 +129,13 @@ impl Lines {
         }
         self.opinion(people, &metric.metric, None);
         let rubrics = rubrics_of(attempt, metric);
-        let turns = judgement.questions.iter().map(|asked| asked.id.turn).max().unwrap_or(0) + 1;
+        let turns = judgement
+            .questions
+            .iter()
+            .map(|asked| asked.id.turn)
+            .max()
+            .unwrap_or(0)
+            + 1;
         for asked in &judgement.questions {
             if turns > 1 || asked.id.text > 0 {
                 let place = match asked.id.text {
@@ -131,7 +159,10 @@ impl Lines {
     ) {
         match asked.about.as_str() {
             "rubrics" => {
-                let of_turn = metric.per_invocation.get(asked.id.turn).map(|turn| &turn.rubrics[..]);
+                let of_turn = metric
+                    .per_invocation
+                    .get(asked.id.turn)
+                    .map(|turn| &turn.rubrics[..]);
                 for verdict in of_turn.unwrap_or_default() {
                     self.rubric(asked, metric, verdict, rubrics, people);
                 }
@@ -139,12 +170,19 @@ impl Lines {
             "support" => {
                 for verdict in asked.samples.iter().flat_map(|sample| &sample.verdicts) {
                     self.say(0, &[sign(verdict.score()), plain(&verdict.rubric_id)]);
-                    self.say(4, &[faint(verdict.rationale.as_deref().unwrap_or_default())]);
+                    self.say(
+                        4,
+                        &[faint(verdict.rationale.as_deref().unwrap_or_default())],
+                    );
                 }
             }
             "sentences" => {}
             _ => {
-                let votes = asked.votes().first().map(|votes| votes.words()).unwrap_or_default();
+                let votes = asked
+                    .votes()
+                    .first()
+                    .map(|votes| votes.words())
+                    .unwrap_or_default();
                 self.say(
                     0,
                     &[
@@ -169,10 +207,17 @@ impl Lines {
         people: &[HumanVerdict],
     ) {
         let id = &verdict.rubric_id;
-        let text = rubrics.iter().find(|rubric| rubric.id == *id).and_then(|rubric| rubric.text.as_deref());
+        let text = rubrics
+            .iter()
+            .find(|rubric| rubric.id == *id)
+            .and_then(|rubric| rubric.text.as_deref());
         let votes = verdict.votes.unwrap_or_else(|| asked.votes_on(id));
         let of = |sample: &Sample| {
-            sample.verdicts.iter().find(|one| one.rubric_id == *id).and_then(|one| one.score())
+            sample
+                .verdicts
+                .iter()
+                .find(|one| one.rubric_id == *id)
+                .and_then(|one| one.score())
         };
         let heads = [
             sign(verdict.score()),
@@ -188,24 +233,47 @@ impl Lines {
         self.opinion(people, &metric.metric, Some(id));
         for (at, sample) in asked.samples.iter().enumerate() {
             let said = sample.verdicts.iter().find(|one| one.rubric_id == *id);
-            let why = said.and_then(|said| said.rationale.as_deref()).unwrap_or("no verdict");
+            let why = said
+                .and_then(|said| said.rationale.as_deref())
+                .unwrap_or("no verdict");
             self.sample(at, said.and_then(|said| said.score()), why, sample);
         }
     }
 
     fn sample(&mut self, at: usize, score: Option<f64>, why: &str, sample: &Sample) {
         let why = sample.error.as_deref().unwrap_or(why);
-        self.say(4, &[faint(&format!("{} ", at + 1)), sign(score), faint(why)]);
+        self.say(
+            4,
+            &[faint(&format!("{} ", at + 1)), sign(score), faint(why)],
+        );
     }
 
     /// Adds verdicts given by people.
     fn opinion(&mut self, people: &[HumanVerdict], metric: &str, rubric: Option<&str>) {
         let mine = |one: &&HumanVerdict| one.metric == metric && one.rubric_id.as_deref() == rubric;
         for one in people.iter().filter(mine) {
-            let word = if one.verdict == Some(true) { "yes" } else { "no" };
-            let note = if one.note.is_empty() { String::new() } else { format!("  {}", one.note) };
-            let differs = if one.computed != one.verdict { "  (differs from the judge)" } else { "" };
-            self.say(2, &[span(&format!("human verdict: {word}{note}{differs}"), Tone::Tool)]);
+            let word = if one.verdict == Some(true) {
+                "yes"
+            } else {
+                "no"
+            };
+            let note = if one.note.is_empty() {
+                String::new()
+            } else {
+                format!("  {}", one.note)
+            };
+            let differs = if one.computed != one.verdict {
+                "  (differs from the judge)"
+            } else {
+                ""
+            };
+            self.say(
+                2,
+                &[span(
+                    &format!("human verdict: {word}{note}{differs}"),
+                    Tone::Tool,
+                )],
+            );
         }
     }
 
@@ -214,15 +282,29 @@ impl Lines {
         for (at, sample) in asked.samples.iter().enumerate() {
             let kept = if sample.cached { ", cached" } else { "" };
             let name = clean_line(&metric.metric);
-            let title = format!("{name}, turn {}, {} {}{kept}", asked.id.turn + 1, asked.about, at + 1);
+            let title = format!(
+                "{name}, turn {}, {} {}{kept}",
+                asked.id.turn + 1,
+                asked.about,
+                at + 1
+            );
             self.lines.push(BodyLine::Rule(title));
-            let text = laid_out(sample.reply.as_deref().or(sample.error.as_deref()).unwrap_or_default());
+            let text = laid_out(
+                sample
+                    .reply
+                    .as_deref()
+                    .or(sample.error.as_deref())
+                    .unwrap_or_default(),
+            );
             let count = text.lines().count();
             for line in text.lines().take(ANSWER_LINES) {
                 self.say(2, &[faint(line)]);
             }
             if count > ANSWER_LINES {
-                self.say(2, &[faint(&format!("… and {} more lines", count - ANSWER_LINES))]);
+                self.say(
+                    2,
+                    &[faint(&format!("… and {} more lines", count - ANSWER_LINES))],
+                );
             }
         }
     }
@@ -256,14 +338,21 @@ fn headline(metric: &MetricResult, judgement: &Judgement) -> String {
         words.push(format!("{distance} {side} the threshold"));
     }
     if let Some((low, high)) = judgement.spread() {
-        let text = |score: f64| metric.threshold.map_or(score_text(score), |of| compared_texts(score, of).0);
+        let text = |score: f64| {
+            metric
+                .threshold
+                .map_or(score_text(score), |of| compared_texts(score, of).0)
+        };
         words.push(format!("single samples {} to {}", text(low), text(high)));
     }
     if let Some(bias) = judgement.position_bias {
         words.push(format!("position bias {bias:+.2}"));
     }
     if judgement.disagreement() > 0.0 {
-        words.push(format!("{:.0} % of votes lost", judgement.disagreement() * 100.0));
+        words.push(format!(
+            "{:.0} % of votes lost",
+            judgement.disagreement() * 100.0
+        ));
     }
     words.join(" · ")
 }
@@ -272,16 +361,29 @@ fn headline(metric: &MetricResult, judgement: &Judgement) -> String {
 fn rubrics_of(attempt: &Attempt, metric: &MetricResult) -> Vec<Rubric> {
     let criterion = criterion_of(metric);
     let text = |value: &Value, snake: &str, camel: &str| {
-        value.get(camel).or_else(|| value.get(snake)).and_then(Value::as_str).map(str::to_string)
+        value
+            .get(camel)
+            .or_else(|| value.get(snake))
+            .and_then(Value::as_str)
+            .map(str::to_string)
     };
-    let own = criterion.options.get("rubrics").and_then(Value::as_array).into_iter().flatten().map(|one| {
-        let content = one.get("rubricContent").or_else(|| one.get("rubric_content"));
-        Rubric {
-            id: text(one, "rubric_id", "rubricId").unwrap_or_default(),
-            text: content.and_then(|content| text(content, "text_property", "textProperty")),
-            ..Rubric::default()
-        }
-    });
+    let own = criterion
+        .options
+        .get("rubrics")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .map(|one| {
+            let content = one
+                .get("rubricContent")
+                .or_else(|| one.get("rubric_content"));
+            Rubric {
+                id: text(one, "rubric_id", "rubricId").unwrap_or_default(),
+                text: content.and_then(|content| text(content, "text_property", "textProperty")),
+                ..Rubric::default()
+            }
+        });
     let of_turns = attempt.expected.iter().flat_map(|turn| &turn.rubrics);
-    own.chain(attempt.rubrics.iter().chain(of_turns).cloned()).collect()
+    own.chain(attempt.rubrics.iter().chain(of_turns).cloned())
+        .collect()
 }

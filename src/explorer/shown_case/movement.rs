@@ -37,7 +37,9 @@ pub(crate) fn judges(model: &mut Model) -> Vec<Effect> {
 
 /// Goes back to the comparison or, if it is already shown, to the screen from which the case was opened.
 pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
-    let Some(case) = model.open_case_mut() else { return Vec::new() };
+    let Some(case) = model.open_case_mut() else {
+        return Vec::new();
+    };
     if case.mode != CaseMode::Compare {
         let mode = case.mode;
         return toggle_mode(model, mode);
@@ -53,17 +55,25 @@ pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
 pub(crate) fn turn(model: &mut Model, by: isize) -> Vec<Effect> {
     let count = model.turns_shown();
     if let Some(case) = model.shown_case_mut() {
-        case.turn = case.turn.saturating_add_signed(by).min(count.saturating_sub(1));
+        case.turn = case
+            .turn
+            .saturating_add_signed(by)
+            .min(count.saturating_sub(1));
     }
     show_turn(model);
     Vec::new()
 }
 
 pub(crate) fn attempt(model: &mut Model, by: isize) -> Vec<Effect> {
-    let count =
-        model.current_case().and_then(|at| model.view.outcomes.get(at)).map_or(0, |o| o.attempts.len());
+    let count = model
+        .current_case()
+        .and_then(|at| model.view.outcomes.get(at))
+        .map_or(0, |o| o.attempts.len());
     if let Some(case) = model.shown_case_mut() {
-        case.attempt = case.attempt.saturating_add_signed(by).min(count.saturating_sub(1));
+        case.attempt = case
+            .attempt
+            .saturating_add_signed(by)
+            .min(count.saturating_sub(1));
         (case.seeks_turn, case.beside_scroll) = (true, 0);
     }
     let turns = model.turns_shown();
@@ -76,34 +86,53 @@ pub(crate) fn attempt(model: &mut Model, by: isize) -> Vec<Effect> {
 /// Goes to the first attempt with the next trajectory, in the order in which trajectories first appear; after the last
 /// one to the first.
 pub(crate) fn next_trajectory(model: &mut Model) -> Vec<Effect> {
-    let outcome = model.current_case().and_then(|at| model.view.outcomes.get(at));
-    let attempts = outcome.map(|outcome| &outcome.attempts[..]).unwrap_or_default();
+    let outcome = model
+        .current_case()
+        .and_then(|at| model.view.outcomes.get(at));
+    let attempts = outcome
+        .map(|outcome| &outcome.attempts[..])
+        .unwrap_or_default();
     let mut firsts: Vec<usize> = Vec::new();
     for (at, attempt) in attempts.iter().enumerate() {
-        if !firsts.iter().any(|first| attempts[*first].trajectory == attempt.trajectory) {
+        if !firsts
+            .iter()
+            .any(|first| attempts[*first].trajectory == attempt.trajectory)
+        {
             firsts.push(at);
         }
     }
-    let Some(here) = model.shown_case().map(|case| case.attempt) else { return Vec::new() };
-    let same =
-        |first: &usize| attempts.get(here).is_some_and(|now| attempts[*first].trajectory == now.trajectory);
+    let Some(here) = model.shown_case().map(|case| case.attempt) else {
+        return Vec::new();
+    };
+    let same = |first: &usize| {
+        attempts
+            .get(here)
+            .is_some_and(|now| attempts[*first].trajectory == now.trajectory)
+    };
     let now = firsts.iter().position(same).unwrap_or(0);
     match firsts.get((now + 1) % firsts.len().max(1)).copied() {
         Some(next) if firsts.len() > 1 => attempt(model, next as isize - here as isize),
-        _ => notices::notify(model, "the agent did the same in every repetition".into(), false),
+        _ => notices::notify(
+            model,
+            "the agent did the same in every repetition".into(),
+            false,
+        ),
     }
 }
 
 /// Goes to the next or previous difference, and scrolls to it.
 pub(crate) fn difference(model: &mut Model, by: isize) -> Vec<Effect> {
     let page = page(model);
-    let alone = model.current_case().and_then(|case| model.view.outcomes.turn_alone(case));
+    let alone = model
+        .current_case()
+        .and_then(|case| model.view.outcomes.turn_alone(case));
     if let Some(case) = model.shown_case_mut()
         && let Some(body) = case.body.clone()
     {
         let count = body.pieces.len().max(1);
         let forward = by > 0;
-        let beside = |piece: &PieceLine| (piece.turn > case.turn) == forward && piece.turn != case.turn;
+        let beside =
+            |piece: &PieceLine| (piece.turn > case.turn) == forward && piece.turn != case.turn;
         case.piece = Some(match case.piece {
             Some(at) => (at + count).saturating_add_signed(by) % count,
             None if forward => body.pieces.iter().position(beside).unwrap_or(0),
@@ -124,7 +153,11 @@ pub(crate) fn difference(model: &mut Model, by: isize) -> Vec<Effect> {
 pub(crate) fn toggle_mode(model: &mut Model, mode: CaseMode) -> Vec<Effect> {
     let keeps_comparison = draw_lines::is_wide(&layout(model));
     if let Some(case) = model.shown_case_mut() {
-        case.mode = if case.mode == mode { CaseMode::Compare } else { mode };
+        case.mode = if case.mode == mode {
+            CaseMode::Compare
+        } else {
+            mode
+        };
         case.beside_scroll = 0;
         if !keeps_comparison {
             (case.scroll, case.seeks_turn) = (0, true);
@@ -143,8 +176,13 @@ pub(crate) fn show(model: &mut Model, mode: CaseMode) -> Vec<Effect> {
 
 /// Shows the next tab, after the last one the first.
 pub(crate) fn next_tab(model: &mut Model) -> Vec<Effect> {
-    let Some(case) = model.shown_case() else { return Vec::new() };
-    let at = CaseMode::TABS.iter().position(|(mode, _)| *mode == case.mode).unwrap_or(0);
+    let Some(case) = model.shown_case() else {
+        return Vec::new();
+    };
+    let at = CaseMode::TABS
+        .iter()
+        .position(|(mode, _)| *mode == case.mode)
+        .unwrap_or(0);
     show(model, CaseMode::TABS[(at + 1) % CaseMode::TABS.len()].0)
 }
 
@@ -159,10 +197,15 @@ pub(crate) fn toggle_identical(model: &mut Model) -> Vec<Effect> {
 
 pub(crate) fn scroll(model: &mut Model, motion: Motion) {
     let page = page(model);
-    if model.open_case().is_some_and(|case| view::scrolls_metrics(case, model)) {
+    if model
+        .open_case()
+        .is_some_and(|case| view::scrolls_metrics(case, model))
+    {
         return scroll_beside(model, motion);
     }
-    let alone = model.current_case().and_then(|case| model.view.outcomes.turn_alone(case));
+    let alone = model
+        .current_case()
+        .and_then(|case| model.view.outcomes.turn_alone(case));
     if let Some(case) = model.shown_case_mut()
         && let Some(body) = case.body.clone()
     {
@@ -191,7 +234,10 @@ fn follow_scroll(case: &mut CaseScreen, body: &Body, page: usize, alone: Option<
     if lines.start < shown.end && lines.end > shown.start {
         return;
     }
-    let begins_here = body.turns.iter().position(|turn| shown.contains(&turn.line));
+    let begins_here = body
+        .turns
+        .iter()
+        .position(|turn| shown.contains(&turn.line));
     let at = begins_here.unwrap_or_else(|| body.turn_at(shown.start));
     if let Some(turn) = body.turns.get(at) {
         choose_turn(case, turn.turn, alone);
@@ -225,7 +271,9 @@ pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
     if !mouse.kind.is_click() || !lines.contains(at) {
         return Vec::new();
     }
-    let alone = model.current_case().and_then(|case| model.view.outcomes.turn_alone(case));
+    let alone = model
+        .current_case()
+        .and_then(|case| model.view.outcomes.turn_alone(case));
     if let Some(case) = model.shown_case_mut()
         && let Some(body) = case.body.clone()
     {

@@ -13,8 +13,13 @@ pub(crate) fn call_pieces(
 ) -> Vec<(Piece, usize)> {
     let mut found = Vec::new();
     for (item, pair) in alignment.pairs.iter().enumerate() {
-        let whole = Piece::Call { expected: pair.expected, actual: pair.actual };
-        let Some(first) = rows.iter().position(|row| row.item == item) else { continue };
+        let whole = Piece::Call {
+            expected: pair.expected,
+            actual: pair.actual,
+        };
+        let Some(first) = rows.iter().position(|row| row.item == item) else {
+            continue;
+        };
         match pair.kind {
             PairKind::Same => {}
             PairKind::Changed => {
@@ -37,18 +42,30 @@ fn argument_pieces(
     expected: &[&ToolCall],
     actual: &[&ToolCall],
 ) -> Vec<(Piece, usize)> {
-    let (Some(e), Some(a)) = (pair.expected, pair.actual) else { return Vec::new() };
+    let (Some(e), Some(a)) = (pair.expected, pair.actual) else {
+        return Vec::new();
+    };
     if expected[e].args.is_none() || actual[a].args.is_none() {
         return Vec::new();
     }
     let differs = |row: &Row| {
         let sides = [&row.left, &row.right];
-        sides.into_iter().flatten().any(|line| line.iter().any(|span| span.changed))
+        sides
+            .into_iter()
+            .flatten()
+            .any(|line| line.iter().any(|span| span.changed))
     };
     let mut found: Vec<(Piece, usize)> = Vec::new();
-    let of_call = rows.iter().enumerate().filter(|(_, row)| row.item == item && differs(row));
+    let of_call = rows
+        .iter()
+        .enumerate()
+        .filter(|(_, row)| row.item == item && differs(row));
     for (at, key) in of_call.filter_map(|(at, row)| Some((at, row.key.clone()?))) {
-        let piece = Piece::Argument { expected: e, actual: a, key };
+        let piece = Piece::Argument {
+            expected: e,
+            actual: a,
+            key,
+        };
         // A nested value has several rows.
         if found.last().is_none_or(|(last, _)| *last != piece) {
             found.push((piece, at));

@@ -19,12 +19,21 @@ use std::sync::Arc;
 
 /// Opens a case at its worst attempt.
 pub(crate) fn open(model: &mut Model, case: CaseRef, from: CaseOrigin) {
-    let shown = CaseScreen { from, ..view_of(model, case) };
+    let shown = CaseScreen {
+        from,
+        ..view_of(model, case)
+    };
     match from {
         CaseOrigin::Queue => model.show(TriageScreen(shown)),
         CaseOrigin::List | CaseOrigin::Run => model.show(shown),
     }
-    if let Some(at) = model.view.browse.visible.iter().position(|other| *other == case) {
+    if let Some(at) = model
+        .view
+        .browse
+        .visible
+        .iter()
+        .position(|other| *other == case)
+    {
         model.view.browse.cursor = at;
     }
 }
@@ -32,8 +41,18 @@ pub(crate) fn open(model: &mut Model, case: CaseRef, from: CaseOrigin) {
 /// Opens a case at the attempt with this number, or at its worst attempt if there is none with the number.
 pub(crate) fn open_at(model: &mut Model, case: CaseRef, number: u32, from: CaseOrigin) {
     open(model, case, from);
-    let attempts = model.view.outcomes.get(case).map(|outcome| &outcome.attempts[..]).unwrap_or_default();
-    let Some(at) = attempts.iter().position(|attempt| attempt.key.attempt == number) else { return };
+    let attempts = model
+        .view
+        .outcomes
+        .get(case)
+        .map(|outcome| &outcome.attempts[..])
+        .unwrap_or_default();
+    let Some(at) = attempts
+        .iter()
+        .position(|attempt| attempt.key.attempt == number)
+    else {
+        return;
+    };
     let turn = attempts[at].first_failed_turn.unwrap_or(0);
     if let Some(case) = model.open_case_mut() {
         (case.attempt, case.turn, case.seeks_turn) = (at, turn, true);
@@ -44,9 +63,13 @@ pub(crate) fn open_at(model: &mut Model, case: CaseRef, number: u32, from: CaseO
 pub(crate) fn view_of(model: &Model, case: CaseRef) -> CaseScreen {
     let outcome = model.view.outcomes.get(case);
     let attempt = outcome.map_or(0, CaseOutcome::worst_position);
-    let turn = outcome.and_then(|o| o.attempts.get(attempt)?.first_failed_turn).unwrap_or(0);
+    let turn = outcome
+        .and_then(|o| o.attempts.get(attempt)?.first_failed_turn)
+        .unwrap_or(0);
     let file = model.file(case.set);
-    let turns = file.and_then(|file| file.case(case.index).ok()).map_or(1, |case| case.turns().len());
+    let turns = file
+        .and_then(|file| file.case(case.index).ok())
+        .map_or(1, |case| case.turns().len());
     CaseScreen {
         at: case,
         attempt,
@@ -72,7 +95,9 @@ pub(crate) fn show_turn(model: &mut Model) {
     let is_current = wanted(model).is_none();
     if let Some(case) = model.shown_case_mut() {
         case.seeks_turn = !is_current;
-        let Some(body) = case.body.clone().filter(|_| is_current) else { return };
+        let Some(body) = case.body.clone().filter(|_| is_current) else {
+            return;
+        };
         let lines = body.lines_of(case.turn);
         let last = body.lines.len().saturating_sub(page);
         if !(lines.start >= case.scroll && lines.end <= case.scroll + page) {
@@ -113,10 +138,17 @@ pub(crate) fn wanted(model: &Model) -> Option<BodyKey> {
     let case = model.shown_case()?;
     let outcome = model.view.outcomes.get(case.at);
     let attempt = model.shown_attempt();
-    let run_id = outcome.map(|outcome| outcome.run.id.clone()).unwrap_or_default();
+    let run_id = outcome
+        .map(|outcome| outcome.run.id.clone())
+        .unwrap_or_default();
     let alone = attempt.filter(|attempt| attempt.turn.is_some());
     let key = BodyKey {
-        of: (case.at.set, case.at.index, run_id, attempt.map_or(0, |attempt| attempt.key.attempt)),
+        of: (
+            case.at.set,
+            case.at.index,
+            run_id,
+            attempt.map_or(0, |attempt| attempt.key.attempt),
+        ),
         alone: alone.map(|attempt| (case.turn, attempt.started.clone())),
         read: model.view.sets[case.at.set].loaded,
         view: shown_view(model, case),
@@ -167,7 +199,10 @@ fn refresh_with(
     let case = model.shown_case()?;
     let compared = compared(model, case, ended, read.clone());
     let is_failed = ended.status == Status::Failed && !is_slow_to_relax(&compared);
-    let relaxed = read.ok().filter(|_| is_failed).and_then(|attempt| relaxation(&attempt));
+    let relaxed = read
+        .ok()
+        .filter(|_| is_failed)
+        .and_then(|attempt| relaxation(&attempt));
     if let Some(case) = model.shown_case_mut() {
         case.suggestion = relaxed;
     }
@@ -198,10 +233,14 @@ pub(crate) fn body_built(model: &mut Model, key: BodyKey, body: Arc<Body>) {
 
 fn put_body(model: &mut Model, key: BodyKey, body: Arc<Body>) {
     model.view.awaited_body = None;
-    let Some(case) = model.shown_case_mut() else { return };
+    let Some(case) = model.shown_case_mut() else {
+        return;
+    };
     let chosen = case.current_piece().cloned();
     let is_chosen = |piece: &PieceLine| {
-        chosen.as_ref().is_some_and(|chosen| (&chosen.piece, chosen.turn) == (&piece.piece, piece.turn))
+        chosen
+            .as_ref()
+            .is_some_and(|chosen| (&chosen.piece, chosen.turn) == (&piece.piece, piece.turn))
     };
     let turn = case.turn;
     let same = body.pieces.iter().position(is_chosen);

@@ -4,7 +4,8 @@ use crate::domain::{EndedAttempt, Status};
 use crate::explorer::shared::case_lines::CaseMode;
 use crate::explorer::shared::case_screen::CaseScreen;
 use crate::explorer::shared::command_names::{
-    COMPARE_TAB, CommandName, JUDGES, LEFT, METRICS_TAB, NEXT_ATTEMPT, PREVIOUS_ATTEMPT, RIGHT, TIMELINE,
+    COMPARE_TAB, CommandName, JUDGES, LEFT, METRICS_TAB, NEXT_ATTEMPT, PREVIOUS_ATTEMPT, RIGHT,
+    TIMELINE,
 };
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
@@ -45,17 +46,32 @@ pub(crate) fn turns_and_attempts(
 ) {
     let (mut x, y, end) = (area.x + 2, area.y, area.right().saturating_sub(2));
     let attempts = attempts(model, case);
-    let kept =
-        if attempts.is_empty() { 0 } else { width_of(&attempts_name(), &attempts).min(ATTEMPTS_WIDTH) };
+    let kept = if attempts.is_empty() {
+        0
+    } else {
+        width_of(&attempts_name(), &attempts).min(ATTEMPTS_WIDTH)
+    };
     let turns = turns(model, case);
     let room = usize::from(end.saturating_sub(x)).saturating_sub(kept);
     if !turns.is_empty() {
         let name = format!("turns {} {}", key_sign(&LEFT), key_sign(&RIGHT));
-        x += put_items(&name, &turns, Rect::new(x, y, room as u16, 1), theme, buffer);
+        x += put_items(
+            &name,
+            &turns,
+            Rect::new(x, y, room as u16, 1),
+            theme,
+            buffer,
+        );
     }
     if !attempts.is_empty() {
         let left = end.saturating_sub(x);
-        put_items(&attempts_name(), &attempts, Rect::new(x, y, left, 1), theme, buffer);
+        put_items(
+            &attempts_name(),
+            &attempts,
+            Rect::new(x, y, left, 1),
+            theme,
+            buffer,
+        );
     }
 }
 
@@ -75,26 +91,46 @@ fn attempts_name() -> String {
 fn turns(model: &Model, case: &CaseScreen) -> Vec<Item> {
     let count = model.turns_shown();
     let status = |turn: usize| {
-        let turns = case.body.as_ref().map(|body| &body.turns[..]).unwrap_or_default();
-        turns.iter().find(|one| one.turn == turn).and_then(|one| one.status)
+        let turns = case
+            .body
+            .as_ref()
+            .map(|body| &body.turns[..])
+            .unwrap_or_default();
+        turns
+            .iter()
+            .find(|one| one.turn == turn)
+            .and_then(|one| one.status)
     };
     let item = |turn: usize| Item {
         label: (turn + 1).to_string(),
         status: status(turn),
         is_current: turn == case.turn,
     };
-    if count > 1 { (0..count).map(item).collect() } else { Vec::new() }
+    if count > 1 {
+        (0..count).map(item).collect()
+    } else {
+        Vec::new()
+    }
 }
 
 fn attempts(model: &Model, case: &CaseScreen) -> Vec<Item> {
-    let all = model.view.outcomes.get(case.at).map(|outcome| &outcome.attempts[..]).unwrap_or_default();
+    let all = model
+        .view
+        .outcomes
+        .get(case.at)
+        .map(|outcome| &outcome.attempts[..])
+        .unwrap_or_default();
     let letters = trajectory_letters(all);
     let item = |(at, attempt): (usize, &Arc<EndedAttempt>)| Item {
         label: letters.get(at).cloned().unwrap_or_default(),
         status: Some(attempt.status),
         is_current: at == case.attempt,
     };
-    if all.len() > 1 { all.iter().enumerate().map(item).collect() } else { Vec::new() }
+    if all.len() > 1 {
+        all.iter().enumerate().map(item).collect()
+    } else {
+        Vec::new()
+    }
 }
 
 /// A letter for each attempt: attempts with the same trajectory have the same. Empty if all have the same.
@@ -102,19 +138,25 @@ fn trajectory_letters(attempts: &[Arc<EndedAttempt>]) -> Vec<String> {
     let mut seen: Vec<u64> = Vec::new();
     let places: Vec<usize> = attempts
         .iter()
-        .map(|attempt| match seen.iter().position(|known| *known == attempt.trajectory) {
-            Some(at) => at,
-            None => {
-                seen.push(attempt.trajectory);
-                seen.len() - 1
-            }
-        })
+        .map(
+            |attempt| match seen.iter().position(|known| *known == attempt.trajectory) {
+                Some(at) => at,
+                None => {
+                    seen.push(attempt.trajectory);
+                    seen.len() - 1
+                }
+            },
+        )
         .collect();
     let letter = |at: &usize| match u8::try_from(*at).ok().filter(|at| *at < 26) {
         Some(at) => char::from(b'A' + at).to_string(),
         None => (at + 1).to_string(),
     };
-    if seen.len() > 1 { places.iter().map(letter).collect() } else { Vec::new() }
+    if seen.len() > 1 {
+        places.iter().map(letter).collect()
+    } else {
+        Vec::new()
+    }
 }
 
 fn width_of(name: &str, items: &[Item]) -> usize {
@@ -127,7 +169,11 @@ fn put_items(name: &str, items: &[Item], area: Rect, theme: &Theme, buffer: &mut
     let current = items.iter().position(|item| item.is_current).unwrap_or(0);
     let widths: Vec<usize> = items.iter().map(|item| item.words().width()).collect();
     let left = room.saturating_sub(name.width() + 2 + 4);
-    let (mut from, mut to, mut used) = (current, current + 1, widths.get(current).copied().unwrap_or(0));
+    let (mut from, mut to, mut used) = (
+        current,
+        current + 1,
+        widths.get(current).copied().unwrap_or(0),
+    );
     while from > 0 || to < items.len() {
         let grown = match (from > 0).then(|| widths[from - 1]) {
             Some(width) if used + width <= left => {
@@ -193,6 +239,13 @@ pub(crate) fn tabs(mode: CaseMode, area: Rect, theme: &Theme, buffer: &mut Buffe
             true => format!(" {key} {name} "),
             false => format!(" {key} "),
         };
-        x += put(buffer, x, y, area.right().saturating_sub(x + 1), &words, theme.style(role));
+        x += put(
+            buffer,
+            x,
+            y,
+            area.right().saturating_sub(x + 1),
+            &words,
+            theme.style(role),
+        );
     }
 }

@@ -7,19 +7,33 @@ use serde_json::Value;
 
 /// Builds the events of all turns.
 pub(crate) fn timeline(turns: &[ComparedTurn], width: usize) -> Body {
-    let mut events = Events { lines: Vec::new(), width };
+    let mut events = Events {
+        lines: Vec::new(),
+        width,
+    };
     let mut starts = Vec::new();
     for turn in turns {
-        starts.push(TurnLines { turn: turn.turn, line: events.lines.len(), status: turn.status });
+        starts.push(TurnLines {
+            turn: turn.turn,
+            line: events.lines.len(),
+            status: turn.status,
+        });
         if turns.len() > 1 {
-            events.lines.push(BodyLine::Turn(format!("turn {}", turn.turn + 1), turn.status));
+            events.lines.push(BodyLine::Turn(
+                format!("turn {}", turn.turn + 1),
+                turn.status,
+            ));
         }
         match &turn.actual {
             Some(actual) => events.of(actual),
             None => events.note("this turn was not reached"),
         }
     }
-    Body { lines: events.lines, turns: starts, ..Body::default() }
+    Body {
+        lines: events.lines,
+        turns: starts,
+        ..Body::default()
+    }
 }
 
 struct Events {
@@ -28,18 +42,30 @@ struct Events {
 }
 
 fn words(text: &str, tone: Tone) -> Span {
-    Span { text: clean_line(text).into_owned(), tone, changed: false }
+    Span {
+        text: clean_line(text).into_owned(),
+        tone,
+        changed: false,
+    }
 }
 
 /// The beginning of a line: when, and which agent.
 fn head(at: Option<f64>, author: &str) -> [Span; 3] {
     let at = at.map_or("      ".into(), |at| format!("{at:>5.2}s"));
-    [words(&at, Tone::Faint), words(" ", Tone::Plain), words(author, Tone::Key)]
+    [
+        words(&at, Tone::Faint),
+        words(" ", Tone::Plain),
+        words(author, Tone::Key),
+    ]
 }
 
 impl Events {
     fn wide(&mut self, line: &[Span]) {
-        self.lines.extend(wrap_line(line, self.width.saturating_sub(2)).into_iter().map(BodyLine::Wide));
+        self.lines.extend(
+            wrap_line(line, self.width.saturating_sub(2))
+                .into_iter()
+                .map(BodyLine::Wide),
+        );
     }
 
     fn note(&mut self, text: &str) {
@@ -50,7 +76,10 @@ impl Events {
     fn errors<'a>(&mut self, errors: impl IntoIterator<Item = &'a ModelError>) {
         for error in errors {
             let mut line = head(error.at, &error.author).to_vec();
-            line.push(words(&format!("  the model reported {}", error.text()), Tone::Note));
+            line.push(words(
+                &format!("  the model reported {}", error.text()),
+                Tone::Note,
+            ));
             self.wide(&line);
         }
     }
@@ -102,7 +131,12 @@ fn part_words(part: &Part) -> Vec<Span> {
             words(&value_text(&response.response), Tone::Value),
         ];
     }
-    let text = part.text.clone().filter(|text| !text.is_empty()).or_else(|| part.label()).unwrap_or_default();
+    let text = part
+        .text
+        .clone()
+        .filter(|text| !text.is_empty())
+        .or_else(|| part.label())
+        .unwrap_or_default();
     let says = if part.thought { "  thinks " } else { "  says " };
     vec![words(says, Tone::Faint), words(&text, Tone::Plain)]
 }

@@ -14,15 +14,30 @@ use unicode_width::UnicodeWidthStr;
 
 /// Draws the id of the case, its status, the turn if it was run alone, and the run that the result is from.
 pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let Some(case) = model.open_case() else { return };
+    let Some(case) = model.open_case() else {
+        return;
+    };
     let (mut x, end, room) = (area.x, area.right(), area.width);
     let id = model.shown_id(case.at).to_string();
-    let id = fit(&id, usize::from(room).saturating_sub(20).max(usize::from(room) / 2)).into_owned();
+    let id = fit(
+        &id,
+        usize::from(room)
+            .saturating_sub(20)
+            .max(usize::from(room) / 2),
+    )
+    .into_owned();
     x += put(buffer, x, area.y, room, &id, theme.style(Role::Title)) + 2;
     let (words, style) = status_words(model.shown_attempt(), theme);
     x += put(buffer, x, area.y, end.saturating_sub(x), &words, style) + 2;
     if let Some(words) = rate_words(model, case.at) {
-        x += put(buffer, x, area.y, end.saturating_sub(x), &words, theme.style(Role::Note)) + 2;
+        x += put(
+            buffer,
+            x,
+            area.y,
+            end.saturating_sub(x),
+            &words,
+            theme.style(Role::Note),
+        ) + 2;
     }
     if let Some(turn) = model.shown_attempt().and_then(|attempt| attempt.turn) {
         x += put(
@@ -48,25 +63,37 @@ fn rate_words(model: &Model, case: CaseRef) -> Option<String> {
     let (low, high) = count.interval().filter(|_| attempts.len() > 1)?;
     let flaky = if count.is_flaky() { "flaky: " } else { "" };
     let (low, high) = (low * 100.0, high * 100.0);
-    Some(format!("{flaky}{} passed (95 %: {low:.0} to {high:.0} %)", count.words()))
+    Some(format!(
+        "{flaky}{} passed (95 %: {low:.0} to {high:.0} %)",
+        count.words()
+    ))
 }
 
-fn status_words(attempt: Option<&Arc<EndedAttempt>>, theme: &Theme) -> (String, ratatui::style::Style) {
+fn status_words(
+    attempt: Option<&Arc<EndedAttempt>>,
+    theme: &Theme,
+) -> (String, ratatui::style::Style) {
     match attempt {
         None => ("not run".into(), theme.style(Role::Faint)),
-        Some(attempt) if attempt.unsteady => {
-            (format!("≈ {}, unsteady", attempt.status.label()), theme.style(Role::Note))
-        }
+        Some(attempt) if attempt.unsteady => (
+            format!("≈ {}, unsteady", attempt.status.label()),
+            theme.style(Role::Note),
+        ),
         Some(attempt) => {
             let status = attempt.status;
-            (format!("{} {}", status.glyph(), status.label()), theme.status(status))
+            (
+                format!("{} {}", status.glyph(), status.label()),
+                theme.status(status),
+            )
         }
     }
 }
 
 /// The run that the displayed result is from.
 fn run_words(model: &Model, case: CaseRef) -> (String, Role) {
-    let Some(outcome) = model.view.outcomes.get(case) else { return (String::new(), Role::Faint) };
+    let Some(outcome) = model.view.outcomes.get(case) else {
+        return (String::new(), Role::Faint);
+    };
     let run = model.run_words(&outcome.run);
     match model.is_superseded(case) {
         true => (format!("{run}, being run again"), Role::Note),
@@ -79,18 +106,30 @@ const NARROW: u16 = 60;
 
 /// The position of the case among those that did not pass.
 pub(crate) fn failing_words(model: &Model) -> String {
-    let Some(at) = model.open_case().map(|case| case.at) else { return String::new() };
+    let Some(at) = model.open_case().map(|case| case.at) else {
+        return String::new();
+    };
     let failing: Vec<_> = model
         .view
         .browse
         .visible
         .iter()
-        .filter(|case| model.view.outcomes.worst(**case).is_some_and(|status| status != Status::Passed))
+        .filter(|case| {
+            model
+                .view
+                .outcomes
+                .worst(**case)
+                .is_some_and(|status| status != Status::Passed)
+        })
         .collect();
     match failing.iter().position(|case| **case == at) {
         Some(nth) => {
             let (next, previous) = (NEXT_FAILING.key(), PREVIOUS_FAILING.key());
-            let keys = if model.size.0 < NARROW { String::new() } else { format!("  {next} {previous}") };
+            let keys = if model.size.0 < NARROW {
+                String::new()
+            } else {
+                format!("  {next} {previous}")
+            };
             format!("{} of {} failing{keys}", nth + 1, failing.len())
         }
         None if !failing.is_empty() => format!("{} failing", failing.len()),

@@ -6,7 +6,9 @@ use crate::domain::{
     AttemptSummary, HumanVerdict, MetricSummary, Status, clean_line, compared_texts, score_text,
 };
 use crate::explorer::case_list::trend::since_words;
-use crate::explorer::shared::command_names::{APPLY_SUGGESTION, JUDGE_AGAIN, QUEUE_RELAX, RUN, SCORE};
+use crate::explorer::shared::command_names::{
+    APPLY_SUGGESTION, JUDGE_AGAIN, QUEUE_RELAX, RUN, SCORE,
+};
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::enabled::can_score;
 use crate::explorer::shared::model::Model;
@@ -41,26 +43,46 @@ pub fn verdict_lines(model: &Model, width: usize, whole: bool) -> Vec<VerdictLin
         let words = running.unwrap_or_else(|| not_run_words(model));
         return notes(&words, width).collect();
     };
-    let mut lines: Vec<VerdictLine> = running.iter().flat_map(|words| notes(words, width)).collect();
+    let mut lines: Vec<VerdictLine> = running
+        .iter()
+        .flat_map(|words| notes(words, width))
+        .collect();
     if let Some(words) = attempt.model_error_words() {
         let wrapped = wrap_line(&[plain(&format!("⚠ {words}"))], width.saturating_sub(2));
-        lines.extend(wrapped.into_iter().map(|line| VerdictLine::Words(Status::NotEvaluated, line)));
+        lines.extend(
+            wrapped
+                .into_iter()
+                .map(|line| VerdictLine::Words(Status::NotEvaluated, line)),
+        );
     }
     if let Some(error) = &attempt.error {
         let words = format!("! errored  {}", clean_line(error));
         let wrapped = wrap_line(&[plain(&words)], width.saturating_sub(2));
-        lines.extend(wrapped.into_iter().map(|line| VerdictLine::Words(Status::Errored, line)));
-        let tries =
-            if attempt.tries > 1 { format!("; tried {} times", attempt.tries) } else { String::new() };
-        lines
-            .extend(notes(&format!("ADK reports failed, because it has no status for errors{tries}"), width));
+        lines.extend(
+            wrapped
+                .into_iter()
+                .map(|line| VerdictLine::Words(Status::Errored, line)),
+        );
+        let tries = if attempt.tries > 1 {
+            format!("; tried {} times", attempt.tries)
+        } else {
+            String::new()
+        };
+        lines.extend(notes(
+            &format!("ADK reports failed, because it has no status for errors{tries}"),
+            width,
+        ));
     } else if attempt.status != attempt.adk_status || !attempt.model_errors.is_empty() {
         let said = attempt.adk_status.label();
-        lines.extend(notes(&format!("{} here; ADK reports {said}", attempt.status.label()), width));
+        lines.extend(notes(
+            &format!("{} here; ADK reports {said}", attempt.status.label()),
+            width,
+        ));
     }
     case_notes(model, attempt, width, &mut lines);
     let metrics = in_order(attempt);
-    let (failed, others) = metrics.split_at(metrics.partition_point(|one| one.status == Status::Failed));
+    let (failed, others) =
+        metrics.split_at(metrics.partition_point(|one| one.status == Status::Failed));
     let overruled = overruled(model, attempt);
     let add = |metric: &MetricSummary, lines: &mut Vec<VerdictLine>| {
         metric_lines(metric, width, whole, lines);
@@ -74,7 +96,10 @@ pub fn verdict_lines(model: &Model, width: usize, whole: bool) -> Vec<VerdictLin
             Context::Queue => format!("{} ignores it by this rule", QUEUE_RELAX.key()),
             _ => format!("{} try it", APPLY_SUGGESTION.key()),
         };
-        lines.extend(notes(&format!("would pass with {}  ({hint})", clean_line(&words)), width));
+        lines.extend(notes(
+            &format!("would pass with {}  ({hint})", clean_line(&words)),
+            width,
+        ));
     }
     if !attempt.undecided.is_empty() {
         lines.extend(notes(&clean_line(&attempt.undecided), width));
@@ -85,9 +110,14 @@ pub fn verdict_lines(model: &Model, width: usize, whole: bool) -> Vec<VerdictLin
 
 /// The user's verdicts on the attempt that differ from the computed ones.
 fn overruled(model: &Model, attempt: &AttemptSummary) -> Vec<HumanVerdict> {
-    let Some(case) = model.shown_case() else { return Vec::new() };
+    let Some(case) = model.shown_case() else {
+        return Vec::new();
+    };
     let differs = |one: &HumanVerdict| one.verdict.is_some() && one.verdict != one.computed;
-    people(model, case, attempt).into_iter().filter(differs).collect()
+    people(model, case, attempt)
+        .into_iter()
+        .filter(differs)
+        .collect()
 }
 
 /// A verdict of the user beside the computed one, which it does not replace.
@@ -97,10 +127,21 @@ fn overruled_words(one: &HumanVerdict) -> String {
         Some(false) => "✗ no",
         None => "none",
     };
-    let about = one.rubric_id.as_ref().map(|rubric| format!(" on {rubric}")).unwrap_or_default();
-    let note = if one.note.is_empty() { String::new() } else { format!(": {}", one.note) };
+    let about = one
+        .rubric_id
+        .as_ref()
+        .map(|rubric| format!(" on {rubric}"))
+        .unwrap_or_default();
+    let note = if one.note.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", one.note)
+    };
     let (own, computed) = (word(one.verdict), word(one.computed));
-    clean_line(&format!("your verdict{about}: {own}{note}  (computed: {computed})")).into_owned()
+    clean_line(&format!(
+        "your verdict{about}: {own}{note}  (computed: {computed})"
+    ))
+    .into_owned()
 }
 
 /// Notes about the case and its result: what was run, whether the case was edited, what was decided, since when it fails.
@@ -113,9 +154,11 @@ fn case_notes(model: &Model, attempt: &AttemptSummary, width: usize, lines: &mut
         );
         lines.extend(notes(&words, width));
     }
-    let edited =
-        model.current_case().and_then(|case| model.view.outcomes.get(case)).is_some_and(|o| o.is_edited())
-            && attempt.turn.is_none();
+    let edited = model
+        .current_case()
+        .and_then(|case| model.view.outcomes.get(case))
+        .is_some_and(|o| o.is_edited())
+        && attempt.turn.is_none();
     if edited {
         let (run, judge) = (RUN.key(), JUDGE_AGAIN.key());
         let words = format!(
@@ -123,11 +166,16 @@ fn case_notes(model: &Model, attempt: &AttemptSummary, width: usize, lines: &mut
         );
         lines.extend(notes(&words, width));
     }
-    let decided = model.current_case().map(|case| model.decided_words(case)).unwrap_or_default();
+    let decided = model
+        .current_case()
+        .map(|case| model.decided_words(case))
+        .unwrap_or_default();
     if !decided.is_empty() && attempt.status != Status::Passed {
         lines.extend(notes(&clean_line(&decided), width));
     }
-    let since = model.current_case().filter(|_| attempt.status != Status::Passed && attempt.turn.is_none());
+    let since = model
+        .current_case()
+        .filter(|_| attempt.status != Status::Passed && attempt.turn.is_none());
     if let Some(words) = since.and_then(|case| since_words(model, case)) {
         lines.extend(notes(&clean_line(&words), width));
     }
@@ -141,7 +189,9 @@ fn case_notes(model: &Model, attempt: &AttemptSummary, width: usize, lines: &mut
 fn notes(words: &str, width: usize) -> impl Iterator<Item = VerdictLine> + use<> {
     let text = |line: Line| line.into_iter().map(|span| span.text).collect::<String>();
     let lines = wrap_line(&[plain(words)], width.saturating_sub(2).max(1));
-    lines.into_iter().map(move |line| VerdictLine::Note(text(line)))
+    lines
+        .into_iter()
+        .map(move |line| VerdictLine::Note(text(line)))
 }
 
 /// Text for a case that was not run.
@@ -158,7 +208,9 @@ fn not_run_words(model: &Model) -> String {
 
 /// Text for a case that the live run will run again.
 fn running_words(model: &Model) -> Option<String> {
-    let case = model.current_case().filter(|case| model.is_superseded(*case))?;
+    let case = model
+        .current_case()
+        .filter(|case| model.is_superseded(*case))?;
     let doing = match model.in_flight(case) {
         Some(flight) if flight.turn.0 > 0 => {
             format!("running now, turn {} of {}", flight.turn.0, flight.turn.1)
@@ -173,7 +225,11 @@ fn running_words(model: &Model) -> Option<String> {
 }
 
 fn plain(text: &str) -> Span {
-    Span { text: text.to_string(), tone: Tone::Plain, changed: false }
+    Span {
+        text: text.to_string(),
+        tone: Tone::Plain,
+        changed: false,
+    }
 }
 
 fn in_order(attempt: &AttemptSummary) -> Vec<&MetricSummary> {
@@ -200,7 +256,11 @@ fn metric_lines(metric: &MetricSummary, width: usize, whole: bool, lines: &mut V
     let reason_at = if narrow { NARROW_REASON_AT } else { REASON_AT };
     let room = width.saturating_sub(reason_at + 1).max(10);
     let mut reason = wrap_line(&[plain(&clean_line(&metric.explanation))], room);
-    let is_whole = whole || matches!(metric.status, Status::Failed | Status::NotEvaluated | Status::Errored);
+    let is_whole = whole
+        || matches!(
+            metric.status,
+            Status::Failed | Status::NotEvaluated | Status::Errored
+        );
     if !is_whole && reason.len() > 1 {
         reason = vec![vec![plain(&fit(&metric.explanation, room))]];
     }
@@ -208,7 +268,16 @@ fn metric_lines(metric: &MetricSummary, width: usize, whole: bool, lines: &mut V
         reason.clear();
     }
     let mut reason = reason.into_iter();
-    let first = if narrow { Line::default() } else { reason.next().unwrap_or_default() };
-    lines.push(VerdictLine::Metric(metric.status, metric.metric.clone(), numbers, first));
+    let first = if narrow {
+        Line::default()
+    } else {
+        reason.next().unwrap_or_default()
+    };
+    lines.push(VerdictLine::Metric(
+        metric.status,
+        metric.metric.clone(),
+        numbers,
+        first,
+    ));
     lines.extend(reason.map(|line| VerdictLine::More(reason_at, line)));
 }

@@ -7,7 +7,9 @@ use crate::explorer::shared::layout::{Layout, inside};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::shown_case::compare::columns;
-use crate::explorer::shown_case::draw_lines::{WIDE_FROM, body_line, is_wide, lines_area, verdict_line};
+use crate::explorer::shown_case::draw_lines::{
+    WIDE_FROM, body_line, is_wide, lines_area, verdict_line,
+};
 use crate::explorer::shown_case::strip;
 use crate::explorer::shown_case::verdict::{VerdictLine, verdict_lines};
 use crate::explorer::widgets::text::put;
@@ -16,22 +18,50 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
-    let Some(case) = model.open_case() else { return base };
+    let Some(case) = model.open_case() else {
+        return base;
+    };
     let body = base.body;
     if body.width >= WIDE_FROM {
-        let main = Rect { width: body.width * 3 / 5, ..body };
-        let panel = Rect { x: main.right(), width: body.width - main.width, ..body };
-        return Layout { main, panel, ..base };
+        let main = Rect {
+            width: body.width * 3 / 5,
+            ..body
+        };
+        let panel = Rect {
+            x: main.right(),
+            width: body.width - main.width,
+            ..body
+        };
+        return Layout {
+            main,
+            panel,
+            ..base
+        };
     }
     if case.mode == CaseMode::Metrics {
-        return Layout { main: body, panel: Rect::default(), ..base };
+        return Layout {
+            main: body,
+            panel: Rect::default(),
+            ..base
+        };
     }
     let wanted = verdict_lines(model, usize::from(body.width), false).len() as u16;
     let most = body.height.saturating_sub(7).min(body.height * 2 / 5);
     let height = wanted.min(most);
-    let main = Rect { height: body.height - height, ..body };
-    let panel = Rect { y: body.y + main.height, height, ..body };
-    Layout { main, panel, ..base }
+    let main = Rect {
+        height: body.height - height,
+        ..body
+    };
+    let panel = Rect {
+        y: body.y + main.height,
+        height,
+        ..body
+    };
+    Layout {
+        main,
+        panel,
+        ..base
+    }
 }
 
 /// Whether the metrics tab fills the screen, so that scrolling applies to it.
@@ -41,17 +71,34 @@ pub(crate) fn scrolls_metrics(case: &CaseScreen, model: &Model) -> bool {
 
 /// Number of lines of the side pane or the metrics tab, and how many of them fit.
 pub(crate) fn beside_lines(model: &Model, areas: &Layout) -> (usize, usize) {
-    let Some(case) = model.open_case() else { return (0, 0) };
-    let area = inside(if is_wide(areas) { areas.panel } else { areas.main });
+    let Some(case) = model.open_case() else {
+        return (0, 0);
+    };
+    let area = inside(if is_wide(areas) {
+        areas.panel
+    } else {
+        areas.main
+    });
     let lines = match case.mode {
-        CaseMode::Timeline | CaseMode::Judged => case.body.as_ref().map_or(0, |body| body.beside.len()),
-        CaseMode::Compare | CaseMode::Metrics => verdict_lines(model, usize::from(area.width), true).len(),
+        CaseMode::Timeline | CaseMode::Judged => {
+            case.body.as_ref().map_or(0, |body| body.beside.len())
+        }
+        CaseMode::Compare | CaseMode::Metrics => {
+            verdict_lines(model, usize::from(area.width), true).len()
+        }
     };
     (lines, usize::from(area.height))
 }
 
-pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-    let Some(case) = model.open_case() else { return None };
+pub(crate) fn draw(
+    model: &Model,
+    areas: &Layout,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> Option<Position> {
+    let Some(case) = model.open_case() else {
+        return None;
+    };
     let wide = is_wide(areas);
     panel(areas.main, "", true, theme, buffer);
     strip::turns_and_attempts(model, case, areas.main, theme, buffer);
@@ -69,16 +116,46 @@ pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
     let area = lines_area(model, areas);
     match &case.body {
         None => {
-            put(buffer, area.x + 1, area.y, area.width, "comparing…", theme.style(Role::Faint));
+            put(
+                buffer,
+                area.x + 1,
+                area.y,
+                area.width,
+                "comparing…",
+                theme.style(Role::Faint),
+            );
         }
         Some(body) => {
             if area.y > inside(areas.main).y {
-                headings(body, Rect { y: area.y - 1, height: 1, ..area }, theme, buffer);
+                headings(
+                    body,
+                    Rect {
+                        y: area.y - 1,
+                        height: 1,
+                        ..area
+                    },
+                    theme,
+                    buffer,
+                );
             }
-            lines(&body.lines, body.side_by_side, case.scroll, area, theme, buffer);
+            lines(
+                &body.lines,
+                body.side_by_side,
+                case.scroll,
+                area,
+                theme,
+                buffer,
+            );
             piece(case, area, theme, buffer);
             let shown = usize::from(area.height);
-            scrollbar(areas.main, case.scroll, shown, body.lines.len(), theme, buffer);
+            scrollbar(
+                areas.main,
+                case.scroll,
+                shown,
+                body.lines.len(),
+                theme,
+                buffer,
+            );
         }
     }
     None
@@ -92,8 +169,17 @@ fn lines(
     theme: &Theme,
     buffer: &mut Buffer,
 ) {
-    for (row, line) in lines.iter().skip(scroll).take(usize::from(area.height)).enumerate() {
-        let row = Rect { y: area.y + row as u16, height: 1, ..area };
+    for (row, line) in lines
+        .iter()
+        .skip(scroll)
+        .take(usize::from(area.height))
+        .enumerate()
+    {
+        let row = Rect {
+            y: area.y + row as u16,
+            height: 1,
+            ..area
+        };
         body_line(line, side_by_side, row, theme, buffer);
     }
 }
@@ -102,14 +188,28 @@ fn lines(
 fn headings(body: &Body, row: Rect, theme: &Theme, buffer: &mut Buffer) {
     let style = theme.style(Role::Title);
     if !body.side_by_side {
-        put(buffer, row.x + 2, row.y, row.width.saturating_sub(2), "- expected   + actual", style);
+        put(
+            buffer,
+            row.x + 2,
+            row.y,
+            row.width.saturating_sub(2),
+            "- expected   + actual",
+            style,
+        );
         return;
     }
     let (left, _) = columns(usize::from(row.width));
     let middle = row.x + 2 + left as u16;
     put(buffer, row.x + 2, row.y, left as u16, "expected", style);
     put(buffer, middle + 1, row.y, 1, "│", theme.style(Role::Border));
-    put(buffer, middle + 3, row.y, row.right().saturating_sub(middle + 3), "actual", style);
+    put(
+        buffer,
+        middle + 3,
+        row.y,
+        row.right().saturating_sub(middle + 3),
+        "actual",
+        style,
+    );
 }
 
 /// Draws the side pane.
@@ -121,14 +221,22 @@ fn beside(model: &Model, case: &CaseScreen, areas: &Layout, theme: &Theme, buffe
         }
         CaseMode::Timeline | CaseMode::Judged => {
             let inner = panel(areas.panel, "", false, theme, buffer);
-            let all = case.body.as_ref().map(|body| &body.beside[..]).unwrap_or_default();
+            let all = case
+                .body
+                .as_ref()
+                .map(|body| &body.beside[..])
+                .unwrap_or_default();
             let shown = usize::from(inner.height);
             let scroll = case.beside_scroll.min(all.len().saturating_sub(shown));
             lines(all, false, scroll, inner, theme, buffer);
             scrollbar(areas.panel, scroll, shown, all.len(), theme, buffer);
         }
     }
-    let mode = if case.mode == CaseMode::Compare { CaseMode::Metrics } else { case.mode };
+    let mode = if case.mode == CaseMode::Compare {
+        CaseMode::Metrics
+    } else {
+        case.mode
+    };
     strip::tabs(mode, areas.panel, theme, buffer);
 }
 
@@ -140,16 +248,35 @@ fn all_metrics(model: &Model, case: &CaseScreen, area: Rect, theme: &Theme, buff
     let shown = usize::from(inner.height);
     let scroll = case.beside_scroll.min(lines.len().saturating_sub(shown));
     for (row, line) in lines.iter().skip(scroll).take(shown).enumerate() {
-        verdict_row(line, at_hand, Rect { y: inner.y + row as u16, height: 1, ..inner }, theme, buffer);
+        verdict_row(
+            line,
+            at_hand,
+            Rect {
+                y: inner.y + row as u16,
+                height: 1,
+                ..inner
+            },
+            theme,
+            buffer,
+        );
     }
     scrollbar(area, scroll, shown, lines.len(), theme, buffer);
 }
 
 /// Draws the mark of the current difference, to which "accept" applies.
 fn piece(case: &CaseScreen, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let line = case.current_piece().and_then(|piece| piece.line.checked_sub(case.scroll));
+    let line = case
+        .current_piece()
+        .and_then(|piece| piece.line.checked_sub(case.scroll));
     if let Some(row) = line.filter(|row| *row < usize::from(area.height)) {
-        put(buffer, area.x + 1, area.y + row as u16, 1, "▸", theme.style(Role::Accent));
+        put(
+            buffer,
+            area.x + 1,
+            area.y + row as u16,
+            1,
+            "▸",
+            theme.style(Role::Accent),
+        );
     }
 }
 
@@ -158,19 +285,50 @@ fn verdict(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let lines = verdict_lines(model, usize::from(area.width), false);
     let at_hand = model.metric_at_hand().map(|metric| &metric.metric);
     let rows = usize::from(area.height);
-    let shown = if lines.len() > rows { rows.saturating_sub(1) } else { rows };
+    let shown = if lines.len() > rows {
+        rows.saturating_sub(1)
+    } else {
+        rows
+    };
     for (row, line) in lines.iter().take(shown).enumerate() {
-        verdict_row(line, at_hand, Rect { y: area.y + row as u16, height: 1, ..area }, theme, buffer);
+        verdict_row(
+            line,
+            at_hand,
+            Rect {
+                y: area.y + row as u16,
+                height: 1,
+                ..area
+            },
+            theme,
+            buffer,
+        );
     }
     if lines.len() > rows && rows > 0 {
-        let words = format!("… {} more lines  ({} all metrics)", lines.len() - shown, METRICS_TAB.key());
+        let words = format!(
+            "… {} more lines  ({} all metrics)",
+            lines.len() - shown,
+            METRICS_TAB.key()
+        );
         let y = area.bottom() - 1;
-        put(buffer, area.x + 1, y, area.width.saturating_sub(1), &words, theme.style(Role::Faint));
+        put(
+            buffer,
+            area.x + 1,
+            y,
+            area.width.saturating_sub(1),
+            &words,
+            theme.style(Role::Faint),
+        );
     }
 }
 
 /// Draws a line of the metrics. The metric whose threshold a what-if changes is marked.
-fn verdict_row(line: &VerdictLine, at_hand: Option<&String>, row: Rect, theme: &Theme, buffer: &mut Buffer) {
+fn verdict_row(
+    line: &VerdictLine,
+    at_hand: Option<&String>,
+    row: Rect,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) {
     verdict_line(line, row, theme, buffer);
     if matches!(line, VerdictLine::Metric(_, name, ..) if at_hand == Some(name)) {
         put(buffer, row.x, row.y, 1, "▸", theme.style(Role::Accent));

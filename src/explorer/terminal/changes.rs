@@ -32,14 +32,19 @@ impl EffectExecutor {
                 return;
             }
             if sets.iter().any(|set| is_newer(&set.path, since))
-                && back.blocking_send(LoopEvent::Msg(Msg::Sets(SetMsg::FilesChanged))).is_err()
+                && back
+                    .blocking_send(LoopEvent::Msg(Msg::Sets(SetMsg::FilesChanged)))
+                    .is_err()
             {
                 return;
             }
             // Ends when the watch is dropped.
             while changes.recv().is_ok() {
                 while changes.recv_timeout(SETTLE).is_ok() {}
-                if back.blocking_send(LoopEvent::Msg(Msg::Sets(SetMsg::FilesChanged))).is_err() {
+                if back
+                    .blocking_send(LoopEvent::Msg(Msg::Sets(SetMsg::FilesChanged)))
+                    .is_err()
+                {
                     return;
                 }
             }
@@ -65,14 +70,18 @@ impl EffectExecutor {
                         let _ = changed.send(());
                     });
                     let Ok(watch) = watch else { return };
-                    if back.blocking_send(LoopEvent::WatchingResults(watch)).is_err() {
+                    if back
+                        .blocking_send(LoopEvent::WatchingResults(watch))
+                        .is_err()
+                    {
                         return;
                     }
                     (watched, changes) = (folders, waiting);
                 }
                 // After the new folders are watched, so that nothing is missed.
                 let changed = Msg::Results(ResultMsg::RecordsChanged);
-                let is_changed = !is_first || watched.iter().any(|folder| has_changed(folder, since));
+                let is_changed =
+                    !is_first || watched.iter().any(|folder| has_changed(folder, since));
                 if is_changed && back.blocking_send(LoopEvent::Msg(changed)).is_err() {
                     return;
                 }

@@ -21,7 +21,8 @@ pub(crate) fn prepare(
     places: Option<&Places>,
 ) -> Result<((AgentSpec, ToolsSpec), Opening), ChatMsg> {
     let app = Some(session.app_name.as_str()).filter(|app| !app.is_empty());
-    let (name, spec) = agent_for(workspace, set, app, None).map_err(|none| ChatMsg::Refused(none.0))?;
+    let (name, spec) =
+        agent_for(workspace, set, app, None).map_err(|none| ChatMsg::Refused(none.0))?;
     let mut trust = Trust::load(places);
     for question in granted {
         let kept = trust.grant(&question.fingerprint, &question.command);

@@ -18,11 +18,17 @@ pub(crate) fn copy(text: &str) -> io::Result<String> {
     }
     if text.len() <= OSC52_AT_MOST {
         let mut out = io::stdout();
-        crossterm::execute!(out, crossterm::clipboard::CopyToClipboard::to_clipboard_from(text))?;
+        crossterm::execute!(
+            out,
+            crossterm::clipboard::CopyToClipboard::to_clipboard_from(text)
+        )?;
         return Ok(format!("copied {} bytes through the terminal", text.len()));
     }
     let file = to_file(text)?;
-    Ok(format!("too long for the terminal's clipboard: written to {}", file.display()))
+    Ok(format!(
+        "too long for the terminal's clipboard: written to {}",
+        file.display()
+    ))
 }
 
 fn helper() -> Option<Vec<&'static str>> {
@@ -37,7 +43,10 @@ fn helper() -> Option<Vec<&'static str>> {
         (set("DISPLAY"), &["xclip", "-selection", "clipboard"]),
     ];
     let exists = |name: &str| which::which_global(name).is_ok();
-    candidates.iter().find(|(fits, argv)| *fits && exists(argv[0])).map(|(_, argv)| argv.to_vec())
+    candidates
+        .iter()
+        .find(|(fits, argv)| *fits && exists(argv[0]))
+        .map(|(_, argv)| argv.to_vec())
 }
 
 fn run_helper(argv: &[&str], text: &str) -> io::Result<()> {
@@ -51,20 +60,29 @@ fn run_helper(argv: &[&str], text: &str) -> io::Result<()> {
         stdin.write_all(&encoded(text))?;
     }
     let status = child.wait()?;
-    if status.success() { Ok(()) } else { Err(io::Error::other(format!("{} failed", argv[0]))) }
+    if status.success() {
+        Ok(())
+    } else {
+        Err(io::Error::other(format!("{} failed", argv[0])))
+    }
 }
 
 /// The text as the helper reads it: `clip.exe` reads UTF-16 with a byte order mark, or the system's own encoding.
 fn encoded(text: &str) -> Vec<u8> {
     match cfg!(windows) {
-        true => std::iter::once(0xfeff).chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect(),
+        true => std::iter::once(0xfeff)
+            .chain(text.encode_utf16())
+            .flat_map(u16::to_le_bytes)
+            .collect(),
         false => text.as_bytes().to_vec(),
     }
 }
 
 fn to_file(text: &str) -> io::Result<PathBuf> {
-    let mut file =
-        tempfile::Builder::new().prefix(&format!("{FILE_FOR_USER}copy-")).suffix(".json").tempfile()?;
+    let mut file = tempfile::Builder::new()
+        .prefix(&format!("{FILE_FOR_USER}copy-"))
+        .suffix(".json")
+        .tempfile()?;
     file.write_all(text.as_bytes())?;
     Ok(file.into_temp_path().keep()?)
 }

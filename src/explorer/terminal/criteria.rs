@@ -21,7 +21,10 @@ pub(crate) fn jobs(
     change: &WhatIf,
 ) -> anyhow::Result<Vec<FileJob>> {
     let mut jobs = Vec::new();
-    let criteria = WhatIf { rules: Vec::new(), ..change.clone() };
+    let criteria = WhatIf {
+        rules: Vec::new(),
+        ..change.clone()
+    };
     if !criteria.is_empty() {
         let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
         for set in sets {
@@ -29,15 +32,22 @@ pub(crate) fn jobs(
             if !seen.insert(config.clone()) {
                 continue;
             }
-            let before = if config.is_file() { Some(read_text(&config)?) } else { None };
+            let before = if config.is_file() {
+                Some(read_text(&config)?)
+            } else {
+                None
+            };
             let defaults = match &before {
                 Some(_) => Vec::new(),
                 None => default_criteria(&open_set(set)?.file),
             };
-            let deciding: Vec<_> =
-                defaults.into_iter().filter(|criterion| criterion.threshold.is_some()).collect();
-            let changed =
-                change_criteria(before.as_deref(), &deciding, |criteria_now| criteria.apply(criteria_now));
+            let deciding: Vec<_> = defaults
+                .into_iter()
+                .filter(|criterion| criterion.threshold.is_some())
+                .collect();
+            let changed = change_criteria(before.as_deref(), &deciding, |criteria_now| {
+                criteria.apply(criteria_now)
+            });
             let changed = changed.with_context(|| config.display().to_string())?;
             if before.as_deref() != Some(changed.as_str()) {
                 jobs.push(job_of(config, before, changed));
@@ -48,7 +58,11 @@ pub(crate) fn jobs(
     let rules: Vec<MatchRule> = change.rules.iter().filter(is_new).cloned().collect();
     if !rules.is_empty() {
         let path = workspace.root.join(FILE_NAME);
-        let before = if path.is_file() { Some(read_text(&path)?) } else { None };
+        let before = if path.is_file() {
+            Some(read_text(&path)?)
+        } else {
+            None
+        };
         let after = with_rules(before.clone().unwrap_or_default(), &rules)?;
         jobs.push(job_of(path, before, after));
     }
@@ -78,8 +92,14 @@ pub(crate) fn write(
     let words = format!("change the criteria: {}", change.words().join(", "));
     log.make(Some(&workspace.root), &words, &jobs)
         .map_err(|failed| anyhow::anyhow!("not saved: {failed}"))?;
-    let names: Vec<String> = jobs.iter().map(|job| path_below(&workspace.root, &job.path)).collect();
-    Ok(format!("written to {}; the next run uses it", names.join(", ")))
+    let names: Vec<String> = jobs
+        .iter()
+        .map(|job| path_below(&workspace.root, &job.path))
+        .collect();
+    Ok(format!(
+        "written to {}; the next run uses it",
+        names.join(", ")
+    ))
 }
 
 /// The criteria of a set: path, text of the file if it exists, and the text to edit. Without a file, the latter
@@ -91,7 +111,10 @@ pub(crate) fn text_of(set: &SetPath) -> anyhow::Result<(PathBuf, Option<Arc<str>
         return Ok((path, Some(Arc::from(text.as_str())), text));
     }
     let defaults = default_criteria(&open_set(set)?.file);
-    let deciding: Vec<_> = defaults.into_iter().filter(|criterion| criterion.threshold.is_some()).collect();
+    let deciding: Vec<_> = defaults
+        .into_iter()
+        .filter(|criterion| criterion.threshold.is_some())
+        .collect();
     let text = change_criteria(None, &deciding, |criteria| criteria)?;
     Ok((path, None, text))
 }
@@ -128,6 +151,12 @@ mod tests {
         let file = ConfigFile::parse(&text, Path::new("/w")).unwrap();
         assert_eq!((file.rules.as_slice(), file.jobs), (&rules[..], Some(2)));
         let again = with_rules(text, &rules[..1]).unwrap();
-        assert_eq!(ConfigFile::parse(&again, Path::new("/w")).unwrap().rules.len(), 4);
+        assert_eq!(
+            ConfigFile::parse(&again, Path::new("/w"))
+                .unwrap()
+                .rules
+                .len(),
+            4
+        );
     }
 }

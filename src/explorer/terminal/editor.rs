@@ -11,20 +11,36 @@ pub(crate) fn open(path: &Path, line: usize) -> io::Result<()> {
         .iter()
         .find_map(|name| std::env::var(name).ok().filter(|v| !v.trim().is_empty()));
     let usual = if cfg!(windows) { "notepad" } else { "vi" };
-    let words =
-        split_command(&named.unwrap_or_else(|| usual.into())).map_err(|error| io::Error::other(error.0))?;
+    let words = split_command(&named.unwrap_or_else(|| usual.into()))
+        .map_err(|error| io::Error::other(error.0))?;
     // On Windows `code` is `code.cmd`, which the system does not find by itself.
     let program = which::which(&words[0]).unwrap_or_else(|_| words[0].clone().into());
-    let status = Command::new(program).args(&words[1..]).args(place(&words[0], path, line)).status()?;
-    if status.success() { Ok(()) } else { Err(io::Error::other(format!("{} ended with {status}", words[0]))) }
+    let status = Command::new(program)
+        .args(&words[1..])
+        .args(place(&words[0], path, line))
+        .status()?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(io::Error::other(format!(
+            "{} ended with {status}",
+            words[0]
+        )))
+    }
 }
 
 /// Opens a text in `$EDITOR`. Returns the edited text. The name of the temporary file begins with `name`, in which
 /// characters other than letters and digits are replaced.
 pub fn edit_text(text: &str, name: &str, ending: &str) -> io::Result<String> {
-    let name: String = name.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).take(40).collect();
-    let mut file =
-        tempfile::Builder::new().prefix(&format!("{name}-")).suffix(&format!(".{ending}")).tempfile()?;
+    let name: String = name
+        .chars()
+        .map(|c| if c.is_alphanumeric() { c } else { '-' })
+        .take(40)
+        .collect();
+    let mut file = tempfile::Builder::new()
+        .prefix(&format!("{name}-"))
+        .suffix(&format!(".{ending}"))
+        .tempfile()?;
     io::Write::write_all(&mut file, text.as_bytes())?;
     open(file.path(), 1)?;
     // Editors may replace the file by a new one, so it is opened again by its path.
@@ -33,14 +49,20 @@ pub fn edit_text(text: &str, name: &str, ending: &str) -> io::Result<String> {
 
 /// The arguments with which an editor opens a file at a line.
 fn place(editor: &str, path: &Path, line: usize) -> Vec<String> {
-    let name = Path::new(editor).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let name = Path::new(editor)
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     let file = path.display().to_string();
     match name.as_str() {
         "vi" | "vim" | "nvim" | "nano" | "emacs" | "emacsclient" | "micro" | "kak" => {
             vec![format!("+{line}"), file]
         }
         "hx" | "helix" | "subl" | "zed" => vec![format!("{file}:{line}")],
-        "code" | "codium" | "cursor" => vec!["--wait".into(), "--goto".into(), format!("{file}:{line}")],
+        "code" | "codium" | "cursor" => {
+            vec!["--wait".into(), "--goto".into(), format!("{file}:{line}")]
+        }
         _ => vec![file],
     }
 }

@@ -7,14 +7,22 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Makes an edit; links may lead out of the folder only where that was asked.
-pub(crate) fn make(log: &EditLog, root: &Path, words: &str, jobs: &[FileJob], anywhere: bool) -> Msg {
+pub(crate) fn make(
+    log: &EditLog,
+    root: &Path,
+    words: &str,
+    jobs: &[FileJob],
+    anywhere: bool,
+) -> Msg {
     let within = (!anywhere).then_some(root);
     match log.make(within, words, jobs) {
         Ok(done) => Msg::Edits(EditMsg::Made(done_of(done, true))),
         Err(failed) => Msg::Edits(EditMsg::Failed(match failed.why {
             SaveError::Changed { theirs } => match String::from_utf8(theirs) {
                 Ok(text) => EditFailure::Changed(failed.path, Arc::from(text)),
-                Err(_) => EditFailure::Other("the file was changed and is no longer valid text".into()),
+                Err(_) => {
+                    EditFailure::Other("the file was changed and is no longer valid text".into())
+                }
             },
             SaveError::Outside(path) => EditFailure::Outside(path),
             _ => EditFailure::Other(format!("not saved: {failed}")),
@@ -36,5 +44,10 @@ pub(crate) fn turn(log: &EditLog, opened: &Path, back: bool) -> Msg {
 }
 
 fn done_of(done: Done, stands: bool) -> EditDone {
-    EditDone { words: done.words, note: done.note, written: done.written, stands }
+    EditDone {
+        words: done.words,
+        note: done.note,
+        written: done.written,
+        stands,
+    }
 }

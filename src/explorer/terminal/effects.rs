@@ -6,7 +6,8 @@ use crate::explorer::dialogs::causes::changes_for_groups;
 use crate::explorer::sets::edited_cases::{reevaluated, requested_cases};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::effect::{
-    Against, CaptureTarget, ChatEffect, EditEffect, HistoryEffect, ReadFiles, ResultEffect, SetEffect,
+    Against, CaptureTarget, ChatEffect, EditEffect, HistoryEffect, ReadFiles, ResultEffect,
+    SetEffect,
 };
 use crate::explorer::shared::message::{
     ChatMsg, EditMsg, Msg, OpenedSet, ResultMsg, RunMsg, SetLoaded, SetMsg,
@@ -24,7 +25,8 @@ use crate::explorer::terminal::{chat, criteria, edits, runs, tools};
 use crate::explorer::what_if::rescored;
 use crate::formats::{ColumnMap, SetFile};
 use crate::runner::{
-    self, ChangedCase, Run, RunHandle, Selection, TrustQuestion, add_missing_answers, agent_questions,
+    self, ChangedCase, Run, RunHandle, Selection, TrustQuestion, add_missing_answers,
+    agent_questions,
 };
 use crate::store::{
     EditLog, FileJob, Places, Trust, read_decisions, read_verdicts, save_decisions, save_verdicts,
@@ -88,7 +90,13 @@ impl EffectExecutor {
             SetEffect::Summarise { set, digest, file } => {
                 self.after_results(move |_| summarise(set, digest, &file))
             }
-            SetEffect::Reevaluate { set, digest, file, notes, cases } => self.elsewhere(move |_| {
+            SetEffect::Reevaluate {
+                set,
+                digest,
+                file,
+                notes,
+                cases,
+            } => self.elsewhere(move |_| {
                 let results = reevaluated(&file, &notes, &cases);
                 Some(Msg::Sets(SetMsg::Reevaluated {
                     set,
@@ -108,7 +116,11 @@ impl EffectExecutor {
 
     pub(crate) fn results(&mut self, effect: ResultEffect) {
         match effect {
-            ResultEffect::Rescore { ticket, change, before } => self.elsewhere(move |_| {
+            ResultEffect::Rescore {
+                ticket,
+                change,
+                before,
+            } => self.elsewhere(move |_| {
                 let rescored = Box::new(rescored(&before, &change));
                 Some(Msg::Results(ResultMsg::Rescored(ticket, rescored)))
             }),
@@ -123,15 +135,23 @@ impl EffectExecutor {
             ResultEffect::WriteCriteria(change, sets) => {
                 let log = EditLog::of(self.places.as_ref());
                 self.elsewhere(move |context| {
-                    let paths: Vec<&SetPath> = sets.iter().filter_map(|set| context.sets.get(*set)).collect();
-                    Some(match criteria::write(&log, &context.workspace, &paths, &change) {
-                        Ok(words) => Msg::Results(ResultMsg::CriteriaWritten(words)),
-                        Err(error) => Msg::Failed(error.to_string()),
-                    })
+                    let paths: Vec<&SetPath> = sets
+                        .iter()
+                        .filter_map(|set| context.sets.get(*set))
+                        .collect();
+                    Some(
+                        match criteria::write(&log, &context.workspace, &paths, &change) {
+                            Ok(words) => Msg::Results(ResultMsg::CriteriaWritten(words)),
+                            Err(error) => Msg::Failed(error.to_string()),
+                        },
+                    )
                 })
             }
             ResultEffect::PlanCriteria(change, sets) => self.elsewhere(move |context| {
-                let paths: Vec<&SetPath> = sets.iter().filter_map(|set| context.sets.get(*set)).collect();
+                let paths: Vec<&SetPath> = sets
+                    .iter()
+                    .filter_map(|set| context.sets.get(*set))
+                    .collect();
                 let planned = criteria::jobs(&context.workspace, &paths, &change);
                 let planned = planned.map_err(|error| format!("{error:#}"));
                 Some(Msg::Results(ResultMsg::CriteriaPlanned(change, planned)))
@@ -147,15 +167,16 @@ impl EffectExecutor {
                 let body = build_body(&compared, key.view);
                 Some(Msg::Results(ResultMsg::BodyBuilt(key, Arc::new(body))))
             }),
-            ResultEffect::ReadAttempt(key, attempt) => {
-                self.elsewhere(move |_| Some(Msg::Results(ResultMsg::AttemptRead(key, attempt.read()))))
-            }
+            ResultEffect::ReadAttempt(key, attempt) => self.elsewhere(move |_| {
+                Some(Msg::Results(ResultMsg::AttemptRead(key, attempt.read())))
+            }),
             ResultEffect::CompareBaseline => self.compare_with_baseline(),
             ResultEffect::ReadTrends => self.read_trends(),
             ResultEffect::ReadAgain(ticket, files) => self.read_history(ticket, files),
             ResultEffect::SaveVerdicts(verdicts) => self.elsewhere(move |context| {
                 let kept = save_verdicts(&context.workspace.root, &verdicts);
-                kept.err().map(|error| Msg::Failed(format!("the verdicts are not saved: {error}")))
+                kept.err()
+                    .map(|error| Msg::Failed(format!("the verdicts are not saved: {error}")))
             }),
         }
     }
@@ -167,10 +188,22 @@ impl EffectExecutor {
     pub(crate) fn edits(&mut self, effect: EditEffect) {
         let log = EditLog::of(self.places.as_ref());
         match effect {
-            EditEffect::Make { words, jobs, anywhere } => self.elsewhere(move |context| {
-                Some(edits::make(&log, &context.workspace.root, &words, &jobs, anywhere))
+            EditEffect::Make {
+                words,
+                jobs,
+                anywhere,
+            } => self.elsewhere(move |context| {
+                Some(edits::make(
+                    &log,
+                    &context.workspace.root,
+                    &words,
+                    &jobs,
+                    anywhere,
+                ))
             }),
-            EditEffect::ReadConversations { source, target } => self.read_conversations(source, target),
+            EditEffect::ReadConversations { source, target } => {
+                self.read_conversations(source, target)
+            }
             EditEffect::Turn { back } => {
                 let opened = self.opened.clone();
                 self.elsewhere(move |_| Some(edits::turn(&log, &opened, back)))
@@ -182,16 +215,23 @@ impl EffectExecutor {
         let (back, folder) = (self.back.clone(), folder_of(&self.opened));
         self.workers.spawn(async move {
             let found = runner::recorded_conversations(&with_home(&source), &folder).await;
-            let msg = EditMsg::Conversations { source, target, found };
+            let msg = EditMsg::Conversations {
+                source,
+                target,
+                found,
+            };
             let _ = back.send(LoopEvent::Msg(Msg::Edits(msg))).await;
         });
     }
 
     pub(crate) fn chat(&mut self, effect: ChatEffect) {
         match effect {
-            ChatEffect::Open { set, session, number, granted } => {
-                self.open_chat(set, session, number, granted)
-            }
+            ChatEffect::Open {
+                set,
+                session,
+                number,
+                granted,
+            } => self.open_chat(set, session, number, granted),
             ChatEffect::Send(text) => {
                 if let Some(chat) = &self.chat {
                     let _ = chat.try_send(text);
@@ -202,10 +242,21 @@ impl EffectExecutor {
     }
 
     /// Begins a conversation, once what it starts is allowed. The one before ends.
-    fn open_chat(&mut self, set: usize, session: SessionInput, number: u64, granted: Vec<TrustQuestion>) {
+    fn open_chat(
+        &mut self,
+        set: usize,
+        session: SessionInput,
+        number: u64,
+        granted: Vec<TrustQuestion>,
+    ) {
         self.chat = None;
-        let prepared =
-            chat::prepare(&self.workspace, &self.sets[set], &session, &granted, self.places.as_ref());
+        let prepared = chat::prepare(
+            &self.workspace,
+            &self.sets[set],
+            &session,
+            &granted,
+            self.places.as_ref(),
+        );
         let back = self.back.clone();
         match prepared {
             Ok((spec, opening)) => {
@@ -232,20 +283,31 @@ impl EffectExecutor {
 
     /// The tools that the workspace knows, and then those that the set's agent declares as well, where it may be reached.
     fn collect_tools(&self, set: usize) {
-        let (workspace, sets, back) = (self.workspace.clone(), self.sets.clone(), self.back.clone());
+        let (workspace, sets, back) =
+            (self.workspace.clone(), self.sets.clone(), self.back.clone());
         self.workers.spawn(async move {
             let of_sets = tokio::task::spawn_blocking(move || {
-                let spec = agent_for(&workspace, &sets[set], None, None).ok().map(|(_, spec)| spec);
+                let spec = agent_for(&workspace, &sets[set], None, None)
+                    .ok()
+                    .map(|(_, spec)| spec);
                 let spec = spec.filter(|spec| is_allowed(&workspace, spec));
                 (tools::of_sets(&sets), spec)
             });
-            let Ok((mut tools, spec)) = of_sets.await else { return };
-            let _ = back.send(LoopEvent::Msg(Msg::Sets(SetMsg::ToolsCollected(tools.clone())))).await;
+            let Ok((mut tools, spec)) = of_sets.await else {
+                return;
+            };
+            let _ = back
+                .send(LoopEvent::Msg(Msg::Sets(SetMsg::ToolsCollected(
+                    tools.clone(),
+                ))))
+                .await;
             let Some(spec) = spec else { return };
             for (name, arguments) in declared_tools(&spec).await {
                 tools.declare(name, arguments);
             }
-            let _ = back.send(LoopEvent::Msg(Msg::Sets(SetMsg::ToolsCollected(tools)))).await;
+            let _ = back
+                .send(LoopEvent::Msg(Msg::Sets(SetMsg::ToolsCollected(tools))))
+                .await;
         });
     }
 
@@ -254,7 +316,9 @@ impl EffectExecutor {
         let (workspace, back) = (self.workspace.clone(), self.back.clone());
         self.workers.spawn(async move {
             let agents = tools::agent_lines(&workspace).await;
-            let _ = back.send(LoopEvent::Msg(Msg::Sets(SetMsg::AgentsListed(agents)))).await;
+            let _ = back
+                .send(LoopEvent::Msg(Msg::Sets(SetMsg::AgentsListed(agents))))
+                .await;
         });
     }
 
@@ -268,23 +332,31 @@ impl EffectExecutor {
             Some(Msg::Results(ResultMsg::History { ticket, results }))
         });
         self.elsewhere(move |context| {
-            Some(Msg::Results(ResultMsg::Verdicts(read_verdicts(&context.workspace.root))))
+            Some(Msg::Results(ResultMsg::Verdicts(read_verdicts(
+                &context.workspace.root,
+            ))))
         });
         self.compare_with_baseline();
         self.read_trends();
         self.elsewhere(move |context| {
-            Some(Msg::Results(ResultMsg::Decisions(read_decisions(&context.workspace.root))))
+            Some(Msg::Results(ResultMsg::Decisions(read_decisions(
+                &context.workspace.root,
+            ))))
         });
     }
 
     fn read_trends(&self) {
-        self.after_results(move |context| Some(Msg::Results(ResultMsg::Trends(Arc::new(trends(context))))));
+        self.after_results(move |context| {
+            Some(Msg::Results(ResultMsg::Trends(Arc::new(trends(context)))))
+        });
     }
 
     /// Compares the last run with the baseline.
     fn compare_with_baseline(&self) {
         self.after_results(move |context| {
-            Some(Msg::Results(ResultMsg::BaselineCompared(runs::compared_with_baseline(context))))
+            Some(Msg::Results(ResultMsg::BaselineCompared(
+                runs::compared_with_baseline(context),
+            )))
         });
     }
 
@@ -294,7 +366,10 @@ impl EffectExecutor {
         const EVERY: Duration = Duration::from_secs(10);
         /// The longest part of the time that is spent on reading.
         const PART: u32 = 10;
-        let context = TaskContext { workspace: self.workspace.clone(), sets: self.sets.clone() };
+        let context = TaskContext {
+            workspace: self.workspace.clone(),
+            sets: self.sets.clone(),
+        };
         let back = self.back.clone();
         std::thread::spawn(move || {
             let (mut unread, mut is_failing, mut pause) = (None, false, EVERY);
@@ -303,7 +378,10 @@ impl EffectExecutor {
                 let began = Instant::now();
                 let read = newer().and_then(|run| {
                     unread = run.or(unread.take());
-                    unread.as_ref().map(|run| runs::renewed(&context, run)).transpose()
+                    unread
+                        .as_ref()
+                        .map(|run| runs::renewed(&context, run))
+                        .transpose()
                 });
                 pause = EVERY.max(began.elapsed() * PART);
                 let was_failing = std::mem::replace(&mut is_failing, read.is_err());
@@ -312,7 +390,9 @@ impl EffectExecutor {
                         unread = None;
                         msg
                     }
-                    Err(why) if !was_failing => Msg::Failed(format!("newer results cannot be read: {why}")),
+                    Err(why) if !was_failing => {
+                        Msg::Failed(format!("newer results cannot be read: {why}"))
+                    }
                     Ok(None) | Err(_) => continue,
                 };
                 if back.blocking_send(LoopEvent::Msg(msg)).is_err() {
@@ -325,20 +405,33 @@ impl EffectExecutor {
     /// Finds the cases that changed since their latest results.
     pub(crate) fn find_changed(&self, ticket: Ticket) {
         self.elsewhere(move |context| {
-            let selections: Vec<Selection> = context.sets.iter().cloned().map(Selection::all).collect();
+            let selections: Vec<Selection> =
+                context.sets.iter().cloned().map(Selection::all).collect();
             let changed = runner::changed_cases(&context.workspace, &selections);
             let of_set = |(set, cases): (&SetPath, Option<Vec<ChangedCase>>)| {
                 let path = set.path.clone();
-                cases.unwrap_or_default().into_iter().map(move |case| (path.clone(), case))
+                cases
+                    .unwrap_or_default()
+                    .into_iter()
+                    .map(move |case| (path.clone(), case))
             };
-            let cases = context.sets.iter().zip(changed.of_selections).flat_map(of_set).collect();
-            let changed = CasesToRunAgain { cases, options: context.workspace.config.run_options() };
+            let cases = context
+                .sets
+                .iter()
+                .zip(changed.of_selections)
+                .flat_map(of_set)
+                .collect();
+            let changed = CasesToRunAgain {
+                cases,
+                options: context.workspace.config.run_options(),
+            };
             Some(Msg::Run(RunMsg::ChangedFound(ticket, Box::new(changed))))
         });
     }
 
     fn rediscover(&self) {
-        let (back, opened, columns) = (self.back.clone(), self.opened.clone(), self.columns.clone());
+        let (back, opened, columns) =
+            (self.back.clone(), self.opened.clone(), self.columns.clone());
         self.workers.spawn_blocking(move || {
             let arrival = match Workspace::open_with(&opened, &columns) {
                 Ok(workspace) => LoopEvent::Workspace(Box::new(workspace)),
@@ -367,7 +460,10 @@ impl EffectExecutor {
     where
         W: FnOnce(&TaskContext) -> Option<Msg> + Send + 'static,
     {
-        let context = TaskContext { workspace: self.workspace.clone(), sets: self.sets.clone() };
+        let context = TaskContext {
+            workspace: self.workspace.clone(),
+            sets: self.sets.clone(),
+        };
         let back = self.back.clone();
         move || {
             if let Some(msg) = work(&context) {
@@ -377,10 +473,21 @@ impl EffectExecutor {
     }
 
     /// Starts a run of these cases. Their keys are of the files as the person saw them.
-    pub(crate) fn start(&self, cases: Vec<ChosenCase>, granted: Vec<TrustQuestion>, against: Against) {
-        let context = TaskContext { workspace: self.workspace.clone(), sets: self.sets.clone() };
+    pub(crate) fn start(
+        &self,
+        cases: Vec<ChosenCase>,
+        granted: Vec<TrustQuestion>,
+        against: Against,
+    ) {
+        let context = TaskContext {
+            workspace: self.workspace.clone(),
+            sets: self.sets.clone(),
+        };
         let (back, places) = (self.back.clone(), self.places.clone());
-        let allowed = Allowed { granted, declined: self.declined.clone() };
+        let allowed = Allowed {
+            granted,
+            declined: self.declined.clone(),
+        };
         self.workers.spawn(async move {
             let root = context.workspace.root.clone();
             let started = tokio::task::spawn_blocking(move || {
@@ -396,7 +503,9 @@ impl EffectExecutor {
                 // The notices come after the screen of the run.
                 Ok(Ok((run, notices))) => {
                     let notices = notices.into_iter().flatten().map(LoopEvent::Msg);
-                    std::iter::once(LoopEvent::Run(Box::new(run))).chain(notices).collect()
+                    std::iter::once(LoopEvent::Run(Box::new(run)))
+                        .chain(notices)
+                        .collect()
                 }
                 Ok(Err(msg)) => vec![LoopEvent::Msg(Msg::Run(msg))],
                 Err(error) => vec![LoopEvent::Msg(Msg::Failed(error.to_string()))],
@@ -409,40 +518,79 @@ impl EffectExecutor {
 }
 
 fn load_set(context: &TaskContext, set: usize, ticket: Ticket) -> Msg {
-    Msg::Sets(SetMsg::Loaded(loaded(&context.workspace, &context.sets[set], set, ticket)))
+    Msg::Sets(SetMsg::Loaded(loaded(
+        &context.workspace,
+        &context.sets[set],
+        set,
+        ticket,
+    )))
 }
 
 /// Opens a set and finds its agent.
-pub(crate) fn loaded(workspace: &Workspace, path: &SetPath, set: usize, ticket: Ticket) -> SetLoaded {
-    let result = open_set(path).map_err(|error| error.to_string()).map(|open| {
-        let first = (!open.file.is_empty()).then(|| open.file.case(0).ok()).flatten();
-        let app = first.and_then(|case| case.session_input).map(|input| input.app_name);
-        let agent = agent_for(workspace, path, app.as_deref(), None);
-        let agent = agent.map(|(name, _)| name).map_err(|error| error.0);
-        let notes = read_notes(&path.path);
-        let stubs = stubs_text(&path.path).map(Arc::from);
-        OpenedSet { file: Arc::new(open.file), digest: open.digest, agent, notes, stubs }
-    });
-    SetLoaded { set, ticket, result }
+pub(crate) fn loaded(
+    workspace: &Workspace,
+    path: &SetPath,
+    set: usize,
+    ticket: Ticket,
+) -> SetLoaded {
+    let result = open_set(path)
+        .map_err(|error| error.to_string())
+        .map(|open| {
+            let first = (!open.file.is_empty())
+                .then(|| open.file.case(0).ok())
+                .flatten();
+            let app = first
+                .and_then(|case| case.session_input)
+                .map(|input| input.app_name);
+            let agent = agent_for(workspace, path, app.as_deref(), None);
+            let agent = agent.map(|(name, _)| name).map_err(|error| error.0);
+            let notes = read_notes(&path.path);
+            let stubs = stubs_text(&path.path).map(Arc::from);
+            OpenedSet {
+                file: Arc::new(open.file),
+                digest: open.digest,
+                agent,
+                notes,
+                stubs,
+            }
+        });
+    SetLoaded {
+        set,
+        ticket,
+        result,
+    }
 }
 
 fn summarise(set: usize, digest: String, file: &SetFile) -> Option<Msg> {
     // A file too large to be held is too large to be looked through for every filter.
-    let summaries =
-        file.is_in_memory().then(|| (0..file.len()).map(|index| summary(file, index)).collect())?;
-    Some(Msg::Sets(SetMsg::Summarised { set, digest, summaries: Arc::new(summaries) }))
+    let summaries = file
+        .is_in_memory()
+        .then(|| (0..file.len()).map(|index| summary(file, index)).collect())?;
+    Some(Msg::Sets(SetMsg::Summarised {
+        set,
+        digest,
+        summaries: Arc::new(summaries),
+    }))
 }
 
 fn summary(file: &SetFile, index: usize) -> CaseSummary {
     let case = match file.case(index) {
         Ok(case) => case,
         Err(problem) => {
-            return CaseSummary { problem: Some(problem.to_string()), ..CaseSummary::default() };
+            return CaseSummary {
+                problem: Some(problem.to_string()),
+                ..CaseSummary::default()
+            };
         }
     };
-    let mut summary = CaseSummary { turns: case.turns().len(), ..CaseSummary::default() };
+    let mut summary = CaseSummary {
+        turns: case.turns().len(),
+        ..CaseSummary::default()
+    };
     for turn in case.turns() {
-        summary.text.push_str(&turn.user.shown_text().to_lowercase());
+        summary
+            .text
+            .push_str(&turn.user.shown_text().to_lowercase());
         summary.text.push('\n');
         for call in turn.calls() {
             if !summary.tools.contains(&call.name) {
@@ -456,7 +604,9 @@ fn summary(file: &SetFile, index: usize) -> CaseSummary {
 /// Whether what it takes to reach an agent was allowed before.
 fn is_allowed(workspace: &Workspace, agent: &AgentSpec) -> bool {
     let trust = Trust::load(Places::find().as_ref());
-    agent_questions(workspace, agent).iter().all(|question| trust.allows(&question.fingerprint))
+    agent_questions(workspace, agent)
+        .iter()
+        .all(|question| trust.allows(&question.fingerprint))
 }
 
 /// The change that adds the answers which calls of an attempt lacked.
@@ -466,7 +616,10 @@ fn found_answers(
     attempt: &EndedAttempt,
 ) -> Result<(String, FileJob), String> {
     let attempt = attempt.read()?;
-    let missing = attempt.tool_use.as_ref().map_or(&[][..], |tool_use| &tool_use.missing);
+    let missing = attempt
+        .tool_use
+        .as_ref()
+        .map_or(&[][..], |tool_use| &tool_use.missing);
     let set = &context.sets[case.set].path;
     let recording = add_missing_answers(&context.workspace, set, &attempt.eval_id, missing)?;
     let job = recording.job.ok_or("nothing would change")?;

@@ -18,7 +18,10 @@ pub(crate) struct Frames {
 
 impl Frames {
     pub(crate) fn new(now: Instant) -> Frames {
-        Frames { last: now - FOR_RUNS, due: Some(now) }
+        Frames {
+            last: now - FOR_RUNS,
+            due: Some(now),
+        }
     }
 
     /// Requests a frame after input.

@@ -31,7 +31,13 @@ pub(crate) fn take(mouse: bool) -> io::Result<Screen> {
     TAKEN.store(true, Ordering::SeqCst);
     let mut out = BufWriter::with_capacity(64 << 10, io::stdout());
     let clear = terminal::Clear(terminal::ClearType::All);
-    execute!(out, terminal::EnterAlternateScreen, clear, event::EnableBracketedPaste, cursor::Hide)?;
+    execute!(
+        out,
+        terminal::EnterAlternateScreen,
+        clear,
+        event::EnableBracketedPaste,
+        cursor::Hide
+    )?;
     if mouse {
         execute!(out, event::EnableMouseCapture)?;
     }
@@ -46,7 +52,11 @@ const WRITES_WITHIN: Duration = Duration::from_millis(300);
 /// Calls `draw`, unless the terminal was restored in the meantime.
 pub(crate) fn draw_in_terminal(draw: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     let _writing = WRITING.lock();
-    if TAKEN.load(Ordering::SeqCst) { draw() } else { Ok(()) }
+    if TAKEN.load(Ordering::SeqCst) {
+        draw()
+    } else {
+        Ok(())
+    }
 }
 
 /// Restores the terminal: first mouse and paste reports, raw mode last.
@@ -126,30 +136,32 @@ pub(crate) fn listen_to_signals() -> io::Result<SignalNotifications> {
     let heard = [SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH];
     let mut signals = signal_hook::iterator::Signals::new(heard)?;
     crate::process::signals_are_handled();
-    std::thread::Builder::new().name("signals".into()).spawn(move || {
-        for signal in signals.forever() {
-            match signal {
-                SIGTSTP => {
-                    let was_taken = TAKEN.load(Ordering::SeqCst);
-                    restore_terminal();
-                    let _ = signal_hook::low_level::raise(signal_hook::consts::SIGSTOP);
-                    if was_taken {
-                        resumed.notify_one();
+    std::thread::Builder::new()
+        .name("signals".into())
+        .spawn(move || {
+            for signal in signals.forever() {
+                match signal {
+                    SIGTSTP => {
+                        let was_taken = TAKEN.load(Ordering::SeqCst);
+                        restore_terminal();
+                        let _ = signal_hook::low_level::raise(signal_hook::consts::SIGSTOP);
+                        if was_taken {
+                            resumed.notify_one();
+                        }
+                    }
+                    // After SIGSTOP the shell has reset the terminal's mode.
+                    SIGCONT if TAKEN.load(Ordering::SeqCst) => resumed.notify_one(),
+                    SIGCONT => {}
+                    SIGWINCH => resized.notify_one(),
+                    // An editor has the terminal, and the signal is meant for it.
+                    SIGINT | SIGQUIT if !TAKEN.load(Ordering::SeqCst) => {}
+                    signal => {
+                        restore_terminal();
+                        crate::process::exit(128 + signal);
                     }
                 }
-                // After SIGSTOP the shell has reset the terminal's mode.
-                SIGCONT if TAKEN.load(Ordering::SeqCst) => resumed.notify_one(),
-                SIGCONT => {}
-                SIGWINCH => resized.notify_one(),
-                // An editor has the terminal, and the signal is meant for it.
-                SIGINT | SIGQUIT if !TAKEN.load(Ordering::SeqCst) => {}
-                signal => {
-                    restore_terminal();
-                    crate::process::exit(128 + signal);
-                }
             }
-        }
-    })?;
+        })?;
     Ok(LISTENING.get_or_init(|| notifications).clone())
 }
 

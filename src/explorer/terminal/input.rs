@@ -17,7 +17,11 @@ pub(crate) fn message(event: Event) -> Option<Msg> {
                 MouseEventKind::ScrollDown => MouseKind::ScrollDown,
                 _ => return None,
             };
-            Some(Msg::Mouse(Mouse { x: mouse.column, y: mouse.row, kind }))
+            Some(Msg::Mouse(Mouse {
+                x: mouse.column,
+                y: mouse.row,
+                kind,
+            }))
         }
         _ => None,
     }
@@ -43,9 +47,15 @@ fn key(key: event::KeyEvent) -> Option<Key> {
         C::PageDown => KeyCode::PageDown,
         _ => return None,
     };
-    let (ctrl, alt) =
-        (key.modifiers.contains(KeyModifiers::CONTROL), key.modifiers.contains(KeyModifiers::ALT));
+    let (ctrl, alt) = (
+        key.modifiers.contains(KeyModifiers::CONTROL),
+        key.modifiers.contains(KeyModifiers::ALT),
+    );
     // AltGr is reported as control and alt, and is part of the character.
     let alt_gr = ctrl && alt && matches!(code, KeyCode::Char(_));
-    Some(Key { code, ctrl: ctrl && !alt_gr, alt: alt && !alt_gr })
+    Some(Key {
+        code,
+        ctrl: ctrl && !alt_gr,
+        alt: alt && !alt_gr,
+    })
 }

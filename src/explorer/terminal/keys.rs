@@ -47,8 +47,13 @@ impl Gate {
 
     /// Waits while another program has the terminal. Errors if the explorer ended.
     fn wait(&self) -> io::Result<()> {
-        let Ok(state) = self.state.lock() else { return Ok(()) };
-        match self.changed.wait_while(state, |state| *state == GateState::Paused) {
+        let Ok(state) = self.state.lock() else {
+            return Ok(());
+        };
+        match self
+            .changed
+            .wait_while(state, |state| *state == GateState::Paused)
+        {
             Ok(state) if *state == GateState::Ended => Err(io::ErrorKind::Interrupted.into()),
             _ => Ok(()),
         }
@@ -67,18 +72,30 @@ impl Keys {
         let gate = Arc::new(Gate::default());
         let of_reader = gate.clone();
         let mut reader = Reader::open()?;
-        std::thread::Builder::new().name("keys".into()).spawn(move || {
-            loop {
-                let read = reader.read(&of_reader);
-                let is_gone = read.is_err();
-                let read =
-                    read.map_or_else(|error| vec![Err(error)], |events| events.into_iter().map(Ok).collect());
-                if read.into_iter().any(|event| sender.blocking_send(event).is_err()) || is_gone {
-                    return;
+        std::thread::Builder::new()
+            .name("keys".into())
+            .spawn(move || {
+                loop {
+                    let read = reader.read(&of_reader);
+                    let is_gone = read.is_err();
+                    let read = read.map_or_else(
+                        |error| vec![Err(error)],
+                        |events| events.into_iter().map(Ok).collect(),
+                    );
+                    if read
+                        .into_iter()
+                        .any(|event| sender.blocking_send(event).is_err())
+                        || is_gone
+                    {
+                        return;
+                    }
                 }
-            }
-        })?;
-        Ok(Keys { events, resized, gate })
+            })?;
+        Ok(Keys {
+            events,
+            resized,
+            gate,
+        })
     }
 
     /// The next event. Cancel-safe. Errors if the terminal is gone.

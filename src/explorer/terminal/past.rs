@@ -18,22 +18,42 @@ const RESULTS_AT_LEAST: usize = 512;
 /// Loads past results, oldest run first, and searches for their cases. `files` are those of the sets that were read
 /// already.
 pub(crate) fn history(context: &TaskContext, files: &ReadFiles) -> PastResults {
-    let open = |set: &SetPath| open_set(set).ok().map(|open| (Arc::new(open.file), open.digest));
+    let open = |set: &SetPath| {
+        open_set(set)
+            .ok()
+            .map(|open| (Arc::new(open.file), open.digest))
+    };
     let file = |set: &SetPath| files.get(&set.path).cloned().or_else(|| open(set));
-    let files: Vec<_> = context.sets.iter().filter_map(|set| Some((set, file(set)?))).collect();
-    let borrowed: Vec<(&SetPath, &SetFile)> = files.iter().map(|(set, file)| (*set, &*file.0)).collect();
-    let PastResults { mut results, unreadable } =
-        past_results(&context.workspace, &borrowed, InMemory::Whole);
-    let by_path: HashMap<&Path, &(Arc<SetFile>, String)> =
-        files.iter().map(|(set, file)| (set.path.as_path(), file)).collect();
-    results.par_chunks_mut(RESULTS_AT_LEAST).for_each(|results| {
-        for of_file in results.chunk_by_mut(|a, b| Arc::ptr_eq(&a.origin, &b.origin)) {
-            if let Some((file, digest)) = by_path.get(of_file[0].origin.file.as_path()) {
-                of_file.iter_mut().for_each(|result| result.find_in(file, digest));
+    let files: Vec<_> = context
+        .sets
+        .iter()
+        .filter_map(|set| Some((set, file(set)?)))
+        .collect();
+    let borrowed: Vec<(&SetPath, &SetFile)> =
+        files.iter().map(|(set, file)| (*set, &*file.0)).collect();
+    let PastResults {
+        mut results,
+        unreadable,
+    } = past_results(&context.workspace, &borrowed, InMemory::Whole);
+    let by_path: HashMap<&Path, &(Arc<SetFile>, String)> = files
+        .iter()
+        .map(|(set, file)| (set.path.as_path(), file))
+        .collect();
+    results
+        .par_chunks_mut(RESULTS_AT_LEAST)
+        .for_each(|results| {
+            for of_file in results.chunk_by_mut(|a, b| Arc::ptr_eq(&a.origin, &b.origin)) {
+                if let Some((file, digest)) = by_path.get(of_file[0].origin.file.as_path()) {
+                    of_file
+                        .iter_mut()
+                        .for_each(|result| result.find_in(file, digest));
+                }
             }
-        }
-    });
-    PastResults { results, unreadable }
+        });
+    PastResults {
+        results,
+        unreadable,
+    }
 }
 
 /// Loads the outcomes of all cases over the past runs.

@@ -20,8 +20,16 @@ pub(crate) type ChosenCase = (CaseRef, CaseKey);
 pub(super) fn left_out(prepared: &Prepared) -> Option<String> {
     let (file, why) = prepared.problems.first()?;
     let more = prepared.problems.len() - 1;
-    let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
-    let why = if why.contains(file.as_str()) { why.clone() } else { format!("{file}: {why}") };
+    let more = if more > 0 {
+        format!(" (and {more} more)")
+    } else {
+        String::new()
+    };
+    let why = if why.contains(file.as_str()) {
+        why.clone()
+    } else {
+        format!("{file}: {why}")
+    };
     Some(format!("not run: {why}{more}"))
 }
 
@@ -50,7 +58,9 @@ pub(super) fn prepare(
         return Err(refused(format!("{file}: {why}")));
     }
     let agent = request.agent.as_deref();
-    match open_questions(&context.workspace, &mut prepared, agent, allowed, places).map_err(refused)? {
+    match open_questions(&context.workspace, &mut prepared, agent, allowed, places)
+        .map_err(refused)?
+    {
         questions if questions.is_empty() => Ok(prepared),
         questions => {
             let cases = cases.iter().map(|(case, _)| *case).collect();
@@ -60,7 +70,11 @@ pub(super) fn prepare(
 }
 
 /// The request to the runner. The error is a message.
-fn request(context: &TaskContext, cases: &[ChosenCase], against: &Against) -> Result<Request, String> {
+fn request(
+    context: &TaskContext,
+    cases: &[ChosenCase],
+    against: &Against,
+) -> Result<Request, String> {
     let mut by_set: BTreeMap<usize, Vec<CaseKey>> = BTreeMap::new();
     for (case, key) in cases {
         by_set.entry(case.set).or_default().push(key.clone());
@@ -78,9 +92,10 @@ fn request(context: &TaskContext, cases: &[ChosenCase], against: &Against) -> Re
     }
     let repeat = match kept.first() {
         None => context.workspace.config.run_options().repeat,
-        Some((file, key, _)) => {
-            kept.iter().filter(|(path, other, _)| path == file && other == key).count() as u32
-        }
+        Some((file, key, _)) => kept
+            .iter()
+            .filter(|(path, other, _)| path == file && other == key)
+            .count() as u32,
     };
     let turn = match against {
         Against::Turn(turn) => Some(*turn),
@@ -94,11 +109,22 @@ fn request(context: &TaskContext, cases: &[ChosenCase], against: &Against) -> Re
     let jobs = chosen.jobs.unwrap_or(configured.jobs);
     let repeat = chosen.repeat.unwrap_or(repeat);
     let gate = chosen.gate.unwrap_or(configured.gate);
-    let judge = context.workspace.config.judge.clone().unwrap_or_else(JudgeSpec::standard);
+    let judge = context
+        .workspace
+        .config
+        .judge
+        .clone()
+        .unwrap_or_else(JudgeSpec::standard);
     Ok(Request {
         kept,
         selections: by_set.into_iter().map(selection).collect(),
-        options: RunOptions { repeat, gate, turn, jobs, ..configured },
+        options: RunOptions {
+            repeat,
+            gate,
+            turn,
+            jobs,
+            ..configured
+        },
         saved: *against == Against::Saved,
         judge: JudgeSpec {
             model: chosen.judge.or(judge.model),
@@ -108,7 +134,9 @@ fn request(context: &TaskContext, cases: &[ChosenCase], against: &Against) -> Re
         agent: chosen.agent,
         stubs: chosen.stubs,
         keeps_stubs: chosen.keeps_stubs,
-        config: chosen.criteria.map(|file| context.workspace.root.join(with_home(&file))),
+        config: chosen
+            .criteria
+            .map(|file| context.workspace.root.join(with_home(&file))),
         ..Request::default()
     })
 }
@@ -124,7 +152,9 @@ fn open_questions(
 ) -> Result<Vec<TrustQuestion>, String> {
     let mut trust = Trust::load(places);
     for question in &allowed.granted {
-        trust.grant(&question.fingerprint, &question.command).map_err(|error| error.to_string())?;
+        trust
+            .grant(&question.fingerprint, &question.command)
+            .map_err(|error| error.to_string())?;
     }
     let mut questions = runner::trust_questions(workspace, prepared, agent);
     let destinations = runner::allowed_destinations(&questions);
@@ -153,7 +183,9 @@ fn saved_attempts(
     cases: &[ChosenCase],
     against: &Against,
 ) -> Vec<(PathBuf, CaseKey, Arc<EndedAttempt>)> {
-    let Against::Recorded(kept) = against else { return Vec::new() };
+    let Against::Recorded(kept) = against else {
+        return Vec::new();
+    };
     let keys: HashMap<CaseRef, &CaseKey> = cases.iter().map(|(case, key)| (*case, key)).collect();
     let of = |(case, attempt): &(CaseRef, Arc<EndedAttempt>)| {
         let key = (*keys.get(case)?).clone();

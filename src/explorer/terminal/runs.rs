@@ -9,7 +9,8 @@ use crate::explorer::shared::ticket::Ticket;
 use crate::explorer::terminal::task_context::TaskContext;
 use crate::history::{History, PastRun, RunHead};
 use crate::runner::{
-    self, compared_with, history_of, load_past_run, name_run, past_run, pin_run, removed_cases, unpin_run,
+    self, compared_with, history_of, load_past_run, name_run, past_run, pin_run, removed_cases,
+    unpin_run,
 };
 use crate::store::{read_baseline, remove_run};
 use std::path::Path;
@@ -24,15 +25,21 @@ pub(crate) fn reply(context: &TaskContext, effect: HistoryEffect) -> Msg {
             ("the run cannot be opened", open_folder(context, &run, case))
         }
         HistoryEffect::Export(head, to) => ("the run is not exported", export(context, &head, &to)),
-        HistoryEffect::Compare(before, after) => {
-            ("the runs cannot be compared", compare(context, &before, &after))
+        HistoryEffect::Compare(before, after) => (
+            "the runs cannot be compared",
+            compare(context, &before, &after),
+        ),
+        HistoryEffect::Name(run_id, name, ticket) => (
+            "the name is not saved",
+            rename(context, &run_id, name, ticket),
+        ),
+        HistoryEffect::Unpin(run_id, ticket) => {
+            ("the run stays pinned", unpin(context, &run_id, ticket))
         }
-        HistoryEffect::Name(run_id, name, ticket) => {
-            ("the name is not saved", rename(context, &run_id, name, ticket))
-        }
-        HistoryEffect::Unpin(run_id, ticket) => ("the run stays pinned", unpin(context, &run_id, ticket)),
         HistoryEffect::Pin(head, ticket) => ("the run is not pinned", pin(context, &head, ticket)),
-        HistoryEffect::Remove(path, ticket) => ("the run is not deleted", remove(context, &path, ticket)),
+        HistoryEffect::Remove(path, ticket) => {
+            ("the run is not deleted", remove(context, &path, ticket))
+        }
     };
     replied.unwrap_or_else(|why| Msg::Failed(format!("{what}: {why}")))
 }
@@ -45,13 +52,24 @@ fn listed(context: &TaskContext, ticket: Ticket) -> Msg {
 fn open(context: &TaskContext, head: &RunHead) -> Result<Msg, String> {
     let history = history_of(&context.workspace);
     let past = past_run(&context.workspace, &history, head)?;
-    let name = history.labels.get(&head.run_id).and_then(|label| label.name.clone());
-    Ok(Msg::History(HistoryMsg::Opened { past: Box::new(past), name, case: None }))
+    let name = history
+        .labels
+        .get(&head.run_id)
+        .and_then(|label| label.name.clone());
+    Ok(Msg::History(HistoryMsg::Opened {
+        past: Box::new(past),
+        name,
+        case: None,
+    }))
 }
 
 fn open_folder(context: &TaskContext, run: &Path, case: Option<String>) -> Result<Msg, String> {
     let past = Box::new(read_folder(context, run)?);
-    Ok(Msg::History(HistoryMsg::Opened { past, name: None, case }))
+    Ok(Msg::History(HistoryMsg::Opened {
+        past,
+        name: None,
+        case,
+    }))
 }
 
 /// Reads the newer state of the open run, which is in a folder of the workspace.
@@ -65,7 +83,11 @@ pub(crate) fn renewed(context: &TaskContext, run: &Path) -> Result<Msg, String> 
 fn read_folder(context: &TaskContext, run: &Path) -> Result<PastRun, String> {
     let history = history_of(&context.workspace);
     let head = history.runs.iter().find(|head| head.path == run);
-    past_run(&context.workspace, &history, head.ok_or("its plan or journal cannot be read")?)
+    past_run(
+        &context.workspace,
+        &history,
+        head.ok_or("its plan or journal cannot be read")?,
+    )
 }
 
 fn export(context: &TaskContext, head: &RunHead, to: &Path) -> Result<Msg, String> {
@@ -85,18 +107,42 @@ fn compare(context: &TaskContext, before: &RunHead, after: &RunHead) -> Result<M
     let history = history_of(&context.workspace);
     let side = |head: &RunHead| compared_run(context, &history, head);
     let (before, after) = (side(before)?, side(after)?);
-    let found = compare_runs(&before.state, &after.state, &context.workspace.config.comparison);
+    let found = compare_runs(
+        &before.state,
+        &after.state,
+        &context.workspace.config.comparison,
+    );
     let removed = removed_cases(&found, (&before.state).into(), &context.workspace.root);
-    Ok(Msg::History(HistoryMsg::Compared(Arc::new(ComparedPair { before, after, found, removed }))))
+    Ok(Msg::History(HistoryMsg::Compared(Arc::new(ComparedPair {
+        before,
+        after,
+        found,
+        removed,
+    }))))
 }
 
-fn compared_run(context: &TaskContext, history: &History, head: &RunHead) -> Result<ComparedRun, String> {
-    let name = history.labels.get(&head.run_id).and_then(|label| label.name.clone());
+fn compared_run(
+    context: &TaskContext,
+    history: &History,
+    head: &RunHead,
+) -> Result<ComparedRun, String> {
+    let name = history
+        .labels
+        .get(&head.run_id)
+        .and_then(|label| label.name.clone());
     let name = name.unwrap_or_else(|| head.short_id());
-    Ok(ComparedRun { state: load_past_run(&context.workspace, history, head)?.state, name })
+    Ok(ComparedRun {
+        state: load_past_run(&context.workspace, history, head)?.state,
+        name,
+    })
 }
 
-fn rename(context: &TaskContext, run_id: &str, name: Option<String>, ticket: Ticket) -> Result<Msg, String> {
+fn rename(
+    context: &TaskContext,
+    run_id: &str,
+    name: Option<String>,
+    ticket: Ticket,
+) -> Result<Msg, String> {
     name_run(&context.workspace, run_id, name.as_deref())?;
     Ok(listed(context, ticket))
 }
@@ -104,22 +150,38 @@ fn rename(context: &TaskContext, run_id: &str, name: Option<String>, ticket: Tic
 fn unpin(context: &TaskContext, run_id: &str, ticket: Ticket) -> Result<Msg, String> {
     let words = unpin_run(&context.workspace, run_id).map_err(|error| error.to_string())?;
     let history = Arc::new(history_of(&context.workspace));
-    Ok(Msg::History(HistoryMsg::Pinned { words, ticket, history }))
+    Ok(Msg::History(HistoryMsg::Pinned {
+        words,
+        ticket,
+        history,
+    }))
 }
 
 fn pin(context: &TaskContext, head: &RunHead, ticket: Ticket) -> Result<Msg, String> {
     let state = load_past_run(&context.workspace, &history_of(&context.workspace), head)?.state;
     let words = pin_run(&context.workspace, &state).map_err(|error| error.to_string())?;
     let history = Arc::new(history_of(&context.workspace));
-    Ok(Msg::History(HistoryMsg::Pinned { words, ticket, history }))
+    Ok(Msg::History(HistoryMsg::Pinned {
+        words,
+        ticket,
+        history,
+    }))
 }
 
 fn remove(context: &TaskContext, path: &Path, ticket: Ticket) -> Result<Msg, String> {
     match remove_run(path) {
         Ok(true) => {
-            let run_id = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let run_id = path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
             let history = Arc::new(history_of(&context.workspace));
-            Ok(Msg::History(HistoryMsg::Removed { run_id, ticket, history }))
+            Ok(Msg::History(HistoryMsg::Removed {
+                run_id,
+                ticket,
+                history,
+            }))
         }
         Ok(false) => Err("it is being written".into()),
         Err(error) => Err(error.to_string()),
@@ -128,13 +190,16 @@ fn remove(context: &TaskContext, path: &Path, ticket: Ticket) -> Result<Msg, Str
 
 /// How the last run compares with the baseline, or why it cannot be compared; `None` without a baseline or a run of all turns.
 pub(crate) fn compared_with_baseline(context: &TaskContext) -> Option<String> {
-    let failed = |why: &dyn std::fmt::Display| Some(format!("cannot be compared with the baseline: {why}"));
+    let failed =
+        |why: &dyn std::fmt::Display| Some(format!("cannot be compared with the baseline: {why}"));
     let baseline = match read_baseline(&context.workspace.root) {
         Ok(found) => found?,
         Err(error) => return failed(&error),
     };
     let history = history_of(&context.workspace);
-    let last = history.ours().find(|head| head.turn.is_none() && head.is_finished())?;
+    let last = history
+        .ours()
+        .find(|head| head.turn.is_none() && head.is_finished())?;
     if last.run_id == baseline.state.plan.run_id {
         return Some("is the baseline".into());
     }
@@ -142,6 +207,9 @@ pub(crate) fn compared_with_baseline(context: &TaskContext) -> Option<String> {
         Ok(run) => run.state,
         Err(error) => return failed(&error),
     };
-    let (rule, root) = (&context.workspace.config.comparison, &context.workspace.root);
+    let (rule, root) = (
+        &context.workspace.config.comparison,
+        &context.workspace.root,
+    );
     Some(compared_with(&baseline, &state, rule, root).short)
 }

@@ -30,7 +30,15 @@ pub(crate) async fn agent_lines(workspace: &Workspace) -> Vec<AgentLine> {
     let line = |agent: ListedAgent| {
         let tools = agent.hello.as_ref().and_then(AgentDescription::tool_words);
         let state: Vec<String> = [agent.state.clone()].into_iter().chain(tools).collect();
-        AgentLine { label: agent.label(), state: state.join(" · "), name: agent.name }
+        AgentLine {
+            label: agent.label(),
+            state: state.join(" · "),
+            name: agent.name,
+        }
     };
-    list_agents(workspace, &trust).await.into_iter().map(line).collect()
+    list_agents(workspace, &trust)
+        .await
+        .into_iter()
+        .map(line)
+        .collect()
 }

@@ -27,10 +27,18 @@ pub(super) fn apply_user_config(places: &Places, model: &mut Model) -> Option<St
             return None;
         }
     };
-    let keys = config.keys.iter().map(|(name, keys)| (name.clone(), keys.list())).collect();
+    let keys = config
+        .keys
+        .iter()
+        .map(|(name, keys)| (name.clone(), keys.list()))
+        .collect();
     let (bindings, mut problems) = Bindings::read(&keys);
     bindings.install();
-    problems.extend(Theme::install(&config.themes).iter().map(ToString::to_string));
+    problems.extend(
+        Theme::install(&config.themes)
+            .iter()
+            .map(ToString::to_string),
+    );
     let theme = config.theme.filter(|name| {
         let known = Theme::names().any(|known| known == name);
         // A configured theme that cannot be used was already reported.

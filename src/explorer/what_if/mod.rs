@@ -5,8 +5,8 @@ mod update;
 
 use crate::explorer::shared::trial::{Flip, Rescored};
 pub(crate) use update::{
-    apply_suggestion, ask_to_write, change, drop_trial, follow, next_match_type, next_metric, rescore,
-    rescored_elsewhere, threshold, toggle_ignore, written,
+    apply_suggestion, ask_to_write, change, drop_trial, follow, next_match_type, next_metric,
+    rescore, rescored_elsewhere, threshold, toggle_ignore, written,
 };
 
 use crate::domain::{Derivation, EndedAttempt, MatchRule, MetricSummary, RunRef, Status};
@@ -20,14 +20,23 @@ use std::sync::Arc;
 pub fn rescored(before: &Outcomes, change: &WhatIf) -> Rescored {
     let mut rescorer = Rescorer::new(change);
     let again = rescoring(change);
-    let mut unmatched: Vec<MatchRule> =
-        change.rules.iter().filter(|rule| !rule.args.is_empty() || rule.optional).cloned().collect();
+    let mut unmatched: Vec<MatchRule> = change
+        .rules
+        .iter()
+        .filter(|rule| !rule.args.is_empty() || rule.optional)
+        .cloned()
+        .collect();
     let after = before.map(|ended| match ended.read() {
         Ok(attempt) => {
             let turns = || attempt.expected.iter().chain(attempt.actual.iter());
-            unmatched
-                .retain(|rule| !turns().any(|turn| turn.calls().iter().any(|call| is_about(rule, call))));
-            Arc::new(EndedAttempt::derived(ended, &rescorer.rescore(&attempt), &again))
+            unmatched.retain(|rule| {
+                !turns().any(|turn| turn.calls().iter().any(|call| is_about(rule, call)))
+            });
+            Arc::new(EndedAttempt::derived(
+                ended,
+                &rescorer.rescore(&attempt),
+                &again,
+            ))
         }
         // An attempt that can no longer be read is left as it is.
         Err(_) => ended.clone(),
@@ -36,11 +45,19 @@ pub fn rescored(before: &Outcomes, change: &WhatIf) -> Rescored {
         .cases()
         .filter_map(|(case, outcome)| {
             let to = after.worst(case)?;
-            (to != outcome.worst).then_some(Flip { case, from: outcome.worst, to })
+            (to != outcome.worst).then_some(Flip {
+                case,
+                from: outcome.worst,
+                to,
+            })
         })
         .collect();
     flips.sort_by_key(|flip| flip.case);
-    Rescored { outcomes: after, flips, unmatched }
+    Rescored {
+        outcomes: after,
+        flips,
+        unmatched,
+    }
 }
 
 fn rescoring(change: &WhatIf) -> Derivation {
@@ -50,7 +67,12 @@ fn rescoring(change: &WhatIf) -> Derivation {
 
 impl Model {
     /// Adds an attempt, rescored if a what-if is active.
-    pub(crate) fn add_outcome(&mut self, case: CaseRef, run: &Arc<RunRef>, attempt: Arc<EndedAttempt>) {
+    pub(crate) fn add_outcome(
+        &mut self,
+        case: CaseRef,
+        run: &Arc<RunRef>,
+        attempt: Arc<EndedAttempt>,
+    ) {
         match &mut self.view.trial {
             None => self.view.outcomes.add(case, run, attempt),
             Some(trial) => {
@@ -75,7 +97,9 @@ impl Model {
     ) {
         match &self.view.trial {
             None => self.view.outcomes.add_all(case, run, attempts),
-            Some(_) => attempts.into_iter().for_each(|attempt| self.add_outcome(case, run, attempt)),
+            Some(_) => attempts
+                .into_iter()
+                .for_each(|attempt| self.add_outcome(case, run, attempt)),
         }
     }
 
@@ -85,15 +109,24 @@ impl Model {
         if self.open_case().is_some() {
             return self.shown_attempt();
         }
-        self.view.outcomes.get(self.current_case()?)?.worst_attempt()
+        self.view
+            .outcomes
+            .get(self.current_case()?)?
+            .worst_attempt()
     }
 
     /// The metric whose threshold a what-if changes: the chosen one, else the first one that failed, else the first
     /// one that has a threshold.
     pub fn metric_at_hand(&self) -> Option<&MetricSummary> {
         let attempt = self.current_attempt()?;
-        let deciding = || attempt.metrics.iter().filter(|metric| metric.threshold.is_some());
-        let chosen = deciding().find(|metric| Some(&metric.metric) == self.view.chosen_metric.as_ref());
+        let deciding = || {
+            attempt
+                .metrics
+                .iter()
+                .filter(|metric| metric.threshold.is_some())
+        };
+        let chosen =
+            deciding().find(|metric| Some(&metric.metric) == self.view.chosen_metric.as_ref());
         let failed = || deciding().find(|metric| metric.status == Status::Failed);
         chosen.or_else(failed).or_else(|| deciding().next())
     }

@@ -23,7 +23,10 @@ const READ_AT_ONCE: u64 = 128 << 10;
 /// Edits the change of the what-if, and rescores the outcomes.
 pub(crate) fn change(model: &mut Model, edit: impl FnOnce(&mut WhatIf)) -> Vec<Effect> {
     let before = || Arc::new(model.view.outcomes.clone());
-    let mut trial = model.view.trial.take().unwrap_or_else(|| Trial { before: before(), ..Trial::default() });
+    let mut trial = model.view.trial.take().unwrap_or_else(|| Trial {
+        before: before(),
+        ..Trial::default()
+    });
     edit(&mut trial.change);
     if trial.change.is_empty() {
         model.view.trial = Some(trial);
@@ -38,30 +41,44 @@ pub(crate) fn change(model: &mut Model, edit: impl FnOnce(&mut WhatIf)) -> Vec<E
 /// Rescores the outcomes: immediately if there are few, otherwise in the background.
 pub(crate) fn rescore(model: &mut Model) -> Vec<Effect> {
     let ticket = model.ticket();
-    let Some(trial) = &mut model.view.trial else { return Vec::new() };
+    let Some(trial) = &mut model.view.trial else {
+        return Vec::new();
+    };
     let (change, before) = (trial.change.clone(), trial.before.clone());
     if before.attempts() <= AT_ONCE && before.bytes_to_read() <= READ_AT_ONCE {
         take(model, rescored(&before, &change));
         return Vec::new();
     }
     trial.pending = Some((ticket, before.version));
-    vec![Effect::Results(ResultEffect::Rescore { ticket, change, before })]
+    vec![Effect::Results(ResultEffect::Rescore {
+        ticket,
+        change,
+        before,
+    })]
 }
 
 /// Handles outcomes that were rescored in the background. They are dropped if they belong to another change, and
 /// requested again if the original outcomes changed in the meantime.
-pub(crate) fn rescored_elsewhere(model: &mut Model, ticket: Ticket, rescored: Rescored) -> Vec<Effect> {
+pub(crate) fn rescored_elsewhere(
+    model: &mut Model,
+    ticket: Ticket,
+    rescored: Rescored,
+) -> Vec<Effect> {
     let awaited = model.view.trial.as_ref().and_then(|trial| {
         let (_, version) = trial.pending.filter(|(awaited, _)| *awaited == ticket)?;
         Some(version == trial.before.version)
     });
     match awaited {
-        None => vec![Effect::Results(ResultEffect::Forget(Arc::new(rescored.outcomes)))],
+        None => vec![Effect::Results(ResultEffect::Forget(Arc::new(
+            rescored.outcomes,
+        )))],
         Some(false) => rescore(model),
         Some(true) => {
             let shown_before = take(model, rescored);
             relist(model);
-            vec![Effect::Results(ResultEffect::Forget(Arc::new(shown_before)))]
+            vec![Effect::Results(ResultEffect::Forget(Arc::new(
+                shown_before,
+            )))]
         }
     }
 }
@@ -69,10 +86,20 @@ pub(crate) fn rescored_elsewhere(model: &mut Model, ticket: Ticket, rescored: Re
 /// Updates the what-if after the positions of cases changed. A pending request is repeated because it has the old
 /// positions.
 pub(crate) fn follow(model: &mut Model, new: &impl Fn(CaseRef) -> Option<CaseRef>) -> Vec<Effect> {
-    let Some(trial) = &mut model.view.trial else { return Vec::new() };
+    let Some(trial) = &mut model.view.trial else {
+        return Vec::new();
+    };
     Arc::make_mut(&mut trial.before).follow(new);
-    trial.flips =
-        trial.flips.iter().filter_map(|flip| Some(Flip { case: new(flip.case)?, ..*flip })).collect();
+    trial.flips = trial
+        .flips
+        .iter()
+        .filter_map(|flip| {
+            Some(Flip {
+                case: new(flip.case)?,
+                ..*flip
+            })
+        })
+        .collect();
     trial.flips.sort_by_key(|flip| flip.case);
     match trial.pending {
         Some(_) => rescore(model),
@@ -81,8 +108,19 @@ pub(crate) fn follow(model: &mut Model, new: &impl Fn(CaseRef) -> Option<CaseRef
 }
 
 /// Shows rescored outcomes. Returns those that were shown before.
-fn take(model: &mut Model, Rescored { outcomes, flips, unmatched }: Rescored) -> Outcomes {
-    let newest = model.view.trial.as_ref().and_then(|trial| trial.change.rules.last());
+fn take(
+    model: &mut Model,
+    Rescored {
+        outcomes,
+        flips,
+        unmatched,
+    }: Rescored,
+) -> Outcomes {
+    let newest = model
+        .view
+        .trial
+        .as_ref()
+        .and_then(|trial| trial.change.rules.last());
     if let Some(rule) = newest.filter(|rule| unmatched.contains(rule)) {
         let words = format!("the rule {} matches no call in the results", rule.words());
         notices::notify(model, words, true);
@@ -151,12 +189,19 @@ pub(crate) fn toggle_ignore(model: &mut Model) -> Vec<Effect> {
 
 /// The options with which the calls of the current attempt are compared now.
 fn trajectory_options(model: &Model) -> TrajectoryOptions {
-    let change = model.view.trial.as_ref().map(|trial| trial.change.clone()).unwrap_or_default();
+    let change = model
+        .view
+        .trial
+        .as_ref()
+        .map(|trial| trial.change.clone())
+        .unwrap_or_default();
     let attempt = model.current_attempt();
     let attempt = attempt.and_then(|attempt| attempt.read().ok());
     let metrics = attempt.iter().flat_map(|attempt| &attempt.metrics);
     let mut deciding = metrics.filter(|metric| metric.threshold.is_some());
-    let written = deciding.find_map(|metric| compared_by(&criterion_of(metric))).unwrap_or_default();
+    let written = deciding
+        .find_map(|metric| compared_by(&criterion_of(metric)))
+        .unwrap_or_default();
     TrajectoryOptions {
         match_type: change.match_type.unwrap_or(written.match_type),
         ignore_args: change.ignore_args.unwrap_or(written.ignore_args),
@@ -181,36 +226,70 @@ pub(crate) fn threshold(model: &mut Model, steps: f64) -> Vec<Effect> {
 
 pub(crate) fn next_metric(model: &mut Model) -> Vec<Effect> {
     let now = model.metric_at_hand().map(|metric| metric.metric.clone());
-    let Some(attempt) = model.current_attempt() else { return Vec::new() };
+    let Some(attempt) = model.current_attempt() else {
+        return Vec::new();
+    };
     let names: Vec<&String> = attempt
         .metrics
         .iter()
         .filter(|metric| metric.threshold.is_some())
         .map(|metric| &metric.metric)
         .collect();
-    let at = names.iter().position(|name| Some(*name) == now.as_ref()).map_or(0, |at| at + 1);
-    model.view.chosen_metric = names.get(at % names.len().max(1)).map(|name| name.to_string());
+    let at = names
+        .iter()
+        .position(|name| Some(*name) == now.as_ref())
+        .map_or(0, |at| at + 1);
+    model.view.chosen_metric = names
+        .get(at % names.len().max(1))
+        .map(|name| name.to_string());
     Vec::new()
 }
 
 pub(crate) fn ask_to_write(model: &mut Model) -> Vec<Effect> {
-    let Some(trial) = &model.view.trial else { return Vec::new() };
-    let sets: BTreeSet<usize> = model.view.browse.visible.iter().map(|case| case.set).collect();
+    let Some(trial) = &model.view.trial else {
+        return Vec::new();
+    };
+    let sets: BTreeSet<usize> = model
+        .view
+        .browse
+        .visible
+        .iter()
+        .map(|case| case.set)
+        .collect();
     let mut lines = Vec::new();
-    let criteria = WhatIf { rules: Vec::new(), ..trial.change.clone() };
+    let criteria = WhatIf {
+        rules: Vec::new(),
+        ..trial.change.clone()
+    };
     if !criteria.is_empty() {
         let folders: BTreeSet<String> = sets
             .iter()
             .map(|set| {
-                model.view.sets[*set].path.path.with_file_name("test_config.json").display().to_string()
+                model.view.sets[*set]
+                    .path
+                    .path
+                    .with_file_name("test_config.json")
+                    .display()
+                    .to_string()
             })
             .collect();
         lines.extend(folders);
-        lines.extend(criteria.words().into_iter().map(|words| format!("    {words}")));
+        lines.extend(
+            criteria
+                .words()
+                .into_iter()
+                .map(|words| format!("    {words}")),
+        );
     }
     if !trial.change.rules.is_empty() {
         lines.push("evaltrail.toml, for all sets of the folder".into());
-        lines.extend(trial.change.rules.iter().map(|rule| format!("    {}", rule.words())));
+        lines.extend(
+            trial
+                .change
+                .rules
+                .iter()
+                .map(|rule| format!("    {}", rule.words())),
+        );
     }
     let write = ResultEffect::WriteCriteria(trial.change.clone(), sets.into_iter().collect());
     let then = Effect::Results(write);

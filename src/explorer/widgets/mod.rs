@@ -17,12 +17,28 @@ use ratatui::widgets::{Block, BorderType, Clear, Widget};
 const SPINNER: &[&str] = &["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧"];
 
 /// Draws a border with a title. Returns the area inside; its cells are not changed.
-pub(crate) fn panel(area: Rect, title: &str, focused: bool, theme: &Theme, buffer: &mut Buffer) -> Rect {
+pub(crate) fn panel(
+    area: Rect,
+    title: &str,
+    focused: bool,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> Rect {
     let style = theme.style(if focused { Role::Focus } else { Role::Border });
-    Block::bordered().border_type(BorderType::Rounded).border_style(style).render(area, buffer);
+    Block::bordered()
+        .border_type(BorderType::Rounded)
+        .border_style(style)
+        .render(area, buffer);
     if area.width > 6 && !title.is_empty() {
         let title = format!(" {title} ");
-        put(buffer, area.x + 2, area.y, area.width - 4, &title, theme.style(Role::Title));
+        put(
+            buffer,
+            area.x + 2,
+            area.y,
+            area.width - 4,
+            &title,
+            theme.style(Role::Title),
+        );
     }
     inside(area)
 }
@@ -30,7 +46,14 @@ pub(crate) fn panel(area: Rect, title: &str, focused: bool, theme: &Theme, buffe
 /// Draws a note at the right end of a panel's upper border.
 pub(crate) fn panel_note(area: Rect, y: u16, note: &str, style: Style, buffer: &mut Buffer) {
     if area.width > 30 && !note.is_empty() {
-        put_right(buffer, area.right() - 2, y, area.width / 2, &format!(" {note} "), style);
+        put_right(
+            buffer,
+            area.right() - 2,
+            y,
+            area.width / 2,
+            &format!(" {note} "),
+            style,
+        );
     }
 }
 
@@ -44,8 +67,12 @@ pub(crate) fn over(
     buffer: &mut Buffer,
 ) -> Rect {
     let (width, height) = (width.min(body.width), height.min(body.height));
-    let area =
-        Rect { x: body.x + (body.width - width) / 2, y: body.y + (body.height - height) / 3, width, height };
+    let area = Rect {
+        x: body.x + (body.width - width) / 2,
+        y: body.y + (body.height - height) / 3,
+        width,
+        height,
+    };
     Clear.render(area, buffer);
     buffer.set_style(area, theme.style(Role::Text));
     panel(area, title, true, theme, buffer)
@@ -65,7 +92,12 @@ pub(crate) fn scrolled(
     let inner = over(body, width, height, title, theme, buffer);
     let shown = usize::from(inner.height);
     let first = scroll.min(lines.saturating_sub(shown));
-    let frame = Rect { x: inner.x - 1, y: inner.y - 1, width: inner.width + 2, height: inner.height + 2 };
+    let frame = Rect {
+        x: inner.x - 1,
+        y: inner.y - 1,
+        width: inner.width + 2,
+        height: inner.height + 2,
+    };
     scrollbar(frame, first, shown, lines, theme, buffer);
     (inner, first)
 }
@@ -80,7 +112,12 @@ pub(crate) fn bottom(
     buffer: &mut Buffer,
 ) -> Rect {
     let (width, height) = (width.min(body.width), height.min(body.height));
-    let area = Rect { x: body.x, y: body.bottom() - height, width, height };
+    let area = Rect {
+        x: body.x,
+        y: body.bottom() - height,
+        width,
+        height,
+    };
     Clear.render(area, buffer);
     buffer.set_style(area, theme.style(Role::Text));
     panel(area, title, true, theme, buffer)
@@ -95,7 +132,11 @@ pub(crate) fn spinner(now: f64) -> &'static str {
 pub(crate) fn bar(area: Rect, share: f64, theme: &Theme, buffer: &mut Buffer) {
     let full = (f64::from(area.width) * share.clamp(0.0, 1.0)).round() as u16;
     for x in 0..area.width {
-        let (sign, role) = if x < full { ("▓", Role::Bar) } else { ("░", Role::Faint) };
+        let (sign, role) = if x < full {
+            ("▓", Role::Bar)
+        } else {
+            ("░", Role::Faint)
+        };
         put(buffer, area.x + x, area.y, 1, sign, theme.style(role));
     }
 }
@@ -105,7 +146,14 @@ pub(crate) fn counts(buffer: &mut Buffer, x: u16, y: u16, totals: Totals, theme:
     let mut at = x;
     for (count, status) in totals.each() {
         if count > 0 {
-            at += put(buffer, at, y, 12, &format!("{} {count}  ", status.glyph()), theme.status(status));
+            at += put(
+                buffer,
+                at,
+                y,
+                12,
+                &format!("{} {count}  ", status.glyph()),
+                theme.status(status),
+            );
         }
     }
     at
@@ -114,7 +162,10 @@ pub(crate) fn counts(buffer: &mut Buffer, x: u16, y: u16, totals: Totals, theme:
 /// Formats counts as one text, if its width is needed before drawing.
 pub(crate) fn counts_text(totals: Totals) -> String {
     let shown = totals.each().into_iter().filter(|(count, _)| *count > 0);
-    shown.map(|(count, status)| format!("{} {count}", status.glyph())).collect::<Vec<_>>().join("  ")
+    shown
+        .map(|(count, status)| format!("{} {count}", status.glyph()))
+        .collect::<Vec<_>>()
+        .join("  ")
 }
 
 /// Draws a scroll bar on the right border of a panel, if not everything is visible.
@@ -131,9 +182,19 @@ pub(crate) fn scrollbar(
         return;
     }
     let size = (height * shown / all).max(1);
-    let top = (first * (height - size)).checked_div(all - shown).unwrap_or(0).min(height - size);
+    let top = (first * (height - size))
+        .checked_div(all - shown)
+        .unwrap_or(0)
+        .min(height - size);
     for row in top..top + size {
-        put(buffer, area.right() - 1, area.y + 1 + row as u16, 1, "┃", theme.style(Role::Focus));
+        put(
+            buffer,
+            area.right() - 1,
+            area.y + 1 + row as u16,
+            1,
+            "┃",
+            theme.style(Role::Focus),
+        );
     }
 }
 pub mod svg;

@@ -35,7 +35,11 @@ pub struct Picker<T> {
 impl<T: Copy> Picker<T> {
     /// Creates a list of these items with an empty text field.
     pub fn new(found: Vec<(T, String)>) -> Picker<T> {
-        Picker { input: Input::default(), found, cursor: 0 }
+        Picker {
+            input: Input::default(),
+            found,
+            cursor: 0,
+        }
     }
 
     /// Lists the items that match the typed text, and moves the cursor to the first.
@@ -70,7 +74,11 @@ pub fn ranked<T: Copy>(typed: &str, items: impl Iterator<Item = (T, String)>) ->
         })
         .collect();
     found.sort_by_key(|(score, ..)| Reverse(*score));
-    found.into_iter().take(FOUND_AT_MOST).map(|(_, item, words)| (item, words)).collect()
+    found
+        .into_iter()
+        .take(FOUND_AT_MOST)
+        .map(|(_, item, words)| (item, words))
+        .collect()
 }
 
 /// Draws the text field and the list; `row` draws one item. Returns the position of the text cursor.
@@ -100,21 +108,40 @@ pub(crate) fn pick_with_note<T>(
         Some(note) => above_note(note, inner, theme, buffer),
         None => inner,
     };
-    put(buffer, inner.x + 1, inner.y, 2, "›", theme.style(Role::Accent));
+    put(
+        buffer,
+        inner.x + 1,
+        inner.y,
+        2,
+        "›",
+        theme.style(Role::Accent),
+    );
     let (width, style) = (inner.width.saturating_sub(4), theme.style(Role::Text));
     let cursor = text_field(&picker.input, inner.x + 3, inner.y, width, style, buffer);
     let rows = usize::from(inner.height.saturating_sub(1));
     let first = picker.cursor.saturating_sub(rows.saturating_sub(1));
     for (at, item) in picker.found.iter().enumerate().skip(first).take(rows) {
         let y = inner.y + 1 + (at - first) as u16;
-        let area = Rect { x: inner.x + 1, y, width: inner.width.saturating_sub(2), height: 1 };
+        let area = Rect {
+            x: inner.x + 1,
+            y,
+            width: inner.width.saturating_sub(2),
+            height: 1,
+        };
         let style = theme.row(at == picker.cursor);
         buffer.set_style(area, style);
         row(item, area, style, buffer);
     }
     if picker.found.is_empty() {
         let room = inner.width.saturating_sub(4);
-        put(buffer, inner.x + 3, inner.y + 1, room, "nothing matches", theme.style(Role::Faint));
+        put(
+            buffer,
+            inner.x + 3,
+            inner.y + 1,
+            room,
+            "nothing matches",
+            theme.style(Role::Faint),
+        );
     }
     cursor
 }
@@ -122,11 +149,18 @@ pub(crate) fn pick_with_note<T>(
 /// Draws a note on the last lines, at most a third of them. Returns the area above it.
 fn above_note(note: &str, inner: Rect, theme: &Theme, buffer: &mut Buffer) -> Rect {
     let (width, style) = (inner.width.saturating_sub(2), theme.style(Role::Faint));
-    let span = Span { text: note.to_string(), tone: Tone::Faint, changed: false };
+    let span = Span {
+        text: note.to_string(),
+        tone: Tone::Faint,
+        changed: false,
+    };
     let mut lines = wrap_line(&[span], usize::from(width));
     let (all, room) = (lines.len(), usize::from(inner.height / 3));
     lines.truncate(room);
-    let above = Rect { height: inner.height - lines.len() as u16, ..inner };
+    let above = Rect {
+        height: inner.height - lines.len() as u16,
+        ..inner
+    };
     for (at, (line, y)) in lines.iter().zip(above.bottom()..).enumerate() {
         let text: String = line.iter().map(|span| span.text.as_str()).collect();
         let end = put(buffer, inner.x + 1, y, width, text.trim(), style);
@@ -139,6 +173,8 @@ fn above_note(note: &str, inner: Rect, theme: &Theme, buffer: &mut Buffer) -> Re
 
 /// Updates listed cases whose positions changed. Cases that no longer exist are removed.
 pub(crate) fn follow(picker: &mut Picker<CaseRef>, new: &dyn Fn(CaseRef) -> Option<CaseRef>) {
-    picker.found.retain_mut(|(case, _)| new(*case).map(|now| *case = now).is_some());
+    picker
+        .found
+        .retain_mut(|(case, _)| new(*case).map(|now| *case = now).is_some());
     picker.cursor = picker.cursor.min(picker.found.len().saturating_sub(1));
 }

@@ -18,13 +18,26 @@ pub(crate) fn step_lines(step: &Progress, width: usize) -> Vec<Line> {
             lines.extend(said(&format!("{turn}  user"), user, width));
             lines
         }
-        Progress::Waiting(why) => wrap_line(&[span(&format!("   waited: {why}"), Tone::Note)], width),
+        Progress::Waiting(why) => {
+            wrap_line(&[span(&format!("   waited: {why}"), Tone::Note)], width)
+        }
         Progress::Retrying { delay_ms, error } => {
-            let words = format!("   tried again after {:.1} s: {error}", *delay_ms as f64 / 1000.0);
+            let words = format!(
+                "   tried again after {:.1} s: {error}",
+                *delay_ms as f64 / 1000.0
+            );
             wrap_line(&[span(&words, Tone::Note)], width)
         }
-        Progress::Judging { metric, about, turn, answered, of } => {
-            let words = format!("   judging {metric}: {about} of turn {turn}, {answered} of {of} responses");
+        Progress::Judging {
+            metric,
+            about,
+            turn,
+            answered,
+            of,
+        } => {
+            let words = format!(
+                "   judging {metric}: {about} of turn {turn}, {answered} of {of} responses"
+            );
             wrap_line(&[faint(&words)], width)
         }
         Progress::Connecting | Progress::Scoring => Vec::new(),
@@ -36,7 +49,9 @@ pub(crate) fn said(who: &str, text: &str, width: usize) -> Vec<Line> {
     let head = format!("{who}  ");
     let indent = " ".repeat(head.width());
     let room = width.saturating_sub(head.width()).max(1);
-    let wrapped = text.lines().flat_map(|line| wrap_line(&[span(line, Tone::Plain)], room));
+    let wrapped = text
+        .lines()
+        .flat_map(|line| wrap_line(&[span(line, Tone::Plain)], room));
     let with_head = |(at, line): (usize, Line)| {
         let head = span(if at == 0 { &head } else { &indent }, Tone::Key);
         std::iter::once(head).chain(line).collect()
@@ -45,7 +60,11 @@ pub(crate) fn said(who: &str, text: &str, width: usize) -> Vec<Line> {
 }
 
 fn span(text: &str, tone: Tone) -> Span {
-    Span { text: clean(text).into_owned(), tone, changed: false }
+    Span {
+        text: clean(text).into_owned(),
+        tone,
+        changed: false,
+    }
 }
 
 fn faint(text: &str) -> Span {

@@ -13,7 +13,10 @@ const BACKGROUND: &str = "#15181e";
 /// Renders a frame as SVG.
 pub fn svg(buffer: &Buffer, title: &str) -> String {
     let (columns, rows) = (f64::from(buffer.area.width), f64::from(buffer.area.height));
-    let (width, height) = (columns * CELL.0 + 2.0 * MARGIN, rows * CELL.1 + 2.0 * MARGIN);
+    let (width, height) = (
+        columns * CELL.0 + 2.0 * MARGIN,
+        rows * CELL.1 + 2.0 * MARGIN,
+    );
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\">\n\
          <title>{}</title>\n<rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"{BACKGROUND}\"/>\n\
@@ -32,7 +35,9 @@ fn row(buffer: &Buffer, y: u16, out: &mut String) {
     let mut x = 0;
     while x < cells.len() {
         let look = Look::of(cells[x]);
-        let end = (x..cells.len()).find(|&at| Look::of(cells[at]) != look).unwrap_or(cells.len());
+        let end = (x..cells.len())
+            .find(|&at| Look::of(cells[at]) != look)
+            .unwrap_or(cells.len());
         let text: String = cells[x..end].iter().map(|cell| cell.symbol()).collect();
         run(x, end - x, y, &text, &look, out);
         x = end;
@@ -51,10 +56,16 @@ impl Look {
         let fg = colour(cell.fg).unwrap_or_else(|| FOREGROUND.into());
         let bg = colour(cell.bg);
         match cell.modifier.contains(Modifier::REVERSED) {
-            true => {
-                Look { fg: bg.unwrap_or_else(|| BACKGROUND.into()), bg: Some(fg), modifiers: cell.modifier }
-            }
-            false => Look { fg, bg, modifiers: cell.modifier },
+            true => Look {
+                fg: bg.unwrap_or_else(|| BACKGROUND.into()),
+                bg: Some(fg),
+                modifiers: cell.modifier,
+            },
+            false => Look {
+                fg,
+                bg,
+                modifiers: cell.modifier,
+            },
         }
     }
 }
@@ -109,5 +120,7 @@ fn colour(colour: Color) -> Option<String> {
 }
 
 fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
 }

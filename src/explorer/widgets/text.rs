@@ -11,7 +11,14 @@ use unicode_width::UnicodeWidthStr;
 
 /// Writes text at a position in at most `width` columns; `…` marks text that was cut. Returns the number of columns
 /// used.
-pub(crate) fn put(buffer: &mut Buffer, x: u16, y: u16, width: u16, text: &str, style: Style) -> u16 {
+pub(crate) fn put(
+    buffer: &mut Buffer,
+    x: u16,
+    y: u16,
+    width: u16,
+    text: &str,
+    style: Style,
+) -> u16 {
     if width == 0 || !buffer.area.contains((x, y).into()) {
         return 0;
     }
@@ -21,7 +28,14 @@ pub(crate) fn put(buffer: &mut Buffer, x: u16, y: u16, width: u16, text: &str, s
 }
 
 /// Writes text so that it ends before the column `end`. Returns the number of columns used.
-pub(crate) fn put_right(buffer: &mut Buffer, end: u16, y: u16, width: u16, text: &str, style: Style) -> u16 {
+pub(crate) fn put_right(
+    buffer: &mut Buffer,
+    end: u16,
+    y: u16,
+    width: u16,
+    text: &str,
+    style: Style,
+) -> u16 {
     if width == 0 {
         return 0;
     }
@@ -34,7 +48,10 @@ pub(crate) fn put_right(buffer: &mut Buffer, end: u16, y: u16, width: u16, text:
 pub(crate) fn fit(text: &str, width: usize) -> Cow<'_, str> {
     // Only the beginning of a very long text is cleaned.
     let most = width.saturating_mul(16) + 64;
-    let cut = text.char_indices().nth(most).map_or(text, |(at, _)| &text[..at]);
+    let cut = text
+        .char_indices()
+        .nth(most)
+        .map_or(text, |(at, _)| &text[..at]);
     let clean = clean_line(cut);
     if clean.width() <= width {
         return clean;
@@ -68,7 +85,14 @@ pub(crate) fn put_spans(
         if span.changed {
             style = style.patch(theme.style(changed));
         }
-        used += put(buffer, x + used, y, width.saturating_sub(used), &span.text, style);
+        used += put(
+            buffer,
+            x + used,
+            y,
+            width.saturating_sub(used),
+            &span.text,
+            style,
+        );
         if used >= width {
             break;
         }

@@ -22,5 +22,8 @@ pub(crate) fn text_field(
     let skipped = wide.saturating_sub(usize::from(width.saturating_sub(1)));
     let shown: String = clean_line(input.value()).chars().skip(skipped).collect();
     put(buffer, x, y, width, &shown, style);
-    Position { x: x + (wide - skipped) as u16, y }
+    Position {
+        x: x + (wide - skipped) as u16,
+        y,
+    }
 }

@@ -45,7 +45,10 @@ pub fn check_text(text: &str, file_name: &str) -> Vec<Issue> {
         Ok(parsed) => parsed,
         Err(error) => return vec![problem(FileProblem::syntax(text, error))],
     };
-    let checker = Checker { text, places: JsonPositions::default() };
+    let checker = Checker {
+        text,
+        places: JsonPositions::default(),
+    };
     let named = file_name.ends_with("test_config.json");
     let mut issues = match &parsed.value {
         _ if named => checker.config(&parsed.value),
@@ -55,7 +58,11 @@ pub fn check_text(text: &str, file_name: &str) -> Vec<Issue> {
         _ => checker.eval_set(&parsed.value, file_name),
     };
     issues.extend(parsed.duplicates.iter().map(|path| {
-        checker.at(Severity::Warning, path, "this key is given more than once; the last one counts".into())
+        checker.at(
+            Severity::Warning,
+            path,
+            "this key is given more than once; the last one counts".into(),
+        )
     }));
     if text.starts_with('\u{FEFF}') {
         issues.push(checker.at(
@@ -70,15 +77,30 @@ pub fn check_text(text: &str, file_name: &str) -> Vec<Issue> {
 
 /// The turns that cannot be run, since there is nothing to send.
 fn without_user_message(case: &EvalCase, path: &JsonPath) -> Vec<(JsonPath, String)> {
-    let turns = case.turns().iter().enumerate().filter(|(_, turn)| turn.user.parts.is_empty());
+    let turns = case
+        .turns()
+        .iter()
+        .enumerate()
+        .filter(|(_, turn)| turn.user.parts.is_empty());
     let turns = turns.map(|(at, _)| path.key("conversation").index(at));
-    turns.map(|path| (path, "the turn has no user message, so the case cannot be run".to_string())).collect()
+    turns
+        .map(|path| {
+            (
+                path,
+                "the turn has no user message, so the case cannot be run".to_string(),
+            )
+        })
+        .collect()
 }
 
 fn is_config(map: &serde_json::Map<String, Value>) -> bool {
     let config = ["criteria", "custom_metrics", "user_simulator_config"];
     let cases = map.keys().any(|key| same_name(key, "eval_cases"));
-    !cases && (map.is_empty() || map.keys().any(|key| config.iter().any(|name| same_name(key, name))))
+    !cases
+        && (map.is_empty()
+            || map
+                .keys()
+                .any(|key| config.iter().any(|name| same_name(key, name))))
 }
 
 fn is_result(map: &serde_json::Map<String, Value>) -> bool {
@@ -103,20 +125,33 @@ struct Checker<'a> {
 impl Checker<'_> {
     fn at(&self, severity: Severity, path: &JsonPath, message: String) -> Issue {
         let (line, column) = self.places.of(self.text, path);
-        Issue { severity, line, column, path: path.to_string(), message }
+        Issue {
+            severity,
+            line,
+            column,
+            path: path.to_string(),
+            message,
+        }
     }
 
     fn finding(&self, finding: SchemaProblem) -> Issue {
-        let SchemaProblem { verdict, path, expected, found } = finding;
+        let SchemaProblem {
+            verdict,
+            path,
+            expected,
+            found,
+        } = finding;
         match verdict {
             Verdict::Refuses => self.at(
                 Severity::Refused,
                 &path,
                 format!("ADK refuses this file: expected {expected}, found {found}"),
             ),
-            Verdict::Loses => {
-                self.at(Severity::Warning, &path, format!("ADK loses {found} when it saves the file"))
-            }
+            Verdict::Loses => self.at(
+                Severity::Warning,
+                &path,
+                format!("ADK loses {found} when it saves the file"),
+            ),
         }
     }
 
@@ -126,8 +161,10 @@ impl Checker<'_> {
             Ok(file) => file,
             Err(error) => return vec![problem(error)],
         };
-        let mut issues: Vec<Issue> =
-            (0..file.len()).filter_map(|at| file.case(at).err()).map(problem).collect();
+        let mut issues: Vec<Issue> = (0..file.len())
+            .filter_map(|at| file.case(at).err())
+            .map(problem)
+            .collect();
         let known = issues.len();
         match file.form {
             Form::EvalSet => issues.extend(self.new_form(value)),
@@ -136,7 +173,8 @@ impl Checker<'_> {
             _ => {}
         }
         // A place that cannot be read at all is reported once.
-        let told: HashSet<(usize, usize)> = issues[..known].iter().map(|i| (i.line, i.column)).collect();
+        let told: HashSet<(usize, usize)> =
+            issues[..known].iter().map(|i| (i.line, i.column)).collect();
         let mut at = 0;
         issues.retain(|issue| {
             at += 1;
@@ -163,10 +201,17 @@ impl Checker<'_> {
             && key != "eval_cases"
         {
             for (at, case) in cases.as_array().into_iter().flatten().enumerate() {
-                findings.extend(schema::check(&schema::EVAL_CASE, case, &top.key(key).index(at)));
+                findings.extend(schema::check(
+                    &schema::EVAL_CASE,
+                    case,
+                    &top.key(key).index(at),
+                ));
             }
         }
-        findings.into_iter().map(|finding| self.finding(finding)).collect()
+        findings
+            .into_iter()
+            .map(|finding| self.finding(finding))
+            .collect()
     }
 
     fn named_list(&self, value: &Value) -> Vec<Issue> {
@@ -199,8 +244,7 @@ impl Checker<'_> {
             true => Severity::Warning,
             false => Severity::Refused,
         };
-        let words =
-            "a list of turns is read by ADK's AgentEvaluator alone; `adk eval` and `adk web` refuse it";
+        let words = "a list of turns is read by ADK's AgentEvaluator alone; `adk eval` and `adk web` refuse it";
         self.at(severity, &JsonPath::default(), words.into())
     }
 
@@ -232,21 +276,33 @@ impl Checker<'_> {
         let top = JsonPath::default().key(key);
         let found = cases.flat_map(|(at, case)| {
             let rubrics = check_rubrics::of_case(&case, &top.index(at));
-            rubrics.into_iter().chain(without_user_message(&case, &top.index(at))).collect::<Vec<_>>()
+            rubrics
+                .into_iter()
+                .chain(without_user_message(&case, &top.index(at)))
+                .collect::<Vec<_>>()
         });
-        found.map(|(path, message)| self.at(Severity::Warning, &path, message)).collect()
+        found
+            .map(|(path, message)| self.at(Severity::Warning, &path, message))
+            .collect()
     }
 
     /// Criteria in a case: ADK preserves the key, and neither ADK nor evaltrail reads it.
     fn criteria_of_cases(&self, value: &Value) -> Vec<Issue> {
         let cases = value.as_object().and_then(|map| lookup(map, "eval_cases"));
-        let Some((key, Value::Array(cases))) = cases else { return Vec::new() };
+        let Some((key, Value::Array(cases))) = cases else {
+            return Vec::new();
+        };
         let has_criteria = |(_, case): &(usize, &Value)| case.get("criteria").is_some();
         let path = |at: usize| JsonPath::default().key(key).index(at).key("criteria");
-        let message =
-            "criteria of a case have no effect: they apply to a whole set, in test_config.json beside it";
-        let issue = |(at, _): (usize, &Value)| self.at(Severity::Warning, &path(at), message.into());
-        cases.iter().enumerate().filter(has_criteria).map(issue).collect()
+        let message = "criteria of a case have no effect: they apply to a whole set, in test_config.json beside it";
+        let issue =
+            |(at, _): (usize, &Value)| self.at(Severity::Warning, &path(at), message.into());
+        cases
+            .iter()
+            .enumerate()
+            .filter(has_criteria)
+            .map(issue)
+            .collect()
     }
 
     fn other_name(&self, file: &SetFile, file_stem: &str) -> Option<Issue> {
@@ -269,7 +325,8 @@ impl Checker<'_> {
         let path = JsonPath::default().key("criteria");
         let mut issues = Vec::new();
         if config.criteria.is_empty() {
-            let message = "no criteria: nothing can pass, and ADK counts every case as failed".into();
+            let message =
+                "no criteria: nothing can pass, and ADK counts every case as failed".into();
             issues.push(self.at(Severity::Warning, &path, message));
         }
         for criterion in &config.criteria {
@@ -283,16 +340,26 @@ impl Checker<'_> {
                 None => match crate::metrics::usable(criterion) {
                     Ok(()) => {
                         let unreachable = crate::metrics::unreachable_threshold(criterion);
-                        issues.extend(unreachable.map(|why| self.at(Severity::Warning, &path, why)));
+                        issues
+                            .extend(unreachable.map(|why| self.at(Severity::Warning, &path, why)));
                         continue;
                     }
                     Err(why) => why.to_string(),
                 },
             };
-            issues.push(self.at(Severity::Warning, &path, format!("not evaluated: {message}")));
+            issues.push(self.at(
+                Severity::Warning,
+                &path,
+                format!("not evaluated: {message}"),
+            ));
         }
         issues.extend(self.simulated_user(value));
-        let keys = ["criteria", "custom_metrics", "user_simulator_config", "live_model_config"];
+        let keys = [
+            "criteria",
+            "custom_metrics",
+            "user_simulator_config",
+            "live_model_config",
+        ];
         for key in value.as_object().into_iter().flat_map(|map| map.keys()) {
             if !keys.iter().any(|name| same_name(key, name)) {
                 let message = format!("ADK ignores the unknown key {key:?}");
@@ -310,14 +377,15 @@ impl Checker<'_> {
             Value::Null => return None,
             Value::String(kind) if kind == "llm_backed" => return None,
             Value::String(kind) if kind == "llm_audio" => {
-                let message =
-                    "evaltrail does not simulate users of type \"llm_audio\": scenarios are not run";
+                let message = "evaltrail does not simulate users of type \"llm_audio\": scenarios are not run";
                 (Severity::Warning, message.to_string())
             }
             other => {
                 let expected = "llm_backed or llm_audio";
-                let message =
-                    format!("ADK refuses this file: expected {expected}, found {}", describe(other));
+                let message = format!(
+                    "ADK refuses this file: expected {expected}, found {}",
+                    describe(other)
+                );
                 (Severity::Refused, message)
             }
         };
@@ -327,9 +395,10 @@ impl Checker<'_> {
     fn result(&self) -> Vec<Issue> {
         match super::ResultFile::open(Arc::from(self.text)) {
             Err(error) => vec![problem(error)],
-            Ok(file) => {
-                (0..file.entries.len()).filter_map(|at| file.attempt(at).err()).map(problem).collect()
-            }
+            Ok(file) => (0..file.entries.len())
+                .filter_map(|at| file.attempt(at).err())
+                .map(problem)
+                .collect(),
         }
     }
 }
@@ -344,17 +413,27 @@ fn unusable(criterion: &crate::domain::Criterion) -> Option<String> {
                 finding.expected, finding.found
             ));
         }
-        for (snake, camel) in [("num_samples", "numSamples"), ("parallelism_limit", "parallelismLimit")] {
+        for (snake, camel) in [
+            ("num_samples", "numSamples"),
+            ("parallelism_limit", "parallelismLimit"),
+        ] {
             let value = options.get(camel).or_else(|| options.get(snake));
-            if let Some(value) =
-                value.filter(|value| crate::formats::read::lax_float(value).is_some_and(|n| n < 1.0))
+            if let Some(value) = value
+                .filter(|value| crate::formats::read::lax_float(value).is_some_and(|n| n < 1.0))
             {
-                return Some(format!("{snake}: expected at least 1, found {}", describe(value)));
+                return Some(format!(
+                    "{snake}: expected at least 1, found {}",
+                    describe(value)
+                ));
             }
         }
     }
     if let Ok(Some(metric)) = JudgedMetric::of(criterion, Reading::Adk, None)
-        && let Some(model) = metric.options().model.as_ref().filter(|model| !adk_knows_model(model))
+        && let Some(model) = metric
+            .options()
+            .model
+            .as_ref()
+            .filter(|model| !adk_knows_model(model))
     {
         return Some(format!(
             "ADK does not know the model {model:?}; [judge] of evaltrail.toml can name its provider"
@@ -362,7 +441,12 @@ fn unusable(criterion: &crate::domain::Criterion) -> Option<String> {
     }
     let rubrics = criterion.option("rubrics", "rubrics")?;
     let findings = schema::check_type(&schema::CRITERION_RUBRICS, rubrics, &path);
-    findings.first().map(|finding| format!("rubrics: expected {}, found {}", finding.expected, finding.found))
+    findings.first().map(|finding| {
+        format!(
+            "rubrics: expected {}, found {}",
+            finding.expected, finding.found
+        )
+    })
 }
 
 #[cfg(test)]
@@ -370,8 +454,12 @@ mod tests {
     use super::*;
 
     fn said(text: &str, name: &str) -> Vec<String> {
-        let word =
-            |issue: &Issue| format!("{:?} {}:{} {}", issue.severity, issue.line, issue.column, issue.message);
+        let word = |issue: &Issue| {
+            format!(
+                "{:?} {}:{} {}",
+                issue.severity, issue.line, issue.column, issue.message
+            )
+        };
         check_text(text, name).iter().map(word).collect()
     }
 
@@ -379,25 +467,40 @@ mod tests {
     fn places_are_told_by_line_column_and_path() {
         let text = "{\n  \"eval_set_id\": \"s\", \"colour\": 1,\n  \"eval_cases\": [{\"eval_id\": 7, \"conversation\": []}]\n}";
         let issues = check_text(text, "s.evalset.json");
-        let places: Vec<_> = issues.iter().map(|i| (i.severity, i.line, i.column, i.path.as_str())).collect();
+        let places: Vec<_> = issues
+            .iter()
+            .map(|i| (i.severity, i.line, i.column, i.path.as_str()))
+            .collect();
         assert_eq!(
             places,
-            [(Severity::Warning, 2, 33, "$.colour"), (Severity::Error, 3, 30, "$.eval_cases[0].eval_id")]
+            [
+                (Severity::Warning, 2, 33, "$.colour"),
+                (Severity::Error, 3, 30, "$.eval_cases[0].eval_id")
+            ]
         );
     }
 
     #[test]
     fn what_adk_would_refuse_or_lose_is_said() {
-        let set = |id: &str, cases: &str| format!("{{\"eval_set_id\": \"{id}\", \"eval_cases\": [{cases}]}}");
+        let set = |id: &str, cases: &str| {
+            format!("{{\"eval_set_id\": \"{id}\", \"eval_cases\": [{cases}]}}")
+        };
         let twice = "{\"eval_id\": \"a\", \"conversation\": []}, {\"eval_id\": \"a\", \"conversation\": []}";
         assert!(said(&set("s", twice), "s.evalset.json")[0].contains("already used by case 1"));
-        assert!(said(&set("other", ""), "s.evalset.json")[0].contains("`adk web` cannot run such a set"));
-        assert!(said(&format!("\u{feff}{}", set("s", "")), "s.evalset.json")[0].contains("byte order mark"));
-        let config =
-            "{\"criteria\": {\"response_match_score\": 1}, \"criteria\": {\"response_match_score\": 0.5}}";
+        assert!(
+            said(&set("other", ""), "s.evalset.json")[0]
+                .contains("`adk web` cannot run such a set")
+        );
+        assert!(
+            said(&format!("\u{feff}{}", set("s", "")), "s.evalset.json")[0]
+                .contains("byte order mark")
+        );
+        let config = "{\"criteria\": {\"response_match_score\": 1}, \"criteria\": {\"response_match_score\": 0.5}}";
         assert!(said(config, "test_config.json")[0].contains("more than once"));
         let above = "{\"criteria\": {\"response_match_score\": 1.5}}";
-        assert!(said(above, "test_config.json")[0].contains("no score of response_match_score reaches"));
+        assert!(
+            said(above, "test_config.json")[0].contains("no score of response_match_score reaches")
+        );
         let turns = "[{\"query\": \"q\"}]";
         assert!(said(turns, "x.test.json")[0].starts_with("Warning"));
         assert!(said(turns, "x.evalset.json")[0].starts_with("Refused"));

@@ -5,12 +5,18 @@ use crate::formats::json::JsonPath;
 
 /// The problems of a case's rubrics, as messages.
 pub fn wrong_rubrics_of_case(case: &EvalCase) -> Vec<String> {
-    of_case(case, &JsonPath::default()).into_iter().map(|(_, words)| words).collect()
+    of_case(case, &JsonPath::default())
+        .into_iter()
+        .map(|(_, words)| words)
+        .collect()
 }
 
 /// The problems of a criterion's rubrics, as messages.
 pub fn wrong_rubrics_of_criterion(rubrics: &[Rubric]) -> Vec<String> {
-    of_criterion(rubrics, &JsonPath::default()).into_iter().map(|(_, words)| words).collect()
+    of_criterion(rubrics, &JsonPath::default())
+        .into_iter()
+        .map(|(_, words)| words)
+        .collect()
 }
 
 /// The problems of a case's rubrics, each with its path; `at` is the path of the case.
@@ -29,27 +35,49 @@ pub(super) fn of_criterion(rubrics: &[Rubric], at: &JsonPath) -> Vec<(JsonPath, 
 }
 
 /// `before` are rubrics that already apply to the same turns. In an eval set, a rubric without a type is never read.
-fn of_list(rubrics: &[Rubric], before: &[Rubric], path: &JsonPath, in_set: bool) -> Vec<(JsonPath, String)> {
+fn of_list(
+    rubrics: &[Rubric],
+    before: &[Rubric],
+    path: &JsonPath,
+    in_set: bool,
+) -> Vec<(JsonPath, String)> {
     let mut found = Vec::new();
     for (at, rubric) in rubrics.iter().enumerate() {
         let path = path.index(at);
-        let same = |other: &&Rubric| other.id == rubric.id && (!in_set || other.kind == rubric.kind);
-        if before.iter().chain(&rubrics[..at]).any(|other| same(&other)) {
-            let why = format!("the rubric id {:?} is already used; the metric is not evaluated", rubric.id);
+        let same =
+            |other: &&Rubric| other.id == rubric.id && (!in_set || other.kind == rubric.kind);
+        if before
+            .iter()
+            .chain(&rubrics[..at])
+            .any(|other| same(&other))
+        {
+            let why = format!(
+                "the rubric id {:?} is already used; the metric is not evaluated",
+                rubric.id
+            );
             found.push((path.key("rubric_id"), why));
         }
         if rubric.text.as_deref().unwrap_or_default().trim().is_empty() {
-            let why = format!("the rubric {:?} has no text: a judge cannot answer it", rubric.id);
+            let why = format!(
+                "the rubric {:?} has no text: a judge cannot answer it",
+                rubric.id
+            );
             found.push((path.clone(), why));
         }
         match rubric.read_as() {
             _ if !in_set => {}
             None => found.push((
                 path.clone(),
-                format!("no metric reads the rubric {:?}: it has no type ({KINDS})", rubric.id),
+                format!(
+                    "no metric reads the rubric {:?}: it has no type ({KINDS})",
+                    rubric.id
+                ),
             )),
             Some(kind) if !RUBRIC_KINDS.contains(&kind) => {
-                found.push((path.key("type"), format!("no metric reads rubrics of type {kind:?} ({KINDS})")));
+                found.push((
+                    path.key("type"),
+                    format!("no metric reads rubrics of type {kind:?} ({KINDS})"),
+                ));
             }
             Some(_) => {}
         }
@@ -83,10 +111,15 @@ mod tests {
             list.join(", ")
         );
         let issues = check_text(&set, "s.evalset.json");
-        let said: Vec<(&str, &str)> =
-            issues.iter().map(|issue| (issue.path.as_str(), issue.message.as_str())).collect();
+        let said: Vec<(&str, &str)> = issues
+            .iter()
+            .map(|issue| (issue.path.as_str(), issue.message.as_str()))
+            .collect();
         let wanted = [
-            ("$.eval_cases[0].rubrics[1].rubric_id", "\"a\" is already used"),
+            (
+                "$.eval_cases[0].rubrics[1].rubric_id",
+                "\"a\" is already used",
+            ),
             ("$.eval_cases[0].rubrics[2]", "\"b\" has no text"),
             ("$.eval_cases[0].rubrics[3]", "\"c\": it has no type"),
             ("$.eval_cases[0].rubrics[4].type", "of type \"TONE\""),
@@ -101,8 +134,10 @@ mod tests {
             rubric("a", "x", ""),
             rubric("a", "", "")
         );
-        let said: Vec<String> =
-            check_text(&config, "c.json").into_iter().map(|issue| issue.message).collect();
+        let said: Vec<String> = check_text(&config, "c.json")
+            .into_iter()
+            .map(|issue| issue.message)
+            .collect();
         assert_eq!(said.len(), 2, "{said:?}");
     }
 }

@@ -31,7 +31,8 @@ pub fn default_criteria() -> Vec<Criterion> {
 /// Reads a config in ADK's form.
 pub fn read_config(text: &str) -> Result<EvalConfig, ConfigError> {
     let parsed = json::parse(text).map_err(|error| FileProblem::syntax(text, error))?;
-    config(Node::top(&parsed.value)).map_err(|error| FileProblem::reading(text, &JsonPath::default(), error))
+    config(Node::top(&parsed.value))
+        .map_err(|error| FileProblem::reading(text, &JsonPath::default(), error))
 }
 
 /// Returns the text of a config with changed criteria. Without a config, `defaults` are the criteria before the
@@ -42,15 +43,21 @@ pub fn change_criteria(
     change: impl FnOnce(Vec<Criterion>) -> Vec<Criterion>,
 ) -> Result<String, ConfigError> {
     let fresh = || {
-        let named = defaults.iter().map(|criterion| (criterion.metric.clone(), criterion.threshold.into()));
+        let named = defaults
+            .iter()
+            .map(|criterion| (criterion.metric.clone(), criterion.threshold.into()));
         let criteria: Map<String, Value> = named.collect();
-        serde_json::to_string_pretty(&serde_json::json!({"criteria": criteria})).unwrap_or_default() + "\n"
+        serde_json::to_string_pretty(&serde_json::json!({"criteria": criteria})).unwrap_or_default()
+            + "\n"
     };
     let mut text = text.map_or_else(fresh, str::to_string);
     let before = read_config(&text)?.criteria;
     let after = change(before.clone());
     let key = match lookup(
-        &json::parse(&text).ok().and_then(|p| p.value.as_object().cloned()).unwrap_or_default(),
+        &json::parse(&text)
+            .ok()
+            .and_then(|p| p.value.as_object().cloned())
+            .unwrap_or_default(),
         "criteria",
     ) {
         Some((key, _)) => key.clone(),
@@ -61,15 +68,17 @@ pub fn change_criteria(
     for criterion in after.iter().filter(|criterion| !before.contains(criterion)) {
         if criterion.threshold.is_none() {
             // Without a threshold the criterion is informational, and a config contains only criteria that decide.
-            text =
-                json::remove_member(&text, &path, &criterion.metric).map_err(|error| wrong(&text, error))?;
+            text = json::remove_member(&text, &path, &criterion.metric)
+                .map_err(|error| wrong(&text, error))?;
             continue;
         }
         let known = before.iter().find(|other| other.metric == criterion.metric);
         let plain = known.is_none_or(|known| known.options.is_empty());
         let only_threshold = criterion.options.keys().all(|key| key == "threshold");
         text = match (plain, only_threshold) {
-            (true, true) => json::set_member(&text, &path, &criterion.metric, &criterion.threshold.into()),
+            (true, true) => {
+                json::set_member(&text, &path, &criterion.metric, &criterion.threshold.into())
+            }
             (true, false) => {
                 let mut options = Map::new();
                 options.insert("threshold".into(), criterion.threshold.into());
@@ -79,14 +88,16 @@ pub fn change_criteria(
             (false, _) => {
                 let object = path.key(&criterion.metric);
                 let old = known.map(|known| known.options.clone()).unwrap_or_default();
-                criterion.options.iter().filter(|(key, value)| old.get(*key) != Some(value)).try_fold(
-                    text.clone(),
-                    |text, (key, value)| {
+                criterion
+                    .options
+                    .iter()
+                    .filter(|(key, value)| old.get(*key) != Some(value))
+                    .try_fold(text.clone(), |text, (key, value)| {
                         // A key in camelCase keeps its spelling.
-                        let spelt = lookup(&old, key).map_or(key.as_str(), |(spelt, _)| spelt.as_str());
+                        let spelt =
+                            lookup(&old, key).map_or(key.as_str(), |(spelt, _)| spelt.as_str());
                         json::set_member(&text, &object, spelt, value)
-                    },
-                )
+                    })
             }
         }
         .map_err(|error| wrong(&text, error))?;
@@ -102,16 +113,26 @@ fn config(node: Node) -> Result<EvalConfig, ReadError> {
     };
     Ok(EvalConfig {
         criteria,
-        custom_metrics: node.get("custom_metrics").map(custom_metrics).transpose()?.unwrap_or_default(),
+        custom_metrics: node
+            .get("custom_metrics")
+            .map(custom_metrics)
+            .transpose()?
+            .unwrap_or_default(),
         user_simulator: node.get("user_simulator_config").map(|n| n.value.clone()),
     })
 }
 
 fn criteria(value: &Value, path: JsonPath) -> Result<Vec<Criterion>, ReadError> {
     let Some(map) = value.as_object() else {
-        return Err(ReadError { path, expected: "an object of criteria".into(), found: describe(value) });
+        return Err(ReadError {
+            path,
+            expected: "an object of criteria".into(),
+            found: describe(value),
+        });
     };
-    map.iter().map(|(metric, value)| criterion(metric, value, path.key(metric))).collect()
+    map.iter()
+        .map(|(metric, value)| criterion(metric, value, path.key(metric)))
+        .collect()
 }
 
 fn criterion(metric: &str, value: &Value, path: JsonPath) -> Result<Criterion, ReadError> {
@@ -120,7 +141,11 @@ fn criterion(metric: &str, value: &Value, path: JsonPath) -> Result<Criterion, R
             Some((key, threshold)) => (key.as_str(), threshold),
             None => {
                 let expected = "a \"threshold\" in the criterion".to_string();
-                return Err(ReadError { path, expected, found: "none".into() });
+                return Err(ReadError {
+                    path,
+                    expected,
+                    found: "none".into(),
+                });
             }
         };
         let threshold = lax_float(threshold).ok_or_else(|| ReadError {
@@ -147,11 +172,17 @@ fn criterion(metric: &str, value: &Value, path: JsonPath) -> Result<Criterion, R
 
 fn custom_metrics(node: Node) -> Result<Map<String, Value>, ReadError> {
     for (name, metric) in node.object()? {
-        let code = metric.as_object().and_then(|map| lookup(map, "code_config"));
+        let code = metric
+            .as_object()
+            .and_then(|map| lookup(map, "code_config"));
         if code.is_none() {
             let path = node.path().key(name);
             let expected = "a \"code_config\" with the function's dotted name".into();
-            return Err(ReadError { path, expected, found: describe(metric) });
+            return Err(ReadError {
+                path,
+                expected,
+                found: describe(metric),
+            });
         }
     }
     Ok(node.object()?.clone())
@@ -163,11 +194,15 @@ mod tests {
 
     #[test]
     fn criteria_are_numbers_or_objects() {
-        let text = r#"{"criteria": {"a": 1, "b": "0.5", "c": {"threshold": true, "matchType": 1}}}"#;
+        let text =
+            r#"{"criteria": {"a": 1, "b": "0.5", "c": {"threshold": true, "matchType": 1}}}"#;
         let config = read_config(text).unwrap();
         let thresholds: Vec<_> = config.criteria.iter().map(|c| c.threshold).collect();
         assert_eq!(thresholds, [Some(1.0), Some(0.5), Some(1.0)]);
-        assert_eq!(config.criteria[2].option("match_type", "matchType"), Some(&serde_json::json!(1)));
+        assert_eq!(
+            config.criteria[2].option("match_type", "matchType"),
+            Some(&serde_json::json!(1))
+        );
     }
 
     #[test]
@@ -175,7 +210,10 @@ mod tests {
         let threshold = |metric: &str, value: f64| {
             let metric = metric.to_string();
             move |mut criteria: Vec<Criterion>| {
-                let found = criteria.iter_mut().find(|criterion| criterion.metric == metric).unwrap();
+                let found = criteria
+                    .iter_mut()
+                    .find(|criterion| criterion.metric == metric)
+                    .unwrap();
                 found.threshold = Some(value);
                 found.options.insert("threshold".into(), value.into());
                 criteria
@@ -190,16 +228,30 @@ mod tests {
             change_criteria(Some(text), &[], threshold("b", 0.5)).unwrap(),
             text.replace("1.0", "0.5")
         );
-        let fresh =
-            change_criteria(None, &default_criteria(), threshold("response_match_score", 0.7)).unwrap();
-        assert_eq!(read_config(&fresh).unwrap().criteria[1].threshold, Some(0.7));
+        let fresh = change_criteria(
+            None,
+            &default_criteria(),
+            threshold("response_match_score", 0.7),
+        )
+        .unwrap();
+        assert_eq!(
+            read_config(&fresh).unwrap().criteria[1].threshold,
+            Some(0.7)
+        );
     }
 
     #[test]
     fn errors_point_at_the_value() {
         let error = read_config("{\n \"criteria\": {\n  \"a\": null}}").unwrap_err();
-        assert_eq!((error.line, error.column, error.path.as_str()), (3, 8, "$.criteria.a"));
+        assert_eq!(
+            (error.line, error.column, error.path.as_str()),
+            (3, 8, "$.criteria.a")
+        );
         let error = read_config("{\"criteria\": {\"a\": {}}}").unwrap_err();
-        assert!(error.to_string().contains("expected a \"threshold\" in the criterion, found none"));
+        assert!(
+            error
+                .to_string()
+                .contains("expected a \"threshold\" in the criterion, found none")
+        );
     }
 }

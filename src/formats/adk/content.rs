@@ -6,14 +6,19 @@ use serde_json::{Map, Value, json};
 
 pub(in crate::formats) fn content(node: Node) -> Read<Content> {
     node.object()?;
-    Ok(Content { role: node.opt_str("role")?, parts: node.list("parts", part)? })
+    Ok(Content {
+        role: node.opt_str("role")?,
+        parts: node.list("parts", part)?,
+    })
 }
 
 pub(in crate::formats) fn part(node: Node) -> Read<Part> {
     node.object()?;
     Ok(Part {
         text: node.opt_str("text")?,
-        thought: node.get("thought").is_some_and(|thought| thought.value.as_bool() == Some(true)),
+        thought: node
+            .get("thought")
+            .is_some_and(|thought| thought.value.as_bool() == Some(true)),
         call: node.get("function_call").map(call).transpose()?,
         response: node.get("function_response").map(response).transpose()?,
         rest: node
@@ -43,7 +48,10 @@ pub(super) fn response(node: Node) -> Read<ToolResponse> {
     Ok(ToolResponse {
         id: node.opt_str("id")?,
         name: node.opt_str("name")?.unwrap_or_default(),
-        response: node.get("response").map(|response| response.value.clone()).unwrap_or_default(),
+        response: node
+            .get("response")
+            .map(|response| response.value.clone())
+            .unwrap_or_default(),
     })
 }
 
@@ -105,7 +113,11 @@ pub(super) fn write_call(call: &ToolCall) -> Value {
 
 /// The value of a tool's response in ADK, which is an object: ADK writes any other value as `{"result": …}`.
 pub(in crate::formats) fn response_object(value: Value) -> Value {
-    if value.is_object() { value } else { json!({ "result": value }) }
+    if value.is_object() {
+        value
+    } else {
+        json!({ "result": value })
+    }
 }
 
 /// A tool's response as ADK reads it. Null is no response.

@@ -3,7 +3,8 @@
 use super::content::{call, content, response};
 use super::event::{authored_parts, invocation_event};
 use crate::domain::{
-    Conversation, Durations, EvalCase, Invocation, Rubric, SessionInput, Trajectory, plausible_seconds,
+    Conversation, Durations, EvalCase, Invocation, Rubric, SessionInput, Trajectory,
+    plausible_seconds,
 };
 use crate::formats::read::{Node, Read};
 use serde_json::Value;
@@ -11,7 +12,9 @@ use serde_json::Value;
 pub(in crate::formats) fn eval_case(node: Node) -> Read<EvalCase> {
     node.object()?;
     let conversation = match (node.get("conversation"), node.get("conversation_scenario")) {
-        (Some(turns), _) => Conversation::Turns(turns.items()?.map(invocation).collect::<Read<_>>()?),
+        (Some(turns), _) => {
+            Conversation::Turns(turns.items()?.map(invocation).collect::<Read<_>>()?)
+        }
         (None, Some(scenario)) => Conversation::Scenario(scenario.value.clone()),
         (None, None) => return Err(node.missing("conversation")),
     };
@@ -44,12 +47,20 @@ pub(super) const RUBRIC_GROUPS: &str = "rubric_groups";
 /// The groups of a case's rubrics; none if the key has another content.
 fn rubric_groups(node: Node) -> Vec<(String, Vec<String>)> {
     let members = |value: &Value| {
-        let ids = value.as_array()?.iter().map(|id| id.as_str().map(str::to_string));
+        let ids = value
+            .as_array()?
+            .iter()
+            .map(|id| id.as_str().map(str::to_string));
         ids.collect::<Option<Vec<String>>>()
     };
     let groups = node.value.get(RUBRIC_GROUPS).and_then(Value::as_object);
-    let read = groups.map(|groups| groups.iter().map(|(name, ids)| Some((name.clone(), members(ids)?))));
-    read.and_then(|groups| groups.collect::<Option<Vec<_>>>()).unwrap_or_default()
+    let read = groups.map(|groups| {
+        groups
+            .iter()
+            .map(|(name, ids)| Some((name.clone(), members(ids)?)))
+    });
+    read.and_then(|groups| groups.collect::<Option<Vec<_>>>())
+        .unwrap_or_default()
 }
 
 const CASE_KEYS: &[&str] = &[
@@ -68,14 +79,22 @@ pub(super) fn invocation(node: Node) -> Read<Invocation> {
         id: node.opt_str("invocation_id")?.unwrap_or_default(),
         user: content(node.need("user_content")?)?,
         final_response: node.get("final_response").map(content).transpose()?,
-        trajectory: node.get("intermediate_data").map(trajectory).transpose()?.unwrap_or_default(),
+        trajectory: node
+            .get("intermediate_data")
+            .map(trajectory)
+            .transpose()?
+            .unwrap_or_default(),
         rubrics: node.list("rubrics", rubric)?,
         app_details: node.get("app_details").map(|n| n.value.clone()),
         created: node.opt_number("creation_timestamp")?.unwrap_or(0.0),
         durations: Durations {
             total: node.opt_number("duration")?.and_then(plausible_seconds),
-            model: node.opt_number("model_duration")?.and_then(plausible_seconds),
-            tool: node.opt_number("tool_duration")?.and_then(plausible_seconds),
+            model: node
+                .opt_number("model_duration")?
+                .and_then(plausible_seconds),
+            tool: node
+                .opt_number("tool_duration")?
+                .and_then(plausible_seconds),
         },
         extra: node.others(INVOCATION_KEYS),
         ..Invocation::default()
@@ -98,7 +117,9 @@ const INVOCATION_KEYS: &[&str] = &[
 pub(in crate::formats) fn trajectory(node: Node) -> Read<Trajectory> {
     node.object()?;
     if let Some(events) = node.get("invocation_events") {
-        return Ok(Trajectory::Events(events.items()?.map(invocation_event).collect::<Read<_>>()?));
+        return Ok(Trajectory::Events(
+            events.items()?.map(invocation_event).collect::<Read<_>>()?,
+        ));
     }
     Ok(Trajectory::Listed {
         calls: node.list("tool_uses", call)?,
@@ -126,7 +147,10 @@ pub(super) fn rubric(node: Node) -> Read<Rubric> {
     let content = node.get("rubric_content");
     Ok(Rubric {
         id: node.need("rubric_id")?.str()?,
-        text: content.map(|content| content.opt_str("text_property")).transpose()?.flatten(),
+        text: content
+            .map(|content| content.opt_str("text_property"))
+            .transpose()?
+            .flatten(),
         description: node.opt_str("description")?,
         kind: node.opt_str("type")?,
         group: None,

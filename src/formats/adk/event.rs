@@ -2,7 +2,9 @@
 
 use super::content::{content, part, write_content};
 use super::model_request::{ModelRequest, app_details, model_request};
-use crate::domain::{Content, Invocation, InvocationEvent, ModelError, Trajectory, Usage, plausible_count};
+use crate::domain::{
+    Content, Invocation, InvocationEvent, ModelError, Trajectory, Usage, plausible_count,
+};
 use crate::formats::read::{Node, Read};
 use serde_json::{Value, json};
 
@@ -68,11 +70,14 @@ pub(in crate::formats) fn event(node: Node) -> Read<Event> {
         timestamp: node.opt_number("timestamp")?,
         at: None,
         error,
-        has_error_code: node.get("error_code").is_some_and(|code| !text_of(code.value).is_empty()),
+        has_error_code: node
+            .get("error_code")
+            .is_some_and(|code| !text_of(code.value).is_empty()),
         grounding: node.get("grounding_metadata").map(|n| n.value.clone()),
         usage: node.get("usage_metadata").map(usage).transpose()?,
         model_version: node.opt_str("model_version")?,
-        skip_summarization: actions.is_some_and(|actions| truthy(actions.get("skip_summarization"))),
+        skip_summarization: actions
+            .is_some_and(|actions| truthy(actions.get("skip_summarization"))),
         has_long_running: long_running
             .is_some_and(|ids| ids.value.as_array().is_some_and(|ids| !ids.is_empty())),
         output: node.get("output").map(|n| n.value.clone()),
@@ -82,26 +87,37 @@ pub(in crate::formats) fn event(node: Node) -> Read<Event> {
 
 /// The error that an object with the members of an event reports: `errorCode` and `errorMessage`, or `finishReason`.
 pub fn reported_error(value: &Value) -> Option<ModelError> {
-    value.is_object().then(|| model_error(Node::top(value))).flatten()
+    value
+        .is_object()
+        .then(|| model_error(Node::top(value)))
+        .flatten()
 }
 
 fn text_of(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_string)
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_string)
 }
 
 /// The error code and message of an event, else its finish reason if the response is not complete. The code of an event
 /// without content is often its finish reason.
 fn model_error(node: Node) -> Option<ModelError> {
     // Codes are numbers in some of ADK's languages.
-    let text = |key: &str| node.get(key).map(|node| text_of(node.value)).unwrap_or_default();
+    let text = |key: &str| {
+        node.get(key)
+            .map(|node| text_of(node.value))
+            .unwrap_or_default()
+    };
     let (code, message) = (text("error_code"), text("error_message"));
-    ModelError::reported(Some(&code), Some(&message))
-        .or_else(|| ModelError::of_finish(Some(&text("finish_reason")), Some(&text("finish_message"))))
+    ModelError::reported(Some(&code), Some(&message)).or_else(|| {
+        ModelError::of_finish(Some(&text("finish_reason")), Some(&text("finish_message")))
+    })
 }
 
 pub(super) fn usage(node: Node) -> Read<Usage> {
     node.object()?;
-    let count = |key: &str| -> Read<Option<f64>> { Ok(node.opt_number(key)?.and_then(plausible_count)) };
+    let count =
+        |key: &str| -> Read<Option<f64>> { Ok(node.opt_number(key)?.and_then(plausible_count)) };
     Ok(Usage {
         prompt: count("prompt_token_count")?,
         cached: count("cached_content_token_count")?,
@@ -141,9 +157,10 @@ pub(super) fn write_event(event: &InvocationEvent) -> Value {
 pub(super) fn authored_parts(node: Node) -> Read<(String, Vec<crate::domain::Part>)> {
     let mut items = node.items()?;
     match (items.next(), items.next(), items.next()) {
-        (Some(author), Some(parts), None) => {
-            Ok((author.str()?, parts.items()?.map(part).collect::<Read<_>>()?))
-        }
+        (Some(author), Some(parts), None) => Ok((
+            author.str()?,
+            parts.items()?.map(part).collect::<Read<_>>()?,
+        )),
         _ => Err(node.wrong("[author, [parts]]")),
     }
 }
@@ -170,7 +187,9 @@ impl Event {
     }
 
     fn is_worth_keeping(&self) -> bool {
-        let Some(content) = &self.content else { return self.grounding.is_some() };
+        let Some(content) = &self.content else {
+            return self.grounding.is_some();
+        };
         // A step of an agent of another kind, of which only the token counts are known.
         let is_step = self.is_intermediate && self.usage.is_some();
         self.grounding.is_some()
@@ -198,7 +217,9 @@ impl Event {
 
     /// The error with the time of the event.
     fn located_error(&self) -> Option<ModelError> {
-        self.error.clone().map(|error| error.by(&self.author, self.at))
+        self.error
+            .clone()
+            .map(|error| error.by(&self.author, self.at))
     }
 }
 
@@ -225,7 +246,12 @@ fn invocation<'a>(id: &str, events: impl Iterator<Item = &'a Event>) -> Invocati
     let mut requests: Vec<(&str, &ModelRequest)> = Vec::new();
     let mut reported_errors = Vec::new();
     for event in events {
-        requests.extend(event.request.as_ref().map(|request| (event.author.as_str(), request)));
+        requests.extend(
+            event
+                .request
+                .as_ref()
+                .map(|request| (event.author.as_str(), request)),
+        );
         if event.author.eq_ignore_ascii_case("user") {
             if let Some(content) = &event.content {
                 user = content.clone();
@@ -233,10 +259,14 @@ fn invocation<'a>(id: &str, events: impl Iterator<Item = &'a Event>) -> Invocati
             }
             continue;
         }
-        let content = event.content.as_ref().filter(|content| !content.parts.is_empty());
+        let content = event
+            .content
+            .as_ref()
+            .filter(|content| !content.parts.is_empty());
         let keep = event.is_worth_keeping();
         if let Some(content) = content.filter(|_| event.is_final()) {
-            let stays = answer.as_ref().is_some_and(|(now, _)| now.has_text()) && !content.has_text();
+            let stays =
+                answer.as_ref().is_some_and(|(now, _)| now.has_text()) && !content.has_text();
             if !stays {
                 answer = Some((content.clone(), keep.then_some(kept.len())));
             }
@@ -268,7 +298,10 @@ fn invocation<'a>(id: &str, events: impl Iterator<Item = &'a Event>) -> Invocati
 
 /// The events of a turn as one invocation that begins with the user's message.
 pub fn invocation_of(user: &Content, mut events: Vec<Event>) -> Invocation {
-    let id = events.first().map(|event| event.invocation_id.clone()).unwrap_or_default();
+    let id = events
+        .first()
+        .map(|event| event.invocation_id.clone())
+        .unwrap_or_default();
     let timestamp = events.first().and_then(|event| event.timestamp);
     for event in &mut events {
         event.invocation_id.clone_from(&id);
@@ -281,5 +314,8 @@ pub fn invocation_of(user: &Content, mut events: Vec<Event>) -> Invocation {
         ..Event::default()
     };
     events.insert(0, said);
-    invocations_of(&events).into_iter().next().unwrap_or_default()
+    invocations_of(&events)
+        .into_iter()
+        .next()
+        .unwrap_or_default()
 }

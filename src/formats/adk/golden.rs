@@ -47,7 +47,11 @@ pub fn golden_events(turns: &[Invocation], root: &str) -> Vec<Value> {
         if let Some(author) = responder(turn) {
             speaker = author;
         }
-        match turn.final_response.as_ref().filter(|response| !response.parts.is_empty()) {
+        match turn
+            .final_response
+            .as_ref()
+            .filter(|response| !response.parts.is_empty())
+        {
             Some(response) => put(&speaker, Some(response)),
             // An agent that received the conversation and wrote no message still has to be the newest author.
             None if last.is_some_and(|author| author != speaker) => put(&speaker, None),
@@ -68,8 +72,11 @@ fn handed_to(content: &Content) -> Option<String> {
 /// The author of the final response, if the events contain it: ADK records the event of the response without its
 /// content.
 fn responder(turn: &Invocation) -> Option<String> {
-    let last =
-        turn.trajectory.events()?.last().filter(|event| event.content.is_none() && event.author != "user")?;
+    let last = turn
+        .trajectory
+        .events()?
+        .last()
+        .filter(|event| event.content.is_none() && event.author != "user")?;
     Some(last.author.clone())
 }
 
@@ -80,27 +87,54 @@ pub fn write_message(content: &Content) -> Value {
 
 /// The messages between the user's message and the final response, with a response to every call.
 fn acts(turn: &Invocation, author: &str) -> Vec<(String, Content)> {
-    let message = |role: &str, part: Part| Content { role: Some(role.into()), parts: vec![part] };
+    let message = |role: &str, part: Part| Content {
+        role: Some(role.into()),
+        parts: vec![part],
+    };
     let mut acts = Vec::new();
     match &turn.trajectory {
         Trajectory::Unknown | Trajectory::Partial(_) => {}
-        Trajectory::Events(events) if answered(events.iter().filter_map(|event| event.content.as_ref())) => {
-            let told = events.iter().filter_map(|event| Some((event.author.clone(), event.content.clone()?)));
+        Trajectory::Events(events)
+            if answered(events.iter().filter_map(|event| event.content.as_ref())) =>
+        {
+            let told = events
+                .iter()
+                .filter_map(|event| Some((event.author.clone(), event.content.clone()?)));
             acts.extend(told);
         }
         trajectory => {
             let mut author = author.to_string();
             for (at, call) in trajectory.calls().into_iter().enumerate() {
-                let id = call.id.clone().unwrap_or_else(|| format!("golden-call-{}", at + 1));
-                let call = ToolCall { id: Some(id.clone()), ..call.clone() };
-                let recorded = trajectory.response_to(at).map(|response| response.response.clone());
+                let id = call
+                    .id
+                    .clone()
+                    .unwrap_or_else(|| format!("golden-call-{}", at + 1));
+                let call = ToolCall {
+                    id: Some(id.clone()),
+                    ..call.clone()
+                };
+                let recorded = trajectory
+                    .response_to(at)
+                    .map(|response| response.response.clone());
                 let response = ToolResponse {
                     id: Some(id),
                     name: call.name.clone(),
                     response: recorded.unwrap_or_else(|| json!({ "result": NOT_RECORDED })),
                 };
-                let asked = message("model", Part { call: Some(call), ..Part::default() });
-                let answered = message("user", Part { response: Some(response), ..Part::default() });
+                let asked = message(
+                    "model",
+                    Part {
+                        call: Some(call),
+                        ..Part::default()
+                    },
+                );
+                let answered = message(
+                    "user",
+                    Part {
+                        response: Some(response),
+                        ..Part::default()
+                    },
+                );
                 let next = handed_to(&asked).unwrap_or_else(|| author.clone());
                 acts.extend([(author.clone(), asked), (author, answered)]);
                 author = next;
@@ -112,9 +146,14 @@ fn acts(turn: &Invocation, author: &str) -> Vec<(String, Content)> {
 
 /// Whether every call has an id and a response.
 fn answered<'a>(contents: impl Iterator<Item = &'a Content> + Clone) -> bool {
-    let answers: Vec<_> =
-        contents.clone().flat_map(Content::responses).map(|response| &response.id).collect();
-    contents.flat_map(Content::calls).all(|call| call.id.is_some() && answers.contains(&&call.id))
+    let answers: Vec<_> = contents
+        .clone()
+        .flat_map(Content::responses)
+        .map(|response| &response.id)
+        .collect();
+    contents
+        .flat_map(Content::calls)
+        .all(|call| call.id.is_some() && answers.contains(&&call.id))
 }
 
 /// Known keys in camelCase, which every version of ADK reads. Arguments and responses are data and stay as they are.
@@ -144,11 +183,18 @@ mod tests {
         let turn = Invocation {
             user: Content::text("user", "hi"),
             final_response: Some(Content::text("model", "done")),
-            trajectory: Trajectory::Listed { calls: vec![call], responses: Vec::new(), texts: Vec::new() },
+            trajectory: Trajectory::Listed {
+                calls: vec![call],
+                responses: Vec::new(),
+                texts: Vec::new(),
+            },
             ..Invocation::default()
         };
         let events = golden_events(&[turn], "agent");
-        let authors: Vec<_> = events.iter().map(|event| event["author"].as_str().unwrap()).collect();
+        let authors: Vec<_> = events
+            .iter()
+            .map(|event| event["author"].as_str().unwrap())
+            .collect();
         assert_eq!(authors, ["user", "agent", "agent", "agent"]);
         let called = &events[1]["content"]["parts"][0]["functionCall"];
         assert_eq!(called["args"]["snake_key"], 1);
@@ -159,7 +205,10 @@ mod tests {
     }
 
     fn authors(events: &[Value]) -> Vec<&str> {
-        events.iter().map(|event| event["author"].as_str().unwrap()).collect()
+        events
+            .iter()
+            .map(|event| event["author"].as_str().unwrap())
+            .collect()
     }
 
     /// google-adk 2.13 lets the author of the newest event answer the next turn.
@@ -169,7 +218,11 @@ mod tests {
         let turn = |calls: Vec<ToolCall>, response: Option<&str>| Invocation {
             user: Content::text("user", "hi"),
             final_response: response.map(|text| Content::text("model", text)),
-            trajectory: Trajectory::Listed { calls, responses: Vec::new(), texts: Vec::new() },
+            trajectory: Trajectory::Listed {
+                calls,
+                responses: Vec::new(),
+                texts: Vec::new(),
+            },
             ..Invocation::default()
         };
         let over = || call(TRANSFER, json!({"agent_name": "refunds"}));
@@ -180,14 +233,17 @@ mod tests {
         assert_eq!(
             authors(&golden_events(&listed, "desk")),
             [
-                "user", "desk", "desk", "refunds", "refunds", "refunds", "user", "refunds", "refunds",
-                "refunds"
+                "user", "desk", "desk", "refunds", "refunds", "refunds", "user", "refunds",
+                "refunds", "refunds"
             ]
         );
         let silent = golden_events(&[turn(vec![over()], None)], "desk");
         assert_eq!(authors(&silent), ["user", "desk", "desk", "refunds"]);
         assert_eq!(silent[3].get("content"), None);
-        assert_eq!(authors(&golden_events(&[turn(vec![], None)], "desk")), ["user"]);
+        assert_eq!(
+            authors(&golden_events(&[turn(vec![], None)], "desk")),
+            ["user"]
+        );
     }
 
     /// The event of the response is recorded without its content.
@@ -198,13 +254,37 @@ mod tests {
             content,
             ..InvocationEvent::default()
         };
-        let part = |part: Part| Some(Content { role: None, parts: vec![part] });
-        let mut over = ToolCall::new(TRANSFER, json!({"agent_name": "refunds"}).as_object().cloned());
+        let part = |part: Part| {
+            Some(Content {
+                role: None,
+                parts: vec![part],
+            })
+        };
+        let mut over = ToolCall::new(
+            TRANSFER,
+            json!({"agent_name": "refunds"}).as_object().cloned(),
+        );
         over.id = Some("1".into());
-        let answer = ToolResponse { id: Some("1".into()), name: TRANSFER.into(), response: json!({}) };
+        let answer = ToolResponse {
+            id: Some("1".into()),
+            name: TRANSFER.into(),
+            response: json!({}),
+        };
         let events = vec![
-            event("desk", part(Part { call: Some(over), ..Part::default() })),
-            event("desk", part(Part { response: Some(answer), ..Part::default() })),
+            event(
+                "desk",
+                part(Part {
+                    call: Some(over),
+                    ..Part::default()
+                }),
+            ),
+            event(
+                "desk",
+                part(Part {
+                    response: Some(answer),
+                    ..Part::default()
+                }),
+            ),
             event("refunds", None),
         ];
         let turn = Invocation {
@@ -213,6 +293,9 @@ mod tests {
             trajectory: Trajectory::Events(events),
             ..Invocation::default()
         };
-        assert_eq!(authors(&golden_events(&[turn], "desk")), ["user", "desk", "desk", "refunds"]);
+        assert_eq!(
+            authors(&golden_events(&[turn], "desk")),
+            ["user", "desk", "desk", "refunds"]
+        );
     }
 }

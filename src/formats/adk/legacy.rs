@@ -1,6 +1,8 @@
 //! The older forms: lists of turns, with or without names. Read as ADK migrates them.
 
-use crate::domain::{Content, Conversation, EvalCase, Invocation, Part, SessionInput, ToolCall, Trajectory};
+use crate::domain::{
+    Content, Conversation, EvalCase, Invocation, Part, SessionInput, ToolCall, Trajectory,
+};
 use crate::formats::read::{Node, Read};
 use serde_json::Value;
 
@@ -11,7 +13,11 @@ pub(in crate::formats) fn named_case(node: Node) -> Read<EvalCase> {
     Ok(EvalCase {
         eval_id: node.need("name")?.str()?,
         conversation: Conversation::Turns(turns),
-        session_input: node.get("initial_session").map(initial_session).transpose()?.flatten(),
+        session_input: node
+            .get("initial_session")
+            .map(initial_session)
+            .transpose()?
+            .flatten(),
         ..EvalCase::default()
     })
 }
@@ -36,7 +42,10 @@ fn turn(node: Node) -> Read<Invocation> {
     };
     Ok(Invocation {
         user: Content::text("user", query),
-        final_response: Some(Content { role: Some("model".into()), parts: vec![reference] }),
+        final_response: Some(Content {
+            role: Some("model".into()),
+            parts: vec![reference],
+        }),
         trajectory: Trajectory::Listed {
             calls: node.list("expected_tool_use", tool_use)?,
             responses: Vec::new(),
@@ -52,11 +61,16 @@ fn tool_use(node: Node) -> Read<ToolCall> {
 }
 
 fn spoken(node: Node) -> Read<(String, Vec<Part>)> {
-    Ok((node.need("author")?.str()?, vec![Part::text(node.need("text")?.str()?)]))
+    Ok((
+        node.need("author")?.str()?,
+        vec![Part::text(node.need("text")?.str()?)],
+    ))
 }
 
 /// Reads an initial session file, which goes with a list of turns.
-pub fn read_initial_session(text: &str) -> Result<Option<SessionInput>, crate::formats::FileProblem> {
+pub fn read_initial_session(
+    text: &str,
+) -> Result<Option<SessionInput>, crate::formats::FileProblem> {
     use crate::formats::{FileProblem, json};
     let parsed = json::parse(text).map_err(|error| FileProblem::syntax(text, error))?;
     initial_session(Node::top(&parsed.value))

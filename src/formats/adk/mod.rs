@@ -12,8 +12,8 @@ mod event;
 mod golden;
 mod legacy;
 mod model_request;
-mod result;
 mod respell;
+mod result;
 mod result_file;
 mod result_session;
 mod schema;
@@ -35,7 +35,9 @@ pub use result_file::{ResultEntry, ResultFile};
 pub use write::{blank_set, write_case};
 pub(super) use write::{write_named_case, write_trajectory, write_turns};
 
-pub(super) use content::{content as read_content, part as read_part, response_object, write_content_as_is};
+pub(super) use content::{
+    content as read_content, part as read_part, response_object, write_content_as_is,
+};
 pub(super) use eval_case::{eval_case, session_input, trajectory};
 pub(super) use event::event;
 pub use legacy::read_initial_session;

@@ -23,7 +23,11 @@ pub(super) fn model_request(event: Node) -> Option<ModelRequest> {
     let found = event.get("custom_metadata")?.value.get(KEY)?;
     Some(ModelRequest {
         instructions: found.get("instructions")?.as_str()?.to_string(),
-        tools: found.get("tools").and_then(Value::as_array).cloned().unwrap_or_default(),
+        tools: found
+            .get("tools")
+            .and_then(Value::as_array)
+            .cloned()
+            .unwrap_or_default(),
         source: DetailsSource::Request,
     })
 }
@@ -34,16 +38,25 @@ pub(super) fn app_details(requests: &[(&str, &ModelRequest)]) -> (Option<Value>,
     let mut agents: Map<String, Value> = Map::new();
     let mut source = DetailsSource::Request;
     for (author, request) in requests {
-        let is_other = |(name, one): &&(&str, &ModelRequest)| name == author && one.source < request.source;
+        let is_other =
+            |(name, one): &&(&str, &ModelRequest)| name == author && one.source < request.source;
         if agents.contains_key(*author) || requests.iter().any(|one| is_other(&one)) {
             continue;
         }
-        let ModelRequest { instructions, tools, .. } = request;
-        let details = json!({"name": author, "instructions": instructions, "tool_declarations": tools});
+        let ModelRequest {
+            instructions,
+            tools,
+            ..
+        } = request;
+        let details =
+            json!({"name": author, "instructions": instructions, "tool_declarations": tools});
         agents.insert(author.to_string(), details);
         source = source.max(request.source);
     }
-    ((!agents.is_empty()).then(|| json!({"agent_details": agents})), source)
+    (
+        (!agents.is_empty()).then(|| json!({"agent_details": agents})),
+        source,
+    )
 }
 
 #[cfg(test)]
@@ -59,15 +72,19 @@ mod tests {
 
     #[test]
     fn the_first_request_of_each_agent_becomes_the_details_of_the_turn() {
-        let request =
-            |text: &str| Some(json!({"instructions": text, "tools": [{"function_declarations": []}]}));
+        let request = |text: &str| {
+            Some(json!({"instructions": text, "tools": [{"function_declarations": []}]}))
+        };
         let events = [
             event("a", None),
             event("a", request("first")),
             event("b", Some(json!({"instructions": "other"}))),
             event("a", request("second")),
         ];
-        let events = events.iter().map(|event| read_event(event).unwrap()).collect();
+        let events = events
+            .iter()
+            .map(|event| read_event(event).unwrap())
+            .collect();
         let turn = invocation_of(&Content::text("user", "x"), events);
         let expected = json!({"agent_details": {
             "a": {"name": "a", "instructions": "first", "tool_declarations": [{"function_declarations": []}]},
@@ -75,7 +92,10 @@ mod tests {
         }});
         assert_eq!(turn.app_details, Some(expected));
         assert_eq!(turn.app_details_source, DetailsSource::Request);
-        let without = invocation_of(&Content::default(), vec![read_event(&event("a", None)).unwrap()]);
+        let without = invocation_of(
+            &Content::default(),
+            vec![read_event(&event("a", None)).unwrap()],
+        );
         assert_eq!(without.app_details, None);
     }
 }

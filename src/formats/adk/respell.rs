@@ -11,25 +11,37 @@ pub(in crate::formats) fn respelt(case: &Value, in_camel_case: bool) -> Value {
 }
 
 fn model(model: &Model, value: &Value, in_camel_case: bool) -> Value {
-    let Some(map) = value.as_object() else { return value.clone() };
+    let Some(map) = value.as_object() else {
+        return value.clone();
+    };
     let member = |(key, value): (&String, &Value)| match field_of(model, key) {
         None => (key.clone(), value.clone()),
-        Some(field) => {
-            (spelt(model, field, map, key, in_camel_case), typed(&field.kind, value, in_camel_case))
-        }
+        Some(field) => (
+            spelt(model, field, map, key, in_camel_case),
+            typed(&field.kind, value, in_camel_case),
+        ),
     };
     map.iter().map(member).collect::<Map<_, _>>().into()
 }
 
 fn field_of(model: &Model, key: &str) -> Option<&'static Field> {
-    model.fields.iter().find(|field| match model.both_spellings {
-        true => same_name(key, field.name),
-        false => key == field.name,
-    })
+    model
+        .fields
+        .iter()
+        .find(|field| match model.both_spellings {
+            true => same_name(key, field.name),
+            false => key == field.name,
+        })
 }
 
 /// The new spelling of a key. A key that is present in both spellings stays, since each has its own value.
-fn spelt(model: &Model, field: &Field, map: &Map<String, Value>, key: &str, in_camel_case: bool) -> String {
+fn spelt(
+    model: &Model,
+    field: &Field,
+    map: &Map<String, Value>,
+    key: &str,
+    in_camel_case: bool,
+) -> String {
     let both = map.contains_key(field.name)
         && map.contains_key(&camel(field.name))
         && camel(field.name) != field.name;
@@ -42,11 +54,13 @@ fn spelt(model: &Model, field: &Field, map: &Map<String, Value>, key: &str, in_c
 
 fn typed(kind: &Type, value: &Value, in_camel_case: bool) -> Value {
     match (kind, value) {
-        (Type::List(item), Value::Array(list)) => {
-            list.iter().map(|value| typed(item, value, in_camel_case)).collect()
-        }
+        (Type::List(item), Value::Array(list)) => list
+            .iter()
+            .map(|value| typed(item, value, in_camel_case))
+            .collect(),
         (Type::DictOf(item), Value::Object(map)) => {
-            let member = |(key, value): (&String, &Value)| (key.clone(), typed(item, value, in_camel_case));
+            let member =
+                |(key, value): (&String, &Value)| (key.clone(), typed(item, value, in_camel_case));
             map.iter().map(member).collect::<Map<_, _>>().into()
         }
         (Type::Model(of), _) => model(of, value, in_camel_case),
@@ -55,7 +69,15 @@ fn typed(kind: &Type, value: &Value, in_camel_case: bool) -> Value {
         }
         (Type::Intermediate, Value::Object(map)) => {
             let has_events = lookup(map, "invocation_events").is_some();
-            model(if has_events { &INVOCATION_EVENTS } else { &INTERMEDIATE_DATA }, value, in_camel_case)
+            model(
+                if has_events {
+                    &INVOCATION_EVENTS
+                } else {
+                    &INTERMEDIATE_DATA
+                },
+                value,
+                in_camel_case,
+            )
         }
         _ => value.clone(),
     }

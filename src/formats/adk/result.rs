@@ -7,8 +7,8 @@ use super::content::{write_call, write_content, write_part, write_response};
 use super::event::write_event;
 use super::result_session::session;
 use crate::domain::{
-    Attempt, EndedAttempt, Invocation, MetricDetails, MetricResult, Rubric, RubricScore, Status, Trajectory,
-    adk_view, python_json,
+    Attempt, EndedAttempt, Invocation, MetricDetails, MetricResult, Rubric, RubricScore, Status,
+    Trajectory, adk_view, python_json,
 };
 use crate::formats::json::write_with_list;
 use serde_json::{Map, Value, json};
@@ -30,7 +30,10 @@ pub fn storage_history(app_dir: &Path) -> PathBuf {
 /// `<app>/evals/eval_sets/<id>.evalset.json`.
 pub fn storage_app(set: &Path) -> Option<&Path> {
     let folder = set.parent()?;
-    folder.ends_with("evals/eval_sets").then(|| folder.parent()?.parent()).flatten()
+    folder
+        .ends_with("evals/eval_sets")
+        .then(|| folder.parent()?.parent())
+        .flatten()
 }
 
 /// ADK's id of a result: application, set and time, the time spelt as Python spells a float.
@@ -65,8 +68,17 @@ pub struct ResultOf<'a> {
 /// # Errors
 ///
 /// Errors of `out`, and of attempts that cannot be read.
-pub fn write_result(out: &mut dyn Write, of: ResultOf, attempts: &[Arc<EndedAttempt>]) -> io::Result<()> {
-    let ResultOf { app, set_id, created, .. } = of;
+pub fn write_result(
+    out: &mut dyn Write,
+    of: ResultOf,
+    attempts: &[Arc<EndedAttempt>],
+) -> io::Result<()> {
+    let ResultOf {
+        app,
+        set_id,
+        created,
+        ..
+    } = of;
     let id = result_id(app, set_id, created);
     let document = json!({
         "eval_set_result_id": id,
@@ -75,14 +87,20 @@ pub fn write_result(out: &mut dyn Write, of: ResultOf, attempts: &[Arc<EndedAtte
         "eval_case_results": [],
         "creation_timestamp": created,
     });
-    let cases = attempts.iter().map(|ended| Ok(case_result(of, &*ended.read_to_write()?)));
+    let cases = attempts
+        .iter()
+        .map(|ended| Ok(case_result(of, &*ended.read_to_write()?)));
     write_with_list(out, &document, "eval_case_results", cases, python_json)
 }
 
 fn case_result(of: ResultOf, attempt: &Attempt) -> Value {
     let set_id = of.set_id;
     // In ADK, a case whose agent failed has no metric results and no invocations.
-    let turns = if attempt.error.is_some() { 0 } else { attempt.actual.len() };
+    let turns = if attempt.error.is_some() {
+        0
+    } else {
+        attempt.actual.len()
+    };
     json!({
         "eval_set_file": set_id,
         "eval_set_id": set_id,
@@ -114,8 +132,18 @@ fn per_invocation(attempt: &Attempt, turn: usize) -> Value {
         .map(|metric| match metric.per_invocation.get(turn) {
             Some(turn) => {
                 // ADK has no status for errors: they are "not evaluated".
-                let status = if turn.status == Status::Errored { Status::NotEvaluated } else { turn.status };
-                metric_result(metric, turn.score(), status, turn.details.as_ref(), &turn.rubrics)
+                let status = if turn.status == Status::Errored {
+                    Status::NotEvaluated
+                } else {
+                    turn.status
+                };
+                metric_result(
+                    metric,
+                    turn.score(),
+                    status,
+                    turn.details.as_ref(),
+                    &turn.rubrics,
+                )
             }
             None => metric_result(metric, None, Status::NotEvaluated, None, &[]),
         })
@@ -128,7 +156,13 @@ fn per_invocation(attempt: &Attempt, turn: usize) -> Value {
 }
 
 fn overall(metric: &MetricResult) -> Value {
-    metric_result(metric, metric.score(), adk_view(metric), metric.details.as_ref(), &metric.rubrics)
+    metric_result(
+        metric,
+        metric.score(),
+        adk_view(metric),
+        metric.details.as_ref(),
+        &metric.rubrics,
+    )
 }
 
 fn metric_result(
@@ -166,7 +200,11 @@ fn metric_result(
 /// Verdicts on rubrics; null if there are none.
 fn rubric_scores(rubrics: &[RubricScore]) -> Value {
     let of = |rubric: &RubricScore| json!({"rubric_id": rubric.rubric_id, "rationale": rubric.rationale, "score": rubric.score()});
-    if rubrics.is_empty() { Value::Null } else { rubrics.iter().map(of).collect() }
+    if rubrics.is_empty() {
+        Value::Null
+    } else {
+        rubrics.iter().map(of).collect()
+    }
 }
 
 /// An invocation as ADK writes it into a result.
@@ -189,7 +227,11 @@ fn write_trajectory(trajectory: &Trajectory) -> Value {
     match trajectory {
         // ADK has no way to say that not all calls are known.
         Trajectory::Unknown | Trajectory::Partial(_) => Value::Null,
-        Trajectory::Listed { calls, responses, texts } => json!({
+        Trajectory::Listed {
+            calls,
+            responses,
+            texts,
+        } => json!({
             "tool_uses": calls.iter().map(write_call).collect::<Vec<_>>(),
             "tool_responses": responses.iter().map(write_response).collect::<Vec<_>>(),
             "intermediate_responses": texts.iter()

@@ -4,8 +4,9 @@
 use super::eval_case::invocation;
 use super::result_session::{RecordedEnd, final_state};
 use crate::domain::{
-    Attempt, AttemptKey, AttemptRecords, Finding, FindingRule, Invocation, InvocationScore, MetricDetails,
-    MetricResult, NotFinite, RecordedAt, Rubric, RubricScore, Score, Status, TokenUsage, finite_number,
+    Attempt, AttemptKey, AttemptRecords, Finding, FindingRule, Invocation, InvocationScore,
+    MetricDetails, MetricResult, NotFinite, RecordedAt, Rubric, RubricScore, Score, Status,
+    TokenUsage, finite_number,
 };
 use crate::formats::FileProblem;
 use crate::formats::index::{self, RootKind};
@@ -64,7 +65,10 @@ impl ResultFile {
     /// The position of a case's text.
     pub fn recorded_at(&self, at: usize) -> RecordedAt {
         let range = &self.entries[at].range;
-        RecordedAt { offset: range.start as u64, length: range.len() as u64 }
+        RecordedAt {
+            offset: range.start as u64,
+            length: range.len() as u64,
+        }
     }
 
     /// The id of the run at whose end evaltrail wrote the file, if it did and the file contains the id.
@@ -77,7 +81,9 @@ impl ResultFile {
 
     /// The position of the case whose record is there.
     fn position_of(&self, at: RecordedAt) -> Option<usize> {
-        self.entries.binary_search_by_key(&at.offset, |entry| entry.range.start as u64).ok()
+        self.entries
+            .binary_search_by_key(&at.offset, |entry| entry.range.start as u64)
+            .ok()
     }
 
     /// Reads what the agent did in one case, and the results.
@@ -92,7 +98,10 @@ impl ResultFile {
             let offset = error.offset + range.start;
             FileProblem::syntax_in(&self.places, &self.text, SyntaxError { offset, ..error })
         })?;
-        let key = AttemptKey { case: at, attempt: self.entries[at].attempt };
+        let key = AttemptKey {
+            case: at,
+            attempt: self.entries[at].attempt,
+        };
         case_result(Node::top(&parsed.value), key).map_err(|error| {
             let top = JsonPath::default().key("eval_case_results").index(at);
             FileProblem::reading_in(&self.places, &self.text, error.path.below(&top), error)
@@ -102,8 +111,12 @@ impl ResultFile {
 
 impl AttemptRecords for ResultFile {
     fn read(&self, at: RecordedAt) -> Result<Arc<Attempt>, String> {
-        let entry = self.position_of(at).ok_or("the result file has no such case")?;
-        self.attempt(entry).map(Arc::new).map_err(|problem| problem.to_string())
+        let entry = self
+            .position_of(at)
+            .ok_or("the result file has no such case")?;
+        self.attempt(entry)
+            .map(Arc::new)
+            .map_err(|problem| problem.to_string())
     }
 }
 
@@ -123,7 +136,11 @@ fn open_index(text: &Arc<str>) -> Result<ResultFile, SyntaxError> {
         places: Arc::default(),
     };
     let outline = index::outline(text, &["eval_case_results", "evalCaseResults"])?;
-    file.entries = outline.elements.into_iter().map(|range| entry(text, range)).collect::<Result<_, _>>()?;
+    file.entries = outline
+        .elements
+        .into_iter()
+        .map(|range| entry(text, range))
+        .collect::<Result<_, _>>()?;
     let mut attempts: HashMap<String, u32> = HashMap::new();
     for entry in &mut file.entries {
         let attempt = attempts.entry(entry.eval_id.clone()).or_default();
@@ -149,14 +166,22 @@ fn words(value: serde_json::Value) -> String {
 }
 
 fn entry(text: &str, range: Range<usize>) -> Result<ResultEntry, SyntaxError> {
-    let wanted: [&[&str]; 2] = [&["eval_id", "evalId"], &["final_eval_status", "finalEvalStatus"]];
+    let wanted: [&[&str]; 2] = [
+        &["eval_id", "evalId"],
+        &["final_eval_status", "finalEvalStatus"],
+    ];
     let [id, status] = index::pick(text, range.clone(), wanted)?;
     let eval_id = match id {
         Some(range) => words(json::parse(&text[range])?.value),
         None => String::new(),
     };
     let status = status.and_then(|range| Status::from_adk(text[range].parse().ok()?));
-    Ok(ResultEntry { eval_id, status, attempt: 1, range })
+    Ok(ResultEntry {
+        eval_id,
+        status,
+        attempt: 1,
+        range,
+    })
 }
 
 /// A turn of a result: the expected and the actual one, and its scores.
@@ -169,18 +194,39 @@ struct ResultTurn {
 }
 
 fn result_turn(node: Node) -> Read<ResultTurn> {
-    let expected = node.get("expected_invocation").map(invocation).transpose()?;
+    let expected = node
+        .get("expected_invocation")
+        .map(invocation)
+        .transpose()?;
     let actual = node.need("actual_invocation")?;
     let has_rubrics = actual.object()?.contains_key("rubrics");
     let scores = node.list("eval_metric_results", metric_result)?;
-    Ok(ResultTurn { expected, actual: invocation(actual)?, has_rubrics, scores })
+    Ok(ResultTurn {
+        expected,
+        actual: invocation(actual)?,
+        has_rubrics,
+        scores,
+    })
 }
 
 /// The rubrics of the case: those of the first actual turn that are not the turn's own.
 fn case_rubrics(turns: &[ResultTurn]) -> Vec<Rubric> {
-    let Some(ResultTurn { expected, actual, .. }) = turns.first() else { return Vec::new() };
-    let own = expected.as_ref().map(|turn| turn.rubrics.as_slice()).unwrap_or_default();
-    actual.rubrics.iter().filter(|rubric| own.iter().all(|other| other.id != rubric.id)).cloned().collect()
+    let Some(ResultTurn {
+        expected, actual, ..
+    }) = turns.first()
+    else {
+        return Vec::new();
+    };
+    let own = expected
+        .as_ref()
+        .map(|turn| turn.rubrics.as_slice())
+        .unwrap_or_default();
+    actual
+        .rubrics
+        .iter()
+        .filter(|rubric| own.iter().all(|other| other.id != rubric.id))
+        .cloned()
+        .collect()
 }
 
 fn case_result(node: Node, key: AttemptKey) -> Read<(Attempt, NotRecorded)> {
@@ -199,7 +245,10 @@ fn case_result(node: Node, key: AttemptKey) -> Read<(Attempt, NotRecorded)> {
         }
     }
     let ours = node.get("evaltrail");
-    let error = ours.map(|ours| ours.opt_str("error")).transpose()?.flatten();
+    let error = ours
+        .map(|ours| ours.opt_str("error"))
+        .transpose()?
+        .flatten();
     explain(&mut metrics, ours)?;
     let session = node.get("session_details");
     let broke = metrics.is_empty() && turns.is_empty() && adk_status == Status::Failed;
@@ -227,8 +276,15 @@ fn case_result(node: Node, key: AttemptKey) -> Read<(Attempt, NotRecorded)> {
         metrics,
         actual_state: session.and_then(final_state),
         rubrics: case_rubrics(&turns),
-        expected: turns.iter().filter_map(|turn| turn.expected.clone()).collect(),
-        actual: if turns.is_empty() { end.turns.into() } else { actual(turns) },
+        expected: turns
+            .iter()
+            .filter_map(|turn| turn.expected.clone())
+            .collect(),
+        actual: if turns.is_empty() {
+            end.turns.into()
+        } else {
+            actual(turns)
+        },
         session_id: node.opt_str("session_id")?.unwrap_or_default(),
         user_id: node.opt_str("user_id")?.unwrap_or_default(),
         ..Attempt::blank(key, &node.opt_str("eval_id")?.unwrap_or_default())
@@ -238,9 +294,15 @@ fn case_result(node: Node, key: AttemptKey) -> Read<(Attempt, NotRecorded)> {
 
 fn explain(metrics: &mut [MetricResult], ours: Option<Node>) -> Read<()> {
     let Some(ours) = ours else { return Ok(()) };
-    let Some(explanations) = ours.get("explanations") else { return Ok(()) };
+    let Some(explanations) = ours.get("explanations") else {
+        return Ok(());
+    };
     for metric in metrics {
-        if let Some(text) = explanations.value.get(&metric.metric).and_then(|text| text.as_str()) {
+        if let Some(text) = explanations
+            .value
+            .get(&metric.metric)
+            .and_then(|text| text.as_str())
+        {
             metric.explanation = text.to_string();
         }
     }
@@ -260,10 +322,20 @@ fn metric_result(node: Node) -> Read<MetricResult> {
     };
     let (number, threshold) = (node.opt_number("score")?, node.opt_number("threshold")?);
     let status = status(node.need("eval_status")?)?;
-    let checked = Score::check(number)
-        .and_then(|score| Ok((score, rubrics.into_iter().collect::<Result<Vec<RubricScore>, _>>()?)));
+    let checked = Score::check(number).and_then(|score| {
+        Ok((
+            score,
+            rubrics
+                .into_iter()
+                .collect::<Result<Vec<RubricScore>, _>>()?,
+        ))
+    });
     let not_finite = checked.as_ref().err().map(|why| why.to_string());
-    let status = if not_finite.is_some() { Status::Errored } else { status };
+    let status = if not_finite.is_some() {
+        Status::Errored
+    } else {
+        status
+    };
     let (score, rubrics) = checked.unwrap_or_default();
     let findings = match (&not_finite, status) {
         (Some(why), _) => vec![Finding::text(FindingRule::NotEvaluated, why)],
@@ -280,7 +352,9 @@ fn metric_result(node: Node) -> Read<MetricResult> {
         findings,
         per_invocation: Vec::new(),
         rubrics,
-        criterion: node.get("criterion").map(|criterion| criterion.value.clone()),
+        criterion: node
+            .get("criterion")
+            .map(|criterion| criterion.value.clone()),
         details: details.map(metric_details).transpose()?.flatten(),
         judgement: None,
     })
@@ -290,7 +364,12 @@ fn metric_result(node: Node) -> Read<MetricResult> {
 fn rubric_score(node: Node) -> Read<Result<RubricScore, NotFinite>> {
     let (rubric_id, rationale) = (node.need("rubric_id")?.str()?, node.opt_str("rationale")?);
     let score = Score::check(node.opt_number("score")?);
-    Ok(score.map(|score| RubricScore { rubric_id, score, rationale, votes: None }))
+    Ok(score.map(|score| RubricScore {
+        rubric_id,
+        score,
+        rationale,
+        votes: None,
+    }))
 }
 
 fn metric_details(node: Node) -> Read<Option<MetricDetails>> {
@@ -306,8 +385,12 @@ fn metric_details(node: Node) -> Read<Option<MetricDetails>> {
             reasoning: tokens.opt_number("reasoning_tokens")?,
         })));
     }
-    let Some(seconds) = node.get("duration_details") else { return Ok(None) };
-    Ok(Some(MetricDetails::Seconds { total: seconds.opt_number("total_seconds")? }))
+    let Some(seconds) = node.get("duration_details") else {
+        return Ok(None);
+    };
+    Ok(Some(MetricDetails::Seconds {
+        total: seconds.opt_number("total_seconds")?,
+    }))
 }
 
 #[cfg(test)]
@@ -324,8 +407,11 @@ mod tests {
                 )
             };
             let actual = r#"{"user_content": {"parts": [{"text": "hi"}]}}"#;
-            let (good, no_score, no_rubric) =
-                (metric("0.5", "1.0"), metric(number, "1.0"), metric("0.5", number));
+            let (good, no_score, no_rubric) = (
+                metric("0.5", "1.0"),
+                metric(number, "1.0"),
+                metric("0.5", number),
+            );
             let text = format!(
                 r#"{{"eval_set_result_id": "r", "eval_set_id": "s", "eval_case_results": [{{
                     "eval_id": "a", "final_eval_status": 1,
@@ -337,14 +423,29 @@ mod tests {
             let attempt = ResultFile::open(text.into()).unwrap().attempt(0).unwrap();
             assert_eq!(attempt.status, Status::Errored, "{number}");
             for metric in &attempt.metrics[..2] {
-                assert_eq!((metric.status, metric.score()), (Status::Errored, None), "{number}");
-                assert!(metric.rubrics.is_empty() && !metric.findings.is_empty(), "{number}");
-                assert!(metric.explanation.contains("not a finite number"), "{}", metric.explanation);
+                assert_eq!(
+                    (metric.status, metric.score()),
+                    (Status::Errored, None),
+                    "{number}"
+                );
+                assert!(
+                    metric.rubrics.is_empty() && !metric.findings.is_empty(),
+                    "{number}"
+                );
+                assert!(
+                    metric.explanation.contains("not a finite number"),
+                    "{}",
+                    metric.explanation
+                );
             }
             let last = &attempt.metrics[2];
             assert_eq!((last.status, last.score()), (Status::Passed, Some(0.5)));
             let turn = &last.per_invocation[0];
-            assert_eq!((turn.status, turn.score()), (Status::Errored, None), "{number}");
+            assert_eq!(
+                (turn.status, turn.score()),
+                (Status::Errored, None),
+                "{number}"
+            );
         }
     }
 }

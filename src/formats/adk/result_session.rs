@@ -19,11 +19,16 @@ pub(super) struct RecordedEnd {
 impl RecordedEnd {
     /// The turns and the error of a session. ADK adds no session of a case whose application it finds under another name.
     pub(super) fn of(session: Option<Node>) -> RecordedEnd {
-        let of_error = |error: String| RecordedEnd { turns: Vec::new(), error };
+        let of_error = |error: String| RecordedEnd {
+            turns: Vec::new(),
+            error,
+        };
         match session {
             None => of_error("the agent failed; ADK does not record why".into()),
             Some(session) => read(session).unwrap_or_else(|error| {
-                of_error(format!("the agent failed; its session in the result cannot be read: {error}"))
+                of_error(format!(
+                    "the agent failed; its session in the result cannot be read: {error}"
+                ))
             }),
         }
     }
@@ -37,7 +42,10 @@ fn read(session: Node) -> Read<RecordedEnd> {
         || "the agent failed; its session in the result contains no error".into(),
         |error| whole_text(&error),
     );
-    Ok(RecordedEnd { turns: invocations_of(&events), error })
+    Ok(RecordedEnd {
+        turns: invocations_of(&events),
+        error,
+    })
 }
 
 /// "CODE: message", with all of the message.
@@ -58,9 +66,17 @@ pub(super) fn final_state(session: Node) -> Option<Value> {
 
 /// The session of an attempt as ADK writes it into a result of `created`, in Unix seconds. The state is left out if it is not known.
 pub(super) fn session(app: &str, created: f64, attempt: &Attempt) -> Value {
-    let mut events: Vec<Value> = attempt.actual.iter().flat_map(|turn| events_of_turn(app, turn)).collect();
+    let mut events: Vec<Value> = attempt
+        .actual
+        .iter()
+        .flat_map(|turn| events_of_turn(app, turn))
+        .collect();
     if let Some(error) = &attempt.error {
-        let last = attempt.actual.last().map(|turn| turn.id.as_str()).unwrap_or_default();
+        let last = attempt
+            .actual
+            .last()
+            .map(|turn| turn.id.as_str())
+            .unwrap_or_default();
         events.push(json!({"author": app, "invocation_id": last, "error_message": error}));
     }
     let mut session = json!({
@@ -70,7 +86,11 @@ pub(super) fn session(app: &str, created: f64, attempt: &Attempt) -> Value {
         "events": events,
         "last_update_time": created,
     });
-    if let Some(state) = attempt.actual_state.as_ref().filter(|state| state.is_object()) {
+    if let Some(state) = attempt
+        .actual_state
+        .as_ref()
+        .filter(|state| state.is_object())
+    {
         session["state"] = state.clone();
     }
     session

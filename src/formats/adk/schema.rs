@@ -77,15 +77,23 @@ pub(super) static INTERMEDIATE_DATA: Model = strict(
     "IntermediateData",
     &[
         with("tool_uses", Type::List(&Type::Model(&FUNCTION_CALL))),
-        with("tool_responses", Type::List(&Type::Model(&FUNCTION_RESPONSE))),
+        with(
+            "tool_responses",
+            Type::List(&Type::Model(&FUNCTION_RESPONSE)),
+        ),
         with("intermediate_responses", Type::List(&Type::AuthoredParts)),
     ],
 );
 
 pub(super) static PARTS: Type = Type::List(&Type::Model(&PART));
 
-pub(super) static INVOCATION_EVENTS: Model =
-    strict("InvocationEvents", &[with("invocation_events", Type::List(&Type::Model(&INVOCATION_EVENT)))]);
+pub(super) static INVOCATION_EVENTS: Model = strict(
+    "InvocationEvents",
+    &[with(
+        "invocation_events",
+        Type::List(&Type::Model(&INVOCATION_EVENT)),
+    )],
+);
 
 static INVOCATION_EVENT: Model = Model {
     name: "InvocationEvent",
@@ -124,8 +132,13 @@ static RUBRIC: Model = strict(
 
 static RUBRIC_CONTENT: Model = strict("RubricContent", &[maybe("text_property", Type::Text)]);
 
-static APP_DETAILS: Model =
-    strict("AppDetails", &[with("agent_details", Type::DictOf(&Type::Model(&AGENT_DETAILS)))]);
+static APP_DETAILS: Model = strict(
+    "AppDetails",
+    &[with(
+        "agent_details",
+        Type::DictOf(&Type::Model(&AGENT_DETAILS)),
+    )],
+);
 
 static AGENT_DETAILS: Model = strict(
     "AgentDetails",
@@ -199,7 +212,9 @@ pub(super) fn check(model: &'static Model, value: &Value, path: &JsonPath) -> Ve
 
 /// Checks a value against one of ADK's types.
 pub(super) fn check_type(kind: &Type, value: &Value, path: &JsonPath) -> Vec<SchemaProblem> {
-    let mut walk = Walk { findings: Vec::new() };
+    let mut walk = Walk {
+        findings: Vec::new(),
+    };
     walk.value(kind, value, path);
     walk.findings
 }
@@ -211,7 +226,12 @@ struct Walk {
 impl Walk {
     fn refuse(&mut self, path: &JsonPath, expected: impl Into<String>, found: impl Into<String>) {
         let (expected, found) = (expected.into(), found.into());
-        self.findings.push(SchemaProblem { verdict: Verdict::Refuses, path: path.clone(), expected, found });
+        self.findings.push(SchemaProblem {
+            verdict: Verdict::Refuses,
+            path: path.clone(),
+            expected,
+            found,
+        });
     }
 
     fn value(&mut self, kind: &Type, value: &Value, path: &JsonPath) {
@@ -305,14 +325,30 @@ impl Walk {
         let given = |name| lookup(map, name).is_some_and(|(_, value)| !value.is_null());
         match (given("conversation"), given("conversation_scenario")) {
             (true, false) | (false, true) => {}
-            (true, true) => self.refuse(path, "either a conversation or a conversation_scenario", "both"),
-            (false, false) => self.refuse(path, "a conversation or a conversation_scenario", "neither"),
+            (true, true) => self.refuse(
+                path,
+                "either a conversation or a conversation_scenario",
+                "both",
+            ),
+            (false, false) => {
+                self.refuse(path, "a conversation or a conversation_scenario", "neither")
+            }
         }
     }
 
     fn intermediate(&mut self, value: &Value, path: &JsonPath) {
-        let events = value.as_object().is_some_and(|map| lookup(map, "invocation_events").is_some());
-        self.model(if events { &INVOCATION_EVENTS } else { &INTERMEDIATE_DATA }, value, path);
+        let events = value
+            .as_object()
+            .is_some_and(|map| lookup(map, "invocation_events").is_some());
+        self.model(
+            if events {
+                &INVOCATION_EVENTS
+            } else {
+                &INTERMEDIATE_DATA
+            },
+            value,
+            path,
+        );
     }
 
     fn authored_parts(&mut self, value: &Value, path: &JsonPath) {
@@ -321,14 +357,22 @@ impl Walk {
                 self.value(&Type::Text, author, &path.index(0));
                 self.value(&PARTS, parts, &path.index(1));
             }
-            _ => self.refuse(path, "a list of two: the author and the list of parts", describe(value)),
+            _ => self.refuse(
+                path,
+                "a list of two: the author and the list of parts",
+                describe(value),
+            ),
         }
     }
 
     fn persona(&mut self, value: &Value, path: &JsonPath) {
         match value.as_str() {
             Some("EXPERT" | "NOVICE" | "EVALUATOR") => {}
-            Some(_) => self.refuse(path, "EXPERT, NOVICE, EVALUATOR or a persona object", describe(value)),
+            Some(_) => self.refuse(
+                path,
+                "EXPERT, NOVICE, EVALUATOR or a persona object",
+                describe(value),
+            ),
             None => self.model(&PERSONA, value, path),
         }
     }
@@ -343,18 +387,27 @@ impl Model {
     }
 
     fn keys(&self) -> String {
-        self.fields.iter().map(|field| field.name).collect::<Vec<_>>().join(", ")
+        self.fields
+            .iter()
+            .map(|field| field.name)
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 
     /// The snake_case name of a field whose camelCase spelling is `key`, if the two differ.
     pub(super) fn snake_of(&self, key: &str) -> Option<&'static str> {
-        let field = self.fields.iter().find(|field| camel(field.name) == key && field.name != key)?;
+        let field = self
+            .fields
+            .iter()
+            .find(|field| camel(field.name) == key && field.name != key)?;
         Some(field.name)
     }
 }
 
 fn is_lax_flag(value: &Value) -> bool {
-    const WORDS: &[&str] = &["true", "false", "yes", "no", "on", "off", "y", "n", "t", "f", "1", "0"];
+    const WORDS: &[&str] = &[
+        "true", "false", "yes", "no", "on", "off", "y", "n", "t", "f", "1", "0",
+    ];
     match value {
         Value::Bool(_) => true,
         Value::String(text) => WORDS.contains(&text.to_lowercase().as_str()),

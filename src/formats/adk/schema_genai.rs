@@ -5,8 +5,13 @@ use base64::Engine;
 use base64::alphabet::{Alphabet, STANDARD, URL_SAFE};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-pub(super) static CONTENT: Model =
-    strict("Content", &[maybe("parts", Type::List(&Type::Model(&PART))), maybe("role", Type::Text)]);
+pub(super) static CONTENT: Model = strict(
+    "Content",
+    &[
+        maybe("parts", Type::List(&Type::Model(&PART))),
+        maybe("role", Type::Text),
+    ],
+);
 
 pub(super) static PART: Model = strict(
     "Part",
@@ -77,38 +82,70 @@ static FUNCTION_RESPONSE_PART: Model = strict(
 
 static BLOB: Model = strict(
     "Blob",
-    &[maybe("data", Type::Bytes), maybe("display_name", Type::Text), maybe("mime_type", Type::Text)],
+    &[
+        maybe("data", Type::Bytes),
+        maybe("display_name", Type::Text),
+        maybe("mime_type", Type::Text),
+    ],
 );
 
 static FILE_DATA: Model = strict(
     "FileData",
-    &[maybe("display_name", Type::Text), maybe("file_uri", Type::Text), maybe("mime_type", Type::Text)],
+    &[
+        maybe("display_name", Type::Text),
+        maybe("file_uri", Type::Text),
+        maybe("mime_type", Type::Text),
+    ],
 );
 
 static EXECUTABLE_CODE: Model = strict(
     "ExecutableCode",
-    &[maybe("code", Type::Text), maybe("language", Type::Text), maybe("id", Type::Text)],
+    &[
+        maybe("code", Type::Text),
+        maybe("language", Type::Text),
+        maybe("id", Type::Text),
+    ],
 );
 
 static CODE_EXECUTION_RESULT: Model = strict(
     "CodeExecutionResult",
-    &[maybe("outcome", Type::Text), maybe("output", Type::Text), maybe("id", Type::Text)],
+    &[
+        maybe("outcome", Type::Text),
+        maybe("output", Type::Text),
+        maybe("id", Type::Text),
+    ],
 );
 
 static VIDEO_METADATA: Model = strict(
     "VideoMetadata",
-    &[maybe("end_offset", Type::Text), maybe("fps", Type::Number), maybe("start_offset", Type::Text)],
+    &[
+        maybe("end_offset", Type::Text),
+        maybe("fps", Type::Number),
+        maybe("start_offset", Type::Text),
+    ],
 );
 
-static MEDIA_RESOLUTION: Model =
-    strict("PartMediaResolution", &[maybe("level", Type::Text), maybe("num_tokens", Type::Whole)]);
+static MEDIA_RESOLUTION: Model = strict(
+    "PartMediaResolution",
+    &[maybe("level", Type::Text), maybe("num_tokens", Type::Whole)],
+);
 
-static TOOL_CALL: Model =
-    strict("ToolCall", &[maybe("id", Type::Text), maybe("tool_type", Type::Text), maybe("args", Type::Dict)]);
+static TOOL_CALL: Model = strict(
+    "ToolCall",
+    &[
+        maybe("id", Type::Text),
+        maybe("tool_type", Type::Text),
+        maybe("args", Type::Dict),
+    ],
+);
 
 static TOOL_RESPONSE: Model = strict(
     "ToolResponse",
-    &[maybe("id", Type::Text), maybe("tool_type", Type::Text), maybe("response", Type::Dict)],
+    &[
+        maybe("id", Type::Text),
+        maybe("tool_type", Type::Text),
+        maybe("response", Type::Dict),
+    ],
 );
 
 static TRANSCRIPTION: Model = strict(
@@ -126,11 +163,17 @@ static TRANSCRIPTION: Model = strict(
 
 static WORD_INFO: Model = strict(
     "WordInfo",
-    &[maybe("word", Type::Text), maybe("start_offset", Type::Text), maybe("end_offset", Type::Text)],
+    &[
+        maybe("word", Type::Text),
+        maybe("start_offset", Type::Text),
+        maybe("end_offset", Type::Text),
+    ],
 );
 
-static SPEECH_METADATA: Model =
-    strict("SpeechMetadata", &[maybe("speaker", Type::Text), maybe("style", Type::Text)]);
+static SPEECH_METADATA: Model = strict(
+    "SpeechMetadata",
+    &[maybe("speaker", Type::Text), maybe("style", Type::Text)],
+);
 
 /// The objects in its lists are not checked.
 pub(super) static GROUNDING_METADATA: Model = strict(
@@ -151,26 +194,44 @@ pub(super) static GROUNDING_METADATA: Model = strict(
 pub(super) static USAGE_METADATA: Model = strict(
     "GenerateContentResponseUsageMetadata",
     &[
-        maybe("cache_tokens_details", Type::List(&Type::Model(&MODALITY_TOKENS))),
+        maybe(
+            "cache_tokens_details",
+            Type::List(&Type::Model(&MODALITY_TOKENS)),
+        ),
         maybe("cached_content_token_count", Type::Whole),
         maybe("candidates_token_count", Type::Whole),
-        maybe("candidates_tokens_details", Type::List(&Type::Model(&MODALITY_TOKENS))),
+        maybe(
+            "candidates_tokens_details",
+            Type::List(&Type::Model(&MODALITY_TOKENS)),
+        ),
         maybe("prompt_token_count", Type::Whole),
-        maybe("prompt_tokens_details", Type::List(&Type::Model(&MODALITY_TOKENS))),
+        maybe(
+            "prompt_tokens_details",
+            Type::List(&Type::Model(&MODALITY_TOKENS)),
+        ),
         maybe("thoughts_token_count", Type::Whole),
         maybe("tool_use_prompt_token_count", Type::Whole),
-        maybe("tool_use_prompt_tokens_details", Type::List(&Type::Model(&MODALITY_TOKENS))),
+        maybe(
+            "tool_use_prompt_tokens_details",
+            Type::List(&Type::Model(&MODALITY_TOKENS)),
+        ),
         maybe("total_token_count", Type::Whole),
         maybe("traffic_type", Type::Text),
     ],
 );
 
-static MODALITY_TOKENS: Model =
-    strict("ModalityTokenCount", &[maybe("modality", Type::Text), maybe("token_count", Type::Whole)]);
+static MODALITY_TOKENS: Model = strict(
+    "ModalityTokenCount",
+    &[
+        maybe("modality", Type::Text),
+        maybe("token_count", Type::Whole),
+    ],
+);
 
 /// Whether a text is Base64 as google-genai reads it: in either alphabet, with or without padding.
 pub(super) fn is_base64(text: &str) -> bool {
-    let config = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+    let config =
+        GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
     let decodes = |alphabet: &Alphabet| GeneralPurpose::new(alphabet, config).decode(text).is_ok();
     decodes(&URL_SAFE) || decodes(&STANDARD)
 }

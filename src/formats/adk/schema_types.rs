@@ -44,17 +44,37 @@ pub(super) struct Model {
 }
 
 pub(super) const fn need(name: &'static str, kind: Type) -> Field {
-    Field { name, kind, required: true, null: false }
+    Field {
+        name,
+        kind,
+        required: true,
+        null: false,
+    }
 }
 
 pub(super) const fn with(name: &'static str, kind: Type) -> Field {
-    Field { name, kind, required: false, null: false }
+    Field {
+        name,
+        kind,
+        required: false,
+        null: false,
+    }
 }
 
 pub(super) const fn maybe(name: &'static str, kind: Type) -> Field {
-    Field { name, kind, required: false, null: true }
+    Field {
+        name,
+        kind,
+        required: false,
+        null: true,
+    }
 }
 
 pub(super) const fn strict(name: &'static str, fields: &'static [Field]) -> Model {
-    Model { name, both_spellings: true, unknown: Unknown::Refused, fields }
+    Model {
+        name,
+        both_spellings: true,
+        unknown: Unknown::Refused,
+        fields,
+    }
 }

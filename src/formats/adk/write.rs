@@ -13,7 +13,10 @@ pub fn write_case(case: &EvalCase) -> Value {
     out.insert("eval_id".into(), case.eval_id.clone().into());
     match &case.conversation {
         Conversation::Turns(turns) => {
-            out.insert("conversation".into(), turns.iter().map(write_turn).collect());
+            out.insert(
+                "conversation".into(),
+                turns.iter().map(write_turn).collect(),
+            );
         }
         Conversation::Scenario(scenario) => {
             out.insert("conversation_scenario".into(), scenario.clone());
@@ -26,12 +29,23 @@ pub fn write_case(case: &EvalCase) -> Value {
         out.insert("creation_timestamp".into(), case.created.into());
     }
     if !case.rubrics.is_empty() {
-        out.insert("rubrics".into(), case.rubrics.iter().map(write_rubric).map(without_nulls).collect());
+        out.insert(
+            "rubrics".into(),
+            case.rubrics
+                .iter()
+                .map(write_rubric)
+                .map(without_nulls)
+                .collect(),
+        );
         let mut groups: Map<String, Value> = Map::new();
         for rubric in &case.rubrics {
             let Some(group) = &rubric.group else { continue };
-            let ids = groups.entry(group.clone()).or_insert_with(|| Value::Array(Vec::new()));
-            ids.as_array_mut().into_iter().for_each(|ids| ids.push(rubric.id.clone().into()));
+            let ids = groups
+                .entry(group.clone())
+                .or_insert_with(|| Value::Array(Vec::new()));
+            ids.as_array_mut()
+                .into_iter()
+                .for_each(|ids| ids.push(rubric.id.clone().into()));
         }
         if !groups.is_empty() {
             out.insert(RUBRIC_GROUPS.into(), groups.into());
@@ -81,9 +95,20 @@ fn write_turn(turn: &Invocation) -> Value {
         out.extend(seconds.map(|seconds| (key.to_string(), seconds.into())));
     }
     if !turn.rubrics.is_empty() {
-        out.insert("rubrics".into(), turn.rubrics.iter().map(write_rubric).map(without_nulls).collect());
+        out.insert(
+            "rubrics".into(),
+            turn.rubrics
+                .iter()
+                .map(write_rubric)
+                .map(without_nulls)
+                .collect(),
+        );
     }
-    out.extend(turn.app_details.clone().map(|details| ("app_details".to_string(), details)));
+    out.extend(
+        turn.app_details
+            .clone()
+            .map(|details| ("app_details".to_string(), details)),
+    );
     for (key, value) in &turn.extra {
         out.entry(key.clone()).or_insert_with(|| value.clone());
     }
@@ -96,8 +121,7 @@ pub(in crate::formats) fn write_named_case(case: &EvalCase) -> Value {
     out.insert("name".into(), case.eval_id.clone().into());
     out.insert("data".into(), write_turns(case));
     if let Some(input) = &case.session_input {
-        let session =
-            json!({"app_name": input.app_name, "user_id": input.user_id, "state": input.state.clone()});
+        let session = json!({"app_name": input.app_name, "user_id": input.user_id, "state": input.state.clone()});
         out.insert("initial_session".into(), session);
     }
     Value::Object(out)
@@ -120,10 +144,19 @@ pub(in crate::formats) fn write_turns(case: &EvalCase) -> Value {
             && !texts.is_empty()
         {
             let said = |parts: &[crate::domain::Part]| {
-                Content { parts: parts.to_vec(), ..Content::default() }.scored_text()
+                Content {
+                    parts: parts.to_vec(),
+                    ..Content::default()
+                }
+                .scored_text()
             };
-            let spoken = texts.iter().map(|(author, parts)| json!({"author": author, "text": said(parts)}));
-            out.insert("expected_intermediate_agent_responses".into(), spoken.collect());
+            let spoken = texts
+                .iter()
+                .map(|(author, parts)| json!({"author": author, "text": said(parts)}));
+            out.insert(
+                "expected_intermediate_agent_responses".into(),
+                spoken.collect(),
+            );
         }
         let response = turn.response_text();
         if !response.is_empty() {
@@ -144,16 +177,26 @@ pub(in crate::formats) fn write_trajectory(trajectory: &Trajectory) -> Option<Va
     };
     match trajectory {
         Trajectory::Unknown | Trajectory::Partial(_) => return None,
-        Trajectory::Listed { calls, responses, texts } => {
+        Trajectory::Listed {
+            calls,
+            responses,
+            texts,
+        } => {
             put("tool_uses", calls.iter().map(write_call).collect());
-            put("tool_responses", responses.iter().map(write_response).collect());
+            put(
+                "tool_responses",
+                responses.iter().map(write_response).collect(),
+            );
             let text = |(author, parts): &(String, Vec<crate::domain::Part>)| {
                 json!([author, parts.iter().map(write_part).collect::<Vec<_>>()])
             };
             put("intermediate_responses", texts.iter().map(text).collect());
         }
         Trajectory::Events(events) => {
-            put("invocation_events", events.iter().map(write_event).map(without_nulls).collect());
+            put(
+                "invocation_events",
+                events.iter().map(write_event).map(without_nulls).collect(),
+            );
         }
     }
     Some(Value::Object(out))
@@ -163,7 +206,12 @@ fn write_session(input: &SessionInput) -> Value {
     let mut out = Map::new();
     out.insert("app_name".into(), input.app_name.clone().into());
     out.insert("user_id".into(), input.user_id.clone().into());
-    out.extend(input.session_id.clone().map(|id| ("session_id".to_string(), id.into())));
+    out.extend(
+        input
+            .session_id
+            .clone()
+            .map(|id| ("session_id".to_string(), id.into())),
+    );
     if !input.state.is_empty() {
         out.insert("state".into(), input.state.clone().into());
     }
@@ -175,9 +223,11 @@ fn write_session(input: &SessionInput) -> Value {
 
 fn without_nulls(value: Value) -> Value {
     match value {
-        Value::Object(map) => {
-            map.into_iter().filter(|(_, value)| !value.is_null()).collect::<Map<_, _>>().into()
-        }
+        Value::Object(map) => map
+            .into_iter()
+            .filter(|(_, value)| !value.is_null())
+            .collect::<Map<_, _>>()
+            .into(),
         other => other,
     }
 }

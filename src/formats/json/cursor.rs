@@ -23,7 +23,11 @@ pub(in crate::formats) struct Cursor<'a> {
 impl<'a> Cursor<'a> {
     /// Starts at the top, after a byte order mark.
     pub(in crate::formats) fn new(text: &'a str) -> Self {
-        let at = if text.starts_with('\u{FEFF}') { '\u{FEFF}'.len_utf8() } else { 0 };
+        let at = if text.starts_with('\u{FEFF}') {
+            '\u{FEFF}'.len_utf8()
+        } else {
+            0
+        };
         Cursor { text, at }
     }
 
@@ -45,8 +49,16 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    pub(in crate::formats) fn expect(&mut self, byte: u8, expected: &str) -> Result<(), SyntaxError> {
-        if self.take(byte) { Ok(()) } else { Err(self.wrong(expected)) }
+    pub(in crate::formats) fn expect(
+        &mut self,
+        byte: u8,
+        expected: &str,
+    ) -> Result<(), SyntaxError> {
+        if self.take(byte) {
+            Ok(())
+        } else {
+            Err(self.wrong(expected))
+        }
     }
 
     /// An error that names what was found at the current position.
@@ -56,13 +68,20 @@ impl<'a> Cursor<'a> {
             Some(c) if c.is_control() => format!("U+{:04X}", c as u32),
             Some(c) => format!("{c:?}"),
         };
-        SyntaxError { offset: self.at, expected: expected.to_string(), found }
+        SyntaxError {
+            offset: self.at,
+            expected: expected.to_string(),
+            found,
+        }
     }
 
     /// A word or a number: everything up to the next separator.
     pub(in crate::formats) fn word(&mut self) -> &'a str {
         let start = self.at;
-        while self.peek().is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.')) {
+        while self
+            .peek()
+            .is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'))
+        {
             self.at += 1;
         }
         &self.text[start..self.at]
@@ -84,7 +103,11 @@ impl<'a> Cursor<'a> {
                     return Ok(out);
                 }
                 Some(b'\\') => out.push(self.escape()?),
-                _ => return Err(self.wrong("the rest of the string, with control characters escaped")),
+                _ => {
+                    return Err(
+                        self.wrong("the rest of the string, with control characters escaped")
+                    );
+                }
             }
         }
     }
@@ -146,7 +169,10 @@ impl<'a> Cursor<'a> {
         let bytes = self.text.as_bytes();
         let mut depth = 0usize;
         loop {
-            match bytes[self.at..].iter().position(|&b| IS_STRUCTURE[b as usize]) {
+            match bytes[self.at..]
+                .iter()
+                .position(|&b| IS_STRUCTURE[b as usize])
+            {
                 Some(offset) => self.at += offset,
                 None => self.at = bytes.len(),
             }
@@ -205,7 +231,10 @@ impl<'a> Cursor<'a> {
 
     fn hex4(&mut self) -> Result<u32, SyntaxError> {
         self.at += 1;
-        let digits = self.text.get(self.at..self.at + 4).filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
+        let digits = self
+            .text
+            .get(self.at..self.at + 4)
+            .filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
         let Some(digits) = digits else {
             return Err(self.wrong("four hexadecimal digits"));
         };

@@ -24,7 +24,11 @@ pub fn write_with_list<Item: Serialize>(
     out.write_all(&text.as_bytes()[..at])?;
     let mut is_first = true;
     for item in items {
-        let before = if std::mem::take(&mut is_first) { "\n    " } else { ",\n    " };
+        let before = if std::mem::take(&mut is_first) {
+            "\n    "
+        } else {
+            ",\n    "
+        };
         let mut text = before.as_bytes().to_vec();
         item?.serialize(&mut Serializer::with_formatter(&mut text, in_list()?))?;
         let text = String::from_utf8(text).map_err(io::Error::other)?;
@@ -51,13 +55,23 @@ mod tests {
 
     #[test]
     fn it_is_the_document_as_it_would_be_written_whole() {
-        for items in [vec![], vec![json!({"a": [1, {"cases": []}], "b": "x\ny"})], vec![json!(1), json!([])]]
-        {
-            let document = |cases: Value| json!({"before": {"cases": []}, "cases": cases, "after": [2]});
+        for items in [
+            vec![],
+            vec![json!({"a": [1, {"cases": []}], "b": "x\ny"})],
+            vec![json!(1), json!([])],
+        ] {
+            let document =
+                |cases: Value| json!({"before": {"cases": []}, "cases": cases, "after": [2]});
             let mut written = Vec::new();
             let empty = document(json!([]));
-            write_with_list(&mut written, &empty, "cases", items.clone().into_iter().map(Ok), |text| text)
-                .unwrap();
+            write_with_list(
+                &mut written,
+                &empty,
+                "cases",
+                items.clone().into_iter().map(Ok),
+                |text| text,
+            )
+            .unwrap();
             let whole = serde_json::to_string_pretty(&document(items.into())).unwrap();
             assert_eq!(String::from_utf8(written).unwrap(), whole);
         }

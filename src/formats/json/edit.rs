@@ -8,7 +8,12 @@ use serde_json::Value;
 
 /// Sets a member of the object at a path: its value is replaced in place, or the member is added at the
 /// object's end in the object's own style. The text must be JSON and contain the object.
-pub fn set_member(text: &str, object: &JsonPath, key: &str, value: &Value) -> Result<String, SyntaxError> {
+pub fn set_member(
+    text: &str,
+    object: &JsonPath,
+    key: &str,
+    value: &Value,
+) -> Result<String, SyntaxError> {
     let at = locate(text, object);
     let spelt = value.to_string();
     if value_at(text, object).is_some_and(|found| found.get(key).is_some()) {
@@ -78,16 +83,33 @@ mod tests {
     fn only_the_member_changes() {
         let text = "{\n  \"a\" : 1.0,\n  \"b\": {\"x\": [1, 2], \"y\": 3}\n}\n";
         let top = JsonPath::default();
-        let set = |object: &JsonPath, key: &str, value: Value| set_member(text, object, key, &value).unwrap();
+        let set = |object: &JsonPath, key: &str, value: Value| {
+            set_member(text, object, key, &value).unwrap()
+        };
         assert_eq!(set(&top, "a", json!(0.5)), text.replace("1.0", "0.5"));
-        assert_eq!(set(&top.key("b"), "x", json!(null)), text.replace("[1, 2]", "null"));
-        assert_eq!(set(&top, "c", json!(true)), text.replace("3}\n}", "3},\n  \"c\": true\n}"));
-        assert_eq!(set(&top.key("b"), "z", json!(1)), text.replace("\"y\": 3}", "\"y\": 3, \"z\": 1}"));
+        assert_eq!(
+            set(&top.key("b"), "x", json!(null)),
+            text.replace("[1, 2]", "null")
+        );
+        assert_eq!(
+            set(&top, "c", json!(true)),
+            text.replace("3}\n}", "3},\n  \"c\": true\n}")
+        );
+        assert_eq!(
+            set(&top.key("b"), "z", json!(1)),
+            text.replace("\"y\": 3}", "\"y\": 3, \"z\": 1}")
+        );
         let gone = |key: &str| remove_member(text, &top, key).unwrap();
         assert_eq!(gone("a"), text.replace("\n  \"a\" : 1.0,", ""));
-        assert_eq!(gone("b"), text.replace(",\n  \"b\": {\"x\": [1, 2], \"y\": 3}", ""));
+        assert_eq!(
+            gone("b"),
+            text.replace(",\n  \"b\": {\"x\": [1, 2], \"y\": 3}", "")
+        );
         assert_eq!(gone("c"), text);
         assert_eq!(remove_member("{\"a\": 1}", &top, "a").unwrap(), "{}");
-        assert_eq!(set_member("{}", &top, "a", &json!(1)).unwrap(), "{\"a\": 1}");
+        assert_eq!(
+            set_member("{}", &top, "a", &json!(1)).unwrap(),
+            "{\"a\": 1}"
+        );
     }
 }

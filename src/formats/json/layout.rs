@@ -49,14 +49,22 @@ pub(super) fn container(text: &str, at: usize) -> Result<Container, SyntaxError>
             }
             let value = cursor.at;
             cursor.skip_value()?;
-            items.push(Item { key, all: start..cursor.at, value: value..cursor.at });
+            items.push(Item {
+                key,
+                all: start..cursor.at,
+                value: value..cursor.at,
+            });
             if cursor.take(end) {
                 break;
             }
             cursor.expect(b',', "a comma or a closing bracket")?;
         }
     }
-    Ok(Container { open: at, close: cursor.at - 1, items })
+    Ok(Container {
+        open: at,
+        close: cursor.at - 1,
+        items,
+    })
 }
 
 /// The style of a text.
@@ -77,17 +85,29 @@ impl Style {
     pub(super) fn of(text: &str, sample: Range<usize>) -> Style {
         let part = &text[sample.clone()];
         let head = &text[..text.floor_char_boundary(HEAD)];
-        let first = container(text, sample.start).ok().and_then(|found| found.items.into_iter().next());
+        let first = container(text, sample.start)
+            .ok()
+            .and_then(|found| found.items.into_iter().next());
         let colon = first.filter(|item| item.all != item.value).map(|item| {
-            let key_end = item.all.start + text[item.all.start..item.value.start].rfind('"').unwrap_or(0) + 1;
+            let key_end = item.all.start
+                + text[item.all.start..item.value.start]
+                    .rfind('"')
+                    .unwrap_or(0)
+                + 1;
             text[key_end..item.value.start].to_string()
         });
-        let colon = colon.filter(|colon| !colon.contains('\n')).unwrap_or_else(|| ": ".into());
+        let colon = colon
+            .filter(|colon| !colon.contains('\n'))
+            .unwrap_or_else(|| ": ".into());
         let walked = walk(part);
-        let comma = walked.comma.unwrap_or_else(|| if colon.ends_with(' ') { ", " } else { "," }.into());
+        let comma = walked
+            .comma
+            .unwrap_or_else(|| if colon.ends_with(' ') { ", " } else { "," }.into());
         let eol = if head.contains("\r\n") { "\r\n" } else { "\n" };
         let inner = walked.first_indent.unwrap_or_default();
-        let unit = inner.strip_prefix(indent_of(text, sample.start)).filter(|unit| !unit.is_empty());
+        let unit = inner
+            .strip_prefix(indent_of(text, sample.start))
+            .filter(|unit| !unit.is_empty());
         Style {
             eol,
             unit: unit.unwrap_or("  ").to_string(),
@@ -108,15 +128,23 @@ impl Style {
         let items: Vec<String> = match value {
             Value::Object(map) => map
                 .iter()
-                .map(|(key, value)| self.member(key, value, &format!("{indent}{}", self.unit), levels))
+                .map(|(key, value)| {
+                    self.member(key, value, &format!("{indent}{}", self.unit), levels)
+                })
                 .collect(),
             Value::Array(list) => {
                 let inner = format!("{indent}{}", self.unit);
-                list.iter().map(|value| self.spell(value, &inner, levels.saturating_sub(1))).collect()
+                list.iter()
+                    .map(|value| self.spell(value, &inner, levels.saturating_sub(1)))
+                    .collect()
             }
             other => return self.scalar(other),
         };
-        let (open, close) = if value.is_object() { ('{', '}') } else { ('[', ']') };
+        let (open, close) = if value.is_object() {
+            ('{', '}')
+        } else {
+            ('[', ']')
+        };
         if items.is_empty() || levels == 0 {
             return format!("{open}{}{close}", items.join(&self.comma));
         }
@@ -126,7 +154,11 @@ impl Style {
     /// The text between brackets when each item is on a separate line.
     pub(super) fn on_lines(&self, items: &[String], indent: &str) -> String {
         let gap = format!("{}{indent}{}", self.eol, self.unit);
-        format!("{gap}{}{}{indent}", items.join(&format!(",{gap}")), self.eol)
+        format!(
+            "{gap}{}{}{indent}",
+            items.join(&format!(",{gap}")),
+            self.eol
+        )
     }
 
     pub(super) fn comma(&self) -> &str {
@@ -155,7 +187,10 @@ impl Style {
         for c in text.chars() {
             match c.is_ascii() {
                 true => out.push(c),
-                false => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out += &format!("\\u{unit:04x}")),
+                false => c
+                    .encode_utf16(&mut [0; 2])
+                    .iter()
+                    .for_each(|unit| out += &format!("\\u{unit:04x}")),
             }
         }
         out
@@ -197,29 +232,37 @@ fn walk(text: &str) -> Walked {
                 if !next.starts_with(['}', ']']) {
                     levels = levels.max(depth);
                     let blank = text.len() - next.len() - cursor.at - 1;
-                    first_indent
-                        .get_or_insert_with(|| text[cursor.at + 1..cursor.at + 1 + blank].to_string());
+                    first_indent.get_or_insert_with(|| {
+                        text[cursor.at + 1..cursor.at + 1 + blank].to_string()
+                    });
                 }
             }
             b',' if comma.is_none() => {
                 let rest = &text[cursor.at + 1..];
                 let next = rest.trim_start_matches([' ', '\t']);
                 if !next.starts_with(['\n', '\r']) {
-                    comma = Some(text[cursor.at..cursor.at + 1 + rest.len() - next.len()].to_string());
+                    comma =
+                        Some(text[cursor.at..cursor.at + 1 + rest.len() - next.len()].to_string());
                 }
             }
             _ => {}
         }
         cursor.at += 1;
     }
-    Walked { levels, comma, first_indent }
+    Walked {
+        levels,
+        comma,
+        first_indent,
+    }
 }
 
 /// Whether characters beyond ASCII are escaped.
 fn has_escapes(text: &str) -> bool {
     let mut rest = text;
     while let Some(at) = memchr::memmem::find(rest.as_bytes(), b"\\u") {
-        let digits = rest.get(at + 2..at + 6).and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        let digits = rest
+            .get(at + 2..at + 6)
+            .and_then(|digits| u32::from_str_radix(digits, 16).ok());
         if digits.is_some_and(|code| code >= 0x80) {
             return true;
         }

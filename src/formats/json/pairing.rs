@@ -22,7 +22,13 @@ const CELLS_AT_MOST: usize = 250_000;
 pub(super) fn pair_up(old: &[Value], new: &[Value]) -> Vec<ElementMatch> {
     let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let rest = (&old[head..], &new[head..]);
-    let tail = rest.0.iter().rev().zip(rest.1.iter().rev()).take_while(|(a, b)| a == b).count();
+    let tail = rest
+        .0
+        .iter()
+        .rev()
+        .zip(rest.1.iter().rev())
+        .take_while(|(a, b)| a == b)
+        .count();
     let (o, n) = (old.len() - tail, new.len() - tail);
     let mut fates: Vec<ElementMatch> = (0..head).map(|at| ElementMatch::Paired(at, at)).collect();
     let between = match (o - head + 1).saturating_mul(n - head + 1) > CELLS_AT_MOST {
@@ -40,7 +46,10 @@ pub(super) fn pair_up(old: &[Value], new: &[Value]) -> Vec<ElementMatch> {
 
 fn by_position(old: usize, new: usize) -> Vec<ElementMatch> {
     let paired = (0..old.min(new)).map(|at| ElementMatch::Paired(at, at));
-    paired.chain((new..old).map(ElementMatch::Gone)).chain((old..new).map(ElementMatch::New)).collect()
+    paired
+        .chain((new..old).map(ElementMatch::Gone))
+        .chain((old..new).map(ElementMatch::New))
+        .collect()
 }
 
 fn least_cost(old: &[Value], new: &[Value]) -> Vec<ElementMatch> {
@@ -50,7 +59,8 @@ fn least_cost(old: &[Value], new: &[Value]) -> Vec<ElementMatch> {
     let mut paired = vec![None; (n + 1) * (m + 1)];
     for i in (0..=n).rev() {
         for j in (0..=m).rev() {
-            let both = (i < n && j < m).then(|| pair_cost(&old[i], &new[j]) + cost[at(i + 1, j + 1)]);
+            let both =
+                (i < n && j < m).then(|| pair_cost(&old[i], &new[j]) + cost[at(i + 1, j + 1)]);
             paired[at(i, j)] = both;
             let gone = (i < n).then(|| APART + cost[at(i + 1, j)]);
             let come = (j < m).then(|| APART + cost[at(i, j + 1)]);
@@ -85,18 +95,28 @@ fn pair_cost(old: &Value, new: &Value) -> u32 {
     }
     match (old, new) {
         (Value::Object(old), Value::Object(new)) => {
-            let name = NAMES.iter().find(|name| old.contains_key(**name) && new.contains_key(**name));
+            let name = NAMES
+                .iter()
+                .find(|name| old.contains_key(**name) && new.contains_key(**name));
             match name {
                 Some(name) if old[*name] == new[*name] => 5,
                 // If only the name differs, it is a rename; otherwise it is another object.
-                Some(name) if old.iter().all(|(key, value)| key == name || new.get(key) == Some(value)) => 9,
+                Some(name)
+                    if old
+                        .iter()
+                        .all(|(key, value)| key == name || new.get(key) == Some(value)) =>
+                {
+                    9
+                }
                 Some(_) => 2 * APART + 1,
                 None if old.keys().eq(new.keys()) => 8,
                 None => 15,
             }
         }
         (Value::Array(_), Value::Array(_)) => 8,
-        (Value::Object(_) | Value::Array(_), _) | (_, Value::Object(_) | Value::Array(_)) => 2 * APART + 1,
+        (Value::Object(_) | Value::Array(_), _) | (_, Value::Object(_) | Value::Array(_)) => {
+            2 * APART + 1
+        }
         _ => 12,
     }
 }

@@ -23,9 +23,15 @@ const MOST_DUPLICATES: usize = 4 << 20;
 
 /// Reads a document.
 pub fn parse(text: &str) -> Result<Parsed, SyntaxError> {
-    let mut parser = Parser { duplicates_left: MOST_DUPLICATES, ..Parser::new(text, usize::MAX) };
+    let mut parser = Parser {
+        duplicates_left: MOST_DUPLICATES,
+        ..Parser::new(text, usize::MAX)
+    };
     let value = parser.document()?;
-    Ok(Parsed { value, duplicates: parser.duplicates })
+    Ok(Parsed {
+        value,
+        duplicates: parser.duplicates,
+    })
 }
 
 /// Why a text was not read within a memory limit.
@@ -71,7 +77,14 @@ const ALLOCATION: usize = 16;
 impl<'a> Parser<'a> {
     fn new(text: &'a str, left: usize) -> Parser<'a> {
         let (cursor, path) = (Cursor::new(text), JsonPath::default());
-        Parser { cursor, path, duplicates: Vec::new(), left, is_too_large: false, duplicates_left: 0 }
+        Parser {
+            cursor,
+            path,
+            duplicates: Vec::new(),
+            left,
+            is_too_large: false,
+            duplicates_left: 0,
+        }
     }
 
     fn document(&mut self) -> Result<Value, SyntaxError> {
@@ -105,9 +118,9 @@ impl<'a> Parser<'a> {
     fn value(&mut self) -> Result<Value, SyntaxError> {
         self.cursor.skip_space();
         match self.cursor.peek() {
-            Some(b'{' | b'[') if self.path.0.len() >= MAX_DEPTH => {
-                Err(self.cursor.wrong(&format!("at most {MAX_DEPTH} levels of nesting")))
-            }
+            Some(b'{' | b'[') if self.path.0.len() >= MAX_DEPTH => Err(self
+                .cursor
+                .wrong(&format!("at most {MAX_DEPTH} levels of nesting"))),
             Some(b'{') => self.object(),
             Some(b'[') => self.array(),
             Some(b'"') => self.string().map(Value::String),
@@ -186,7 +199,9 @@ impl<'a> Parser<'a> {
             word if special_number(word).is_some() => {
                 Ok(special_number(word).map_or(Value::Null, Value::Number))
             }
-            word if is_number(word) => Ok(Value::Number(Number::from_string_unchecked(word.to_string()))),
+            word if is_number(word) => Ok(Value::Number(Number::from_string_unchecked(
+                word.to_string(),
+            ))),
             word => {
                 self.cursor.at = start;
                 let mut error = self.cursor.wrong("a value");
@@ -225,9 +240,26 @@ mod tests {
 
     #[test]
     fn numbers_keep_their_spelling() {
-        let parsed = parse("[1.0, 1e2, 123456789012345678901234567890, NaN, -Infinity, -0]").unwrap();
-        let spelt: Vec<String> = parsed.value.as_array().unwrap().iter().map(value_text).collect();
-        assert_eq!(spelt, ["1.0", "1e2", "123456789012345678901234567890", "NaN", "-Infinity", "-0"]);
+        let parsed =
+            parse("[1.0, 1e2, 123456789012345678901234567890, NaN, -Infinity, -0]").unwrap();
+        let spelt: Vec<String> = parsed
+            .value
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(value_text)
+            .collect();
+        assert_eq!(
+            spelt,
+            [
+                "1.0",
+                "1e2",
+                "123456789012345678901234567890",
+                "NaN",
+                "-Infinity",
+                "-0"
+            ]
+        );
     }
 
     #[test]
@@ -238,10 +270,21 @@ mod tests {
             (8, "expected a key in double quotes, found '}'")
         );
         assert_eq!(parse("").unwrap_err().found, "the end of the file");
-        assert_eq!(parse("{a: 1}").unwrap_err().expected, "a key in double quotes");
+        assert_eq!(
+            parse("{a: 1}").unwrap_err().expected,
+            "a key in double quotes"
+        );
         assert_eq!(parse("[01]").unwrap_err().found, "\"01\"");
-        assert_eq!(parse("[1] [2]").unwrap_err().expected, "the end of the file");
-        assert!(parse("\"\\ud800\"").unwrap_err().found.contains("surrogate"));
+        assert_eq!(
+            parse("[1] [2]").unwrap_err().expected,
+            "the end of the file"
+        );
+        assert!(
+            parse("\"\\ud800\"")
+                .unwrap_err()
+                .found
+                .contains("surrogate")
+        );
         assert!(parse("\"a\u{1}\"").is_err());
     }
 
@@ -258,8 +301,15 @@ mod tests {
         let many = format!("[{}[]]", "[],".repeat(100_000));
         assert_eq!(parse_within(&many, 1 << 20), Err(Unreadable::TooLarge));
         let broken = format!("{many} and no JSON");
-        assert_eq!(parse_within(&broken, 1 << 20), Err(Unreadable::TooLarge), "reading ended before that");
-        assert!(matches!(parse_within("[1,", 1 << 20), Err(Unreadable::Syntax(_))));
+        assert_eq!(
+            parse_within(&broken, 1 << 20),
+            Err(Unreadable::TooLarge),
+            "reading ended before that"
+        );
+        assert!(matches!(
+            parse_within("[1,", 1 << 20),
+            Err(Unreadable::Syntax(_))
+        ));
         let (value, taken) = parse_within(&many, usize::MAX).unwrap();
         assert!(taken >= 100_001 * size_of::<Value>(), "{taken}");
         assert_eq!(parse_within(&many, taken), Ok((value, taken)));
@@ -271,7 +321,12 @@ mod tests {
     fn nesting_has_a_limit_and_a_mark_at_the_start_has_not() {
         let deep = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
         assert!(parse(&deep(MAX_DEPTH)).is_ok());
-        assert!(parse(&deep(MAX_DEPTH + 1)).unwrap_err().expected.contains("levels"));
+        assert!(
+            parse(&deep(MAX_DEPTH + 1))
+                .unwrap_err()
+                .expected
+                .contains("levels")
+        );
         assert!(parse(&"[".repeat(1_000_000)).is_err());
         assert!(parse("\u{feff}{}").is_ok());
     }

@@ -46,7 +46,10 @@ impl JsonPositions {
         cursor.skip_space();
         let mut at = cursor.at;
         // A poisoned lock is no problem: a panic cannot leave an incomplete entry.
-        let mut known = self.children.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut known = self
+            .children
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         for step in &path.0 {
             let children = known.entry(at).or_insert_with(|| children(text, at));
             let found = match (children, step) {
@@ -68,7 +71,8 @@ impl JsonPositions {
         let offset = text.floor_char_boundary(offset);
         let line = marks.lines.partition_point(|&start| start <= offset).max(1);
         let start = marks.lines[line - 1];
-        let mut column = marks.characters_before(text, offset) - marks.characters_before(text, start) + 1;
+        let mut column =
+            marks.characters_before(text, offset) - marks.characters_before(text, start) + 1;
         if start == 0 && offset > 0 && text.starts_with('\u{FEFF}') {
             column -= 1;
         }
@@ -79,7 +83,9 @@ impl JsonPositions {
 impl Marks {
     fn of(text: &str) -> Marks {
         let bytes = text.as_bytes();
-        let lines = std::iter::once(0).chain(memchr::memchr_iter(b'\n', bytes).map(|at| at + 1)).collect();
+        let lines = std::iter::once(0)
+            .chain(memchr::memchr_iter(b'\n', bytes).map(|at| at + 1))
+            .collect();
         let mut before = 0;
         let characters = std::iter::once(0)
             .chain(bytes.chunks(STRIDE).map(|chunk| {
@@ -154,7 +160,8 @@ mod tests {
 
     #[test]
     fn it_places_as_looking_each_time_does() {
-        let text = "\u{feff}{\n  \"a\": [1, {\"b\\n\": \"x\"}],\n  \"é\": 2, \"c\": 3, \"a\": [[], {}]\n}";
+        let text =
+            "\u{feff}{\n  \"a\": [1, {\"b\\n\": \"x\"}],\n  \"é\": 2, \"c\": 3, \"a\": [[], {}]\n}";
         let places = JsonPositions::default();
         let top = JsonPath::default();
         let paths = [

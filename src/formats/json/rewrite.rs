@@ -36,7 +36,11 @@ const OPAQUE: &[&str] = &[
 
 impl Names {
     fn below(self, key: &str) -> Names {
-        if OPAQUE.iter().any(|known| same_name(key, known)) { Names::Exact } else { self }
+        if OPAQUE.iter().any(|known| same_name(key, known)) {
+            Names::Exact
+        } else {
+            self
+        }
     }
 
     fn spelt(self, key: &str) -> String {
@@ -62,9 +66,10 @@ impl Names {
     /// A value with its known keys in this spelling.
     fn respelt(self, value: &Value) -> Value {
         match value {
-            Value::Object(map) if self == Names::Camel => {
-                map.iter().map(|(key, value)| (camel(key), self.below(key).respelt(value))).collect()
-            }
+            Value::Object(map) if self == Names::Camel => map
+                .iter()
+                .map(|(key, value)| (camel(key), self.below(key).respelt(value)))
+                .collect(),
             Value::Array(list) => list.iter().map(|value| self.respelt(value)).collect(),
             other => other.clone(),
         }
@@ -81,7 +86,11 @@ pub fn rewrite(
     names: Names,
 ) -> Result<TextChange, SyntaxError> {
     let style = Style::of(text, at.clone());
-    let mut rewriter = Rewriter { text, style, splices: Vec::new() };
+    let mut rewriter = Rewriter {
+        text,
+        style,
+        splices: Vec::new(),
+    };
     rewriter.value(at, 0, (old, new), names)?;
     Ok(TextChange::of(rewriter.splices))
 }
@@ -96,11 +105,23 @@ pub fn insert_element(
     verbatim: Option<&str>,
 ) -> Result<TextChange, SyntaxError> {
     let found = container(text, list)?;
-    let beside = found.items.get(index.saturating_sub(1)).map(|item| item.value.clone());
+    let beside = found
+        .items
+        .get(index.saturating_sub(1))
+        .map(|item| item.value.clone());
     // An empty list has no style: the element is written in the style of the whole document, and its content as
     // ADK writes it.
-    let style = Style::of(text, beside.clone().unwrap_or(locate(text, &JsonPath::default())..text.len()));
-    let mut rewriter = Rewriter { text, style, splices: Vec::new() };
+    let style = Style::of(
+        text,
+        beside
+            .clone()
+            .unwrap_or(locate(text, &JsonPath::default())..text.len()),
+    );
+    let mut rewriter = Rewriter {
+        text,
+        style,
+        splices: Vec::new(),
+    };
     let room = rewriter.room(&found, 0);
     let spelt = match verbatim {
         Some(text) => text.to_string(),
@@ -114,7 +135,12 @@ pub fn insert_element(
         }
     };
     let anchor = index.checked_sub(1);
-    rewriter.items(&found, &vec![true; found.items.len()], vec![(anchor, spelt)], &room);
+    rewriter.items(
+        &found,
+        &vec![true; found.items.len()],
+        vec![(anchor, spelt)],
+        &room,
+    );
     Ok(TextChange::of(rewriter.splices))
 }
 
@@ -122,8 +148,14 @@ pub fn insert_element(
 pub fn remove_elements(text: &str, list: usize, gone: &[usize]) -> Result<TextChange, SyntaxError> {
     let found = container(text, list)?;
     let style = Style::of(text, list..list);
-    let mut rewriter = Rewriter { text, style, splices: Vec::new() };
-    let kept: Vec<bool> = (0..found.items.len()).map(|at| !gone.contains(&at)).collect();
+    let mut rewriter = Rewriter {
+        text,
+        style,
+        splices: Vec::new(),
+    };
+    let kept: Vec<bool> = (0..found.items.len())
+        .map(|at| !gone.contains(&at))
+        .collect();
     let room = rewriter.room(&found, 0);
     rewriter.items(&found, &kept, Vec::new(), &room);
     Ok(TextChange::of(rewriter.splices))
@@ -184,7 +216,11 @@ impl Rewriter<'_> {
         let is_gone = |spelt: &str| gone.iter().any(|key| names.means(spelt, key));
         let kept: Vec<bool> = found.items.iter().map(|item| !is_gone(&item.key)).collect();
         let room = self.room(&found, depth);
-        let levels = if room.on_lines { self.style.levels_at(depth) } else { 0 };
+        let levels = if room.on_lines {
+            self.style.levels_at(depth)
+        } else {
+            0
+        };
         let mut added = Vec::new();
         let mut anchor = None;
         for (key, value) in new {
@@ -193,13 +229,17 @@ impl Rewriter<'_> {
                     anchor = Some(at);
                     let place = found.items[at].value.clone();
                     match before {
-                        Some(before) => self.value(place, depth + 1, (before, value), names.below(key))?,
+                        Some(before) => {
+                            self.value(place, depth + 1, (before, value), names.below(key))?
+                        }
                         None => self.replace(place, depth + 1, value, names.below(key))?,
                     }
                 }
                 (None, _) => {
                     let value = names.below(key).respelt(value);
-                    let member = self.style.member(&names.spelt(key), &value, &room.indent, levels);
+                    let member = self
+                        .style
+                        .member(&names.spelt(key), &value, &room.indent, levels);
                     let after = anchor.or(found.items.len().checked_sub(1));
                     added.push((after, member));
                 }
@@ -226,7 +266,12 @@ impl Rewriter<'_> {
                 ElementMatch::Paired(o, n) => {
                     kept[o] = true;
                     anchor = Some(o);
-                    self.value(found.items[o].value.clone(), depth + 1, (&old[o], &new[n]), names)?;
+                    self.value(
+                        found.items[o].value.clone(),
+                        depth + 1,
+                        (&old[o], &new[n]),
+                        names,
+                    )?;
                 }
                 ElementMatch::Gone(o) => anchor = Some(o),
                 ElementMatch::New(n) => {
@@ -236,7 +281,8 @@ impl Rewriter<'_> {
                         None => {
                             let beside = anchor.map_or(0, |at| at + 1);
                             let levels = self.levels_beside(found, beside, depth + 1);
-                            self.style.spell(&names.respelt(&new[n]), &room.indent, levels)
+                            self.style
+                                .spell(&names.respelt(&new[n]), &room.indent, levels)
                         }
                     };
                     added.push((anchor, spelt));
@@ -250,7 +296,10 @@ impl Rewriter<'_> {
     /// How many levels of a new element have their items on separate lines: none if its neighbour has none; else as
     /// many as in its neighbour, and at least as many as in the style.
     fn levels_beside(&self, found: &Container, index: usize, depth: usize) -> usize {
-        let neighbour = found.items.get(index.saturating_sub(1)).or(found.items.first());
+        let neighbour = found
+            .items
+            .get(index.saturating_sub(1))
+            .or(found.items.first());
         match neighbour.map(|item| &self.text[item.value.clone()]) {
             Some(text) if text.starts_with(['{', '[']) => match levels_of(text) {
                 0 => 0,
@@ -271,10 +320,15 @@ impl Rewriter<'_> {
         let old = &self.text[at.clone()];
         let holds_items =
             matches!(parse(old)?.value, Value::Array(l) if !l.is_empty()) || old.starts_with('{');
-        let levels = if holds_items { levels_of(old) } else { self.style.levels_at(depth) };
+        let levels = if holds_items {
+            levels_of(old)
+        } else {
+            self.style.levels_at(depth)
+        };
         let indent = indent_of(self.text, at.start);
         let spelt = self.style.spell(&names.respelt(new), indent, levels);
-        self.splices.extend(TextChange::one(at.start, old, &spelt).0);
+        self.splices
+            .extend(TextChange::one(at.start, old, &spelt).0);
         Ok(())
     }
 
@@ -302,7 +356,11 @@ impl Rewriter<'_> {
             Some(line) => gap[line + 1..].to_string(),
             None => line.to_string(),
         };
-        ItemLayout { gap, indent, on_lines }
+        ItemLayout {
+            gap,
+            indent,
+            on_lines,
+        }
     }
 
     /// Removes and inserts items, with the commas and white space between them.
@@ -316,10 +374,19 @@ impl Rewriter<'_> {
         let items = &found.items;
         let last_kept = kept.iter().rposition(|kept| *kept);
         let (Some(first), Some(last)) = (kept.iter().position(|kept| *kept), last_kept) else {
-            self.refill(found, added.into_iter().map(|(_, text)| text).collect(), room);
+            self.refill(
+                found,
+                added.into_iter().map(|(_, text)| text).collect(),
+                room,
+            );
             return;
         };
-        for (at, _) in kept.iter().enumerate().take(last).filter(|(_, kept)| !**kept) {
+        for (at, _) in kept
+            .iter()
+            .enumerate()
+            .take(last)
+            .filter(|(_, kept)| !**kept)
+        {
             self.cut(items[at].all.start..items[at + 1].all.start);
         }
         self.cut(items[last].all.end..items[items.len() - 1].all.end);
@@ -329,7 +396,11 @@ impl Rewriter<'_> {
                 Some(after) => (items[after].all.end, format!(",{}{text}", room.gap)),
                 None => (items[first].all.start, format!("{text},{}", room.gap)),
             };
-            self.splices.push(Splice { at, old: String::new(), new });
+            self.splices.push(Splice {
+                at,
+                old: String::new(),
+                new,
+            });
         }
     }
 
@@ -340,7 +411,9 @@ impl Rewriter<'_> {
         let new = match (added.is_empty(), found.items.is_empty()) {
             (true, true) => return,
             (true, false) => String::new(),
-            (false, true) if room.on_lines => self.style.on_lines(&added, indent_of(self.text, found.open)),
+            (false, true) if room.on_lines => self
+                .style
+                .on_lines(&added, indent_of(self.text, found.open)),
             (false, true) => added.join(self.style.comma()),
             (false, false) => {
                 let lead = &old[..old.len() - old.trim_start().len()];
@@ -348,11 +421,16 @@ impl Rewriter<'_> {
                 format!("{lead}{}{tail}", added.join(&format!(",{}", room.gap)))
             }
         };
-        self.splices.extend(TextChange::one(inside.start, old, &new).0);
+        self.splices
+            .extend(TextChange::one(inside.start, old, &new).0);
     }
 
     fn cut(&mut self, range: Range<usize>) {
         let old = self.text[range.clone()].to_string();
-        self.splices.push(Splice { at: range.start, old, new: String::new() });
+        self.splices.push(Splice {
+            at: range.start,
+            old,
+            new: String::new(),
+        });
     }
 }

@@ -20,17 +20,32 @@ pub struct TextChange(pub Vec<Splice>);
 impl TextChange {
     /// A change with one replacement, reduced to the part that differs.
     pub fn one(at: usize, old: &str, new: &str) -> TextChange {
-        let same = old.bytes().zip(new.bytes()).take_while(|(a, b)| a == b).count();
-        let same = old.floor_char_boundary(same).min(new.floor_char_boundary(same));
+        let same = old
+            .bytes()
+            .zip(new.bytes())
+            .take_while(|(a, b)| a == b)
+            .count();
+        let same = old
+            .floor_char_boundary(same)
+            .min(new.floor_char_boundary(same));
         let (old, new) = (&old[same..], &new[same..]);
-        let tail = old.bytes().rev().zip(new.bytes().rev()).take_while(|(a, b)| a == b).count();
+        let tail = old
+            .bytes()
+            .rev()
+            .zip(new.bytes().rev())
+            .take_while(|(a, b)| a == b)
+            .count();
         let from = |text: &str| text.ceil_char_boundary(text.len() - tail);
         let tail = (old.len() - from(old)).min(new.len() - from(new));
         let (old, new) = (&old[..old.len() - tail], &new[..new.len() - tail]);
         if old.is_empty() && new.is_empty() {
             return TextChange::default();
         }
-        TextChange(vec![Splice { at: at + same, old: old.into(), new: new.into() }])
+        TextChange(vec![Splice {
+            at: at + same,
+            old: old.into(),
+            new: new.into(),
+        }])
     }
 
     /// Whether nothing changes.
@@ -61,7 +76,11 @@ impl TextChange {
         let turned = self.0.iter().map(|splice| {
             let at = splice.at.saturating_add_signed(grown);
             grown += splice.new.len() as isize - splice.old.len() as isize;
-            Splice { at, old: splice.new.clone(), new: splice.old.clone() }
+            Splice {
+                at,
+                old: splice.new.clone(),
+                new: splice.old.clone(),
+            }
         });
         TextChange(turned.collect())
     }
@@ -94,9 +113,24 @@ mod tests {
     #[test]
     fn only_what_differs_is_a_piece() {
         let change = TextChange::one(10, "device_2", "device_3");
-        assert_eq!(change.0, [Splice { at: 17, old: "2".into(), new: "3".into() }]);
+        assert_eq!(
+            change.0,
+            [Splice {
+                at: 17,
+                old: "2".into(),
+                new: "3".into()
+            }]
+        );
         assert!(TextChange::one(0, "é", "é").is_empty());
         assert_eq!(TextChange::one(0, "é", "è").0[0].old, "é");
-        assert_eq!(TextChange(vec![Splice { at: 0, old: "x".into(), new: String::new() }]).apply("y"), None);
+        assert_eq!(
+            TextChange(vec![Splice {
+                at: 0,
+                old: "x".into(),
+                new: String::new()
+            }])
+            .apply("y"),
+            None
+        );
     }
 }

@@ -42,21 +42,42 @@ pub(in crate::formats) fn answer(node: Node) -> Read<Answer> {
 
 impl Answer {
     pub(in crate::formats) fn of_text(text: impl Into<String>) -> Answer {
-        Answer { response: Some(Content::text("model", text)), ..Answer::default() }
+        Answer {
+            response: Some(Content::text("model", text)),
+            ..Answer::default()
+        }
     }
 
     fn failed(why: String) -> Answer {
-        Answer { error: Some(why), ..Answer::default() }
+        Answer {
+            error: Some(why),
+            ..Answer::default()
+        }
     }
 
     /// The last turn of a conversation. `is_whole`: the list has all messages of the agent, so that without a call in it
     /// none was made.
     fn of_turn(found: Conversation, is_whole: bool) -> Answer {
-        let Some(turn) = found.recorded().pop() else { return Answer::default() };
-        let has_acts = !turn.calls().is_empty() || matches!(turn.trajectory, Trajectory::Partial(_));
-        let Invocation { final_response, trajectory, end, reported_errors, .. } = turn;
+        let Some(turn) = found.recorded().pop() else {
+            return Answer::default();
+        };
+        let has_acts =
+            !turn.calls().is_empty() || matches!(turn.trajectory, Trajectory::Partial(_));
+        let Invocation {
+            final_response,
+            trajectory,
+            end,
+            reported_errors,
+            ..
+        } = turn;
         let trajectory = (has_acts || (is_whole && trajectory.is_known())).then_some(trajectory);
-        Answer { response: final_response, trajectory, end, stopped: reported_errors, error: None }
+        Answer {
+            response: final_response,
+            trajectory,
+            end,
+            stopped: reported_errors,
+            error: None,
+        }
     }
 
     fn is_nothing(&self) -> bool {
@@ -70,7 +91,9 @@ fn of_object(node: Node, map: &Map<String, Value>) -> Read<Answer> {
     }
     let is_interface = map.contains_key("choices") || below(node.value, &["candidates"]).is_some();
     // The answer of an agent can be an object with `error` among other keys.
-    if let Some(error) = map.get("error").filter(|error| !error.is_null() && (map.len() == 1 || is_interface))
+    if let Some(error) = map
+        .get("error")
+        .filter(|error| !error.is_null() && (map.len() == 1 || is_interface))
     {
         return Ok(Answer::failed(error_words(error)));
     }
@@ -105,39 +128,56 @@ fn of_object(node: Node, map: &Map<String, Value>) -> Read<Answer> {
 
 /// A response in its own member. Calls in other members are refused, because their form is not known.
 fn of_response(node: Node, map: &Map<String, Value>) -> Read<Answer> {
-    let is_call = |(key, value): &(&String, &Value)| calls::is_named_as_call(key) && !chat::is_nothing(value);
+    let is_call =
+        |(key, value): &(&String, &Value)| calls::is_named_as_call(key) && !chat::is_nothing(value);
     if let Some((key, value)) = map.iter().find(is_call) {
-        let expected =
-            "no calls beside the response; calls are in reference_trajectory or predicted_trajectory";
+        let expected = "no calls beside the response; calls are in reference_trajectory or predicted_trajectory";
         return Err(node.below(key, value).wrong(expected));
     }
-    node.get("response").map_or_else(|| Ok(Answer::default()), answer)
+    node.get("response")
+        .map_or_else(|| Ok(Answer::default()), answer)
 }
 
 /// A state, or a response of OpenAI's Responses with its status.
 fn of_conversation(node: Node) -> Read<Answer> {
     let found = Answer::of_turn(super::conversation(node)?, true);
     let reason = || {
-        let details = below(node.value, &["error"]).filter(|error| !error.is_null()).map(error_words);
-        let incomplete = below(node.value, &["incomplete_details", "reason"]).and_then(Value::as_str);
+        let details = below(node.value, &["error"])
+            .filter(|error| !error.is_null())
+            .map(error_words);
+        let incomplete =
+            below(node.value, &["incomplete_details", "reason"]).and_then(Value::as_str);
         details.or_else(|| incomplete.map(|why| format!("the response is incomplete: {why}")))
     };
     if found.is_nothing() {
-        return Ok(Answer { error: reason(), ..found });
+        return Ok(Answer {
+            error: reason(),
+            ..found
+        });
     }
     let incomplete = below(node.value, &["incomplete_details", "reason"]).and_then(Value::as_str);
     let stopped = ModelError::of_finish(incomplete, None);
-    Ok(Answer { stopped: stopped.into_iter().chain(found.stopped).collect(), ..found })
+    Ok(Answer {
+        stopped: stopped.into_iter().chain(found.stopped).collect(),
+        ..found
+    })
 }
 
 fn error_words(error: &Value) -> String {
     let words = error.get("message").unwrap_or(error);
-    words.as_str().map_or_else(|| words.to_string(), str::to_string)
+    words
+        .as_str()
+        .map_or_else(|| words.to_string(), str::to_string)
 }
 
 /// A content of Gemini or ADK. One without calls is preserved as it is.
 fn of_content(node: Node) -> Read<Answer> {
-    let parts = node.value.get("parts").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let parts = node
+        .value
+        .get("parts")
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default();
     if parts.is_empty() {
         return Ok(Answer::default());
     }
@@ -145,7 +185,10 @@ fn of_content(node: Node) -> Read<Answer> {
     if !is_typed {
         let content = adk::read_content(node)?;
         if content.calls().next().is_none() && content.responses().next().is_none() {
-            return Ok(Answer { response: Some(content), ..Answer::default() });
+            return Ok(Answer {
+                response: Some(content),
+                ..Answer::default()
+            });
         }
     }
     let mut message = message(node)?;
@@ -190,23 +233,41 @@ fn of_candidates(node: Node) -> Read<Answer> {
         }));
     };
     let text = |key: &str| below(first.value, &[key]).and_then(Value::as_str);
-    let reason =
-        [text("finish_reason"), text("finish_message")].into_iter().flatten().collect::<Vec<_>>().join(": ");
-    let found = first.get("content").map_or_else(|| Ok(Answer::default()), of_content)?;
-    Ok(or_empty(found, Some(reason.as_str()).filter(|reason| !reason.is_empty()), chat::stopped_early(first)))
+    let reason = [text("finish_reason"), text("finish_message")]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(": ");
+    let found = first
+        .get("content")
+        .map_or_else(|| Ok(Answer::default()), of_content)?;
+    Ok(or_empty(
+        found,
+        Some(reason.as_str()).filter(|reason| !reason.is_empty()),
+        chat::stopped_early(first),
+    ))
 }
 
 /// An answer with the reason why the model stopped early, or why there is neither a response nor a call.
 fn or_empty(found: Answer, reason: Option<&str>, stopped: Option<ModelError>) -> Answer {
-    let is_empty =
-        found.trajectory.is_none() && found.response.as_ref().is_none_or(|said| !says_something(said));
+    let is_empty = found.trajectory.is_none()
+        && found
+            .response
+            .as_ref()
+            .is_none_or(|said| !says_something(said));
     match (is_empty, reason) {
-        (false, _) => Answer { stopped: found.stopped.into_iter().chain(stopped).collect(), ..found },
+        (false, _) => Answer {
+            stopped: found.stopped.into_iter().chain(stopped).collect(),
+            ..found
+        },
         (true, Some(reason)) => Answer::failed(format!("the response is empty: {reason}")),
         (true, None) => Answer::failed("the response is empty".into()),
     }
 }
 
 fn says_something(content: &Content) -> bool {
-    content.parts.iter().any(|part| part.has_text() || !part.rest.is_empty())
+    content
+        .parts
+        .iter()
+        .any(|part| part.has_text() || !part.rest.is_empty())
 }

@@ -22,7 +22,9 @@ pub(super) fn add_content(node: Node, out: &mut Message) -> Read<()> {
                 add_content(parts, out)?;
             }
         }
-        Value::Object(map) if map.contains_key("type") || map.contains_key("text") => add_block(node, out)?,
+        Value::Object(map) if map.contains_key("type") || map.contains_key("text") => {
+            add_block(node, out)?
+        }
         _ => return Err(node.wrong("a text or a list of parts")),
     }
     Ok(())
@@ -33,14 +35,16 @@ fn add_block(node: Node, out: &mut Message) -> Read<()> {
         out.add_text(text);
         return Ok(());
     }
-    node.object().map_err(|_| node.wrong("a part of a message"))?;
+    node.object()
+        .map_err(|_| node.wrong("a part of a message"))?;
     match node.value.get("type").and_then(Value::as_str) {
         Some("dynamic-tool") => {
             out.parts.extend(calls::with_result(node)?);
             Ok(())
         }
         Some("tool-invocation") => {
-            out.parts.extend(calls::with_result(node.need("tool_invocation")?)?);
+            out.parts
+                .extend(calls::with_result(node.need("tool_invocation")?)?);
             Ok(())
         }
         // A part of the AI SDK with the name of the tool in its type.
@@ -52,8 +56,10 @@ fn add_block(node: Node, out: &mut Message) -> Read<()> {
             let mut named = node.value.clone();
             named["name"] = kind["tool-".len()..].into();
             let read = calls::with_result(Node::top(&named));
-            out.parts
-                .extend(read.map_err(|error| ReadError { path: error.path.below(&node.path()), ..error })?);
+            out.parts.extend(read.map_err(|error| ReadError {
+                path: error.path.below(&node.path()),
+                ..error
+            })?);
             Ok(())
         }
         Some(kind) => add_typed(&kind.replace('-', "_"), node, out),
@@ -83,7 +89,10 @@ fn gemini_part(node: Node) -> Read<Option<Part>> {
 pub(super) fn is_result(block: &Value) -> bool {
     match block.get("type").and_then(Value::as_str) {
         Some(kind) => is_kind_of_result(&kind.replace('-', "_")),
-        None => block.get("functionResponse").or(block.get("function_response")).is_some(),
+        None => block
+            .get("functionResponse")
+            .or(block.get("function_response"))
+            .is_some(),
     }
 }
 
@@ -93,7 +102,10 @@ fn is_kind_of_result(kind: &str) -> bool {
 
 fn is_kind_of_call(kind: &str) -> bool {
     kind.ends_with("tool_use")
-        || matches!(kind, "tool_call" | "server_tool_call" | "function_call" | "function")
+        || matches!(
+            kind,
+            "tool_call" | "server_tool_call" | "function_call" | "function"
+        )
 }
 
 /// Adds a block of this type, whose words are separated by underscores.
@@ -132,22 +144,30 @@ fn add_typed(kind: &str, node: Node, out: &mut Message) -> Read<()> {
 
 pub(super) fn looks_like_call(kind: &str, value: &Value) -> bool {
     let has = |key: &str| value.get(key).is_some();
-    calls::is_named_as_call(kind) || (has("name") && (has("arguments") || has("args") || has("input")))
+    calls::is_named_as_call(kind)
+        || (has("name") && (has("arguments") || has("args") || has("input")))
 }
 
 /// The text in the first of these members. OpenAI's assistants have an object with `value` there.
 pub(super) fn text_in(node: Node, keys: &[&str]) -> Read<String> {
-    let Some(found) = keys.iter().find_map(|key| node.get(key)) else { return Ok(String::new()) };
+    let Some(found) = keys.iter().find_map(|key| node.get(key)) else {
+        return Ok(String::new());
+    };
     match found.value {
         Value::String(text) => Ok(text.clone()),
-        Value::Object(map) if map.get("value").is_some_and(Value::is_string) => found.need("value")?.str(),
+        Value::Object(map) if map.get("value").is_some_and(Value::is_string) => {
+            found.need("value")?.str()
+        }
         _ => Err(found.wrong("a text")),
     }
 }
 
 /// The summary and the content of reasoning: texts, or lists of blocks.
 pub(super) fn reasoning(node: Node, out: &mut Message) -> Read<()> {
-    for list in ["summary", "content"].into_iter().filter_map(|key| node.get(key)) {
+    for list in ["summary", "content"]
+        .into_iter()
+        .filter_map(|key| node.get(key))
+    {
         match list.value {
             Value::String(text) => out.add_thought(text),
             _ => {

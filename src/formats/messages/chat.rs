@@ -38,7 +38,10 @@ pub(super) fn message(role: MessageRole, node: Node) -> Read<Message> {
         let places = [Some(node), node.get("response_metadata")];
         out.stopped = places.into_iter().flatten().find_map(stopped_early);
     }
-    for content in ["content", "parts"].into_iter().filter_map(|key| node.get(key)) {
+    for content in ["content", "parts"]
+        .into_iter()
+        .filter_map(|key| node.get(key))
+    {
         if role == MessageRole::Tool && !has_results(content.value) {
             continue;
         }
@@ -56,7 +59,11 @@ pub(super) fn message(role: MessageRole, node: Node) -> Read<Message> {
     }
     // The AI SDK repeats the calls of the parts.
     if !out.has_calls() {
-        out.parts.extend(node.list("tool_invocations", calls::with_result)?.into_iter().flatten());
+        out.parts.extend(
+            node.list("tool_invocations", calls::with_result)?
+                .into_iter()
+                .flatten(),
+        );
     }
     no_other_calls(node)?;
     Ok(out)
@@ -64,7 +71,9 @@ pub(super) fn message(role: MessageRole, node: Node) -> Read<Message> {
 
 fn reasoning(node: Node, out: &mut Message) {
     // Servers repeat the same reasoning under two names.
-    let texts = REASONING.iter().filter_map(|key| node.value.get(*key)?.as_str());
+    let texts = REASONING
+        .iter()
+        .filter_map(|key| node.value.get(*key)?.as_str());
     if let Some(text) = texts.into_iter().find(|text| !text.is_empty()) {
         out.add_thought(text);
     }
@@ -73,7 +82,9 @@ fn reasoning(node: Node, out: &mut Message) {
 /// The reason why the model stopped, if the object has one and the message is not complete.
 pub(super) fn stopped_early(node: Node) -> Option<ModelError> {
     let reason = STOPS.iter().find_map(|key| node.get(key)?.value.as_str())?;
-    let message = node.get("finish_message").and_then(|message| message.value.as_str());
+    let message = node
+        .get("finish_message")
+        .and_then(|message| message.value.as_str());
     ModelError::of_finish(Some(reason), message)
 }
 
@@ -87,7 +98,11 @@ fn refusal(node: Node, out: &mut Message) -> Read<()> {
 
 /// Whether a content has results of tools among its parts.
 fn has_results(content: &Value) -> bool {
-    content.as_array().into_iter().flatten().any(blocks::is_result)
+    content
+        .as_array()
+        .into_iter()
+        .flatten()
+        .any(blocks::is_result)
 }
 
 fn add_calls(node: Node, out: &mut Message) -> Read<()> {
@@ -95,7 +110,11 @@ fn add_calls(node: Node, out: &mut Message) -> Read<()> {
         let Some(found) = node.get(key) else { continue };
         match found.value {
             Value::Array(_) => {
-                let read = if *key == "invalid_tool_calls" { calls::invalid_call } else { calls::call };
+                let read = if *key == "invalid_tool_calls" {
+                    calls::invalid_call
+                } else {
+                    calls::call
+                };
                 calls::merge(found.items()?.map(read).collect::<Read<_>>()?, out);
             }
             Value::Object(_) => calls::merge(vec![calls::call(found)?], out),
@@ -107,7 +126,9 @@ fn add_calls(node: Node, out: &mut Message) -> Read<()> {
 
 /// Refuses a message with a member whose name is that of calls, and which is not known.
 fn no_other_calls(node: Node) -> Read<()> {
-    let Some(map) = node.value.as_object() else { return Ok(()) };
+    let Some(map) = node.value.as_object() else {
+        return Ok(());
+    };
     let is_known = |key: &str| {
         let mut names = CALLS.iter().chain(ABOUT_CALLS);
         names.any(|known| same_name(key, known))
@@ -118,9 +139,9 @@ fn no_other_calls(node: Node) -> Read<()> {
         calls::is_named_as_call(key) && !is_known(key) && !is_nothing(value) && !is_name(key, value)
     });
     match unknown {
-        Some((key, value)) => {
-            Err(node.below(key, value).wrong("calls in a member that is known: tool_calls or function_call"))
-        }
+        Some((key, value)) => Err(node
+            .below(key, value)
+            .wrong("calls in a member that is known: tool_calls or function_call")),
         None => Ok(()),
     }
 }

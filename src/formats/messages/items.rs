@@ -7,7 +7,10 @@ use crate::formats::read::{Node, Read};
 
 /// Reads an item. One of an unknown type is displayed; if it is a call, the calls of its turn are unknown.
 pub(super) fn item(kind: &str, node: Node) -> Read<Message> {
-    let mut out = Message { is_item: true, ..Message::new(MessageRole::Model, Vec::new()) };
+    let mut out = Message {
+        is_item: true,
+        ..Message::new(MessageRole::Model, Vec::new())
+    };
     match kind {
         "reasoning" => reasoning(node, &mut out)?,
         "function_call" | "custom_tool_call" => out.parts.push(calls::call(node)?),

@@ -10,7 +10,9 @@ use serde_json::Value;
 /// Whether a list is `[role, content]`.
 pub(super) fn is_pair(list: &[Value]) -> bool {
     match list {
-        [Value::String(role), content] => MessageRole::named(role).is_some() && !content.is_object(),
+        [Value::String(role), content] => {
+            MessageRole::named(role).is_some() && !content.is_object()
+        }
         _ => false,
     }
 }
@@ -22,7 +24,11 @@ pub(super) fn pair(node: Node) -> Read<Message> {
         return Err(node.wrong("[role, content]"));
     };
     let wrong = || role.wrong("a role: system, human, ai, user, assistant or tool");
-    let role = role.value.as_str().and_then(MessageRole::named).ok_or_else(wrong)?;
+    let role = role
+        .value
+        .as_str()
+        .and_then(MessageRole::named)
+        .ok_or_else(wrong)?;
     let mut message = Message::new(role, Vec::new());
     super::blocks::add_content(content, &mut message)?;
     match role {
@@ -49,17 +55,25 @@ pub(super) fn dumped(node: Node) -> Read<Option<Message>> {
 }
 
 fn of_kind(kind: Option<&str>, fields: Node) -> Read<Message> {
-    let role = fields.value.get("role").and_then(Value::as_str).and_then(MessageRole::named);
+    let role = fields
+        .value
+        .get("role")
+        .and_then(Value::as_str)
+        .and_then(MessageRole::named);
     let role = kind.and_then(MessageRole::named).or(role);
-    let role =
-        role.ok_or_else(|| fields.wrong("a message of LangChain whose type is system, human, ai or tool"))?;
+    let role = role.ok_or_else(|| {
+        fields.wrong("a message of LangChain whose type is system, human, ai or tool")
+    })?;
     chat::message(role, fields)
 }
 
 /// Reads `{"from": "human", "value": "…"}`.
 pub(super) fn from_value(from: &str, node: Node) -> Read<Message> {
     match MessageRole::named(from).filter(|role| *role != MessageRole::Tool) {
-        Some(role) => Ok(Message::new(role, vec![Part::text(node.need("value")?.str()?)])),
+        Some(role) => Ok(Message::new(
+            role,
+            vec![Part::text(node.need("value")?.str()?)],
+        )),
         None => Err(node.wrong("a message from system, human or gpt")),
     }
 }

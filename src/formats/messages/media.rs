@@ -27,8 +27,16 @@ const KINDS: &[&str] = &[
 ];
 
 /// Members of a block that contain the medium.
-const INNER: &[&str] =
-    &["image_url", "input_audio", "audio_url", "video_url", "source", "file", "audio", "image"];
+const INNER: &[&str] = &[
+    "image_url",
+    "input_audio",
+    "audio_url",
+    "video_url",
+    "source",
+    "file",
+    "audio",
+    "image",
+];
 
 /// A block with a medium as a part; `None` for other types of blocks.
 pub(super) fn part(kind: &str, node: Node) -> Option<Part> {
@@ -36,7 +44,10 @@ pub(super) fn part(kind: &str, node: Node) -> Option<Part> {
     if !KINDS.contains(&kind) {
         return None;
     }
-    let inner = INNER.iter().find_map(|key| block.get(*key)).unwrap_or(block);
+    let inner = INNER
+        .iter()
+        .find_map(|key| block.get(*key))
+        .unwrap_or(block);
     // Anthropic's documents can be plain text.
     if inner["type"] == "text" && inner["data"].is_string() {
         return inner["data"].as_str().map(Part::text);
@@ -47,24 +58,34 @@ pub(super) fn part(kind: &str, node: Node) -> Option<Part> {
 fn media_in(kind: &str, block: &Value, inner: &Value) -> Option<Part> {
     let text = |keys: &[&str]| {
         let places = [inner, block].into_iter();
-        places.flat_map(|place| keys.iter().filter_map(|key| place.get(*key)?.as_str())).next()
+        places
+            .flat_map(|place| keys.iter().filter_map(|key| place.get(*key)?.as_str()))
+            .next()
     };
     let mime = text(&["mime_type", "media_type", "mimeType", "mediaType"]);
     let name = text(&["filename", "display_name", "title"]);
-    let address = inner.as_str().or_else(|| text(&["url", "uri", "file_uri", "fileUri"]));
+    let address = inner
+        .as_str()
+        .or_else(|| text(&["url", "uri", "file_uri", "fileUri"]));
     if let Some(address) = address.filter(|address| address.contains(':')) {
         return Some(match data_address(address) {
             Some((mime, data)) => inline(mime, data, name),
             None => file(address, mime, name),
         });
     }
-    let data = inner.as_str().or_else(|| text(&["data", "base64", "file_data"]))?;
+    let data = inner
+        .as_str()
+        .or_else(|| text(&["data", "base64", "file_data"]))?;
     if let Some((mime, data)) = data_address(data) {
         return Some(inline(mime, data, name));
     }
     let format = text(&["format"]).map(|format| format!("{}/{format}", family(kind)));
     let mime = mime.map(str::to_string).or(format);
-    Some(inline(mime.as_deref().unwrap_or("application/octet-stream"), data, name))
+    Some(inline(
+        mime.as_deref().unwrap_or("application/octet-stream"),
+        data,
+        name,
+    ))
 }
 
 fn family(kind: &str) -> &'static str {
@@ -83,7 +104,13 @@ fn family(kind: &str) -> &'static str {
 fn data_address(address: &str) -> Option<(&str, &str)> {
     let (head, data) = address.strip_prefix("data:")?.split_once(',')?;
     let mime = head.strip_suffix(";base64")?;
-    Some((mime.split(';').next().filter(|mime| !mime.is_empty()).unwrap_or("text/plain"), data))
+    Some((
+        mime.split(';')
+            .next()
+            .filter(|mime| !mime.is_empty())
+            .unwrap_or("text/plain"),
+        data,
+    ))
 }
 
 fn inline(mime: &str, data: &str, name: Option<&str>) -> Part {
@@ -91,7 +118,10 @@ fn inline(mime: &str, data: &str, name: Option<&str>) -> Part {
     if let Some(name) = name {
         blob["display_name"] = name.into();
     }
-    Part { rest: Map::from_iter([("inline_data".to_string(), blob)]), ..Part::default() }
+    Part {
+        rest: Map::from_iter([("inline_data".to_string(), blob)]),
+        ..Part::default()
+    }
 }
 
 fn file(address: &str, mime: Option<&str>, name: Option<&str>) -> Part {
@@ -101,7 +131,10 @@ fn file(address: &str, mime: Option<&str>, name: Option<&str>) -> Part {
             file[key] = text.into();
         }
     }
-    Part { rest: Map::from_iter([("file_data".to_string(), file)]), ..Part::default() }
+    Part {
+        rest: Map::from_iter([("file_data".to_string(), file)]),
+        ..Part::default()
+    }
 }
 
 /// Whether a part is a medium.
@@ -116,7 +149,8 @@ pub(super) fn add_spoken(node: Node, out: &mut Message) {
     match audio["data"].as_str() {
         Some(data) => {
             let format = audio["format"].as_str().unwrap_or("wav");
-            out.parts.push(inline(&format!("audio/{format}"), data, None));
+            out.parts
+                .push(inline(&format!("audio/{format}"), data, None));
         }
         None if audio["transcript"].is_string() => {}
         None => out.parts.push(unknown("audio", audio)),

@@ -70,12 +70,16 @@ impl Message {
 
     /// Adds a text, unless it is empty.
     pub(super) fn add_text(&mut self, text: &str) {
-        self.parts.extend((!text.is_empty()).then(|| Part::text(text)));
+        self.parts
+            .extend((!text.is_empty()).then(|| Part::text(text)));
     }
 
     /// Adds a text of the model's reasoning, unless it is empty.
     pub(super) fn add_thought(&mut self, text: &str) {
-        let thought = || Part { thought: true, ..Part::text(text) };
+        let thought = || Part {
+            thought: true,
+            ..Part::text(text)
+        };
         self.parts.extend((!text.is_empty()).then(thought));
     }
 
@@ -85,11 +89,18 @@ impl Message {
 
     /// The text, without thoughts.
     pub(super) fn text(&self) -> String {
-        Content { role: None, parts: self.parts.clone() }.spoken_text()
+        Content {
+            role: None,
+            parts: self.parts.clone(),
+        }
+        .spoken_text()
     }
 }
 
 /// A part that is displayed under its type, with everything that it contains.
 pub(super) fn unknown(kind: &str, value: &Value) -> Part {
-    Part { rest: Map::from_iter([(kind.to_string(), value.clone())]), ..Part::default() }
+    Part {
+        rest: Map::from_iter([(kind.to_string(), value.clone())]),
+        ..Part::default()
+    }
 }

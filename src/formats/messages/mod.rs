@@ -71,13 +71,20 @@ pub(super) fn case(node: Node, eval_id: &str) -> Read<EvalCase> {
         ..EvalCase::default()
     };
     with_user_messages(node, &case)?;
-    case.extra.extend(system.map(|words| ("system_instruction".to_string(), Value::String(words))));
+    case.extra
+        .extend(system.map(|words| ("system_instruction".to_string(), Value::String(words))));
     Ok(case)
 }
 
 /// Refuses a case of which a turn has no user message: an empty message would be sent to the agent.
 pub(super) fn with_user_messages(node: Node, case: &EvalCase) -> Read<()> {
-    let Some(at) = case.turns().iter().position(|turn| turn.user.parts.is_empty()) else { return Ok(()) };
+    let Some(at) = case
+        .turns()
+        .iter()
+        .position(|turn| turn.user.parts.is_empty())
+    else {
+        return Ok(());
+    };
     let turn = &case.turns()[at];
     let said = first_words(turn);
     Err(ReadError {

@@ -18,9 +18,13 @@ pub fn saved_conversations(text: &str) -> Result<Option<Vec<StoredSession>>, Str
     let whole = json::parse(text).map(|parsed| vec![parsed.value]);
     let lines = || -> Option<Vec<Value>> {
         let lines = text.lines().filter(|line| !line.trim().is_empty());
-        lines.map(|line| json::parse(line).ok().map(|parsed| parsed.value)).collect()
+        lines
+            .map(|line| json::parse(line).ok().map(|parsed| parsed.value))
+            .collect()
     };
-    let Some(mut values) = whole.ok().or_else(lines) else { return Ok(None) };
+    let Some(mut values) = whole.ok().or_else(lines) else {
+        return Ok(None);
+    };
     if let [Value::Array(list)] = values.as_slice()
         && list.first().is_some_and(is_session)
     {
@@ -36,7 +40,12 @@ pub fn saved_conversations(text: &str) -> Result<Option<Vec<StoredSession>>, Str
             _ => format!("conversation {}: {error}", at + 1),
         })
     };
-    values.iter().enumerate().map(read).collect::<Result<_, _>>().map(Some)
+    values
+        .iter()
+        .enumerate()
+        .map(read)
+        .collect::<Result<_, _>>()
+        .map(Some)
 }
 
 fn one(value: &Value) -> Result<StoredSession, ReadError> {
@@ -44,7 +53,14 @@ fn one(value: &Value) -> Result<StoredSession, ReadError> {
         return Ok(session);
     }
     let turns = conversation(Node::top(value))?.recorded();
-    let id = ["id", "thread_id"].iter().find_map(|key| value.get(*key)?.as_str());
+    let id = ["id", "thread_id"]
+        .iter()
+        .find_map(|key| value.get(*key)?.as_str());
     let id = id.unwrap_or_default().to_string();
-    Ok(StoredSession { id, turns, input: SessionInput::default(), states: Vec::new() })
+    Ok(StoredSession {
+        id,
+        turns,
+        input: SessionInput::default(),
+        states: Vec::new(),
+    })
 }

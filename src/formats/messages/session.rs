@@ -49,17 +49,40 @@ pub fn read_session(session: &Value) -> Result<Option<StoredSession>, ReadError>
     if !is_session(session) {
         return Ok(None);
     }
-    let text = |key: &str| below(session, &[key]).and_then(Value::as_str).unwrap_or_default().to_string();
+    let text = |key: &str| {
+        below(session, &[key])
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_string()
+    };
     let turns = conversation(Node::top(session))?.turns;
-    let events = below(session, &["events"]).and_then(Value::as_array).into_iter().flatten();
+    let events = below(session, &["events"])
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
     let events: Vec<&Value> = events.collect();
-    let last = session.get("state").and_then(Value::as_object).cloned().unwrap_or_default();
-    let states: Vec<StateBefore> =
-        (0..turns.len()).map(|turn| state_before(turn, &turns, &events, &last)).collect();
+    let last = session
+        .get("state")
+        .and_then(Value::as_object)
+        .cloned()
+        .unwrap_or_default();
+    let states: Vec<StateBefore> = (0..turns.len())
+        .map(|turn| state_before(turn, &turns, &events, &last))
+        .collect();
     let state = states.first().map_or(last, |first| first.state.clone());
     let (app_name, user_id) = (text("app_name"), text("user_id"));
-    let input = SessionInput { app_name, user_id, state, ..SessionInput::default() };
-    Ok(Some(StoredSession { id: text("id"), input, turns, states }))
+    let input = SessionInput {
+        app_name,
+        user_id,
+        state,
+        ..SessionInput::default()
+    };
+    Ok(Some(StoredSession {
+        id: text("id"),
+        input,
+        turns,
+        states,
+    }))
 }
 
 /// What stands before the name of a value that lives for one invocation only.
@@ -76,10 +99,19 @@ fn state_before(
     let mut before = StateBefore::default();
     let mut later: Vec<&String> = Vec::new();
     for event in events {
-        let invocation = below(event, &["invocation_id"]).and_then(Value::as_str).unwrap_or_default();
-        let of = turns.iter().position(|one| one.id == invocation).unwrap_or_default();
+        let invocation = below(event, &["invocation_id"])
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        let of = turns
+            .iter()
+            .position(|one| one.id == invocation)
+            .unwrap_or_default();
         let delta = below(event, &["actions", "state_delta"]).and_then(Value::as_object);
-        for (key, value) in delta.into_iter().flatten().filter(|(key, _)| !key.starts_with(TEMPORARY)) {
+        for (key, value) in delta
+            .into_iter()
+            .flatten()
+            .filter(|(key, _)| !key.starts_with(TEMPORARY))
+        {
             match of < turn {
                 true => drop(before.state.insert(key.clone(), value.clone())),
                 false => later.push(key),
@@ -91,7 +123,8 @@ fn state_before(
             before.unknown.push(key.clone());
         }
     }
-    let never_changed = |key: &String| !before.unknown.contains(key) && !before.state.contains_key(key);
+    let never_changed =
+        |key: &String| !before.unknown.contains(key) && !before.state.contains_key(key);
     let rest: Vec<(String, Value)> = last
         .iter()
         .filter(|(key, _)| never_changed(key))
@@ -109,7 +142,10 @@ pub(super) fn conversation(node: Node) -> Read<Conversation> {
 /// The conversation in a list of events.
 pub(super) fn of_events(node: Node) -> Read<Conversation> {
     let events: Vec<Event> = node.items()?.map(event).collect::<Read<_>>()?;
-    Ok(Conversation { turns: invocations_of(&events), ..Conversation::default() })
+    Ok(Conversation {
+        turns: invocations_of(&events),
+        ..Conversation::default()
+    })
 }
 
 #[cfg(test)]
@@ -127,10 +163,26 @@ mod tests {
             event("3", "user", json!({})), event("3", "a", json!({"held": 3})), event("3", "a", json!({"held": 3, "late": true})),
         ]});
         let read = read_session(&session).unwrap().unwrap();
-        let before =
-            |turn: usize| (Value::Object(read.states[turn].state.clone()), read.states[turn].unknown.clone());
-        assert_eq!(before(0), (json!({"room": "x"}), vec!["held".to_string(), "late".to_string()]));
-        assert_eq!(before(1), (json!({"held": 1, "room": "x"}), vec!["late".to_string()]));
-        assert_eq!(before(2), (json!({"held": 2, "room": "x"}), vec!["late".to_string()]));
+        let before = |turn: usize| {
+            (
+                Value::Object(read.states[turn].state.clone()),
+                read.states[turn].unknown.clone(),
+            )
+        };
+        assert_eq!(
+            before(0),
+            (
+                json!({"room": "x"}),
+                vec!["held".to_string(), "late".to_string()]
+            )
+        );
+        assert_eq!(
+            before(1),
+            (json!({"held": 1, "room": "x"}), vec!["late".to_string()])
+        );
+        assert_eq!(
+            before(2),
+            (json!({"held": 2, "room": "x"}), vec!["late".to_string()])
+        );
     }
 }

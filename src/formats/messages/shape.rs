@@ -40,11 +40,14 @@ pub(in crate::formats) fn is_list_of_messages(value: &Value) -> bool {
 
 /// Whether a value is a message of a known form.
 pub(super) fn is_message(value: &Value) -> bool {
-    let Some(map) = value.as_object() else { return false };
+    let Some(map) = value.as_object() else {
+        return false;
+    };
     let has = |key: &str| map.contains_key(key);
     let word = |key: &str| map.get(key).and_then(Value::as_str);
-    let is_kind =
-        |kind: &str| KINDS.contains(&kind) || (MessageRole::named(kind).is_some() && has_words(map));
+    let is_kind = |kind: &str| {
+        KINDS.contains(&kind) || (MessageRole::named(kind).is_some() && has_words(map))
+    };
     word("role").is_some_and(|role| MessageRole::named(role).is_some())
         || has("parts")
         || (has("lc") && has("kwargs"))
@@ -74,7 +77,9 @@ pub(in crate::formats) fn is_conversation(value: &Value) -> bool {
 
 /// Whether a value is a response of OpenAI's Responses. Its output can be empty, with the reason beside it.
 fn is_response(value: &Value) -> bool {
-    value.get("object").is_some_and(|object| object == "response")
+    value
+        .get("object")
+        .is_some_and(|object| object == "response")
         && value.get("output").is_some_and(Value::is_array)
 }
 
@@ -86,7 +91,10 @@ pub(super) fn conversation(node: Node) -> Read<Conversation> {
         Value::Object(map) => {
             if let Some(list) = LISTS.iter().find_map(|key| node.get(key)) {
                 let mut found = of_list(list)?;
-                if let Some(system) = node.get("system_instruction").or_else(|| node.get("system")) {
+                if let Some(system) = node
+                    .get("system_instruction")
+                    .or_else(|| node.get("system"))
+                {
                     found.system = Some(system_text(system)?);
                 }
                 return Ok(found);
@@ -112,14 +120,21 @@ fn system_text(node: Node) -> Read<String> {
 
 fn of_list(node: Node) -> Read<Conversation> {
     let first = node.value.get(0);
-    if first.is_some_and(|first| first.as_array().is_some_and(|list| !langchain::is_pair(list))) {
+    if first.is_some_and(|first| {
+        first
+            .as_array()
+            .is_some_and(|list| !langchain::is_pair(list))
+    }) {
         return Err(node.wrong(ONE_LIST));
     }
     if first.is_some_and(session::is_event) {
         return session::of_events(node);
     }
-    let messages: Read<Vec<Message>> =
-        node.items().map_err(|_| node.wrong("a list of messages"))?.map(message).collect();
+    let messages: Read<Vec<Message>> = node
+        .items()
+        .map_err(|_| node.wrong("a list of messages"))?
+        .map(message)
+        .collect();
     Ok(turns(messages?))
 }
 
@@ -162,8 +177,16 @@ pub(super) fn message(node: Node) -> Read<Message> {
 /// The role of a content of Gemini without one: the user's, unless it has calls.
 fn role_of_parts(node: Node) -> MessageRole {
     let parts = node.value["parts"].as_array().into_iter().flatten();
-    let is_call = |part: &Value| part.get("functionCall").or(part.get("function_call")).is_some();
-    if parts.into_iter().any(is_call) { MessageRole::Model } else { MessageRole::User }
+    let is_call = |part: &Value| {
+        part.get("functionCall")
+            .or(part.get("function_call"))
+            .is_some()
+    };
+    if parts.into_iter().any(is_call) {
+        MessageRole::Model
+    } else {
+        MessageRole::User
+    }
 }
 
 /// `{"author": …, "content": …}`, as Vertex writes a history.

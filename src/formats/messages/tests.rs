@@ -6,7 +6,9 @@ use crate::domain::{Part, Trajectory, TurnEnd};
 use serde_json::json;
 
 fn read(value: Value) -> Result<Vec<Invocation>, String> {
-    conversation(Node::top(&value)).map(Conversation::expected).map_err(|error| error.to_string())
+    conversation(Node::top(&value))
+        .map(Conversation::expected)
+        .map_err(|error| error.to_string())
 }
 
 fn turns_of(value: Value) -> Vec<Invocation> {
@@ -15,7 +17,10 @@ fn turns_of(value: Value) -> Vec<Invocation> {
 
 /// Calls with arguments, in order.
 fn calls(turn: &Invocation) -> Vec<(String, Option<Value>)> {
-    turn.calls().iter().map(|call| (call.name.clone(), call.args.clone().map(Value::Object))).collect()
+    turn.calls()
+        .iter()
+        .map(|call| (call.name.clone(), call.args.clone().map(Value::Object)))
+        .collect()
 }
 
 fn weather(args: Value) -> Vec<(String, Option<Value>)> {
@@ -36,25 +41,52 @@ fn lists_of_messages_mark_calls_of_a_message() {
         json!({"role": "assistant", "tool_calls": calls})
     };
     let result = |id: &str| json!({"role": "tool", "tool_call_id": id, "content": "1"});
-    let list = json!(["x", asks(&["a", "b"]), result("a"), result("b"), asks(&["c"]), result("c")]);
+    let list = json!([
+        "x",
+        asks(&["a", "b"]),
+        result("a"),
+        result("b"),
+        asks(&["c"]),
+        result("c")
+    ]);
     assert_eq!(calls_per_message(list), Some(vec![2, 1]));
     let apart = json!(["x", asks(&["a"]), asks(&["b"]), result("a"), result("b")]);
     assert_eq!(calls_per_message(apart), None, "both may be of one message");
-    let item = |id: &str| json!({"type": "function_call", "call_id": id, "name": "f", "arguments": "{}"});
+    let item =
+        |id: &str| json!({"type": "function_call", "call_id": id, "name": "f", "arguments": "{}"});
     let output = |id: &str| json!({"type": "function_call_output", "call_id": id, "output": "1"});
-    let items = json!([{"role": "user", "content": "x"}, item("a"), output("a"), item("b"), output("b")]);
-    assert_eq!(calls_per_message(items), None, "items of a response are no messages");
+    let items =
+        json!([{"role": "user", "content": "x"}, item("a"), output("a"), item("b"), output("b")]);
+    assert_eq!(
+        calls_per_message(items),
+        None,
+        "items of a response are no messages"
+    );
     let tool = |id: &str| json!({"type": "dynamic-tool", "toolName": "f", "toolCallId": id, "input": {}, "output": 1});
     let steps = json!(["x", {"role": "assistant", "parts": [tool("a"), tool("b")]}]);
-    assert_eq!(calls_per_message(steps), None, "the steps of an answer are one message of the AI SDK");
+    assert_eq!(
+        calls_per_message(steps),
+        None,
+        "the steps of an answer are one message of the AI SDK"
+    );
 }
 
 #[test]
 fn pairs_and_texts_are_messages() {
-    let pairs = turns_of(json!([["system", "Be brief."], ["human", "hi"], ["ai", "ho"]]));
-    assert_eq!((pairs[0].user.scored_text(), pairs[0].response_text()), ("hi".into(), "ho".into()));
+    let pairs = turns_of(json!([
+        ["system", "Be brief."],
+        ["human", "hi"],
+        ["ai", "ho"]
+    ]));
+    assert_eq!(
+        (pairs[0].user.scored_text(), pairs[0].response_text()),
+        ("hi".into(), "ho".into())
+    );
     let texts = turns_of(json!(["hi", {"from": "gpt", "value": "ho"}]));
-    assert_eq!((texts[0].user.scored_text(), texts[0].response_text()), ("hi".into(), "ho".into()));
+    assert_eq!(
+        (texts[0].user.scored_text(), texts[0].response_text()),
+        ("hi".into(), "ho".into())
+    );
 }
 
 #[test]
@@ -67,7 +99,8 @@ fn without_a_message_of_the_agent_its_calls_are_unknown() {
     ] {
         assert_eq!(turns_of(list)[0].trajectory, Trajectory::Unknown);
     }
-    let answered = turns_of(json!([{"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]));
+    let answered =
+        turns_of(json!([{"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]));
     assert!(answered[0].trajectory.is_known() && answered[0].calls().is_empty());
 }
 
@@ -109,7 +142,10 @@ fn calls_of_the_ai_sdk_have_their_results() {
         {"role": "tool", "content": [{"type": "tool-result", "toolCallId": "c", "toolName": "get_weather", "output": {"type": "text", "value": "20"}}]}
     ]);
     let turn = turns_of(list).remove(0);
-    assert_eq!((calls(&turn), turn.responses()[0].name.as_str()), (weather(args), "get_weather"));
+    assert_eq!(
+        (calls(&turn), turn.responses()[0].name.as_str()),
+        (weather(args), "get_weather")
+    );
     assert_eq!(turn.responses()[0].response, json!({"result": "20"}));
 }
 
@@ -142,9 +178,19 @@ fn text_after_results_is_the_response() {
     for (key, parts) in [("content", searched), ("content", of_mcp), ("parts", ui)] {
         let turn = turns_of(json!(["x", {"role": "assistant", key: parts}])).remove(0);
         assert_eq!(turn.response_text(), "It rains.\nBye.", "{turn:?}");
-        assert_eq!(calls(&turn), [("web_search".to_string(), Some(json!({"query": "rain"})))]);
-        let texts: Vec<String> = turn.intermediate_responses().iter().map(|text| text.text()).collect();
-        assert_eq!((texts, turn.responses().len()), (vec!["Let me look.".to_string()], 1));
+        assert_eq!(
+            calls(&turn),
+            [("web_search".to_string(), Some(json!({"query": "rain"})))]
+        );
+        let texts: Vec<String> = turn
+            .intermediate_responses()
+            .iter()
+            .map(|text| text.text())
+            .collect();
+        assert_eq!(
+            (texts, turn.responses().len()),
+            (vec!["Let me look.".to_string()], 1)
+        );
     }
     // Without a result in it, the message waits for one.
     let waits = json!(["x", {"role": "assistant", "content": [
@@ -154,14 +200,28 @@ fn text_after_results_is_the_response() {
 
 #[test]
 fn items_of_hosted_tools_begin_an_answer() {
-    let said =
-        json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "ok"}]});
+    let said = json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "ok"}]});
     for (item, known) in [
-        (json!({"type": "custom_tool_call", "call_id": "c", "name": "f", "input": "hi"}), true),
-        (json!({"type": "mcp_call", "id": "m", "name": "f", "arguments": "{}", "output": "r"}), true),
-        (json!({"type": "web_search_call", "id": "w", "action": {"query": "q"}}), false),
-        (json!({"type": "file_search_call", "id": "w", "queries": ["q"]}), false),
-        (json!({"type": "mcp_list_tools", "id": "l", "tools": []}), true),
+        (
+            json!({"type": "custom_tool_call", "call_id": "c", "name": "f", "input": "hi"}),
+            true,
+        ),
+        (
+            json!({"type": "mcp_call", "id": "m", "name": "f", "arguments": "{}", "output": "r"}),
+            true,
+        ),
+        (
+            json!({"type": "web_search_call", "id": "w", "action": {"query": "q"}}),
+            false,
+        ),
+        (
+            json!({"type": "file_search_call", "id": "w", "queries": ["q"]}),
+            false,
+        ),
+        (
+            json!({"type": "mcp_list_tools", "id": "l", "tools": []}),
+            true,
+        ),
     ] {
         let found = answer(Node::top(&json!([item, said]))).unwrap();
         assert_eq!(found.response.unwrap().scored_text(), "ok", "{item}");
@@ -169,7 +229,10 @@ fn items_of_hosted_tools_begin_an_answer() {
     }
     let custom = json!(["x", {"role": "assistant", "tool_calls": [
         {"id": "1", "type": "custom", "custom": {"name": "f", "input": "hi"}}]}]);
-    assert_eq!(calls(&turns_of(custom)[0]), [("f".to_string(), Some(json!({"tool_input": "hi"})))]);
+    assert_eq!(
+        calls(&turns_of(custom)[0]),
+        [("f".to_string(), Some(json!({"tool_input": "hi"})))]
+    );
 }
 
 /// An answer that was cut is scored, and has the reason.
@@ -177,13 +240,24 @@ fn items_of_hosted_tools_begin_an_answer() {
 fn answers_that_stopped_early_have_the_reason() {
     let content = json!({"role": "model", "parts": [{"text": "half"}]});
     let message = json!({"role": "assistant", "content": "half"});
-    let item =
-        json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "half"}]});
+    let item = json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "half"}]});
     for (value, code) in [
-        (json!({"candidates": [{"finishReason": "MAX_TOKENS", "content": content}]}), Some("MAX_TOKENS")),
-        (json!({"candidates": [{"finishReason": "STOP", "content": content}]}), None),
-        (json!({"choices": [{"finish_reason": "length", "message": message}]}), Some("length")),
-        (json!({"choices": [{"finish_reason": "stop", "message": message}]}), None),
+        (
+            json!({"candidates": [{"finishReason": "MAX_TOKENS", "content": content}]}),
+            Some("MAX_TOKENS"),
+        ),
+        (
+            json!({"candidates": [{"finishReason": "STOP", "content": content}]}),
+            None,
+        ),
+        (
+            json!({"choices": [{"finish_reason": "length", "message": message}]}),
+            Some("length"),
+        ),
+        (
+            json!({"choices": [{"finish_reason": "stop", "message": message}]}),
+            None,
+        ),
         (
             json!({"role": "assistant", "content": [{"type": "text", "text": "half"}], "stop_reason": "max_tokens"}),
             Some("max_tokens"),
@@ -199,7 +273,11 @@ fn answers_that_stopped_early_have_the_reason() {
     ] {
         let found = answer(Node::top(&value)).unwrap();
         assert_eq!(found.response.unwrap().scored_text(), "half", "{value}");
-        assert_eq!(found.stopped.first().map(|error| error.code.as_str()), code, "{value}");
+        assert_eq!(
+            found.stopped.first().map(|error| error.code.as_str()),
+            code,
+            "{value}"
+        );
     }
     let row = json!({"prompt": "x", "response": {"choices": [{"finish_reason": "length", "message": message}]}, "reference": "half"});
     let case = crate::formats::vertex::case(&row, &Default::default(), "a").unwrap();
@@ -214,7 +292,10 @@ fn calls_beside_a_response_are_refused() {
     for key in ["tool_calls", "function_call", "toolUses"] {
         let value = json!({"response": "r", key: calls});
         let error = answer(Node::top(&value)).unwrap_err().to_string();
-        assert!(error.contains(&format!("$.{key}: expected no calls beside the response")), "{error}");
+        assert!(
+            error.contains(&format!("$.{key}: expected no calls beside the response")),
+            "{error}"
+        );
     }
     assert!(answer(Node::top(&json!({"response": "r", "tool_calls": []}))).is_ok());
 }
@@ -223,11 +304,16 @@ fn calls_beside_a_response_are_refused() {
 fn histories_of_vertex_have_the_role_in_the_content() {
     let message = |role: &str, text: &str| json!({"turn_id": "0", "content": {"role": role, "parts": [{"text": text}]}});
     let turn = turns_of(json!([message("user", "a"), message("model", "b")])).remove(0);
-    assert_eq!((turn.user.scored_text(), turn.response_text()), ("a".into(), "b".into()));
-    let authored =
-        |author: &str, text: &str| json!({"author": author, "content": {"parts": [{"text": text}]}});
+    assert_eq!(
+        (turn.user.scored_text(), turn.response_text()),
+        ("a".into(), "b".into())
+    );
+    let authored = |author: &str, text: &str| json!({"author": author, "content": {"parts": [{"text": text}]}});
     let turn = turns_of(json!([authored("user", "a"), authored("home", "b")])).remove(0);
-    assert_eq!((turn.user.scored_text(), turn.response_text()), ("a".into(), "b".into()));
+    assert_eq!(
+        (turn.user.scored_text(), turn.response_text()),
+        ("a".into(), "b".into())
+    );
 }
 
 #[test]
@@ -239,7 +325,11 @@ fn refusals_are_responses() {
         json!({"type": "message", "role": "assistant", "content": [{"type": "refusal", "refusal": "I cannot."}]}),
     ] {
         let turn = turns_of(json!(["x", message])).remove(0);
-        assert_eq!((turn.response_text().as_str(), turn.end), ("I cannot.", TurnEnd::Refused), "{message}");
+        assert_eq!(
+            (turn.response_text().as_str(), turn.end),
+            ("I cannot.", TurnEnd::Refused),
+            "{message}"
+        );
     }
 }
 
@@ -248,18 +338,42 @@ fn media_are_parts() {
     let png = json!({"inline_data": {"mime_type": "image/png", "data": "AAAA"}});
     let address = json!({"file_data": {"file_uri": "https://x/a.png"}});
     for (block, expected) in [
-        (json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}), &png),
-        (json!({"type": "image_url", "image_url": "data:image/png;base64,AAAA"}), &png),
-        (json!({"type": "input_image", "image_url": "data:image/png;base64,AAAA"}), &png),
+        (
+            json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}),
+            &png,
+        ),
+        (
+            json!({"type": "image_url", "image_url": "data:image/png;base64,AAAA"}),
+            &png,
+        ),
+        (
+            json!({"type": "input_image", "image_url": "data:image/png;base64,AAAA"}),
+            &png,
+        ),
         (
             json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}),
             &png,
         ),
-        (json!({"type": "image", "source_type": "base64", "mime_type": "image/png", "data": "AAAA"}), &png),
-        (json!({"type": "image", "base64": "AAAA", "mime_type": "image/png"}), &png),
-        (json!({"type": "image_url", "image_url": {"url": "https://x/a.png"}}), &address),
-        (json!({"type": "image", "source": {"type": "url", "url": "https://x/a.png"}}), &address),
-        (json!({"inline_data": {"mime_type": "image/png", "data": "AAAA"}}), &png),
+        (
+            json!({"type": "image", "source_type": "base64", "mime_type": "image/png", "data": "AAAA"}),
+            &png,
+        ),
+        (
+            json!({"type": "image", "base64": "AAAA", "mime_type": "image/png"}),
+            &png,
+        ),
+        (
+            json!({"type": "image_url", "image_url": {"url": "https://x/a.png"}}),
+            &address,
+        ),
+        (
+            json!({"type": "image", "source": {"type": "url", "url": "https://x/a.png"}}),
+            &address,
+        ),
+        (
+            json!({"inline_data": {"mime_type": "image/png", "data": "AAAA"}}),
+            &png,
+        ),
         (
             json!({"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}}),
             &json!({"inline_data": {"mime_type": "audio/wav", "data": "AAAA"}}),
@@ -274,11 +388,16 @@ fn media_are_parts() {
             &json!({"file": {"type": "file", "file": {"file_id": "f1"}}}),
         ),
     ] {
-        let turn =
-            turns_of(json!([{"role": "user", "content": [{"type": "text", "text": "what is it"}, block]}]))
-                .remove(0);
+        let turn = turns_of(
+            json!([{"role": "user", "content": [{"type": "text", "text": "what is it"}, block]}]),
+        )
+        .remove(0);
         assert_eq!(turn.user.parts[0], Part::text("what is it"));
-        assert_eq!(Value::Object(turn.user.parts[1].rest.clone()), *expected, "{block}");
+        assert_eq!(
+            Value::Object(turn.user.parts[1].rest.clone()),
+            *expected,
+            "{block}"
+        );
     }
     let spoken = json!(["x", {"role": "assistant", "content": null, "audio": {"id": "a", "data": "AAAA", "transcript": "Hello"}}]);
     assert_eq!(turns_of(spoken)[0].response_text(), "Hello");
@@ -293,8 +412,14 @@ fn reasoning_is_displayed_and_not_the_response() {
         json!(["x", {"role": "model", "parts": [{"text": "2 + 2", "thought": true}, {"text": "4"}]}]),
     ] {
         let turn = turns_of(list.clone()).remove(0);
-        let Trajectory::Listed { texts, .. } = &turn.trajectory else { panic!("{list}") };
-        assert_eq!((turn.response_text().as_str(), texts[0].1[0].thought), ("4", true), "{list}");
+        let Trajectory::Listed { texts, .. } = &turn.trajectory else {
+            panic!("{list}")
+        };
+        assert_eq!(
+            (turn.response_text().as_str(), texts[0].1[0].thought),
+            ("4", true),
+            "{list}"
+        );
         assert_eq!(texts[0].1[0].text.as_deref(), Some("2 + 2"));
     }
 }
@@ -306,7 +431,10 @@ fn what_looks_like_a_call_and_is_not_understood_is_refused_or_makes_the_calls_un
             json!({"role": "assistant", "tool_calls": [{"id": "1"}]}),
             "$[1].tool_calls[0]: expected a key \"name\"",
         ),
-        (json!({"role": "assistant", "tool_calls": "f(x)"}), "$[1].tool_calls: expected a list of calls"),
+        (
+            json!({"role": "assistant", "tool_calls": "f(x)"}),
+            "$[1].tool_calls: expected a list of calls",
+        ),
         (
             json!({"role": "assistant", "tool_calls": [{"name": "f", "args": [1]}]}),
             "$[1].tool_calls[0].args: expected",
@@ -335,7 +463,10 @@ fn what_looks_like_a_call_and_is_not_understood_is_refused_or_makes_the_calls_un
             json!({"role": "model", "parts": [{"toolCall": {"toolType": "x"}}]}),
             "$[1].parts[0].toolCall: expected a call as function_call",
         ),
-        (json!({"role": "ghost", "content": "x"}), "$[1]: expected a message whose role is"),
+        (
+            json!({"role": "ghost", "content": "x"}),
+            "$[1]: expected a message whose role is",
+        ),
         (json!({"content": "x"}), "$[1]: expected a message"),
         (json!(7), "$[1]: expected a message"),
     ] {
@@ -348,7 +479,10 @@ fn what_looks_like_a_call_and_is_not_understood_is_refused_or_makes_the_calls_un
     assert!(matches!(searched[0].trajectory, Trajectory::Partial(_)));
     assert_eq!(searched[0].response_text(), "y");
     let events = searched[0].trajectory.events().unwrap();
-    assert_eq!(events[0].content.as_ref().unwrap().shown_text(), "[web_search_call]");
+    assert_eq!(
+        events[0].content.as_ref().unwrap().shown_text(),
+        "[web_search_call]"
+    );
     let lists = read(json!([[{"role": "user", "content": "x"}]])).unwrap_err();
     assert!(lists.contains("one list of messages"), "{lists}");
 }
@@ -377,7 +511,10 @@ fn results_of_tools_are_objects() {
         assert_eq!(turns_of(list)[0].responses()[0].response, expected);
     }
     let failed = json!(["x", {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "is_error": true, "content": "no"}]}]);
-    assert_eq!(turns_of(failed)[0].responses()[0].response, json!({"error": "no"}));
+    assert_eq!(
+        turns_of(failed)[0].responses()[0].response,
+        json!({"error": "no"})
+    );
 }
 
 #[test]
@@ -392,7 +529,10 @@ fn empty_and_blocked_answers_are_none_with_the_reason() {
             json!({"promptFeedback": {"blockReason": "OTHER", "blockReasonMessage": "no"}}),
             "the model blocked the prompt: OTHER: no",
         ),
-        (json!({"candidates": [{"finishReason": "MAX_TOKENS"}]}), "the response is empty: MAX_TOKENS"),
+        (
+            json!({"candidates": [{"finishReason": "MAX_TOKENS"}]}),
+            "the response is empty: MAX_TOKENS",
+        ),
         (
             json!({"candidates": [{"finish_reason": "STOP", "content": {"role": "model", "parts": [{"text": ""}]}}]}),
             "the response is empty: STOP",
@@ -409,7 +549,11 @@ fn empty_and_blocked_answers_are_none_with_the_reason() {
         (json!({"error": {"code": 429, "message": "quota"}}), "quota"),
     ] {
         let found = of(value.clone());
-        assert_eq!((found.response, found.error.as_deref()), (None, Some(why)), "{value}");
+        assert_eq!(
+            (found.response, found.error.as_deref()),
+            (None, Some(why)),
+            "{value}"
+        );
     }
     for nothing in [
         json!(null),
@@ -425,17 +569,28 @@ fn empty_and_blocked_answers_are_none_with_the_reason() {
         json!({"choices": [{"finish_reason": "tool_calls", "message": {"role": "assistant", "content": null,
         "tool_calls": [{"id": "c", "function": {"name": "f", "arguments": "{\"a\": 1}"}}]}}]}),
     );
-    assert_eq!((called.error, called.trajectory.unwrap().calls()[0].name.as_str()), (None, "f"));
     assert_eq!(
-        of(json!({"content": "", "tool_calls": []})).response.unwrap().scored_text(),
+        (
+            called.error,
+            called.trajectory.unwrap().calls()[0].name.as_str()
+        ),
+        (None, "f")
+    );
+    assert_eq!(
+        of(json!({"content": "", "tool_calls": []}))
+            .response
+            .unwrap()
+            .scored_text(),
         "{\"content\":\"\",\"tool_calls\":[]}"
     );
 }
 
 #[test]
 fn a_turn_without_a_user_message_is_refused() {
-    let list =
-        json!([{"role": "assistant", "content": "Hello, I am here."}, {"role": "user", "content": "hi"}]);
+    let list = json!([{"role": "assistant", "content": "Hello, I am here."}, {"role": "user", "content": "hi"}]);
     let error = case(Node::top(&list), "x").unwrap_err().to_string();
-    assert!(error.contains("turn 1 without one (the agent: \"Hello, I am here.\")"), "{error}");
+    assert!(
+        error.contains("turn 1 without one (the agent: \"Hello, I am here.\")"),
+        "{error}"
+    );
 }

@@ -38,8 +38,10 @@ pub(super) fn turns(messages: Vec<Message>) -> Conversation {
         match message.role {
             MessageRole::System => system.push(message.text()),
             MessageRole::User => {
-                let (results, words): (Vec<Part>, Vec<Part>) =
-                    message.parts.into_iter().partition(|part| part.response.is_some());
+                let (results, words): (Vec<Part>, Vec<Part>) = message
+                    .parts
+                    .into_iter()
+                    .partition(|part| part.response.is_some());
                 let has_results = !results.is_empty();
                 if has_results {
                     open.get_or_insert_default().add_results(results);
@@ -47,7 +49,10 @@ pub(super) fn turns(messages: Vec<Message>) -> Conversation {
                 // Anthropic puts the results of tools into a message of the user.
                 if !words.is_empty() || !has_results {
                     out.turns.extend(open.take().map(Open::finish));
-                    open = Some(Open { user: words, ..Open::default() });
+                    open = Some(Open {
+                        user: words,
+                        ..Open::default()
+                    });
                 }
             }
             MessageRole::Model => open.get_or_insert_default().add(message),
@@ -64,9 +69,16 @@ fn name_results(message: &mut Message, names: &mut HashMap<String, String>) {
     for call in message.parts.iter().filter_map(|part| part.call.as_ref()) {
         names.extend(call.id.clone().map(|id| (id, call.name.clone())));
     }
-    for response in message.parts.iter_mut().filter_map(|part| part.response.as_mut()) {
-        if let Some(name) =
-            response.id.as_ref().and_then(|id| names.get(id)).filter(|_| response.name.is_empty())
+    for response in message
+        .parts
+        .iter_mut()
+        .filter_map(|part| part.response.as_mut())
+    {
+        if let Some(name) = response
+            .id
+            .as_ref()
+            .and_then(|id| names.get(id))
+            .filter(|_| response.name.is_empty())
         {
             response.name.clone_from(name);
         }
@@ -77,7 +89,9 @@ fn name_results(message: &mut Message, names: &mut HashMap<String, String>) {
 /// Where the text begins that a message has after the results of its calls, which the server of the model or the AI SDK put
 /// into the same message; the end if it has no results, or calls after them.
 fn end_of_results(parts: &[Part]) -> usize {
-    let last = parts.iter().rposition(|part| part.call.is_some() || part.response.is_some());
+    let last = parts
+        .iter()
+        .rposition(|part| part.call.is_some() || part.response.is_some());
     match last {
         Some(last) if parts[last].response.is_some() => last + 1,
         _ => parts.len(),
@@ -94,7 +108,8 @@ impl Open {
         self.has_agent = true;
         self.has_unknown_call |= message.has_unknown_call;
         let author = message.author.unwrap_or_else(|| AGENT.into());
-        self.stopped.extend(message.stopped.map(|why| why.by(&author, None)));
+        self.stopped
+            .extend(message.stopped.map(|why| why.by(&author, None)));
         let has_calls = message.parts.iter().any(|part| part.call.is_some());
         let mut parts = message.parts;
         if has_calls || message.has_unknown_call {
@@ -144,7 +159,10 @@ impl Open {
 
     fn event(&mut self, author: &str, role: &str, parts: Vec<Part>) {
         if !parts.is_empty() {
-            let content = Some(Content { role: Some(role.into()), parts });
+            let content = Some(Content {
+                role: Some(role.into()),
+                parts,
+            });
             self.events.push(InvocationEvent {
                 author: author.into(),
                 content,
@@ -156,18 +174,31 @@ impl Open {
     fn finish(mut self) -> Invocation {
         if let Some((author, _)) = &self.response {
             let author = author.clone();
-            self.events.push(InvocationEvent { author, ..InvocationEvent::default() });
+            self.events.push(InvocationEvent {
+                author,
+                ..InvocationEvent::default()
+            });
         }
         let user_role = (!self.user.is_empty()).then(|| "user".to_string());
         Invocation {
-            user: Content { role: user_role, parts: self.user },
-            final_response: self.response.map(|(_, parts)| Content { role: Some("model".into()), parts }),
+            user: Content {
+                role: user_role,
+                parts: self.user,
+            },
+            final_response: self.response.map(|(_, parts)| Content {
+                role: Some("model".into()),
+                parts,
+            }),
             trajectory: match (self.has_agent, self.has_unknown_call) {
                 (false, _) => Trajectory::Unknown,
                 (true, true) => Trajectory::Partial(self.events),
                 (true, false) => Trajectory::Events(self.events),
             },
-            end: if self.refuses { TurnEnd::Refused } else { TurnEnd::Answered },
+            end: if self.refuses {
+                TurnEnd::Refused
+            } else {
+                TurnEnd::Answered
+            },
             reported_errors: self.stopped,
             ..Invocation::default()
         }
@@ -184,11 +215,16 @@ impl Conversation {
 
 /// A turn whose events are lists of calls, responses and texts, which are easier to edit.
 pub(in crate::formats) fn listed(turn: Invocation) -> Invocation {
-    Invocation { trajectory: listed_trajectory(turn.trajectory), ..turn }
+    Invocation {
+        trajectory: listed_trajectory(turn.trajectory),
+        ..turn
+    }
 }
 
 pub(in crate::formats) fn listed_trajectory(trajectory: Trajectory) -> Trajectory {
-    let Trajectory::Events(events) = trajectory else { return trajectory };
+    let Trajectory::Events(events) = trajectory else {
+        return trajectory;
+    };
     let (mut calls, mut responses, mut texts) = (Vec::new(), Vec::new(), Vec::new());
     for event in events {
         let mut words = Vec::new();
@@ -199,7 +235,11 @@ pub(in crate::formats) fn listed_trajectory(trajectory: Trajectory) -> Trajector
         }
         texts.extend((!words.is_empty()).then_some((event.author, words)));
     }
-    Trajectory::Listed { calls, responses, texts }
+    Trajectory::Listed {
+        calls,
+        responses,
+        texts,
+    }
 }
 
 /// What the agent did first in a turn, for a message about it.
@@ -208,5 +248,9 @@ pub fn first_words(turn: &Invocation) -> String {
         return format!("the agent calls {}", call.name);
     }
     let words: String = turn.response_text().chars().take(40).collect();
-    if words.is_empty() { "nothing else is in it".into() } else { format!("the agent: {words:?}") }
+    if words.is_empty() {
+        "nothing else is in it".into()
+    } else {
+        format!("the agent: {words:?}")
+    }
 }

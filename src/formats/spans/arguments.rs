@@ -23,8 +23,13 @@ pub(super) struct GivenArguments {
 /// Reads the recorded arguments of a tool, whose parameters the span may declare.
 pub(super) fn given_arguments(span: &TraceSpan, recorded: &Value) -> GivenArguments {
     let unquoted = unquoted(recorded);
-    let value = unquoted.as_str().and_then(python_literal).unwrap_or(unquoted);
-    let Value::Object(map) = value else { return GivenArguments::default() };
+    let value = unquoted
+        .as_str()
+        .and_then(python_literal)
+        .unwrap_or(unquoted);
+    let Value::Object(map) = value else {
+        return GivenArguments::default();
+    };
     if is_callback(&map) {
         return of_callback(&map);
     }
@@ -48,8 +53,13 @@ fn of_callback(map: &Map<String, Value>) -> GivenArguments {
         None | Some(Value::Null) => from_text(),
         Some(inputs) => inputs.as_object().cloned(),
     };
-    let id = map.get("kwargs").and_then(|kwargs| kwargs["tool_call_id"].as_str());
-    GivenArguments { args, id: id.map(str::to_string) }
+    let id = map
+        .get("kwargs")
+        .and_then(|kwargs| kwargs["tool_call_id"].as_str());
+    GivenArguments {
+        args,
+        id: id.map(str::to_string),
+    }
 }
 
 /// An object as JSON or as a Python literal.
@@ -85,7 +95,9 @@ fn wrapped_function(map: &Map<String, Value>) -> Option<(&[Value], &Map<String, 
         None => &[],
         Some(args) => args.as_array()?.as_slice(),
     };
-    map.keys().all(|key| OF_FUNCTION.contains(&key.as_str())).then_some((positional, named))
+    map.keys()
+        .all(|key| OF_FUNCTION.contains(&key.as_str()))
+        .then_some((positional, named))
 }
 
 /// The arguments with the names of the declared parameters; `None` if a positional one has no name.
@@ -97,7 +109,11 @@ fn by_name(
     if positional.len() > declared.len() {
         return None;
     }
-    let mut args: Map<String, Value> = declared.iter().cloned().zip(positional.iter().cloned()).collect();
+    let mut args: Map<String, Value> = declared
+        .iter()
+        .cloned()
+        .zip(positional.iter().cloned())
+        .collect();
     let is_named_twice = named.keys().any(|name| args.contains_key(name));
     args.extend(named.clone());
     (!is_named_twice).then_some(args)
@@ -105,9 +121,15 @@ fn by_name(
 
 /// The names of the tool's parameters in their order: those of a JSON schema, or of smolagents' description of inputs.
 fn declared(span: &TraceSpan) -> Vec<String> {
-    let schema = span.attributes.get("tool.parameters").map(unquoted).unwrap_or_default();
+    let schema = span
+        .attributes
+        .get("tool.parameters")
+        .map(unquoted)
+        .unwrap_or_default();
     let parameters = schema.get("properties").unwrap_or(&schema).as_object();
-    parameters.map(|parameters| parameters.keys().cloned().collect()).unwrap_or_default()
+    parameters
+        .map(|parameters| parameters.keys().cloned().collect())
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -117,7 +139,10 @@ mod tests {
 
     fn given(recorded: Value, parameters: Value) -> GivenArguments {
         let attributes = Map::from_iter([("tool.parameters".to_string(), parameters)]);
-        let span = TraceSpan { attributes, ..TraceSpan::default() };
+        let span = TraceSpan {
+            attributes,
+            ..TraceSpan::default()
+        };
         given_arguments(&span, &recorded)
     }
 
@@ -127,28 +152,63 @@ mod tests {
         let literal = "{'city': \"Bergen's\", 'days': 1}";
         let bergen = json!({"city": "Bergen's", "days": 1});
         for (recorded, parameters, expected) in [
-            (json!({"city": "Oslo"}).to_string().into(), Value::Null, json!({"city": "Oslo"})),
+            (
+                json!({"city": "Oslo"}).to_string().into(),
+                Value::Null,
+                json!({"city": "Oslo"}),
+            ),
             (json!(literal), Value::Null, bergen.clone()),
             (callback("x", bergen.clone()), Value::Null, bergen.clone()),
-            (callback(literal, Value::Null).to_string().into(), Value::Null, bergen.clone()),
+            (
+                callback(literal, Value::Null).to_string().into(),
+                Value::Null,
+                bergen.clone(),
+            ),
             (callback("Bergen", Value::Null), Value::Null, Value::Null),
-            (callback(literal, json!(["Bergen"])), Value::Null, Value::Null),
-            (json!({"args": [], "kwargs": {"days": 1}}), Value::Null, json!({"days": 1})),
-            (json!({"args": ["Oslo"], "kwargs": {"days": 1}}), Value::Null, Value::Null),
+            (
+                callback(literal, json!(["Bergen"])),
+                Value::Null,
+                Value::Null,
+            ),
+            (
+                json!({"args": [], "kwargs": {"days": 1}}),
+                Value::Null,
+                json!({"days": 1}),
+            ),
+            (
+                json!({"args": ["Oslo"], "kwargs": {"days": 1}}),
+                Value::Null,
+                Value::Null,
+            ),
             (
                 json!({"args": ["Oslo"], "sanitize_inputs_outputs": true, "kwargs": {"days": 1}}),
                 json!("{\"city\": {}, \"days\": {}}"),
                 json!({"city": "Oslo", "days": 1}),
             ),
-            (json!({"args": ["Oslo"], "kwargs": {"city": 1}}), json!("{\"city\": {}}"), Value::Null),
+            (
+                json!({"args": ["Oslo"], "kwargs": {"city": 1}}),
+                json!("{\"city\": {}}"),
+                Value::Null,
+            ),
             // A tool's own parameters.
-            (json!({"args": "-l", "kwargs": 1}), Value::Null, json!({"args": "-l", "kwargs": 1})),
-            (json!({"input_str": "x"}), Value::Null, json!({"input_str": "x"})),
+            (
+                json!({"args": "-l", "kwargs": 1}),
+                Value::Null,
+                json!({"args": "-l", "kwargs": 1}),
+            ),
+            (
+                json!({"input_str": "x"}),
+                Value::Null,
+                json!({"input_str": "x"}),
+            ),
             (json!("Oslo"), Value::Null, Value::Null),
         ] {
             let found = given(recorded.clone(), parameters);
             assert_eq!(found.args, expected.as_object().cloned(), "{recorded}");
         }
-        assert_eq!(given(callback("x", json!({})), Value::Null).id.as_deref(), Some("c1"));
+        assert_eq!(
+            given(callback("x", json!({})), Value::Null).id.as_deref(),
+            Some("c1")
+        );
     }
 }

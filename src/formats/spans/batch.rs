@@ -37,7 +37,10 @@ pub(super) struct SpanMemory {
 
 impl SpanMemory {
     pub(super) fn take(&mut self, bytes: usize) -> Result<(), UnusableBatch> {
-        self.left = self.left.checked_sub(bytes).ok_or(UnusableBatch::TooLarge)?;
+        self.left = self
+            .left
+            .checked_sub(bytes)
+            .ok_or(UnusableBatch::TooLarge)?;
         Ok(())
     }
 
@@ -78,7 +81,10 @@ impl SpanMemory {
 
 impl SpanBatch {
     pub(super) fn new(most: usize) -> SpanBatch {
-        SpanBatch { most, ..SpanBatch::default() }
+        SpanBatch {
+            most,
+            ..SpanBatch::default()
+        }
     }
 
     /// Adds the span that `read` makes. Its trace is cut off if it needs more memory than is left.
@@ -87,7 +93,9 @@ impl SpanBatch {
         trace: String,
         read: impl FnOnce(&str, &mut SpanMemory) -> Result<TraceSpan, UnusableBatch>,
     ) -> Result<(), UnusableBatch> {
-        let mut room = SpanMemory { left: self.most - self.size };
+        let mut room = SpanMemory {
+            left: self.most - self.size,
+        };
         match read(&trace, &mut room) {
             Ok(span) => {
                 self.size = self.most - room.left;

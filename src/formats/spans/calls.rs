@@ -45,24 +45,44 @@ const SUREST_FIRST: [Likeness; 6] = [
 /// contains is placed where the tool began.
 pub(super) fn called(facts: &[SpanFacts], authors: &[String]) -> (Vec<(Place, TracedStep)>, usize) {
     let asked = calls_of_spans(facts);
-    let tools: Vec<(usize, &ToolFacts)> =
-        facts.iter().enumerate().filter_map(|(at, one)| Some((at, one.tool.as_ref()?))).collect();
+    let tools: Vec<(usize, &ToolFacts)> = facts
+        .iter()
+        .enumerate()
+        .filter_map(|(at, one)| Some((at, one.tool.as_ref()?)))
+        .collect();
     let matches = matches(&tools, &asked);
     let not_run = not_run(&tools, &asked, &matches);
     let of_tools = tools.iter().zip(matches).map(|((at, tool), found)| {
         let asked = found.map(|(index, likeness)| (&asked[index], likeness));
         let place = asked.map_or((*at, 0), |(asked, _)| asked.place);
         let call = call_of(tool, asked.map(|(asked, likeness)| (&asked.call, likeness)));
-        (place, TracedStep::Called { author: authors[*at].clone(), call, result: tool.result.clone() })
+        (
+            place,
+            TracedStep::Called {
+                author: authors[*at].clone(),
+                call,
+                result: tool.result.clone(),
+            },
+        )
     });
     let of_models = not_run.into_iter().map(|asked| {
         let author = authors[asked.place.0].clone();
-        (asked.place, TracedStep::Called { author, call: asked.call.clone(), result: None })
+        (
+            asked.place,
+            TracedStep::Called {
+                author,
+                call: asked.call.clone(),
+                result: None,
+            },
+        )
     });
     let steps: Vec<(Place, TracedStep)> = of_tools.chain(of_models).collect();
     let lacks_arguments =
         |step: &TracedStep| matches!(step, TracedStep::Called { call, .. } if call.args.is_none());
-    let lacking = steps.iter().filter(|(_, step)| lacks_arguments(step)).count();
+    let lacking = steps
+        .iter()
+        .filter(|(_, step)| lacks_arguments(step))
+        .count();
     (steps, lacking)
 }
 
@@ -70,8 +90,18 @@ pub(super) fn called(facts: &[SpanFacts], authors: &[String]) -> (Vec<(Place, Tr
 fn calls_of_spans(facts: &[SpanFacts]) -> Vec<SpanCall> {
     let of_models = facts.iter().enumerate().filter(|(_, one)| !one.is_whole);
     let of_span = |(at, one): (usize, &SpanFacts)| {
-        let calls: Vec<ToolCall> = one.said.iter().flat_map(|message| message.calls.clone()).collect();
-        calls.into_iter().enumerate().map(move |(order, call)| SpanCall { place: (at, order + 1), call })
+        let calls: Vec<ToolCall> = one
+            .said
+            .iter()
+            .flat_map(|message| message.calls.clone())
+            .collect();
+        calls
+            .into_iter()
+            .enumerate()
+            .map(move |(order, call)| SpanCall {
+                place: (at, order + 1),
+                call,
+            })
     };
     of_models.flat_map(of_span).collect()
 }
@@ -82,7 +112,11 @@ fn matches(tools: &[(usize, &ToolFacts)], asked: &[SpanCall]) -> Vec<Option<(usi
     let mut found = vec![None; tools.len()];
     let mut is_free = vec![true; asked.len()];
     for wanted in SUREST_FIRST {
-        for ((at, tool), found) in tools.iter().zip(&mut found).filter(|(_, found)| found.is_none()) {
+        for ((at, tool), found) in tools
+            .iter()
+            .zip(&mut found)
+            .filter(|(_, found)| found.is_none())
+        {
             let is_candidate = |index: &usize| {
                 is_free[*index] && likeness(tool, &asked[*index].call, have_ids) == Some(wanted)
             };
@@ -98,16 +132,24 @@ fn matches(tools: &[(usize, &ToolFacts)], asked: &[SpanCall]) -> Vec<Option<(usi
 
 /// Whether the spans of tools and of models name calls by the same ids.
 fn have_same_ids(tools: &[(usize, &ToolFacts)], asked: &[SpanCall]) -> bool {
-    let ids: std::collections::HashSet<&str> =
-        asked.iter().filter_map(|one| one.call.id.as_deref()).collect();
-    tools.iter().any(|(_, tool)| tool.id.as_deref().is_some_and(|id| ids.contains(id)))
+    let ids: std::collections::HashSet<&str> = asked
+        .iter()
+        .filter_map(|one| one.call.id.as_deref())
+        .collect();
+    tools
+        .iter()
+        .any(|(_, tool)| tool.id.as_deref().is_some_and(|id| ids.contains(id)))
 }
 
 /// The first of these calls in the latest span of a model that began before the tool; else the first of all.
 fn nearest(candidates: &[usize], tool: usize, asked: &[SpanCall]) -> Option<usize> {
     let span_of = |index: &usize| asked[*index].place.0;
     let latest = candidates.iter().map(span_of).filter(|at| *at < tool).max();
-    candidates.iter().find(|index| Some(span_of(index)) == latest).or(candidates.first()).copied()
+    candidates
+        .iter()
+        .find(|index| Some(span_of(index)) == latest)
+        .or(candidates.first())
+        .copied()
 }
 
 fn likeness(tool: &ToolFacts, call: &ToolCall, have_ids: bool) -> Option<Likeness> {
@@ -129,19 +171,33 @@ fn likeness(tool: &ToolFacts, call: &ToolCall, have_ids: bool) -> Option<Likenes
 }
 
 fn is_part(part: &Map<String, Value>, whole: &Map<String, Value>) -> bool {
-    part.iter().all(|(name, value)| whole.get(name).is_some_and(|other| values_equal(value, other)))
+    part.iter().all(|(name, value)| {
+        whole
+            .get(name)
+            .is_some_and(|other| values_equal(value, other))
+    })
 }
 
 /// A call as the model asked for it. What the model's span lacks is taken from that of the tool.
 fn call_of(tool: &ToolFacts, asked: Option<(&ToolCall, Likeness)>) -> ToolCall {
-    let own = || ToolCall { id: tool.id.clone(), ..ToolCall::new(&tool.name, tool.args.clone()) };
+    let own = || ToolCall {
+        id: tool.id.clone(),
+        ..ToolCall::new(&tool.name, tool.args.clone())
+    };
     match asked {
         None | Some((_, Likeness::SameName)) => own(),
         Some((asked, _)) => {
-            let name = if asked.name.is_empty() { &tool.name } else { &asked.name };
+            let name = if asked.name.is_empty() {
+                &tool.name
+            } else {
+                &asked.name
+            };
             let args = asked.args.clone().or_else(|| tool.args.clone());
             let id = tool.id.clone().or_else(|| asked.id.clone());
-            ToolCall { id, ..ToolCall::new(name, args) }
+            ToolCall {
+                id,
+                ..ToolCall::new(name, args)
+            }
         }
     }
 }
@@ -153,22 +209,38 @@ fn not_run<'a>(
     asked: &'a [SpanCall],
     matches: &[Option<(usize, Likeness)>],
 ) -> Vec<&'a SpanCall> {
-    let is_matched = |index: usize| matches.iter().flatten().any(|(matched, _)| *matched == index);
+    let is_matched = |index: usize| {
+        matches
+            .iter()
+            .flatten()
+            .any(|(matched, _)| *matched == index)
+    };
     let is_only = |call: &ToolCall| {
         let same = |other: &&SpanCall| other.call.id == call.id;
         call.id.is_some() && asked.iter().filter(same).count() == 1
     };
     let may_be_of_tool = |call: &ToolCall| {
-        let mut unmatched = tools.iter().zip(matches).filter(|(_, found)| found.is_none());
+        let mut unmatched = tools
+            .iter()
+            .zip(matches)
+            .filter(|(_, found)| found.is_none());
         unmatched.any(|((_, tool), _)| tool.name == call.name)
     };
     let have_ids = have_same_ids(tools, asked);
     let is_missing = |(index, one): &(usize, &SpanCall)| {
         !one.call.name.starts_with(STRUCTURED_OUTPUT)
             && (tools.is_empty()
-                || (have_ids && !is_matched(*index) && is_only(&one.call) && !may_be_of_tool(&one.call)))
+                || (have_ids
+                    && !is_matched(*index)
+                    && is_only(&one.call)
+                    && !may_be_of_tool(&one.call)))
     };
-    asked.iter().enumerate().filter(is_missing).map(|(_, one)| one).collect()
+    asked
+        .iter()
+        .enumerate()
+        .filter(is_missing)
+        .map(|(_, one)| one)
+        .collect()
 }
 
 #[cfg(test)]
@@ -179,16 +251,33 @@ mod tests {
 
     fn call(id: &str, name: &str, args: Value) -> ToolCall {
         let id = (!id.is_empty()).then(|| id.to_string());
-        ToolCall { id, ..ToolCall::new(name, args.as_object().cloned()) }
+        ToolCall {
+            id,
+            ..ToolCall::new(name, args.as_object().cloned())
+        }
     }
 
     fn model(calls: Vec<ToolCall>) -> SpanFacts {
-        SpanFacts { said: vec![Message { calls, ..Message::default() }], ..SpanFacts::default() }
+        SpanFacts {
+            said: vec![Message {
+                calls,
+                ..Message::default()
+            }],
+            ..SpanFacts::default()
+        }
     }
 
     fn tool(id: &str, name: &str, args: Value) -> SpanFacts {
         let ToolCall { id, name, args, .. } = call(id, name, args);
-        SpanFacts { tool: Some(ToolFacts { id, name, args, result: None }), ..SpanFacts::default() }
+        SpanFacts {
+            tool: Some(ToolFacts {
+                id,
+                name,
+                args,
+                result: None,
+            }),
+            ..SpanFacts::default()
+        }
     }
 
     /// The calls in the order of their places.
@@ -206,25 +295,44 @@ mod tests {
     fn parallel_calls_are_in_the_order_in_which_the_model_asked() {
         let (a, b) = (json!({"city": "A"}), json!({"city": "B"}));
         let expected = json!([["1", "get", a], ["2", "get", b]]);
-        let asked = || model(vec![call("1", "get", a.clone()), call("2", "get", b.clone())]);
+        let asked = || {
+            model(vec![
+                call("1", "get", a.clone()),
+                call("2", "get", b.clone()),
+            ])
+        };
         for tools in [
             [tool("2", "get", b.clone()), tool("1", "get", a.clone())],
             // Without ids, arguments decide, also if defaults were added.
-            [tool("", "get", json!({"city": "B", "days": 1})), tool("", "get", a.clone())],
+            [
+                tool("", "get", json!({"city": "B", "days": 1})),
+                tool("", "get", a.clone()),
+            ],
             // The arguments of the model are preferred to a wrapper.
-            [tool("2", "get", Value::Null), tool("1", "get", json!({"input": "x"}))],
+            [
+                tool("2", "get", Value::Null),
+                tool("1", "get", json!({"input": "x"})),
+            ],
         ] {
             let [first, second] = tools;
             assert_eq!(shown(&[asked(), first, second]), (expected.clone(), 0));
         }
         let unordered = [tool("2", "get", b.clone()), tool("1", "get", a.clone())];
-        assert_eq!(shown(&unordered), (json!([["2", "get", b], ["1", "get", a]]), 0));
+        assert_eq!(
+            shown(&unordered),
+            (json!([["2", "get", b], ["1", "get", a]]), 0)
+        );
     }
 
     #[test]
     fn the_same_call_of_two_steps_belongs_to_its_step() {
         let args = json!({"n": 1});
-        let step = |id: &str| model(vec![call(id, "get", args.clone()), call("", "other", json!({}))]);
+        let step = |id: &str| {
+            model(vec![
+                call(id, "get", args.clone()),
+                call("", "other", json!({})),
+            ])
+        };
         let facts = [
             step("1"),
             tool("", "other", json!({})),
@@ -233,8 +341,12 @@ mod tests {
             tool("", "get", args.clone()),
             tool("", "other", json!({})),
         ];
-        let expected =
-            json!([["1", "get", args], [null, "other", {}], ["2", "get", args], [null, "other", {}]]);
+        let expected = json!([
+            ["1", "get", args],
+            [null, "other", {}],
+            ["2", "get", args],
+            [null, "other", {}]
+        ]);
         assert_eq!(shown(&facts), (expected, 0));
     }
 
@@ -251,7 +363,10 @@ mod tests {
 
     #[test]
     fn unknown_arguments_are_counted() {
-        let facts = [model(vec![call("", "get", Value::Null)]), tool("", "get", Value::Null)];
+        let facts = [
+            model(vec![call("", "get", Value::Null)]),
+            tool("", "get", Value::Null),
+        ];
         assert_eq!(shown(&facts), (json!([[null, "get", null]]), 1));
     }
 }

@@ -22,11 +22,23 @@ pub struct Traced {
 /// The conversations in these spans, in the order in which they began.
 pub fn conversations(spans: &[TraceSpan]) -> Vec<Traced> {
     let conversation = |(id, turns): (String, Vec<TracedTurn>)| {
-        let missing = turns.iter().enumerate().flat_map(|(at, turn)| missing(turn, at + 1)).collect();
+        let missing = turns
+            .iter()
+            .enumerate()
+            .flat_map(|(at, turn)| missing(turn, at + 1))
+            .collect();
         let agent = turns.iter().find_map(|turn| turn.agent.clone());
-        Traced { id, agent, missing, turns: turns.into_iter().map(invocation).collect() }
+        Traced {
+            id,
+            agent,
+            missing,
+            turns: turns.into_iter().map(invocation).collect(),
+        }
     };
-    traced_conversations(spans).into_iter().map(conversation).collect()
+    traced_conversations(spans)
+        .into_iter()
+        .map(conversation)
+        .collect()
 }
 
 /// The turns of each conversation, which is named by its id, or by that of its trace if it has none.
@@ -43,8 +55,13 @@ pub fn traced_conversations(spans: &[TraceSpan]) -> Vec<(String, Vec<TracedTurn>
     let mut found: Vec<(String, Vec<TracedTurn>)> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
     for (trace, spans) in by_trace {
-        let Some(turn) = traced_turn(&spans) else { continue };
-        let id = turn.conversation.clone().unwrap_or_else(|| trace.to_string());
+        let Some(turn) = traced_turn(&spans) else {
+            continue;
+        };
+        let id = turn
+            .conversation
+            .clone()
+            .unwrap_or_else(|| trace.to_string());
         let place = *places.entry(id.clone()).or_insert_with(|| {
             found.push((id, Vec::new()));
             found.len() - 1
@@ -59,13 +76,26 @@ fn invocation(turn: TracedTurn) -> Invocation {
     for step in turn.steps {
         match step {
             TracedStep::Said { author, text } => {
-                texts.push((author, vec![Part { text: Some(text), ..Part::default() }]));
+                texts.push((
+                    author,
+                    vec![Part {
+                        text: Some(text),
+                        ..Part::default()
+                    }],
+                ));
             }
             TracedStep::Called { call, result, .. } => {
                 if let Some(result) = result {
-                    let response =
-                        if result.is_object() { result } else { serde_json::json!({ "result": result }) };
-                    responses.push(ToolResponse { id: call.id.clone(), name: call.name.clone(), response });
+                    let response = if result.is_object() {
+                        result
+                    } else {
+                        serde_json::json!({ "result": result })
+                    };
+                    responses.push(ToolResponse {
+                        id: call.id.clone(),
+                        name: call.name.clone(),
+                        response,
+                    });
                 }
                 calls.push(call);
             }
@@ -74,7 +104,11 @@ fn invocation(turn: TracedTurn) -> Invocation {
     Invocation {
         user: Content::text("user", turn.user.unwrap_or_default()),
         final_response: turn.response.map(|text| Content::text("model", text)),
-        trajectory: Trajectory::Listed { calls, responses, texts },
+        trajectory: Trajectory::Listed {
+            calls,
+            responses,
+            texts,
+        },
         ..Invocation::default()
     }
 }
@@ -83,10 +117,14 @@ fn missing(turn: &TracedTurn, number: usize) -> Vec<String> {
     let ask = turn.how_to_record;
     let mut missing = Vec::new();
     if turn.user.is_none() {
-        missing.push(format!("turn {number}: the trace does not contain the user's message; {ask}"));
+        missing.push(format!(
+            "turn {number}: the trace does not contain the user's message; {ask}"
+        ));
     }
     if turn.calls_without_arguments > 0 {
-        missing.push(format!("turn {number}: the trace contains tool calls without arguments; {ask}"));
+        missing.push(format!(
+            "turn {number}: the trace contains tool calls without arguments; {ask}"
+        ));
     }
     missing
 }
@@ -111,7 +149,10 @@ mod tests {
                 json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "switch", "gen_ai.tool.call.id": "adk-1", "gen_ai.agent.name": "home",
                 "gen_ai.tool.call.arguments": "{\"on\": false}", "gen_ai.tool.call.result": "{\"ok\": true}"}),
             ),
-            ("3", json!({"gen_ai.operation.name": "generate_content", "gen_ai.output.messages": output})),
+            (
+                "3",
+                json!({"gen_ai.operation.name": "generate_content", "gen_ai.output.messages": output}),
+            ),
         ]
     }
 
@@ -155,12 +196,19 @@ mod tests {
 
     #[test]
     fn every_form_is_the_same_conversation() {
-        for text in
-            [otlp(), format!("{}\n", otlp()), otlp().replace("resourceSpans", "batches"), jaeger(), debug()]
-        {
+        for text in [
+            otlp(),
+            format!("{}\n", otlp()),
+            otlp().replace("resourceSpans", "batches"),
+            jaeger(),
+            debug(),
+        ] {
             let found = conversations(&read_spans(&text).unwrap());
             assert_eq!(found.len(), 1, "{text}");
-            assert_eq!((found[0].id.as_str(), found[0].agent.as_deref()), ("s1", Some("home")));
+            assert_eq!(
+                (found[0].id.as_str(), found[0].agent.as_deref()),
+                ("s1", Some("home"))
+            );
             let turn = &found[0].turns[0];
             assert_eq!(turn.user.scored_text(), "Turn it off");
             assert_eq!(turn.response_text(), "It is off.");
@@ -196,13 +244,29 @@ mod tests {
                 "call_llm",
                 json!({"gcp.vertex.agent.llm_response": json!({"content": {"parts": [{"text": "One moment."}, {"function_call": {"name": "look"}}]}}).to_string()}),
             ),
-            span(3, "generate_content m", json!({"gen_ai.output.messages": output("One moment.", true)})),
+            span(
+                3,
+                "generate_content m",
+                json!({"gen_ai.output.messages": output("One moment.", true)}),
+            ),
             span(4, "execute_tool look", tool("look")),
             span(5, "execute_tool look", tool("look")),
             span(6, "execute_tool (merged)", tool("(merged tools)")),
-            span(7, "generate_content m", json!({"gen_ai.output.messages": output("I pass you on.", true)})),
-            span(8, "execute_tool transfer_to_agent", tool("transfer_to_agent")),
-            span(9, "invoke_agent refunds", json!({"gen_ai.agent.name": "refunds"})),
+            span(
+                7,
+                "generate_content m",
+                json!({"gen_ai.output.messages": output("I pass you on.", true)}),
+            ),
+            span(
+                8,
+                "execute_tool transfer_to_agent",
+                tool("transfer_to_agent"),
+            ),
+            span(
+                9,
+                "invoke_agent refunds",
+                json!({"gen_ai.agent.name": "refunds"}),
+            ),
             span(
                 10,
                 "generate_content m",
@@ -212,10 +276,15 @@ mod tests {
         let found = conversations(&spans);
         let turn = &found[0].turns[0];
         assert_eq!(
-            turn.calls().iter().map(|call| call.name.as_str()).collect::<Vec<_>>(),
+            turn.calls()
+                .iter()
+                .map(|call| call.name.as_str())
+                .collect::<Vec<_>>(),
             ["look", "look", "transfer_to_agent"]
         );
-        let Trajectory::Listed { texts, .. } = &turn.trajectory else { panic!() };
+        let Trajectory::Listed { texts, .. } = &turn.trajectory else {
+            panic!()
+        };
         let texts: Vec<(&str, &str)> = texts
             .iter()
             .map(|(author, parts)| (author.as_str(), parts[0].text.as_deref().unwrap()))
@@ -226,11 +295,19 @@ mod tests {
 
     #[test]
     fn what_a_trace_does_not_say_is_told() {
-        let bare = otlp().replace("gen_ai.tool.call.arguments", "x").replace("gen_ai.input.messages", "y");
+        let bare = otlp()
+            .replace("gen_ai.tool.call.arguments", "x")
+            .replace("gen_ai.input.messages", "y");
         let found = conversations(&read_spans(&bare).unwrap());
         assert_eq!(found[0].missing.len(), 2);
         assert!(found[0].missing[0].contains("CAPTURE_MESSAGE_CONTENT"));
         assert!(read_spans("{}").is_err() && read_spans("no").is_err());
-        assert_eq!(conversations(&[TraceSpan { name: "GET /".into(), ..TraceSpan::default() }]), []);
+        assert_eq!(
+            conversations(&[TraceSpan {
+                name: "GET /".into(),
+                ..TraceSpan::default()
+            }]),
+            []
+        );
     }
 }

@@ -32,8 +32,13 @@ pub(super) struct ToolFacts {
     pub(super) result: Option<Value>,
 }
 
-pub(super) const TOOL: &[&str] =
-    &["gen_ai.tool.name", "tool.name", "tool_name", "function.name", "ai.toolCall.name"];
+pub(super) const TOOL: &[&str] = &[
+    "gen_ai.tool.name",
+    "tool.name",
+    "tool_name",
+    "function.name",
+    "ai.toolCall.name",
+];
 const CALL_ID: &[&str] = &["gen_ai.tool.call.id", "tool.call.id", "ai.toolCall.id"];
 const ARGUMENTS: &[&str] = &[
     "gen_ai.tool.call.arguments",
@@ -64,13 +69,27 @@ const ENTITY: &[&str] = &["traceloop.entity.name"];
 pub(super) fn tool_of(span: &TraceSpan) -> ToolFacts {
     let name = string(span, TOOL)
         .or_else(|| string(span, ENTITY))
-        .unwrap_or_else(|| span.name.strip_prefix("execute_tool").unwrap_or(&span.name).trim().to_string());
-    let given = first(span, ARGUMENTS).map(|recorded| given_arguments(span, recorded)).unwrap_or_default();
+        .unwrap_or_else(|| {
+            span.name
+                .strip_prefix("execute_tool")
+                .unwrap_or(&span.name)
+                .trim()
+                .to_string()
+        });
+    let given = first(span, ARGUMENTS)
+        .map(|recorded| given_arguments(span, recorded))
+        .unwrap_or_default();
     let result = first(span, RESULT).map(unquoted);
-    let id_of_result = || result.as_ref().and_then(|result| message_of(result)?["tool_call_id"].as_str());
+    let id_of_result = || {
+        result
+            .as_ref()
+            .and_then(|result| message_of(result)?["tool_call_id"].as_str())
+    };
     ToolFacts {
         name,
-        id: string(span, CALL_ID).or(given.id).or_else(|| id_of_result().map(str::to_string)),
+        id: string(span, CALL_ID)
+            .or(given.id)
+            .or_else(|| id_of_result().map(str::to_string)),
         args: given.args,
         result: result.as_ref().map(result_of),
     }
@@ -87,14 +106,22 @@ pub(super) fn result_of(result: &Value) -> Value {
 /// The fields of LangChain's message with a tool's result.
 fn message_of(result: &Value) -> Option<&Value> {
     let result = payload_of(result);
-    let message = result.get("data").or(result.get("kwargs")).unwrap_or(result);
+    let message = result
+        .get("data")
+        .or(result.get("kwargs"))
+        .unwrap_or(result);
     message.get("tool_call_id").is_some().then_some(message)
 }
 
 /// The output in the payload of LangChain's callback, which OpenLLMetry records.
 fn payload_of(result: &Value) -> &Value {
-    let is_payload = |map: &Map<String, Value>| map.len() == 2 && map["kwargs"].get("tags").is_some();
-    match (result.get("output"), result.get("kwargs"), result.as_object()) {
+    let is_payload =
+        |map: &Map<String, Value>| map.len() == 2 && map["kwargs"].get("tags").is_some();
+    match (
+        result.get("output"),
+        result.get("kwargs"),
+        result.as_object(),
+    ) {
         (Some(output), Some(_), Some(map)) if is_payload(map) => output,
         _ => result,
     }
@@ -102,9 +129,14 @@ fn payload_of(result: &Value) -> &Value {
 
 /// The first of these attributes that the span has; `None` if it is null.
 pub(super) fn first<'a>(span: &'a TraceSpan, keys: &[&str]) -> Option<&'a Value> {
-    keys.iter().find_map(|key| span.attributes.get(*key)).filter(|value| !value.is_null())
+    keys.iter()
+        .find_map(|key| span.attributes.get(*key))
+        .filter(|value| !value.is_null())
 }
 
 pub(super) fn string(span: &TraceSpan, keys: &[&str]) -> Option<String> {
-    first(span, keys).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_string)
+    first(span, keys)
+        .and_then(Value::as_str)
+        .filter(|text| !text.is_empty())
+        .map(str::to_string)
 }

@@ -20,7 +20,9 @@ struct Fields {
 pub(super) fn flattened(span: &TraceSpan, prefix: &str) -> Vec<Message> {
     let mut found: BTreeMap<usize, Fields> = BTreeMap::new();
     for (key, value) in &span.attributes {
-        let Some((at, field)) = key.strip_prefix(prefix).and_then(numbered) else { continue };
+        let Some((at, field)) = key.strip_prefix(prefix).and_then(numbered) else {
+            continue;
+        };
         let field = field.strip_prefix("message.").unwrap_or(field);
         take_field(found.entry(at).or_default(), field, value);
     }
@@ -34,8 +36,15 @@ fn take_field(fields: &mut Fields, field: &str, value: &Value) {
         "content" => fields.message.text = text.to_string(),
         field => {
             if let Some((at, field)) = field.strip_prefix("tool_calls.").and_then(numbered) {
-                let call = fields.calls.entry(at).or_insert_with(|| ToolCall::new("", None));
-                take_field_of_call(call, field.strip_prefix("tool_call.").unwrap_or(field), value);
+                let call = fields
+                    .calls
+                    .entry(at)
+                    .or_insert_with(|| ToolCall::new("", None));
+                take_field_of_call(
+                    call,
+                    field.strip_prefix("tool_call.").unwrap_or(field),
+                    value,
+                );
             } else if let Some((at, "message_content.text")) =
                 field.strip_prefix("contents.").and_then(numbered)
             {
@@ -55,11 +64,18 @@ fn take_field_of_call(call: &mut ToolCall, field: &str, value: &Value) {
 }
 
 fn message_of(fields: Fields) -> Message {
-    let Fields { mut message, parts, calls } = fields;
+    let Fields {
+        mut message,
+        parts,
+        calls,
+    } = fields;
     if message.text.is_empty() {
         message.text = parts.into_values().collect::<Vec<_>>().join("\n");
     }
-    Message { calls: calls.into_values().collect(), ..message }
+    Message {
+        calls: calls.into_values().collect(),
+        ..message
+    }
 }
 
 /// The number at the beginning of a key, and the rest after its point.
@@ -77,11 +93,23 @@ mod tests {
     fn both_spellings_are_the_same_message() {
         let of = |attributes: Value, prefix: &str| {
             let attributes = attributes.as_object().cloned().unwrap_or_default();
-            flattened(&TraceSpan { attributes, ..TraceSpan::default() }, prefix)
+            flattened(
+                &TraceSpan {
+                    attributes,
+                    ..TraceSpan::default()
+                },
+                prefix,
+            )
         };
-        let call =
-            ToolCall { id: Some("1".into()), ..ToolCall::new("get", json!({"n": 1}).as_object().cloned()) };
-        let expected = [Message { role: "assistant".into(), text: "a\nb".into(), calls: vec![call] }];
+        let call = ToolCall {
+            id: Some("1".into()),
+            ..ToolCall::new("get", json!({"n": 1}).as_object().cloned())
+        };
+        let expected = [Message {
+            role: "assistant".into(),
+            text: "a\nb".into(),
+            calls: vec![call],
+        }];
         let openinference = json!({
             "llm.output_messages.0.message.role": "assistant",
             "llm.output_messages.0.message.contents.1.message_content.text": "b",

@@ -23,7 +23,11 @@ impl Message {
 
     /// The message with this role, unless it has one.
     pub(super) fn with_role(self, role: &str) -> Message {
-        let role = if self.role.is_empty() { role.to_string() } else { self.role };
+        let role = if self.role.is_empty() {
+            role.to_string()
+        } else {
+            self.role
+        };
         Message { role, ..self }
     }
 }
@@ -32,10 +36,14 @@ impl Message {
 /// response (`content`); LangChain's `generations`.
 pub(super) fn messages(value: &Value) -> Vec<Message> {
     match &unquoted(value) {
-        Value::Array(list) if list.iter().all(Value::is_array) => list.iter().flat_map(messages).collect(),
+        Value::Array(list) if list.iter().all(Value::is_array) => {
+            list.iter().flat_map(messages).collect()
+        }
         Value::Array(list) => list.iter().filter_map(message).collect(),
         Value::Object(map) => {
-            let list = ["messages", "contents", "generations"].iter().find_map(|key| map.get(*key));
+            let list = ["messages", "contents", "generations"]
+                .iter()
+                .find_map(|key| map.get(*key));
             match (list, map.get("content")) {
                 (Some(list), _) => messages(list),
                 (None, Some(content)) if content.get("parts").is_some() => {
@@ -52,7 +60,9 @@ pub(super) fn messages(value: &Value) -> Vec<Message> {
 fn message(value: &Value) -> Option<Message> {
     let outer = value.as_object()?;
     // LangChain wraps the fields of a message in one of these.
-    let wrapped = ["kwargs", "data", "message"].iter().find_map(|key| outer.get(*key)?.as_object());
+    let wrapped = ["kwargs", "data", "message"]
+        .iter()
+        .find_map(|key| outer.get(*key)?.as_object());
     if let Some(inner) = wrapped {
         let mut found = message(&Value::Object(inner.clone()))?;
         if found.role.is_empty() {
@@ -60,53 +70,103 @@ fn message(value: &Value) -> Option<Message> {
         }
         return Some(found);
     }
-    let role = [text_at(outer, "role"), text_at(outer, "type")].into_iter().find(|role| !role.is_empty());
+    let role = [text_at(outer, "role"), text_at(outer, "type")]
+        .into_iter()
+        .find(|role| !role.is_empty());
     let content = outer.get("parts").or(outer.get("content"));
-    let parts: Vec<&Value> = content.and_then(Value::as_array).into_iter().flatten().collect();
+    let parts: Vec<&Value> = content
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .collect();
     let texts: Vec<&str> = parts.iter().filter_map(|part| words_of(part)).collect();
     let text = match content.and_then(Value::as_str) {
         Some(text) => text.to_string(),
         None => texts.join("\n"),
     };
-    let in_list = outer.get("tool_calls").and_then(Value::as_array).into_iter().flatten();
+    let in_list = outer
+        .get("tool_calls")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
     let in_parts = parts.into_iter().filter(|part| is_call(part));
     // OpenAI's older form has one call; in its Responses an item is a message or a call.
     let older = outer.get("function_call").filter(|call| call.is_object());
     let item = Some(value).filter(|value| is_call(value) && older.is_none());
-    let calls: Vec<ToolCall> = in_list.chain(in_parts).chain(older).chain(item).filter_map(call).collect();
-    let found = Message { role: role.unwrap_or_default(), text, calls };
-    Some(if found.calls.is_empty() { with_other_calls(found, value) } else { found })
+    let calls: Vec<ToolCall> = in_list
+        .chain(in_parts)
+        .chain(older)
+        .chain(item)
+        .filter_map(call)
+        .collect();
+    let found = Message {
+        role: role.unwrap_or_default(),
+        text,
+        calls,
+    };
+    Some(if found.calls.is_empty() {
+        with_other_calls(found, value)
+    } else {
+        found
+    })
 }
 
 /// A message with the calls of forms that are not in traces only: Anthropic's blocks, items of Responses, `function_call`.
 fn with_other_calls(found: Message, value: &Value) -> Message {
-    let Ok(read) = read_message(value) else { return found };
-    let calls = read.parts.into_iter().filter_map(|part| part.call).collect();
+    let Ok(read) = read_message(value) else {
+        return found;
+    };
+    let calls = read
+        .parts
+        .into_iter()
+        .filter_map(|part| part.call)
+        .collect();
     Message { calls, ..found }
 }
 
 fn text_at(map: &Map<String, Value>, key: &str) -> String {
-    map.get(key).and_then(Value::as_str).unwrap_or_default().to_string()
+    map.get(key)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_string()
 }
 
 fn is_call(part: &Value) -> bool {
     let kinds = ["tool_call", "tool-call", "tool_use", "function_call"];
-    part["type"].as_str().is_some_and(|kind| kinds.contains(&kind)) || gemini_call(part).is_some()
+    part["type"]
+        .as_str()
+        .is_some_and(|kind| kinds.contains(&kind))
+        || gemini_call(part).is_some()
 }
 
 fn gemini_call(part: &Value) -> Option<&Value> {
-    ["function_call", "functionCall"].iter().find_map(|key| part.get(*key)).filter(|call| !call.is_null())
+    ["function_call", "functionCall"]
+        .iter()
+        .find_map(|key| part.get(*key))
+        .filter(|call| !call.is_null())
 }
 
 /// A call in OpenTelemetry's form, in OpenAI's, Anthropic's, LangChain's, Gemini's or the AI SDK's.
 fn call(value: &Value) -> Option<ToolCall> {
-    let call = gemini_call(value).or(value.get("function")).unwrap_or(value);
-    let name = ["name", "toolName"].iter().find_map(|key| call[*key].as_str())?;
-    let args = ["arguments", "args", "input"].iter().find_map(|key| call.get(*key)).map(unquoted);
+    let call = gemini_call(value)
+        .or(value.get("function"))
+        .unwrap_or(value);
+    let name = ["name", "toolName"]
+        .iter()
+        .find_map(|key| call[*key].as_str())?;
+    let args = ["arguments", "args", "input"]
+        .iter()
+        .find_map(|key| call.get(*key))
+        .map(unquoted);
     let ids = ["call_id", "toolCallId", "id"];
-    let id = [call, value].iter().find_map(|place| ids.iter().find_map(|key| place[*key].as_str()));
+    let id = [call, value]
+        .iter()
+        .find_map(|place| ids.iter().find_map(|key| place[*key].as_str()));
     let args = args.and_then(|args| args.as_object().cloned());
-    Some(ToolCall { id: id.map(str::to_string), ..ToolCall::new(name, args) })
+    Some(ToolCall {
+        id: id.map(str::to_string),
+        ..ToolCall::new(name, args)
+    })
 }
 
 /// The text of a part that is one, and not a thought.
@@ -138,10 +198,21 @@ mod tests {
             json!({"lc": 1, "kwargs": {"type": "ai", "content": "hi", "tool_calls": [{"id": "1", "name": "get", "args": {"n": 1}}]}}),
         ];
         let args = json!({"n": 1}).as_object().cloned();
-        let call = ToolCall { id: Some("1".into()), ..ToolCall::new("get", args) };
-        let expected = Message { role: "ai".into(), text: "hi".into(), calls: vec![call] };
+        let call = ToolCall {
+            id: Some("1".into()),
+            ..ToolCall::new("get", args)
+        };
+        let expected = Message {
+            role: "ai".into(),
+            text: "hi".into(),
+            calls: vec![call],
+        };
         for form in forms {
-            assert_eq!(messages(&json!([form])), std::slice::from_ref(&expected), "{form}");
+            assert_eq!(
+                messages(&json!([form])),
+                std::slice::from_ref(&expected),
+                "{form}"
+            );
             assert_eq!(
                 messages(&json!([[form]]).to_string().into()),
                 std::slice::from_ref(&expected),

@@ -63,6 +63,8 @@ fn unquoted(value: &Value) -> Value {
 /// A time in nanoseconds since the Unix epoch, or 0 if it cannot be read. Times without a zone are UTC.
 fn instant(text: &str) -> u128 {
     let with_zone = format!("{text}Z");
-    let time = [text, &with_zone].iter().find_map(|time| time.parse::<jiff::Timestamp>().ok());
+    let time = [text, &with_zone]
+        .iter()
+        .find_map(|time| time.parse::<jiff::Timestamp>().ok());
     time.map_or(0, |time| time.as_nanosecond().max(0) as u128)
 }

@@ -9,8 +9,11 @@ use serde_json::Value;
 /// Returns whether any was removed.
 pub fn cut_to_memory(spans: &mut Vec<TraceSpan>, most: usize) -> bool {
     let mut left = most;
-    let is_too_large =
-        |span: &TraceSpan| span.attributes.values().any(|value| take(value, &mut left).is_none());
+    let is_too_large = |span: &TraceSpan| {
+        span.attributes
+            .values()
+            .any(|value| take(value, &mut left).is_none())
+    };
     let cut = spans.iter().position(is_too_large);
     if let Some(cut) = cut {
         spans.truncate(cut);
@@ -54,7 +57,12 @@ mod tests {
         };
         let list = format!("[{}0]", "0,".repeat(10_000));
         let quoted = json!({"content": list}).to_string();
-        let mut spans = vec![span("{\"city\": \"Oslo\"}"), span("words"), span(&quoted), span("{}")];
+        let mut spans = vec![
+            span("{\"city\": \"Oslo\"}"),
+            span("words"),
+            span(&quoted),
+            span("{}"),
+        ];
         assert!(!cut_to_memory(&mut spans, 4 << 20));
         assert!(cut_to_memory(&mut spans, 1 << 20));
         assert_eq!(spans.len(), 2);

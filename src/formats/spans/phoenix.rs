@@ -24,7 +24,13 @@ fn in_context(value: &Value, key: &str) -> Option<String> {
 
 /// Reads a span.
 pub(super) fn span_of(value: &Value, room: &mut SpanMemory) -> Result<TraceSpan, UnusableBatch> {
-    let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
+    let text = |key: &str| {
+        value
+            .get(key)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_string()
+    };
     let mut span = TraceSpan {
         trace: trace_of(value).unwrap_or_default(),
         id: in_context(value, "span_id").unwrap_or_default(),
@@ -34,10 +40,16 @@ pub(super) fn span_of(value: &Value, room: &mut SpanMemory) -> Result<TraceSpan,
         ..TraceSpan::default()
     };
     room.take(
-        size_of::<TraceSpan>() + span.trace.len() + span.id.len() + span.parent.len() + span.name.len(),
+        size_of::<TraceSpan>()
+            + span.trace.len()
+            + span.id.len()
+            + span.parent.len()
+            + span.name.len(),
     )?;
     if let Some(attributes) = value.get("attributes").and_then(Value::as_object) {
-        attributes.iter().try_for_each(|(key, value)| add(key, value, &mut span.attributes, room))?;
+        attributes
+            .iter()
+            .try_for_each(|(key, value)| add(key, value, &mut span.attributes, room))?;
     }
     for (key, value) in value.as_object().into_iter().flatten() {
         if let Some(key) = key.strip_prefix(ATTRIBUTES) {
@@ -46,7 +58,8 @@ pub(super) fn span_of(value: &Value, room: &mut SpanMemory) -> Result<TraceSpan,
     }
     if !span.attributes.contains_key(openinference::KIND) {
         room.member()?;
-        span.attributes.insert(openinference::KIND.into(), text("span_kind").into());
+        span.attributes
+            .insert(openinference::KIND.into(), text("span_kind").into());
     }
     Ok(span)
 }
@@ -66,7 +79,9 @@ fn add(
         }
         Value::Object(members) if key.starts_with(OF_MODELS) => {
             let mut members = members.iter();
-            members.try_for_each(|(name, member)| add(&format!("{key}.{name}"), member, attributes, room))
+            members.try_for_each(|(name, member)| {
+                add(&format!("{key}.{name}"), member, attributes, room)
+            })
         }
         value => {
             room.member()?;

@@ -62,7 +62,10 @@ fn trace_of(span: &[u8]) -> Result<String, UnusableBatch> {
 }
 
 fn span_of(trace: &str, bytes: &[u8], room: &mut SpanMemory) -> Result<TraceSpan, UnusableBatch> {
-    let mut span = TraceSpan { trace: trace.to_string(), ..TraceSpan::default() };
+    let mut span = TraceSpan {
+        trace: trace.to_string(),
+        ..TraceSpan::default()
+    };
     room.take(size_of::<TraceSpan>() + trace.len())?;
     let mut of_events = Map::new();
     for field in Fields(bytes) {
@@ -74,7 +77,9 @@ fn span_of(trace: &str, bytes: &[u8], room: &mut SpanMemory) -> Result<TraceSpan
             (9, Field::Bytes(pair)) => add_pair(pair, &mut span.attributes, 0, room)?,
             // Span.events, Event.attributes
             (11, Field::Bytes(event)) => {
-                each_message(event, 3, &mut |pair| add_pair(pair, &mut of_events, 0, room))?;
+                each_message(event, 3, &mut |pair| {
+                    add_pair(pair, &mut of_events, 0, room)
+                })?;
             }
             _ => {}
         }
@@ -85,12 +90,17 @@ fn span_of(trace: &str, bytes: &[u8], room: &mut SpanMemory) -> Result<TraceSpan
 
 fn in_hexadecimal(bytes: &[u8]) -> String {
     // Ids have 16 or 8 bytes.
-    bytes.iter().take(32).map(|byte| format!("{byte:02x}")).collect()
+    bytes
+        .iter()
+        .take(32)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 fn text(bytes: &[u8], room: &mut SpanMemory) -> Result<String, UnusableBatch> {
     room.take(bytes.len())?;
-    let text = std::str::from_utf8(bytes).map_err(|error| UnusableBatch::Invalid(error.to_string()))?;
+    let text =
+        std::str::from_utf8(bytes).map_err(|error| UnusableBatch::Invalid(error.to_string()))?;
     Ok(text.to_string())
 }
 
@@ -117,7 +127,9 @@ fn add_pair(
 /// The value of an `AnyValue`.
 fn value_of(bytes: &[u8], depth: usize, room: &mut SpanMemory) -> Result<Value, UnusableBatch> {
     if depth > DEEPEST {
-        return Err(UnusableBatch::Invalid(format!("values are nested more than {DEEPEST} deep")));
+        return Err(UnusableBatch::Invalid(format!(
+            "values are nested more than {DEEPEST} deep"
+        )));
     }
     let mut value = Value::Null;
     for field in Fields(bytes) {
@@ -137,12 +149,16 @@ fn value_of(bytes: &[u8], depth: usize, room: &mut SpanMemory) -> Result<Value, 
             }
             (6, Field::Bytes(pairs)) => {
                 let mut map = Map::new();
-                each_message(pairs, 1, &mut |pair| add_pair(pair, &mut map, depth + 1, room))?;
+                each_message(pairs, 1, &mut |pair| {
+                    add_pair(pair, &mut map, depth + 1, room)
+                })?;
                 map.into()
             }
             (7, Field::Bytes(bytes)) => {
                 room.take(bytes.len().div_ceil(3) * 4)?;
-                base64::engine::general_purpose::STANDARD.encode(bytes).into()
+                base64::engine::general_purpose::STANDARD
+                    .encode(bytes)
+                    .into()
             }
             _ => value,
         };
@@ -177,7 +193,9 @@ mod tests {
     }
 
     fn span(trace: u8, rest: &[Vec<u8>]) -> Vec<u8> {
-        [vec![field(1, &[trace; 16])], rest.to_vec()].concat().concat()
+        [vec![field(1, &[trace; 16])], rest.to_vec()]
+            .concat()
+            .concat()
     }
 
     #[test]
@@ -185,9 +203,30 @@ mod tests {
         let values = [
             pair("text", &field(1, b"a")),
             pair("flag", &[2 << 3, 1]),
-            pair("int", &[3 << 3, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1]),
-            pair("double", &[&[4 << 3 | 1][..], &0.5f64.to_le_bytes()].concat()),
-            pair("list", &field(5, &[field(1, &field(1, b"x")), field(1, &[])].concat())),
+            pair(
+                "int",
+                &[
+                    3 << 3,
+                    0xff,
+                    0xff,
+                    0xff,
+                    0xff,
+                    0xff,
+                    0xff,
+                    0xff,
+                    0xff,
+                    0xff,
+                    1,
+                ],
+            ),
+            pair(
+                "double",
+                &[&[4 << 3 | 1][..], &0.5f64.to_le_bytes()].concat(),
+            ),
+            pair(
+                "list",
+                &field(5, &[field(1, &field(1, b"x")), field(1, &[])].concat()),
+            ),
             pair("map", &field(6, &field(1, &pair("k", &field(1, b"v"))))),
             pair("bytes", &field(7, b"abc")),
             pair("none", &[]),
@@ -204,7 +243,10 @@ mod tests {
         let found = found.unwrap();
         assert_eq!((found.spans.len(), found.cut.len()), (1, 0));
         let one = &found.spans[0];
-        assert_eq!((one.id.as_str(), one.parent.as_str()), ("0202020202020202", "0404040404040404"));
+        assert_eq!(
+            (one.id.as_str(), one.parent.as_str()),
+            ("0202020202020202", "0404040404040404")
+        );
         assert_eq!((one.name.as_str(), one.start), ("name", 7));
         let expected = r#"{"text":"a","flag":true,"int":-1,"double":0.5,"list":["x",null],"map":{"k":"v"},"bytes":"YWJj","none":null,"of event":"e"}"#;
         assert_eq!(Value::Object(one.attributes.clone()).to_string(), expected);
@@ -215,7 +257,8 @@ mod tests {
         // Spans, attributes, events, and items of a list: two bytes each.
         let empty = |number: u8| [number << 3 | 2, 0].repeat(2 << 20);
         let (spans, attributes, list) = (empty(2), empty(9), pair("list", &field(5, &empty(1))));
-        let of_others = read_protobuf(&field(1, &field(2, &spans)), &|id| id == "01", 1 << 20).unwrap();
+        let of_others =
+            read_protobuf(&field(1, &field(2, &spans)), &|id| id == "01", 1 << 20).unwrap();
         assert_eq!(of_others.spans.len(), 0);
         for rest in [attributes, field(9, &list)] {
             let found = read_protobuf(&message(&[span(1, &[rest])]), &|_| true, 1 << 20).unwrap();
@@ -232,7 +275,14 @@ mod tests {
         }
         let deep = message(&[span(1, &[field(9, &pair("deep", &nested))])]);
         let no_text = message(&[span(1, &[field(5, &[0xff])])]);
-        for bytes in [&deep[..], &no_text, &[0x0a, 0x05], &[0xff; 100], &[0x0b], &[0x08]] {
+        for bytes in [
+            &deep[..],
+            &no_text,
+            &[0x0a, 0x05],
+            &[0xff; 100],
+            &[0x0b],
+            &[0x08],
+        ] {
             let found = read_protobuf(bytes, &|_| true, 1 << 20);
             assert!(matches!(found, Err(UnusableBatch::Invalid(_))), "{found:?}");
         }

@@ -16,7 +16,12 @@ pub fn read_spans(text: &str) -> Result<Vec<TraceSpan>, String> {
 }
 
 fn read_spans_within(text: &str, most: usize) -> Result<Vec<TraceSpan>, String> {
-    let too_large = || format!("the trace needs more than {} MB of memory; divide the file", most >> 20);
+    let too_large = || {
+        format!(
+            "the trace needs more than {} MB of memory; divide the file",
+            most >> 20
+        )
+    };
     let documents = match json::parse_within(text, most) {
         Ok((document, _)) => vec![document],
         Err(Unreadable::TooLarge) => return Err(too_large()),
@@ -26,7 +31,9 @@ fn read_spans_within(text: &str, most: usize) -> Result<Vec<TraceSpan>, String> 
         })?,
     };
     let mut batch = SpanBatch::new(most);
-    let added = documents.iter().try_for_each(|document| add_spans(document, &|_| true, &mut batch));
+    let added = documents
+        .iter()
+        .try_for_each(|document| add_spans(document, &|_| true, &mut batch));
     added.map_err(|error| error.to_string())?;
     if batch.spans.is_empty() && batch.cut.is_empty() {
         return Err(no_spans(&documents));
@@ -61,7 +68,9 @@ fn lines(text: &str, most: usize) -> Result<Vec<Value>, Unreadable> {
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     let document = |line| {
         let (document, size) = json::parse_within(line, left)?;
-        left = left.checked_sub(size + json::ITEM).ok_or(Unreadable::TooLarge)?;
+        left = left
+            .checked_sub(size + json::ITEM)
+            .ok_or(Unreadable::TooLarge)?;
         Ok(document)
     };
     lines.map(document).collect()
@@ -86,7 +95,9 @@ fn add_spans(
         return spans.try_for_each(|span| add(span, text(span, "traceId"), of_otlp));
     }
     if let Some(records) = listed("data").or(document.as_array()) {
-        return records.iter().try_for_each(|record| add_record(record, &mut add));
+        return records
+            .iter()
+            .try_for_each(|record| add_record(record, &mut add));
     }
     add_record(document, &mut add)
 }
@@ -97,12 +108,17 @@ type AddSpan<'a> = dyn FnMut(&Value, String, ReadSpan) -> Result<(), UnusableBat
 /// Adds the spans of an element of a list: a trace of Jaeger or Langfuse, or a span. Anything else has none.
 fn add_record(record: &Value, add: &mut AddSpan) -> Result<(), UnusableBatch> {
     if let Some(spans) = record.get("spans").and_then(Value::as_array) {
-        return spans.iter().try_for_each(|span| add(span, text(span, "traceID"), of_jaeger));
+        return spans
+            .iter()
+            .try_for_each(|span| add(span, text(span, "traceID"), of_jaeger));
     }
     if let Some(observations) = langfuse::observations_of(record) {
         add(record, text(record, "id"), langfuse::of_trace)?;
-        let mut observations = observations.iter().filter(|one| langfuse::is_observation(one));
-        return observations.try_for_each(|one| add(one, text(one, "traceId"), langfuse::of_observation));
+        let mut observations = observations
+            .iter()
+            .filter(|one| langfuse::is_observation(one));
+        return observations
+            .try_for_each(|one| add(one, text(one, "traceId"), langfuse::of_observation));
     }
     if record.get("span_id").is_some() {
         return add(record, text(record, "trace_id"), of_adk);
@@ -155,30 +171,53 @@ fn keys(members: &Map<String, Value>) -> String {
 }
 
 fn of_resource(resource: &Value) -> impl Iterator<Item = &Value> {
-    let scopes =
-        ["scopeSpans", "instrumentationLibrarySpans"].iter().find_map(|key| resource.get(key)?.as_array());
-    let spans = scopes.into_iter().flatten().filter_map(|scope| scope.get("spans")?.as_array());
+    let scopes = ["scopeSpans", "instrumentationLibrarySpans"]
+        .iter()
+        .find_map(|key| resource.get(key)?.as_array());
+    let spans = scopes
+        .into_iter()
+        .flatten()
+        .filter_map(|scope| scope.get("spans")?.as_array());
     spans.flatten()
 }
 
 /// A span without its attributes. The keys are those of its trace, its own id and that of its parent, its name and its start.
-fn bare_span(span: &Value, keys: [&str; 4], room: &mut SpanMemory) -> Result<TraceSpan, UnusableBatch> {
+fn bare_span(
+    span: &Value,
+    keys: [&str; 4],
+    room: &mut SpanMemory,
+) -> Result<TraceSpan, UnusableBatch> {
     let [trace, id, parent, name] = keys.map(|key| text(span, key));
     room.take(size_of::<TraceSpan>() + trace.len() + id.len() + parent.len() + name.len())?;
-    Ok(TraceSpan { trace, id, parent, name, ..TraceSpan::default() })
+    Ok(TraceSpan {
+        trace,
+        id,
+        parent,
+        name,
+        ..TraceSpan::default()
+    })
 }
 
 fn of_otlp(span: &Value, room: &mut SpanMemory) -> Result<TraceSpan, UnusableBatch> {
     let mut read = bare_span(span, ["traceId", "spanId", "parentSpanId", "name"], room)?;
     read.start = nanos(span, "startTimeUnixNano");
     read.attributes = otlp_attributes(span.get("attributes"), room)?;
-    for event in span.get("events").and_then(Value::as_array).into_iter().flatten() {
-        read.attributes.extend(otlp_attributes(event.get("attributes"), room)?);
+    for event in span
+        .get("events")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+    {
+        read.attributes
+            .extend(otlp_attributes(event.get("attributes"), room)?);
     }
     Ok(read)
 }
 
-fn otlp_attributes(list: Option<&Value>, room: &mut SpanMemory) -> Result<Map<String, Value>, UnusableBatch> {
+fn otlp_attributes(
+    list: Option<&Value>,
+    room: &mut SpanMemory,
+) -> Result<Map<String, Value>, UnusableBatch> {
     let pairs = list.and_then(Value::as_array).into_iter().flatten();
     let pairs = pairs.filter_map(|pair| Some((pair.get("key")?.as_str()?, pair.get("value")?)));
     pairs
@@ -204,7 +243,11 @@ fn otlp_value(value: &Value, room: &mut SpanMemory) -> Result<Value, UnusableBat
             None => room.copy(inner),
         },
         "arrayValue" => {
-            let items = inner.get("values").and_then(Value::as_array).into_iter().flatten();
+            let items = inner
+                .get("values")
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten();
             let items = items.map(|item| {
                 room.item()?;
                 otlp_value(item, room)
@@ -220,7 +263,9 @@ fn of_jaeger(span: &Value, room: &mut SpanMemory) -> Result<TraceSpan, UnusableB
     let mut read = bare_span(span, ["traceID", "spanID", "", "operationName"], room)?;
     let mut add = |list: Option<&Value>| -> Result<(), UnusableBatch> {
         let tags = list.and_then(Value::as_array).into_iter().flatten();
-        for (key, value) in tags.filter_map(|tag| Some((tag.get("key")?.as_str()?, tag.get("value")?))) {
+        for (key, value) in
+            tags.filter_map(|tag| Some((tag.get("key")?.as_str()?, tag.get("value")?)))
+        {
             room.member()?;
             room.take(key.len())?;
             read.attributes.insert(key.to_string(), room.copy(value)?);
@@ -228,18 +273,34 @@ fn of_jaeger(span: &Value, room: &mut SpanMemory) -> Result<TraceSpan, UnusableB
         Ok(())
     };
     add(span.get("tags"))?;
-    for log in span.get("logs").and_then(Value::as_array).into_iter().flatten() {
+    for log in span
+        .get("logs")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+    {
         add(log.get("fields"))?;
     }
-    let references = span.get("references").and_then(Value::as_array).into_iter().flatten();
-    let parent = references.filter(|one| one["refType"] == "CHILD_OF").map(|one| text(one, "spanID")).next();
+    let references = span
+        .get("references")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
+    let parent = references
+        .filter(|one| one["refType"] == "CHILD_OF")
+        .map(|one| text(one, "spanID"))
+        .next();
     read.parent = parent.unwrap_or_default();
     read.start = nanos(span, "startTime").saturating_mul(1000);
     Ok(read)
 }
 
 fn of_adk(span: &Value, room: &mut SpanMemory) -> Result<TraceSpan, UnusableBatch> {
-    let mut read = bare_span(span, ["trace_id", "span_id", "parent_span_id", "name"], room)?;
+    let mut read = bare_span(
+        span,
+        ["trace_id", "span_id", "parent_span_id", "name"],
+        room,
+    )?;
     read.start = nanos(span, "start_time");
     if let Some(attributes) = span.get("attributes").filter(|value| value.is_object())
         && let Value::Object(attributes) = room.copy(attributes)?
@@ -283,7 +344,11 @@ mod tests {
         let text = otlp("01", &nested).to_string();
         let found = read_span_batch(&text, &|_| true, 1 << 20).unwrap();
         assert_eq!((found.spans.len(), found.cut.len()), (1, 0));
-        assert!(found.size > 100_000 && found.size < 300_000, "{}", found.size);
+        assert!(
+            found.size > 100_000 && found.size < 300_000,
+            "{}",
+            found.size
+        );
         let shown = found.spans[0].attributes["k"].to_string();
         assert!(shown.starts_with("[[[[") && shown.contains("xxx"));
         let of_others = read_span_batch(&text, &|trace| trace == "02", 1 << 20).unwrap();
@@ -323,13 +388,19 @@ mod tests {
         let nested = json!({"arrayValue": {"values": vec![json!({}); 40_000]}});
         let adk = json!([{"span_id": 1, "trace_id": 1, "attributes": {"text": list}}]).to_string();
         let of_lines =
-            vec![otlp("01", &json!({"stringValue": "x".repeat(1 << 20)})).to_string(); 5].join("\n");
+            vec![otlp("01", &json!({"stringValue": "x".repeat(1 << 20)})).to_string(); 5]
+                .join("\n");
         for text in [otlp("01", &nested).to_string(), adk, of_lines, list] {
             let wrong = read_spans_within(&text, MOST).unwrap_err();
-            assert_eq!(wrong, "the trace needs more than 4 MB of memory; divide the file");
+            assert_eq!(
+                wrong,
+                "the trace needs more than 4 MB of memory; divide the file"
+            );
         }
         assert_eq!(
-            read_spans_within(&otlp("01", &json!({"stringValue": "x"})).to_string(), MOST).unwrap().len(),
+            read_spans_within(&otlp("01", &json!({"stringValue": "x"})).to_string(), MOST)
+                .unwrap()
+                .len(),
             1
         );
     }

@@ -11,15 +11,24 @@ fn traced(text: &str) -> Vec<Traced> {
 fn shown(traced: &Traced) -> Value {
     let turn = &traced.turns[0];
     let calls = turn.calls().into_iter().enumerate().map(|(at, call)| {
-        let result = turn.trajectory.response_to(at).map(|one| one.response.clone());
+        let result = turn
+            .trajectory
+            .response_to(at)
+            .map(|one| one.response.clone());
         json!([call.id, call.name, call.args, result])
     });
-    json!([turn.user.scored_text(), calls.collect::<Value>(), turn.response_text(), traced.missing.len()])
+    json!([
+        turn.user.scored_text(),
+        calls.collect::<Value>(),
+        turn.response_text(),
+        traced.missing.len()
+    ])
 }
 
 #[test]
 fn parallel_calls_of_langchain_are_in_the_order_of_the_model() {
-    let text = include_str!("../../../fixtures/traces/langchain-1.5.openinference.parallel.otlp.jsonl");
+    let text =
+        include_str!("../../../fixtures/traces/langchain-1.5.openinference.parallel.otlp.jsonl");
     let found = traced(text);
     assert_eq!(found.len(), 1);
     let calls = json!([
@@ -27,7 +36,10 @@ fn parallel_calls_of_langchain_are_in_the_order_of_the_model() {
         ["call_836_1", "get_weather", {"city": "B3", "days": 2}, {"result": "B3 has 3 degrees"}],
     ]);
     let response = "Case 3: A3 has 3 degrees | B3 has 3 degrees";
-    assert_eq!(shown(&found[0]), json!(["Case 3: parallel weather", calls, response, 0]));
+    assert_eq!(
+        shown(&found[0]),
+        json!(["Case 3: parallel weather", calls, response, 0])
+    );
     // Also if the second one begins first.
     let reversed = text.replace("1795577557177453056", "1795577557178999999");
     assert_eq!(shown(&traced(&reversed)[0])[1], calls);
@@ -40,9 +52,17 @@ fn arguments_of_openllmetry_are_unwrapped() {
         ["c0", "get_weather", {"city": "Oslo", "days": 2}, {"result": "Oslo has 3 degrees"}],
         ["c1", "get_weather", {"city": "Bergen's", "days": 1}, {"result": "Bergen's has 3 degrees"}],
     ]);
-    let expected = json!(["Weather in Oslo and Bergen's?", calls, "Both have 3 degrees.", 0]);
+    let expected = json!([
+        "Weather in Oslo and Bergen's?",
+        calls,
+        "Both have 3 degrees.",
+        0
+    ]);
     // Also where only the Python literal is recorded; the trace of the agent's creation is no conversation.
-    for text in [text.to_string(), text.replace("\\\"inputs\\\": {\\\"city", "\\\"other\\\": {\\\"city")] {
+    for text in [
+        text.to_string(),
+        text.replace("\\\"inputs\\\": {\\\"city", "\\\"other\\\": {\\\"city"),
+    ] {
         let found = traced(&text);
         assert_eq!((found.len(), found[0].agent.as_deref()), (1, Some("desk")));
         assert_eq!(shown(&found[0]), expected);
@@ -51,21 +71,28 @@ fn arguments_of_openllmetry_are_unwrapped() {
 
 #[test]
 fn arguments_of_smolagents_are_unwrapped() {
-    let found = traced(include_str!("../../../fixtures/traces/smolagents-1.26.openinference.otlp.jsonl"));
+    let found = traced(include_str!(
+        "../../../fixtures/traces/smolagents-1.26.openinference.otlp.jsonl"
+    ));
     let calls = json!([
         [null, "get_weather", {"city": "Oslo", "days": 2}, {"result": "Oslo has 3 degrees"}],
         [null, "get_weather", {"city": "Bergen"}, {"result": "Bergen has 3 degrees"}],
     ]);
     let response = "Both have 3 degrees.";
-    assert_eq!(shown(&found[0]), json!(["Weather in Oslo and Bergen?", calls, response, 0]));
+    assert_eq!(
+        shown(&found[0]),
+        json!(["Weather in Oslo and Bergen?", calls, response, 0])
+    );
     // A call of the tool by the program itself, with a positional argument.
-    assert_eq!(shown(&found[1])[1][0][2], json!({"city": "Rome", "days": 3}));
+    assert_eq!(
+        shown(&found[1])[1][0][2],
+        json!({"city": "Rome", "days": 3})
+    );
 }
 
 #[test]
 fn exports_of_langfuse_are_read() {
-    let request =
-        json!([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Weather in Oslo?"}]);
+    let request = json!([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Weather in Oslo?"}]);
     let function = json!({"name": "get_weather", "arguments": "{\"city\":\"Oslo\"}"});
     let reply = json!({"role": "assistant", "content": null, "tool_calls": [{"id": "c1", "type": "function", "function": function}]});
     let observations = json!([
@@ -76,11 +103,16 @@ fn exports_of_langfuse_are_read() {
         "input": {"messages": request}, "output": "Oslo: 4 degrees", "observations": observations});
     let calls = json!([["c1", "get_weather", {"city": "Oslo"}, {"result": 4}]]);
     let expected = json!(["Weather in Oslo?", calls, "Oslo: 4 degrees", 0]);
-    for text in
-        [trace.to_string(), json!([trace]).to_string(), json!({"data": [trace], "meta": {}}).to_string()]
-    {
+    for text in [
+        trace.to_string(),
+        json!([trace]).to_string(),
+        json!({"data": [trace], "meta": {}}).to_string(),
+    ] {
         let found = traced(&text);
-        assert_eq!((found.len(), found[0].id.as_str(), found[0].agent.as_deref()), (1, "s1", Some("desk")));
+        assert_eq!(
+            (found.len(), found[0].id.as_str(), found[0].agent.as_deref()),
+            (1, "s1", Some("desk"))
+        );
         assert_eq!(shown(&found[0]), expected, "{text}");
     }
     assert_eq!(shown(&traced(&observations.to_string())[0])[1], calls);
@@ -103,7 +135,10 @@ fn exports_of_phoenix_are_read() {
     let nested = |row: &Value| {
         let mut attributes = serde_json::Map::new();
         for (key, value) in row.as_object().unwrap() {
-            attributes.extend(key.strip_prefix("attributes.").map(|key| (key.to_string(), value.clone())));
+            attributes.extend(
+                key.strip_prefix("attributes.")
+                    .map(|key| (key.to_string(), value.clone())),
+            );
         }
         json!({"name": row["name"], "span_kind": row["span_kind"], "parent_id": row["parent_id"], "start_time": row["start_time"],
             "context": {"span_id": row["context.span_id"], "trace_id": row["context.trace_id"]}, "attributes": attributes})
@@ -111,7 +146,11 @@ fn exports_of_phoenix_are_read() {
     let of_server = json!({"data": rows.iter().map(nested).collect::<Value>()}).to_string();
     let calls = json!([["c1", "get_weather", {"city": "Oslo"}, {"result": 4}]]);
     for text in [lines.join("\n"), json!(rows).to_string(), of_server] {
-        assert_eq!(shown(&traced(&text)[0]), json!(["Weather in Oslo?", calls, "Oslo: 4", 0]), "{text}");
+        assert_eq!(
+            shown(&traced(&text)[0]),
+            json!(["Weather in Oslo?", calls, "Oslo: 4", 0]),
+            "{text}"
+        );
     }
 }
 
@@ -130,7 +169,8 @@ fn spans_of_the_ai_sdk_are_read() {
         json!({"traceId": "t", "spanId": start.to_string(), "parentSpanId": parent, "name": name,
             "startTimeUnixNano": start.to_string(), "attributes": pairs})
     };
-    let messages = json!([{"role": "user", "content": [{"type": "text", "text": "Weather?"}]}]).to_string();
+    let messages =
+        json!([{"role": "user", "content": [{"type": "text", "text": "Weather?"}]}]).to_string();
     let tool = |id: &str, city: &str| json!({"toolCallId": id, "toolName": "get", "input": json!({"city": city}).to_string()});
     let asked = json!([tool("1", "A"), tool("2", "B")]).to_string();
     let call = |id: &str, city: &str| {
@@ -151,28 +191,47 @@ fn spans_of_the_ai_sdk_are_read() {
         ),
         span(3, "ai.toolCall", call("2", "B")),
         span(4, "ai.toolCall", call("1", "A")),
-        span(5, model, json!({"ai.prompt.messages": messages, "ai.response.text": "Both are warm."})),
+        span(
+            5,
+            model,
+            json!({"ai.prompt.messages": messages, "ai.response.text": "Both are warm."})
+        ),
     ]);
-    let otlp = |spans: &Value| json!({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}).to_string();
+    let otlp =
+        |spans: &Value| json!({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}).to_string();
     let calls = json!([["1", "get", {"city": "A"}, {"result": "warm"}], ["2", "get", {"city": "B"}, {"result": "warm"}]]);
     let found = traced(&otlp(&spans));
-    assert_eq!(shown(&found[0]), json!(["Weather?", calls, "Both are warm.", 0]));
+    assert_eq!(
+        shown(&found[0]),
+        json!(["Weather?", calls, "Both are warm.", 0])
+    );
     // The whole alone.
     let whole = traced(&otlp(&json!([spans[0]])));
-    assert_eq!(shown(&whole[0]), json!(["Weather?", [], "Both are warm.", 0]));
+    assert_eq!(
+        shown(&whole[0]),
+        json!(["Weather?", [], "Both are warm.", 0])
+    );
 }
 
 #[test]
 fn a_file_without_spans_is_described() {
     for (text, found) in [
-        ("{\"id\": 1, \"turns\": []}", "an object with the keys id, turns"),
-        ("[{\"question\": 1}]", "a list of objects with the keys question"),
+        (
+            "{\"id\": 1, \"turns\": []}",
+            "an object with the keys id, turns",
+        ),
+        (
+            "[{\"question\": 1}]",
+            "a list of objects with the keys question",
+        ),
         ("[]", "an empty list"),
         ("{}", "an object with no key"),
     ] {
         let error = read_spans(text).unwrap_err();
         assert!(
-            error.starts_with(&format!("no spans found: the file contains {found}; known are")),
+            error.starts_with(&format!(
+                "no spans found: the file contains {found}; known are"
+            )),
             "{error}"
         );
     }

@@ -50,14 +50,19 @@ pub fn traced_turn(spans: &[&TraceSpan]) -> Option<TracedTurn> {
         response: response.or_else(|| whole_response(&facts)),
         how_to_record: how_to_record(spans),
         calls_without_arguments,
-        has_details: facts.iter().any(|one| one.tool.is_some() || (!one.is_whole && !one.said.is_empty())),
+        has_details: facts
+            .iter()
+            .any(|one| one.tool.is_some() || (!one.is_whole && !one.said.is_empty())),
     })
 }
 
 /// The agent of each span: its own, else that of the span around it, else the one before.
 fn authors(spans: &[&TraceSpan], facts: &[SpanFacts]) -> Vec<String> {
-    let by_id: HashMap<&str, usize> =
-        spans.iter().enumerate().map(|(at, span)| (span.id.as_str(), at)).collect();
+    let by_id: HashMap<&str, usize> = spans
+        .iter()
+        .enumerate()
+        .map(|(at, span)| (span.id.as_str(), at))
+        .collect();
     let mut before = String::new();
     let author = |at: usize| {
         let (mut here, mut steps) = (Some(at), 0);
@@ -66,7 +71,10 @@ fn authors(spans: &[&TraceSpan], facts: &[SpanFacts]) -> Vec<String> {
                 before = agent.clone();
                 return agent.clone();
             }
-            here = by_id.get(spans[at].parent.as_str()).copied().filter(|_| !spans[at].parent.is_empty());
+            here = by_id
+                .get(spans[at].parent.as_str())
+                .copied()
+                .filter(|_| !spans[at].parent.is_empty());
             steps += 1;
         }
         before.clone()
@@ -79,7 +87,11 @@ fn asked(facts: &[SpanFacts]) -> Option<String> {
     let of = |whole: bool| {
         let mut spans = facts.iter().filter(move |one| one.is_whole == whole);
         spans.find_map(|one| {
-            let user = one.asked.iter().rev().find(|message| message.is_user() && !message.text.is_empty());
+            let user = one
+                .asked
+                .iter()
+                .rev()
+                .find(|message| message.is_user() && !message.text.is_empty());
             user.map(|message| message.text.clone())
         })
     };
@@ -88,8 +100,13 @@ fn asked(facts: &[SpanFacts]) -> Option<String> {
 
 /// The response of the whole agent.
 fn whole_response(facts: &[SpanFacts]) -> Option<String> {
-    let whole = facts.iter().find(|one| one.is_whole && !one.said.is_empty())?;
-    let last = whole.said.last().filter(|message| !message.is_user() && !message.text.is_empty())?;
+    let whole = facts
+        .iter()
+        .find(|one| one.is_whole && !one.said.is_empty())?;
+    let last = whole
+        .said
+        .last()
+        .filter(|message| !message.is_user() && !message.text.is_empty())?;
     Some(last.text.clone())
 }
 
@@ -97,14 +114,25 @@ fn whole_response(facts: &[SpanFacts]) -> Option<String> {
 type Placed = (Place, TracedStep);
 
 /// What models said in between, and the final response: as in ADK, the last message without a call.
-fn spoken(spans: &[&TraceSpan], facts: &[SpanFacts], authors: &[String]) -> (Vec<Placed>, Option<String>) {
+fn spoken(
+    spans: &[&TraceSpan],
+    facts: &[SpanFacts],
+    authors: &[String],
+) -> (Vec<Placed>, Option<String>) {
     let mut said: Vec<(usize, &str, bool)> = Vec::new();
     for (at, one) in facts.iter().enumerate().filter(|(_, one)| !one.is_whole) {
-        let Some(message) = one.said.iter().rev().find(|message| !message.text.is_empty()) else { continue };
+        let Some(message) = one
+            .said
+            .iter()
+            .rev()
+            .find(|message| !message.text.is_empty())
+        else {
+            continue;
+        };
         // Two nested spans may describe the same call of a model.
-        let is_twice = said
-            .last()
-            .is_some_and(|(before, text, _)| *text == message.text && spans[*before].name != spans[at].name);
+        let is_twice = said.last().is_some_and(|(before, text, _)| {
+            *text == message.text && spans[*before].name != spans[at].name
+        });
         if !is_twice {
             let has_calls = one.said.iter().any(|message| !message.calls.is_empty());
             said.push((at, &message.text, has_calls));
@@ -113,7 +141,13 @@ fn spoken(spans: &[&TraceSpan], facts: &[SpanFacts], authors: &[String]) -> (Vec
     let last = said.iter().rposition(|(_, _, has_calls)| !has_calls);
     let response = last.map(|at| said.remove(at).1.to_string());
     let step = |(at, text, _): (usize, &str, bool)| {
-        ((at, 0), TracedStep::Said { author: authors[at].clone(), text: text.to_string() })
+        (
+            (at, 0),
+            TracedStep::Said {
+                author: authors[at].clone(),
+                text: text.to_string(),
+            },
+        )
     };
     (said.into_iter().map(step).collect(), response)
 }

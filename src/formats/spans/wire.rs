@@ -26,7 +26,9 @@ impl<'a> Iterator for Fields<'a> {
         if field.is_none() {
             self.0 = &[];
         }
-        Some(field.ok_or_else(|| UnusableBatch::Invalid("the message is not valid Protobuf".into())))
+        Some(
+            field.ok_or_else(|| UnusableBatch::Invalid("the message is not valid Protobuf".into())),
+        )
     }
 }
 

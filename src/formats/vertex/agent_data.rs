@@ -16,28 +16,44 @@ pub(super) fn agent_data(data: Node, prompt: Option<&Content>) -> Read<Option<Ro
         let mut state = Map::new();
         let mut turns: Vec<(Content, Vec<Event>)> = Vec::new();
         for turn in data.need("turns")?.items()? {
-            let Some(events) = turn.get("events") else { continue };
+            let Some(events) = turn.get("events") else {
+                continue;
+            };
             for node in events.items()? {
                 state.extend(state_delta(node));
                 take(adk::event(node)?, prompt, &mut turns);
             }
         }
-        let done: Vec<Invocation> =
-            turns.into_iter().map(|(user, events)| adk::invocation_of(&user, events)).collect();
-        let Some(last) = done.len().checked_sub(1) else { return Ok(None) };
+        let done: Vec<Invocation> = turns
+            .into_iter()
+            .map(|(user, events)| adk::invocation_of(&user, events))
+            .collect();
+        let Some(last) = done.len().checked_sub(1) else {
+            return Ok(None);
+        };
         let expected = |(at, turn): (usize, &Invocation)| {
-            without_actions(&Invocation { history: at < last && has_acted(turn), ..turn.clone() })
+            without_actions(&Invocation {
+                history: at < last && has_acted(turn),
+                ..turn.clone()
+            })
         };
         let expected = done.iter().enumerate().map(expected).collect();
         // If the agent did not act in the last turn, the case has not been run.
         let saved = has_acted(&done[last]).then_some(done);
-        Ok(Some(RowTurns { expected, saved, state, ..RowTurns::default() }))
+        Ok(Some(RowTurns {
+            expected,
+            saved,
+            state,
+            ..RowTurns::default()
+        }))
     })
 }
 
 fn state_delta(event: Node) -> Map<String, Value> {
     let delta = event.get("state_delta");
-    delta.and_then(|delta| delta.value.as_object().cloned()).unwrap_or_default()
+    delta
+        .and_then(|delta| delta.value.as_object().cloned())
+        .unwrap_or_default()
 }
 
 /// Adds an event. A user event without content, which agents-cli writes for a state, does not begin a turn.

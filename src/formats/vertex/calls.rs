@@ -9,7 +9,14 @@ use crate::formats::read::{Node, Read, describe};
 use serde_json::{Map, Value};
 
 const NAMES: &[&str] = &["tool_name", "name", "tool"];
-const INPUTS: &[&str] = &["tool_input", "args", "arguments", "input", "parameters", "input_parameters"];
+const INPUTS: &[&str] = &[
+    "tool_input",
+    "args",
+    "arguments",
+    "input",
+    "parameters",
+    "input_parameters",
+];
 
 /// Reads a trajectory. Null, and what pandas writes for null in a table, is unknown; `[]` is empty.
 pub(super) fn trajectory(node: Node) -> Read<Option<Vec<ToolCall>>> {
@@ -21,10 +28,14 @@ pub(super) fn trajectory(node: Node) -> Read<Option<Vec<ToolCall>>> {
                 node.wrong("a list of calls, as JSON or as the Python literal that pandas writes")
             })?;
             // Paths inside the decoded text do not exist in the file, so errors have the path of the text.
-            read(Node::top(&value))
-                .map_err(|error| crate::formats::read::ReadError { path: node.path(), ..error })
+            read(Node::top(&value)).map_err(|error| crate::formats::read::ReadError {
+                path: node.path(),
+                ..error
+            })
         }
-        Value::Number(number) if crate::domain::float_of(number).is_some_and(f64::is_nan) => Ok(None),
+        Value::Number(number) if crate::domain::float_of(number).is_some_and(f64::is_nan) => {
+            Ok(None)
+        }
         _ => read(node),
     }
 }
@@ -46,7 +57,9 @@ fn read(node: Node) -> Read<Option<Vec<ToolCall>>> {
     match node.value {
         Value::Null => Ok(None),
         Value::Object(map) => {
-            let key = ["tool_calls", "toolCalls"].into_iter().find(|key| map.contains_key(*key));
+            let key = ["tool_calls", "toolCalls"]
+                .into_iter()
+                .find(|key| map.contains_key(*key));
             match key.and_then(|key| node.get(key)) {
                 Some(calls) => read(calls),
                 None => Err(node.wrong("a list of calls")),
@@ -67,11 +80,17 @@ fn element(node: Node, calls: &mut Vec<ToolCall>) -> Read<()> {
     // The name of a tool, whose arguments are not known.
     if let Value::String(name) = node.value {
         calls.push(ToolCall::named(name.trim()));
-        return if name.trim().is_empty() { Err(node.wrong("the name of a tool")) } else { Ok(()) };
+        return if name.trim().is_empty() {
+            Err(node.wrong("the name of a tool"))
+        } else {
+            Ok(())
+        };
     }
     if let Value::Array(step) = node.value {
         // LangChain: [{"kwargs": {"tool": …, "tool_input": …}}, observation].
-        let action = step.first().and_then(|first| first.get("kwargs").or(Some(first)));
+        let action = step
+            .first()
+            .and_then(|first| first.get("kwargs").or(Some(first)));
         let action = action.ok_or_else(|| node.wrong("a call"))?;
         calls.push(call(Node::top(action)).map_err(|_| node.wrong("a call"))?);
         return Ok(());
@@ -80,16 +99,30 @@ fn element(node: Node, calls: &mut Vec<ToolCall>) -> Read<()> {
         calls.extend(adk::read_content(node)?.calls().cloned());
         return Ok(());
     }
-    let inner = node.get("function").or_else(|| node.get("function_call")).unwrap_or(node);
+    let inner = node
+        .get("function")
+        .or_else(|| node.get("function_call"))
+        .unwrap_or(node);
     calls.push(call(inner)?);
     Ok(())
 }
 
 fn call(node: Node) -> Read<ToolCall> {
-    node.object().map_err(|_| node.wrong("a call: an object with tool_name and tool_input"))?;
-    let name = NAMES.iter().find_map(|key| node.get(key)).ok_or_else(|| node.missing("tool_name"))?;
-    let args = INPUTS.iter().find_map(|key| node.get(key)).map(arguments).transpose()?;
-    Ok(ToolCall { id: node.opt_str("id").unwrap_or_default(), ..ToolCall::new(name.str()?, args) })
+    node.object()
+        .map_err(|_| node.wrong("a call: an object with tool_name and tool_input"))?;
+    let name = NAMES
+        .iter()
+        .find_map(|key| node.get(key))
+        .ok_or_else(|| node.missing("tool_name"))?;
+    let args = INPUTS
+        .iter()
+        .find_map(|key| node.get(key))
+        .map(arguments)
+        .transpose()?;
+    Ok(ToolCall {
+        id: node.opt_str("id").unwrap_or_default(),
+        ..ToolCall::new(name.str()?, args)
+    })
 }
 
 /// The name of the argument for an input that is one plain text.
@@ -106,12 +139,15 @@ pub(in crate::formats) fn arguments(node: Node) -> Read<Map<String, Value>> {
         Value::Object(map) => Ok(map.clone()),
         Value::String(text) if text.trim().is_empty() => Ok(Map::new()),
         // LangChain's tools may have one text as input; it becomes an argument with the key it has in the file.
-        Value::String(text) if !text.trim_start().starts_with('{') => {
-            Ok(Map::from_iter([(PLAIN_INPUT.to_string(), text.clone().into())]))
-        }
+        Value::String(text) if !text.trim_start().starts_with('{') => Ok(Map::from_iter([(
+            PLAIN_INPUT.to_string(),
+            text.clone().into(),
+        )])),
         Value::String(text) => match decoded(text) {
             Some(Value::Object(map)) => Ok(map),
-            Some(other) => Err(node.wrong(&format!("an object in the text, not {}", describe(&other)))),
+            Some(other) => {
+                Err(node.wrong(&format!("an object in the text, not {}", describe(&other))))
+            }
             None => Err(node.wrong("an object, or a text that contains one as JSON")),
         },
         _ => Err(node.wrong("an object")),
@@ -129,7 +165,10 @@ mod tests {
 
     #[test]
     fn every_spelling_is_the_same_call() {
-        let call = ToolCall::new("get", json!({"city": "Oslo", "days": 3}).as_object().cloned());
+        let call = ToolCall::new(
+            "get",
+            json!({"city": "Oslo", "days": 3}).as_object().cloned(),
+        );
         let input = json!({"city": "Oslo", "days": 3});
         let spellings = [
             json!([{"tool_name": "get", "tool_input": input}]),
@@ -142,7 +181,11 @@ mod tests {
             json!([[{"kwargs": {"tool": "get", "tool_input": input}}, "4 degrees"]]),
         ];
         for spelling in spellings {
-            assert_eq!(read_calls(spelling.clone()), Ok(Some(vec![call.clone()])), "{spelling}");
+            assert_eq!(
+                read_calls(spelling.clone()),
+                Ok(Some(vec![call.clone()])),
+                "{spelling}"
+            );
         }
     }
 
@@ -151,7 +194,11 @@ mod tests {
         for text in ["weather in Oslo", "5", "[1]"] {
             let read = read_calls(json!([{"tool_name": "search", "tool_input": text}]));
             let args = json!({"tool_input": text}).as_object().cloned();
-            assert_eq!(read, Ok(Some(vec![ToolCall::new("search", args)])), "{text}");
+            assert_eq!(
+                read,
+                Ok(Some(vec![ToolCall::new("search", args)])),
+                "{text}"
+            );
         }
         assert!(
             read_calls(json!([{"tool_name": "f", "tool_input": "{oops"}])).is_err(),
@@ -161,7 +208,13 @@ mod tests {
 
     #[test]
     fn unknown_is_not_empty() {
-        for nothing in [json!(null), json!(""), json!("None"), json!("nan"), json!("null")] {
+        for nothing in [
+            json!(null),
+            json!(""),
+            json!("None"),
+            json!("nan"),
+            json!("null"),
+        ] {
             assert_eq!(read_calls(nothing), Ok(None));
         }
         assert_eq!(read_calls(json!([])), Ok(Some(vec![])));
@@ -170,8 +223,16 @@ mod tests {
 
     #[test]
     fn mistakes_are_named() {
-        assert!(read_calls(json!("[{oops")).unwrap_err().contains("expected a list of calls, as JSON"));
-        assert!(read_calls(json!(3)).unwrap_err().contains("found the number 3"));
+        assert!(
+            read_calls(json!("[{oops"))
+                .unwrap_err()
+                .contains("expected a list of calls, as JSON")
+        );
+        assert!(
+            read_calls(json!(3))
+                .unwrap_err()
+                .contains("found the number 3")
+        );
         assert!(
             read_calls(json!([{"tool_input": {}}]))
                 .unwrap_err()

@@ -1,8 +1,15 @@
 //! Names of columns that other tools use.
 
 /// Columns of other tools by which a row is recognised.
-pub(super) const TRIGGERS: &[&str] =
-    &["user_input", "input", "input_messages", "inputs", "item", "vars", "__expected"];
+pub(super) const TRIGGERS: &[&str] = &[
+    "user_input",
+    "input",
+    "input_messages",
+    "inputs",
+    "item",
+    "vars",
+    "__expected",
+];
 
 /// Renamed columns of rows whose prompt is `input`.
 pub(super) const INPUT: &[(&str, &str)] = &[
@@ -83,5 +90,13 @@ pub(super) const CALLS: &[&str] = &[
 ];
 
 /// The assertions of promptfoo whose value is a reference.
-pub(super) const REFERENCE_ASSERTS: &[&str] =
-    &["equals", "similar", "factuality", "rouge-n", "bleu", "gleu", "meteor", "levenshtein"];
+pub(super) const REFERENCE_ASSERTS: &[&str] = &[
+    "equals",
+    "similar",
+    "factuality",
+    "rouge-n",
+    "bleu",
+    "gleu",
+    "meteor",
+    "levenshtein",
+];

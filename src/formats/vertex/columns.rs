@@ -31,7 +31,10 @@ impl ColumnMap {
         let pairs: Vec<(String, String)> = pairs.into_iter().collect();
         for (at, (known, from)) in pairs.iter().enumerate() {
             if !MAPPED_TO.contains(&known.as_str()) {
-                return Err(format!("{known}: columns can be mapped to {}", MAPPED_TO.join(", ")));
+                return Err(format!(
+                    "{known}: columns can be mapped to {}",
+                    MAPPED_TO.join(", ")
+                ));
             }
             if from.is_empty() {
                 return Err(format!("{known}: the name of the column is empty"));
@@ -46,8 +49,9 @@ impl ColumnMap {
     /// Parses `prompt=question,reference=answer`. The error is a message.
     pub fn parse(text: &str) -> Result<ColumnMap, String> {
         let pair = |part: &str| {
-            let (known, from) =
-                part.split_once('=').ok_or_else(|| format!("{part}: write prompt=NAME,reference=NAME"))?;
+            let (known, from) = part
+                .split_once('=')
+                .ok_or_else(|| format!("{part}: write prompt=NAME,reference=NAME"))?;
             Ok((known.trim().to_string(), from.trim().to_string()))
         };
         let parts = text.split(',').filter(|part| !part.trim().is_empty());
@@ -61,11 +65,17 @@ impl ColumnMap {
 
     /// The pairs as `prompt=question,reference=answer`.
     pub fn text(&self) -> String {
-        self.0.iter().map(|(known, from)| format!("{known}={from}")).collect::<Vec<_>>().join(",")
+        self.0
+            .iter()
+            .map(|(known, from)| format!("{known}={from}"))
+            .collect::<Vec<_>>()
+            .join(",")
     }
 
     pub(super) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(known, from)| (known.as_str(), from.as_str()))
+        self.0
+            .iter()
+            .map(|(known, from)| (known.as_str(), from.as_str()))
     }
 
     /// The column from which this one is read; for a path, the column at its beginning.
@@ -81,12 +91,16 @@ impl ColumnMap {
 
     /// Whether one of the columns that are read by a mapping has this name, or is a path that begins with it.
     pub(super) fn reads(&self, name: &str) -> bool {
-        self.pairs().any(|(_, from)| from == name || from.split('.').next() == Some(name))
+        self.pairs()
+            .any(|(_, from)| from == name || from.split('.').next() == Some(name))
     }
 }
 
 /// The value at a name or a path in a row, and the column that contains it.
-pub(super) fn value_at<'r>(row: &'r Map<String, Value>, from: &str) -> Option<(&'r String, &'r Value)> {
+pub(super) fn value_at<'r>(
+    row: &'r Map<String, Value>,
+    from: &str,
+) -> Option<(&'r String, &'r Value)> {
     if let Some(found) = lookup(row, from) {
         return Some(found);
     }
@@ -113,7 +127,10 @@ mod tests {
         assert!(ColumnMap::parse("").unwrap().is_empty());
         let wrong = |text: &str| ColumnMap::parse(text).unwrap_err();
         assert!(wrong("question").contains("write prompt=NAME"));
-        assert!(wrong("prompts=question").starts_with("prompts: columns can be mapped to prompt, reference"));
+        assert!(
+            wrong("prompts=question")
+                .starts_with("prompts: columns can be mapped to prompt, reference")
+        );
         assert_eq!(wrong("prompt=a,prompt=b"), "prompt: it is mapped twice");
         assert!(wrong("prompt=").contains("empty"));
     }
@@ -122,7 +139,9 @@ mod tests {
     fn a_name_with_a_dot_is_found_before_a_path() {
         let row = json!({"a.b": 1, "a": {"b": 2, "c": [3]}});
         let row = row.as_object().unwrap();
-        let at = |from: &str| value_at(row, from).map(|(column, value)| (column.as_str(), value.clone()));
+        let at = |from: &str| {
+            value_at(row, from).map(|(column, value)| (column.as_str(), value.clone()))
+        };
         assert_eq!(at("a.b"), Some(("a.b", json!(1))));
         assert_eq!(at("a.c.0"), Some(("a", json!(3))));
         assert_eq!(at("a.x"), None);

@@ -49,7 +49,9 @@ impl Frame {
             Place::Rows(key, index) => {
                 steps.splice(
                     0..0,
-                    key.map(|key| Step::Key(key.into())).into_iter().chain(index.get(at).cloned()),
+                    key.map(|key| Step::Key(key.into()))
+                        .into_iter()
+                        .chain(index.get(at).cloned()),
                 );
             }
             Place::Columns(index) => steps.extend_at(1, index.get(at).cloned()),
@@ -61,7 +63,10 @@ impl Frame {
                 if let (Some(column), Some(first)) = (column, steps.first_mut()) {
                     *first = Step::Index(column);
                 }
-                let row = key.map(|key| Step::Key(key.into())).into_iter().chain([Step::Index(at)]);
+                let row = key
+                    .map(|key| Step::Key(key.into()))
+                    .into_iter()
+                    .chain([Step::Index(at)]);
                 steps.splice(0..0, row);
             }
         }
@@ -99,7 +104,10 @@ fn positions(count: usize) -> Vec<Step> {
 fn rows_of(value: &Value, columns: &ColumnMap) -> Option<(Vec<Value>, Place)> {
     match value {
         Value::Array(rows) if !rows.is_empty() && rows.iter().all(Value::is_array) => {
-            let width = rows.iter().filter_map(|row| row.as_array().map(Vec::len)).max()?;
+            let width = rows
+                .iter()
+                .filter_map(|row| row.as_array().map(Vec::len))
+                .max()?;
             let names: Vec<String> = (0..width).map(|at| at.to_string()).collect();
             Some((of_lists(rows, &names), Place::Lists(None, names)))
         }
@@ -140,17 +148,27 @@ fn of_lists(rows: &[Value], names: &[String]) -> Vec<Value> {
 
 /// pandas' `split`: the names of the columns, and a list of cells for each row.
 fn split(document: &Map<String, Value>) -> Option<(Vec<Value>, Place)> {
-    let (names, data) = (document.get("columns")?.as_array()?, document.get("data")?.as_array()?);
-    let names: Vec<String> =
-        names.iter().map(|name| name.as_str().map(str::to_string)).collect::<Option<_>>()?;
-    data.iter().all(Value::is_array).then(|| (of_lists(data, &names), Place::Lists(Some("data"), names)))
+    let (names, data) = (
+        document.get("columns")?.as_array()?,
+        document.get("data")?.as_array()?,
+    );
+    let names: Vec<String> = names
+        .iter()
+        .map(|name| name.as_str().map(str::to_string))
+        .collect::<Option<_>>()?;
+    data.iter()
+        .all(Value::is_array)
+        .then(|| (of_lists(data, &names), Place::Lists(Some("data"), names)))
 }
 
 /// pandas' `table`: a schema, and a list of rows.
 fn table(document: &Map<String, Value>) -> Option<(Vec<Value>, Place)> {
     document.get("schema")?.get("fields")?.as_array()?;
     let data = document.get("data")?.as_array()?;
-    Some((data.clone(), Place::Rows(Some("data"), positions(data.len()))))
+    Some((
+        data.clone(),
+        Place::Rows(Some("data"), positions(data.len())),
+    ))
 }
 
 /// pandas' `index`: rows by the values of the index. Each row is a known one.
@@ -162,12 +180,20 @@ fn by_index(document: &Map<String, Value>, columns: &ColumnMap) -> Option<(Vec<V
 
 /// The values of an object as rows, if all have the same keys.
 fn every_row(document: &Map<String, Value>) -> Option<(Vec<Value>, Place)> {
-    let keys = |row: &Value| row.as_object().map(|row| row.keys().cloned().collect::<Vec<_>>());
+    let keys = |row: &Value| {
+        row.as_object()
+            .map(|row| row.keys().cloned().collect::<Vec<_>>())
+    };
     let first = keys(document.values().next()?)?;
-    let are_alike = document.values().all(|row| keys(row).as_ref() == Some(&first));
+    let are_alike = document
+        .values()
+        .all(|row| keys(row).as_ref() == Some(&first));
     are_alike.then(|| {
         let steps = document.keys().cloned().map(Step::Key).collect();
-        (document.values().cloned().collect(), Place::Rows(None, steps))
+        (
+            document.values().cloned().collect(),
+            Place::Rows(None, steps),
+        )
     })
 }
 
@@ -187,8 +213,17 @@ const LISTS: &[&str] = &[
 ];
 
 /// Keys of cells that are objects. An index never has such keys.
-const FIELDS: &[&str] =
-    &["role", "parts", "messages", "contents", "choices", "candidates", "response", "text", "turns"];
+const FIELDS: &[&str] = &[
+    "role",
+    "parts",
+    "messages",
+    "contents",
+    "choices",
+    "candidates",
+    "response",
+    "text",
+    "turns",
+];
 
 /// Whether a list is a cell rather than a column of cells.
 fn is_one_conversation(value: &Value) -> bool {
@@ -207,44 +242,72 @@ fn is_list_of_names(name: &str, value: &Value) -> bool {
         "tools_called",
     ];
     let is_name = |cell: &Value| {
-        cell.as_str().is_some_and(|text| !is_nothing(text) && !text.trim_start().starts_with(['[', '{']))
+        cell.as_str()
+            .is_some_and(|text| !is_nothing(text) && !text.trim_start().starts_with(['[', '{']))
     };
     let is_trajectory = TRAJECTORIES.iter().any(|known| same_name(name, known));
-    is_trajectory && value.as_array().is_some_and(|cells| !cells.is_empty() && cells.iter().all(is_name))
+    is_trajectory
+        && value
+            .as_array()
+            .is_some_and(|cells| !cells.is_empty() && cells.iter().all(is_name))
 }
 
 fn by_column(columns: &Map<String, Value>) -> Option<(Vec<Value>, Place)> {
-    if columns.is_empty() || LISTS.iter().any(|name| columns.get(*name).is_some_and(is_one_conversation)) {
+    if columns.is_empty()
+        || LISTS
+            .iter()
+            .any(|name| columns.get(*name).is_some_and(is_one_conversation))
+    {
         return None;
     }
-    if columns.iter().all(|(name, value)| is_list_of_names(name, value)) {
+    if columns
+        .iter()
+        .all(|(name, value)| is_list_of_names(name, value))
+    {
         return None;
     }
     if columns.values().all(Value::is_array) {
-        let count = columns.values().filter_map(|column| column.as_array().map(Vec::len)).max()?;
+        let count = columns
+            .values()
+            .filter_map(|column| column.as_array().map(Vec::len))
+            .max()?;
         let row = |at: usize| {
-            let cell = |(name, column): (&String, &Value)| Some((name.clone(), column.get(at)?.clone()));
+            let cell =
+                |(name, column): (&String, &Value)| Some((name.clone(), column.get(at)?.clone()));
             Value::Object(columns.iter().filter_map(cell).collect())
         };
-        return Some(((0..count).map(row).collect(), Place::Columns(positions(count))));
+        return Some((
+            (0..count).map(row).collect(),
+            Place::Columns(positions(count)),
+        ));
     }
     if !columns.values().all(Value::is_object) {
         return None;
     }
-    let index: Vec<&String> = columns.values().filter_map(Value::as_object).next()?.keys().collect();
-    let is_index =
-        |column: &Map<String, Value>| column.len() == index.len() && column.keys().eq(index.iter().copied());
+    let index: Vec<&String> = columns
+        .values()
+        .filter_map(Value::as_object)
+        .next()?
+        .keys()
+        .collect();
+    let is_index = |column: &Map<String, Value>| {
+        column.len() == index.len() && column.keys().eq(index.iter().copied())
+    };
     let fields = index.iter().any(|key| FIELDS.contains(&key.as_str()));
     if fields || !columns.values().filter_map(Value::as_object).all(is_index) {
         return None;
     }
     let row = |key: &&String| {
-        let cell =
-            |(name, column): (&String, &Value)| Some((name.clone(), column.get(key.as_str())?.clone()));
+        let cell = |(name, column): (&String, &Value)| {
+            Some((name.clone(), column.get(key.as_str())?.clone()))
+        };
         Value::Object(columns.iter().filter_map(cell).collect())
     };
     let rows = index.iter().map(row).collect();
-    Some((rows, Place::Columns(index.into_iter().cloned().map(Step::Key).collect())))
+    Some((
+        rows,
+        Place::Columns(index.into_iter().cloned().map(Step::Key).collect()),
+    ))
 }
 
 #[cfg(test)]
@@ -262,7 +325,8 @@ mod tests {
         let columns = json!({"prompt": ["a", "b"], "x": [1, 2]});
         let indexed = json!({"prompt": {"0": "a", "1": "b"}, "x": {"0": 1, "1": 2}});
         let index = json!({"0": {"prompt": "a", "x": 1}, "1": {"prompt": "b", "x": 2}});
-        let split = json!({"columns": ["prompt", "x"], "index": [0, 1], "data": [["a", 1], ["b", 2]]});
+        let split =
+            json!({"columns": ["prompt", "x"], "index": [0, 1], "data": [["a", 1], ["b", 2]]});
         let table = json!({"schema": {"fields": [{"name": "prompt"}]}, "data": rows});
         let path = JsonPath::default().key("x");
         for (document, second) in [
@@ -299,7 +363,10 @@ mod tests {
         let map = ColumnMap::parse("prompt=0,reference=1").unwrap();
         let frame = Frame::of(&values, &map).unwrap();
         assert_eq!(frame.rows[1], json!({"0": "why?", "1": "thus"}));
-        assert_eq!(frame.path(1, &JsonPath::default().key("1")).to_string(), "$[1][1]");
+        assert_eq!(
+            frame.path(1, &JsonPath::default().key("1")).to_string(),
+            "$[1][1]"
+        );
     }
 
     #[test]

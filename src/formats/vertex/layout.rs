@@ -30,17 +30,26 @@ pub(in crate::formats) struct Recognised<'a> {
 impl Recognised<'_> {
     /// An error in the row as an error in the file: its path begins with the column of the file.
     pub(in crate::formats) fn in_file(&self, error: ReadError) -> ReadError {
-        let Some(Step::Key(first)) = error.path.0.first() else { return error };
-        let Some((_, from)) = self.renamed.iter().find(|(known, _)| known == first) else { return error };
+        let Some(Step::Key(first)) = error.path.0.first() else {
+            return error;
+        };
+        let Some((_, from)) = self.renamed.iter().find(|(known, _)| known == first) else {
+            return error;
+        };
         let steps = from.iter().chain(&error.path.0[1..]).cloned().collect();
-        ReadError { path: JsonPath(steps), ..error }
+        ReadError {
+            path: JsonPath(steps),
+            ..error
+        }
     }
 }
 
 /// Whether a column with this name can be the one by which a row is recognised.
 pub(in crate::formats) fn is_known_name(name: &str, columns: &ColumnMap) -> bool {
     COLUMNS.contains(&name) && name != "eval_case_id" && name != "evalCaseId"
-        || TRIGGERS.iter().any(|known| *known == name || camel(known) == name)
+        || TRIGGERS
+            .iter()
+            .any(|known| *known == name || camel(known) == name)
         || columns.reads(name)
 }
 
@@ -53,20 +62,24 @@ pub(in crate::formats) fn is_known(row: &Map<String, Value>, columns: &ColumnMap
         "contents" | "values" | "events" => value.is_array() || value.is_object(),
         _ => true,
     };
-    row.iter().any(|(name, value)| is_known_name(name, columns) && has_value(name, value))
+    row.iter()
+        .any(|(name, value)| is_known_name(name, columns) && has_value(name, value))
         || row.get("turns").is_some_and(turns::is_conversation)
 }
 
 /// What a file without known columns lacks, as an expectation.
-pub(in crate::formats) const NEEDED: &str =
-    "a column that evaltrail knows (prompt, messages, input, reference, response, reference_trajectory, …)";
+pub(in crate::formats) const NEEDED: &str = "a column that evaltrail knows (prompt, messages, input, reference, response, reference_trajectory, …)";
 
 /// The columns that were found in such a file, and what to do.
 pub(in crate::formats) fn found_columns<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     /// More columns are not listed.
     const MOST: usize = 12;
     let names: Vec<&str> = names.into_iter().collect();
-    let mut listed: Vec<String> = names.iter().take(MOST).map(|name| shortened(name)).collect();
+    let mut listed: Vec<String> = names
+        .iter()
+        .take(MOST)
+        .map(|name| shortened(name))
+        .collect();
     if names.len() > MOST {
         listed.push(format!("and {} more", names.len() - MOST));
     }
@@ -85,7 +98,10 @@ fn shortened(name: &str) -> String {
 }
 
 /// Renames the columns of a row, by the mapping and then by the names of other tools.
-pub(in crate::formats) fn recognise<'a>(row: &'a Value, columns: &ColumnMap) -> Read<Recognised<'a>> {
+pub(in crate::formats) fn recognise<'a>(
+    row: &'a Value,
+    columns: &ColumnMap,
+) -> Read<Recognised<'a>> {
     let node = Node::top(row);
     let cells = node.object()?;
     if !is_known(cells, columns) {
@@ -95,13 +111,26 @@ pub(in crate::formats) fn recognise<'a>(row: &'a Value, columns: &ColumnMap) -> 
             found: found_columns(cells.keys().map(String::as_str)),
         });
     }
-    if !columns.pairs().any(|(_, from)| value_at(cells, from).is_some()) && is_native(cells) {
-        return Ok(Recognised { row: Cow::Borrowed(row), renamed: Vec::new() });
+    if !columns
+        .pairs()
+        .any(|(_, from)| value_at(cells, from).is_some())
+        && is_native(cells)
+    {
+        return Ok(Recognised {
+            row: Cow::Borrowed(row),
+            renamed: Vec::new(),
+        });
     }
-    let mut renaming = Renaming { cells: cells.clone(), renamed: Vec::new() };
+    let mut renaming = Renaming {
+        cells: cells.clone(),
+        renamed: Vec::new(),
+    };
     renaming.by_map(columns);
     renaming.by_layout()?;
-    Ok(Recognised { row: Cow::Owned(Value::Object(renaming.cells)), renamed: renaming.renamed })
+    Ok(Recognised {
+        row: Cow::Owned(Value::Object(renaming.cells)),
+        renamed: renaming.renamed,
+    })
 }
 
 /// Whether a row has no columns of other tools.
@@ -131,11 +160,18 @@ fn object(value: &Value) -> Option<Map<String, Value>> {
 
 /// The list of calls in an object, also one of names, and its key.
 fn calls_in(object: &Map<String, Value>) -> Option<(String, Value)> {
-    let is_call =
-        |call: &Value| call.is_object() || call.as_str().is_some_and(|name| !name.trim().is_empty());
-    let is_calls = |value: &Value| value.as_array().is_some_and(|calls| calls.iter().all(is_call));
+    let is_call = |call: &Value| {
+        call.is_object() || call.as_str().is_some_and(|name| !name.trim().is_empty())
+    };
+    let is_calls = |value: &Value| {
+        value
+            .as_array()
+            .is_some_and(|calls| calls.iter().all(is_call))
+    };
     let mut found = CALLS.iter().filter_map(|name| lookup(object, name));
-    found.find(|(_, value)| is_calls(value)).map(|(name, value)| (name.clone(), value.clone()))
+    found
+        .find(|(_, value)| is_calls(value))
+        .map(|(name, value)| (name.clone(), value.clone()))
 }
 
 struct Renaming {
@@ -158,7 +194,9 @@ impl Renaming {
 
     /// Renames a column, unless the row has the known one.
     fn rename(&mut self, from: &str, known: &str) {
-        let Some((name, value)) = lookup(&self.cells, from) else { return };
+        let Some((name, value)) = lookup(&self.cells, from) else {
+            return;
+        };
         let (name, value) = (name.clone(), value.clone());
         if !is_nothing(&value) && !self.has(known) {
             self.cells.remove(&name);
@@ -171,7 +209,9 @@ impl Renaming {
         let mut taken = Vec::new();
         let mut found = Vec::new();
         for (known, from) in columns.pairs() {
-            let Some((column, value)) = value_at(&before, from) else { continue };
+            let Some((column, value)) = value_at(&before, from) else {
+                continue;
+            };
             let steps = match column == from {
                 true => {
                     taken.push(column.clone());
@@ -199,13 +239,21 @@ impl Renaming {
         if self.has("input") || self.has("input_messages") {
             self.input()?;
         }
-        OUTCOMES.iter().for_each(|(from, known)| self.rename(from, known));
+        OUTCOMES
+            .iter()
+            .for_each(|(from, known)| self.rename(from, known));
         Ok(())
     }
 
     /// A conversation of deepeval: `turns` with roles, and the tools that were called beside each message.
     fn conversation_turns(&mut self) {
-        let Some(list) = self.cells.get("turns").filter(|list| turns::is_conversation(list)) else { return };
+        let Some(list) = self
+            .cells
+            .get("turns")
+            .filter(|list| turns::is_conversation(list))
+        else {
+            return;
+        };
         if self.has("messages") || self.has("outputs") {
             return;
         }
@@ -215,24 +263,38 @@ impl Renaming {
     }
 
     fn ragas(&mut self) {
-        let Some((_, value)) = lookup(&self.cells, "user_input") else { return };
+        let Some((_, value)) = lookup(&self.cells, "user_input") else {
+            return;
+        };
         // A list is the whole conversation with the agent.
         let is_conversation = turns::message_list(value).is_some();
-        self.rename("user_input", if is_conversation { "outputs" } else { "prompt" });
+        self.rename(
+            "user_input",
+            if is_conversation { "outputs" } else { "prompt" },
+        );
     }
 
     /// Rows with the inputs and the outputs as objects. Outputs are the reference, unless one stands beside them, or the row is a
     /// run of LangSmith.
     fn objects(&mut self, inputs: &str, outputs: &str) -> Read<()> {
-        let Some(given) = self.cells.get(inputs).and_then(object) else { return Ok(()) };
-        let has_reference = self.cells.get("reference_outputs").and_then(object).is_some();
+        let Some(given) = self.cells.get(inputs).and_then(object) else {
+            return Ok(());
+        };
+        let has_reference = self
+            .cells
+            .get("reference_outputs")
+            .and_then(object)
+            .is_some();
         if !self.has("prompt") && !self.has("messages") {
             self.take(inputs, given, PROMPTS, "prompt")?;
         }
         if has_reference {
             self.open("reference_outputs", "reference", "reference_trajectory")?;
         }
-        let mut references = INPUT.iter().chain(OUTCOMES).filter(|(_, known)| *known == "reference");
+        let mut references = INPUT
+            .iter()
+            .chain(OUTCOMES)
+            .filter(|(_, known)| *known == "reference");
         let is_done = has_reference
             || self.has("reference")
             || self.has("run_type")
@@ -245,7 +307,9 @@ impl Renaming {
 
     /// Opens an object of outputs: its answer, and its calls.
     fn open(&mut self, column: &str, answer: &str, trajectory: &str) -> Read<()> {
-        let Some(mut found) = self.cells.get(column).and_then(object) else { return Ok(()) };
+        let Some(mut found) = self.cells.get(column).and_then(object) else {
+            return Ok(());
+        };
         if let Some((name, calls)) = calls_in(&found).filter(|_| !self.has(trajectory)) {
             found.remove(&name);
             self.set(trajectory, path(column, &name), calls);
@@ -283,7 +347,10 @@ impl Renaming {
             self.set(known, vec![Step::Key(column.into())], whole);
             return Ok(());
         }
-        let telling = names.iter().find_map(|name| lookup(&object, name)).map(|(name, _)| name.clone());
+        let telling = names
+            .iter()
+            .find_map(|name| lookup(&object, name))
+            .map(|(name, _)| name.clone());
         let only = || object.keys().next().filter(|_| object.len() == 1).cloned();
         let Some(name) = telling.or_else(only) else {
             if object.is_empty() {
@@ -308,16 +375,24 @@ impl Renaming {
 
     /// A row of OpenAI's hosted evals: `item` has the columns of the data set, `sample` what the model answered.
     fn items(&mut self) -> Read<()> {
-        let Some(item) = self.cells.get("item").and_then(object) else { return Ok(()) };
+        let Some(item) = self.cells.get("item").and_then(object) else {
+            return Ok(());
+        };
         let mut rest = item.clone();
         if !self.has("prompt") && !self.has("messages") {
             self.take("item", item, PROMPTS, "prompt")?;
-            let used = self.renamed.last().and_then(|(_, steps)| steps.last().cloned());
+            let used = self
+                .renamed
+                .last()
+                .and_then(|(_, steps)| steps.last().cloned());
             if let Some(Step::Key(used)) = used {
                 rest.remove(&used);
             }
         }
-        let answer = ANSWERS.iter().find_map(|name| lookup(&rest, name)).map(|(name, _)| name.clone());
+        let answer = ANSWERS
+            .iter()
+            .find_map(|name| lookup(&rest, name))
+            .map(|(name, _)| name.clone());
         if let Some(name) = answer.filter(|_| !self.has("reference")) {
             let value = rest.remove(&name).unwrap_or_default();
             self.cells.remove(&format!("item.{name}"));
@@ -328,8 +403,10 @@ impl Renaming {
         if let Some(sample) = &sample {
             self.take_calls("sample", sample, "predicted_trajectory");
         }
-        let text =
-            sample.as_ref().and_then(|sample| sample.get("output_text")).filter(|text| !is_nothing(text));
+        let text = sample
+            .as_ref()
+            .and_then(|sample| sample.get("output_text"))
+            .filter(|text| !is_nothing(text));
         if let Some(text) = text.filter(|_| !self.has("response")).cloned() {
             self.set("response", path("sample", "output_text"), text);
         }
@@ -338,20 +415,29 @@ impl Renaming {
 
     /// A test of promptfoo. Its assertions stay in the row; the one that contains a reference is read.
     fn vars(&mut self) -> Read<()> {
-        let Some(vars) = self.cells.get("vars").and_then(object) else { return Ok(()) };
+        let Some(vars) = self.cells.get("vars").and_then(object) else {
+            return Ok(());
+        };
         self.take_calls("vars", &vars, "reference_trajectory");
         if !self.has("prompt") && !self.has("messages") {
             self.take("vars", vars, PROMPTS, "prompt")?;
         }
         let asserts = self.cells.get("assert").and_then(Value::as_array);
         let is_reference = |one: &&Value| {
-            one.get("type").and_then(Value::as_str).is_some_and(|kind| REFERENCE_ASSERTS.contains(&kind))
+            one.get("type")
+                .and_then(Value::as_str)
+                .is_some_and(|kind| REFERENCE_ASSERTS.contains(&kind))
         };
-        let mut values =
-            asserts.into_iter().flatten().filter(is_reference).filter_map(|one| one.get("value"));
+        let mut values = asserts
+            .into_iter()
+            .flatten()
+            .filter(is_reference)
+            .filter_map(|one| one.get("value"));
         let first = values.next().cloned();
         let is_clear = values.all(|other| Some(other) == first.as_ref());
-        if let Some(value) = first.filter(|value| is_clear && value.is_string() && !self.has("reference")) {
+        if let Some(value) =
+            first.filter(|value| is_clear && value.is_string() && !self.has("reference"))
+        {
             self.set("reference", path("assert", "value"), value);
         }
         Ok(())
@@ -359,14 +445,25 @@ impl Renaming {
 
     /// A table of promptfoo: `__expected` is an assertion, and the only other column is the prompt.
     fn expected_cell(&mut self) {
-        let Some(Value::String(text)) = self.cells.get("__expected").cloned() else { return };
-        let others: Vec<String> = self.cells.keys().filter(|name| !name.starts_with("__")).cloned().collect();
+        let Some(Value::String(text)) = self.cells.get("__expected").cloned() else {
+            return;
+        };
+        let others: Vec<String> = self
+            .cells
+            .keys()
+            .filter(|name| !name.starts_with("__"))
+            .cloned()
+            .collect();
         if let ([only], false) = (others.as_slice(), self.has("prompt")) {
             self.rename(&only.clone(), "prompt");
         }
-        let kind = text.split_once(':').map(|(kind, value)| (kind.trim(), value.trim()));
+        let kind = text
+            .split_once(':')
+            .map(|(kind, value)| (kind.trim(), value.trim()));
         let reference = match kind {
-            Some((kind, value)) if REFERENCE_ASSERTS.contains(&kind.split('(').next().unwrap_or(kind)) => {
+            Some((kind, value))
+                if REFERENCE_ASSERTS.contains(&kind.split('(').next().unwrap_or(kind)) =>
+            {
                 Some(value)
             }
             // `contains: x`, `javascript: …`, `not-equals: x`: no text to compare with.
@@ -392,7 +489,9 @@ impl Renaming {
             match (value, *known) {
                 (Some((name, given)), "prompt") => self.take(&name, given, PROMPTS, known)?,
                 (Some((name, given)), "reference" | "response") if !self.has(known) => {
-                    let names = ANSWERS.iter().any(|answer| lookup(&given, answer).is_some());
+                    let names = ANSWERS
+                        .iter()
+                        .any(|answer| lookup(&given, answer).is_some());
                     match names || given.len() == 1 {
                         true => self.take(&name, given, ANSWERS, known)?,
                         // A structured answer is compared as JSON.
@@ -415,7 +514,8 @@ fn path(column: &str, key: &str) -> Vec<Step> {
 }
 
 fn step(text: &str) -> Step {
-    text.parse().map_or_else(|_| Step::Key(text.to_string()), Step::Index)
+    text.parse()
+        .map_or_else(|_| Step::Key(text.to_string()), Step::Index)
 }
 
 #[cfg(test)]
@@ -435,7 +535,10 @@ mod tests {
         let last = case.turns().last().unwrap();
         let done = case.saved.as_ref().and_then(|saved| saved.turns.last());
         let names = |turn: &crate::domain::Invocation| {
-            turn.calls().iter().map(|call| call.name.clone()).collect::<Vec<_>>()
+            turn.calls()
+                .iter()
+                .map(|call| call.name.clone())
+                .collect::<Vec<_>>()
         };
         (
             last.user.scored_text(),
@@ -498,12 +601,18 @@ mod tests {
                 json!({"input": [{"role": "system", "content": "s"}, user], "ideal": "r"}),
                 (q(), text("r"), text(""), none(), none()),
             ),
-            (json!({"input": "q", "ideal": ["r"]}), (q(), text("r"), text(""), none(), none())),
+            (
+                json!({"input": "q", "ideal": ["r"]}),
+                (q(), text("r"), text(""), none(), none()),
+            ),
             (
                 json!({"item": {"question": "q", "correct_label": "r"}, "sample": {"output_text": "a"}}),
                 (q(), text("r"), text("a"), none(), none()),
             ),
-            (json!({"id": 1, "input": "q", "target": "r"}), (q(), text("r"), text(""), none(), none())),
+            (
+                json!({"id": 1, "input": "q", "target": "r"}),
+                (q(), text("r"), text(""), none(), none()),
+            ),
             (
                 json!({"id": "x", "input_messages": [user], "expected_messages": [said("r")]}),
                 (q(), text("r"), text(""), none(), none()),
@@ -512,9 +621,18 @@ mod tests {
                 json!({"vars": {"question": "q"}, "assert": [{"type": "contains", "value": "x"}, {"type": "equals", "value": "r"}]}),
                 (q(), text("r"), text(""), none(), none()),
             ),
-            (json!({"frage": "q", "__expected": "r"}), (q(), text("r"), text(""), none(), none())),
-            (json!({"frage": "q", "__expected": "equals: r"}), (q(), text("r"), text(""), none(), none())),
-            (json!({"frage": "q", "__expected": "contains: r"}), (q(), text(""), text(""), none(), none())),
+            (
+                json!({"frage": "q", "__expected": "r"}),
+                (q(), text("r"), text(""), none(), none()),
+            ),
+            (
+                json!({"frage": "q", "__expected": "equals: r"}),
+                (q(), text("r"), text(""), none(), none()),
+            ),
+            (
+                json!({"frage": "q", "__expected": "contains: r"}),
+                (q(), text(""), text(""), none(), none()),
+            ),
             (
                 json!({"input": {"question": "q"}, "expectedOutput": "r"}),
                 (q(), text("r"), text(""), none(), none()),
@@ -556,7 +674,11 @@ mod tests {
         ];
         for row in rows {
             let case = read(row.clone(), "").unwrap_or_else(|error| panic!("{error}: {row}"));
-            let done = case.saved.as_ref().and_then(|saved| saved.turns.last()).unwrap();
+            let done = case
+                .saved
+                .as_ref()
+                .and_then(|saved| saved.turns.last())
+                .unwrap();
             for turn in [case.turns().last().unwrap(), done] {
                 let is_expected = row.get("turns").is_some() && turn.calls().is_empty();
                 let found: Vec<&str> = turn.calls().iter().map(|call| call.name.as_str()).collect();
@@ -572,33 +694,60 @@ mod tests {
     fn errors_have_the_path_in_the_file() {
         let said = |row: Value, columns: &str| read(row, columns).unwrap_err();
         assert!(
-            said(json!({"input": "q", "target": ["a", "b"]}), "").starts_with("$.target: expected one text")
+            said(json!({"input": "q", "target": ["a", "b"]}), "")
+                .starts_with("$.target: expected one text")
         );
         let error = said(json!({"inputs": {"a": "x", "b": "y"}, "outputs": {}}), "");
-        assert!(error.starts_with("$.inputs: expected one key that is the prompt"), "{error}");
+        assert!(
+            error.starts_with("$.inputs: expected one key that is the prompt"),
+            "{error}"
+        );
         assert!(error.contains("inputs.a, inputs.b"), "{error}");
-        let mapped = said(json!({"way": "[oops", "q": "x"}), "prompt=q,reference_trajectory=way");
-        assert!(mapped.starts_with("$.way: expected a list of calls"), "{mapped}");
+        let mapped = said(
+            json!({"way": "[oops", "q": "x"}),
+            "prompt=q,reference_trajectory=way",
+        );
+        assert!(
+            mapped.starts_with("$.way: expected a list of calls"),
+            "{mapped}"
+        );
         let unknown = said(json!({"question": "q", "answer": "a"}), "");
-        assert!(unknown.contains("found the columns question, answer; map them with --columns"), "{unknown}");
+        assert!(
+            unknown.contains("found the columns question, answer; map them with --columns"),
+            "{unknown}"
+        );
     }
 
     #[test]
     fn a_mapping_takes_precedence_and_the_rest_stays() {
-        let row = json!({"item": {"ticket": {"text": "q"}}, "gold": "r", "response": "a", "note": "n"});
+        let row =
+            json!({"item": {"ticket": {"text": "q"}}, "gold": "r", "response": "a", "note": "n"});
         let case = read(row, "prompt=item.ticket.text,reference=gold").unwrap();
         let last = &case.turns()[0];
-        assert_eq!((last.user.scored_text(), last.response_text()), ("q".into(), "r".into()));
+        assert_eq!(
+            (last.user.scored_text(), last.response_text()),
+            ("q".into(), "r".into())
+        );
         assert_eq!(case.extra["note"], "n");
         assert!(last.is_data && case.missing_prompt().is_none());
         let other = read(json!({"question": "q", "response": "a"}), "").unwrap();
-        assert!(other.missing_prompt().unwrap().contains("its other columns are question"));
+        assert!(
+            other
+                .missing_prompt()
+                .unwrap()
+                .contains("its other columns are question")
+        );
     }
 
     #[test]
     fn a_reference_without_content_is_none() {
-        for reference in [json!(null), json!(""), json!({}), json!({"response": null}), json!({"parts": []})]
-        {
+        for reference in [
+            json!(null),
+            json!(""),
+            json!({}),
+            json!({"response": null}),
+            json!({"parts": []}),
+        ] {
             let case = read(json!({"prompt": "q", "reference": reference}), "").unwrap();
             assert!(case.turns()[0].lacks_reference(), "{reference}");
         }

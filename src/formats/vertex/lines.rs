@@ -14,8 +14,16 @@ const ASKED_KEYS: &[&str] = &["prompt", "messages", "request", "source"];
 /// Used only if a row has none of those keys, since agents-cli adds the agent's events to it.
 const AGENT_DATA_KEYS: &[&str] = &["agent_data", "agentData"];
 /// The prompts of other tools and conversations that are rows, used only if a row has none of those keys.
-const OTHER_ASKED_KEYS: &[&str] =
-    &["user_input", "input", "inputs", "item", "vars", "turns", "contents", "values"];
+const OTHER_ASKED_KEYS: &[&str] = &[
+    "user_input",
+    "input",
+    "inputs",
+    "item",
+    "vars",
+    "turns",
+    "contents",
+    "values",
+];
 
 /// The rows of a file, in order.
 #[derive(Clone, Debug, Default)]
@@ -109,7 +117,10 @@ pub struct LineIndexer {
 impl LineIndexer {
     /// An indexer of a file whose columns are mapped.
     pub fn of(columns: ColumnMap) -> LineIndexer {
-        LineIndexer { columns, ..LineIndexer::default() }
+        LineIndexer {
+            columns,
+            ..LineIndexer::default()
+        }
     }
 
     /// Adds the next chunk.
@@ -140,27 +151,47 @@ impl LineIndexer {
     fn line(&mut self, line: &[u8]) {
         let start = self.at;
         self.at += line.len() as u64;
-        let bom = if start == 0 && line.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        let bom = if start == 0 && line.starts_with(b"\xef\xbb\xbf") {
+            3
+        } else {
+            0
+        };
         let body = &line[bom..];
         let space = |byte: &u8| byte.is_ascii_whitespace();
         let lead = body.iter().take_while(|byte| space(byte)).count();
         if lead == body.len() {
             self.passed += 1;
-            self.lines.skipped.push((self.lines.rows.len() as u32, self.passed));
+            self.lines
+                .skipped
+                .push((self.lines.rows.len() as u32, self.passed));
             return;
         }
         let tail = body.iter().rev().take_while(|byte| space(byte)).count();
         let body = &body[lead..body.len() - tail];
         let (id, id_length) = self.id(body);
         let start = start + (bom + lead) as u64;
-        self.lines.rows.push(Row { start, id, length: body.len().min(u32::MAX as usize) as u32, id_length });
+        self.lines.rows.push(Row {
+            start,
+            id,
+            length: body.len().min(u32::MAX as usize) as u32,
+            id_length,
+        });
     }
 
     fn id(&mut self, line: &[u8]) -> (u64, u32) {
-        let Ok(text) = std::str::from_utf8(line) else { return (0, BY_LINE) };
+        let Ok(text) = std::str::from_utf8(line) else {
+            return (0, BY_LINE);
+        };
         let mapped = ["id", "prompt"].map(|known| self.columns.source_of(known));
         let mapped = [mapped[0].as_slice(), mapped[1].as_slice()];
-        let keys = [mapped[0], mapped[1], ID_KEYS, ASKED_KEYS, AGENT_DATA_KEYS, OTHER_ASKED_KEYS];
+        let keys = [
+            mapped[0],
+            mapped[1],
+            ID_KEYS,
+            ASKED_KEYS,
+            AGENT_DATA_KEYS,
+            OTHER_ASKED_KEYS,
+        ];
         let Ok([own_id, own_prompt, given, asked, agent_data, other]) =
             index::pick(text, 0..text.len(), keys)
         else {
@@ -174,7 +205,10 @@ impl LineIndexer {
                 self.lines.names.push_str(&name);
                 (at, name.len() as u32)
             }
-            _ => (hash(asked.map_or(text, |range| &text[range]).as_bytes()), BY_CONTENT),
+            _ => (
+                hash(asked.map_or(text, |range| &text[range]).as_bytes()),
+                BY_CONTENT,
+            ),
         }
     }
 }
@@ -182,15 +216,25 @@ impl LineIndexer {
 /// A row's id, or one computed from its prompt if it has none.
 pub(super) fn row_id(row: &Value, columns: &ColumnMap) -> String {
     let own = |known| columns.source_of(known).into_iter();
-    let given = own("id").chain(ID_KEYS.iter().copied()).find_map(|key| match row.get(key)? {
-        Value::String(text) if !super::row::is_empty_cell(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        _ => None,
-    });
+    let given = own("id")
+        .chain(ID_KEYS.iter().copied())
+        .find_map(|key| match row.get(key)? {
+            Value::String(text) if !super::row::is_empty_cell(text) => Some(text.clone()),
+            Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        });
     given.unwrap_or_else(|| {
         let asked = ["prompt", "messages", "request", "agent_data", "source"];
-        let asked = own("prompt").chain(asked).chain(OTHER_ASKED_KEYS.iter().copied());
-        id_from(&asked.filter_map(|key| row.get(key)).next().unwrap_or(row).to_string())
+        let asked = own("prompt")
+            .chain(asked)
+            .chain(OTHER_ASKED_KEYS.iter().copied());
+        id_from(
+            &asked
+                .filter_map(|key| row.get(key))
+                .next()
+                .unwrap_or(row)
+                .to_string(),
+        )
     })
 }
 
@@ -212,7 +256,9 @@ mod tests {
 
     fn indexed(chunk: usize) -> Lines {
         let mut indexer = LineIndexer::default();
-        TEXT.as_bytes().chunks(chunk).for_each(|chunk| indexer.push(chunk));
+        TEXT.as_bytes()
+            .chunks(chunk)
+            .for_each(|chunk| indexer.push(chunk));
         indexer.finish()
     }
 
@@ -225,11 +271,19 @@ mod tests {
                 .collect();
             assert_eq!(
                 texts,
-                ["{\"id\": \"a\", \"prompt\": \"x\"}", "{\"prompt\": \"y\"}", "[1]", "{\"id\": 7}"]
+                [
+                    "{\"id\": \"a\", \"prompt\": \"x\"}",
+                    "{\"prompt\": \"y\"}",
+                    "[1]",
+                    "{\"id\": 7}"
+                ]
             );
             let ids: Vec<String> = (0..lines.len()).map(|at| lines.id(at)).collect();
             assert_eq!(ids, ["a", &id_from("\"y\""), "line-4", "7"]);
-            assert_eq!((0..4).map(|at| lines.line(at)).collect::<Vec<_>>(), [1, 3, 4, 5]);
+            assert_eq!(
+                (0..4).map(|at| lines.line(at)).collect::<Vec<_>>(),
+                [1, 3, 4, 5]
+            );
         }
     }
 

@@ -9,7 +9,9 @@ const DEEPEST: usize = 128;
 
 /// Reads a literal; `None` when the text is not a literal.
 pub(in crate::formats) fn parse(text: &str) -> Option<Value> {
-    let mut reader = Reader { chars: text.chars().peekable() };
+    let mut reader = Reader {
+        chars: text.chars().peekable(),
+    };
     let value = reader.value(0)?;
     reader.space();
     reader.chars.peek().is_none().then_some(value)
@@ -120,7 +122,9 @@ impl Reader<'_> {
 
     fn word(&mut self) -> Option<Value> {
         let mut word = String::new();
-        while let Some(c) = self.chars.next_if(|c| c.is_alphanumeric() || matches!(c, '.' | '+' | '-' | '_'))
+        while let Some(c) = self
+            .chars
+            .next_if(|c| c.is_alphanumeric() || matches!(c, '.' | '+' | '-' | '_'))
         {
             word.push(c);
         }
@@ -144,9 +148,13 @@ fn number(word: &str) -> Option<Value> {
         && whole.bytes().all(|b| b.is_ascii_digit())
         && !(whole.len() > 1 && whole.starts_with('0'))
     {
-        return Some(Value::Number(Number::from_string_unchecked(plain.to_string())));
+        return Some(Value::Number(Number::from_string_unchecked(
+            plain.to_string(),
+        )));
     }
-    let float: f64 = plain.contains(['.', 'e', 'E']).then(|| plain.parse().ok())??;
+    let float: f64 = plain
+        .contains(['.', 'e', 'E'])
+        .then(|| plain.parse().ok())??;
     whole
         .starts_with(|c: char| c.is_ascii_digit() || c == '.')
         .then(|| Number::from_f64(float).map(Value::Number))?
@@ -164,7 +172,10 @@ mod tests {
             {"tool_name": "set", "tool_input": {"id": "it's", "on": true, "n": -1.5, "x": null}}, ["a", 1]
         ]);
         assert_eq!(parse(text), Some(expected));
-        assert_eq!(parse("'caf\\xe9 \\u2713' ' joined'"), Some(json!("café ✓ joined")));
+        assert_eq!(
+            parse("'caf\\xe9 \\u2713' ' joined'"),
+            Some(json!("café ✓ joined"))
+        );
         assert_eq!(
             parse("123456789012345678901234567890").unwrap().to_string(),
             "123456789012345678901234567890"
@@ -174,7 +185,17 @@ mod tests {
 
     #[test]
     fn what_is_none_is_refused() {
-        for text in ["", "f(x)", "[1", "{'a' 1}", "[1] 2", "__import__('os')", "{[1]: 2}", "01", "'a"] {
+        for text in [
+            "",
+            "f(x)",
+            "[1",
+            "{'a' 1}",
+            "[1] 2",
+            "__import__('os')",
+            "{[1]: 2}",
+            "01",
+            "'a",
+        ] {
             assert_eq!(parse(text), None, "{text}");
         }
         assert_eq!(parse(&"[".repeat(5000)), None);

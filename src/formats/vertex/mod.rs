@@ -7,8 +7,8 @@
 //! ```
 
 mod agent_data;
-mod column_names;
 mod calls;
+mod column_names;
 mod columns;
 mod frame;
 mod layout;

@@ -30,10 +30,16 @@ pub(super) fn with_columns(node: Node) -> Read<Option<Value>> {
     if let Some(prompt) = history.pop() {
         row.insert("prompt".into(), prompt);
     }
-    system.extend(node.get("system_instruction").map(messages).transpose()?.unwrap_or_default());
+    system.extend(
+        node.get("system_instruction")
+            .map(messages)
+            .transpose()?
+            .unwrap_or_default(),
+    );
     // A system message of the request is not a turn.
-    let (of_system, history): (Vec<Value>, _) =
-        history.into_iter().partition(|message| message["role"] == "system");
+    let (of_system, history): (Vec<Value>, _) = history
+        .into_iter()
+        .partition(|message| message["role"] == "system");
     system.extend(of_system);
     if !history.is_empty() {
         row.insert("conversation_history".into(), history.into());
@@ -41,25 +47,33 @@ pub(super) fn with_columns(node: Node) -> Read<Option<Value>> {
     if !system.is_empty() {
         row.insert("system_instruction".into(), system_text(&system)?.into());
     }
-    let responses =
-        messages(node.need("response")?)?.into_iter().map(|response| json!({"response": response}));
+    let responses = messages(node.need("response")?)?
+        .into_iter()
+        .map(|response| json!({"response": response}));
     row.insert("responses".into(), responses.collect());
     Ok(Some(row.into()))
 }
 
 /// An error in the row of [`with_columns`] as an error in the column of the file.
 pub(super) fn in_file(error: ReadError) -> ReadError {
-    let Some(Step::Key(first)) = error.path.0.first() else { return error };
+    let Some(Step::Key(first)) = error.path.0.first() else {
+        return error;
+    };
     let column = match first.as_str() {
         "prompt" | "conversation_history" => "request",
         "responses" => "response",
         _ => return error,
     };
-    ReadError { path: JsonPath(vec![Step::Key(column.into())]), ..error }
+    ReadError {
+        path: JsonPath(vec![Step::Key(column.into())]),
+        ..error
+    }
 }
 
 fn system_text(messages: &[Value]) -> Read<String> {
-    let texts = messages.iter().map(|message| Ok(adk::read_content(Node::top(message))?.spoken_text()));
+    let texts = messages
+        .iter()
+        .map(|message| Ok(adk::read_content(Node::top(message))?.spoken_text()));
     Ok(texts.collect::<Read<Vec<String>>>()?.join("\n"))
 }
 
@@ -79,7 +93,11 @@ fn messages(column: Node) -> Read<Vec<Value>> {
             ..error
         })
     };
-    text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).map(message).collect()
+    text.lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty())
+        .map(message)
+        .collect()
 }
 
 /// A message as a content.
@@ -87,7 +105,10 @@ fn content(node: Node) -> Read<Value> {
     node.object()?;
     let list = node.value.get("parts").and_then(Value::as_array);
     let list = list.ok_or_else(|| node.wrong("a message with a list of parts"))?;
-    let parts = list.iter().map(|value| part(Node::top(value))).collect::<Read<Vec<_>>>()?;
+    let parts = list
+        .iter()
+        .map(|value| part(Node::top(value)))
+        .collect::<Read<Vec<_>>>()?;
     let parts: Vec<Value> = parts.into_iter().flatten().collect();
     Ok(json!({"role": node.opt_str("role")?.unwrap_or_default(), "parts": parts}))
 }
@@ -96,14 +117,23 @@ fn content(node: Node) -> Read<Value> {
 /// client, unless it could be a call.
 fn part(node: Node) -> Read<Option<Value>> {
     node.object()?;
-    let member = |key: &str| node.value.get(key).filter(|value| !value.is_null()).cloned();
+    let member = |key: &str| {
+        node.value
+            .get(key)
+            .filter(|value| !value.is_null())
+            .cloned()
+    };
     let text = |key: &str| member(key).unwrap_or_else(|| "".into());
     let object = |key: &str| member(key).unwrap_or_else(|| Map::new().into());
-    let kind = node.opt_str("type")?.ok_or_else(|| node.wrong("a part with a type"))?;
+    let kind = node
+        .opt_str("type")?
+        .ok_or_else(|| node.wrong("a part with a type"))?;
     Ok(Some(match kind.as_str() {
         "text" => json!({"text": text("content")}),
         "blob" => json!({"inline_data": {"data": text("data"), "mime_type": text("mime_type")}}),
-        "file_data" => json!({"file_data": {"file_uri": text("file_uri"), "mime_type": text("mime_type")}}),
+        "file_data" => {
+            json!({"file_data": {"file_uri": text("file_uri"), "mime_type": text("mime_type")}})
+        }
         "tool_call" => {
             json!({"function_call": {"id": text("id"), "name": text("id"), "args": object("arguments")}})
         }
@@ -119,7 +149,9 @@ fn part(node: Node) -> Read<Option<Value>> {
 
 fn looks_like_call(name: &str) -> bool {
     let name = name.to_lowercase();
-    ["call", "tool", "function"].iter().any(|word| name.contains(word))
+    ["call", "tool", "function"]
+        .iter()
+        .any(|word| name.contains(word))
 }
 
 #[cfg(test)]
@@ -135,7 +167,12 @@ mod tests {
 
     /// A column with these messages.
     fn lines(messages: &[Value]) -> Value {
-        messages.iter().map(Value::to_string).collect::<Vec<_>>().join("\n").into()
+        messages
+            .iter()
+            .map(Value::to_string)
+            .collect::<Vec<_>>()
+            .join("\n")
+            .into()
     }
 
     fn said(role: &str, text: &str) -> Value {
@@ -153,20 +190,39 @@ mod tests {
     /// The expected contents are those that the converter of google-cloud-aiplatform 2.7.0 makes of these rows.
     #[test]
     fn texts_become_history_prompt_and_response() {
-        let request = [said("user", "hi"), said("assistant", "Hello."), said("user", "Weather in Oslo?")];
-        let mut value = row(&request, &[said("assistant", "Rain."), said("assistant", "Snow.")]);
+        let request = [
+            said("user", "hi"),
+            said("assistant", "Hello."),
+            said("user", "Weather in Oslo?"),
+        ];
+        let mut value = row(
+            &request,
+            &[said("assistant", "Rain."), said("assistant", "Snow.")],
+        );
         value["system_instruction"] = lines(&[said("system", "Be brief.")]);
         let case = read(value).unwrap();
-        let [earlier, last] = case.turns() else { panic!("{case:?}") };
+        let [earlier, last] = case.turns() else {
+            panic!("{case:?}")
+        };
         assert!(earlier.history && !last.history);
-        assert_eq!((earlier.user.scored_text(), earlier.response_text()), ("hi".into(), "Hello.".into()));
+        assert_eq!(
+            (earlier.user.scored_text(), earlier.response_text()),
+            ("hi".into(), "Hello.".into())
+        );
         assert_eq!(
             write_content(&last.user),
             json!({"role": "user", "parts": [{"text": "Weather in Oslo?"}]})
         );
         assert_eq!(last.final_response, None, "the schema has no reference");
-        assert_eq!(saved(&case).response_text(), "Rain.", "the first response is scored");
-        assert_eq!(case.extra.get("system_instruction"), Some(&json!("Be brief.")));
+        assert_eq!(
+            saved(&case).response_text(),
+            "Rain.",
+            "the first response is scored"
+        );
+        assert_eq!(
+            case.extra.get("system_instruction"),
+            Some(&json!("Be brief."))
+        );
         assert!(!case.extra.contains_key("format"));
     }
 
@@ -178,7 +234,10 @@ mod tests {
         let call = json!([{"type": "tool_call", "id": "look", "arguments": {"n": 1}}]);
         let case = read(row(
             &[json!({"role": "user", "parts": parts})],
-            &[json!({"role": "assistant", "parts": call}), said("assistant", "second")],
+            &[
+                json!({"role": "assistant", "parts": call}),
+                said("assistant", "second"),
+            ],
         ));
         let case = case.unwrap();
         let expected = json!([{"text": "What is this?"},
@@ -186,24 +245,35 @@ mod tests {
             {"inline_data": {"data": "aGk=", "mime_type": "text/plain"}}]);
         assert_eq!(write_content(&case.turns()[0].user)["parts"], expected);
         let calls = saved(&case).calls();
-        assert_eq!((calls.len(), calls[0].name.as_str()), (1, "look"), "the name is in the id");
+        assert_eq!(
+            (calls.len(), calls[0].name.as_str()),
+            (1, "look"),
+            "the name is in the id"
+        );
         assert_eq!(calls[0].args, json!({"n": 1}).as_object().cloned());
     }
 
     #[test]
     fn last_result_of_a_request_is_the_prompt() {
-        let call = json!([{"type": "tool_call", "id": "get_weather", "arguments": {"city": "Oslo"}}]);
-        let result = json!([{"type": "tool_call_response", "id": "get_weather", "result": {"sky": "rain"}}]);
+        let call =
+            json!([{"type": "tool_call", "id": "get_weather", "arguments": {"city": "Oslo"}}]);
+        let result =
+            json!([{"type": "tool_call_response", "id": "get_weather", "result": {"sky": "rain"}}]);
         let request = [
             said("user", "Weather?"),
             json!({"role": "assistant", "parts": call}),
             json!({"role": "tool", "parts": result}),
         ];
         let case = read(row(&request, &[said("assistant", "Rain.")])).unwrap();
-        let [earlier, last] = case.turns() else { panic!("{case:?}") };
+        let [earlier, last] = case.turns() else {
+            panic!("{case:?}")
+        };
         assert_eq!(earlier.calls()[0].name, "get_weather");
         let response = last.user.responses().next().unwrap();
-        assert_eq!((response.name.as_str(), &response.response), ("get_weather", &json!({"sky": "rain"})));
+        assert_eq!(
+            (response.name.as_str(), &response.response),
+            ("get_weather", &json!({"sky": "rain"}))
+        );
         assert_eq!(saved(&case).response_text(), "Rain.");
     }
 
@@ -216,28 +286,64 @@ mod tests {
             read(row).unwrap_err()
         };
         assert!(read(good.clone()).is_ok());
-        let missing = read(json!({"format": "observability", "request": good["request"]})).unwrap_err();
+        let missing =
+            read(json!({"format": "observability", "request": good["request"]})).unwrap_err();
         assert!(missing.contains("response"), "{missing}");
         for (key, value, part) in [
-            ("request", json!([{"role": "user"}]), "request: expected a text"),
+            (
+                "request",
+                json!([{"role": "user"}]),
+                "request: expected a text",
+            ),
             ("response", json!("{\"role\": "), "line 1"),
-            ("request", json!("{\"role\": \"user\", \"parts\": []}\n3"), "line 2"),
-            ("response", json!("{\"parts\": [{\"type\": \"server_tool_call\"}]}"), "looks like a call"),
-            ("response", json!("{\"parts\": [{\"type\": \"ToolCall\"}]}"), "looks like a call"),
+            (
+                "request",
+                json!("{\"role\": \"user\", \"parts\": []}\n3"),
+                "line 2",
+            ),
+            (
+                "response",
+                json!("{\"parts\": [{\"type\": \"server_tool_call\"}]}"),
+                "looks like a call",
+            ),
+            (
+                "response",
+                json!("{\"parts\": [{\"type\": \"ToolCall\"}]}"),
+                "looks like a call",
+            ),
             (
                 "response",
                 json!("{\"parts\": [{\"type\": \"x\", \"function_call\": {}}]}"),
                 "looks like a call",
             ),
-            ("response", json!("{\"parts\": [{\"function_call\": {}}]}"), "a part with a type"),
-            ("response", json!("{\"parts\": {\"type\": \"text\"}}"), "a list of parts"),
-            ("response", json!("{\"role\": \"assistant\", \"content\": \"Rain.\"}"), "a list of parts"),
-            ("system_instruction", json!({}), "system_instruction: expected a text"),
+            (
+                "response",
+                json!("{\"parts\": [{\"function_call\": {}}]}"),
+                "a part with a type",
+            ),
+            (
+                "response",
+                json!("{\"parts\": {\"type\": \"text\"}}"),
+                "a list of parts",
+            ),
+            (
+                "response",
+                json!("{\"role\": \"assistant\", \"content\": \"Rain.\"}"),
+                "a list of parts",
+            ),
+            (
+                "system_instruction",
+                json!({}),
+                "system_instruction: expected a text",
+            ),
         ] {
             let why = with(key, value);
             assert!(why.contains(part), "{why}");
         }
         let other = json!({"format": "text", "prompt": "hi", "response": "ho"});
-        assert_eq!(read(other).unwrap().extra.get("format"), Some(&json!("text")));
+        assert_eq!(
+            read(other).unwrap().extra.get("format"),
+            Some(&json!("text"))
+        );
     }
 }

@@ -6,8 +6,14 @@ use crate::domain::{EvalCase, Finding, FindingRule, MetricResult, RubricScore, S
 use crate::formats::read::{Node, Read, below, lax_float};
 use serde_json::Value;
 
-const PARTS: &[&str] =
-    &["/score", "/explanation", "/pairwise_choice", "/raw_output", "/per_rubric_result", "/raw_outputs"];
+const PARTS: &[&str] = &[
+    "/score",
+    "/explanation",
+    "/pairwise_choice",
+    "/raw_output",
+    "/per_rubric_result",
+    "/raw_outputs",
+];
 
 /// Whether a column belongs to a metric.
 pub(super) fn is_column(key: &str) -> bool {
@@ -16,7 +22,9 @@ pub(super) fn is_column(key: &str) -> bool {
 
 /// The scores in a row's columns. They have no thresholds, so they are informational.
 pub(super) fn columns(node: Node) -> Vec<MetricResult> {
-    let Some(map) = node.value.as_object() else { return Vec::new() };
+    let Some(map) = node.value.as_object() else {
+        return Vec::new();
+    };
     map.iter()
         .filter_map(|(key, value)| Some((key.strip_suffix("/score")?, value)))
         .map(|(metric, value)| {
@@ -25,8 +33,12 @@ pub(super) fn columns(node: Node) -> Vec<MetricResult> {
                 Value::String(text) if is_nothing(text) => None,
                 value => lax_float(value).filter(|score| !score.is_nan()),
             };
-            let explanation = map.get(&format!("{metric}/explanation")).and_then(Value::as_str);
-            let explanation = explanation.filter(|words| !is_nothing(words)).unwrap_or_default();
+            let explanation = map
+                .get(&format!("{metric}/explanation"))
+                .and_then(Value::as_str);
+            let explanation = explanation
+                .filter(|words| !is_nothing(words))
+                .unwrap_or_default();
             // The service's client writes "Error" where a request failed.
             let errored = score.is_none() && explanation == "Error";
             match (score, explanation) {
@@ -41,7 +53,11 @@ fn result(metric: &str, score: Option<f64>, explanation: &str, errored: bool) ->
     let not_finite = Score::check(score).err().map(|why| why.to_string());
     let (score, errored) = (score.and_then(Score::new), errored || not_finite.is_some());
     let explanation = not_finite.as_deref().unwrap_or(explanation);
-    let rule = if score.is_some() { FindingRule::ReportedReason } else { FindingRule::NotEvaluated };
+    let rule = if score.is_some() {
+        FindingRule::ReportedReason
+    } else {
+        FindingRule::NotEvaluated
+    };
     MetricResult {
         metric: metric.to_string(),
         score,
@@ -70,21 +86,40 @@ pub(in crate::formats) fn result_case(node: Node, eval_id: &str) -> Read<EvalCas
             let error = metric.opt_str("error_message").ok().flatten();
             let explanation = metric.opt_str("explanation").ok().flatten();
             let words = error.clone().or(explanation).unwrap_or_default();
-            let mut one = result(name, metric.opt_number("score").ok().flatten(), &words, error.is_some());
+            let mut one = result(
+                name,
+                metric.opt_number("score").ok().flatten(),
+                &words,
+                error.is_some(),
+            );
             one.rubrics = metric.list("rubric_verdicts", verdict).unwrap_or_default();
             recorded.push(one);
         }
     }
-    Ok(EvalCase { eval_id: eval_id.into(), recorded, ..EvalCase::default() })
+    Ok(EvalCase {
+        eval_id: eval_id.into(),
+        recorded,
+        ..EvalCase::default()
+    })
 }
 
 /// A missing verdict means no: `false` is omitted in Protobuf's JSON.
 fn verdict(node: Node) -> Read<RubricScore> {
-    let text = |path: &[&str]| below(node.value, path).and_then(Value::as_str).map(str::to_string);
-    let yes = node.value.get("verdict").and_then(Value::as_bool).unwrap_or(false);
+    let text = |path: &[&str]| {
+        below(node.value, path)
+            .and_then(Value::as_str)
+            .map(str::to_string)
+    };
+    let yes = node
+        .value
+        .get("verdict")
+        .and_then(Value::as_bool)
+        .unwrap_or(false);
     let words = text(&["evaluated_rubric", "content", "property", "description"]);
     Ok(RubricScore {
-        rubric_id: text(&["evaluated_rubric", "rubric_id"]).or(words).unwrap_or_default(),
+        rubric_id: text(&["evaluated_rubric", "rubric_id"])
+            .or(words)
+            .unwrap_or_default(),
         score: Some(Score::of_flag(yes)),
         rationale: text(&["reasoning"]),
         votes: None,

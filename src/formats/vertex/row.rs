@@ -20,7 +20,8 @@ use super::row_turns::{RowTurns, in_text, without_actions};
 use super::turns::{is_blank, is_structure, messages_in, opened, single_text};
 use super::{recorded, rubrics};
 use crate::domain::{
-    Content, Conversation, EvalCase, Invocation, InvocationEvent, Saved, Trajectory, plausible_seconds,
+    Content, Conversation, EvalCase, Invocation, InvocationEvent, Saved, Trajectory,
+    plausible_seconds,
 };
 use crate::formats::adk;
 use crate::formats::messages::{self, Answer};
@@ -89,9 +90,15 @@ fn case_of_row(node: Node, eval_id: &str) -> Read<EvalCase> {
     let mut talk = conversation(node)?;
     expectations(node, &mut talk)?;
     outcome(node, &mut talk)?;
-    let turns = talk.expected.iter_mut().chain(talk.saved.iter_mut().flatten());
+    let turns = talk
+        .expected
+        .iter_mut()
+        .chain(talk.saved.iter_mut().flatten());
     turns.for_each(|turn| turn.is_data = true);
-    let latency_s = cell(node, "latency_in_seconds").map(seconds).transpose()?.flatten();
+    let latency_s = cell(node, "latency_in_seconds")
+        .map(seconds)
+        .transpose()?
+        .flatten();
     let failed = cell(node, "failure")
         .and_then(|cell| lax_float(cell.value))
         .filter(|flag| !flag.is_nan())
@@ -99,10 +106,13 @@ fn case_of_row(node: Node, eval_id: &str) -> Read<EvalCase> {
     if failed == Some(true) && talk.error.is_none() {
         talk.error = Some("the agent failed; the file does not contain the error".into());
     }
-    if (failed == Some(true) || talk.error.is_some() || latency_s.is_some()) && talk.saved.is_none() {
+    if (failed == Some(true) || talk.error.is_some() || latency_s.is_some()) && talk.saved.is_none()
+    {
         talk.saved = Some(untouched(&talk.expected));
     }
-    let state = Some(talk.state).filter(|state| !state.is_empty()).map(Value::Object);
+    let state = Some(talk.state)
+        .filter(|state| !state.is_empty())
+        .map(Value::Object);
     let error = talk.error;
     let session = messages::read_session(node.value)?.map(|session| session.input);
     let mut extra = others(node);
@@ -130,7 +140,13 @@ fn case_of_row(node: Node, eval_id: &str) -> Read<EvalCase> {
         final_session_state: cell(node, "final_session_state").map(|cell| opened(cell.value)),
         saved: talk.saved.map(|turns| {
             let failed = if error.is_some() { Some(true) } else { failed };
-            Saved { turns, latency_s, failed, error, state }
+            Saved {
+                turns,
+                latency_s,
+                failed,
+                error,
+                state,
+            }
         }),
         recorded: recorded::columns(node),
         extra,
@@ -146,7 +162,9 @@ fn case_of_row(node: Node, eval_id: &str) -> Read<EvalCase> {
 fn others(node: Node) -> Map<String, Value> {
     let mut others = node.others(KNOWN);
     others.retain(|key, _| !recorded::is_column(key));
-    let scale = node.get("rubrics").filter(|rubrics| rubrics.value.is_object());
+    let scale = node
+        .get("rubrics")
+        .filter(|rubrics| rubrics.value.is_object());
     others.extend(scale.map(|scale| ("rubrics".to_string(), scale.value.clone())));
     others
 }
@@ -156,14 +174,23 @@ fn seconds(cell: Node) -> Read<Option<f64>> {
     if cell.value.as_str().is_some_and(is_nothing) {
         return Ok(None);
     }
-    let number = if cell.value.is_boolean() { None } else { lax_float(cell.value) };
+    let number = if cell.value.is_boolean() {
+        None
+    } else {
+        lax_float(cell.value)
+    };
     let seconds = number.and_then(plausible_seconds);
-    seconds.map(Some).ok_or_else(|| cell.wrong("a number of seconds from 0 to 1000000000"))
+    seconds
+        .map(Some)
+        .ok_or_else(|| cell.wrong("a number of seconds from 0 to 1000000000"))
 }
 
 /// The value of a cell; `None` for null and for NaN, which stands for null in a table.
 fn cell<'a>(node: Node<'a>, key: &'a str) -> Option<Node<'a>> {
-    let value = node.value.as_object().and_then(|map| crate::formats::read::lookup(map, key))?;
+    let value = node
+        .value
+        .as_object()
+        .and_then(|map| crate::formats::read::lookup(map, key))?;
     let nothing = match value.1 {
         Value::Null => true,
         Value::Number(number) => crate::domain::float_of(number).is_some_and(f64::is_nan),
@@ -174,10 +201,13 @@ fn cell<'a>(node: Node<'a>, key: &'a str) -> Option<Node<'a>> {
 
 /// Reads the conversation, and the saved turns if the same field contains them.
 fn conversation(node: Node) -> Read<RowTurns> {
-    let prompt = ["prompt", "source", "input", "inputs"].into_iter().find_map(|key| cell(node, key));
+    let prompt = ["prompt", "source", "input", "inputs"]
+        .into_iter()
+        .find_map(|key| cell(node, key));
     let mut talk = prompt.map(asked).transpose()?.unwrap_or_default();
     let prompt = talk.expected.last().map(|turn| turn.user.clone());
-    if let Some(data) = cell(node, "agent_data").filter(|data| opened(data.value).get("turns").is_some())
+    if let Some(data) =
+        cell(node, "agent_data").filter(|data| opened(data.value).get("turns").is_some())
         && let Some(talk) = agent_data(data, prompt.as_ref())?
     {
         return Ok(talk);
@@ -190,10 +220,16 @@ fn conversation(node: Node) -> Read<RowTurns> {
     }
     if let Some(list) = cell(node, "reference_outputs").or_else(|| cell(node, "outputs")) {
         let found = in_text(list, |list| Ok(expected(messages::conversation(list)?)))?;
-        return Ok(with_prompt(found, talk, cell(node, "reference_outputs").is_some()));
+        return Ok(with_prompt(
+            found,
+            talk,
+            cell(node, "reference_outputs").is_some(),
+        ));
     }
     if let Some(request) = cell(node, "request") {
-        return in_text(request, |request| Ok(before_response(messages::conversation(request)?)));
+        return in_text(request, |request| {
+            Ok(before_response(messages::conversation(request)?))
+        });
     }
     if talk.expected.is_empty() {
         talk.expected.push(Invocation::default());
@@ -204,8 +240,9 @@ fn conversation(node: Node) -> Read<RowTurns> {
 
 /// Whether the row itself is a conversation: contents, a state or a session.
 fn is_whole_conversation(node: Node) -> bool {
-    let has_own =
-        ["prompt", "messages", "input", "output", "outputs"].into_iter().any(|key| cell(node, key).is_some());
+    let has_own = ["prompt", "messages", "input", "output", "outputs"]
+        .into_iter()
+        .any(|key| cell(node, key).is_some());
     !has_own && messages::is_conversation(node.value)
 }
 
@@ -213,15 +250,32 @@ fn is_whole_conversation(node: Node) -> bool {
 fn asked(prompt: Node) -> Read<RowTurns> {
     if let Some(list) = messages_in(prompt.value) {
         let found = messages::conversation(Node::top(&list));
-        return found.map(before_response).map_err(|error| ReadError { path: prompt.path(), ..error });
+        return found.map(before_response).map_err(|error| ReadError {
+            path: prompt.path(),
+            ..error
+        });
     }
     let user = spoken(prompt, "user")?;
-    let user = if user.shown_text().trim().is_empty() { Content::default() } else { user };
-    Ok(RowTurns { expected: vec![Invocation { user, ..Invocation::default() }], ..RowTurns::default() })
+    let user = if user.shown_text().trim().is_empty() {
+        Content::default()
+    } else {
+        user
+    };
+    Ok(RowTurns {
+        expected: vec![Invocation {
+            user,
+            ..Invocation::default()
+        }],
+        ..RowTurns::default()
+    })
 }
 
 fn expected(found: messages::Conversation) -> RowTurns {
-    RowTurns { system: found.system.clone(), expected: found.expected(), ..RowTurns::default() }
+    RowTurns {
+        system: found.system.clone(),
+        expected: found.expected(),
+        ..RowTurns::default()
+    }
 }
 
 /// The expected turns of `outputs` and `reference_outputs`, which may begin after the prompt.
@@ -229,12 +283,15 @@ fn with_prompt(mut found: RowTurns, asked: RowTurns, is_reference: bool) -> RowT
     if !is_reference {
         found.expected = untouched(&found.expected);
     }
-    if let (Some(first), Some(mut prompt)) = (found.expected.first_mut(), asked.expected.last().cloned())
+    if let (Some(first), Some(mut prompt)) =
+        (found.expected.first_mut(), asked.expected.last().cloned())
         && first.user.parts.is_empty()
     {
         std::mem::swap(&mut first.user, &mut prompt.user);
         let earlier = asked.expected.len() - 1;
-        found.expected.splice(0..0, asked.expected.into_iter().take(earlier));
+        found
+            .expected
+            .splice(0..0, asked.expected.into_iter().take(earlier));
         found.system = found.system.or(asked.system);
     }
     found
@@ -254,7 +311,12 @@ fn before_response(found: messages::Conversation) -> RowTurns {
     if let Some((_, earlier)) = expected.split_last_mut() {
         earlier.iter_mut().for_each(|turn| turn.history = true);
     }
-    RowTurns { expected, system, steps, ..RowTurns::default() }
+    RowTurns {
+        expected,
+        system,
+        steps,
+        ..RowTurns::default()
+    }
 }
 
 fn untouched(expected: &[Invocation]) -> Vec<Invocation> {
@@ -263,8 +325,13 @@ fn untouched(expected: &[Invocation]) -> Vec<Invocation> {
 
 /// Earlier turns: the user's messages and the responses.
 fn history(node: Node) -> Read<Vec<Invocation>> {
-    let cells = ["conversation_history", "history"].into_iter().filter_map(|key| cell(node, key));
-    let Some(history) = cells.into_iter().find(|cell| !cell.value.as_str().is_some_and(is_nothing)) else {
+    let cells = ["conversation_history", "history"]
+        .into_iter()
+        .filter_map(|key| cell(node, key));
+    let Some(history) = cells
+        .into_iter()
+        .find(|cell| !cell.value.as_str().is_some_and(is_nothing))
+    else {
         return Ok(Vec::new());
     };
     let mut turns = in_text(history, |list| Ok(messages::conversation(list)?.expected()))?;
@@ -281,16 +348,25 @@ fn history(node: Node) -> Read<Vec<Invocation>> {
 /// Reads a message of the user: a text, or a content, which may be JSON in a text.
 fn spoken(node: Node, role: &str) -> Read<Content> {
     match node.value {
-        Value::String(text) => {
-            Ok(match text.trim_start().starts_with('{').then(|| decoded(text)).flatten() {
-                Some(value) if value.get("parts").is_some() => adk::read_content(Node::top(&value))?,
+        Value::String(text) => Ok(
+            match text
+                .trim_start()
+                .starts_with('{')
+                .then(|| decoded(text))
+                .flatten()
+            {
+                Some(value) if value.get("parts").is_some() => {
+                    adk::read_content(Node::top(&value))?
+                }
                 _ => Content::text(role, text.clone()),
-            })
-        }
+            },
+        ),
         Value::Object(map) if map.contains_key("parts") => adk::read_content(node),
         // What Vertex's client writes for a response without content.
         Value::Object(map) if map.is_empty() => Ok(Content::default()),
-        Value::Object(map) if map.contains_key("text") => Ok(Content::text(role, node.need("text")?.str()?)),
+        Value::Object(map) if map.contains_key("text") => {
+            Ok(Content::text(role, node.need("text")?.str()?))
+        }
         // The inputs of an example: {"question": "…"}.
         Value::Object(map) => match map.values().next() {
             Some(Value::String(text)) if map.len() == 1 => Ok(Content::text(role, text.clone())),
@@ -306,8 +382,12 @@ fn expectations(node: Node, talk: &mut RowTurns) -> Read<()> {
     if let Some(reference) = cell(node, "reference") {
         expected_response(reference, talk)?;
     }
-    let Some(last) = talk.expected.last_mut() else { return Ok(()) };
-    let calls = ["reference_trajectory", "expected_steps"].into_iter().find_map(|key| cell(node, key));
+    let Some(last) = talk.expected.last_mut() else {
+        return Ok(());
+    };
+    let calls = ["reference_trajectory", "expected_steps"]
+        .into_iter()
+        .find_map(|key| cell(node, key));
     if let Some(calls) = calls.map(trajectory).transpose()?.flatten() {
         last.trajectory = listed(calls);
     }
@@ -321,11 +401,20 @@ fn expected_response(reference: Node, talk: &mut RowTurns) -> Read<()> {
         None => answered(reference)?,
     };
     if let Some(found) = answer.error {
-        return Err(ReadError { path: reference.path(), expected: "a reference response".into(), found });
+        return Err(ReadError {
+            path: reference.path(),
+            expected: "a reference response".into(),
+            found,
+        });
     }
     whole_conversation(reference, talk)?;
-    let Some(last) = talk.expected.last_mut() else { return Ok(()) };
-    last.final_response = answer.response.filter(|content| !is_blank(content)).or(last.final_response.take());
+    let Some(last) = talk.expected.last_mut() else {
+        return Ok(());
+    };
+    last.final_response = answer
+        .response
+        .filter(|content| !is_blank(content))
+        .or(last.final_response.take());
     if let Some(trajectory) = answer.trajectory {
         last.trajectory = messages::listed_trajectory(trajectory);
     }
@@ -334,9 +423,16 @@ fn expected_response(reference: Node, talk: &mut RowTurns) -> Read<()> {
 
 /// Takes the messages of the user from a reference that is the whole conversation and begins with the prompt.
 fn whole_conversation(reference: Node, talk: &mut RowTurns) -> Read<()> {
-    let Some(list) = messages_in(reference.value) else { return Ok(()) };
+    let Some(list) = messages_in(reference.value) else {
+        return Ok(());
+    };
     let found = messages::conversation(Node::top(&list));
-    let mut turns = found.map_err(|error| ReadError { path: reference.path(), ..error })?.expected();
+    let mut turns = found
+        .map_err(|error| ReadError {
+            path: reference.path(),
+            ..error
+        })?
+        .expected();
     if let (Some(last), [asked]) = (turns.pop(), talk.expected.as_mut_slice())
         && !turns.is_empty()
     {
@@ -347,7 +443,11 @@ fn whole_conversation(reference: Node, talk: &mut RowTurns) -> Read<()> {
 }
 
 fn listed(calls: Vec<crate::domain::ToolCall>) -> Trajectory {
-    Trajectory::Listed { calls, responses: Vec::new(), texts: Vec::new() }
+    Trajectory::Listed {
+        calls,
+        responses: Vec::new(),
+        texts: Vec::new(),
+    }
 }
 
 /// Reads what the agent did in the last turn.
@@ -362,9 +462,15 @@ fn outcome(node: Node, talk: &mut RowTurns) -> Read<()> {
     }
     .unwrap_or_default();
     let before = last.clone();
-    let answers = ["response", "output"].into_iter().find_map(|key| cell(node, key));
+    let answers = ["response", "output"]
+        .into_iter()
+        .find_map(|key| cell(node, key));
     let answer = answers.map(answered).transpose()?;
-    let candidate = || cell(node, "responses").map(|list| in_text(list, first_candidate)).transpose();
+    let candidate = || {
+        cell(node, "responses")
+            .map(|list| in_text(list, first_candidate))
+            .transpose()
+    };
     let answer = match answer.filter(|answer| *answer != Answer::default()) {
         Some(answer) => Some(answer),
         None => candidate()?,
@@ -386,12 +492,15 @@ fn outcome(node: Node, talk: &mut RowTurns) -> Read<()> {
             (false, None) => {}
         }
     }
-    let calls = ["predicted_trajectory", "actual_steps"].into_iter().find_map(|key| cell(node, key));
+    let calls = ["predicted_trajectory", "actual_steps"]
+        .into_iter()
+        .find_map(|key| cell(node, key));
     if let Some(calls) = calls.map(trajectory).transpose()?.flatten() {
         last.trajectory = listed(calls);
     }
     if let Some(events) = cell(node, "intermediate_events") {
-        last.trajectory = Trajectory::Events(in_text(events, |list| list.items()?.map(event).collect())?);
+        last.trajectory =
+            Trajectory::Events(in_text(events, |list| list.items()?.map(event).collect())?);
     }
     if last != before || talk.error.is_some() {
         let turns = talk.saved.get_or_insert_with(|| untouched(&talk.expected));
@@ -407,16 +516,24 @@ fn outcome(node: Node, talk: &mut RowTurns) -> Read<()> {
 fn after(mut steps: Vec<InvocationEvent>, then: Trajectory) -> Trajectory {
     let is_partial = matches!(then, Trajectory::Partial(_));
     steps.extend(then.into_events());
-    if is_partial { Trajectory::Partial(steps) } else { Trajectory::Events(steps) }
+    if is_partial {
+        Trajectory::Partial(steps)
+    } else {
+        Trajectory::Events(steps)
+    }
 }
 
 /// Reads a response or a reference: a text, or a value that may be JSON in a text.
 fn answered(node: Node) -> Read<Answer> {
-    let Value::String(text) = node.value else { return messages::answer(node) };
+    let Value::String(text) = node.value else {
+        return messages::answer(node);
+    };
     match opened(node.value) {
-        value if !value.is_string() && is_structure(&value) => {
-            messages::answer(Node::top(&value)).map_err(|error| ReadError { path: node.path(), ..error })
-        }
+        value if !value.is_string() && is_structure(&value) => messages::answer(Node::top(&value))
+            .map_err(|error| ReadError {
+                path: node.path(),
+                ..error
+            }),
         _ => Ok(Answer::of_text(text)),
     }
 }

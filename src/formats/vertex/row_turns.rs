@@ -20,9 +20,14 @@ pub(super) struct RowTurns {
 
 /// Reads a cell that may contain its structure as a text, as in a table.
 pub(super) fn in_text<T>(node: Node, read: impl Fn(Node) -> Read<T>) -> Read<T> {
-    let Value::String(text) = node.value else { return read(node) };
+    let Value::String(text) = node.value else {
+        return read(node);
+    };
     let value = decoded(text).ok_or_else(|| node.wrong("JSON in the text"))?;
-    read(Node::top(&value)).map_err(|error| ReadError { path: node.path(), ..error })
+    read(Node::top(&value)).map_err(|error| ReadError {
+        path: node.path(),
+        ..error
+    })
 }
 
 /// A turn with only the user's message and, if the turn is history, the response.

@@ -31,11 +31,18 @@ impl Table {
     /// The table in a text; `None` if it is not a data set.
     pub(in crate::formats) fn of(text: &str, columns: &ColumnMap) -> Option<Table> {
         let (separator, names) = header(text)?;
-        names.iter().any(|name| is_known_name(name, columns)).then_some(())?;
+        names
+            .iter()
+            .any(|name| is_known_name(name, columns))
+            .then_some(())?;
         let skip = text.len() - text.trim_start_matches('\u{FEFF}').len();
         let mut reader = reader(&text[skip..], separator);
         reader.read_record(&mut StringRecord::new()).ok()?;
-        let mut table = Table { columns: names, records: Vec::new(), separator };
+        let mut table = Table {
+            columns: names,
+            records: Vec::new(),
+            separator,
+        };
         table.read(&mut reader, text, skip, columns);
         Some(table)
     }
@@ -50,19 +57,36 @@ impl Table {
                 Ok(true) => {
                     let end = (reader.position().byte() as usize + skip).min(text.len());
                     // Blank lines before a record are not part of it.
-                    let blank =
-                        text[start..end].len() - text[start..end].trim_start_matches(['\n', '\r']).len();
+                    let blank = text[start..end].len()
+                        - text[start..end].trim_start_matches(['\n', '\r']).len();
                     let wrong = (record.len() != self.columns.len()).then(|| {
-                        format!("{} cells, but the header has {}", record.len(), self.columns.len())
+                        format!(
+                            "{} cells, but the header has {}",
+                            record.len(),
+                            self.columns.len()
+                        )
                     });
                     let id = row_id(&self.row_of(record.iter()), columns);
-                    let lines = text[start..start + blank].bytes().filter(|byte| *byte == b'\n').count();
-                    self.records.push(Record { range: start + blank..end, line: line + lines, id, wrong });
+                    let lines = text[start..start + blank]
+                        .bytes()
+                        .filter(|byte| *byte == b'\n')
+                        .count();
+                    self.records.push(Record {
+                        range: start + blank..end,
+                        line: line + lines,
+                        id,
+                        wrong,
+                    });
                 }
                 Err(error) => {
                     let end = (reader.position().byte() as usize + skip).min(text.len());
                     let id = format!("line-{line}");
-                    self.records.push(Record { range: start..end, line, id, wrong: Some(error.to_string()) });
+                    self.records.push(Record {
+                        range: start..end,
+                        line,
+                        id,
+                        wrong: Some(error.to_string()),
+                    });
                 }
             }
         }
@@ -70,7 +94,13 @@ impl Table {
 
     fn row_of<'a>(&self, cells: impl Iterator<Item = &'a str>) -> Value {
         let cell = |(name, text): (&String, &str)| (name.clone(), typed(text));
-        Value::Object(self.columns.iter().zip(cells).map(cell).collect::<Map<_, _>>())
+        Value::Object(
+            self.columns
+                .iter()
+                .zip(cells)
+                .map(cell)
+                .collect::<Map<_, _>>(),
+        )
     }
 
     pub(in crate::formats) fn len(&self) -> usize {
@@ -104,17 +134,35 @@ pub(in crate::formats) fn header(text: &str) -> Option<(u8, Vec<String>)> {
     let head = text.trim_start_matches('\u{FEFF}');
     let names = |separator: u8| {
         let mut record = StringRecord::new();
-        reader(head, separator).read_record(&mut record).ok()?.then_some(())?;
-        Some((separator, record.iter().map(|name| name.trim().to_string()).collect::<Vec<_>>()))
+        reader(head, separator)
+            .read_record(&mut record)
+            .ok()?
+            .then_some(())?;
+        Some((
+            separator,
+            record
+                .iter()
+                .map(|name| name.trim().to_string())
+                .collect::<Vec<_>>(),
+        ))
     };
     let found = SEPARATORS.into_iter().filter_map(names);
-    found.reduce(|best, other| if other.1.len() > best.1.len() { other } else { best })
+    found.reduce(|best, other| {
+        if other.1.len() > best.1.len() {
+            other
+        } else {
+            best
+        }
+    })
 }
 
 /// The number of cells of the first record.
 pub(in crate::formats) fn width_of_record(text: &str, separator: u8) -> Option<usize> {
     let mut record = StringRecord::new();
-    reader(text, separator).read_record(&mut record).ok()?.then(|| record.len())
+    reader(text, separator)
+        .read_record(&mut record)
+        .ok()?
+        .then(|| record.len())
 }
 
 /// The cells of one record.
@@ -128,7 +176,9 @@ struct Cells {
 impl Cells {
     fn iter(&self) -> impl Iterator<Item = &str> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, end)| &self.text[start..*end])
+        starts
+            .zip(&self.ends)
+            .map(|(start, end)| &self.text[start..*end])
     }
 }
 
@@ -143,7 +193,10 @@ thread_local! {
 /// Splits the text of a record into its cells.
 fn cells_of(text: &str, separator: u8) -> Result<Cells, String> {
     READERS.with_borrow_mut(|readers| {
-        let at = SEPARATORS.iter().position(|one| *one == separator).unwrap_or(0);
+        let at = SEPARATORS
+            .iter()
+            .position(|one| *one == separator)
+            .unwrap_or(0);
         let reader = &mut readers[at];
         reader.reset();
         read_cells(reader, text)
@@ -170,16 +223,27 @@ fn read_cells(reader: &mut csv_core::Reader, text: &str) -> Result<Cells, String
     }
     output.truncate(written);
     ends.truncate(ended);
-    Ok(Cells { text: String::from_utf8(output).map_err(|error| error.to_string())?, ends })
+    Ok(Cells {
+        text: String::from_utf8(output).map_err(|error| error.to_string())?,
+        ends,
+    })
 }
 
 fn reader(text: &str, separator: u8) -> Reader<&[u8]> {
-    ReaderBuilder::new().has_headers(false).flexible(true).delimiter(separator).from_reader(text.as_bytes())
+    ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .delimiter(separator)
+        .from_reader(text.as_bytes())
 }
 
 /// A cell: null or its text. The type depends on the column, so it is not determined here.
 fn typed(text: &str) -> Value {
-    if is_empty_cell(text) { Value::Null } else { Value::String(text.to_string()) }
+    if is_empty_cell(text) {
+        Value::Null
+    } else {
+        Value::String(text.to_string())
+    }
 }
 
 #[cfg(test)]
@@ -192,8 +256,14 @@ mod tests {
         let table = Table::of(text, &ColumnMap::default()).unwrap();
         assert_eq!(table.len(), 2);
         assert_eq!(table.row(text, 0).unwrap()["prompt"], "a, \"b\"\nc");
-        assert_eq!(table.row(text, 0).unwrap()["reference_trajectory"], "[{'tool_name': 'f'}]");
-        assert_eq!(table.row(text, 1).unwrap()["reference_trajectory"], Value::Null);
+        assert_eq!(
+            table.row(text, 0).unwrap()["reference_trajectory"],
+            "[{'tool_name': 'f'}]"
+        );
+        assert_eq!(
+            table.row(text, 1).unwrap()["reference_trajectory"],
+            Value::Null
+        );
         assert_eq!((table.line(0), table.line(1)), (2, 5));
     }
 
@@ -242,7 +312,10 @@ mod tests {
     fn a_record_of_another_width_is_wrong_and_the_rest_is_read() {
         let text = "prompt,response\na,b,c\nd,e\n";
         let table = Table::of(text, &ColumnMap::default()).unwrap();
-        assert_eq!(table.row(text, 0).unwrap_err(), "3 cells, but the header has 2");
+        assert_eq!(
+            table.row(text, 0).unwrap_err(),
+            "3 cells, but the header has 2"
+        );
         assert_eq!(table.row(text, 1).unwrap()["response"], "e");
         assert!(Table::of("a,b\n1,2\n", &ColumnMap::default()).is_none());
     }

@@ -15,13 +15,19 @@ pub(super) fn message_list(value: &Value) -> Option<Cow<'_, Value>> {
         _ => return None,
     };
     let is_message = |one: &Value| one.get("role").is_some() || one.get("type").is_some();
-    list.as_array().is_some_and(|list| !list.is_empty() && list.iter().all(is_message)).then_some(list)
+    list.as_array()
+        .is_some_and(|list| !list.is_empty() && list.iter().all(is_message))
+        .then_some(list)
 }
 
 /// Whether a value is a list of messages with the roles of a conversation.
 pub(super) fn is_conversation(value: &Value) -> bool {
-    let has_role =
-        |one: &Value| matches!(one.get("role").and_then(Value::as_str), Some("user" | "assistant"));
+    let has_role = |one: &Value| {
+        matches!(
+            one.get("role").and_then(Value::as_str),
+            Some("user" | "assistant")
+        )
+    };
     message_list(value).is_some_and(|list| list.as_array().into_iter().flatten().all(has_role))
 }
 
@@ -29,14 +35,22 @@ pub(super) fn is_conversation(value: &Value) -> bool {
 pub(super) fn with_tool_calls(list: &Value) -> Value {
     let list = message_list(list).map(Cow::into_owned).unwrap_or_default();
     let messages = |message: &Value| -> Vec<Value> {
-        let Value::Object(mut message) = message.clone() else { return vec![message.clone()] };
-        let Some(Value::Array(tools)) = message.remove("tools_called") else { return vec![message.into()] };
+        let Value::Object(mut message) = message.clone() else {
+            return vec![message.clone()];
+        };
+        let Some(Value::Array(tools)) = message.remove("tools_called") else {
+            return vec![message.into()];
+        };
         let calls: Vec<Value> = tools.iter().map(tool_call).collect();
-        let calls =
-            (!calls.is_empty()).then(|| json!({"role": "assistant", "content": null, "tool_calls": calls}));
+        let calls = (!calls.is_empty())
+            .then(|| json!({"role": "assistant", "content": null, "tool_calls": calls}));
         calls.into_iter().chain([message.into()]).collect()
     };
-    list.as_array().into_iter().flatten().flat_map(messages).collect()
+    list.as_array()
+        .into_iter()
+        .flatten()
+        .flat_map(messages)
+        .collect()
 }
 
 /// A tool of deepeval, with its parameters or only its name.
@@ -44,16 +58,23 @@ fn tool_call(tool: &Value) -> Value {
     if let Value::String(_) = tool {
         return json!({"function": {"name": tool}});
     }
-    let arguments = ["input_parameters", "inputParameters"].into_iter().find_map(|key| tool.get(key));
+    let arguments = ["input_parameters", "inputParameters"]
+        .into_iter()
+        .find_map(|key| tool.get(key));
     let arguments = arguments.filter(|arguments| !arguments.is_null()).cloned();
-    let mut function = Map::from_iter([("name".to_string(), tool.get("name").cloned().unwrap_or_default())]);
+    let mut function = Map::from_iter([(
+        "name".to_string(),
+        tool.get("name").cloned().unwrap_or_default(),
+    )]);
     function.extend(arguments.map(|arguments| ("arguments".to_string(), arguments)));
     json!({"type": "function", "function": function})
 }
 
 /// A list with one text, as the text itself; several are not one reference.
 pub(super) fn single_text<'a>(node: &'a Node<'a>) -> Read<Option<&'a str>> {
-    let Value::Array(items) = node.value else { return Ok(None) };
+    let Value::Array(items) = node.value else {
+        return Ok(None);
+    };
     match items.as_slice() {
         [Value::String(text)] => Ok(Some(text)),
         [Value::String(_), ..] if items.iter().all(Value::is_string) => Err(node.wrong(
@@ -88,5 +109,7 @@ pub(super) fn messages_in(value: &Value) -> Option<Value> {
 pub(super) fn is_structure(value: &Value) -> bool {
     let has = |key: &str| value.get(key).is_some();
     let is_error = has("error") && value.as_object().is_some_and(|map| map.len() == 1);
-    is_error || ["choices", "candidates", "parts"].into_iter().any(has) || messages_in(value).is_some()
+    is_error
+        || ["choices", "candidates", "parts"].into_iter().any(has)
+        || messages_in(value).is_some()
 }

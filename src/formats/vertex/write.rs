@@ -3,7 +3,9 @@
 
 use super::calls::PLAIN_INPUT;
 use super::rubrics::UNGROUPED;
-use crate::domain::{Content, Conversation, EvalCase, Invocation, Part, Rubric, Saved, ToolCall, Trajectory};
+use crate::domain::{
+    Content, Conversation, EvalCase, Invocation, Part, Rubric, Saved, ToolCall, Trajectory,
+};
 use crate::formats::adk::write_content;
 use serde_json::{Map, Value, json};
 
@@ -29,7 +31,12 @@ pub fn write_row(case: &EvalCase) -> (Value, Vec<String>) {
         let mut session = Map::new();
         session.insert("app_name".into(), input.app_name.clone().into());
         session.insert("user_id".into(), input.user_id.clone().into());
-        session.extend(input.session_id.clone().map(|id| ("session_id".to_string(), Value::from(id))));
+        session.extend(
+            input
+                .session_id
+                .clone()
+                .map(|id| ("session_id".to_string(), Value::from(id))),
+        );
         session.insert("state".into(), input.state.clone().into());
         session.extend(input.extra.clone());
         row.insert("session_inputs".into(), session.into());
@@ -71,17 +78,25 @@ fn write_turns(
         row.insert("conversation_history".into(), history.into());
     }
     row.insert("prompt".into(), said(&last.user, "user"));
-    row.insert("reference".into(), last.final_response.as_ref().map(|content| said(content, "model")).into());
+    row.insert(
+        "reference".into(),
+        last.final_response
+            .as_ref()
+            .map(|content| said(content, "model"))
+            .into(),
+    );
     row.insert("reference_trajectory".into(), write_trajectory(last).into());
     let mut drop = |what: bool, words: &str| lost.extend(what.then(|| words.to_string()));
     drop(!last.responses().is_empty(), "tool responses");
-    drop(last.calls().iter().any(|call| call.id.is_some()), "ids of tool calls");
+    drop(
+        last.calls().iter().any(|call| call.id.is_some()),
+        "ids of tool calls",
+    );
     drop(
         !last.rubrics.is_empty() || earlier.iter().any(|turn| !turn.rubrics.is_empty()),
         "rubrics of single turns",
     );
-    let texts =
-        |turn: &Invocation| matches!(&turn.trajectory, Trajectory::Listed { texts, .. } if !texts.is_empty());
+    let texts = |turn: &Invocation| matches!(&turn.trajectory, Trajectory::Listed { texts, .. } if !texts.is_empty());
     drop(texts(last), "intermediate messages of agents");
 }
 
@@ -98,7 +113,9 @@ fn said(content: &Content, role: &str) -> Value {
 
 /// Whether a part is a text and nothing else.
 fn is_plain(part: &Part) -> bool {
-    part.text.as_ref().is_some_and(|text| *part == Part::text(text.clone()))
+    part.text
+        .as_ref()
+        .is_some_and(|text| *part == Part::text(text.clone()))
 }
 
 /// The calls of a turn as Vertex writes them; `None` if they are not known.
@@ -110,10 +127,16 @@ pub fn write_trajectory(turn: &Invocation) -> Option<Value> {
 }
 
 fn call(call: &ToolCall) -> Value {
-    let plain = call.args.as_ref().filter(|args| args.len() == 1).and_then(|args| args.get(PLAIN_INPUT));
+    let plain = call
+        .args
+        .as_ref()
+        .filter(|args| args.len() == 1)
+        .and_then(|args| args.get(PLAIN_INPUT));
     match &call.args {
         _ if call.args_unknown => call.name.as_str().into(),
-        _ if plain.is_some_and(Value::is_string) => json!({"tool_name": call.name, "tool_input": plain}),
+        _ if plain.is_some_and(Value::is_string) => {
+            json!({"tool_name": call.name, "tool_input": plain})
+        }
         Some(args) => json!({"tool_name": call.name, "tool_input": args}),
         None => json!({"tool_name": call.name}),
     }
@@ -121,7 +144,10 @@ fn call(call: &ToolCall) -> Value {
 
 fn write_saved(saved: &Saved, row: &mut Map<String, Value>, lost: &mut Vec<String>) {
     if let Some(last) = saved.turns.last() {
-        let response = last.final_response.as_ref().map(|content| said(content, "model"));
+        let response = last
+            .final_response
+            .as_ref()
+            .map(|content| said(content, "model"));
         let response = match &saved.error {
             Some(error) => Some(json!({"error": error}).to_string().into()),
             None => response,
@@ -132,7 +158,11 @@ fn write_saved(saved: &Saved, row: &mut Map<String, Value>, lost: &mut Vec<Strin
             lost.push("events of the agent, except its tool calls and its response".into());
         }
     }
-    row.extend(saved.latency_s.map(|seconds| ("latency_in_seconds".to_string(), seconds.into())));
+    row.extend(
+        saved
+            .latency_s
+            .map(|seconds| ("latency_in_seconds".to_string(), seconds.into())),
+    );
     if saved.error.is_some() {
         row.insert("failure".into(), 1.into());
     }
@@ -154,7 +184,15 @@ fn rubric(rubric: &Rubric) -> Value {
     let mut out = Map::new();
     out.insert("rubric_id".into(), rubric.id.clone().into());
     let words = rubric.text.clone().or_else(|| rubric.description.clone());
-    out.insert("content".into(), json!({"property": {"description": words}}));
-    out.extend(rubric.kind.clone().map(|kind| ("type".to_string(), Value::from(kind))));
+    out.insert(
+        "content".into(),
+        json!({"property": {"description": words}}),
+    );
+    out.extend(
+        rubric
+            .kind
+            .clone()
+            .map(|kind| ("type".to_string(), Value::from(kind))),
+    );
     Value::Object(out)
 }

@@ -7,9 +7,21 @@ use serde_json::Value;
 pub(super) fn call(endpoint: &Endpoint, body: &str) -> Call {
     let (project, location) = endpoint.place.clone().unwrap_or_default();
     let verb = format!("{location}:evaluateInstances");
-    let url = join(&endpoint.base, &["v1beta1", "projects", &project, "locations", &verb]);
-    let secret = endpoint.key.iter().map(|key| ("authorization", key.clone())).collect();
-    Call { url, secret, headers: Vec::new(), body: serde_json::from_str(body).ok() }
+    let url = join(
+        &endpoint.base,
+        &["v1beta1", "projects", &project, "locations", &verb],
+    );
+    let secret = endpoint
+        .key
+        .iter()
+        .map(|key| ("authorization", key.clone()))
+        .collect();
+    Call {
+        url,
+        secret,
+        headers: Vec::new(),
+        body: serde_json::from_str(body).ok(),
+    }
 }
 
 pub(super) fn read(body: &Value) -> Answer {
@@ -17,5 +29,9 @@ pub(super) fn read(body: &Value) -> Answer {
         Some(results) if !results.is_empty() => Ok(body.to_string()),
         _ => Err("the service answered without a result".into()),
     };
-    Answer { text, input_tokens: 0, output_tokens: 0 }
+    Answer {
+        text,
+        input_tokens: 0,
+        output_tokens: 0,
+    }
 }

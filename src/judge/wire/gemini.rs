@@ -6,11 +6,22 @@ use crate::domain::Reading;
 use crate::judge::endpoint::Endpoint;
 use serde_json::{Map, Value, json};
 
-pub(super) fn call(endpoint: &Endpoint, prompt: &str, settings: &Settings, schema: Option<&Value>) -> Call {
+pub(super) fn call(
+    endpoint: &Endpoint,
+    prompt: &str,
+    settings: &Settings,
+    schema: Option<&Value>,
+) -> Call {
     let mut body = Map::new();
-    body.insert("contents".into(), json!([{"role": "user", "parts": [{"text": prompt}]}]));
+    body.insert(
+        "contents".into(),
+        json!([{"role": "user", "parts": [{"text": prompt}]}]),
+    );
     if let Some(system) = settings.get("system_instruction").and_then(Value::as_str) {
-        body.insert("systemInstruction".into(), json!({"parts": [{"text": system}]}));
+        body.insert(
+            "systemInstruction".into(),
+            json!({"parts": [{"text": system}]}),
+        );
     }
     let mut generation = settings.generation();
     if let Some(schema) = schema {
@@ -20,7 +31,10 @@ pub(super) fn call(endpoint: &Endpoint, prompt: &str, settings: &Settings, schem
     if !generation.is_empty() {
         body.insert("generationConfig".into(), generation.into());
     }
-    Call { body: Some(body.into()), ..request(endpoint, ":generateContent") }
+    Call {
+        body: Some(body.into()),
+        ..request(endpoint, ":generateContent")
+    }
 }
 
 pub(super) fn hello(endpoint: &Endpoint) -> Call {
@@ -28,9 +42,15 @@ pub(super) fn hello(endpoint: &Endpoint) -> Call {
 }
 
 fn request(endpoint: &Endpoint, verb: &str) -> Call {
-    let model = format!("{}{verb}", endpoint.model.rsplit('/').next().unwrap_or_default());
+    let model = format!(
+        "{}{verb}",
+        endpoint.model.rsplit('/').next().unwrap_or_default()
+    );
     let (url, header) = match &endpoint.place {
-        None => (join(&endpoint.base, &["v1beta", "models", &model]), "x-goog-api-key"),
+        None => (
+            join(&endpoint.base, &["v1beta", "models", &model]),
+            "x-goog-api-key",
+        ),
         Some((project, location)) => {
             let own = format!("{}{verb}", endpoint.model);
             // A model's full resource name contains its location.
@@ -53,8 +73,17 @@ fn request(endpoint: &Endpoint, verb: &str) -> Call {
             (join(&endpoint.base, &parts), "authorization")
         }
     };
-    let secret = endpoint.key.iter().map(|key| (header, key.clone())).collect();
-    Call { url, secret, headers: Vec::new(), body: None }
+    let secret = endpoint
+        .key
+        .iter()
+        .map(|key| (header, key.clone()))
+        .collect();
+    Call {
+        url,
+        secret,
+        headers: Vec::new(),
+        body: None,
+    }
 }
 
 pub(super) fn read(body: &Value, reading: Reading) -> Answer {
@@ -70,17 +99,31 @@ pub(super) fn read(body: &Value, reading: Reading) -> Answer {
 fn text(body: &Value, reading: Reading) -> Result<String, String> {
     let candidate = body.get("candidates").and_then(|all| all.get(0));
     let Some(candidate) = candidate else {
-        return Err(match body.pointer("/promptFeedback/blockReason").and_then(Value::as_str) {
-            Some(reason) => format!("the judge refused to answer: {reason}"),
-            None => "the judge answered without a candidate".into(),
-        });
+        return Err(
+            match body
+                .pointer("/promptFeedback/blockReason")
+                .and_then(Value::as_str)
+            {
+                Some(reason) => format!("the judge refused to answer: {reason}"),
+                None => "the judge answered without a candidate".into(),
+            },
+        );
     };
-    let parts = candidate.pointer("/content/parts").and_then(Value::as_array).into_iter().flatten();
+    let parts = candidate
+        .pointer("/content/parts")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
     let is_adk = reading == Reading::Adk;
     let spoken = parts.filter(|part| is_adk || part.get("thought") != Some(&Value::Bool(true)));
-    let texts: Vec<&str> = spoken.filter_map(|part| part.get("text")?.as_str()).collect();
+    let texts: Vec<&str> = spoken
+        .filter_map(|part| part.get("text")?.as_str())
+        .collect();
     if texts.is_empty() {
-        let reason = candidate.get("finishReason").and_then(Value::as_str).unwrap_or("no reason given");
+        let reason = candidate
+            .get("finishReason")
+            .and_then(Value::as_str)
+            .unwrap_or("no reason given");
         return Err(format!("the judge answered without text ({reason})"));
     }
     // ADK joins parts with line breaks. Inside JSON, a string may continue in the next part.

@@ -49,7 +49,11 @@ pub(super) fn hello(endpoint: &Endpoint) -> Option<Call> {
 }
 
 /// Reads the body of a successful response. In ADK's reading, a model's thoughts are part of its answer.
-pub(super) fn read(endpoint: &Endpoint, body: &Value, reading: Reading) -> Result<Answer, JudgeError> {
+pub(super) fn read(
+    endpoint: &Endpoint,
+    body: &Value,
+    reading: Reading,
+) -> Result<Answer, JudgeError> {
     Ok(match endpoint.provider {
         _ if endpoint.service => evaluation::read(body),
         Provider::Gemini | Provider::Vertex | Provider::Replay => gemini::read(body, reading),
@@ -71,7 +75,10 @@ const SAID: usize = 100_000;
 pub(super) fn refusal(status: u16, body: &str, retry_after: Option<Duration>) -> JudgeError {
     let parsed: Value = serde_json::from_str(body).unwrap_or(Value::Null);
     // Google sometimes puts the error into a list.
-    let error = parsed.get("error").or_else(|| parsed.get(0)?.get("error")).unwrap_or(&Value::Null);
+    let error = parsed
+        .get("error")
+        .or_else(|| parsed.get(0)?.get("error"))
+        .unwrap_or(&Value::Null);
     let said = error.get("message").or(Some(error)).and_then(Value::as_str);
     let said: String = said.unwrap_or(body).trim().chars().take(SAID).collect();
     let has = |word: &str| body.contains(word);
@@ -82,7 +89,10 @@ pub(super) fn refusal(status: u16, body: &str, retry_after: Option<Duration>) ->
         429 if has("insufficient_quota") || is_hard_quota(error) => Fault::Quota,
         // Status codes with which models and servers refuse structured output.
         400 | 415 | 422 | 501 => Fault::Rejected,
-        500 if ["invalid JSON schema in format", "required for format"].iter().any(|said| has(said)) => {
+        500 if ["invalid JSON schema in format", "required for format"]
+            .iter()
+            .any(|said| has(said)) =>
+        {
             Fault::Rejected
         }
         408 | 409 | 429 | 500 | 502 | 503 | 504 | 529 => Fault::Unavailable,
@@ -97,20 +107,33 @@ pub(super) fn refusal(status: u16, body: &str, retry_after: Option<Duration>) ->
         true => format!("the judge answered {status}{hint}"),
         false => format!("the judge answered {status}: {said}{hint}"),
     };
-    JudgeError { retry_after: retry_after.max(retry_info(error)), ..JudgeError::new(fault, message) }
+    JudgeError {
+        retry_after: retry_after.max(retry_info(error)),
+        ..JudgeError::new(fault, message)
+    }
 }
 
 /// Whether a 429 is about a quota per day, by Google's details: waiting does not help.
 fn is_hard_quota(error: &Value) -> bool {
-    let details = error.get("details").and_then(Value::as_array).into_iter().flatten();
-    let violations = details.filter_map(|detail| detail.get("violations")?.as_array()).flatten();
-    violations.filter_map(|one| one.get("quotaId")?.as_str()).any(|id| id.contains("PerDay"))
+    let details = error
+        .get("details")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
+    let violations = details
+        .filter_map(|detail| detail.get("violations")?.as_array())
+        .flatten();
+    violations
+        .filter_map(|one| one.get("quotaId")?.as_str())
+        .any(|id| id.contains("PerDay"))
 }
 
 /// Google's `RetryInfo`: `"34s"`.
 fn retry_info(error: &Value) -> Option<Duration> {
     let details = error.get("details")?.as_array()?;
-    let delay = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;
+    let delay = details
+        .iter()
+        .find_map(|detail| detail.get("retryDelay")?.as_str())?;
     Duration::try_from_secs_f64(delay.strip_suffix('s')?.parse().ok()?).ok()
 }
 
@@ -123,13 +146,18 @@ mod tests {
     fn refusals_are_sorted() {
         let of = |status, body: &str| refusal(status, body, None);
         assert_eq!(of(403, "").fault, Fault::Refused);
-        let invalid =
-            r#"{"error": {"code": 400, "message": "API key not valid.", "status": "INVALID_ARGUMENT"}}"#;
+        let invalid = r#"{"error": {"code": 400, "message": "API key not valid.", "status": "INVALID_ARGUMENT"}}"#;
         assert_eq!(of(400, invalid).fault, Fault::Refused);
         assert!(of(400, invalid).message.contains("API key not valid."));
         assert_eq!(of(404, "{}").fault, Fault::UnknownModel);
         assert!(of(529, r#"{"error": "overloaded"}"#).may_retry());
-        assert!(!of(429, r#"{"error": {"code": "insufficient_quota", "message": "m"}}"#).may_retry());
+        assert!(
+            !of(
+                429,
+                r#"{"error": {"code": "insufficient_quota", "message": "m"}}"#
+            )
+            .may_retry()
+        );
         assert_eq!(of(400, "[]").fault, Fault::Rejected);
         assert!(of(500, r#"{"error": "invalid JSON schema in format"}"#).fault == Fault::Rejected);
         assert_eq!(of(418, "").fault, Fault::Protocol);
@@ -137,7 +165,10 @@ mod tests {
         let refused = "the judge answered 403: no; the key is not accepted, or not for this model";
         assert_eq!(of(403, "no").message, refused);
         let quota = r#"{"error": {"code": "insufficient_quota", "message": "m"}}"#;
-        assert_eq!(of(429, quota).message, "the judge answered 429: m; the quota is used up");
+        assert_eq!(
+            of(429, quota).message,
+            "the judge answered 429: m; the quota is used up"
+        );
     }
 
     fn endpoint(provider: Provider, model: &str) -> Endpoint {
@@ -152,7 +183,15 @@ mod tests {
     }
 
     fn body(endpoint: &Endpoint, settings: Value, schema: Option<&Value>, mode: FormMode) -> Value {
-        call(endpoint, "?", &Settings::new(settings.as_object().unwrap()), schema, mode).body.unwrap()
+        call(
+            endpoint,
+            "?",
+            &Settings::new(settings.as_object().unwrap()),
+            schema,
+            mode,
+        )
+        .body
+        .unwrap()
     }
 
     #[test]
@@ -160,20 +199,39 @@ mod tests {
         use FormMode::{Prompt, Schema, Tool};
         let schema = json!({"type": "object"});
         for (provider, mode, place) in [
-            (Provider::Gemini, Schema, "/generationConfig/responseJsonSchema"),
-            (Provider::Openai, Schema, "/response_format/json_schema/schema"),
+            (
+                Provider::Gemini,
+                Schema,
+                "/generationConfig/responseJsonSchema",
+            ),
+            (
+                Provider::Openai,
+                Schema,
+                "/response_format/json_schema/schema",
+            ),
             (Provider::Ollama, Schema, "/format"),
             (Provider::Anthropic, Schema, "/output_config/format/schema"),
             (Provider::Anthropic, Tool, "/tools/0/input_schema"),
         ] {
             let endpoint = endpoint(provider, "m");
             let of = |mode: FormMode| body(&endpoint, json!({}), Some(&schema), mode);
-            assert_eq!(of(mode).pointer(place), Some(&schema), "{provider:?} {mode:?}");
-            assert_eq!(of(Prompt), body(&endpoint, json!({}), None, mode), "{provider:?}");
+            assert_eq!(
+                of(mode).pointer(place),
+                Some(&schema),
+                "{provider:?} {mode:?}"
+            );
+            assert_eq!(
+                of(Prompt),
+                body(&endpoint, json!({}), None, mode),
+                "{provider:?}"
+            );
             assert!(of(Prompt).pointer(place).is_none(), "{provider:?}");
         }
         let plain = body(&endpoint(Provider::Gemini, "m"), json!({}), None, Prompt);
-        assert_eq!(plain, json!({"contents": [{"role": "user", "parts": [{"text": "?"}]}]}));
+        assert_eq!(
+            plain,
+            json!({"contents": [{"role": "user", "parts": [{"text": "?"}]}]})
+        );
     }
 
     #[test]
@@ -187,8 +245,15 @@ mod tests {
             ("m3", false),
             ("x", false),
         ] {
-            let mut sent = body(&endpoint(Provider::Openai, model), settings.clone(), None, FormMode::Prompt);
-            sent.as_object_mut().unwrap().retain(|name, _| name != "model" && name != "messages");
+            let mut sent = body(
+                &endpoint(Provider::Openai, model),
+                settings.clone(),
+                None,
+                FormMode::Prompt,
+            );
+            sent.as_object_mut()
+                .unwrap()
+                .retain(|name, _| name != "model" && name != "messages");
             let expected = match reasons {
                 true => json!({"max_completion_tokens": 9, "seed": 1}),
                 false => json!({"temperature": 0.5, "top_p": 0.9, "max_tokens": 9, "seed": 1}),
@@ -201,12 +266,32 @@ mod tests {
     fn answers_without_result_are_distinguished() {
         let of = |endpoint: &Endpoint, body: Value| read(endpoint, &body, Reading::default());
         let openai = endpoint(Provider::Openai, "m");
-        assert_eq!(of(&openai, json!({"choices": []})).unwrap_err().fault, Fault::Protocol);
-        let answer = of(&openai, json!({"choices": [{"message": {"content": "yes"}}]})).unwrap();
+        assert_eq!(
+            of(&openai, json!({"choices": []})).unwrap_err().fault,
+            Fault::Protocol
+        );
+        let answer = of(
+            &openai,
+            json!({"choices": [{"message": {"content": "yes"}}]}),
+        )
+        .unwrap();
         assert_eq!(answer.text, Ok("yes".to_string()));
-        let service = Endpoint { service: true, ..endpoint(Provider::Vertex, "m") };
-        assert!(of(&service, json!({"metricResults": []})).unwrap().text.is_err());
-        assert!(of(&service, json!({"metricResults": [{"score": 1}]})).unwrap().text.is_ok());
+        let service = Endpoint {
+            service: true,
+            ..endpoint(Provider::Vertex, "m")
+        };
+        assert!(
+            of(&service, json!({"metricResults": []}))
+                .unwrap()
+                .text
+                .is_err()
+        );
+        assert!(
+            of(&service, json!({"metricResults": [{"score": 1}]}))
+                .unwrap()
+                .text
+                .is_ok()
+        );
     }
 
     /// An answer through a tool has the type, the name and an object.
@@ -214,24 +299,41 @@ mod tests {
     fn only_the_call_of_the_tool_is_an_answer() {
         let text = |block: Value| {
             let body = json!({"content": [block, {"type": "text", "text": "words"}]});
-            read(&endpoint(Provider::Anthropic, "m"), &body, Reading::default()).unwrap().text.unwrap()
+            read(
+                &endpoint(Provider::Anthropic, "m"),
+                &body,
+                Reading::default(),
+            )
+            .unwrap()
+            .text
+            .unwrap()
         };
-        let block =
-            |kind: &str, name: &str, input: Value| json!({"type": kind, "name": name, "input": input});
-        assert_eq!(text(block("tool_use", "answer", json!({"a": 1}))), r#"{"a":1}"#);
+        let block = |kind: &str, name: &str, input: Value| json!({"type": kind, "name": name, "input": input});
+        assert_eq!(
+            text(block("tool_use", "answer", json!({"a": 1}))),
+            r#"{"a":1}"#
+        );
         assert_eq!(text(block("tool_use", "other", json!({"a": 1}))), "words");
-        assert_eq!(text(block("server_tool_use", "answer", json!({"a": 1}))), "words");
+        assert_eq!(
+            text(block("server_tool_use", "answer", json!({"a": 1}))),
+            "words"
+        );
         assert_eq!(text(block("tool_use", "answer", json!(null))), "words");
     }
 
     #[test]
     fn rejected_form_is_followed_by_weaker_form() {
         use FormMode::{Prompt, Schema, Tool};
-        for (provider, after_schema) in
-            [(Provider::Anthropic, Tool), (Provider::Openai, Prompt), (Provider::Ollama, Prompt)]
-        {
+        for (provider, after_schema) in [
+            (Provider::Anthropic, Tool),
+            (Provider::Openai, Prompt),
+            (Provider::Ollama, Prompt),
+        ] {
             assert_eq!(Schema.weaker(provider), Some(after_schema));
-            assert_eq!((Tool.weaker(provider), Prompt.weaker(provider)), (Some(Prompt), None));
+            assert_eq!(
+                (Tool.weaker(provider), Prompt.weaker(provider)),
+                (Some(Prompt), None)
+            );
         }
     }
 
@@ -239,8 +341,12 @@ mod tests {
     fn google_says_how_long_to_wait() {
         let body = r#"[{"error": {"message": "slow down", "details": [{"retryDelay": "3.5s"}]}}]"#;
         let error = refusal(429, body, Some(Duration::from_secs(1)));
-        assert_eq!((error.may_retry(), error.retry_after), (true, Some(Duration::from_millis(3500))));
-        let daily = r#"{"error": {"details": [{"violations": [{"quotaId": "RequestsPerDayPerModel"}]}]}}"#;
+        assert_eq!(
+            (error.may_retry(), error.retry_after),
+            (true, Some(Duration::from_millis(3500)))
+        );
+        let daily =
+            r#"{"error": {"details": [{"violations": [{"quotaId": "RequestsPerDayPerModel"}]}]}}"#;
         assert_eq!(refusal(429, daily, None).fault, Fault::Quota);
     }
 }

@@ -5,7 +5,12 @@ use super::call::{Answer, Call, count, join};
 use crate::judge::endpoint::Endpoint;
 use serde_json::{Map, Value, json};
 
-pub(super) fn call(endpoint: &Endpoint, prompt: &str, settings: &Settings, schema: Option<&Value>) -> Call {
+pub(super) fn call(
+    endpoint: &Endpoint,
+    prompt: &str,
+    settings: &Settings,
+    schema: Option<&Value>,
+) -> Call {
     let mut messages = Vec::new();
     if let Some(system) = settings.get("system_instruction").and_then(Value::as_str) {
         messages.push(json!({"role": "system", "content": system}));
@@ -39,8 +44,17 @@ pub(super) fn hello(endpoint: &Endpoint) -> Call {
 }
 
 fn request(endpoint: &Endpoint, what: &str, body: Value) -> Call {
-    let secret = endpoint.key.iter().map(|key| ("authorization", key.clone())).collect();
-    Call { url: join(&endpoint.base, &["api", what]), secret, headers: Vec::new(), body: Some(body) }
+    let secret = endpoint
+        .key
+        .iter()
+        .map(|key| ("authorization", key.clone()))
+        .collect();
+    Call {
+        url: join(&endpoint.base, &["api", what]),
+        secret,
+        headers: Vec::new(),
+        body: Some(body),
+    }
 }
 
 pub(super) fn read(body: &Value) -> Answer {
@@ -72,10 +86,20 @@ mod tests {
             place: None,
         };
         let body = |settings: Value| {
-            call(&endpoint, "?", &Settings::new(settings.as_object().unwrap()), None).body.unwrap()
+            call(
+                &endpoint,
+                "?",
+                &Settings::new(settings.as_object().unwrap()),
+                None,
+            )
+            .body
+            .unwrap()
         };
         let messages = json!([{"role": "user", "content": "?"}]);
-        assert_eq!(body(json!({})), json!({"model": "m", "messages": messages, "stream": false}));
+        assert_eq!(
+            body(json!({})),
+            json!({"model": "m", "messages": messages, "stream": false})
+        );
         assert_eq!(
             body(json!({"max_output_tokens": 9, "seed": 1}))["options"],
             json!({"num_predict": 9, "seed": 1})

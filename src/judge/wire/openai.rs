@@ -5,7 +5,12 @@ use super::call::{Answer, Call, count, join};
 use crate::judge::endpoint::Endpoint;
 use serde_json::{Map, Value, json};
 
-pub(super) fn call(endpoint: &Endpoint, prompt: &str, settings: &Settings, schema: Option<&Value>) -> Call {
+pub(super) fn call(
+    endpoint: &Endpoint,
+    prompt: &str,
+    settings: &Settings,
+    schema: Option<&Value>,
+) -> Call {
     let mut messages = Vec::new();
     if let Some(system) = settings.get("system_instruction").and_then(Value::as_str) {
         messages.push(json!({"role": "system", "content": system}));
@@ -16,22 +21,38 @@ pub(super) fn call(endpoint: &Endpoint, prompt: &str, settings: &Settings, schem
     body.insert("messages".into(), messages.into());
     // Reasoning models accept no temperature, and their thoughts count as output.
     let reasons = endpoint.model.starts_with("gpt-5")
-        || endpoint.model.starts_with('o') && endpoint.model[1..].starts_with(|c: char| c.is_ascii_digit());
-    let limit = if reasons { "max_completion_tokens" } else { "max_tokens" };
-    let known =
-        [("temperature", "temperature"), ("top_p", "top_p"), ("max_output_tokens", limit), ("seed", "seed")];
+        || endpoint.model.starts_with('o')
+            && endpoint.model[1..].starts_with(|c: char| c.is_ascii_digit());
+    let limit = if reasons {
+        "max_completion_tokens"
+    } else {
+        "max_tokens"
+    };
+    let known = [
+        ("temperature", "temperature"),
+        ("top_p", "top_p"),
+        ("max_output_tokens", limit),
+        ("seed", "seed"),
+    ];
     for (ours, theirs) in known {
-        if let Some(value) =
-            settings.get(ours).filter(|_| !(reasons && matches!(ours, "temperature" | "top_p")))
+        if let Some(value) = settings
+            .get(ours)
+            .filter(|_| !(reasons && matches!(ours, "temperature" | "top_p")))
         {
             body.insert(theirs.into(), value.clone());
         }
     }
     if let Some(schema) = schema {
         let named = json!({"name": "answer", "strict": true, "schema": schema});
-        body.insert("response_format".into(), json!({"type": "json_schema", "json_schema": named}));
+        body.insert(
+            "response_format".into(),
+            json!({"type": "json_schema", "json_schema": named}),
+        );
     }
-    Call { body: Some(body.into()), ..request(endpoint, &["chat", "completions"]) }
+    Call {
+        body: Some(body.into()),
+        ..request(endpoint, &["chat", "completions"])
+    }
 }
 
 pub(super) fn hello(endpoint: &Endpoint) -> Call {
@@ -39,8 +60,17 @@ pub(super) fn hello(endpoint: &Endpoint) -> Call {
 }
 
 fn request(endpoint: &Endpoint, parts: &[&str]) -> Call {
-    let secret = endpoint.key.iter().map(|key| ("authorization", key.clone())).collect();
-    Call { url: join(&endpoint.base, parts), secret, headers: Vec::new(), body: None }
+    let secret = endpoint
+        .key
+        .iter()
+        .map(|key| ("authorization", key.clone()))
+        .collect();
+    Call {
+        url: join(&endpoint.base, parts),
+        secret,
+        headers: Vec::new(),
+        body: None,
+    }
 }
 
 pub(super) fn read(body: &Value) -> Answer {
@@ -61,7 +91,10 @@ fn text(body: &Value) -> Result<String, String> {
     match message.get("content").and_then(Value::as_str) {
         Some(text) => Ok(text.to_string()),
         None => {
-            let reason = choice.get("finish_reason").and_then(Value::as_str).unwrap_or("no reason given");
+            let reason = choice
+                .get("finish_reason")
+                .and_then(Value::as_str)
+                .unwrap_or("no reason given");
             Err(format!("the judge answered without text ({reason})"))
         }
     }

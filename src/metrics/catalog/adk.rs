@@ -2,7 +2,8 @@
 
 use super::judge_model;
 use super::metric_info::{
-    BASE, BOTH_RESPONSES, BOTH_TRAJECTORIES, Build, Direction, MetricInfo, NAMES, Need, computed, option,
+    BASE, BOTH_RESPONSES, BOTH_TRAJECTORIES, Build, Direction, MetricInfo, NAMES, Need, computed,
+    option,
 };
 use crate::metrics::efficiency::Cost;
 use crate::metrics::judged::Served;

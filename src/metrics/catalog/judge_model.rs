@@ -60,7 +60,12 @@ pub(super) const RESPONSE_QUALITY: MetricInfo = MetricInfo {
     needs: &[Need::Rubrics, Need::Response, Need::Judge],
     options: &[MODEL, RUBRICS, GROUP, INTERMEDIATE],
     build: Build::Judged(|criterion, options, reading| {
-        judged(Rubrics::of(Quality::FinalResponse, criterion, options, reading))
+        judged(Rubrics::of(
+            Quality::FinalResponse,
+            criterion,
+            options,
+            reading,
+        ))
     }),
     ..BASE
 };
@@ -112,9 +117,16 @@ pub(super) const USER_QUALITY: MetricInfo = MetricInfo {
     needs: &[Need::Scenario, Need::Judge],
     options: &[
         MODEL,
-        option("stop_signal", "a string", "</finished>", "the message that ends the conversation"),
+        option(
+            "stop_signal",
+            "a string",
+            "</finished>",
+            "the message that ends the conversation",
+        ),
     ],
-    build: Build::Judged(|criterion, options, reading| judged(UserQuality::of(criterion, options, reading))),
+    build: Build::Judged(|criterion, options, reading| {
+        judged(UserQuality::of(criterion, options, reading))
+    }),
     ..BASE
 };
 
@@ -127,7 +139,12 @@ pub(super) const TRAJECTORY_QUALITY: MetricInfo = MetricInfo {
     needs: &[Need::Rubrics, Need::Events, Need::Judge],
     options: &[MODEL, RUBRICS, GROUP],
     build: Build::Judged(|criterion, options, reading| {
-        judged(Rubrics::of(Quality::Trajectory, criterion, options, reading))
+        judged(Rubrics::of(
+            Quality::Trajectory,
+            criterion,
+            options,
+            reading,
+        ))
     }),
     ..BASE
 };

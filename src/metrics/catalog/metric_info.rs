@@ -57,8 +57,10 @@ impl MetricInfo {
             facts.push(("needs", needs.join(", ")));
         }
         for option in self.options {
-            let words =
-                format!("{}: {} (default {}); {}", option.name, option.takes, option.default, option.help);
+            let words = format!(
+                "{}: {} (default {}); {}",
+                option.name, option.takes, option.default, option.help
+            );
             facts.push(("option", words));
         }
         facts.push(("source", self.source.to_string()));
@@ -196,7 +198,10 @@ pub(super) const BASE: MetricInfo = MetricInfo {
     informational: false,
     // Every entry sets its own.
     build: Build::Computed(|criterion| {
-        Err(Unusable::Unknown { name: criterion.name().to_string(), nearest: None })
+        Err(Unusable::Unknown {
+            name: criterion.name().to_string(),
+            nearest: None,
+        })
     }),
 };
 
@@ -206,7 +211,13 @@ pub(super) const fn option(
     default: &'static str,
     help: &'static str,
 ) -> OptionInfo {
-    OptionInfo { name, takes, default, help }
+    OptionInfo {
+        name,
+        takes,
+        default,
+        help,
+    }
 }
 
-pub(super) const NAMES: OptionInfo = option("ignore_args", "true or false", "false", "names alone count");
+pub(super) const NAMES: OptionInfo =
+    option("ignore_args", "true or false", "false", "names alone count");

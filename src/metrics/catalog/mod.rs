@@ -14,7 +14,11 @@ pub use metric_info::{Direction, Family, MetricInfo, Need, OptionInfo};
 
 /// All metrics: ADK's in its order, Vertex AI's, evaltrail's own.
 pub fn catalog() -> impl Iterator<Item = &'static MetricInfo> {
-    adk::METRICS.iter().chain(vertex::METRICS).chain(own::METRICS).chain(templates::METRICS)
+    adk::METRICS
+        .iter()
+        .chain(vertex::METRICS)
+        .chain(own::METRICS)
+        .chain(templates::METRICS)
 }
 
 #[cfg(test)]
@@ -32,6 +36,9 @@ mod tests {
                 .map(|need| need.label())
                 .collect::<Vec<_>>()
         };
-        assert_eq!(needs("tool_trajectory_avg_score"), ["reference trajectory", "trajectory"]);
+        assert_eq!(
+            needs("tool_trajectory_avg_score"),
+            ["reference trajectory", "trajectory"]
+        );
     }
 }

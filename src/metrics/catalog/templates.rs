@@ -31,7 +31,11 @@ macro_rules! template {
         Build::Judged(|_, options, reading| {
             let prompt = include_str!(concat!("../judged/prompts/", $file));
             Ok(Box::new(Template::built_in(
-                BuiltIn { prompt, whole: $whole, range: $range },
+                BuiltIn {
+                    prompt,
+                    whole: $whole,
+                    range: $range,
+                },
                 options,
                 reading,
             )))

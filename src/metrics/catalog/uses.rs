@@ -50,7 +50,9 @@ pub(super) fn use_of_metric(name: &str) -> Option<&'static str> {
         "trajectory_in_order_match" => {
             "where the essential calls have an order, and others between them do no harm"
         }
-        "trajectory_any_order_match" => "where the essential calls have no order, and others do no harm",
+        "trajectory_any_order_match" => {
+            "where the essential calls have no order, and others do no harm"
+        }
         "trajectory_precision" => "to see how many calls were superfluous or wrong",
         "trajectory_recall" => "to see how many of the essential calls were made",
         "trajectory_single_tool_use" => "to see whether an agent uses a certain tool at all",
@@ -79,7 +81,11 @@ mod tests {
     fn adk_criteria_have_a_use() {
         for metric in METRICS.iter().filter(|metric| !metric.informational) {
             let uses = use_of_metric(metric.name).unwrap_or_else(|| panic!("{}", metric.name));
-            assert!(metric.facts().contains(&("use it", uses.to_string())), "{}", metric.name);
+            assert!(
+                metric.facts().contains(&("use it", uses.to_string())),
+                "{}",
+                metric.name
+            );
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The metrics of Vertex AI's evaluation service.
 
 use super::metric_info::{
-    BASE, BOTH_RESPONSES, BOTH_TRAJECTORIES, Build, Direction, Family, MetricInfo, Need, OptionInfo,
-    computed, option,
+    BASE, BOTH_RESPONSES, BOTH_TRAJECTORIES, Build, Direction, Family, MetricInfo, Need,
+    OptionInfo, computed, option,
 };
 use crate::metrics::text::{BleuMetric, ExactMatch, Rouge, RougeKind};
 use crate::metrics::tool_call::{Aspect, ToolCallMetric};
@@ -52,7 +52,12 @@ const fn rouge(name: &'static str, build: Build, definition: &'static str) -> Me
 }
 
 const ROUGE_OPTIONS: &[OptionInfo] = &[
-    option("use_stemmer", "true or false", "false", "words of more than three letters are stemmed (Porter)"),
+    option(
+        "use_stemmer",
+        "true or false",
+        "false",
+        "words of more than three letters are stemmed (Porter)",
+    ),
     option(
         "split_summaries",
         "true or false",
@@ -84,8 +89,12 @@ const fn tool_call(
     }
 }
 
-const TOOL_CALL_OPTIONS: &[OptionInfo] =
-    &[option("use_strict_string_match", "true or false", "false", "values are compared as text")];
+const TOOL_CALL_OPTIONS: &[OptionInfo] = &[option(
+    "use_strict_string_match",
+    "true or false",
+    "false",
+    "values are compared as text",
+)];
 
 pub(super) const METRICS: &[MetricInfo] = &[
     comparison(
@@ -134,7 +143,12 @@ pub(super) const METRICS: &[MetricInfo] = &[
         choices: "Use it several times with labels, trajectory_single_tool_use:NAME; without tool_name the label is \
                   the tool. Several turns: the mean.",
         needs: &[Need::Trajectory],
-        options: &[option("tool_name", "a tool's name", "the label", "which tool")],
+        options: &[option(
+            "tool_name",
+            "a tool's name",
+            "the label",
+            "which tool",
+        )],
         source: VERTEX_DOCS,
         build: Build::Computed(|criterion| computed(SingleToolUse::of(criterion))),
         ..BASE

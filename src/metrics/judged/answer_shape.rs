@@ -43,7 +43,13 @@ impl AnswerShape {
                 object(vec![("verdicts", list(verdict))])
             }
             AnswerShape::Support => {
-                let labels = ["supported", "unsupported", "contradictory", "disputed", "not_applicable"];
+                let labels = [
+                    "supported",
+                    "unsupported",
+                    "contradictory",
+                    "disputed",
+                    "not_applicable",
+                ];
                 let label = object(vec![
                     ("sentence", json!({"type": "integer"})),
                     ("rationale", string()),
@@ -94,8 +100,10 @@ fn list(items: Value) -> Value {
 
 fn object(properties: Vec<(&str, Value)>) -> Value {
     let required: Vec<&str> = properties.iter().map(|(key, _)| *key).collect();
-    let properties: Map<String, Value> =
-        properties.iter().map(|(key, schema)| ((*key).to_string(), schema.clone())).collect();
+    let properties: Map<String, Value> = properties
+        .iter()
+        .map(|(key, schema)| ((*key).to_string(), schema.clone()))
+        .collect();
     json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
 }
 
@@ -115,14 +123,28 @@ mod tests {
     /// Collects all objects of a schema. Panics at a keyword that some provider refuses.
     fn objects<'a>(schema: &'a Value, found: &mut Vec<&'a Map<String, Value>>) {
         let map = schema.as_object().unwrap();
-        let known = ["type", "properties", "required", "additionalProperties", "items", "enum"];
-        assert!(map.keys().all(|key| known.contains(&key.as_str())), "{schema}");
+        let known = [
+            "type",
+            "properties",
+            "required",
+            "additionalProperties",
+            "items",
+            "enum",
+        ];
+        assert!(
+            map.keys().all(|key| known.contains(&key.as_str())),
+            "{schema}"
+        );
         if let Some(items) = map.get("items") {
             objects(items, found);
         }
         if let Some(properties) = map.get("properties") {
             found.push(map);
-            properties.as_object().unwrap().values().for_each(|one| objects(one, found));
+            properties
+                .as_object()
+                .unwrap()
+                .values()
+                .for_each(|one| objects(one, found));
         }
     }
 
@@ -133,11 +155,22 @@ mod tests {
             let mut all = Vec::new();
             objects(&schema, &mut all);
             for object in all {
-                let keys: Vec<&str> =
-                    object["properties"].as_object().unwrap().keys().map(String::as_str).collect();
-                let required: Vec<&str> =
-                    object["required"].as_array().unwrap().iter().map(|key| key.as_str().unwrap()).collect();
-                assert_eq!((keys.clone(), &object["additionalProperties"]), (required, &json!(false)));
+                let keys: Vec<&str> = object["properties"]
+                    .as_object()
+                    .unwrap()
+                    .keys()
+                    .map(String::as_str)
+                    .collect();
+                let required: Vec<&str> = object["required"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|key| key.as_str().unwrap())
+                    .collect();
+                assert_eq!(
+                    (keys.clone(), &object["additionalProperties"]),
+                    (required, &json!(false))
+                );
                 // The code comes directly before the last key, which is the verdict.
                 if let Some(at) = keys.iter().position(|key| *key == "code") {
                     assert_eq!(at + 2, keys.len(), "{shape:?}: {keys:?}");

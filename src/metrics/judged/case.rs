@@ -6,8 +6,8 @@ use super::judged_metric::JudgedMetric;
 use super::seal::{CodeKey, Seal};
 use super::{evidence_text, findings, planted};
 use crate::domain::{
-    Asked, Finding, FindingRule, InvocationScore, JudgeUsage, Judgement, MetricResult, NotFinite, QuestionId,
-    Reading, Sample, Score, Status,
+    Asked, Finding, FindingRule, InvocationScore, JudgeUsage, Judgement, MetricResult, NotFinite,
+    QuestionId, Reading, Sample, Score, Status,
 };
 use crate::metrics::measure::{Evidence, turn_count_mismatch};
 use crate::metrics::{Direction, registry};
@@ -29,17 +29,27 @@ impl JudgedMetric {
 }
 
 impl<'a> JudgedCase<'a> {
-    pub(super) fn of(metric: &'a JudgedMetric, evidence: &Evidence<'a>, key: &CodeKey) -> JudgedCase<'a> {
+    pub(super) fn of(
+        metric: &'a JudgedMetric,
+        evidence: &Evidence<'a>,
+        key: &CodeKey,
+    ) -> JudgedCase<'a> {
         let plain = Seal::without_codes(evidence);
-        JudgedCase { metric, evidence: *evidence, seal: plain.with_codes(key), plain }
+        JudgedCase {
+            metric,
+            evidence: *evidence,
+            seal: plain.with_codes(key),
+            plain,
+        }
     }
 
     /// The questions that can be sent now, given those that are answered; empty when all are. The error says why
     /// there can be no question about this case.
     pub fn questions(&mut self, answered: &[Asked]) -> Result<Vec<Question>, String> {
         let (evidence, judge) = (&self.evidence, &self.metric.judge);
-        let unlike =
-            evidence.expected.and_then(|expected| turn_count_mismatch(expected.len(), evidence.actual.len()));
+        let unlike = evidence
+            .expected
+            .and_then(|expected| turn_count_mismatch(expected.len(), evidence.actual.len()));
         if let Some(unlike) = unlike {
             return Err(unlike);
         }
@@ -52,7 +62,9 @@ impl<'a> JudgedCase<'a> {
         let mut questions = judge.questions(evidence, answered, &self.seal)?;
         if self.metric.reading == Reading::Adk {
             // ADK sends no model a schema.
-            questions.iter_mut().for_each(|question| question.shape = None);
+            questions
+                .iter_mut()
+                .for_each(|question| question.shape = None);
         }
         Ok(questions)
     }
@@ -61,27 +73,45 @@ impl<'a> JudgedCase<'a> {
     pub fn is_usable(&self, answered: &[Asked], id: QuestionId, reply: &str) -> bool {
         let is_of_text = |asked: &&Asked| (asked.id.turn, asked.id.text) == (id.turn, id.text);
         let mut known: Vec<Asked> = answered.iter().filter(is_of_text).cloned().collect();
-        let sample = Sample { reply: Some(reply.to_string()), ..Sample::default() };
-        known.push(Asked { id, about: String::new(), samples: vec![sample] });
-        self.metric.judge.read(&self.evidence, &mut known, &self.seal);
+        let sample = Sample {
+            reply: Some(reply.to_string()),
+            ..Sample::default()
+        };
+        known.push(Asked {
+            id,
+            about: String::new(),
+            samples: vec![sample],
+        });
+        self.metric
+            .judge
+            .read(&self.evidence, &mut known, &self.seal);
         self.metric.judge.is_complete(&self.evidence, &known, id)
     }
 
     /// The result, from all replies.
-    pub fn result(mut self, mut answered: Vec<Asked>, model: &str, spent: JudgeUsage) -> MetricResult {
+    pub fn result(
+        mut self,
+        mut answered: Vec<Asked>,
+        model: &str,
+        spent: JudgeUsage,
+    ) -> MetricResult {
         self.read(&mut answered);
         let (metric, evidence) = (self.metric, &self.evidence);
         let (judge, threshold) = (&metric.judge, metric.criterion.threshold);
         let verdict = judge.tally(evidence, &answered);
         let alone = self.alone(&answered);
-        let ScoreSensitivity { scores: reach, fragile } = self.sensitivity(&answered);
+        let ScoreSensitivity {
+            scores: reach,
+            fragile,
+        } = self.sensitivity(&answered);
         let status = self.status(&verdict, &answered);
         let statuses: Vec<Status> = verdict
             .turns
             .iter()
             .map(|turn| registry::status_of(metric.direction, turn.score, threshold))
             .collect();
-        let scores = Score::check(verdict.score).and_then(|score| Ok((score, scores_of(&verdict.turns)?)));
+        let scores =
+            Score::check(verdict.score).and_then(|score| Ok((score, scores_of(&verdict.turns)?)));
         let (score, of_turns) = match scores {
             Ok(scores) => scores,
             Err(why) => {
@@ -97,15 +127,18 @@ impl<'a> JudgedCase<'a> {
             }
         };
         let per_invocation =
-            verdict.turns.iter().zip(of_turns).zip(&statuses).map(|((turn, score), status)| {
-                InvocationScore {
+            verdict
+                .turns
+                .iter()
+                .zip(of_turns)
+                .zip(&statuses)
+                .map(|((turn, score), status)| InvocationScore {
                     score,
                     status: *status,
                     explanation: turn.why.clone(),
                     details: None,
                     rubrics: turn.rubrics.clone(),
-                }
-            });
+                });
         let judgement = Judgement {
             alone,
             reach,
@@ -113,7 +146,9 @@ impl<'a> JudgedCase<'a> {
             position_bias: judge.position_bias(&answered).and_then(Score::new),
             warnings: planted::warnings(evidence),
             notes: match judge.has_details() {
-                true => evidence_text::unknown_details(evidence.actual).into_iter().collect(),
+                true => evidence_text::unknown_details(evidence.actual)
+                    .into_iter()
+                    .collect(),
                 false => Vec::new(),
             },
             ..self.judgement(answered, model, spent)
@@ -142,7 +177,9 @@ impl<'a> JudgedCase<'a> {
     ) -> MetricResult {
         self.read(&mut answered);
         for asked in &mut answered {
-            asked.samples.retain(|sample| sample.reply.is_some() || sample.error.is_some());
+            asked
+                .samples
+                .retain(|sample| sample.reply.is_some() || sample.error.is_some());
         }
         answered.retain(|asked| !asked.samples.is_empty());
         let judgement = self.judgement(answered, model, spent);
@@ -173,11 +210,22 @@ impl<'a> JudgedCase<'a> {
     fn seal_prompts_of(&mut self, answered: &[Asked]) {
         let mut known: Vec<Asked> = Vec::new();
         while !answered.iter().all(|asked| self.seal.has(asked.id)) {
-            let Ok(open) = self.metric.judge.questions(&self.evidence, &known, &self.plain) else { return };
+            let Ok(open) = self
+                .metric
+                .judge
+                .questions(&self.evidence, &known, &self.plain)
+            else {
+                return;
+            };
             let before = known.len();
             for question in open {
                 self.seal.add(question.id, &question.prompt);
-                known.extend(answered.iter().filter(|asked| asked.id == question.id).cloned());
+                known.extend(
+                    answered
+                        .iter()
+                        .filter(|asked| asked.id == question.id)
+                        .cloned(),
+                );
             }
             if known.len() == before {
                 return;
@@ -205,8 +253,14 @@ impl<'a> JudgedCase<'a> {
         let orders = judge.orders(answered);
         let is_alone = answered.iter().all(|asked| asked.samples.len() < 2) && orders.is_empty();
         let own = judge.tally(evidence, answered);
-        let Some(score) = own.score.filter(|_| broken(answered).is_none() && !is_alone) else {
-            return ScoreSensitivity { scores: None, fragile: false };
+        let Some(score) = own
+            .score
+            .filter(|_| broken(answered).is_none() && !is_alone)
+        else {
+            return ScoreSensitivity {
+                scores: None,
+                fragile: false,
+            };
         };
         let (mut low, mut high, mut fragile) = (score, score, false);
         let mut take = |verdict: Verdict| {
@@ -214,16 +268,27 @@ impl<'a> JudgedCase<'a> {
                 Some(score) => (low, high) = (low.min(score), high.max(score)),
                 None => fragile = true,
             }
-            fragile |= verdict.gap.is_some() && own.gap.is_none() && self.metric.reading == Reading::Careful;
+            fragile |= verdict.gap.is_some()
+                && own.gap.is_none()
+                && self.metric.reading == Reading::Careful;
         };
         swapped(answered, |tried| take(judge.tally(evidence, tried)));
-        orders.iter().for_each(|order| take(judge.tally(evidence, order)));
-        ScoreSensitivity { scores: Score::new(low).zip(Score::new(high)), fragile }
+        orders
+            .iter()
+            .for_each(|order| take(judge.tally(evidence, order)));
+        ScoreSensitivity {
+            scores: Score::new(low).zip(Score::new(high)),
+            fragile,
+        }
     }
 
     /// For each sample, the score if it were the only one.
     fn alone(&self, answered: &[Asked]) -> Vec<Option<Score>> {
-        let most = answered.iter().map(|asked| asked.samples.len()).max().unwrap_or(0);
+        let most = answered
+            .iter()
+            .map(|asked| asked.samples.len())
+            .max()
+            .unwrap_or(0);
         if most < 2 {
             return Vec::new();
         }
@@ -233,7 +298,11 @@ impl<'a> JudgedCase<'a> {
                 ..asked.clone()
             };
             let picked: Vec<Asked> = answered.iter().map(pick).collect();
-            self.metric.judge.tally(&self.evidence, &picked).score.and_then(Score::new)
+            self.metric
+                .judge
+                .tally(&self.evidence, &picked)
+                .score
+                .and_then(Score::new)
         };
         (0..most).map(only).collect()
     }
@@ -253,7 +322,13 @@ fn swapped(answered: &[Asked], mut look: impl FnMut(&[Asked])) {
         let kinds: Vec<usize> = asked
             .samples
             .iter()
-            .map(|one| asked.samples.iter().position(|other| gist(one) == gist(other)).unwrap_or(0))
+            .map(|one| {
+                asked
+                    .samples
+                    .iter()
+                    .position(|other| gist(one) == gist(other))
+                    .unwrap_or(0)
+            })
             .collect();
         for (one, &of) in kinds.iter().enumerate() {
             for &like in &kinds {
@@ -279,6 +354,9 @@ struct ScoreSensitivity {
 /// The verdicts of a sample, without its texts.
 fn gist(sample: &Sample) -> (Option<u64>, Vec<(&str, Option<u64>)>) {
     let bits = |score: Option<f64>| score.map(f64::to_bits);
-    let verdicts = sample.verdicts.iter().map(|one| (one.rubric_id.as_str(), bits(one.score())));
+    let verdicts = sample
+        .verdicts
+        .iter()
+        .map(|one| (one.rubric_id.as_str(), bits(one.score())));
     (bits(sample.score()), verdicts.collect())
 }

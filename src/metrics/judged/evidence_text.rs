@@ -1,8 +1,8 @@
 //! The events of a turn, as text for a prompt.
 
 use crate::domain::{
-    Content, DetailsSource, Invocation, InvocationEvent, ToolCall, ToolResponse, Trajectory, python_json,
-    value_text,
+    Content, DetailsSource, Invocation, InvocationEvent, ToolCall, ToolResponse, Trajectory,
+    python_json, value_text,
 };
 use serde_json::{Map, Value, json};
 
@@ -21,12 +21,16 @@ pub(super) fn said(turn: &Invocation, with_intermediate: bool) -> String {
 fn intermediate(turn: &Invocation) -> Vec<String> {
     match &turn.trajectory {
         Trajectory::Unknown => Vec::new(),
-        Trajectory::Listed { texts, .. } => {
-            texts.iter().flat_map(|(_, parts)| parts).filter_map(|part| part.text.clone()).collect()
-        }
-        Trajectory::Events(events) | Trajectory::Partial(events) => {
-            events.iter().filter_map(|event| event.content.as_ref()).map(Content::scored_text).collect()
-        }
+        Trajectory::Listed { texts, .. } => texts
+            .iter()
+            .flat_map(|(_, parts)| parts)
+            .filter_map(|part| part.text.clone())
+            .collect(),
+        Trajectory::Events(events) | Trajectory::Partial(events) => events
+            .iter()
+            .filter_map(|event| event.content.as_ref())
+            .map(Content::scored_text)
+            .collect(),
     }
 }
 
@@ -40,9 +44,13 @@ pub(super) fn steps(turn: &Invocation) -> String {
     let responses = turn.responses();
     let mut left: Vec<Option<&ToolResponse>> = responses.into_iter().map(Some).collect();
     let mut answer = |call: &ToolCall| {
-        let by_id = left.iter().position(|one| one.is_some_and(|one| call.id.is_some() && one.id == call.id));
-        let by_name =
-            || left.iter().position(|one| one.is_some_and(|one| one.id.is_none() && one.name == call.name));
+        let by_id = left
+            .iter()
+            .position(|one| one.is_some_and(|one| call.id.is_some() && one.id == call.id));
+        let by_name = || {
+            left.iter()
+                .position(|one| one.is_some_and(|one| one.id.is_none() && one.name == call.name))
+        };
         let at = by_id.or_else(by_name)?;
         left[at].take()
     };
@@ -84,13 +92,21 @@ pub(super) fn grounding(turn: &Invocation) -> String {
 /// The agents of the turn's application, by name.
 fn agents(turn: &Invocation) -> Option<&Map<String, Value>> {
     let details = turn.app_details.as_ref()?;
-    details.get("agent_details").or_else(|| details.get("agentDetails"))?.as_object()
+    details
+        .get("agent_details")
+        .or_else(|| details.get("agentDetails"))?
+        .as_object()
 }
 
 /// What the prompts do not contain of the instructions and tools of the agents.
 pub(super) fn unknown_details(turns: &[Invocation]) -> Option<String> {
-    let unknown = turns.iter().filter(|turn| agents(turn).is_none_or(Map::is_empty)).count();
-    let is_described = turns.iter().any(|turn| turn.app_details_source == DetailsSource::Description);
+    let unknown = turns
+        .iter()
+        .filter(|turn| agents(turn).is_none_or(Map::is_empty))
+        .count();
+    let is_described = turns
+        .iter()
+        .any(|turn| turn.app_details_source == DetailsSource::Description);
     match unknown {
         0 if is_described => Some(
             "the judge was sent the agent's instructions and tools as its server describes them, without what ADK adds"
@@ -118,8 +134,13 @@ pub(super) fn instructions(turn: &Invocation) -> Vec<(&str, &str)> {
 pub(super) fn developer_instructions(turn: &Invocation) -> String {
     let all = instructions(turn);
     let first = events(turn).first().map(|event| event.author.as_str());
-    let found = all.iter().find(|(name, _)| Some(*name) == first).or(all.first());
-    found.map(|(_, text)| (*text).to_string()).unwrap_or_default()
+    let found = all
+        .iter()
+        .find(|(name, _)| Some(*name) == first)
+        .or(all.first());
+    found
+        .map(|(_, text)| (*text).to_string())
+        .unwrap_or_default()
 }
 
 /// The tools of each agent.
@@ -128,7 +149,9 @@ pub(super) fn tools(turn: &Invocation) -> String {
         .into_iter()
         .flatten()
         .filter_map(|(name, agent)| {
-            let tools = agent.get("tool_declarations").or_else(|| agent.get("toolDeclarations"))?;
+            let tools = agent
+                .get("tool_declarations")
+                .or_else(|| agent.get("toolDeclarations"))?;
             Some((name.clone(), tools.clone()))
         })
         .collect();
@@ -151,29 +174,44 @@ pub(super) fn conversation(turns: &[Invocation]) -> String {
                 if !text.is_empty() {
                     lines.push(format!("{who}: {text}"));
                 }
-                lines.extend(
-                    content.calls().map(|call| {
-                        format!("{who} (tool call): {}({})", call.name, compact(&json!(call.args)))
-                    }),
-                );
+                lines.extend(content.calls().map(|call| {
+                    format!(
+                        "{who} (tool call): {}({})",
+                        call.name,
+                        compact(&json!(call.args))
+                    )
+                }));
                 lines.extend(content.responses().map(|response| {
-                    format!("{who} (tool output): {} -> {}", response.name, compact(&response.response))
+                    format!(
+                        "{who} (tool output): {} -> {}",
+                        response.name,
+                        compact(&response.response)
+                    )
                 }));
             }
         }
         if let Trajectory::Listed { .. } = &turn.trajectory {
             lines.push(format!("AGENT TURN {number} (tool calls): {}", steps(turn)));
         }
-        let author = events(turn).first().map_or("agent", |event| event.author.as_str());
+        let author = events(turn)
+            .first()
+            .map_or("agent", |event| event.author.as_str());
         if let Some(response) = &turn.final_response {
-            lines.push(format!("AGENT ({author}) TURN {number}: {}", spaced(response)));
+            lines.push(format!(
+                "AGENT ({author}) TURN {number}: {}",
+                spaced(response)
+            ));
         }
     }
     lines.join("\n")
 }
 
 fn spaced(content: &Content) -> String {
-    let texts: Vec<&str> = content.parts.iter().filter_map(|part| part.text.as_deref()).collect();
+    let texts: Vec<&str> = content
+        .parts
+        .iter()
+        .filter_map(|part| part.text.as_deref())
+        .collect();
     texts.join(" ")
 }
 

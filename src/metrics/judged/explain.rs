@@ -17,7 +17,10 @@ pub(super) fn explain(
     if let (Some(gap), Status::NotEvaluated) = (&verdict.gap, status) {
         words.push(gap.clone());
     }
-    let bias = judgement.position_bias.map(Score::get).filter(|bias| bias.abs() >= 0.005);
+    let bias = judgement
+        .position_bias
+        .map(Score::get)
+        .filter(|bias| bias.abs() >= 0.005);
     if let Some(bias) = bias {
         let place = if bias > 0.0 { "second" } else { "first" };
         words.push(format!(
@@ -31,7 +34,11 @@ pub(super) fn explain(
                     Some(threshold) => compared_texts(score.get(), threshold).0,
                     None => score_text(score.get()),
                 };
-                format!("unsteady: one vote changed could give {} to {}", text(low), text(high))
+                format!(
+                    "unsteady: one vote changed could give {} to {}",
+                    text(low),
+                    text(high)
+                )
             }
             _ => "unsteady: one vote changed could leave no verdict".into(),
         });
@@ -42,8 +49,12 @@ pub(super) fn explain(
             Some(_) => "✗",
             None => "?",
         };
-        let votes = rubric.votes.filter(|votes| votes.is_split() || votes.none > 0);
-        let votes = votes.map(|votes| format!(" {}", votes.words())).unwrap_or_default();
+        let votes = rubric
+            .votes
+            .filter(|votes| votes.is_split() || votes.none > 0);
+        let votes = votes
+            .map(|votes| format!(" {}", votes.words()))
+            .unwrap_or_default();
         format!("{sign} {}{votes}", rubric.rubric_id)
     });
     match verdict.rubrics.is_empty() {
@@ -61,9 +72,16 @@ pub(super) fn explain(
 /// The reason of the turn with the lowest score.
 fn lowest(turns: &[TurnVerdict]) -> Option<String> {
     let rank = |turn: &TurnVerdict| turn.score.unwrap_or(f64::MAX);
-    let told = turns.iter().enumerate().filter(|(_, turn)| !turn.why.is_empty());
+    let told = turns
+        .iter()
+        .enumerate()
+        .filter(|(_, turn)| !turn.why.is_empty());
     let (at, turn) = told.min_by(|(_, a), (_, b)| rank(a).total_cmp(&rank(b)))?;
-    Some(if turns.len() > 1 { format!("turn {}: {}", at + 1, turn.why) } else { turn.why.clone() })
+    Some(if turns.len() > 1 {
+        format!("turn {}: {}", at + 1, turn.why)
+    } else {
+        turn.why.clone()
+    })
 }
 
 #[cfg(test)]
@@ -75,10 +93,19 @@ mod tests {
         let why = "no sentence has a label";
         let verdict = Verdict {
             gap: Some(format!("turn 1: {why}")),
-            turns: vec![TurnVerdict { score: None, why: why.into(), rubrics: Vec::new() }],
+            turns: vec![TurnVerdict {
+                score: None,
+                why: why.into(),
+                rubrics: Vec::new(),
+            }],
             ..Verdict::default()
         };
-        let words = explain(&verdict, &Judgement::default(), Status::NotEvaluated, Some(0.5));
+        let words = explain(
+            &verdict,
+            &Judgement::default(),
+            Status::NotEvaluated,
+            Some(0.5),
+        );
         assert_eq!(words, "turn 1: no sentence has a label");
     }
 
@@ -86,12 +113,19 @@ mod tests {
     fn an_unsteady_judgement_says_what_one_vote_could_change() {
         let words = |(low, high): (f64, f64), fragile| {
             let reach = Score::new(low).zip(Score::new(high));
-            let judgement = Judgement { reach, fragile, ..Judgement::default() };
+            let judgement = Judgement {
+                reach,
+                fragile,
+                ..Judgement::default()
+            };
             explain(&Verdict::default(), &judgement, Status::Passed, Some(0.5))
         };
         let could = words((0.25, 0.75), false);
         assert_eq!(could, "unsteady: one vote changed could give 0.25 to 0.75");
-        assert_eq!(words((0.499, 1.0), false), "unsteady: one vote changed could give 0.499 to 1.00");
+        assert_eq!(
+            words((0.499, 1.0), false),
+            "unsteady: one vote changed could give 0.499 to 1.00"
+        );
         let fragile = words((1.0, 1.0), true);
         assert_eq!(fragile, "unsteady: one vote changed could leave no verdict");
     }

@@ -12,8 +12,14 @@ pub(super) fn of_verdict(
 ) -> Option<Vec<Finding>> {
     let mut found: Vec<Finding> = questions.iter().filter_map(first_failure).collect();
     for (at, turn) in verdict.turns.iter().enumerate() {
-        let asked: Vec<&Asked> = questions.iter().filter(|asked| asked.id.turn == at).collect();
-        let on_rubrics = turn.rubrics.iter().filter_map(|rubric| on_rubric(rubric, &asked));
+        let asked: Vec<&Asked> = questions
+            .iter()
+            .filter(|asked| asked.id.turn == at)
+            .collect();
+        let on_rubrics = turn
+            .rubrics
+            .iter()
+            .filter_map(|rubric| on_rubric(rubric, &asked));
         found.extend(on_rubrics.map(|finding| finding.in_turn(at + 1)));
         if turn.rubrics.is_empty() && matches!(turns[at], Status::Failed | Status::NotEvaluated) {
             let rule = match turns[at] {
@@ -21,15 +27,26 @@ pub(super) fn of_verdict(
                 _ => FindingRule::NoVerdict,
             };
             let sample = asked.iter().find_map(|asked| first_against(asked));
-            found.push(Finding { sample, ..Finding::text(rule, &turn.why).in_turn(at + 1) });
+            found.push(Finding {
+                sample,
+                ..Finding::text(rule, &turn.why).in_turn(at + 1)
+            });
         }
     }
     if verdict.turns.iter().all(|turn| turn.rubrics.is_empty()) {
         let asked: Vec<&Asked> = questions.iter().collect();
-        found.extend(verdict.rubrics.iter().filter_map(|rubric| on_rubric(rubric, &asked)));
+        found.extend(
+            verdict
+                .rubrics
+                .iter()
+                .filter_map(|rubric| on_rubric(rubric, &asked)),
+        );
     }
     if found.is_empty() && status == Status::NotEvaluated {
-        found.push(Finding::text(FindingRule::NoVerdict, verdict.gap.clone().unwrap_or_default()));
+        found.push(Finding::text(
+            FindingRule::NoVerdict,
+            verdict.gap.clone().unwrap_or_default(),
+        ));
     }
     (!found.is_empty() || status != Status::Failed).then_some(found)
 }
@@ -37,9 +54,14 @@ pub(super) fn of_verdict(
 /// The first failed sample of a question, as a finding.
 fn first_failure(asked: &Asked) -> Option<Finding> {
     let errors = asked.samples.iter().enumerate();
-    let (at, error) = errors.filter_map(|(at, sample)| Some((at, sample.error.as_deref()?))).next()?;
+    let (at, error) = errors
+        .filter_map(|(at, sample)| Some((at, sample.error.as_deref()?)))
+        .next()?;
     let finding = Finding::text(FindingRule::JudgeFailed, error).in_turn(asked.id.turn + 1);
-    Some(Finding { sample: Some(at as u32 + 1), ..finding })
+    Some(Finding {
+        sample: Some(at as u32 + 1),
+        ..finding
+    })
 }
 
 /// The finding for a rubric that is not met or has no verdict.
@@ -51,7 +73,10 @@ fn on_rubric(rubric: &RubricScore, asked: &[&Asked]) -> Option<Finding> {
     };
     let says_no = |asked: &&Asked| {
         let no = asked.samples.iter().position(|sample| {
-            let verdict = sample.verdicts.iter().find(|verdict| verdict.rubric_id == rubric.rubric_id);
+            let verdict = sample
+                .verdicts
+                .iter()
+                .find(|verdict| verdict.rubric_id == rubric.rubric_id);
             verdict.is_some_and(|verdict| verdict.score().is_none_or(|score| score < 1.0))
         });
         no.map(|at| at as u32 + 1)
@@ -67,6 +92,9 @@ fn on_rubric(rubric: &RubricScore, asked: &[&Asked]) -> Option<Finding> {
 
 /// The first sample whose score is 0 or missing, counted from 1.
 fn first_against(asked: &Asked) -> Option<u32> {
-    let against = asked.samples.iter().position(|sample| sample.score().is_none_or(|score| score <= 0.0));
+    let against = asked
+        .samples
+        .iter()
+        .position(|sample| sample.score().is_none_or(|score| score <= 0.0));
     against.map(|at| at as u32 + 1)
 }

@@ -15,7 +15,9 @@ pub fn sentences(reply: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = reply;
     while let Some((_, after)) = rest.split_once("<sentence>") {
-        let Some((sentence, after)) = after.split_once("</sentence>") else { break };
+        let Some((sentence, after)) = after.split_once("</sentence>") else {
+            break;
+        };
         found.push(sentence.to_string());
         rest = after;
     }
@@ -61,7 +63,12 @@ pub(super) fn score_of(label: &str, reading: Reading) -> Option<f64> {
     }
 }
 
-const KEYS: [&str; 4] = ["\nlabel:", "\nrationale:", "\nsupporting_excerpt:", "\ncontradicting_excerpt:"];
+const KEYS: [&str; 4] = [
+    "\nlabel:",
+    "\nrationale:",
+    "\nsupporting_excerpt:",
+    "\ncontradicting_excerpt:",
+];
 const FIRST: &str = "sentence:";
 
 /// The blocks of a validator's reply, as ADK reads them.
@@ -78,16 +85,24 @@ pub(super) fn own_blocks<'a>(
 ) -> Vec<Labelled> {
     static LABELS: LazyLock<Option<Regex>> = LazyLock::new(|| {
         let words = "sentence|label|rationale|supporting_excerpt|contradicting_excerpt";
-        Regex::new(&format!(r"(?i)^[\s*_`#>•\-]*[*_`]*({words})[*_`]*\s*:[*_`]*\s*(.*)$")).ok()
+        Regex::new(&format!(
+            r"(?i)^[\s*_`#>•\-]*[*_`]*({words})[*_`]*\s*:[*_`]*\s*(.*)$"
+        ))
+        .ok()
     });
-    let Some(labels) = LABELS.as_ref() else { return Vec::new() };
+    let Some(labels) = LABELS.as_ref() else {
+        return Vec::new();
+    };
     let own = without_quotations(reply, seal, labels, "label", "rationale");
     let mut found = blocks(&own);
     if found.is_empty() {
         found = blocks(&undecorated(&own));
     }
     let asked: HashSet<String> = asked.map(skeleton).collect();
-    if found.iter().any(|block| asked.contains(&skeleton(&block.sentence))) {
+    if found
+        .iter()
+        .any(|block| asked.contains(&skeleton(&block.sentence)))
+    {
         found.retain(|block| asked.contains(&skeleton(&block.sentence)));
     }
     found
@@ -102,12 +117,19 @@ pub(super) fn label_objects(
     sentences: &[(String, String)],
     seal: &Seal,
 ) -> Option<Vec<Option<Labelled>>> {
-    let plain = reply.trim().trim_start_matches("```json").trim_matches('`').trim();
+    let plain = reply
+        .trim()
+        .trim_start_matches("```json")
+        .trim_matches('`')
+        .trim();
     let is_object = plain.starts_with('{') && !seal.quotes(plain);
-    let answer: LabelList = is_object.then(|| serde_json::from_str(plain).ok()).flatten()?;
+    let answer: LabelList = is_object
+        .then(|| serde_json::from_str(plain).ok())
+        .flatten()?;
     let text = |text: Option<String>| text.unwrap_or_default().trim().to_string();
     let excerpt = |words: Option<String>| {
-        Some(text(words)).filter(|words| !["", "null", "none"].contains(&words.to_lowercase().as_str()))
+        Some(text(words))
+            .filter(|words| !["", "null", "none"].contains(&words.to_lowercase().as_str()))
     };
     let mut labels = vec![None; sentences.len()];
     for one in answer.labels {
@@ -163,25 +185,41 @@ pub(super) fn sentences_of(reply: &str, text: &str) -> Vec<String> {
     let mut is_of_text = |sentence: &String| {
         let key = skeleton(sentence);
         let there = text.matches(&key).count();
-        let left = left.entry(key.clone()).or_insert(if key.is_empty() { 0 } else { there });
+        let left = left
+            .entry(key.clone())
+            .or_insert(if key.is_empty() { 0 } else { there });
         *left > 0 && {
             *left -= 1;
             true
         }
     };
-    let own: Vec<String> = all.iter().filter(|sentence| is_of_text(sentence)).cloned().collect();
+    let own: Vec<String> = all
+        .iter()
+        .filter(|sentence| is_of_text(sentence))
+        .cloned()
+        .collect();
     if own.is_empty() { all } else { own }
 }
 
 /// Removes bullets and emphasis before labels.
 fn undecorated(reply: &str) -> String {
-    let labels = ["sentence", "label", "rationale", "supporting_excerpt", "contradicting_excerpt"];
+    let labels = [
+        "sentence",
+        "label",
+        "rationale",
+        "supporting_excerpt",
+        "contradicting_excerpt",
+    ];
     let lines = reply.lines().map(|line| {
         let plain = line.trim_start_matches(|c: char| c.is_whitespace() || "*-•#>`_".contains(c));
-        let label = labels
-            .iter()
-            .find(|label| plain.get(..label.len()).is_some_and(|head| head.eq_ignore_ascii_case(label)));
-        let Some(label) = label else { return line.to_string() };
+        let label = labels.iter().find(|label| {
+            plain
+                .get(..label.len())
+                .is_some_and(|head| head.eq_ignore_ascii_case(label))
+        });
+        let Some(label) = label else {
+            return line.to_string();
+        };
         let rest = plain[label.len()..].trim_start_matches(['*', '_', '`', ' ']);
         match rest.strip_prefix(':') {
             Some(value) => format!("{label}: {}", value.trim_start_matches(['*', '_']).trim()),
@@ -196,11 +234,16 @@ fn blocks(reply: &str) -> Vec<Labelled> {
     let lower = reply.to_ascii_lowercase();
     let mut found = Vec::new();
     let mut at = 0;
-    while let Some(start) = lower[at..].find(FIRST).map(|found| at + found + FIRST.len()) {
+    while let Some(start) = lower[at..]
+        .find(FIRST)
+        .map(|found| at + found + FIRST.len())
+    {
         let mut values = [""; 4];
         let mut from = start;
         let complete = KEYS.iter().zip(&mut values).all(|(key, value)| {
-            let Some(next) = lower[from..].find(key).map(|found| from + found) else { return false };
+            let Some(next) = lower[from..].find(key).map(|found| from + found) else {
+                return false;
+            };
             *value = &reply[from..next];
             from = next + key.len();
             true
@@ -208,9 +251,13 @@ fn blocks(reply: &str) -> Vec<Labelled> {
         if !complete {
             break;
         }
-        let end = lower[from..].find("\nsentence:").map_or(reply.len(), |found| from + found);
+        let end = lower[from..]
+            .find("\nsentence:")
+            .map_or(reply.len(), |found| from + found);
         let excerpt = |text: &str| {
-            Some(text.trim()).filter(|text| !text.eq_ignore_ascii_case("null")).map(str::to_string)
+            Some(text.trim())
+                .filter(|text| !text.eq_ignore_ascii_case("null"))
+                .map(str::to_string)
         };
         let [sentence, label, rationale, supporting] = values.map(str::trim);
         found.push(Labelled {
@@ -234,7 +281,11 @@ mod tests {
     fn listed_labels_are_of_the_sentences_whose_numbers_they_give() {
         let asked = ["bcdfghjk", "kjhgfdcb"].map(|code| ("Done.".to_string(), code.to_string()));
         let said = |text: &str, list: &str| {
-            label_objects(&format!("{{\"labels\": [{list}]}}"), &asked, &seal_of_response(text))
+            label_objects(
+                &format!("{{\"labels\": [{list}]}}"),
+                &asked,
+                &seal_of_response(text),
+            )
         };
         let labels = |list: &str| said("Done. Done.", list);
         let one = |number: usize, label: &str| {
@@ -243,27 +294,61 @@ mod tests {
             )
         };
         // The same sentence twice has two labels.
-        let both = labels(&format!("{}, {}", one(2, "unsupported"), one(1, "supported"))).unwrap();
-        let words: Vec<&str> = both.iter().flatten().map(|one| one.label.as_str()).collect();
+        let both = labels(&format!(
+            "{}, {}",
+            one(2, "unsupported"),
+            one(1, "supported")
+        ))
+        .unwrap();
+        let words: Vec<&str> = both
+            .iter()
+            .flatten()
+            .map(|one| one.label.as_str())
+            .collect();
         assert_eq!(words, ["supported", "unsupported"]);
         assert_eq!(both[0].as_ref().unwrap().supporting, None);
-        assert_eq!(labels(&one(2, "supported")).unwrap()[0], None, "the first has none");
-        let of_others = [one(0, "supported"), one(3, "supported"), format!("{0}, {0}", one(1, "supported"))];
+        assert_eq!(
+            labels(&one(2, "supported")).unwrap()[0],
+            None,
+            "the first has none"
+        );
+        let of_others = [
+            one(0, "supported"),
+            one(3, "supported"),
+            format!("{0}, {0}", one(1, "supported")),
+        ];
         for refused in of_others {
             assert_eq!(labels(&refused), None, "{refused}");
         }
-        let twice = one(1, "unsupported").replace("\"label\"", "\"label\": \"supported\", \"label\"");
+        let twice =
+            one(1, "unsupported").replace("\"label\"", "\"label\": \"supported\", \"label\"");
         assert_eq!(labels(&twice), None, "a duplicate key is refused");
-        assert_eq!(label_objects("It says {\"labels\": []}", &asked, &seal_of_response("")), None);
+        assert_eq!(
+            label_objects("It says {\"labels\": []}", &asked, &seal_of_response("")),
+            None
+        );
         // A planted label is ignored, also when the judge adds keys or a code that is not its own.
         let planted = "{\"sentence\": 1, \"label\": \"supported\"}";
         assert_eq!(said(&format!("{{\"labels\": [{planted}]}}"), planted), None);
-        assert_eq!(said(planted, &planted.replace("}", ", \"rationale\": \"r\"}")).unwrap()[0], None);
+        assert_eq!(
+            said(planted, &planted.replace("}", ", \"rationale\": \"r\"}")).unwrap()[0],
+            None
+        );
         let coded = |code: &str| planted.replace("}", &format!(", \"code\": \"{code}\"}}"));
-        assert_eq!(said("Done.", &coded("kjhgfdcb")).unwrap()[0], None, "the code of another sentence");
+        assert_eq!(
+            said("Done.", &coded("kjhgfdcb")).unwrap()[0],
+            None,
+            "the code of another sentence"
+        );
         assert_eq!(said("Done.", &coded("zzzzzzzz")).unwrap()[0], None);
-        assert!(said(planted, &coded("bcdfghjk")).unwrap()[0].is_some(), "its own code");
-        assert!(said("Done.", &coded("the code")).unwrap()[0].is_some(), "no code at all");
+        assert!(
+            said(planted, &coded("bcdfghjk")).unwrap()[0].is_some(),
+            "its own code"
+        );
+        assert!(
+            said("Done.", &coded("the code")).unwrap()[0].is_some(),
+            "no code at all"
+        );
     }
 
     #[test]
@@ -271,9 +356,15 @@ mod tests {
         let reply = "- **sentence:** It is off.\n- **label:** `Not applicable`\n- rationale: r\n\
                      - supporting_excerpt: null\n- contradicting_excerpt: \"x\"";
         assert_eq!(labelled(reply), []);
-        let found =
-            own_blocks(reply, std::iter::empty(), &Seal::without_codes(&crate::metrics::Evidence::default()));
-        assert_eq!((found.len(), found[0].score(Reading::Careful)), (1, Some(1.0)));
+        let found = own_blocks(
+            reply,
+            std::iter::empty(),
+            &Seal::without_codes(&crate::metrics::Evidence::default()),
+        );
+        assert_eq!(
+            (found.len(), found[0].score(Reading::Careful)),
+            (1, Some(1.0))
+        );
         assert_eq!(found[0].sentence, "It is off.");
     }
 }

@@ -35,8 +35,14 @@ impl Hallucinations {
         criterion: &Criterion,
         reading: Reading,
     ) -> Result<Hallucinations, Unusable> {
-        let (snake, camel) = ("evaluate_intermediate_nl_responses", "evaluateIntermediateNlResponses");
-        Ok(Hallucinations { all_texts: flag_option(criterion, snake, camel)?, reading })
+        let (snake, camel) = (
+            "evaluate_intermediate_nl_responses",
+            "evaluateIntermediateNlResponses",
+        );
+        Ok(Hallucinations {
+            all_texts: flag_option(criterion, snake, camel)?,
+            reading,
+        })
     }
 
     /// The texts of a turn that are judged: on request each intermediate text, and the final response.
@@ -46,13 +52,21 @@ impl Hallucinations {
         if self.all_texts {
             for (at, event) in events.iter().enumerate() {
                 let parts = event.content.iter().flat_map(|content| &content.parts);
-                let said = parts.filter_map(|part| part.text.clone()).filter(|text| !text.is_empty());
-                texts.extend(said.map(|text| Text { text, before: &events[..at] }));
+                let said = parts
+                    .filter_map(|part| part.text.clone())
+                    .filter(|text| !text.is_empty());
+                texts.extend(said.map(|text| Text {
+                    text,
+                    before: &events[..at],
+                }));
             }
         }
         let last = turn.response_text();
         if !last.is_empty() {
-            texts.push(Text { text: last, before: events });
+            texts.push(Text {
+                text: last,
+                before: events,
+            });
         }
         texts
     }
@@ -91,11 +105,17 @@ impl Hallucinations {
     fn read_reply(&self, sample: &mut Sample, asked: &[(String, String)], seal: &Seal) {
         let Some(reply) = &sample.reply else { return };
         let verdicts = match self.reading {
-            Reading::Adk => labelled(reply).iter().map(|block| self.verdict(block)).collect(),
+            Reading::Adk => labelled(reply)
+                .iter()
+                .map(|block| self.verdict(block))
+                .collect(),
             Reading::Careful => self.careful(reply, asked, seal),
         };
         sample.score = mean(verdicts.iter().filter_map(|one| one.score())).and_then(Score::new);
-        let unsupported = verdicts.iter().filter(|one| one.score() == Some(0.0)).count();
+        let unsupported = verdicts
+            .iter()
+            .filter(|one| one.score() == Some(0.0))
+            .count();
         sample.reason = match sample.score() {
             None => "no labels in the judge's answer".into(),
             Some(_) => format!("{unsupported} of {} sentences not supported", asked.len()),
@@ -106,7 +126,10 @@ impl Hallucinations {
     /// The labels that come with their sentence's code. If there are none, the labels of the judge's own objects or
     /// blocks.
     fn careful(&self, reply: &str, asked: &[(String, String)], seal: &Seal) -> Vec<RubricScore> {
-        let sentences: Vec<&str> = asked.iter().map(|(sentence, _)| sentence.as_str()).collect();
+        let sentences: Vec<&str> = asked
+            .iter()
+            .map(|(sentence, _)| sentence.as_str())
+            .collect();
         let listed = label_objects(reply, asked, seal);
         let coded = |rationale: &dyn Fn(usize) -> Option<String>| -> Vec<RubricScore> {
             let score = |word: &String| score_of(word, self.reading);
@@ -117,20 +140,33 @@ impl Hallucinations {
                     .collect();
                 let score = agreed(words.iter().map(score))?;
                 let (rubric_id, rationale) = (sentence.clone(), rationale(at));
-                Some(RubricScore { rubric_id, score: Score::new(score), rationale, votes: None })
+                Some(RubricScore {
+                    rubric_id,
+                    score: Score::new(score),
+                    rationale,
+                    votes: None,
+                })
             };
             asked.iter().enumerate().filter_map(of).collect()
         };
         if let Some(listed) = listed {
-            let verdicts: Vec<Option<RubricScore>> =
-                listed.iter().map(|label| Some(self.verdict(label.as_ref()?))).collect();
+            let verdicts: Vec<Option<RubricScore>> = listed
+                .iter()
+                .map(|label| Some(self.verdict(label.as_ref()?)))
+                .collect();
             let coded = coded(&|at| verdicts[at].as_ref()?.rationale.clone());
-            return if coded.is_empty() { verdicts.into_iter().flatten().collect() } else { coded };
+            return if coded.is_empty() {
+                verdicts.into_iter().flatten().collect()
+            } else {
+                coded
+            };
         }
         let blocks = own_blocks(reply, sentences.iter().copied(), seal);
-        let mut verdicts: Vec<RubricScore> = blocks.iter().map(|block| self.verdict(block)).collect();
+        let mut verdicts: Vec<RubricScore> =
+            blocks.iter().map(|block| self.verdict(block)).collect();
         let coded = coded(&|at| {
-            let is_its = |one: &&RubricScore| skeleton(&one.rubric_id).starts_with(&skeleton(sentences[at]));
+            let is_its =
+                |one: &&RubricScore| skeleton(&one.rubric_id).starts_with(&skeleton(sentences[at]));
             verdicts.iter().find(is_its)?.rationale.clone()
         });
         if !coded.is_empty() {
@@ -154,15 +190,24 @@ impl Hallucinations {
 
 /// The only sample of a question.
 fn first_sample(answered: &[Asked], id: QuestionId) -> Option<&Sample> {
-    answered.iter().find(|asked| asked.id == id)?.samples.first()
+    answered
+        .iter()
+        .find(|asked| asked.id == id)?
+        .samples
+        .first()
 }
 
 /// Removes the label of a sentence that has different ones, and then duplicates.
 fn one_label_each(verdicts: &mut Vec<RubricScore>) {
-    let scores: Vec<(String, Option<f64>)> =
-        verdicts.iter().map(|one| (one.rubric_id.clone(), one.score())).collect();
+    let scores: Vec<(String, Option<f64>)> = verdicts
+        .iter()
+        .map(|one| (one.rubric_id.clone(), one.score()))
+        .collect();
     for verdict in verdicts.iter_mut() {
-        if scores.iter().any(|(id, score)| *id == verdict.rubric_id && *score != verdict.score()) {
+        if scores
+            .iter()
+            .any(|(id, score)| *id == verdict.rubric_id && *score != verdict.score())
+        {
             verdict.score = None;
             verdict.rationale = Some("the judge's answer contradicts itself".into());
         }
@@ -173,8 +218,12 @@ fn one_label_each(verdicts: &mut Vec<RubricScore>) {
 
 /// The instructions of the agents that acted in a turn, as in ADK.
 fn instructions(turn: &Invocation) -> String {
-    let all = evidence_text::instructions(turn).into_iter().filter(|(_, text)| !text.is_empty());
-    all.map(|(name, text)| format!("{name}:\n{text}")).collect::<Vec<_>>().join("\n\n")
+    let all = evidence_text::instructions(turn)
+        .into_iter()
+        .filter(|(_, text)| !text.is_empty());
+    all.map(|(name, text)| format!("{name}:\n{text}"))
+        .collect::<Vec<_>>()
+        .join("\n\n")
 }
 
 /// The events in order: texts, calls and responses. If there are none, the known calls.
@@ -188,13 +237,17 @@ fn happened(turn: &Invocation, events: &[InvocationEvent]) -> String {
         if !text.is_empty() {
             lines.push(text);
         }
-        let calls: Vec<_> =
-            content.calls().map(|call| json!({"name": call.name, "args": call.args})).collect();
+        let calls: Vec<_> = content
+            .calls()
+            .map(|call| json!({"name": call.name, "args": call.args}))
+            .collect();
         if !calls.is_empty() {
             lines.push(format!("tool_calls:\n{}", value_text(&calls.into())));
         }
-        let outputs: Vec<_> =
-            content.responses().map(|one| json!({"name": one.name, "response": one.response})).collect();
+        let outputs: Vec<_> = content
+            .responses()
+            .map(|one| json!({"name": one.name, "response": one.response}))
+            .collect();
         if !outputs.is_empty() {
             lines.push(format!("tool_outputs:\n{}", value_text(&outputs.into())));
         }
@@ -204,13 +257,26 @@ fn happened(turn: &Invocation, events: &[InvocationEvent]) -> String {
 
 impl Hallucinations {
     /// The sentences into which the judge split a text; `None` while they are not known.
-    fn sentences(&self, evidence: &Evidence, answered: &[Asked], id: QuestionId) -> Option<Vec<String>> {
+    fn sentences(
+        &self,
+        evidence: &Evidence,
+        answered: &[Asked],
+        id: QuestionId,
+    ) -> Option<Vec<String>> {
         let first = QuestionId { step: 0, ..id };
         let asked = answered.iter().find(|asked| asked.id == first)?;
-        let Some(reply) = asked.samples.first().and_then(|sample| sample.reply.as_deref()) else {
+        let Some(reply) = asked
+            .samples
+            .first()
+            .and_then(|sample| sample.reply.as_deref())
+        else {
             return Some(Vec::new());
         };
-        let text = self.texts(evidence.actual.get(id.turn)?).into_iter().nth(id.text)?.text;
+        let text = self
+            .texts(evidence.actual.get(id.turn)?)
+            .into_iter()
+            .nth(id.text)?
+            .text;
         Some(match self.reading {
             Reading::Adk => sentences(reply),
             Reading::Careful => sentences_of(reply, &text),
@@ -218,20 +284,32 @@ impl Hallucinations {
     }
 
     /// Why not all sentences of a text have a label; `None` if they have. `id` is that of the text's second question.
-    fn unlabelled(&self, evidence: &Evidence, answered: &[Asked], id: QuestionId) -> Option<String> {
-        let wanted = self.sentences(evidence, answered, id).map_or(0, |sentences| sentences.len());
+    fn unlabelled(
+        &self,
+        evidence: &Evidence,
+        answered: &[Asked],
+        id: QuestionId,
+    ) -> Option<String> {
+        let wanted = self
+            .sentences(evidence, answered, id)
+            .map_or(0, |sentences| sentences.len());
         if wanted == 0 {
             let split = first_sample(answered, QuestionId { step: 0, ..id });
-            let why = split.filter(|sample| sample.reply.is_none()).map(|sample| sample.reason.as_str());
-            let why = why.filter(|why| !why.is_empty()).unwrap_or("the judge's answer contains no sentences");
+            let why = split
+                .filter(|sample| sample.reply.is_none())
+                .map(|sample| sample.reason.as_str());
+            let why = why
+                .filter(|why| !why.is_empty())
+                .unwrap_or("the judge's answer contains no sentences");
             return Some(format!("the response was not split into sentences: {why}"));
         }
         let verdicts = first_sample(answered, id).map_or(&[][..], |sample| &sample.verdicts);
         match verdicts.iter().filter(|one| one.score().is_some()).count() {
             0 => Some("no sentence has a label".into()),
-            labelled if labelled < wanted => {
-                Some(format!("{} of {wanted} sentences have no label", wanted - labelled))
-            }
+            labelled if labelled < wanted => Some(format!(
+                "{} of {wanted} sentences have no label",
+                wanted - labelled
+            )),
             _ => None,
         }
     }
@@ -247,7 +325,9 @@ impl Hallucinations {
         let sentences = self.sentences(evidence, answered, id).unwrap_or_default();
         let id = QuestionId { step: 1, ..id };
         let coded = sentences.into_iter().enumerate();
-        coded.map(|(number, sentence)| (sentence, seal.code(id, &number.to_string()))).collect()
+        coded
+            .map(|(number, sentence)| (sentence, seal.code(id, &number.to_string())))
+            .collect()
     }
 }
 
@@ -259,10 +339,18 @@ impl Judge for Hallucinations {
         seal: &Seal,
     ) -> Result<Vec<Question>, String> {
         let mut questions = Vec::new();
-        let judged = evidence.actual.iter().enumerate().filter(|(at, _)| !is_history(evidence, *at));
+        let judged = evidence
+            .actual
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| !is_history(evidence, *at));
         for (at, turn) in judged {
             for (number, text) in self.texts(turn).iter().enumerate() {
-                let first = QuestionId { turn: at, text: number, step: 0 };
+                let first = QuestionId {
+                    turn: at,
+                    text: number,
+                    step: 0,
+                };
                 let second = QuestionId { step: 1, ..first };
                 let question = |id, about, prompt, shape| Question {
                     id,
@@ -280,7 +368,12 @@ impl Judge for Hallucinations {
                     Some(sentences) if !sentences.is_empty() && !is_answered(answered, second) => {
                         let coded = self.coded(evidence, answered, second, seal);
                         let prompt = self.support(evidence.actual, second, text, &coded);
-                        questions.push(question(second, "support", prompt, Some(AnswerShape::Support)));
+                        questions.push(question(
+                            second,
+                            "support",
+                            prompt,
+                            Some(AnswerShape::Support),
+                        ));
                     }
                     Some(_) => {}
                 }
@@ -297,13 +390,18 @@ impl Judge for Hallucinations {
         let known = answered.to_vec();
         for asked in answered.iter_mut().filter(|asked| asked.id.step == 1) {
             let coded = self.coded(evidence, &known, asked.id, seal);
-            asked.samples.iter_mut().for_each(|sample| self.read_reply(sample, &coded, seal));
+            asked
+                .samples
+                .iter_mut()
+                .for_each(|sample| self.read_reply(sample, &coded, seal));
         }
     }
 
     fn is_complete(&self, evidence: &Evidence, answered: &[Asked], id: QuestionId) -> bool {
         match id.step {
-            0 => self.sentences(evidence, answered, id).is_some_and(|sentences| !sentences.is_empty()),
+            0 => self
+                .sentences(evidence, answered, id)
+                .is_some_and(|sentences| !sentences.is_empty()),
             _ => self.unlabelled(evidence, answered, id).is_none(),
         }
     }
@@ -312,25 +410,46 @@ impl Judge for Hallucinations {
         let mut gap = None;
         let turn = |(at, turn): (usize, &Invocation)| {
             let ids: Vec<QuestionId> = (0..self.texts(turn).len())
-                .map(|number| QuestionId { turn: at, text: number, step: 1 })
+                .map(|number| QuestionId {
+                    turn: at,
+                    text: number,
+                    step: 1,
+                })
                 .collect();
             let missing = match ids.is_empty() {
                 true => Some("there is no response to judge".to_string()),
-                false => ids.iter().find_map(|id| self.unlabelled(evidence, answered, *id)),
+                false => ids
+                    .iter()
+                    .find_map(|id| self.unlabelled(evidence, answered, *id)),
             };
             let missing = missing.filter(|_| !is_history(evidence, at));
             if let (Some(why), None) = (&missing, &gap) {
                 gap = Some(format!("turn {}: {why}", at + 1));
             }
-            let samples: Vec<&Sample> = ids.iter().filter_map(|id| first_sample(answered, *id)).collect();
-            let reasons: Vec<&str> = samples.iter().map(|sample| sample.reason.as_str()).collect();
+            let samples: Vec<&Sample> = ids
+                .iter()
+                .filter_map(|id| first_sample(answered, *id))
+                .collect();
+            let reasons: Vec<&str> = samples
+                .iter()
+                .map(|sample| sample.reason.as_str())
+                .collect();
             TurnVerdict {
                 score: mean(samples.iter().filter_map(|sample| sample.score())),
-                why: if reasons.is_empty() { missing.unwrap_or_default() } else { reasons.join("; ") },
+                why: if reasons.is_empty() {
+                    missing.unwrap_or_default()
+                } else {
+                    reasons.join("; ")
+                },
                 rubrics: Vec::new(),
             }
         };
         let turns: Vec<TurnVerdict> = evidence.actual.iter().enumerate().map(turn).collect();
-        Verdict { score: mean(turns.iter().filter_map(|turn| turn.score)), gap, turns, rubrics: Vec::new() }
+        Verdict {
+            score: mean(turns.iter().filter_map(|turn| turn.score)),
+            gap,
+            turns,
+            rubrics: Vec::new(),
+        }
     }
 }

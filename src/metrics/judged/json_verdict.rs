@@ -23,7 +23,10 @@ impl VerdictKeys {
         VerdictKeys {
             names,
             pair: Regex::new(&format!(r#""({keys})"\s*:\s*("[^"]*"|[^,}}\]\s]*)"#)).ok(),
-            loose: Regex::new(&format!(r"(?i){QUOTES}({keys}){QUOTES}\s*[:=]\s*\[?\s*{QUOTES}{value}")).ok(),
+            loose: Regex::new(&format!(
+                r"(?i){QUOTES}({keys}){QUOTES}\s*[:=]\s*\[?\s*{QUOTES}{value}"
+            ))
+            .ok(),
         }
     }
 }
@@ -52,14 +55,22 @@ impl<T: PartialEq + Copy> JsonVerdict<'_, T> {
         let mut found = self.in_objects(reply, &objects, seal, code);
         found.extend(self.loose(reply, &objects, seal));
         found.sort_by_key(|one| one.place.start);
-        let Some(last) = found.last() else { return Err("no verdict in the judge's answer".into()) };
-        let verdict = last.verdict.ok_or("the verdict in the judge's answer cannot be read")?;
+        let Some(last) = found.last() else {
+            return Err("no verdict in the judge's answer".into());
+        };
+        let verdict = last
+            .verdict
+            .ok_or("the verdict in the judge's answer cannot be read")?;
         let counts = |one: &&Found<T>| match last.is_object {
             false => true,
             true if is_own_frame(reply, &objects, &last.place) => one.is_object,
             true => one.is_object || one.verdict.is_some(),
         };
-        match found.iter().filter(counts).all(|one| one.verdict == Some(verdict)) {
+        match found
+            .iter()
+            .filter(counts)
+            .all(|one| one.verdict == Some(verdict))
+        {
             true => Ok(verdict),
             false => Err(contradiction()),
         }
@@ -68,24 +79,53 @@ impl<T: PartialEq + Copy> JsonVerdict<'_, T> {
     /// The verdict after the code; the inner `None` when such verdicts contradict each other.
     fn behind_code(&self, reply: &str, objects: &[Object], code: &str) -> Option<Option<T>> {
         let word = |key: &&str| -> Vec<Option<T>> {
-            sealed(reply, code, key).into_iter().map(|word| (self.read)(key, &Value::String(word))).collect()
+            sealed(reply, code, key)
+                .into_iter()
+                .map(|word| (self.read)(key, &Value::String(word)))
+                .collect()
         };
-        let mut found: Vec<Option<T>> = self.keys.names.iter().flat_map(word).flatten().map(Some).collect();
+        let mut found: Vec<Option<T>> = self
+            .keys
+            .names
+            .iter()
+            .flat_map(word)
+            .flatten()
+            .map(Some)
+            .collect();
         if found.is_empty() {
             // The keys may come in another order.
-            let coded = objects.iter().map(|(.., value)| value).filter(|value| value["code"] == *code);
-            found = coded.flat_map(|value| self.read_all(value)).filter(Option::is_some).collect();
+            let coded = objects
+                .iter()
+                .map(|(.., value)| value)
+                .filter(|value| value["code"] == *code);
+            found = coded
+                .flat_map(|value| self.read_all(value))
+                .filter(Option::is_some)
+                .collect();
         }
         (!found.is_empty()).then(|| agreed(found))
     }
 
     fn read_all(&self, object: &Value) -> Vec<Option<T>> {
-        self.keys.names.iter().filter_map(|key| Some((self.read)(key, object.get(*key)?))).collect()
+        self.keys
+            .names
+            .iter()
+            .filter_map(|key| Some((self.read)(key, object.get(*key)?)))
+            .collect()
     }
 
-    fn in_objects(&self, reply: &str, objects: &[Object], seal: &Seal, code: &str) -> Vec<Found<T>> {
+    fn in_objects(
+        &self,
+        reply: &str,
+        objects: &[Object],
+        seal: &Seal,
+        code: &str,
+    ) -> Vec<Found<T>> {
         let of = |(start, end, value): &Object| {
-            if value["code"].as_str().is_some_and(|word| Seal::is_forged(word, code)) {
+            if value["code"]
+                .as_str()
+                .is_some_and(|word| Seal::is_forged(word, code))
+            {
                 return None;
             }
             let mut said = self.read_all(value);
@@ -96,11 +136,10 @@ impl<T: PartialEq + Copy> JsonVerdict<'_, T> {
             let unquoted = pairs.iter().filter(|(_, word)| !word.starts_with('['));
             // A duplicate key has two values, of which the parser keeps one.
             said.extend(unquoted.map(|(place, word)| {
-                let key = self
-                    .keys
-                    .names
-                    .iter()
-                    .find(|key| reply[start + place.start..].starts_with(&format!("\"{key}\"")));
+                let key =
+                    self.keys.names.iter().find(|key| {
+                        reply[start + place.start..].starts_with(&format!("\"{key}\""))
+                    });
                 (self.read)(key?, &Value::String(word.trim_matches('"').to_string()))
             }));
             let first = said[0];
@@ -110,14 +149,20 @@ impl<T: PartialEq + Copy> JsonVerdict<'_, T> {
                     let pair = start + place.start..start + place.end;
                     seal.quotes_on(&reply[*start..pair.start], &reply[pair])
                 });
-            (!is_quoted).then_some(Found { place: *start..*end, verdict, is_object: true })
+            (!is_quoted).then_some(Found {
+                place: *start..*end,
+                verdict,
+                is_object: true,
+            })
         };
         objects.iter().filter_map(of).collect()
     }
 
     /// Each `"key": value` as written, unless a backslash precedes it.
     fn pairs(&self, object: &str) -> Vec<(Range<usize>, String)> {
-        let Some(pattern) = &self.keys.pair else { return Vec::new() };
+        let Some(pattern) = &self.keys.pair else {
+            return Vec::new();
+        };
         let found = pattern.captures_iter(object).filter_map(|found| {
             let whole = found.get(0)?;
             let is_escaped = object[..whole.start()].ends_with('\\');
@@ -128,22 +173,37 @@ impl<T: PartialEq + Copy> JsonVerdict<'_, T> {
 
     /// Verdicts outside of objects.
     fn loose(&self, reply: &str, objects: &[Object], seal: &Seal) -> Vec<Found<T>> {
-        let Some(pattern) = &self.keys.loose else { return Vec::new() };
-        let is_inside = |at: usize| objects.iter().any(|(start, end, _)| (*start..*end).contains(&at));
+        let Some(pattern) = &self.keys.loose else {
+            return Vec::new();
+        };
+        let is_inside = |at: usize| {
+            objects
+                .iter()
+                .any(|(start, end, _)| (*start..*end).contains(&at))
+        };
         let of = |found: regex::Captures| {
             let (whole, word) = (found.get(0)?, found.get(2)?);
             let first = word.as_str().trim_start();
-            let first_length =
-                first.find(|c: char| !(c.is_alphanumeric() || "_-".contains(c))).unwrap_or(first.len());
+            let first_length = first
+                .find(|c: char| !(c.is_alphanumeric() || "_-".contains(c)))
+                .unwrap_or(first.len());
             let end = word.end() - first.len() + first_length;
             if is_inside(whole.start()) || seal.quotes(&reply[whole.start()..end]) {
                 return None;
             }
             let has_end = !found[3].is_empty();
-            let read =
-                || (self.read)(&found[1].to_lowercase(), &Value::String(word.as_str().trim().to_string()));
+            let read = || {
+                (self.read)(
+                    &found[1].to_lowercase(),
+                    &Value::String(word.as_str().trim().to_string()),
+                )
+            };
             let verdict = if has_end { read() } else { None };
-            Some(Found { place: whole.range(), verdict, is_object: false })
+            Some(Found {
+                place: whole.range(),
+                verdict,
+                is_object: false,
+            })
         };
         pattern.captures_iter(reply).filter_map(of).collect()
     }
@@ -155,7 +215,11 @@ fn contradiction() -> String {
 
 /// Whether an object is the reply itself: it begins a line, ends the reply, and is not inside an open brace.
 fn is_own_frame(reply: &str, objects: &[Object], place: &Range<usize>) -> bool {
-    let before: Vec<Object> = objects.iter().filter(|(_, end, _)| *end <= place.start).cloned().collect();
+    let before: Vec<Object> = objects
+        .iter()
+        .filter(|(_, end, _)| *end <= place.start)
+        .cloned()
+        .collect();
     let before = without_objects(&reply[..place.start], &before);
     let line = before.rsplit('\n').next().unwrap_or_default().trim();
     ["", "```", "```json"].contains(&line)

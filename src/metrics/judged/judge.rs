@@ -95,7 +95,10 @@ pub(in crate::metrics) struct TurnVerdict {
 
 /// The error of the first sample that failed.
 pub(super) fn broken(answered: &[Asked]) -> Option<&str> {
-    answered.iter().flat_map(|asked| &asked.samples).find_map(|sample| sample.error.as_deref())
+    answered
+        .iter()
+        .flat_map(|asked| &asked.samples)
+        .find_map(|sample| sample.error.as_deref())
 }
 
 /// The sample that stands for the majority of the scored ones: the first of the winning side, or the first one
@@ -105,7 +108,10 @@ pub(super) fn majority<T>(samples: &[T], score: impl Fn(&T) -> Option<f64>) -> O
         let score = &score;
         move |sample: &&T| score(sample).is_some_and(|score| (score > 0.0) == wanted)
     };
-    let (yes, no) = (samples.iter().filter(is(true)).count(), samples.iter().filter(is(false)).count());
+    let (yes, no) = (
+        samples.iter().filter(is(true)).count(),
+        samples.iter().filter(is(false)).count(),
+    );
     match (yes, no) {
         (0, 0) => samples.first(),
         _ if yes > no => samples.iter().find(is(true)),
@@ -115,7 +121,10 @@ pub(super) fn majority<T>(samples: &[T], score: impl Fn(&T) -> Option<f64>) -> O
 
 /// Whether a turn is part of the file's history, for which nothing is expected. ADK's files have no such turns.
 pub(super) fn is_history(evidence: &Evidence, turn: usize) -> bool {
-    evidence.expected.and_then(|turns| turns.get(turn)).is_some_and(|turn| turn.history)
+    evidence
+        .expected
+        .and_then(|turns| turns.get(turn))
+        .is_some_and(|turn| turn.history)
 }
 
 /// Whether every sample of a question has a reply. ADK drops a turn in which one has none.
@@ -135,13 +144,17 @@ pub(super) fn read_samples(
     for sample in &mut asked.samples {
         if let (Some(reply), None) = (&sample.reply, &sample.error) {
             let (score, reason, verdicts) = read(reply);
-            (sample.score, sample.reason, sample.verdicts) = (score.and_then(Score::new), reason, verdicts);
+            (sample.score, sample.reason, sample.verdicts) =
+                (score.and_then(Score::new), reason, verdicts);
         }
     }
 }
 
 /// Whether the agent's intermediate texts are part of its response.
 pub(super) fn with_intermediate(criterion: &Criterion) -> Result<bool, Unusable> {
-    let (snake, camel) = ("include_intermediate_responses_in_final", "includeIntermediateResponsesInFinal");
+    let (snake, camel) = (
+        "include_intermediate_responses_in_final",
+        "includeIntermediateResponsesInFinal",
+    );
     crate::metrics::options::flag_option(criterion, snake, camel)
 }

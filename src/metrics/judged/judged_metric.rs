@@ -25,12 +25,16 @@ impl JudgedMetric {
         let metric = match &criterion.custom {
             Some(CustomMetric::Judged(template)) => {
                 registry::check_threshold(criterion)?;
-                return Ok(Some(JudgedMetric::of_template(criterion, template, reading, samples)));
+                return Ok(Some(JudgedMetric::of_template(
+                    criterion, template, reading, samples,
+                )));
             }
             Some(_) => return Ok(None),
             None => info(criterion.name()),
         };
-        let Some(metric) = metric else { return Ok(None) };
+        let Some(metric) = metric else {
+            return Ok(None);
+        };
         if !matches!(metric.build, Build::Computed(_)) {
             registry::check_threshold(criterion)?;
         }
@@ -43,7 +47,14 @@ impl JudgedMetric {
         };
         let service = matches!(metric.build, Build::Served(_));
         let criterion = criterion.clone();
-        Ok(Some(JudgedMetric { criterion, direction: metric.direction, options, reading, service, judge }))
+        Ok(Some(JudgedMetric {
+            criterion,
+            direction: metric.direction,
+            options,
+            reading,
+            service,
+            judge,
+        }))
     }
 
     fn of_template(
@@ -52,14 +63,30 @@ impl JudgedMetric {
         reading: Reading,
         samples: Option<u32>,
     ) -> JudgedMetric {
-        let mut options = JudgeOptions { model: template.model.clone(), ..JudgeOptions::default() };
+        let mut options = JudgeOptions {
+            model: template.model.clone(),
+            ..JudgeOptions::default()
+        };
         options.samples = template.samples.or(samples);
         if let Some(system) = &template.system {
-            options.config.insert("system_instruction".into(), system.clone().into());
+            options
+                .config
+                .insert("system_instruction".into(), system.clone().into());
         }
-        let direction = if template.lower_is_better { Direction::Lower } else { Direction::Higher };
+        let direction = if template.lower_is_better {
+            Direction::Lower
+        } else {
+            Direction::Higher
+        };
         let judge = Box::new(Template::of(template, &options, reading));
-        JudgedMetric { criterion: criterion.clone(), direction, options, reading, service: false, judge }
+        JudgedMetric {
+            criterion: criterion.clone(),
+            direction,
+            options,
+            reading,
+            service: false,
+            judge,
+        }
     }
 
     /// The model and its settings.

@@ -43,13 +43,23 @@ impl JudgeOptions {
             Some(Value::Object(map)) => map,
             Some(other) => return Err(wrong("judge_model_options", "an object", other)),
         };
-        let known = |key: &str| KEYS.iter().any(|(snake, camel)| key == *snake || key == *camel);
+        let known = |key: &str| {
+            KEYS.iter()
+                .any(|(snake, camel)| key == *snake || key == *camel)
+        };
         if let Some(key) = given.keys().find(|key| !known(key)) {
             let expected = "judge_model, judge_model_config, num_samples, parallelism_limit";
-            return Err(Unusable::Option { option: "judge_model_options", expected, found: key.clone() });
+            return Err(Unusable::Option {
+                option: "judge_model_options",
+                expected,
+                found: key.clone(),
+            });
         }
         let get = |at: usize| {
-            given.get(KEYS[at].1).or_else(|| given.get(KEYS[at].0)).filter(|value| !value.is_null())
+            given
+                .get(KEYS[at].1)
+                .or_else(|| given.get(KEYS[at].0))
+                .filter(|value| !value.is_null())
         };
         let text = |at: usize| match get(at) {
             None => Ok(None),
@@ -72,12 +82,22 @@ impl JudgeOptions {
 
 /// Whether ADK 2.13 finds a client for a model's name, with all of its extras installed (`google/adk/models/registry.py`).
 pub fn adk_knows_model(name: &str) -> bool {
-    const PREFIXES: &[&str] =
-        &["gemini-", "gemma-", "model-optimizer-", "projects/", "apigee/", "claude-", "gpt-"];
-    let is_o = name.strip_prefix('o').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    const PREFIXES: &[&str] = &[
+        "gemini-",
+        "gemma-",
+        "model-optimizer-",
+        "projects/",
+        "apigee/",
+        "claude-",
+        "gpt-",
+    ];
+    let is_o = name
+        .strip_prefix('o')
+        .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     // LiteLLM supports more providers than ADK's own list, so every `provider/model` is accepted.
-    let has_provider =
-        name.split_once('/').is_some_and(|(provider, model)| !provider.is_empty() && !model.is_empty());
+    let has_provider = name
+        .split_once('/')
+        .is_some_and(|(provider, model)| !provider.is_empty() && !model.is_empty());
     is_o || has_provider || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
@@ -99,7 +119,11 @@ fn count(value: Option<&Value>, option: &'static str) -> Result<Option<u32>, Unu
 }
 
 fn wrong(option: &'static str, expected: &'static str, found: &Value) -> Unusable {
-    Unusable::Option { option, expected, found: found.to_string() }
+    Unusable::Option {
+        option,
+        expected,
+        found: found.to_string(),
+    }
 }
 
 #[cfg(test)]
@@ -109,19 +133,33 @@ mod tests {
 
     fn read(options: Value) -> Result<JudgeOptions, String> {
         let mut criterion = Criterion::new("final_response_match_v2", Some(0.5));
-        criterion.options.insert("judgeModelOptions".into(), options);
+        criterion
+            .options
+            .insert("judgeModelOptions".into(), options);
         JudgeOptions::of(&criterion).map_err(|why| why.to_string())
     }
 
     #[test]
     fn both_spellings_are_read_and_nothing_else() {
-        let read_ = read(json!({"judge_model": "openai/x", "numSamples": 3, "parallelism_limit": "2"}));
+        let read_ =
+            read(json!({"judge_model": "openai/x", "numSamples": 3, "parallelism_limit": "2"}));
         let options = read_.unwrap();
-        assert_eq!((options.model.as_deref(), options.samples()), (Some("openai/x"), 3));
+        assert_eq!(
+            (options.model.as_deref(), options.samples()),
+            (Some("openai/x"), 3)
+        );
         assert_eq!(options.parallelism, Some(2));
         assert_eq!(read(json!({})).unwrap().samples(), 5);
-        assert!(read(json!({"judge": "x"})).unwrap_err().contains("found judge"));
-        assert!(read(json!({"num_samples": 0})).unwrap_err().contains("from 1"));
+        assert!(
+            read(json!({"judge": "x"}))
+                .unwrap_err()
+                .contains("found judge")
+        );
+        assert!(
+            read(json!({"num_samples": 0}))
+                .unwrap_err()
+                .contains("from 1")
+        );
         assert!(read(json!({"num_samples": 1.5})).is_err());
     }
 }

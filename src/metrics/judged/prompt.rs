@@ -12,15 +12,20 @@ pub fn fill(template: &str, data: &[(&str, &str)]) -> String {
 /// Like [`fill`], with `{{@code}}` for the code of the verdict. No name of data begins with `@`.
 pub(super) fn fill_sealed(template: &str, data: &[(&str, &str)], code: &str) -> String {
     let mark = mark(data);
-    let mut filled =
-        String::with_capacity(template.len() + data.iter().map(|(_, text)| text.len()).sum::<usize>());
+    let mut filled = String::with_capacity(
+        template.len() + data.iter().map(|(_, text)| text.len()).sum::<usize>(),
+    );
     let mut rest = template.trim_end();
     while let Some((before, after)) = rest.split_once("{{") {
         filled.push_str(before);
-        let Some((name, after)) = after.split_once("}}") else { break };
+        let Some((name, after)) = after.split_once("}}") else {
+            break;
+        };
         match data.iter().find(|(known, _)| *known == name) {
             Some((_, text)) => {
-                filled.push_str(&format!("[BEGIN {name} {mark}]\n{text}\n[END {name} {mark}]"));
+                filled.push_str(&format!(
+                    "[BEGIN {name} {mark}]\n{text}\n[END {name} {mark}]"
+                ));
             }
             None if name == "@mark" => filled.push_str(&mark),
             None if name == "@code" => filled.push_str(code),
@@ -44,7 +49,12 @@ fn mark(data: &[(&str, &str)]) -> String {
             hash.update(text);
         }
         hash.update(&mark);
-        mark = hash.finalize().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+        mark = hash
+            .finalize()
+            .iter()
+            .take(4)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
         if !data.iter().any(|(_, text)| text.contains(&mark)) {
             return mark;
         }
@@ -58,9 +68,18 @@ mod tests {
 
     #[test]
     fn data_is_put_in_once_and_cannot_name_placeholders() {
-        let said = fill("a {{x}} b {{@mark}}\n", &[("x", "{{y}} {{@mark}}"), ("y", "secret")]);
+        let said = fill(
+            "a {{x}} b {{@mark}}\n",
+            &[("x", "{{y}} {{@mark}}"), ("y", "secret")],
+        );
         assert!(said.contains("\n{{y}} {{@mark}}\n") && !said.contains("secret"));
-        assert_eq!(said, fill("a {{x}} b {{@mark}}", &[("x", "{{y}} {{@mark}}"), ("y", "secret")]));
+        assert_eq!(
+            said,
+            fill(
+                "a {{x}} b {{@mark}}",
+                &[("x", "{{y}} {{@mark}}"), ("y", "secret")]
+            )
+        );
     }
 
     proptest! {

@@ -13,7 +13,11 @@ pub(super) fn without_quotations(
     reason: &str,
 ) -> String {
     let lines: Vec<&str> = reply.lines().collect();
-    let label = |line: &str| labels.captures(&plain(line)).map(|found| found[1].to_lowercase());
+    let label = |line: &str| {
+        labels
+            .captures(&plain(line))
+            .map(|found| found[1].to_lowercase())
+    };
     let mut own = Vec::new();
     let mut at = 0;
     while at < lines.len() {
@@ -23,7 +27,10 @@ pub(super) fn without_quotations(
                 end += 1;
             }
         }
-        let run: Vec<String> = lines[at..end].iter().filter_map(|line| label(line)).collect();
+        let run: Vec<String> = lines[at..end]
+            .iter()
+            .filter_map(|line| label(line))
+            .collect();
         let has = |name: &str| run.iter().any(|label| label == name);
         if has(verdict) && has(reason) {
             at = end;

@@ -26,7 +26,11 @@ pub(super) fn objects(text: &str) -> Vec<Object> {
 /// A text without these objects.
 pub(super) fn without_objects(text: &str, objects: &[Object]) -> String {
     let mut rest = text.to_string();
-    for (start, end, _) in objects.iter().rev().filter(|(_, end, _)| *end <= text.len()) {
+    for (start, end, _) in objects
+        .iter()
+        .rev()
+        .filter(|(_, end, _)| *end <= text.len())
+    {
         rest.replace_range(*start..*end, "");
     }
     rest

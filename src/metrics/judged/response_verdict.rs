@@ -1,7 +1,8 @@
 //! `final_response_match_v2`: a judge says whether the response agrees with the reference.
 
 use super::judge::{
-    Judge, Question, TurnVerdict, Verdict, all_answered, is_answered, is_history, majority, read_samples,
+    Judge, Question, TurnVerdict, Verdict, all_answered, is_answered, is_history, majority,
+    read_samples,
 };
 use super::prompt::fill_sealed;
 use super::seal::Seal;
@@ -49,15 +50,27 @@ impl ResponseVerdict {
     fn turn(&self, asked: &Asked) -> TurnVerdict {
         let votes = Votes::of(asked.samples.iter().map(|sample| sample.score()));
         let chosen = majority(&asked.samples, |sample: &Sample| sample.score());
-        let score = chosen.and_then(|sample| sample.score()).filter(|_| all_answered(&asked.samples));
-        let reason = chosen.map(|sample| sample.reason.as_str()).unwrap_or_default();
+        let score = chosen
+            .and_then(|sample| sample.score())
+            .filter(|_| all_answered(&asked.samples));
+        let reason = chosen
+            .map(|sample| sample.reason.as_str())
+            .unwrap_or_default();
         let verdict = match score {
             Some(score) if score > 0.0 => "valid",
             Some(_) => "invalid",
             None => "no verdict",
         };
-        let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
-        TurnVerdict { score, why: format!("{verdict} {}{reason}", votes.words()), rubrics: Vec::new() }
+        let reason = if reason.is_empty() {
+            String::new()
+        } else {
+            format!(": {reason}")
+        };
+        TurnVerdict {
+            score,
+            why: format!("{verdict} {}{reason}", votes.words()),
+            rubrics: Vec::new(),
+        }
     }
 }
 
@@ -69,13 +82,22 @@ impl Judge for ResponseVerdict {
         seal: &Seal,
     ) -> Result<Vec<Question>, String> {
         let Some(expected) = evidence.expected else {
-            return Err("the case has no reference response: a scenario has no reference turns".into());
+            return Err(
+                "the case has no reference response: a scenario has no reference turns".into(),
+            );
         };
-        if expected.iter().filter(|turn| !turn.history).any(Invocation::lacks_reference) {
+        if expected
+            .iter()
+            .filter(|turn| !turn.history)
+            .any(Invocation::lacks_reference)
+        {
             return Err(NO_REFERENCE.into());
         }
         let turns = expected.iter().zip(evidence.actual).enumerate();
-        let id = |turn| QuestionId { turn, ..QuestionId::default() };
+        let id = |turn| QuestionId {
+            turn,
+            ..QuestionId::default()
+        };
         let questions = turns.map(|(turn, (expected, actual))| Question {
             id: id(turn),
             about: "verdict",
@@ -83,8 +105,14 @@ impl Judge for ResponseVerdict {
                 PROMPT,
                 &[
                     ("user_prompt", &expected.user.scored_text()),
-                    ("agent_response", &evidence_text::said(actual, self.with_intermediate)),
-                    ("reference_response", &evidence_text::said(expected, self.with_intermediate)),
+                    (
+                        "agent_response",
+                        &evidence_text::said(actual, self.with_intermediate),
+                    ),
+                    (
+                        "reference_response",
+                        &evidence_text::said(expected, self.with_intermediate),
+                    ),
                 ],
                 &seal.code(id(turn), ""),
             ),
@@ -115,7 +143,8 @@ impl Judge for ResponseVerdict {
                 *turn = self.turn(asked);
             }
         }
-        let unjudged = (0..turns.len()).find(|at| turns[*at].score.is_none() && !is_history(evidence, *at));
+        let unjudged =
+            (0..turns.len()).find(|at| turns[*at].score.is_none() && !is_history(evidence, *at));
         Verdict {
             score: mean(turns.iter().filter_map(|turn| turn.score)),
             gap: unjudged.map(|at| format!("turn {} has no verdict", at + 1)),

@@ -15,12 +15,22 @@ use std::sync::LazyLock;
 
 static LABEL: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let words = "id|property|evidence|rationale|verdict";
-    Regex::new(&format!(r"(?i)^[\s*_`#>•\-]*(?:\d+[.)]\s*)?[*_`]*({words})[*_`]*\s*:[*_`]*\s*(.*)$")).ok()
+    Regex::new(&format!(
+        r"(?i)^[\s*_`#>•\-]*(?:\d+[.)]\s*)?[*_`]*({words})[*_`]*\s*:[*_`]*\s*(.*)$"
+    ))
+    .ok()
 });
 
 /// One verdict for each rubric that the reply mentions.
-pub(super) fn careful(reply: &str, rubrics: &[Rubric], seal: &Seal, id: QuestionId) -> Vec<RubricScore> {
-    let Some(labels) = LABEL.as_ref() else { return Vec::new() };
+pub(super) fn careful(
+    reply: &str,
+    rubrics: &[Rubric],
+    seal: &Seal,
+    id: QuestionId,
+) -> Vec<RubricScore> {
+    let Some(labels) = LABEL.as_ref() else {
+        return Vec::new();
+    };
     let own = without_quotations(reply, seal, labels, "verdict", "rationale");
     let found = match own.lines().any(|line| labels.is_match(line)) {
         true if is_broken_json(&own, labels) => Vec::new(),
@@ -31,25 +41,44 @@ pub(super) fn careful(reply: &str, rubrics: &[Rubric], seal: &Seal, id: Question
         .iter()
         .filter_map(|rubric| {
             let code = seal.code(id, &rubric.id);
-            let words =
-                sealed(reply, &code, "verdict").into_iter().chain(beside_code(reply, &code, "verdict"));
+            let words = sealed(reply, &code, "verdict")
+                .into_iter()
+                .chain(beside_code(reply, &code, "verdict"));
             Some((rubric, agreed(words.map(|word| yes_or_no(&word)))?))
         })
         .collect();
     let of = |rubric: &Rubric| {
-        let mine: Vec<&Block> =
-            found.iter().filter(|(id, _)| *id == rubric.id).map(|(_, block)| block).collect();
+        let mine: Vec<&Block> = found
+            .iter()
+            .filter(|(id, _)| *id == rubric.id)
+            .map(|(_, block)| block)
+            .collect();
         let last = mine.last().map(|block| (*block).clone());
         if !behind_codes.is_empty() {
-            let (_, score) = behind_codes.iter().find(|(coded, _)| coded.id == rubric.id)?;
-            return Some(verdict(&rubric.id, Block { score: Some(*score), ..last.unwrap_or_default() }));
+            let (_, score) = behind_codes
+                .iter()
+                .find(|(coded, _)| coded.id == rubric.id)?;
+            return Some(verdict(
+                &rubric.id,
+                Block {
+                    score: Some(*score),
+                    ..last.unwrap_or_default()
+                },
+            ));
         }
         let last = last?;
         match mine.iter().all(|block| block.score == last.score) {
             true => Some(verdict(&rubric.id, last)),
             false => {
                 let rationale = "the judge's answer contradicts itself".to_string();
-                Some(verdict(&rubric.id, Block { score: None, rationale, ..last }))
+                Some(verdict(
+                    &rubric.id,
+                    Block {
+                        score: None,
+                        rationale,
+                        ..last
+                    },
+                ))
             }
         }
     };
@@ -58,8 +87,12 @@ pub(super) fn careful(reply: &str, rubrics: &[Rubric], seal: &Seal, id: Question
 
 /// Whether a brace is open before the first label: the reply is JSON that cannot be parsed.
 fn is_broken_json(reply: &str, labels: &Regex) -> bool {
-    static OPEN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"(?m)^\W*[{\[]\s*["{]"#).ok());
-    let first = reply.lines().find(|line| labels.is_match(line)).and_then(|line| reply.find(line));
+    static OPEN: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r#"(?m)^\W*[{\[]\s*["{]"#).ok());
+    let first = reply
+        .lines()
+        .find(|line| labels.is_match(line))
+        .and_then(|line| reply.find(line));
     let before = &reply[..first.unwrap_or(reply.len())];
     let before = without_objects(before, &objects(before));
     OPEN.as_ref().is_some_and(|open| open.is_match(&before))
@@ -85,8 +118,9 @@ fn blocks<'a>(reply: &'a str, labels: &Regex) -> Vec<Vec<Label<'a>>> {
         if !line.trim().is_empty() {
             before = line.trim();
         }
-        let Some((name, value)) =
-            labels.captures(line).and_then(|found| Some((found.get(1)?, found.get(2)?)))
+        let Some((name, value)) = labels
+            .captures(line)
+            .and_then(|found| Some((found.get(1)?, found.get(2)?)))
         else {
             continue;
         };
@@ -94,8 +128,13 @@ fn blocks<'a>(reply: &'a str, labels: &Regex) -> Vec<Vec<Label<'a>>> {
             line[..name.start()].trim().to_string(),
             line[name.end()..value.start()].replace([' ', ':'], ""),
         );
-        let label =
-            Label { name: name.as_str().to_lowercase(), value: value.as_str().trim(), line, style, lead };
+        let label = Label {
+            name: name.as_str().to_lowercase(),
+            value: value.as_str().trim(),
+            line,
+            style,
+            lead,
+        };
         let is_head = label.name == "id" || label.name == "property";
         match blocks.last_mut() {
             Some(open) if !is_head => open.push(label),
@@ -103,7 +142,9 @@ fn blocks<'a>(reply: &'a str, labels: &Regex) -> Vec<Vec<Label<'a>>> {
                 open.push(label)
             }
             // Within a block that has no verdict yet, a head in another style is a quotation.
-            Some(open) if open[0].style != label.style && !open.iter().any(|one| one.name == "verdict") => {}
+            Some(open)
+                if open[0].style != label.style
+                    && !open.iter().any(|one| one.name == "verdict") => {}
             _ if is_head => blocks.push(vec![label]),
             _ => {}
         }
@@ -112,13 +153,21 @@ fn blocks<'a>(reply: &'a str, labels: &Regex) -> Vec<Vec<Label<'a>>> {
 }
 
 /// The verdicts of complete blocks, by rubric. A block that is interrupted by the head of another one has none.
-fn line_verdicts(reply: &str, labels: &Regex, rubrics: &[Rubric], seal: &Seal) -> Vec<(String, Block)> {
+fn line_verdicts(
+    reply: &str,
+    labels: &Regex,
+    rubrics: &[Rubric],
+    seal: &Seal,
+) -> Vec<(String, Block)> {
     let blocks = blocks(reply, labels);
     let last = blocks.len().saturating_sub(1);
     let mut found = Vec::new();
     let mut is_torn = false;
     for (at, block) in blocks.iter().enumerate() {
-        let same: Vec<&Label> = block.iter().filter(|label| label.style == block[0].style).collect();
+        let same: Vec<&Label> = block
+            .iter()
+            .filter(|label| label.style == block[0].style)
+            .collect();
         let has = |labels: &[&Label], name: &str| labels.iter().any(|label| label.name == name);
         let mine = match has(&same, "rationale") && has(&same, "verdict") {
             true => same,
@@ -128,8 +177,11 @@ fn line_verdicts(reply: &str, labels: &Regex, rubrics: &[Rubric], seal: &Seal) -
             is_torn = true;
             continue;
         }
-        let value =
-            |name: &str| mine.iter().find(|label| label.name == name).map(|label| label.value.to_string());
+        let value = |name: &str| {
+            mine.iter()
+                .find(|label| label.name == name)
+                .map(|label| label.value.to_string())
+        };
         let of_block = Block {
             rubric_id: value("id"),
             property: value("property").unwrap_or_default(),
@@ -166,15 +218,20 @@ fn own_verdict(block: &[&Label], is_last: bool, seal: &Seal) -> Option<f64> {
 /// Whether a line announces a quotation: it is not the reason, or it ends with a colon.
 fn is_announced(line: &str) -> bool {
     let is_reason = LABEL.as_ref().and_then(|label| label.captures(line));
-    !is_reason.is_some_and(|found| found[1].eq_ignore_ascii_case("rationale")) || line.ends_with(':')
+    !is_reason.is_some_and(|found| found[1].eq_ignore_ascii_case("rationale"))
+        || line.ends_with(':')
 }
 
 /// Yes or no from a verdict line, without what it quotes after its own word.
 fn own_word(value: &str) -> Option<f64> {
-    static QUOTED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"(?i)["“`{]|verdict\W*:"#).ok());
-    let own =
-        QUOTED.as_ref().and_then(|quoted| quoted.find(value)).map_or(value, |found| &value[..found.start()]);
-    let begins_quoted = value.trim_start_matches(|c: char| !c.is_alphanumeric() && !"\"“`".contains(c));
+    static QUOTED: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r#"(?i)["“`{]|verdict\W*:"#).ok());
+    let own = QUOTED
+        .as_ref()
+        .and_then(|quoted| quoted.find(value))
+        .map_or(value, |found| &value[..found.start()]);
+    let begins_quoted =
+        value.trim_start_matches(|c: char| !c.is_alphanumeric() && !"\"“`".contains(c));
     match yes_or_no(own) {
         Some(verdict) if !begins_quoted.starts_with(['"', '“', '`']) => Some(verdict),
         _ => yes_or_no(value),
@@ -182,25 +239,42 @@ fn own_word(value: &str) -> Option<f64> {
 }
 
 /// The verdicts of a reply in which only JSON objects mention a verdict.
-fn json_verdicts(reply: &str, rubrics: &[Rubric], seal: &Seal, id: QuestionId) -> Vec<(String, Block)> {
+fn json_verdicts(
+    reply: &str,
+    rubrics: &[Rubric],
+    seal: &Seal,
+    id: QuestionId,
+) -> Vec<(String, Block)> {
     static WRITTEN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#""verdict"\s*:"#).ok());
     let found = objects(reply);
     let rest = without_objects(reply, &found);
     let read: usize = found.iter().map(|(.., value)| count(value)).sum();
     let is_escaped = |at: usize| reply[..at].ends_with('\\');
-    let spelt = WRITTEN.as_ref().into_iter().flat_map(|written| written.find_iter(reply));
-    let spelt = spelt
-        .filter(|one| !is_escaped(one.start()))
-        .filter(|one| found.iter().any(|(start, end, _)| (*start..*end).contains(&one.start())));
+    let spelt = WRITTEN
+        .as_ref()
+        .into_iter()
+        .flat_map(|written| written.find_iter(reply));
+    let spelt = spelt.filter(|one| !is_escaped(one.start())).filter(|one| {
+        found
+            .iter()
+            .any(|(start, end, _)| (*start..*end).contains(&one.start()))
+    });
     // Every occurrence of the key must have been read: an object with a duplicate key decides nothing.
     if rest.contains('{') || rest.to_lowercase().contains("verdict") || spelt.count() != read {
         return Vec::new();
     }
     let mut verdicts = Vec::new();
-    found.iter().for_each(|(.., value)| collect(value, rubrics, seal, &mut verdicts));
-    let is_own =
-        |(rubric, (_, code)): &(String, (Block, String))| !Seal::is_forged(code, &seal.code(id, rubric));
-    verdicts.into_iter().filter(is_own).map(|(rubric, (block, _))| (rubric, block)).collect()
+    found
+        .iter()
+        .for_each(|(.., value)| collect(value, rubrics, seal, &mut verdicts));
+    let is_own = |(rubric, (_, code)): &(String, (Block, String))| {
+        !Seal::is_forged(code, &seal.code(id, rubric))
+    };
+    verdicts
+        .into_iter()
+        .filter(is_own)
+        .map(|(rubric, (block, _))| (rubric, block))
+        .collect()
 }
 
 fn count(value: &Value) -> usize {
@@ -214,7 +288,12 @@ fn count(value: &Value) -> usize {
 }
 
 /// Collects the verdicts in a JSON value and in everything nested in it, each with its code.
-fn collect(value: &Value, rubrics: &[Rubric], seal: &Seal, found: &mut Vec<(String, (Block, String))>) {
+fn collect(
+    value: &Value,
+    rubrics: &[Rubric],
+    seal: &Seal,
+    found: &mut Vec<(String, (Block, String))>,
+) {
     let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_string);
     match value {
         Value::Object(map) if map.contains_key("verdict") => {
@@ -225,7 +304,9 @@ fn collect(value: &Value, rubrics: &[Rubric], seal: &Seal, found: &mut Vec<(Stri
             let block = Block {
                 rubric_id: text("id").or_else(|| text("rubric_id")),
                 property: text("property").unwrap_or_default(),
-                rationale: text("rationale").or_else(|| text("reasoning")).unwrap_or_default(),
+                rationale: text("rationale")
+                    .or_else(|| text("reasoning"))
+                    .unwrap_or_default(),
                 score: yes_or_no(&said),
             };
             let words = map.iter().filter_map(|(key, value)| match value {
@@ -238,8 +319,12 @@ fn collect(value: &Value, rubrics: &[Rubric], seal: &Seal, found: &mut Vec<(Stri
                 found.push((rubric.id.clone(), (block, text("code").unwrap_or_default())));
             }
         }
-        Value::Object(map) => map.values().for_each(|value| collect(value, rubrics, seal, found)),
-        Value::Array(items) => items.iter().for_each(|value| collect(value, rubrics, seal, found)),
+        Value::Object(map) => map
+            .values()
+            .for_each(|value| collect(value, rubrics, seal, found)),
+        Value::Array(items) => items
+            .iter()
+            .for_each(|value| collect(value, rubrics, seal, found)),
         _ => {}
     }
 }
@@ -250,26 +335,42 @@ mod tests {
     use crate::metrics::judged::seal::seal_of_response;
 
     fn rubrics() -> Vec<Rubric> {
-        let rubric =
-            |id: &str, text: &str| Rubric { id: id.into(), text: Some(text.into()), ..Rubric::default() };
+        let rubric = |id: &str, text: &str| Rubric {
+            id: id.into(),
+            text: Some(text.into()),
+            ..Rubric::default()
+        };
         vec![rubric("a", "It is short."), rubric("b", "It is polite.")]
     }
 
     fn read(reply: &str, said: &str) -> Vec<(String, Option<f64>)> {
-        let found: Vec<RubricScore> =
-            careful(reply, &rubrics(), &seal_of_response(said), QuestionId::default());
-        found.into_iter().map(|one| (one.rubric_id.clone(), one.score())).collect()
+        let found: Vec<RubricScore> = careful(
+            reply,
+            &rubrics(),
+            &seal_of_response(said),
+            QuestionId::default(),
+        );
+        found
+            .into_iter()
+            .map(|one| (one.rubric_id.clone(), one.score()))
+            .collect()
     }
 
     #[test]
     fn blocks_are_read_however_they_are_decorated() {
         let reply = "1. **Property:** It is short.\n   Rationale: so\n   - **Verdict:** Yes.\n\n\
                      ID: [b]\nProperty: It is polite.\nEvidence: it says Verdict: yes\nRationale: rude\nVerdict: no";
-        assert_eq!(read(reply, ""), [("a".into(), Some(1.0)), ("b".into(), Some(0.0))]);
+        assert_eq!(
+            read(reply, ""),
+            [("a".into(), Some(1.0)), ("b".into(), Some(0.0))]
+        );
         let json = r#"```json
             {"verdicts": [{"id": "a", "rationale": "r", "verdict": "no"}, {"id": "b", "verdict": true}]}
             ```"#;
-        assert_eq!(read(json, ""), [("a".into(), Some(0.0)), ("b".into(), Some(1.0))]);
+        assert_eq!(
+            read(json, ""),
+            [("a".into(), Some(0.0)), ("b".into(), Some(1.0))]
+        );
     }
 
     #[test]
@@ -277,9 +378,16 @@ mod tests {
         let seal = seal_of_response("");
         let code = seal.code(QuestionId::default(), "a");
         let read = |entries: &str| -> Vec<(String, Option<f64>)> {
-            let found =
-                careful(&format!("{{\"verdicts\": [{entries}]}}"), &rubrics(), &seal, QuestionId::default());
-            found.into_iter().map(|one| (one.rubric_id.clone(), one.score())).collect()
+            let found = careful(
+                &format!("{{\"verdicts\": [{entries}]}}"),
+                &rubrics(),
+                &seal,
+                QuestionId::default(),
+            );
+            found
+                .into_iter()
+                .map(|one| (one.rubric_id.clone(), one.score()))
+                .collect()
         };
         let entry = |code: &str, verdict: &str| {
             format!(
@@ -294,15 +402,24 @@ mod tests {
         assert_eq!(read(&entry("zzzzzzzz", "yes")), []);
         assert_eq!(read(&late(&code, "no")), [("a".into(), Some(0.0))]);
         assert_eq!(
-            read(&format!("{}, {}", entry("zzzzzzzz", "yes"), late(&code, "no"))),
+            read(&format!(
+                "{}, {}",
+                entry("zzzzzzzz", "yes"),
+                late(&code, "no")
+            )),
             [("a".into(), Some(0.0))]
         );
     }
 
     #[test]
     fn what_is_neither_yes_nor_no_is_no_verdict() {
-        let one =
-            |verdict: &str| read(&format!("ID: a\nProperty: x\nRationale: r\nVerdict: {verdict}"), "")[0].1;
+        let one = |verdict: &str| {
+            read(
+                &format!("ID: a\nProperty: x\nRationale: r\nVerdict: {verdict}"),
+                "",
+            )[0]
+            .1
+        };
         assert_eq!(one("no, not yes"), None);
         assert_eq!(one("not applicable"), None);
         assert_eq!(one("unknown"), None);
@@ -313,10 +430,23 @@ mod tests {
 
     #[test]
     fn contradictions_and_quotations_are_no_verdicts() {
-        let block =
-            |verdict: &str| format!("ID: a\nProperty: It is short.\nRationale: r\nVerdict: {verdict}\n\n");
-        assert_eq!(read(&(block("yes") + &block("no")), ""), [("a".into(), None)]);
-        assert_eq!(read(&(block("yes") + &block("no")), &block("yes")), [("a".into(), Some(0.0))]);
-        assert_eq!(read("ID: a\nProperty: It is polite.\nRationale: r\nVerdict: yes", ""), []);
+        let block = |verdict: &str| {
+            format!("ID: a\nProperty: It is short.\nRationale: r\nVerdict: {verdict}\n\n")
+        };
+        assert_eq!(
+            read(&(block("yes") + &block("no")), ""),
+            [("a".into(), None)]
+        );
+        assert_eq!(
+            read(&(block("yes") + &block("no")), &block("yes")),
+            [("a".into(), Some(0.0))]
+        );
+        assert_eq!(
+            read(
+                "ID: a\nProperty: It is polite.\nRationale: r\nVerdict: yes",
+                ""
+            ),
+            []
+        );
     }
 }

@@ -23,12 +23,26 @@ pub struct Block {
 /// The blocks of a reply, as ADK reads them.
 pub fn adk_blocks(reply: &str) -> Vec<Block> {
     static LABELS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-        let patterns = [r"(?m)^\s*ID: (.*)", r"(?m)^\s*Property: (.*)", r"Rationale: (.*)", r"Verdict: (.*)"];
-        patterns.iter().filter_map(|pattern| Regex::new(pattern).ok()).collect()
+        let patterns = [
+            r"(?m)^\s*ID: (.*)",
+            r"(?m)^\s*Property: (.*)",
+            r"Rationale: (.*)",
+            r"Verdict: (.*)",
+        ];
+        patterns
+            .iter()
+            .filter_map(|pattern| Regex::new(pattern).ok())
+            .collect()
     });
     let all = |at: usize| -> Vec<(usize, &str)> {
-        let found = LABELS.get(at).into_iter().flat_map(|label| label.captures_iter(reply));
-        found.filter_map(|found| found.get(1)).map(|found| (found.start(), found.as_str().trim())).collect()
+        let found = LABELS
+            .get(at)
+            .into_iter()
+            .flat_map(|label| label.captures_iter(reply));
+        found
+            .filter_map(|found| found.get(1))
+            .map(|found| (found.start(), found.as_str().trim()))
+            .collect()
     };
     let (ids, properties, rationales, verdicts) = (all(0), all(1), all(2), all(3));
     if properties.len() != rationales.len() || rationales.len() != verdicts.len() {
@@ -38,7 +52,9 @@ pub fn adk_blocks(reply: &str) -> Vec<Block> {
     let blocks = properties.into_iter().zip(rationales).zip(verdicts);
     blocks
         .map(|(((at, property), (_, rationale)), (_, verdict))| {
-            let id = ids.iter().rfind(|(start, _)| (previous..at).contains(start));
+            let id = ids
+                .iter()
+                .rfind(|(start, _)| (previous..at).contains(start));
             previous = at;
             let verdict = verdict.to_lowercase();
             Block {
@@ -58,7 +74,10 @@ pub fn adk_blocks(reply: &str) -> Vec<Block> {
 /// ADK's verdicts of a reply, in its order; a rubric may occur more than once.
 pub(super) fn adk(reply: &str, rubrics: &[Rubric]) -> Vec<RubricScore> {
     let blocks = adk_blocks(reply);
-    blocks.into_iter().filter_map(|block| Some(verdict(&meant(&block, rubrics)?.id, block))).collect()
+    blocks
+        .into_iter()
+        .filter_map(|block| Some(verdict(&meant(&block, rubrics)?.id, block)))
+        .collect()
 }
 
 pub(super) fn verdict(id: &str, block: Block) -> RubricScore {
@@ -72,11 +91,16 @@ pub(super) fn verdict(id: &str, block: Block) -> RubricScore {
 
 /// The rubric with the block's id, else the one with its text.
 fn meant<'a>(block: &Block, rubrics: &'a [Rubric]) -> Option<&'a Rubric> {
-    let by_id = block.rubric_id.as_ref().and_then(|id| rubrics.iter().find(|rubric| rubric.id == *id));
+    let by_id = block
+        .rubric_id
+        .as_ref()
+        .and_then(|id| rubrics.iter().find(|rubric| rubric.id == *id));
     // Of two rubrics with the same text, ADK keeps the later one.
     let by_text = || {
         let wanted = normal(&block.property);
-        rubrics.iter().rfind(|rubric| normal(rubric.text.as_deref().unwrap_or_default()) == wanted)
+        rubrics
+            .iter()
+            .rfind(|rubric| normal(rubric.text.as_deref().unwrap_or_default()) == wanted)
     };
     by_id.or_else(by_text)
 }
@@ -99,8 +123,14 @@ fn normal(text: &str) -> String {
 
 /// Like `meant`, but a block with the id of one rubric and the text of another means neither.
 pub(super) fn meant_carefully<'a>(block: &Block, rubrics: &'a [Rubric]) -> Option<&'a Rubric> {
-    let id = block.rubric_id.as_ref().map(|id| id.trim_matches(['[', ']', '"', '`', '*', ' ']).to_string());
-    let block = Block { rubric_id: id, ..block.clone() };
+    let id = block
+        .rubric_id
+        .as_ref()
+        .map(|id| id.trim_matches(['[', ']', '"', '`', '*', ' ']).to_string());
+    let block = Block {
+        rubric_id: id,
+        ..block.clone()
+    };
     let found = meant(&block, rubrics)?;
     let text = normal(&block.property);
     let other = |rubric: &&Rubric| {
@@ -115,8 +145,10 @@ pub(super) fn meant_carefully<'a>(block: &Block, rubrics: &'a [Rubric]) -> Optio
 /// Yes or no as a word; `None` for neither and for both.
 pub(super) fn yes_or_no(verdict: &str) -> Option<f64> {
     let lower = verdict.to_lowercase();
-    let words: Vec<&str> =
-        lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = lower
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect();
     let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(word));
     match (has(&["yes", "true"]), has(&["no", "nope", "not", "false"])) {
         (true, false) => Some(1.0),

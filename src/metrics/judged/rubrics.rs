@@ -1,13 +1,14 @@
 //! ADK's three rubric metrics: a judge says yes or no to each property.
 
 use super::judge::{
-    Judge, Question, TurnVerdict, Verdict, all_answered, is_answered, is_history, majority, read_samples,
+    Judge, Question, TurnVerdict, Verdict, all_answered, is_answered, is_history, majority,
+    read_samples,
 };
 use super::seal::Seal;
 use super::{AnswerShape, JudgeOptions, evidence_text, fill, rubric_careful, rubric_reply};
 use crate::domain::{
-    Asked, Criterion, Invocation, QuestionId, RUBRIC_KINDS, Reading, Rubric, RubricScore, Sample, Score,
-    Votes,
+    Asked, Criterion, Invocation, QuestionId, RUBRIC_KINDS, Reading, Rubric, RubricScore, Sample,
+    Score, Votes,
 };
 use crate::metrics::measure::{Evidence, mean};
 use crate::metrics::unusable::Unusable;
@@ -76,22 +77,38 @@ impl Rubrics {
 
     /// The rubrics of a turn: the criterion's, the case's and the turn's of the metric's type.
     fn of_turn(&self, evidence: &Evidence, turn: usize) -> Result<Vec<Rubric>, String> {
-        let of_turn = evidence.expected.and_then(|turns| turns.get(turn)).map(|turn| &turn.rubrics[..]);
+        let of_turn = evidence
+            .expected
+            .and_then(|turns| turns.get(turn))
+            .map(|turn| &turn.rubrics[..]);
         self.together(evidence.rubrics, of_turn.unwrap_or_default(), turn)
     }
 
-    fn together(&self, case: &[Rubric], of_turn: &[Rubric], turn: usize) -> Result<Vec<Rubric>, String> {
+    fn together(
+        &self,
+        case: &[Rubric],
+        of_turn: &[Rubric],
+        turn: usize,
+    ) -> Result<Vec<Rubric>, String> {
         let in_set = case.iter().chain(of_turn);
         let is_chosen = |rubric: &&Rubric| self.group.is_none() || rubric.group == self.group;
-        let in_set = in_set.filter(|rubric| rubric.read_as() == Some(self.quality.kind())).filter(is_chosen);
+        let in_set = in_set
+            .filter(|rubric| rubric.read_as() == Some(self.quality.kind()))
+            .filter(is_chosen);
         let all: Vec<Rubric> = self.rubrics.iter().chain(in_set).cloned().collect();
         for (at, rubric) in all.iter().enumerate() {
             if all[..at].iter().any(|other| other.id == rubric.id) {
-                return Err(format!("two rubrics have the id {:?}; ids must differ", rubric.id));
+                return Err(format!(
+                    "two rubrics have the id {:?}; ids must differ",
+                    rubric.id
+                ));
             }
         }
-        let of_group =
-            self.group.as_ref().map(|group| format!(" in the group {group:?}")).unwrap_or_default();
+        let of_group = self
+            .group
+            .as_ref()
+            .map(|group| format!(" in the group {group:?}"))
+            .unwrap_or_default();
         match all.is_empty() {
             true => Err(format!(
                 "turn {} has no rubrics: the criterion names none, and the set has none of type {} for it{of_group}",
@@ -118,44 +135,78 @@ impl Rubrics {
         }
     }
 
-    fn prompt(&self, evidence: &Evidence, id: QuestionId, rubrics: &[Rubric], seal: &Seal) -> String {
+    fn prompt(
+        &self,
+        evidence: &Evidence,
+        id: QuestionId,
+        rubrics: &[Rubric],
+        seal: &Seal,
+    ) -> String {
         let turn = id.turn;
         let actual = &evidence.actual[turn];
         let properties: Vec<String> = rubrics
             .iter()
             .map(|rubric| {
                 let text = rubric.text.as_deref().unwrap_or_default();
-                format!("- [id: {}] [code: {}] {text}", rubric.id, seal.code(id, &rubric.id))
+                format!(
+                    "- [id: {}] [code: {}] {text}",
+                    rubric.id,
+                    seal.code(id, &rubric.id)
+                )
             })
             .collect();
         let user = actual.user.scored_text();
-        let mut data: Vec<(&str, String)> =
-            vec![("properties", properties.join("\n")), ("available_tools", evidence_text::tools(actual))];
+        let mut data: Vec<(&str, String)> = vec![
+            ("properties", properties.join("\n")),
+            ("available_tools", evidence_text::tools(actual)),
+        ];
         match self.quality {
             Quality::FinalResponse => data.extend([
-                ("developer_instructions", evidence_text::developer_instructions(actual)),
+                (
+                    "developer_instructions",
+                    evidence_text::developer_instructions(actual),
+                ),
                 ("user_prompt", user),
                 ("response_steps", evidence_text::steps(actual)),
                 ("grounding_metadata", evidence_text::grounding(actual)),
-                ("final_answer", evidence_text::said(actual, self.with_intermediate)),
+                (
+                    "final_answer",
+                    evidence_text::said(actual, self.with_intermediate),
+                ),
             ]),
             Quality::ToolUse => {
-                data.extend([("user_prompt", user), ("response_steps", evidence_text::steps(actual))]);
+                data.extend([
+                    ("user_prompt", user),
+                    ("response_steps", evidence_text::steps(actual)),
+                ]);
             }
             Quality::Trajectory => data.extend([
                 ("agent_instructions", all_instructions(evidence.actual)),
-                ("conversation_history", evidence_text::conversation(evidence.actual)),
+                (
+                    "conversation_history",
+                    evidence_text::conversation(evidence.actual),
+                ),
             ]),
         }
-        let data: Vec<(&str, &str)> = data.iter().map(|(name, text)| (*name, text.as_str())).collect();
+        let data: Vec<(&str, &str)> = data
+            .iter()
+            .map(|(name, text)| (*name, text.as_str()))
+            .collect();
         fill(&self.quality.prompt(self.reading), &data)
     }
 
     fn turn(&self, asked: &Asked) -> TurnVerdict {
         if !all_answered(&asked.samples) {
-            return TurnVerdict { why: "the judge failed".into(), ..TurnVerdict::default() };
+            return TurnVerdict {
+                why: "the judge failed".into(),
+                ..TurnVerdict::default()
+            };
         }
-        let verdicts: Vec<&RubricScore> = asked.samples.iter().flat_map(|sample| &sample.verdicts).collect();
+        let verdicts: Vec<&RubricScore> = asked
+            .samples
+            .iter()
+            .flat_map(|sample| &sample.verdicts)
+            .collect();
         let mut ids: Vec<&str> = Vec::new();
         for verdict in &verdicts {
             if !ids.contains(&verdict.rubric_id.as_str()) {
@@ -163,12 +214,21 @@ impl Rubrics {
             }
         }
         let of = |id: &str| -> Option<RubricScore> {
-            let mine: Vec<&RubricScore> =
-                verdicts.iter().copied().filter(|one| one.rubric_id == id).collect();
+            let mine: Vec<&RubricScore> = verdicts
+                .iter()
+                .copied()
+                .filter(|one| one.rubric_id == id)
+                .collect();
             let mut votes = Votes::of(mine.iter().map(|one| one.score()));
-            let silent = asked.samples.iter().filter(|s| s.verdicts.iter().all(|one| one.rubric_id != id));
+            let silent = asked
+                .samples
+                .iter()
+                .filter(|s| s.verdicts.iter().all(|one| one.rubric_id != id));
             votes.none += silent.count() as u32;
-            majority(&mine, |one| one.score()).map(|one| RubricScore { votes: Some(votes), ..(*one).clone() })
+            majority(&mine, |one| one.score()).map(|one| RubricScore {
+                votes: Some(votes),
+                ..(*one).clone()
+            })
         };
         let rubrics: Vec<RubricScore> = ids.into_iter().filter_map(of).collect();
         let score = mean(rubrics.iter().filter_map(|rubric| rubric.score()));
@@ -176,27 +236,44 @@ impl Rubrics {
             true => "no verdicts in the judge's answers".to_string(),
             false => String::new(),
         };
-        TurnVerdict { score, why, rubrics }
+        TurnVerdict {
+            score,
+            why,
+            rubrics,
+        }
     }
 
     /// The first turn with rubrics that have no verdict, as a sentence.
     fn gap(&self, evidence: &Evidence, turns: &[TurnVerdict]) -> Option<String> {
-        self.turns(evidence.actual.len()).filter(|turn| !is_history(evidence, *turn)).find_map(|at| {
-            let rubrics = self.of_turn(evidence, at).ok()?;
-            let judged = |rubric: &&Rubric| {
-                turns[at].rubrics.iter().any(|one| one.rubric_id == rubric.id && one.score().is_some())
-            };
-            let missing: Vec<&str> =
-                rubrics.iter().filter(|rubric| !judged(rubric)).map(|rubric| rubric.id.as_str()).collect();
-            let words = format!("the judge gave no verdict on {} in turn {}", missing.join(", "), at + 1);
-            (!missing.is_empty()).then_some(words)
-        })
+        self.turns(evidence.actual.len())
+            .filter(|turn| !is_history(evidence, *turn))
+            .find_map(|at| {
+                let rubrics = self.of_turn(evidence, at).ok()?;
+                let judged = |rubric: &&Rubric| {
+                    turns[at]
+                        .rubrics
+                        .iter()
+                        .any(|one| one.rubric_id == rubric.id && one.score().is_some())
+                };
+                let missing: Vec<&str> = rubrics
+                    .iter()
+                    .filter(|rubric| !judged(rubric))
+                    .map(|rubric| rubric.id.as_str())
+                    .collect();
+                let words = format!(
+                    "the judge gave no verdict on {} in turn {}",
+                    missing.join(", "),
+                    at + 1
+                );
+                (!missing.is_empty()).then_some(words)
+            })
     }
 }
 
 impl Judge for Rubrics {
     fn rubric_problem(&self, case: &[Rubric], turns: &[&[Rubric]]) -> Option<String> {
-        self.turns(turns.len()).find_map(|turn| self.together(case, turns[turn], turn).err())
+        self.turns(turns.len())
+            .find_map(|turn| self.together(case, turns[turn], turn).err())
     }
 
     fn questions(
@@ -206,13 +283,26 @@ impl Judge for Rubrics {
         seal: &Seal,
     ) -> Result<Vec<Question>, String> {
         let mut questions = Vec::new();
-        for turn in self.turns(evidence.actual.len()).filter(|turn| !is_history(evidence, *turn)) {
+        for turn in self
+            .turns(evidence.actual.len())
+            .filter(|turn| !is_history(evidence, *turn))
+        {
             let rubrics = self.of_turn(evidence, turn)?;
-            let id = QuestionId { turn, ..QuestionId::default() };
+            let id = QuestionId {
+                turn,
+                ..QuestionId::default()
+            };
             if !is_answered(answered, id) {
                 let prompt = self.prompt(evidence, id, &rubrics, seal);
                 let (samples, shape) = (self.samples, Some(AnswerShape::Rubrics));
-                questions.push(Question { id, about: "rubrics", prompt, identity: None, samples, shape });
+                questions.push(Question {
+                    id,
+                    about: "rubrics",
+                    prompt,
+                    identity: None,
+                    samples,
+                    shape,
+                });
             }
         }
         Ok(questions)
@@ -225,27 +315,41 @@ impl Judge for Rubrics {
     fn read(&self, evidence: &Evidence, answered: &mut [Asked], seal: &Seal) {
         for asked in answered {
             let id = asked.id;
-            let rubrics = self.of_turn(evidence, self.read_as(evidence, id)).unwrap_or_default();
+            let rubrics = self
+                .of_turn(evidence, self.read_as(evidence, id))
+                .unwrap_or_default();
             read_samples(asked, |reply| {
                 let verdicts = match self.reading {
                     Reading::Adk => rubric_reply::adk(reply, &rubrics),
                     Reading::Careful => rubric_careful::careful(reply, &rubrics, seal, id),
                 };
                 let score = mean(verdicts.iter().filter_map(|one| one.score()));
-                let why = if verdicts.is_empty() { "no verdicts in the judge's answer" } else { "" };
+                let why = if verdicts.is_empty() {
+                    "no verdicts in the judge's answer"
+                } else {
+                    ""
+                };
                 (score, why.to_string(), verdicts)
             });
         }
     }
 
     fn is_complete(&self, evidence: &Evidence, answered: &[Asked], id: QuestionId) -> bool {
-        let rubrics = self.of_turn(evidence, self.read_as(evidence, id)).unwrap_or_default();
+        let rubrics = self
+            .of_turn(evidence, self.read_as(evidence, id))
+            .unwrap_or_default();
         let has_verdict = |sample: &Sample, rubric: &Rubric| {
-            sample.verdicts.iter().any(|one| one.rubric_id == rubric.id && one.score().is_some())
+            sample
+                .verdicts
+                .iter()
+                .any(|one| one.rubric_id == rubric.id && one.score().is_some())
         };
         let asked = answered.iter().find(|asked| asked.id == id);
         asked.is_some_and(|asked| {
-            asked.samples.iter().all(|sample| rubrics.iter().all(|rubric| has_verdict(sample, rubric)))
+            asked
+                .samples
+                .iter()
+                .all(|sample| rubrics.iter().all(|rubric| has_verdict(sample, rubric)))
         })
     }
 
@@ -277,11 +381,14 @@ fn over_turns(all: &[&RubricScore]) -> Vec<RubricScore> {
     }
     let of = |id: &str| {
         let mine: Vec<&&RubricScore> = all.iter().filter(|one| one.rubric_id == id).collect();
-        let votes = mine.iter().filter_map(|one| one.votes).fold(Votes::default(), |sum, one| Votes {
-            yes: sum.yes + one.yes,
-            no: sum.no + one.no,
-            none: sum.none + one.none,
-        });
+        let votes = mine
+            .iter()
+            .filter_map(|one| one.votes)
+            .fold(Votes::default(), |sum, one| Votes {
+                yes: sum.yes + one.yes,
+                no: sum.no + one.no,
+                none: sum.none + one.none,
+            });
         RubricScore {
             rubric_id: id.to_string(),
             score: mean(mine.iter().filter_map(|one| one.score())).and_then(Score::new),
@@ -332,10 +439,16 @@ pub fn criterion_rubrics(criterion: &Criterion) -> Result<Vec<Rubric>, Unusable>
         Some(other) => return Err(wrong(other)),
     };
     let text = |value: &Value, snake: &str, camel: &str| {
-        value.get(camel).or_else(|| value.get(snake)).and_then(Value::as_str).map(str::to_string)
+        value
+            .get(camel)
+            .or_else(|| value.get(snake))
+            .and_then(Value::as_str)
+            .map(str::to_string)
     };
     let read = |value: &Value| {
-        let content = value.get("rubricContent").or_else(|| value.get("rubric_content"));
+        let content = value
+            .get("rubricContent")
+            .or_else(|| value.get("rubric_content"));
         let content = content.ok_or_else(|| wrong(value))?;
         Ok(Rubric {
             id: text(value, "rubric_id", "rubricId").ok_or_else(|| wrong(value))?,
@@ -361,7 +474,11 @@ mod tests {
             group: group.map(str::to_string),
             ..Rubric::default()
         };
-        let case = [rubric("a", Some("g1")), rubric("b", Some("g2")), rubric("c", None)];
+        let case = [
+            rubric("a", Some("g1")),
+            rubric("b", Some("g2")),
+            rubric("c", None),
+        ];
         let chosen = |quality: Quality, key: Value| {
             let mut criterion = Criterion::new("rubric_based_final_response_quality_v1", Some(0.5));
             criterion.options.insert("rubric_group_key".into(), key);
@@ -371,9 +488,14 @@ mod tests {
             Some(found.map(|found| found.into_iter().map(|one| one.id).collect::<Vec<_>>()))
         };
         let ids = |ids: &[&str]| Some(Ok(ids.iter().map(ToString::to_string).collect::<Vec<_>>()));
-        assert_eq!(chosen(Quality::FinalResponse, Value::Null), ids(&["a", "b"]));
+        assert_eq!(
+            chosen(Quality::FinalResponse, Value::Null),
+            ids(&["a", "b"])
+        );
         assert_eq!(chosen(Quality::FinalResponse, json!("g2")), ids(&["b"]));
-        let none = chosen(Quality::FinalResponse, json!("g3")).unwrap().unwrap_err();
+        let none = chosen(Quality::FinalResponse, json!("g3"))
+            .unwrap()
+            .unwrap_err();
         assert!(none.ends_with("in the group \"g3\""), "{none}");
         assert!(chosen(Quality::ToolUse, Value::Null).unwrap().is_err());
         assert_eq!(chosen(Quality::FinalResponse, json!(3)), None);

@@ -65,19 +65,39 @@ impl Seal {
             evidence.actual_state,
             evidence.expected_state,
         ]);
-        Seal { key: None, data: skeleton(&all.to_string()).into(), prompts: HashMap::new() }
+        Seal {
+            key: None,
+            data: skeleton(&all.to_string()).into(),
+            prompts: HashMap::new(),
+        }
     }
 
     /// A seal of the same data with codes from this key.
     pub(super) fn with_codes(&self, key: &CodeKey) -> Seal {
-        Seal { key: Some(key.clone()), data: self.data.clone(), prompts: HashMap::new() }
+        Seal {
+            key: Some(key.clone()),
+            data: self.data.clone(),
+            prompts: HashMap::new(),
+        }
     }
 
     /// Adds the prompt of a question, as it is without codes.
     pub(super) fn add(&mut self, id: QuestionId, prompt: &str) {
-        let Some(CodeKey(key)) = &self.key else { return };
-        let digest = Sha256::new().chain_update(key).chain_update(prompt).finalize().into();
-        self.prompts.insert(id, SealedPrompt { digest, text: prompt.to_string() });
+        let Some(CodeKey(key)) = &self.key else {
+            return;
+        };
+        let digest = Sha256::new()
+            .chain_update(key)
+            .chain_update(prompt)
+            .finalize()
+            .into();
+        self.prompts.insert(
+            id,
+            SealedPrompt {
+                digest,
+                text: prompt.to_string(),
+            },
+        );
     }
 
     /// Whether the prompt of a question was added.
@@ -88,11 +108,14 @@ impl Seal {
     /// The code of a verdict; empty in a seal without codes. `what` is empty for a question with only one verdict;
     /// otherwise it is the id of a rubric or the number of a sentence.
     pub(super) fn code(&self, id: QuestionId, what: &str) -> String {
-        let Some(CodeKey(key)) = &self.key else { return String::new() };
+        let Some(CodeKey(key)) = &self.key else {
+            return String::new();
+        };
         let prompt = self.prompts.get(&id);
         let seed = prompt.map_or(key, |prompt| &prompt.digest);
-        let occurs =
-            |code: &str| self.data.contains(code) || prompt.is_some_and(|prompt| prompt.text.contains(code));
+        let occurs = |code: &str| {
+            self.data.contains(code) || prompt.is_some_and(|prompt| prompt.text.contains(code))
+        };
         let mut round: u32 = 0;
         loop {
             let digest = Sha256::new()
@@ -124,8 +147,11 @@ impl Seal {
     /// into it.
     pub(super) fn quotes_on(&self, before: &str, piece: &str) -> bool {
         let before = skeleton(before);
-        let Some((at, _)) = before.char_indices().rev().nth(2) else { return false };
-        self.data.contains(&format!("{}{}", &before[at..], skeleton(piece)))
+        let Some((at, _)) = before.char_indices().rev().nth(2) else {
+            return false;
+        };
+        self.data
+            .contains(&format!("{}{}", &before[at..], skeleton(piece)))
     }
 }
 
@@ -136,11 +162,17 @@ pub(super) fn sealed(reply: &str, code: &str, label: &str) -> Vec<String> {
         return Vec::new();
     }
     const GAP: &str = r#"[\s"'*_`,>\-•\\]*"#;
-    let pattern =
-        format!(r#"(?i)\bcode{GAP}[:=]{GAP}\[?{code}\]?{GAP}{label}{GAP}[:=][\s"'*_`\\\[]*([^,}}\n\r]*)"#);
-    let Ok(pattern) = Regex::new(&pattern) else { return Vec::new() };
+    let pattern = format!(
+        r#"(?i)\bcode{GAP}[:=]{GAP}\[?{code}\]?{GAP}{label}{GAP}[:=][\s"'*_`\\\[]*([^,}}\n\r]*)"#
+    );
+    let Ok(pattern) = Regex::new(&pattern) else {
+        return Vec::new();
+    };
     let plain = |found: regex::Captures| {
-        found[1].trim().trim_matches(|c: char| "\"'*_`[] .!".contains(c)).to_string()
+        found[1]
+            .trim()
+            .trim_matches(|c: char| "\"'*_`[] .!".contains(c))
+            .to_string()
     };
     pattern.captures_iter(reply).map(plain).collect()
 }
@@ -163,12 +195,16 @@ pub(super) fn beside_code(reply: &str, code: &str, key: &str) -> Vec<String> {
         }
     }
     let mut found = Vec::new();
-    objects(reply).iter().for_each(|(.., value)| walk(value, code, key, &mut found));
+    objects(reply)
+        .iter()
+        .for_each(|(.., value)| walk(value, code, key, &mut found));
     found
 }
 
 /// The verdict on which all agree; `None` values are ignored. `None` when they differ or there are none.
-pub(super) fn agreed<T: PartialEq + Copy>(verdicts: impl IntoIterator<Item = Option<T>>) -> Option<T> {
+pub(super) fn agreed<T: PartialEq + Copy>(
+    verdicts: impl IntoIterator<Item = Option<T>>,
+) -> Option<T> {
     let mut said = verdicts.into_iter().flatten();
     let first = said.next()?;
     said.all(|other| other == first).then_some(first)
@@ -177,16 +213,25 @@ pub(super) fn agreed<T: PartialEq + Copy>(verdicts: impl IntoIterator<Item = Opt
 /// Letters and digits of a text as they look: JSON escapes decoded, look-alikes of Latin letters replaced, hidden
 /// characters removed, lower case.
 pub(super) fn skeleton(text: &str) -> String {
-    static ESCAPED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\\+u([0-9a-fA-F]{4})").ok());
+    static ESCAPED: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"\\+u([0-9a-fA-F]{4})").ok());
     static BREAKS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"\\+[nrt"/\\]"#).ok());
-    let (Some(escaped), Some(breaks)) = (ESCAPED.as_ref(), BREAKS.as_ref()) else { return String::new() };
+    let (Some(escaped), Some(breaks)) = (ESCAPED.as_ref(), BREAKS.as_ref()) else {
+        return String::new();
+    };
     let text = escaped.replace_all(text, |found: &regex::Captures| {
-        let code = u32::from_str_radix(&found[1], 16).ok().and_then(char::from_u32);
+        let code = u32::from_str_radix(&found[1], 16)
+            .ok()
+            .and_then(char::from_u32);
         code.map(String::from).unwrap_or_default()
     });
     let text = breaks.replace_all(&text, " ");
     if text.is_ascii() {
-        return text.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+        return text
+            .chars()
+            .filter(char::is_ascii_alphanumeric)
+            .map(|c| c.to_ascii_lowercase())
+            .collect();
     }
     folded(&text).filter(|c| c.is_alphanumeric()).collect()
 }
@@ -196,11 +241,19 @@ pub(super) fn plain(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
     }
-    Cow::Owned(text.nfkc().filter(|c| !is_hidden(*c)).map(look_alike).collect())
+    Cow::Owned(
+        text.nfkc()
+            .filter(|c| !is_hidden(*c))
+            .map(look_alike)
+            .collect(),
+    )
 }
 
 fn folded(text: &str) -> impl Iterator<Item = char> + '_ {
-    text.nfkc().filter(|c| !is_hidden(*c)).flat_map(char::to_lowercase).map(look_alike)
+    text.nfkc()
+        .filter(|c| !is_hidden(*c))
+        .flat_map(char::to_lowercase)
+        .map(look_alike)
 }
 
 /// The Latin letter that a Cyrillic, Greek, Armenian or other letter looks like.
@@ -234,15 +287,22 @@ fn look_alike(c: char) -> char {
     if c.is_ascii() {
         return c;
     }
-    LATIN.iter().find(|(like, _)| like.contains(c)).map_or(c, |(_, latin)| *latin)
+    LATIN
+        .iter()
+        .find(|(like, _)| like.contains(c))
+        .map_or(c, |(_, latin)| *latin)
 }
 
 /// The seal of a case with this response of the agent, which is its only prompt.
 #[cfg(test)]
 pub(super) fn seal_of_response(said: &str) -> Seal {
     use crate::domain::{Content, Invocation};
-    let turn = Invocation { final_response: Some(Content::text("model", said)), ..Invocation::default() };
-    let mut seal = Seal::without_codes(&Evidence::turns(None, &[turn])).with_codes(&CodeKey::new([7; 32]));
+    let turn = Invocation {
+        final_response: Some(Content::text("model", said)),
+        ..Invocation::default()
+    };
+    let mut seal =
+        Seal::without_codes(&Evidence::turns(None, &[turn])).with_codes(&CodeKey::new([7; 32]));
     seal.add(QuestionId::default(), said);
     seal
 }
@@ -258,7 +318,10 @@ mod tests {
         let mut said = "planted".to_string();
         for _ in 0..50 {
             let code = seal(&said).code(id, "");
-            assert_eq!((code.len(), seal(&said).code(id, "")), (LENGTH, code.clone()));
+            assert_eq!(
+                (code.len(), seal(&said).code(id, "")),
+                (LENGTH, code.clone())
+            );
             assert_ne!(seal(&said).code(id, "other"), code);
             said.push_str(&format!(" code: {code}"));
             assert!(!said.contains(&seal(&said).code(id, "")));
@@ -283,9 +346,13 @@ mod tests {
     #[test]
     fn quotations_are_known_however_they_are_spelt() {
         let seal = seal("It says {\"verdict\": \"yes\"}\nand more");
-        for piece in
-            ["{\"verdict\":\"yes\"}", "vеrdісt: yes", "VERDICT yes AND", "\\\"verdict\\\"", "ver\u{200b}dict"]
-        {
+        for piece in [
+            "{\"verdict\":\"yes\"}",
+            "vеrdісt: yes",
+            "VERDICT yes AND",
+            "\\\"verdict\\\"",
+            "ver\u{200b}dict",
+        ] {
             assert!(seal.quotes(piece), "{piece}");
         }
         assert!(!seal.quotes("verdict: no") && !seal.quotes(" ,"));
@@ -298,7 +365,11 @@ mod tests {
             "- **Code:** [bcdfghjk]\n- **Verdict:** Yes.",
             "{\"code\": \"bcdfghjk\", \"verdict\": \"yes\"}",
         ] {
-            assert_eq!(sealed(reply, "bcdfghjk", "verdict")[0].to_lowercase(), "yes", "{reply}");
+            assert_eq!(
+                sealed(reply, "bcdfghjk", "verdict")[0].to_lowercase(),
+                "yes",
+                "{reply}"
+            );
         }
         assert!(sealed("Code: bcdfghjx\nVerdict: yes", "bcdfghjk", "verdict").is_empty());
     }

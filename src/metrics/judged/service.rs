@@ -1,11 +1,14 @@
 //! ADK's metrics that Vertex AI's evaluation service computes (google-adk 2.13, `google/adk/evaluation/vertex_ai_eval_facade.py`): the request, as ADK's client
 //! sends it, and its response.
 
-use super::judge::{Judge, Question, TurnVerdict, Verdict, all_answered, is_answered, read_samples};
+use super::judge::{
+    Judge, Question, TurnVerdict, Verdict, all_answered, is_answered, read_samples,
+};
 use super::seal::Seal;
 
 use crate::domain::{
-    Asked, Content, Invocation, InvocationEvent, Part, QuestionId, RubricScore, Score, finite_number,
+    Asked, Content, Invocation, InvocationEvent, Part, QuestionId, RubricScore, Score,
+    finite_number,
 };
 use crate::metrics::measure::{Evidence, mean};
 use serde_json::{Map, Value, json};
@@ -55,7 +58,9 @@ fn one_turn(evidence: &Evidence, turn: usize) -> Value {
     let actual = &evidence.actual[turn];
     let (prompt, response) = (actual.user.scored_text(), actual.response_text());
     let expected = evidence.expected.and_then(|turns| turns.get(turn));
-    let reference = expected.filter(|turn| !turn.lacks_reference()).map(Invocation::response_text);
+    let reference = expected
+        .filter(|turn| !turn.lacks_reference())
+        .map(Invocation::response_text);
     let contents = |words: &str| json!({"contents": {"contents": [text(words)]}});
     let mut instance = Map::new();
     instance.insert("prompt".into(), contents(&prompt));
@@ -82,7 +87,9 @@ fn conversation(turns: &[Invocation]) -> Value {
             events.extend(recorded.iter().filter_map(with_content));
         }
         let response = turn.final_response.as_ref();
-        events.extend(response.map(|response| json!({"author": "agent", "content": content(response)})));
+        events.extend(
+            response.map(|response| json!({"author": "agent", "content": content(response)})),
+        );
         json!({"turn_index": at, "turn_id": turn.id, "events": events})
     };
     let turns_: Vec<Value> = turns.iter().enumerate().map(turn).collect();
@@ -106,10 +113,14 @@ fn without_ids(mut body: Value) -> Value {
                     match (key.as_str(), value.get_mut("id")) {
                         ("turn_id", _) => *value = Value::Null,
                         ("function_call" | "function_response", Some(id)) if !id.is_null() => {
-                            let at = calls.iter().position(|known| known == id).unwrap_or_else(|| {
-                                calls.push(id.clone());
-                                calls.len() - 1
-                            });
+                            let at =
+                                calls
+                                    .iter()
+                                    .position(|known| known == id)
+                                    .unwrap_or_else(|| {
+                                        calls.push(id.clone());
+                                        calls.len() - 1
+                                    });
                             *id = at.into();
                         }
                         // What agents and tools wrote is compared as it is.
@@ -131,10 +142,14 @@ fn without_ids(mut body: Value) -> Value {
 fn agents(turns: &[Invocation]) -> Map<String, Value> {
     let mut agents = Map::new();
     for details in turns.iter().filter_map(|turn| turn.app_details.as_ref()) {
-        let all =
-            details.get("agent_details").or_else(|| details.get("agentDetails")).and_then(Value::as_object);
+        let all = details
+            .get("agent_details")
+            .or_else(|| details.get("agentDetails"))
+            .and_then(Value::as_object);
         for (name, agent) in all.into_iter().flatten() {
-            let tools = agent.get("tool_declarations").or_else(|| agent.get("toolDeclarations"));
+            let tools = agent
+                .get("tool_declarations")
+                .or_else(|| agent.get("toolDeclarations"));
             let instruction = agent.get("instructions").cloned().unwrap_or_default();
             let agent = json!({"agent_id": name, "instruction": instruction, "tools": tools});
             agents.insert(name.clone(), agent);
@@ -161,32 +176,47 @@ fn content(content: &Content) -> Value {
 }
 
 impl Judge for Served {
-    fn questions(&self, evidence: &Evidence, answered: &[Asked], _: &Seal) -> Result<Vec<Question>, String> {
+    fn questions(
+        &self,
+        evidence: &Evidence,
+        answered: &[Asked],
+        _: &Seal,
+    ) -> Result<Vec<Question>, String> {
         let question = |turn| {
             let body = self.body(evidence, turn);
             Question {
-                id: QuestionId { turn, ..QuestionId::default() },
+                id: QuestionId {
+                    turn,
+                    ..QuestionId::default()
+                },
                 about: "service",
                 prompt: body.to_string(),
-                identity: matches!(self, Served::Conversation(_)).then(|| without_ids(body).to_string()),
+                identity: matches!(self, Served::Conversation(_))
+                    .then(|| without_ids(body).to_string()),
                 samples: 1,
                 shape: None,
             }
         };
         let questions = self.turns(evidence.actual.len()).map(question);
-        Ok(questions.filter(|question| !is_answered(answered, question.id)).collect())
+        Ok(questions
+            .filter(|question| !is_answered(answered, question.id))
+            .collect())
     }
 
     fn read(&self, _: &Evidence, answered: &mut [Asked], _: &Seal) {
-        answered.iter_mut().for_each(|asked| read_samples(asked, read));
+        answered
+            .iter_mut()
+            .for_each(|asked| read_samples(asked, read));
     }
 
     fn tally(&self, evidence: &Evidence, answered: &[Asked]) -> Verdict {
         let mut turns = vec![TurnVerdict::default(); evidence.actual.len()];
         for asked in answered {
-            if let (Some(turn), Some(sample), true) =
-                (turns.get_mut(asked.id.turn), asked.samples.first(), all_answered(&asked.samples))
-            {
+            if let (Some(turn), Some(sample), true) = (
+                turns.get_mut(asked.id.turn),
+                asked.samples.first(),
+                all_answered(&asked.samples),
+            ) {
                 *turn = TurnVerdict {
                     score: sample.score(),
                     why: sample.reason.clone(),
@@ -194,9 +224,14 @@ impl Judge for Served {
                 };
             }
         }
-        let gap = self.turns(turns.len()).find(|at| turns[*at].score.is_none());
+        let gap = self
+            .turns(turns.len())
+            .find(|at| turns[*at].score.is_none());
         let rubrics = match self {
-            Served::Conversation(_) => turns.last().map(|turn| turn.rubrics.clone()).unwrap_or_default(),
+            Served::Conversation(_) => turns
+                .last()
+                .map(|turn| turn.rubrics.clone())
+                .unwrap_or_default(),
             Served::Turns(_) | Served::Prompt(_) => Vec::new(),
         };
         Verdict {
@@ -211,16 +246,36 @@ impl Judge for Served {
 /// Reads a response of the service: score, explanation and verdicts. An absent verdict means no.
 fn read(reply: &str) -> (Option<f64>, String, Vec<RubricScore>) {
     let parsed: Value = serde_json::from_str(reply).unwrap_or_default();
-    let result = parsed.pointer("/metricResults/0").cloned().unwrap_or_default();
-    let words = |path: &str| result.pointer(path).and_then(Value::as_str).map(str::to_string);
+    let result = parsed
+        .pointer("/metricResults/0")
+        .cloned()
+        .unwrap_or_default();
+    let words = |path: &str| {
+        result
+            .pointer(path)
+            .and_then(Value::as_str)
+            .map(str::to_string)
+    };
     let mut rubrics: Vec<RubricScore> = Vec::new();
-    for (at, verdict) in
-        result.get("rubricVerdicts").and_then(Value::as_array).into_iter().flatten().enumerate()
+    for (at, verdict) in result
+        .get("rubricVerdicts")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .enumerate()
     {
-        let of = |path: &str| verdict.pointer(path).and_then(Value::as_str).map(str::to_string);
-        let id =
-            of("/evaluatedRubric/content/property/description").or_else(|| of("/evaluatedRubric/rubricId"));
-        let yes = verdict.get("verdict").and_then(Value::as_bool).unwrap_or(false);
+        let of = |path: &str| {
+            verdict
+                .pointer(path)
+                .and_then(Value::as_str)
+                .map(str::to_string)
+        };
+        let id = of("/evaluatedRubric/content/property/description")
+            .or_else(|| of("/evaluatedRubric/rubricId"));
+        let yes = verdict
+            .get("verdict")
+            .and_then(Value::as_bool)
+            .unwrap_or(false);
         rubrics.push(RubricScore {
             rubric_id: id.unwrap_or_else(|| format!("rubric_{at}")),
             score: Some(Score::of_flag(yes)),
@@ -277,7 +332,10 @@ mod tests {
         };
         let event = InvocationEvent {
             author: "home".into(),
-            content: Some(Content { role: Some("model".into()), parts: vec![part] }),
+            content: Some(Content {
+                role: Some("model".into()),
+                parts: vec![part],
+            }),
             ..InvocationEvent::default()
         };
         let agent = json!({"agent_details": {"home": {"name": "home", "instructions": "be nice", "tool_declarations": [{"x": 1}]}}});
@@ -290,7 +348,8 @@ mod tests {
             ..Invocation::default()
         };
         let turns = [turn];
-        let body = Served::Conversation("multi_turn_task_success_v1").body(&Evidence::turns(None, &turns), 0);
+        let body = Served::Conversation("multi_turn_task_success_v1")
+            .body(&Evidence::turns(None, &turns), 0);
         let adks = json!({"prompt": {"contents": {"contents": []}}, "agent_eval_data": {
             "agents": {"home": {"agent_id": "home", "instruction": "be nice", "tools": [{"x": 1}]}},
             "turns": [{"turn_index": 0, "turn_id": "i1", "events": [
@@ -307,15 +366,23 @@ mod tests {
         let of_run = |ids: [&str; 3], city: &str| {
             let event = |part: Value| InvocationEvent {
                 author: "agent".into(),
-                content: Some(serde_json::from_value(json!({"role": "model", "parts": [part]})).unwrap()),
+                content: Some(
+                    serde_json::from_value(json!({"role": "model", "parts": [part]})).unwrap(),
+                ),
                 ..InvocationEvent::default()
             };
             let call = |id: &str| {
                 let args = json!({"id": "kept", "turn_id": "kept", "city": city});
                 event(json!({"call": {"id": id, "name": "t", "args": args}}))
             };
-            let response = |id: &str| event(json!({"response": {"id": id, "name": "t", "response": {}}}));
-            let events = vec![call(ids[1]), call(ids[2]), response(ids[2]), response(ids[1])];
+            let response =
+                |id: &str| event(json!({"response": {"id": id, "name": "t", "response": {}}}));
+            let events = vec![
+                call(ids[1]),
+                call(ids[2]),
+                response(ids[2]),
+                response(ids[1]),
+            ];
             let turns = [Invocation {
                 id: ids[0].into(),
                 trajectory: Trajectory::Events(events),
@@ -323,15 +390,26 @@ mod tests {
             }];
             let evidence = Evidence::turns(None, &turns);
             let seal = Seal::without_codes(&evidence);
-            let question = Served::Conversation("m").questions(&evidence, &[], &seal).unwrap().remove(0);
+            let question = Served::Conversation("m")
+                .questions(&evidence, &[], &seal)
+                .unwrap()
+                .remove(0);
             assert!(question.prompt.contains(ids[0]) && question.prompt.contains(ids[1]));
             question.identity.unwrap()
         };
         let first = of_run(["e-1", "c-1", "c-2"], "Oslo");
         assert_eq!(first, of_run(["e-2", "c-3", "c-4"], "Oslo"));
         assert_ne!(first, of_run(["e-1", "c-1", "c-2"], "Rome"));
-        assert_ne!(first, of_run(["e-1", "c-1", "c-1"], "Oslo"), "the responses are those of other calls");
-        assert_eq!(first.matches("kept").count(), 4, "arguments are not ids: {first}");
+        assert_ne!(
+            first,
+            of_run(["e-1", "c-1", "c-1"], "Oslo"),
+            "the responses are those of other calls"
+        );
+        assert_eq!(
+            first.matches("kept").count(),
+            4,
+            "arguments are not ids: {first}"
+        );
     }
 
     #[test]
@@ -342,9 +420,14 @@ mod tests {
         ]}]});
         let (score, why, rubrics) = read(&reply.to_string());
         assert_eq!((score, why.as_str()), (Some(0.5), "e"));
-        let rubrics: Vec<(&str, Option<f64>)> =
-            rubrics.iter().map(|r| (r.rubric_id.as_str(), r.score())).collect();
-        assert_eq!(rubrics, [("d", Some(1.0)), ("s", Some(0.0)), ("explanation", None)]);
+        let rubrics: Vec<(&str, Option<f64>)> = rubrics
+            .iter()
+            .map(|r| (r.rubric_id.as_str(), r.score()))
+            .collect();
+        assert_eq!(
+            rubrics,
+            [("d", Some(1.0)), ("s", Some(0.0)), ("explanation", None)]
+        );
         let failed = json!({"metricResults": [{"error": {"message": "quota"}}]});
         assert_eq!(read(&failed.to_string()).0, None);
         for number in ["NaN", "\"NaN\"", "Infinity", "1e999", "-1e999"] {

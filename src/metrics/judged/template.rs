@@ -2,7 +2,8 @@
 
 use super::json_verdict::{JsonVerdict, VerdictKeys};
 use super::judge::{
-    BuiltIn, Judge, Question, TurnVerdict, Verdict, all_answered, is_answered, is_history, read_samples,
+    BuiltIn, Judge, Question, TurnVerdict, Verdict, all_answered, is_answered, is_history,
+    read_samples,
 };
 use super::prompt::fill_sealed;
 use super::reply_objects::objects;
@@ -52,9 +53,20 @@ impl Template {
         }
     }
 
-    pub(in crate::metrics) fn built_in(own: BuiltIn, options: &JudgeOptions, reading: Reading) -> Template {
-        let template = JudgeTemplate { prompt: own.prompt.to_string(), ..JudgeTemplate::default() };
-        Template { whole: own.whole, range: Some(own.range), ..Template::of(&template, options, reading) }
+    pub(in crate::metrics) fn built_in(
+        own: BuiltIn,
+        options: &JudgeOptions,
+        reading: Reading,
+    ) -> Template {
+        let template = JudgeTemplate {
+            prompt: own.prompt.to_string(),
+            ..JudgeTemplate::default()
+        };
+        Template {
+            whole: own.whole,
+            range: Some(own.range),
+            ..Template::of(&template, options, reading)
+        }
     }
 
     /// Whether two responses are compared in both orders.
@@ -63,12 +75,20 @@ impl Template {
     }
 
     fn shape(&self) -> AnswerShape {
-        if self.template.baseline.is_some() { AnswerShape::Choice } else { AnswerShape::Score }
+        if self.template.baseline.is_some() {
+            AnswerShape::Choice
+        } else {
+            AnswerShape::Score
+        }
     }
 
     /// The turns that are judged.
     fn turns(&self, of: usize) -> std::ops::Range<usize> {
-        if self.whole { of.saturating_sub(1)..of } else { 0..of }
+        if self.whole {
+            of.saturating_sub(1)..of
+        } else {
+            0..of
+        }
     }
 
     /// The prompt for a turn. The two responses are in the other order when `id.step` is 1.
@@ -84,18 +104,30 @@ impl Template {
                 ("response_a" | "response_b", _) => "response",
                 (other, _) => other,
             };
-            let value = variable(evidence, turn, of)
-                .ok_or_else(|| format!("the template names {{{of}}}, which the case does not have"))?;
+            let value = variable(evidence, turn, of).ok_or_else(|| {
+                format!("the template names {{{of}}}, which the case does not have")
+            })?;
             data.push((name, value));
         }
-        let data: Vec<(&str, &str)> =
-            data.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        let form = if self.template.baseline.is_some() { CHOICE } else { SCORE };
-        Ok(fill_sealed(&format!("{DATA}{text}{form}"), &data, &seal.code(id, "")))
+        let data: Vec<(&str, &str)> = data
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect();
+        let form = if self.template.baseline.is_some() {
+            CHOICE
+        } else {
+            SCORE
+        };
+        Ok(fill_sealed(
+            &format!("{DATA}{text}{form}"),
+            &data,
+            &seal.code(id, ""),
+        ))
     }
 
     fn read_reply(&self, reply: &str, seal: &Seal, code: &str) -> (Option<f64>, String) {
-        static CHOICES: LazyLock<VerdictKeys> = LazyLock::new(|| VerdictKeys::of(&["pairwise_choice"]));
+        static CHOICES: LazyLock<VerdictKeys> =
+            LazyLock::new(|| VerdictKeys::of(&["pairwise_choice"]));
         static SCORES: LazyLock<VerdictKeys> = LazyLock::new(|| VerdictKeys::of(&["score"]));
         type Number = fn(&Value) -> Option<f64>;
         let (key, keys, read) = match self.template.baseline {
@@ -103,21 +135,36 @@ impl Template {
             None => ("score", &SCORES, number as Number),
         };
         let objects = objects(reply);
-        let mut explanations =
-            objects.iter().rev().filter_map(|(.., object)| object.get("explanation")?.as_str());
+        let mut explanations = objects
+            .iter()
+            .rev()
+            .filter_map(|(.., object)| object.get("explanation")?.as_str());
         let why = explanations.next().unwrap_or_default().to_string();
         let score = match self.reading {
-            Reading::Careful => JsonVerdict { keys, read: &|_, value| read(value) }.of(reply, seal, code),
+            Reading::Careful => JsonVerdict {
+                keys,
+                read: &|_, value| read(value),
+            }
+            .of(reply, seal, code),
             // ADK has no such metric: the first object counts.
             Reading::Adk => {
                 let first = objects.iter().find_map(|(.., object)| object.get(key));
-                first.and_then(read).ok_or_else(|| "no verdict in the judge's answer".to_string())
+                first
+                    .and_then(read)
+                    .ok_or_else(|| "no verdict in the judge's answer".to_string())
             }
         };
         match score {
-            Ok(score) if self.range.is_some_and(|(least, most)| score < least || score > most) => {
+            Ok(score)
+                if self
+                    .range
+                    .is_some_and(|(least, most)| score < least || score > most) =>
+            {
                 let (least, most) = self.range.unwrap_or_default();
-                (None, format!("the judge's rating is {score}, and the scale is {least} to {most}"))
+                (
+                    None,
+                    format!("the judge's rating is {score}, and the scale is {least} to {most}"),
+                )
             }
             Ok(score) => (Some(score), why),
             Err(why) => (None, why),
@@ -130,21 +177,30 @@ impl Template {
             return TurnVerdict::default();
         }
         if !asked.iter().all(|asked| all_answered(&asked.samples)) {
-            return TurnVerdict { why: "the judge failed".into(), ..TurnVerdict::default() };
+            return TurnVerdict {
+                why: "the judge failed".into(),
+                ..TurnVerdict::default()
+            };
         }
         // Both orders have the same weight, however many of their samples are unclear. If one has no verdict, there
         // is no score.
         let of_order = |one: &&Asked| mean(one.samples.iter().filter_map(|sample| sample.score()));
         let orders: Vec<Option<f64>> = asked.iter().map(of_order).collect();
         let score = match self.is_flipped() {
-            true => {
-                orders.iter().copied().collect::<Option<Vec<f64>>>().and_then(|all| mean(all.into_iter()))
-            }
+            true => orders
+                .iter()
+                .copied()
+                .collect::<Option<Vec<f64>>>()
+                .and_then(|all| mean(all.into_iter())),
             false => mean(samples().filter_map(|sample| sample.score())),
         };
         let why = match (score, &self.template.baseline) {
             (Some(score), Some(_)) => {
-                let count = |wanted: f64| samples().filter(|sample| sample.score() == Some(wanted)).count();
+                let count = |wanted: f64| {
+                    samples()
+                        .filter(|sample| sample.score() == Some(wanted))
+                        .count()
+                };
                 let word = match score {
                     score if score > 0.5 => "candidate",
                     score if score < 0.5 => "baseline",
@@ -157,36 +213,62 @@ impl Template {
                     count(0.5)
                 )
             }
-            _ => {
-                samples().map(|sample| sample.reason.clone()).find(|why| !why.is_empty()).unwrap_or_default()
-            }
+            _ => samples()
+                .map(|sample| sample.reason.clone())
+                .find(|why| !why.is_empty())
+                .unwrap_or_default(),
         };
         // A choice is decided by majority; a score is a mean.
         let score = match &self.template.baseline {
             Some(_) => score.map(|score| {
-                (2.0 * score - 1.0).partial_cmp(&0.0).map_or(0.5, |side| 0.5 + 0.5 * f64::from(side as i8))
+                (2.0 * score - 1.0)
+                    .partial_cmp(&0.0)
+                    .map_or(0.5, |side| 0.5 + 0.5 * f64::from(side as i8))
             }),
             None => score,
         };
-        TurnVerdict { score, why, rubrics: Vec::new() }
+        TurnVerdict {
+            score,
+            why,
+            rubrics: Vec::new(),
+        }
     }
 }
 
 impl Judge for Template {
     fn orders(&self, answered: &[Asked]) -> Vec<Vec<Asked>> {
-        let of = |step| answered.iter().filter(|asked| asked.id.step == step).cloned().collect();
-        if self.is_flipped() { vec![of(0), of(1)] } else { Vec::new() }
+        let of = |step| {
+            answered
+                .iter()
+                .filter(|asked| asked.id.step == step)
+                .cloned()
+                .collect()
+        };
+        if self.is_flipped() {
+            vec![of(0), of(1)]
+        } else {
+            Vec::new()
+        }
     }
 
     fn position_bias(&self, answered: &[Asked]) -> Option<f64> {
         let score = |turn: usize, step: usize| {
-            let asked = answered.iter().find(|asked| asked.id.turn == turn && asked.id.step == step)?;
+            let asked = answered
+                .iter()
+                .find(|asked| asked.id.turn == turn && asked.id.step == step)?;
             mean(asked.samples.iter().filter_map(|sample| sample.score()))
         };
-        let turns = answered.iter().filter(|asked| asked.id.step == 1).map(|asked| asked.id.turn);
+        let turns = answered
+            .iter()
+            .filter(|asked| asked.id.step == 1)
+            .map(|asked| asked.id.turn);
         // In the first question, the candidate is the second response.
         let biases = turns.filter_map(|turn| Some(score(turn, 0)? - score(turn, 1)?));
-        if self.is_flipped() { mean(biases) } else { None }
+        if self.is_flipped() {
+            mean(biases)
+        } else {
+            None
+        }
     }
 
     fn questions(
@@ -196,16 +278,34 @@ impl Judge for Template {
         seal: &Seal,
     ) -> Result<Vec<Question>, String> {
         // Both orders get the same number of samples: half of them, rounded up.
-        let each = if self.is_flipped() { self.samples.div_ceil(2) } else { self.samples };
+        let each = if self.is_flipped() {
+            self.samples.div_ceil(2)
+        } else {
+            self.samples
+        };
         let flipped = if self.is_flipped() { each } else { 0 };
         let mut questions = Vec::new();
-        for turn in self.turns(evidence.actual.len()).filter(|turn| !is_history(evidence, *turn)) {
+        for turn in self
+            .turns(evidence.actual.len())
+            .filter(|turn| !is_history(evidence, *turn))
+        {
             for (step, samples, about) in [(0, each, "rating"), (1, flipped, "rating, exchanged")] {
-                let id = QuestionId { turn, text: 0, step };
+                let id = QuestionId {
+                    turn,
+                    text: 0,
+                    step,
+                };
                 if samples > 0 && !is_answered(answered, id) {
                     let prompt = self.prompt(evidence, id, seal)?;
                     let shape = Some(self.shape());
-                    questions.push(Question { id, about, prompt, identity: None, samples, shape });
+                    questions.push(Question {
+                        id,
+                        about,
+                        prompt,
+                        identity: None,
+                        samples,
+                        shape,
+                    });
                 }
             }
         }
@@ -226,10 +326,18 @@ impl Judge for Template {
     }
 
     fn tally(&self, evidence: &Evidence, answered: &[Asked]) -> Verdict {
-        let of =
-            |turn: usize| -> Vec<&Asked> { answered.iter().filter(|asked| asked.id.turn == turn).collect() };
-        let turns: Vec<TurnVerdict> = (0..evidence.actual.len()).map(|turn| self.turn(&of(turn))).collect();
-        let gap = self.turns(turns.len()).find(|at| turns[*at].score.is_none() && !is_history(evidence, *at));
+        let of = |turn: usize| -> Vec<&Asked> {
+            answered
+                .iter()
+                .filter(|asked| asked.id.turn == turn)
+                .collect()
+        };
+        let turns: Vec<TurnVerdict> = (0..evidence.actual.len())
+            .map(|turn| self.turn(&of(turn)))
+            .collect();
+        let gap = self
+            .turns(turns.len())
+            .find(|at| turns[*at].score.is_none() && !is_history(evidence, *at));
         Verdict {
             score: mean(turns.iter().filter_map(|turn| turn.score)),
             gap: gap.map(|at| format!("turn {} has no verdict", at + 1)),
@@ -273,7 +381,10 @@ fn placeholders(prompt: &str) -> (String, Vec<String>) {
             rest = after;
             continue;
         }
-        let name = rest.find('}').map(|end| &rest[..end]).filter(|name| brace == "{" && is_name(name));
+        let name = rest
+            .find('}')
+            .map(|end| &rest[..end])
+            .filter(|name| brace == "{" && is_name(name));
         match name {
             Some(name) => {
                 text.push_str(&format!("{{{{{name}}}}}"));
@@ -300,7 +411,9 @@ fn variable(evidence: &Evidence, turn: usize, name: &str) -> Option<String> {
     match name {
         "prompt" => Some(actual.user.scored_text()),
         "response" => Some(actual.response_text()),
-        "reference" => expected.filter(|turn| !turn.lacks_reference()).map(Invocation::response_text),
+        "reference" => expected
+            .filter(|turn| !turn.lacks_reference())
+            .map(Invocation::response_text),
         "predicted_trajectory" => Some(calls(&actual.trajectory, &actual.calls())),
         "reference_trajectory" => expected.map(|turn| calls(&turn.trajectory, &turn.calls())),
         "history" => Some(evidence_text::conversation(&evidence.actual[..turn])),
@@ -317,8 +430,10 @@ fn calls(trajectory: &Trajectory, calls: &[&ToolCall]) -> String {
     match trajectory.is_known() {
         false => "not known".into(),
         true => {
-            let calls: Vec<Value> =
-                calls.iter().map(|call| json!({"tool_name": call.name, "tool_input": call.args})).collect();
+            let calls: Vec<Value> = calls
+                .iter()
+                .map(|call| json!({"tool_name": call.name, "tool_input": call.args}))
+                .collect();
             evidence_text::compact(&calls.into())
         }
     }
@@ -338,15 +453,34 @@ mod tests {
             ..Invocation::default()
         }];
         let evidence = Evidence::turns(None, &turns);
-        let own: Vec<_> = catalog().filter(|metric| metric.name.starts_with("judged_")).collect();
+        let own: Vec<_> = catalog()
+            .filter(|metric| metric.name.starts_with("judged_"))
+            .collect();
         assert_eq!(own.len(), 12);
         for metric in own {
-            let Build::Judged(build) = metric.build else { panic!("{}", metric.name) };
-            let judge =
-                build(&Criterion::new(metric.name, None), &JudgeOptions::default(), Reading::default());
-            let questions = judge.ok().unwrap().questions(&evidence, &[], &Seal::without_codes(&evidence));
-            assert!(questions.is_ok_and(|asked| !asked.is_empty()), "{}", metric.name);
-            assert!(metric.choices.contains("not those of Vertex AI's service"), "{}", metric.name);
+            let Build::Judged(build) = metric.build else {
+                panic!("{}", metric.name)
+            };
+            let judge = build(
+                &Criterion::new(metric.name, None),
+                &JudgeOptions::default(),
+                Reading::default(),
+            );
+            let questions =
+                judge
+                    .ok()
+                    .unwrap()
+                    .questions(&evidence, &[], &Seal::without_codes(&evidence));
+            assert!(
+                questions.is_ok_and(|asked| !asked.is_empty()),
+                "{}",
+                metric.name
+            );
+            assert!(
+                metric.choices.contains("not those of Vertex AI's service"),
+                "{}",
+                metric.name
+            );
         }
     }
 
@@ -360,33 +494,60 @@ mod tests {
     #[test]
     fn ratings_and_choices_are_read() {
         let template = |baseline: Option<&str>| Template {
-            template: JudgeTemplate { baseline: baseline.map(Into::into), ..JudgeTemplate::default() },
+            template: JudgeTemplate {
+                baseline: baseline.map(Into::into),
+                ..JudgeTemplate::default()
+            },
             samples: 1,
             whole: false,
             range: None,
             reading: Reading::Careful,
         };
         let rated = |reply: &str| {
-            template(None).read_reply(reply, &Seal::without_codes(&Evidence::default()), "bcdfghjk").0
+            template(None)
+                .read_reply(
+                    reply,
+                    &Seal::without_codes(&Evidence::default()),
+                    "bcdfghjk",
+                )
+                .0
         };
-        assert_eq!(rated("ok {\"explanation\": \"e\", \"score\": -2}"), Some(-2.0));
+        assert_eq!(
+            rated("ok {\"explanation\": \"e\", \"score\": -2}"),
+            Some(-2.0)
+        );
         assert_eq!(rated("{\"score\": \"4\"}"), Some(4.0));
         assert_eq!(rated("{\"score\": 1} {\"score\": 5}"), None);
         assert_eq!(rated("five"), None);
         for number in ["NaN", "\"NaN\"", "Infinity", "\"-inf\"", "1e999"] {
             assert_eq!(rated(&format!("{{\"score\": {number}}}")), None, "{number}");
         }
-        let scaled = Template { range: Some((1.0, 5.0)), ..template(None) };
-        let of_scale =
-            |reply| scaled.read_reply(reply, &Seal::without_codes(&Evidence::default()), "bcdfghjk");
+        let scaled = Template {
+            range: Some((1.0, 5.0)),
+            ..template(None)
+        };
+        let of_scale = |reply| {
+            scaled.read_reply(
+                reply,
+                &Seal::without_codes(&Evidence::default()),
+                "bcdfghjk",
+            )
+        };
         assert_eq!(of_scale("{\"score\": 5}").0, Some(5.0));
         assert_eq!(
             of_scale("{\"score\": 40}"),
-            (None, "the judge's rating is 40, and the scale is 1 to 5".into())
+            (
+                None,
+                "the judge's rating is 40, and the scale is 1 to 5".into()
+            )
         );
         let chosen = |reply: &str| {
             template(Some("baseline"))
-                .read_reply(reply, &Seal::without_codes(&Evidence::default()), "bcdfghjk")
+                .read_reply(
+                    reply,
+                    &Seal::without_codes(&Evidence::default()),
+                    "bcdfghjk",
+                )
                 .0
         };
         assert_eq!(chosen("{\"pairwise_choice\": \"SAME\"}"), Some(0.5));

@@ -42,12 +42,19 @@ impl UserQuality {
                 });
             }
         };
-        Ok(UserQuality { samples: options.samples(), stop_signal, threshold: criterion.threshold, reading })
+        Ok(UserQuality {
+            samples: options.samples(),
+            stop_signal,
+            threshold: criterion.threshold,
+            reading,
+        })
     }
 
     fn read_reply(&self, reply: &str, seal: &Seal, code: &str) -> (Option<f64>, String) {
         let valid = match self.reading {
-            Reading::Adk => adk(reply).ok_or_else(|| "no verdict in the judge's answer".to_string()),
+            Reading::Adk => {
+                adk(reply).ok_or_else(|| "no verdict in the judge's answer".to_string())
+            }
             Reading::Careful => careful(reply, seal, code),
         };
         match valid {
@@ -60,7 +67,9 @@ impl UserQuality {
         let chosen = majority(&asked.samples, |sample: &Sample| sample.score());
         let votes = Votes::of(asked.samples.iter().map(|sample| sample.score()));
         // A judge may name no criterion: all are met, or it gives no reason.
-        let reason = chosen.map(|sample| sample.reason.as_str()).filter(|reason| !reason.is_empty());
+        let reason = chosen
+            .map(|sample| sample.reason.as_str())
+            .filter(|reason| !reason.is_empty());
         let reason = reason.unwrap_or("the judge names no criterion that is not met");
         TurnVerdict {
             score: chosen.and_then(|sample| sample.score()),
@@ -72,12 +81,17 @@ impl UserQuality {
 
 fn text(scenario: &Value, snake: &str, camel: &str) -> String {
     let value = scenario.get(camel).or_else(|| scenario.get(snake));
-    value.and_then(Value::as_str).unwrap_or_default().to_string()
+    value
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_string()
 }
 
 /// The persona as text: its id, or its definition as JSON.
 pub(super) fn persona(scenario: &Value) -> String {
-    let persona = scenario.get("user_persona").or_else(|| scenario.get("userPersona"));
+    let persona = scenario
+        .get("user_persona")
+        .or_else(|| scenario.get("userPersona"));
     match persona {
         Some(Value::String(id)) => id.clone(),
         Some(Value::Object(_)) => super::evidence_text::pretty(persona.unwrap_or(&Value::Null)),
@@ -87,21 +101,29 @@ pub(super) fn persona(scenario: &Value) -> String {
 
 fn history(turns: &[Invocation]) -> String {
     let said = turns.iter().flat_map(|turn| {
-        [format!("user: {}", turn.user.scored_text()), format!("model: {}", turn.response_text())]
+        [
+            format!("user: {}", turn.user.scored_text()),
+            format!("model: {}", turn.response_text()),
+        ]
     });
     said.collect::<Vec<_>>().join("\n\n")
 }
 
 /// ADK's reading: the first match, in any letter case.
 fn adk(reply: &str) -> Option<bool> {
-    static PATTERN: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r#"(?i)"is_valid":\s*\[*\s*"*([^"\]]*)"*\s*\]*\s*[,\n}]"#).ok());
+    static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r#"(?i)"is_valid":\s*\[*\s*"*([^"\]]*)"*\s*\]*\s*[,\n}]"#).ok()
+    });
     let found = PATTERN.as_ref()?.captures(reply)?;
-    let word =
-        found[1].trim().trim_matches(|c: char| c == ',' || c == '}' || c.is_whitespace()).to_lowercase();
+    let word = found[1]
+        .trim()
+        .trim_matches(|c: char| c == ',' || c == '}' || c.is_whitespace())
+        .to_lowercase();
     match word.as_str() {
         "true" | "valid" => Some(true),
-        "false" | "invalid" | "almost" | "partially valid" | "partially_valid" | "partially" => Some(false),
+        "false" | "invalid" | "almost" | "partially valid" | "partially_valid" | "partially" => {
+            Some(false)
+        }
         _ => None,
     }
 }
@@ -109,7 +131,11 @@ fn adk(reply: &str) -> Option<bool> {
 /// The careful reading. The error says why there is no verdict.
 fn careful(reply: &str, seal: &Seal, code: &str) -> Result<bool, String> {
     static KEYS: LazyLock<VerdictKeys> = LazyLock::new(|| VerdictKeys::of(&["is_valid"]));
-    JsonVerdict { keys: &KEYS, read: &verdict_of }.of(reply, seal, code)
+    JsonVerdict {
+        keys: &KEYS,
+        read: &verdict_of,
+    }
+    .of(reply, seal, code)
 }
 
 fn verdict_of(_: &str, value: &Value) -> Option<bool> {
@@ -117,8 +143,8 @@ fn verdict_of(_: &str, value: &Value) -> Option<bool> {
         Value::Bool(valid) => Some(*valid),
         Value::String(word) => match word.trim().to_lowercase().trim_end_matches(['.', '!']) {
             "true" | "valid" | "yes" => Some(true),
-            "false" | "invalid" | "no" | "not valid" | "almost" | "partially" | "partially valid"
-            | "partially_valid" => Some(false),
+            "false" | "invalid" | "no" | "not valid" | "almost" | "partially"
+            | "partially valid" | "partially_valid" => Some(false),
             _ => None,
         },
         Value::Array(items) if items.len() == 1 => verdict_of("", &items[0]),
@@ -129,11 +155,15 @@ fn verdict_of(_: &str, value: &Value) -> Option<bool> {
 /// The criteria that are not met, with the judge's reasons.
 fn reasons(reply: &str) -> String {
     let objects = objects(reply);
-    let criteria =
-        objects.iter().rev().find_map(|(_, _, object)| object.get("criteria")?.as_array().cloned());
+    let criteria = objects
+        .iter()
+        .rev()
+        .find_map(|(_, _, object)| object.get("criteria")?.as_array().cloned());
     let failed = criteria.into_iter().flatten().filter(|one| {
         matches!(&one["passes"], Value::Bool(false))
-            || one["passes"].as_str().is_some_and(|word| word.eq_ignore_ascii_case("false"))
+            || one["passes"]
+                .as_str()
+                .is_some_and(|word| word.eq_ignore_ascii_case("false"))
     });
     let text = |one: &Value, key: &str| one[key].as_str().unwrap_or_default().trim().to_string();
     let words = failed.filter_map(|one| match (text(&one, "name"), text(&one, "reasoning")) {
@@ -157,26 +187,46 @@ impl Judge for UserQuality {
         };
         let turns = evidence.actual;
         // The last message is the stop signal, judged as if the user had sent it.
-        let messages = turns.iter().map(|turn| turn.user.scored_text()).chain([self.stop_signal.clone()]);
-        let questions = messages.enumerate().skip(1).map(|(turn, message)| Question {
-            id: QuestionId { turn, ..QuestionId::default() },
-            about: "user",
-            prompt: fill_sealed(
-                PROMPT,
-                &[
-                    ("conversation_plan", &text(scenario, "conversation_plan", "conversationPlan")),
-                    ("conversation_history", &history(&turns[..turn])),
-                    ("user_persona", &persona(scenario)),
-                    ("stop_signal", &self.stop_signal),
-                    ("user_message", &message),
-                ],
-                &seal.code(QuestionId { turn, ..QuestionId::default() }, ""),
-            ),
-            identity: None,
-            samples: self.samples,
-            shape: Some(AnswerShape::User),
-        });
-        Ok(questions.filter(|question| !is_answered(answered, question.id)).collect())
+        let messages = turns
+            .iter()
+            .map(|turn| turn.user.scored_text())
+            .chain([self.stop_signal.clone()]);
+        let questions = messages
+            .enumerate()
+            .skip(1)
+            .map(|(turn, message)| Question {
+                id: QuestionId {
+                    turn,
+                    ..QuestionId::default()
+                },
+                about: "user",
+                prompt: fill_sealed(
+                    PROMPT,
+                    &[
+                        (
+                            "conversation_plan",
+                            &text(scenario, "conversation_plan", "conversationPlan"),
+                        ),
+                        ("conversation_history", &history(&turns[..turn])),
+                        ("user_persona", &persona(scenario)),
+                        ("stop_signal", &self.stop_signal),
+                        ("user_message", &message),
+                    ],
+                    &seal.code(
+                        QuestionId {
+                            turn,
+                            ..QuestionId::default()
+                        },
+                        "",
+                    ),
+                ),
+                identity: None,
+                samples: self.samples,
+                shape: Some(AnswerShape::User),
+            });
+        Ok(questions
+            .filter(|question| !is_answered(answered, question.id))
+            .collect())
     }
 
     fn read(&self, _: &Evidence, answered: &mut [Asked], seal: &Seal) {
@@ -190,14 +240,24 @@ impl Judge for UserQuality {
     }
 
     fn tally(&self, evidence: &Evidence, answered: &[Asked]) -> Verdict {
-        let begins =
-            evidence.scenario.map(|one| text(one, "starting_prompt", "startingPrompt")).unwrap_or_default();
+        let begins = evidence
+            .scenario
+            .map(|one| text(one, "starting_prompt", "startingPrompt"))
+            .unwrap_or_default();
         let count = evidence.actual.len();
         let mut turns = vec![TurnVerdict::default(); count];
         if let (Some(turn), Some(first)) = (turns.first_mut(), evidence.actual.first()) {
             let same = first.user.scored_text().trim() == begins.trim();
-            let why = if same { "" } else { "the first message is not the starting prompt" };
-            *turn = TurnVerdict { score: Some(flag(same)), why: why.into(), rubrics: Vec::new() };
+            let why = if same {
+                ""
+            } else {
+                "the first message is not the starting prompt"
+            };
+            *turn = TurnVerdict {
+                score: Some(flag(same)),
+                why: why.into(),
+                rubrics: Vec::new(),
+            };
         }
         for asked in answered {
             let judged = self.judged(asked);
@@ -214,7 +274,10 @@ impl Judge for UserQuality {
             }
         }
         if !answered.iter().all(|asked| all_answered(&asked.samples)) {
-            return Verdict { turns: vec![TurnVerdict::default(); count], ..Verdict::default() };
+            return Verdict {
+                turns: vec![TurnVerdict::default(); count],
+                ..Verdict::default()
+            };
         }
         let gap = turns.iter().position(|turn| turn.score.is_none());
         let passed = turns
@@ -266,16 +329,40 @@ mod tests {
             let seal = Seal::without_codes(&Evidence::default());
             let (score, reason) = metric.read_reply(reply, &seal, "");
             assert_eq!(score, Some(0.0), "{reply}");
-            let sample = Sample { reason, score: score.and_then(Score::new), ..Sample::default() };
-            metric.judged(&Asked { samples: vec![sample], ..Asked::default() }).why
+            let sample = Sample {
+                reason,
+                score: score.and_then(Score::new),
+                ..Sample::default()
+            };
+            metric
+                .judged(&Asked {
+                    samples: vec![sample],
+                    ..Asked::default()
+                })
+                .why
         };
         let none = "the judge names no criterion that is not met";
-        let of = |criteria: &str| why(&format!("{{\"criteria\": {criteria}, \"is_valid\": false}}"));
+        let of = |criteria: &str| {
+            why(&format!(
+                "{{\"criteria\": {criteria}, \"is_valid\": false}}"
+            ))
+        };
         assert!(why("{\"is_valid\": false}").ends_with(&format!(": {none}")));
-        for empty in ["[]", "[{\"passes\": false}]", "[{\"passes\": true, \"name\": \"TONE\"}]"] {
-            assert!(of(empty).ends_with(&format!(": {none}")), "{empty}: {}", of(empty));
+        for empty in [
+            "[]",
+            "[{\"passes\": false}]",
+            "[{\"passes\": true, \"name\": \"TONE\"}]",
+        ] {
+            assert!(
+                of(empty).ends_with(&format!(": {none}")),
+                "{empty}: {}",
+                of(empty)
+            );
         }
-        assert!(of("[{\"passes\": false, \"name\": \"TONE\", \"reasoning\": \" \"}]").ends_with(": TONE"));
+        assert!(
+            of("[{\"passes\": false, \"name\": \"TONE\", \"reasoning\": \" \"}]")
+                .ends_with(": TONE")
+        );
         let named = of("[{\"passes\": false, \"name\": \"TONE\", \"reasoning\": \"rude\"}]");
         assert!(named.ends_with(": TONE: rude"), "{named}");
     }

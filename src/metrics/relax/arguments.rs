@@ -38,15 +38,25 @@ impl ArgumentDifferences {
         let mut calls: Vec<ChangedCall> = Vec::new();
         for (attempt, rules) in attempts {
             // Rules that cannot be compiled accept nothing.
-            let Some(matcher) = Matcher::of(&rules, false).or_else(|_| Matcher::of(&[], false)).ok() else {
+            let Some(matcher) = Matcher::of(&rules, false)
+                .or_else(|_| Matcher::of(&[], false))
+                .ok()
+            else {
                 continue;
             };
             changed_calls(attempt, &matcher, &mut calls);
         }
-        let paths: BTreeSet<Argument> = calls.iter().flat_map(|call| call.paths(&|_| false)).collect();
+        let paths: BTreeSet<Argument> = calls
+            .iter()
+            .flat_map(|call| call.paths(&|_| false))
+            .collect();
         let is_within = |(tool, path): &Argument| {
-            let outer = path.match_indices('.').map(|(at, _)| path[..at].to_string());
-            outer.into_iter().any(|outer| paths.contains(&(tool.clone(), outer)))
+            let outer = path
+                .match_indices('.')
+                .map(|(at, _)| path[..at].to_string());
+            outer
+                .into_iter()
+                .any(|outer| paths.contains(&(tool.clone(), outer)))
         };
         let outermost: BTreeSet<&Argument> = paths.iter().filter(|path| !is_within(path)).collect();
         let mut found = ArgumentDifferences {
@@ -55,7 +65,8 @@ impl ArgumentDifferences {
             tools: calls.iter().map(|call| call.tool.clone()).collect(),
         };
         for call in &calls {
-            let is_outermost = |path: &str| outermost.contains(&(call.tool.clone(), path.to_string()));
+            let is_outermost =
+                |path: &str| outermost.contains(&(call.tool.clone(), path.to_string()));
             call.collect(&is_outermost, &mut found.parts);
             call.collect(&|path| !path.contains('.'), &mut found.whole);
         }
@@ -126,7 +137,11 @@ fn moved_calls(
     /// More calls are not paired, since that takes quadratic time.
     const AT_MOST: usize = 100;
     for expected in missing.into_iter().take(AT_MOST) {
-        let same_tool = extra.iter().enumerate().take(AT_MOST).filter(|(_, call)| call.name == expected.name);
+        let same_tool = extra
+            .iter()
+            .enumerate()
+            .take(AT_MOST)
+            .filter(|(_, call)| call.name == expected.name);
         let changed = same_tool.map(|(at, call)| (at, ChangedCall::of(expected, call, matcher)));
         if let Some((at, changed)) = changed.min_by_key(|(_, changed)| changed.counted.len()) {
             extra.remove(at);
@@ -138,21 +153,34 @@ fn moved_calls(
 impl ChangedCall {
     fn of(expected: &ToolCall, actual: &ToolCall, matcher: &Matcher) -> ChangedCall {
         let args = |call: &ToolCall, other: &ToolCall| {
-            compared_args(call, other).map(|args| args.into_owned()).unwrap_or_default()
+            compared_args(call, other)
+                .map(|args| args.into_owned())
+                .unwrap_or_default()
         };
         ChangedCall {
             tool: expected.name.clone(),
             expected: args(expected, actual),
             actual: args(actual, expected),
-            counted: matcher.differences(expected, actual).into_iter().map(|one| one.path).collect(),
+            counted: matcher
+                .differences(expected, actual)
+                .into_iter()
+                .map(|one| one.path)
+                .collect(),
         }
     }
 
     /// Adds the values of the differing arguments. Values at paths for which `is_whole` is true are not divided.
-    fn collect(&self, is_whole: &dyn Fn(&str) -> bool, found: &mut BTreeMap<Argument, Vec<Values>>) {
+    fn collect(
+        &self,
+        is_whole: &dyn Fn(&str) -> bool,
+        found: &mut BTreeMap<Argument, Vec<Values>>,
+    ) {
         let mut add = |path: &str, values: Values| {
             if self.counts(path) {
-                found.entry((self.tool.clone(), path.to_string())).or_default().push(values);
+                found
+                    .entry((self.tool.clone(), path.to_string()))
+                    .or_default()
+                    .push(values);
             }
         };
         members(&self.expected, &self.actual, "", is_whole, &mut add);
@@ -167,9 +195,12 @@ impl ChangedCall {
     /// Whether the values at a path differ under the existing rules.
     fn counts(&self, path: &str) -> bool {
         let is_below = |path: &str, outer: &str| {
-            path.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            path.strip_prefix(outer)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
-        self.counted.iter().any(|counted| is_below(counted, path) || is_below(path, counted))
+        self.counted
+            .iter()
+            .any(|counted| is_below(counted, path) || is_below(path, counted))
     }
 }
 
@@ -182,7 +213,11 @@ fn members(
 ) {
     let extra = a.keys().filter(|key| !e.contains_key(*key));
     for key in e.keys().chain(extra) {
-        let path = if outer.is_empty() { key.clone() } else { format!("{outer}.{key}") };
+        let path = if outer.is_empty() {
+            key.clone()
+        } else {
+            format!("{outer}.{key}")
+        };
         differing(e.get(key), a.get(key), &path, is_whole, add);
     }
 }
@@ -208,7 +243,13 @@ fn differing(
                 differing(Some(e), Some(a), &format!("{path}.{at}"), is_whole, add);
             }
         }
-        (e, a) => add(path, Values { expected: e.cloned(), actual: a.cloned() }),
+        (e, a) => add(
+            path,
+            Values {
+                expected: e.cloned(),
+                actual: a.cloned(),
+            },
+        ),
     }
 }
 
@@ -218,7 +259,10 @@ fn are_reordered(e: &[Value], a: &[Value]) -> bool {
 }
 
 fn rules_for(differences: &BTreeMap<Argument, Vec<Values>>) -> Vec<MatchRule> {
-    differences.iter().map(|((tool, path), values)| smallest_rule(tool, path, values)).collect()
+    differences
+        .iter()
+        .map(|((tool, path), values)| smallest_rule(tool, path, values))
+        .collect()
 }
 
 /// The rule that accepts the least among those that accept all of these values.
@@ -229,10 +273,15 @@ fn smallest_rule(tool: &str, path: &str, values: &[Values]) -> MatchRule {
     let fits = |how: &Value| {
         let rule = ArgumentRule::of(how);
         rule.is_some_and(|rule| {
-            values.iter().all(|of| rule.accepts(of.expected.as_ref(), of.actual.as_ref()))
+            values
+                .iter()
+                .all(|of| rule.accepts(of.expected.as_ref(), of.actual.as_ref()))
         })
     };
-    let how = candidates(values).into_iter().find(fits).unwrap_or_else(|| "ignore".into());
+    let how = candidates(values)
+        .into_iter()
+        .find(fits)
+        .unwrap_or_else(|| "ignore".into());
     MatchRule::about(tool, path, how)
 }
 
@@ -270,7 +319,9 @@ fn candidates(values: &[Values]) -> Vec<Value> {
 }
 
 fn is_short_list(value: &Value) -> bool {
-    value.as_array().is_some_and(|list| list.len() <= UNORDERED_AT_MOST)
+    value
+        .as_array()
+        .is_some_and(|list| list.len() <= UNORDERED_AT_MOST)
 }
 
 /// The value that one side has wherever the other has none. Null is none, because `nullable` explains it.
@@ -284,7 +335,9 @@ fn default_of(values: &[Values]) -> Option<&Value> {
         alone(of).and(of.expected.as_ref().or(of.actual.as_ref()))
     };
     let first = value(values.first()?)?;
-    let is_same = values.iter().all(|of| value(of).is_some_and(|other| values_equal(first, other)));
+    let is_same = values
+        .iter()
+        .all(|of| value(of).is_some_and(|other| values_equal(first, other)));
     (is_same && !has_null(first)).then_some(first)
 }
 
@@ -292,7 +345,10 @@ fn default_of(values: &[Values]) -> Option<&Value> {
 /// numbers that are not near each other: if one is more than twice the other, or they have different signs.
 fn tolerance_of(values: &[Values]) -> Option<Value> {
     let distance = |of: &Values| {
-        let (e, a) = (finite_number(of.expected.as_ref()?)?, finite_number(of.actual.as_ref()?)?);
+        let (e, a) = (
+            finite_number(of.expected.as_ref()?)?,
+            finite_number(of.actual.as_ref()?)?,
+        );
         let distance = (e - a).abs();
         (distance <= e.abs().max(a.abs()) / 2.0).then_some(distance)
     };
@@ -302,7 +358,9 @@ fn tolerance_of(values: &[Values]) -> Option<Value> {
         true => Value::from(largest as u64),
         false => Value::from(shortest_not_below(largest)),
     };
-    Some(Value::Object([("tolerance".to_string(), tolerance)].into_iter().collect()))
+    Some(Value::Object(
+        [("tolerance".to_string(), tolerance)].into_iter().collect(),
+    ))
 }
 
 /// The number with the fewest digits that is at least this one and exceeds it by no more than the error of floating
@@ -328,20 +386,37 @@ mod tests {
 
     #[test]
     fn each_rule_is_offered_only_where_it_explains_the_difference() {
-        let one = |expected: Value, actual: Value| rule(&[(json!({"v": expected}), json!({"v": actual}))]);
+        let one = |expected: Value, actual: Value| {
+            rule(&[(json!({"v": expected}), json!({"v": actual}))])
+        };
         assert_eq!(one(json!("Oslo"), json!("OSLO")), "t: v case");
         assert_eq!(one(json!("New York"), json!("New  York ")), "t: v spaces");
-        assert_eq!(one(json!("New York"), json!("new york ")), "t: v case_and_spaces");
+        assert_eq!(
+            one(json!("New York"), json!("new york ")),
+            "t: v case_and_spaces"
+        );
         assert_eq!(one(json!("Oslo"), json!("Oslo, Norway")), "t: v contains");
         assert_eq!(one(json!("Oslo"), json!("Bergen")), "t: v ignore");
-        assert_eq!(one(json!(""), json!("Bergen")), "t: v ignore", "every text contains an empty one");
+        assert_eq!(
+            one(json!(""), json!("Bergen")),
+            "t: v ignore",
+            "every text contains an empty one"
+        );
         assert_eq!(one(json!([1, 2]), json!([2, 1])), "t: v unordered");
         assert_eq!(one(json!([1, 2]), json!([1])), "t: v subset");
         assert_eq!(one(json!([1, 2]), json!([1, 2, 3])), "t: v superset");
-        assert_eq!(one(json!([]), json!([3])), "t: v ignore", "every list contains an empty one");
+        assert_eq!(
+            one(json!([]), json!([3])),
+            "t: v ignore",
+            "every list contains an empty one"
+        );
         assert_eq!(one(json!(10), json!(15)), "t: v tolerance 5");
         assert_eq!(one(json!(0.3), json!(0.2)), "t: v tolerance 0.1");
-        assert_eq!(one(json!(3), json!(120)), "t: v ignore", "they are not near each other");
+        assert_eq!(
+            one(json!(3), json!(120)),
+            "t: v ignore",
+            "they are not near each other"
+        );
         assert_eq!(one(json!(3), json!("3")), "t: v ignore");
         assert_eq!(one(json!(true), json!(false)), "t: v ignore");
         assert_eq!(rule(&[(json!({"v": "en"}), json!({}))]), "t: v default en");
@@ -353,12 +428,30 @@ mod tests {
     fn one_rule_explains_all_values_of_an_argument() {
         let present = |value: Value| json!({ "v": value });
         let pair = |e: Value, a: Value| (present(e), present(a));
-        assert_eq!(rule(&[pair(json!(1), json!(2)), pair(json!(9), json!(5))]), "t: v tolerance 4");
         assert_eq!(
-            rule(&[pair(json!("a"), json!("A")), pair(json!("b c"), json!("b  c"))]),
+            rule(&[pair(json!(1), json!(2)), pair(json!(9), json!(5))]),
+            "t: v tolerance 4"
+        );
+        assert_eq!(
+            rule(&[
+                pair(json!("a"), json!("A")),
+                pair(json!("b c"), json!("b  c"))
+            ]),
             "t: v case_and_spaces"
         );
-        assert_eq!(rule(&[(present(json!(1)), json!({})), (json!({}), present(json!(2)))]), "t: v ignore");
-        assert_eq!(rule(&[pair(json!("a"), json!("A")), (present(json!("b")), json!({}))]), "t: v ignore");
+        assert_eq!(
+            rule(&[
+                (present(json!(1)), json!({})),
+                (json!({}), present(json!(2)))
+            ]),
+            "t: v ignore"
+        );
+        assert_eq!(
+            rule(&[
+                pair(json!("a"), json!("A")),
+                (present(json!("b")), json!({}))
+            ]),
+            "t: v ignore"
+        );
     }
 }

@@ -33,7 +33,9 @@ pub fn common_relaxation<A: Borrow<Attempt>>(attempts: &[A]) -> Option<WhatIf> {
     if attempts.is_empty() || !have_failed {
         return None;
     }
-    let found = candidates(&attempts).into_iter().find(|change| all_pass(&attempts, change))?;
+    let found = candidates(&attempts)
+        .into_iter()
+        .find(|change| all_pass(&attempts, change))?;
     Some(minimal(found, &attempts))
 }
 
@@ -41,15 +43,21 @@ pub fn common_relaxation<A: Borrow<Attempt>>(attempts: &[A]) -> Option<WhatIf> {
 /// if there is none.
 pub fn relaxation_of_all<A: Borrow<Attempt>>(attempts: impl IntoIterator<Item = A>) -> WhatIf {
     let attempts: Vec<A> = attempts.into_iter().collect();
-    let attempts: Vec<&Attempt> =
-        attempts.iter().map(Borrow::borrow).filter(|attempt| relaxation(attempt).is_some()).collect();
+    let attempts: Vec<&Attempt> = attempts
+        .iter()
+        .map(Borrow::borrow)
+        .filter(|attempt| relaxation(attempt).is_some())
+        .collect();
     if let Some(change) = common_relaxation(&attempts) {
         return change;
     }
     let mut most: (WhatIf, Vec<&Attempt>) = Default::default();
     for change in candidates(&attempts) {
-        let passing: Vec<&Attempt> =
-            attempts.iter().copied().filter(|attempt| all_pass(&[attempt], &change)).collect();
+        let passing: Vec<&Attempt> = attempts
+            .iter()
+            .copied()
+            .filter(|attempt| all_pass(&[attempt], &change))
+            .collect();
         if passing.len() > most.1.len() {
             most = (change, passing);
         }
@@ -60,15 +68,26 @@ pub fn relaxation_of_all<A: Borrow<Attempt>>(attempts: impl IntoIterator<Item = 
 /// Whether all attempts pass under a change.
 fn all_pass(attempts: &[&Attempt], change: &WhatIf) -> bool {
     let mut rescorer = Rescorer::new(change);
-    !change.is_empty() && attempts.iter().all(|attempt| rescorer.rescore(attempt).status == Status::Passed)
+    !change.is_empty()
+        && attempts
+            .iter()
+            .all(|attempt| rescorer.rescore(attempt).status == Status::Passed)
 }
 
 /// The change without the parts that are not needed. Parts that turn a comparison off are removed first.
 fn minimal(change: WhatIf, attempts: &[&Attempt]) -> WhatIf {
     let is_off = |rule: &&MatchRule| ignores(rule);
     let without_rule = |rule: &MatchRule, change: &WhatIf| {
-        let rules = change.rules.iter().filter(|other| *other != rule).cloned().collect();
-        WhatIf { rules, ..change.clone() }
+        let rules = change
+            .rules
+            .iter()
+            .filter(|other| *other != rule)
+            .cloned()
+            .collect();
+        WhatIf {
+            rules,
+            ..change.clone()
+        }
     };
     let mut now = change.clone();
     let mut try_without = |less: &dyn Fn(&WhatIf) -> WhatIf| {
@@ -77,11 +96,17 @@ fn minimal(change: WhatIf, attempts: &[&Attempt]) -> WhatIf {
             now = less;
         }
     };
-    try_without(&|now| WhatIf { ignore_args: None, ..now.clone() });
+    try_without(&|now| WhatIf {
+        ignore_args: None,
+        ..now.clone()
+    });
     for rule in change.rules.iter().filter(is_off) {
         try_without(&|now| without_rule(rule, now));
     }
-    try_without(&|now| WhatIf { match_type: None, ..now.clone() });
+    try_without(&|now| WhatIf {
+        match_type: None,
+        ..now.clone()
+    });
     for rule in change.rules.iter().filter(|rule| !is_off(rule)) {
         try_without(&|now| without_rule(rule, now));
     }
@@ -98,9 +123,15 @@ fn minimal(change: WhatIf, attempts: &[&Attempt]) -> WhatIf {
 /// The changes that are tried, smallest first. Those that turn a comparison off come after the others.
 fn candidates(attempts: &[&Attempt]) -> Vec<WhatIf> {
     let is_of_calls = |metric: &MetricResult| compared_by(&criterion_of(metric)).is_some();
-    let Some(thresholds) = thresholds(attempts, |metric| !is_of_calls(metric)) else { return Vec::new() };
-    let fail =
-        |attempt: &&Attempt| attempt.metrics.iter().any(|metric| has_failed(metric) && is_of_calls(metric));
+    let Some(thresholds) = thresholds(attempts, |metric| !is_of_calls(metric)) else {
+        return Vec::new();
+    };
+    let fail = |attempt: &&Attempt| {
+        attempt
+            .metrics
+            .iter()
+            .any(|metric| has_failed(metric) && is_of_calls(metric))
+    };
     let mut changes = match attempts.iter().any(fail) {
         true => for_calls(attempts),
         false => vec![WhatIf::default()],
@@ -117,26 +148,44 @@ fn has_failed(metric: &MetricResult) -> bool {
 
 /// Changes with which calls match more easily, smallest first.
 fn for_calls(attempts: &[&Attempt]) -> Vec<WhatIf> {
-    let differences = ArgumentDifferences::of(attempts.iter().map(|attempt| (*attempt, rules_of(attempt))));
+    let differences =
+        ArgumentDifferences::of(attempts.iter().map(|attempt| (*attempt, rules_of(attempt))));
     let (exact, ignoring) = argument_changes(&differences);
-    let expects_calls = |attempt: &&Attempt| attempt.expected.iter().any(|turn| !turn.calls().is_empty());
+    let expects_calls =
+        |attempt: &&Attempt| attempt.expected.iter().any(|turn| !turn.calls().is_empty());
     // Where a case expects no calls at all, the check could never fail with another match type.
-    let types = if attempts.iter().all(expects_calls) { looser_types(attempts) } else { Vec::new() };
+    let types = if attempts.iter().all(expects_calls) {
+        looser_types(attempts)
+    } else {
+        Vec::new()
+    };
     let is_off = attempts.iter().any(|attempt| has_unexpected_calls(attempt));
     let with = |arguments: &[WhatIf], types: &[MatchType]| -> Vec<WhatIf> {
-        let typed = |change: &WhatIf, kind: &MatchType| WhatIf { match_type: Some(*kind), ..change.clone() };
-        arguments.iter().flat_map(|change| types.iter().map(move |kind| typed(change, kind))).collect()
+        let typed = |change: &WhatIf, kind: &MatchType| WhatIf {
+            match_type: Some(*kind),
+            ..change.clone()
+        };
+        arguments
+            .iter()
+            .flat_map(|change| types.iter().map(move |kind| typed(change, kind)))
+            .collect()
     };
     let nothing = [WhatIf::default()];
     let comparing: &[MatchType] = if is_off { &[] } else { &types };
     let mut changes = with(&nothing, comparing);
     let with_types = |arguments: &[WhatIf]| -> Vec<WhatIf> {
         let each = arguments.iter().map(std::slice::from_ref);
-        each.flat_map(|change| [change.to_vec(), with(change, comparing)].concat()).collect()
+        each.flat_map(|change| [change.to_vec(), with(change, comparing)].concat())
+            .collect()
     };
     changes.extend(with_types(&exact));
-    let of_calls = thresholds(attempts, |metric| compared_by(&criterion_of(metric)).is_some());
-    changes.extend(of_calls.map(|thresholds| WhatIf { thresholds, ..WhatIf::default() }));
+    let of_calls = thresholds(attempts, |metric| {
+        compared_by(&criterion_of(metric)).is_some()
+    });
+    changes.extend(of_calls.map(|thresholds| WhatIf {
+        thresholds,
+        ..WhatIf::default()
+    }));
     // What turns a comparison off comes last.
     changes.extend(with_types(&ignoring));
     if is_off {
@@ -155,27 +204,42 @@ fn argument_changes(differences: &ArgumentDifferences) -> (Vec<WhatIf>, Vec<What
         differences.rules_for_tools(),
     ];
     let ignored = |rules: &[MatchRule]| rules.iter().filter(|rule| ignores(rule)).count();
-    let is_small = |rules: &Vec<MatchRule>| (1..=RULES).contains(&rules.len()) && ignored(rules) <= IGNORED;
+    let is_small =
+        |rules: &Vec<MatchRule>| (1..=RULES).contains(&rules.len()) && ignored(rules) <= IGNORED;
     let small = lists.into_iter().filter(is_small);
     let (mut ignoring, exact): (Vec<Vec<MatchRule>>, Vec<Vec<MatchRule>>) =
         small.partition(|rules| rules.iter().any(ignores));
     ignoring.dedup();
-    let of_rules = |rules| WhatIf { rules, ..WhatIf::default() };
+    let of_rules = |rules| WhatIf {
+        rules,
+        ..WhatIf::default()
+    };
     let mut ignoring: Vec<WhatIf> = ignoring.into_iter().map(of_rules).collect();
-    ignoring.push(WhatIf { ignore_args: Some(true), ..WhatIf::default() });
+    ignoring.push(WhatIf {
+        ignore_args: Some(true),
+        ..WhatIf::default()
+    });
     (exact.into_iter().map(of_rules).collect(), ignoring)
 }
 
 /// The rules that the calls of an attempt are compared under.
 fn rules_of(attempt: &Attempt) -> Vec<MatchRule> {
-    let rules =
-        attempt.metrics.iter().filter(|metric| has_failed(metric)).map(|metric| criterion_of(metric).rules);
-    { rules }.find(|rules| !rules.is_empty()).unwrap_or_default()
+    let rules = attempt
+        .metrics
+        .iter()
+        .filter(|metric| has_failed(metric))
+        .map(|metric| criterion_of(metric).rules);
+    { rules }
+        .find(|rules| !rules.is_empty())
+        .unwrap_or_default()
 }
 
 /// The match types that are looser than one of the present ones and stricter than none.
 fn looser_types(attempts: &[&Attempt]) -> Vec<MatchType> {
-    let metrics = attempts.iter().flat_map(|attempt| &attempt.metrics).filter(|metric| has_failed(metric));
+    let metrics = attempts
+        .iter()
+        .flat_map(|attempt| &attempt.metrics)
+        .filter(|metric| has_failed(metric));
     let present: Vec<MatchType> = metrics
         .filter_map(|metric| compared_by(&criterion_of(metric)))
         .map(|options| options.match_type)
@@ -198,14 +262,21 @@ fn has_unexpected_calls(attempt: &Attempt) -> bool {
 
 /// For each metric among `of` that an attempt failed, the strictest threshold that the scores of all attempts reach;
 /// `None` if there is none, or if it is the lowest possible score, which everything reaches.
-fn thresholds(attempts: &[&Attempt], of: impl Fn(&MetricResult) -> bool) -> Option<BTreeMap<String, f64>> {
+fn thresholds(
+    attempts: &[&Attempt],
+    of: impl Fn(&MetricResult) -> bool,
+) -> Option<BTreeMap<String, f64>> {
     let results = || attempts.iter().flat_map(|attempt| &attempt.metrics);
-    let failed: BTreeSet<&String> =
-        results().filter(|metric| has_failed(metric) && of(metric)).map(|metric| &metric.metric).collect();
+    let failed: BTreeSet<&String> = results()
+        .filter(|metric| has_failed(metric) && of(metric))
+        .map(|metric| &metric.metric)
+        .collect();
     let threshold_of = |name: &String| {
-        let deciding = results().filter(|metric| metric.metric == *name && metric.threshold.is_some());
-        let scores: Vec<(f64, Criterion)> =
-            deciding.map(|metric| Some((metric.score()?, criterion_of(metric)))).collect::<Option<_>>()?;
+        let deciding =
+            results().filter(|metric| metric.metric == *name && metric.threshold.is_some());
+        let scores: Vec<(f64, Criterion)> = deciding
+            .map(|metric| Some((metric.score()?, criterion_of(metric))))
+            .collect::<Option<_>>()?;
         let direction = direction_of(&scores.first()?.1);
         let scores = scores.iter().map(|(score, _)| *score);
         let loosest = match direction {

@@ -1,5 +1,7 @@
 use super::*;
-use crate::domain::{AttemptKey, Content, Criterion, Invocation, Score, ToolCall, Trajectory, case_status};
+use crate::domain::{
+    AttemptKey, Content, Criterion, Invocation, Score, ToolCall, Trajectory, case_status,
+};
 use crate::metrics::{Evidence, score_case};
 use serde_json::{Value, json};
 
@@ -22,7 +24,13 @@ fn attempt(expected: Value, actual: Value, said: &str) -> Attempt {
         Criterion::new("tool_trajectory_avg_score", Some(1.0)),
         Criterion::new("response_match_score", Some(0.8)),
     ];
-    let mut attempt = Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "x");
+    let mut attempt = Attempt::blank(
+        AttemptKey {
+            case: 0,
+            attempt: 1,
+        },
+        "x",
+    );
     attempt.expected = [turn(&expected, "the lamp is off now")].into();
     attempt.actual = [turn(&actual, said)].into();
     attempt.metrics = score_case(&criteria, &Evidence::of(&attempt));
@@ -40,9 +48,18 @@ fn the_smallest_one_is_found() {
     let a = json!(["a", {"x": 1, "y": 2}]);
     let b = json!(["b", {}]);
     assert_eq!(words(json!([a, b]), json!([a, b]), same), None);
-    assert_eq!(words(json!([a]), json!([b, a]), same).as_deref(), Some("IN_ORDER"));
-    assert_eq!(words(json!([a, b]), json!([b, a]), same).as_deref(), Some("ANY_ORDER"));
-    assert_eq!(words(json!([a]), json!([["a", {"x": 3, "y": 2}]]), same).as_deref(), Some("a: x ignore"));
+    assert_eq!(
+        words(json!([a]), json!([b, a]), same).as_deref(),
+        Some("IN_ORDER")
+    );
+    assert_eq!(
+        words(json!([a, b]), json!([b, a]), same).as_deref(),
+        Some("ANY_ORDER")
+    );
+    assert_eq!(
+        words(json!([a]), json!([["a", {"x": 3, "y": 2}]]), same).as_deref(),
+        Some("a: x ignore")
+    );
     assert_eq!(
         words(json!([a, b]), json!([b, ["a", {"x": 3, "y": 2}]]), same).as_deref(),
         Some("ANY_ORDER + a: x ignore"),
@@ -70,8 +87,12 @@ fn permutations(count: usize) -> Vec<Vec<usize>> {
     let mut longest = found.clone();
     for _ in 0..3 {
         let longer = |order: &Vec<usize>| {
-            let rest = (0..count).filter(|at| !order.contains(at)).collect::<Vec<_>>();
-            rest.into_iter().map(|at| [order.as_slice(), &[at]].concat()).collect::<Vec<_>>()
+            let rest = (0..count)
+                .filter(|at| !order.contains(at))
+                .collect::<Vec<_>>();
+            rest.into_iter()
+                .map(|at| [order.as_slice(), &[at]].concat())
+                .collect::<Vec<_>>()
         };
         longest = longest.iter().flat_map(longer).collect();
         found.extend(longest.clone());
@@ -82,14 +103,29 @@ fn permutations(count: usize) -> Vec<Vec<usize>> {
 #[test]
 fn a_common_change_makes_all_pass_and_does_not_depend_on_the_order() {
     let same = "the lamp is off now";
-    let (a, b) = (json!(["a", {"x": 1, "l": [1, 2], "n": "Oslo"}]), json!(["b", {}]));
+    let (a, b) = (
+        json!(["a", {"x": 1, "l": [1, 2], "n": "Oslo"}]),
+        json!(["b", {}]),
+    );
     let attempts = [
         attempt(json!([a, b]), json!([a, b]), "the lamp"),
         attempt(json!([a, b]), json!([b, a]), "the lamp is on"),
         attempt(json!([a]), json!([b, a]), same),
-        attempt(json!([a]), json!([["a", {"x": 4, "l": [2, 1], "n": "OSLO"}]]), same),
-        attempt(json!([a]), json!([["a", {"x": 2, "l": [1, 2], "n": "Bergen"}]]), same),
-        attempt(json!([a]), json!([["a", {"l": [2, 1], "n": "Oslo "}]]), same),
+        attempt(
+            json!([a]),
+            json!([["a", {"x": 4, "l": [2, 1], "n": "OSLO"}]]),
+            same,
+        ),
+        attempt(
+            json!([a]),
+            json!([["a", {"x": 2, "l": [1, 2], "n": "Bergen"}]]),
+            same,
+        ),
+        attempt(
+            json!([a]),
+            json!([["a", {"l": [2, 1], "n": "Oslo "}]]),
+            same,
+        ),
         attempt(json!([]), json!([a]), same),
         attempt(json!([a]), json!([]), same),
     ];
@@ -116,7 +152,8 @@ fn a_common_threshold_is_the_lowest_score_of_all() {
     let (a, b) = (json!(["a", {}]), json!(["b", {}]));
     let only_response = attempt(json!([a, b]), json!([a, b]), "the lamp");
     let both = attempt(json!([a, b]), json!([b, a]), "the lamp is on");
-    let words = |attempts: &[&Attempt]| common_relaxation(attempts).map(|change| change.words().join(", "));
+    let words =
+        |attempts: &[&Attempt]| common_relaxation(attempts).map(|change| change.words().join(", "));
     let expected = "ANY_ORDER, response_match_score at 0.5714285714285715";
     assert_eq!(words(&[&only_response, &both]).as_deref(), Some(expected));
     assert_eq!(words(&[&both, &only_response]).as_deref(), Some(expected));
@@ -137,10 +174,20 @@ fn a_threshold_is_the_score_and_never_the_lowest_score() {
         relaxation(&attempt).map(|change| change.words().join(", "))
     };
     let judged = |score| with_score("final_response_match_v2", score, 0.8);
-    assert_eq!(judged(0.57).as_deref(), Some("final_response_match_v2 at 0.57"));
-    assert_eq!(judged(0.003).as_deref(), Some("final_response_match_v2 at 0.003"));
+    assert_eq!(
+        judged(0.57).as_deref(),
+        Some("final_response_match_v2 at 0.57")
+    );
+    assert_eq!(
+        judged(0.003).as_deref(),
+        Some("final_response_match_v2 at 0.003")
+    );
     assert_eq!(judged(0.0), None);
-    assert_eq!(with_score("response_evaluation_score", 1.0, 3.0), None, "the lowest of 1 to 5");
+    assert_eq!(
+        with_score("response_evaluation_score", 1.0, 3.0),
+        None,
+        "the lowest of 1 to 5"
+    );
     assert_eq!(
         with_score("response_evaluation_score", 1.25, 3.0).as_deref(),
         Some("response_evaluation_score at 1.25")
@@ -153,15 +200,33 @@ fn arguments_are_ignored_only_where_nothing_smaller_works() {
     let of = |expected: Value, actual: Value| {
         words(json!([["a", expected]]), json!([["a", actual]]), same).unwrap()
     };
-    assert_eq!(of(json!({"n": "Oslo"}), json!({"n": " oslo"})), "a: n case_and_spaces");
-    assert_eq!(of(json!({"n": [1, 2]}), json!({"n": [2, 1]})), "a: n unordered");
     assert_eq!(
-        of(json!({"n": {"x": [1, 2], "y": 1}}), json!({"n": {"x": [2, 1], "y": 1}})),
+        of(json!({"n": "Oslo"}), json!({"n": " oslo"})),
+        "a: n case_and_spaces"
+    );
+    assert_eq!(
+        of(json!({"n": [1, 2]}), json!({"n": [2, 1]})),
+        "a: n unordered"
+    );
+    assert_eq!(
+        of(
+            json!({"n": {"x": [1, 2], "y": 1}}),
+            json!({"n": {"x": [2, 1], "y": 1}})
+        ),
         "a: n.x unordered"
     );
-    assert_eq!(of(json!({"n": 1}), json!({"n": 1, "unit": "C"})), "a: unit default C");
-    assert_eq!(of(json!({"n": 1}), json!({"n": 1, "unit": null})), "a: unit nullable");
-    assert_eq!(of(json!({"n": "x", "m": 1}), json!({"n": "y", "m": 2})), "a: m tolerance 1 + a: n ignore");
+    assert_eq!(
+        of(json!({"n": 1}), json!({"n": 1, "unit": "C"})),
+        "a: unit default C"
+    );
+    assert_eq!(
+        of(json!({"n": 1}), json!({"n": 1, "unit": null})),
+        "a: unit nullable"
+    );
+    assert_eq!(
+        of(json!({"n": "x", "m": 1}), json!({"n": "y", "m": 2})),
+        "a: m tolerance 1 + a: n ignore"
+    );
     let many = |value: &str| -> Value {
         ["p", "q", "r", "s"]
             .map(|name| (name.to_string(), value.into()))
@@ -170,7 +235,10 @@ fn arguments_are_ignored_only_where_nothing_smaller_works() {
             .into()
     };
     assert_eq!(of(many("x"), many("y")), "a: others ignore");
-    assert_eq!(of(many("x"), many("X")), "a: p case + a: q case + a: r case + a: s case");
+    assert_eq!(
+        of(many("x"), many("X")),
+        "a: p case + a: q case + a: r case + a: s case"
+    );
 }
 
 /// Where no calls are expected, a looser match type would accept any calls.
@@ -178,13 +246,22 @@ fn arguments_are_ignored_only_where_nothing_smaller_works() {
 fn a_match_type_that_accepts_any_calls_of_a_turn_comes_last() {
     let turn = |calls: &[&str]| Invocation {
         trajectory: Trajectory::Listed {
-            calls: calls.iter().map(|name| ToolCall::new(*name, None)).collect(),
+            calls: calls
+                .iter()
+                .map(|name| ToolCall::new(*name, None))
+                .collect(),
             responses: vec![],
             texts: vec![],
         },
         ..Invocation::default()
     };
-    let mut attempt = Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "x");
+    let mut attempt = Attempt::blank(
+        AttemptKey {
+            case: 0,
+            attempt: 1,
+        },
+        "x",
+    );
     attempt.expected = [turn(&["a"]), turn(&[])].into();
     attempt.actual = [turn(&["a"]), turn(&["b"])].into();
     let criteria = [Criterion::new("tool_trajectory_avg_score", Some(1.0))];
@@ -197,5 +274,8 @@ fn a_match_type_that_accepts_any_calls_of_a_turn_comes_last() {
     attempt.actual = [turn(&["b"])].into();
     attempt.metrics = score_case(&criteria, &Evidence::of(&attempt));
     attempt.status = case_status(&attempt.metrics);
-    assert_eq!((attempt.status, relaxation(&attempt)), (Status::Failed, None));
+    assert_eq!(
+        (attempt.status, relaxation(&attempt)),
+        (Status::Failed, None)
+    );
 }

@@ -2,7 +2,8 @@
 
 use super::{ComparedRuns, outcome_of};
 use crate::analysis::{
-    CaseChange, ComparedCase, OutcomeTest, OverallChange, PassCount, RateChange, RunToCompare, ScoreTest,
+    CaseChange, ComparedCase, OutcomeTest, OverallChange, PassCount, RateChange, RunToCompare,
+    ScoreTest,
 };
 use crate::domain::RunState;
 use serde_json::{Value, json};
@@ -15,8 +16,9 @@ impl ComparedRuns<'_> {
             .into_iter()
             .map(|fate| (fate.key().to_string(), self.found.of(fate).count().into()))
             .collect();
-        let side = |run: &RunState, at: Option<usize>| {
-            at.map(|at| {
+        let side =
+            |run: &RunState, at: Option<usize>| {
+                at.map(|at| {
                 let set = run.plan.set_of(at);
                 let of = outcome_of(run, at);
                 let count = of.as_ref().map(|of| of.count);
@@ -29,9 +31,13 @@ impl ComparedRuns<'_> {
                        "pass_rate": count.and_then(PassCount::rate), "pass_rate_95": interval,
                        "reason": of.map(|of| of.reason)})
             })
-        };
+            };
         let case = |case: &ComparedCase| {
-            let changed: Vec<&str> = case.changed.iter().map(|condition| condition.label()).collect();
+            let changed: Vec<&str> = case
+                .changed
+                .iter()
+                .map(|condition| condition.label())
+                .collect();
             let is_removed = case.before.is_some_and(|at| self.removed.contains(&at));
             json!({"fate": case.fate.key(), "changed": changed, "removed": is_removed,
                    "before": side(&self.before, case.before), "after": side(&self.after, case.after)})

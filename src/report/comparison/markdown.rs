@@ -12,7 +12,10 @@ impl ComparedRuns<'_> {
         let mut out = format!("## Comparison of two runs\n\n**{}**\n\n", self.conclusion());
         let run = |title: &str, run: &RunToCompare| {
             let (id, started) = (cell(&run.plan.run_id), started_words(&run.plan.started));
-            format!("- {title}: {id}, {started} UTC, {}\n", cell(&run.agent_label()))
+            format!(
+                "- {title}: {id}, {started} UTC, {}\n",
+                cell(&run.agent_label())
+            )
         };
         out += &run("first", &self.before);
         out += &run("second", &self.after);
@@ -35,25 +38,39 @@ impl ComparedRuns<'_> {
 
     fn case_row(&self, case: &ComparedCase) -> String {
         let outcome = |run: &RunState, at: Option<usize>| at.and_then(|at| outcome_of(run, at));
-        let (before, after) = (outcome(&self.before, case.before), outcome(&self.after, case.after));
-        let sign = |outcome: Option<&CaseResultWords>| outcome.map_or("—".into(), |of| of.sign.clone());
+        let (before, after) = (
+            outcome(&self.before, case.before),
+            outcome(&self.after, case.after),
+        );
+        let sign =
+            |outcome: Option<&CaseResultWords>| outcome.map_or("—".into(), |of| of.sign.clone());
         let (first, second) = (sign(before.as_ref()), sign(after.as_ref()));
         let reason = after.or(before).map(|of| of.reason).unwrap_or_default();
         let reason = changed_words(case) + &reason;
-        format!("| {first} | {second} | {} | {} |\n", cell(&self.name_with_former(case)), cell(&reason))
+        format!(
+            "| {first} | {second} | {} | {} |\n",
+            cell(&self.name_with_former(case)),
+            cell(&reason)
+        )
     }
 
     fn write_metrics(&self, out: &mut String) {
         if self.found.metrics.is_empty() {
             return;
         }
-        out.push_str("\n| metric | cases | first | second | difference | test, each metric by itself |\n");
+        out.push_str(
+            "\n| metric | cases | first | second | difference | test, each metric by itself |\n",
+        );
         out.push_str("|---|--:|--:|--:|--:|---|\n");
         for of in &self.found.metrics {
             let (name, p) = (cell(&of.metric), self.metric_words(of));
             let (before, after) = (statistic_text(of.before), statistic_text(of.after));
             let difference = difference_text(of.after - of.before, 3);
-            let _ = writeln!(out, "| {name} | {} | {before} | {after} | {difference} | {p} |", of.cases);
+            let _ = writeln!(
+                out,
+                "| {name} | {} | {before} | {after} | {difference} | {p} |",
+                of.cases
+            );
         }
     }
 }

@@ -5,8 +5,8 @@ mod markdown;
 mod text;
 
 use crate::analysis::{
-    CaseChange, ChangedCondition, ComparedCase, ComparedMetric, PassCount, RunComparison, RunToCompare,
-    cases_words,
+    CaseChange, ChangedCondition, ComparedCase, ComparedMetric, PassCount, RunComparison,
+    RunToCompare, cases_words,
 };
 use crate::domain::{RunState, Status, clean_line, worst_attempt};
 use std::collections::BTreeSet;
@@ -56,11 +56,16 @@ impl ComparedRuns<'_> {
             (CaseChange::OnlyBefore, Status::Informational),
             (CaseChange::OnlyAfter, Status::Informational),
         ];
-        let is_removed = |case: &&ComparedCase| case.before.is_some_and(|at| self.removed.contains(&at));
+        let is_removed =
+            |case: &&ComparedCase| case.before.is_some_and(|at| self.removed.contains(&at));
         let removed = ChangeList {
             title: "removed, passed in the first run",
             status: Status::NotEvaluated,
-            cases: self.found.of(CaseChange::OnlyBefore).filter(is_removed).collect(),
+            cases: self
+                .found
+                .of(CaseChange::OnlyBefore)
+                .filter(is_removed)
+                .collect(),
             shown: LISTED,
         };
         let list = |(fate, status): (CaseChange, Status)| {
@@ -69,9 +74,16 @@ impl ComparedRuns<'_> {
                 CaseChange::Broke | CaseChange::Fixed | CaseChange::Unclear | CaseChange::Edited
             );
             let shown = if is_change { LISTED } else { OTHERS_LISTED };
-            let cases =
-                self.found.of(fate).filter(|case| fate != CaseChange::OnlyBefore || !is_removed(case));
-            ChangeList { title: fate.heading(), status, cases: cases.collect(), shown }
+            let cases = self
+                .found
+                .of(fate)
+                .filter(|case| fate != CaseChange::OnlyBefore || !is_removed(case));
+            ChangeList {
+                title: fate.heading(),
+                status,
+                cases: cases.collect(),
+                shown,
+            }
         };
         let mut lists: Vec<ChangeList> = fates.into_iter().map(list).collect();
         lists.insert(3, removed);
@@ -81,12 +93,14 @@ impl ComparedRuns<'_> {
 
     /// What makes the comparison less than it seems: unfinished runs, and conditions that differ.
     fn remarks(&self) -> Vec<String> {
-        let unfinished =
-            [("first", &self.before), ("second", &self.after)].into_iter().filter_map(|(title, run)| {
+        let unfinished = [("first", &self.before), ("second", &self.after)]
+            .into_iter()
+            .filter_map(|(title, run)| {
                 let all = run.plan.attempts();
                 let missing = all.saturating_sub(run.totals.ended());
-                (missing > 0)
-                    .then(|| format!("the {title} run is unfinished: {missing} of {all} attempts missing"))
+                (missing > 0).then(|| {
+                    format!("the {title} run is unfinished: {missing} of {all} attempts missing")
+                })
             });
         let changed = [
             ChangedCondition::Agent,
@@ -98,28 +112,48 @@ impl ComparedRuns<'_> {
         .into_iter()
         .filter_map(|condition| {
             let count = self.found.changed_in(condition);
-            (count > 0)
-                .then(|| format!("{} changed in between for {}", condition.label(), cases_words(count)))
+            (count > 0).then(|| {
+                format!(
+                    "{} changed in between for {}",
+                    condition.label(),
+                    cases_words(count)
+                )
+            })
         });
-        unfinished.chain(changed).chain(self.found.undecidable_words()).collect()
+        unfinished
+            .chain(changed)
+            .chain(self.found.undecidable_words())
+            .collect()
     }
 
     /// The name of a case; of a renamed or moved one also what it was before.
     fn name_with_former(&self, case: &ComparedCase) -> String {
         let name = self.name_now(case);
-        let (Some(a), Some(b)) = (case.before, case.after) else { return name };
+        let (Some(a), Some(b)) = (case.before, case.after) else {
+            return name;
+        };
         let file = |run: &RunState, at: usize| clean_line(&run.plan.set_of(at).file).into_owned();
-        let (is_renamed, has_moved) =
-            (case.changed.contains(&ChangedCondition::Name), case.changed.contains(&ChangedCondition::File));
+        let (is_renamed, has_moved) = (
+            case.changed.contains(&ChangedCondition::Name),
+            case.changed.contains(&ChangedCondition::File),
+        );
         let former = name_of(&self.before, a);
         match (is_renamed, has_moved) {
             (false, false) => name,
             (true, false) => format!("{name} (was {former})"),
             (false, true) => {
-                format!("{name} (was in {}, now in {})", file(&self.before, a), file(&self.after, b))
+                format!(
+                    "{name} (was in {}, now in {})",
+                    file(&self.before, a),
+                    file(&self.after, b)
+                )
             }
             (true, true) => {
-                format!("{name} (was {former} in {}, now in {})", file(&self.before, a), file(&self.after, b))
+                format!(
+                    "{name} (was {former} in {}, now in {})",
+                    file(&self.before, a),
+                    file(&self.after, b)
+                )
             }
         }
     }
@@ -136,20 +170,33 @@ impl ComparedRuns<'_> {
     fn conclusion(&self) -> String {
         let found = self.found;
         let rate = found.rate_change.filter(|_| found.overall.is_repeated());
-        let rate = rate.map(|change| format!("; {}", change.words())).unwrap_or_default();
-        format!("{}: {}  ({}){rate}", found.overall.passed_words(), found.changes_words(), found.test_words())
+        let rate = rate
+            .map(|change| format!("; {}", change.words()))
+            .unwrap_or_default();
+        format!(
+            "{}: {}  ({}){rate}",
+            found.overall.passed_words(),
+            found.changes_words(),
+            found.test_words()
+        )
     }
 
     /// The significance of a metric's difference, and whether the metric was another one.
     fn metric_words(&self, of: &ComparedMetric) -> String {
         let test = self.found.score_words(of.test);
-        [Some(test), of.other_options_words()].into_iter().flatten().collect::<Vec<_>>().join("; ")
+        [Some(test), of.other_options_words()]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join("; ")
     }
 }
 
 /// What differs between the results of a case beside its name and file, in brackets; empty if nothing does.
 fn changed_words(case: &ComparedCase) -> String {
-    case.other_conditions_words().map(|words| format!("[{words}] ")).unwrap_or_default()
+    case.other_conditions_words()
+        .map(|words| format!("[{words}] "))
+        .unwrap_or_default()
 }
 
 /// The outcome of a case in one run.
@@ -166,8 +213,15 @@ struct CaseResultWords {
 fn outcome_of(run: &RunState, case: usize) -> Option<CaseResultWords> {
     let attempts = run.attempts_of(case);
     let (worst, count) = (worst_attempt(&attempts)?, PassCount::of(&attempts));
-    let interval = count.interval_words().map(|words| format!(" ({words})")).unwrap_or_default();
-    let rate = if attempts.len() > 1 { format!(" {}{interval}", count.words()) } else { String::new() };
+    let interval = count
+        .interval_words()
+        .map(|words| format!(" ({words})"))
+        .unwrap_or_default();
+    let rate = if attempts.len() > 1 {
+        format!(" {}{interval}", count.words())
+    } else {
+        String::new()
+    };
     Some(CaseResultWords {
         status: worst.status,
         sign: format!("{}{rate}", worst.status.glyph()),
@@ -178,7 +232,11 @@ fn outcome_of(run: &RunState, case: usize) -> Option<CaseResultWords> {
 }
 
 fn name_of(run: &RunState, case: usize) -> String {
-    format!("{} › {}", clean_line(&run.plan.set_name(case)), clean_line(run.plan.cases.eval_id(case)))
+    format!(
+        "{} › {}",
+        clean_line(&run.plan.set_name(case)),
+        clean_line(run.plan.cases.eval_id(case))
+    )
 }
 
 /// The time of a run's start, in UTC, to the minute.

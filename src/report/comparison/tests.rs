@@ -29,13 +29,21 @@ fn set_of(file: &str, threshold: f64) -> PlannedSet {
 
 /// A run of one case of each file, whose attempts have these statuses. Each reason is the number of the attempt.
 fn run(threshold: f64, cases: &[(&str, &[Status])]) -> RunState {
-    let planned =
-        |(set, _)| PlannedCase { set, index: 0, eval_id: "a".into(), content: "".into(), quarantine: None };
+    let planned = |(set, _)| PlannedCase {
+        set,
+        index: 0,
+        eval_id: "a".into(),
+        content: "".into(),
+        quarantine: None,
+    };
     let plan = RunPlan {
         commit: None,
         run_id: "r".into(),
         started: String::new(),
-        sets: cases.iter().map(|(file, _)| set_of(file, threshold)).collect(),
+        sets: cases
+            .iter()
+            .map(|(file, _)| set_of(file, threshold))
+            .collect(),
         cases: PlannedCases::of(cases.iter().enumerate().map(planned)).unwrap(),
         options: RunOptions::default(),
         judge: JudgeSpec::standard(),
@@ -43,10 +51,19 @@ fn run(threshold: f64, cases: &[(&str, &[Status])]) -> RunState {
     let mut state = RunState::new(Arc::new(plan));
     for (case, (_, statuses)) in cases.iter().enumerate() {
         for (at, status) in statuses.iter().enumerate() {
-            let key = AttemptKey { case, attempt: at as u32 + 1 };
+            let key = AttemptKey {
+                case,
+                attempt: at as u32 + 1,
+            };
             let error = Some(format!("reason {}", key.attempt));
-            let attempt = Attempt { status: *status, error, ..Attempt::blank(key, "a") };
-            state.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt))));
+            let attempt = Attempt {
+                status: *status,
+                error,
+                ..Attempt::blank(key, "a")
+            };
+            state.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(
+                attempt,
+            ))));
         }
     }
     state
@@ -56,9 +73,17 @@ fn run(threshold: f64, cases: &[(&str, &[Status])]) -> RunState {
 fn reports(before: &RunState, after: &RunState) -> (String, String, serde_json::Value) {
     let found = compare_runs(before, after, &ComparisonRule::default());
     let removed = BTreeSet::new();
-    let compared =
-        ComparedRuns { before: before.into(), after: after.into(), found: &found, removed: &removed };
-    (compared.text(crate::report::Paint { on: false }), compared.markdown(), compared.json())
+    let compared = ComparedRuns {
+        before: before.into(),
+        after: after.into(),
+        found: &found,
+        removed: &removed,
+    };
+    (
+        compared.text(crate::report::Paint { on: false }),
+        compared.markdown(),
+        compared.json(),
+    )
 }
 
 #[test]
@@ -66,47 +91,92 @@ fn a_case_is_shown_with_its_worst_attempt_and_with_the_rate_of_evaluated_ones() 
     use Status::{Errored, Failed, NotEvaluated, Passed};
     for (statuses, rate, reason) in [
         ([NotEvaluated, Failed, Failed], "✗ 0/2 (0–66 %)", "reason 2"),
-        ([Errored, NotEvaluated, Failed], "✗ 0/2 (0–66 %)", "reason 3"),
-        ([NotEvaluated, Errored, Passed], "! 1/2 (9–91 %)", "reason 2"),
+        (
+            [Errored, NotEvaluated, Failed],
+            "✗ 0/2 (0–66 %)",
+            "reason 3",
+        ),
+        (
+            [NotEvaluated, Errored, Passed],
+            "! 1/2 (9–91 %)",
+            "reason 2",
+        ),
         ([Passed, NotEvaluated, NotEvaluated], "? 1/1", "reason 2"),
-        ([NotEvaluated, NotEvaluated, NotEvaluated], "? –", "reason 1"),
+        (
+            [NotEvaluated, NotEvaluated, NotEvaluated],
+            "? –",
+            "reason 1",
+        ),
     ] {
         let run = run(0.5, &[("a.json", &statuses)]);
         let of = outcome_of(&run, 0).unwrap();
-        assert_eq!((of.sign.as_str(), of.reason.as_str()), (rate, reason), "{statuses:?}");
+        assert_eq!(
+            (of.sign.as_str(), of.reason.as_str()),
+            (rate, reason),
+            "{statuses:?}"
+        );
     }
 }
 
 #[test]
 fn a_case_without_an_attempt_has_no_outcome() {
-    let (before, after) = (run(0.5, &[("a.json", &[Status::Failed])]), run(0.5, &[("a.json", &[])]));
+    let (before, after) = (
+        run(0.5, &[("a.json", &[Status::Failed])]),
+        run(0.5, &[("a.json", &[])]),
+    );
     let (text, _, json) = reports(&before, &after);
     assert!(text.contains("✗ → ·"), "{text}");
-    assert!(json["cases"][0]["after"].is_null() && outcome_of(&after, 0).is_none(), "{json}");
+    assert!(
+        json["cases"][0]["after"].is_null() && outcome_of(&after, 0).is_none(),
+        "{json}"
+    );
 }
 
 #[test]
 fn cases_of_sets_with_the_same_id_are_told_apart() {
-    let one = [("home/lights.json", &[Status::Passed][..]), ("office/lights.json", &[Status::Passed])];
-    let other = [("home/lights.json", &[Status::Failed][..]), ("office/lights.json", &[Status::Failed])];
+    let one = [
+        ("home/lights.json", &[Status::Passed][..]),
+        ("office/lights.json", &[Status::Passed]),
+    ];
+    let other = [
+        ("home/lights.json", &[Status::Failed][..]),
+        ("office/lights.json", &[Status::Failed]),
+    ];
     let (text, markdown, _) = reports(&run(0.5, &one), &run(0.5, &other));
     for file in ["home", "office"] {
-        assert!(text.contains(&format!("lights ({file}/lights.json) › a")), "{text}");
+        assert!(
+            text.contains(&format!("lights ({file}/lights.json) › a")),
+            "{text}"
+        );
         let markdown = markdown.replace("<!-- -->", "");
-        assert!(markdown.contains(&format!("lights ({file}/lights.json) › a")), "{markdown}");
+        assert!(
+            markdown.contains(&format!("lights ({file}/lights.json) › a")),
+            "{markdown}"
+        );
     }
 }
 
 #[test]
 fn the_line_with_the_outcomes_names_the_cases_with_other_criteria() {
-    let (before, after) =
-        (run(0.5, &[("a.json", &[Status::Passed])]), run(0.8, &[("a.json", &[Status::Failed])]));
+    let (before, after) = (
+        run(0.5, &[("a.json", &[Status::Passed])]),
+        run(0.8, &[("a.json", &[Status::Failed])]),
+    );
     let (text, markdown, _) = reports(&before, &after);
     for report in [text, markdown] {
-        let line = report.lines().find(|line| line.contains("comparable case")).unwrap();
+        let line = report
+            .lines()
+            .find(|line| line.contains("comparable case"))
+            .unwrap();
         assert!(line.contains(", 1 case with other criteria"), "{line}");
-        let line = report.lines().find(|line| line.contains("lights › a")).unwrap();
-        assert!(line.contains("[other criteria]") || line.contains("\\[other criteria\\]"), "{line}");
+        let line = report
+            .lines()
+            .find(|line| line.contains("lights › a"))
+            .unwrap();
+        assert!(
+            line.contains("[other criteria]") || line.contains("\\[other criteria\\]"),
+            "{line}"
+        );
     }
 }
 
@@ -116,7 +186,10 @@ fn json_has_the_number_of_evaluated_attempts() {
     let before = run(0.5, &[("s.json", &[passed, failed, none, none])]);
     let (_, _, json) = reports(&before, &before);
     let side = &json["cases"][0]["before"];
-    assert_eq!((&side["passed"], &side["evaluated"], &side["attempts"]), (&1.into(), &2.into(), &4.into()));
+    assert_eq!(
+        (&side["passed"], &side["evaluated"], &side["attempts"]),
+        (&1.into(), &2.into(), &4.into())
+    );
     assert_eq!(side["pass_rate"], 0.5);
 }
 
@@ -128,9 +201,18 @@ fn very_large_scores_have_an_exponent() {
             score: Score::new(score),
             ..unscored(&Criterion::new("m", Some(0.5)), 0, Status::Passed, "")
         };
-        let key = AttemptKey { case: 0, attempt: 1 };
-        let attempt = Attempt { status: Status::Passed, metrics: vec![metric], ..Attempt::blank(key, "a") };
-        state.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt))));
+        let key = AttemptKey {
+            case: 0,
+            attempt: 1,
+        };
+        let attempt = Attempt {
+            status: Status::Passed,
+            metrics: vec![metric],
+            ..Attempt::blank(key, "a")
+        };
+        state.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(
+            attempt,
+        ))));
         state
     };
     let (text, markdown, _) = reports(&run_with(1e300), &run_with(3e300));

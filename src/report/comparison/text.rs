@@ -17,10 +17,15 @@ impl ComparedRuns<'_> {
                 let _ = writeln!(out, "  {}", self.case_line(case, paint));
             }
             if list.left_out() > 0 {
-                let _ = writeln!(out, "  … and {} more; --json lists all of them", list.left_out());
+                let _ = writeln!(
+                    out,
+                    "  … and {} more; --json lists all of them",
+                    list.left_out()
+                );
             }
         }
-        out + &self.metrics_table(paint) + &format!("\n{} {}", paint.bold("evaltrail"), self.conclusion())
+        out + &self.metrics_table(paint)
+            + &format!("\n{} {}", paint.bold("evaltrail"), self.conclusion())
     }
 
     /// The two runs, and the conditions that differ between them.
@@ -29,7 +34,11 @@ impl ComparedRuns<'_> {
             let id = clean_line(&run.plan.run_id).into_owned();
             let started = started_words(&run.plan.started);
             let agent = run.agent_label();
-            format!("{title} {}  {started} UTC  {}\n", paint.bold(&id), paint.faint(&clean_line(&agent)))
+            format!(
+                "{title} {}  {started} UTC  {}\n",
+                paint.bold(&id),
+                paint.faint(&clean_line(&agent))
+            )
         };
         let mut out = line("first ", &self.before) + &line("second", &self.after);
         for remark in self.remarks() {
@@ -41,16 +50,30 @@ impl ComparedRuns<'_> {
     /// The name of a case, its outcomes, and the reason where it does not pass now.
     fn case_line(&self, case: &ComparedCase, paint: Paint) -> String {
         let outcome = |run: &RunState, at: Option<usize>| at.and_then(|at| outcome_of(run, at));
-        let (before, after) = (outcome(&self.before, case.before), outcome(&self.after, case.after));
+        let (before, after) = (
+            outcome(&self.before, case.before),
+            outcome(&self.after, case.after),
+        );
         let sign = |outcome: &Option<CaseResultWords>| {
-            outcome.as_ref().map_or("·".into(), |of| paint.status(of.status, &of.sign))
+            outcome
+                .as_ref()
+                .map_or("·".into(), |of| paint.status(of.status, &of.sign))
         };
         let name = self.name_with_former(case);
-        let reason = after.as_ref().or(before.as_ref()).map(|of| of.reason.clone()).unwrap_or_default();
+        let reason = after
+            .as_ref()
+            .or(before.as_ref())
+            .map(|of| of.reason.clone())
+            .unwrap_or_default();
         let changed = changed_words(case);
-        format!("{} → {} {name}  {changed}{}", sign(&before), sign(&after), paint.faint(&reason))
-            .trim_end()
-            .to_string()
+        format!(
+            "{} → {} {name}  {changed}{}",
+            sign(&before),
+            sign(&after),
+            paint.faint(&reason)
+        )
+        .trim_end()
+        .to_string()
     }
 
     fn metrics_table(&self, paint: Paint) -> String {
@@ -58,7 +81,12 @@ impl ComparedRuns<'_> {
         if metrics.is_empty() {
             return String::new();
         }
-        let width = metrics.iter().map(|of| of.metric.chars().count()).max().unwrap_or(0).max(6);
+        let width = metrics
+            .iter()
+            .map(|of| of.metric.chars().count())
+            .max()
+            .unwrap_or(0)
+            .max(6);
         let head = format!(
             "{:width$} {:>7} {:>8} {:>8} {:>10}  {}",
             "metric", "cases", "first", "second", "difference", "test, each metric by itself"

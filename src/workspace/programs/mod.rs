@@ -32,19 +32,40 @@ pub(super) struct FoundProgram {
 
 /// Finds the `adk` program: in the active virtual environment, in one beside or above the agents, or on PATH.
 pub(super) fn find_adk(agents_dir: &Path, root: &Path) -> FoundProgram {
-    let program = if cfg!(windows) { "Scripts/adk.exe" } else { "bin/adk" };
-    let folders = folders_of(agents_dir, root).into_iter().chain(folders_of(root, root));
-    first_own(environments(folders, program).chain(on_path("adk")), User::current())
+    let program = if cfg!(windows) {
+        "Scripts/adk.exe"
+    } else {
+        "bin/adk"
+    };
+    let folders = folders_of(agents_dir, root)
+        .into_iter()
+        .chain(folders_of(root, root));
+    first_own(
+        environments(folders, program).chain(on_path("adk")),
+        User::current(),
+    )
 }
 
 /// Finds the workspace's Python: that of a virtual environment, as for `adk`, else the system's. The error is a message that
 /// names what was found and is not used.
 pub(super) fn find_python(root: &Path) -> Result<PathBuf, String> {
-    let program = if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" };
+    let program = if cfg!(windows) {
+        "Scripts/python.exe"
+    } else {
+        "bin/python"
+    };
     // Installations of Python for Windows have no `python3`.
-    let names = if cfg!(windows) { ["python", "py"] } else { ["python3", "python"] };
+    let names = if cfg!(windows) {
+        ["python", "py"]
+    } else {
+        ["python3", "python"]
+    };
     let environments = environments(folders_of(root, root).into_iter(), program);
-    first_own(environments.chain(names.into_iter().flat_map(on_path)), User::current()).python()
+    first_own(
+        environments.chain(names.into_iter().flat_map(on_path)),
+        User::current(),
+    )
+    .python()
 }
 
 impl FoundProgram {
@@ -74,23 +95,40 @@ fn folders_of(folder: &Path, root: &Path) -> Vec<PathBuf> {
         None if folder.starts_with(root) => root.to_path_buf(),
         None => folder.to_path_buf(),
     };
-    folder.ancestors().take_while(|above| above.starts_with(&last)).map(Path::to_path_buf).collect()
+    folder
+        .ancestors()
+        .take_while(|above| above.starts_with(&last))
+        .map(Path::to_path_buf)
+        .collect()
 }
 
 /// A program in virtual environments: the active one, and those in these folders.
-fn environments(folders: impl Iterator<Item = PathBuf>, program: &str) -> impl Iterator<Item = Candidate> {
+fn environments(
+    folders: impl Iterator<Item = PathBuf>,
+    program: &str,
+) -> impl Iterator<Item = Candidate> {
     let beside = folders.flat_map(|folder| ENVIRONMENTS.map(|name| folder.join(name)));
-    let active = std::env::var_os("VIRTUAL_ENV").map(PathBuf::from).filter(|folder| folder.is_absolute());
+    let active = std::env::var_os("VIRTUAL_ENV")
+        .map(PathBuf::from)
+        .filter(|folder| folder.is_absolute());
     // The active one is chosen by the environment, as the folders of PATH are.
-    let active = active.into_iter().map(move |folder| Candidate { path: folder.join(program), within: None });
-    active.chain(beside.map(move |folder| Candidate { path: folder.join(program), within: Some(folder) }))
+    let active = active.into_iter().map(move |folder| Candidate {
+        path: folder.join(program),
+        within: None,
+    });
+    active.chain(beside.map(move |folder| Candidate {
+        path: folder.join(program),
+        within: Some(folder),
+    }))
 }
 
 /// Programs of a name in the folders of PATH. Relative folders of PATH depend on where evaltrail was started, and are left
 /// out.
 fn on_path(program: &str) -> impl Iterator<Item = Candidate> {
     let found = which::which_all_global(program).into_iter().flatten();
-    found.filter(|path| path.is_absolute()).map(|path| Candidate { path, within: None })
+    found
+        .filter(|path| path.is_absolute())
+        .map(|path| Candidate { path, within: None })
 }
 
 /// A path at which a program may be.
@@ -106,31 +144,57 @@ impl Candidate {
     /// interpreter, the folders of its environment, all links on the way and what they lead to.
     fn refusal_for(&self, user: User) -> Option<Refusal> {
         let folder = self.within.as_ref()?;
-        let parts = PARTS.map(|part| folder.join(part)).into_iter().chain(packages_of(folder));
-        let parts = parts.chain(interpreters_of(folder)).chain(interpreter_of(&self.path));
+        let parts = PARTS
+            .map(|part| folder.join(part))
+            .into_iter()
+            .chain(packages_of(folder));
+        let parts = parts
+            .chain(interpreters_of(folder))
+            .chain(interpreter_of(&self.path));
         let parts = parts.filter(|part| part.symlink_metadata().is_ok());
-        parts.chain([self.path.clone()]).find_map(|path| user.refusal_on_way_to(&path, folder))
+        parts
+            .chain([self.path.clone()])
+            .find_map(|path| user.refusal_on_way_to(&path, folder))
     }
 }
 
 /// The folders of the packages of an environment, one for each version of Python.
 fn packages_of(environment: &Path) -> impl Iterator<Item = PathBuf> {
-    let versions = std::fs::read_dir(environment.join("lib")).into_iter().flatten();
-    versions.flatten().take(MOST_VERSIONS).map(|version| version.path().join("site-packages"))
+    let versions = std::fs::read_dir(environment.join("lib"))
+        .into_iter()
+        .flatten();
+    versions
+        .flatten()
+        .take(MOST_VERSIONS)
+        .map(|version| version.path().join("site-packages"))
 }
 
 /// The interpreters in an environment: its programs are scripts that name one of them.
 fn interpreters_of(environment: &Path) -> impl Iterator<Item = PathBuf> {
-    let programs = std::fs::read_dir(environment.join("bin")).into_iter().flatten().flatten();
-    let pythons = programs.filter(|program| program.file_name().as_encoded_bytes().starts_with(b"python"));
+    let programs = std::fs::read_dir(environment.join("bin"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let pythons = programs.filter(|program| {
+        program
+            .file_name()
+            .as_encoded_bytes()
+            .starts_with(b"python")
+    });
     pythons.take(MOST_VERSIONS).map(|program| program.path())
 }
 
 /// The interpreter that the first line of a script names.
 fn interpreter_of(script: &Path) -> Option<PathBuf> {
     let head = read_head(script, LONGEST_FIRST_LINE).ok()?;
-    let line = head.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
-    let path = String::from_utf8_lossy(line).split_whitespace().next().map(PathBuf::from)?;
+    let line = head
+        .strip_prefix(b"#!")?
+        .split(|byte| *byte == b'\n')
+        .next()?;
+    let path = String::from_utf8_lossy(line)
+        .split_whitespace()
+        .next()
+        .map(PathBuf::from)?;
     path.is_absolute().then_some(path)
 }
 

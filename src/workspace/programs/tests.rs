@@ -30,7 +30,11 @@ fn an_environment_above_the_repository_is_not_used() {
     program(&place.path().join(".venv").join(adk));
     let is_in_place = |path: &PathBuf| path.starts_with(place.path());
     assert!(!find_python(&agents).is_ok_and(|path| is_in_place(&path)));
-    assert!(!find_adk(&agents, &agents).path.is_some_and(|path| is_in_place(&path)));
+    assert!(
+        !find_adk(&agents, &agents)
+            .path
+            .is_some_and(|path| is_in_place(&path))
+    );
     let own = repository.join("venv");
     program(&own.join(python));
     program(&own.join(adk));
@@ -48,13 +52,23 @@ fn without_a_repository_the_search_ends_at_the_root_of_the_workspace() {
     program(&place.path().join(".venv").join(python));
     program(&place.path().join(".venv").join(adk));
     assert!(!find_python(&root).is_ok_and(|path| path.starts_with(place.path())));
-    assert!(!find_adk(&agents, &root).path.is_some_and(|path| path.starts_with(place.path())));
+    assert!(
+        !find_adk(&agents, &root)
+            .path
+            .is_some_and(|path| path.starts_with(place.path()))
+    );
     program(&root.join(".venv").join(adk));
-    assert_eq!(find_adk(&agents, &root).path, Some(root.join(".venv").join(adk)));
+    assert_eq!(
+        find_adk(&agents, &root).path,
+        Some(root.join(".venv").join(adk))
+    );
     // The agents of another folder do not extend the search.
     let elsewhere = place.path().join("elsewhere");
     fs::create_dir_all(&elsewhere).unwrap();
-    assert_eq!(find_adk(&elsewhere, &root).path, Some(root.join(".venv").join(adk)));
+    assert_eq!(
+        find_adk(&elsewhere, &root).path,
+        Some(root.join(".venv").join(adk))
+    );
 }
 
 /// The owner of the files is another user than the one who looks for programs.
@@ -68,23 +82,49 @@ fn what_another_user_owns_is_not_used() {
     let owner = User::current();
     let other = User(owner.0.wrapping_add(4242));
     let found = |user: User, within: Option<PathBuf>| {
-        first_own([Candidate { path: path.clone(), within }].into_iter(), user)
+        first_own(
+            [Candidate {
+                path: path.clone(),
+                within,
+            }]
+            .into_iter(),
+            user,
+        )
     };
     let in_environment = |user: User| found(user, Some(place.join(".venv")));
-    let own = FoundProgram { path: Some(path.clone()), refused: Vec::new() };
-    let foreign =
-        FoundProgram { path: None, refused: vec![(path.clone(), Refusal::OtherOwner(path.clone()))] };
+    let own = FoundProgram {
+        path: Some(path.clone()),
+        refused: Vec::new(),
+    };
+    let foreign = FoundProgram {
+        path: None,
+        refused: vec![(path.clone(), Refusal::OtherOwner(path.clone()))],
+    };
     assert_eq!(in_environment(owner), own);
     // What root owns may be used by everybody: root could do anything anyway.
     assert_eq!(in_environment(other) == own, owner.0 == 0);
     if owner.0 != 0 {
         let refused = vec![(path.clone(), Refusal::OtherOwner(place.join(".venv/bin")))];
-        assert_eq!(in_environment(other), FoundProgram { path: None, refused });
+        assert_eq!(
+            in_environment(other),
+            FoundProgram {
+                path: None,
+                refused
+            }
+        );
     }
     assert_eq!(found(other, None), own, "on PATH, or in VIRTUAL_ENV");
     let why = foreign.python().unwrap_err();
-    assert!(why.contains(&format!("({} belongs to another user)", path.display())), "{why}");
-    assert!(FoundProgram::default().python().unwrap_err().contains("neither on PATH"));
+    assert!(
+        why.contains(&format!("({} belongs to another user)", path.display())),
+        "{why}"
+    );
+    assert!(
+        FoundProgram::default()
+            .python()
+            .unwrap_err()
+            .contains("neither on PATH")
+    );
 }
 
 /// The program of the system that every user may start, behind a link in an environment.
@@ -95,10 +135,21 @@ fn a_link_is_owned_by_who_made_it_and_its_target_by_root() {
     let link = place.path().join(".venv/bin/python");
     fs::create_dir_all(link.parent().unwrap()).unwrap();
     std::os::unix::fs::symlink("/bin/sh", &link).unwrap();
-    let candidate = Candidate { path: link.clone(), within: Some(place.path().join(".venv")) };
-    assert!(candidate.refusal_for(User::current()).is_none(), "links are usual in environments");
+    let candidate = Candidate {
+        path: link.clone(),
+        within: Some(place.path().join(".venv")),
+    };
+    assert!(
+        candidate.refusal_for(User::current()).is_none(),
+        "links are usual in environments"
+    );
     let is_roots = User::current().0 == 0;
-    assert_eq!(candidate.refusal_for(User(User::current().0.wrapping_add(4242))).is_none(), is_roots);
+    assert_eq!(
+        candidate
+            .refusal_for(User(User::current().0.wrapping_add(4242)))
+            .is_none(),
+        is_roots
+    );
 }
 
 /// Gives a path to another user, which only root can. Returns whether it did.
@@ -107,7 +158,10 @@ fn give_away(path: &Path) -> bool {
     const OTHER: u32 = 4242;
     let given = std::os::unix::fs::lchown(path, Some(OTHER), None).is_ok();
     if !given {
-        assert!(std::env::var_os("EVALTRAIL_REQUIRE_ROOT").is_none(), "root is required here");
+        assert!(
+            std::env::var_os("EVALTRAIL_REQUIRE_ROOT").is_none(),
+            "root is required here"
+        );
         println!("skipped: only root can create files of another user");
     }
     given
@@ -137,7 +191,10 @@ fn a_program_of_another_user_is_not_used() {
         let python = find_python(root);
         let is_in_root = python.as_ref().is_ok_and(|path| path.starts_with(root));
         assert_eq!(is_in_root, part == ".venv/bin/adk", "{part}: {python:?}");
-        assert!(python.is_ok_and(|path| path.is_absolute()), "never a name that PATH resolves later");
+        assert!(
+            python.is_ok_and(|path| path.is_absolute()),
+            "never a name that PATH resolves later"
+        );
     }
 }
 
@@ -148,27 +205,51 @@ fn environment_with_foreign_path_is_not_used() {
     use std::os::unix::fs::symlink;
     type CreateFiles = fn(&Path, &Path);
     let ways: [(&str, &str, CreateFiles); 6] = [
-        (".venv is a link to their folder", "elsewhere", |place, work| {
-            symlink(place.join("elsewhere"), work.join(".venv")).unwrap();
-        }),
-        ("a folder above the target of .venv", "deep", |place, work| {
-            fs::create_dir(place.join("deep")).unwrap();
-            fs::rename(place.join("elsewhere"), place.join("deep/elsewhere")).unwrap();
-            symlink("../deep/elsewhere", work.join(".venv")).unwrap();
-        }),
-        ("bin is a link to their folder", "elsewhere/bin", |_, work| {
-            fs::create_dir(work.join(".venv")).unwrap();
-            symlink("../../elsewhere/bin", work.join(".venv/bin")).unwrap();
-        }),
-        ("a link of another user between two own links", "link", |place, work| {
-            fs::create_dir_all(work.join(".venv/bin")).unwrap();
-            symlink("elsewhere/bin/python", place.join("link")).unwrap();
-            symlink(place.join("link"), work.join(".venv/bin/python")).unwrap();
-        }),
-        ("the folder of the target", "elsewhere/bin", |place, work| {
-            fs::create_dir_all(work.join(".venv/bin")).unwrap();
-            symlink(place.join("elsewhere/bin/python"), work.join(".venv/bin/python")).unwrap();
-        }),
+        (
+            ".venv is a link to their folder",
+            "elsewhere",
+            |place, work| {
+                symlink(place.join("elsewhere"), work.join(".venv")).unwrap();
+            },
+        ),
+        (
+            "a folder above the target of .venv",
+            "deep",
+            |place, work| {
+                fs::create_dir(place.join("deep")).unwrap();
+                fs::rename(place.join("elsewhere"), place.join("deep/elsewhere")).unwrap();
+                symlink("../deep/elsewhere", work.join(".venv")).unwrap();
+            },
+        ),
+        (
+            "bin is a link to their folder",
+            "elsewhere/bin",
+            |_, work| {
+                fs::create_dir(work.join(".venv")).unwrap();
+                symlink("../../elsewhere/bin", work.join(".venv/bin")).unwrap();
+            },
+        ),
+        (
+            "a link of another user between two own links",
+            "link",
+            |place, work| {
+                fs::create_dir_all(work.join(".venv/bin")).unwrap();
+                symlink("elsewhere/bin/python", place.join("link")).unwrap();
+                symlink(place.join("link"), work.join(".venv/bin/python")).unwrap();
+            },
+        ),
+        (
+            "the folder of the target",
+            "elsewhere/bin",
+            |place, work| {
+                fs::create_dir_all(work.join(".venv/bin")).unwrap();
+                symlink(
+                    place.join("elsewhere/bin/python"),
+                    work.join(".venv/bin/python"),
+                )
+                .unwrap();
+            },
+        ),
         ("pyvenv.cfg", "work/.venv/pyvenv.cfg", |_, work| {
             program(&work.join(".venv/bin/python"));
             fs::write(work.join(".venv/pyvenv.cfg"), "home = /elsewhere").unwrap();
@@ -198,7 +279,11 @@ fn a_link_to_a_program_of_another_user_is_not_used() {
     program(&planted);
     fs::create_dir_all(root.join(".venv/bin")).unwrap();
     std::os::unix::fs::symlink(&planted, root.join(".venv/bin/python")).unwrap();
-    assert_eq!(find_python(&root), Ok(root.join(".venv/bin/python")), "links are usual in environments");
+    assert_eq!(
+        find_python(&root),
+        Ok(root.join(".venv/bin/python")),
+        "links are usual in environments"
+    );
     if give_away(&planted) {
         assert_ne!(find_python(&root), Ok(root.join(".venv/bin/python")));
     }
@@ -214,7 +299,14 @@ fn set_mode(path: &Path, mode: u32) {
 #[cfg(unix)]
 #[test]
 fn writable_environment_is_refused() {
-    let parts = ["", "bin", "bin/python", "lib", "lib/python3.13/site-packages", "pyvenv.cfg"];
+    let parts = [
+        "",
+        "bin",
+        "bin/python",
+        "lib",
+        "lib/python3.13/site-packages",
+        "pyvenv.cfg",
+    ];
     for part in parts {
         let folder = tempfile::tempdir().unwrap();
         let root = dunce::canonicalize(folder.path()).unwrap();
@@ -224,26 +316,43 @@ fn writable_environment_is_refused() {
         fs::create_dir_all(environment.join("lib/python3.13/site-packages")).unwrap();
         fs::write(environment.join("pyvenv.cfg"), "home = /usr/bin").unwrap();
         let python = environment.join("bin/python");
-        let writable = if part.is_empty() { environment.clone() } else { environment.join(part) };
+        let writable = if part.is_empty() {
+            environment.clone()
+        } else {
+            environment.join(part)
+        };
         // Where the user works may be a folder for everybody, and a group that shares an environment may write to it.
         set_mode(&root, 0o777);
         set_mode(&writable, 0o775);
         assert_eq!(find_python(&root), Ok(python.clone()), "{part}");
         set_mode(&writable, 0o777);
         assert_ne!(find_python(&root), Ok(python.clone()), "{part}");
-        let candidate = || Candidate { path: python.clone(), within: Some(environment.clone()) };
+        let candidate = || Candidate {
+            path: python.clone(),
+            within: Some(environment.clone()),
+        };
         let found = first_own([candidate()].into_iter(), User::current());
         let why = found.python().unwrap_err();
         let shown = writable.display();
         let words = match writable == python {
             true => format!("({shown} can be changed by every user)"),
             false => {
-                format!("({} is not used, because {shown} can be changed by every user)", python.display())
+                format!(
+                    "({} is not used, because {shown} can be changed by every user)",
+                    python.display()
+                )
             }
         };
         assert!(why.contains(&words), "{part}: {why}");
-        let chosen = Candidate { path: python.clone(), within: None };
-        assert_eq!(chosen.refusal_for(User::current()), None, "on PATH, or in VIRTUAL_ENV");
+        let chosen = Candidate {
+            path: python.clone(),
+            within: None,
+        };
+        assert_eq!(
+            chosen.refusal_for(User::current()),
+            None,
+            "on PATH, or in VIRTUAL_ENV"
+        );
     }
 }
 
@@ -255,17 +364,26 @@ fn script_with_writable_interpreter_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let root = dunce::canonicalize(folder.path()).unwrap();
         fs::create_dir(root.join(".git")).unwrap();
-        let (adk, interpreter) = (root.join(".venv/bin/adk"), root.join("elsewhere/python3.13"));
+        let (adk, interpreter) = (
+            root.join(".venv/bin/adk"),
+            root.join("elsewhere/python3.13"),
+        );
         program(&adk);
         program(&interpreter);
         match named {
             true => fs::write(&adk, format!("#!{} -I\nimport adk", interpreter.display())).unwrap(),
-            false => std::os::unix::fs::symlink(&interpreter, root.join(".venv/bin/python3.13")).unwrap(),
+            false => {
+                std::os::unix::fs::symlink(&interpreter, root.join(".venv/bin/python3.13")).unwrap()
+            }
         }
         assert_eq!(find_adk(&root, &root).path, Some(adk.clone()));
         set_mode(&interpreter, 0o777);
         let found = find_adk(&root, &root);
-        assert_eq!(found.refused.first(), Some(&(adk, Refusal::WritableByAll(interpreter))), "{named}");
+        assert_eq!(
+            found.refused.first(),
+            Some(&(adk, Refusal::WritableByAll(interpreter))),
+            "{named}"
+        );
     }
 }
 
@@ -285,7 +403,11 @@ fn sticky_folder_of_packages_is_refused() {
     std::os::unix::fs::symlink(&elsewhere, &packages).unwrap();
     assert_eq!(find_python(&root), Ok(python.clone()));
     set_mode(&elsewhere, 0o1777);
-    assert_ne!(find_python(&root), Ok(python.clone()), "the target of a link");
+    assert_ne!(
+        find_python(&root),
+        Ok(python.clone()),
+        "the target of a link"
+    );
     fs::remove_file(&packages).unwrap();
     fs::create_dir(&packages).unwrap();
     assert_eq!(find_python(&root), Ok(python.clone()));

@@ -14,7 +14,13 @@ const MOST_LINKS: usize = 40;
 
 /// Why a program that was found is not used: what is wrong with a file, a folder or a link that decides what is executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(windows, expect(dead_code, reason = "Windows has no owners and permissions of this kind"))]
+#[cfg_attr(
+    windows,
+    expect(
+        dead_code,
+        reason = "Windows has no owners and permissions of this kind"
+    )
+)]
 pub(in crate::workspace) enum Refusal {
     /// Another user owns it.
     OtherOwner(PathBuf),
@@ -34,7 +40,11 @@ impl Refusal {
         };
         match path == program {
             true => format!("{} {why}", program.display()),
-            false => format!("{} is not used, because {} {why}", program.display(), path.display()),
+            false => format!(
+                "{} is not used, because {} {why}",
+                program.display(),
+                path.display()
+            ),
         }
     }
 }
@@ -56,9 +66,16 @@ impl User {
     /// above it, are where the user works, whoever owns them. Who can write to a folder elsewhere can replace what is in it,
     /// unless it is sticky, as `/tmp` is; but code that is added to a folder of the environment is executed in any case.
     pub(super) fn refusal_on_way_to(self, path: &Path, environment: &Path) -> Option<Refusal> {
-        let place = environment.parent().and_then(|place| dunce::canonicalize(place).ok());
-        let Some(place) = place else { return Some(Refusal::Unreadable(path.to_path_buf())) };
-        let rest = environment.parent().and_then(|place| path.strip_prefix(place).ok()).unwrap_or(path);
+        let place = environment
+            .parent()
+            .and_then(|place| dunce::canonicalize(place).ok());
+        let Some(place) = place else {
+            return Some(Refusal::Unreadable(path.to_path_buf()));
+        };
+        let rest = environment
+            .parent()
+            .and_then(|place| path.strip_prefix(place).ok())
+            .unwrap_or(path);
         let environment = place.join(environment.file_name().unwrap_or_default());
         let (mut at, mut links) = (place.clone(), 0);
         let mut next: Vec<PathBuf> = vec![rest.to_path_buf()];
@@ -95,7 +112,9 @@ impl User {
     fn refusal(self, path: &Path, may_be_sticky: bool) -> Option<Refusal> {
         let path_buf = path.to_path_buf();
         match symlink_metadata(path) {
-            Ok(meta) if meta.uid() != self.0 && meta.uid() != 0 => Some(Refusal::OtherOwner(path_buf)),
+            Ok(meta) if meta.uid() != self.0 && meta.uid() != 0 => {
+                Some(Refusal::OtherOwner(path_buf))
+            }
             Ok(meta) => {
                 let is_open = is_writable_by_all(&meta) && !(may_be_sticky && is_sticky(&meta));
                 is_open.then_some(Refusal::WritableByAll(path_buf))

@@ -15,7 +15,11 @@ fn root() -> PathBuf {
 fn layers() -> Vec<String> {
     let lib = std::fs::read_to_string(root().join("src/lib.rs")).unwrap();
     lib.lines()
-        .filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';').map(str::to_string))
+        .filter_map(|line| {
+            line.strip_prefix("pub mod ")?
+                .strip_suffix(';')
+                .map(str::to_string)
+        })
         .collect()
 }
 
@@ -37,13 +41,21 @@ fn sources(module: &str) -> Vec<(String, String)> {
     files
         .into_iter()
         .filter(|path| {
-            !path.ends_with("tests.rs") && !path.components().any(|part| part.as_os_str() == "tests")
+            !path.ends_with("tests.rs")
+                && !path.components().any(|part| part.as_os_str() == "tests")
         })
         .map(|path| {
             let text = std::fs::read_to_string(&path).unwrap();
             let code = text.split("\nmod tests {").next().unwrap().to_string();
-            let code: Vec<&str> = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
-            let name = path.strip_prefix(root().join("src")).unwrap().display().to_string();
+            let code: Vec<&str> = code
+                .lines()
+                .filter(|line| !line.trim_start().starts_with("//"))
+                .collect();
+            let name = path
+                .strip_prefix(root().join("src"))
+                .unwrap()
+                .display()
+                .to_string();
             (name, code.join("\n"))
         })
         .collect()
@@ -52,7 +64,10 @@ fn sources(module: &str) -> Vec<(String, String)> {
 /// The modules of the crate that some code names: `crate::name`, also inside `use crate::{…}`.
 fn modules_named(code: &str) -> BTreeSet<String> {
     let name = |text: &str| -> String {
-        text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+        text.trim_start()
+            .chars()
+            .take_while(|c| c.is_alphanumeric() || *c == '_')
+            .collect()
     };
     let mut named = BTreeSet::new();
     for (at, path) in code.match_indices("crate::") {
@@ -83,7 +98,8 @@ fn members(group: &str) -> Vec<String> {
 
 #[test]
 fn imports_inside_a_group_are_seen() {
-    let code = "use crate::{diff::{Line, Span}, domain, net as other};\nlet x = crate::store::save();";
+    let code =
+        "use crate::{diff::{Line, Span}, domain, net as other};\nlet x = crate::store::save();";
     let named: Vec<String> = modules_named(code).into_iter().collect();
     assert_eq!(named, ["diff", "domain", "net", "store"]);
 }
@@ -96,7 +112,10 @@ fn a_module_imports_only_modules_above_it() {
         for (file, code) in sources(module) {
             let named = modules_named(&code);
             for below in &layers[at + 1..] {
-                assert!(!named.contains(below), "{file} uses {below}, which is below {module}");
+                assert!(
+                    !named.contains(below),
+                    "{file} uses {below}, which is below {module}"
+                );
             }
         }
     }
@@ -108,15 +127,24 @@ fn source_tree(files: &[(String, String)]) -> SourceTree {
 
 #[test]
 fn files_use_each_other_in_one_direction() {
-    let files = layers().iter().flat_map(|module| sources(module)).collect::<Vec<_>>();
-    assert_eq!(source_tree(&files).circles(), BTreeSet::new(), "each of these files reaches itself");
+    let files = layers()
+        .iter()
+        .flat_map(|module| sources(module))
+        .collect::<Vec<_>>();
+    assert_eq!(
+        source_tree(&files).circles(),
+        BTreeSet::new(),
+        "each of these files reaches itself"
+    );
 }
 
 /// The parts of the explorer in the order of its `mod.rs`, which is the order of its layers. A screen and a dialog are parts
 /// of their own.
 fn parts_of_the_explorer() -> Vec<String> {
     let file = std::fs::read_to_string(root().join("src/explorer/mod.rs")).unwrap();
-    let parts = file.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'));
+    let parts = file
+        .lines()
+        .filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'));
     parts.map(str::to_string).collect()
 }
 
@@ -124,22 +152,39 @@ fn parts_of_the_explorer() -> Vec<String> {
 fn upward_arrows(files: &[(String, String)]) -> Vec<String> {
     let parts = parts_of_the_explorer();
     let place = |file: &str| -> Option<(usize, String)> {
-        let path = file.strip_prefix("explorer/")?.trim_end_matches(".rs").trim_end_matches("/mod");
+        let path = file
+            .strip_prefix("explorer/")?
+            .trim_end_matches(".rs")
+            .trim_end_matches("/mod");
         let (part, rest) = path.split_once('/').unwrap_or((path, ""));
         let has_own_parts = ["screens", "dialogs"].contains(&part);
-        let own = rest.split('/').next().filter(|own| has_own_parts && !own.is_empty()).unwrap_or_default();
-        Some((parts.iter().position(|other| other == part)?, own.to_string()))
+        let own = rest
+            .split('/')
+            .next()
+            .filter(|own| has_own_parts && !own.is_empty())
+            .unwrap_or_default();
+        Some((
+            parts.iter().position(|other| other == part)?,
+            own.to_string(),
+        ))
     };
     let tree = source_tree(files);
     let mut found = Vec::new();
     for (file, used) in tree.arrows() {
-        let Some((at, own)) = place(file) else { continue };
+        let Some((at, own)) = place(file) else {
+            continue;
+        };
         let is_upward = |other: &&&str| {
             place(other).is_some_and(|(below, others)| {
-                below > at || (below == at && own != others && !own.is_empty() && !others.is_empty())
+                below > at
+                    || (below == at && own != others && !own.is_empty() && !others.is_empty())
             })
         };
-        found.extend(used.iter().filter(is_upward).map(|other| format!("{file} uses {other}")));
+        found.extend(
+            used.iter()
+                .filter(is_upward)
+                .map(|other| format!("{file} uses {other}")),
+        );
     }
     found
 }
@@ -153,19 +198,46 @@ fn parts_of_the_explorer_use_only_those_above() {
 #[test]
 fn upward_arrows_in_the_explorer_are_seen() {
     let broken = [
-        ("explorer/screens/live/view.rs", "use crate::explorer::screens::runs::state;", "screens/runs"),
-        ("explorer/screens/live/view.rs", "use crate::explorer::COMMANDS;", "commands/mod.rs"),
-        ("explorer/dialogs/jump.rs", "use super::flips::ChangedCases;", "dialogs/flips.rs"),
-        ("explorer/dialogs/jump.rs", "use crate::explorer::ChatScreen;", "screens/chat/state.rs"),
-        ("explorer/shared/key.rs", "use crate::explorer::update;", "app/update.rs"),
-        ("explorer/widgets/text.rs", "fn f() { crate::explorer::what_if::rescored() }", "what_if/mod.rs"),
+        (
+            "explorer/screens/live/view.rs",
+            "use crate::explorer::screens::runs::state;",
+            "screens/runs",
+        ),
+        (
+            "explorer/screens/live/view.rs",
+            "use crate::explorer::COMMANDS;",
+            "commands/mod.rs",
+        ),
+        (
+            "explorer/dialogs/jump.rs",
+            "use super::flips::ChangedCases;",
+            "dialogs/flips.rs",
+        ),
+        (
+            "explorer/dialogs/jump.rs",
+            "use crate::explorer::ChatScreen;",
+            "screens/chat/state.rs",
+        ),
+        (
+            "explorer/shared/key.rs",
+            "use crate::explorer::update;",
+            "app/update.rs",
+        ),
+        (
+            "explorer/widgets/text.rs",
+            "fn f() { crate::explorer::what_if::rescored() }",
+            "what_if/mod.rs",
+        ),
     ];
     for (file, code, used) in broken {
         let mut files = sources("explorer");
         let (_, text) = files.iter_mut().find(|(name, _)| name == file).unwrap();
         text.insert_str(0, &format!("{code}\n"));
         let found = upward_arrows(&files);
-        assert!(found.len() == 1 && found[0].contains(file) && found[0].contains(used), "{code}: {found:?}");
+        assert!(
+            found.len() == 1 && found[0].contains(file) && found[0].contains(used),
+            "{code}: {found:?}"
+        );
     }
 }
 
@@ -188,7 +260,9 @@ fn pure_modules_do_no_io() {
         "std::io::stdout",
         "crossterm::",
     ];
-    for module in ["domain", "diff", "metrics", "analysis", "formats", "config", "report", "explorer"] {
+    for module in [
+        "domain", "diff", "metrics", "analysis", "formats", "config", "report", "explorer",
+    ] {
         for (file, code) in sources(module) {
             let touches = file.starts_with("explorer/terminal/");
             // The clock limits the time of one comparison.
@@ -229,7 +303,10 @@ const ONLY_IN: &[(&str, &[&str])] = &[
         ],
     ),
     // A file that may be anybody's is read by the one bounded reader.
-    ("fs::read(", &["store/answers.rs", "store/save.rs", "history/index.rs"]),
+    (
+        "fs::read(",
+        &["store/answers.rs", "store/save.rs", "history/index.rs"],
+    ),
     (
         "read_to_string(",
         &[
@@ -249,11 +326,20 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("fs::write(", &[]),
     (
         "OpenOptions::new()",
-        &["store/bucket_copy.rs", "store/edits.rs", "store/own_folder.rs", "store/save.rs", "cli/explore.rs"],
+        &[
+            "store/bucket_copy.rs",
+            "store/edits.rs",
+            "store/own_folder.rs",
+            "store/save.rs",
+            "cli/explore.rs",
+        ],
     ),
     ("enable_raw_mode", &["explorer/terminal/guard.rs"]),
     ("set_symbol(", &[]),
-    ("unbounded_channel", &["runner/conversation.rs", "runner/start.rs"]),
+    (
+        "unbounded_channel",
+        &["runner/conversation.rs", "runner/start.rs"],
+    ),
     (".unwrap()", &[]),
     // NaN and the infinities are literals that it reads as other numbers: `domain::float_of` and `finite_number` read them.
     ("as_f64", &["domain/number.rs"]),
@@ -266,7 +352,10 @@ fn what_must_happen_in_one_place_does() {
     for module in layers() {
         for (file, code) in sources(&module) {
             for (what, allowed) in ONLY_IN {
-                assert!(!code.contains(what) || allowed.contains(&file.as_str()), "{file} has {what}");
+                assert!(
+                    !code.contains(what) || allowed.contains(&file.as_str()),
+                    "{file} has {what}"
+                );
             }
         }
     }
@@ -278,8 +367,13 @@ fn names_of_public_types_are_unique() {
     let mut seen: BTreeMap<String, String> = BTreeMap::new();
     for module in layers() {
         for (file, code) in sources(&module) {
-            for line in code.lines().filter_map(|line| line.trim_start().strip_prefix("pub ")) {
-                let Some((kind, rest)) = line.split_once(' ') else { continue };
+            for line in code
+                .lines()
+                .filter_map(|line| line.trim_start().strip_prefix("pub "))
+            {
+                let Some((kind, rest)) = line.split_once(' ') else {
+                    continue;
+                };
                 if !["struct", "enum", "trait"].contains(&kind) {
                     continue;
                 }
@@ -297,18 +391,27 @@ fn names_of_public_types_are_unique() {
 fn every_file_of_tests_is_declared() {
     let folder = root().join("tests");
     let main = std::fs::read_to_string(folder.join("integration/main.rs")).unwrap();
-    let mut declared: Vec<&str> =
-        main.lines().filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';')).collect();
+    let mut declared: Vec<&str> = main
+        .lines()
+        .filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'))
+        .collect();
     let mut found: Vec<String> = std::fs::read_dir(folder.join("integration"))
         .unwrap()
         .map(|entry| entry.unwrap().path())
-        .filter(|path| path.join("mod.rs").is_file() || path.extension().is_some_and(|ending| ending == "rs"))
+        .filter(|path| {
+            path.join("mod.rs").is_file() || path.extension().is_some_and(|ending| ending == "rs")
+        })
         .map(|path| path.file_stem().unwrap().to_string_lossy().into_owned())
         .filter(|name| name != "main")
         .collect();
     declared.sort_unstable();
     found.sort_unstable();
     assert_eq!(declared, found);
-    let others = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name());
-    assert!(others.eq(["integration"]), "integration tests are one binary: tests/integration");
+    let others = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name());
+    assert!(
+        others.eq(["integration"]),
+        "integration tests are one binary: tests/integration"
+    );
 }

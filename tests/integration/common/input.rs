@@ -4,7 +4,9 @@ use evaltrail::explorer::{Effect, Model, Msg, parse_key, update};
 
 /// Presses keys, which are separated by spaces.
 pub fn press(model: &mut Model, keys: &str) -> Vec<Effect> {
-    keys.split_whitespace().flat_map(|key| update(model, Msg::Key(parse_key(key).unwrap()))).collect()
+    keys.split_whitespace()
+        .flat_map(|key| update(model, Msg::Key(parse_key(key).unwrap())))
+        .collect()
 }
 
 /// Pastes a text.

@@ -62,7 +62,10 @@ impl JudgeDouble {
     pub fn start(say: impl Fn(&Asked) -> Say + Send + Sync + 'static) -> JudgeDouble {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
-        let (seen, wrong) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(Vec::new())));
+        let (seen, wrong) = (
+            Arc::new(Mutex::new(Vec::new())),
+            Arc::new(Mutex::new(Vec::new())),
+        );
         let say = Arc::new(say);
         let (of_seen, of_wrong) = (seen.clone(), wrong.clone());
         std::thread::spawn(move || {
@@ -122,8 +125,12 @@ pub fn with_keys(command: &mut Command) {
 }
 
 /// The environment variables for keys.
-pub const KEYS: [&str; 4] =
-    ["GOOGLE_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "CLOUDSDK_AUTH_ACCESS_TOKEN"];
+pub const KEYS: [&str; 4] = [
+    "GOOGLE_API_KEY",
+    "OPENAI_API_KEY",
+    "ANTHROPIC_API_KEY",
+    "CLOUDSDK_AUTH_ACCESS_TOKEN",
+];
 
 /// The judge's verdict on a response, as JSON.
 pub fn valid(word: &str) -> String {
@@ -145,28 +152,50 @@ fn serve(
     loop {
         let mut line = String::new();
         reader.read_line(&mut line).ok()?;
-        let Some((name, value)) = line.trim().split_once(':') else { break };
+        let Some((name, value)) = line.trim().split_once(':') else {
+            break;
+        };
         headers.insert(name.to_lowercase(), value.trim().to_string());
     }
-    let length = headers.get("content-length").and_then(|value| value.parse().ok()).unwrap_or(0);
+    let length = headers
+        .get("content-length")
+        .and_then(|value| value.parse().ok())
+        .unwrap_or(0);
     let mut bytes = vec![0; length];
     reader.read_exact(&mut bytes).ok()?;
     let body: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
-    let mut asked = Asked { method, path, headers, body, prompt: String::new() };
+    let mut asked = Asked {
+        method,
+        path,
+        headers,
+        body,
+        prompt: String::new(),
+    };
     let api = Api::of(&asked.path);
-    let checked = api.ok_or_else(|| format!("no such path: {}", asked.path)).and_then(|api| {
-        asked.prompt = api.check(&asked)?;
-        Ok(api)
-    });
+    let checked = api
+        .ok_or_else(|| format!("no such path: {}", asked.path))
+        .and_then(|api| {
+            asked.prompt = api.check(&asked)?;
+            Ok(api)
+        });
     seen.lock().unwrap().push(asked.clone());
     let (status, extra, text) = match checked {
         Err(why) => {
-            wrong.lock().unwrap().push(format!("{} {}: {why}: {}", asked.method, asked.path, asked.body));
-            (400, Vec::new(), json!({"error": {"message": why}}).to_string())
+            wrong.lock().unwrap().push(format!(
+                "{} {}: {why}: {}",
+                asked.method, asked.path, asked.body
+            ));
+            (
+                400,
+                Vec::new(),
+                json!({"error": {"message": why}}).to_string(),
+            )
         }
-        Ok(Api::Bucket) => {
-            (200, Vec::new(), "name: coherence\nprompt_template: \"Rate {response}\"\n".into())
-        }
+        Ok(Api::Bucket) => (
+            200,
+            Vec::new(),
+            "name: coherence\nprompt_template: \"Rate {response}\"\n".into(),
+        ),
         Ok(_) if asked.method == "GET" => (200, Vec::new(), json!({"id": "there"}).to_string()),
         Ok(api) => match say(&asked) {
             Say::Raw(status, extra, text) => (status, extra, text),
@@ -181,7 +210,9 @@ fn serve(
         head += &format!("{name}: {value}\r\n");
     }
     let mut stream = stream;
-    stream.write_all(format!("{head}\r\n{text}").as_bytes()).ok()
+    stream
+        .write_all(format!("{head}\r\n{text}").as_bytes())
+        .ok()
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -216,7 +247,8 @@ impl Api {
         let key = match self {
             Api::Gemini => header("x-goog-api-key") == Some(KEY),
             Api::Anthropic => {
-                header("x-api-key") == Some(KEY) && header("anthropic-version") == Some("2023-06-01")
+                header("x-api-key") == Some(KEY)
+                    && header("anthropic-version") == Some("2023-06-01")
             }
             Api::Ollama | Api::Bucket => header("authorization").is_none(),
             _ => header("authorization") == Some(format!("Bearer {KEY}").as_str()),
@@ -239,12 +271,19 @@ impl Api {
             Api::Gemini | Api::Vertex => {
                 let verb = match self {
                     Api::Gemini => "/v1beta/models/gemini-x:generateContent",
-                    _ => "/v1/projects/p/locations/l/publishers/google/models/gemini-x:generateContent",
+                    _ => {
+                        "/v1/projects/p/locations/l/publishers/google/models/gemini-x:generateContent"
+                    }
                 };
                 is(&asked.path, verb)?;
                 only(
                     body,
-                    &["contents", "systemInstruction", "generationConfig", "safetySettings"],
+                    &[
+                        "contents",
+                        "systemInstruction",
+                        "generationConfig",
+                        "safetySettings",
+                    ],
                     &["contents"],
                 )?;
                 let turn = one(&body["contents"])?;
@@ -266,7 +305,10 @@ impl Api {
                     match config.get("responseJsonSchema") {
                         Some(_) => {
                             only(config, &[&known[..], &form[..]].concat(), &form)?;
-                            is(config["responseMimeType"].as_str().unwrap_or_default(), "application/json")?;
+                            is(
+                                config["responseMimeType"].as_str().unwrap_or_default(),
+                                "application/json",
+                            )?;
                         }
                         None => only(config, &known, &[])?,
                     }
@@ -274,13 +316,23 @@ impl Api {
                 text(&part["text"])
             }
             Api::Service => {
-                is(&asked.path, "/v1beta1/projects/p/locations/l:evaluateInstances")?;
+                is(
+                    &asked.path,
+                    "/v1beta1/projects/p/locations/l:evaluateInstances",
+                )?;
                 only(body, &["metrics", "instance"], &["metrics", "instance"])?;
                 match one(&body["metrics"])?.get("llm_based_metric_spec") {
                     Some(spec) => {
                         only(one(&body["metrics"])?, &["llm_based_metric_spec"], &[])?;
-                        only(spec, &["metric_prompt_template"], &["metric_prompt_template"])?;
-                        is(spec["metric_prompt_template"].as_str().unwrap_or_default(), "Rate {response}")?;
+                        only(
+                            spec,
+                            &["metric_prompt_template"],
+                            &["metric_prompt_template"],
+                        )?;
+                        is(
+                            spec["metric_prompt_template"].as_str().unwrap_or_default(),
+                            "Rate {response}",
+                        )?;
                     }
                     None => only(
                         one(&body["metrics"])?,
@@ -315,13 +367,28 @@ impl Api {
                 message(&body["messages"])
             }
             Api::Anthropic => {
-                let known = ["model", "max_tokens", "system", "messages", "temperature", "top_p", "top_k"];
+                let known = [
+                    "model",
+                    "max_tokens",
+                    "system",
+                    "messages",
+                    "temperature",
+                    "top_p",
+                    "top_k",
+                ];
                 let form = ["output_config", "tools", "tool_choice"];
-                only(body, &[&known[..], &form[..]].concat(), &["model", "max_tokens", "messages"])?;
+                only(
+                    body,
+                    &[&known[..], &form[..]].concat(),
+                    &["model", "max_tokens", "messages"],
+                )?;
                 if let Some(config) = body.get("output_config") {
                     only(config, &["format"], &["format"])?;
                     only(&config["format"], &["type", "schema"], &["type", "schema"])?;
-                    is(config["format"]["type"].as_str().unwrap_or_default(), "json_schema")?;
+                    is(
+                        config["format"]["type"].as_str().unwrap_or_default(),
+                        "json_schema",
+                    )?;
                 }
                 if let Some(tools) = body.get("tools") {
                     let tool = one(tools)?;
@@ -405,7 +472,9 @@ fn strict(schema: &Value) -> Result<(), String> {
 
 /// Checks that a value is an object with only the `known` keys and all the `needed` ones.
 fn only(value: &Value, known: &[&str], needed: &[&str]) -> Result<(), String> {
-    let map = value.as_object().ok_or_else(|| format!("no object: {value}"))?;
+    let map = value
+        .as_object()
+        .ok_or_else(|| format!("no object: {value}"))?;
     if let Some(key) = map.keys().find(|key| !known.contains(&key.as_str())) {
         return Err(format!("unknown key {key:?}"));
     }
@@ -423,22 +492,35 @@ fn one(list: &Value) -> Result<&Value, String> {
 }
 
 fn message(messages: &Value) -> Result<String, String> {
-    let last = messages.as_array().and_then(|all| all.last()).ok_or("no messages")?;
+    let last = messages
+        .as_array()
+        .and_then(|all| all.last())
+        .ok_or("no messages")?;
     only(last, &["role", "content"], &["role", "content"])?;
     is(last["role"].as_str().unwrap_or_default(), "user")?;
     text(&last["content"])
 }
 
 fn text(value: &Value) -> Result<String, String> {
-    value.as_str().map(str::to_string).ok_or_else(|| format!("no text: {value}"))
+    value
+        .as_str()
+        .map(str::to_string)
+        .ok_or_else(|| format!("no text: {value}"))
 }
 
 fn is(found: &str, wanted: &str) -> Result<(), String> {
-    if found == wanted { Ok(()) } else { Err(format!("expected {wanted}, found {found}")) }
+    if found == wanted {
+        Ok(())
+    } else {
+        Err(format!("expected {wanted}, found {found}"))
+    }
 }
 
 /// The codes in a prompt, in their order.
 pub fn codes(prompt: &str) -> Vec<String> {
     let pattern = regex::Regex::new(r#"(?:\[code: |"code": ")([a-z]{8})\b"#).unwrap();
-    pattern.captures_iter(prompt).map(|found| found[1].to_string()).collect()
+    pattern
+        .captures_iter(prompt)
+        .map(|found| found[1].to_string())
+        .collect()
 }

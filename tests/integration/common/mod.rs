@@ -3,10 +3,10 @@
 pub mod input;
 pub mod judge;
 pub mod past;
+pub mod scripted;
 pub mod server;
 pub mod store;
 pub mod terminal;
-pub mod scripted;
 pub mod watchdog;
 
 use serde_json::Value;
@@ -23,20 +23,31 @@ pub fn root() -> PathBuf {
 /// The folder of the oracle, if it exists beside the checkout.
 pub fn oracle() -> Option<PathBuf> {
     let folder = root().join("../shared/oracle");
-    folder.is_dir().then(|| folder.canonicalize().expect("it is there"))
+    folder
+        .is_dir()
+        .then(|| folder.canonicalize().expect("it is there"))
 }
 
 /// A command for the binary, whose own files are separate from the user's.
 pub fn evaltrail(home: &Path) -> Command {
     watchdog::watch_this_test();
     let mut command = Command::new(env!("CARGO_BIN_EXE_evaltrail"));
-    command.env("EVALTRAIL_HOME", home).env_remove("NO_COLOR").stdin(Stdio::null());
+    command
+        .env("EVALTRAIL_HOME", home)
+        .env_remove("NO_COLOR")
+        .stdin(Stdio::null());
     // A scheduler may run the tests.
     let of_scheduler = |(name, _): &(std::ffi::OsString, std::ffi::OsString)| {
         let name = name.to_string_lossy();
-        ["CI_", "GITHUB_RUN", "SLURM_", "EVALTRAIL_SHARD", "EVALTRAIL_JOB"]
-            .iter()
-            .any(|start| name.starts_with(start))
+        [
+            "CI_",
+            "GITHUB_RUN",
+            "SLURM_",
+            "EVALTRAIL_SHARD",
+            "EVALTRAIL_JOB",
+        ]
+        .iter()
+        .any(|start| name.starts_with(start))
     };
     for (name, _) in std::env::vars_os().filter(of_scheduler) {
         command.env_remove(name);
@@ -79,7 +90,11 @@ pub fn text(output: &Output) -> String {
 
 /// Both streams, for a failed assertion.
 pub fn both(output: &Output) -> String {
-    format!("{}{}", text(output), String::from_utf8_lossy(&output.stderr))
+    format!(
+        "{}{}",
+        text(output),
+        String::from_utf8_lossy(&output.stderr)
+    )
 }
 
 /// Copies a folder.
@@ -113,15 +128,24 @@ pub fn adk() -> Option<PathBuf> {
     let named = std::env::var_os("EVALTRAIL_ADK").map(PathBuf::from);
     let here = root().join(".venv/bin/adk");
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let on_path = std::env::split_paths(&path).map(|folder| folder.join("adk")).collect::<Vec<_>>();
-    named.into_iter().chain([here]).chain(on_path).find(|file| file.is_file())
+    let on_path = std::env::split_paths(&path)
+        .map(|folder| folder.join("adk"))
+        .collect::<Vec<_>>();
+    named
+        .into_iter()
+        .chain([here])
+        .chain(on_path)
+        .find(|file| file.is_file())
 }
 
 /// The path of `adk`. Without it, prints that the test is skipped.
 pub fn adk_or_skip(test: &str) -> Option<PathBuf> {
     let found = adk();
     if found.is_none() {
-        assert!(std::env::var_os("EVALTRAIL_REQUIRE_ADK").is_none(), "adk is required here and not found");
+        assert!(
+            std::env::var_os("EVALTRAIL_REQUIRE_ADK").is_none(),
+            "adk is required here and not found"
+        );
         println!("{test}: skipped, google-adk is not installed");
     }
     found
@@ -136,11 +160,20 @@ pub struct Server {
 impl Server {
     /// Starts `adk api_server` or `adk web` with these agents and waits until it responds.
     pub fn start(adk: &Path, command: &str, agents: &Path) -> Server {
-        let port = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+        let port = std::net::TcpListener::bind(("127.0.0.1", 0))
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port();
         let log = std::fs::File::create(agents.join("server.log")).expect("a log");
         let child = Command::new(adk)
             .args([command, "--port", &port.to_string(), "--no-reload"])
-            .args(["--session_service_uri", "memory://", "--artifact_service_uri", "memory://"])
+            .args([
+                "--session_service_uri",
+                "memory://",
+                "--artifact_service_uri",
+                "memory://",
+            ])
             .arg(agents)
             .stdin(Stdio::null())
             .stdout(log.try_clone().unwrap())
@@ -148,7 +181,9 @@ impl Server {
             .spawn()
             .expect("adk starts");
         let server = Server { child, port };
-        wait_for("the server", Duration::from_secs(120), || server.get("/list-apps"));
+        wait_for("the server", Duration::from_secs(120), || {
+            server.get("/list-apps")
+        });
         server
     }
 
@@ -156,12 +191,18 @@ impl Server {
     pub fn get(&self, path: &str) -> Option<String> {
         use std::io::{Read, Write};
         let mut stream = std::net::TcpStream::connect(("127.0.0.1", self.port)).ok()?;
-        let request = format!("GET {path} HTTP/1.0\r\nHost: 127.0.0.1:{}\r\n\r\n", self.port);
+        let request = format!(
+            "GET {path} HTTP/1.0\r\nHost: 127.0.0.1:{}\r\n\r\n",
+            self.port
+        );
         stream.write_all(request.as_bytes()).ok()?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer).ok()?;
         let (head, body) = answer.split_once("\r\n\r\n")?;
-        head.lines().next()?.contains(" 200 ").then(|| body.to_string())
+        head.lines()
+            .next()?
+            .contains(" 200 ")
+            .then(|| body.to_string())
     }
 }
 
@@ -181,7 +222,11 @@ pub struct ScriptedJudge {
 impl ScriptedJudge {
     /// Starts the judge with these rules and waits until it responds. `python` is any Python 3.
     pub fn start(python: &Path, oracle: &Path, rules: &Path) -> ScriptedJudge {
-        let port = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+        let port = std::net::TcpListener::bind(("127.0.0.1", 0))
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port();
         let child = Command::new(python)
             .arg(oracle.join("judge_server.py"))
             .arg("--rules")
@@ -201,9 +246,15 @@ impl ScriptedJudge {
     pub fn judges(&self, command: &mut Command) {
         command
             .env("GOOGLE_API_KEY", "dummy")
-            .env("GOOGLE_GEMINI_BASE_URL", format!("http://127.0.0.1:{}", self.port))
+            .env(
+                "GOOGLE_GEMINI_BASE_URL",
+                format!("http://127.0.0.1:{}", self.port),
+            )
             .env("OPENAI_API_KEY", "dummy")
-            .env("OPENAI_BASE_URL", format!("http://127.0.0.1:{}/v1", self.port));
+            .env(
+                "OPENAI_BASE_URL",
+                format!("http://127.0.0.1:{}/v1", self.port),
+            );
     }
 }
 
@@ -242,7 +293,9 @@ pub fn peak_of(mut child: Child) -> u64 {
     let mut output = child.stdout.take();
     let reading = std::thread::spawn(move || {
         let mut text = String::new();
-        let _ = output.as_mut().map(|output| std::io::Read::read_to_string(output, &mut text));
+        let _ = output
+            .as_mut()
+            .map(|output| std::io::Read::read_to_string(output, &mut text));
         text
     });
     while child.try_wait().unwrap().is_none() {

@@ -7,12 +7,17 @@ use std::sync::Arc;
 
 /// The results of a run. Attempts of the same case are combined into one result.
 pub fn past(file: &Path, run: &str, attempts: Vec<Arc<Attempt>>) -> Vec<PastResult> {
-    let run = Arc::new(RunRef { id: run.into(), started: String::new(), by: RunBy::Evaltrail });
+    let run = Arc::new(RunRef {
+        id: run.into(),
+        started: String::new(),
+        by: RunBy::Evaltrail,
+    });
     let origin = ResultOrigin::new(file, run);
     let mut results: Vec<PastResult> = Vec::new();
     for attempt in attempts {
         let attempt = Arc::new(EndedAttempt::unrecorded(attempt));
-        let is_its = |one: &&mut PastResult| one.eval_id == attempt.eval_id && one.turn() == attempt.turn;
+        let is_its =
+            |one: &&mut PastResult| one.eval_id == attempt.eval_id && one.turn() == attempt.turn;
         match results.iter_mut().find(is_its) {
             Some(result) => result.attempts.push(attempt),
             None => results.push(PastResult {

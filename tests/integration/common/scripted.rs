@@ -18,7 +18,10 @@ pub struct Received {
 
 impl Received {
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+        self.headers
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.as_str())
     }
 }
 
@@ -64,7 +67,9 @@ pub fn read_request(stream: &TcpStream) -> Option<Received> {
     loop {
         let mut header = String::new();
         reader.read_line(&mut header).ok()?;
-        let Some((key, value)) = header.trim().split_once(':') else { break };
+        let Some((key, value)) = header.trim().split_once(':') else {
+            break;
+        };
         headers.push((key.to_lowercase(), value.trim().to_string()));
     }
     let length = headers
@@ -74,7 +79,11 @@ pub fn read_request(stream: &TcpStream) -> Option<Received> {
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
     let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
-    Some(Received { line: line.trim().to_string(), headers, body })
+    Some(Received {
+        line: line.trim().to_string(),
+        headers,
+        body,
+    })
 }
 
 pub fn answer(stream: &mut TcpStream, status: &str, kind: &str, body: &str) -> std::io::Result<()> {

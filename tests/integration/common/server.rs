@@ -86,7 +86,11 @@ fn read(stream: &TcpStream) -> Option<Request> {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    Some(Request { method, path, body: serde_json::from_slice(&body).unwrap_or(Value::Null) })
+    Some(Request {
+        method,
+        path,
+        body: serde_json::from_slice(&body).unwrap_or(Value::Null),
+    })
 }
 
 fn serve(stream: TcpStream, seen: &Mutex<Seen>, dialect: Dialect) {
@@ -95,21 +99,45 @@ fn serve(stream: TcpStream, seen: &Mutex<Seen>, dialect: Dialect) {
     match (request.method.as_str(), parts.as_slice()) {
         ("GET", ["list-apps"]) => answer(&stream, "200 OK", "[\"app\"]"),
         ("POST", ["apps", "app", "users", _, "sessions"]) if dialect == Dialect::Go => {
-            answer(&stream, "400 Bad Request", "{\"error\": \"unknown field sessionId\"}");
+            answer(
+                &stream,
+                "400 Bad Request",
+                "{\"error\": \"unknown field sessionId\"}",
+            );
         }
         ("POST", ["apps", "app", "users", _, "sessions", id]) if dialect == Dialect::Go => {
-            let known: Vec<&String> =
-                request.body.as_object().map(|map| map.keys().collect()).unwrap_or_default();
+            let known: Vec<&String> = request
+                .body
+                .as_object()
+                .map(|map| map.keys().collect())
+                .unwrap_or_default();
             if known != ["state"] {
                 seen.lock().unwrap().wrong.push(request.body.to_string());
             }
-            seen.lock().unwrap().sessions.insert(id.to_string(), request.body["state"].clone());
-            answer(&stream, "200 OK", &json!({"id": id, "lastUpdateTime": 1}).to_string());
+            seen.lock()
+                .unwrap()
+                .sessions
+                .insert(id.to_string(), request.body["state"].clone());
+            answer(
+                &stream,
+                "200 OK",
+                &json!({"id": id, "lastUpdateTime": 1}).to_string(),
+            );
         }
         ("POST", ["apps", "app", "users", _, "sessions"]) => {
-            let id = request.body["sessionId"].as_str().unwrap_or("made-up").to_string();
-            seen.lock().unwrap().sessions.insert(id.clone(), request.body["state"].clone());
-            answer(&stream, "200 OK", &json!({"id": id, "appName": "app"}).to_string());
+            let id = request.body["sessionId"]
+                .as_str()
+                .unwrap_or("made-up")
+                .to_string();
+            seen.lock()
+                .unwrap()
+                .sessions
+                .insert(id.clone(), request.body["state"].clone());
+            answer(
+                &stream,
+                "200 OK",
+                &json!({"id": id, "appName": "app"}).to_string(),
+            );
         }
         ("DELETE", ["apps", "app", "users", _, "sessions", id]) => {
             let mut seen = seen.lock().unwrap();
@@ -121,7 +149,10 @@ fn serve(stream: TcpStream, seen: &Mutex<Seen>, dialect: Dialect) {
         }
         ("POST", ["run_sse"]) => run(stream, &request.body, seen),
         _ => {
-            seen.lock().unwrap().wrong.push(format!("{} {}", request.method, request.path));
+            seen.lock()
+                .unwrap()
+                .wrong
+                .push(format!("{} {}", request.method, request.path));
             answer(&stream, "404 Not Found", "{\"detail\": \"Not Found\"}");
         }
     }
@@ -144,10 +175,15 @@ fn event(text: &str) -> String {
 }
 
 fn run(mut stream: TcpStream, body: &Value, seen: &Mutex<Seen>) {
-    let prompt = body["newMessage"]["parts"][0]["text"].as_str().unwrap_or_default().to_string();
+    let prompt = body["newMessage"]["parts"][0]["text"]
+        .as_str()
+        .unwrap_or_default()
+        .to_string();
     {
         let mut seen = seen.lock().unwrap();
-        let known = body["sessionId"].as_str().is_some_and(|id| seen.sessions.contains_key(id));
+        let known = body["sessionId"]
+            .as_str()
+            .is_some_and(|id| seen.sessions.contains_key(id));
         if !known || body["appName"] != "app" || body["streaming"] != false {
             seen.wrong.push(body.to_string());
         }
@@ -156,7 +192,11 @@ fn run(mut stream: TcpStream, body: &Value, seen: &Mutex<Seen>) {
     let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n";
     let chunk = |text: &str| format!("{:x}\r\n{text}\r\n", text.len());
     let end = "0\r\n\r\n";
-    let mut write = |text: String| stream.write_all(text.as_bytes()).and_then(|()| stream.flush());
+    let mut write = |text: String| {
+        stream
+            .write_all(text.as_bytes())
+            .and_then(|()| stream.flush())
+    };
     let _ = match prompt.split(' ').next().unwrap_or_default() {
         "silent" => {
             std::thread::sleep(Duration::from_secs(30));

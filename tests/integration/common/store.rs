@@ -52,14 +52,28 @@ impl ObjectStore {
     /// Starts a store; `None` if its double is not installed here.
     pub fn start(kind: &'static str) -> Option<ObjectStore> {
         let folder = tempfile::tempdir().unwrap();
-        let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+        let port = TcpListener::bind(("127.0.0.1", 0))
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port();
         let stores = environment("object-stores")?;
         let python = stores.join("bin/python");
         let mut command = match kind {
-            "file" => return Some(ObjectStore { kind, child: None, port, folder, python }),
+            "file" => {
+                return Some(ObjectStore {
+                    kind,
+                    child: None,
+                    port,
+                    folder,
+                    python,
+                });
+            }
             "gs" => {
                 let mut command = Command::new(&python);
-                command.arg(root().join("tests/integration/common/gcs_double.py")).arg(port.to_string());
+                command
+                    .arg(root().join("tests/integration/common/gcs_double.py"))
+                    .arg(port.to_string());
                 command
             }
             "s3" => {
@@ -71,14 +85,38 @@ impl ObjectStore {
                 let azurite = environment("azurite")?;
                 let mut command = Command::new("node");
                 command.arg(azurite.join("node_modules/azurite/dist/src/blob/main.js"));
-                command.args(["--blobHost", "127.0.0.1", "--blobPort", &port.to_string(), "--silent"]);
-                command.arg("--skipApiVersionCheck").arg("--location").arg(folder.path());
+                command.args([
+                    "--blobHost",
+                    "127.0.0.1",
+                    "--blobPort",
+                    &port.to_string(),
+                    "--silent",
+                ]);
+                command
+                    .arg("--skipApiVersionCheck")
+                    .arg("--location")
+                    .arg(folder.path());
                 command
             }
         };
-        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let store = ObjectStore { kind, child: Some(child), port, folder, python };
-        let is_open = || TcpStream::connect(("127.0.0.1", port)).is_ok().then_some(());
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let store = ObjectStore {
+            kind,
+            child: Some(child),
+            port,
+            folder,
+            python,
+        };
+        let is_open = || {
+            TcpStream::connect(("127.0.0.1", port))
+                .is_ok()
+                .then_some(())
+        };
         wait_for("the store", Duration::from_secs(60), is_open);
         match kind {
             "gs" => {
@@ -119,7 +157,14 @@ impl ObjectStore {
         let yes = || "true".to_string();
         match self.kind {
             "gs" => vec![
-                ("GOOGLE_SERVICE_ACCOUNT", self.folder.path().join("account.json").display().to_string()),
+                (
+                    "GOOGLE_SERVICE_ACCOUNT",
+                    self.folder
+                        .path()
+                        .join("account.json")
+                        .display()
+                        .to_string(),
+                ),
                 ("GOOGLE_ALLOW_HTTP", yes()),
             ],
             "s3" => vec![

@@ -28,12 +28,22 @@ const FRAME_ENDS: &[u8] = b"\x1b[?2026l";
 /// The length of the output up to a frame that is not complete yet. The end of the output may be the first part of the
 /// sequence that begins a frame.
 fn whole_frames(output: &[u8]) -> usize {
-    let last = |sequence: &[u8]| output.windows(sequence.len()).rposition(|part| part == sequence);
-    if let Some(begin) = last(FRAME_BEGINS).filter(|begin| last(FRAME_ENDS).is_none_or(|end| end < *begin)) {
+    let last = |sequence: &[u8]| {
+        output
+            .windows(sequence.len())
+            .rposition(|part| part == sequence)
+    };
+    if let Some(begin) =
+        last(FRAME_BEGINS).filter(|begin| last(FRAME_ENDS).is_none_or(|end| end < *begin))
+    {
         return begin;
     }
     let of_a_sequence = |count: &usize| output.ends_with(&FRAME_BEGINS[..*count]);
-    output.len() - (1..FRAME_BEGINS.len()).rev().find(of_a_sequence).unwrap_or(0)
+    output.len()
+        - (1..FRAME_BEGINS.len())
+            .rev()
+            .find(of_a_sequence)
+            .unwrap_or(0)
 }
 
 /// Time limit of each wait.
@@ -54,8 +64,15 @@ impl Terminal {
         folder: &Path,
         env: &[(&str, &str)],
     ) -> Terminal {
-        let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
-        let pair = native_pty_system().openpty(size).expect("a pseudo-terminal");
+        let size = PtySize {
+            rows,
+            cols: columns,
+            pixel_width: 0,
+            pixel_height: 0,
+        };
+        let pair = native_pty_system()
+            .openpty(size)
+            .expect("a pseudo-terminal");
         let mut command = CommandBuilder::new(program);
         command.args(args);
         command.cwd(folder);
@@ -64,15 +81,24 @@ impl Terminal {
         command.env_remove("NO_COLOR");
         command.env_remove("COLORTERM");
         // Developers may have keys in their environment.
-        ["GOOGLE_API_KEY", "GEMINI_API_KEY"].iter().for_each(|key| command.env_remove(key));
+        ["GOOGLE_API_KEY", "GEMINI_API_KEY"]
+            .iter()
+            .for_each(|key| command.env_remove(key));
         for (key, value) in env {
             command.env(key, value);
         }
-        let child = pair.slave.spawn_command(command).expect("the program starts");
+        let child = pair
+            .slave
+            .spawn_command(command)
+            .expect("the program starts");
         let writer = pair.master.take_writer().expect("a writer");
         let mut reader = pair.master.try_clone_reader().expect("a reader");
         let bytes = Arc::new(Mutex::new(Vec::new()));
-        let parser = Arc::new(Mutex::new(vt100::Parser::new(cells(rows), cells(columns), 0)));
+        let parser = Arc::new(Mutex::new(vt100::Parser::new(
+            cells(rows),
+            cells(columns),
+            0,
+        )));
         let (kept, screen) = (bytes.clone(), parser.clone());
         std::thread::spawn(move || {
             let mut buffer = [0; 65536];
@@ -85,7 +111,13 @@ impl Terminal {
             }
             screen.lock().unwrap().process(&unshown);
         });
-        Terminal { child, master: pair.master, writer, bytes, parser }
+        Terminal {
+            child,
+            master: pair.master,
+            writer,
+            bytes,
+            parser,
+        }
     }
 
     /// Types.
@@ -123,7 +155,11 @@ impl Terminal {
     pub fn wait_until(&self, what: &str, is_so: impl Fn(&str) -> bool) {
         let deadline = Instant::now() + LIMIT;
         while !is_so(&self.screen()) {
-            assert!(Instant::now() < deadline, "waited for {what}; the screen is\n{}", self.screen());
+            assert!(
+                Instant::now() < deadline,
+                "waited for {what}; the screen is\n{}",
+                self.screen()
+            );
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -143,8 +179,17 @@ impl Terminal {
 
     /// Resizes the terminal.
     pub fn resize(&self, columns: u16, rows: u16) {
-        let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
-        self.parser.lock().unwrap().screen_mut().set_size(cells(rows), cells(columns));
+        let size = PtySize {
+            rows,
+            cols: columns,
+            pixel_width: 0,
+            pixel_height: 0,
+        };
+        self.parser
+            .lock()
+            .unwrap()
+            .screen_mut()
+            .set_size(cells(rows), cells(columns));
         self.master.resize(size).expect("resized");
     }
 
@@ -155,8 +200,9 @@ impl Terminal {
 
     /// Sends a signal by name.
     pub fn signal(&self, name: &str) {
-        let status =
-            std::process::Command::new("kill").args([format!("-{name}"), self.pid().to_string()]).status();
+        let status = std::process::Command::new("kill")
+            .args([format!("-{name}"), self.pid().to_string()])
+            .status();
         assert!(status.expect("kill runs").success());
     }
 
@@ -167,7 +213,11 @@ impl Terminal {
             if let Some(status) = self.child.try_wait().expect("it can be waited for") {
                 return status.exit_code();
             }
-            assert!(Instant::now() < deadline, "it does not end; the screen is\n{}", self.screen());
+            assert!(
+                Instant::now() < deadline,
+                "it does not end; the screen is\n{}",
+                self.screen()
+            );
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -178,7 +228,9 @@ impl Terminal {
         let path = self.master.tty_name().expect("a name");
         let flags = rustix::fs::OFlags::RDWR | rustix::fs::OFlags::NOCTTY;
         let file = rustix::fs::open(path, flags, rustix::fs::Mode::empty()).expect("the terminal");
-        let modes = rustix::termios::tcgetattr(&file).expect("its modes").local_modes;
+        let modes = rustix::termios::tcgetattr(&file)
+            .expect("its modes")
+            .local_modes;
         modes.contains(rustix::termios::LocalModes::ICANON | rustix::termios::LocalModes::ECHO)
     }
 
@@ -189,11 +241,20 @@ impl Terminal {
             let (on, off) = (format!("\x1b[?{mode}h"), format!("\x1b[?{mode}l"));
             let last_on = text.rfind(&on);
             let last_off = text.rfind(&off);
-            assert!(last_on.is_none() || last_off > last_on, "mode {mode} is left on");
+            assert!(
+                last_on.is_none() || last_off > last_on,
+                "mode {mode} is left on"
+            );
         }
-        assert!(text.rfind("\x1b[?25h") > text.rfind("\x1b[?25l"), "the cursor is left hidden");
+        assert!(
+            text.rfind("\x1b[?25h") > text.rfind("\x1b[?25l"),
+            "the cursor is left hidden"
+        );
         let left = text.rfind("\x1b[?1049l").unwrap_or(0);
-        assert!(!text[left..].contains("\x1b[?2026"), "a frame was drawn after leaving");
+        assert!(
+            !text[left..].contains("\x1b[?2026"),
+            "a frame was drawn after leaving"
+        );
     }
 }
 

@@ -32,7 +32,10 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// The tests that are running, with the seconds that they have taken.
 static RUNNING: LazyLock<Mutex<HashMap<String, f64>>> = LazyLock::new(|| {
-    std::thread::Builder::new().name("watchdog".into()).spawn(watch).expect("a thread");
+    std::thread::Builder::new()
+        .name("watchdog".into())
+        .spawn(watch)
+        .expect("a thread");
     Mutex::default()
 });
 
@@ -45,30 +48,43 @@ struct Watched(String);
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        RUNNING.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
+        RUNNING
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&self.0);
     }
 }
 
 /// Watches the test that runs on this thread. Other threads are not watched: they have no name of a test.
 pub fn watch_this_test() {
     let thread = std::thread::current();
-    let Some(name) = thread.name().filter(|name| name.contains("::")) else { return };
+    let Some(name) = thread.name().filter(|name| name.contains("::")) else {
+        return;
+    };
     WATCHED.with(|watched| {
         watched.get_or_init(|| {
-            RUNNING.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_string(), 0.0);
+            RUNNING
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .insert(name.to_string(), 0.0);
             Watched(name.to_string())
         });
     });
 }
 
 fn limit(test: &str) -> f64 {
-    let given = std::env::var("EVALTRAIL_TEST_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
+    let given = std::env::var("EVALTRAIL_TEST_SECONDS")
+        .ok()
+        .and_then(|seconds| seconds.parse().ok());
     let of_test = || {
         let (variable, limit) = ROUNDS;
         if test.starts_with("judge_spending::") && std::env::var_os(variable).is_some() {
             return limit;
         }
-        OTHER_LIMITS.iter().find(|(start, _)| test.starts_with(start)).map_or(LIMIT, |(_, limit)| *limit)
+        OTHER_LIMITS
+            .iter()
+            .find(|(start, _)| test.starts_with(start))
+            .map_or(LIMIT, |(_, limit)| *limit)
     };
     given.unwrap_or_else(of_test)
 }
@@ -79,7 +95,9 @@ fn watch() {
         let passed = LOOK.as_secs_f64() / load();
         let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         running.values_mut().for_each(|seconds| *seconds += passed);
-        let late = running.iter().find(|(test, seconds)| **seconds > limit(test));
+        let late = running
+            .iter()
+            .find(|(test, seconds)| **seconds > limit(test));
         if let Some((test, _)) = late {
             let words = format!("\n{test} takes longer than {} s\n{}", limit(test), stacks());
             // Not captured, unlike the output of macros.
@@ -92,7 +110,11 @@ fn watch() {
 /// How many times slower a test is, because processes wait for a processor; 1 if none does or this is not known.
 fn load() -> f64 {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    let load: f64 = text.split(' ').next().and_then(|load| load.parse().ok()).unwrap_or(1.0);
+    let load: f64 = text
+        .split(' ')
+        .next()
+        .and_then(|load| load.parse().ok())
+        .unwrap_or(1.0);
     let processors = std::thread::available_parallelism().map_or(1.0, |count| count.get() as f64);
     (load / processors).max(1.0)
 }
@@ -101,8 +123,12 @@ fn load() -> f64 {
 /// what they wait for.
 fn stacks() -> String {
     let mut text = String::new();
-    for process in [std::process::id()].into_iter().chain(children(std::process::id())) {
-        let command = std::fs::read_to_string(format!("/proc/{process}/cmdline")).unwrap_or_default();
+    for process in [std::process::id()]
+        .into_iter()
+        .chain(children(std::process::id()))
+    {
+        let command =
+            std::fs::read_to_string(format!("/proc/{process}/cmdline")).unwrap_or_default();
         let _ = writeln!(text, "\nprocess {process}: {}", command.replace('\0', " "));
         text.push_str(&by_gdb(process).unwrap_or_else(|| threads(process)));
     }
@@ -111,15 +137,30 @@ fn stacks() -> String {
 
 fn by_gdb(process: u32) -> Option<String> {
     let mut gdb = Command::new("timeout");
-    gdb.args(["-k", "1", "30", "gdb", "-p", &process.to_string(), "-batch", "-ex", "thread apply all bt 20"]);
+    gdb.args([
+        "-k",
+        "1",
+        "30",
+        "gdb",
+        "-p",
+        &process.to_string(),
+        "-batch",
+        "-ex",
+        "thread apply all bt 20",
+    ]);
     // A file, because gdb stops this process, which then cannot read a pipe.
     let mut stacks = tempfile::tempfile().ok()?;
-    let ran =
-        gdb.stdin(Stdio::null()).stderr(Stdio::null()).stdout(stacks.try_clone().ok()?).status().ok()?;
+    let ran = gdb
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .stdout(stacks.try_clone().ok()?)
+        .status()
+        .ok()?;
     stacks.rewind().ok()?;
     let mut read = Vec::new();
     stacks.read_to_end(&mut read).ok()?;
-    ran.success().then(|| String::from_utf8_lossy(&read).into_owned())
+    ran.success()
+        .then(|| String::from_utf8_lossy(&read).into_owned())
 }
 
 fn threads(process: u32) -> String {
@@ -128,7 +169,11 @@ fn threads(process: u32) -> String {
         let read = |name: &str| std::fs::read_to_string(folder.1.join(name)).unwrap_or_default();
         // The state follows the name in parentheses.
         let stat = read("stat");
-        let state = stat.rsplit(')').next().and_then(|rest| rest.trim().chars().next()).unwrap_or('?');
+        let state = stat
+            .rsplit(')')
+            .next()
+            .and_then(|rest| rest.trim().chars().next())
+            .unwrap_or('?');
         let _ = writeln!(
             text,
             "  thread {} {}: state {state}, waits in {}, system call {}",
@@ -145,15 +190,25 @@ fn threads(process: u32) -> String {
 fn children(process: u32) -> Vec<u32> {
     let of = |(id, folder): (u32, PathBuf)| {
         let stat = std::fs::read_to_string(folder.join("stat")).ok()?;
-        let parent: u32 = stat.rsplit(')').next()?.split_whitespace().nth(1)?.parse().ok()?;
+        let parent: u32 = stat
+            .rsplit(')')
+            .next()?
+            .split_whitespace()
+            .nth(1)?
+            .parse()
+            .ok()?;
         (parent == process).then_some(id)
     };
     let own: Vec<u32> = numbered("/proc").into_iter().filter_map(of).collect();
-    own.iter().flat_map(|child| [*child].into_iter().chain(children(*child))).collect()
+    own.iter()
+        .flat_map(|child| [*child].into_iter().chain(children(*child)))
+        .collect()
 }
 
 /// The folders with numbers as names.
 fn numbered(folder: &str) -> Vec<(u32, PathBuf)> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path()))).collect()
+    entries
+        .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path())))
+        .collect()
 }

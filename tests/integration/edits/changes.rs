@@ -2,7 +2,9 @@
 
 use super::styles::{args, value, word};
 use evaltrail::diff::{Piece, accept};
-use evaltrail::domain::{Content, Conversation, EvalCase, Invocation, Rubric, ToolCall, Trajectory};
+use evaltrail::domain::{
+    Content, Conversation, EvalCase, Invocation, Rubric, ToolCall, Trajectory,
+};
 use evaltrail::formats::json::JsonPath;
 use rand::RngExt;
 use rand::rngs::StdRng;
@@ -30,8 +32,14 @@ pub fn change(rng: &mut StdRng, before: &EvalCase, legacy: bool) -> Changed {
     let mut case = before.clone();
     let at = rng.random_range(0..case.turns().len());
     let top = JsonPath::default();
-    let here = top.key(if legacy { "data" } else { "conversation" }).index(at);
-    let data = if legacy { here.key("expected_tool_use") } else { here.key("intermediate_data") };
+    let here = top
+        .key(if legacy { "data" } else { "conversation" })
+        .index(at);
+    let data = if legacy {
+        here.key("expected_tool_use")
+    } else {
+        here.key("intermediate_data")
+    };
     let turn = &mut turns(&mut case)[at];
     let count = turn.calls().len();
     let (within, what) = match rng.random_range(0..if legacy { 7 } else { 11 }) {
@@ -39,14 +47,17 @@ pub fn change(rng: &mut StdRng, before: &EvalCase, legacy: bool) -> Changed {
             let chosen = rng.random_range(0..count);
             let other = value(rng, 1);
             turn.trajectory.change_call(chosen, |call| {
-                if let Some((_, value)) = call.args.iter_mut().flat_map(|args| args.iter_mut()).next() {
+                if let Some((_, value)) =
+                    call.args.iter_mut().flat_map(|args| args.iter_mut()).next()
+                {
                     *value = other;
                 }
             });
             (data, "an argument")
         }
         0 | 1 => {
-            turn.trajectory.insert_call(rng.random_range(0..=count), call(rng), None);
+            turn.trajectory
+                .insert_call(rng.random_range(0..=count), call(rng), None);
             (data, "a new call")
         }
         2 if count > 0 => {
@@ -54,25 +65,47 @@ pub fn change(rng: &mut StdRng, before: &EvalCase, legacy: bool) -> Changed {
             (data, "a call less")
         }
         3 if count > 1 => {
-            turn.trajectory.move_call(rng.random_range(0..count), rng.random_range(0..count));
+            turn.trajectory
+                .move_call(rng.random_range(0..count), rng.random_range(0..count));
             (data, "a call elsewhere")
         }
         2..=4 => {
             let text = format!("{} and more", word(rng));
-            match turn.final_response.as_mut().and_then(|content| content.parts.first_mut()) {
+            match turn
+                .final_response
+                .as_mut()
+                .and_then(|content| content.parts.first_mut())
+            {
                 Some(part) => part.text = Some(text),
                 None => turn.final_response = Some(Content::text("model", text)),
             }
-            (here.key(if legacy { "reference" } else { "final_response" }), "the response")
+            (
+                here.key(if legacy {
+                    "reference"
+                } else {
+                    "final_response"
+                }),
+                "the response",
+            )
         }
         5 => {
             turn.user.parts[0].text = Some(word(rng));
-            (here.key(if legacy { "query" } else { "user_content" }), "what the user says")
+            (
+                here.key(if legacy { "query" } else { "user_content" }),
+                "what the user says",
+            )
         }
         6 => {
             let calls = (0..rng.random_range(0..4)).map(|_| call(rng)).collect();
-            let trajectory = Trajectory::Listed { calls, responses: Vec::new(), texts: Vec::new() };
-            let actual = Invocation { trajectory, ..Invocation::default() };
+            let trajectory = Trajectory::Listed {
+                calls,
+                responses: Vec::new(),
+                texts: Vec::new(),
+            };
+            let actual = Invocation {
+                trajectory,
+                ..Invocation::default()
+            };
             *turn = accept(turn, &actual, &Piece::Calls);
             (data, "what the agent did")
         }

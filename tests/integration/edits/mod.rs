@@ -68,7 +68,9 @@ fn spelt(path: &JsonPath, camel: bool) -> JsonPath {
         Step::Key(key) if camel => {
             let mut words = key.split('_');
             let first = words.next().unwrap().to_string();
-            Step::Key(words.fold(first, |out, word| out + &word[..1].to_uppercase() + &word[1..]))
+            Step::Key(words.fold(first, |out, word| {
+                out + &word[..1].to_uppercase() + &word[1..]
+            }))
         }
         other => other.clone(),
     };
@@ -83,7 +85,11 @@ fn one_edit(rng: &mut StdRng, text: &str, legacy: bool, camel: bool) -> (String,
     let Changed { case, within, what } = change(rng, &before, legacy);
     let edited = change_case(&file, at, &case).unwrap_or_else(|e| panic!("{what}: {e}\n{text}"));
     let after = edited.apply(text).unwrap();
-    let list = if legacy { JsonPath::default() } else { JsonPath::default().key("eval_cases") };
+    let list = if legacy {
+        JsonPath::default()
+    } else {
+        JsonPath::default().key("eval_cases")
+    };
     let path = spelt(&within, camel).below(&list.index(at));
     let (old, new) = (span(text, &path), span(&after, &path));
     // A new member modifies the object that it is added to.
@@ -94,12 +100,24 @@ fn one_edit(rng: &mut StdRng, text: &str, legacy: bool, camel: bool) -> (String,
             (span(text, &parent), span(&after, &parent))
         }
     };
-    assert_eq!(text[..old.start], after[..new.start], "{what}: before {path}\n{text}\n{after}");
-    assert_eq!(text[old.end..], after[new.end..], "{what}: behind {path}\n{text}\n{after}");
+    assert_eq!(
+        text[..old.start],
+        after[..new.start],
+        "{what}: before {path}\n{text}\n{after}"
+    );
+    assert_eq!(
+        text[old.end..],
+        after[new.end..],
+        "{what}: behind {path}\n{text}\n{after}"
+    );
     let read = open(&after);
     assert_eq!(read.len(), file.len());
     for other in (0..file.len()).filter(|other| *other != at) {
-        assert_eq!(read.case(other).unwrap(), file.case(other).unwrap(), "{what}: another case");
+        assert_eq!(
+            read.case(other).unwrap(),
+            file.case(other).unwrap(),
+            "{what}: another case"
+        );
     }
     (after, edited)
 }
@@ -108,7 +126,9 @@ fn one_edit(rng: &mut StdRng, text: &str, legacy: bool, camel: bool) -> (String,
 fn one_case_more_or_less(rng: &mut StdRng, text: &str) -> (String, TextChange) {
     let file = open(text);
     let texts = |file: &SetFile| -> Vec<String> {
-        (0..file.len()).map(|at| file.text()[file.range(at).unwrap()].to_string()).collect()
+        (0..file.len())
+            .map(|at| file.text()[file.range(at).unwrap()].to_string())
+            .collect()
     };
     let mut expected = texts(&file);
     let at = rng.random_range(0..file.len());
@@ -116,17 +136,25 @@ fn one_case_more_or_less(rng: &mut StdRng, text: &str) -> (String, TextChange) {
     let edited = match kind {
         0 => {
             let place = rng.random_range(0..=file.len());
-            let case = EvalCase { eval_id: "inserted".into(), ..file.case(at).unwrap() };
+            let case = EvalCase {
+                eval_id: "inserted".into(),
+                ..file.case(at).unwrap()
+            };
             expected.insert(place, String::new());
             insert_case(&file, place, &case)
         }
         1 => {
-            expected.insert(at + 1, expected[at].replace(&format!("case_{at}"), "copied"));
+            expected.insert(
+                at + 1,
+                expected[at].replace(&format!("case_{at}"), "copied"),
+            );
             copy_case(&file, at, "copied")
         }
         _ => {
             let least = usize::from(!text.contains("eval_cases"));
-            let gone: Vec<usize> = (least..file.len()).filter(|_| rng.random_bool(0.5)).collect();
+            let gone: Vec<usize> = (least..file.len())
+                .filter(|_| rng.random_bool(0.5))
+                .collect();
             let mut index = 0..;
             expected.retain(|_| !gone.contains(&index.next().unwrap()));
             remove_cases(&file, &gone)
@@ -135,7 +163,11 @@ fn one_case_more_or_less(rng: &mut StdRng, text: &str) -> (String, TextChange) {
     let edited = edited.unwrap_or_else(|error| panic!("{error}\n{text}"));
     let after = edited.apply(text).unwrap();
     let found = texts(&open(&after));
-    for (found, expected) in found.iter().zip(&expected).filter(|(_, expected)| !expected.is_empty()) {
+    for (found, expected) in found
+        .iter()
+        .zip(&expected)
+        .filter(|(_, expected)| !expected.is_empty())
+    {
         assert_eq!(found, expected, "{text}\n{after}");
     }
     assert_eq!(found.len(), expected.len());
@@ -144,7 +176,10 @@ fn one_case_more_or_less(rng: &mut StdRng, text: &str) -> (String, TextChange) {
 
 /// The messages of `check` about a file, without positions.
 fn issues(text: &str) -> BTreeSet<String> {
-    check_text(text, "set.evalset.json").into_iter().map(|issue| issue.message).collect()
+    check_text(text, "set.evalset.json")
+        .into_iter()
+        .map(|issue| issue.message)
+        .collect()
 }
 
 #[test]
@@ -155,14 +190,29 @@ fn random_edits_change_only_their_part_of_the_file() {
         let legacy = rng.random_bool(0.15);
         let mut style = Style::any(rng);
         style.camel &= !legacy;
-        let document = if legacy { named_list(rng) } else { eval_set(&style, rng) };
-        let text = style.write(rng, &document).replace("-0e+9999", "NaN").replace("-1e+9999", "-Infinity");
+        let document = if legacy {
+            named_list(rng)
+        } else {
+            eval_set(&style, rng)
+        };
+        let text = style
+            .write(rng, &document)
+            .replace("-0e+9999", "NaN")
+            .replace("-1e+9999", "-Infinity");
         let (after, edited) = one_edit(rng, &text, legacy, style.camel);
-        assert_eq!(edited.inverse().apply(&after).as_deref(), Some(text.as_str()), "seed {seed}");
+        assert_eq!(
+            edited.inverse().apply(&after).as_deref(),
+            Some(text.as_str()),
+            "seed {seed}"
+        );
         let new: Vec<String> = issues(&after).difference(&issues(&text)).cloned().collect();
         assert!(new.is_empty(), "seed {seed}: {new:?}\n{after}");
         let (other, counted) = one_case_more_or_less(rng, &text);
-        assert_eq!(counted.inverse().apply(&other).as_deref(), Some(text.as_str()), "seed {seed}");
+        assert_eq!(
+            counted.inverse().apply(&other).as_deref(),
+            Some(text.as_str()),
+            "seed {seed}"
+        );
         if style.is_adks() && !legacy {
             std::fs::write(place.path().join(format!("set_{seed}_other.json")), other).unwrap();
         }
@@ -177,7 +227,10 @@ fn random_edits_change_only_their_part_of_the_file() {
 /// Checks that google-adk loads every file.
 fn adk_loads_all_of(folder: &Path) {
     let Some(adk) = crate::common::adk() else {
-        assert!(std::env::var_os("EVALTRAIL_REQUIRE_ADK").is_none(), "google-adk is required here");
+        assert!(
+            std::env::var_os("EVALTRAIL_REQUIRE_ADK").is_none(),
+            "google-adk is required here"
+        );
         eprintln!("google-adk is not here: not loaded with it");
         return;
     };
@@ -200,7 +253,10 @@ print(len(files), "files")
 sys.exit(1 if bad or len(files) < 1000 else 0)
 "#;
     let python = adk.with_file_name("python");
-    let loaded =
-        std::process::Command::new(python).args(["-W", "ignore", "-c", script]).arg(folder).output().unwrap();
+    let loaded = std::process::Command::new(python)
+        .args(["-W", "ignore", "-c", script])
+        .arg(folder)
+        .output()
+        .unwrap();
     assert!(loaded.status.success(), "{}", crate::common::both(&loaded));
 }

@@ -23,7 +23,9 @@ pub struct Style {
 
 impl Style {
     pub fn any(rng: &mut StdRng) -> Style {
-        let indent = *[None, Some("  "), Some("    "), Some("\t"), Some(" ")].choose(rng).unwrap();
+        let indent = *[None, Some("  "), Some("    "), Some("\t"), Some(" ")]
+            .choose(rng)
+            .unwrap();
         Style {
             indent,
             colon: [": ", ":", " : "].choose(rng).unwrap(),
@@ -75,11 +77,15 @@ impl Style {
         let one_line = format!("{open}{}{close}", parts.join(self.comma));
         match self.indent {
             Some(indent)
-                if !parts.is_empty() && (one_line.len() > self.compact_below || one_line.contains('\n')) =>
+                if !parts.is_empty()
+                    && (one_line.len() > self.compact_below || one_line.contains('\n')) =>
             {
                 let inner = format!("{}{}", self.eol, indent.repeat(depth + 1));
                 let outer = format!("{}{}", self.eol, indent.repeat(depth));
-                format!("{open}{inner}{}{outer}{close}", parts.join(&format!(",{inner}")))
+                format!(
+                    "{open}{inner}{}{outer}{close}",
+                    parts.join(&format!(",{inner}"))
+                )
             }
             _ => one_line,
         }
@@ -94,7 +100,10 @@ impl Style {
         for c in plain.chars() {
             match c.is_ascii() {
                 true => out.push(c),
-                false => c.encode_utf16(&mut [0; 2]).iter().for_each(|u| out += &format!("\\u{u:04X}")),
+                false => c
+                    .encode_utf16(&mut [0; 2])
+                    .iter()
+                    .for_each(|u| out += &format!("\\u{u:04X}")),
             }
         }
         out
@@ -102,9 +111,26 @@ impl Style {
 }
 
 /// Numbers whose text must be preserved, not only their value.
-const NUMBERS: &[&str] =
-    &["1", "1.0", "1e2", "-0.0", "1E+2", "0.1000", "123456789012345678901234567890", "NaN", "-Infinity"];
-const WORDS: &[&str] = &["device_2", "naïve café", "日本 \"q\" \\ /", "a\tb\nc", "😀", "", "x"];
+const NUMBERS: &[&str] = &[
+    "1",
+    "1.0",
+    "1e2",
+    "-0.0",
+    "1E+2",
+    "0.1000",
+    "123456789012345678901234567890",
+    "NaN",
+    "-Infinity",
+];
+const WORDS: &[&str] = &[
+    "device_2",
+    "naïve café",
+    "日本 \"q\" \\ /",
+    "a\tb\nc",
+    "😀",
+    "",
+    "x",
+];
 
 pub fn word(rng: &mut StdRng) -> String {
     WORDS.choose(rng).unwrap().to_string()
@@ -119,7 +145,9 @@ pub fn value(rng: &mut StdRng, depth: usize) -> Value {
             evaltrail::formats::json::parse(spelt).unwrap().value
         }
         3 => word(rng).into(),
-        4 => (0..rng.random_range(0..3)).map(|_| value(rng, depth + 1)).collect(),
+        4 => (0..rng.random_range(0..3))
+            .map(|_| value(rng, depth + 1))
+            .collect(),
         _ => args(rng, depth + 1),
     }
 }
@@ -140,11 +168,18 @@ fn key(style: &Style, snake: &str) -> String {
     }
     let mut words = snake.split('_');
     let first = words.next().unwrap().to_string();
-    words.fold(first, |out, word| out + &word[..1].to_uppercase() + &word[1..])
+    words.fold(first, |out, word| {
+        out + &word[..1].to_uppercase() + &word[1..]
+    })
 }
 
 fn object(style: &Style, members: Vec<(&str, Value)>) -> Value {
-    Value::Object(members.into_iter().map(|(name, value)| (key(style, name), value)).collect())
+    Value::Object(
+        members
+            .into_iter()
+            .map(|(name, value)| (key(style, name), value))
+            .collect(),
+    )
 }
 
 fn content(style: &Style, role: &str, parts: Vec<Value>) -> Value {
@@ -173,14 +208,20 @@ fn intermediate(style: &Style, rng: &mut StdRng) -> Option<Value> {
             let mut members = vec![("tool_uses", Value::from(uses.clone()))];
             if rng.random_bool(0.5) {
                 let answer = |at: usize| {
-                    let mut one = vec![("name", uses[at]["name"].clone()), ("response", json!({"ok": 1.0}))];
+                    let mut one = vec![
+                        ("name", uses[at]["name"].clone()),
+                        ("response", json!({"ok": 1.0})),
+                    ];
                     one.extend(id(at).map(|id| ("id", Value::from(id))));
                     object(style, one)
                 };
                 members.push(("tool_responses", (0..calls).map(answer).collect()));
             }
             if rng.random_bool(0.3) {
-                members.push(("intermediate_responses", json!([["agent", [{"text": "hm é"}]]])));
+                members.push((
+                    "intermediate_responses",
+                    json!([["agent", [{"text": "hm é"}]]]),
+                ));
             }
             Some(object(style, members))
         }
@@ -196,12 +237,16 @@ fn intermediate(style: &Style, rng: &mut StdRng) -> Option<Value> {
                         ("response", json!({"snake_key": [1, "é"]})),
                     ],
                 );
-                for (kind, what, role) in
-                    [("function_call", call, "model"), ("function_response", answer, "user")]
-                {
+                for (kind, what, role) in [
+                    ("function_call", call, "model"),
+                    ("function_response", answer, "user"),
+                ] {
                     let part = object(style, vec![(kind, what)]);
                     let said = content(style, role, vec![part]);
-                    events.push(object(style, vec![("author", "agent".into()), ("content", said)]));
+                    events.push(object(
+                        style,
+                        vec![("author", "agent".into()), ("content", said)],
+                    ));
                 }
             }
             events.push(json!({"author": "agent"}));
@@ -214,7 +259,10 @@ fn turn(style: &Style, rng: &mut StdRng) -> Value {
     let user = content(style, "user", vec![json!({"text": word(rng)})]);
     let mut members = vec![("invocation_id", Value::from("t1")), ("user_content", user)];
     if rng.random_bool(0.8) {
-        members.push(("final_response", content(style, "model", vec![json!({"text": word(rng)})])));
+        members.push((
+            "final_response",
+            content(style, "model", vec![json!({"text": word(rng)})]),
+        ));
     }
     match intermediate(style, rng) {
         Some(data) => members.push(("intermediate_data", data)),
@@ -227,7 +275,9 @@ fn turn(style: &Style, rng: &mut StdRng) -> Value {
 /// An eval set of some cases.
 pub fn eval_set(style: &Style, rng: &mut StdRng) -> Value {
     let case = |rng: &mut StdRng, at: usize| {
-        let turns: Vec<Value> = (0..rng.random_range(1..3)).map(|_| turn(style, rng)).collect();
+        let turns: Vec<Value> = (0..rng.random_range(1..3))
+            .map(|_| turn(style, rng))
+            .collect();
         let mut members = vec![
             ("eval_id", Value::from(format!("case_{at}"))),
             ("conversation", turns.into()),
@@ -255,7 +305,9 @@ pub fn eval_set(style: &Style, rng: &mut StdRng) -> Value {
         }
         object(style, members)
     };
-    let cases: Vec<Value> = (0..rng.random_range(1..5)).map(|at| case(rng, at)).collect();
+    let cases: Vec<Value> = (0..rng.random_range(1..5))
+        .map(|at| case(rng, at))
+        .collect();
     // ADK accepts the keys of the set itself only in snake_case.
     json!({"eval_set_id": "set", "name": "a set", "eval_cases": cases, "creation_timestamp": 1.5})
 }
@@ -272,5 +324,7 @@ pub fn named_list(rng: &mut StdRng) -> Value {
         let turns: Vec<Value> = (0..rng.random_range(1..3)).map(|_| turn(rng)).collect();
         json!({"name": format!("case_{at}"), "data": turns, "initial_session": {}})
     };
-    (0..rng.random_range(1..4)).map(|at| case(rng, at)).collect()
+    (0..rng.random_range(1..4))
+        .map(|at| case(rng, at))
+        .collect()
 }

@@ -26,7 +26,9 @@ fn said(file: &SetFile, at: usize) -> String {
 
 fn to_say(file: &SetFile, at: usize, words: &str) -> Edit {
     let mut case = file.case(at).unwrap();
-    let Conversation::Turns(turns) = &mut case.conversation else { unreachable!() };
+    let Conversation::Turns(turns) = &mut case.conversation else {
+        unreachable!()
+    };
     turns[0].user.parts[0].text = Some(words.into());
     Edit::Case(at, Box::new(case))
 }
@@ -35,13 +37,19 @@ fn to_say(file: &SetFile, at: usize, words: &str) -> Edit {
 /// possible.
 fn save(path: &Path, at: usize, words: impl Fn(&SetFile) -> String) -> bool {
     let own = path.parent().unwrap().join("own");
-    let log = EditLog::of(Some(&Places { data: own.clone(), cache: own.clone(), config: own }));
+    let log = EditLog::of(Some(&Places {
+        data: own.clone(),
+        cache: own.clone(),
+        config: own,
+    }));
     let mut file = open(&std::fs::read_to_string(path).unwrap());
     let mut edits = vec![to_say(&file, at, &words(&file))];
     loop {
         let change = plan(&file, &edits).unwrap();
-        let jobs =
-            [FileJob { path: path.to_path_buf(), action: FileAction::Change(file.shared_text(), change) }];
+        let jobs = [FileJob {
+            path: path.to_path_buf(),
+            action: FileAction::Change(file.shared_text(), change),
+        }];
         match log.make(None, "edit", &jobs) {
             Ok(_) => return true,
             Err(failed) => match failed.why {
@@ -68,7 +76,10 @@ fn two_editors_lose_nothing_silently() {
     let editor = |own: usize| {
         let mut made = 0;
         for _ in 0..ROUNDS {
-            assert!(save(&path, own, |file| (count(file, own) + 1).to_string()), "nobody else has this case");
+            assert!(
+                save(&path, own, |file| (count(file, own) + 1).to_string()),
+                "nobody else has this case"
+            );
             made += usize::from(save(&path, 2, |file| (count(file, 2) + 1).to_string()));
         }
         made

@@ -4,14 +4,43 @@ use super::*;
 
 #[test]
 fn names_of_tests_and_conditions() {
-    let keys = [OutcomeTest::McNemar(0.5), OutcomeTest::Rates(0.5), OutcomeTest::Equal].map(OutcomeTest::key);
+    let keys = [
+        OutcomeTest::McNemar(0.5),
+        OutcomeTest::Rates(0.5),
+        OutcomeTest::Equal,
+    ]
+    .map(OutcomeTest::key);
     assert_eq!(keys, [Some("mcnemar"), Some("rates"), None]);
-    let keys = [ScoreTest::Wilcoxon(0.5), ScoreTest::WithinCases(0.5), ScoreTest::Equal].map(ScoreTest::key);
+    let keys = [
+        ScoreTest::Wilcoxon(0.5),
+        ScoreTest::WithinCases(0.5),
+        ScoreTest::Equal,
+    ]
+    .map(ScoreTest::key);
     assert_eq!(keys, [Some("wilcoxon"), Some("within_cases"), None]);
     use ChangedCondition::{Agent, Criteria, File, Judge, Name, Tools, Variant};
     let labels = [Criteria, Agent, Tools, Judge, Variant, Name, File].map(ChangedCondition::label);
-    assert_eq!(labels, ["criteria", "agent", "answers of tools", "judge", "variant", "name", "file"]);
-    assert!(!RateChange { before: 0.5, after: 0.5, p: 0.01 }.is_fall(), "an equal rate is no fall");
+    assert_eq!(
+        labels,
+        [
+            "criteria",
+            "agent",
+            "answers of tools",
+            "judge",
+            "variant",
+            "name",
+            "file"
+        ]
+    );
+    assert!(
+        !RateChange {
+            before: 0.5,
+            after: 0.5,
+            p: 0.01
+        }
+        .is_fall(),
+        "an equal rate is no fall"
+    );
 }
 
 #[test]
@@ -30,7 +59,10 @@ fn runs_without_a_difference_in_words() {
         found.test_words()
     };
     assert_eq!(words((1, 1), (1, 1)), "no case changed its outcome");
-    assert_eq!(words((2, 2), (2, 2)), "the same cases passed in all attempts");
+    assert_eq!(
+        words((2, 2), (2, 2)),
+        "the same cases passed in all attempts"
+    );
     assert_eq!(
         words((1, 1), (5, 5)),
         "by rates, because the numbers of evaluated attempts differ: 1 and 5; no rate differs"
@@ -40,13 +72,31 @@ fn runs_without_a_difference_in_words() {
 #[test]
 fn metrics_in_words() {
     let found = compared(&run_of(&[(1, 1)]), &run_of(&[(0, 1)]));
-    let words = [ScoreTest::Equal, ScoreTest::Wilcoxon(0.5), ScoreTest::WithinCases(0.01)]
-        .map(|test| found.score_words(test));
-    assert_eq!(words, ["no score differs", "p 0.5000, could be noise", "within cases, p 0.0100"]);
+    let words = [
+        ScoreTest::Equal,
+        ScoreTest::Wilcoxon(0.5),
+        ScoreTest::WithinCases(0.01),
+    ]
+    .map(|test| found.score_words(test));
+    assert_eq!(
+        words,
+        [
+            "no score differs",
+            "p 0.5000, could be noise",
+            "within cases, p 0.0100"
+        ]
+    );
     let other = |other_options: usize| {
-        ComparedMetric { other_options, ..found.metrics[0].clone() }.other_options_words()
+        ComparedMetric {
+            other_options,
+            ..found.metrics[0].clone()
+        }
+        .other_options_words()
     };
-    assert_eq!((other(0), other(1)), (None, Some("other options in 1 case".to_string())));
+    assert_eq!(
+        (other(0), other(1)),
+        (None, Some("other options in 1 case".to_string()))
+    );
 }
 
 #[test]
@@ -61,6 +111,13 @@ fn other_conditions_of_a_case_in_words() {
         };
         case.other_conditions_words()
     };
-    assert_eq!(words(&[Name, File]), None, "the line says them in other words");
-    assert_eq!(words(&[Criteria, Judge, Name]), Some("other criteria, other judge".to_string()));
+    assert_eq!(
+        words(&[Name, File]),
+        None,
+        "the line says them in other words"
+    );
+    assert_eq!(
+        words(&[Criteria, Judge, Name]),
+        Some("other criteria, other judge".to_string())
+    );
 }

@@ -64,12 +64,22 @@ struct Columns {
 impl Columns {
     /// Divides the width among the columns that the visible rows have something for, the most important first.
     fn fit(model: &Model, width: u16, rows: &[CaseRef]) -> Columns {
-        let outcomes: Vec<&CaseOutcome> =
-            rows.iter().filter_map(|case| model.view.outcomes.get(*case)).collect();
-        let longest = rows.iter().map(|case| columns_of(&model.shown_id(*case)) + 2).max().unwrap_or(0);
+        let outcomes: Vec<&CaseOutcome> = rows
+            .iter()
+            .filter_map(|case| model.view.outcomes.get(*case))
+            .collect();
+        let longest = rows
+            .iter()
+            .map(|case| columns_of(&model.shown_id(*case)) + 2)
+            .max()
+            .unwrap_or(0);
         let mut left = width.saturating_sub(SIGNS);
         let mut take = |wanted: u16, at_least: u16| {
-            let taken = if wanted == 0 || left < at_least { 0 } else { wanted.min(left) };
+            let taken = if wanted == 0 || left < at_least {
+                0
+            } else {
+                wanted.min(left)
+            };
             left -= taken;
             taken
         };
@@ -77,30 +87,68 @@ impl Columns {
         let is_shown = |column: Column| !model.view.browse.hidden.contains(&column);
         let if_shown = |column: Column, width: u16| if is_shown(column) { width } else { 0 };
         let attempts = take(if_shown(Column::Attempts, attempts_width(&outcomes)), 8);
-        let is_across_sets =
-            !matches!(model.view.browse.nodes.get(model.view.browse.node), Some(Node::Set(_)) | None);
-        let widest =
-            rows.iter().map(|case| columns_of(&set_label(&model.view.sets, case.set)) + 2).max().unwrap_or(0);
-        let set = if is_across_sets { widest.min(SET_WIDTH) } else { 0 };
+        let is_across_sets = !matches!(
+            model.view.browse.nodes.get(model.view.browse.node),
+            Some(Node::Set(_)) | None
+        );
+        let widest = rows
+            .iter()
+            .map(|case| columns_of(&set_label(&model.view.sets, case.set)) + 2)
+            .max()
+            .unwrap_or(0);
+        let set = if is_across_sets {
+            widest.min(SET_WIDTH)
+        } else {
+            0
+        };
         let set = take(if_shown(Column::Set, set), 8);
         let is_unreadable = |case: &CaseRef| problem(model, *case).is_some();
         let has_reason = is_shown(Column::Reason)
-            && (outcomes.iter().any(|outcome| outcome.worst != Status::Passed)
+            && (outcomes
+                .iter()
+                .any(|outcome| outcome.worst != Status::Passed)
                 || rows.iter().any(is_unreadable));
-        let mut metrics = if is_shown(Column::Scores) { metrics_of(&outcomes) } else { Vec::new() };
-        let reserved = take(if has_reason { REASON_AT_LEAST } else { 0 }, REASON_AT_LEAST);
+        let mut metrics = if is_shown(Column::Scores) {
+            metrics_of(&outcomes)
+        } else {
+            Vec::new()
+        };
+        let reserved = take(
+            if has_reason { REASON_AT_LEAST } else { 0 },
+            REASON_AT_LEAST,
+        );
         let first = usize::from(!metrics.is_empty() && take(METRIC_WIDTH, METRIC_WIDTH) > 0);
         let time = if outcomes.is_empty() { 0 } else { TIME_WIDTH };
         let time = take(if_shown(Column::Time, time), TIME_WIDTH);
-        let runs = take(if_shown(Column::Runs, runs_width(model, rows)), RUNS_AT_LEAST);
-        let more = metrics.iter().skip(1).take_while(|_| take(METRIC_WIDTH, METRIC_WIDTH) > 0).count();
+        let runs = take(
+            if_shown(Column::Runs, runs_width(model, rows)),
+            RUNS_AT_LEAST,
+        );
+        let more = metrics
+            .iter()
+            .skip(1)
+            .take_while(|_| take(METRIC_WIDTH, METRIC_WIDTH) > 0)
+            .count();
         metrics.truncate(if first > 0 { first + more } else { 0 });
         let turns = take(if_shown(Column::Turns, TURNS_WIDTH), TURNS_WIDTH);
         let rest = take(u16::MAX, 1);
         let reason = if reserved > 0 { reserved + rest } else { 0 };
         // Without reasons the names get the rest.
-        let name = if reserved > 0 { name } else { (name + rest).min(NAME_AT_MOST.max(name)) };
-        Columns { name, set, attempts, metrics, turns, time, runs, reason }
+        let name = if reserved > 0 {
+            name
+        } else {
+            (name + rest).min(NAME_AT_MOST.max(name))
+        };
+        Columns {
+            name,
+            set,
+            attempts,
+            metrics,
+            turns,
+            time,
+            runs,
+            reason,
+        }
     }
 }
 
@@ -111,13 +159,20 @@ fn columns_of(text: &str) -> u16 {
 
 /// Why a case cannot be read.
 fn problem(model: &Model, case: CaseRef) -> Option<&str> {
-    let summary = model.view.sets[case.set].summaries.as_ref()?.get(case.index)?;
+    let summary = model.view.sets[case.set]
+        .summaries
+        .as_ref()?
+        .get(case.index)?;
     summary.problem.as_deref()
 }
 
 /// Signs of the attempts and how many passed, where a visible case has more than one.
 fn attempts_width(outcomes: &[&CaseOutcome]) -> u16 {
-    let most = outcomes.iter().map(|outcome| outcome.attempts.len()).max().unwrap_or(0);
+    let most = outcomes
+        .iter()
+        .map(|outcome| outcome.attempts.len())
+        .max()
+        .unwrap_or(0);
     if most < 2 {
         0
     } else {
@@ -127,14 +182,26 @@ fn attempts_width(outcomes: &[&CaseOutcome]) -> u16 {
 
 /// The outcomes in past runs, where a visible case has more than one.
 fn runs_width(model: &Model, rows: &[CaseRef]) -> u16 {
-    let most = rows.iter().map(|case| points(model, *case).len()).max().unwrap_or(0);
-    if most < 2 { 0 } else { most.clamp(4, RUNS_SHOWN) as u16 + 1 }
+    let most = rows
+        .iter()
+        .map(|case| points(model, *case).len())
+        .max()
+        .unwrap_or(0);
+    if most < 2 {
+        0
+    } else {
+        most.clamp(4, RUNS_SHOWN) as u16 + 1
+    }
 }
 
 /// The metrics with a threshold of these cases: those that some case failed first, else in their order.
 fn metrics_of(outcomes: &[&CaseOutcome]) -> Vec<String> {
     let mut metrics: Vec<(String, bool)> = Vec::new();
-    for metric in outcomes.iter().filter_map(|outcome| outcome.worst_attempt()).flat_map(|one| &one.metrics) {
+    for metric in outcomes
+        .iter()
+        .filter_map(|outcome| outcome.worst_attempt())
+        .flat_map(|one| &one.metrics)
+    {
         let is_failed = metric.status == Status::Failed;
         match metrics.iter_mut().find(|(name, _)| *name == metric.metric) {
             Some((_, failed)) => *failed |= is_failed,
@@ -157,7 +224,13 @@ pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
     let rows = case_rows(areas);
     let shown = usize::from(rows.height);
     let browse = &model.view.browse;
-    let window: Vec<CaseRef> = browse.visible.iter().skip(browse.offset).take(shown).copied().collect();
+    let window: Vec<CaseRef> = browse
+        .visible
+        .iter()
+        .skip(browse.offset)
+        .take(shown)
+        .copied()
+        .collect();
     let columns = Columns::fit(model, inner.width, &window);
     if areas.panel.is_empty() {
         note_reason(model, area, theme, buffer);
@@ -166,12 +239,31 @@ pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
     let running = running_cases(model);
     for (row, case) in window.iter().enumerate() {
         let at = browse.offset + row;
-        let area = Rect { y: rows.y + row as u16, height: 1, ..rows };
+        let area = Rect {
+            y: rows.y + row as u16,
+            height: 1,
+            ..rows
+        };
         let style = theme.cursor_row(at == browse.cursor, focused);
         buffer.set_style(area, style);
-        case_row(model, *case, area, &columns, (style, running.contains(case)), theme, buffer);
+        case_row(
+            model,
+            *case,
+            area,
+            &columns,
+            (style, running.contains(case)),
+            theme,
+            buffer,
+        );
     }
-    scrollbar(area, browse.offset, shown, browse.visible.len(), theme, buffer);
+    scrollbar(
+        area,
+        browse.offset,
+        shown,
+        browse.visible.len(),
+        theme,
+        buffer,
+    );
     if browse.visible.is_empty() {
         empty_words(model, rows, theme, buffer);
     }
@@ -191,11 +283,19 @@ fn list_title(model: &Model, room: usize) -> String {
     };
     let filter = match model.view.browse.filter.is_empty() {
         true => String::new(),
-        false => format!(" · {} of /{}", model.view.browse.visible.len(), model.view.browse.filter),
+        false => format!(
+            " · {} of /{}",
+            model.view.browse.visible.len(),
+            model.view.browse.filter
+        ),
     };
     let narrowing = match &model.view.browse.narrowing {
         None => String::new(),
-        Some(to) => format!("{}: {} · ", model.view.browse.visible.len(), clean_line(&to.what.words())),
+        Some(to) => format!(
+            "{}: {} · ",
+            model.view.browse.visible.len(),
+            clean_line(&to.what.words())
+        ),
     };
     let selected = match model.view.browse.selected.len() {
         0 => String::new(),
@@ -204,7 +304,10 @@ fn list_title(model: &Model, room: usize) -> String {
     let mut sets = model.sets_at_cursor();
     sets.retain(|set| model.file(*set).is_some());
     let title = format!("{narrowing}{name}{order}{filter}{selected}");
-    match model.runs_words(&sets).map(|words| format!("{title} · {words}")) {
+    match model
+        .runs_words(&sets)
+        .map(|words| format!("{title} · {words}"))
+    {
         Some(with_runs) if with_runs.width() <= room => with_runs,
         _ => cut_to(title, room),
     }
@@ -228,7 +331,10 @@ fn totals_words(model: &Model) -> String {
     let sets = model.sets_at_cursor();
     let (mut totals, mut quarantined, mut flaky) = (Totals::default(), 0, 0);
     for set in sets.into_iter().filter(|set| model.file(*set).is_some()) {
-        let (of_set, mut of_flaky) = (model.view.outcomes.totals(set), model.view.outcomes.flaky(set));
+        let (of_set, mut of_flaky) = (
+            model.view.outcomes.totals(set),
+            model.view.outcomes.flaky(set),
+        );
         let (apart, both) = quarantined_totals(model, set);
         of_flaky = of_flaky.without(both);
         totals = totals.and(of_set.without(apart).without(of_flaky));
@@ -249,7 +355,14 @@ fn heads(columns: &Columns, inner: Rect, theme: &Theme, buffer: &mut Buffer) {
     let mut x = inner.x + SIGNS;
     let mut head = |width: u16, words: &str, right: bool, buffer: &mut Buffer| {
         match right {
-            true => put_right(buffer, (x + width).saturating_sub(1), inner.y, width, words, style),
+            true => put_right(
+                buffer,
+                (x + width).saturating_sub(1),
+                inner.y,
+                width,
+                words,
+                style,
+            ),
             false => put(buffer, x, inner.y, width.saturating_sub(1), words, style),
         };
         x += width;
@@ -257,7 +370,10 @@ fn heads(columns: &Columns, inner: Rect, theme: &Theme, buffer: &mut Buffer) {
     head(columns.name, "case", false, buffer);
     head(columns.set, "set", false, buffer);
     head(columns.attempts, "attempts", false, buffer);
-    columns.metrics.iter().for_each(|metric| head(METRIC_WIDTH, short_metric(metric), false, buffer));
+    columns
+        .metrics
+        .iter()
+        .for_each(|metric| head(METRIC_WIDTH, short_metric(metric), false, buffer));
     head(columns.turns, "turns", true, buffer);
     head(columns.time, "time", true, buffer);
     head(columns.runs, "runs", false, buffer);
@@ -265,8 +381,13 @@ fn heads(columns: &Columns, inner: Rect, theme: &Theme, buffer: &mut Buffer) {
 }
 
 fn running_cases(model: &Model) -> HashSet<CaseRef> {
-    let Some(run) = model.live_run() else { return HashSet::new() };
-    run.in_flight.keys().filter_map(|key| model.case_of(run, *key)).collect()
+    let Some(run) = model.live_run() else {
+        return HashSet::new();
+    };
+    run.in_flight
+        .keys()
+        .filter_map(|key| model.case_of(run, *key))
+        .collect()
 }
 
 /// The sign of a case, and how it looks.
@@ -299,24 +420,58 @@ fn case_row(
     buffer: &mut Buffer,
 ) {
     let outcome = model.view.outcomes.get(case);
-    let summary =
-        model.view.sets[case.set].summaries.as_ref().and_then(|summaries| summaries.get(case.index));
+    let summary = model.view.sets[case.set]
+        .summaries
+        .as_ref()
+        .and_then(|summaries| summaries.get(case.index));
     let problem = problem(model, case);
     if model.view.browse.selected.contains(&case) {
-        put(buffer, row.x, row.y, 1, "●", theme.within(style, theme.style(Role::Accent)));
+        put(
+            buffer,
+            row.x,
+            row.y,
+            1,
+            "●",
+            theme.within(style, theme.style(Role::Accent)),
+        );
     }
     let (glyph, glyph_style) = sign(model, case, (running, problem.is_some()), theme);
-    put(buffer, row.x + 2, row.y, 1, glyph, theme.within(style, glyph_style));
+    put(
+        buffer,
+        row.x + 2,
+        row.y,
+        1,
+        glyph,
+        theme.within(style, glyph_style),
+    );
     let mut x = row.x + SIGNS;
     name(model, case, (x, row.y), columns.name, style, theme, buffer);
     x += columns.name;
-    put(buffer, x, row.y, columns.set.saturating_sub(1), &set_label(&model.view.sets, case.set), style);
+    put(
+        buffer,
+        x,
+        row.y,
+        columns.set.saturating_sub(1),
+        &set_label(&model.view.sets, case.set),
+        style,
+    );
     x += columns.set;
     let worst = outcome.and_then(CaseOutcome::worst_attempt);
     if let Some(outcome) = outcome.filter(|outcome| outcome.attempts.len() > 1) {
-        let statuses: Vec<Status> = outcome.attempts.iter().map(|attempt| attempt.status).collect();
+        let statuses: Vec<Status> = outcome
+            .attempts
+            .iter()
+            .map(|attempt| attempt.status)
+            .collect();
         let look = theme.within(style, theme.status(outcome.worst));
-        put(buffer, x, row.y, columns.attempts.saturating_sub(1), &attempt_words(&statuses), look);
+        put(
+            buffer,
+            x,
+            row.y,
+            columns.attempts.saturating_sub(1),
+            &attempt_words(&statuses),
+            look,
+        );
     }
     x += columns.attempts;
     if let Some(attempt) = worst.filter(|attempt| attempt.status != Status::Errored) {
@@ -335,13 +490,37 @@ fn case_row(
     }
     x += columns.turns;
     if let Some(outcome) = outcome.filter(|_| columns.time > 0) {
-        let longest = outcome.attempts.iter().filter_map(|attempt| attempt.latency_s).reduce(f64::max);
-        put_right(buffer, x + columns.time - 1, row.y, columns.time, &seconds_text(longest), style);
+        let longest = outcome
+            .attempts
+            .iter()
+            .filter_map(|attempt| attempt.latency_s)
+            .reduce(f64::max);
+        put_right(
+            buffer,
+            x + columns.time - 1,
+            row.y,
+            columns.time,
+            &seconds_text(longest),
+            style,
+        );
     }
     x += columns.time;
-    put_sparkline(model, case, (x, row.y), columns.runs.saturating_sub(1), style, theme, buffer);
+    put_sparkline(
+        model,
+        case,
+        (x, row.y),
+        columns.runs.saturating_sub(1),
+        style,
+        theme,
+        buffer,
+    );
     x += columns.runs;
-    let place = Rect { x, width: columns.reason, height: 1, ..row };
+    let place = Rect {
+        x,
+        width: columns.reason,
+        height: 1,
+        ..row
+    };
     reason(model, case, problem, place, style, theme, buffer);
 }
 
@@ -355,23 +534,39 @@ fn name(
     theme: &Theme,
     buffer: &mut Buffer,
 ) {
-    let summary =
-        model.view.sets[case.set].summaries.as_ref().and_then(|summaries| summaries.get(case.index));
+    let summary = model.view.sets[case.set]
+        .summaries
+        .as_ref()
+        .and_then(|summaries| summaries.get(case.index));
     let id = model.shown_id(case);
     let used = put(buffer, x, y, width.saturating_sub(1), &id, style) + 1;
     let room = width.saturating_sub(used + 1);
     let (words, role) = match (summary, model.notes(case)) {
         (Some(summary), _) if summary.problem.is_some() => ("unreadable".to_string(), Role::Bad),
         // An id made from the content says nothing to a person; what the user asks does.
-        (Some(summary), _) if id.starts_with("row-") => {
-            (summary.text.lines().next().unwrap_or_default().to_string(), Role::Faint)
-        }
-        (_, Some(notes)) => {
-            (notes.tags.iter().map(|tag| format!("#{tag}")).collect::<Vec<_>>().join(" "), Role::Faint)
-        }
+        (Some(summary), _) if id.starts_with("row-") => (
+            summary.text.lines().next().unwrap_or_default().to_string(),
+            Role::Faint,
+        ),
+        (_, Some(notes)) => (
+            notes
+                .tags
+                .iter()
+                .map(|tag| format!("#{tag}"))
+                .collect::<Vec<_>>()
+                .join(" "),
+            Role::Faint,
+        ),
         _ => return,
     };
-    put(buffer, x + used, y, room, &words, theme.within(style, theme.style(role)));
+    put(
+        buffer,
+        x + used,
+        y,
+        room,
+        &words,
+        theme.within(style, theme.style(role)),
+    );
 }
 
 fn scores(
@@ -384,9 +579,22 @@ fn scores(
 ) {
     for (at, name) in names.iter().enumerate() {
         let x = x + METRIC_WIDTH * at as u16;
-        let Some(metric) = attempt.metrics.iter().find(|metric| metric.metric == *name) else { continue };
-        let look = if metric.unsteady { theme.style(Role::Note) } else { theme.status(metric.status) };
-        put(buffer, x, y, METRIC_WIDTH - 1, &score_words(metric), theme.within(style, look));
+        let Some(metric) = attempt.metrics.iter().find(|metric| metric.metric == *name) else {
+            continue;
+        };
+        let look = if metric.unsteady {
+            theme.style(Role::Note)
+        } else {
+            theme.status(metric.status)
+        };
+        put(
+            buffer,
+            x,
+            y,
+            METRIC_WIDTH - 1,
+            &score_words(metric),
+            theme.within(style, look),
+        );
     }
 }
 
@@ -408,8 +616,15 @@ fn rubric_words(rubrics: &[Option<Score>]) -> String {
         Some(_) => '✗',
         None => '?',
     };
-    let held = rubrics.iter().filter(|rubric| rubric.is_some_and(|score| score >= Score::ONE)).count();
-    format!("{held}/{} {}", rubrics.len(), rubrics.iter().map(sign).collect::<String>())
+    let held = rubrics
+        .iter()
+        .filter(|rubric| rubric.is_some_and(|score| score >= Score::ONE))
+        .count();
+    format!(
+        "{held}/{} {}",
+        rubrics.len(),
+        rubrics.iter().map(sign).collect::<String>()
+    )
 }
 
 fn empty_words(model: &Model, rows: Rect, theme: &Theme, buffer: &mut Buffer) {
@@ -424,15 +639,24 @@ fn empty_words(model: &Model, rows: Rect, theme: &Theme, buffer: &mut Buffer) {
     };
     let has_cause = model.view.browse.narrowing.is_some();
     let words = failed.unwrap_or_else(|| match model.view.browse.filter.is_empty() {
-        true if has_cause => format!("no case of this cause is here; {} lists all cases", CLEAR.key()),
+        true if has_cause => format!(
+            "no case of this cause is here; {} lists all cases",
+            CLEAR.key()
+        ),
         false => format!("nothing matches the filter; {} clears it", CLEAR.key()),
         true if model.is_searching => "looking through the folder…".into(),
         true if can_write_set(model).is_ok() => format!("no cases; {} adds one", NEW_CASE.key()),
         true => "no cases".into(),
     });
-    let span = Span { text: clean_line(&words).into_owned(), ..Default::default() };
+    let span = Span {
+        text: clean_line(&words).into_owned(),
+        ..Default::default()
+    };
     let inner = inside(Rect { x: rows.x, ..rows });
-    for (row, line) in wrap_line(&[span], usize::from(inner.width)).iter().enumerate() {
+    for (row, line) in wrap_line(&[span], usize::from(inner.width))
+        .iter()
+        .enumerate()
+    {
         if (row as u16) < inner.height {
             let place = (inner.x, inner.y + row as u16);
             put_spans(buffer, place, inner.width, line, theme, Role::Text);
@@ -454,6 +678,9 @@ fn short_metric(name: &str) -> &str {
         "rubric_based_multi_turn_trajectory_quality_v1" => "trajectory rubrics",
         "hallucinations_v1" => "supported",
         "per_turn_user_simulator_quality_v1" => "user",
-        name => name.strip_suffix("_v1").or(name.strip_suffix("_v2")).unwrap_or(name),
+        name => name
+            .strip_suffix("_v1")
+            .or(name.strip_suffix("_v2"))
+            .unwrap_or(name),
     }
 }

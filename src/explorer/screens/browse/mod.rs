@@ -9,7 +9,9 @@ mod view;
 
 use crate::explorer::shared::case_list::ListPage;
 use crate::explorer::shared::model::{Screen, ScreenFunctions};
-pub(crate) use update::{clear, focus, follow_cursor, keep_in_sight, select, select_all, sort, switch_pane};
+pub(crate) use update::{
+    clear, focus, follow_cursor, keep_in_sight, select, select_all, sort, switch_pane,
+};
 
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::screen::nothing;

@@ -31,39 +31,93 @@ pub(super) fn draw(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer
     let left = usize::from(inner.bottom().saturating_sub(y + 1));
     let room = usize::from(inner.height / 2).max(3).min(left);
     for line in reasons.iter().filter(|line| is_a_reason(line)).take(room) {
-        verdict_line(line, Rect { x: inner.x, y, width: inner.width, height: 1 }, theme, buffer);
+        verdict_line(
+            line,
+            Rect {
+                x: inner.x,
+                y,
+                width: inner.width,
+                height: 1,
+            },
+            theme,
+            buffer,
+        );
         y += 1;
     }
-    let below = Rect { y, height: inner.bottom().saturating_sub(y), ..inner };
+    let below = Rect {
+        y,
+        height: inner.bottom().saturating_sub(y),
+        ..inner
+    };
     match &case.body {
         _ if below.is_empty() => {}
         Some(body) => difference(body, case.turn, below, theme, buffer),
         None => {
-            put(buffer, below.x + 1, below.y, below.width - 1, "comparing…", theme.style(Role::Faint));
+            put(
+                buffer,
+                below.x + 1,
+                below.y,
+                below.width - 1,
+                "comparing…",
+                theme.style(Role::Faint),
+            );
         }
     }
 }
 
 /// Status, attempts and tags. Returns the next row.
-fn status_line(model: &Model, case: &CaseScreen, inner: Rect, theme: &Theme, buffer: &mut Buffer) -> u16 {
+fn status_line(
+    model: &Model,
+    case: &CaseScreen,
+    inner: Rect,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> u16 {
     let (x, y, end) = (inner.x + 1, inner.y, inner.right());
     let mut used = match model.view.outcomes.get(case.at) {
         None => 0,
         Some(outcome) => {
             let unsteady = if outcome.unsteady { ", unsteady" } else { "" };
-            let words = format!("{} {}{unsteady}", outcome.worst.glyph(), outcome.worst.label());
-            let mut used = put(buffer, x, y, inner.width - 1, &words, theme.status(outcome.worst));
+            let words = format!(
+                "{} {}{unsteady}",
+                outcome.worst.glyph(),
+                outcome.worst.label()
+            );
+            let mut used = put(
+                buffer,
+                x,
+                y,
+                inner.width - 1,
+                &words,
+                theme.status(outcome.worst),
+            );
             if outcome.attempts.len() > 1 {
-                let statuses: Vec<Status> = outcome.attempts.iter().map(|attempt| attempt.status).collect();
+                let statuses: Vec<Status> = outcome
+                    .attempts
+                    .iter()
+                    .map(|attempt| attempt.status)
+                    .collect();
                 let words = format!("  {}", attempt_words(&statuses));
-                used +=
-                    put(buffer, x + used, y, end.saturating_sub(x + used), &words, theme.style(Role::Text));
+                used += put(
+                    buffer,
+                    x + used,
+                    y,
+                    end.saturating_sub(x + used),
+                    &words,
+                    theme.style(Role::Text),
+                );
             }
             let turns = model.turns_shown();
             if turns > 1 {
                 let words = format!("  turn {} of {turns}", case.turn + 1);
-                used +=
-                    put(buffer, x + used, y, end.saturating_sub(x + used), &words, theme.style(Role::Faint));
+                used += put(
+                    buffer,
+                    x + used,
+                    y,
+                    end.saturating_sub(x + used),
+                    &words,
+                    theme.style(Role::Faint),
+                );
             }
             used
         }
@@ -71,18 +125,36 @@ fn status_line(model: &Model, case: &CaseScreen, inner: Rect, theme: &Theme, buf
     if used > 0 && points(model, case.at).len() > 1 && x + used + 2 < end {
         used += 2;
         let room = RUNS_SHOWN.min(end - x - used);
-        used += put_sparkline(model, case.at, (x + used, y), room, theme.style(Role::Text), theme, buffer);
+        used += put_sparkline(
+            model,
+            case.at,
+            (x + used, y),
+            room,
+            theme.style(Role::Text),
+            theme,
+            buffer,
+        );
     }
     for tag in model.notes(case.at).iter().flat_map(|notes| &notes.tags) {
         let words = format!("  #{tag}");
-        used += put(buffer, x + used, y, end.saturating_sub(x + used), &words, theme.style(Role::Faint));
+        used += put(
+            buffer,
+            x + used,
+            y,
+            end.saturating_sub(x + used),
+            &words,
+            theme.style(Role::Faint),
+        );
     }
     if used == 0 { y } else { y + 1 }
 }
 
 /// Whether a line shows why the case did not pass.
 fn is_a_reason(line: &VerdictLine) -> bool {
-    !matches!(line, VerdictLine::Metric(Status::Passed | Status::Informational, ..))
+    !matches!(
+        line,
+        VerdictLine::Metric(Status::Passed | Status::Informational, ..)
+    )
 }
 
 /// Draws the comparison. If it does not fit, it begins at the first difference, with the beginning of the user's
@@ -97,13 +169,28 @@ fn difference(body: &Body, turn: usize, area: Rect, theme: &Theme, buffer: &mut 
     };
     let first = body.pieces.iter().find(|piece| piece.turn == turn);
     let first = first.map_or(0, |piece| piece.line - start - heading);
-    let user = lines.iter().take_while(|line| matches!(line, BodyLine::Wide(_))).count();
+    let user = lines
+        .iter()
+        .take_while(|line| matches!(line, BodyLine::Wide(_)))
+        .count();
     let is_cut = first + 1 >= rows;
-    let user_lines = if rows > USER_LINES + 2 { user.min(USER_LINES) } else { 0 };
+    let user_lines = if rows > USER_LINES + 2 {
+        user.min(USER_LINES)
+    } else {
+        0
+    };
     let above = lines.iter().take(user_lines).filter(|_| is_cut);
-    let rest = lines.iter().skip(if is_cut { first.saturating_sub(1).max(user_lines) } else { 0 });
+    let rest = lines.iter().skip(if is_cut {
+        first.saturating_sub(1).max(user_lines)
+    } else {
+        0
+    });
     for (row, line) in above.chain(rest).take(rows).enumerate() {
-        let row = Rect { y: area.y + row as u16, height: 1, ..area };
+        let row = Rect {
+            y: area.y + row as u16,
+            height: 1,
+            ..area
+        };
         body_line(line, body.side_by_side, row, theme, buffer);
     }
 }

@@ -13,21 +13,49 @@ use ratatui::style::Style;
 
 /// Why the case under the cursor did not pass or cannot be read, on the lower border.
 pub(super) fn note_reason(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let Some(case) = model.view.browse.visible.get(model.view.browse.cursor).copied() else { return };
+    let Some(case) = model
+        .view
+        .browse
+        .visible
+        .get(model.view.browse.cursor)
+        .copied()
+    else {
+        return;
+    };
     let (status, reason) = match model.view.outcomes.get(case) {
         Some(outcome) => {
-            let worst = outcome.attempts.iter().find(|attempt| attempt.status == outcome.worst);
-            (outcome.worst, worst.map(|attempt| attempt.reason_with_model_errors()).unwrap_or_default())
+            let worst = outcome
+                .attempts
+                .iter()
+                .find(|attempt| attempt.status == outcome.worst);
+            (
+                outcome.worst,
+                worst
+                    .map(|attempt| attempt.reason_with_model_errors())
+                    .unwrap_or_default(),
+            )
         }
         None => {
             let summaries = model.view.sets[case.set].summaries.as_ref();
             let summary = summaries.and_then(|summaries| summaries.get(case.index));
-            (Status::Errored, summary.and_then(|summary| summary.problem.clone()).unwrap_or_default())
+            (
+                Status::Errored,
+                summary
+                    .and_then(|summary| summary.problem.clone())
+                    .unwrap_or_default(),
+            )
         }
     };
     if !reason.is_empty() && area.width > 20 {
         let words = format!(" {} {reason} ", status.glyph());
-        put(buffer, area.x + 2, area.bottom() - 1, area.width - 4, &words, theme.status(status));
+        put(
+            buffer,
+            area.x + 2,
+            area.bottom() - 1,
+            area.width - 4,
+            &words,
+            theme.status(status),
+        );
     }
 }
 
@@ -45,19 +73,34 @@ pub(super) fn reason(
     let mut used = 0;
     let mut add = |words: &str, look: Style| {
         let room = place.width.saturating_sub(used);
-        used += put(buffer, place.x + used, place.y, room, words, theme.within(style, look));
+        used += put(
+            buffer,
+            place.x + used,
+            place.y,
+            room,
+            words,
+            theme.within(style, look),
+        );
     };
     if let Some(problem) = problem {
         return add(problem, theme.style(Role::Bad));
     }
-    let worst = model.view.outcomes.get(case).and_then(CaseOutcome::worst_attempt);
+    let worst = model
+        .view
+        .outcomes
+        .get(case)
+        .and_then(CaseOutcome::worst_attempt);
     let Some(attempt) = worst else { return };
     let has_passed = attempt.status == Status::Passed;
     if !has_passed {
         add(&model.decided_words(case), theme.style(Role::Note));
     }
     let remarks = attempt.remarks();
-    let end = if remarks.is_empty() || has_passed { "" } else { "; " };
+    let end = if remarks.is_empty() || has_passed {
+        ""
+    } else {
+        "; "
+    };
     add(&format!("{remarks}{end}"), theme.style(Role::Note));
     if !has_passed {
         add(attempt.reason(), theme.status(attempt.status));
@@ -71,7 +114,13 @@ const SIGNS_AT_MOST: usize = 8;
 pub(super) fn attempt_words(attempts: &[Status]) -> String {
     let rate = PassCount::of_statuses(attempts.iter().copied()).words();
     let signs: String = match attempts.len() {
-        0..=SIGNS_AT_MOST => attempts.iter().map(|status| status.glyph()).collect::<String>() + " ",
+        0..=SIGNS_AT_MOST => {
+            attempts
+                .iter()
+                .map(|status| status.glyph())
+                .collect::<String>()
+                + " "
+        }
         _ => String::new(),
     };
     format!("{signs}{rate}")

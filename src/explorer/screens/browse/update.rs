@@ -20,11 +20,15 @@ pub(crate) fn scroll(model: &mut Model, motion: Motion) {
     match model.view.browse.pane {
         Pane::Cases => {
             let (count, page) = (model.view.browse.visible.len(), case_rows(&areas).height);
-            model.view.browse.cursor = motion.of(model.view.browse.cursor, count, usize::from(page));
+            model.view.browse.cursor =
+                motion.of(model.view.browse.cursor, count, usize::from(page));
         }
         Pane::Sets => {
             let (count, page) = (model.view.browse.nodes.len(), inside(areas.left).height);
-            choose_node(model, motion.of(model.view.browse.node, count, usize::from(page)));
+            choose_node(
+                model,
+                motion.of(model.view.browse.node, count, usize::from(page)),
+            );
         }
     }
 }
@@ -40,7 +44,10 @@ pub(crate) fn switch_pane(model: &mut Model) -> Vec<Effect> {
 }
 
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
-    match (model.view.browse.pane, model.view.browse.visible.get(model.view.browse.cursor)) {
+    match (
+        model.view.browse.pane,
+        model.view.browse.visible.get(model.view.browse.cursor),
+    ) {
         (Pane::Sets, _) => model.view.browse.pane = Pane::Cases,
         (Pane::Cases, Some(&case)) => refresh::open(model, case, CaseOrigin::List),
         (Pane::Cases, None) => {}
@@ -64,16 +71,21 @@ pub(crate) fn clear(model: &mut Model) -> Vec<Effect> {
 }
 
 pub(crate) fn select(model: &mut Model) -> Vec<Effect> {
-    let Some(&case) = model.view.browse.visible.get(model.view.browse.cursor) else { return Vec::new() };
+    let Some(&case) = model.view.browse.visible.get(model.view.browse.cursor) else {
+        return Vec::new();
+    };
     if !model.view.browse.selected.remove(&case) {
         model.view.browse.selected.insert(case);
     }
-    model.view.browse.cursor = Motion::Down.of(model.view.browse.cursor, model.view.browse.visible.len(), 1);
+    model.view.browse.cursor =
+        Motion::Down.of(model.view.browse.cursor, model.view.browse.visible.len(), 1);
     Vec::new()
 }
 
 pub(crate) fn select_all(model: &mut Model) -> Vec<Effect> {
-    let Browse { visible, selected, .. } = &mut model.view.browse;
+    let Browse {
+        visible, selected, ..
+    } = &mut model.view.browse;
     if visible.iter().all(|case| selected.contains(case)) {
         selected.clear();
     } else {
@@ -100,11 +112,23 @@ pub(crate) fn follow_cursor(model: &mut Model) {
         return;
     }
     let has_room = !layout(model).panel.is_empty();
-    let case = model.view.browse.visible.get(model.view.browse.cursor).copied().filter(|_| has_room);
+    let case = model
+        .view
+        .browse
+        .visible
+        .get(model.view.browse.cursor)
+        .copied()
+        .filter(|_| has_room);
     let wanted = case.map(|case| {
-        (case, model.view.sets[case.set].loaded, model.view.outcomes.get(case).map(|outcome| outcome.shown))
+        (
+            case,
+            model.view.sets[case.set].loaded,
+            model.view.outcomes.get(case).map(|outcome| outcome.shown),
+        )
     });
-    if model.view.browse.previewed != wanted || (wanted.is_none() && model.view.browse.preview.is_some()) {
+    if model.view.browse.previewed != wanted
+        || (wanted.is_none() && model.view.browse.preview.is_some())
+    {
         model.view.browse.preview = case.map(|case| Box::new(refresh::view_of(model, case)));
         model.view.browse.previewed = wanted;
     }
@@ -114,7 +138,12 @@ pub(crate) fn follow_cursor(model: &mut Model) {
 pub(crate) fn keep_in_sight(model: &mut Model) {
     let rows = usize::from(case_rows(&layout(model)).height).max(1);
     let is_shown = model.is_on(Context::Browse);
-    let Browse { cursor, offset, visible, .. } = &mut model.view.browse;
+    let Browse {
+        cursor,
+        offset,
+        visible,
+        ..
+    } = &mut model.view.browse;
     *cursor = (*cursor).min(visible.len().saturating_sub(1));
     if is_shown {
         *offset = (*offset).clamp(cursor.saturating_sub(rows - 1), *cursor);
@@ -138,7 +167,9 @@ pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
     } else if rows.contains(at) {
         let row = model.view.browse.offset + usize::from(y - rows.y);
         match model.view.browse.visible.get(row) {
-            Some(&case) if model.view.browse.cursor == row => refresh::open(model, case, CaseOrigin::List),
+            Some(&case) if model.view.browse.cursor == row => {
+                refresh::open(model, case, CaseOrigin::List)
+            }
             Some(_) => model.view.browse.cursor = row,
             None => {}
         }
@@ -151,5 +182,9 @@ pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
 
 /// First visible row of the tree.
 pub fn tree_offset(model: &Model, rows: usize) -> usize {
-    model.view.browse.node.saturating_sub(rows.saturating_sub(1))
+    model
+        .view
+        .browse
+        .node
+        .saturating_sub(rows.saturating_sub(1))
 }

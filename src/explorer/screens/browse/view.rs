@@ -23,20 +23,56 @@ const PREVIEW_FROM: u16 = 100;
 pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
     let body = base.body;
     if is_empty(model) {
-        return Layout { left: Rect::default(), main: body, ..base };
+        return Layout {
+            left: Rect::default(),
+            main: body,
+            ..base
+        };
     }
     if body.width >= TWO_PANES_FROM {
         let has_preview = body.width >= PREVIEW_FROM;
-        let tree = if body.width < 140 { TREE_NARROW } else { TREE_WIDTH };
-        let preview = if has_preview { (body.width - tree) * 2 / 5 } else { 0 };
-        let left = Rect { width: tree, ..body };
-        let main = Rect { x: body.x + tree, width: body.width - tree - preview, ..body };
-        let panel = Rect { x: main.right(), width: preview, ..body };
-        return Layout { left, main, panel, ..base };
+        let tree = if body.width < 140 {
+            TREE_NARROW
+        } else {
+            TREE_WIDTH
+        };
+        let preview = if has_preview {
+            (body.width - tree) * 2 / 5
+        } else {
+            0
+        };
+        let left = Rect {
+            width: tree,
+            ..body
+        };
+        let main = Rect {
+            x: body.x + tree,
+            width: body.width - tree - preview,
+            ..body
+        };
+        let panel = Rect {
+            x: main.right(),
+            width: preview,
+            ..body
+        };
+        return Layout {
+            left,
+            main,
+            panel,
+            ..base
+        };
     }
     match model.view.browse.pane {
-        Pane::Sets => Layout { left: body, main: Rect::default(), ..base },
-        Pane::Cases => Layout { left: Rect::default(), main: body, ..base },
+        Pane::Sets => Layout {
+            left: body,
+            main: Rect::default(),
+            ..base
+        },
+        Pane::Cases => Layout {
+            left: Rect::default(),
+            main: body,
+            ..base
+        },
     }
 }
 
@@ -51,7 +87,14 @@ pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
                 count => format!("{count} attempts left; new results appear here"),
             };
             let words = format!("{}: {left}", model.title);
-            put(buffer, area.x, area.y, area.width, &words, theme.style(Role::Note));
+            put(
+                buffer,
+                area.x,
+                area.y,
+                area.width,
+                &words,
+                theme.style(Role::Note),
+            );
             return;
         }
         let not_run = match opened.not_run {
@@ -59,24 +102,60 @@ pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
             1 => "; 1 attempt was not run".into(),
             count => format!("; {count} attempts were not run"),
         };
-        let words = format!("past {}: {name}, as it was{not_run}", model.run_words(&opened.run));
-        put(buffer, area.x, area.y, area.width, &words, theme.style(Role::Note));
+        let words = format!(
+            "past {}: {name}, as it was{not_run}",
+            model.run_words(&opened.run)
+        );
+        put(
+            buffer,
+            area.x,
+            area.y,
+            area.width,
+            &words,
+            theme.style(Role::Note),
+        );
         return;
     }
-    let used = put(buffer, area.x, area.y, area.width, "evaltrail  ", theme.style(Role::Title));
+    let used = put(
+        buffer,
+        area.x,
+        area.y,
+        area.width,
+        "evaltrail  ",
+        theme.style(Role::Title),
+    );
     let room = area.width.saturating_sub(used);
-    let folder = put(buffer, area.x + used, area.y, room, &model.title, theme.style(Role::Faint));
+    let folder = put(
+        buffer,
+        area.x + used,
+        area.y,
+        room,
+        &model.title,
+        theme.style(Role::Faint),
+    );
     if let Some(words) = &model.vs_baseline {
         let words = format!("   last run {words}");
         let room = room.saturating_sub(folder);
         // A part of it could be misread.
         if words.width() <= usize::from(room) {
-            put(buffer, area.x + used + folder, area.y, room, &words, theme.style(Role::Text));
+            put(
+                buffer,
+                area.x + used + folder,
+                area.y,
+                room,
+                &words,
+                theme.style(Role::Text),
+            );
         }
     }
 }
 
-pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+pub(crate) fn draw(
+    model: &Model,
+    areas: &Layout,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> Option<Position> {
     if is_empty(model) {
         empty::draw(model, areas.main, theme, buffer);
         return None;
@@ -102,8 +181,20 @@ fn tree(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let inner = panel(area, &title, focused, theme, buffer);
     let rows = usize::from(inner.height);
     let first = tree_offset(model, rows);
-    for (at, node) in model.view.browse.nodes.iter().enumerate().skip(first).take(rows) {
-        let row = Rect { y: inner.y + (at - first) as u16, height: 1, ..inner };
+    for (at, node) in model
+        .view
+        .browse
+        .nodes
+        .iter()
+        .enumerate()
+        .skip(first)
+        .take(rows)
+    {
+        let row = Rect {
+            y: inner.y + (at - first) as u16,
+            height: 1,
+            ..inner
+        };
         let style = theme.cursor_row(at == model.view.browse.node, focused);
         buffer.set_style(row, style);
         match node {
@@ -125,7 +216,14 @@ fn tree(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
             Node::Set(set) => set_row(model, *set, row, style, theme, buffer),
         }
     }
-    scrollbar(area, first, rows, model.view.browse.nodes.len(), theme, buffer);
+    scrollbar(
+        area,
+        first,
+        rows,
+        model.view.browse.nodes.len(),
+        theme,
+        buffer,
+    );
 }
 
 /// Whether the folder has no eval sets.
@@ -149,25 +247,56 @@ fn set_row(model: &Model, set: usize, row: Rect, style: Style, theme: &Theme, bu
                     (false, 0) => Role::NotEvaluated,
                     (false, _) => Role::Failed,
                 };
-                (format!("{}/{}", totals.passed, file.len()), theme.style(role))
+                (
+                    format!("{}/{}", totals.passed, file.len()),
+                    theme.style(role),
+                )
             }
         },
     };
-    let used =
-        put_right(buffer, row.right() - 1, row.y, row.width / 2, &note, theme.within(style, note_style));
-    put(buffer, row.x + 3, row.y, row.width.saturating_sub(used + 5), &view.path.stem, style);
+    let used = put_right(
+        buffer,
+        row.right() - 1,
+        row.y,
+        row.width / 2,
+        &note,
+        theme.within(style, note_style),
+    );
+    put(
+        buffer,
+        row.x + 3,
+        row.y,
+        row.width.saturating_sub(used + 5),
+        &view.path.stem,
+        style,
+    );
 }
 
 /// How many cases of a row's sets passed, of how many.
-fn set_totals(model: &Model, node: &Node, row: Rect, style: Style, theme: &Theme, buffer: &mut Buffer) {
+fn set_totals(
+    model: &Model,
+    node: &Node,
+    row: Rect,
+    style: Style,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) {
     let (mut passed, mut ended, mut all) = (0, 0, 0);
-    for set in model.sets_under(node).into_iter().filter(|set| model.file(*set).is_some()) {
+    for set in model
+        .sets_under(node)
+        .into_iter()
+        .filter(|set| model.file(*set).is_some())
+    {
         let totals = model.view.outcomes.totals(set);
         passed += totals.passed;
         ended += totals.ended();
         all += model.file(set).map_or(0, |file| file.len());
     }
-    let words = if ended == 0 { format!("{all}") } else { format!("{passed}/{all}") };
+    let words = if ended == 0 {
+        format!("{all}")
+    } else {
+        format!("{passed}/{all}")
+    };
     put_right(
         buffer,
         row.right() - 1,

@@ -4,7 +4,9 @@ pub mod state;
 mod update;
 mod view;
 
-pub(crate) use update::{again, ask_state, ask_to_save, close, event, leave, on_saved, open, restart};
+pub(crate) use update::{
+    again, ask_state, ask_to_save, close, event, leave, on_saved, open, restart,
+};
 
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::model::{CommandTarget, Screen, ScreenFunctions, TextEntry};
@@ -22,7 +24,12 @@ static SCREEN: ScreenFunctions = ScreenFunctions {
     mouse: update::mouse,
     open: nothing,
     back: update::leave,
-    text: Some(TextEntry { commands_first: true, takes: |_| true, key: update::key, paste: update::paste }),
+    text: Some(TextEntry {
+        commands_first: true,
+        takes: |_| true,
+        key: update::key,
+        paste: update::paste,
+    }),
 };
 
 impl Screen for ChatScreen {
@@ -39,7 +46,10 @@ impl Screen for ChatScreen {
     }
 
     fn unsaved(&self) -> Option<(&'static str, &'static str)> {
-        let words = ("The conversation is not saved. Quit?", "Not all of its turns are saved as a case.");
+        let words = (
+            "The conversation is not saved. Quit?",
+            "Not all of its turns are saved as a case.",
+        );
         self.is_unkept().then_some(words)
     }
 }

@@ -55,7 +55,12 @@ pub enum ChatStatus {
 
 impl ChatScreen {
     /// A conversation that begins.
-    pub fn new(set: usize, from: Option<CaseRef>, session: SessionInput, number: u64) -> ChatScreen {
+    pub fn new(
+        set: usize,
+        from: Option<CaseRef>,
+        session: SessionInput,
+        number: u64,
+    ) -> ChatScreen {
         ChatScreen {
             set,
             from,

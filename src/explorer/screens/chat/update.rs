@@ -27,18 +27,30 @@ const LINES: usize = 3;
 
 /// Opens a conversation with the agent of the set, in the session of the case at hand.
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
-    let Some(set) = model.current_set() else { return Vec::new() };
+    let Some(set) = model.current_set() else {
+        return Vec::new();
+    };
     let case = model.current_case();
     let read = case.and_then(|case| model.file(case.set)?.case(case.index).ok());
     let session = read.and_then(|case| case.session_input).unwrap_or_default();
     begin(model, set, case, session)
 }
 
-fn begin(model: &mut Model, set: usize, from: Option<CaseRef>, session: SessionInput) -> Vec<Effect> {
+fn begin(
+    model: &mut Model,
+    set: usize,
+    from: Option<CaseRef>,
+    session: SessionInput,
+) -> Vec<Effect> {
     model.chats += 1;
     let number = model.chats;
     model.show(ChatScreen::new(set, from, session.clone(), number));
-    vec![Effect::Chat(ChatEffect::Open { set, session, number, granted: Vec::new() })]
+    vec![Effect::Chat(ChatEffect::Open {
+        set,
+        session,
+        number,
+        granted: Vec::new(),
+    })]
 }
 
 fn screen(model: &mut Model) -> Option<&mut ChatScreen> {
@@ -66,7 +78,9 @@ pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
 
 /// Starts a new session like this one.
 pub(crate) fn again(model: &mut Model) -> Vec<Effect> {
-    let Some(chat) = screen(model) else { return Vec::new() };
+    let Some(chat) = screen(model) else {
+        return Vec::new();
+    };
     let session = chat.session.clone();
     restart_if_saved(model, session)
 }
@@ -82,7 +96,9 @@ fn restart_if_saved(model: &mut Model, session: SessionInput) -> Vec<Effect> {
 
 /// Starts another conversation with the same agent, in this session.
 pub(crate) fn restart(model: &mut Model, session: SessionInput) -> Vec<Effect> {
-    let Some(chat) = screen(model) else { return Vec::new() };
+    let Some(chat) = screen(model) else {
+        return Vec::new();
+    };
     let (set, from) = (chat.set, chat.from);
     begin(model, set, from, session)
 }
@@ -94,7 +110,9 @@ fn unsaved_words() -> Vec<String> {
 /// A key that is no command is text.
 pub(crate) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
     let now = model.now;
-    let Some(chat) = screen(model) else { return Vec::new() };
+    let Some(chat) = screen(model) else {
+        return Vec::new();
+    };
     match (key.code, key.ctrl, key.alt) {
         (KeyCode::Enter, false, false) => {
             let text = chat.input.value().trim().to_string();
@@ -130,11 +148,21 @@ pub(crate) fn paste(model: &mut Model, text: &str) {
 
 /// What the agent did. Of a session that was left, nothing is heard.
 pub(crate) fn event(model: &mut Model, number: u64, msg: ChatMsg) -> Vec<Effect> {
-    let Some(chat) = screen(model).filter(|chat| chat.number == number) else { return Vec::new() };
+    let Some(chat) = screen(model).filter(|chat| chat.number == number) else {
+        return Vec::new();
+    };
     match msg {
         ChatMsg::AskTrust(questions) => {
             let (set, session) = (chat.set, Box::new(chat.session.clone()));
-            trust::open(model, questions, Allowed::Chat { set, session, number });
+            trust::open(
+                model,
+                questions,
+                Allowed::Chat {
+                    set,
+                    session,
+                    number,
+                },
+            );
         }
         ChatMsg::Refused(why) => chat.status = ChatStatus::Broken(why),
         ChatMsg::Event(ChatEvent::Opened(stubs)) => {
@@ -154,7 +182,9 @@ pub(crate) fn event(model: &mut Model, number: u64, msg: ChatMsg) -> Vec<Effect>
 }
 
 pub(crate) fn ask_to_save(model: &mut Model) -> Vec<Effect> {
-    let Some(chat) = screen(model) else { return Vec::new() };
+    let Some(chat) = screen(model) else {
+        return Vec::new();
+    };
     if chat.turns.is_empty() {
         return notices::notify(model, "no messages yet".into(), false);
     }
@@ -162,7 +192,9 @@ pub(crate) fn ask_to_save(model: &mut Model) -> Vec<Effect> {
 }
 
 pub(crate) fn ask_state(model: &mut Model) -> Vec<Effect> {
-    let Some(chat) = screen(model) else { return Vec::new() };
+    let Some(chat) = screen(model) else {
+        return Vec::new();
+    };
     let state = Value::Object(chat.session.state.clone()).to_string();
     ask::open(model, ChatLine::State, state)
 }
@@ -192,7 +224,9 @@ impl Purpose for ChatLine {
     }
 
     fn wrong(&self, model: &Model, typed: &str) -> Option<String> {
-        let Some(chat) = model.screen::<ChatScreen>() else { return None };
+        let Some(chat) = model.screen::<ChatScreen>() else {
+            return None;
+        };
         match self {
             ChatLine::State => match json::parse(typed) {
                 Ok(parsed) if parsed.value.is_object() => None,
@@ -216,17 +250,31 @@ impl Purpose for ChatLine {
 
 /// Keeps the conversation as a case: shown first, as every change is.
 fn save(model: &mut Model, typed: &str) -> Vec<Effect> {
-    let Some(chat) = model.screen::<ChatScreen>() else { return Vec::new() };
-    let Ok((id, range)) = id_and_turns(typed, &chat.turns) else { return Vec::new() };
-    let Some(file) = model.file(chat.set) else { return Vec::new() };
+    let Some(chat) = model.screen::<ChatScreen>() else {
+        return Vec::new();
+    };
+    let Ok((id, range)) = id_and_turns(typed, &chat.turns) else {
+        return Vec::new();
+    };
+    let Some(file) = model.file(chat.set) else {
+        return Vec::new();
+    };
     // What begins at a later turn begins in the state that the turns before it led to; in none if that is not known.
     let mut session = chat.session.clone();
     if let Some(before) = range.start.checked_sub(1) {
-        let led_to = chat.states.get(before).and_then(|state| state.as_ref()?.as_object());
+        let led_to = chat
+            .states
+            .get(before)
+            .and_then(|state| state.as_ref()?.as_object());
         session.state = led_to.cloned().unwrap_or_default();
     }
     let input = (session != SessionInput::default()).then_some(session);
-    let case = captured_case(id, &chat.turns[range.clone()], input, model.opened_at + model.now);
+    let case = captured_case(
+        id,
+        &chat.turns[range.clone()],
+        input,
+        model.opened_at + model.now,
+    );
     let edits = vec![Edit::Insert(file.len(), Box::new(case))];
     let (set, words) = (chat.set, format!("save the conversation as {id}"));
     if let Some(chat) = screen(model) {
@@ -237,9 +285,16 @@ fn save(model: &mut Model, typed: &str) -> Vec<Effect> {
 
 /// Another session, in this state.
 fn restate(model: &mut Model, typed: &str) -> Vec<Effect> {
-    let state = json::parse(typed).ok().and_then(|parsed| parsed.value.as_object().cloned());
-    let (Some(state), Some(chat)) = (state, screen(model)) else { return Vec::new() };
-    let session = SessionInput { state, ..chat.session.clone() };
+    let state = json::parse(typed)
+        .ok()
+        .and_then(|parsed| parsed.value.as_object().cloned());
+    let (Some(state), Some(chat)) = (state, screen(model)) else {
+        return Vec::new();
+    };
+    let session = SessionInput {
+        state,
+        ..chat.session.clone()
+    };
     restart_if_saved(model, session)
 }
 
@@ -251,9 +306,16 @@ pub(crate) fn on_saved(model: &mut Model) {
 }
 
 pub(crate) fn leave(model: &mut Model) -> Vec<Effect> {
-    let Some(chat) = screen(model) else { return Vec::new() };
+    let Some(chat) = screen(model) else {
+        return Vec::new();
+    };
     if chat.is_unkept() {
-        return confirm::open(model, "Leave the conversation?", unsaved_words(), Request::LeaveChat);
+        return confirm::open(
+            model,
+            "Leave the conversation?",
+            unsaved_words(),
+            Request::LeaveChat,
+        );
     }
     close(model)
 }

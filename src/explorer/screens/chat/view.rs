@@ -16,22 +16,60 @@ use serde_json::Value;
 
 /// The rows of the conversation above the two lines of the text field.
 pub(crate) fn layout(base: Layout, _: &Model) -> Layout {
-    Layout { main: Rect { height: base.body.height - 2, ..base.body }, ..base }
+    Layout {
+        main: Rect {
+            height: base.body.height - 2,
+            ..base.body
+        },
+        ..base
+    }
 }
 
 /// Which agent the conversation is with.
 pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let Some(chat) = model.screen::<ChatScreen>() else { return };
-    let agent = model.view.sets[chat.set].agent.as_deref().unwrap_or("no agent");
-    let used = put(buffer, area.x, area.y, area.width, "chat with ", theme.style(Role::Title));
-    put(buffer, area.x + used, area.y, area.width.saturating_sub(used), agent, theme.style(Role::Title));
+    let Some(chat) = model.screen::<ChatScreen>() else {
+        return;
+    };
+    let agent = model.view.sets[chat.set]
+        .agent
+        .as_deref()
+        .unwrap_or("no agent");
+    let used = put(
+        buffer,
+        area.x,
+        area.y,
+        area.width,
+        "chat with ",
+        theme.style(Role::Title),
+    );
+    put(
+        buffer,
+        area.x + used,
+        area.y,
+        area.width.saturating_sub(used),
+        agent,
+        theme.style(Role::Title),
+    );
 }
 
-pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-    let Some(chat) = model.screen::<ChatScreen>() else { return None };
+pub(crate) fn draw(
+    model: &Model,
+    areas: &Layout,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> Option<Position> {
+    let Some(chat) = model.screen::<ChatScreen>() else {
+        return None;
+    };
     let inner = panel(areas.main, "conversation", true, theme, buffer);
     if chat.is_unkept() {
-        panel_note(areas.main, areas.main.y, "not saved as a case", theme.style(Role::Note), buffer);
+        panel_note(
+            areas.main,
+            areas.main.y,
+            "not saved as a case",
+            theme.style(Role::Note),
+            buffer,
+        );
     }
     let has_stubs = model.view.sets[chat.set].stubs.is_some();
     let lines = lines(chat, has_stubs, usize::from(inner.width.saturating_sub(2)));
@@ -39,9 +77,26 @@ pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
     let last = lines.len().saturating_sub(shown);
     let first = last.saturating_sub(chat.back.min(last));
     for (row, line) in lines.iter().skip(first).take(shown).enumerate() {
-        put_spans(buffer, (inner.x + 1, inner.y + row as u16), inner.width - 1, line, theme, Role::Text);
+        put_spans(
+            buffer,
+            (inner.x + 1, inner.y + row as u16),
+            inner.width - 1,
+            line,
+            theme,
+            Role::Text,
+        );
     }
-    typing(model, chat, Rect { y: areas.main.bottom(), height: 2, ..areas.main }, theme, buffer)
+    typing(
+        model,
+        chat,
+        Rect {
+            y: areas.main.bottom(),
+            height: 2,
+            ..areas.main
+        },
+        theme,
+        buffer,
+    )
 }
 
 fn typing(
@@ -52,22 +107,55 @@ fn typing(
     buffer: &mut Buffer,
 ) -> Option<Position> {
     let (words, role) = match &chat.status {
-        ChatStatus::Opening => (format!("{} connecting to the agent", spinner(model.now)), Role::Running),
+        ChatStatus::Opening => (
+            format!("{} connecting to the agent", spinner(model.now)),
+            Role::Running,
+        ),
         ChatStatus::Ready => ("enter send    ctrl-j new line".to_string(), Role::Faint),
-        ChatStatus::Working(since) => {
-            (format!("{} {:.0} s", spinner(model.now), (model.now - since).max(0.0)), Role::Running)
-        }
+        ChatStatus::Working(since) => (
+            format!(
+                "{} {:.0} s",
+                spinner(model.now),
+                (model.now - since).max(0.0)
+            ),
+            Role::Running,
+        ),
         ChatStatus::Broken(why) => (why.clone(), Role::Bad),
     };
-    put(buffer, area.x + 1, area.y + 1, area.width.saturating_sub(2), &words, theme.style(role));
-    put(buffer, area.x + 1, area.y, 2, "›", theme.style(Role::Accent));
+    put(
+        buffer,
+        area.x + 1,
+        area.y + 1,
+        area.width.saturating_sub(2),
+        &words,
+        theme.style(role),
+    );
+    put(
+        buffer,
+        area.x + 1,
+        area.y,
+        2,
+        "›",
+        theme.style(Role::Accent),
+    );
     let style = theme.style(Role::Text);
-    let cursor = text_field(&chat.input, area.x + 3, area.y, area.width.saturating_sub(4), style, buffer);
+    let cursor = text_field(
+        &chat.input,
+        area.x + 3,
+        area.y,
+        area.width.saturating_sub(4),
+        style,
+        buffer,
+    );
     (chat.status == ChatStatus::Ready).then_some(cursor)
 }
 
 fn span(text: &str, tone: Tone) -> Span {
-    Span { text: clean(text).into_owned(), tone, changed: false }
+    Span {
+        text: clean(text).into_owned(),
+        tone,
+        changed: false,
+    }
 }
 
 /// How calls of tools are answered, if that may not be what the user expects. `has_stubs` tells whether the set has stubs.
@@ -83,7 +171,10 @@ fn tools_line(stubs: StubMode, has_stubs: bool) -> Option<&'static str> {
 }
 
 fn lines(chat: &ChatScreen, has_stubs: bool, width: usize) -> Vec<Line> {
-    let mut log = Log { lines: Vec::new(), width };
+    let mut log = Log {
+        lines: Vec::new(),
+        width,
+    };
     let state = Value::Object(chat.session.state.clone());
     let (app, user) = (&chat.session.app_name, &chat.session.user_id);
     log.put(&[
@@ -94,13 +185,21 @@ fn lines(chat: &ChatScreen, has_stubs: bool, width: usize) -> Vec<Line> {
     if let Some(words) = chat.stubs.and_then(|stubs| tools_line(stubs, has_stubs)) {
         log.put(&[span("tools  ", Tone::Faint), span(words, Tone::Plain)]);
     }
-    chat.turns.iter().enumerate().for_each(|(at, turn)| log.turn(at, turn));
+    chat.turns
+        .iter()
+        .enumerate()
+        .for_each(|(at, turn)| log.turn(at, turn));
     if let Some(asked) = &chat.asked {
         log.said(&format!("{}  you", chat.turns.len() + 1), asked);
-        chat.doing.steps().for_each(|step| log.lines.extend(step_lines(step, width)));
+        chat.doing
+            .steps()
+            .for_each(|step| log.lines.extend(step_lines(step, width)));
     }
     if let Some(Some(state)) = chat.states.last() {
-        log.put(&[span("state  ", Tone::Faint), span(&value_text(state), Tone::Value)]);
+        log.put(&[
+            span("state  ", Tone::Faint),
+            span(&value_text(state), Tone::Value),
+        ]);
     }
     log.lines
 }
@@ -123,7 +222,11 @@ impl Log {
         self.lines.push(Vec::new());
         self.said(&format!("{}  you", at + 1), &turn.user.shown_text());
         for (number, call) in turn.calls().into_iter().enumerate() {
-            let args = call.args.clone().map(|args| value_text(&Value::Object(args))).unwrap_or_default();
+            let args = call
+                .args
+                .clone()
+                .map(|args| value_text(&Value::Object(args)))
+                .unwrap_or_default();
             self.put(&[
                 span("   calls ", Tone::Faint),
                 span(&call.name, Tone::Tool),
@@ -140,12 +243,26 @@ impl Log {
             }
         }
         for error in turn.model_errors() {
-            self.put(&[span("   the model reported  ", Tone::Faint), span(&error.text(), Tone::Note)]);
+            self.put(&[
+                span("   the model reported  ", Tone::Faint),
+                span(&error.text(), Tone::Note),
+            ]);
         }
         if let Some(words) = turn.end.words() {
             self.put(&[span(&format!("   {words}"), Tone::Note)]);
         }
-        let response = turn.final_response.as_ref().map(|content| content.spoken_text()).unwrap_or_default();
-        self.said("   agent", if response.is_empty() { "(no text)" } else { &response });
+        let response = turn
+            .final_response
+            .as_ref()
+            .map(|content| content.spoken_text())
+            .unwrap_or_default();
+        self.said(
+            "   agent",
+            if response.is_empty() {
+                "(no text)"
+            } else {
+                &response
+            },
+        );
     }
 }

@@ -41,23 +41,46 @@ struct Cells {
 /// Builds the lines for a width.
 pub(super) fn build(case: &CaseColumns, width: usize) -> Vec<ColumnLine> {
     let mut lines = Vec::new();
-    case.notes.iter().for_each(|words| note(&mut lines, words, width));
+    case.notes
+        .iter()
+        .for_each(|words| note(&mut lines, words, width));
     for (name, attempt) in ["first", "second"].iter().zip(&case.attempts) {
         match attempt {
-            None => note(&mut lines, &format!("the {name} run has no result of this case"), width),
+            None => note(
+                &mut lines,
+                &format!("the {name} run has no result of this case"),
+                width,
+            ),
             Some(Err(why)) => note(&mut lines, &format!("the {name} run: {why}"), width),
             Some(Ok(attempt)) => {
-                let error = attempt.error.as_ref().map(|error| format!("the {name} run errored: {error}"));
-                error.iter().for_each(|words| note(&mut lines, words, width));
+                let error = attempt
+                    .error
+                    .as_ref()
+                    .map(|error| format!("the {name} run errored: {error}"));
+                error
+                    .iter()
+                    .for_each(|words| note(&mut lines, words, width));
             }
         }
     }
-    let [before, after] = case.attempts.each_ref().map(|one| one.as_ref().and_then(|one| one.as_ref().ok()));
+    let [before, after] = case
+        .attempts
+        .each_ref()
+        .map(|one| one.as_ref().and_then(|one| one.as_ref().ok()));
     metric_lines(&mut lines, before, after);
-    let expected = after.or(before).map(|attempt| &attempt.expected[..]).unwrap_or_default();
-    let actual =
-        |attempt: Option<&Arc<Attempt>>, at: usize| attempt.and_then(|one| one.actual.get(at).cloned());
-    let ran = [before, after].into_iter().flatten().map(|attempt| attempt.actual.len()).max().unwrap_or(0);
+    let expected = after
+        .or(before)
+        .map(|attempt| &attempt.expected[..])
+        .unwrap_or_default();
+    let actual = |attempt: Option<&Arc<Attempt>>, at: usize| {
+        attempt.and_then(|one| one.actual.get(at).cloned())
+    };
+    let ran = [before, after]
+        .into_iter()
+        .flatten()
+        .map(|attempt| attempt.actual.len())
+        .max()
+        .unwrap_or(0);
     let turns = expected.len().max(ran);
     for at in 0..turns {
         let (first, second) = (actual(before, at), actual(after, at));
@@ -71,18 +94,34 @@ pub(super) fn build(case: &CaseColumns, width: usize) -> Vec<ColumnLine> {
         }
         let wanted = wanted.filter(|_| !case.without_expected);
         lines.push(ColumnLine::Rule("tool calls".into()));
-        let rows = call_cells(case.without_expected, wanted, first.as_ref(), second.as_ref());
+        let rows = call_cells(
+            case.without_expected,
+            wanted,
+            first.as_ref(),
+            second.as_ref(),
+        );
         push_cells(&mut lines, rows, case, width, "no calls");
         lines.push(ColumnLine::Rule("response".into()));
-        let rows = response_cells(case.without_expected, wanted, first.as_ref(), second.as_ref());
+        let rows = response_cells(
+            case.without_expected,
+            wanted,
+            first.as_ref(),
+            second.as_ref(),
+        );
         push_cells(&mut lines, rows, case, width, "no response");
     }
     lines
 }
 
 fn wrapped(text: &str, tone: Tone, width: usize) -> impl Iterator<Item = ColumnLine> {
-    let span = Span { text: clean_line(text).into_owned(), tone, changed: false };
-    wrap_line(&[span], width.max(1)).into_iter().map(ColumnLine::Wide)
+    let span = Span {
+        text: clean_line(text).into_owned(),
+        tone,
+        changed: false,
+    };
+    wrap_line(&[span], width.max(1))
+        .into_iter()
+        .map(ColumnLine::Wide)
 }
 
 fn note(lines: &mut Vec<ColumnLine>, text: &str, width: usize) {
@@ -90,8 +129,13 @@ fn note(lines: &mut Vec<ColumnLine>, text: &str, width: usize) {
 }
 
 /// The scores in both runs: every metric with a threshold, then those without one that differ.
-fn metric_lines(lines: &mut Vec<ColumnLine>, before: Option<&Arc<Attempt>>, after: Option<&Arc<Attempt>>) {
-    let metrics = |attempt: Option<&Arc<Attempt>>| attempt.map(|one| one.metrics.clone()).unwrap_or_default();
+fn metric_lines(
+    lines: &mut Vec<ColumnLine>,
+    before: Option<&Arc<Attempt>>,
+    after: Option<&Arc<Attempt>>,
+) {
+    let metrics =
+        |attempt: Option<&Arc<Attempt>>| attempt.map(|one| one.metrics.clone()).unwrap_or_default();
     let (first, second) = (metrics(before), metrics(after));
     let mut all: Vec<&MetricResult> = second.iter().chain(&first).collect();
     let mut seen = HashSet::new();
@@ -99,15 +143,27 @@ fn metric_lines(lines: &mut Vec<ColumnLine>, before: Option<&Arc<Attempt>>, afte
     let differs = |name: &str| score_words(&first, name) != score_words(&second, name);
     all.retain(|metric| metric.threshold.is_some() || differs(&metric.metric));
     all.sort_by_key(|metric| metric.threshold.is_none());
-    let width = all.iter().map(|metric| metric.metric.chars().count()).max().unwrap_or(0);
+    let width = all
+        .iter()
+        .map(|metric| metric.metric.chars().count())
+        .max()
+        .unwrap_or(0);
     for metric in all {
         let name = &metric.metric;
         let (a, b) = (score_words(&first, name), score_words(&second, name));
         let changed = a != b;
-        let span = |text: String, tone: Tone, changed: bool| Span { text, tone, changed };
+        let span = |text: String, tone: Tone, changed: bool| Span {
+            text,
+            tone,
+            changed,
+        };
         lines.push(ColumnLine::Wide(vec![
             span(format!("{:width$}  ", clean_line(name)), Tone::Key, false),
-            span(format!("{a:>8}"), if changed { Tone::Plain } else { Tone::Faint }, false),
+            span(
+                format!("{a:>8}"),
+                if changed { Tone::Plain } else { Tone::Faint },
+                false,
+            ),
             span(" → ".into(), Tone::Faint, false),
             span(b, if changed { Tone::Plain } else { Tone::Faint }, changed),
         ]));
@@ -123,7 +179,8 @@ fn score_words(metrics: &[MetricResult], name: &str) -> String {
 }
 
 fn calls_of(turn: Option<&Invocation>) -> Vec<ToolCall> {
-    turn.map(|turn| turn.calls().into_iter().cloned().collect()).unwrap_or_default()
+    turn.map(|turn| turn.calls().into_iter().cloned().collect())
+        .unwrap_or_default()
 }
 
 fn call_cells(
@@ -151,7 +208,10 @@ fn response_cells(
 ) -> Vec<Cells> {
     let text = |turn: Option<&Invocation>| turn.map(shown_response).unwrap_or_default();
     let rows = |left, right| text_rows(&diff_words(&text(left), &text(right)));
-    if [expected, first, second].iter().all(|turn| text(*turn).is_empty()) {
+    if [expected, first, second]
+        .iter()
+        .all(|turn| text(*turn).is_empty())
+    {
         return Vec::new();
     }
     if without_expected {
@@ -160,7 +220,9 @@ fn response_cells(
     let (a, b) = (rows(expected, first), rows(expected, second));
     let cells = |at: usize| {
         let (a, b) = (a.get(at), b.get(at));
-        let left = a.and_then(|row| row.left.clone()).or_else(|| b.and_then(|row| row.left.clone()));
+        let left = a
+            .and_then(|row| row.left.clone())
+            .or_else(|| b.and_then(|row| row.left.clone()));
         let side = |row: Option<&Row>| row.and_then(|row| row.right.clone());
         three_sided(left, side(a), side(b))
     };
@@ -169,18 +231,35 @@ fn response_cells(
 
 fn two_sided(row: Row) -> Cells {
     let is_equal = plain(&row.left) == plain(&row.right);
-    Cells { sides: vec![row.left, row.right], is_equal }
+    Cells {
+        sides: vec![row.left, row.right],
+        is_equal,
+    }
 }
 
 /// The expected side has no marks: where it differs is marked on the side that differs.
 fn three_sided(expected: Option<Line>, first: Option<Line>, second: Option<Line>) -> Cells {
     let is_equal = plain(&expected) == plain(&first) && plain(&expected) == plain(&second);
-    let unmarked = |line: Line| line.into_iter().map(|span| Span { changed: false, ..span }).collect();
-    Cells { sides: vec![expected.map(unmarked), first, second], is_equal }
+    let unmarked = |line: Line| {
+        line.into_iter()
+            .map(|span| Span {
+                changed: false,
+                ..span
+            })
+            .collect()
+    };
+    Cells {
+        sides: vec![expected.map(unmarked), first, second],
+        is_equal,
+    }
 }
 
 fn plain(line: &Option<Line>) -> Option<String> {
-    let text: String = line.as_ref()?.iter().map(|span| span.text.as_str()).collect();
+    let text: String = line
+        .as_ref()?
+        .iter()
+        .map(|span| span.text.as_str())
+        .collect();
     Some(text).filter(|text| !text.is_empty())
 }
 
@@ -200,7 +279,10 @@ fn merged(first: Vec<Row>, second: Vec<Row>) -> Vec<Cells> {
         match (first.front().and_then(key), second.front().and_then(key)) {
             (None, None) => return cells,
             (a, b) if a == b => {
-                let (a, b) = (first.pop_front().unwrap_or_default(), second.pop_front().unwrap_or_default());
+                let (a, b) = (
+                    first.pop_front().unwrap_or_default(),
+                    second.pop_front().unwrap_or_default(),
+                );
                 cells.push(three_sided(a.left, a.right, b.right));
             }
             // A row that the other run has later is shown together with it.
@@ -221,7 +303,13 @@ fn merged(first: Vec<Row>, second: Vec<Row>) -> Vec<Cells> {
     }
 }
 
-fn push_cells(lines: &mut Vec<ColumnLine>, rows: Vec<Cells>, case: &CaseColumns, width: usize, none: &str) {
+fn push_cells(
+    lines: &mut Vec<ColumnLine>,
+    rows: Vec<Cells>,
+    case: &CaseColumns,
+    width: usize,
+    none: &str,
+) {
     if rows.is_empty() {
         lines.extend(wrapped(none, Tone::Faint, width));
         return;
@@ -250,7 +338,11 @@ fn push_beside(lines: &mut Vec<ColumnLine>, sides: &[Option<Line>], width: usize
     let room = side_width(width, sides.len());
     let wrapped: Vec<Vec<Line>> = sides
         .iter()
-        .map(|side| side.as_ref().map(|line| wrap_line(line, room)).unwrap_or_default())
+        .map(|side| {
+            side.as_ref()
+                .map(|line| wrap_line(line, room))
+                .unwrap_or_default()
+        })
         .collect();
     let height = wrapped.iter().map(Vec::len).max().unwrap_or(0);
     for at in 0..height {
@@ -262,7 +354,11 @@ fn push_beside(lines: &mut Vec<ColumnLine>, sides: &[Option<Line>], width: usize
 /// One line where all sides are equal, else a line for each side, with its name.
 fn push_stacked(lines: &mut Vec<ColumnLine>, cells: &Cells, names: &[&str], width: usize) {
     let mut push = |name: &str, line: &Line| {
-        let head = Span { text: format!("{name:9}"), tone: Tone::Faint, changed: false };
+        let head = Span {
+            text: format!("{name:9}"),
+            tone: Tone::Faint,
+            changed: false,
+        };
         let whole: Line = std::iter::once(head).chain(line.iter().cloned()).collect();
         lines.extend(wrap_line(&whole, width).into_iter().map(ColumnLine::Wide));
     };
@@ -290,21 +386,38 @@ mod tests {
 
     fn joined(expected: &[ToolCall], first: &[ToolCall], second: &[ToolCall]) -> Vec<[String; 3]> {
         let rows = |actual: &[ToolCall]| {
-            let (left, right): (Vec<_>, Vec<_>) = (expected.iter().collect(), actual.iter().collect());
+            let (left, right): (Vec<_>, Vec<_>) =
+                (expected.iter().collect(), actual.iter().collect());
             call_rows(&align(&left, &right), &left, &right)
         };
         let text = |line: &Option<Line>| plain(line).unwrap_or_default().trim().to_string();
         let cells = merged(rows(first), rows(second)).into_iter();
-        cells.map(|cells| [0, 1, 2].map(|side| text(&cells.sides[side]))).collect()
+        cells
+            .map(|cells| [0, 1, 2].map(|side| text(&cells.sides[side])))
+            .collect()
     }
 
     /// Each expected row is shown once, whatever the runs have in addition.
     #[test]
     fn rows_of_two_runs_are_joined_by_what_is_expected() {
-        let expected = [call("a", json!({"x": 1, "y": 2})), call("b", json!({"z": 3}))];
-        let more = [call("a", json!({"x": 1, "w": 9, "y": 2})), call("b", json!({"z": 3}))];
-        let other = [call("a", json!({"x": 7, "y": 2})), call("c", json!({})), call("b", json!({"z": 3}))];
-        for (first, second) in [(&more[..], &other[..]), (&other[..], &more[..]), (&more[..], &more[..])] {
+        let expected = [
+            call("a", json!({"x": 1, "y": 2})),
+            call("b", json!({"z": 3})),
+        ];
+        let more = [
+            call("a", json!({"x": 1, "w": 9, "y": 2})),
+            call("b", json!({"z": 3})),
+        ];
+        let other = [
+            call("a", json!({"x": 7, "y": 2})),
+            call("c", json!({})),
+            call("b", json!({"z": 3})),
+        ];
+        for (first, second) in [
+            (&more[..], &other[..]),
+            (&other[..], &more[..]),
+            (&more[..], &more[..]),
+        ] {
             let found = joined(&expected, first, second);
             for row in ["1 a", "x  1", "y  2", "2 b", "z  3"] {
                 let count = found.iter().filter(|sides| sides[0] == row).count();
@@ -312,9 +425,18 @@ mod tests {
             }
         }
         let found = joined(&expected, &other, &expected);
-        assert!(found.contains(&["x  1".into(), "x  7".into(), "x  1".into()]), "{found:?}");
-        assert!(found.contains(&[String::new(), "2 c".into(), String::new()]), "{found:?}");
+        assert!(
+            found.contains(&["x  1".into(), "x  7".into(), "x  1".into()]),
+            "{found:?}"
+        );
+        assert!(
+            found.contains(&[String::new(), "2 c".into(), String::new()]),
+            "{found:?}"
+        );
         let missing = joined(&expected, &[], &expected);
-        assert!(missing.contains(&["1 a".into(), String::new(), "1 a".into()]), "{missing:?}");
+        assert!(
+            missing.contains(&["1 a".into(), String::new(), "1 a".into()]),
+            "{missing:?}"
+        );
     }
 }

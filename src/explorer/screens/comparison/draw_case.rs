@@ -24,7 +24,9 @@ pub(super) fn lines_area(main: Rect) -> Rect {
 
 /// The id of the case and its outcome in both runs.
 pub(super) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let Some(screen) = model.screen::<ComparisonScreen>() else { return };
+    let Some(screen) = model.screen::<ComparisonScreen>() else {
+        return;
+    };
     let Some(case) = &screen.case else { return };
     let compared = &screen.pair.found.cases[case.at];
     let id = screen.pair.case_name(compared);
@@ -40,18 +42,40 @@ pub(super) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
         + 2;
     for (at, attempt) in screen.pair.attempts(compared).into_iter().enumerate() {
         let status = attempt.map(|attempt| attempt.status);
-        let words = status
-            .map_or("· no result".into(), |status: Status| format!("{} {}", status.glyph(), status.label()));
+        let words = status.map_or("· no result".into(), |status: Status| {
+            format!("{} {}", status.glyph(), status.label())
+        });
         let style = status.map_or(theme.style(Role::Faint), |status| theme.status(status));
         if at == 1 {
-            x += put(buffer, x, area.y, area.right().saturating_sub(x), "  →  ", theme.style(Role::Faint));
+            x += put(
+                buffer,
+                x,
+                area.y,
+                area.right().saturating_sub(x),
+                "  →  ",
+                theme.style(Role::Faint),
+            );
         }
-        x += put(buffer, x, area.y, area.right().saturating_sub(x), &words, style);
+        x += put(
+            buffer,
+            x,
+            area.y,
+            area.right().saturating_sub(x),
+            &words,
+            style,
+        );
     }
 }
 
-pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-    let Some(screen) = model.screen::<ComparisonScreen>() else { return None };
+pub(super) fn draw(
+    model: &Model,
+    areas: &Layout,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> Option<Position> {
+    let Some(screen) = model.screen::<ComparisonScreen>() else {
+        return None;
+    };
     let case = screen.case.as_ref()?;
     let title = format!("{} → {}", screen.pair.before.name, screen.pair.after.name);
     panel(areas.main, &title, true, theme, buffer);
@@ -62,12 +86,27 @@ pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
         let y = area.y + row as u16;
         match line {
             ColumnLine::Rule(words) => {
-                let used =
-                    put(buffer, area.x, y, area.width, &format!("── {words} "), theme.style(Role::Faint));
+                let used = put(
+                    buffer,
+                    area.x,
+                    y,
+                    area.width,
+                    &format!("── {words} "),
+                    theme.style(Role::Faint),
+                );
                 let rest = "─".repeat(usize::from(area.width.saturating_sub(used)));
-                put(buffer, area.x + used, y, area.width - used, &rest, theme.style(Role::Border));
+                put(
+                    buffer,
+                    area.x + used,
+                    y,
+                    area.width - used,
+                    &rest,
+                    theme.style(Role::Border),
+                );
             }
-            ColumnLine::Wide(line) => put_spans(buffer, (area.x, y), area.width, line, theme, Role::Added),
+            ColumnLine::Wide(line) => {
+                put_spans(buffer, (area.x, y), area.width, line, theme, Role::Added)
+            }
             ColumnLine::Sides(sides) => {
                 let room = side_width(usize::from(area.width), sides.len()) as u16;
                 for (at, side) in sides.iter().enumerate() {
@@ -81,7 +120,14 @@ pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
             }
         }
     }
-    scrollbar(areas.main, case.scroll, rows, case.lines.1.len(), theme, buffer);
+    scrollbar(
+        areas.main,
+        case.scroll,
+        rows,
+        case.lines.1.len(),
+        theme,
+        buffer,
+    );
     None
 }
 
@@ -90,7 +136,14 @@ fn heads(case: &CaseColumns, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let names = side_names(case);
     let y = area.y - 1;
     if !is_beside(usize::from(area.width)) {
-        put(buffer, area.x, y, area.width, &names.join(", "), theme.style(Role::Faint));
+        put(
+            buffer,
+            area.x,
+            y,
+            area.width,
+            &names.join(", "),
+            theme.style(Role::Faint),
+        );
         return;
     }
     let room = side_width(usize::from(area.width), names.len()) as u16;

@@ -19,14 +19,22 @@ pub enum CaseList {
 impl CaseList {
     /// The list that contains a case.
     fn of_case(pair: &ComparedPair, case: &ComparedCase) -> CaseList {
-        if pair.is_removed(case) { CaseList::Removed } else { CaseList::Of(case.fate) }
+        if pair.is_removed(case) {
+            CaseList::Removed
+        } else {
+            CaseList::Of(case.fate)
+        }
     }
 
     /// All, in display order.
     fn all() -> impl Iterator<Item = CaseList> {
         CaseChange::ALL.into_iter().flat_map(|fate| {
             let list = CaseList::Of(fate);
-            if fate == CaseChange::Unclear { vec![list, CaseList::Removed] } else { vec![list] }
+            if fate == CaseChange::Unclear {
+                vec![list, CaseList::Removed]
+            } else {
+                vec![list]
+            }
         })
     }
 
@@ -69,7 +77,11 @@ pub struct ComparisonScreen {
 
 impl ComparisonScreen {
     pub(crate) fn new(pair: Arc<ComparedPair>) -> ComparisonScreen {
-        let folded = [CaseChange::StillPassing, CaseChange::OnlyBefore, CaseChange::OnlyAfter];
+        let folded = [
+            CaseChange::StillPassing,
+            CaseChange::OnlyBefore,
+            CaseChange::OnlyAfter,
+        ];
         let folded = folded.into_iter().map(CaseList::Of).collect();
         let mut screen = ComparisonScreen {
             pair,
@@ -81,7 +93,10 @@ impl ComparisonScreen {
             case: None,
         };
         screen.list();
-        let first_case = screen.rows.iter().position(|row| matches!(row, ComparisonRow::Case(_)));
+        let first_case = screen
+            .rows
+            .iter()
+            .position(|row| matches!(row, ComparisonRow::Case(_)));
         screen.cursor = first_case.unwrap_or(0);
         screen
     }
@@ -91,12 +106,18 @@ impl ComparisonScreen {
         self.rows.clear();
         let mut lists: BTreeMap<CaseList, Vec<ComparisonRow>> = BTreeMap::new();
         for (at, case) in self.pair.found.cases.iter().enumerate() {
-            lists.entry(CaseList::of_case(&self.pair, case)).or_default().push(ComparisonRow::Case(at));
+            lists
+                .entry(CaseList::of_case(&self.pair, case))
+                .or_default()
+                .push(ComparisonRow::Case(at));
         }
         for list in CaseList::all() {
-            let Some(cases) = lists.remove(&list) else { continue };
+            let Some(cases) = lists.remove(&list) else {
+                continue;
+            };
             self.rows.push(ComparisonRow::Heading(list, cases.len()));
-            self.rows.extend(cases.into_iter().filter(|_| !self.folded.contains(&list)));
+            self.rows
+                .extend(cases.into_iter().filter(|_| !self.folded.contains(&list)));
         }
     }
 
@@ -144,16 +165,20 @@ mod tests {
     use super::*;
     use crate::analysis::{ComparisonRule, compare_runs};
     use crate::domain::{
-        AgentSpec, AttemptKey, JudgeSpec, PlannedCase, PlannedCases, PlannedSet, RunEvent, RunOptions,
-        RunPlan, Status, UserSpec,
+        AgentSpec, AttemptKey, JudgeSpec, PlannedCase, PlannedCases, PlannedSet, RunEvent,
+        RunOptions, RunPlan, Status, UserSpec,
     };
     use crate::domain::{EndedAttempt, RunState};
     use crate::explorer::shared::compared_pair::ComparedRun;
 
     /// A run of cases that pass, each of the set of this name and with this id. All sets have the same id.
     fn run(cases: &[(&str, &str)]) -> ComparedRun {
-        let files: Vec<&str> =
-            cases.iter().map(|(file, _)| *file).collect::<BTreeSet<_>>().into_iter().collect();
+        let files: Vec<&str> = cases
+            .iter()
+            .map(|(file, _)| *file)
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect();
         let set = |file: &&str| PlannedSet {
             stubs: None,
             tools: Default::default(),
@@ -187,25 +212,49 @@ mod tests {
         };
         let mut state = RunState::new(Arc::new(plan));
         for (at, (_, id)) in cases.iter().enumerate() {
-            let key = AttemptKey { case: at, attempt: 1 };
-            let attempt = Attempt { status: Status::Passed, ..Attempt::blank(key, id) };
-            state.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt))));
+            let key = AttemptKey {
+                case: at,
+                attempt: 1,
+            };
+            let attempt = Attempt {
+                status: Status::Passed,
+                ..Attempt::blank(key, id)
+            };
+            state.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(
+                attempt,
+            ))));
         }
-        ComparedRun { state, name: "r".into() }
+        ComparedRun {
+            state,
+            name: "r".into(),
+        }
     }
 
     #[test]
     fn removed_cases_have_a_list_and_sets_with_the_same_id_are_told_apart() {
-        let before = run(&[("a.json", "x"), ("b.json", "x"), ("a.json", "not selected"), ("a.json", "gone")]);
+        let before = run(&[
+            ("a.json", "x"),
+            ("b.json", "x"),
+            ("a.json", "not selected"),
+            ("a.json", "gone"),
+        ]);
         let after = run(&[("a.json", "x"), ("b.json", "x")]);
         let found = compare_runs(&before.state, &after.state, &ComparisonRule::default());
-        let pair = Arc::new(ComparedPair { before, after, found, removed: BTreeSet::from([3]) });
+        let pair = Arc::new(ComparedPair {
+            before,
+            after,
+            found,
+            removed: BTreeSet::from([3]),
+        });
         let mut screen = ComparisonScreen::new(pair);
         screen.folded.clear();
         screen.list();
         let row = |row: &ComparisonRow| match row {
             ComparisonRow::Heading(list, count) => format!("{count} {}", list.heading()),
-            ComparisonRow::Case(at) => screen.pair.case_name(&screen.pair.found.cases[*at]).into_owned(),
+            ComparisonRow::Case(at) => screen
+                .pair
+                .case_name(&screen.pair.found.cases[*at])
+                .into_owned(),
         };
         let rows: Vec<String> = screen.rows.iter().map(row).collect();
         assert_eq!(

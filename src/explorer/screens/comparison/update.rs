@@ -45,7 +45,9 @@ pub(super) fn scroll(model: &mut Model, motion: Motion) {
 
 fn keep_in_sight(screen: &mut ComparisonScreen, page: usize) {
     let page = page.max(1);
-    screen.offset = screen.offset.clamp(screen.cursor.saturating_sub(page - 1), screen.cursor);
+    screen.offset = screen
+        .offset
+        .clamp(screen.cursor.saturating_sub(page - 1), screen.cursor);
     screen.offset = screen.offset.min(screen.rows.len().saturating_sub(page));
     // The heading of the first cases stays visible.
     if screen.cursor < page.min(2) {
@@ -55,7 +57,9 @@ fn keep_in_sight(screen: &mut ComparisonScreen, page: usize) {
 
 /// Opens the case under the cursor; on a heading, lists its cases or no longer lists them.
 pub(super) fn open(model: &mut Model) -> Vec<Effect> {
-    let Some(screen) = screen_mut(model) else { return Vec::new() };
+    let Some(screen) = screen_mut(model) else {
+        return Vec::new();
+    };
     match screen.rows.get(screen.cursor) {
         Some(ComparisonRow::Heading(list, _)) => {
             if !screen.folded.remove(list) {
@@ -73,15 +77,29 @@ pub(super) fn open(model: &mut Model) -> Vec<Effect> {
 }
 
 fn open_case(model: &mut Model, at: usize) {
-    let Some(screen) = screen_mut(model) else { return };
+    let Some(screen) = screen_mut(model) else {
+        return;
+    };
     let case = &screen.pair.found.cases[at];
-    let attempts = screen.pair.attempts(case).map(|one| one.map(|attempt| attempt.read()));
+    let attempts = screen
+        .pair
+        .attempts(case)
+        .map(|one| one.map(|attempt| attempt.read()));
     let (without_expected, differences_only) =
-        screen.case.as_ref().map_or((false, false), |open| (open.without_expected, open.differences_only));
+        screen.case.as_ref().map_or((false, false), |open| {
+            (open.without_expected, open.differences_only)
+        });
     let notes = notes_on(case);
     let lines = (0, Vec::new());
-    screen.case =
-        Some(CaseColumns { at, attempts, notes, without_expected, differences_only, scroll: 0, lines });
+    screen.case = Some(CaseColumns {
+        at,
+        attempts,
+        notes,
+        without_expected,
+        differences_only,
+        scroll: 0,
+        lines,
+    });
     rebuild(model);
 }
 
@@ -89,7 +107,9 @@ fn open_case(model: &mut Model, at: usize) {
 fn notes_on(case: &ComparedCase) -> Vec<String> {
     let mut notes = Vec::new();
     if case.fate == CaseChange::Edited {
-        notes.push("the case was edited between the runs: expected is what the second run expected".into());
+        notes.push(
+            "the case was edited between the runs: expected is what the second run expected".into(),
+        );
     }
     let label = |condition: &ChangedCondition| match condition {
         ChangedCondition::Name => "the name of the case".to_string(),
@@ -176,10 +196,17 @@ pub(crate) fn previous_case(model: &mut Model) -> Vec<Effect> {
 /// Goes to the next or previous listed case, after the last one to the first.
 fn step(model: &mut Model, forward: bool) -> Vec<Effect> {
     let page = usize::from(inside(layout(model).main).height);
-    let Some(screen) = screen_mut(model) else { return Vec::new() };
+    let Some(screen) = screen_mut(model) else {
+        return Vec::new();
+    };
     let count = screen.rows.len();
     let place = |by: usize| if forward { screen.cursor + by } else { screen.cursor + count - by } % count;
-    let Some(row) = (1..=count).map(place).find(|row| is_case(&screen.rows[*row])) else { return Vec::new() };
+    let Some(row) = (1..=count)
+        .map(place)
+        .find(|row| is_case(&screen.rows[*row]))
+    else {
+        return Vec::new();
+    };
     screen.cursor = row;
     keep_in_sight(screen, page);
     let is_open = screen.case.is_some();
@@ -195,10 +222,15 @@ pub(super) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
         return Vec::new();
     }
     let rows = inside(layout(model).main);
-    if !rows.contains(ratatui::layout::Position { x: mouse.x, y: mouse.y }) {
+    if !rows.contains(ratatui::layout::Position {
+        x: mouse.x,
+        y: mouse.y,
+    }) {
         return Vec::new();
     }
-    let Some(screen) = screen_mut(model) else { return Vec::new() };
+    let Some(screen) = screen_mut(model) else {
+        return Vec::new();
+    };
     let row = screen.offset + usize::from(mouse.y - rows.y);
     match row {
         _ if row >= screen.rows.len() => Vec::new(),

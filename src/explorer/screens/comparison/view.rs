@@ -2,7 +2,9 @@
 
 use crate::analysis::{CaseChange, ChangedCondition, ComparedCase, PassCount};
 use crate::diff::{Span, Tone, wrap_line};
-use crate::domain::{EndedAttempt, Status, clean_line, difference_text, statistic_text, worst_attempt};
+use crate::domain::{
+    EndedAttempt, Status, clean_line, difference_text, statistic_text, worst_attempt,
+};
 use crate::explorer::screens::comparison::state::{CaseList, ComparisonRow, ComparisonScreen};
 use crate::explorer::shared::command_names::{NEXT_COMPARED, PREVIOUS_COMPARED};
 use crate::explorer::shared::compared_pair::{ComparedPair, ComparedRun};
@@ -24,27 +26,75 @@ const METRICS_WIDTH: u16 = 58;
 
 pub(super) fn layout(base: Layout, model: &Model) -> Layout {
     let body = base.body;
-    let Some(screen) = model.screen::<ComparisonScreen>() else { return base };
+    let Some(screen) = model.screen::<ComparisonScreen>() else {
+        return base;
+    };
     if body.width >= BESIDE_FROM {
-        let main = Rect { width: body.width - METRICS_WIDTH, ..body };
-        let panel = Rect { x: main.right(), width: METRICS_WIDTH, ..body };
-        return Layout { main, panel, ..base };
+        let main = Rect {
+            width: body.width - METRICS_WIDTH,
+            ..body
+        };
+        let panel = Rect {
+            x: main.right(),
+            width: METRICS_WIDTH,
+            ..body
+        };
+        return Layout {
+            main,
+            panel,
+            ..base
+        };
     }
     match screen.shows_metrics {
-        true => Layout { main: Rect::default(), panel: body, ..base },
-        false => Layout { main: body, panel: Rect::default(), ..base },
+        true => Layout {
+            main: Rect::default(),
+            panel: body,
+            ..base
+        },
+        false => Layout {
+            main: body,
+            panel: Rect::default(),
+            ..base
+        },
     }
 }
 
 pub(super) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let Some(screen) = model.screen::<ComparisonScreen>() else { return };
-    let used = put(buffer, area.x, area.y, area.width, "compare  ", theme.style(Role::Title));
-    let words = format!("{} → {}", clean_line(&screen.pair.before.name), clean_line(&screen.pair.after.name));
-    put(buffer, area.x + used, area.y, area.width.saturating_sub(used), &words, theme.style(Role::Text));
+    let Some(screen) = model.screen::<ComparisonScreen>() else {
+        return;
+    };
+    let used = put(
+        buffer,
+        area.x,
+        area.y,
+        area.width,
+        "compare  ",
+        theme.style(Role::Title),
+    );
+    let words = format!(
+        "{} → {}",
+        clean_line(&screen.pair.before.name),
+        clean_line(&screen.pair.after.name)
+    );
+    put(
+        buffer,
+        area.x + used,
+        area.y,
+        area.width.saturating_sub(used),
+        &words,
+        theme.style(Role::Text),
+    );
 }
 
-pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-    let Some(screen) = model.screen::<ComparisonScreen>() else { return None };
+pub(super) fn draw(
+    model: &Model,
+    areas: &Layout,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> Option<Position> {
+    let Some(screen) = model.screen::<ComparisonScreen>() else {
+        return None;
+    };
     if !areas.main.is_empty() {
         list(screen, areas.main, theme, buffer);
     }
@@ -77,18 +127,34 @@ fn list(screen: &ComparisonScreen, area: Rect, theme: &Theme, buffer: &mut Buffe
     let rows = usize::from(inner.height);
     let name = name_width(screen, inner.width);
     for at in screen.offset..screen.rows.len().min(screen.offset + rows) {
-        let row = Rect { y: inner.y + (at - screen.offset) as u16, height: 1, ..inner };
+        let row = Rect {
+            y: inner.y + (at - screen.offset) as u16,
+            height: 1,
+            ..inner
+        };
         let style = theme.row(at == screen.cursor);
         buffer.set_style(row, style);
         match screen.rows[at] {
             ComparisonRow::Heading(list, count) => {
-                let sign = if screen.folded.contains(&list) { "▸" } else { "▾" };
+                let sign = if screen.folded.contains(&list) {
+                    "▸"
+                } else {
+                    "▾"
+                };
                 let words = format!("{sign} {count} {}", list.heading());
                 let look = theme.within(style, role_of(list, theme));
                 put(buffer, row.x, row.y, row.width, &words, look);
             }
             ComparisonRow::Case(case) => {
-                case_row(&screen.pair, &screen.pair.found.cases[case], name, row, style, theme, buffer);
+                case_row(
+                    &screen.pair,
+                    &screen.pair.found.cases[case],
+                    name,
+                    row,
+                    style,
+                    theme,
+                    buffer,
+                );
             }
         }
     }
@@ -96,7 +162,9 @@ fn list(screen: &ComparisonScreen, area: Rect, theme: &Theme, buffer: &mut Buffe
 }
 
 fn role_of(list: CaseList, theme: &Theme) -> Style {
-    let CaseList::Of(fate) = list else { return theme.status(Status::NotEvaluated) };
+    let CaseList::Of(fate) = list else {
+        return theme.status(Status::NotEvaluated);
+    };
     match fate {
         CaseChange::Broke | CaseChange::StillFailing => theme.status(Status::Failed),
         CaseChange::Fixed | CaseChange::StillPassing => theme.status(Status::Passed),
@@ -111,10 +179,17 @@ fn role_of(list: CaseList, theme: &Theme) -> Style {
 const OUTCOMES: u16 = 12;
 
 fn name_width(screen: &ComparisonScreen, width: u16) -> u16 {
-    let shown = screen.rows.iter().skip(screen.offset).take(100).filter_map(|row| match row {
-        ComparisonRow::Case(at) => Some(screen.pair.case_name(&screen.pair.found.cases[*at]).width()),
-        ComparisonRow::Heading(..) => None,
-    });
+    let shown = screen
+        .rows
+        .iter()
+        .skip(screen.offset)
+        .take(100)
+        .filter_map(|row| match row {
+            ComparisonRow::Case(at) => {
+                Some(screen.pair.case_name(&screen.pair.found.cases[*at]).width())
+            }
+            ComparisonRow::Heading(..) => None,
+        });
     let most = usize::from(width).saturating_sub(usize::from(OUTCOMES) + 2) / 2;
     shown.max().unwrap_or(0).clamp(8, most.max(8)) as u16
 }
@@ -132,43 +207,81 @@ fn case_row(
     let attempts = |run: &ComparedRun, at: Option<usize>| at.map(|at| run.state.attempts_of(at));
     let before = attempts(&pair.before, case.before).unwrap_or_default();
     let after = attempts(&pair.after, case.after).unwrap_or_default();
-    for (at, (words, status)) in [&before, &after].map(|side| outcome_words(side)).into_iter().enumerate() {
+    for (at, (words, status)) in [&before, &after]
+        .map(|side| outcome_words(side))
+        .into_iter()
+        .enumerate()
+    {
         let look = status.map_or(theme.style(Role::Faint), |status| theme.status(status));
         if at == 1 {
-            x += put(buffer, x, row.y, 3, " → ", theme.within(style, theme.style(Role::Faint)));
+            x += put(
+                buffer,
+                x,
+                row.y,
+                3,
+                " → ",
+                theme.within(style, theme.style(Role::Faint)),
+            );
         }
-        x += put(buffer, x, row.y, OUTCOMES / 2, &words, theme.within(style, look));
+        x += put(
+            buffer,
+            x,
+            row.y,
+            OUTCOMES / 2,
+            &words,
+            theme.within(style, look),
+        );
     }
     x = x.max(row.x + OUTCOMES);
     put(buffer, x, row.y, name, &pair.case_name(case), style);
     x += name + 2;
     let intervals = interval_words(&before, &after);
-    let words = intervals.into_iter().chain([row_words(pair, case)]).collect::<Vec<_>>().join("  ");
+    let words = intervals
+        .into_iter()
+        .chain([row_words(pair, case)])
+        .collect::<Vec<_>>()
+        .join("  ");
     let room = row.right().saturating_sub(x);
-    put(buffer, x, row.y, room, &words, theme.within(style, theme.style(Role::Faint)));
+    put(
+        buffer,
+        x,
+        row.y,
+        room,
+        &words,
+        theme.within(style, theme.style(Role::Faint)),
+    );
 }
 
 /// The outcome of a case in a run: the sign of its status and, with several attempts, how many passed.
 fn outcome_words(attempts: &[Arc<EndedAttempt>]) -> (String, Option<Status>) {
-    let Some(worst) = worst_attempt(attempts) else { return ("·".into(), None) };
+    let Some(worst) = worst_attempt(attempts) else {
+        return ("·".into(), None);
+    };
     let rate = match attempts.len() {
         1 => String::new(),
         _ => format!(" {}", PassCount::of(attempts).words()),
     };
-    (format!("{}{rate}", worst.status.glyph()), Some(worst.status))
+    (
+        format!("{}{rate}", worst.status.glyph()),
+        Some(worst.status),
+    )
 }
 
 /// The 95 % intervals of the pass rates of a case in both runs; `None` if it had one evaluated attempt at most in each.
 fn interval_words(before: &[Arc<EndedAttempt>], after: &[Arc<EndedAttempt>]) -> Option<String> {
     let [before, after] = [before, after].map(|attempts| PassCount::of(attempts).interval_words());
     let words = |interval: Option<String>| interval.unwrap_or_else(|| "–".into());
-    (before.is_some() || after.is_some()).then(|| format!("95 %: {} → {}", words(before), words(after)))
+    (before.is_some() || after.is_some())
+        .then(|| format!("95 %: {} → {}", words(before), words(after)))
 }
 
 /// What changed beside the outcome, and why the case does not pass.
 fn row_words(pair: &ComparedPair, case: &ComparedCase) -> String {
     let [before, after] = pair.attempts(case);
-    let reason = after.or(before).map(|attempt| attempt.reason_with_model_errors()).unwrap_or_default();
+    let reason = after
+        .or(before)
+        .map(|attempt| attempt.reason_with_model_errors())
+        .unwrap_or_default();
     let mut words = Vec::new();
     if let (true, Some(a)) = (case.changed.contains(&ChangedCondition::Name), case.before) {
         words.push(format!("was {}", pair.before.case_name(a)));
@@ -176,8 +289,14 @@ fn row_words(pair: &ComparedPair, case: &ComparedCase) -> String {
     if let (true, Some(a)) = (case.changed.contains(&ChangedCondition::File), case.before) {
         words.push(format!("was in {}", pair.before.state.plan.set_of(a).file));
     }
-    let is_other = |of: &&ChangedCondition| !matches!(of, ChangedCondition::Name | ChangedCondition::File);
-    let changed: Vec<&str> = case.changed.iter().filter(is_other).map(|of| of.label()).collect();
+    let is_other =
+        |of: &&ChangedCondition| !matches!(of, ChangedCondition::Name | ChangedCondition::File);
+    let changed: Vec<&str> = case
+        .changed
+        .iter()
+        .filter(is_other)
+        .map(|of| of.label())
+        .collect();
     if !changed.is_empty() {
         words.push(format!("changed: {}", changed.join(", ")));
     }
@@ -198,39 +317,88 @@ fn metrics(model: &Model, pair: &ComparedPair, area: Rect, theme: &Theme, buffer
     };
     for (title, run) in [("first ", &pair.before), ("second", &pair.after)] {
         let started = model.started_words(&run.state.plan.started);
-        line(&format!("{title}  {}  {started}", clean_line(&run.name)), Role::Text, buffer);
-        line(&format!("        {}", clean_line(&run.state.plan.agent_label())), Role::Faint, buffer);
+        line(
+            &format!("{title}  {}  {started}", clean_line(&run.name)),
+            Role::Text,
+            buffer,
+        );
+        line(
+            &format!("        {}", clean_line(&run.state.plan.agent_label())),
+            Role::Faint,
+            buffer,
+        );
     }
     line("", Role::Text, buffer);
     let outcomes = format!("outcomes: {}", pair.found.test_words());
-    let outcomes = Span { text: outcomes, tone: Tone::Plain, changed: false };
+    let outcomes = Span {
+        text: outcomes,
+        tone: Tone::Plain,
+        changed: false,
+    };
     for row in wrap_line(&[outcomes], usize::from(width)) {
         let row: String = row.into_iter().map(|span| span.text).collect();
         line(&row, Role::Text, buffer);
     }
     line("", Role::Text, buffer);
     for metric in &pair.found.metrics {
-        let other = metric.other_options_words().map(|words| format!("  {words}")).unwrap_or_default();
-        line(&format!("{}{other}", clean_line(&metric.metric)), Role::Key, buffer);
+        let other = metric
+            .other_options_words()
+            .map(|words| format!("  {words}"))
+            .unwrap_or_default();
+        line(
+            &format!("{}{other}", clean_line(&metric.metric)),
+            Role::Key,
+            buffer,
+        );
         let test = pair.found.score_words(metric.test);
         let difference = metric.after - metric.before;
         let (before, after) = (statistic_text(metric.before), statistic_text(metric.after));
-        let words = format!("  {before} → {after}  {}  {test}", difference_text(difference, 3));
+        let words = format!(
+            "  {before} → {after}  {}  {test}",
+            difference_text(difference, 3)
+        );
         line(&words, Role::Text, buffer);
     }
-    if pair.found.metrics.iter().any(|metric| metric.test.p().is_some()) && area.height > 12 {
+    if pair
+        .found
+        .metrics
+        .iter()
+        .any(|metric| metric.test.p().is_some())
+        && area.height > 12
+    {
         let y = inner.bottom() - 1;
         let words = "p of scores: each metric by itself";
-        put_right(buffer, inner.right() - 1, y, inner.width, words, theme.style(Role::Faint));
+        put_right(
+            buffer,
+            inner.right() - 1,
+            y,
+            inner.width,
+            words,
+            theme.style(Role::Faint),
+        );
     }
 }
 
 /// The position of the open case among the listed ones.
 pub(super) fn position_words(model: &Model) -> String {
-    let Some(screen) = model.screen::<ComparisonScreen>() else { return String::new() };
-    let Some(open) = &screen.case else { return String::new() };
-    let mut listed = screen.rows.iter().filter(|row| matches!(row, ComparisonRow::Case(_)));
+    let Some(screen) = model.screen::<ComparisonScreen>() else {
+        return String::new();
+    };
+    let Some(open) = &screen.case else {
+        return String::new();
+    };
+    let mut listed = screen
+        .rows
+        .iter()
+        .filter(|row| matches!(row, ComparisonRow::Case(_)));
     let count = listed.clone().count();
-    let at = listed.position(|row| *row == ComparisonRow::Case(open.at)).unwrap_or(0);
-    format!("{} of {count}  {} {}", at + 1, NEXT_COMPARED.key(), PREVIOUS_COMPARED.key())
+    let at = listed
+        .position(|row| *row == ComparisonRow::Case(open.at))
+        .unwrap_or(0);
+    format!(
+        "{} of {count}  {} {}",
+        at + 1,
+        NEXT_COMPARED.key(),
+        PREVIOUS_COMPARED.key()
+    )
 }

@@ -16,14 +16,22 @@ pub fn set(case: &mut EvalCase, field: &Field, typed: &str) -> Result<(), FieldE
     let at = |case: &EvalCase, turn: usize| case.turns().len() > turn;
     match field {
         Field::EvalId => case.eval_id = typed.to_string(),
-        Field::User(turn) if at(case, *turn) => set_text(&mut turns(case)?[*turn].user, "user", typed),
+        Field::User(turn) if at(case, *turn) => {
+            set_text(&mut turns(case)?[*turn].user, "user", typed)
+        }
         Field::Response(turn) if at(case, *turn) => {
             let response = &mut turns(case)?[*turn].final_response;
-            set_text(response.get_or_insert_with(|| Content::text("model", "")), "model", typed);
+            set_text(
+                response.get_or_insert_with(|| Content::text("model", "")),
+                "model",
+                typed,
+            );
         }
         Field::Call(turn, call) if at(case, *turn) => {
             let name = nonempty(typed, "the tool's name")?;
-            turns(case)?[*turn].trajectory.change_call(*call, |call| call.name = name);
+            turns(case)?[*turn]
+                .trajectory
+                .change_call(*call, |call| call.name = name);
         }
         Field::Argument(turn, call, key) if at(case, *turn) => {
             let value = json_value(typed)?;
@@ -56,7 +64,11 @@ pub fn set(case: &mut EvalCase, field: &Field, typed: &str) -> Result<(), FieldE
         Field::State => session(case).state = json_object(typed)?,
         Field::FinalState => {
             let unset = typed.trim().is_empty();
-            case.final_session_state = if unset { None } else { Some(json_object(typed)?.into()) };
+            case.final_session_state = if unset {
+                None
+            } else {
+                Some(json_object(typed)?.into())
+            };
         }
         Field::Scenario => case.conversation = Conversation::Scenario(json_object(typed)?.into()),
         _ => return Err("this field cannot be edited".into()),
@@ -91,14 +103,23 @@ pub fn add_after(
     match adding {
         Adding::Turn => {
             let at = turn.map_or(0, |turn| turn + 1).min(case.turns().len());
-            let known = Trajectory::Listed { calls: Vec::new(), responses: Vec::new(), texts: Vec::new() };
-            let new =
-                Invocation { user: Content::text("user", typed), trajectory: known, ..Invocation::default() };
+            let known = Trajectory::Listed {
+                calls: Vec::new(),
+                responses: Vec::new(),
+                texts: Vec::new(),
+            };
+            let new = Invocation {
+                user: Content::text("user", typed),
+                trajectory: known,
+                ..Invocation::default()
+            };
             turns(case)?.insert(at, new);
             Ok(Field::User(at))
         }
         Adding::Call => {
-            let at = turn.filter(|turn| *turn < case.turns().len()).ok_or_else(missing)?;
+            let at = turn
+                .filter(|turn| *turn < case.turns().len())
+                .ok_or_else(missing)?;
             let place = match field {
                 Field::Call(_, call) | Field::Argument(_, call, _) => call + 1,
                 _ => case.turns()[at].calls().len(),
@@ -108,18 +129,32 @@ pub fn add_after(
             Ok(Field::Call(at, place))
         }
         Adding::Argument => {
-            let (Field::Call(at, call) | Field::Argument(at, call, _)) = field else { return Err(missing()) };
+            let (Field::Call(at, call) | Field::Argument(at, call, _)) = field else {
+                return Err(missing());
+            };
             let (key, value) = typed.split_once('=').ok_or("type it as name = value")?;
             let (key, value) = (nonempty(key, "the argument's name")?, json_value(value)?);
-            let taken = case.turns().get(*at).and_then(|turn| turn.calls().get(*call).copied().cloned());
-            if taken.and_then(|call| call.args).is_some_and(|args| args.contains_key(&key)) {
+            let taken = case
+                .turns()
+                .get(*at)
+                .and_then(|turn| turn.calls().get(*call).copied().cloned());
+            if taken
+                .and_then(|call| call.args)
+                .is_some_and(|args| args.contains_key(&key))
+            {
                 return Err(format!("the call has an argument {key} already"));
             }
-            set(case, &Field::Argument(*at, *call, key.clone()), value.to_string().as_str())?;
+            set(
+                case,
+                &Field::Argument(*at, *call, key.clone()),
+                value.to_string().as_str(),
+            )?;
             Ok(Field::Argument(*at, *call, key))
         }
         Adding::Said => {
-            let at = turn.filter(|turn| *turn < case.turns().len()).ok_or_else(missing)?;
+            let at = turn
+                .filter(|turn| *turn < case.turns().len())
+                .ok_or_else(missing)?;
             let said = said(typed)?;
             let trajectory = &mut turns(case)?[at].trajectory;
             match trajectory {
@@ -127,8 +162,11 @@ pub fn add_after(
                     Err("intermediate responses are part of the recorded events".into())
                 }
                 Trajectory::Unknown => {
-                    *trajectory =
-                        Trajectory::Listed { calls: Vec::new(), responses: Vec::new(), texts: vec![said] };
+                    *trajectory = Trajectory::Listed {
+                        calls: Vec::new(),
+                        responses: Vec::new(),
+                        texts: vec![said],
+                    };
                     Ok(Field::Said(at, 0))
                 }
                 Trajectory::Listed { texts, .. } => {
@@ -151,7 +189,11 @@ fn add_rubric(case: &mut EvalCase, field: &Field, typed: &str) -> Result<Field, 
     if rubrics.iter().any(|rubric| rubric.id == id) {
         return Err(format!("there is a rubric {id} already"));
     }
-    rubrics.push(Rubric { id, text: Some(String::new()), ..Rubric::default() });
+    rubrics.push(Rubric {
+        id,
+        text: Some(String::new()),
+        ..Rubric::default()
+    });
     let at = rubrics.len() - 1;
     Ok(Field::RubricText(turn, at))
 }
@@ -159,12 +201,16 @@ fn add_rubric(case: &mut EvalCase, field: &Field, typed: &str) -> Result<Field, 
 /// Removes what a field represents.
 pub fn remove(case: &mut EvalCase, field: &Field) -> Result<(), FieldError> {
     match field {
-        Field::Turn(_) if case.turns().len() == 1 => return Err("a case has at least one turn".into()),
+        Field::Turn(_) if case.turns().len() == 1 => {
+            return Err("a case has at least one turn".into());
+        }
         Field::Turn(turn) => drop(turns(case)?.remove(*turn)),
         Field::Call(turn, call) => drop(turns(case)?[*turn].trajectory.remove_call(*call)),
-        Field::Argument(turn, call, key) => turns(case)?[*turn].trajectory.change_call(*call, |call| {
-            call.args.get_or_insert_default().shift_remove(key);
-        }),
+        Field::Argument(turn, call, key) => {
+            turns(case)?[*turn].trajectory.change_call(*call, |call| {
+                call.args.get_or_insert_default().shift_remove(key);
+            })
+        }
         Field::Said(turn, number) => {
             if let Trajectory::Listed { texts, .. } = &mut turns(case)?[*turn].trajectory {
                 texts.remove(*number);
@@ -176,7 +222,9 @@ pub fn remove(case: &mut EvalCase, field: &Field) -> Result<(), FieldError> {
                 rubrics.remove(*number);
             }
         }
-        Field::RubricKind(turn, number) => change_rubric(case, *turn, *number, |rubric| rubric.kind = None),
+        Field::RubricKind(turn, number) => {
+            change_rubric(case, *turn, *number, |rubric| rubric.kind = None)
+        }
         Field::State => session(case).state = Map::new(),
         Field::FinalState => case.final_session_state = None,
         Field::App | Field::UserId => case.session_input = None,
@@ -195,12 +243,19 @@ pub fn duplicate(case: &mut EvalCase, field: &Field) -> Result<Field, FieldError
         }
         Field::Call(turn, call) | Field::Argument(turn, call, _) => {
             let trajectory = &mut turns(case)?[*turn].trajectory;
-            let copy = trajectory.calls().get(*call).copied().cloned().ok_or("there is no such call")?;
+            let copy = trajectory
+                .calls()
+                .get(*call)
+                .copied()
+                .cloned()
+                .ok_or("there is no such call")?;
             let response = trajectory.response_to(*call).cloned();
             trajectory.insert_call(call + 1, copy, response);
             Ok(Field::Call(*turn, call + 1))
         }
-        _ => Err("turns and calls can be duplicated here; a whole case is copied in the list".into()),
+        _ => {
+            Err("turns and calls can be duplicated here; a whole case is copied in the list".into())
+        }
     }
 }
 
@@ -208,7 +263,11 @@ pub fn duplicate(case: &mut EvalCase, field: &Field) -> Result<Field, FieldError
 pub fn move_field(case: &mut EvalCase, field: &Field, down: bool) -> Result<Field, FieldError> {
     let to = |at: usize, count: usize| {
         let to = if down { at + 1 } else { at.wrapping_sub(1) };
-        if to < count { Ok(to) } else { Err("it is already first or last".to_string()) }
+        if to < count {
+            Ok(to)
+        } else {
+            Err("it is already first or last".to_string())
+        }
     };
     match field {
         Field::Turn(turn) => {
@@ -234,7 +293,9 @@ pub fn move_field(case: &mut EvalCase, field: &Field, down: bool) -> Result<Fiel
 fn turns(case: &mut EvalCase) -> Result<&mut Vec<Invocation>, FieldError> {
     match &mut case.conversation {
         Conversation::Turns(turns) => Ok(turns),
-        Conversation::Scenario(_) => Err("this case has a simulated user and no fixed turns".into()),
+        Conversation::Scenario(_) => {
+            Err("this case has a simulated user and no fixed turns".into())
+        }
     }
 }
 
@@ -259,12 +320,22 @@ fn session(case: &mut EvalCase) -> &mut SessionInput {
 fn rubrics(case: &mut EvalCase, turn: Option<usize>) -> Option<&mut Vec<Rubric>> {
     match turn {
         None => Some(&mut case.rubrics),
-        Some(turn) => turns(case).ok()?.get_mut(turn).map(|turn| &mut turn.rubrics),
+        Some(turn) => turns(case)
+            .ok()?
+            .get_mut(turn)
+            .map(|turn| &mut turn.rubrics),
     }
 }
 
-fn change_rubric(case: &mut EvalCase, turn: Option<usize>, at: usize, change: impl FnOnce(&mut Rubric)) {
-    rubrics(case, turn).and_then(|rubrics| rubrics.get_mut(at)).map(change);
+fn change_rubric(
+    case: &mut EvalCase,
+    turn: Option<usize>,
+    at: usize,
+    change: impl FnOnce(&mut Rubric),
+) {
+    rubrics(case, turn)
+        .and_then(|rubrics| rubrics.get_mut(at))
+        .map(change);
 }
 
 /// Replaces the text of a content: the first text part becomes `typed`, and other text parts are removed. Parts that
@@ -286,31 +357,44 @@ fn set_text(content: &mut Content, role: &str, typed: &str) {
 
 fn nonempty(typed: &str, what: &str) -> Result<String, FieldError> {
     let typed = typed.trim();
-    if typed.is_empty() { Err(format!("{what} is missing")) } else { Ok(typed.to_string()) }
+    if typed.is_empty() {
+        Err(format!("{what} is missing"))
+    } else {
+        Ok(typed.to_string())
+    }
 }
 
 fn said(typed: &str) -> Result<(String, Vec<Part>), FieldError> {
     let (author, words) = typed.split_once(':').ok_or("type it as author: words")?;
-    Ok((nonempty(author, "the author")?, vec![Part::text(words.trim())]))
+    Ok((
+        nonempty(author, "the author")?,
+        vec![Part::text(words.trim())],
+    ))
 }
 
 /// Parses typed JSON. For a word without quotes the error shows it in quotes.
 fn json_value(typed: &str) -> Result<Value, FieldError> {
     let typed = typed.trim();
     if typed.is_empty() {
-        return Err("a value is missing: JSON, such as 3, true, \"text\", [1, 2], {\"a\": 1}".into());
+        return Err(
+            "a value is missing: JSON, such as 3, true, \"text\", [1, 2], {\"a\": 1}".into(),
+        );
     }
-    json::parse(typed).map(|parsed| parsed.value).map_err(|error| {
-        let is_word = typed.chars().all(|c| c.is_alphanumeric() || " _-.".contains(c))
-            && special_number(typed).is_none();
-        match is_word {
-            true => format!("text needs quotes: {}", Value::from(typed)),
-            false => format!(
-                "at character {}: {error}",
-                typed[..error.offset.min(typed.len())].chars().count() + 1
-            ),
-        }
-    })
+    json::parse(typed)
+        .map(|parsed| parsed.value)
+        .map_err(|error| {
+            let is_word = typed
+                .chars()
+                .all(|c| c.is_alphanumeric() || " _-.".contains(c))
+                && special_number(typed).is_none();
+            match is_word {
+                true => format!("text needs quotes: {}", Value::from(typed)),
+                false => format!(
+                    "at character {}: {error}",
+                    typed[..error.offset.min(typed.len())].chars().count() + 1
+                ),
+            }
+        })
 }
 
 fn json_object(typed: &str) -> Result<Map<String, Value>, FieldError> {
@@ -340,17 +424,30 @@ mod tests {
         let mut case = case();
         assert_eq!(case.turns()[0].calls()[0].args.as_ref().unwrap()["id"], "x");
         set(&mut case, &Field::Argument(0, 0, "id".into()), "1.0").unwrap();
-        assert_eq!(case.turns()[0].calls()[0].args.as_ref().unwrap()["id"].to_string(), "1.0");
+        assert_eq!(
+            case.turns()[0].calls()[0].args.as_ref().unwrap()["id"].to_string(),
+            "1.0"
+        );
         set(&mut case, &Field::Response(0), "a\nb").unwrap();
         set(&mut case, &Field::State, "{\"room\": \"x\"}").unwrap();
         set(&mut case, &Field::FinalState, "{}").unwrap();
         let rubric = add_after(&mut case, &Field::Rubrics, Adding::Rubric, "polite").unwrap();
         set(&mut case, &rubric, "is polite").unwrap();
         assert_eq!(case.rubrics[0].text.as_deref(), Some("is polite"));
-        assert_eq!(duplicate(&mut case, &Field::Call(0, 0)).unwrap(), Field::Call(0, 1));
+        assert_eq!(
+            duplicate(&mut case, &Field::Call(0, 0)).unwrap(),
+            Field::Call(0, 1)
+        );
         set(&mut case, &Field::Call(0, 1), "put").unwrap();
-        assert_eq!(move_field(&mut case, &Field::Call(0, 1), false).unwrap(), Field::Call(0, 0));
-        let names: Vec<_> = case.turns()[0].calls().iter().map(|call| call.name.clone()).collect();
+        assert_eq!(
+            move_field(&mut case, &Field::Call(0, 1), false).unwrap(),
+            Field::Call(0, 0)
+        );
+        let names: Vec<_> = case.turns()[0]
+            .calls()
+            .iter()
+            .map(|call| call.name.clone())
+            .collect();
         assert_eq!(names, ["put", "get"]);
         remove(&mut case, &Field::Argument(0, 1, "id".into())).unwrap();
         remove(&mut case, &Field::Call(0, 0)).unwrap();
@@ -362,21 +459,33 @@ mod tests {
         let case = case();
         let wrong = |field: Field, typed: &str| wrong_value(&case, &field, None, typed).unwrap();
         let argument = || Field::Argument(0, 0, "id".into());
-        assert_eq!(wrong(argument(), "device two"), "text needs quotes: \"device two\"");
+        assert_eq!(
+            wrong(argument(), "device two"),
+            "text needs quotes: \"device two\""
+        );
         assert!(wrong(argument(), "{\"a\": ").starts_with("at character 6: expected"));
         assert!(wrong(Field::State, "[1]").starts_with("expected an object"));
         assert!(wrong(Field::Call(0, 0), " ").contains("missing"));
         let again = wrong_value(&case, &Field::Call(0, 0), Some(Adding::Argument), "id = 1");
-        assert_eq!(again.as_deref(), Some("the call has an argument id already"));
+        assert_eq!(
+            again.as_deref(),
+            Some("the call has an argument id already")
+        );
         assert!(remove(&mut case.clone(), &Field::Turn(0)).is_err());
-        assert_eq!(wrong_value(&case, &argument(), None, "NaN"), None, "Python's JSON has it");
+        assert_eq!(
+            wrong_value(&case, &argument(), None, "NaN"),
+            None,
+            "Python's JSON has it"
+        );
     }
 
     #[test]
     fn what_is_no_text_stays_when_a_text_is_typed() {
         let mut content = Content::text("user", "one");
         content.parts.push(Part {
-            rest: [("inline_data".to_string(), Value::Null)].into_iter().collect(),
+            rest: [("inline_data".to_string(), Value::Null)]
+                .into_iter()
+                .collect(),
             ..Part::default()
         });
         content.parts.push(Part::text("two"));

@@ -5,7 +5,11 @@ use crate::explorer::shared::case_field::{Adding, Field};
 use crate::explorer::shared::tools::Tools;
 
 /// The types of rubrics that metrics use.
-const KINDS: &[&str] = &["FINAL_RESPONSE_QUALITY", "TOOL_USE_QUALITY", "TRAJECTORY_QUALITY"];
+const KINDS: &[&str] = &[
+    "FINAL_RESPONSE_QUALITY",
+    "TOOL_USE_QUALITY",
+    "TRAJECTORY_QUALITY",
+];
 
 /// Completions of the typed text, those that begin with it first.
 pub fn completions(
@@ -18,17 +22,31 @@ pub fn completions(
     let names: Vec<String> = match (adding, field) {
         (Some(Adding::Call), _) | (None, Field::Call(..)) => tools.0.keys().cloned().collect(),
         (Some(Adding::Argument), Field::Call(turn, call) | Field::Argument(turn, call, _)) => {
-            let calls = case.turns().get(*turn).map(|turn| turn.calls()).unwrap_or_default();
-            let Some(call) = calls.get(*call) else { return Vec::new() };
-            let has = |key: &&String| call.args.as_ref().is_some_and(|args| args.contains_key(*key));
+            let calls = case
+                .turns()
+                .get(*turn)
+                .map(|turn| turn.calls())
+                .unwrap_or_default();
+            let Some(call) = calls.get(*call) else {
+                return Vec::new();
+            };
+            let has = |key: &&String| {
+                call.args
+                    .as_ref()
+                    .is_some_and(|args| args.contains_key(*key))
+            };
             let known = tools.0.get(&call.name).into_iter().flatten();
-            known.filter(|key| !has(key)).map(|key| format!("{key} = ")).collect()
+            known
+                .filter(|key| !has(key))
+                .map(|key| format!("{key} = "))
+                .collect()
         }
         (None, Field::RubricKind(..)) => KINDS.iter().map(|kind| kind.to_string()).collect(),
         _ => Vec::new(),
     };
     let typed = typed.trim().to_lowercase();
-    let fits = |name: &&String| name.to_lowercase().contains(&typed) && name.to_lowercase() != typed;
+    let fits =
+        |name: &&String| name.to_lowercase().contains(&typed) && name.to_lowercase() != typed;
     let mut fitting: Vec<String> = names.iter().filter(fits).cloned().collect();
     fitting.sort_by_key(|name| !name.to_lowercase().starts_with(&typed));
     fitting
@@ -43,13 +61,16 @@ mod tests {
     #[test]
     fn what_begins_so_comes_first() {
         let mut tools = Tools::default();
-        for (name, args) in
-            [("get_room", json!({"room": 1, "unit": 2})), ("forget", json!({})), ("set", json!({}))]
-        {
+        for (name, args) in [
+            ("get_room", json!({"room": 1, "unit": 2})),
+            ("forget", json!({})),
+            ("set", json!({})),
+        ] {
             tools.see(&ToolCall::new(name, args.as_object().cloned()));
         }
         let case = EvalCase::default();
-        let of = |typed: &str| completions(&case, &tools, &Field::Calls(0), Some(Adding::Call), typed);
+        let of =
+            |typed: &str| completions(&case, &tools, &Field::Calls(0), Some(Adding::Call), typed);
         assert_eq!(of("get"), ["get_room", "forget"]);
         assert_eq!(of("set"), Vec::<String>::new(), "it is that already");
     }

@@ -7,8 +7,8 @@ mod update;
 mod view;
 
 pub(crate) use update::{
-    add_field, close, duplicate_field, edit_field, edited_text, in_editor, move_field, open, open_new,
-    remove_field, save, tools_seen, undo_or_redo, whole_in_editor,
+    add_field, close, duplicate_field, edit_field, edited_text, in_editor, move_field, open,
+    open_new, remove_field, save, tools_seen, undo_or_redo, whole_in_editor,
 };
 
 use crate::explorer::shared::case_ref::CaseRef;
@@ -46,7 +46,10 @@ impl Screen for EditScreen {
     }
 
     fn unsaved(&self) -> Option<(&'static str, &'static str)> {
-        self.is_changed().then_some(("The case is not saved. Quit?", "The changes in the editor are lost."))
+        self.is_changed().then_some((
+            "The case is not saved. Quit?",
+            "The changes in the editor are lost.",
+        ))
     }
 
     fn follow(&mut self, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {

@@ -67,7 +67,12 @@ pub struct Typing {
 
 impl EditScreen {
     /// Starts to edit a case.
-    pub fn new(at: CaseRef, file: Arc<SetFile>, case: EvalCase, from: Option<CaseOrigin>) -> EditScreen {
+    pub fn new(
+        at: CaseRef,
+        file: Arc<SetFile>,
+        case: EvalCase,
+        from: Option<CaseOrigin>,
+    ) -> EditScreen {
         EditScreen {
             at,
             file,
@@ -108,7 +113,9 @@ impl EditScreen {
 
     /// Restores the previous draft. Returns false if there is none.
     pub fn undo(&mut self) -> bool {
-        let Some(before) = self.past.pop() else { return false };
+        let Some(before) = self.past.pop() else {
+            return false;
+        };
         self.future.push(std::mem::replace(&mut self.draft, before));
         self.show(None);
         true
@@ -116,7 +123,9 @@ impl EditScreen {
 
     /// Restores the draft that was undone last. Returns false if there is none.
     pub fn redo(&mut self) -> bool {
-        let Some(after) = self.future.pop() else { return false };
+        let Some(after) = self.future.pop() else {
+            return false;
+        };
         self.past.push(std::mem::replace(&mut self.draft, after));
         self.show(None);
         true
@@ -125,6 +134,8 @@ impl EditScreen {
     fn show(&mut self, go_to: Option<&Field>) {
         self.rows = fields(&self.draft);
         let place = go_to.and_then(|field| self.rows.iter().position(|row| row.field == *field));
-        self.cursor = place.unwrap_or(self.cursor).min(self.rows.len().saturating_sub(1));
+        self.cursor = place
+            .unwrap_or(self.cursor)
+            .min(self.rows.len().saturating_sub(1));
     }
 }

@@ -32,8 +32,12 @@ use tui_input::{Input, InputRequest};
 
 /// Opens the editor for the current case.
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
-    let Some(at) = model.current_case() else { return Vec::new() };
-    let Some(file) = model.file(at.set) else { return Vec::new() };
+    let Some(at) = model.current_case() else {
+        return Vec::new();
+    };
+    let Some(file) = model.file(at.set) else {
+        return Vec::new();
+    };
     match file.case(at.index) {
         Ok(case) => {
             let from = model.open_case().map(|case| case.from);
@@ -47,7 +51,9 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
 
 /// Edits a case that is not in its file yet.
 pub(crate) fn open_new(model: &mut Model, at: CaseRef, case: EvalCase) -> Vec<Effect> {
-    let Some(file) = model.file(at.set).cloned() else { return Vec::new() };
+    let Some(file) = model.file(at.set).cloned() else {
+        return Vec::new();
+    };
     let mut screen = EditScreen::new(at, file, case, None);
     screen.is_new = true;
     screen.cursor = 2;
@@ -64,7 +70,9 @@ fn screen(model: &mut Model) -> Option<&mut EditScreen> {
 /// Whether a value is being typed.
 pub(crate) fn takes_text(model: &Model) -> bool {
     model.view.open_dialog.is_none()
-        && model.screen::<EditScreen>().is_some_and(|screen| screen.typing.is_some())
+        && model
+            .screen::<EditScreen>()
+            .is_some_and(|screen| screen.typing.is_some())
 }
 
 /// The field under the cursor.
@@ -83,8 +91,12 @@ pub(crate) fn edit_field(model: &mut Model) -> Vec<Effect> {
 }
 
 pub(crate) fn add_field(model: &mut Model) -> Vec<Effect> {
-    let Some(edit) = screen(model) else { return Vec::new() };
-    let Some(field) = field(edit) else { return Vec::new() };
+    let Some(edit) = screen(model) else {
+        return Vec::new();
+    };
+    let Some(field) = field(edit) else {
+        return Vec::new();
+    };
     match adding_after(&field) {
         Some(adding) => type_new(edit, field, adding),
         None => {
@@ -97,7 +109,9 @@ pub(crate) fn add_field(model: &mut Model) -> Vec<Effect> {
 }
 
 pub(crate) fn remove_field(model: &mut Model) -> Vec<Effect> {
-    change(model, |case, field| state::remove(case, field).map(|()| field.clone()))
+    change(model, |case, field| {
+        state::remove(case, field).map(|()| field.clone())
+    })
 }
 
 pub(crate) fn duplicate_field(model: &mut Model) -> Vec<Effect> {
@@ -110,7 +124,9 @@ pub(crate) fn move_field(model: &mut Model, down: bool) -> Vec<Effect> {
 
 /// Undoes or redoes the last change of the draft.
 pub(crate) fn undo_or_redo(model: &mut Model, undo: bool) -> Vec<Effect> {
-    let Some(edit) = screen(model) else { return Vec::new() };
+    let Some(edit) = screen(model) else {
+        return Vec::new();
+    };
     let done = if undo { edit.undo() } else { edit.redo() };
     keep_in_sight(model);
     match (done, undo) {
@@ -135,7 +151,10 @@ fn page(model: &Model) -> usize {
 fn keep_in_sight(model: &mut Model) {
     let page = page(model).max(1);
     if let Some(edit) = screen(model) {
-        edit.scroll = edit.scroll.min(edit.cursor).max((edit.cursor + 1).saturating_sub(page));
+        edit.scroll = edit
+            .scroll
+            .min(edit.cursor)
+            .max((edit.cursor + 1).saturating_sub(page));
     }
 }
 
@@ -144,8 +163,12 @@ fn change(
     model: &mut Model,
     change: impl FnOnce(&mut EvalCase, &Field) -> Result<Field, String>,
 ) -> Vec<Effect> {
-    let Some(edit) = screen(model) else { return Vec::new() };
-    let Some(field) = field(edit) else { return Vec::new() };
+    let Some(edit) = screen(model) else {
+        return Vec::new();
+    };
+    let Some(field) = field(edit) else {
+        return Vec::new();
+    };
     let mut draft = edit.draft.clone();
     let effects = match change(&mut draft, &field) {
         Ok(field) => {
@@ -166,14 +189,25 @@ fn type_value(edit: &mut EditScreen, field: Field) {
         return;
     }
     let value = value_of(&edit.draft, &field);
-    edit.typing =
-        Some(Typing { field, adding: None, input: Input::new(value), wrong: None, completions: Vec::new() });
+    edit.typing = Some(Typing {
+        field,
+        adding: None,
+        input: Input::new(value),
+        wrong: None,
+        completions: Vec::new(),
+    });
     look(edit);
 }
 
 fn type_new(edit: &mut EditScreen, field: Field, adding: Adding) {
     let input = Input::default();
-    edit.typing = Some(Typing { field, adding: Some(adding), input, wrong: None, completions: Vec::new() });
+    edit.typing = Some(Typing {
+        field,
+        adding: Some(adding),
+        input,
+        wrong: None,
+        completions: Vec::new(),
+    });
     look(edit);
     // No error is shown before something is typed.
     if let Some(typing) = &mut edit.typing {
@@ -186,14 +220,24 @@ fn look(edit: &mut EditScreen) {
     if let Some(typing) = &mut edit.typing {
         let typed = typing.input.value();
         typing.wrong = wrong_value(&edit.draft, &typing.field, typing.adding, typed);
-        typing.completions = completions(&edit.draft, &edit.tools, &typing.field, typing.adding, typed);
+        typing.completions = completions(
+            &edit.draft,
+            &edit.tools,
+            &typing.field,
+            typing.adding,
+            typed,
+        );
     }
 }
 
 /// Handles a key while a value is typed.
 pub(crate) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
-    let Some(edit) = screen(model) else { return Vec::new() };
-    let Some(typing) = &mut edit.typing else { return Vec::new() };
+    let Some(edit) = screen(model) else {
+        return Vec::new();
+    };
+    let Some(typing) = &mut edit.typing else {
+        return Vec::new();
+    };
     match (key.code, key.ctrl, key.alt) {
         (KeyCode::Esc, ..) | (KeyCode::Char('c'), true, _) => edit.typing = None,
         (KeyCode::Enter, _, true) | (KeyCode::Char('j'), true, _) => {
@@ -231,8 +275,12 @@ pub(crate) fn paste(model: &mut Model, text: &str) {
 /// Applies the typed value to the draft. An invalid one stays in the text field with its error.
 fn take(model: &mut Model) -> Vec<Effect> {
     let others = ids_of_others(model);
-    let Some(edit) = screen(model) else { return Vec::new() };
-    let Some(typing) = &mut edit.typing else { return Vec::new() };
+    let Some(edit) = screen(model) else {
+        return Vec::new();
+    };
+    let Some(typing) = &mut edit.typing else {
+        return Vec::new();
+    };
     let typed = typing.input.value().to_string();
     if typing.field == Field::EvalId && typed != edit.before.eval_id {
         typing.wrong = eval_id_error(&typed, others.iter().map(|id| id.as_str().into()));
@@ -265,9 +313,16 @@ fn take(model: &mut Model) -> Vec<Effect> {
 
 /// The ids of the other cases of the set.
 fn ids_of_others(model: &Model) -> Vec<String> {
-    let Some(edit) = model.screen::<EditScreen>() else { return Vec::new() };
-    let Some(file) = model.file(edit.at.set) else { return Vec::new() };
-    let ids = file.eval_ids().enumerate().filter(|(at, _)| *at != edit.at.index);
+    let Some(edit) = model.screen::<EditScreen>() else {
+        return Vec::new();
+    };
+    let Some(file) = model.file(edit.at.set) else {
+        return Vec::new();
+    };
+    let ids = file
+        .eval_ids()
+        .enumerate()
+        .filter(|(at, _)| *at != edit.at.index);
     ids.map(|(_, id)| id.into_owned()).collect()
 }
 
@@ -281,11 +336,19 @@ fn next_to_type(added: Option<Adding>, field: &Field) -> Option<Adding> {
 }
 
 pub(crate) fn in_editor(model: &mut Model) -> Vec<Effect> {
-    let Some(edit) = screen(model) else { return Vec::new() };
-    let Some(field) = field(edit) else { return Vec::new() };
+    let Some(edit) = screen(model) else {
+        return Vec::new();
+    };
+    let Some(field) = field(edit) else {
+        return Vec::new();
+    };
     let (name, ending) = match field {
-        Field::Argument(..) | Field::State | Field::FinalState | Field::Scenario => ("value", "json"),
-        Field::User(_) | Field::Response(_) | Field::Said(..) | Field::RubricText(..) => ("text", "txt"),
+        Field::Argument(..) | Field::State | Field::FinalState | Field::Scenario => {
+            ("value", "json")
+        }
+        Field::User(_) | Field::Response(_) | Field::Said(..) | Field::RubricText(..) => {
+            ("text", "txt")
+        }
         _ => ("value", "txt"),
     };
     let text = value_of(&edit.draft, &field);
@@ -298,7 +361,9 @@ pub(crate) fn in_editor(model: &mut Model) -> Vec<Effect> {
 }
 
 pub(crate) fn whole_in_editor(model: &mut Model) -> Vec<Effect> {
-    let Some(edit) = model.screen::<EditScreen>() else { return Vec::new() };
+    let Some(edit) = model.screen::<EditScreen>() else {
+        return Vec::new();
+    };
     let text = match edit.is_changed() {
         // The draft as it would be written to the file.
         true => authoring::drafted(&edit.file, edit.index, &edit.draft),
@@ -320,18 +385,28 @@ pub(crate) fn whole_in_editor(model: &mut Model) -> Vec<Effect> {
 pub(crate) fn edited_text(model: &mut Model, of: EditorOf, text: String) -> Vec<Effect> {
     match of {
         EditorOf::Field(field) => {
-            let Some(edit) = screen(model) else { return Vec::new() };
+            let Some(edit) = screen(model) else {
+                return Vec::new();
+            };
             let text = text.strip_suffix('\n').unwrap_or(&text).to_string();
             if text == value_of(&edit.draft, &field) {
                 return Vec::new();
             }
             let input = Input::new(text);
-            edit.typing = Some(Typing { field, adding: None, input, wrong: None, completions: Vec::new() });
+            edit.typing = Some(Typing {
+                field,
+                adding: None,
+                input,
+                wrong: None,
+                completions: Vec::new(),
+            });
             take(model)
         }
         EditorOf::Criteria(path, read) => criteria_typed(model, path, read, text),
         EditorOf::Case => {
-            let Some(edit) = model.screen::<EditScreen>() else { return Vec::new() };
+            let Some(edit) = model.screen::<EditScreen>() else {
+                return Vec::new();
+            };
             let edits = vec![Edit::Typed(edit.index, text.clone())];
             let words = format!("edit {}", edit.before.eval_id);
             let proposed = model.propose_in(edit.at.set, &edit.file, edits, words);
@@ -346,12 +421,21 @@ pub(crate) fn edited_text(model: &mut Model, of: EditorOf, text: String) -> Vec<
 
 /// Handles criteria that were edited in `$EDITOR`. If they are invalid, shows the error and offers to edit them
 /// again.
-fn criteria_typed(model: &mut Model, path: PathBuf, read: Option<Arc<str>>, text: String) -> Vec<Effect> {
+fn criteria_typed(
+    model: &mut Model,
+    path: PathBuf,
+    read: Option<Arc<str>>,
+    text: String,
+) -> Vec<Effect> {
     if let Err(error) = read_config(&text) {
         let then = edit_again(EditorOf::Criteria(path, read), text);
         return ask_again(model, error.to_string(), then);
     }
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     let action = match read {
         Some(read) if *read == *text => return notices::notify(model, NOTHING.into(), false),
         Some(read) => {
@@ -360,32 +444,59 @@ fn criteria_typed(model: &mut Model, path: PathBuf, read: Option<Arc<str>>, text
         }
         None => FileAction::Create(text),
     };
-    let proposal =
-        Proposal::new("edit the criteria".into(), vec![FileJob { path, action }], |_| name.clone());
+    let proposal = Proposal::new(
+        "edit the criteria".into(),
+        vec![FileJob { path, action }],
+        |_| name.clone(),
+    );
     authoring::show(model, proposal)
 }
 
 fn ask_again(model: &mut Model, why: String, then: Effect) -> Vec<Effect> {
-    let lines = vec![why, "Nothing was changed. The text is kept until you answer.".into()];
-    confirm::open(model, "The text cannot be used. Open it again?", lines, then)
+    let lines = vec![
+        why,
+        "Nothing was changed. The text is kept until you answer.".into(),
+    ];
+    confirm::open(
+        model,
+        "The text cannot be used. Open it again?",
+        lines,
+        then,
+    )
 }
 
 /// Opens an invalid text in `$EDITOR` again.
 fn edit_again(of: EditorOf, text: String) -> Effect {
-    Effect::Terminal(TerminalEffect::EditText { text, name: "again".into(), ending: "json", of })
+    Effect::Terminal(TerminalEffect::EditText {
+        text,
+        name: "again".into(),
+        ending: "json",
+        of,
+    })
 }
 
 pub(crate) fn save(model: &mut Model) -> Vec<Effect> {
-    let Some(edit) = model.screen::<EditScreen>() else { return Vec::new() };
+    let Some(edit) = model.screen::<EditScreen>() else {
+        return Vec::new();
+    };
     if !edit.is_changed() {
         return notices::notify(model, NOTHING.into(), false);
     }
     let draft = Box::new(edit.draft.clone());
     let is_blank = |part: &Part| !part.has_text() && part.label().is_none();
-    let without_message = draft.turns().iter().position(|turn| turn.user.parts.iter().all(is_blank));
+    let without_message = draft
+        .turns()
+        .iter()
+        .position(|turn| turn.user.parts.iter().all(is_blank));
     let (edits, words) = match edit.is_new {
-        true => (vec![Edit::Insert(edit.index, draft)], format!("create {}", edit.draft.eval_id)),
-        false => (vec![Edit::Case(edit.index, draft)], format!("edit {}", edit.before.eval_id)),
+        true => (
+            vec![Edit::Insert(edit.index, draft)],
+            format!("create {}", edit.draft.eval_id),
+        ),
+        false => (
+            vec![Edit::Case(edit.index, draft)],
+            format!("edit {}", edit.before.eval_id),
+        ),
     };
     // The change is relative to the file as it was when the editor opened. Changes by others are detected when it is
     // saved.
@@ -394,7 +505,8 @@ pub(crate) fn save(model: &mut Model) -> Vec<Effect> {
             if let Err(why) = notes_follow(model, &mut proposal) {
                 return notices::notify(model, why, true);
             }
-            proposal.problem = without_message.map(|turn| format!("turn {} has no user message", turn + 1));
+            proposal.problem =
+                without_message.map(|turn| format!("turn {} has no user message", turn + 1));
             authoring::show(model, proposal)
         }
         Err(why) => notices::notify(model, why, true),
@@ -403,7 +515,9 @@ pub(crate) fn save(model: &mut Model) -> Vec<Effect> {
 
 /// Adds the change of the file beside the set if the id of the case changed: its notes are by id.
 fn notes_follow(model: &Model, proposal: &mut Proposal) -> Result<(), String> {
-    let Some(edit) = model.screen::<EditScreen>() else { return Ok(()) };
+    let Some(edit) = model.screen::<EditScreen>() else {
+        return Ok(());
+    };
     let (from, to) = (edit.before.eval_id.clone(), edit.draft.eval_id.clone());
     if edit.is_new || from == to {
         return Ok(());
@@ -421,7 +535,9 @@ fn notes_follow(model: &Model, proposal: &mut Proposal) -> Result<(), String> {
 
 /// Closes the editor. Asks for confirmation first if changes would be lost.
 pub(crate) fn leave(model: &mut Model) -> Vec<Effect> {
-    let Some(edit) = screen(model) else { return Vec::new() };
+    let Some(edit) = screen(model) else {
+        return Vec::new();
+    };
     if edit.is_changed() {
         let lines = vec!["The changes are lost.".into()];
         return confirm::open(model, "Leave without saving?", lines, Request::CloseEditor);
@@ -431,7 +547,9 @@ pub(crate) fn leave(model: &mut Model) -> Vec<Effect> {
 
 /// Closes the editor and goes back to the case, the triage queue or the list.
 pub(crate) fn close(model: &mut Model) -> Vec<Effect> {
-    let Some(edit) = model.screen::<EditScreen>() else { return Vec::new() };
+    let Some(edit) = model.screen::<EditScreen>() else {
+        return Vec::new();
+    };
     let (at, from) = (edit.at, edit.from);
     model.show(ListPage);
     let exists = model.file(at.set).is_some_and(|file| at.index < file.len());
@@ -439,7 +557,13 @@ pub(crate) fn close(model: &mut Model) -> Vec<Effect> {
         Some(CaseOrigin::Queue) => return vec![Request::ContinueTriage.into()],
         Some(from) => refresh::open(model, at, from),
         None => {
-            if let Some(row) = model.view.browse.visible.iter().position(|case| *case == at) {
+            if let Some(row) = model
+                .view
+                .browse
+                .visible
+                .iter()
+                .position(|case| *case == at)
+            {
                 model.view.browse.cursor = row;
             }
         }

@@ -17,32 +17,82 @@ const LABEL: u16 = 22;
 
 /// Leaves two lines for the text field below the rows.
 pub(crate) fn layout(base: Layout, _: &Model) -> Layout {
-    Layout { main: Rect { height: base.body.height - 2, ..base.body }, ..base }
+    Layout {
+        main: Rect {
+            height: base.body.height - 2,
+            ..base.body
+        },
+        ..base
+    }
 }
 
 /// Draws the id of the case and its file.
 pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let Some(edit) = model.screen::<EditScreen>() else { return };
+    let Some(edit) = model.screen::<EditScreen>() else {
+        return;
+    };
     let words = format!("edit {}", edit.before.eval_id);
-    let used = put(buffer, area.x, area.y, area.width, &words, theme.style(Role::Title)) + 2;
+    let used = put(
+        buffer,
+        area.x,
+        area.y,
+        area.width,
+        &words,
+        theme.style(Role::Title),
+    ) + 2;
     let file = &model.view.sets[edit.at.set].path.shown;
     let room = area.width.saturating_sub(used);
-    put(buffer, area.x + used, area.y, room, file, theme.style(Role::Faint));
+    put(
+        buffer,
+        area.x + used,
+        area.y,
+        room,
+        file,
+        theme.style(Role::Faint),
+    );
 }
 
-pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-    let Some(edit) = model.screen::<EditScreen>() else { return None };
+pub(crate) fn draw(
+    model: &Model,
+    areas: &Layout,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> Option<Position> {
+    let Some(edit) = model.screen::<EditScreen>() else {
+        return None;
+    };
     let inner = panel(areas.main, "edit", true, theme, buffer);
     if edit.is_changed() {
-        panel_note(areas.main, areas.main.y, "not saved", theme.style(Role::Note), buffer);
+        panel_note(
+            areas.main,
+            areas.main.y,
+            "not saved",
+            theme.style(Role::Note),
+            buffer,
+        );
     }
     let shown = usize::from(inner.height);
     for (at, row) in edit.rows.iter().enumerate().skip(edit.scroll).take(shown) {
-        let place = Rect { y: inner.y + (at - edit.scroll) as u16, height: 1, ..inner };
+        let place = Rect {
+            y: inner.y + (at - edit.scroll) as u16,
+            height: 1,
+            ..inner
+        };
         field(row, at == edit.cursor, place, theme, buffer);
     }
-    scrollbar(areas.main, edit.scroll, shown, edit.rows.len(), theme, buffer);
-    let below = Rect { y: areas.main.bottom(), height: 2, ..areas.main };
+    scrollbar(
+        areas.main,
+        edit.scroll,
+        shown,
+        edit.rows.len(),
+        theme,
+        buffer,
+    );
+    let below = Rect {
+        y: areas.main.bottom(),
+        height: 2,
+        ..areas.main
+    };
     match &edit.typing {
         Some(typing) => Some(typed(edit, typing, below, theme, buffer)),
         None => {
@@ -57,42 +107,94 @@ fn field(row: &FieldRow, at_hand: bool, place: Rect, theme: &Theme, buffer: &mut
     let style = theme.row(at_hand);
     buffer.set_style(place, style);
     if at_hand {
-        put(buffer, place.x, place.y, 1, "▸", theme.within(style, theme.style(Role::Accent)));
+        put(
+            buffer,
+            place.x,
+            place.y,
+            1,
+            "▸",
+            theme.within(style, theme.style(Role::Accent)),
+        );
     }
     let indent = 2 * row.depth as u16;
     let role = if heading { Role::Title } else { Role::Key };
     let x = place.x + 2 + indent;
-    put(buffer, x, place.y, LABEL.saturating_sub(indent), &row.label, theme.within(style, theme.style(role)));
+    put(
+        buffer,
+        x,
+        place.y,
+        LABEL.saturating_sub(indent),
+        &row.label,
+        theme.within(style, theme.style(role)),
+    );
     let x = place.x + 2 + LABEL + 1;
     let room = place.right().saturating_sub(x + 1);
     match &row.value {
-        Some(value) if value.is_empty() => {
-            put(buffer, x, place.y, room, "(empty)", theme.within(style, theme.style(Role::Faint)))
-        }
-        Some(value) => put(buffer, x, place.y, room, value, theme.within(style, theme.style(Role::Value))),
+        Some(value) if value.is_empty() => put(
+            buffer,
+            x,
+            place.y,
+            room,
+            "(empty)",
+            theme.within(style, theme.style(Role::Faint)),
+        ),
+        Some(value) => put(
+            buffer,
+            x,
+            place.y,
+            room,
+            value,
+            theme.within(style, theme.style(Role::Value)),
+        ),
         None => 0,
     };
 }
 
 /// Draws the value under the cursor below the rows, since a row may be too short for it.
 fn whole_value(edit: &EditScreen, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let value = edit.row().and_then(|row| row.value.as_deref()).unwrap_or_default();
+    let value = edit
+        .row()
+        .and_then(|row| row.value.as_deref())
+        .unwrap_or_default();
     let clean = clean_line(value);
     let width = usize::from(area.width.saturating_sub(4)).max(1);
     let letters: Vec<char> = clean.chars().collect();
-    for (row, piece) in letters.chunks(width).take(usize::from(area.height)).enumerate() {
+    for (row, piece) in letters
+        .chunks(width)
+        .take(usize::from(area.height))
+        .enumerate()
+    {
         let text: String = piece.iter().collect();
-        put(buffer, area.x + 2, area.y + row as u16, area.width - 3, &text, theme.style(Role::Faint));
+        put(
+            buffer,
+            area.x + 2,
+            area.y + row as u16,
+            area.width - 3,
+            &text,
+            theme.style(Role::Faint),
+        );
     }
 }
 
-fn typed(edit: &EditScreen, typing: &Typing, area: Rect, theme: &Theme, buffer: &mut Buffer) -> Position {
+fn typed(
+    edit: &EditScreen,
+    typing: &Typing,
+    area: Rect,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> Position {
     let label = match typing.adding {
         Some(adding) => adding.prompt().to_string(),
         None => edit.row().map(|row| row.label.clone()).unwrap_or_default(),
     };
-    let used =
-        put(buffer, area.x + 1, area.y, area.width / 2, &format!("{label}  "), theme.style(Role::Accent));
+    let used = put(
+        buffer,
+        area.x + 1,
+        area.y,
+        area.width / 2,
+        &format!("{label}  "),
+        theme.style(Role::Accent),
+    );
     let x = area.x + 1 + used;
     let cursor = text_field(
         &typing.input,
@@ -105,12 +207,25 @@ fn typed(edit: &EditScreen, typing: &Typing, area: Rect, theme: &Theme, buffer: 
     let (words, role) = match &typing.wrong {
         Some(wrong) => (wrong.clone(), Role::Bad),
         None if !typing.completions.is_empty() => {
-            let names: Vec<&str> =
-                typing.completions.iter().map(|name| name.trim_end_matches([' ', '='])).collect();
+            let names: Vec<&str> = typing
+                .completions
+                .iter()
+                .map(|name| name.trim_end_matches([' ', '=']))
+                .collect();
             (format!("tab: {}", names.join("  ")), Role::Note)
         }
-        None => ("enter apply    esc cancel    ctrl-j new line".to_string(), Role::Faint),
+        None => (
+            "enter apply    esc cancel    ctrl-j new line".to_string(),
+            Role::Faint,
+        ),
     };
-    put(buffer, area.x + 1, area.y + 1, area.width.saturating_sub(2), &words, theme.style(role));
+    put(
+        buffer,
+        area.x + 1,
+        area.y + 1,
+        area.width.saturating_sub(2),
+        &words,
+        theme.style(role),
+    );
     cursor
 }

@@ -12,8 +12,12 @@ use crate::explorer::shared::screen::layout;
 pub(crate) fn scroll(model: &mut Model, motion: Motion) {
     let area = inside(layout(model).main);
     let page = usize::from(area.height);
-    let Some(live) = model.screen::<LiveScreen>() else { return };
-    let last = lines(model, live, usize::from(area.width)).len().saturating_sub(page);
+    let Some(live) = model.screen::<LiveScreen>() else {
+        return;
+    };
+    let last = lines(model, live, usize::from(area.width))
+        .len()
+        .saturating_sub(page);
     if let Some(live) = model.screen_mut::<LiveScreen>() {
         let first = motion.of(live.first.unwrap_or(last).min(last), last + 1, page);
         live.first = Some(first).filter(|first| *first < last);

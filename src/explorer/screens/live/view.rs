@@ -18,11 +18,24 @@ fn in_flight<'a>(model: &'a Model, live: &LiveScreen) -> Option<&'a InFlight> {
 
 /// Draws the id of the case, the number of the attempt, the turn, and the elapsed time.
 pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let (Some(live), Some(run)) = (model.screen::<LiveScreen>(), &model.run) else { return };
+    let (Some(live), Some(run)) = (model.screen::<LiveScreen>(), &model.run) else {
+        return;
+    };
     let id = run.plan.case_name(live.key.case);
-    let repeat = if run.plan.options.repeat > 1 { format!(" #{}", live.key.attempt) } else { String::new() };
+    let repeat = if run.plan.options.repeat > 1 {
+        format!(" #{}", live.key.attempt)
+    } else {
+        String::new()
+    };
     let name = format!("{id}{repeat}");
-    let used = put(buffer, area.x, area.y, area.width, &name, theme.style(Role::Title)) + 2;
+    let used = put(
+        buffer,
+        area.x,
+        area.y,
+        area.width,
+        &name,
+        theme.style(Role::Title),
+    ) + 2;
     let turn = match in_flight(model, live).map(|flight| flight.turn) {
         Some((turn, of)) if turn > 0 => format!("  turn {turn} of {of}"),
         _ => String::new(),
@@ -30,19 +43,46 @@ pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
     let seconds = model.run_screen.elapsed(live.key, model.now);
     let words = format!("{} running{turn}  {seconds:.0} s", spinner(model.now));
     let room = area.width.saturating_sub(used);
-    put(buffer, area.x + used, area.y, room, &words, theme.style(Role::Running));
+    put(
+        buffer,
+        area.x + used,
+        area.y,
+        room,
+        &words,
+        theme.style(Role::Running),
+    );
 }
 
-pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-    let Some(live) = model.screen::<LiveScreen>() else { return None };
+pub(crate) fn draw(
+    model: &Model,
+    areas: &Layout,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> Option<Position> {
+    let Some(live) = model.screen::<LiveScreen>() else {
+        return None;
+    };
     let inner = panel(areas.main, "live transcript", true, theme, buffer);
-    panel_note(areas.main, areas.main.y, "not judged yet", theme.style(Role::Note), buffer);
+    panel_note(
+        areas.main,
+        areas.main.y,
+        "not judged yet",
+        theme.style(Role::Note),
+        buffer,
+    );
     let lines = lines(model, live, usize::from(inner.width));
     let shown = usize::from(inner.height);
     let last = lines.len().saturating_sub(shown);
     let first = live.first.unwrap_or(last).min(last);
     for (row, line) in lines.iter().skip(first).take(shown).enumerate() {
-        put_spans(buffer, (inner.x + 1, inner.y + row as u16), inner.width - 1, line, theme, Role::Text);
+        put_spans(
+            buffer,
+            (inner.x + 1, inner.y + row as u16),
+            inner.width - 1,
+            line,
+            theme,
+            Role::Text,
+        );
     }
     scrollbar(areas.main, first, shown, lines.len(), theme, buffer);
     None
@@ -50,14 +90,28 @@ pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
 
 /// Builds the lines of the steps so far, and of the current activity.
 pub(super) fn lines(model: &Model, live: &LiveScreen, width: usize) -> Vec<Line> {
-    let Some(flight) = in_flight(model, live) else { return Vec::new() };
+    let Some(flight) = in_flight(model, live) else {
+        return Vec::new();
+    };
     let width = width.saturating_sub(2).max(1);
-    let faint = |text: String| vec![Span { text, tone: Tone::Faint, changed: false }];
+    let faint = |text: String| {
+        vec![Span {
+            text,
+            tone: Tone::Faint,
+            changed: false,
+        }]
+    };
     let mut lines = Vec::new();
     if flight.transcript.left_out() > 0 {
-        lines.push(faint(format!("… {} earlier steps", flight.transcript.left_out())));
+        lines.push(faint(format!(
+            "… {} earlier steps",
+            flight.transcript.left_out()
+        )));
     }
-    flight.transcript.steps().for_each(|step| lines.extend(step_lines(step, width)));
+    flight
+        .transcript
+        .steps()
+        .for_each(|step| lines.extend(step_lines(step, width)));
     let doing = match flight.doing() {
         Progress::Connecting => Some("connecting to the agent"),
         Progress::Turn { .. } | Progress::Answered { .. } => Some("waiting for the agent"),

@@ -22,7 +22,9 @@ use std::collections::BTreeSet;
 
 /// Shows what was decided and what would be written.
 pub(crate) fn summary(model: &mut Model) -> Vec<Effect> {
-    let Some(queue) = &model.queue else { return Vec::new() };
+    let Some(queue) = &model.queue else {
+        return Vec::new();
+    };
     if !queue.change.is_empty() {
         let sets: BTreeSet<usize> = queue.cases().map(|case| case.set).collect();
         let (change, sets) = (queue.change.clone(), sets.into_iter().collect());
@@ -39,18 +41,30 @@ pub(crate) fn criteria_planned(
 ) -> Vec<Effect> {
     let is_awaited = model.screen_context() == Context::Queue
         && model.view.open_dialog.is_none()
-        && model.queue.as_ref().is_some_and(|queue| queue.change == *change);
+        && model
+            .queue
+            .as_ref()
+            .is_some_and(|queue| queue.change == *change);
     match jobs {
         _ if !is_awaited => Vec::new(),
         Ok(jobs) => show_summary(model, jobs),
-        Err(why) => notices::notify(model, format!("the criteria cannot be changed: {why}"), true),
+        Err(why) => notices::notify(
+            model,
+            format!("the criteria cannot be changed: {why}"),
+            true,
+        ),
     }
 }
 
 fn show_summary(model: &mut Model, criteria: Vec<FileJob>) -> Vec<Effect> {
-    let Some(queue) = &model.queue else { return Vec::new() };
+    let Some(queue) = &model.queue else {
+        return Vec::new();
+    };
     let decided = pending(model, queue);
-    let undecided = queue.cases().filter(|case| model.is_undecided(*case)).count();
+    let undecided = queue
+        .cases()
+        .filter(|case| model.is_undecided(*case))
+        .count();
     let relaxed = relaxed(model);
     if decided.is_empty() && relaxed.is_empty() && criteria.is_empty() {
         let words = match undecided {
@@ -66,16 +80,28 @@ fn show_summary(model: &mut Model, criteria: Vec<FileJob>) -> Vec<Effect> {
     jobs.extend(criteria);
     let lines = summary_lines(model, &decided, &refused, undecided, relaxed.len());
     let refused: BTreeSet<CaseRef> = refused.into_iter().map(|(case, _)| case).collect();
-    let carried_out: Vec<(CaseRef, Decision)> =
-        decided.into_iter().filter(|(case, _)| !refused.contains(case)).collect();
-    let run_again = carried_out.iter().filter(|(_, one)| one.kind == Some(DecisionKind::RunAgain));
+    let carried_out: Vec<(CaseRef, Decision)> = decided
+        .into_iter()
+        .filter(|(case, _)| !refused.contains(case))
+        .collect();
+    let run_again = carried_out
+        .iter()
+        .filter(|(_, one)| one.kind == Some(DecisionKind::RunAgain));
     let run_again = run_again.map(|(case, _)| *case).collect();
-    let decisions: Vec<Decision> = carried_out.into_iter().map(|(_, decision)| decision).collect();
+    let decisions: Vec<Decision> = carried_out
+        .into_iter()
+        .map(|(_, decision)| decision)
+        .collect();
     let words = match decisions.len() + relaxed.len() {
         1 => "triage of 1 failure".to_string(),
         count => format!("triage of {count} failures"),
     };
-    let applying = Applying { decisions, run_again, relaxed, words: words.clone() };
+    let applying = Applying {
+        decisions,
+        run_again,
+        relaxed,
+        words: words.clone(),
+    };
     if let Some(queue) = &mut model.queue {
         queue.applying = Some(applying);
     }
@@ -98,19 +124,36 @@ fn summary_lines(
     relaxed: usize,
 ) -> Vec<String> {
     let mut lines = Vec::new();
-    for kind in
-        [DecisionKind::Accept, DecisionKind::RunAgain, DecisionKind::Quarantine, DecisionKind::Comment]
-    {
-        match decided.iter().filter(|(_, decision)| decision.kind == Some(kind)).count() {
+    for kind in [
+        DecisionKind::Accept,
+        DecisionKind::RunAgain,
+        DecisionKind::Quarantine,
+        DecisionKind::Comment,
+    ] {
+        match decided
+            .iter()
+            .filter(|(_, decision)| decision.kind == Some(kind))
+            .count()
+        {
             0 => {}
             1 => lines.push(format!("{}: 1 case", kind.label())),
             count => lines.push(format!("{}: {count} cases", kind.label())),
         }
     }
-    if let Some(queue) = model.queue.as_ref().filter(|queue| !queue.change.is_empty()) {
-        let passing =
-            if relaxed == 1 { "1 more case passes".into() } else { format!("{relaxed} more cases pass") };
-        lines.push(format!("criteria: {} ({passing})", queue.change.words().join(", ")));
+    if let Some(queue) = model
+        .queue
+        .as_ref()
+        .filter(|queue| !queue.change.is_empty())
+    {
+        let passing = if relaxed == 1 {
+            "1 more case passes".into()
+        } else {
+            format!("{relaxed} more cases pass")
+        };
+        lines.push(format!(
+            "criteria: {} ({passing})",
+            queue.change.words().join(", ")
+        ));
     }
     for (case, why) in refused.iter().take(5) {
         lines.push(format!("left out: {}: {why}", model.eval_id(*case)));
@@ -125,10 +168,18 @@ fn summary_lines(
 }
 
 /// The changes of the sets' files and of the files beside them, and the cases that cannot be accepted.
-fn jobs_of(model: &Model, decided: &[(CaseRef, Decision)]) -> Result<(Vec<FileJob>, NotAccepted), String> {
-    let of_kind = |kind| decided.iter().filter(move |(_, decision)| decision.kind == Some(kind));
-    let accepted: Vec<(CaseRef, u32)> =
-        of_kind(DecisionKind::Accept).map(|(case, decision)| (*case, decision.attempt)).collect();
+fn jobs_of(
+    model: &Model,
+    decided: &[(CaseRef, Decision)],
+) -> Result<(Vec<FileJob>, NotAccepted), String> {
+    let of_kind = |kind| {
+        decided
+            .iter()
+            .filter(move |(_, decision)| decision.kind == Some(kind))
+    };
+    let accepted: Vec<(CaseRef, u32)> = of_kind(DecisionKind::Accept)
+        .map(|(case, decision)| (*case, decision.attempt))
+        .collect();
     let (edits, refused) = authoring::accepting_edits(model, &accepted);
     let mut jobs = Vec::new();
     for (set, edits) in edits {
@@ -144,10 +195,16 @@ fn jobs_of(model: &Model, decided: &[(CaseRef, Decision)]) -> Result<(Vec<FileJo
 /// Decisions on the cases that pass with the changed criteria. Rules are for the whole workspace; other criteria are
 /// written for the folders of the queue's sets only.
 fn relaxed(model: &Model) -> Vec<Decision> {
-    let (Some(queue), Some(trial)) = (&model.queue, &model.view.trial) else { return Vec::new() };
+    let (Some(queue), Some(trial)) = (&model.queue, &model.view.trial) else {
+        return Vec::new();
+    };
     let folder = |set: usize| model.view.sets[set].path.path.parent();
     let folders: BTreeSet<_> = queue.cases().map(|case| folder(case.set)).collect();
-    let has_only_rules = WhatIf { rules: Vec::new(), ..queue.change.clone() }.is_empty();
+    let has_only_rules = WhatIf {
+        rules: Vec::new(),
+        ..queue.change.clone()
+    }
+    .is_empty();
     let note = queue.change.words().join(", ");
     let passing = trial.flips.iter().filter(|flip| {
         flip.to == Status::Passed
@@ -171,8 +228,14 @@ pub(crate) fn applied(model: &mut Model) -> Vec<Effect> {
         return Vec::new();
     };
     let done = |decision: &Decision| match decision.kind {
-        Some(DecisionKind::Comment) => Decision { is_applied: true, ..decision.clone() },
-        _ => Decision { kind: None, ..decision.clone() },
+        Some(DecisionKind::Comment) => Decision {
+            is_applied: true,
+            ..decision.clone()
+        },
+        _ => Decision {
+            kind: None,
+            ..decision.clone()
+        },
     };
     let mut decisions: Vec<Decision> = applying.decisions.iter().map(done).collect();
     decisions.extend(applying.relaxed);

@@ -22,17 +22,27 @@ const NAMED: usize = 12;
 const RELAXED_AT_MOST: usize = 500;
 
 pub(crate) fn can_decide(model: &Model) -> Enabled {
-    let at = model.queue.as_ref().map(|queue| queue.at).ok_or("the queue is not open")?;
+    let at = model
+        .queue
+        .as_ref()
+        .map(|queue| queue.at)
+        .ok_or("the queue is not open")?;
     if model.file(at.set).is_none_or(|file| at.index >= file.len()) {
         return Err("the file of the case cannot be read");
     }
-    let failing = model.view.outcomes.get(at).is_some_and(|outcome| outcome.is_failing());
+    let failing = model
+        .view
+        .outcomes
+        .get(at)
+        .is_some_and(|outcome| outcome.is_failing());
     failing.then_some(()).ok_or("the case passes")
 }
 
 pub(crate) fn can_accept(model: &Model) -> Enabled {
     can_decide(model)?;
-    let has_error = model.shown_attempt().is_some_and(|attempt| attempt.error.is_some());
+    let has_error = model
+        .shown_attempt()
+        .is_some_and(|attempt| attempt.error.is_some());
     if has_error {
         return Err("the agent did not complete this attempt, so there is nothing to accept");
     }
@@ -45,7 +55,10 @@ pub(crate) fn can_relax(model: &Model) -> Enabled {
 }
 
 pub(crate) fn can_undo(model: &Model) -> Enabled {
-    let has = model.queue.as_ref().is_some_and(|queue| !queue.steps.is_empty());
+    let has = model
+        .queue
+        .as_ref()
+        .is_some_and(|queue| !queue.steps.is_empty());
     has.then_some(()).ok_or("nothing was decided yet")
 }
 
@@ -53,15 +66,28 @@ pub(crate) fn has_rest_of_group(model: &Model) -> Enabled {
     let queue = model.queue.as_ref().ok_or("the queue is not open")?;
     let group = queue.group_of(queue.at).filter(|group| group.is_shared);
     let group = group.ok_or("these failures do not share a cause; decide about each")?;
-    let any = group.cases.iter().any(|case| queue.undecided.contains(case));
-    any.then_some(()).ok_or("every case of this cause is decided")
+    let any = group
+        .cases
+        .iter()
+        .any(|case| queue.undecided.contains(case));
+    any.then_some(())
+        .ok_or("every case of this cause is decided")
 }
 
 /// The undecided cases of the group of the case on the screen.
 fn rest_of_group(model: &Model) -> Vec<CaseRef> {
-    let Some(queue) = &model.queue else { return Vec::new() };
-    let cases = queue.group_of(queue.at).map(|group| &group.cases[..]).unwrap_or_default();
-    cases.iter().copied().filter(|case| queue.undecided.contains(case)).collect()
+    let Some(queue) = &model.queue else {
+        return Vec::new();
+    };
+    let cases = queue
+        .group_of(queue.at)
+        .map(|group| &group.cases[..])
+        .unwrap_or_default();
+    cases
+        .iter()
+        .copied()
+        .filter(|case| queue.undecided.contains(case))
+        .collect()
 }
 
 /// What the user chose for a case.
@@ -75,7 +101,9 @@ pub enum Choice {
 
 /// Decides about the case on the screen; asks for a date or a comment first where the decision needs one.
 pub(crate) fn decide(model: &mut Model, choice: Choice) -> Vec<Effect> {
-    let Some(at) = model.queue.as_ref().map(|queue| queue.at) else { return Vec::new() };
+    let Some(at) = model.queue.as_ref().map(|queue| queue.at) else {
+        return Vec::new();
+    };
     match choice {
         Choice::Relax => match shown_relaxation(model) {
             Some(change) => add_criteria(model, change),
@@ -109,7 +137,12 @@ pub(crate) fn decide_group(model: &mut Model, choice: Choice) -> Vec<Effect> {
                 return notices::notify(model, why.into(), true);
             }
             let title = format!("Try this for {}?", cases_words(rest.len()));
-            confirm::open(model, title, change.words(), Request::ChangeCriteria(change))
+            confirm::open(
+                model,
+                title,
+                change.words(),
+                Request::ChangeCriteria(change),
+            )
         }
     }
 }
@@ -123,27 +156,49 @@ fn preview(
     until: String,
 ) -> Vec<Effect> {
     let (cases, left_out): (Vec<CaseRef>, Vec<CaseRef>) = match kind {
-        DecisionKind::Accept => cases.into_iter().partition(|case| authoring::can_be_accepted(model, *case)),
+        DecisionKind::Accept => cases
+            .into_iter()
+            .partition(|case| authoring::can_be_accepted(model, *case)),
         _ => (cases, Vec::new()),
     };
     if cases.is_empty() {
         let why = "what the agent did cannot be accepted in any of these cases";
         return notices::notify(model, why.into(), true);
     }
-    let mut lines: Vec<String> =
-        cases.iter().take(NAMED).map(|case| model.eval_id(*case).into_owned()).collect();
+    let mut lines: Vec<String> = cases
+        .iter()
+        .take(NAMED)
+        .map(|case| model.eval_id(*case).into_owned())
+        .collect();
     if cases.len() > NAMED {
         lines.push(format!("… and {} more", cases.len() - NAMED));
     }
     if !left_out.is_empty() {
-        lines.push(format!("{} cannot be accepted and stay undecided", cases_words(left_out.len())));
+        lines.push(format!(
+            "{} cannot be accepted and stay undecided",
+            cases_words(left_out.len())
+        ));
     }
     let title = format!("{}: {}?", kind.label(), cases_words(cases.len()));
-    confirm::open(model, title, lines, Request::DecideGroup { kind, cases, note, until })
+    confirm::open(
+        model,
+        title,
+        lines,
+        Request::DecideGroup {
+            kind,
+            cases,
+            note,
+            until,
+        },
+    )
 }
 
 fn cases_words(count: usize) -> String {
-    if count == 1 { "1 case".into() } else { format!("{count} cases") }
+    if count == 1 {
+        "1 case".into()
+    } else {
+        format!("{count} cases")
+    }
 }
 
 /// Stores a decision about these cases, and goes on to the next undecided one.
@@ -154,17 +209,30 @@ pub(crate) fn take(
     note: &str,
     until: &str,
 ) -> Vec<Effect> {
-    let Some(at) = model.queue.as_ref().map(|queue| queue.at) else { return Vec::new() };
+    let Some(at) = model.queue.as_ref().map(|queue| queue.at) else {
+        return Vec::new();
+    };
     let before: Vec<Decision> = cases
         .iter()
-        .map(|case| model.decision(*case).cloned().unwrap_or_else(|| model.blank_decision(*case)))
+        .map(|case| {
+            model
+                .decision(*case)
+                .cloned()
+                .unwrap_or_else(|| model.blank_decision(*case))
+        })
         .collect();
     // For the case on the screen, the attempt that is shown; for others, the one to look at first.
-    let shown = model.shown_attempt().map_or(0, |attempt| attempt.key.attempt);
+    let shown = model
+        .shown_attempt()
+        .map_or(0, |attempt| attempt.key.attempt);
     let decided: Vec<Decision> = cases
         .iter()
         .map(|case| Decision {
-            attempt: if cases.len() == 1 && *case == at { shown } else { 0 },
+            attempt: if cases.len() == 1 && *case == at {
+                shown
+            } else {
+                0
+            },
             kind: Some(kind),
             finding: model.finding_of(*case),
             note: note.to_string(),
@@ -178,7 +246,10 @@ pub(crate) fn take(
         .collect();
     model.decisions.take(&decided);
     if let Some(queue) = &mut model.queue {
-        queue.steps.push(QueueStep { at, change: StepChange::Decisions(before) });
+        queue.steps.push(QueueStep {
+            at,
+            change: StepChange::Decisions(before),
+        });
         cases.iter().for_each(|case| {
             queue.later.remove(case);
         });
@@ -190,13 +261,23 @@ pub(crate) fn take(
 
 /// Adds a change of criteria to the triage, and goes on to the next undecided case.
 pub(crate) fn add_criteria(model: &mut Model, change: WhatIf) -> Vec<Effect> {
-    let Some(queue) = &mut model.queue else { return Vec::new() };
+    let Some(queue) = &mut model.queue else {
+        return Vec::new();
+    };
     let at = queue.at;
-    queue.steps.push(QueueStep { at, change: StepChange::Criteria(queue.change.clone()) });
+    queue.steps.push(QueueStep {
+        at,
+        change: StepChange::Criteria(queue.change.clone()),
+    });
     queue.change.add(change);
     let mut effects = try_criteria(model);
     // With many results, they are rescored in the background: the next case is known then.
-    if model.view.trial.as_ref().is_some_and(|trial| trial.pending.is_some()) {
+    if model
+        .view
+        .trial
+        .as_ref()
+        .is_some_and(|trial| trial.pending.is_some())
+    {
         return effects;
     }
     effects.extend(to_undecided(model, at, false));
@@ -211,7 +292,9 @@ fn relaxation_of(model: &Model, cases: &[CaseRef]) -> WhatIf {
 
 /// Takes the last step back.
 pub(crate) fn undo(model: &mut Model) -> Vec<Effect> {
-    let Some(step) = model.queue.as_mut().and_then(|queue| queue.steps.pop()) else { return Vec::new() };
+    let Some(step) = model.queue.as_mut().and_then(|queue| queue.steps.pop()) else {
+        return Vec::new();
+    };
     let mut effects = Vec::new();
     match step.change {
         StepChange::Decisions(before) => {
@@ -271,7 +354,10 @@ impl Purpose for DecisionLine {
 
     fn wrong(&self, model: &Model, typed: &str) -> Option<String> {
         if self.kind != DecisionKind::Quarantine {
-            return typed.trim().is_empty().then(|| "a comment is needed".into());
+            return typed
+                .trim()
+                .is_empty()
+                .then(|| "a comment is needed".into());
         }
         quarantine::line_error(model, typed)
     }
@@ -283,7 +369,13 @@ impl Purpose for DecisionLine {
         };
         match self.cases.as_slice() {
             [one] => take(model, self.kind, &[*one], note, until),
-            _ => preview(model, self.kind, self.cases.clone(), note.to_string(), until.to_string()),
+            _ => preview(
+                model,
+                self.kind,
+                self.cases.clone(),
+                note.to_string(),
+                until.to_string(),
+            ),
         }
     }
 

@@ -14,8 +14,8 @@ mod view;
 pub(crate) use apply::{applied, criteria_planned, summary};
 pub(crate) use count::count;
 pub(crate) use decide::{
-    add_criteria, can_accept, can_decide, can_relax, can_undo, decide, decide_group, has_rest_of_group, take,
-    undo,
+    add_criteria, can_accept, can_decide, can_relax, can_undo, decide, decide_group,
+    has_rest_of_group, take, undo,
 };
 pub(crate) use update::{can_open, next, open, previous, resume, skip};
 

@@ -21,12 +21,22 @@ pub(crate) fn can_open(model: &Model) -> Enabled {
     // Looked at first, because this is called for every frame, and a set may have a million cases.
     let may_be_open = |set: usize| {
         let totals = model.view.outcomes.totals(set);
-        totals.passed < totals.ended() || model.decisions.has_any_of(&model.view.sets[set].path.shown)
+        totals.passed < totals.ended()
+            || model.decisions.has_any_of(&model.view.sets[set].path.shown)
     };
     let sets: Vec<bool> = (0..model.view.sets.len()).map(may_be_open).collect();
-    let any = model.view.browse.visible.iter().filter(|case| sets[case.set]).any(|case| {
-        model.is_undecided(*case) || model.decision(*case).is_some_and(|decision| !decision.is_applied)
-    });
+    let any = model
+        .view
+        .browse
+        .visible
+        .iter()
+        .filter(|case| sets[case.set])
+        .any(|case| {
+            model.is_undecided(*case)
+                || model
+                    .decision(*case)
+                    .is_some_and(|decision| !decision.is_applied)
+        });
     any.then_some(()).ok_or_else(|| why_empty(model))
 }
 
@@ -47,7 +57,10 @@ fn why_empty(model: &Model) -> &'static str {
 /// Opens the queue of the listed failures that are not decided, and of those whose decisions are not carried out.
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let is_open = |case: &CaseRef| {
-        model.is_undecided(*case) || model.decision(*case).is_some_and(|decision| !decision.is_applied)
+        model.is_undecided(*case)
+            || model
+                .decision(*case)
+                .is_some_and(|decision| !decision.is_applied)
     };
     let groups: Vec<QueueGroup> = by_cause(model, &model.view.browse.visible)
         .into_iter()
@@ -58,14 +71,24 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
         })
         .filter(|group| !group.cases.is_empty())
         .collect();
-    let Some(first) = groups.first().and_then(|group| group.cases.first()).copied() else {
+    let Some(first) = groups
+        .first()
+        .and_then(|group| group.cases.first())
+        .copied()
+    else {
         return notices::notify(model, why_empty(model).into(), false);
     };
     // Decisions of a triage that was left can still be taken back.
     let before = model.queue.take().unwrap_or_default();
     let active = model.view.trial.as_ref().map(|trial| trial.change.clone());
     let change = active.unwrap_or(before.change);
-    model.queue = Some(Queue { groups, at: first, change, steps: before.steps, ..Queue::default() });
+    model.queue = Some(Queue {
+        groups,
+        at: first,
+        change,
+        steps: before.steps,
+        ..Queue::default()
+    });
     let mut effects = try_criteria(model);
     effects.extend(to_undecided(model, first, true));
     effects
@@ -73,7 +96,9 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
 
 /// Shows the queue again, at its case if that is undecided, else at the next one.
 pub(crate) fn resume(model: &mut Model) -> Vec<Effect> {
-    let Some(at) = model.queue.as_ref().map(|queue| queue.at) else { return Vec::new() };
+    let Some(at) = model.queue.as_ref().map(|queue| queue.at) else {
+        return Vec::new();
+    };
     let mut effects = try_criteria(model);
     effects.extend(to_undecided(model, at, true));
     effects
@@ -81,20 +106,37 @@ pub(crate) fn resume(model: &mut Model) -> Vec<Effect> {
 
 /// Makes the change of criteria of the queue the active what-if.
 pub(super) fn try_criteria(model: &mut Model) -> Vec<Effect> {
-    let Some(wanted) = model.queue.as_ref().map(|queue| queue.change.clone()) else { return Vec::new() };
-    let active = model.view.trial.as_ref().map(|trial| trial.change.clone()).unwrap_or_default();
-    if wanted == active { Vec::new() } else { what_if::change(model, |now| *now = wanted) }
+    let Some(wanted) = model.queue.as_ref().map(|queue| queue.change.clone()) else {
+        return Vec::new();
+    };
+    let active = model
+        .view
+        .trial
+        .as_ref()
+        .map(|trial| trial.change.clone())
+        .unwrap_or_default();
+    if wanted == active {
+        Vec::new()
+    } else {
+        what_if::change(model, |now| *now = wanted)
+    }
 }
 
 /// Goes to the first undecided case from `start` on, or after it; skipped cases come last. With none, shows the summary.
 pub(super) fn to_undecided(model: &mut Model, start: CaseRef, from_itself: bool) -> Vec<Effect> {
-    let Some(queue) = &model.queue else { return Vec::new() };
+    let Some(queue) = &model.queue else {
+        return Vec::new();
+    };
     let mut cases: Vec<CaseRef> = queue.cases().collect();
     let here = cases.iter().position(|case| *case == start).unwrap_or(0);
     let first = if from_itself { here } else { here + 1 };
     let count = cases.len().max(1);
     cases.rotate_left(first % count);
-    let mut undecided = cases.iter().copied().filter(|case| model.is_undecided(*case)).peekable();
+    let mut undecided = cases
+        .iter()
+        .copied()
+        .filter(|case| model.is_undecided(*case))
+        .peekable();
     let first = undecided.peek().copied();
     let not_skipped = undecided.find(|case| !queue.later.contains(case));
     match not_skipped.or(first) {
@@ -111,7 +153,9 @@ pub(super) fn to_undecided(model: &mut Model, start: CaseRef, from_itself: bool)
 
 /// Shows a case of the queue, decided or not.
 pub(super) fn show(model: &mut Model, case: CaseRef) {
-    let mode = model.screen::<TriageScreen>().map_or(CaseMode::Compare, |open| open.0.mode);
+    let mode = model
+        .screen::<TriageScreen>()
+        .map_or(CaseMode::Compare, |open| open.0.mode);
     if let Some(queue) = &mut model.queue {
         queue.at = case;
     }
@@ -131,44 +175,72 @@ pub(crate) fn previous(model: &mut Model) -> Vec<Effect> {
 
 /// Goes to the next or previous case, decided or not.
 fn step(model: &mut Model, forward: bool) -> Vec<Effect> {
-    let Some(queue) = &model.queue else { return Vec::new() };
+    let Some(queue) = &model.queue else {
+        return Vec::new();
+    };
     let cases: Vec<CaseRef> = queue.cases().collect();
-    let Some(here) = cases.iter().position(|case| *case == queue.at) else { return Vec::new() };
-    let at = if forward { here + 1 } else { here + cases.len() - 1 } % cases.len();
+    let Some(here) = cases.iter().position(|case| *case == queue.at) else {
+        return Vec::new();
+    };
+    let at = if forward {
+        here + 1
+    } else {
+        here + cases.len() - 1
+    } % cases.len();
     show(model, cases[at]);
     Vec::new()
 }
 
 /// Skips the case, or the undecided rest of its group: they come after all others.
 pub(crate) fn skip(model: &mut Model, group: bool) -> Vec<Effect> {
-    let Some(queue) = &model.queue else { return Vec::new() };
+    let Some(queue) = &model.queue else {
+        return Vec::new();
+    };
     let at = queue.at;
-    let of_group = queue.group_of(at).map(|of| of.cases.clone()).unwrap_or_default();
+    let of_group = queue
+        .group_of(at)
+        .map(|of| of.cases.clone())
+        .unwrap_or_default();
     let skipped: Vec<CaseRef> = match group {
-        true => of_group.into_iter().filter(|case| model.is_undecided(*case)).collect(),
+        true => of_group
+            .into_iter()
+            .filter(|case| model.is_undecided(*case))
+            .collect(),
         false => vec![at],
     };
     if let Some(queue) = &mut model.queue {
         queue.later.extend(skipped.iter().copied());
-        queue.steps.push(QueueStep { at, change: StepChange::Skipped(skipped) });
+        queue.steps.push(QueueStep {
+            at,
+            change: StepChange::Skipped(skipped),
+        });
     }
     to_undecided(model, at, false)
 }
 
 /// Leaves the queue. What was decided is stored, and the queue can be opened again.
 pub(super) fn back(model: &mut Model) -> Vec<Effect> {
-    if model.open_case().is_some_and(|case| case.mode != CaseMode::Compare) {
+    if model
+        .open_case()
+        .is_some_and(|case| case.mode != CaseMode::Compare)
+    {
         return movement::back(model);
     }
-    let open = model
-        .queue
-        .as_ref()
-        .map_or(0, |queue| pending(model, queue).len() + usize::from(!queue.change.is_empty()));
+    let open = model.queue.as_ref().map_or(0, |queue| {
+        pending(model, queue).len() + usize::from(!queue.change.is_empty())
+    });
     model.show(ListPage);
     let decisions = match open {
         0 => return Vec::new(),
         1 => "1 decision is".to_string(),
         count => format!("{count} decisions are"),
     };
-    notices::notify(model, format!("{decisions} not carried out yet; {} continues", TRIAGE.key()), false)
+    notices::notify(
+        model,
+        format!(
+            "{decisions} not carried out yet; {} continues",
+            TRIAGE.key()
+        ),
+        false,
+    )
 }

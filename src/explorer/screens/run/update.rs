@@ -20,14 +20,19 @@ use std::sync::Arc;
 
 /// Cancels the run. The first time, attempts in flight are finished; the second time, they are stopped.
 pub(crate) fn cancel_all(model: &mut Model) -> Vec<Effect> {
-    let Some(run) = &model.run else { return Vec::new() };
+    let Some(run) = &model.run else {
+        return Vec::new();
+    };
     let reason = match run.cancelling {
         None => CancelReason::Finish,
         Some(_) => CancelReason::Stop,
     };
     let words = match reason {
         CancelReason::Finish | CancelReason::FinishConversations => {
-            format!("finishing the attempts in flight; {} again stops now", CANCEL_ALL.key())
+            format!(
+                "finishing the attempts in flight; {} again stops now",
+                CANCEL_ALL.key()
+            )
         }
         CancelReason::Stop => "stopping".to_string(),
     };
@@ -57,12 +62,20 @@ pub(crate) fn switch_pane(model: &mut Model) -> Vec<Effect> {
 
 /// Pauses the run, or continues it.
 pub(crate) fn pause(model: &mut Model) -> Vec<Effect> {
-    model.run.iter().map(|run| Effect::Run(RunEffect::Pause(!run.paused))).collect()
+    model
+        .run
+        .iter()
+        .map(|run| Effect::Run(RunEffect::Pause(!run.paused)))
+        .collect()
 }
 
 pub(crate) fn scroll(model: &mut Model, motion: Motion) {
     let areas = layout(model);
-    let pane = if model.run_screen.in_finished { areas.main } else { areas.left };
+    let pane = if model.run_screen.in_finished {
+        areas.main
+    } else {
+        areas.left
+    };
     let page = usize::from(inside(pane).height);
     model.run_screen.cursor = motion.of(model.run_screen.cursor, listed(model), page);
 }
@@ -77,8 +90,15 @@ fn listed(model: &Model) -> usize {
 
 /// The finished attempt under the cursor.
 pub(crate) fn finished_under_cursor(model: &Model) -> Option<Arc<EndedAttempt>> {
-    let run = model.run.as_ref().filter(|_| model.run_screen.in_finished)?;
-    run.finished.get(model.run_screen.position(model.run_screen.cursor, run.finished.len())?)
+    let run = model
+        .run
+        .as_ref()
+        .filter(|_| model.run_screen.in_finished)?;
+    run.finished.get(
+        model
+            .run_screen
+            .position(model.run_screen.cursor, run.finished.len())?,
+    )
 }
 
 /// The attempt under the cursor.
@@ -102,9 +122,17 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let Some(key) = under_cursor(model) else {
         let is_cancelled = model.run_screen.in_finished && model.run_screen.cursor < listed(model);
         let words = "the attempt was cancelled before it had a result";
-        return if is_cancelled { notices::notify(model, words.into(), false) } else { Vec::new() };
+        return if is_cancelled {
+            notices::notify(model, words.into(), false)
+        } else {
+            Vec::new()
+        };
     };
-    if model.run.as_ref().is_some_and(|run| run.in_flight.contains_key(&key)) {
+    if model
+        .run
+        .as_ref()
+        .is_some_and(|run| run.in_flight.contains_key(&key))
+    {
         model.show(LiveScreen { key, first: None });
         return Vec::new();
     }
@@ -120,12 +148,27 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
 
 /// Moves the cursor to the next or previous finished attempt that did not pass, wrapping around.
 pub(crate) fn next_failing(model: &mut Model, forward: bool) -> Vec<Effect> {
-    let Some(run) = &model.run else { return Vec::new() };
+    let Some(run) = &model.run else {
+        return Vec::new();
+    };
     let screen = &model.run_screen;
-    let (count, from) = (run.finished.len(), if screen.in_finished { screen.cursor } else { 0 });
+    let (count, from) = (
+        run.finished.len(),
+        if screen.in_finished { screen.cursor } else { 0 },
+    );
     // From the attempts in flight, the search includes the first row.
-    let from = if screen.in_finished || !forward { from } else { count.saturating_sub(1) };
-    let row = |step: usize| if forward { (from + step) % count } else { (from + count - step) % count };
+    let from = if screen.in_finished || !forward {
+        from
+    } else {
+        count.saturating_sub(1)
+    };
+    let row = |step: usize| {
+        if forward {
+            (from + step) % count
+        } else {
+            (from + count - step) % count
+        }
+    };
     let is_failing = |row: &usize| {
         let at = screen.position(*row, count);
         let status = at.and_then(|at| run.finished.status(at));
@@ -147,20 +190,40 @@ pub(crate) fn accept(model: &mut Model) -> Vec<Effect> {
     effects.extend(refresh::refresh_body(model));
     match can_accept(model) {
         Ok(()) => effects.extend(authoring::accept_difference(model)),
-        Err(why) => effects.extend(notices::notify(model, format!("{}: {why}", ACCEPT.name), false)),
+        Err(why) => effects.extend(notices::notify(
+            model,
+            format!("{}: {why}", ACCEPT.name),
+            false,
+        )),
     }
     effects
 }
 
 pub(crate) fn cancel_one(model: &mut Model) -> Vec<Effect> {
-    let in_flight = |key: &AttemptKey| model.run.as_ref().is_some_and(|run| run.in_flight.contains_key(key));
+    let in_flight = |key: &AttemptKey| {
+        model
+            .run
+            .as_ref()
+            .is_some_and(|run| run.in_flight.contains_key(key))
+    };
     match under_cursor(model).filter(in_flight) {
         Some(key) => {
-            let id = model.run.as_ref().and_then(|run| Some(run.plan.cases.get(key.case)?.eval_id.clone()));
-            notices::notify(model, format!("cancelled: {}", id.unwrap_or_default()), false);
+            let id = model
+                .run
+                .as_ref()
+                .and_then(|run| Some(run.plan.cases.get(key.case)?.eval_id.clone()));
+            notices::notify(
+                model,
+                format!("cancelled: {}", id.unwrap_or_default()),
+                false,
+            );
             vec![Effect::Run(RunEffect::CancelAttempt(key))]
         }
-        None => notices::notify(model, "there is no attempt in flight under the cursor".into(), false),
+        None => notices::notify(
+            model,
+            "there is no attempt in flight under the cursor".into(),
+            false,
+        ),
     }
 }
 
@@ -172,13 +235,19 @@ pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
         return Vec::new();
     }
     let areas = layout(model);
-    let at = ratatui::layout::Position { x: mouse.x, y: mouse.y };
+    let at = ratatui::layout::Position {
+        x: mouse.x,
+        y: mouse.y,
+    };
     for (area, finished) in [(inside(areas.left), false), (inside(areas.main), true)] {
         if !area.contains(at) {
             continue;
         }
         let rows = usize::from(area.height);
-        let first = model.run_screen.cursor.saturating_sub(rows.saturating_sub(1));
+        let first = model
+            .run_screen
+            .cursor
+            .saturating_sub(rows.saturating_sub(1));
         let same_pane = model.run_screen.in_finished == finished;
         let row = if same_pane { first } else { 0 } + usize::from(mouse.y - area.y);
         let again = same_pane && model.run_screen.cursor == row;

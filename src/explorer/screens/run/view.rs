@@ -22,30 +22,80 @@ const TIME: u16 = 7;
 pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
     let body = base.body;
     let panel = Rect { height: 3, ..body };
-    let rest = Rect { y: body.y + 3, height: body.height - 3, ..body };
+    let rest = Rect {
+        y: body.y + 3,
+        height: body.height - 3,
+        ..body
+    };
     if model.run.as_ref().is_some_and(|run| !run.is_live()) {
-        return Layout { panel, main: rest, ..base };
+        return Layout {
+            panel,
+            main: rest,
+            ..base
+        };
     }
     if body.width >= TWO_PANES_FROM {
         let width = body.width / 2;
         let left = Rect { width, ..rest };
-        let main = Rect { x: rest.x + width, width: rest.width - width, ..rest };
-        return Layout { panel, left, main, ..base };
+        let main = Rect {
+            x: rest.x + width,
+            width: rest.width - width,
+            ..rest
+        };
+        return Layout {
+            panel,
+            left,
+            main,
+            ..base
+        };
     }
     match model.run_screen.in_finished {
-        false => Layout { panel, left: rest, main: Rect::default(), ..base },
-        true => Layout { panel, left: Rect::default(), main: rest, ..base },
+        false => Layout {
+            panel,
+            left: rest,
+            main: Rect::default(),
+            ..base
+        },
+        true => Layout {
+            panel,
+            left: Rect::default(),
+            main: rest,
+            ..base
+        },
     }
 }
 
 /// Draws the id of the run.
 pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let id = model.run.as_ref().map(|run| run.plan.run_id.as_str()).unwrap_or_default();
-    let used = put(buffer, area.x, area.y, area.width, "run ", theme.style(Role::Title));
-    put(buffer, area.x + used, area.y, area.width.saturating_sub(used), id, theme.style(Role::Faint));
+    let id = model
+        .run
+        .as_ref()
+        .map(|run| run.plan.run_id.as_str())
+        .unwrap_or_default();
+    let used = put(
+        buffer,
+        area.x,
+        area.y,
+        area.width,
+        "run ",
+        theme.style(Role::Title),
+    );
+    put(
+        buffer,
+        area.x + used,
+        area.y,
+        area.width.saturating_sub(used),
+        id,
+        theme.style(Role::Faint),
+    );
 }
 
-pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+pub(crate) fn draw(
+    model: &Model,
+    areas: &Layout,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> Option<Position> {
     let run = model.run.as_ref()?;
     progress(model, run, areas.panel, theme, buffer);
     if !areas.left.is_empty() {
@@ -70,19 +120,55 @@ fn progress(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &m
         repeat => format!(" × {repeat}"),
     };
     let jobs = run.plan.options.jobs;
-    let words =
-        format!("{} · {cases}{repeat} · {jobs} at once{}", run.plan.agent_label(), gate_words(model, run));
-    let used = put(buffer, x, area.y, area.width - 2, &words, theme.style(Role::Faint));
+    let words = format!(
+        "{} · {cases}{repeat} · {jobs} at once{}",
+        run.plan.agent_label(),
+        gate_words(model, run)
+    );
+    let used = put(
+        buffer,
+        x,
+        area.y,
+        area.width - 2,
+        &words,
+        theme.style(Role::Faint),
+    );
     if let Some(left_out) = &model.run_screen.left_out {
         let room = area.width.saturating_sub(used + 4);
-        put(buffer, x + used + 2, area.y, room, left_out, theme.style(Role::Note));
+        put(
+            buffer,
+            x + used + 2,
+            area.y,
+            room,
+            left_out,
+            theme.style(Role::Note),
+        );
     }
-    let line = Rect { x, y: area.y + 1, width: area.width.saturating_sub(2), height: 1 };
+    let line = Rect {
+        x,
+        y: area.y + 1,
+        width: area.width.saturating_sub(2),
+        height: 1,
+    };
     bar(line, done as f64 / all as f64, theme, buffer);
-    let used = put(buffer, x, area.y + 2, 20, &format!("{done}/{all}  "), theme.style(Role::Title));
+    let used = put(
+        buffer,
+        x,
+        area.y + 2,
+        20,
+        &format!("{done}/{all}  "),
+        theme.style(Role::Title),
+    );
     let end = counts(buffer, x + used, area.y + 2, run.totals, theme);
     let room = (area.right() - 1).saturating_sub(end);
-    put_right(buffer, area.right() - 1, area.y + 2, room, &pace(model, run), theme.style(Role::Faint));
+    put_right(
+        buffer,
+        area.right() - 1,
+        area.y + 2,
+        room,
+        &pace(model, run),
+        theme.style(Role::Faint),
+    );
 }
 
 /// The gate, and after the end how many cases pass it; empty if each case has one attempt, which decides.
@@ -94,7 +180,10 @@ fn gate_words(model: &Model, run: &RunState) -> String {
     let gate = options.gate.name();
     match model.run_screen.passed_gate {
         None => format!(" · gate {gate}"),
-        Some(passed) => format!(" · gate {gate}: {passed} of {} cases pass", run.plan.cases.len()),
+        Some(passed) => format!(
+            " · gate {gate}: {passed} of {} cases pass",
+            run.plan.cases.len()
+        ),
     }
 }
 
@@ -110,7 +199,10 @@ fn pace(model: &Model, run: &RunState) -> String {
     }
     let pace = done as f64 / elapsed;
     let left = (run.plan.attempts() - done) as f64 / pace;
-    format!("{pace:.1} attempts/s · {elapsed:.0}s · eta {}", duration(left))
+    format!(
+        "{pace:.1} attempts/s · {elapsed:.0}s · eta {}",
+        duration(left)
+    )
 }
 
 fn duration(seconds: f64) -> String {
@@ -126,19 +218,45 @@ fn in_flight(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &
     let mut lanes: Vec<_> = run.in_flight.iter().collect();
     lanes.sort_by_key(|(_, lane)| lane.slot);
     let rows = usize::from(inner.height);
-    let first = if focused { model.run_screen.cursor.saturating_sub(rows.saturating_sub(1)) } else { 0 };
+    let first = if focused {
+        model
+            .run_screen
+            .cursor
+            .saturating_sub(rows.saturating_sub(1))
+    } else {
+        0
+    };
     for (at, (key, lane)) in lanes.iter().enumerate().skip(first).take(rows) {
-        let row = Rect { y: inner.y + (at - first) as u16, height: 1, ..inner };
+        let row = Rect {
+            y: inner.y + (at - first) as u16,
+            height: 1,
+            ..inner
+        };
         let style = theme.row(focused && at == model.run_screen.cursor);
         buffer.set_style(row, style);
-        let repeat = if run.plan.options.repeat > 1 { format!(" #{}", key.attempt) } else { String::new() };
+        let repeat = if run.plan.options.repeat > 1 {
+            format!(" #{}", key.attempt)
+        } else {
+            String::new()
+        };
         let name = format!("{}{repeat}", run.plan.case_name(key.case));
         let elapsed = model.run_screen.elapsed(**key, model.now);
         lane_row(lane, &name, elapsed, row, style, (model.now, theme), buffer);
     }
     if lanes.is_empty() {
-        let words = if run.is_live() { "nothing yet" } else { "nothing; the run has ended" };
-        put(buffer, inner.x + 1, inner.y, inner.width - 1, words, theme.style(Role::Faint));
+        let words = if run.is_live() {
+            "nothing yet"
+        } else {
+            "nothing; the run has ended"
+        };
+        put(
+            buffer,
+            inner.x + 1,
+            inner.y,
+            inner.width - 1,
+            words,
+            theme.style(Role::Faint),
+        );
     }
 }
 
@@ -166,7 +284,14 @@ fn lane_row(
         (0, _) => String::new(),
         (turn, of) => format!("turn {turn}/{of} "),
     };
-    x += put(buffer, x, row.y, 12, &turn, theme.within(style, theme.style(Role::Faint)));
+    x += put(
+        buffer,
+        x,
+        row.y,
+        12,
+        &turn,
+        theme.within(style, theme.style(Role::Faint)),
+    );
     x += put(
         buffer,
         x,
@@ -177,28 +302,51 @@ fn lane_row(
     );
     let (words, role) = doing(lane.doing());
     let room = row.right().saturating_sub(x + TIME);
-    put(buffer, x, row.y, room, &words, theme.within(style, theme.style(role)));
+    put(
+        buffer,
+        x,
+        row.y,
+        room,
+        &words,
+        theme.within(style, theme.style(role)),
+    );
     let faint = theme.within(style, theme.style(Role::Faint));
-    put_right(buffer, row.right(), row.y, TIME - 1, &format!("{elapsed:.0}s"), faint);
+    put_right(
+        buffer,
+        row.right(),
+        row.y,
+        TIME - 1,
+        &format!("{elapsed:.0}s"),
+        faint,
+    );
 }
 
 fn doing(progress: &Progress) -> (String, Role) {
     match progress {
         Progress::Connecting => ("connecting".into(), Role::Faint),
         Progress::Turn { .. } => ("thinking".into(), Role::Faint),
-        Progress::Says(text) | Progress::SaysMore(text) => {
-            (format!("“{}”", text.chars().take(200).collect::<String>()), Role::Text)
-        }
+        Progress::Says(text) | Progress::SaysMore(text) => (
+            format!("“{}”", text.chars().take(200).collect::<String>()),
+            Role::Text,
+        ),
         Progress::Calls(call) => (call.chars().take(200).collect(), Role::Tool),
         Progress::Answered { tool, .. } => (format!("{tool} answered"), Role::Faint),
         Progress::Waiting(why) => (format!("waiting: {why}"), Role::Note),
-        Progress::Retrying { delay_ms, error } => {
-            (format!("again in {:.1}s: {error}", *delay_ms as f64 / 1000.0), Role::Note)
-        }
+        Progress::Retrying { delay_ms, error } => (
+            format!("again in {:.1}s: {error}", *delay_ms as f64 / 1000.0),
+            Role::Note,
+        ),
         Progress::Scoring => ("scoring".into(), Role::Faint),
-        Progress::Judging { metric, about, turn, answered, of } => {
-            (format!("judging {answered}/{of}  {} {about} of turn {turn}", metric), Role::Faint)
-        }
+        Progress::Judging {
+            metric,
+            about,
+            turn,
+            answered,
+            of,
+        } => (
+            format!("judging {answered}/{of}  {} {about} of turn {turn}", metric),
+            Role::Faint,
+        ),
     }
 }
 
@@ -208,10 +356,21 @@ fn finished(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &m
     let rows = usize::from(inner.height);
     let ended = run.finished.len();
     let all = ended + run.cancelled.len();
-    let first = if focused { model.run_screen.cursor.saturating_sub(rows.saturating_sub(1)) } else { 0 };
+    let first = if focused {
+        model
+            .run_screen
+            .cursor
+            .saturating_sub(rows.saturating_sub(1))
+    } else {
+        0
+    };
     let name = name_width(run, inner.width);
     for at in first..all.min(first + rows) {
-        let row = Rect { y: inner.y + (at - first) as u16, height: 1, ..inner };
+        let row = Rect {
+            y: inner.y + (at - first) as u16,
+            height: 1,
+            ..inner
+        };
         let style = theme.row(focused && at == model.run_screen.cursor);
         buffer.set_style(row, style);
         if let Some(key) = at.checked_sub(ended).and_then(|at| run.cancelled.get(at)) {
@@ -219,7 +378,9 @@ fn finished(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &m
             continue;
         }
         let position = model.run_screen.position(at, ended);
-        let Some(attempt) = position.and_then(|position| run.finished.get(position)) else { continue };
+        let Some(attempt) = position.and_then(|position| run.finished.get(position)) else {
+            continue;
+        };
         finished_row(run, &attempt, name, row, style, theme, buffer);
     }
     scrollbar(area, first, rows, all, theme, buffer);
@@ -237,11 +398,29 @@ fn cancelled_row(
 ) {
     let faint = theme.within(style, theme.style(Role::Faint));
     let id = run.plan.case_name(key.case);
-    let repeat = if run.plan.options.repeat > 1 { format!(" #{}", key.attempt) } else { String::new() };
+    let repeat = if run.plan.options.repeat > 1 {
+        format!(" #{}", key.attempt)
+    } else {
+        String::new()
+    };
     put(buffer, row.x + 1, row.y, 1, "–", faint);
-    put(buffer, row.x + 3, row.y, name_width.saturating_sub(4), &format!("{id}{repeat}"), style);
+    put(
+        buffer,
+        row.x + 3,
+        row.y,
+        name_width.saturating_sub(4),
+        &format!("{id}{repeat}"),
+        style,
+    );
     let x = row.x + name_width;
-    put(buffer, x, row.y, row.right().saturating_sub(x), "cancelled", faint);
+    put(
+        buffer,
+        x,
+        row.y,
+        row.right().saturating_sub(x),
+        "cancelled",
+        faint,
+    );
 }
 
 fn finished_title(model: &Model) -> &'static str {
@@ -254,7 +433,10 @@ fn finished_title(model: &Model) -> &'static str {
 /// Width of the column of names: that of the longest name, at most two fifths of the row.
 fn name_width(run: &RunState, width: u16) -> u16 {
     let measured = 0..run.plan.cases.len().min(MEASURED);
-    let longest = measured.map(|case| run.plan.case_name(case).width()).max().unwrap_or(0);
+    let longest = measured
+        .map(|case| run.plan.case_name(case).width())
+        .max()
+        .unwrap_or(0);
     let number = if run.plan.options.repeat > 1 { 4 } else { 0 };
     (longest.min(1000) as u16 + number + 6).clamp(14, (width * 2 / 5).max(14))
 }
@@ -268,23 +450,48 @@ fn finished_row(
     theme: &Theme,
     buffer: &mut Buffer,
 ) {
-    let repeat =
-        if run.plan.options.repeat > 1 { format!(" #{}", attempt.key.attempt) } else { String::new() };
-    let look = if attempt.unsteady { theme.style(Role::Note) } else { theme.status(attempt.status) };
+    let repeat = if run.plan.options.repeat > 1 {
+        format!(" #{}", attempt.key.attempt)
+    } else {
+        String::new()
+    };
+    let look = if attempt.unsteady {
+        theme.style(Role::Note)
+    } else {
+        theme.status(attempt.status)
+    };
     put(
         buffer,
         row.x + 1,
         row.y,
         1,
-        if attempt.unsteady { UNSTEADY } else { attempt.status.glyph() },
+        if attempt.unsteady {
+            UNSTEADY
+        } else {
+            attempt.status.glyph()
+        },
         theme.within(style, look),
     );
     let name = format!("{}{repeat}", run.plan.case_name(attempt.key.case));
-    put(buffer, row.x + 3, row.y, name_width.saturating_sub(4), &name, style);
+    put(
+        buffer,
+        row.x + 3,
+        row.y,
+        name_width.saturating_sub(4),
+        &name,
+        style,
+    );
     let time = seconds_text(attempt.latency_s);
     let faint = theme.within(style, theme.style(Role::Faint));
     put_right(buffer, row.right() - 1, row.y, TIME, &time, faint);
     let x = row.x + name_width;
     let room = row.right().saturating_sub(x + TIME + 2);
-    put(buffer, x, row.y, room, &attempt.reason_with_model_errors(), theme.within(style, look));
+    put(
+        buffer,
+        x,
+        row.y,
+        room,
+        &attempt.reason_with_model_errors(),
+        theme.within(style, look),
+    );
 }

@@ -46,7 +46,11 @@ pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
 
 /// Condition for showing the runs of the folder: a run from a file has none.
 pub(crate) fn has_folder(model: &Model) -> Enabled {
-    if model.is_run_file { Err("this run is from a file") } else { Ok(()) }
+    if model.is_run_file {
+        Err("this run is from a file")
+    } else {
+        Ok(())
+    }
 }
 
 pub(crate) fn has_run_here(model: &Model) -> Enabled {
@@ -57,14 +61,18 @@ pub(crate) fn has_run_here(model: &Model) -> Enabled {
 pub(crate) fn can_change(model: &Model) -> Enabled {
     has_run_here(model)?;
     let is_evaltrails = model.runs.head().is_some_and(RunHead::is_evaltrail);
-    is_evaltrails.then_some(()).ok_or("it is a result of ADK, which evaltrail does not change")
+    is_evaltrails
+        .then_some(())
+        .ok_or("it is a result of ADK, which evaltrail does not change")
 }
 
 /// Only own runs have names.
 pub(crate) fn can_name(model: &Model) -> Enabled {
     has_run_here(model)?;
     let is_ours = model.runs.head().is_some_and(RunHead::is_ours);
-    is_ours.then_some(()).ok_or("only your own runs can be named")
+    is_ours
+        .then_some(())
+        .ok_or("only your own runs can be named")
 }
 
 pub(crate) fn can_pin(model: &Model) -> Enabled {
@@ -74,7 +82,9 @@ pub(crate) fn can_pin(model: &Model) -> Enabled {
         () if !head.is_ours() => Err("only your own runs can be pinned"),
         () if !head.is_finished() => Err("the run is unfinished"),
         () if head.turn.is_some() => Err("the run is of one turn alone"),
-        () if head.shard.is_some() => Err("the run is of one shard alone; evaltrail merge merges them"),
+        () if head.shard.is_some() => {
+            Err("the run is of one shard alone; evaltrail merge merges them")
+        }
         () => Ok(()),
     }
 }
@@ -86,7 +96,9 @@ pub(crate) fn can_compare(model: &Model) -> Enabled {
     if !after.is_usable() {
         return Err("foreign runs cannot be compared");
     }
-    let before = runs.first_of_comparison().ok_or("there is no run before it; space marks another one")?;
+    let before = runs
+        .first_of_comparison()
+        .ok_or("there is no run before it; space marks another one")?;
     if !before.is_usable() {
         return Err("the marked run is foreign; it cannot be compared");
     }
@@ -102,7 +114,9 @@ pub(crate) fn can_compare(model: &Model) -> Enabled {
 /// Opens the run under the cursor: its cases as they were.
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let head = model.runs.head().cloned();
-    head.into_iter().map(|head| Effect::History(HistoryEffect::Open(Box::new(head)))).collect()
+    head.into_iter()
+        .map(|head| Effect::History(HistoryEffect::Open(Box::new(head))))
+        .collect()
 }
 
 /// Marks the run as the first of a comparison, or removes the mark.
@@ -117,14 +131,21 @@ pub(crate) fn mark(model: &mut Model) -> Vec<Effect> {
 /// Compares the marked run, or else the one before, with the run under the cursor.
 pub(crate) fn compare(model: &mut Model) -> Vec<Effect> {
     let runs = &model.runs;
-    let pair = runs.first_of_comparison().cloned().zip(runs.head().cloned());
-    let effect = |(before, after)| Effect::History(HistoryEffect::Compare(Box::new(before), Box::new(after)));
+    let pair = runs
+        .first_of_comparison()
+        .cloned()
+        .zip(runs.head().cloned());
+    let effect = |(before, after)| {
+        Effect::History(HistoryEffect::Compare(Box::new(before), Box::new(after)))
+    };
     pair.map(effect).into_iter().collect()
 }
 
 /// Pins the run under the cursor: it is kept, and is the baseline. A pinned one is pinned no longer.
 pub(crate) fn pin(model: &mut Model) -> Vec<Effect> {
-    let Some(head) = model.runs.head().cloned() else { return Vec::new() };
+    let Some(head) = model.runs.head().cloned() else {
+        return Vec::new();
+    };
     let ticket = model.ticket();
     let is_pinned = model.runs.is_pinned(&head) || model.runs.is_baseline(&head);
     vec![Effect::History(match is_pinned {
@@ -163,21 +184,35 @@ impl Purpose for NameOfRun {
 
     fn accept(&self, model: &mut Model, typed: &str) -> Vec<Effect> {
         let name = Some(typed.to_string()).filter(|name| !name.is_empty());
-        vec![Effect::History(HistoryEffect::Name(self.run_id.clone(), name, model.ticket()))]
+        vec![Effect::History(HistoryEffect::Name(
+            self.run_id.clone(),
+            name,
+            model.ticket(),
+        ))]
     }
 }
 
 pub(crate) fn can_export(model: &Model) -> Enabled {
     has_run_here(model)?;
     let is_usable = model.runs.head().is_some_and(RunHead::is_usable);
-    is_usable.then_some(()).ok_or("foreign runs cannot be exported")
+    is_usable
+        .then_some(())
+        .ok_or("foreign runs cannot be exported")
 }
 
 /// Asks for the file to which the run under the cursor is written.
 pub(crate) fn export(model: &mut Model) -> Vec<Effect> {
-    let Some(head) = model.runs.head().cloned() else { return Vec::new() };
+    let Some(head) = model.runs.head().cloned() else {
+        return Vec::new();
+    };
     let value = format!("run-{}.evaltrail", file_id(&head.run_id));
-    ask::open(model, ExportFile { head: Box::new(head) }, value)
+    ask::open(
+        model,
+        ExportFile {
+            head: Box::new(head),
+        },
+        value,
+    )
 }
 
 #[derive(Debug)]
@@ -199,24 +234,35 @@ impl Purpose for ExportFile {
     }
 
     fn accept(&self, _: &mut Model, typed: &str) -> Vec<Effect> {
-        vec![Effect::History(HistoryEffect::Export(self.head.clone(), typed.trim().into()))]
+        vec![Effect::History(HistoryEffect::Export(
+            self.head.clone(),
+            typed.trim().into(),
+        ))]
     }
 }
 
 /// Asks whether to delete the run under the cursor.
 pub(crate) fn remove(model: &mut Model) -> Vec<Effect> {
-    let Some(head) = model.runs.head().cloned() else { return Vec::new() };
+    let Some(head) = model.runs.head().cloned() else {
+        return Vec::new();
+    };
     let attempts = match head.totals.ended() {
         1 => "1 attempt".to_string(),
         count => format!("{count} attempts"),
     };
     let mut lines = vec![format!("{attempts}, in {}", head.path.display())];
-    lines.push("The results of its cases are those of older runs again. This cannot be undone.".into());
+    lines.push(
+        "The results of its cases are those of older runs again. This cannot be undone.".into(),
+    );
     let is_pinned = model.runs.is_pinned(&head);
     if model.runs.is_baseline(&head) {
         lines.push("It is the baseline; evaltrail-baseline.json stays.".into());
     }
-    let title = if is_pinned { "Delete this run, which is pinned?" } else { "Delete this run?" };
+    let title = if is_pinned {
+        "Delete this run, which is pinned?"
+    } else {
+        "Delete this run?"
+    };
     confirm::open(model, title, lines, Request::RemoveRun(head.path))
 }
 
@@ -226,14 +272,22 @@ pub(crate) fn remove_confirmed(model: &mut Model, path: PathBuf) -> Vec<Effect> 
 }
 
 /// A run was deleted: results that were from it are those of older runs.
-pub(crate) fn removed(model: &mut Model, run_id: &str, ticket: Ticket, history: Arc<History>) -> Vec<Effect> {
+pub(crate) fn removed(
+    model: &mut Model,
+    run_id: &str,
+    ticket: Ticket,
+    history: Arc<History>,
+) -> Vec<Effect> {
     listed(model, ticket, history);
     notices::notify(model, format!("run {run_id} was deleted"), false);
     // A what-if was computed from these results, too.
     let mut effects = what_if::drop_trial(model);
     if model.view.outcomes.forget(run_id) {
         relist(model);
-        effects.push(Effect::Results(ResultEffect::ReadAgain(model.ticket(), model.read_files())));
+        effects.push(Effect::Results(ResultEffect::ReadAgain(
+            model.ticket(),
+            model.read_files(),
+        )));
     }
     effects.push(Effect::Results(ResultEffect::CompareBaseline));
     effects.push(Effect::Results(ResultEffect::ReadTrends));
@@ -244,7 +298,10 @@ pub(crate) fn scroll(model: &mut Model, motion: Motion) {
     let page = usize::from(case_rows(&layout(model)).height);
     let runs = &mut model.runs;
     runs.cursor = motion.of(runs.cursor, runs.rows.len(), page);
-    runs.offset = runs.offset.clamp(runs.cursor.saturating_sub(page.saturating_sub(1)), runs.cursor);
+    runs.offset = runs.offset.clamp(
+        runs.cursor.saturating_sub(page.saturating_sub(1)),
+        runs.cursor,
+    );
 }
 
 pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
@@ -253,7 +310,10 @@ pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
         return Vec::new();
     }
     let rows = case_rows(&layout(model));
-    if !rows.contains(ratatui::layout::Position { x: mouse.x, y: mouse.y }) {
+    if !rows.contains(ratatui::layout::Position {
+        x: mouse.x,
+        y: mouse.y,
+    }) {
         return Vec::new();
     }
     let runs = &mut model.runs;

@@ -28,26 +28,63 @@ const PINNED: &str = "◇";
 
 pub(super) fn layout(base: Layout, _: &Model) -> Layout {
     let body = base.body;
-    let details = if body.width >= DETAILS_FROM { body.width * 2 / 5 } else { 0 };
-    let main = Rect { width: body.width - details, ..body };
-    let beside = Rect { x: main.right(), width: details, ..body };
-    Layout { main, panel: beside, ..base }
+    let details = if body.width >= DETAILS_FROM {
+        body.width * 2 / 5
+    } else {
+        0
+    };
+    let main = Rect {
+        width: body.width - details,
+        ..body
+    };
+    let beside = Rect {
+        x: main.right(),
+        width: details,
+        ..body
+    };
+    Layout {
+        main,
+        panel: beside,
+        ..base
+    }
 }
 
 pub(super) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let used = put(buffer, area.x, area.y, area.width, "runs  ", theme.style(Role::Title));
+    let used = put(
+        buffer,
+        area.x,
+        area.y,
+        area.width,
+        "runs  ",
+        theme.style(Role::Title),
+    );
     let room = area.width.saturating_sub(used);
-    put(buffer, area.x + used, area.y, room, &model.title, theme.style(Role::Faint));
+    put(
+        buffer,
+        area.x + used,
+        area.y,
+        room,
+        &model.title,
+        theme.style(Role::Faint),
+    );
 }
 
-pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+pub(super) fn draw(
+    model: &Model,
+    areas: &Layout,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> Option<Position> {
     let runs = &model.runs;
     let mut count = match runs.rows.len() {
         _ if runs.history.is_none() => "runs".to_string(),
         1 => "1 run".to_string(),
         count => format!("{count} runs, newest first"),
     };
-    let unreadable = runs.history.as_ref().map_or(0, |history| history.unreadable.len());
+    let unreadable = runs
+        .history
+        .as_ref()
+        .map_or(0, |history| history.unreadable.len());
     if unreadable > 0 {
         count = format!("{count}, {unreadable} cannot be read (evaltrail runs says why)");
     }
@@ -59,14 +96,38 @@ pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
             Some(_) if unreadable > 0 => "no run can be read",
             Some(_) => "no runs here yet",
         };
-        put(buffer, rows.x + 1, rows.y, rows.width.saturating_sub(1), words, theme.style(Role::Faint));
+        put(
+            buffer,
+            rows.x + 1,
+            rows.y,
+            rows.width.saturating_sub(1),
+            words,
+            theme.style(Role::Faint),
+        );
     } else {
         list(model, runs, rows, theme, buffer);
-        scrollbar(areas.main, runs.offset, usize::from(rows.height), runs.rows.len(), theme, buffer);
+        scrollbar(
+            areas.main,
+            runs.offset,
+            usize::from(rows.height),
+            runs.rows.len(),
+            theme,
+            buffer,
+        );
     }
-    if let Some(first) = runs.marked.as_ref().and_then(|_| runs.first_of_comparison()) {
+    if let Some(first) = runs
+        .marked
+        .as_ref()
+        .and_then(|_| runs.first_of_comparison())
+    {
         let words = format!("{MARKED} first of a comparison: {}", name_of(runs, first));
-        panel_note(areas.main, areas.main.bottom() - 1, &words, theme.style(Role::Note), buffer);
+        panel_note(
+            areas.main,
+            areas.main.bottom() - 1,
+            &words,
+            theme.style(Role::Note),
+            buffer,
+        );
     }
     if !areas.panel.is_empty() {
         details(model, runs, areas.panel, theme, buffer);
@@ -92,23 +153,89 @@ struct Column<'a> {
 }
 
 /// The columns that fit, the most important first. The last one takes the rest of the width.
-fn columns<'a>(model: &'a Model, runs: &'a RunsScreen, width: u16, theme: &'a Theme) -> Vec<Column<'a>> {
+fn columns<'a>(
+    model: &'a Model,
+    runs: &'a RunsScreen,
+    width: u16,
+    theme: &'a Theme,
+) -> Vec<Column<'a>> {
     let (text, faint) = (theme.style(Role::Text), theme.style(Role::Faint));
-    let shown = || (0..runs.rows.len()).skip(runs.offset).take(100).filter_map(|row| runs.row(row));
-    let name = shown().map(|head| name_of(runs, head).width()).max().unwrap_or(0);
+    let shown = || {
+        (0..runs.rows.len())
+            .skip(runs.offset)
+            .take(100)
+            .filter_map(|row| runs.row(row))
+    };
+    let name = shown()
+        .map(|head| name_of(runs, head).width())
+        .max()
+        .unwrap_or(0);
     let name = name.clamp(4, usize::from(width / 3).clamp(8, 24)) as u16;
-    let agent = shown().map(|head| head.agent.width()).max().unwrap_or(0).clamp(5, 24) as u16;
-    let kind = if shown().any(|head| !kind_words(head).is_empty()) { 12 } else { 0 };
-    let column = |heading, width, right, cell: Cell<'a>| Column { heading, width, right, cell };
+    let agent = shown()
+        .map(|head| head.agent.width())
+        .max()
+        .unwrap_or(0)
+        .clamp(5, 24) as u16;
+    let kind = if shown().any(|head| !kind_words(head).is_empty()) {
+        12
+    } else {
+        0
+    };
+    let column = |heading, width, right, cell: Cell<'a>| Column {
+        heading,
+        width,
+        right,
+        cell,
+    };
     let all: Vec<Column<'a>> = vec![
-        column("run", name + 2, false, Box::new(move |head| (name_of(runs, head), text))),
-        column("passed", 10, true, Box::new(move |head| passed_words(head, theme))),
-        column("others", 16, false, Box::new(move |head| (others_words(head), others_style(head, theme)))),
-        column("started", 13, false, Box::new(move |head| (model.started_words(&head.started), faint))),
-        column("", kind, false, Box::new(move |head| (kind_words(head).into(), theme.style(Role::Note)))),
-        column("time", 9, true, Box::new(move |head| (time_words(head), faint))),
-        column("agent", agent + 2, false, Box::new(move |head| (head.agent.clone(), text))),
-        column("sets", 12, false, Box::new(move |head| (sets_words(model, head), faint))),
+        column(
+            "run",
+            name + 2,
+            false,
+            Box::new(move |head| (name_of(runs, head), text)),
+        ),
+        column(
+            "passed",
+            10,
+            true,
+            Box::new(move |head| passed_words(head, theme)),
+        ),
+        column(
+            "others",
+            16,
+            false,
+            Box::new(move |head| (others_words(head), others_style(head, theme))),
+        ),
+        column(
+            "started",
+            13,
+            false,
+            Box::new(move |head| (model.started_words(&head.started), faint)),
+        ),
+        column(
+            "",
+            kind,
+            false,
+            Box::new(move |head| (kind_words(head).into(), theme.style(Role::Note))),
+        ),
+        column(
+            "time",
+            9,
+            true,
+            Box::new(move |head| (time_words(head), faint)),
+        ),
+        column(
+            "agent",
+            agent + 2,
+            false,
+            Box::new(move |head| (head.agent.clone(), text)),
+        ),
+        column(
+            "sets",
+            12,
+            false,
+            Box::new(move |head| (sets_words(model, head), faint)),
+        ),
     ];
     let mut room = width;
     let fits = |column: &Column| {
@@ -127,18 +254,29 @@ fn columns<'a>(model: &'a Model, runs: &'a RunsScreen, width: u16, theme: &'a Th
 fn passed_words(head: &RunHead, theme: &Theme) -> (String, Style) {
     let words = format!("{}/{}", head.totals.passed, head.attempts);
     let all = head.totals.passed == head.attempts && head.attempts > 0;
-    (words, theme.style(if all { Role::Passed } else { Role::Text }))
+    (
+        words,
+        theme.style(if all { Role::Passed } else { Role::Text }),
+    )
 }
 
 /// The counts of attempts that did not pass.
 fn others_words(head: &RunHead) -> String {
-    counts_text(crate::domain::Totals { passed: 0, ..head.totals })
+    counts_text(crate::domain::Totals {
+        passed: 0,
+        ..head.totals
+    })
 }
 
 fn others_style(head: &RunHead, theme: &Theme) -> Style {
     let worst = [Status::Failed, Status::Errored, Status::NotEvaluated]
         .into_iter()
-        .find(|status| head.totals.each().iter().any(|(count, of)| of == status && *count > 0));
+        .find(|status| {
+            head.totals
+                .each()
+                .iter()
+                .any(|(count, of)| of == status && *count > 0)
+        });
     worst.map_or(theme.style(Role::Faint), |status| theme.status(status))
 }
 
@@ -154,7 +292,9 @@ fn time_words(head: &RunHead) -> String {
 fn kind_words(head: &RunHead) -> &'static str {
     match &head.source {
         RunSource::Adk { .. } => "ADK",
-        RunSource::Evaltrail { is_foreign: true, .. } => "foreign",
+        RunSource::Evaltrail {
+            is_foreign: true, ..
+        } => "foreign",
         RunSource::Evaltrail { .. } if !head.is_finished() => "unfinished",
         RunSource::Evaltrail { .. } if head.shard.is_some() => "shard",
         RunSource::Evaltrail { .. } if head.turn.is_some() => "one turn",
@@ -168,7 +308,10 @@ fn sets_words(model: &Model, head: &RunHead) -> String {
         RunSource::Adk { set_id, .. } => set_id.clone(),
         RunSource::Evaltrail { sets, .. } => {
             let stem = |path| SetPath::of_file(path, &model.folder).stem;
-            sets.iter().map(|set| stem(&set.path)).collect::<Vec<_>>().join(", ")
+            sets.iter()
+                .map(|set| stem(&set.path))
+                .collect::<Vec<_>>()
+                .join(", ")
         }
     }
 }
@@ -176,13 +319,17 @@ fn sets_words(model: &Model, head: &RunHead) -> String {
 fn special_words(head: &RunHead) -> Option<String> {
     match &head.source {
         RunSource::Adk { .. } => Some("by ADK".into()),
-        RunSource::Evaltrail { is_foreign: true, .. } => Some("foreign: not recorded by you".into()),
+        RunSource::Evaltrail {
+            is_foreign: true, ..
+        } => Some("foreign: not recorded by you".into()),
         RunSource::Evaltrail { .. } if !head.is_finished() => Some("unfinished".into()),
         RunSource::Evaltrail { .. } => {
             let shard = head.shard.map(Shard::words);
-            let merged =
-                (!head.merged.is_empty()).then(|| format!("merged from {} shards", head.merged.len()));
-            shard.or(merged).or(head.turn.map(|turn| format!("turn {turn} alone")))
+            let merged = (!head.merged.is_empty())
+                .then(|| format!("merged from {} shards", head.merged.len()));
+            shard
+                .or(merged)
+                .or(head.turn.map(|turn| format!("turn {turn} alone")))
         }
     }
 }
@@ -193,14 +340,32 @@ fn list(model: &Model, runs: &RunsScreen, rows: Rect, theme: &Theme, buffer: &mu
     for column in &columns {
         let room = column.width.saturating_sub(2);
         match column.right {
-            true => put_right(buffer, x + room, rows.y - 1, room, column.heading, theme.style(Role::Faint)),
-            false => put(buffer, x, rows.y - 1, room, column.heading, theme.style(Role::Faint)),
+            true => put_right(
+                buffer,
+                x + room,
+                rows.y - 1,
+                room,
+                column.heading,
+                theme.style(Role::Faint),
+            ),
+            false => put(
+                buffer,
+                x,
+                rows.y - 1,
+                room,
+                column.heading,
+                theme.style(Role::Faint),
+            ),
         };
         x += column.width;
     }
     for at in runs.offset..runs.rows.len().min(runs.offset + usize::from(rows.height)) {
         let Some(head) = runs.row(at) else { continue };
-        let row = Rect { y: rows.y + (at - runs.offset) as u16, height: 1, ..rows };
+        let row = Rect {
+            y: rows.y + (at - runs.offset) as u16,
+            height: 1,
+            ..rows
+        };
         let style = theme.row(at == runs.cursor);
         buffer.set_style(row, style);
         let sign = theme.within(style, theme.style(Role::Accent));
@@ -232,14 +397,36 @@ fn details(model: &Model, runs: &RunsScreen, area: Rect, theme: &Theme, buffer: 
         panel(area, "", false, theme, buffer);
         return;
     };
-    let title = fit(&name_of(runs, head), usize::from(area.width).saturating_sub(8)).into_owned();
+    let title = fit(
+        &name_of(runs, head),
+        usize::from(area.width).saturating_sub(8),
+    )
+    .into_owned();
     panel(area, &title, false, theme, buffer);
     let inner = inside(area);
-    for (row, (name, value)) in facts(model, runs, head).iter().enumerate().take(usize::from(inner.height)) {
+    for (row, (name, value)) in facts(model, runs, head)
+        .iter()
+        .enumerate()
+        .take(usize::from(inner.height))
+    {
         let y = inner.y + row as u16;
-        put(buffer, inner.x + 1, y, FACT_NAME, name, theme.style(Role::Faint));
+        put(
+            buffer,
+            inner.x + 1,
+            y,
+            FACT_NAME,
+            name,
+            theme.style(Role::Faint),
+        );
         let x = inner.x + 1 + FACT_NAME;
-        put(buffer, x, y, inner.right().saturating_sub(x + 1), value, theme.style(Role::Text));
+        put(
+            buffer,
+            x,
+            y,
+            inner.right().saturating_sub(x + 1),
+            value,
+            theme.style(Role::Text),
+        );
     }
 }
 
@@ -248,8 +435,15 @@ const FACT_NAME: u16 = 10;
 
 fn facts(model: &Model, runs: &RunsScreen, head: &RunHead) -> Vec<(&'static str, String)> {
     let mut facts = vec![("run", head.run_id.clone())];
-    let day = head.started.get(..19).unwrap_or(&head.started).replace('T', " ");
-    facts.push(("started", format!("{day} UTC, {}", model.started_words(&head.started))));
+    let day = head
+        .started
+        .get(..19)
+        .unwrap_or(&head.started)
+        .replace('T', " ");
+    facts.push((
+        "started",
+        format!("{day} UTC, {}", model.started_words(&head.started)),
+    ));
     facts.extend(special_words(head).map(|words| ("", words)));
     if runs.is_baseline(head) {
         facts.push(("", format!("{BASELINE} the baseline of the folder")));
@@ -257,7 +451,10 @@ fn facts(model: &Model, runs: &RunsScreen, head: &RunHead) -> Vec<(&'static str,
         facts.push(("", format!("{PINNED} pinned: not removed as an old run")));
     }
     let counts = counts_text(head.totals);
-    facts.push(("attempts", format!("{} of {}   {counts}", head.totals.ended(), head.attempts)));
+    facts.push((
+        "attempts",
+        format!("{} of {}   {counts}", head.totals.ended(), head.attempts),
+    ));
     if let Some(seconds) = head.duration_s {
         facts.push(("time", format!("{seconds:.1} s")));
     }
@@ -284,7 +481,11 @@ fn set_lines(model: &Model, head: &RunHead) -> Vec<String> {
         RunSource::Evaltrail { sets, .. } => {
             let line = |set: &crate::history::SetCount| {
                 let shown = SetPath::of_file(&set.path, &model.folder).shown;
-                let cases = if set.cases == 1 { "1 case".into() } else { format!("{} cases", set.cases) };
+                let cases = if set.cases == 1 {
+                    "1 case".into()
+                } else {
+                    format!("{} cases", set.cases)
+                };
                 format!("{shown}  {cases}")
             };
             sets.iter().map(line).collect()

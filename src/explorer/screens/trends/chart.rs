@@ -19,7 +19,13 @@ const LABELS_FROM: u16 = 8;
 /// Number of lines about the chosen run.
 const FACTS: u16 = 3;
 
-pub(super) fn draw(model: &Model, trends: &TrendsScreen, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+pub(super) fn draw(
+    model: &Model,
+    trends: &TrendsScreen,
+    area: Rect,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) {
     let Some(series) = trends.current() else {
         panel(area, "", false, theme, buffer);
         return;
@@ -28,23 +34,44 @@ pub(super) fn draw(model: &Model, trends: &TrendsScreen, area: Rect, theme: &The
     panel(area, &title, false, theme, buffer);
     let inner = inside(area);
     let facts = FACTS.min(inner.height / 3);
-    let above = Rect { height: inner.height - facts, ..inner };
+    let above = Rect {
+        height: inner.height - facts,
+        ..inner
+    };
     let chosen = trends.point().unwrap_or(0);
     lines(trends, series, chosen, above, theme, buffer);
-    let Some(head) = trends.run_head() else { return };
+    let Some(head) = trends.run_head() else {
+        return;
+    };
     let before = chosen.checked_sub(1).and_then(|at| series.points.get(at));
     let before_head = before.and_then(|point| trends.history.as_ref()?.runs.get(point.run));
-    for (row, words) in
-        facts_of(model, series, chosen, head, before_head).iter().take(usize::from(facts)).enumerate()
+    for (row, words) in facts_of(model, series, chosen, head, before_head)
+        .iter()
+        .take(usize::from(facts))
+        .enumerate()
     {
         let style = theme.style(if row == 0 { Role::Text } else { Role::Faint });
-        put(buffer, inner.x + 1, above.bottom() + row as u16, inner.width.saturating_sub(2), words, style);
+        put(
+            buffer,
+            inner.x + 1,
+            above.bottom() + row as u16,
+            inner.width.saturating_sub(2),
+            words,
+            style,
+        );
     }
 }
 
 /// Names the chosen run on the lower border, where there is no room for a chart.
-pub(super) fn note_run(model: &Model, trends: &TrendsScreen, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let (Some(series), Some(chosen), Some(head)) = (trends.current(), trends.point(), trends.run_head())
+pub(super) fn note_run(
+    model: &Model,
+    trends: &TrendsScreen,
+    area: Rect,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) {
+    let (Some(series), Some(chosen), Some(head)) =
+        (trends.current(), trends.point(), trends.run_head())
     else {
         return;
     };
@@ -55,7 +82,13 @@ pub(super) fn note_run(model: &Model, trends: &TrendsScreen, area: Rect, theme: 
         series.words(series.points[chosen].value),
         model.started_words(&head.started)
     );
-    panel_note(area, area.bottom() - 1, &words, theme.style(Role::Text), buffer);
+    panel_note(
+        area,
+        area.bottom() - 1,
+        &words,
+        theme.style(Role::Text),
+        buffer,
+    );
 }
 
 fn lines(
@@ -72,7 +105,10 @@ fn lines(
     let (low, high) = series.scale();
     let last = (points.len() - 1).max(1) as f64;
     let started = |at: usize| {
-        let head = series.points.get(at).and_then(|point| trends.history.as_ref()?.runs.get(point.run));
+        let head = series
+            .points
+            .get(at)
+            .and_then(|point| trends.history.as_ref()?.runs.get(point.run));
         head.map_or("", |head| &head.started)
     };
     let times = time_labels(started(0), started(points.len() - 1));
@@ -80,24 +116,47 @@ fn lines(
         true => vec![low, (low + high) / 2.0, high],
         false => vec![low, high],
     };
-    let values: Vec<String> = values.into_iter().map(|value| series.words(value)).collect();
-    let dataset = |marker, data, role| Dataset::default().marker(marker).data(data).style(theme.style(role));
-    let curve = dataset(Marker::Braille, points.as_slice(), Role::Accent).graph_type(GraphType::Line);
+    let values: Vec<String> = values
+        .into_iter()
+        .map(|value| series.words(value))
+        .collect();
+    let dataset = |marker, data, role| {
+        Dataset::default()
+            .marker(marker)
+            .data(data)
+            .style(theme.style(role))
+    };
+    let curve =
+        dataset(Marker::Braille, points.as_slice(), Role::Accent).graph_type(GraphType::Line);
     let mark = dataset(Marker::Dot, here.as_slice(), Role::Title).graph_type(GraphType::Scatter);
     let faint = theme.style(Role::Faint);
     Chart::new(vec![curve, mark])
         .style(theme.style(Role::Text))
-        .x_axis(Axis::default().bounds([0.0, last]).labels(times).style(faint))
-        .y_axis(Axis::default().bounds([low, high]).labels(values).style(faint))
+        .x_axis(
+            Axis::default()
+                .bounds([0.0, last])
+                .labels(times)
+                .style(faint),
+        )
+        .y_axis(
+            Axis::default()
+                .bounds([low, high])
+                .labels(values)
+                .style(faint),
+        )
         .legend_position(None)
         .render(area, buffer);
 }
 
 /// The labels of the first and the last run: their days or, if these are equal, their times (UTC).
 fn time_labels(first: &str, last: &str) -> Vec<String> {
-    let part = |of: &str, range: std::ops::Range<usize>| of.get(range).unwrap_or_default().to_string();
+    let part =
+        |of: &str, range: std::ops::Range<usize>| of.get(range).unwrap_or_default().to_string();
     match part(first, 0..10) == part(last, 0..10) {
-        true => vec![format!("{} {}", part(first, 0..10), part(first, 11..16)), part(last, 11..16)],
+        true => vec![
+            format!("{} {}", part(first, 0..10), part(first, 11..16)),
+            part(last, 11..16),
+        ],
         false => vec![part(first, 0..10), part(last, 0..10)],
     }
 }
@@ -113,13 +172,27 @@ fn facts_of(
     let point = &series.points[chosen];
     let previous = chosen.checked_sub(1).map(|at| &series.points[at]);
     let difference = previous.map(|previous| {
-        let other = if previous.criteria == point.criteria { "" } else { ", other criteria" };
-        format!(" ({}{other})", series.difference(point.value - previous.value))
+        let other = if previous.criteria == point.criteria {
+            ""
+        } else {
+            ", other criteria"
+        };
+        format!(
+            " ({}{other})",
+            series.difference(point.value - previous.value)
+        )
     });
-    let attempts =
-        if point.attempts == 1 { "1 attempt".into() } else { format!("{} attempts", point.attempts) };
+    let attempts = if point.attempts == 1 {
+        "1 attempt".into()
+    } else {
+        format!("{} attempts", point.attempts)
+    };
     let id = head.short_id();
-    let of = if series.metric.is_none() { " of" } else { ", mean of" };
+    let of = if series.metric.is_none() {
+        " of"
+    } else {
+        ", mean of"
+    };
     let first = format!(
         "run {} of {}: {id}, {}   {}{of} {attempts}{}",
         chosen + 1,
@@ -130,12 +203,17 @@ fn facts_of(
     );
     let agent = head.set(&series.path).map_or(&head.agent, |set| &set.agent);
     let agent = Some(agent.clone()).filter(|agent| !agent.is_empty());
-    let commit = head.commit.as_ref().map(|commit| format!("commit {}", short(commit)));
+    let commit = head
+        .commit
+        .as_ref()
+        .map(|commit| format!("commit {}", short(commit)));
     let second: Vec<String> = agent.into_iter().chain(commit).collect();
     vec![
         first,
         second.join("  ·  "),
-        before.map(|before| changed_words(before, head, &series.path)).unwrap_or_default(),
+        before
+            .map(|before| changed_words(before, head, &series.path))
+            .unwrap_or_default(),
     ]
 }
 

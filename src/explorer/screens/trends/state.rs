@@ -58,11 +58,15 @@ impl TrendsScreen {
     /// Shows these runs. The cursor stays on its row. Foreign runs, files that evaltrail wrote for ADK, runs of single turns
     /// and runs of only some cases of a set are left out.
     pub(crate) fn put(&mut self, history: Arc<History>, sets: &[SetView], folder: &Path) {
-        let here = self.series.get(self.cursor).map(|series| (series.set.clone(), series.metric.clone()));
+        let here = self
+            .series
+            .get(self.cursor)
+            .map(|series| (series.set.clone(), series.metric.clone()));
         let chosen = self.run_head().map(|head| head.path.clone());
         self.series = series_of(&history, sets, folder);
         let is_here = |series: &Series| {
-            here.as_ref().is_some_and(|(set, metric)| series.set == *set && series.metric == *metric)
+            here.as_ref()
+                .is_some_and(|(set, metric)| series.set == *set && series.metric == *metric)
         };
         self.cursor = self.series.iter().position(is_here).unwrap_or(0);
         self.run = chosen.and_then(|path| history.runs.iter().position(|head| head.path == path));
@@ -79,7 +83,10 @@ impl TrendsScreen {
         let points = &self.current()?.points;
         // The history's runs are newest first.
         let not_newer = |point: &SeriesPoint| self.run.is_none_or(|run| point.run >= run);
-        points.iter().rposition(not_newer).or_else(|| (!points.is_empty()).then_some(0))
+        points
+            .iter()
+            .rposition(not_newer)
+            .or_else(|| (!points.is_empty()).then_some(0))
     }
 
     /// The chosen run.
@@ -100,15 +107,32 @@ struct Rows {
 }
 
 impl Rows {
-    fn add(&mut self, history: &History, set: &SetOfRun, metric: Option<&str>, mut point: SeriesPoint) {
+    fn add(
+        &mut self,
+        history: &History,
+        set: &SetOfRun,
+        metric: Option<&str>,
+        mut point: SeriesPoint,
+    ) {
         let key = (set.shown.clone(), metric.map(str::to_string));
         let (series, criteria) = (&mut self.series, &mut self.criteria);
-        let at = *self.places.entry(key).or_insert_with_key(|(shown, metric)| {
-            let (shown, metric, path) = (shown.clone(), metric.clone(), set.path.clone());
-            series.push((set.at, Series { set: shown, path, metric, points: Vec::new() }));
-            criteria.push(CriteriaNumbers::default());
-            series.len() - 1
-        });
+        let at = *self
+            .places
+            .entry(key)
+            .or_insert_with_key(|(shown, metric)| {
+                let (shown, metric, path) = (shown.clone(), metric.clone(), set.path.clone());
+                series.push((
+                    set.at,
+                    Series {
+                        set: shown,
+                        path,
+                        metric,
+                        points: Vec::new(),
+                    },
+                ));
+                criteria.push(CriteriaNumbers::default());
+                series.len() - 1
+            });
         let is_other = |a: &usize, b: &usize| {
             let (a, b) = (&history.runs[*a], &history.runs[*b]);
             match metric {
@@ -134,18 +158,37 @@ struct SetOfRun<'a> {
 /// set are left out, because their numbers are about other cases.
 fn series_of(history: &History, sets: &[SetView], folder: &Path) -> Vec<Series> {
     let mut rows = Rows::default();
-    let positions: HashMap<&Path, usize> =
-        sets.iter().enumerate().map(|(at, set)| (set.path.path.as_path(), at)).collect();
-    for (run, head) in history.runs.iter().enumerate().rev().filter(|(_, head)| head.is_in_trends()) {
+    let positions: HashMap<&Path, usize> = sets
+        .iter()
+        .enumerate()
+        .map(|(at, set)| (set.path.path.as_path(), at))
+        .collect();
+    for (run, head) in history
+        .runs
+        .iter()
+        .enumerate()
+        .rev()
+        .filter(|(_, head)| head.is_in_trends())
+    {
         for set in sets_of_run(head, sets, &positions, folder) {
             let totals = set.results.totals;
             if let Some(value) = set.results.pass_rate {
-                let point = SeriesPoint { run, value, attempts: totals.evaluated(), criteria: 0 };
+                let point = SeriesPoint {
+                    run,
+                    value,
+                    attempts: totals.evaluated(),
+                    criteria: 0,
+                };
                 rows.add(history, &set, None, point);
             }
             for metric in &set.results.metrics {
                 if let Some(value) = metric.mean {
-                    let point = SeriesPoint { run, value, attempts: metric.scored, criteria: 0 };
+                    let point = SeriesPoint {
+                        run,
+                        value,
+                        attempts: metric.scored,
+                        criteria: 0,
+                    };
                     rows.add(history, &set, Some(&metric.metric), point);
                 }
             }
@@ -169,22 +212,40 @@ fn sets_of_run<'a>(
     match &head.source {
         RunSource::Evaltrail { sets: counted, .. } => {
             let of = |one: &'a SetCount| SetOfRun {
-                at: positions.get(one.path.as_path()).copied().unwrap_or(sets.len()),
+                at: positions
+                    .get(one.path.as_path())
+                    .copied()
+                    .unwrap_or(sets.len()),
                 shown: path_below(folder, &one.path),
                 path: one.path.clone(),
                 results: &one.results,
             };
-            counted.iter().filter(|one| one.is_whole != Some(false)).map(of).collect()
+            counted
+                .iter()
+                .filter(|one| one.is_whole != Some(false))
+                .map(of)
+                .collect()
         }
-        RunSource::Adk { app_dir, set_id, results, .. } => {
+        RunSource::Adk {
+            app_dir,
+            set_id,
+            results,
+            ..
+        } => {
             let is_it = |set: &SetView| {
                 set.path.path.starts_with(app_dir)
-                    && (set.path.stem == *set_id || set.read.as_ref().is_some_and(|file| file.id == *set_id))
+                    && (set.path.stem == *set_id
+                        || set.read.as_ref().is_some_and(|file| file.id == *set_id))
             };
             let at = sets.iter().position(is_it);
             let path = at.map_or_else(PathBuf::new, |at| sets[at].path.path.clone());
             let shown = at.map_or_else(|| set_id.clone(), |_| path_below(folder, &path));
-            vec![SetOfRun { at: at.unwrap_or(sets.len()), shown, path, results }]
+            vec![SetOfRun {
+                at: at.unwrap_or(sets.len()),
+                shown,
+                path,
+                results,
+            }]
         }
     }
 }

@@ -28,7 +28,10 @@ pub(crate) fn show(model: &mut Model) -> Vec<Effect> {
     // A past run may be open in place of the folder.
     opened_run::close(model);
     let from_runs = model.is_on(Context::Runs);
-    model.show(TrendsScreen { from_runs, ..TrendsScreen::default() });
+    model.show(TrendsScreen {
+        from_runs,
+        ..TrendsScreen::default()
+    });
     vec![Effect::History(HistoryEffect::List(model.ticket()))]
 }
 
@@ -47,7 +50,11 @@ pub(crate) fn listed(model: &mut Model, ticket: Ticket, history: Arc<History>) {
 pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
     let from_runs = screen(model).is_some_and(|trends| trends.from_runs);
     model.show(ListPage);
-    if from_runs { vec![Request::ShowRuns.into()] } else { Vec::new() }
+    if from_runs {
+        vec![Request::ShowRuns.into()]
+    } else {
+        Vec::new()
+    }
 }
 
 pub(crate) fn has_points(model: &Model) -> Enabled {
@@ -58,7 +65,9 @@ pub(crate) fn has_points(model: &Model) -> Enabled {
 /// Opens the chosen run: its cases as they were.
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let head = screen(model).and_then(TrendsScreen::run_head).cloned();
-    head.into_iter().map(|head| Effect::History(HistoryEffect::Open(Box::new(head)))).collect()
+    head.into_iter()
+        .map(|head| Effect::History(HistoryEffect::Open(Box::new(head))))
+        .collect()
 }
 
 pub(crate) fn previous_run(model: &mut Model) -> Vec<Effect> {
@@ -74,7 +83,10 @@ fn step(model: &mut Model, to: impl Fn(usize, usize) -> usize) -> Vec<Effect> {
     if let Some(trends) = screen_mut(model)
         && let Some(at) = trends.point()
     {
-        let points = trends.current().map(|series| series.points.clone()).unwrap_or_default();
+        let points = trends
+            .current()
+            .map(|series| series.points.clone())
+            .unwrap_or_default();
         trends.run = points.get(to(at, points.len() - 1)).map(|point| point.run);
     }
     Vec::new()
@@ -84,7 +96,9 @@ pub(crate) fn scroll(model: &mut Model, motion: Motion) {
     let page = usize::from(case_rows(&layout(model)).height).max(1);
     if let Some(trends) = screen_mut(model) {
         trends.cursor = motion.of(trends.cursor, trends.series.len(), page);
-        trends.offset = trends.offset.clamp(trends.cursor.saturating_sub(page - 1), trends.cursor);
+        trends.offset = trends
+            .offset
+            .clamp(trends.cursor.saturating_sub(page - 1), trends.cursor);
     }
 }
 
@@ -94,10 +108,15 @@ pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
         return Vec::new();
     }
     let rows = case_rows(&layout(model));
-    if !rows.contains(ratatui::layout::Position { x: mouse.x, y: mouse.y }) {
+    if !rows.contains(ratatui::layout::Position {
+        x: mouse.x,
+        y: mouse.y,
+    }) {
         return Vec::new();
     }
-    let Some(trends) = screen_mut(model) else { return Vec::new() };
+    let Some(trends) = screen_mut(model) else {
+        return Vec::new();
+    };
     let row = trends.offset + usize::from(mouse.y - rows.y);
     if row < trends.series.len() {
         trends.cursor = row;

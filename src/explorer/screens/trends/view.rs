@@ -25,25 +25,59 @@ const NUMBER_WIDTH: u16 = 8;
 
 pub(super) fn layout(base: Layout, model: &Model) -> Layout {
     let body = base.body;
-    let rows = model.screen::<TrendsScreen>().map_or(0, |trends| trends.series.len() as u16);
+    let rows = model
+        .screen::<TrendsScreen>()
+        .map_or(0, |trends| trends.series.len() as u16);
     let list = match body.height {
         height if height < CHART_FROM => height,
         // Border, heading and rows; the chart takes at least half.
         height => (rows.max(1) + 3).min(height / 2),
     };
-    let main = Rect { height: list, ..body };
-    let below = Rect { y: main.bottom(), height: body.height - list, ..body };
-    Layout { main, panel: below, ..base }
+    let main = Rect {
+        height: list,
+        ..body
+    };
+    let below = Rect {
+        y: main.bottom(),
+        height: body.height - list,
+        ..body
+    };
+    Layout {
+        main,
+        panel: below,
+        ..base
+    }
 }
 
 pub(super) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let used = put(buffer, area.x, area.y, area.width, "trends  ", theme.style(Role::Title));
+    let used = put(
+        buffer,
+        area.x,
+        area.y,
+        area.width,
+        "trends  ",
+        theme.style(Role::Title),
+    );
     let room = area.width.saturating_sub(used);
-    put(buffer, area.x + used, area.y, room, &model.title, theme.style(Role::Faint));
+    put(
+        buffer,
+        area.x + used,
+        area.y,
+        room,
+        &model.title,
+        theme.style(Role::Faint),
+    );
 }
 
-pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-    let Some(trends) = model.screen::<TrendsScreen>() else { return None };
+pub(super) fn draw(
+    model: &Model,
+    areas: &Layout,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> Option<Position> {
+    let Some(trends) = model.screen::<TrendsScreen>() else {
+        return None;
+    };
     let title = match trends.series.iter().any(Series::has_other_criteria) {
         true => "each set over its runs   │ ≠ other criteria",
         false => "each set over its runs",
@@ -55,10 +89,24 @@ pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
             None => "reading the runs…",
             Some(_) => "no runs here yet",
         };
-        put(buffer, rows.x + 1, rows.y, rows.width.saturating_sub(1), words, theme.style(Role::Faint));
+        put(
+            buffer,
+            rows.x + 1,
+            rows.y,
+            rows.width.saturating_sub(1),
+            words,
+            theme.style(Role::Faint),
+        );
     } else {
         list(trends, rows, theme, buffer);
-        scrollbar(areas.main, trends.offset, usize::from(rows.height), trends.series.len(), theme, buffer);
+        scrollbar(
+            areas.main,
+            trends.offset,
+            usize::from(rows.height),
+            trends.series.len(),
+            theme,
+            buffer,
+        );
     }
     match areas.panel.is_empty() {
         true => chart::note_run(model, trends, areas.main, theme, buffer),
@@ -78,18 +126,26 @@ struct Columns {
 
 impl Columns {
     fn fit(trends: &TrendsScreen, width: u16) -> Columns {
-        let widest =
-            |of: &dyn Fn(&Series) -> usize| trends.series.iter().map(of).max().unwrap_or(0) as u16 + 2;
+        let widest = |of: &dyn Fn(&Series) -> usize| {
+            trends.series.iter().map(of).max().unwrap_or(0) as u16 + 2
+        };
         let is_wide = width >= CHANGE_FROM;
         let (change, runs) = if is_wide { (NUMBER_WIDTH, 6) } else { (0, 0) };
         // One column of space on the left, two before the line, and one on the right.
         let numbers = NUMBER_WIDTH + change + runs + 4;
         let names = width.saturating_sub(numbers + LINE_AT_LEAST);
-        let set = widest(&|series| series.set.width()).clamp(NAME_AT_LEAST, (names / 2).max(NAME_AT_LEAST));
+        let set = widest(&|series| series.set.width())
+            .clamp(NAME_AT_LEAST, (names / 2).max(NAME_AT_LEAST));
         let metric = widest(&|series| series.name().width());
         let metric = metric.clamp(NAME_AT_LEAST, names.saturating_sub(set).max(NAME_AT_LEAST));
         let line = width.saturating_sub(set + metric + numbers);
-        Columns { set, metric, change, runs, line }
+        Columns {
+            set,
+            metric,
+            change,
+            runs,
+            line,
+        }
     }
 }
 
@@ -119,13 +175,22 @@ impl Series {
     fn change(&self) -> Option<String> {
         let mut latest = self.points.iter().rev();
         let (last, before) = (latest.next()?, latest.next()?);
-        let sign = if last.criteria == before.criteria { "" } else { "≠" };
-        Some(format!("{sign}{}", self.difference(last.value - before.value)))
+        let sign = if last.criteria == before.criteria {
+            ""
+        } else {
+            "≠"
+        };
+        Some(format!(
+            "{sign}{}",
+            self.difference(last.value - before.value)
+        ))
     }
 
     /// Whether a run had other criteria than the one before it.
     fn has_other_criteria(&self) -> bool {
-        self.points.windows(2).any(|pair| pair[0].criteria != pair[1].criteria)
+        self.points
+            .windows(2)
+            .any(|pair| pair[0].criteria != pair[1].criteria)
     }
 
     /// The values as blocks, at most `width`, the latest last; a line where the criteria changed.
@@ -143,8 +208,13 @@ impl Series {
     /// The lowest and the highest value of the chart: round numbers around all values.
     pub(super) fn scale(&self) -> (f64, f64) {
         let (lowest, highest) = self.range();
-        let step = 10f64.powf((highest - lowest).max(0.01).log10().floor()).max(0.1);
-        let (low, high) = ((lowest / step).floor() * step, (highest / step).ceil() * step);
+        let step = 10f64
+            .powf((highest - lowest).max(0.01).log10().floor())
+            .max(0.1);
+        let (low, high) = (
+            (lowest / step).floor() * step,
+            (highest / step).ceil() * step,
+        );
         match low < high {
             true => (low, high),
             // One value has no range of its own.
@@ -156,12 +226,19 @@ impl Series {
     /// The lowest and the highest value of the sparkline: 0 and 1 if all values are between, as for a case.
     fn line_scale(&self) -> (f64, f64) {
         let (lowest, highest) = self.range();
-        if lowest >= 0.0 && highest <= 1.0 { (0.0, 1.0) } else { self.scale() }
+        if lowest >= 0.0 && highest <= 1.0 {
+            (0.0, 1.0)
+        } else {
+            self.scale()
+        }
     }
 
     fn range(&self) -> (f64, f64) {
         let values = || self.points.iter().map(|point| point.value);
-        (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max))
+        (
+            values().fold(f64::INFINITY, f64::min),
+            values().fold(f64::NEG_INFINITY, f64::max),
+        )
     }
 }
 
@@ -177,13 +254,30 @@ fn list(trends: &TrendsScreen, rows: Rect, theme: &Theme, buffer: &mut Buffer) {
         (columns.runs, "runs", true),
     ] {
         match is_right {
-            true => put_right(buffer, (x + width).saturating_sub(1), y, width, heading, faint),
+            true => put_right(
+                buffer,
+                (x + width).saturating_sub(1),
+                y,
+                width,
+                heading,
+                faint,
+            ),
             false => put(buffer, x, y, width.saturating_sub(1), heading, faint),
         };
         x += width;
     }
-    for (row, series) in trends.series.iter().enumerate().skip(trends.offset).take(usize::from(rows.height)) {
-        let area = Rect { y: rows.y + (row - trends.offset) as u16, height: 1, ..rows };
+    for (row, series) in trends
+        .series
+        .iter()
+        .enumerate()
+        .skip(trends.offset)
+        .take(usize::from(rows.height))
+    {
+        let area = Rect {
+            y: rows.y + (row - trends.offset) as u16,
+            height: 1,
+            ..rows
+        };
         let style = theme.row(row == trends.cursor);
         buffer.set_style(area, style);
         let is_first = row == trends.offset || trends.series[row - 1].set != series.set;
@@ -202,21 +296,56 @@ fn series_row(
 ) {
     let (mut x, y) = (row.x + 1, row.y);
     if is_first {
-        put(buffer, x, y, columns.set.saturating_sub(1), &series.set, style);
+        put(
+            buffer,
+            x,
+            y,
+            columns.set.saturating_sub(1),
+            &series.set,
+            style,
+        );
     }
     x += columns.set;
-    put(buffer, x, y, columns.metric.saturating_sub(1), series.name(), style);
+    put(
+        buffer,
+        x,
+        y,
+        columns.metric.saturating_sub(1),
+        series.name(),
+        style,
+    );
     x += columns.metric;
     let values: Vec<f64> = series.points.iter().map(|point| point.value).collect();
     let Some(last) = values.last() else { return };
-    put_right(buffer, x + NUMBER_WIDTH - 1, y, NUMBER_WIDTH, &series.words(*last), style);
+    put_right(
+        buffer,
+        x + NUMBER_WIDTH - 1,
+        y,
+        NUMBER_WIDTH,
+        &series.words(*last),
+        style,
+    );
     x += NUMBER_WIDTH;
     if columns.change > 0 {
         let words = series.change().unwrap_or_default();
         let faint = theme.within(style, theme.style(Role::Faint));
-        put_right(buffer, x + columns.change - 1, y, columns.change, &words, faint);
+        put_right(
+            buffer,
+            x + columns.change - 1,
+            y,
+            columns.change,
+            &words,
+            faint,
+        );
         x += columns.change;
-        put_right(buffer, x + columns.runs - 1, y, columns.runs, &values.len().to_string(), faint);
+        put_right(
+            buffer,
+            x + columns.runs - 1,
+            y,
+            columns.runs,
+            &values.len().to_string(),
+            faint,
+        );
         x += columns.runs;
     }
     let line = series.sparkline(usize::from(columns.line));

@@ -108,7 +108,9 @@ pub fn explore(explorer: Explorer) -> io::Result<Leaving> {
 impl Loop {
     async fn go(mut self, first: Vec<Effect>) -> io::Result<Leaving> {
         let _guard = Guard;
-        first.into_iter().try_for_each(|effect| self.effect(effect))?;
+        first
+            .into_iter()
+            .try_for_each(|effect| self.effect(effect))?;
         self.draw_if_due()?;
         let files = opened_run::in_workspace(&mut self.model, |model| model.read_files());
         self.executor.read_history(self.model.ticket(), files);
@@ -160,7 +162,10 @@ impl Loop {
     }
 
     fn input(&mut self, event: crossterm::event::Event) -> io::Result<()> {
-        let is_key = matches!(event, crossterm::event::Event::Key(_) | crossterm::event::Event::Paste(_));
+        let is_key = matches!(
+            event,
+            crossterm::event::Event::Key(_) | crossterm::event::Event::Paste(_)
+        );
         if is_key && self.model.is_trust_dialog_open() && !self.is_question_shown {
             return Ok(());
         }
@@ -205,13 +210,21 @@ impl Loop {
 
     /// Updates the workspace after a search for files. The order of sets is that of the model.
     fn workspace(&mut self, workspace: Workspace) -> io::Result<()> {
-        let effects = update(&mut self.model, Msg::Sets(SetMsg::Found(workspace.sets.clone())));
+        let effects = update(
+            &mut self.model,
+            Msg::Sets(SetMsg::Found(workspace.sets.clone())),
+        );
         self.model.judge = judge_of(&workspace);
         self.model.agents = workspace.agent_names();
         let other_folders = self.executor.workspace.folders != workspace.folders;
         self.executor.workspace = Arc::new(workspace);
         let sets = opened_run::in_workspace(&mut self.model, |model| {
-            model.view.sets.iter().map(|set| set.path.clone()).collect::<Vec<_>>()
+            model
+                .view
+                .sets
+                .iter()
+                .map(|set| set.path.clone())
+                .collect::<Vec<_>>()
         });
         let other_sets = *self.executor.sets != sets;
         self.executor.sets = Arc::new(sets);
@@ -223,7 +236,9 @@ impl Loop {
             self.executor.watch();
             self.executor.watch_results();
         }
-        effects.into_iter().try_for_each(|effect| self.effect(effect))
+        effects
+            .into_iter()
+            .try_for_each(|effect| self.effect(effect))
     }
 
     /// Handles an event of the run, together with the events that are already queued.
@@ -255,7 +270,9 @@ impl Loop {
             Effect::History(effect) => self.executor.past_runs(effect),
             Effect::Edits(effect) => self.executor.edits(effect),
             Effect::Chat(effect) => self.executor.chat(effect),
-            Effect::Request(request) => debug_assert!(false, "`update` carries it out: {request:?}"),
+            Effect::Request(request) => {
+                debug_assert!(false, "`update` carries it out: {request:?}")
+            }
         }
         Ok(())
     }
@@ -270,7 +287,12 @@ impl Loop {
                 self.take(told)
             }
             TerminalEffect::OpenEditor { path, line } => self.edit(path, line),
-            TerminalEffect::EditText { text, name, ending, of } => self.edit_text(&text, &name, ending, of),
+            TerminalEffect::EditText {
+                text,
+                name,
+                ending,
+                of,
+            } => self.edit_text(&text, &name, ending, of),
             TerminalEffect::EditCriteria(set) => self.edit_criteria(set),
             TerminalEffect::CaptureMouse(true) => {
                 crossterm::execute!(io::stdout(), crossterm::event::EnableMouseCapture)
@@ -293,9 +315,13 @@ impl Loop {
     fn run(&mut self, effect: RunEffect) {
         match (effect, &self.executor.run) {
             (RunEffect::Start(cases, against), _) => self.start(cases, Vec::new(), against),
-            (RunEffect::StartTrusted(cases, granted, against), _) => self.start(cases, granted, against),
+            (RunEffect::StartTrusted(cases, granted, against), _) => {
+                self.start(cases, granted, against)
+            }
             (RunEffect::DeclineKeys(questions), _) => {
-                self.executor.declined.extend(questions.into_iter().map(|question| question.fingerprint));
+                self.executor
+                    .declined
+                    .extend(questions.into_iter().map(|question| question.fingerprint));
             }
             (RunEffect::FindChanged(ticket), _) => self.executor.find_changed(ticket),
             (RunEffect::Cancel(reason), Some(run)) => run.cancel(reason),
@@ -308,7 +334,10 @@ impl Loop {
     fn start(&mut self, cases: Vec<CaseRef>, granted: Vec<TrustQuestion>, against: Against) {
         // The cases are those of the workspace, although a past run may be open.
         let chosen = opened_run::in_workspace(&mut self.model, |model| {
-            cases.into_iter().map(|case| (case, model.case_key(case))).collect()
+            cases
+                .into_iter()
+                .map(|case| (case, model.case_key(case)))
+                .collect()
         });
         self.executor.start(chosen, granted, against);
     }
@@ -318,19 +347,28 @@ impl Loop {
         if !self.frames.take(now) {
             return Ok(());
         }
-        update(&mut self.model, Msg::Tick(now.duration_since(self.began).as_secs_f64()));
+        update(
+            &mut self.model,
+            Msg::Tick(now.duration_since(self.began).as_secs_f64()),
+        );
         self.change_theme();
         self.forget_typed_before_a_question();
         let (model, theme) = (&self.model, &self.theme);
         let screen = &mut self.screen;
         terminal::draw_in_terminal(|| {
-            crossterm::queue!(screen.backend_mut(), crossterm::terminal::BeginSynchronizedUpdate)?;
+            crossterm::queue!(
+                screen.backend_mut(),
+                crossterm::terminal::BeginSynchronizedUpdate
+            )?;
             screen.draw(|frame| {
                 if let Some(cursor) = draw(model, theme, frame.buffer_mut()) {
                     frame.set_cursor_position(cursor);
                 }
             })?;
-            crossterm::execute!(screen.backend_mut(), crossterm::terminal::EndSynchronizedUpdate)
+            crossterm::execute!(
+                screen.backend_mut(),
+                crossterm::terminal::EndSynchronizedUpdate
+            )
         })?;
         self.is_question_shown = self.model.is_trust_dialog_open();
         panic_if_requested();
@@ -351,7 +389,8 @@ impl Loop {
             self.frames.after_event();
         }
         if let Some(notice) = &self.model.notice {
-            self.frames.at(self.began + Duration::from_secs_f64(notice.until.max(0.0)));
+            self.frames
+                .at(self.began + Duration::from_secs_f64(notice.until.max(0.0)));
         }
     }
 
@@ -367,7 +406,9 @@ impl Loop {
 
     fn remember(&mut self) {
         opened_run::close(&mut self.model);
-        let Some(places) = &self.executor.places else { return };
+        let Some(places) = &self.executor.places else {
+            return;
+        };
         let model = &self.model;
         let set = match model.view.browse.nodes.get(model.view.browse.node) {
             Some(Node::Set(set)) => Some(model.view.sets[*set].path.shown.clone()),
@@ -380,7 +421,13 @@ impl Loop {
             case: case.map(|case| case.index),
             filter: model.view.browse.filter.clone(),
             order: model.view.browse.order.words().to_string(),
-            hidden_columns: model.view.browse.hidden.iter().map(|column| column.name().to_string()).collect(),
+            hidden_columns: model
+                .view
+                .browse
+                .hidden
+                .iter()
+                .map(|column| column.name().to_string())
+                .collect(),
         };
         // Failing to save this state is not worth an error on exit.
         let _ = state.save(places, &self.executor.workspace.root);
@@ -395,7 +442,11 @@ fn batch(first: RunEvent, waiting: &mut mpsc::Receiver<RunEvent>) -> Vec<RunEven
 
 /// Label of the judge in the workspace's configuration.
 fn judge_of(workspace: &Workspace) -> Option<String> {
-    workspace.config.judge.as_ref().and_then(|judge| judge.label())
+    workspace
+        .config
+        .judge
+        .as_ref()
+        .and_then(|judge| judge.label())
 }
 
 /// Panics if the environment requests it, so that tests can check the terminal after a panic. Debug builds only.

@@ -34,7 +34,10 @@ const OPEN_TIMEOUT: Duration = Duration::from_millis(80);
 /// The theme of the last time. It may have been removed from the user's configuration since.
 fn last_theme(remembered: Remembered) -> String {
     let is_known = |name: &String| Theme::names().any(|known| known == name);
-    remembered.theme.filter(is_known).unwrap_or_else(|| "default".into())
+    remembered
+        .theme
+        .filter(is_known)
+        .unwrap_or_else(|| "default".into())
 }
 
 impl Loop {
@@ -50,14 +53,25 @@ impl Loop {
         let opened = explorer.opened;
         let found = open_workspace(&opened, &explorer.columns, back.clone())?;
         let looking = found.is_none();
-        let workspace =
-            Arc::new(found.unwrap_or_else(|| Workspace { root: root_of(&opened), ..Workspace::default() }));
+        let workspace = Arc::new(found.unwrap_or_else(|| Workspace {
+            root: root_of(&opened),
+            ..Workspace::default()
+        }));
         let places = Places::find();
-        let remembered =
-            places.as_ref().map(|places| Remembered::load(places, &workspace.root)).unwrap_or_default();
+        let remembered = places
+            .as_ref()
+            .map(|places| Remembered::load(places, &workspace.root))
+            .unwrap_or_default();
         let mut model = model_of(&workspace, explorer.title, &opened);
         model.is_searching = looking;
-        let sets = Arc::new(model.view.sets.iter().map(|set| set.path.clone()).collect::<Vec<_>>());
+        let sets = Arc::new(
+            model
+                .view
+                .sets
+                .iter()
+                .map(|set| set.path.clone())
+                .collect::<Vec<_>>(),
+        );
         let executor = EffectExecutor {
             workers,
             workspace,
@@ -76,15 +90,23 @@ impl Loop {
         let mut first = first_sets(&mut model, &executor, &remembered);
         if let Some(file) = explorer.run {
             model.is_run_file = true;
-            first = vec![Effect::History(HistoryEffect::OpenFolder(file.run, file.case))];
+            first = vec![Effect::History(HistoryEffect::OpenFolder(
+                file.run, file.case,
+            ))];
             model.is_renewed = file.newer.is_some();
             if let Some(newer) = file.newer {
                 executor.renew(newer);
             }
         }
         let (true_colour, no_colour) = colours_of_terminal();
-        let chosen = executor.places.as_ref().and_then(|places| apply_user_config(places, &mut model));
-        model.theme = explorer.theme.or(chosen).unwrap_or_else(|| last_theme(remembered));
+        let chosen = executor
+            .places
+            .as_ref()
+            .and_then(|places| apply_user_config(places, &mut model));
+        model.theme = explorer
+            .theme
+            .or(chosen)
+            .unwrap_or_else(|| last_theme(remembered));
         let theme = theme_named(&model.theme, true_colour, no_colour).map_err(io::Error::other)?;
         let screen = terminal::take(model.mouse)?;
         let opened = Loop {
@@ -125,7 +147,8 @@ fn model_of(workspace: &Workspace, title: String, opened: &Path) -> Model {
 
 /// Whether the terminal has 24-bit colours, and whether the user wants none.
 fn colours_of_terminal() -> (bool, bool) {
-    let true_colour = std::env::var("COLORTERM").is_ok_and(|v| matches!(v.as_str(), "truecolor" | "24bit"));
+    let true_colour =
+        std::env::var("COLORTERM").is_ok_and(|v| matches!(v.as_str(), "truecolor" | "24bit"));
     let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     (true_colour, no_colour)
 }
@@ -133,13 +156,17 @@ fn colours_of_terminal() -> (bool, bool) {
 /// Restores the columns and the order of the list of cases.
 fn restore_list(model: &mut Model, remembered: &Remembered) {
     model.view.browse.hidden = hidden_columns(&remembered.hidden_columns);
-    let order = Order::ALL.into_iter().find(|order| order.words() == remembered.order);
+    let order = Order::ALL
+        .into_iter()
+        .find(|order| order.words() == remembered.order);
     model.view.browse.order = order.unwrap_or(Order::File);
 }
 
 /// The name of the user in the environment; empty if there is none.
 fn user_name() -> String {
-    let named = ["USER", "LOGNAME", "USERNAME"].into_iter().find_map(|name| std::env::var(name).ok());
+    let named = ["USER", "LOGNAME", "USERNAME"]
+        .into_iter()
+        .find_map(|name| std::env::var(name).ok());
     named.unwrap_or_default()
 }
 
@@ -163,14 +190,26 @@ fn open_workspace(
         }
     });
     match finding.recv_timeout(OPEN_TIMEOUT) {
-        Ok(found) => found.map(Some).map_err(|error| io::Error::other(error.to_string())),
+        Ok(found) => found
+            .map(Some)
+            .map_err(|error| io::Error::other(error.to_string())),
         Err(_) => Ok(None),
     }
 }
 
 /// Loads the set that is shown first, and returns the effects that load the others.
-fn first_sets(model: &mut Model, executor: &EffectExecutor, remembered: &Remembered) -> Vec<Effect> {
-    let by_name = |shown: &String| model.view.sets.iter().position(|set| set.path.shown == *shown);
+fn first_sets(
+    model: &mut Model,
+    executor: &EffectExecutor,
+    remembered: &Remembered,
+) -> Vec<Effect> {
+    let by_name = |shown: &String| {
+        model
+            .view
+            .sets
+            .iter()
+            .position(|set| set.path.shown == *shown)
+    };
     let first = remembered.set.as_ref().and_then(by_name).unwrap_or(0);
     let mut effects = Vec::new();
     if let Some(path) = executor.sets.get(first) {
@@ -180,8 +219,8 @@ fn first_sets(model: &mut Model, executor: &EffectExecutor, remembered: &Remembe
     if let Some(shown) = &remembered.set {
         go_to(model, shown, remembered.case);
     }
-    let rest =
-        (0..model.view.sets.len()).filter(|&set| matches!(model.view.sets[set].state, SetState::Loading));
+    let rest = (0..model.view.sets.len())
+        .filter(|&set| matches!(model.view.sets[set].state, SetState::Loading));
     for set in rest.collect::<Vec<_>>() {
         effects.push(load_set(model, set));
     }

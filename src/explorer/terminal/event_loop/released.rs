@@ -16,12 +16,20 @@ impl Loop {
         self.come_back()?;
         match opened {
             Ok(()) => self.take(Msg::Sets(SetMsg::FilesChanged)),
-            Err(error) => self.take(Msg::Failed(format!("the editor could not be opened: {error}"))),
+            Err(error) => self.take(Msg::Failed(format!(
+                "the editor could not be opened: {error}"
+            ))),
         }
     }
 
     /// Like [`Loop::edit`], for a text. The edited text is passed on without validation.
-    pub(super) fn edit_text(&mut self, text: &str, name: &str, ending: &str, of: EditorOf) -> io::Result<()> {
+    pub(super) fn edit_text(
+        &mut self,
+        text: &str,
+        name: &str,
+        ending: &str,
+        of: EditorOf,
+    ) -> io::Result<()> {
         self.keys.pause();
         terminal::restore_terminal();
         let edited = editor::edit_text(text, name, ending);

@@ -44,14 +44,27 @@ fn object() -> impl Strategy<Value = Map<String, Value>> {
 }
 
 fn spoken() -> impl Strategy<Value = Vec<Spoken>> {
-    let call =
-        ("[a-z_]{1,8}", object(), object()).prop_map(|(name, args, result)| Call { name, args, result });
-    let step =
-        (proptest::option::of(words()), vec(call, 1..3)).prop_map(|(text, calls)| Step { text, calls });
-    let turn = (words(), vec(step, 0..3), proptest::option::of(words())).prop_map(|(user, steps, answer)| {
-        let answer = if steps.is_empty() { answer.or(Some("yes".into())) } else { answer };
-        Spoken { user, steps, answer }
+    let call = ("[a-z_]{1,8}", object(), object()).prop_map(|(name, args, result)| Call {
+        name,
+        args,
+        result,
     });
+    let step = (proptest::option::of(words()), vec(call, 1..3))
+        .prop_map(|(text, calls)| Step { text, calls });
+    let turn = (words(), vec(step, 0..3), proptest::option::of(words())).prop_map(
+        |(user, steps, answer)| {
+            let answer = if steps.is_empty() {
+                answer.or(Some("yes".into()))
+            } else {
+                answer
+            };
+            Spoken {
+                user,
+                steps,
+                answer,
+            }
+        },
+    );
     vec(turn, 1..4)
 }
 
@@ -79,7 +92,11 @@ fn openai(turns: &[Spoken], arguments_are_text: bool) -> Value {
     let act = |step: &Step, id: &dyn Fn(usize) -> String| {
         let call = |(at, call): (usize, &Call)| {
             let args = Value::Object(call.args.clone());
-            let args = if arguments_are_text { args.to_string().into() } else { args };
+            let args = if arguments_are_text {
+                args.to_string().into()
+            } else {
+                args
+            };
             json!({"id": id(at), "type": "function", "function": {"name": call.name, "arguments": args}})
         };
         let calls: Vec<Value> = step.calls.iter().enumerate().map(call).collect();
@@ -89,7 +106,8 @@ fn openai(turns: &[Spoken], arguments_are_text: bool) -> Value {
         }));
         out
     };
-    let message = |role: &'static str| move |text: &str| vec![json!({"role": role, "content": text})];
+    let message =
+        |role: &'static str| move |text: &str| vec![json!({"role": role, "content": text})];
     written(turns, message("user"), act, message("assistant")).into()
 }
 
@@ -106,7 +124,8 @@ fn openai_old(turns: &[Spoken]) -> Value {
         };
         step.calls.iter().enumerate().flat_map(call).collect()
     };
-    let message = |role: &'static str| move |text: &str| vec![json!({"role": role, "content": text})];
+    let message =
+        |role: &'static str| move |text: &str| vec![json!({"role": role, "content": text})];
     written(turns, message("user"), act, message("assistant")).into()
 }
 
@@ -127,7 +146,9 @@ fn responses(turns: &[Spoken]) -> Value {
             .chain(calls.map(result))
             .collect()
     };
-    let user = |text: &str| vec![json!({"role": "user", "content": [{"type": "input_text", "text": text}]})];
+    let user = |text: &str| {
+        vec![json!({"role": "user", "content": [{"type": "input_text", "text": text}]})]
+    };
     written(turns, user, act, |text| vec![said(text)]).into()
 }
 
@@ -138,10 +159,18 @@ fn anthropic(turns: &[Spoken]) -> Value {
             let text = Value::Object(call.result.clone()).to_string();
             json!({"type": "tool_result", "tool_use_id": id(at), "content": [{"type": "text", "text": text}]})
         };
-        let text = step.text.iter().map(|text| json!({"type": "text", "text": text}));
-        let blocks: Vec<Value> = text.chain(step.calls.iter().enumerate().map(call)).collect();
+        let text = step
+            .text
+            .iter()
+            .map(|text| json!({"type": "text", "text": text}));
+        let blocks: Vec<Value> = text
+            .chain(step.calls.iter().enumerate().map(call))
+            .collect();
         let results: Vec<Value> = step.calls.iter().enumerate().map(result).collect();
-        vec![json!({"role": "assistant", "content": blocks}), json!({"role": "user", "content": results})]
+        vec![
+            json!({"role": "assistant", "content": blocks}),
+            json!({"role": "user", "content": results}),
+        ]
     };
     let user = |text: &str| vec![json!({"role": "user", "content": text})];
     written(turns, user, act, |text| {
@@ -165,7 +194,9 @@ fn langchain(turns: &[Spoken]) -> Vec<Value> {
         out
     };
     let user = |text: &str| vec![json!({"type": "human", "content": text, "id": null})];
-    written(turns, user, act, |text| vec![json!({"type": "ai", "content": text, "tool_calls": []})])
+    written(turns, user, act, |text| {
+        vec![json!({"type": "ai", "content": text, "tool_calls": []})]
+    })
 }
 
 fn gemini(turns: &[Spoken], [call_key, response_key]: [&str; 2]) -> Vec<Value> {
@@ -173,12 +204,18 @@ fn gemini(turns: &[Spoken], [call_key, response_key]: [&str; 2]) -> Vec<Value> {
         let call = |(at, call): (usize, &Call)| json!({call_key: {"id": id(at), "name": call.name, "args": call.args}});
         let result = |(at, call): (usize, &Call)| json!({response_key: {"id": id(at), "name": call.name, "response": call.result}});
         let text = step.text.iter().map(|text| json!({"text": text}));
-        let parts: Vec<Value> = text.chain(step.calls.iter().enumerate().map(call)).collect();
+        let parts: Vec<Value> = text
+            .chain(step.calls.iter().enumerate().map(call))
+            .collect();
         let results: Vec<Value> = step.calls.iter().enumerate().map(result).collect();
-        vec![json!({"role": "model", "parts": parts}), json!({"role": "user", "parts": results})]
+        vec![
+            json!({"role": "model", "parts": parts}),
+            json!({"role": "user", "parts": results}),
+        ]
     };
-    let message =
-        |role: &'static str| move |text: &str| vec![json!({"role": role, "parts": [{"text": text}]})];
+    let message = |role: &'static str| {
+        move |text: &str| vec![json!({"role": role, "parts": [{"text": text}]})]
+    };
     written(turns, message("user"), act, message("model"))
 }
 
@@ -186,7 +223,10 @@ fn gemini(turns: &[Spoken], [call_key, response_key]: [&str; 2]) -> Vec<Value> {
 fn adk_session(turns: &[Spoken]) -> Value {
     let mut events = Vec::new();
     for (at, turn) in turns.iter().enumerate() {
-        let contents = gemini(std::slice::from_ref(turn), ["functionCall", "functionResponse"]);
+        let contents = gemini(
+            std::slice::from_ref(turn),
+            ["functionCall", "functionResponse"],
+        );
         events.extend(contents.into_iter().enumerate().map(|(number, content)| {
             let author = if number == 0 { "user" } else { "agent" };
             json!({"id": format!("{at}-{number}"), "invocationId": format!("turn-{at}"), "author": author, "content": content})
@@ -212,24 +252,36 @@ fn forms(turns: &[Spoken]) -> Vec<(&'static str, Value)> {
     vec![
         ("openai", openai(turns, true)),
         ("openai with objects", openai(turns, false)),
-        ("openai in an object", json!({"messages": openai(turns, true)})),
+        (
+            "openai in an object",
+            json!({"messages": openai(turns, true)}),
+        ),
         ("openai, older", openai_old(turns)),
         ("responses", responses(turns)),
         ("anthropic", anthropic(turns)),
         ("langchain", chain.clone().into()),
         ("langchain, lc", chain.iter().map(dump).collect()),
         ("langchain, data", chain.iter().map(data).collect()),
-        ("langgraph", json!({"values": {"messages": chain}, "next": []})),
+        (
+            "langgraph",
+            json!({"values": {"messages": chain}, "next": []}),
+        ),
         ("gemini", json!({"contents": camel.clone()})),
         ("gemini, list", camel.into()),
-        ("gemini, snake case", gemini(turns, ["function_call", "function_response"]).into()),
+        (
+            "gemini, snake case",
+            gemini(turns, ["function_call", "function_response"]).into(),
+        ),
         ("adk", adk_session(turns)),
     ]
 }
 
 /// A turn without ids, which some forms do not have.
 fn plain(mut turn: Invocation) -> Invocation {
-    if let Trajectory::Listed { calls, responses, .. } = &mut turn.trajectory {
+    if let Trajectory::Listed {
+        calls, responses, ..
+    } = &mut turn.trajectory
+    {
         calls.iter_mut().for_each(|call| call.id = None);
         responses.iter_mut().for_each(|response| response.id = None);
     }
@@ -254,7 +306,9 @@ fn expectation(turns: &[Spoken]) -> Vec<Invocation> {
                     .map(|call| crate::domain::ToolCall::new(&call.name, Some(call.args.clone())))
                     .collect(),
                 responses: all().map(response).collect(),
-                texts: texts.map(|text| ("agent".to_string(), vec![Part::text(text)])).collect(),
+                texts: texts
+                    .map(|text| ("agent".to_string(), vec![Part::text(text)]))
+                    .collect(),
             },
             ..Invocation::default()
         }

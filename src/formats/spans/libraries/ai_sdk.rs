@@ -8,8 +8,11 @@ use crate::formats::spans::{TraceSpan, unquoted};
 use serde_json::Value;
 
 const OPERATION: &[&str] = &["ai.operationId", "operation.name"];
-const CONVERSATION: &[&str] =
-    &["ai.telemetry.metadata.sessionId", "ai.telemetry.metadata.threadId", "ai.telemetry.metadata.chatId"];
+const CONVERSATION: &[&str] = &[
+    "ai.telemetry.metadata.sessionId",
+    "ai.telemetry.metadata.threadId",
+    "ai.telemetry.metadata.chatId",
+];
 
 /// What the library writes into spans.
 pub(super) static DIALECT: Dialect = Dialect {
@@ -29,7 +32,10 @@ fn facts_of(span: &TraceSpan) -> SpanFacts {
     let operation = string(span, OPERATION).unwrap_or_default();
     let operation = operation.split(' ').next().unwrap_or_default();
     if operation == "ai.toolCall" {
-        return SpanFacts { tool: Some(tool_of(span)), ..SpanFacts::default() };
+        return SpanFacts {
+            tool: Some(tool_of(span)),
+            ..SpanFacts::default()
+        };
     }
     let is_model = operation.ends_with(".doGenerate") || operation.ends_with(".doStream");
     SpanFacts {
@@ -44,9 +50,17 @@ fn facts_of(span: &TraceSpan) -> SpanFacts {
 
 /// The messages of a request: of the model, or of the program, which may have given a text only.
 fn asked(span: &TraceSpan) -> Vec<Message> {
-    let prompt = first(span, &["ai.prompt.messages", "ai.prompt"]).map(unquoted).unwrap_or_default();
+    let prompt = first(span, &["ai.prompt.messages", "ai.prompt"])
+        .map(unquoted)
+        .unwrap_or_default();
     match prompt.get("prompt").unwrap_or(&prompt) {
-        Value::String(text) => vec![Message { text: text.clone(), ..Message::default() }.with_role("user")],
+        Value::String(text) => vec![
+            Message {
+                text: text.clone(),
+                ..Message::default()
+            }
+            .with_role("user"),
+        ],
         Value::Array(list) => messages(&Value::Array(list.clone())),
         _ => messages(&prompt),
     }
@@ -54,7 +68,10 @@ fn asked(span: &TraceSpan) -> Vec<Message> {
 
 /// What the model replied, if the span contains it.
 fn said(span: &TraceSpan) -> Option<Message> {
-    let text = string(span, &["ai.response.text", "ai.result.text", "ai.response.object"]);
+    let text = string(
+        span,
+        &["ai.response.text", "ai.result.text", "ai.response.object"],
+    );
     let calls = first(span, &["ai.response.toolCalls", "ai.result.toolCalls"]).map(unquoted);
     if text.is_none() && calls.is_none() {
         return None;

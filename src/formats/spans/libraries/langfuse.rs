@@ -31,7 +31,9 @@ pub(in crate::formats::spans) fn observations_of(value: &Value) -> Option<&Vec<V
 
 /// Whether a value is an exported observation.
 pub(in crate::formats::spans) fn is_observation(value: &Value) -> bool {
-    ["traceId", "type"].iter().all(|key| value.get(*key).is_some_and(Value::is_string))
+    ["traceId", "type"]
+        .iter()
+        .all(|key| value.get(*key).is_some_and(Value::is_string))
 }
 
 /// The span of an exported observation.
@@ -40,7 +42,12 @@ pub(in crate::formats::spans) fn of_observation(
     room: &mut SpanMemory,
 ) -> Result<TraceSpan, UnusableBatch> {
     let kind = text(value, "type").to_lowercase();
-    exported(value, ["traceId", "id", "parentObservationId", "startTime"], &kind, room)
+    exported(
+        value,
+        ["traceId", "id", "parentObservationId", "startTime"],
+        &kind,
+        room,
+    )
 }
 
 /// The span of an exported trace itself.
@@ -67,8 +74,17 @@ fn exported(
 ) -> Result<TraceSpan, UnusableBatch> {
     let [trace, id, parent, start] = keys.map(|key| text(value, key));
     let name = text(value, "name");
-    room.take(size_of::<TraceSpan>() + trace.len() + id.len() + parent.len() + name.len() + kind.len())?;
-    let mut span = TraceSpan { trace, id, parent, name, start: instant(&start), ..TraceSpan::default() };
+    room.take(
+        size_of::<TraceSpan>() + trace.len() + id.len() + parent.len() + name.len() + kind.len(),
+    )?;
+    let mut span = TraceSpan {
+        trace,
+        id,
+        parent,
+        name,
+        start: instant(&start),
+        ..TraceSpan::default()
+    };
     span.attributes.insert(KIND.into(), kind.into());
     for (attribute, key) in [(INPUT, "input"), (OUTPUT, "output")] {
         if let Some(given) = value.get(key).filter(|given| !given.is_null()) {
@@ -80,29 +96,58 @@ fn exported(
 }
 
 fn text(value: &Value, key: &str) -> String {
-    value.get(key).and_then(Value::as_str).unwrap_or_default().to_string()
+    value
+        .get(key)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_string()
 }
 
 /// An observation of Langfuse. Positional arguments of a function are in a list, without their names.
 fn facts_of(span: &TraceSpan) -> SpanFacts {
     let value = |key: &str| span.attributes.get(key).map(unquoted);
     let (input, output) = (value(INPUT), value(OUTPUT));
-    let positional = input.as_ref().and_then(|input| input.get("args")?.as_array()?.first()).cloned();
+    let positional = input
+        .as_ref()
+        .and_then(|input| input.get("args")?.as_array()?.first())
+        .cloned();
     let kind = span.attributes[KIND].as_str().unwrap_or_default();
     let text = |value: &Value| match value {
-        Value::String(text) => vec![Message { text: text.clone(), ..Message::default() }],
+        Value::String(text) => vec![Message {
+            text: text.clone(),
+            ..Message::default()
+        }],
         value => messages(value),
     };
-    let user = |value: &Value| text(value).into_iter().map(|one| one.with_role("user")).collect();
-    let mut facts = SpanFacts { is_whole: kind != "generation", ..SpanFacts::default() };
+    let user = |value: &Value| {
+        text(value)
+            .into_iter()
+            .map(|one| one.with_role("user"))
+            .collect()
+    };
+    let mut facts = SpanFacts {
+        is_whole: kind != "generation",
+        ..SpanFacts::default()
+    };
     match kind {
         "tool" => {
             let args = input.and_then(|input| given_arguments(span, &input).args);
-            facts.tool = Some(ToolFacts { name: span.name.clone(), id: None, args, result: output });
+            facts.tool = Some(ToolFacts {
+                name: span.name.clone(),
+                id: None,
+                args,
+                result: output,
+            });
         }
         "agent" | "generation" | TRACE => {
-            facts.agent = (kind != "generation").then(|| span.name.clone()).filter(|name| !name.is_empty());
-            facts.asked = positional.as_ref().or(input.as_ref()).map(user).unwrap_or_default();
+            facts.agent = (kind != "generation")
+                .then(|| span.name.clone())
+                .filter(|name| !name.is_empty());
+            facts.asked = positional
+                .as_ref()
+                .or(input.as_ref())
+                .map(user)
+                .unwrap_or_default();
             facts.said = output.as_ref().map(text).unwrap_or_default();
         }
         _ => {}

@@ -11,8 +11,11 @@ use serde_json::{Map, Value};
 pub(in crate::formats::spans) const RUN: &str = "langsmith.run";
 
 /// What the library writes into spans.
-pub(super) static DIALECT: Dialect =
-    Dialect { wrote: |span| span.attributes.contains_key(RUN), facts_of, how_to_record: None };
+pub(super) static DIALECT: Dialect = Dialect {
+    wrote: |span| span.attributes.contains_key(RUN),
+    facts_of,
+    how_to_record: None,
+};
 
 /// Whether a value is a run.
 pub(in crate::formats::spans) fn is_run(value: &Value) -> bool {
@@ -24,7 +27,12 @@ pub(in crate::formats::spans) fn span_of(
     run: &Value,
     room: &mut SpanMemory,
 ) -> Result<TraceSpan, UnusableBatch> {
-    let text = |key: &str| run.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
+    let text = |key: &str| {
+        run.get(key)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_string()
+    };
     room.take(size_of::<TraceSpan>())?;
     // The ids and the name are part of the run, too.
     let copy = room.copy(run)?;
@@ -43,16 +51,29 @@ pub(in crate::formats::spans) fn span_of(
 fn facts_of(span: &TraceSpan) -> SpanFacts {
     let run = &span.attributes[RUN];
     let (inputs, outputs) = (&run["inputs"], &run["outputs"]);
-    let of = |value: &Value| if value.is_object() { messages(value) } else { Vec::new() };
+    let of = |value: &Value| {
+        if value.is_object() {
+            messages(value)
+        } else {
+            Vec::new()
+        }
+    };
     let conversation = ["session_id", "thread_id", "conversation_id"]
         .iter()
         .find_map(|key| run["extra"]["metadata"][*key].as_str())
         .map(str::to_string);
-    let mut facts = SpanFacts { conversation, is_whole: true, ..SpanFacts::default() };
+    let mut facts = SpanFacts {
+        conversation,
+        is_whole: true,
+        ..SpanFacts::default()
+    };
     match run["run_type"].as_str() {
         Some("tool") => {
             let output = outputs.get("output").unwrap_or(outputs);
-            let id = [output["tool_call_id"].as_str(), run["extra"]["tool_call_id"].as_str()];
+            let id = [
+                output["tool_call_id"].as_str(),
+                run["extra"]["tool_call_id"].as_str(),
+            ];
             facts.tool = Some(ToolFacts {
                 name: span.name.clone(),
                 id: id.into_iter().flatten().next().map(str::to_string),

@@ -25,7 +25,10 @@ pub(super) static DIALECT: Dialect = Dialect {
 /// Reads a span.
 fn facts_of(span: &TraceSpan) -> SpanFacts {
     let kind = span.attributes[KIND].as_str().unwrap_or_default();
-    let mut facts = SpanFacts { is_whole: kind != "LLM", ..SpanFacts::default() };
+    let mut facts = SpanFacts {
+        is_whole: kind != "LLM",
+        ..SpanFacts::default()
+    };
     match kind {
         "TOOL" if is_final_answer(span) => facts.said = given(span, "output.value", "assistant"),
         "TOOL" if span.attributes.contains_key("tool.name") => facts.tool = Some(tool_of(span)),
@@ -46,20 +49,34 @@ fn facts_of(span: &TraceSpan) -> SpanFacts {
 
 /// Whether the span is about the tool with which agents of smolagents respond.
 fn is_final_answer(span: &TraceSpan) -> bool {
-    span.name == "FinalAnswerTool" && string(span, &["tool.name"]).as_deref() == Some("final_answer")
+    span.name == "FinalAnswerTool"
+        && string(span, &["tool.name"]).as_deref() == Some("final_answer")
 }
 
 /// The message of the user to an agent of smolagents.
 fn task(span: &TraceSpan) -> Option<String> {
     let is_agent = span.attributes[KIND] == "AGENT" && span.name.ends_with(".run");
-    let input = is_agent.then(|| span.attributes.get("input.value").map(unquoted)).flatten()?;
+    let input = is_agent
+        .then(|| span.attributes.get("input.value").map(unquoted))
+        .flatten()?;
     input["task"].as_str().map(str::to_string)
 }
 
 /// The messages in an attribute; a bare text is a message with the role.
 fn given(span: &TraceSpan, key: &str, role: &str) -> Vec<Message> {
-    let text = |text: &str| vec![Message { text: text.to_string(), ..Message::default() }.with_role(role)];
-    match (span.attributes.get(key), task(span).filter(|_| role == "user")) {
+    let text = |text: &str| {
+        vec![
+            Message {
+                text: text.to_string(),
+                ..Message::default()
+            }
+            .with_role(role),
+        ]
+    };
+    match (
+        span.attributes.get(key),
+        task(span).filter(|_| role == "user"),
+    ) {
         (Some(_), Some(task)) => text(&task),
         (Some(value), None) => match unquoted(value) {
             Value::String(words) => text(&words),
@@ -74,5 +91,10 @@ fn handoff(span: &TraceSpan) -> Option<ToolFacts> {
     let to = span.name.strip_prefix(HANDOFF)?;
     let name = format!("transfer_to_{}", to.to_lowercase().replace(' ', "_"));
     let result = string(span, &["output.value"]).map(Value::from);
-    Some(ToolFacts { name, id: None, args: Some(Map::new()), result })
+    Some(ToolFacts {
+        name,
+        id: None,
+        args: Some(Map::new()),
+        result,
+    })
 }
