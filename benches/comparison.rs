@@ -2,6 +2,8 @@
 //! (power). 1,000 pairs of runs for each row. `cargo bench --bench comparison` prints the tables; `.ci/comparison-table` measures
 //! the main rows with the program itself.
 
+#![allow(clippy::disallowed_methods, clippy::print_stdout, clippy::unwrap_used)]
+
 use evaltrail::analysis::{
     CaseChange, ComparisonRule, DEFAULT_LEVEL, PassCount, PassTable, compare_counts,
 };

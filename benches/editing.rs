@@ -1,6 +1,8 @@
 //! Benchmark of editing one case in a set of 10,000 cases (26 MB): opening the editor, showing the change, saving the
 //! file. Run with `cargo bench --bench editing`.
 
+#![allow(clippy::disallowed_methods, clippy::print_stdout, clippy::unwrap_used)]
+
 use evaltrail::domain::Conversation;
 use evaltrail::explorer::{Model, Msg, OpenedSet, SetLoaded, SetMsg, parse_key, update};
 use evaltrail::explorer::{Theme, draw};

@@ -3,6 +3,8 @@
 //! ROUGE is compared with Python's `rouge-score` in the same run, if `EVALTRAIL_PYTHON` names a Python that has it.
 //! Listing is compared with reading the same file.
 
+#![allow(clippy::disallowed_methods, clippy::print_stdout, clippy::unwrap_used)]
+
 use evaltrail::domain::{
     Attempt, AttemptKey, Content, Criterion, EndedAttempt, Invocation, MatchRule, MatchType, RunBy,
     RunRef, ToolCall, Trajectory, case_status,

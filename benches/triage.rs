@@ -1,5 +1,7 @@
 //! Benchmarks of what triage waits for: groups of failures, comparison of runs, the list of runs.
 
+#![allow(clippy::disallowed_methods, clippy::print_stdout, clippy::unwrap_used)]
+
 use evaltrail::analysis::{CaseChange, ComparisonRule, compare_runs, group_failures};
 use evaltrail::domain::{
     AgentSpec, Attempt, AttemptKey, Cause, Criterion, EndedAttempt, JudgeSpec, MetricResult,

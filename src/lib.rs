@@ -25,6 +25,8 @@
 //! | [`explorer`] | the terminal user interface | none, except in `terminal`: the terminal |
 //! | [`cli`] | the command line | standard streams |
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, clippy::unwrap_used))]
+
 pub mod domain;
 
 pub mod diff;

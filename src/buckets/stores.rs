@@ -1,5 +1,10 @@
 //! Clients of object stores, with the credentials of the environment.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the files of credentials are the user's own"
+)]
+
 use super::address::{BucketAddress, Scheme};
 use super::connection::Connector;
 use super::credentials::{self, Environment};

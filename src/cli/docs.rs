@@ -1,5 +1,10 @@
 //! `evaltrail completions` and `evaltrail man`.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it prints generated text: the manual page and completions"
+)]
+
 use super::Exit;
 use super::args::Cli;
 use crate::explorer::COMMANDS;

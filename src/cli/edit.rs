@@ -1,5 +1,10 @@
 //! `evaltrail edit`: edits a case in `$EDITOR` and checks it before it is written, or undoes and redoes edits.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a person or a program pipes the text of one case"
+)]
+
 use super::Exit;
 use super::args::EditArgs;
 use super::output::{print_note, print_patch};

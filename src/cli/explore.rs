@@ -1,5 +1,10 @@
 //! `evaltrail [PATH]` and `evaltrail demo`: the explorer.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it opens the terminal itself, if standard input is none"
+)]
+
 use super::Exit;
 use super::addresses::{address_in, copy_at, title_of_copy};
 use super::open_pushed::open_pushed;

@@ -1,6 +1,11 @@
 //! The output of subcommands: only this module prints. If the reader closes the pipe (`| head`), the rest is discarded
 //! without an error.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "everything that is printed passes it"
+)]
+
 use super::args::ColorWhen;
 use crate::domain::{clean_json, clean_output, without_log_commands};
 use crate::explorer::has_escape_sequences;

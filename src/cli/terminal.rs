@@ -1,5 +1,10 @@
 //! Whether the explorer can be shown.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it asks whether standard output is a terminal"
+)]
+
 use super::Exit;
 use super::output::print_note;
 use crate::explorer::has_escape_sequences;

@@ -8,7 +8,7 @@ const COMMIT: Option<&str> = option_env!("EVALTRAIL_COMMIT");
 /// The version, the commit, the platform, and how the program was installed.
 pub(super) fn version() -> String {
     let commit = COMMIT.map(|commit| format!("commit {}, ", &commit[..commit.len().min(12)]));
-    let program = std::env::current_exe().and_then(std::fs::canonicalize).ok();
+    let program = std::env::current_exe().and_then(dunce::canonicalize).ok();
     let installed = program
         .as_deref()
         .and_then(installed_by)

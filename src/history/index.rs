@@ -1,6 +1,8 @@
 //! The index of runs: their cases and results in numbers, so that not every run has to be read. It can be rebuilt from
 //! the runs at any time, so it is stored in the cache folder.
 
+#![expect(clippy::disallowed_methods, reason = "it reads what evaltrail wrote")]
+
 use super::outcomes::OutcomesCache;
 use crate::domain::unix_seconds;
 use crate::formats::adk::{app_history, storage_history};

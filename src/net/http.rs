@@ -1,5 +1,10 @@
 //! HTTP: creating clients, reading bodies and `Retry-After`, describing errors.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it makes the client that all others use"
+)]
+
 use futures_util::StreamExt;
 use reqwest::header::{HeaderMap, LOCATION};
 use reqwest::{Client, ClientBuilder, Response, StatusCode};

@@ -10,6 +10,8 @@
 //! evaltrail has ended. When the keeper itself is killed, the kernel kills the program, but processes that the program
 //! started remain. On other Unix systems the keeper kills the program's process group.
 
+#![expect(clippy::disallowed_methods, reason = "it starts all other programs")]
+
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,8 @@
 //! Temporary folders that only the user can read. They are deleted when they are dropped, when a signal ends the process,
 //! and, if the process could not do it, at the next start of evaltrail.
 
+#![expect(clippy::disallowed_methods, reason = "it reads what evaltrail wrote")]
+
 use super::ended::has_ended;
 use std::fs::{self, DirEntry, File};
 use std::io;

@@ -1,5 +1,10 @@
 //! A conversation with an agent, turn by turn.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "what is sent is counted by the budget of the turn"
+)]
+
 use super::run_resources::ProgressSink;
 use crate::agents::{AgentError, ErrorKind, Session, Turn, TurnBudget, TurnOutcome};
 use crate::domain::{Content, Invocation, JudgeUsage, Part, Progress, value_text};

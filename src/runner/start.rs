@@ -1,5 +1,10 @@
 //! Starts a run.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "what is sent is counted by the budgets of the turns"
+)]
+
 use super::dispatcher::{Dispatcher, Order};
 use super::executor::execute;
 use super::journal::JournalWriter;

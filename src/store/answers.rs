@@ -6,6 +6,8 @@
 //! responses are removed in pseudo-random order, whenever they were used last: a run requests its responses in the same
 //! order each time, so if they do not all fit, each would be the least recently used one just before it is needed.
 
+#![expect(clippy::disallowed_methods, reason = "it reads what evaltrail wrote")]
+
 use super::secret_file::stored_secret;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;

@@ -7,6 +7,11 @@
 //! <cache>/buckets/gs/<bucket>/versions.json   the version of each of them
 //! ```
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it is part of the only writer of files"
+)]
+
 use super::copy_files::{
     Arriving, begin_copy, close_to_others, finish_copy, make_private_folder, write_copy,
 };

@@ -9,6 +9,11 @@
 //! There is a single log, outside of any workspace. So a folder from elsewhere cannot contain edits that would be
 //! undone, and the last edit does not depend on the folder that was opened.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it is part of the only writer of files"
+)]
+
 use super::Places;
 use super::lock::{SHORT_CHANGE, lock_within};
 use super::save::{Replace, SaveError, create, remove, replace};

@@ -1,5 +1,7 @@
 //! The state of the explorer that is remembered between sessions. It can be deleted safely.
 
+#![expect(clippy::disallowed_methods, reason = "it reads what evaltrail wrote")]
+
 use super::{Places, fingerprint, write_whole};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};

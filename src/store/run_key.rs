@@ -1,6 +1,8 @@
 //! The key with which evaltrail signs the runs of this user. It is stored outside of every workspace: someone who can
 //! write into a workspace can add a run to it, but cannot sign it.
 
+#![expect(clippy::disallowed_methods, reason = "it reads what evaltrail wrote")]
+
 use super::lock::{SHORT_CHANGE, lock_within};
 use super::secret_file::stored_secret;
 use super::{Places, write_whole};

@@ -6,6 +6,11 @@
 //!     lock ─▶ compare ─▶ the object, if the file is a copy of one ─▶ temporary file ─▶ sync ─▶ exchange ─▶ compare again ─▶ sync the folder
 //! ```
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it is part of the only writer of files"
+)]
+
 use super::bucket_copy::CopyError;
 use super::copy_edit::CopyEdit;
 use super::temporary::{sweep, sync_folder, write_beside};

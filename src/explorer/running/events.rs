@@ -67,7 +67,7 @@ fn started(model: &mut Model, state: RunState) {
     model.run = Some(state);
     model.view.browse.selected.clear();
     // The run screen is opened only if there are several attempts and the user started the run.
-    if many && !by_itself && !model.open_case().is_some() {
+    if many && !by_itself && model.open_case().is_none() {
         model.show(RunPage);
     }
 }
@@ -206,9 +206,9 @@ pub(crate) fn ended(
     key: AttemptKey,
     was_cancelled: bool,
 ) -> Vec<Effect> {
-    if !model
+    if model
         .screen::<LiveScreen>()
-        .is_some_and(|live| live.key == key)
+        .is_none_or(|live| live.key != key)
     {
         return Vec::new();
     }

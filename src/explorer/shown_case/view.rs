@@ -96,9 +96,7 @@ pub(crate) fn draw(
     theme: &Theme,
     buffer: &mut Buffer,
 ) -> Option<Position> {
-    let Some(case) = model.open_case() else {
-        return None;
-    };
+    let case = model.open_case()?;
     let wide = is_wide(areas);
     panel(areas.main, "", true, theme, buffer);
     strip::turns_and_attempts(model, case, areas.main, theme, buffer);

@@ -1,6 +1,11 @@
 //! The clipboard. On a desktop a helper program is used, otherwise the terminal's escape sequence OSC 52, which works
 //! over ssh. Text that is too long for OSC 52 is written to a file.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "programs of the clipboard, and the escape sequence for it"
+)]
+
 use crate::process::FILE_FOR_USER;
 use std::io::{self, Write};
 use std::path::PathBuf;

@@ -1,5 +1,10 @@
 //! Opening of files and texts in `$EDITOR`.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the editor of the user owns the terminal until it ends"
+)]
+
 use crate::config::split_command;
 use std::io;
 use std::path::Path;

@@ -1,6 +1,11 @@
 //! Taking and restoring the terminal. It is restored however the process ends; restoring is idempotent and attempts
 //! every step.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it sets the terminal up and restores it"
+)]
+
 use crossterm::{cursor, event, execute, terminal};
 use std::io::{self, BufWriter, Stdout, Write};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -224,9 +224,7 @@ impl Purpose for ChatLine {
     }
 
     fn wrong(&self, model: &Model, typed: &str) -> Option<String> {
-        let Some(chat) = model.screen::<ChatScreen>() else {
-            return None;
-        };
+        let chat = model.screen::<ChatScreen>()?;
         match self {
             ChatLine::State => match json::parse(typed) {
                 Ok(parsed) if parsed.value.is_object() => None,

@@ -58,9 +58,7 @@ pub(crate) fn draw(
     theme: &Theme,
     buffer: &mut Buffer,
 ) -> Option<Position> {
-    let Some(chat) = model.screen::<ChatScreen>() else {
-        return None;
-    };
+    let chat = model.screen::<ChatScreen>()?;
     let inner = panel(areas.main, "conversation", true, theme, buffer);
     if chat.is_unkept() {
         panel_note(

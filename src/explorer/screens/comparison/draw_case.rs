@@ -73,9 +73,7 @@ pub(super) fn draw(
     theme: &Theme,
     buffer: &mut Buffer,
 ) -> Option<Position> {
-    let Some(screen) = model.screen::<ComparisonScreen>() else {
-        return None;
-    };
+    let screen = model.screen::<ComparisonScreen>()?;
     let case = screen.case.as_ref()?;
     let title = format!("{} → {}", screen.pair.before.name, screen.pair.after.name);
     panel(areas.main, &title, true, theme, buffer);

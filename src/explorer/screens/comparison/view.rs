@@ -92,9 +92,7 @@ pub(super) fn draw(
     theme: &Theme,
     buffer: &mut Buffer,
 ) -> Option<Position> {
-    let Some(screen) = model.screen::<ComparisonScreen>() else {
-        return None;
-    };
+    let screen = model.screen::<ComparisonScreen>()?;
     if !areas.main.is_empty() {
         list(screen, areas.main, theme, buffer);
     }

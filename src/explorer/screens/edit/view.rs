@@ -58,9 +58,7 @@ pub(crate) fn draw(
     theme: &Theme,
     buffer: &mut Buffer,
 ) -> Option<Position> {
-    let Some(edit) = model.screen::<EditScreen>() else {
-        return None;
-    };
+    let edit = model.screen::<EditScreen>()?;
     let inner = panel(areas.main, "edit", true, theme, buffer);
     if edit.is_changed() {
         panel_note(

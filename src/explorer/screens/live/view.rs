@@ -59,9 +59,7 @@ pub(crate) fn draw(
     theme: &Theme,
     buffer: &mut Buffer,
 ) -> Option<Position> {
-    let Some(live) = model.screen::<LiveScreen>() else {
-        return None;
-    };
+    let live = model.screen::<LiveScreen>()?;
     let inner = panel(areas.main, "live transcript", true, theme, buffer);
     panel_note(
         areas.main,

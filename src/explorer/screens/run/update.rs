@@ -184,7 +184,7 @@ pub(crate) fn next_failing(model: &mut Model, forward: bool) -> Vec<Effect> {
 /// Opens the case under the cursor, and proposes to accept its first difference.
 pub(crate) fn accept(model: &mut Model) -> Vec<Effect> {
     let mut effects = open(model);
-    if !model.open_case().is_some() {
+    if model.open_case().is_none() {
         return effects;
     }
     effects.extend(refresh::refresh_body(model));

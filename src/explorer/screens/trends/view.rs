@@ -75,9 +75,7 @@ pub(super) fn draw(
     theme: &Theme,
     buffer: &mut Buffer,
 ) -> Option<Position> {
-    let Some(trends) = model.screen::<TrendsScreen>() else {
-        return None;
-    };
+    let trends = model.screen::<TrendsScreen>()?;
     let title = match trends.series.iter().any(Series::has_other_criteria) {
         true => "each set over its runs   │ ≠ other criteria",
         false => "each set over its runs",

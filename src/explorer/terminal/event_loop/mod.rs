@@ -1,5 +1,7 @@
 //! The event loop. It owns the model, passes messages to `update`, executes effects, and draws frames.
 
+#![expect(clippy::disallowed_methods, reason = "it draws")]
+
 mod opening;
 mod released;
 
