@@ -10,7 +10,7 @@
 //! Everything but [`terminal`] is pure: no I/O, no clock, no randomness; time and ids arrive in messages.
 //!
 //! The modules below are layers: each uses only those above it, and no screen or dialog uses another one. What a screen
-//! wants from another one, or from a dialog, it returns as a [`Request`].
+//! wants from another one, or from a dialog, it returns as a [`ScreenRequest`].
 
 pub mod shared;
 
@@ -62,8 +62,8 @@ pub use shared::case_screen::{CaseOrigin, CaseScreen};
 pub use shared::compared_pair::{ComparedPair, ComparedRun};
 pub use shared::context::Context;
 pub use shared::effect::{
-    Against, CaptureTarget, ChatEffect, EditEffect, EditorOf, Effect, HistoryEffect, Request,
-    ResultEffect, RunEffect, RunOverrides, SetEffect, TerminalEffect,
+    Against, CaptureTarget, ChatEffect, EditEffect, EditorOf, Effect, HistoryEffect, ResultEffect,
+    RunEffect, RunOverrides, ScreenRequest, SetEffect, TerminalEffect,
 };
 pub use shared::key::{Key, KeyCode, parse_key};
 pub use shared::layout::{Layout, SMALLEST, case_rows, inside, is_too_small};

@@ -29,7 +29,7 @@ pub(super) async fn score_batches(
         }
         // The first attempt stands for the batch.
         let (ask, answer) = oneshot::channel();
-        let asked = reports.send(Report::Ask(keys[0], ask)).await;
+        let asked = reports.send(Report::StartRequested(keys[0], ask)).await;
         let (Ok(()), Ok(cancel)) = (asked, answer.await) else {
             is_refused = true;
             break;

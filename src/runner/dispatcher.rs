@@ -26,7 +26,7 @@ pub(super) enum Order {
 }
 
 /// An attempt that requests to start, and the channel for the reply.
-pub(super) type Ask = (AttemptKey, oneshot::Sender<CancellationToken>);
+pub(super) type StartRequest = (AttemptKey, oneshot::Sender<CancellationToken>);
 
 pub(super) struct Dispatcher {
     pub(super) plan: Arc<RunPlan>,
@@ -49,7 +49,7 @@ pub(super) struct Dispatcher {
     /// Cancelled when no attempt may request a judge.
     pub(super) judging_ends: CancellationToken,
     /// The attempt that requested to start while the run was paused.
-    pub(super) held: Option<Ask>,
+    pub(super) waiting: Option<StartRequest>,
     pub(super) running: BTreeMap<AttemptKey, (usize, CancellationToken)>,
     /// Attempts that are being written, and the channel that reports whether they were; of attempts that ended
     /// together, the last one has it.
@@ -125,12 +125,12 @@ impl Dispatcher {
             Order::Pause(on) => {
                 self.paused = on;
                 self.outbox.push(RunEvent::Paused(on));
-                if let (false, Some(ask)) = (on, self.held.take()) {
+                if let (false, Some(ask)) = (on, self.waiting.take()) {
                     self.begin(ask);
                 }
             }
             Order::Cancel(reason) => {
-                self.held = None;
+                self.waiting = None;
                 self.closing.cancel();
                 if self.cancelling < Some(reason) {
                     self.cancelling = Some(reason);
@@ -149,9 +149,11 @@ impl Dispatcher {
     fn report(&mut self, report: Report) {
         match report {
             // Dropping the channel refuses the request.
-            Report::Ask(..) if self.cancelling.is_some() => {}
-            Report::Ask(key, answer) if self.paused => self.held = Some((key, answer)),
-            Report::Ask(key, answer) => self.begin((key, answer)),
+            Report::StartRequested(..) if self.cancelling.is_some() => {}
+            Report::StartRequested(key, answer) if self.paused => {
+                self.waiting = Some((key, answer))
+            }
+            Report::StartRequested(key, answer) => self.begin((key, answer)),
             Report::Progress(key, progress) => {
                 self.outbox.push(RunEvent::Progress { key, progress })
             }
@@ -180,7 +182,7 @@ impl Dispatcher {
         self.outbox.push(RunEvent::SpentOnCancelled(spent));
     }
 
-    fn begin(&mut self, (key, answer): Ask) {
+    fn begin(&mut self, (key, answer): StartRequest) {
         let token = self.cancel.child_token();
         let slot = self.free_slot();
         self.running.insert(key, (slot, token.clone()));

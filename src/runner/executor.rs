@@ -107,7 +107,11 @@ pub(super) async fn execute(
             }
         }
         let (ask, answer) = oneshot::channel();
-        if reports.send(Report::Ask(key, ask)).await.is_err() {
+        if reports
+            .send(Report::StartRequested(key, ask))
+            .await
+            .is_err()
+        {
             break;
         }
         let Ok(cancel) = answer.await else { break };

@@ -18,7 +18,7 @@ pub(super) enum Recorded {
 /// A message from the executor to the dispatcher.
 pub(super) enum Report {
     /// Requests to start an attempt. Dropping the channel refuses.
-    Ask(AttemptKey, oneshot::Sender<CancellationToken>),
+    StartRequested(AttemptKey, oneshot::Sender<CancellationToken>),
     /// The progress of an attempt.
     Progress(AttemptKey, Progress),
     /// The attempts ended, which have the slots of one. These stay occupied until the dispatcher replies or drops the

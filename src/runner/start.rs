@@ -99,7 +99,7 @@ pub fn start(prepared: Prepared, resumed: Option<ResumedRun>, workspace: &Path) 
     let mut dispatcher = Dispatcher {
         closing: closing.clone(),
         judging_ends: judging_ends.clone(),
-        held: None,
+        waiting: None,
         plan: state.plan.clone(),
         left: outstanding_attempts.len(),
         paused: false,

@@ -18,7 +18,7 @@ pub(super) struct OwnFolder {
 
 /// How a file is opened.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum How {
+enum OpenMode {
     Read,
     /// It must exist.
     Write,
@@ -39,7 +39,7 @@ impl OwnFolder {
         let outer = Handle::outer(workspace)?;
         outer.make_folder(NAME)?;
         let ours = OwnFolder::opened(workspace.join(NAME), outer.folder(NAME))?;
-        match ours.open(".gitignore", How::Create) {
+        match ours.open(".gitignore", OpenMode::Create) {
             Ok(mut file) => file.write_all(b"*\n")?,
             // An existing file is not changed.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -84,12 +84,12 @@ impl OwnFolder {
 
     /// Creates a file for appending. Errors: for example that it exists already.
     pub(super) fn create(&self, name: &str) -> io::Result<File> {
-        self.open(name, How::Create)
+        self.open(name, OpenMode::Create)
     }
 
     /// Opens a file for appending. It is created if it does not exist.
     pub(super) fn append(&self, name: &str) -> io::Result<File> {
-        self.open(name, How::Append)
+        self.open(name, OpenMode::Append)
     }
 
     /// Reads a file.
@@ -102,7 +102,7 @@ impl OwnFolder {
 
     /// Opens a file for reading, and returns its length.
     pub(super) fn open_to_read(&self, name: &str) -> io::Result<(File, u64)> {
-        let file = self.open(name, How::Read)?;
+        let file = self.open(name, OpenMode::Read)?;
         let length = file.metadata()?.len();
         if length > LARGEST {
             let why = format!(
@@ -134,7 +134,7 @@ impl OwnFolder {
 
     /// Shortens a file to this length.
     pub(super) fn cut(&self, name: &str, length: u64) -> io::Result<()> {
-        self.open(name, How::Write)?.set_len(length)
+        self.open(name, OpenMode::Write)?.set_len(length)
     }
 
     /// Removes a file.
@@ -142,7 +142,7 @@ impl OwnFolder {
         self.handle.remove(name)
     }
 
-    fn open(&self, name: &str, how: How) -> io::Result<File> {
+    fn open(&self, name: &str, how: OpenMode) -> io::Result<File> {
         let file = self
             .handle
             .file(name, how)
@@ -203,15 +203,15 @@ impl Handle {
     }
 
     /// Opens a file. A new one is readable only by its owner, because it may contain responses of agents.
-    fn file(&self, name: &str, how: How) -> io::Result<File> {
+    fn file(&self, name: &str, how: OpenMode) -> io::Result<File> {
         use rustix::fs::{Mode, OFlags, openat};
         // Without `NONBLOCK`, opening a pipe without a writer would block.
         let usual = OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let flags = match how {
-            How::Read => OFlags::RDONLY,
-            How::Write => OFlags::WRONLY,
-            How::Append => OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE,
-            How::Create => OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL,
+            OpenMode::Read => OFlags::RDONLY,
+            OpenMode::Write => OFlags::WRONLY,
+            OpenMode::Append => OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE,
+            OpenMode::Create => OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL,
         };
         Ok(File::from(openat(
             &self.0,
@@ -265,14 +265,14 @@ impl Handle {
         std::fs::create_dir_all(self.below(name)?)
     }
 
-    fn file(&self, name: &str, how: How) -> io::Result<File> {
+    fn file(&self, name: &str, how: OpenMode) -> io::Result<File> {
         let mut options = std::fs::OpenOptions::new();
         match how {
-            How::Read => options.read(true),
-            How::Write => options.write(true),
+            OpenMode::Read => options.read(true),
+            OpenMode::Write => options.write(true),
             // Without `read`, Windows would not lock the file.
-            How::Append => options.create(true).read(true).append(true),
-            How::Create => options.create_new(true).append(true),
+            OpenMode::Append => options.create(true).read(true).append(true),
+            OpenMode::Create => options.create_new(true).append(true),
         };
         options.open(self.below(name)?)
     }

@@ -2,7 +2,7 @@
 
 use crate::explorer::commands::{COMMANDS, Command};
 use crate::explorer::shared::dialog;
-use crate::explorer::shared::effect::{Effect, Request};
+use crate::explorer::shared::effect::{Effect, ScreenRequest};
 use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::model::{Dialog, Model};
 use crate::explorer::shared::motion::Motion;
@@ -73,7 +73,7 @@ impl Dialog for Palette {
         Some(
             chosen
                 .into_iter()
-                .map(|command| Request::Command(command.id).into())
+                .map(|command| ScreenRequest::Command(command.id).into())
                 .collect(),
         )
     }

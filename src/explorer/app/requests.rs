@@ -5,7 +5,7 @@ use crate::explorer::commands::COMMANDS;
 use crate::explorer::running::start;
 use crate::explorer::screens::{chat, edit, queue, runs};
 use crate::explorer::shared::command_names::CommandName;
-use crate::explorer::shared::effect::{Effect, Request};
+use crate::explorer::shared::effect::{Effect, ScreenRequest};
 use crate::explorer::shared::model::Model;
 
 /// Carries out the requests among these effects, and those that follow from them. Returns the other effects.
@@ -23,30 +23,30 @@ pub(super) fn carry_out(model: &mut Model, effects: Vec<Effect>) -> Vec<Effect> 
     others
 }
 
-fn carry_out_one(model: &mut Model, request: Request) -> Vec<Effect> {
+fn carry_out_one(model: &mut Model, request: ScreenRequest) -> Vec<Effect> {
     match request {
-        Request::Command(name) => run_command(model, name),
-        Request::ToggleHelp => help::toggle(model),
-        Request::OpenPalette => palette::open(model),
-        Request::RunCases(cases) => {
+        ScreenRequest::Command(name) => run_command(model, name),
+        ScreenRequest::ToggleHelp => help::toggle(model),
+        ScreenRequest::OpenPalette => palette::open(model),
+        ScreenRequest::RunCases(cases) => {
             let against = start::against_of(model, &cases);
             start::start(model, cases, against)
         }
-        Request::EditNewCase(at, case) => edit::open_new(model, at, *case),
-        Request::CloseEditor => edit::close(model),
-        Request::LeaveChat => chat::close(model),
-        Request::RestartChat(session) => chat::restart(model, *session),
-        Request::ShowRuns => runs::show(model),
-        Request::RemoveRun(path) => runs::remove_confirmed(model, path),
-        Request::ContinueTriage => queue::resume(model),
-        Request::DecideGroup {
+        ScreenRequest::EditNewCase(at, case) => edit::open_new(model, at, *case),
+        ScreenRequest::CloseEditor => edit::close(model),
+        ScreenRequest::LeaveChat => chat::close(model),
+        ScreenRequest::RestartChat(session) => chat::restart(model, *session),
+        ScreenRequest::ShowRuns => runs::show(model),
+        ScreenRequest::RemoveRun(path) => runs::remove_confirmed(model, path),
+        ScreenRequest::ContinueTriage => queue::resume(model),
+        ScreenRequest::DecideGroup {
             kind,
             cases,
             note,
             until,
         } => queue::take(model, kind, &cases, &note, &until),
-        Request::ChangeCriteria(change) => queue::add_criteria(model, change),
-        Request::FinishTriage => queue::applied(model),
+        ScreenRequest::ChangeCriteria(change) => queue::add_criteria(model, change),
+        ScreenRequest::FinishTriage => queue::applied(model),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::explorer::screens::{browse, chat, comparison, edit, queue, runs, tren
 use crate::explorer::sets::{edited_cases, load};
 use crate::explorer::shared::case_screen::CaseOrigin;
 use crate::explorer::shared::context::Context;
-use crate::explorer::shared::effect::{Effect, Request, ResultEffect, SetEffect};
+use crate::explorer::shared::effect::{Effect, ResultEffect, ScreenRequest, SetEffect};
 use crate::explorer::shared::key::{Key, KeyCode};
 use crate::explorer::shared::message::{EditMsg, HistoryMsg, Mouse, Msg, ResultMsg, SetMsg};
 use crate::explorer::shared::model::{Model, TextEntry};
@@ -32,7 +32,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     let effects = match msg {
         Msg::Key(key) => key_pressed(model, key),
         Msg::Paste(text) => pasted(model, &text),
-        Msg::Command(name) => vec![Request::Command(name).into()],
+        Msg::Command(name) => vec![ScreenRequest::Command(name).into()],
         Msg::Mouse(mouse) => mouse_used(model, mouse),
         Msg::Resize(width, height) => {
             model.size = (width, height);

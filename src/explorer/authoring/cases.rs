@@ -9,7 +9,7 @@ use crate::domain::{
 use crate::explorer::authoring::proposal::{NOTHING, Proposal};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::context::Context;
-use crate::explorer::shared::effect::{Effect, Request};
+use crate::explorer::shared::effect::{Effect, ScreenRequest};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
 use crate::formats::{Edit, Form};
@@ -78,7 +78,7 @@ pub(super) fn new_case(model: &mut Model, set: usize, eval_id: String) -> Vec<Ef
         set,
         index: file.len(),
     };
-    vec![Request::EditNewCase(at, Box::new(case)).into()]
+    vec![ScreenRequest::EditNewCase(at, Box::new(case)).into()]
 }
 
 pub(super) fn rename_case(model: &mut Model, case: CaseRef, to: String) -> Vec<Effect> {

@@ -11,7 +11,7 @@ use crate::explorer::prompts::{confirm, quit, trust};
 use crate::explorer::shared::command_names;
 use crate::explorer::shared::command_names::CommandName;
 use crate::explorer::shared::context::Context;
-use crate::explorer::shared::effect::{Effect, Request, TerminalEffect};
+use crate::explorer::shared::effect::{Effect, ScreenRequest, TerminalEffect};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices::notify;
 use crate::explorer::{dialogs, opened_run};
@@ -32,7 +32,7 @@ pub static PALETTE: Command = Command {
     hint: Some("commands"),
     access: Access::Reads,
     contexts: ANY_SCREEN,
-    run: |_| vec![Request::OpenPalette.into()],
+    run: |_| vec![ScreenRequest::OpenPalette.into()],
     ..BASE
 };
 
@@ -57,7 +57,7 @@ pub static HELP: Command = Command {
         Context::Edit,
         Context::Reading,
     ],
-    run: |_| vec![Request::ToggleHelp.into()],
+    run: |_| vec![ScreenRequest::ToggleHelp.into()],
     ..BASE
 };
 

@@ -8,7 +8,7 @@ use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::command_names::{ALLOW, DENY, DOWN, PAGE_DOWN, RUN};
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::dialog::follow_all;
-use crate::explorer::shared::effect::{Against, ChatEffect, Effect, Request, RunEffect};
+use crate::explorer::shared::effect::{Against, ChatEffect, Effect, RunEffect, ScreenRequest};
 use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::model::{Dialog, Model};
 use crate::explorer::shared::motion::Motion;
@@ -151,7 +151,7 @@ fn allowed(dialog: TrustDialog) -> Vec<Effect> {
 
 fn denied(model: &mut Model, dialog: TrustDialog) -> Vec<Effect> {
     match dialog.then {
-        Allowed::Chat { .. } => vec![Request::LeaveChat.into()],
+        Allowed::Chat { .. } => vec![ScreenRequest::LeaveChat.into()],
         Allowed::Run(..) if is_about_keys(&dialog.asked) => {
             let words = "not started; further runs do not use the key, and metrics that need it are not evaluated";
             let mut effects = notices::notify(model, words.into(), false);

@@ -7,7 +7,7 @@ use crate::explorer::screens::run;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::command_names::{RUN_CHANGED, WATCH_FILES};
 use crate::explorer::shared::context::Context;
-use crate::explorer::shared::effect::{Effect, Request, RunEffect};
+use crate::explorer::shared::effect::{Effect, RunEffect, ScreenRequest};
 use crate::explorer::shared::enabled::Enabled;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
@@ -207,7 +207,7 @@ fn ask(model: &mut Model, changed: &CasesToRunAgain) -> Vec<Effect> {
 }
 
 /// A function that opens a question.
-type OpenQuestion = fn(&mut Model, String, Vec<String>, Request) -> Vec<Effect>;
+type OpenQuestion = fn(&mut Model, String, Vec<String>, ScreenRequest) -> Vec<Effect>;
 
 /// Asks whether to run these cases. Where the user may be typing, they are only named.
 fn confirm_run(
@@ -236,7 +236,7 @@ fn confirm_run(
     } else {
         format!("Run {} cases?", cases.len())
     };
-    open(model, title, lines, Request::RunCases(cases))
+    open(model, title, lines, ScreenRequest::RunCases(cases))
 }
 
 /// The case in the file as it was read; `None` if it is not in it.

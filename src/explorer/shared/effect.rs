@@ -104,14 +104,16 @@ pub enum Effect {
     /// Concerns the conversation with an agent.
     Chat(ChatEffect),
     /// Concerns another screen or a dialog: `app` carries it out before anything else.
-    Request(Request),
+    Request(ScreenRequest),
 }
 
 impl Effect {
     /// Updates cases whose positions changed. Returns false if none of its cases exists any more.
     pub(crate) fn follow(&mut self, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {
         match self {
-            Effect::Request(Request::DecideGroup { cases, .. } | Request::RunCases(cases)) => {
+            Effect::Request(
+                ScreenRequest::DecideGroup { cases, .. } | ScreenRequest::RunCases(cases),
+            ) => {
                 *cases = cases.iter().filter_map(|case| new(*case)).collect();
                 !cases.is_empty()
             }
@@ -120,15 +122,15 @@ impl Effect {
     }
 }
 
-impl From<Request> for Effect {
-    fn from(request: Request) -> Effect {
+impl From<ScreenRequest> for Effect {
+    fn from(request: ScreenRequest) -> Effect {
         Effect::Request(request)
     }
 }
 
 /// What a screen or a dialog requests from another one, or from the whole explorer.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Request {
+pub enum ScreenRequest {
     /// Run a command.
     Command(&'static CommandName),
     /// Open the help or, if a dialog is open, close it.

@@ -351,3 +351,31 @@ fn every_file_of_tests_is_declared() {
         "integration tests are one binary: tests/integration"
     );
 }
+
+/// Words that name a person's doing, or nothing at all: a type that has one of them for a name says not what it is.
+#[test]
+fn names_of_types_are_plain() {
+    const NOT_PLAIN: &[&str] = &[
+        "Ask", "Fate", "Fresh", "Held", "How", "Kept", "Reach", "Room", "Said", "Speaker", "Spent",
+        "Spoken", "Taken", "Tell", "Teller", "Telling", "Told", "Took", "Top", "UnderWay", "Way",
+        "What", "Wrong",
+    ];
+    for module in layers() {
+        for (file, code) in sources(&module) {
+            for line in code.lines() {
+                let words: Vec<&str> = line
+                    .split(|c: char| !c.is_alphanumeric() && c != '_')
+                    .collect();
+                let is_type = |word: &&str| ["struct", "enum", "trait", "type"].contains(word);
+                let name = words
+                    .iter()
+                    .position(is_type)
+                    .and_then(|at| words.get(at + 1));
+                assert!(
+                    !name.is_some_and(|name| NOT_PLAIN.contains(name)),
+                    "{file}: {line}"
+                );
+            }
+        }
+    }
+}

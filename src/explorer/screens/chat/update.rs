@@ -9,7 +9,7 @@ use crate::explorer::prompts::{ask, confirm, trust};
 use crate::explorer::screens::chat::state::{ChatScreen, ChatStatus};
 use crate::explorer::shared::case_list::ListPage;
 use crate::explorer::shared::case_ref::CaseRef;
-use crate::explorer::shared::effect::{ChatEffect, Effect, Request};
+use crate::explorer::shared::effect::{ChatEffect, Effect, ScreenRequest};
 use crate::explorer::shared::key::{Key, KeyCode, request};
 use crate::explorer::shared::message::{ChatMsg, Mouse};
 use crate::explorer::shared::model::Model;
@@ -88,7 +88,7 @@ pub(crate) fn again(model: &mut Model) -> Vec<Effect> {
 /// Starts another conversation. Asks for confirmation first if unsaved turns would be lost.
 fn restart_if_saved(model: &mut Model, session: SessionInput) -> Vec<Effect> {
     if screen(model).is_some_and(|chat| chat.is_unkept()) {
-        let then = Request::RestartChat(Box::new(session));
+        let then = ScreenRequest::RestartChat(Box::new(session));
         return confirm::open(model, "Start another conversation?", unsaved_words(), then);
     }
     restart(model, session)
@@ -312,7 +312,7 @@ pub(crate) fn leave(model: &mut Model) -> Vec<Effect> {
             model,
             "Leave the conversation?",
             unsaved_words(),
-            Request::LeaveChat,
+            ScreenRequest::LeaveChat,
         );
     }
     close(model)

@@ -6,7 +6,7 @@ use crate::explorer::screens::comparison::draw_case::lines_area;
 use crate::explorer::screens::comparison::state::{CaseColumns, ComparisonRow, ComparisonScreen};
 use crate::explorer::shared::compared_pair::ComparedPair;
 use crate::explorer::shared::context::Context;
-use crate::explorer::shared::effect::{Effect, Request};
+use crate::explorer::shared::effect::{Effect, ScreenRequest};
 use crate::explorer::shared::enabled::Enabled;
 use crate::explorer::shared::layout::inside;
 use crate::explorer::shared::message::Mouse;
@@ -32,7 +32,7 @@ pub(crate) fn compared(model: &mut Model, pair: Arc<ComparedPair>) -> Vec<Effect
 }
 
 pub(super) fn back(_: &mut Model) -> Vec<Effect> {
-    vec![Request::ShowRuns.into()]
+    vec![ScreenRequest::ShowRuns.into()]
 }
 
 pub(super) fn scroll(model: &mut Model, motion: Motion) {

@@ -12,7 +12,7 @@ use crate::explorer::shared::case_field::{Adding, Field, adding_after, value_of}
 use crate::explorer::shared::case_list::ListPage;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::case_screen::CaseOrigin;
-use crate::explorer::shared::effect::{EditorOf, Effect, Request, SetEffect, TerminalEffect};
+use crate::explorer::shared::effect::{EditorOf, Effect, ScreenRequest, SetEffect, TerminalEffect};
 use crate::explorer::shared::key::{Key, KeyCode, request};
 use crate::explorer::shared::layout::inside;
 use crate::explorer::shared::message::Mouse;
@@ -540,7 +540,12 @@ pub(crate) fn leave(model: &mut Model) -> Vec<Effect> {
     };
     if edit.is_changed() {
         let lines = vec!["The changes are lost.".into()];
-        return confirm::open(model, "Leave without saving?", lines, Request::CloseEditor);
+        return confirm::open(
+            model,
+            "Leave without saving?",
+            lines,
+            ScreenRequest::CloseEditor,
+        );
     }
     close(model)
 }
@@ -554,7 +559,7 @@ pub(crate) fn close(model: &mut Model) -> Vec<Effect> {
     model.show(ListPage);
     let exists = model.file(at.set).is_some_and(|file| at.index < file.len());
     match from.filter(|_| exists) {
-        Some(CaseOrigin::Queue) => return vec![Request::ContinueTriage.into()],
+        Some(CaseOrigin::Queue) => return vec![ScreenRequest::ContinueTriage.into()],
         Some(from) => refresh::open(model, at, from),
         None => {
             if let Some(row) = model

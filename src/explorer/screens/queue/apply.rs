@@ -11,7 +11,7 @@ use crate::explorer::screens::run;
 use crate::explorer::shared::case_list::ListPage;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::context::Context;
-use crate::explorer::shared::effect::{Effect, Request, ResultEffect};
+use crate::explorer::shared::effect::{Effect, ResultEffect, ScreenRequest};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
 use crate::explorer::shared::triage::Applying;
@@ -106,7 +106,12 @@ fn show_summary(model: &mut Model, criteria: Vec<FileJob>) -> Vec<Effect> {
         queue.applying = Some(applying);
     }
     if jobs.is_empty() {
-        return confirm::open(model, "Finish the triage?", lines, Request::FinishTriage);
+        return confirm::open(
+            model,
+            "Finish the triage?",
+            lines,
+            ScreenRequest::FinishTriage,
+        );
     }
     let mut proposal = Proposal::new(words, jobs, |job| authoring::shown(model, &job.path));
     let headings = lines.into_iter().map(ProposalLine::Heading);

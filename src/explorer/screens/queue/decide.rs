@@ -7,7 +7,7 @@ use crate::explorer::prompts::{ask, confirm};
 use crate::explorer::screens::queue::update::{show, to_undecided, try_criteria};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::context::Context;
-use crate::explorer::shared::effect::{Effect, Request, ResultEffect};
+use crate::explorer::shared::effect::{Effect, ResultEffect, ScreenRequest};
 use crate::explorer::shared::enabled::Enabled;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
@@ -141,7 +141,7 @@ pub(crate) fn decide_group(model: &mut Model, choice: Choice) -> Vec<Effect> {
                 model,
                 title,
                 change.words(),
-                Request::ChangeCriteria(change),
+                ScreenRequest::ChangeCriteria(change),
             )
         }
     }
@@ -184,7 +184,7 @@ fn preview(
         model,
         title,
         lines,
-        Request::DecideGroup {
+        ScreenRequest::DecideGroup {
             kind,
             cases,
             note,

@@ -4,7 +4,7 @@ use crate::explorer::case_list::listing::relist;
 use crate::explorer::prompts::ask::Purpose;
 use crate::explorer::prompts::{ask, confirm};
 use crate::explorer::shared::case_list::ListPage;
-use crate::explorer::shared::effect::{Effect, HistoryEffect, Request, ResultEffect};
+use crate::explorer::shared::effect::{Effect, HistoryEffect, ResultEffect, ScreenRequest};
 use crate::explorer::shared::enabled::Enabled;
 use crate::explorer::shared::layout::case_rows;
 use crate::explorer::shared::message::Mouse;
@@ -263,7 +263,7 @@ pub(crate) fn remove(model: &mut Model) -> Vec<Effect> {
     } else {
         "Delete this run?"
     };
-    confirm::open(model, title, lines, Request::RemoveRun(head.path))
+    confirm::open(model, title, lines, ScreenRequest::RemoveRun(head.path))
 }
 
 /// Deletes a run after the confirmation.

@@ -4,7 +4,7 @@ use crate::explorer::opened_run;
 use crate::explorer::screens::trends::state::TrendsScreen;
 use crate::explorer::shared::case_list::ListPage;
 use crate::explorer::shared::context::Context;
-use crate::explorer::shared::effect::{Effect, HistoryEffect, Request};
+use crate::explorer::shared::effect::{Effect, HistoryEffect, ScreenRequest};
 use crate::explorer::shared::enabled::Enabled;
 use crate::explorer::shared::layout::case_rows;
 use crate::explorer::shared::message::Mouse;
@@ -51,7 +51,7 @@ pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
     let from_runs = screen(model).is_some_and(|trends| trends.from_runs);
     model.show(ListPage);
     if from_runs {
-        vec![Request::ShowRuns.into()]
+        vec![ScreenRequest::ShowRuns.into()]
     } else {
         Vec::new()
     }
