@@ -7,7 +7,7 @@ use super::enabled::{has_outcomes, has_trial};
 use super::{Access, Command, Group, LISTS};
 use crate::explorer::shared::command_names;
 use crate::explorer::shared::command_names::CommandName;
-use crate::explorer::what_if::conditions::has_suggestion;
+use crate::explorer::what_if::has_suggestion;
 use crate::explorer::{dialogs, what_if};
 
 /// The fields that the commands of this file share.

@@ -4,7 +4,6 @@
 use crate::domain::{Gate, Query, StubMode, clean_line};
 use crate::explorer::case_list::listing;
 use crate::explorer::running::start;
-use crate::explorer::screens::run;
 use crate::explorer::shared::agent_line::AgentLine;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::dialog;
@@ -345,7 +344,7 @@ impl Dialog for RunOptionsForm {
             Ok(cases) => {
                 model.run_overrides = self.overrides();
                 let against = Against::AgentWith(Box::new(model.run_overrides.clone()));
-                Some(run::start(model, cases, against))
+                Some(start::start(model, cases, against))
             }
             Err(why) => {
                 self.wrong = Some(why);

@@ -3,7 +3,6 @@
 use crate::domain::unix_seconds;
 use crate::explorer::prompts::confirm;
 use crate::explorer::running::start;
-use crate::explorer::screens::run;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::command_names::{RUN_CHANGED, WATCH_FILES};
 use crate::explorer::shared::context::Context;
@@ -184,7 +183,7 @@ fn run_again(model: &mut Model, changed: CasesToRunAgain) -> Vec<Effect> {
     notices::notify(model, format!("{}; running", estimate.words()), false);
     model.watching.is_starting = true;
     let against = start::against_of(model, &refs);
-    run::start(model, refs, against)
+    start::start(model, refs, against)
 }
 
 /// Asks whether to run all changed cases.

@@ -1,12 +1,11 @@
 //! What-ifs: changes of criteria that are tried on existing results without running agents.
 
-pub(crate) mod conditions;
 mod update;
 
 use crate::explorer::shared::trial::{Flip, Rescored};
 pub(crate) use update::{
-    apply_suggestion, ask_to_write, change, drop_trial, follow, next_match_type, next_metric,
-    rescore, rescored_elsewhere, threshold, toggle_ignore, written,
+    apply_suggestion, ask_to_write, change, drop_trial, follow, has_suggestion, next_match_type,
+    next_metric, rescore, rescored_elsewhere, threshold, toggle_ignore, written,
 };
 
 use crate::domain::{Derivation, EndedAttempt, MatchRule, MetricSummary, RunRef, Status};

@@ -5,6 +5,7 @@ use crate::explorer::case_list::listing::relist;
 use crate::explorer::prompts::confirm;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::effect::{Effect, ResultEffect, SetEffect};
+use crate::explorer::shared::enabled::Enabled;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
 use crate::explorer::shared::outcomes::Outcomes;
@@ -294,4 +295,11 @@ pub(crate) fn ask_to_write(model: &mut Model) -> Vec<Effect> {
     let write = ResultEffect::WriteCriteria(trial.change.clone(), sets.into_iter().collect());
     let then = Effect::Results(write);
     confirm::open(model, "Write this?", lines, then)
+}
+
+/// Whether a small change of criteria is known with which the case would pass.
+pub(crate) fn has_suggestion(model: &Model) -> Enabled {
+    let case = model.shown_case().ok_or("open a case first")?;
+    let none = "no small change of criteria was found with which the case would pass";
+    case.suggestion.as_ref().map(|_| ()).ok_or(none)
 }

@@ -7,7 +7,6 @@ use crate::explorer::authoring::{self, NotAccepted};
 use crate::explorer::prompts::confirm;
 use crate::explorer::running::start;
 use crate::explorer::screens::queue::count::pending;
-use crate::explorer::screens::run;
 use crate::explorer::shared::case_list::ListPage;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::context::Context;
@@ -254,7 +253,7 @@ pub(crate) fn applied(model: &mut Model) -> Vec<Effect> {
     effects.push(Effect::Results(ResultEffect::SaveDecisions(decisions)));
     if !applying.run_again.is_empty() {
         let against = start::against_of(model, &applying.run_again);
-        effects.extend(run::start(model, applying.run_again, against));
+        effects.extend(start::start(model, applying.run_again, against));
     }
     effects
 }

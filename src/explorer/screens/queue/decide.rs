@@ -51,7 +51,7 @@ pub(crate) fn can_accept(model: &Model) -> Enabled {
 
 pub(crate) fn can_relax(model: &Model) -> Enabled {
     can_decide(model)?;
-    what_if::conditions::has_suggestion(model)
+    what_if::has_suggestion(model)
 }
 
 pub(crate) fn can_undo(model: &Model) -> Enabled {

@@ -3,7 +3,6 @@
 mod update;
 mod view;
 
-pub(crate) use crate::explorer::running::start::start;
 pub(crate) use update::{
     accept, cancel_all, cancel_one, finished_under_cursor, next_failing, pause, switch_pane, watch,
 };
