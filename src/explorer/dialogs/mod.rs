@@ -1,6 +1,6 @@
 //! Dialogs over a screen. Each file contains the state, keys and drawing of one dialog.
 //!
-//! A dialog is a type that implements [`Dialog`], in a file of its own.
+//! To add a dialog, add a file with a type that implements [`Dialog`](super::shared::model::Dialog), and its line below.
 
 pub mod agreement;
 pub mod causes;

@@ -1,4 +1,5 @@
-//! Updates of watch mode.
+//! Watch mode: cases that change are run again, and those that changed can be run with one key. A run that takes long or
+//! may cost something is asked about first.
 
 use crate::domain::unix_seconds;
 use crate::explorer::prompts::confirm;

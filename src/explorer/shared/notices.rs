@@ -1,4 +1,4 @@
-//! Functions for commands that are available on every screen.
+//! Notices: one is shown for some seconds, and all are in the message log.
 
 use crate::explorer::shared::effect::Effect;
 use crate::explorer::shared::model::{Model, Notice};

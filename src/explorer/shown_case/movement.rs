@@ -1,4 +1,4 @@
-//! Updates of the case screen.
+//! Moving in a case: turns, attempts, differences, tabs, and scrolling.
 
 use crate::explorer::case_list::listing;
 use crate::explorer::shared::case_lines::{Body, CaseMode, PieceLine};
