@@ -1,5 +1,6 @@
 //! What follows an edit of files: it was made, undone, or failed.
 
+use super::requests::carry_out;
 use crate::explorer::authoring::proposal::Proposal;
 use crate::explorer::case_list::listing;
 use crate::explorer::commands::authoring::{REDO, UNDO};
@@ -41,7 +42,9 @@ pub(crate) fn edited(model: &mut Model, done: EditDone) -> Vec<Effect> {
             effects.extend(queue::applied(model));
         }
         if model.is_on(Context::Edit) {
-            effects.extend(edit::close(model));
+            // At once: the notice below is about the screen to which the editor leads.
+            let closed = edit::close(model);
+            effects.extend(carry_out(model, closed));
         } else if model.is_on(Context::Chat) {
             chat::on_saved(model);
         }
@@ -116,4 +119,53 @@ pub(crate) fn failed(model: &mut Model, failure: EditFailure) -> Vec<Effect> {
         EditFailure::Changed(path, theirs) => proposal.meet(&path, theirs),
     }
     Vec::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explorer::shared::case_ref::CaseRef;
+    use crate::explorer::shared::case_screen::CaseOrigin;
+    use crate::explorer::shared::set_view::SetState;
+    use crate::explorer::shared::triage::{Queue, QueueGroup};
+    use crate::workspace::SetPath;
+
+    #[test]
+    fn edit_in_a_triage_is_reported_on_the_screen_of_the_triage() {
+        let text = r#"{"eval_set_id": "s", "eval_cases": [{"eval_id": "a", "conversation": []}]}"#;
+        let file = Arc::new(SetFile::open(text.into(), "s").unwrap());
+        let case = file.case(0).unwrap();
+        let path = SetPath::of_file(Path::new("/w/s.evalset.json"), Path::new("/w"));
+        let mut model = Model::new("w".into(), vec![path], (120, 40));
+        model.view.sets[0].state = SetState::Ready(file.clone(), String::new());
+        let at = CaseRef { set: 0, index: 0 };
+        let group = QueueGroup {
+            words: "cause".into(),
+            is_shared: true,
+            cases: vec![at],
+        };
+        model.queue = Some(Queue {
+            groups: vec![group],
+            at,
+            ..Queue::default()
+        });
+        model.show(edit::state::EditScreen::new(
+            at,
+            file,
+            case,
+            Some(CaseOrigin::Queue),
+        ));
+        let mut proposal = Proposal::new("edit a".into(), vec![], |_| String::new());
+        proposal.saving = true;
+        model.view.open_dialog = Some(Box::new(proposal));
+        let done = EditDone {
+            words: "edit a".into(),
+            stands: true,
+            ..EditDone::default()
+        };
+        edited(&mut model, done);
+        assert!(model.is_on(Context::Queue));
+        let notice = model.notice.unwrap().text;
+        assert!(notice.starts_with("done: edit a"), "{notice}");
+    }
 }
