@@ -106,7 +106,7 @@ fn saving(set: &SetPath, root: &std::path::Path) {
         cache: root.join("own"),
         config: root.join("own"),
     };
-    let log = EditLog::of(Some(&places));
+    let log = EditLog::in_folder(Some(&places));
     let mut times = Vec::new();
     let mut plain = Vec::new();
     for round in 0..ROUNDS {

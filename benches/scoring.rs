@@ -123,7 +123,7 @@ fn what_if() {
         );
         attempt.expected = [turn(n, n % 100)].into();
         attempt.actual = [turn(n, (n + n % 2) % 100)].into();
-        attempt.metrics = scorer.score(&Evidence::of(&attempt));
+        attempt.metrics = scorer.score(&Evidence::from_attempt(&attempt));
         attempt.status = case_status(&attempt.metrics);
         outcomes.add(
             CaseRef { set: 0, index: n },

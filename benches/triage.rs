@@ -93,7 +93,7 @@ fn finished_run(cases: usize, fails: usize) -> RunState {
         run_id: format!("every-{fails}"),
         started: "2026-01-01T00:00:00Z".into(),
         sets: vec![set],
-        cases: PlannedCases::of((0..cases).map(planned)).unwrap(),
+        cases: PlannedCases::new((0..cases).map(planned)).unwrap(),
         options: RunOptions::default(),
         judge: JudgeSpec::standard(),
     };
@@ -131,7 +131,7 @@ fn comparing() {
     let found = compare_runs(&before, &after, &ComparisonRule::default());
     let time = began.elapsed();
     assert_eq!(
-        found.of(CaseChange::StillFailing).count(),
+        found.cases_with(CaseChange::StillFailing).count(),
         10_000_usize.div_ceil(35)
     );
     row("comparing two runs of 10,000 cases", "200 ms", &ms(time));
@@ -145,7 +145,7 @@ fn history() {
         data: home.path().into(),
         cache: home.path().into(),
     };
-    let key = RunKey::of(&places).unwrap();
+    let key = RunKey::open(&places).unwrap();
     for at in 0..1_000 {
         let state = finished_run(20, 5);
         let plan = RunPlan {

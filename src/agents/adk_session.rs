@@ -15,7 +15,7 @@ const LONGEST_SESSION: usize = 32 << 20;
 
 /// Reads a session by its address: `http://host:port/apps/APP/users/USER/sessions/ID`; `apps` may be left out.
 pub async fn fetch_session(address: &str) -> Result<StoredSession, AgentError> {
-    let secrets = Secrets::of(secrets_in_address(
+    let secrets = Secrets::new(secrets_in_address(
         address.strip_prefix("adk+").unwrap_or(address),
     ));
     let setup = |why: String| AgentError::new(ErrorKind::Setup, secrets.mask(&why));

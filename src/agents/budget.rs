@@ -32,7 +32,7 @@ pub struct AttemptMemory {
 
 impl AttemptMemory {
     /// An attempt that uses no memory yet.
-    pub fn of(run: &Arc<RunMemory>) -> Arc<AttemptMemory> {
+    pub fn new(run: &Arc<RunMemory>) -> Arc<AttemptMemory> {
         Arc::new(AttemptMemory {
             run: run.clone(),
             taken: AtomicUsize::new(0),
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn what_is_broken_off_is_not_counted_for_the_run() {
         let run = Arc::new(RunMemory::default());
-        let attempt = AttemptMemory::of(&run);
+        let attempt = AttemptMemory::new(&run);
         let taken = || run.taken.load(Ordering::Relaxed);
         let mut turn = TurnBudget::new(USUAL_TURN + 100, &attempt);
         turn.keep(USUAL_TURN).unwrap();
@@ -185,7 +185,7 @@ mod tests {
     fn what_an_attempt_took_is_given_back_unless_it_stays() {
         let run = Arc::new(RunMemory::default());
         for (stays, left) in [(false, 0), (true, 40)] {
-            let attempt = AttemptMemory::of(&run);
+            let attempt = AttemptMemory::new(&run);
             TurnBudget::new(2 * USUAL_TURN, &attempt)
                 .keep(USUAL_TURN + 40)
                 .unwrap();

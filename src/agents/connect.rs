@@ -227,7 +227,7 @@ async fn connected_with_tools(
     sent: &Arc<SentSecrets>,
 ) -> Result<Box<dyn Agent>, AgentError> {
     let mut spec = spec.clone();
-    let Some(interception) = Interception::of(&mut spec, tools).await? else {
+    let Some(interception) = Interception::prepare(&mut spec, tools).await? else {
         return Box::pin(connected(&spec, limit, sent)).await;
     };
     let agent = Box::pin(connected(&spec, limit, sent)).await?;
@@ -375,7 +375,7 @@ async fn connected_to_server(
     spec: &ServerSpec,
     sent: &Arc<SentSecrets>,
 ) -> Result<Box<dyn Agent>, AgentError> {
-    let remote = Arc::new(Remote::of(address, spec, sent)?);
+    let remote = Arc::new(Remote::from_spec(address, spec, sent)?);
     Ok(match &spec.protocol {
         Protocol::A2a(settings) => Box::new(A2aAgent::connect(remote, settings).await?),
         Protocol::AgUi(settings) => Box::new(AgUiAgent::connect(remote, settings)?),

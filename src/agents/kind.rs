@@ -60,7 +60,7 @@ pub struct AgentDescription {
 
 impl AgentDescription {
     /// The tools, each with the names of its arguments, in a line; `None` if it declares none.
-    pub fn tool_words(&self) -> Option<String> {
+    pub fn tool_text(&self) -> Option<String> {
         let shown = |(name, arguments): &DeclaredTool| match arguments.is_empty() {
             true => name.clone(),
             false => format!("{name}({})", arguments.join(", ")),

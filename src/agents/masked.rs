@@ -19,7 +19,7 @@ struct MaskedAgent {
 
 /// The secrets that are sent to an agent.
 pub(super) fn sent_to(spec: &AgentSpec) -> SentSecrets {
-    SentSecrets::of(secrets_for(spec))
+    SentSecrets::new(secrets_for(spec))
 }
 
 /// The secret values that are sent to an agent.
@@ -278,7 +278,7 @@ mod tests {
     }
 
     async fn events_of(events: Vec<Value>) -> Vec<Event> {
-        let sent = Arc::new(SentSecrets::of(["canary-1".to_string()]));
+        let sent = Arc::new(SentSecrets::new(["canary-1".to_string()]));
         let mut session = MaskedSession {
             session: Box::new(Scripted(events)),
             id: String::new(),

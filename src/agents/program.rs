@@ -92,7 +92,7 @@ impl ProgramLines {
     }
 
     /// Writes a line that has no answer.
-    pub(super) async fn tell(&mut self, line: &Value) {
+    pub(super) async fn send(&mut self, line: &Value) {
         let _ = self.stdin.write_all(format!("{line}\n").as_bytes()).await;
         let _ = self.stdin.flush().await;
     }

@@ -107,7 +107,7 @@ impl Workers {
         let mut worker = ProgramLines::start(&self.spec)?;
         let mut budget = TurnBudget::new(READY, &Arc::default());
         let imported = async {
-            worker.tell(&WORKER.into()).await;
+            worker.send(&WORKER.into()).await;
             worker.line(&mut budget).await
         };
         let said = tokio::time::timeout(IMPORTS_WITHIN, imported)
@@ -244,7 +244,7 @@ impl Session for PythonSession {
 
     async fn close(mut self: Box<Self>) {
         if let Some(mut worker) = self.worker.take() {
-            worker.tell(&json!({"end": self.opening.session_id})).await;
+            worker.send(&json!({"end": self.opening.session_id})).await;
             self.pool.give_back(worker);
         }
     }

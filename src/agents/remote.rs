@@ -68,7 +68,7 @@ impl Remote {
     }
 
     /// The server at an address, with the headers and limits of its specification.
-    pub(super) fn of(
+    pub(super) fn from_spec(
         address: &str,
         spec: &ServerSpec,
         sent: &Arc<SentSecrets>,

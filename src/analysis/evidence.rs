@@ -116,7 +116,7 @@ pub(super) struct OverallFall {
 
 impl OverallFall {
     /// Whether the rate fell from the first run to the second.
-    pub(super) fn of(test: Option<&RateTest>, level: f64) -> OverallFall {
+    pub(super) fn from_test(test: Option<&RateTest>, level: f64) -> OverallFall {
         let limit = level / 2.0 * TOLERANCE;
         test.map_or_else(OverallFall::default, |test| OverallFall {
             is_significant: test.tail_of_fall() <= limit,
@@ -151,7 +151,7 @@ pub(super) fn lost(tables: &[PassTable], rule: &ComparisonRule, overall: Overall
     match rule.evidence {
         ChangeEvidence::Any => tables.iter().map(|table| is_any_loss(*table)).collect(),
         ChangeEvidence::Significant => {
-            let mut losses = SignificantLosses::of(tables, level);
+            let mut losses = SignificantLosses::new(tables, level);
             tables.iter().map(|table| losses.contain(*table)).collect()
         }
         ChangeEvidence::Complete => complete_losses(tables, level),
@@ -171,7 +171,7 @@ fn complete_losses(tables: &[PassTable], level: f64) -> Vec<bool> {
         .copied()
         .filter(|table| !table.is_of_single_attempts())
         .collect();
-    let mut significant = SignificantLosses::of(&several, level / 2.0);
+    let mut significant = SignificantLosses::new(&several, level / 2.0);
     let are_more_than_chance =
         are_complete_losses_more_than_chance(&several, level - significant.size);
     let mut is_lost = |table: &PassTable| match table.is_of_single_attempts() {
@@ -222,7 +222,7 @@ struct SignificantLosses {
 }
 
 impl SignificantLosses {
-    fn of(tables: &[PassTable], level: f64) -> SignificantLosses {
+    fn new(tables: &[PassTable], level: f64) -> SignificantLosses {
         let mut tests = LossTests::default();
         let mut counts: HashMap<Margins, usize> = HashMap::new();
         tables
@@ -274,7 +274,7 @@ mod tests {
     }
 
     fn lost_in(tables: &[PassTable], rule: &ComparisonRule) -> usize {
-        let overall = OverallFall::of(RateTest::of(tables).as_ref(), rule.level);
+        let overall = OverallFall::from_test(RateTest::prepare(tables).as_ref(), rule.level);
         lost(tables, rule, overall)
             .into_iter()
             .filter(|is_lost| *is_lost)
@@ -385,15 +385,15 @@ mod tests {
             };
             assert_eq!(lost_in(&lost, &significant), 1, "{level}");
             assert_eq!(significant.undecidable((5, 5)), None);
-            let test = RateTest::of(&lost);
-            assert!(OverallFall::of(test.as_ref(), 2.0 * level).is_significant);
+            let test = RateTest::prepare(&lost);
+            assert!(OverallFall::from_test(test.as_ref(), 2.0 * level).is_significant);
             assert_eq!(
-                OverallFall::of(test.as_ref(), 2.0 * level).size,
+                OverallFall::from_test(test.as_ref(), 2.0 * level).size,
                 test.as_ref().unwrap().tail_of_fall()
             );
-            let won = RateTest::of(&[lost[0].mirrored()]);
+            let won = RateTest::prepare(&[lost[0].mirrored()]);
             assert!(OverallFall::mirrored(won.as_ref(), 2.0 * level).is_significant);
-            assert!(!OverallFall::of(test.as_ref(), 1.9 * level).is_significant);
+            assert!(!OverallFall::from_test(test.as_ref(), 1.9 * level).is_significant);
             assert!(!OverallFall::mirrored(won.as_ref(), 1.9 * level).is_significant);
         }
     }
@@ -415,7 +415,7 @@ mod tests {
             let mut tables = vec![table((2, 5), (3, 5)); flaky];
             tables.push(table((5, 5), (0, 5)));
             let runs: Vec<PassTable> = tables.iter().map(|table| table.mirrored()).collect();
-            let test = RateTest::of(&runs);
+            let test = RateTest::prepare(&runs);
             ChangeEvidence::NAMES.map(|(_, evidence)| {
                 let overall = OverallFall::mirrored(test.as_ref(), DEFAULT_LEVEL);
                 lost(&tables, &rule(evidence), overall)

@@ -26,7 +26,7 @@ pub struct FailureGroups {
 }
 
 impl FailureGroup {
-    fn of(cause: &Cause, mut members: Vec<usize>) -> FailureGroup {
+    fn new(cause: &Cause, mut members: Vec<usize>) -> FailureGroup {
         members.sort_unstable();
         FailureGroup {
             cause: cause.clone(),
@@ -62,7 +62,7 @@ impl FailureGroups {
     pub fn specific(&self) -> Vec<FailureGroup> {
         let parts = |group: &FailureGroup| {
             let others = group.others();
-            let rest = (!others.is_empty()).then(|| FailureGroup::of(&group.cause, others));
+            let rest = (!others.is_empty()).then(|| FailureGroup::new(&group.cause, others));
             group.nested.iter().cloned().chain(rest).collect::<Vec<_>>()
         };
         let mut specific: Vec<FailureGroup> = self.groups.iter().flat_map(parts).collect();
@@ -101,7 +101,7 @@ pub fn group_failures<'a>(failures: impl IntoIterator<Item = &'a [Cause]>) -> Fa
     group_rest(&failures, &mut left, &mut members);
     let mut groups: Vec<FailureGroup> = members
         .into_iter()
-        .map(|(cause, members)| FailureGroup::of(cause, members))
+        .map(|(cause, members)| FailureGroup::new(cause, members))
         .collect();
     largest_first(&mut groups);
     let mut groups = nest(&failures, groups, &mut left);
@@ -167,7 +167,7 @@ fn nest(
         groups.chain(kind.alone.first().copied()).min()
     };
     kinds.sort_by_cached_key(|(cause, kind)| {
-        (Reverse(kind.failures()), earliest(kind), cause.words())
+        (Reverse(kind.failures()), earliest(kind), cause.describe())
     });
     let mut taken: HashSet<usize> = HashSet::new();
     let outermost = kinds.into_iter().flat_map(|(cause, mut kind)| {
@@ -201,7 +201,7 @@ fn around(cause: &Cause, kind: SameGeneralCause) -> FailureGroup {
         .collect();
     FailureGroup {
         nested,
-        ..FailureGroup::of(cause, members)
+        ..FailureGroup::new(cause, members)
     }
 }
 
@@ -344,7 +344,7 @@ mod tests {
         found
             .groups
             .iter()
-            .map(|group| (group.cause.words().to_string(), group.members.clone()))
+            .map(|group| (group.cause.describe().to_string(), group.members.clone()))
             .collect()
     }
 
@@ -420,21 +420,21 @@ mod tests {
             panic!("{found:?}")
         };
         assert_eq!(
-            (set.cause.words().as_str(), &set.members[..]),
+            (set.cause.describe().as_str(), &set.members[..]),
             ("arguments of set differ", &[0, 1, 2, 3][..])
         );
         let [level] = &set.nested[..] else {
             panic!("{set:?}")
         };
         assert_eq!(
-            (level.cause.words().as_str(), &level.members[..]),
+            (level.cause.describe().as_str(), &level.members[..]),
             ("level of set differs", &[0, 2][..])
         );
         assert_eq!(set.others(), [1, 3]);
         let specific: Vec<_> = found
             .specific()
             .into_iter()
-            .map(|group| (group.cause.words(), group.members))
+            .map(|group| (group.cause.describe(), group.members))
             .collect();
         let expected = [
             ("level of set differs", vec![0, 2]),

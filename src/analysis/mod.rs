@@ -21,8 +21,8 @@ mod trends;
 
 pub use compare::{
     CaseChange, ChangedCondition, ComparedCase, ComparedCounts, ComparedMetric, OutcomeTest,
-    OverallChange, RateChange, RunComparison, RunConditions, RunToCompare, ScoreTest, cases_words,
-    compare_counts, compare_runs, expectation_in_file, expectation_of, p_words,
+    OverallChange, RateChange, RunComparison, RunConditions, RunToCompare, ScoreTest, cases_text,
+    compare_counts, compare_runs, expectation_in_file, expectation_of, p_text,
 };
 pub use evidence::{ChangeEvidence, ComparisonRule, DEFAULT_LEVEL};
 pub use groups::{FailureGroup, FailureGroups, group_failures};

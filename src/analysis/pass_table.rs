@@ -136,24 +136,24 @@ impl LossTests {
     pub(super) fn p(&mut self, table: PassTable) -> f64 {
         let margins = table.margins();
         let at = table.before.passed - margins.fewest();
-        self.of(margins).get(at).copied().unwrap_or(1.0)
+        self.tails(margins).get(at).copied().unwrap_or(1.0)
     }
 
     /// The p-values that tables with these margins can have.
     pub(super) fn values(&mut self, margins: Margins) -> &[f64] {
-        self.of(margins)
+        self.tails(margins)
     }
 
     /// The largest p-value that is not above `limit` and that a table with these margins can have: the probability that its
     /// p-value is not above `limit`. 0 if there is none.
     pub(super) fn attainable(&mut self, margins: Margins, limit: f64) -> f64 {
-        let tails = self.of(margins);
+        let tails = self.tails(margins);
         // The p-values fall from left to right.
         let at = tails.partition_point(|p| *p > limit);
         tails.get(at).copied().unwrap_or(0.0)
     }
 
-    fn of(&mut self, margins: Margins) -> &[f64] {
+    fn tails(&mut self, margins: Margins) -> &[f64] {
         self.at_least.entry(margins).or_insert_with(|| {
             let mut tails = margins.chances();
             let mut sum = 0.0;

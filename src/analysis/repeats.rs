@@ -17,7 +17,7 @@ pub struct PassCount {
 
 impl PassCount {
     /// Counts attempts.
-    pub fn of(attempts: &[Arc<EndedAttempt>]) -> PassCount {
+    pub fn count(attempts: &[Arc<EndedAttempt>]) -> PassCount {
         PassCount::of_statuses(attempts.iter().map(|attempt| attempt.status))
     }
 
@@ -32,7 +32,7 @@ impl PassCount {
     }
 
     /// The rate as "2/3"; "–" if no attempt was evaluated.
-    pub fn words(self) -> String {
+    pub fn describe(self) -> String {
         if self.of == 0 {
             "–".to_string()
         } else {
@@ -41,7 +41,7 @@ impl PassCount {
     }
 
     /// [`PassCount::interval`] in percent, as "21–94 %"; `None` below two attempts.
-    pub fn interval_words(self) -> Option<String> {
+    pub fn interval_text(self) -> Option<String> {
         let (low, high) = self.interval().filter(|_| self.of > 1)?;
         Some(format!("{:.0}–{:.0} %", low * 100.0, high * 100.0))
     }
@@ -135,12 +135,12 @@ pub struct RepeatedPass {
 pub fn repeated_passes(run: &RunState) -> Option<RepeatedPasses> {
     let repeat = run.plan.options.repeat as usize;
     let counts = (0..run.plan.cases.len()).map(|case| count_of(run, case));
-    (repeat > 1).then(|| RepeatedPasses::of(counts, repeat))
+    (repeat > 1).then(|| RepeatedPasses::count(counts, repeat))
 }
 
 impl RepeatedPasses {
     /// From the counts of all cases, each of which had `repeat` attempts.
-    fn of(counts: impl IntoIterator<Item = PassCount>, repeat: usize) -> RepeatedPasses {
+    fn count(counts: impl IntoIterator<Item = PassCount>, repeat: usize) -> RepeatedPasses {
         let (mut whole, mut found) = (Vec::new(), RepeatedPasses::default());
         for count in counts {
             found.flaky += usize::from(count.is_flaky());
@@ -189,7 +189,7 @@ impl RepeatedPasses {
 
 /// The attempts of a case of a run, counted.
 pub fn count_of(run: &RunState, case: usize) -> PassCount {
-    PassCount::of(&run.attempts_of(case))
+    PassCount::count(&run.attempts_of(case))
 }
 
 #[cfg(test)]
@@ -262,7 +262,7 @@ mod tests {
             PassCount { passed: 0, of: 1 },
             PassCount { passed: 3, of: 3 },
         ];
-        let found = RepeatedPasses::of(counts, 3);
+        let found = RepeatedPasses::count(counts, 3);
         assert_eq!((found.cases, found.left_out, found.flaky), (1, 1, 0));
         assert!(
             found
@@ -275,9 +275,9 @@ mod tests {
             found.remarks(),
             ["pass@k and pass^k are over the 1 of 2 cases whose attempts were all evaluated"]
         );
-        let none = RepeatedPasses::of([PassCount { passed: 0, of: 1 }], 3);
+        let none = RepeatedPasses::count([PassCount { passed: 0, of: 1 }], 3);
         assert!(none.by_k.is_empty() && none.remarks()[0].contains("no case"));
-        let mixed = RepeatedPasses::of(
+        let mixed = RepeatedPasses::count(
             [
                 PassCount { passed: 1, of: 2 },
                 PassCount { passed: 2, of: 2 },
@@ -299,7 +299,7 @@ mod tests {
                 let of = (*of).min(repeat);
                 PassCount { passed: (*passed).min(of), of }
             });
-            let found = RepeatedPasses::of(counts, repeat);
+            let found = RepeatedPasses::count(counts, repeat);
             prop_assert_eq!(found.cases + found.left_out, cases.len());
             prop_assert_eq!(found.by_k.len(), if found.cases == 0 { 0 } else { repeat });
             for (fewer, more) in found.by_k.iter().zip(found.by_k.iter().skip(1)) {

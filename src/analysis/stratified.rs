@@ -17,7 +17,7 @@ pub(super) struct RateTest {
 
 impl RateTest {
     /// `None` if every case has the same outcome in all attempts of both runs, so that nothing can be tested.
-    pub(super) fn of(tables: &[PassTable]) -> Option<RateTest> {
+    pub(super) fn prepare(tables: &[PassTable]) -> Option<RateTest> {
         let mut counts: HashMap<Margins, usize> = HashMap::new();
         tables
             .iter()
@@ -80,7 +80,7 @@ mod tests {
 
     fn rates(tables: impl IntoIterator<Item = PassTable>) -> Option<f64> {
         let tables: Vec<PassTable> = tables.into_iter().collect();
-        RateTest::of(&tables).map(|test| test.p())
+        RateTest::prepare(&tables).map(|test| test.p())
     }
 
     fn near(found: Option<f64>, expected: f64) {

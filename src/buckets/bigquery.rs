@@ -197,7 +197,7 @@ impl BigQueryTable {
     ) -> Result<String, BucketError> {
         let table = self.clone();
         let about = Arc::new(self.wait_for(async move { table.about().await })?);
-        let (mut size, mut next, mut pages) = (0, None::<String>, Pages::of(MOST_PAGES));
+        let (mut size, mut next, mut pages) = (0, None::<String>, Pages::with_limit(MOST_PAGES));
         loop {
             let (table, schema, token) = (self.clone(), about.clone(), next.take());
             let (lines, token) =
@@ -451,7 +451,7 @@ impl BigQueryTable {
 
     /// A text without the token.
     fn masked(&self, text: &str) -> String {
-        Secrets::of(self.token.clone()).mask(text).into_owned()
+        Secrets::new(self.token.clone()).mask(text).into_owned()
     }
 }
 

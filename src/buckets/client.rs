@@ -1,7 +1,7 @@
 //! Reads and writes objects. All functions block.
 
 use super::address::{BucketAddress, is_plain_key};
-use super::errors::{BucketError, told, words};
+use super::errors::{BucketError, error_text, told};
 use super::left_out::LeftOut;
 use super::listing::{ListingError, MOST_OBJECTS};
 use super::object::{etag_of, key_of, plain_etag};
@@ -83,7 +83,7 @@ fn runtime(address: &str) -> Result<&'static Runtime, BucketError> {
 impl Bucket {
     /// Prepares requests to a store; nothing is sent. Errors: for example that there are no credentials.
     pub fn open(address: &BucketAddress) -> Result<Bucket, BucketError> {
-        let store = Store::open(address, words);
+        let store = Store::open(address, error_text);
         let store = store.map_err(|why| BucketError::Other(format!("{address}: {why}")))?;
         Ok(Bucket {
             address: address.clone(),
@@ -98,7 +98,7 @@ impl Bucket {
         else {
             return Bucket::open(address);
         };
-        let store = Store::open_public(address, words);
+        let store = Store::open_public(address, error_text);
         let store =
             store.map_err(|why| BucketError::Other(format!("{address}: {why}; {missing}")))?;
         Ok(Bucket {

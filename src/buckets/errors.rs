@@ -43,7 +43,7 @@ pub(super) fn told(address: &BucketAddress, error: &Error) -> BucketError {
         )),
         error => BucketError::Other(format!(
             "{named}: {}",
-            masked(&shortened(&words(error)), environment())
+            masked(&shortened(&error_text(error)), environment())
         )),
     }
 }
@@ -67,7 +67,7 @@ fn masked(text: &str, variables: impl Iterator<Item = (String, String)>) -> Stri
     let is_secret = |(name, value): &(String, String)| {
         may_be_secret_name(name) && !PATHS.contains(&name.as_str()) && !is_ordinary_value(value)
     };
-    Secrets::of(variables.filter(is_secret).map(|(_, value)| value))
+    Secrets::new(variables.filter(is_secret).map(|(_, value)| value))
         .mask(text)
         .into_owned()
 }
@@ -93,7 +93,7 @@ fn shortened(text: &str) -> String {
 }
 
 /// The causes of an error in one line, without repetitions.
-pub(super) fn words(error: &Error) -> String {
+pub(super) fn error_text(error: &Error) -> String {
     let mut told = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(one) = cause {
@@ -211,7 +211,7 @@ mod tests {
         struct WrappingError(#[source] std::io::Error);
         let source = Box::new(WrappingError(std::io::Error::other("first\nsecond")));
         assert_eq!(
-            words(&Error::Generic { store: "s", source }),
+            error_text(&Error::Generic { store: "s", source }),
             "Generic s error: outer: first second"
         );
     }

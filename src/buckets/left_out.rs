@@ -58,7 +58,7 @@ impl fmt::Display for LeftOut {
 mod tests {
     use super::*;
 
-    fn of(keys: &[&str]) -> LeftOut {
+    fn left_out(keys: &[&str]) -> LeftOut {
         let mut left_out = LeftOut::default();
         keys.iter().for_each(|key| left_out.add(key));
         left_out
@@ -68,15 +68,15 @@ mod tests {
     fn first_keys_are_named_others_counted() {
         let words = "left out, whose keys cannot be paths of files here:";
         assert_eq!(
-            of(&["a//b"]).to_string(),
+            left_out(&["a//b"]).to_string(),
             format!("1 object {words} \"a//b\"")
         );
         assert_eq!(
-            of(&["a", "b", "c"]).to_string(),
+            left_out(&["a", "b", "c"]).to_string(),
             format!("3 objects {words} \"a\", \"b\", \"c\"")
         );
         assert_eq!(
-            of(&["a", "b", "c", "d"]).to_string(),
+            left_out(&["a", "b", "c", "d"]).to_string(),
             format!("4 objects {words} \"a\", \"b\", \"c\", …")
         );
     }
@@ -85,15 +85,15 @@ mod tests {
     fn long_keys_are_cut() {
         let (whole, long) = ("ä".repeat(SHOWN), "ä".repeat(SHOWN + 1));
         assert_eq!(
-            of(&[&whole, &long]).names,
+            left_out(&[&whole, &long]).names,
             [whole.clone(), format!("{whole}…")]
         );
     }
 
     #[test]
     fn the_keys_of_several_listings_are_added() {
-        let mut all = of(&["a", "b"]);
-        all.extend(of(&["c", "d"]));
-        assert_eq!(all, of(&["a", "b", "c", "d"]));
+        let mut all = left_out(&["a", "b"]);
+        all.extend(left_out(&["c", "d"]));
+        assert_eq!(all, left_out(&["a", "b", "c", "d"]));
     }
 }

@@ -24,10 +24,10 @@ pub(super) struct Pages {
 
 impl Pages {
     pub(super) fn new() -> Pages {
-        Pages::of(MOST_PAGES)
+        Pages::with_limit(MOST_PAGES)
     }
 
-    pub(super) fn of(most: usize) -> Pages {
+    pub(super) fn with_limit(most: usize) -> Pages {
         Pages {
             left: most,
             before: None,

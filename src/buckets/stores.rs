@@ -36,7 +36,7 @@ impl std::fmt::Debug for Store {
 }
 
 impl Store {
-    fn of<S: ObjectStore + PaginatedListStore>(store: S) -> Store {
+    fn new<S: ObjectStore + PaginatedListStore>(store: S) -> Store {
         let store = Arc::new(store);
         Store {
             objects: store.clone(),
@@ -101,7 +101,7 @@ impl Store {
             .with_url(url)
             .with_retry(retry)
             .build()
-            .map(Store::of),
+            .map(Store::new),
             Scheme::S3 => unsigned_if(
                 is_public,
                 with_profile(AmazonS3Builder::from_env(), environment),
@@ -111,7 +111,7 @@ impl Store {
             .with_url(url)
             .with_retry(retry)
             .build()
-            .map(Store::of),
+            .map(Store::new),
             Scheme::Azure => unsigned_if(is_public, MicrosoftAzureBuilder::from_env(), |made| {
                 made.with_skip_signature(true)
             })
@@ -119,7 +119,7 @@ impl Store {
             .with_url(url)
             .with_retry(retry)
             .build()
-            .map(Store::of),
+            .map(Store::new),
         };
         store.map_err(|error| words(&error))
     }

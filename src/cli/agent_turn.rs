@@ -72,9 +72,9 @@ pub(crate) fn show_turn(turn: &Invocation) {
         print_line("calls     the agent does not report all its tool calls: they are not scored");
     }
     for error in turn.model_errors() {
-        print_line(&format!("⚠         {}", error.words()));
+        print_line(&format!("⚠         {}", error.describe()));
     }
-    if let Some(words) = turn.end.words() {
+    if let Some(words) = turn.end.describe() {
         print_line(&format!("end       {words}"));
     }
     let response = turn

@@ -58,7 +58,7 @@ async fn list(args: &AgentsArgs) -> anyhow::Result<Exit> {
             clean_line(&one.label())
         ));
         print_line(&paint.faint(&format!("  {}", clean_line(&one.state))));
-        if let Some(line) = one.hello.as_ref().and_then(AgentDescription::tool_words) {
+        if let Some(line) = one.hello.as_ref().and_then(AgentDescription::tool_text) {
             print_line(&paint.faint(&format!("  {}", clean_line(&line))));
         }
     }
@@ -120,7 +120,7 @@ async fn check_one(args: &AgentCheckArgs) -> anyhow::Result<Exit> {
             clean_line(words)
         ));
     }
-    if let Some(line) = hello.tool_words() {
+    if let Some(line) = hello.tool_text() {
         print_line(&format!("  {}", clean_line(&line)));
     }
     let Some(prompt) = &args.prompt else {

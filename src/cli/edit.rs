@@ -32,7 +32,7 @@ pub(super) fn edit(args: EditArgs) -> anyhow::Result<Exit> {
     }
     if args.undo || args.redo {
         let (log, files) = (
-            EditLog::of(Places::find().as_ref()),
+            EditLog::in_folder(Places::find().as_ref()),
             edited_with(&target.path),
         );
         let done = if args.undo {

@@ -74,7 +74,7 @@ async fn describe(judges: &Judges, model: &str) -> anyhow::Result<Exit> {
     let probed = judges.canary(&mut ()).await;
     let each = began.elapsed().as_secs_f64() / probed.len().max(1) as f64;
     print_line(&format!("{}  {each:.2} s per response", clean_line(model)));
-    if let Some(words) = judges.form_words(model) {
+    if let Some(words) = judges.form_text(model) {
         print_line(words);
     }
     if let Some(limit) = judges.spec().spending_limit {

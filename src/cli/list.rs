@@ -8,7 +8,7 @@ use crate::domain::{InMemory, Status, clean_line};
 use crate::formats::SetFile;
 use crate::history::{CaseResult, History, PastResult, PastResults, RunSource, case_results};
 use crate::report::Paint;
-use crate::runner::{history_of, past_results, unreadable_words};
+use crate::runner::{history_of, past_results, unreadable_text};
 use crate::workspace::{OpenSet, SetPath, SetProblem, Workspace, named_path, open_set, read_notes};
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -69,7 +69,7 @@ pub(super) fn list(args: ListArgs) -> anyhow::Result<Exit> {
         .for_each(|problem| print_note(&clean_line(problem)));
     unreadable
         .iter()
-        .for_each(|error| print_note(&unreadable_words(error)));
+        .for_each(|error| print_note(&unreadable_text(error)));
     for (set, open) in &opened {
         match open {
             Ok(open) => {
@@ -260,7 +260,7 @@ fn list_set(
     let results = case_results(file, &set.path, &notes, past);
     let count = file.len();
     let cases_word = if count == 1 { "case" } else { "cases" };
-    let words = result_words(&results, count, has_mixed_criteria(history, set, &results));
+    let words = result_text(&results, count, has_mixed_criteria(history, set, &results));
     print_line(&format!(
         "  {}  {count} {cases_word}  {}",
         clean_line(&set.shown),
@@ -307,7 +307,7 @@ fn has_mixed_criteria(history: &History, set: &SetPath, results: &[CaseResult]) 
 }
 
 /// The number of cases that passed, with notes: cases without a result or edited since, foreign runs, several runs.
-fn result_words(results: &[CaseResult], count: usize, has_mixed_criteria: bool) -> String {
+fn result_text(results: &[CaseResult], count: usize, has_mixed_criteria: bool) -> String {
     if results.is_empty() {
         return "not run".into();
     }

@@ -81,7 +81,7 @@ fn new_set(path: &Path, args: &NewArgs) -> anyhow::Result<Exit> {
         path: path.to_path_buf(),
         action: FileAction::Create(text),
     }];
-    let log = EditLog::of(Places::find().as_ref());
+    let log = EditLog::in_folder(Places::find().as_ref());
     let done = log.make(None, &format!("create {name}"), &jobs)?;
     done.note.iter().for_each(|note| print_note(note));
     print_note(&format!("created {}", path.display()));

@@ -98,7 +98,7 @@ pub(super) fn claim_shard(
     let waits = |who: &Claimant| {
         print_note(&format!(
             "{}: claimed by {} at {}; waiting for a heartbeat, for at most {} s",
-            shard.words(),
+            shard.describe(),
             clean_line(&who.host),
             clean_line(&who.since),
             cases.lease.as_secs().max(who.lease_s)
@@ -114,7 +114,7 @@ pub(super) fn claim_shard(
         ClaimOutcome::Taken(who) => {
             print_note(&format!(
                 "{} is being run by {}; this process does nothing",
-                shard.words(),
+                shard.describe(),
                 clean_line(&who.host)
             ));
             Ok(ShardClaim::Nothing(Exit::UsageError))
@@ -161,7 +161,7 @@ fn exit_of_complete(
             .contains(&(plan.cases.set(*case), plan.cases.index(*case)))
     };
     let missing = (0..plan.cases.len()).filter(is_missing).count();
-    let (words, all) = (shard.words(), plan.cases.len());
+    let (words, all) = (shard.describe(), plan.cases.len());
     if missing > 0 {
         print_note(&format!(
             "{words} is marked as complete at {address}, but the results of {missing} of {all} cases are missing there; push \
@@ -203,14 +203,14 @@ fn leave_out_done(
     };
     let left: Vec<usize> = (0..plan.cases.len()).filter(is_left).collect();
     let of = plan.cases.len();
-    let cases = PlannedCases::of(left.iter().filter_map(|case| plan.cases.get(*case)))?;
+    let cases = PlannedCases::new(left.iter().filter_map(|case| plan.cases.get(*case)))?;
     let failed = match done.failed {
         0 => String::new(),
         failed => format!(", of which {} did not pass", plural(failed, "attempt")),
     };
     print_note(&format!(
         "{}: continued; {} of {of} cases are done at {}{failed}",
-        claimed.shard.words(),
+        claimed.shard.describe(),
         of - cases.len(),
         claimed.address
     ));

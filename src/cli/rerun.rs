@@ -57,7 +57,7 @@ pub(super) fn rerun_command(cases: &CaseArgs, run: Option<&RunArgs>, run_id: &st
         option("turn", number(run.turn));
         run.tool_fault
             .iter()
-            .for_each(|fault| option("tool-fault", Some(fault.words())));
+            .for_each(|fault| option("tool-fault", Some(fault.describe())));
         let mode = |mode: StubMode| {
             StubMode::NAMES
                 .iter()

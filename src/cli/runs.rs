@@ -8,7 +8,7 @@ use super::output::{paint, plural, print_json, print_line, print_note};
 use super::{Exit, run_labels};
 use crate::domain::{Status, clean_line};
 use crate::history::{History, RunHead, RunSource, SetResults};
-use crate::report::{Paint, started_words};
+use crate::report::{Paint, started_text};
 use crate::runner::history_of;
 use crate::workspace::{SetPath, Workspace};
 use serde_json::{Value, json};
@@ -76,7 +76,7 @@ pub(crate) fn runs(args: RunsArgs) -> anyhow::Result<Exit> {
 fn run_line(history: &History, head: &RunHead, root: &Path, width: usize, paint: Paint) -> String {
     let totals = &head.totals;
     let id = clean_line(&head.run_id);
-    let started = started_words(&head.started);
+    let started = started_text(&head.started);
     let passed = format!("{}/{}", totals.passed, head.attempts);
     let count = |status: Status, count: usize, width: usize| match count {
         0 => format!("{:>width$}", "·"),
@@ -109,7 +109,7 @@ fn what_ran(history: &History, head: &RunHead, root: &Path) -> String {
         words.push(head.agent.clone());
     }
     if let Some(shard) = head.shard {
-        words.push(shard.words());
+        words.push(shard.describe());
     }
     if !head.merged.is_empty() {
         words.push(format!("merged from {}", plural(head.merged.len(), "run")));
@@ -118,7 +118,7 @@ fn what_ran(history: &History, head: &RunHead, root: &Path) -> String {
         words.push(format!("turn {turn} alone"));
     }
     if let Some(spent) = head.spent {
-        words.push(format!("judges: {}", spent.words()));
+        words.push(format!("judges: {}", spent.describe()));
     }
     match &head.source {
         RunSource::Adk {

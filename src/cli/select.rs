@@ -35,7 +35,7 @@ pub(super) fn only_failed(
     let (opened, past) = opened_with_results(workspace, &selections);
     past.unreadable
         .iter()
-        .for_each(|error| print_note(&runner::unreadable_words(error)));
+        .for_each(|error| print_note(&runner::unreadable_text(error)));
     let narrowed = selections
         .into_iter()
         .zip(&opened)
@@ -109,7 +109,7 @@ pub(super) fn only_changed(workspace: &Workspace, selections: Vec<Selection>) ->
     found
         .unreadable
         .iter()
-        .for_each(|error| print_note(&runner::unreadable_words(error)));
+        .for_each(|error| print_note(&runner::unreadable_text(error)));
     let narrowed = selections
         .into_iter()
         .zip(found.of_selections)

@@ -16,7 +16,7 @@ pub(super) fn allowed(questions: &[TrustQuestion], trust_all: bool) -> anyhow::R
         .collect();
     let asked = can_prompt();
     for question in &open {
-        print_note(question.action.words());
+        print_note(question.action.describe());
         print_note(&format!("    {}", clean_exact(&question.command)));
         print_note(&format!("    in {}", clean_exact(&question.folder)));
         if asked && !is_yes(question.action)? {
@@ -40,7 +40,10 @@ pub(super) fn allowed(questions: &[TrustQuestion], trust_all: bool) -> anyhow::R
 pub(super) fn allowed_keys(offer: KeyOffer, trust_all: bool) -> anyhow::Result<Keys> {
     let KeyOffer { question, keys } = offer;
     let mut trust = Trust::load(Places::find().as_ref());
-    let (names, file) = (keys.words().join(", "), keys.file().display().to_string());
+    let (names, file) = (
+        keys.describe().join(", "),
+        keys.file().display().to_string(),
+    );
     if trust_all || trust.allows(&question.fingerprint) {
         print_note(&clean_line(&format!("using {names} from {file}")));
         return Ok(keys);
@@ -51,7 +54,7 @@ pub(super) fn allowed_keys(offer: KeyOffer, trust_all: bool) -> anyhow::Result<K
         print_note(&clean_line(&words));
         return Ok(Keys::default());
     }
-    print_note(question.action.words());
+    print_note(question.action.describe());
     print_note(&format!("    {}", clean_exact(&question.command)));
     if !is_yes(question.action)? {
         print_note("Not used.");

@@ -241,7 +241,7 @@ impl Uploader {
         if !is_held {
             bail!(
                 "--push: another machine has taken over {}; its results count",
-                shard.words()
+                shard.describe()
             );
         }
         // Whatever is missing, another machine may continue at once.

@@ -8,7 +8,7 @@ use super::run::{give_session, options, run, run_selected};
 use super::{Exit, print_error};
 use crate::domain::CaseKey;
 use crate::runner::{
-    ChangedCase, RunEstimate, SeenCases, Selection, changed_cases, unreadable_words,
+    ChangedCase, RunEstimate, SeenCases, Selection, changed_cases, unreadable_text,
 };
 use crate::workspace::{Watch, Workspace, watched_folders};
 use anyhow::Context;
@@ -33,7 +33,7 @@ pub(super) fn run_and_watch(args: &RunArgs) -> anyhow::Result<Exit> {
     found
         .unreadable
         .iter()
-        .for_each(|error| print_note(&unreadable_words(error)));
+        .for_each(|error| print_note(&unreadable_text(error)));
     note(&mut seen, &selections, &found.of_selections);
     let began = unix_now();
     let mut exit = run(args)?;
@@ -58,7 +58,7 @@ pub(super) fn run_and_watch(args: &RunArgs) -> anyhow::Result<Exit> {
             let is_new = |case: &ChangedCase| !seen.contains(&selection.set.path, case);
             cases.iter_mut().for_each(|cases| cases.retain(is_new));
         }
-        let estimate = RunEstimate::of(
+        let estimate = RunEstimate::from_cases(
             changed.iter().flatten().flatten(),
             &options(args, &workspace),
         );
@@ -110,7 +110,7 @@ struct Watched {
 impl Watched {
     fn start(workspace: &Workspace, changed: &Sender<()>) -> anyhow::Result<Watched> {
         let (folders, changed) = (watched_folders(workspace), changed.clone());
-        let watch = Watch::start(&folders, move || {
+        let watch = Watch::workspace(&folders, move || {
             // If a message is waiting already, it is about this change, too.
             let _ = changed.try_send(());
         });
@@ -188,7 +188,7 @@ async fn is_wanted(
     may_start: bool,
     interrupted: &mut Interrupts,
 ) -> anyhow::Result<Wanted> {
-    let words = estimate.words();
+    let words = estimate.describe();
     if may_start {
         print_note(&format!("{words}; running"));
         return Ok(Wanted::Run);

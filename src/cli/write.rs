@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// Makes an edit of files below `root`.
 pub(super) fn make_asking(root: &Path, words: &str, jobs: &[FileJob]) -> anyhow::Result<Done> {
-    let log = EditLog::of(Places::find().as_ref());
+    let log = EditLog::in_folder(Places::find().as_ref());
     match log.make(Some(root), words, jobs) {
         Err(EditFailed {
             path,

@@ -188,7 +188,7 @@ impl ConfigFile {
                 .compare
                 .rule()
                 .map_err(|why| ConfigProblem(format!("[compare] {why}")))?,
-            columns: ColumnMap::of(raw.columns)
+            columns: ColumnMap::from_pairs(raw.columns)
                 .map_err(|why| ConfigProblem(format!("[columns] {why}")))?,
         })
     }

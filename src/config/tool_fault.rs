@@ -37,7 +37,7 @@ mod tests {
 
     #[test]
     fn faults_are_read_as_they_are_written() {
-        let words = |text: &str| parse_tool_fault(text).map(|fault| fault.words());
+        let words = |text: &str| parse_tool_fault(text).map(|fault| fault.describe());
         for text in ["book_*=timeout:30s", "search=error:503: busy", "get=empty"] {
             assert_eq!(words(text), Ok(text.to_string()));
         }

@@ -37,7 +37,7 @@ pub enum Piece {
 
 impl Piece {
     /// A description to display.
-    pub fn words(&self, expected: &Invocation, actual: &Invocation) -> String {
+    pub fn describe(&self, expected: &Invocation, actual: &Invocation) -> String {
         let name = |turn: &Invocation, at: &usize| {
             turn.calls()
                 .get(*at)

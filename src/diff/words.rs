@@ -33,7 +33,7 @@ pub struct TextDiff {
 /// Compares two texts.
 pub fn diff_words(expected: &str, actual: &str) -> TextDiff {
     let coarse = expected.len().max(actual.len()) > WORDS_AT_MOST;
-    let parts = if coarse { lines } else { words };
+    let parts = if coarse { lines } else { split_into_words };
     let (left, right) = (parts(expected), parts(actual));
     let mut out = TextDiff {
         coarse,
@@ -50,7 +50,7 @@ fn lines(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
 
-fn words(text: &str) -> Vec<&str> {
+fn split_into_words(text: &str) -> Vec<&str> {
     text.split_word_bounds().collect()
 }
 

@@ -215,7 +215,7 @@ mod tests {
             "REGION" => Some("north-west".to_string()),
             _ => None,
         };
-        let secrets = Secrets::of(agent.secret_values(variable));
+        let secrets = Secrets::new(agent.secret_values(variable));
         for text in [
             "canary-v",
             "canary literal",

@@ -137,7 +137,7 @@ impl AttemptSummary {
     }
 
     /// The errors that the model reported, in words: "the model reported SAFETY: blocked by safety". `None` if there is none.
-    pub fn model_error_words(&self) -> Option<String> {
+    pub fn model_error_text(&self) -> Option<String> {
         let (turn, first) = self.model_errors.first()?;
         let turn = if self.actual_turns > 1 {
             format!(" (turn {turn})")
@@ -149,7 +149,7 @@ impl AttemptSummary {
             more if more + 1 == MODEL_ERRORS_AT_MOST => " and more".into(),
             more => format!(" and {more} more"),
         };
-        Some(format!("{}{turn}{more}", first.words()))
+        Some(format!("{}{turn}{more}", first.describe()))
     }
 
     /// What to know beside the outcome: the errors that the model reported, that the agent did not complete the last request,
@@ -157,7 +157,7 @@ impl AttemptSummary {
     /// nothing.
     pub fn remarks(&self) -> String {
         let rest = Some(self.end_remarks()).filter(|rest| !rest.is_empty());
-        self.model_error_words()
+        self.model_error_text()
             .into_iter()
             .chain(rest)
             .collect::<Vec<_>>()
@@ -171,8 +171,8 @@ impl AttemptSummary {
         let tools = self
             .tools
             .filter(|tools| tools.is_mixed() || is_missing(tools))
-            .map(ToolCounts::words);
-        let end = self.end.words().map(str::to_string);
+            .map(ToolCounts::describe);
+        let end = self.end.describe().map(str::to_string);
         let state = self.tools.filter(|tools| tools.keeps_state);
         let state = state.map(|_| "the agent kept state of earlier cases".to_string());
         end.into_iter()
@@ -185,7 +185,7 @@ impl AttemptSummary {
     /// [`AttemptSummary::reason`] after the errors that the model reported.
     pub fn reason_with_model_errors(&self) -> String {
         let reason = Some(self.reason().to_string()).filter(|reason| !reason.is_empty());
-        self.model_error_words()
+        self.model_error_text()
             .into_iter()
             .chain(reason)
             .collect::<Vec<_>>()

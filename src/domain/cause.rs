@@ -162,7 +162,7 @@ impl Cause {
     }
 
     /// The cause in words, for instance "level of set_light differs". Not cleaned for display.
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         match self {
             Cause::Error(message) => format!("errored: {message}"),
             Cause::ModelError(kind) => format!("the model reported {kind}"),
@@ -171,7 +171,7 @@ impl Cause {
                 rule,
                 tool,
                 argument,
-            } => call_words(*rule, tool, argument.as_deref()),
+            } => call_text(*rule, tool, argument.as_deref()),
             Cause::Rubric { metric, rubric } => format!("rubric {rubric} of {metric} is not met"),
             Cause::Other { metric, rule, text } => match (rule, text) {
                 (FindingRule::ThresholdMissed, _) => {
@@ -198,7 +198,7 @@ impl Cause {
     }
 }
 
-fn call_words(rule: FindingRule, tool: &str, argument: Option<&str>) -> String {
+fn call_text(rule: FindingRule, tool: &str, argument: Option<&str>) -> String {
     match (rule, argument) {
         (FindingRule::CallMissing, _) => format!("{tool} is not called"),
         (FindingRule::CallExtra, _) => format!("{tool} is called and not expected"),
@@ -334,7 +334,7 @@ mod tests {
             call: Some(call),
             tool: Some("set".into()),
             argument: argument.map(str::to_string),
-            ..Finding::of(rule)
+            ..Finding::new(rule)
         };
         let metric = |name: &str, findings| MetricResult {
             metric: name.into(),
@@ -355,7 +355,7 @@ mod tests {
         let score = Finding::threshold_missed(Some(0.5), Some(1.0));
         let state = Finding {
             argument: Some("lamp".into()),
-            ..Finding::of(FindingRule::StateDiffers)
+            ..Finding::new(FindingRule::StateDiffers)
         };
         let attempt = Attempt {
             status: Status::Failed,
@@ -447,7 +447,7 @@ mod tests {
             tool: "set".into(),
             argument: argument.map(Into::into),
         };
-        let general = |cause: &Cause| cause.general().map(|cause| cause.words());
+        let general = |cause: &Cause| cause.general().map(|cause| cause.describe());
         for rule in [FindingRule::ArgumentDiffers, FindingRule::ArgumentMissing] {
             assert_eq!(
                 general(&call(rule, Some("level"))).as_deref(),

@@ -110,7 +110,7 @@ impl Decisions {
     }
 
     /// The decisions on cases with this id.
-    pub fn of(&self, file: &str, eval_id: &str) -> &[Decision] {
+    pub fn on_case(&self, file: &str, eval_id: &str) -> &[Decision] {
         let of_case = self
             .by_case
             .get(file)

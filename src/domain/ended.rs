@@ -145,7 +145,7 @@ impl EndedAttempt {
     ) -> EndedAttempt {
         let attempt = attempt.into();
         let summary = attempt.summary();
-        let room = || Reserved::of(at.length);
+        let room = || Reserved::reserve(at.length);
         let whole = match (in_memory == InMemory::Whole).then(room).flatten() {
             Some(_reserved) => Whole::Held {
                 attempt,
@@ -286,7 +286,7 @@ impl PartialEq for EndedAttempt {
 pub(super) struct Reserved(u64);
 
 impl Reserved {
-    fn of(bytes: u64) -> Option<Reserved> {
+    fn reserve(bytes: u64) -> Option<Reserved> {
         let fits =
             |taken: u64| Some(taken.saturating_add(bytes)).filter(|taken| *taken <= WHOLE_AT_MOST);
         WHOLE

@@ -106,7 +106,7 @@ pub enum FindingRule {
 
 impl Finding {
     /// A finding with this rule and no other fields.
-    pub fn of(rule: FindingRule) -> Finding {
+    pub fn new(rule: FindingRule) -> Finding {
         Finding {
             rule,
             ..Finding::default()
@@ -127,7 +127,7 @@ impl Finding {
         Finding {
             expected: threshold.map(Value::from),
             actual: score.map(Value::from),
-            ..Finding::of(FindingRule::ThresholdMissed)
+            ..Finding::new(FindingRule::ThresholdMissed)
         }
     }
 
@@ -155,7 +155,7 @@ mod tests {
             turn: Some(1),
             call: Some(2),
             expected: Some(Value::Null),
-            ..Finding::of(FindingRule::ArgumentMissing)
+            ..Finding::new(FindingRule::ArgumentMissing)
         };
         let text = serde_json::to_string(&finding).unwrap();
         assert_eq!(

@@ -69,7 +69,7 @@ impl FinishedAttempts {
 
     /// Adds an attempt.
     pub fn push(&mut self, attempt: Arc<EndedAttempt>) {
-        let place = Place::of(&attempt);
+        let place = Place::new(&attempt);
         let recorded = attempt
             .record()
             .and_then(|(at, journal)| place.at(at, self.index_of(journal)?));
@@ -79,7 +79,7 @@ impl FinishedAttempts {
         self.places.push(recorded.unwrap_or(place));
         self.newest.push(attempt);
         if self.newest.len() == ATTEMPTS_IN_BLOCK {
-            self.blocks.push(Block::of(packed_attempts(&self.newest)));
+            self.blocks.push(Block::new(packed_attempts(&self.newest)));
             self.newest.clear();
         }
     }
@@ -129,7 +129,7 @@ impl FinishedAttempts {
         if let Some(summaries) = shared.upgrade() {
             return summaries;
         }
-        let summaries = Arc::new(PackedSummaries::of(block.bytes.clone()));
+        let summaries = Arc::new(PackedSummaries::new(block.bytes.clone()));
         *shared = Arc::downgrade(&summaries);
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         recent.truncate(RECENT_AT_MOST - 1);
@@ -171,7 +171,7 @@ impl FinishedAttempts {
         }
         self.places.extend(places);
         match is_complete {
-            true => self.blocks.push(Block::of(summaries.into())),
+            true => self.blocks.push(Block::new(summaries.into())),
             false => self.newest = self.unpacked_newest(summaries)?,
         }
         Some(())
@@ -197,7 +197,7 @@ impl FinishedAttempts {
 }
 
 impl Block {
-    fn of(bytes: Arc<[u8]>) -> Block {
+    fn new(bytes: Arc<[u8]>) -> Block {
         Block {
             bytes,
             shared: Mutex::default(),
@@ -207,13 +207,13 @@ impl Block {
 
 impl Clone for Block {
     fn clone(&self) -> Block {
-        Block::of(self.bytes.clone())
+        Block::new(self.bytes.clone())
     }
 }
 
 /// The binary form of attempts that ended, all recorded in the same journal. `None` if one has no record.
 pub fn packed_block(attempts: &[Arc<EndedAttempt>]) -> Option<Vec<u8>> {
-    let place = |attempt: &Arc<EndedAttempt>| Place::of(attempt).at(attempt.record()?.0, 0);
+    let place = |attempt: &Arc<EndedAttempt>| Place::new(attempt).at(attempt.record()?.0, 0);
     let places: Vec<Place> = attempts.iter().map(place).collect::<Option<_>>()?;
     let mut block = postcard::to_stdvec(&places).ok()?;
     block.extend_from_slice(&packed_attempts(attempts));
@@ -222,7 +222,7 @@ pub fn packed_block(attempts: &[Arc<EndedAttempt>]) -> Option<Vec<u8>> {
 
 impl Place {
     /// The place of an attempt without a record.
-    fn of(attempt: &EndedAttempt) -> Place {
+    fn new(attempt: &EndedAttempt) -> Place {
         Place {
             // A plan has at most this many cases (`PlannedCases`).
             case: attempt.key.case as u32,

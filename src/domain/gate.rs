@@ -48,7 +48,7 @@ impl Gate {
     }
 
     /// When a case passes, in words.
-    pub fn words(self) -> String {
+    pub fn describe(self) -> String {
         match self {
             Gate::All => "a case passes if all its attempts pass".into(),
             Gate::Mean => {
@@ -172,7 +172,7 @@ mod tests {
             metric: name.to_string(),
             score: score.and_then(Score::new),
             threshold: Some(*threshold),
-            status: Status::of(*score, Some(*threshold)),
+            status: Status::from_score(*score, Some(*threshold)),
             explanation: String::new(),
             findings: Vec::new(),
             per_invocation: Vec::new(),
@@ -212,7 +212,7 @@ mod tests {
             assert!(Gate::parse(wrong).is_err(), "{wrong}");
         }
         assert_eq!(
-            Gate::Rate(2.0 / 3.0).words(),
+            Gate::Rate(2.0 / 3.0).describe(),
             "a case passes if at least 66.6667 % of its attempts pass"
         );
     }

@@ -151,7 +151,7 @@ mod tests {
                 .find(|(known, _)| *known == name)
                 .map(|(_, value)| value.to_string())
         };
-        Secrets::of(agent.secret_values(variable))
+        Secrets::new(agent.secret_values(variable))
     }
 
     #[test]

@@ -206,7 +206,7 @@ impl TurnEnd {
     }
 
     /// What the agent did instead of completing the request; `None` when it completed it.
-    pub fn words(self) -> Option<&'static str> {
+    pub fn describe(self) -> Option<&'static str> {
         Some(match self {
             TurnEnd::Answered => return None,
             TurnEnd::InputRequired => "the agent asks for input",

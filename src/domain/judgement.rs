@@ -96,7 +96,7 @@ impl Judgement {
                 .filter(|asked| asked.id.turn == turn)
                 .flat_map(|one| &one.samples);
             // A tie is a vote for neither.
-            Votes::of(samples.map(|sample| sample.score().filter(|score| *score != 0.5)))
+            Votes::count(samples.map(|sample| sample.score().filter(|score| *score != 0.5)))
         };
         turns.into_iter().map(of).collect()
     }
@@ -123,14 +123,14 @@ impl Asked {
             }
         }
         if ids.is_empty() {
-            return vec![Votes::of(self.samples.iter().map(Sample::score))];
+            return vec![Votes::count(self.samples.iter().map(Sample::score))];
         }
         ids.into_iter().map(|id| self.votes_on(id)).collect()
     }
 
     /// The votes on a rubric. A sample that does not mention the rubric counts as having no verdict.
     pub fn votes_on(&self, rubric_id: &str) -> Votes {
-        Votes::of(self.samples.iter().map(|sample| {
+        Votes::count(self.samples.iter().map(|sample| {
             let verdict = sample
                 .verdicts
                 .iter()
@@ -256,7 +256,7 @@ impl JudgeUsage {
     }
 
     /// Responses, tokens and cost as short text.
-    pub fn words(self) -> String {
+    pub fn describe(self) -> String {
         let mut words = format!("{} answers", self.asked.saturating_add(self.cached));
         if self.cached > 0 {
             words += &format!(" ({} cached)", self.cached);
@@ -341,7 +341,7 @@ mod tests {
                 none: 1
             }
         );
-        assert_eq!(asked.votes_on("b").words(), "0–2, 1 unclear");
+        assert_eq!(asked.votes_on("b").describe(), "0–2, 1 unclear");
         let judgement = Judgement {
             questions: vec![asked],
             ..Judgement::default()

@@ -134,7 +134,7 @@ impl MatchRule {
         let rules = self
             .args
             .iter()
-            .map(|(name, how)| format!("{name} {}", how_words(how)));
+            .map(|(name, how)| format!("{name} {}", how_text(how)));
         rules.collect::<Vec<_>>().join(", ")
     }
 
@@ -204,14 +204,14 @@ impl MatchRule {
     }
 
     /// The rule as short text.
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         let mut said: Vec<String> = (!self.args.is_empty())
             .then(|| self.arguments())
             .into_iter()
             .collect();
         said.extend(self.others.as_ref().map(|how| format!("others {how}")));
         let defaults = self.defaults.iter();
-        said.extend(defaults.map(|(name, value)| format!("{name} default {}", value_words(value))));
+        said.extend(defaults.map(|(name, value)| format!("{name} default {}", value_text(value))));
         said.extend(self.optional.then(|| "optional".to_string()));
         let sequence = self
             .sequence()
@@ -245,18 +245,18 @@ fn value_of(text: &str) -> Value {
 }
 
 /// A value as it is typed: text without quotes unless it would be read as another value.
-fn value_words(value: &Value) -> String {
+fn value_text(value: &Value) -> String {
     let plain = value.as_str().filter(|text| value_of(text) == *value);
     plain.map_or_else(|| value.to_string(), str::to_string)
 }
 
 /// How an argument is compared, as it is typed.
-fn how_words(how: &Value) -> String {
+fn how_text(how: &Value) -> String {
     match how.as_object() {
         Some(settings) => {
             let words = settings.iter().map(|(key, value)| match value.as_array() {
                 Some(values) if key == "any_of" => {
-                    let values: Vec<String> = values.iter().map(value_words).collect();
+                    let values: Vec<String> = values.iter().map(value_text).collect();
                     format!("{key} {}", values.join(" "))
                 }
                 _ => format!(
@@ -268,7 +268,7 @@ fn how_words(how: &Value) -> String {
             });
             words.collect::<Vec<_>>().join(" ")
         }
-        None => value_words(how),
+        None => value_text(how),
     }
 }
 
@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn rules_are_typed_in_a_line() {
-        let words = |text: &str| MatchRule::parse(text).map(|rule| rule.words());
+        let words = |text: &str| MatchRule::parse(text).map(|rule| rule.describe());
         assert_eq!(
             words("search_* query ignore").unwrap(),
             "search_*: query ignore"

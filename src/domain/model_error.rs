@@ -4,7 +4,7 @@
 use super::clean_line;
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Maximum length of a message in [`ModelError::words`], in characters.
+/// Maximum length of a message in [`ModelError::describe`], in characters.
 const MESSAGE_AT_MOST: usize = 300;
 
 /// An error that a model reported, or the reason why it stopped early.
@@ -122,7 +122,7 @@ impl ModelError {
     }
 
     /// "the model reported SAFETY: blocked by safety".
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         format!("the model reported {}", self.text())
     }
 
@@ -218,7 +218,7 @@ mod tests {
         let words = |code: &str, message: &str| {
             ModelError::reported(Some(code), Some(message))
                 .unwrap()
-                .words()
+                .describe()
         };
         assert_eq!(
             words("SAFETY", "blocked by safety"),

@@ -11,7 +11,7 @@ pub(super) struct PackedSummaries {
 
 impl PackedSummaries {
     /// Summaries in the form of [`packed`].
-    pub(super) fn of(bytes: Arc<[u8]>) -> PackedSummaries {
+    pub(super) fn new(bytes: Arc<[u8]>) -> PackedSummaries {
         PackedSummaries {
             bytes,
             unpacked: OnceLock::new(),

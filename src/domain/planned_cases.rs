@@ -97,7 +97,7 @@ pub struct TooLarge(usize);
 
 impl PlannedCases {
     /// Collects cases. Errors: those of [`PlannedCases::push`].
-    pub fn of<'a>(
+    pub fn new<'a>(
         cases: impl IntoIterator<Item = PlannedCase<'a>>,
     ) -> Result<PlannedCases, TooLarge> {
         let mut planned = PlannedCases::default();
@@ -344,7 +344,7 @@ mod tests {
             case(7, "ü\u{0}\"", "x"),
             case(3, "a", ""),
         ];
-        let cases = PlannedCases::of(added.clone()).unwrap();
+        let cases = PlannedCases::new(added.clone()).unwrap();
         assert!(cases.iter().eq(added.clone()));
         assert_eq!((cases.len(), cases.get(4)), (4, None));
         assert_eq!(
@@ -376,7 +376,7 @@ mod tests {
     #[test]
     fn the_binary_form_is_read_back_and_a_damaged_one_is_not() {
         let cases =
-            PlannedCases::of([case(0, "a", "0f"), case(1, "é", ""), case(2, "", "x")]).unwrap();
+            PlannedCases::new([case(0, "a", "0f"), case(1, "é", ""), case(2, "", "x")]).unwrap();
         let bytes = cases.to_bytes();
         assert_eq!(PlannedCases::of_bytes(&bytes).as_ref(), Some(&cases));
         assert_eq!(

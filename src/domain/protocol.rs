@@ -357,7 +357,7 @@ impl Protocol {
 
 impl A2aBinding {
     /// The name of the binding.
-    pub fn words(self) -> &'static str {
+    pub fn describe(self) -> &'static str {
         match self {
             A2aBinding::JsonRpc => "JSON-RPC",
             A2aBinding::HttpJson => "HTTP with JSON",

@@ -163,7 +163,7 @@ impl Filterable for Subject<'_> {
 impl Query {
     /// Parses a filter.
     pub fn parse(text: &str) -> Result<Query, QueryError> {
-        let terms = words(text)
+        let terms = split_into_words(text)
             .into_iter()
             .map(term)
             .collect::<Result<_, _>>()?;
@@ -240,7 +240,7 @@ struct Word {
     quoted: bool,
 }
 
-fn words(text: &str) -> Vec<Word> {
+fn split_into_words(text: &str) -> Vec<Word> {
     let mut words = Vec::new();
     let mut chars = text.chars().peekable();
     while let Some(&c) = chars.peek() {
@@ -406,7 +406,7 @@ impl Test {
             Test::Cause(words) => subject
                 .causes()
                 .iter()
-                .any(|cause| contains(&cause.words(), words)),
+                .any(|cause| contains(&cause.describe(), words)),
             Test::Field(field, value) => field.has(subject, value),
             Test::Text(text) => subject.text().contains(text) || contains(&subject.eval_id(), text),
         }

@@ -419,7 +419,7 @@ mod tests {
             run_id: "r".into(),
             started: String::new(),
             sets: vec![],
-            cases: PlannedCases::of((0..cases).map(case)).unwrap(),
+            cases: PlannedCases::new((0..cases).map(case)).unwrap(),
             options: RunOptions {
                 repeat,
                 ..RunOptions::default()
@@ -445,7 +445,7 @@ mod tests {
             },
             _ => case.into_owned(),
         };
-        plan.cases = PlannedCases::of(plan.cases.iter().map(case)).unwrap();
+        plan.cases = PlannedCases::new(plan.cases.iter().map(case)).unwrap();
         let mut state = RunState::new(Arc::new(plan));
         for (case, second) in [
             (0, Status::Passed),

@@ -91,7 +91,7 @@ impl Status {
     }
 
     /// ADK's pass rule: passed at or above the threshold; not evaluated without a score.
-    pub fn of(score: Option<f64>, threshold: Option<f64>) -> Status {
+    pub fn from_score(score: Option<f64>, threshold: Option<f64>) -> Status {
         match (score, threshold) {
             (Some(score), Some(threshold)) if score >= threshold => Status::Passed,
             (Some(_), Some(_)) => Status::Failed,
@@ -276,10 +276,10 @@ pub fn adk_view(metric: &MetricResult) -> Status {
         .as_ref()
         .and_then(|criterion| finite_number(criterion.get("threshold")?));
     if metric.judgement.is_some() && metric.threshold.is_some() {
-        return Status::of(metric.score(), metric.threshold);
+        return Status::from_score(metric.score(), metric.threshold);
     }
     match (metric.status, metric.score, written) {
-        (Status::Informational, Some(_), Some(_)) => Status::of(metric.score(), written),
+        (Status::Informational, Some(_), Some(_)) => Status::from_score(metric.score(), written),
         (Status::Errored, ..) => Status::NotEvaluated,
         (status, ..) => status,
     }
@@ -352,12 +352,12 @@ mod tests {
 
     #[test]
     fn at_the_threshold_is_passed() {
-        assert_eq!(Status::of(Some(0.8), Some(0.8)), Status::Passed);
+        assert_eq!(Status::from_score(Some(0.8), Some(0.8)), Status::Passed);
         assert_eq!(
-            Status::of(Some(2.0 / 3.0), Some(0.6666666666666666)),
+            Status::from_score(Some(2.0 / 3.0), Some(0.6666666666666666)),
             Status::Passed
         );
-        assert_eq!(Status::of(None, Some(0.0)), Status::NotEvaluated);
-        assert_eq!(Status::of(Some(1.0), None), Status::Informational);
+        assert_eq!(Status::from_score(None, Some(0.0)), Status::NotEvaluated);
+        assert_eq!(Status::from_score(Some(1.0), None), Status::Informational);
     }
 }

@@ -30,7 +30,7 @@ struct Spelling {
 
 impl Secrets {
     /// The secrets with these values; short ones are left out.
-    pub fn of(values: impl IntoIterator<Item = String>) -> Secrets {
+    pub fn new(values: impl IntoIterator<Item = String>) -> Secrets {
         let mut secrets = Secrets::default();
         secrets.add(values);
         secrets
@@ -148,9 +148,9 @@ pub struct SentSecrets {
 
 impl SentSecrets {
     /// The secrets with these values.
-    pub fn of(values: impl IntoIterator<Item = String>) -> SentSecrets {
+    pub fn new(values: impl IntoIterator<Item = String>) -> SentSecrets {
         SentSecrets {
-            secrets: RwLock::new(Secrets::of(values)),
+            secrets: RwLock::new(Secrets::new(values)),
         }
     }
 
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn known_secrets_are_replaced_in_texts_and_numbers() {
-        let known = Secrets::of(["a\"b/c+d \\e", "12345678", "expected"].map(String::from));
+        let known = Secrets::new(["a\"b/c+d \\e", "12345678", "expected"].map(String::from));
         let mut value = json!({
             "expected": {"text": "a\"b/c+d \\e", "order": 12345678, "other": 1.5},
             "address": "?key=a%22b%2Fc%2Bd+%5Ce",
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn the_end_of_a_text_may_begin_a_secret() {
-        let known = Secrets::of(["canary-1".to_string()]);
+        let known = Secrets::new(["canary-1".to_string()]);
         for (text, end) in [
             ("the can", "can"),
             ("the canary", "canary"),

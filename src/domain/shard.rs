@@ -50,7 +50,7 @@ impl Shard {
     }
 
     /// For a headline, as "shard 3 of 10, by slice".
-    pub fn words(self) -> String {
+    pub fn describe(self) -> String {
         format!(
             "shard {} of {}, by {}",
             self.number,

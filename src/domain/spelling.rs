@@ -35,7 +35,7 @@ mod tests {
     #[test]
     fn a_secret_is_found_in_base64_at_every_place() {
         let key = "canary~12/é?>";
-        let known = Secrets::of([key.to_string()]);
+        let known = Secrets::new([key.to_string()]);
         for before in ["", "u", "us", "use", "user:", "user1:"] {
             for after in ["", "x", "xy", "xyz"] {
                 let text = format!("{before}{key}{after}");
@@ -53,7 +53,7 @@ mod tests {
     /// The forms that programs in Go, Java, .NET, PHP and Python, and web pages, write.
     #[test]
     fn escaped_secret_is_masked_in_every_form() {
-        let known = Secrets::of(["canary/k+1&x=<y>'\"==".to_string()]);
+        let known = Secrets::new(["canary/k+1&x=<y>'\"==".to_string()]);
         for text in [
             r#"canary/k+1\u0026x=\u003cy\u003e'\"=="#,
             r#"canary/k+1\u0026x\u003d\u003cy\u003e\u0027\"\u003d\u003d"#,
@@ -69,7 +69,7 @@ mod tests {
         ] {
             assert_eq!(known.mask(text), "[redacted]", "{text}");
         }
-        let in_base64 = Secrets::of(["???>>>canary".to_string()]);
+        let in_base64 = Secrets::new(["???>>>canary".to_string()]);
         assert_eq!(in_base64.mask(r"Pz8\/Pj4+Y2FuYXJ5"), "[redacted]", "of PHP");
         assert_eq!(in_base64.mask("Pz8%2FPj4%2BY2FuYXJ5"), "[redacted]");
         assert_eq!(known.mask(r"100 % of a \ b & c"), r"100 % of a \ b & c");
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_secret_is_found_percent_encoded_in_both_cases() {
-        let known = Secrets::of(["a/b c~é!".to_string()]);
+        let known = Secrets::new(["a/b c~é!".to_string()]);
         for text in [
             "a%2Fb%20c~%C3%A9!",
             "a%2fb%20c~%c3%a9!",

@@ -109,7 +109,7 @@ impl ToolsSpec {
             StubMode::Live => Some("tools from stubs, else live"),
             StubMode::Nearest => Some("tools from the nearest stubs"),
         };
-        let faults: Vec<String> = self.faults.iter().map(ToolFault::words).collect();
+        let faults: Vec<String> = self.faults.iter().map(ToolFault::describe).collect();
         let faults = (!faults.is_empty()).then(|| format!("faults: {}", faults.join(", ")));
         let traces = (!self.traces.is_none()).then(|| "calls from its spans".to_string());
         let labels: Vec<String> = stubs
@@ -135,7 +135,7 @@ impl StubMode {
 
 impl ToolFault {
     /// The fault as it is written: `book_*=timeout:30s`.
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         match &self.failure {
             ToolFailure::Error(words) => format!("{}=error:{words}", self.tool),
             ToolFailure::Timeout(ms) => format!("{}=timeout:{}s", self.tool, *ms as f64 / 1000.0),
@@ -268,7 +268,7 @@ impl ToolCounts {
     }
 
     /// The counts in words: `tools: 5 stubbed · 1 live · 0 missing`.
-    pub fn words(self) -> String {
+    pub fn describe(self) -> String {
         if self.exports_over_grpc {
             return "the agent exports spans over gRPC; set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf, and use the exporter \
                     for HTTP where the code chooses one"

@@ -33,7 +33,7 @@ impl UserSpec {
     }
 
     /// Reads ADK's configuration object, in snake case or camel case.
-    pub fn of(config: &Value) -> UserSpec {
+    pub fn from_config(config: &Value) -> UserSpec {
         let get = |snake: &str, camel: &str| {
             config
                 .get(camel)

@@ -15,7 +15,7 @@ pub struct Votes {
 
 impl Votes {
     /// Counts scores as votes: above 0 in favor, 0 against.
-    pub fn of(scores: impl Iterator<Item = Option<f64>>) -> Votes {
+    pub fn count(scores: impl Iterator<Item = Option<f64>>) -> Votes {
         scores.fold(Votes::default(), |votes, score| match score {
             Some(score) if score > 0.0 => Votes {
                 yes: votes.yes + 1,
@@ -38,7 +38,7 @@ impl Votes {
     }
 
     /// The votes as text: `4–1`, or `4–1, 2 unclear`.
-    pub fn words(self) -> String {
+    pub fn describe(self) -> String {
         let unclear = if self.none > 0 {
             format!(", {} unclear", self.none)
         } else {

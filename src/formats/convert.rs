@@ -187,7 +187,7 @@ fn fit_turn(turn: &mut Invocation, dropped: &mut BTreeSet<String>) {
     if !turn.end.is_answered() {
         dropped.insert(format!(
             "how a turn ended: {}",
-            turn.end.words().unwrap_or_default()
+            turn.end.describe().unwrap_or_default()
         ));
     }
     if turn.user.parts.is_empty() {

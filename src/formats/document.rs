@@ -264,7 +264,7 @@ fn id_of(text: &str, range: &Range<usize>, keys: &[&str]) -> String {
 
 /// The id of a case without one, computed from its prompt.
 fn asked_id(text: &str, range: &Range<usize>, columns: &ColumnMap) -> String {
-    let mut indexer = LineIndexer::of(columns.clone());
+    let mut indexer = LineIndexer::new(columns.clone());
     indexer.push(text[range.clone()].replace('\n', " ").as_bytes());
     indexer.finish().id(0)
 }

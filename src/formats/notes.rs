@@ -37,7 +37,7 @@ impl Notes {
     }
 
     /// The notes of a case.
-    pub fn of(&self, eval_id: &str) -> Option<&CaseNotes> {
+    pub fn for_case(&self, eval_id: &str) -> Option<&CaseNotes> {
         self.cases.get(eval_id)
     }
 

@@ -7,7 +7,7 @@ use super::read::ReadError;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error(
     "line {line}, column {column}: {}expected {expected}, found {found}",
-    path_words(path)
+    path_text(path)
 )]
 pub struct FileProblem {
     /// From 1.
@@ -22,7 +22,7 @@ pub struct FileProblem {
     pub found: String,
 }
 
-fn path_words(path: &str) -> String {
+fn path_text(path: &str) -> String {
     if path.is_empty() {
         String::new()
     } else {
@@ -54,7 +54,7 @@ impl FileProblem {
         path: JsonPath,
         error: ReadError,
     ) -> Self {
-        let (line, column) = places.of(text, &path);
+        let (line, column) = places.line_and_column(text, &path);
         FileProblem {
             line,
             column,

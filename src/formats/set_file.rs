@@ -446,7 +446,9 @@ impl SetFile {
                 let path = first
                     .map(|key| JsonPath::default().key(key))
                     .unwrap_or_default();
-                self.places.of(self.text(), &frame.path(at, &path)).0
+                self.places
+                    .line_and_column(self.text(), &frame.path(at, &path))
+                    .0
             }
             Cases::Recorded(_) => 1,
         }
@@ -470,9 +472,9 @@ fn other_forms(
     let opened = match index::root_kind(&text) {
         RootKind::Object | RootKind::Array => json::parse(&text)
             .ok()
-            .and_then(|parsed| Frame::of(&parsed.value, columns))
+            .and_then(|parsed| Frame::find(&parsed.value, columns))
             .map(|frame| (Form::Frame, Cases::Frame(frame))),
-        _ => Table::of(&text, columns).map(|table| (Form::Table, Cases::Table(table))),
+        _ => Table::parse(&text, columns).map(|table| (Form::Table, Cases::Table(table))),
     };
     match opened {
         Some((form, cases)) => {

@@ -53,7 +53,7 @@ pub(super) fn rows_of_lines(text: &str, read_as: &ReadAs) -> Result<Option<Lines
 }
 
 pub(super) fn indexed(text: &str, columns: &ColumnMap) -> Lines {
-    let mut indexer = LineIndexer::of(columns.clone());
+    let mut indexer = LineIndexer::new(columns.clone());
     indexer.push(text.as_bytes());
     indexer.finish()
 }
@@ -67,7 +67,7 @@ pub(super) fn as_lines(text: &str, columns: &ColumnMap) -> Option<Lines> {
     let first = lines.next()?;
     // An object of columns on one line is a frame, not a row, unless the name says so.
     let is_only = lines.clone().next().is_none();
-    let frame = || Frame::of(&json::parse(first).ok()?.value, columns);
+    let frame = || Frame::find(&json::parse(first).ok()?.value, columns);
     if is_only && frame().is_some_and(|frame| !frame.is_single()) {
         return None;
     }

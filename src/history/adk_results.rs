@@ -56,7 +56,7 @@ pub(super) struct CasesOfSet<'a> {
 }
 
 impl<'a> CasesOfSet<'a> {
-    pub(super) fn of(file: Option<&'a SetFile>) -> CasesOfSet<'a> {
+    pub(super) fn new(file: Option<&'a SetFile>) -> CasesOfSet<'a> {
         CasesOfSet {
             file,
             read: HashMap::new(),

@@ -24,7 +24,7 @@ pub(super) fn run_of_result(head: &RunHead, sets: &[HistorySet]) -> Result<RunSt
     };
     let file = open_result(&head.path).map(Arc::new)?;
     let set = matching(sets, app_dir, set_id).first().copied();
-    let mut cases = CasesOfSet::of(set.map(|set| set.file));
+    let mut cases = CasesOfSet::new(set.map(|set| set.file));
     // Cases in the order of their file; those that are no longer in it come last.
     let mut entries: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
     let mut first: HashMap<&str, usize> = HashMap::new();

@@ -64,13 +64,13 @@ impl History {
                 let why = format!("the key that signs runs: {error}; all runs count as foreign");
                 unlisted.push((places.data.clone(), why));
             };
-            RunKey::of(places).map_err(failed).ok()
+            RunKey::open(places).map_err(failed).ok()
         });
         let key_id = key.as_ref().map(RunKey::id).unwrap_or_default();
         let index = places.map(|places| index_path(places, root));
         let cache = index
             .as_deref()
-            .map(|index| OutcomesCache::of(index, &key_id));
+            .map(|index| OutcomesCache::new(index, &key_id));
         let mut known = index
             .as_deref()
             .map(|index| read_index(index, &key_id))

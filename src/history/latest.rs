@@ -152,7 +152,7 @@ impl History {
     /// that was run, because cases with equal ids are distinguished by content, and one for each single turn that was
     /// run.
     pub fn latest(&self, sets: &[HistorySet], in_memory: InMemory) -> PastResults {
-        let mut found = Found::of(self, sets);
+        let mut found = Found::search(self, sets);
         let mut unreadable: Vec<String> = self
             .unreadable
             .iter()
@@ -210,7 +210,7 @@ struct Found {
 type OpenCases = FxHashMap<u64, usize>;
 
 impl Found {
-    fn of(history: &History, sets: &[HistorySet]) -> Found {
+    fn search(history: &History, sets: &[HistorySet]) -> Found {
         let mut about: HashSet<&Path> = HashSet::new();
         for head in &history.runs {
             match &head.source {
@@ -418,7 +418,7 @@ fn of_adk(
 ) -> Result<Vec<PastResult>, String> {
     let file = open_result(&head.path).map(Arc::new)?;
     let origin = ResultOrigin::new(&set.path, Arc::new(head.run_ref()));
-    let mut cases = CasesOfSet::of(Some(set.file));
+    let mut cases = CasesOfSet::new(Some(set.file));
     let mut found: Vec<PastResult> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
     for (at, entry) in file.entries.iter().enumerate() {
@@ -520,7 +520,7 @@ pub fn case_results(
 /// trajectory.
 pub fn is_unchanged(file: &SetFile, notes: &Notes, at: usize, result: &PastResult) -> bool {
     let has_variants = notes
-        .of(&result.eval_id)
+        .for_case(&result.eval_id)
         .is_some_and(|notes| !notes.variants.is_empty());
     !has_variants
         && !result
@@ -551,7 +551,7 @@ pub fn reevaluate(
 ) -> Option<Reevaluated> {
     let case = Arc::new(file.case(at).ok()?);
     let variants: Arc<[Variant]> = notes
-        .of(&case.eval_id)
+        .for_case(&case.eval_id)
         .map_or_else(Arc::default, |notes| notes.variants.as_slice().into());
     let again: Derivation = {
         let (case, variants) = (case.clone(), variants.clone());

@@ -247,7 +247,7 @@ fn same_run(shards: &[ShardRun]) -> Result<(), MergeError> {
         };
         let (one, two) = (first.shard, other.shard);
         if (one.of, one.by) != (two.of, two.by) {
-            return Err(named(&format!("{} and {}", one.words(), two.words())));
+            return Err(named(&format!("{} and {}", one.describe(), two.describe())));
         }
         if first.whole != other.whole {
             let (one, two) = (

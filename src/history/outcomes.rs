@@ -146,7 +146,7 @@ pub(super) struct OutcomesCache {
 
 impl OutcomesCache {
     /// The cache beside an index.
-    pub(super) fn of(index: &Path, key: &str) -> OutcomesCache {
+    pub(super) fn new(index: &Path, key: &str) -> OutcomesCache {
         OutcomesCache {
             folder: index.with_extension(""),
             key: key.to_string(),

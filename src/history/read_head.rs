@@ -124,7 +124,7 @@ pub(super) fn counted(
             .file_cases
             .map(|in_file| cases >= in_file && is_complete),
         agent: set.agent_label(),
-        criteria: criteria_words(&set.criteria),
+        criteria: criteria_text(&set.criteria),
         criteria_id: criteria_id(&set.criteria),
         scoring: scoring_of(&set.criteria),
         results,
@@ -137,7 +137,7 @@ pub(super) fn criteria_of(plan: &RunPlan) -> Vec<String> {
     for words in plan
         .sets
         .iter()
-        .flat_map(|set| criteria_words(&set.criteria))
+        .flat_map(|set| criteria_text(&set.criteria))
     {
         if !found.contains(&words) {
             found.push(words);
@@ -147,7 +147,7 @@ pub(super) fn criteria_of(plan: &RunPlan) -> Vec<String> {
 }
 
 /// Metrics with their thresholds, as "tool_trajectory_avg_score 1".
-pub(super) fn criteria_words(criteria: &[Criterion]) -> Vec<String> {
+pub(super) fn criteria_text(criteria: &[Criterion]) -> Vec<String> {
     let words = |criterion: &Criterion| {
         let threshold = criterion
             .threshold

@@ -234,7 +234,7 @@ mod tests {
             started: "2026-01-01T00:00:00Z".into(),
             commit: Some(format!("commit of {run_id}")),
             sets: vec![set],
-            cases: PlannedCases::of(ids.iter().enumerate().map(case)).unwrap(),
+            cases: PlannedCases::new(ids.iter().enumerate().map(case)).unwrap(),
             options: RunOptions {
                 repeat: 2,
                 ..RunOptions::default()
@@ -266,7 +266,7 @@ mod tests {
             config: place.path().join(name),
         };
         let (ours, others) = (home("ours"), home("others"));
-        let key = |places: &Places| RunKey::of(places).ok();
+        let key = |places: &Places| RunKey::open(places).ok();
         record(
             &plan("first", &workspace, &["a", "b", "b"]),
             &workspace,

@@ -46,7 +46,7 @@ pub(super) fn result(criterion: &Criterion, turns: usize, answer: &Value) -> Met
     };
     let status = |score: Option<Score>, reported: Option<Status>| match reported {
         Some(reported) => reported,
-        None => Status::of(score.map(Score::get), criterion.threshold),
+        None => Status::from_score(score.map(Score::get), criterion.threshold),
     };
     if (score, decided(answer)) == (None, Some(Status::Passed)) {
         return broken("the metric passed, but it has no score");

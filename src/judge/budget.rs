@@ -109,7 +109,7 @@ const CHARACTERS_A_TOKEN: u64 = 4;
 const USUAL_ANSWER: u64 = 200;
 
 impl Budget {
-    pub(super) fn of(spec: &JudgeSpec) -> Budget {
+    pub(super) fn from_spec(spec: &JudgeSpec) -> Budget {
         Budget {
             prices: spec.prices,
             limit: spec.spending_limit,
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     fn limited() -> Budget {
-        Budget::of(&JudgeSpec {
+        Budget::from_spec(&JudgeSpec {
             prices: Some((1.0, 10.0)),
             spending_limit: Some(0.01),
             ..JudgeSpec::standard()
@@ -254,7 +254,7 @@ mod tests {
             "{}",
             error.message
         );
-        assert_eq!(Budget::of(&JudgeSpec::standard()).cost(1, 1), None);
+        assert_eq!(Budget::from_spec(&JudgeSpec::standard()).cost(1, 1), None);
     }
 
     #[test]
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn input_and_output_have_their_own_prices() {
-        let budget = Budget::of(&JudgeSpec {
+        let budget = Budget::from_spec(&JudgeSpec {
             prices: Some((2.0, 10.0)),
             ..JudgeSpec::standard()
         });
@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn huge_numbers_of_tokens_do_not_overflow() {
-        let budget = Budget::of(&JudgeSpec {
+        let budget = Budget::from_spec(&JudgeSpec {
             prices: Some((1.0, 10.0)),
             ..JudgeSpec::standard()
         });

@@ -86,7 +86,7 @@ impl Judges {
         criterion
             .options
             .insert("judge_model_options".into(), json!({"num_samples": 1}));
-        let Ok(Some(metric)) = JudgedMetric::of(&criterion, self.spec().reading, None) else {
+        let Ok(Some(metric)) = JudgedMetric::new(&criterion, self.spec().reading, None) else {
             return Vec::new();
         };
         let mut probed = Vec::new();

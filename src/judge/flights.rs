@@ -37,7 +37,7 @@ pub(super) struct Leader<'a> {
 
 impl Flights {
     /// The flight of the requests with this digest.
-    pub(super) fn of(&self, digest: &str) -> Arc<Flight> {
+    pub(super) fn flight(&self, digest: &str) -> Arc<Flight> {
         let mut flights = self.flights.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(flight) = flights.get(digest).and_then(Weak::upgrade) {
             return flight;
@@ -83,11 +83,11 @@ mod tests {
     #[test]
     fn shared_request_stays_until_all_end() {
         let flights = Flights::default();
-        let first = flights.of("a");
-        let other = flights.of("b");
-        assert!(Arc::ptr_eq(&first, &flights.of("a")) && !Arc::ptr_eq(&first, &other));
+        let first = flights.flight("a");
+        let other = flights.flight("b");
+        assert!(Arc::ptr_eq(&first, &flights.flight("a")) && !Arc::ptr_eq(&first, &other));
         drop(first);
-        drop(flights.of("c"));
+        drop(flights.flight("c"));
         let kept: Vec<bool> = ["a", "b"]
             .map(|digest| flights.flights.lock().unwrap().contains_key(digest))
             .into();
@@ -111,8 +111,8 @@ mod tests {
     #[test]
     fn the_others_get_the_response_of_the_first_request() {
         let flights = Flights::default();
-        let (one, two) = (flights.of("a"), flights.of("a"));
-        assert!(!Arc::ptr_eq(&one, &flights.of("b")));
+        let (one, two) = (flights.flight("a"), flights.flight("a"));
+        assert!(!Arc::ptr_eq(&one, &flights.flight("b")));
         let mut first = pin!(one.turn());
         let Poll::Ready(Turn::Send(leader)) = poll(first.as_mut()) else {
             panic!("nothing is sent yet")
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_request_that_is_cancelled_hands_over() {
-        let flight = Flights::default().of("a");
+        let flight = Flights::default().flight("a");
         let mut first = pin!(flight.turn());
         let Poll::Ready(Turn::Send(leader)) = poll(first.as_mut()) else {
             panic!()
@@ -149,7 +149,7 @@ mod tests {
     fn flights_that_ended_are_forgotten() {
         let flights = Flights::default();
         for digest in 0..100 {
-            drop(flights.of(&digest.to_string()));
+            drop(flights.flight(&digest.to_string()));
         }
         assert_eq!(flights.flights.lock().unwrap().len(), 1);
     }

@@ -66,7 +66,7 @@ impl Judges {
                 Some((Err(error), _)) => (None, random_key(), Some(error.to_string())),
             };
         Judges {
-            budget: Budget::of(spec),
+            budget: Budget::from_spec(spec),
             answers,
             flights: Flights::default(),
             cache_problem,
@@ -137,15 +137,15 @@ impl Judges {
                 .map_err(|why| JudgeError::new(Fault::Setup, why));
         }
         let found = self.model(model)?;
-        let hello = found.hello().await;
-        if let (Err(error), Ok(mut models)) = (&hello, self.models.lock()) {
+        let answer = found.probe().await;
+        if let (Err(error), Ok(mut models)) = (&answer, self.models.lock()) {
             let known = JudgeError {
                 fault: Fault::Setup,
                 ..error.clone()
             };
             models.insert(model.to_string(), Err(known));
         }
-        hello
+        answer
     }
 
     /// Checks that an address and a key are configured for a model. Nothing is sent.
@@ -158,8 +158,12 @@ impl Judges {
     }
 
     /// How the form of the responses is requested from a model, as text; `None` until it has responded.
-    pub fn form_words(&self, model: &str) -> Option<&'static str> {
-        self.model(model).ok()?.mode.get().map(|mode| mode.words())
+    pub fn form_text(&self, model: &str) -> Option<&'static str> {
+        self.model(model)
+            .ok()?
+            .mode
+            .get()
+            .map(|mode| mode.describe())
     }
 
     fn model(&self, name: &str) -> Result<Arc<Model>, JudgeError> {
@@ -250,7 +254,7 @@ impl Judges {
         if self.answers.is_none() {
             return Ok(self.buy(&found, prompt, &settings, is_usable).await.0);
         }
-        let flight = self.flights.of(&digest);
+        let flight = self.flights.flight(&digest);
         let leader = match flight.turn().await {
             Turn::Shared(response) if is_usable(&response.text) => return Ok(from_cache(response)),
             Turn::Shared(_) | Turn::SendAlone => None,

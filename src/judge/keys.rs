@@ -123,7 +123,7 @@ impl Keys {
     }
 
     /// The names of the variables, with their values (`NAME=value`) where they are not secret.
-    pub fn words(&self) -> Vec<String> {
+    pub fn describe(&self) -> Vec<String> {
         let word = |(name, value): (&String, &Secret)| match PLACES.contains(&name.as_str()) {
             true => format!("{name}={}", value.expose()),
             false => name.clone(),
@@ -147,7 +147,7 @@ impl fmt::Debug for Keys {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.debug_struct("Keys")
             .field("file", &self.file)
-            .field("names", &self.words())
+            .field("names", &self.describe())
             .finish()
     }
 }
@@ -162,13 +162,16 @@ mod tests {
                     OPENAI_BASE_URL=https://example.org\nOLLAMA_HOST=example.org\nGOOGLE_CLOUD_PROJECT=p\n\
                     GROQ_API_KEY=${AWS_SECRET_ACCESS_KEY}\nOPENAI_API_KEY=\n";
         let keys = Keys::of_file(Path::new("/w/.env"), text, &JudgeSpec::standard());
-        assert_eq!(keys.words(), ["GEMINI_API_KEY", "GOOGLE_CLOUD_PROJECT=p"]);
+        assert_eq!(
+            keys.describe(),
+            ["GEMINI_API_KEY", "GOOGLE_CLOUD_PROJECT=p"]
+        );
         let own = JudgeSpec {
             key_env: Some("JUDGE_KEY".into()),
             ..JudgeSpec::standard()
         };
         let keys = Keys::of_file(Path::new("/w/.env"), text, &own);
-        assert!(keys.words().contains(&"JUDGE_KEY".to_string()));
+        assert!(keys.describe().contains(&"JUDGE_KEY".to_string()));
         let shown = format!("{keys:?}");
         assert!(
             shown.contains("GEMINI_API_KEY")
@@ -177,13 +180,16 @@ mod tests {
         );
         let sentence = "GOOGLE_CLOUD_PROJECT='p of /w/.env to ask nothing at all'\nGOOGLE_CLOUD_LOCATION=us-central1";
         let keys = Keys::of_file(Path::new("/w/.env"), sentence, &own);
-        assert_eq!(keys.words(), ["GOOGLE_CLOUD_LOCATION=us-central1"]);
+        assert_eq!(keys.describe(), ["GOOGLE_CLOUD_LOCATION=us-central1"]);
         // An address is not read, even when the folder names it as its key.
         let address = JudgeSpec {
             key_env: Some("OPENAI_BASE_URL".into()),
             ..JudgeSpec::standard()
         };
         let keys = Keys::of_file(Path::new("/w/.env"), text, &address);
-        assert_eq!(keys.words(), ["GEMINI_API_KEY", "GOOGLE_CLOUD_PROJECT=p"]);
+        assert_eq!(
+            keys.describe(),
+            ["GEMINI_API_KEY", "GOOGLE_CLOUD_PROJECT=p"]
+        );
     }
 }

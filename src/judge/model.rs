@@ -194,15 +194,15 @@ impl Model {
             wire::read(&self.endpoint, &body, self.reading).map_err(|error| self.masked(error))?;
         let text = match answer.text {
             Ok(text) => Ok(self.mask(&text)),
-            Err(why) => Err(self.masked_words(&why)),
+            Err(why) => Err(self.masked_text(&why)),
         };
         Ok(Answer { text, ..answer })
     }
 
     /// Checks that the model exists and the key is accepted, without a question. If that cannot be determined, it is
     /// no error: the first question will show it.
-    pub(super) async fn hello(&self) -> Result<(), JudgeError> {
-        let Some(call) = wire::hello(&self.endpoint) else {
+    pub(super) async fn probe(&self) -> Result<(), JudgeError> {
+        let Some(call) = wire::probe(&self.endpoint) else {
             return Ok(());
         };
         let error = match self.send(call, self.timeout.min(HELLO)).await {
@@ -274,12 +274,12 @@ impl Model {
 
     fn masked(&self, error: JudgeError) -> JudgeError {
         JudgeError {
-            message: self.masked_words(&error.message),
+            message: self.masked_text(&error.message),
             ..error
         }
     }
 
-    fn masked_words(&self, words: &str) -> String {
+    fn masked_text(&self, words: &str) -> String {
         // Masked before it is cut: half a key must not be shown, either.
         self.mask(words).chars().take(LONGEST_MESSAGE).collect()
     }
@@ -287,7 +287,7 @@ impl Model {
     /// A text with the key, and the secrets of the address, masked.
     pub(super) fn mask(&self, text: &str) -> String {
         let secrets = secrets_in_address(self.endpoint.base.as_str()).into_iter();
-        let address = Secrets::of(secrets.filter(|value| !is_ordinary_value(value)));
+        let address = Secrets::new(secrets.filter(|value| !is_ordinary_value(value)));
         let text = address.mask(text);
         self.endpoint
             .key
@@ -457,7 +457,7 @@ mod tests {
 
     #[tokio::test]
     async fn long_requested_delay_ends_all_requests() {
-        let budget = Budget::of(&JudgeSpec::standard());
+        let budget = Budget::from_spec(&JudgeSpec::standard());
         for (seconds, is_open) in [
             (LONGEST_DELAY.as_secs(), true),
             (LONGEST_DELAY.as_secs() + 1, false),
@@ -482,7 +482,7 @@ mod tests {
     #[tokio::test]
     async fn rejected_schema_is_omitted_on_retry() {
         let rejecting = server(reply("400 x", "", "{}"));
-        let budget = Budget::of(&JudgeSpec::standard());
+        let budget = Budget::from_spec(&JudgeSpec::standard());
         let (model, schema) = (
             model_at(&rejecting.base, Arc::new(Gate::new(1, None))),
             serde_json::json!({"type": "object"}),
@@ -503,7 +503,7 @@ mod tests {
     #[tokio::test]
     async fn answer_form_is_known_after_schema_answer() {
         let answering = server(reply("200 x", "", r#"{"message": {"content": "yes"}}"#));
-        let budget = Budget::of(&JudgeSpec::standard());
+        let budget = Budget::from_spec(&JudgeSpec::standard());
         let (model, schema) = (
             model_at(&answering.base, Arc::new(Gate::new(1, None))),
             serde_json::json!({"type": "object"}),
@@ -564,7 +564,7 @@ mod tests {
             table.push((server(closed(status)).base, Fault::Protocol, false));
         }
         for (base, fault, is_charged) in table {
-            let budget = Budget::of(&spec(ESTIMATE / 2.0));
+            let budget = Budget::from_spec(&spec(ESTIMATE / 2.0));
             let error = ask(&base, &budget, 1).await;
             assert_eq!(error.fault, fault, "{error}");
             // The limit is reached if the request was charged.
@@ -616,7 +616,7 @@ mod tests {
     #[tokio::test]
     async fn number_of_attempts_is_reported() {
         let failing = server(reply("503 x", "", "{}"));
-        let budget = Budget::of(&JudgeSpec::standard());
+        let budget = Budget::from_spec(&JudgeSpec::standard());
         let message = |error: JudgeError| error.message;
         let once = message(ask(&failing.base, &budget, 1).await);
         assert_eq!(once, "the judge answered 503: {}");
@@ -630,7 +630,7 @@ mod tests {
     #[tokio::test]
     async fn redirect_error_names_the_other_host() {
         let elsewhere = server(reply("302 x", "Location: https://other.example/x\r\n", "")).base;
-        let budget = Budget::of(&JudgeSpec::standard());
+        let budget = Budget::from_spec(&JudgeSpec::standard());
         let error = ask(&elsewhere, &budget, 1).await.message;
         assert!(
             error.starts_with("the judge redirects to other.example; keys are not sent there"),
@@ -658,7 +658,7 @@ mod tests {
     #[tokio::test]
     async fn retries_of_requests_that_may_be_charged_end_at_the_limit() {
         let resetting = server("");
-        let budget = Budget::of(&spec(ESTIMATE * 1.5));
+        let budget = Budget::from_spec(&spec(ESTIMATE * 1.5));
         assert_eq!(ask(&resetting.base, &budget, 9).await.fault, Fault::Limit);
         assert_eq!(resetting.requests.load(Ordering::SeqCst), 2);
     }

@@ -57,7 +57,7 @@ impl Programs {
         let given = given.map(|program| {
             secrets_of_environment(|variable| program.program.secret_values(variable))
         });
-        let secrets = Secrets::of(given.into_iter().flatten());
+        let secrets = Secrets::new(given.into_iter().flatten());
         let said = match &criterion.custom {
             Some(CustomMetric::Command(program)) => ask_once(program, &request, &secrets).await,
             Some(CustomMetric::Python {
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn no_part_of_a_key_is_shown_where_an_output_is_cut() {
         let key = "sk-canary-0123456789-abcdefghijklmnop";
-        let secrets = Secrets::of([key.to_string()]);
+        let secrets = Secrets::new([key.to_string()]);
         for before in 0..=LONGEST_EXCERPT {
             let error = parsed(&format!("{}{key}", ".".repeat(before)), &secrets).unwrap_err();
             assert!(!error.contains("sk-"), "{before}: {error}");

@@ -21,7 +21,7 @@ impl Secret {
     /// other texts, too: the judge's answer would change.
     pub fn mask(&self, text: &str) -> String {
         let key = (!is_ordinary_value(&self.0)).then(|| self.0.clone());
-        Secrets::of(key).mask(text).into_owned()
+        Secrets::new(key).mask(text).into_owned()
     }
 }
 

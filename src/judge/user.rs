@@ -65,7 +65,7 @@ impl UserMessage {
 
 impl<'a> SimulatedUser<'a> {
     /// Reads a scenario. The error names what is missing, or says why the scenario cannot be played.
-    pub fn of(scenario: &Value, spec: &'a UserSpec) -> Result<SimulatedUser<'a>, String> {
+    pub fn parse(scenario: &Value, spec: &'a UserSpec) -> Result<SimulatedUser<'a>, String> {
         if let Some(why) = &spec.unplayable {
             return Err(why.clone());
         }
@@ -268,7 +268,8 @@ mod tests {
     #[test]
     fn a_scenario_is_read_in_either_spelling() {
         let spec = UserSpec::default();
-        let read = |scenario: Value| SimulatedUser::of(&scenario, &spec).map(|user| user.persona);
+        let read =
+            |scenario: Value| SimulatedUser::parse(&scenario, &spec).map(|user| user.persona);
         let novice =
             json!({"startingPrompt": "hi", "conversation_plan": "p", "user_persona": "NOVICE"});
         assert!(read(novice).unwrap().contains("everyday words"));
@@ -295,7 +296,7 @@ mod tests {
                 model: Some("no/such".into()),
                 ..UserSpec::default()
             };
-            let user = SimulatedUser::of(&scenario(), &spec).unwrap();
+            let user = SimulatedUser::parse(&scenario(), &spec).unwrap();
             assert_eq!(user.limit(), spec.limit());
             user.can_play(&judges).is_ok()
         };
@@ -326,7 +327,7 @@ mod tests {
                 ..UserSpec::default()
             },
         );
-        let user = SimulatedUser::of(&scenario(), &spec).unwrap();
+        let user = SimulatedUser::parse(&scenario(), &spec).unwrap();
         let turns = vec![Invocation::default(); 4];
         let mut said = Vec::new();
         for done in 0..=4 {
@@ -390,7 +391,7 @@ mod tests {
                 sees_calls,
                 ..UserSpec::default()
             };
-            SimulatedUser::of(&scenario(), &spec)
+            SimulatedUser::parse(&scenario(), &spec)
                 .unwrap()
                 .history(std::slice::from_ref(&turn))
         };

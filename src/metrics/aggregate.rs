@@ -103,7 +103,7 @@ impl Aggregation {
         };
         let has_errored = attempt.status == Status::Errored;
         for metric in &attempt.metrics {
-            let (aggregate, scores) = self.of(&metric.metric);
+            let (aggregate, scores) = self.entry(&metric.metric);
             aggregate.total += 1;
             aggregate.passed += usize::from(metric.status == Status::Passed);
             if metric.score.is_none() && aggregate.why_none.is_empty() {
@@ -117,7 +117,7 @@ impl Aggregation {
         }
         let has = |name: &&String| attempt.metrics.iter().any(|metric| metric.metric == **name);
         for name in attempt.asked.iter().filter(|name| !has(name)) {
-            let (aggregate, scores) = self.of(name);
+            let (aggregate, scores) = self.entry(name);
             aggregate.total += 1;
             scores.add(at, None, true);
         }
@@ -134,7 +134,7 @@ impl Aggregation {
         let latency = attempt.latency_s.filter(|seconds| *seconds > 0.0);
         for (name, score) in [(LATENCY, latency), (FAILURE, failure)] {
             if score.is_some() || attempt.failed.is_some() {
-                let (aggregate, scores) = self.of(name);
+                let (aggregate, scores) = self.entry(name);
                 aggregate.total += 1;
                 scores.add(at, score, attempt.status == Status::Errored);
             }
@@ -149,7 +149,7 @@ impl Aggregation {
             .collect()
     }
 
-    fn of(&mut self, name: &str) -> (&mut Aggregate, &mut Scores) {
+    fn entry(&mut self, name: &str) -> (&mut Aggregate, &mut Scores) {
         let at = match self.places.get(name) {
             Some(at) => *at,
             None => {

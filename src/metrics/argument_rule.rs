@@ -40,7 +40,7 @@ pub(super) const ACCEPTED: &str = "\"ignore\", \"exact\", \"subset\", \"superset
 
 impl ArgumentRule {
     /// The rule as written in a configuration; `None` if it is not one.
-    pub(super) fn of(how: &Value) -> Option<ArgumentRule> {
+    pub(super) fn parse(how: &Value) -> Option<ArgumentRule> {
         if let Value::String(word) = how {
             return Some(match word.as_str() {
                 "ignore" => ArgumentRule::Ignore,
@@ -228,7 +228,7 @@ mod tests {
             "subset",
             "superset",
         ] {
-            let rule = ArgumentRule::of(&rule.into()).unwrap();
+            let rule = ArgumentRule::parse(&rule.into()).unwrap();
             for value in [nan.clone(), json!([1, nan])] {
                 assert!(!rule.accepts(Some(&value), Some(&value)), "{value}");
             }
@@ -240,7 +240,7 @@ mod tests {
             json!({"tolerance": 5}),
         ] {
             assert!(
-                !ArgumentRule::of(&rule)
+                !ArgumentRule::parse(&rule)
                     .unwrap()
                     .accepts(Some(&nan), Some(&nan)),
                 "{rule}"
@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn words_accept_what_they_name_and_nothing_else() {
         let accepts = |how: Value, e: Value, a: Value| {
-            ArgumentRule::of(&how)
+            ArgumentRule::parse(&how)
                 .unwrap()
                 .accepts(e.get("v"), a.get("v"))
         };

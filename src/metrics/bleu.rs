@@ -29,8 +29,8 @@ pub struct Bleu {
 pub fn bleu(reference: &str, candidate: &str) -> Bleu {
     let (reference, candidate) = (prepared(reference), prepared(candidate));
     let mut interner = Interner::with_room((reference.len() + candidate.len()) / 5);
-    let reference = interner.all(words(&reference).map(Cow::Borrowed));
-    let candidate = interner.all(words(&candidate).map(Cow::Borrowed));
+    let reference = interner.all(split(&reference).map(Cow::Borrowed));
+    let candidate = interner.all(split(&candidate).map(Cow::Borrowed));
     let mut bleu = Bleu {
         candidate_length: candidate.len(),
         reference_length: reference.len(),
@@ -86,7 +86,7 @@ impl Bleu {
 }
 
 /// The words of a text, as tokeniser 13a of mteval splits them.
-fn words(prepared: &str) -> impl Iterator<Item = &str> {
+fn split(prepared: &str) -> impl Iterator<Item = &str> {
     prepared.split(is_space).filter(|word| !word.is_empty())
 }
 
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn punctuation_stands_apart_but_in_numbers() {
         let split = |text: &str| {
-            words(&prepared(text))
+            split(&prepared(text))
                 .map(str::to_string)
                 .collect::<Vec<_>>()
                 .join("|")

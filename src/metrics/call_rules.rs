@@ -19,7 +19,7 @@ pub(super) struct CallRule {
 
 impl CallRule {
     /// Compiles the part of a rule that is about calls. Errors: settings that contradict each other.
-    pub(super) fn of(rule: &MatchRule) -> Result<CallRule, Unusable> {
+    pub(super) fn compile(rule: &MatchRule) -> Result<CallRule, Unusable> {
         contradiction(rule)?;
         let mut args = Vec::new();
         if rule.is_about_calls() {
@@ -106,7 +106,7 @@ impl CallRule {
             let tool = Some(self.written.tool.clone());
             return Some(Finding {
                 tool,
-                ..Finding::of(FindingRule::ToolForbidden)
+                ..Finding::new(FindingRule::ToolForbidden)
             });
         }
         let at = match self.written.directly {
@@ -116,7 +116,7 @@ impl CallRule {
         Some(Finding {
             tool: Some(calls[at].name.clone()),
             text: self.written.sequence(),
-            ..Finding::of(FindingRule::SequenceForbidden)
+            ..Finding::new(FindingRule::SequenceForbidden)
         })
     }
 
@@ -158,13 +158,13 @@ pub(super) fn miscounted(rule: FindingRule, tool: &str, limit: u32, count: usize
         tool: Some(tool.to_string()),
         expected: Some(limit.into()),
         actual: Some(count.into()),
-        ..Finding::of(rule)
+        ..Finding::new(rule)
     }
 }
 
 /// The rule for an argument of a forbidden or required call.
 fn argument(how: &Value) -> Result<ArgumentRule, Unusable> {
-    let rule = ArgumentRule::of(how)
+    let rule = ArgumentRule::parse(how)
         .filter(|rule| rule.needs_no_expected_value() && !has_empty_pattern(how));
     rule.ok_or_else(|| Unusable::Option {
         option: "match",
@@ -264,7 +264,9 @@ mod tests {
     }
 
     fn violations(text: &str, calls: &[&ToolCall]) -> Vec<Finding> {
-        Matcher::of(&[rule(text)], false).unwrap().violations(calls)
+        Matcher::compile(&[rule(text)], false)
+            .unwrap()
+            .violations(calls)
     }
 
     /// Whether calls without arguments violate a rule.
@@ -323,7 +325,7 @@ mod tests {
     #[test]
     fn required_arguments_do_not_affect_comparison() {
         let rule = rule("tool = \"t\"\nrequired = true\nargs = { n = { any_of = [1, 2] } }\n");
-        let matcher = Matcher::of(&[rule], false).unwrap();
+        let matcher = Matcher::compile(&[rule], false).unwrap();
         assert!(!matcher.same(&call("t", json!({"n": 3})), &call("t", json!({"n": 1}))));
     }
 
@@ -386,7 +388,7 @@ mod tests {
             let rule = rule(&format!(
                 "tool = \"find\"\n{text}\nargs = {{ city = {{ contains = \"Oslo\" }} }}\n"
             ));
-            let matcher = Matcher::of(&[rule], false).unwrap();
+            let matcher = Matcher::compile(&[rule], false).unwrap();
             (
                 matcher.is_undecided(calls),
                 !matcher.violations(calls).is_empty(),

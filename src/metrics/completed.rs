@@ -75,7 +75,7 @@ fn compare_state(attempt: &mut Attempt) {
 /// result, the reason is that of the computation.
 pub fn explained_attempt(mut attempt: Attempt) -> Attempt {
     let mut metrics = std::mem::take(&mut attempt.metrics);
-    let evidence = Evidence::of(&attempt);
+    let evidence = Evidence::from_attempt(&attempt);
     for metric in &mut metrics {
         let has_failed = matches!(metric.status, Status::Failed | Status::NotEvaluated);
         if has_failed && metric.explanation.is_empty() {
@@ -87,7 +87,7 @@ pub fn explained_attempt(mut attempt: Attempt) -> Attempt {
 }
 
 fn explain(metric: &mut MetricResult, evidence: &Evidence) {
-    let scored = Scored::of(&criterion_of(metric));
+    let scored = Scored::new(&criterion_of(metric));
     if scored.measure.is_ok() {
         let computed = scored.score(evidence);
         let is_same = |a: Option<f64>, b: Option<f64>| match (a, b) {

@@ -184,7 +184,7 @@ mod tests {
                 "c",
             )
         };
-        attempt.metrics = score_case(&criteria, &Evidence::of(&attempt));
+        attempt.metrics = score_case(&criteria, &Evidence::from_attempt(&attempt));
         attempt.metrics[1].status = Status::Passed;
         attempt.status = Status::Failed;
         attempt
@@ -280,7 +280,7 @@ mod tests {
         .into();
         attempt.metrics = score_case(
             &with_rules(vec![criterion], &[rule]),
-            &Evidence::of(&attempt),
+            &Evidence::from_attempt(&attempt),
         );
         attempt.status = case_status(&attempt.metrics);
         assert_eq!(attempt.status, Status::Passed);

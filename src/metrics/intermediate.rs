@@ -9,7 +9,7 @@ use crate::domain::{Criterion, Finding, FindingRule, IntermediateResponse, Invoc
 pub(super) struct IntermediateResponses;
 
 impl IntermediateResponses {
-    pub(super) fn of(_: &Criterion) -> Result<Self, Unusable> {
+    pub(super) fn new(_: &Criterion) -> Result<Self, Unusable> {
         Ok(IntermediateResponses)
     }
 }

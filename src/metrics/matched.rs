@@ -62,14 +62,14 @@ pub(super) struct Matched {
 }
 
 impl Matched {
-    pub(super) fn of(reading: MatchReading, criterion: &Criterion) -> Result<Self, Unusable> {
+    pub(super) fn new(reading: MatchReading, criterion: &Criterion) -> Result<Self, Unusable> {
         let expected = "strict, strict_by_message, in_order, unordered, subset or superset";
         let mode = word_option(criterion, "mode", MODES, expected)?.unwrap_or_default();
         let ignore_args = flag_option(criterion, "ignore_args", "ignoreArgs")?;
         Ok(Matched {
             reading,
             mode,
-            matcher: Matcher::of(&criterion.rules, ignore_args)?,
+            matcher: Matcher::compile(&criterion.rules, ignore_args)?,
         })
     }
 }
@@ -172,7 +172,7 @@ impl Matched {
         let pairing = self.matcher.pairing(expected, actual);
         let mut found = self.unpaired(expected, actual, &pairing, extras);
         if found.is_empty() {
-            found.push(Finding::of(FindingRule::OrderDiffers));
+            found.push(Finding::new(FindingRule::OrderDiffers));
         }
         Turn::scored(0.0, "").because(found)
     }
@@ -334,7 +334,7 @@ mod tests {
         actual: &str,
     ) -> f64 {
         let options = json!({"mode": mode}).as_object().cloned().unwrap();
-        let metric = Matched::of(
+        let metric = Matched::new(
             reading,
             &Criterion {
                 options,
@@ -365,7 +365,7 @@ mod tests {
             rules,
             ..Criterion::default()
         };
-        let metric = Matched::of(MatchReading::Match, &criterion).unwrap();
+        let metric = Matched::new(MatchReading::Match, &criterion).unwrap();
         let (e, a) = (calls(expected), calls(&messages.replace(' ', "")));
         let counts: Vec<usize> = messages.split_whitespace().map(str::len).collect();
         let turn = metric.turn(

@@ -42,7 +42,7 @@ enum OtherArguments {
 impl OtherArguments {
     const ACCEPTED: &str = "others = \"ignore\", \"exact\", \"superset\" or \"subset\"";
 
-    fn of(how: Option<&str>) -> Option<OtherArguments> {
+    fn parse(how: Option<&str>) -> Option<OtherArguments> {
         match how {
             None | Some("exact") => Some(OtherArguments::Exact),
             Some("ignore") => Some(OtherArguments::Ignore),
@@ -65,7 +65,7 @@ impl OtherArguments {
 
 impl Matcher {
     /// Compiles rules; the error contains the value that is not accepted.
-    pub(super) fn of(rules: &[MatchRule], ignore_args: bool) -> Result<Matcher, Unusable> {
+    pub(super) fn compile(rules: &[MatchRule], ignore_args: bool) -> Result<Matcher, Unusable> {
         let rules = rules.iter().map(compile).collect::<Result<_, _>>()?;
         Ok(Matcher { rules, ignore_args })
     }
@@ -193,7 +193,7 @@ fn compile(rule: &MatchRule) -> Result<Rule, Unusable> {
         expected,
         found: value_text(found),
     };
-    let others = OtherArguments::of(rule.others.as_deref()).ok_or_else(|| {
+    let others = OtherArguments::parse(rule.others.as_deref()).ok_or_else(|| {
         wrong(
             OtherArguments::ACCEPTED,
             &rule.others.as_deref().unwrap_or_default().into(),
@@ -222,14 +222,14 @@ fn compile(rule: &MatchRule) -> Result<Rule, Unusable> {
         let found = format!("min = {min} and max = {max}, which no number of calls satisfies");
         return Err(wrong("min at most max", &found.into()));
     }
-    let argument = |how| ArgumentRule::of(how).ok_or_else(|| wrong(ACCEPTED, how));
+    let argument = |how| ArgumentRule::parse(how).ok_or_else(|| wrong(ACCEPTED, how));
     let args = rule
         .args
         .iter()
         .map(|(name, how)| Ok((WildMatch::new(name), argument(how)?)));
     Ok(Rule {
         tool: WildMatch::new(&rule.tool),
-        calls: CallRule::of(rule)?,
+        calls: CallRule::compile(rule)?,
         args: args.collect::<Result<_, Unusable>>()?,
         others,
         written: rule.clone(),
@@ -318,7 +318,7 @@ mod tests {
             r#match: Vec<MatchRule>,
         }
         let file: File = toml::from_str(rules).unwrap();
-        let matcher = Matcher::of(&file.r#match, false).unwrap();
+        let matcher = Matcher::compile(&file.r#match, false).unwrap();
         matcher.same(&call("search_web", expected), &call("search_web", actual))
     }
 
@@ -498,7 +498,7 @@ mod tests {
     #[test]
     fn the_pairing_is_the_largest_where_first_come_fails() {
         let rules = [MatchRule::about("t", "n", json!({"tolerance": 1}))];
-        let matcher = Matcher::of(&rules, false).unwrap();
+        let matcher = Matcher::compile(&rules, false).unwrap();
         let (two, one, three) = (
             call("t", json!({"n": 2})),
             call("t", json!({"n": 1})),
@@ -517,7 +517,7 @@ mod tests {
     #[test]
     fn a_wrong_rule_says_what_is_possible() {
         let rules = [MatchRule::about("t", "n", json!("sometimes"))];
-        let error = Matcher::of(&rules, false).err().unwrap().to_string();
+        let error = Matcher::compile(&rules, false).err().unwrap().to_string();
         assert!(
             error.contains("ignore") && error.contains("sometimes"),
             "{error}"

@@ -43,7 +43,7 @@ impl<'a> Evidence<'a> {
     }
 
     /// The evidence of an attempt.
-    pub fn of(attempt: &'a Attempt) -> Evidence<'a> {
+    pub fn from_attempt(attempt: &'a Attempt) -> Evidence<'a> {
         Evidence {
             expected: attempt.scenario.is_none().then_some(&*attempt.expected),
             actual: &attempt.actual,
@@ -106,7 +106,7 @@ impl Turn {
     /// A score of the response, with a finding if it is below 1.
     pub(super) fn of_response(score: f64, measured: impl Into<String>) -> Turn {
         let findings = match score < 1.0 {
-            true => vec![Finding::of(FindingRule::ResponseDiffers)],
+            true => vec![Finding::new(FindingRule::ResponseDiffers)],
             false => Vec::new(),
         };
         Turn::scored(score, measured).because(findings)
@@ -127,7 +127,7 @@ impl Turn {
     }
 
     /// What was counted, and the first reasons for the score.
-    pub(super) fn words(&self) -> String {
+    pub(super) fn describe(&self) -> String {
         let reasons = reasons(&self.findings);
         match (self.measured.is_empty(), reasons.is_empty()) {
             (_, true) => self.measured.clone(),
@@ -272,12 +272,12 @@ pub(super) fn of_turns(per_invocation: Vec<Turn>) -> Outcome {
 /// The explanation of the only turn, or of the lowest one.
 fn explain(turns: &[Turn], score: Option<f64>) -> String {
     if let [turn] = turns {
-        return turn.words();
+        return turn.describe();
     }
     let Some(score) = score else {
         let unscored = turns.iter().position(|turn| turn.score.is_none());
         return unscored.map_or("there are no turns to score".into(), |at| {
-            format!("turn {}: {}", at + 1, turns[at].words())
+            format!("turn {}: {}", at + 1, turns[at].describe())
         });
     };
     let lowest = (0..turns.len()).min_by(|&a, &b| {
@@ -286,7 +286,7 @@ fn explain(turns: &[Turn], score: Option<f64>) -> String {
             .unwrap_or(f64::MAX)
             .total_cmp(&turns[b].score.unwrap_or(f64::MAX))
     });
-    let lowest = lowest.map(|at| format!("; lowest in turn {}: {}", at + 1, turns[at].words()));
+    let lowest = lowest.map(|at| format!("; lowest in turn {}: {}", at + 1, turns[at].describe()));
     format!(
         "mean of {} turns {}{}",
         turns.len(),

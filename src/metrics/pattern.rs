@@ -59,7 +59,7 @@ impl CallPattern {
                 .map(|(name, value)| (name.clone(), value.clone()))
                 .collect(),
             expected: ToolCall::new(tool, args.map(|_| expected)),
-            matcher: Matcher::of(&[rule], args.is_none())?,
+            matcher: Matcher::compile(&[rule], args.is_none())?,
         })
     }
 

@@ -153,7 +153,7 @@ pub(super) struct Scored {
 }
 
 impl Scored {
-    pub(super) fn of(criterion: &Criterion) -> Scored {
+    pub(super) fn new(criterion: &Criterion) -> Scored {
         Scored {
             direction: info(criterion.name()).map_or(Direction::Higher, |metric| metric.direction),
             measure: ready(criterion),
@@ -183,14 +183,14 @@ impl Scored {
 
 /// Scores a case under one criterion.
 pub fn score(criterion: &Criterion, evidence: &Evidence) -> MetricResult {
-    Scored::of(criterion).score(evidence)
+    Scored::new(criterion).score(evidence)
 }
 
 /// The status of a score. At the threshold, or beyond it in the metric's direction, it passes.
 pub fn status_of(direction: Direction, score: Option<f64>, threshold: Option<f64>) -> Status {
     match direction {
-        Direction::Higher => Status::of(score, threshold),
-        Direction::Lower => Status::of(
+        Direction::Higher => Status::from_score(score, threshold),
+        Direction::Lower => Status::from_score(
             score.map(|score| -score),
             threshold.map(|threshold| -threshold),
         ),
@@ -229,7 +229,7 @@ fn result(
             Ok(InvocationScore {
                 score: Score::check(turn.score)?,
                 status: status(turn.score),
-                explanation: turn.words(),
+                explanation: turn.describe(),
                 details: details.next().flatten(),
                 rubrics: Vec::new(),
             })

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 /// ROUGE-1 with ADK's tokeniser and stemming.
 pub fn rouge1(reference: &str, candidate: &str) -> Overlap {
     let (shared, reference, candidate) = counts(reference, candidate);
-    Overlap::of(shared, reference, candidate)
+    Overlap::new(shared, reference, candidate)
 }
 
 /// How many words two texts share, and how many each has.
@@ -47,7 +47,7 @@ fn turn(expected: &Invocation, actual: &Invocation) -> Turn {
         return Turn::unscored(NO_REFERENCE);
     }
     let (shared, reference, candidate) = counts(&expected.response_text(), &actual.response_text());
-    let overlap = Overlap::of(shared, reference, candidate);
+    let overlap = Overlap::new(shared, reference, candidate);
     let why = match (reference, candidate) {
         (0, 0) => "both responses are empty, which scores 0 and not 1".into(),
         (0, _) => "the reference response is empty, which scores 0".into(),
@@ -80,7 +80,7 @@ fn explain(
     let Some(score) = score else { return otherwise };
     let mean = with_threshold(score, threshold);
     if let [turn] = turns {
-        return format!("{} ({mean})", turn.words());
+        return format!("{} ({mean})", turn.describe());
     }
     let score_of = |at: usize| turns[at].score.unwrap_or(0.0);
     let worst = (0..turns.len()).min_by(|&a, &b| score_of(a).total_cmp(&score_of(b)));
@@ -89,7 +89,7 @@ fn explain(
             "; lowest in turn {} with {:.2}: {}",
             at + 1,
             score_of(at),
-            turns[at].words()
+            turns[at].describe()
         )
     });
     format!(
@@ -133,7 +133,10 @@ mod tests {
         };
         assert_eq!(turn(&of_adk, &said).score, Some(0.0));
         assert_eq!(
-            (turn(&row, &said).score, turn(&row, &said).words().as_str()),
+            (
+                turn(&row, &said).score,
+                turn(&row, &said).describe().as_str()
+            ),
             (None, NO_REFERENCE)
         );
     }

@@ -15,7 +15,7 @@ pub struct Overlap {
 }
 
 impl Overlap {
-    pub(super) fn of(shared: usize, reference: usize, candidate: usize) -> Overlap {
+    pub(super) fn new(shared: usize, reference: usize, candidate: usize) -> Overlap {
         let precision = shared as f64 / candidate.max(1) as f64;
         let recall = shared as f64 / reference.max(1) as f64;
         let fmeasure = match precision + recall {
@@ -33,7 +33,7 @@ impl Overlap {
 /// ROUGE-N: the overlap of runs of `n` words, which are numbers below `kinds`.
 pub(super) fn rouge_n(reference: &[u32], candidate: &[u32], n: usize, kinds: usize) -> Overlap {
     let runs = |side: &[u32]| (side.len() + 1).saturating_sub(n);
-    Overlap::of(
+    Overlap::new(
         shared_runs(reference, candidate, n, kinds),
         runs(reference),
         runs(candidate),
@@ -45,7 +45,7 @@ pub(super) fn rouge_l(reference: &[u32], candidate: &[u32]) -> Overlap {
     if reference.is_empty() || candidate.is_empty() {
         return Overlap::default();
     }
-    Overlap::of(
+    Overlap::new(
         lcs_length(reference, candidate),
         reference.len(),
         candidate.len(),
@@ -101,7 +101,7 @@ pub(super) fn rouge_l_sum(reference: &[Vec<u32>], candidate: &[Vec<u32>], kinds:
             }
         }
     }
-    Overlap::of(hits, m, n)
+    Overlap::new(hits, m, n)
 }
 
 fn counted(sentences: &[Vec<u32>], kinds: usize) -> Vec<u32> {

@@ -76,13 +76,13 @@ pub fn compared_by(criterion: &Criterion) -> Option<TrajectoryOptions> {
             match_type: of_mode(mode),
             ignore_args: false,
         }),
-        None => TrajectoryOptions::of(criterion).ok(),
+        None => TrajectoryOptions::new(criterion).ok(),
     }
 }
 
 /// `trajectory_match` with the threshold, mode and options of the other metric.
 fn in_place_of(criterion: &Criterion, mode: Option<&str>, rules: &[MatchRule]) -> Criterion {
-    let options = TrajectoryOptions::of(criterion).unwrap_or_default();
+    let options = TrajectoryOptions::new(criterion).unwrap_or_default();
     let of_type = match options.match_type {
         MatchType::Exact => "strict",
         MatchType::InOrder => "in_order",

@@ -15,7 +15,7 @@ use crate::domain::{
 
 /// Checks that a criterion can be evaluated, by a judge if necessary.
 pub fn usable(criterion: &Criterion) -> Result<(), Unusable> {
-    if JudgedMetric::of(criterion, Reading::default(), None)?.is_some() {
+    if JudgedMetric::new(criterion, Reading::default(), None)?.is_some() {
         return Ok(());
     }
     ready(criterion).map(|_| ())
@@ -43,7 +43,7 @@ impl Scorer {
             .map(|metric| Criterion::new(metric.name, None))
             .collect();
         Scorer {
-            added: added.iter().map(Scored::of).collect(),
+            added: added.iter().map(Scored::new).collect(),
             ..Scorer::again(criteria)
         }
     }
@@ -53,11 +53,11 @@ impl Scorer {
         let compares_state = criteria
             .iter()
             .any(|criterion| criterion.name() == SESSION_STATE_MATCH);
-        let scored = |criterion: &Criterion| Scored::of(&with_state_threshold(criterion));
+        let scored = |criterion: &Criterion| Scored::new(&with_state_threshold(criterion));
         Scorer {
             criteria: criteria.iter().map(scored).collect(),
             added: Vec::new(),
-            state: (!compares_state).then(|| Scored::of(&standard_comparison())),
+            state: (!compares_state).then(|| Scored::new(&standard_comparison())),
         }
     }
 
@@ -86,7 +86,7 @@ impl Scorer {
         attempt: &mut Attempt,
         given: impl FnMut(usize) -> Option<MetricResult>,
     ) {
-        let evidence = Evidence::of(attempt);
+        let evidence = Evidence::from_attempt(attempt);
         let mut metrics = self.results(&evidence, given);
         let criteria = self.criteria.iter().map(|scored| &scored.criterion);
         allow_variants(&mut metrics, criteria, &evidence, &attempt.variants);

@@ -198,7 +198,7 @@ mod tests {
             call: Some(call),
             tool: Some("set".into()),
             argument: Some(argument.into()),
-            ..Finding::of(FindingRule::ArgumentDiffers)
+            ..Finding::new(FindingRule::ArgumentDiffers)
         };
         let one = reasons(&[of(1, "id"), of(1, "on")]);
         assert!(one.ends_with(" and 1 more argument"), "{one}");

@@ -40,7 +40,7 @@ pub(super) struct SessionState {
 }
 
 impl SessionState {
-    pub(super) fn of(criterion: &Criterion) -> Result<Self, Unusable> {
+    pub(super) fn new(criterion: &Criterion) -> Result<Self, Unusable> {
         let modes = [("exact", Mode::Exact), ("subset", Mode::Subset)];
         Ok(SessionState {
             mode: word_option(criterion, "mode", &modes, "exact or subset")?.unwrap_or_default(),
@@ -96,7 +96,7 @@ impl Measure for SessionState {
                 argument,
                 expected,
                 actual,
-                ..Finding::of(FindingRule::StateDiffers)
+                ..Finding::new(FindingRule::StateDiffers)
             });
         }
         Outcome::because(0.0, found, turns)
@@ -119,7 +119,7 @@ mod tests {
 
     fn score(mode: &str, expected: Value, actual: Option<Value>) -> (Option<f64>, String) {
         let options = json!({"mode": mode}).as_object().cloned().unwrap();
-        let metric = SessionState::of(&Criterion {
+        let metric = SessionState::new(&Criterion {
             options,
             ..Criterion::default()
         })

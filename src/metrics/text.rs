@@ -51,7 +51,7 @@ pub(super) struct BleuMetric {
 }
 
 impl BleuMetric {
-    pub(super) fn of(criterion: &Criterion) -> Result<Self, Unusable> {
+    pub(super) fn new(criterion: &Criterion) -> Result<Self, Unusable> {
         Ok(BleuMetric {
             effective_order: flag_option(criterion, "use_effective_order", "useEffectiveOrder")?,
         })
@@ -92,7 +92,7 @@ pub(super) enum RougeKind {
 }
 
 impl Rouge {
-    pub(super) fn of(kind: RougeKind, criterion: &Criterion) -> Result<Self, Unusable> {
+    pub(super) fn new(kind: RougeKind, criterion: &Criterion) -> Result<Self, Unusable> {
         Ok(Rouge {
             kind,
             stem: flag_option(criterion, "use_stemmer", "useStemmer")?,

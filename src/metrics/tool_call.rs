@@ -27,7 +27,7 @@ pub(super) struct ToolCallMetric {
 }
 
 impl ToolCallMetric {
-    pub(super) fn of(aspect: Aspect, criterion: &Criterion) -> Result<Self, Unusable> {
+    pub(super) fn new(aspect: Aspect, criterion: &Criterion) -> Result<Self, Unusable> {
         let strict = flag_option(criterion, "use_strict_string_match", "useStrictStringMatch")?;
         Ok(ToolCallMetric { aspect, strict })
     }

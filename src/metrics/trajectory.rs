@@ -27,7 +27,7 @@ pub struct TrajectoryOptions {
 
 impl TrajectoryOptions {
     /// Reads the options as ADK does: names in any case with `-` or space for `_`, or 0, 1, 2.
-    pub fn of(criterion: &Criterion) -> Result<Self, Unusable> {
+    pub fn new(criterion: &Criterion) -> Result<Self, Unusable> {
         let match_type = match criterion.option("match_type", "matchType") {
             None => MatchType::Exact,
             Some(value) => match_type(value).ok_or_else(|| Unusable::Option {
@@ -111,7 +111,7 @@ impl Measure for TrajectoryOptions {
             let (expected, actual) = (expected.calls(), actual.calls());
             let fits = trajectory_matches(*self, &expected, &actual);
             match fits {
-                true => Turn::scored(1.0, matching_words(expected.len(), actual.len())),
+                true => Turn::scored(1.0, matching_text(expected.len(), actual.len())),
                 false => Turn::scored(0.0, "").because(findings_of(*self, &expected, &actual)),
             }
         });
@@ -139,10 +139,10 @@ fn explain(
         ([], 0 | 1) => format!(
             "{}: {}",
             options.label(),
-            turns.first().map_or(String::new(), Turn::words)
+            turns.first().map_or(String::new(), Turn::describe)
         ),
         ([], count) => format!("{}: all {count} turns match", options.label()),
-        ([_], 1) => format!("{}: {}", options.label(), turns[0].words()),
+        ([_], 1) => format!("{}: {}", options.label(), turns[0].describe()),
         ([first, ..], count) => {
             let score = with_threshold(score, threshold);
             let right = count - wrong.len();
@@ -150,14 +150,14 @@ fn explain(
                 "{}: {right} of {count} turns match ({score}); turn {}: {}",
                 options.label(),
                 first + 1,
-                turns[*first].words()
+                turns[*first].describe()
             )
         }
     }
 }
 
 /// How many calls of a matching turn are as expected, as text.
-fn matching_words(expected: usize, actual: usize) -> String {
+fn matching_text(expected: usize, actual: usize) -> String {
     match (expected, actual) {
         (0, 0) => "no calls, as expected".into(),
         (0, n) => format!("no calls are expected, so {} are ignored", calls(n)),
@@ -185,7 +185,7 @@ pub(super) fn findings_of(
     let has_changed = pairs.iter().any(|pair| pair.kind == PairKind::Changed);
     if has_changed && !options.ignore_args && are_same_calls(expected, actual) {
         // Calls of one tool that were exchanged do not differ in their arguments.
-        return vec![Finding::of(FindingRule::OrderDiffers)];
+        return vec![Finding::new(FindingRule::OrderDiffers)];
     }
     for pair in &pairs {
         match (pair.kind, pair.expected, pair.actual) {
@@ -247,7 +247,7 @@ fn unlike_as_json(expected: &[&ToolCall], actual: &[&ToolCall]) -> Vec<Finding> 
         }));
     }
     if found.is_empty() {
-        found.push(Finding::of(FindingRule::OrderDiffers));
+        found.push(Finding::new(FindingRule::OrderDiffers));
     }
     found
 }
@@ -257,7 +257,7 @@ pub(super) fn about_call(rule: FindingRule, at: usize, call: &ToolCall) -> Findi
     Finding {
         call: Some(at as u32 + 1),
         tool: Some(call.name.clone()),
-        ..Finding::of(rule)
+        ..Finding::new(rule)
     }
 }
 
@@ -310,7 +310,7 @@ pub(super) fn difference_found(
         argument: Some(difference.path),
         expected,
         actual,
-        ..Finding::of(rule)
+        ..Finding::new(rule)
     }
 }
 
@@ -334,7 +334,7 @@ mod tests {
         let (e, a) = (calls(expected), calls(actual));
         let (e, a): (Vec<_>, Vec<_>) = (e.iter().collect(), a.iter().collect());
         match trajectory_matches(options, &e, &a) {
-            true => matching_words(e.len(), a.len()),
+            true => matching_text(e.len(), a.len()),
             false => reasons(&findings_of(options, &e, &a)),
         }
     }

@@ -37,7 +37,7 @@ pub(super) fn allow_variants<'a>(
         if compared_by(criterion).is_none() {
             continue;
         }
-        let scored = Scored::of(criterion);
+        let scored = Scored::new(criterion);
         let matching = variants.iter().filter_map(|variant| {
             let other = with_variant(expected, variant);
             let result = scored.score(&Evidence {

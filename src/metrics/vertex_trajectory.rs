@@ -144,7 +144,7 @@ pub(super) struct SingleToolUse {
 }
 
 impl SingleToolUse {
-    pub(super) fn of(criterion: &Criterion) -> Result<Self, Unusable> {
+    pub(super) fn new(criterion: &Criterion) -> Result<Self, Unusable> {
         let tool = criterion
             .option("tool_name", "toolName")
             .and_then(|value| value.as_str());

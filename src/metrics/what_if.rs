@@ -59,7 +59,7 @@ impl WhatIf {
     }
 
     /// A short description of each part of the change.
-    pub fn words(&self) -> Vec<String> {
+    pub fn describe(&self) -> Vec<String> {
         let mut said: Vec<String> = Vec::new();
         said.extend(self.match_type.map(|kind| kind.name().to_string()));
         said.extend(self.ignore_args.map(|on| {
@@ -75,7 +75,7 @@ impl WhatIf {
                 .iter()
                 .map(|(metric, threshold)| format!("{metric} at {threshold}")),
         );
-        said.extend(self.rules.iter().map(MatchRule::words));
+        said.extend(self.rules.iter().map(MatchRule::describe));
         said
     }
 
@@ -151,7 +151,7 @@ struct CriteriaList {
 }
 
 impl CriteriaList {
-    fn of(metrics: &[MetricResult], change: &WhatIf) -> CriteriaList {
+    fn new(metrics: &[MetricResult], change: &WhatIf) -> CriteriaList {
         let before = configured(metrics);
         let after = change.apply(
             before
@@ -252,7 +252,7 @@ impl<'a> Rescorer<'a> {
                 if self.lists.len() >= LISTS_AT_MOST {
                     self.lists.clear();
                 }
-                self.lists.push(CriteriaList::of(metrics, self.change));
+                self.lists.push(CriteriaList::new(metrics, self.change));
                 self.lists.len() - 1
             });
         &self.lists[at]
@@ -318,7 +318,7 @@ mod tests {
         let added = |first: &str, second: &str| {
             let mut change = of(first);
             change.add(of(second));
-            change.words().join(" + ")
+            change.describe().join(" + ")
         };
         assert_eq!(added("t n case", "t n case"), "t: n case");
         assert_eq!(added("t n case", "t n contains"), "t: n ignore");

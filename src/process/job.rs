@@ -33,7 +33,7 @@ pub(super) struct Descendants {
 
 impl Descendants {
     /// Adds a started program to a new job. If that fails, the program is terminated.
-    pub(super) fn of(child: &mut Child) -> io::Result<Descendants> {
+    pub(super) fn watch(child: &mut Child) -> io::Result<Descendants> {
         let mut limits = ExtendedLimitInfo::new();
         limits.limit_kill_on_job_close();
         let added = Job::create_with_limit_info(&limits).and_then(|job| {

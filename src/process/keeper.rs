@@ -58,7 +58,7 @@ pub(super) struct Descendants {
 }
 
 impl Descendants {
-    pub(super) fn of(_: &mut Child) -> io::Result<Descendants> {
+    pub(super) fn watch(_: &mut Child) -> io::Result<Descendants> {
         Ok(Descendants {
             is_kept: binary().is_some(),
         })

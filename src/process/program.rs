@@ -91,7 +91,7 @@ impl Program {
             .stderr(Stdio::piped());
         let mut child = command.spawn()?;
         Ok(Program {
-            descendants: Descendants::of(&mut child)?,
+            descendants: Descendants::watch(&mut child)?,
             child,
         })
     }

@@ -29,7 +29,7 @@ pub(super) fn titled(state: &RunState, aggregates: Vec<Aggregate>) -> Vec<Aggreg
 }
 
 /// Why a metric has no score at all, to be put behind its name; empty if it has one, or the reason is not known.
-pub(super) fn no_score_words(of: &Aggregate) -> String {
+pub(super) fn no_score_text(of: &Aggregate) -> String {
     match of.valid == 0 && !of.why_none.is_empty() {
         true => format!(" (no score: {})", of.why_none),
         false => String::new(),

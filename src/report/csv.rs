@@ -59,7 +59,7 @@ fn row(state: &RunState, ended: &EndedAttempt, metrics: &[String]) -> io::Result
         text(attempt.error.as_deref().unwrap_or_default()),
         text(&prompt),
         text(&response),
-        text(ended.end.words().unwrap_or_default()),
+        text(ended.end.describe().unwrap_or_default()),
     ];
     let counts = |tools: ToolCounts| {
         [

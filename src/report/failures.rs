@@ -93,7 +93,7 @@ pub(super) fn change_for(
     let attempts: Vec<Arc<Attempt>> = failing
         .map(|attempt| attempt.read().ok())
         .collect::<Option<_>>()?;
-    common_relaxation(&attempts).map(|change| change.words().join(", "))
+    common_relaxation(&attempts).map(|change| change.describe().join(", "))
 }
 
 /// One entry of a report's list of groups: the heading of nested groups, or a group with its cases.
@@ -113,7 +113,7 @@ pub(super) fn listed_groups(found: &FailureGroups) -> Vec<ListedGroup> {
     let mut listed = Vec::new();
     for group in &found.groups {
         let outermost = ListedGroup {
-            cause: group.cause.words(),
+            cause: group.cause.describe(),
             members: group.members.clone(),
             is_heading: !group.nested.is_empty(),
             is_nested: false,
@@ -132,7 +132,7 @@ pub(super) fn listed_groups(found: &FailureGroups) -> Vec<ListedGroup> {
             group
                 .nested
                 .iter()
-                .map(|one| nested(one.cause.words(), one.members.clone())),
+                .map(|one| nested(one.cause.describe(), one.members.clone())),
         );
         let others = group.others();
         if !others.is_empty() {

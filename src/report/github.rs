@@ -45,8 +45,8 @@ fn annotations((state, plan, top): Annotated, level: &str, failed: &[FailedCase]
     let of_group = |group: &FailureGroup| {
         let cases: Vec<&FailedCase> = group.members.iter().map(|at| &failed[*at]).collect();
         let title = match cases.len() {
-            1 => group.cause.words(),
-            count => format!("{count} cases: {}", group.cause.words()),
+            1 => group.cause.describe(),
+            count => format!("{count} cases: {}", group.cause.describe()),
         };
         annotation((state, plan, top), level, &cases, &title)
     };

@@ -1,6 +1,6 @@
 //! One self-contained page: no scripts, fonts or links. All external data is escaped.
 
-use super::attempts::{attempts_in_order, no_score_words, titled};
+use super::attempts::{attempts_in_order, no_score_text, titled};
 use super::failures::{
     change_for, failed_cases, groups_headline, groups_of, listed_groups, percent,
 };
@@ -162,7 +162,7 @@ fn metrics(state: &RunState, out: &mut String) {
             out,
             "<tr><td>{}{}",
             text(&of.metric),
-            text(&no_score_words(&of))
+            text(&no_score_text(&of))
         );
         let counts = [of.valid, of.errored, of.total].map(|count| count.to_string());
         let cells = [number(of.mean), number(of.std)].into_iter().chain(counts);
@@ -220,7 +220,7 @@ fn case(
             Some(_) => format!(" ({})", seconds_text(attempt.latency_s)),
             None => String::new(),
         },
-        ended.model_error_words().map_or(String::new(), |words| {
+        ended.model_error_text().map_or(String::new(), |words| {
             let words = text(&format!(
                 "{MODEL_ERROR_SIGN} {words}; ADK status: {}",
                 attempt.adk_status.label()
@@ -326,7 +326,7 @@ fn side(turn: Option<&Invocation>) -> String {
             .iter()
             .map(|response| format!("{}: {}", response.author, response.text())),
     );
-    lines.extend(turn.model_errors().map(ModelError::words));
+    lines.extend(turn.model_errors().map(ModelError::describe));
     lines.push(turn.response_text());
     text(&lines.join("\n"))
 }

@@ -120,8 +120,8 @@ fn groups(state: &RunState) -> Vec<Value> {
             .iter()
             .find(|outer| outer.nested.contains(group));
         json!({
-            "cause": group.cause.words(),
-            "within": outer.map(|outer| outer.cause.words()),
+            "cause": group.cause.describe(),
+            "within": outer.map(|outer| outer.cause.describe()),
             "share": group.members.len() as f64 / failed.len() as f64,
             "would_pass_with": change,
             "cases": cases,

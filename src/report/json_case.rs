@@ -63,11 +63,11 @@ impl Serialize for WrittenCase<'_> {
             adk_status: attempt.adk_status.adk(),
             latency_s: attempt.latency_s,
             error: attempt.error.as_deref(),
-            model_errors: attempt.model_errors().map(ModelErrorFields::of).collect(),
+            model_errors: attempt.model_errors().map(ModelErrorFields::new).collect(),
             reason: Some(self.reason.as_str()).filter(|reason| !reason.is_empty()),
-            metrics: attempt.metrics.iter().map(MetricFields::of).collect(),
+            metrics: attempt.metrics.iter().map(MetricFields::new).collect(),
             invocations: (0..turns)
-                .map(|turn| TurnFields::of(attempt, turn))
+                .map(|turn| TurnFields::new(attempt, turn))
                 .collect(),
             turn: attempt.turn,
             quarantine: self.plan.cases.quarantine(attempt.key.case),
@@ -89,7 +89,7 @@ struct ModelErrorFields<'a> {
 }
 
 impl ModelErrorFields<'_> {
-    fn of((turn, error): (usize, &ModelError)) -> ModelErrorFields<'_> {
+    fn new((turn, error): (usize, &ModelError)) -> ModelErrorFields<'_> {
         let ModelError {
             author,
             code,
@@ -135,7 +135,7 @@ struct RubricFields<'a> {
 }
 
 impl MetricFields<'_> {
-    fn of(metric: &MetricResult) -> MetricFields<'_> {
+    fn new(metric: &MetricResult) -> MetricFields<'_> {
         let turn = |turn: &InvocationScore| ScoreFields {
             score: turn.score(),
             status: turn.status,
@@ -148,17 +148,17 @@ impl MetricFields<'_> {
             explanation: metric.stated_explanation(),
             findings: &metric.findings,
             per_invocation: metric.per_invocation.iter().map(turn).collect(),
-            rubrics: metric.rubrics.iter().map(RubricFields::of).collect(),
+            rubrics: metric.rubrics.iter().map(RubricFields::new).collect(),
             judge: metric
                 .judgement
                 .as_deref()
-                .map(|judgement| JudgeFields::of(metric, judgement)),
+                .map(|judgement| JudgeFields::new(metric, judgement)),
         }
     }
 }
 
 impl RubricFields<'_> {
-    fn of(rubric: &RubricScore) -> RubricFields<'_> {
+    fn new(rubric: &RubricScore) -> RubricFields<'_> {
         let RubricScore {
             rubric_id,
             score,
@@ -211,7 +211,7 @@ struct VerdictFields<'a> {
 }
 
 impl JudgeFields<'_> {
-    fn of<'a>(metric: &MetricResult, judgement: &'a Judgement) -> JudgeFields<'a> {
+    fn new<'a>(metric: &MetricResult, judgement: &'a Judgement) -> JudgeFields<'a> {
         JudgeFields {
             model: &judgement.model,
             unsteady: metric.is_unsteady(),
@@ -220,24 +220,28 @@ impl JudgeFields<'_> {
             warnings: &judgement.warnings,
             notes: &judgement.notes,
             spent: judgement.spent,
-            questions: judgement.questions.iter().map(QuestionFields::of).collect(),
+            questions: judgement
+                .questions
+                .iter()
+                .map(QuestionFields::new)
+                .collect(),
         }
     }
 }
 
 impl QuestionFields<'_> {
-    fn of(asked: &Asked) -> QuestionFields<'_> {
+    fn new(asked: &Asked) -> QuestionFields<'_> {
         QuestionFields {
             turn: asked.id.turn + 1,
             text: asked.id.text + 1,
             about: &asked.about,
-            samples: asked.samples.iter().map(SampleFields::of).collect(),
+            samples: asked.samples.iter().map(SampleFields::new).collect(),
         }
     }
 }
 
 impl SampleFields<'_> {
-    fn of(sample: &Sample) -> SampleFields<'_> {
+    fn new(sample: &Sample) -> SampleFields<'_> {
         fn verdict(one: &RubricScore) -> VerdictFields<'_> {
             VerdictFields {
                 id: &one.rubric_id,
@@ -290,18 +294,18 @@ struct TextFields {
 }
 
 impl TurnFields<'_> {
-    fn of(attempt: &Attempt, turn: usize) -> TurnFields<'_> {
+    fn new(attempt: &Attempt, turn: usize) -> TurnFields<'_> {
         let (expected, actual) = (attempt.expected.get(turn), attempt.actual.get(turn));
         TurnFields {
             user: expected.or(actual).map(|turn| turn.user.scored_text()),
-            expected: expected.map(SideFields::of),
-            actual: actual.map(SideFields::of),
+            expected: expected.map(SideFields::new),
+            actual: actual.map(SideFields::new),
         }
     }
 }
 
 impl SideFields<'_> {
-    fn of(turn: &Invocation) -> SideFields<'_> {
+    fn new(turn: &Invocation) -> SideFields<'_> {
         fn call(call: &ToolCall) -> CallFields<'_> {
             CallFields {
                 name: &call.name,

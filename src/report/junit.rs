@@ -142,7 +142,7 @@ fn case(
             .with_attribute(("message", first.as_str()));
         // Failures with the same type have the same cause.
         if let Some(cause) = attempt.causes.first().filter(|_| kind != SKIPPED) {
-            element = element.with_attribute(("type", valid(&cause.words()).as_str()));
+            element = element.with_attribute(("type", valid(&cause.describe()).as_str()));
         }
         element.write_text_content(BytesText::new(&said))?;
         if remarks.is_empty() {
@@ -205,7 +205,7 @@ fn why(attempt: &AttemptSummary) -> String {
     if attempt.status == Status::Passed {
         return String::new();
     }
-    let reported = attempt.model_error_words();
+    let reported = attempt.model_error_text();
     let lines: Vec<String> = attempt
         .metrics
         .iter()

@@ -1,6 +1,6 @@
 //! A summary for a pull request: counts, metrics, and the cases that did not pass with the reason.
 
-use super::attempts::{attempts_in_order, no_score_words, titled};
+use super::attempts::{attempts_in_order, no_score_text, titled};
 use super::failures::{
     change_for, failed_cases, groups_headline, groups_of, listed_groups, percent,
 };
@@ -192,7 +192,7 @@ fn metrics_table(metrics: &[Aggregate], out: &mut String) {
         let _ = writeln!(
             out,
             "| {} | {} | {} | {} / {} / {} | {} | {} | {} | {} |",
-            cell(&format!("{}{}", of.metric, no_score_words(of))),
+            cell(&format!("{}{}", of.metric, no_score_text(of))),
             number(of.mean),
             number(of.std),
             of.valid,

@@ -20,7 +20,7 @@ mod text;
 mod turns;
 mod vertex;
 
-pub use comparison::{ComparedRuns, started_words};
+pub use comparison::{ComparedRuns, started_text};
 pub use format::ReportFormat;
 pub use github::github_annotations;
 pub use json::write_json_report;
@@ -90,7 +90,7 @@ mod tests {
             run_id: "r".into(),
             started: String::new(),
             sets: vec![set],
-            cases: PlannedCases::of([PlannedCase {
+            cases: PlannedCases::new([PlannedCase {
                 set: 0,
                 index: 0,
                 eval_id: "a".into(),

@@ -29,7 +29,7 @@ pub(super) fn run_remarks(state: &RunState) -> Vec<String> {
     for words in state
         .finished
         .iter()
-        .filter_map(|attempt| attempt.end.words())
+        .filter_map(|attempt| attempt.end.describe())
     {
         *ends.entry(words).or_default() += 1;
     }
@@ -63,13 +63,13 @@ pub(super) fn run_remarks(state: &RunState) -> Vec<String> {
     let part = shard.filter(|shard| shard.of > 1).map(|shard| {
         format!(
             "this is {}; evaltrail merge merges the shards to one run",
-            shard.words()
+            shard.describe()
         )
     });
     let of_plan = gate.into_iter().chain(part).chain(not_run);
     let counts = tools
         .filter(|tools| !tools.is_only_state())
-        .map(ToolCounts::words);
+        .map(ToolCounts::describe);
     let of_plan = of_plan.chain(model_errors);
     of_plan
         .chain(counts)
@@ -127,7 +127,7 @@ fn gate_remark(state: &RunState) -> Option<String> {
             options.gate.name(),
             counts.passed,
             counts.planned,
-            options.gate.words()
+            options.gate.describe()
         )
     })
 }
@@ -141,7 +141,7 @@ pub(super) fn why_not_counted(
 ) -> String {
     match state.plan.cases.quarantine(attempt.key.case) {
         _ if attempt.status == Status::Passed => String::new(),
-        Some(quarantine) => quarantine_words(quarantine),
+        Some(quarantine) => quarantine_text(quarantine),
         None if passes_gate => format!(
             "the case passes by --gate {}: ",
             state.plan.options.gate.name()
@@ -151,7 +151,7 @@ pub(super) fn why_not_counted(
 }
 
 /// "quarantined 2026-01-01 to 2026-02-01 (flaky): ".
-fn quarantine_words(quarantine: &Quarantine) -> String {
+fn quarantine_text(quarantine: &Quarantine) -> String {
     let why = if quarantine.why.is_empty() {
         String::new()
     } else {

@@ -72,7 +72,7 @@ fn tools_options(state: &RunState) -> String {
             .tools
             .faults
             .iter()
-            .map(|fault| clean_line(&fault.words()).replace('\'', "'\\''"));
+            .map(|fault| clean_line(&fault.describe()).replace('\'', "'\\''"));
         options.extend(faults.map(|fault| format!(" --tool-fault '{fault}'")));
     }
     options.into_iter().collect()

@@ -74,7 +74,7 @@ pub fn case_line(state: &RunState, attempt: &AttemptSummary, paint: Paint) -> St
     } else {
         ""
     };
-    let reported = attempt.model_error_words();
+    let reported = attempt.model_error_text();
     let warned = reported.map(|words| {
         paint.status(
             Status::NotEvaluated,
@@ -363,7 +363,7 @@ fn list<'a>(
             passed: *passed,
             of: *evaluated,
         }
-        .words();
+        .describe();
         let rate = if *ended > 1 {
             format!("  {rate}")
         } else {
@@ -425,7 +425,7 @@ fn next_steps(state: &RunState, paint: Paint, place: &str, rerun: &str) -> Strin
 fn judged(state: &RunState, paint: Paint) -> String {
     state
         .spent()
-        .map(|spent| paint.faint(&format!("judges: {}\n", spent.words())))
+        .map(|spent| paint.faint(&format!("judges: {}\n", spent.describe())))
         .unwrap_or_default()
 }
 

@@ -50,7 +50,7 @@ async fn listed(
 ) -> ListedAgent {
     let (state, answers, hello) = match &spec {
         Err(_) => ("cannot be used".to_string(), None, None),
-        Ok(spec) if spec.address().is_none() => (started_words(spec).to_string(), None, None),
+        Ok(spec) if spec.address().is_none() => (started_text(spec).to_string(), None, None),
         Ok(spec) => {
             let questions = agent_questions(workspace, spec);
             match questions
@@ -80,7 +80,7 @@ async fn listed(
     }
 }
 
-fn started_words(spec: &AgentSpec) -> &'static str {
+fn started_text(spec: &AgentSpec) -> &'static str {
     match spec {
         AgentSpec::Replay { .. } => "a recording",
         AgentSpec::Command(_) => "started for each attempt",

@@ -100,7 +100,7 @@ impl RunResources {
         sink: &mut impl ProgressSink,
     ) {
         attempt.scenario = Some(scenario.clone());
-        match SimulatedUser::of(scenario, &self.plan.set_of(attempt.key.case).user) {
+        match SimulatedUser::parse(scenario, &self.plan.set_of(attempt.key.case).user) {
             Err(why) => attempt.fail(why),
             Ok(user) => {
                 // Checked first, so that no request is sent to the agent for nothing.
@@ -244,7 +244,7 @@ impl RunResources {
         let asked = criteria
             .iter()
             .filter(|criterion| OF_FAILURES.contains(&criterion.name()));
-        let evidence = Evidence::of(attempt);
+        let evidence = Evidence::from_attempt(attempt);
         attempt.metrics = asked.map(|criterion| score(criterion, &evidence)).collect();
     }
 

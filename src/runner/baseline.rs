@@ -47,12 +47,12 @@ pub fn pin_run(workspace: &Workspace, state: &RunState) -> Result<String, PinErr
         return Err(PinError::OneTurn(run_id, turn));
     }
     if let Some(shard) = state.plan.options.shard {
-        return Err(PinError::OneShard(run_id, shard.words()));
+        return Err(PinError::OneShard(run_id, shard.describe()));
     }
     label_run(workspace, &run_id, |label| label.pinned = true)
         .map_err(|error| PinError::Io("the pin is not saved", error))?;
     let baseline = Baseline {
-        conditions: RunConditions::of(state),
+        conditions: RunConditions::from_run(state),
         state: state.clone(),
     };
     write_baseline(&workspace.root, &baseline)
@@ -149,7 +149,7 @@ pub fn compared_with(
     let found = compare_runs(before, state, rule);
     let lost: Vec<String> = found
         .lost(&baseline.state, state)
-        .filter_map(|case| lost_words(state, case))
+        .filter_map(|case| lost_text(state, case))
         .collect();
     let removed: Vec<String> = removed_cases(&found, before, root)
         .into_iter()
@@ -158,10 +158,10 @@ pub fn compared_with(
     let rate = found
         .rate_change
         .filter(|_| found.overall.is_repeated())
-        .map(|change| format!("; {}", change.words()));
+        .map(|change| format!("; {}", change.describe()));
     let short = format!(
         "vs baseline: {}{}",
-        found.changes_words(),
+        found.changes_text(),
         rate.unwrap_or_default()
     );
     let mut words = headline(&found, removed.len());
@@ -178,8 +178,8 @@ pub fn compared_with(
 
 /// What changed since the baseline, in one line.
 fn headline(found: &RunComparison, removed: usize) -> String {
-    let count = |fate| found.of(fate).count();
-    let mut words = format!("vs baseline: {}", found.changes_words());
+    let count = |fate| found.cases_with(fate).count();
+    let mut words = format!("vs baseline: {}", found.changes_text());
     for (cases, label) in [
         (count(CaseChange::Edited), "edited, not comparable"),
         (
@@ -195,18 +195,14 @@ fn headline(found: &RunComparison, removed: usize) -> String {
         }
     }
     if found.overall.is_repeated() || found.overall.is_by_rates() {
-        words += &format!(
-            "; {} ({})",
-            found.overall.passed_words(),
-            found.test_words()
-        );
+        words += &format!("; {} ({})", found.overall.passed_text(), found.test_text());
         words.extend(
             found
                 .rate_change
-                .map(|change| format!("; {}", change.words())),
+                .map(|change| format!("; {}", change.describe())),
         );
     }
-    words.extend(found.undecidable_words().map(|why| format!("; {why}")));
+    words.extend(found.undecidable_text().map(|why| format!("; {why}")));
     let conditions = [
         ChangedCondition::Criteria,
         ChangedCondition::Agent,
@@ -226,9 +222,9 @@ fn headline(found: &RunComparison, removed: usize) -> String {
 
 /// The name of a case that broke, and what else differs between the two results: with other criteria, the agent may have done
 /// the same.
-fn lost_words(state: &RunState, case: &ComparedCase) -> Option<String> {
+fn lost_text(state: &RunState, case: &ComparedCase) -> Option<String> {
     let name = name_of(state, case.after?);
-    Some(match case.other_conditions_words() {
+    Some(match case.other_conditions_text() {
         Some(words) => format!("{name}  [{words}]"),
         None => name,
     })
@@ -294,7 +290,7 @@ mod tests {
             run_id: "r".into(),
             started: String::new(),
             sets: vec![set],
-            cases: PlannedCases::of([case]).unwrap(),
+            cases: PlannedCases::new([case]).unwrap(),
             options: RunOptions::default(),
             judge: JudgeSpec::standard(),
         };
@@ -320,7 +316,7 @@ mod tests {
     fn broken_case_under_other_criteria_is_marked() {
         let before = run(0.5, Status::Passed);
         let baseline = Baseline {
-            conditions: RunConditions::of(&before),
+            conditions: RunConditions::from_run(&before),
             state: before,
         };
         let root = tempfile::tempdir().unwrap();

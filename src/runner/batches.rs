@@ -63,7 +63,7 @@ fn computed(shared: &RunResources, key: AttemptKey) -> Attempt {
         .now_or_never();
     let why = match scored {
         Some(Ok(attempt)) => return attempt,
-        Some(Err(panic)) => panic_words(&*panic),
+        Some(Err(panic)) => panic_text(&*panic),
         None => "it waits for something".to_string(),
     };
     let mut attempt = Attempt::blank(key, shared.plan.cases.eval_id(key.case));
@@ -71,7 +71,7 @@ fn computed(shared: &RunResources, key: AttemptKey) -> Attempt {
     attempt
 }
 
-fn panic_words(panic: &(dyn std::any::Any + Send)) -> String {
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| text.to_string());
     text.or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "a panic".into())

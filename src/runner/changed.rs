@@ -211,7 +211,7 @@ fn asks_judge(workspace: &Workspace, selection: &Selection, file: &SetFile) -> b
     let criteria = criteria_for(workspace, &selection.set, file, None, &[]);
     let is_judged = |criterion: &Criterion| {
         !matches!(
-            JudgedMetric::of(criterion, Reading::default(), None),
+            JudgedMetric::new(criterion, Reading::default(), None),
             Ok(None)
         )
     };
@@ -275,7 +275,7 @@ const SMALL_S: f64 = 60.0;
 
 impl RunEstimate {
     /// The estimate for cases that are run with these options. Cases without an estimate count as the mean of the others.
-    pub fn of<'a>(
+    pub fn from_cases<'a>(
         cases: impl IntoIterator<Item = &'a ChangedCase>,
         options: &RunOptions,
     ) -> RunEstimate {
@@ -309,7 +309,7 @@ impl RunEstimate {
     }
 
     /// "12 cases changed, 3 of them new: about 40 s, judges about 60 answers, cost 0.02"
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         let cases = match (self.cases, self.new) {
             (1, 0) => "1 case changed".to_string(),
             (1, 1) => "1 case is new".to_string(),
@@ -361,19 +361,19 @@ mod tests {
         }
     }
 
-    fn words(cases: &[ChangedCase], jobs: u32, repeat: u32) -> (String, bool) {
+    fn totals_text(cases: &[ChangedCase], jobs: u32, repeat: u32) -> (String, bool) {
         let options = RunOptions {
             jobs,
             repeat,
             ..RunOptions::default()
         };
-        let estimate = RunEstimate::of(cases, &options);
-        (estimate.words(), estimate.is_small())
+        let estimate = RunEstimate::from_cases(cases, &options);
+        (estimate.describe(), estimate.is_small())
     }
 
     #[test]
     fn a_run_is_estimated_from_the_latest_results() {
-        let said = |cases: &[ChangedCase], jobs, repeat| words(cases, jobs, repeat).0;
+        let said = |cases: &[ChangedCase], jobs, repeat| totals_text(cases, jobs, repeat).0;
         let ten = vec![case(Some(6.0), 0); 10];
         assert_eq!(said(&ten, 1, 1), "10 cases changed: about 60 s");
         assert_eq!(said(&ten, 4, 1), "10 cases changed: about 15 s");
@@ -464,7 +464,7 @@ mod tests {
 
     #[test]
     fn only_a_short_run_without_judges_starts_by_itself() {
-        let is_small = |cases: &[ChangedCase]| words(cases, 1, 1).1;
+        let is_small = |cases: &[ChangedCase]| totals_text(cases, 1, 1).1;
         assert!(is_small(&[case(Some(60.0), 0)]));
         assert!(!is_small(&[case(Some(61.0), 0)]));
         assert!(!is_small(&[case(Some(1.0), 1)]));
@@ -481,6 +481,8 @@ mod tests {
             rate: Some(1),
             ..RunOptions::default()
         };
-        assert!(!RunEstimate::of(&[case(Some(1.0), 0), case(Some(1.0), 0)], &slow).is_small());
+        assert!(
+            !RunEstimate::from_cases(&[case(Some(1.0), 0), case(Some(1.0), 0)], &slow).is_small()
+        );
     }
 }

@@ -132,7 +132,7 @@ async fn one_turn(
     events: &mpsc::Sender<ChatEvent>,
     words: &mut mpsc::Receiver<String>,
 ) -> Option<ChatEvent> {
-    let mut under_way = PartialTurn::of(user);
+    let mut under_way = PartialTurn::new(user);
     let before = done.len();
     let mut telling = ChatProgress(events);
     let budget = TurnBudget::new(

@@ -85,12 +85,12 @@ impl Filtered<'_> {
             text: &text.join("\n"),
             tools: &tools,
             tags: notes
-                .of(&eval_id)
+                .for_case(&eval_id)
                 .map_or(&[], |notes| notes.tags.as_slice()),
             status: result.map(CaseResult::status),
             unsteady: result.is_some_and(CaseResult::is_unsteady),
             quarantined: quarantine_on(notes, &eval_id, self.day).is_some(),
-            flaky: result.is_some_and(|result| PassCount::of(&result.attempts).is_flaky()),
+            flaky: result.is_some_and(|result| PassCount::count(&result.attempts).is_flaky()),
             metrics: first.map_or(&[], |attempt| attempt.metrics.as_slice()),
             causes: result
                 .and_then(|result| causes_of_worst_attempt(&result.attempts))
@@ -123,6 +123,6 @@ impl Selection {
 
 /// The quarantine of a case, if it holds on this day.
 pub(super) fn quarantine_on(notes: &Notes, eval_id: &str, day: &str) -> Option<Quarantine> {
-    let quarantine = notes.of(eval_id)?.quarantine.clone();
+    let quarantine = notes.for_case(eval_id)?.quarantine.clone();
     quarantine.filter(|quarantine| quarantine.is_active_on(day))
 }

@@ -82,7 +82,7 @@ pub(super) struct PartialTurn {
 
 impl PartialTurn {
     /// A turn that begins with this message.
-    pub(super) fn of(user: Content) -> PartialTurn {
+    pub(super) fn new(user: Content) -> PartialTurn {
         PartialTurn {
             user,
             events: Vec::new(),
@@ -214,7 +214,7 @@ pub(super) async fn run_turns(
             user: said,
         })
         .await;
-        *under_way = PartialTurn::of(user);
+        *under_way = PartialTurn::new(user);
         let asked = TurnRequest {
             number: turn,
             budget: turn_budget(),

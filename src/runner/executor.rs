@@ -73,10 +73,10 @@ pub(super) async fn execute(
         return;
     }
     let slots = Arc::new(Semaphore::new(shared.plan.options.jobs.max(1) as usize));
-    let limits = AgentLimits::of(&shared.plan);
+    let limits = AgentLimits::from_plan(&shared.plan);
     let mut outstanding_attempts = VecDeque::<AttemptKey>::from(outstanding_attempts);
     let mut taken =
-        queue.map(|queue| ClaimedCases::of(queue, std::mem::take(&mut outstanding_attempts)));
+        queue.map(|queue| ClaimedCases::new(queue, std::mem::take(&mut outstanding_attempts)));
     let mut attempts = StartedAttempts {
         shared: shared.clone(),
         reports: reports.clone(),
@@ -149,7 +149,7 @@ impl StartedAttempts {
             self.of_queue.clone(),
         );
         let room: SlotPermits = Arc::new(Mutex::new(Some(slots)));
-        let memory = AttemptMemory::of(&shared.agents.memory);
+        let memory = AttemptMemory::new(&shared.agents.memory);
         let ends = (cancel, self.judging_ends.clone());
         let teller = ProgressReporter {
             key,
@@ -207,7 +207,7 @@ struct AgentLimits {
 }
 
 impl AgentLimits {
-    fn of(plan: &Arc<RunPlan>) -> AgentLimits {
+    fn from_plan(plan: &Arc<RunPlan>) -> AgentLimits {
         let mut by_agent: HashMap<&str, Arc<Semaphore>> = HashMap::new();
         let by_set = plan.sets.iter().map(|set| {
             let jobs = set.agent_jobs?.max(1) as usize;

@@ -13,14 +13,14 @@ use std::sync::Arc;
 /// that agents and judges are given, and texts that look like credentials, are replaced; so are the paths of the
 /// workspace and of the home folder.
 pub fn export(workspace: &Workspace, run: &LoadedRun, to: &Path) -> std::io::Result<()> {
-    let known = Redaction::of(workspace, Some(&run.state.plan));
+    let known = Redaction::for_run(workspace, Some(&run.state.plan));
     export_run(run, &workspace.root, to, |line| known.redact(line))
 }
 
 /// A run for reports that other people may read: what [`export`] replaces is replaced in its plan and its attempts. Its
 /// paths cannot be opened. Errors: an attempt cannot be read, or something other than a text of the plan is a secret.
 pub fn redacted(workspace: &Workspace, state: &RunState) -> std::io::Result<RunState> {
-    let known = Arc::new(Redaction::of(workspace, Some(&state.plan)));
+    let known = Arc::new(Redaction::for_run(workspace, Some(&state.plan)));
     let again: Derivation = {
         let known = known.clone();
         Arc::new(move |attempt| redacted_attempt(&known, attempt))
@@ -46,7 +46,7 @@ pub fn redacted(workspace: &Workspace, state: &RunState) -> std::io::Result<RunS
 
 /// A text about a run for other people, in which the same is replaced as in [`redacted`].
 pub fn redacted_text(workspace: &Workspace, plan: &RunPlan, text: &str) -> String {
-    Redaction::of(workspace, Some(plan)).redacted(text)
+    Redaction::for_run(workspace, Some(plan)).redacted(text)
 }
 
 fn redacted_plan(known: &Redaction, plan: &RunPlan) -> std::io::Result<RunPlan> {

@@ -51,7 +51,7 @@ pub use chosen_cases::Selection;
 pub use export::{export, redacted, redacted_text};
 pub use past::{
     case_trends, history_of, load_past_run, past_results, past_run, remove_old, result_folders,
-    unreadable_words,
+    unreadable_text,
 };
 pub use plan::{PlanError, Prepared, Request, Stamp, prepare};
 pub use record_tools::{ToolRecording, add_missing_answers, record_tools};

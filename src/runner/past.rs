@@ -98,7 +98,7 @@ pub fn past_results(
 }
 
 /// The message about a run whose results cannot be read.
-pub fn unreadable_words(error: impl AsRef<str>) -> String {
+pub fn unreadable_text(error: impl AsRef<str>) -> String {
     format!("results cannot be read: {}", clean_line(error.as_ref()))
 }
 

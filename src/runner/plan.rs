@@ -1,6 +1,6 @@
 //! Plans a run.
 
-use super::past::{past_results, results_before_shards, unreadable_words};
+use super::past::{past_results, results_before_shards, unreadable_text};
 use super::shards::{CaseToSplit, SplitPlan, split};
 use crate::config::is_agent_address;
 use crate::domain::{
@@ -190,7 +190,7 @@ pub fn prepare(
         }));
         (plan, remarks) = (part, said);
     }
-    remarks.extend(unreadable.into_iter().map(unreadable_words));
+    remarks.extend(unreadable.into_iter().map(unreadable_text));
     remarks.extend(unreachable_thresholds(&plan));
     let kept = kept_of(&plan, &sets, &request.kept);
     let (plan, grant) = (Arc::new(plan), JudgeGrant::default());

@@ -25,7 +25,7 @@ pub(super) struct ClaimedCases {
 
 impl ClaimedCases {
     /// Creates it from a queue and the outstanding attempts of all its cases.
-    pub(super) fn of(queue: Arc<CaseQueue>, attempts: VecDeque<AttemptKey>) -> ClaimedCases {
+    pub(super) fn new(queue: Arc<CaseQueue>, attempts: VecDeque<AttemptKey>) -> ClaimedCases {
         let mut of: HashMap<usize, VecDeque<AttemptKey>> = HashMap::new();
         attempts
             .into_iter()

@@ -24,7 +24,7 @@ pub struct ToolRecording {
 /// Plans the recording of the answers of a finished run, set by set. Of each case, the first attempt that did not end with
 /// an error counts, else the first one. Errors: the file, and why it cannot be read.
 pub fn record_tools(state: &RunState, workspace: &Workspace) -> Result<Vec<ToolRecording>, String> {
-    let redaction = Redaction::of(workspace, Some(&state.plan)).of_secrets();
+    let redaction = Redaction::for_run(workspace, Some(&state.plan)).of_secrets();
     (0..state.plan.sets.len())
         .map(|set| record_set(state, set, &redaction))
         .collect()
@@ -57,7 +57,7 @@ fn record_set(
             new.add(&file, &attempt, |value| redaction.redact(value));
         }
     }
-    let words = words(&new, &name);
+    let words = summary(&new, &name);
     let job = (!new.lines.is_empty()).then(|| FileJob {
         action: added(text, &new.text()),
         path,
@@ -103,7 +103,7 @@ pub fn add_missing_answers(
             *answer = answer_in(&state, set, eval_id, call);
         }
     }
-    let redaction = Redaction::of(workspace, plan.as_deref()).of_secrets();
+    let redaction = Redaction::for_run(workspace, plan.as_deref()).of_secrets();
     let line_of = |call: &ToolCall, mut response: Value| {
         redaction.redact(&mut response);
         stub_line(call, &response, eval_id, None, |value| {
@@ -178,7 +178,7 @@ fn added(text: Option<String>, lines: &str) -> FileAction {
     }
 }
 
-fn words(new: &NewStubs, name: &str) -> String {
+fn summary(new: &NewStubs, name: &str) -> String {
     let added = match new.lines.len() {
         0 => format!("no answer of a tool is new for {name}"),
         1 => format!("1 answer of a tool recorded in {name}"),

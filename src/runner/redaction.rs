@@ -47,7 +47,7 @@ pub(super) struct Redaction {
 impl Redaction {
     /// The secrets and folders of a workspace and a run: values of environment variables and of `.env` files whose names
     /// suggest secrets, or that agents, judges and metrics are given.
-    pub(super) fn of(workspace: &Workspace, plan: Option<&RunPlan>) -> Redaction {
+    pub(super) fn for_run(workspace: &Workspace, plan: Option<&RunPlan>) -> Redaction {
         let mut folders: BTreeSet<PathBuf> = [workspace.root.clone()].into();
         for set in plan.iter().flat_map(|plan| &plan.sets) {
             folders.extend(set.path.parent().map(Path::to_path_buf));
@@ -81,7 +81,7 @@ impl Redaction {
                 values.extend(set.tools.secret_values());
                 values
             });
-        let secrets = Secrets::of(secrets.chain(sent));
+        let secrets = Secrets::new(secrets.chain(sent));
         let home = std::env::var_os("HOME").map(PathBuf::from);
         let folder = |path: PathBuf, shown| {
             (path.components().count() > 2).then(|| (path.display().to_string(), shown))
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn secrets_in_member_names_are_replaced() {
-        let secrets = Secrets::of(["canary-12".to_string(), "response".to_string()]);
+        let secrets = Secrets::new(["canary-12".to_string(), "response".to_string()]);
         let redaction = Redaction {
             secrets,
             folders: Vec::new(),

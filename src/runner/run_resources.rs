@@ -95,7 +95,7 @@ pub(super) type Judged = Vec<(usize, Result<JudgedMetric, Unusable>)>;
 /// The judged metrics of these criteria.
 pub(super) fn judged_of(criteria: &[Criterion], judges: &Judges) -> Judged {
     let spec = judges.spec();
-    let ready = |criterion| JudgedMetric::of(criterion, spec.reading, spec.samples).transpose();
+    let ready = |criterion| JudgedMetric::new(criterion, spec.reading, spec.samples).transpose();
     criteria
         .iter()
         .enumerate()

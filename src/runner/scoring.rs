@@ -31,11 +31,11 @@ impl RunResources {
         if let Some(notes) = self
             .notes
             .get(set)
-            .and_then(|notes| notes.of(&attempt.eval_id))
+            .and_then(|notes| notes.for_case(&attempt.eval_id))
         {
             attempt.variants = of_turn(&notes.variants, attempt.turn);
         }
-        let evidence = Evidence::of(attempt);
+        let evidence = Evidence::from_attempt(attempt);
         let mut given: HashMap<usize, MetricResult> = self
             .judge(set, &attempt.eval_id, &evidence, sink)
             .await

@@ -52,13 +52,13 @@ pub(super) fn split(plan: RunPlan, shard: Shard, cases: &[CaseToSplit]) -> Split
         .zip(shards)
         .filter(|(_, of)| *of + 1 == shard.number);
     // A part of a plan is not too large for a plan.
-    let own = PlannedCases::of(own.map(|(case, _)| case)).unwrap_or_default();
+    let own = PlannedCases::new(own.map(|(case, _)| case)).unwrap_or_default();
     if shard.of > 1 {
         remarks.insert(
             0,
             format!(
                 "{}: {} of {} cases",
-                shard.words(),
+                shard.describe(),
                 own.len(),
                 plan.cases.len()
             ),

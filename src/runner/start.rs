@@ -77,7 +77,7 @@ pub fn start(prepared: Prepared, resumed: Option<ResumedRun>, workspace: &Path) 
     let unsigned = opened
         .as_ref()
         .is_ok_and(|folder| !folder.is_signed())
-        .then(unsigned_words);
+        .then(unsigned_text);
     let (journal, warning) = open_or_warn(opened, &state, prepared.whole.is_some());
     // What a shard does not record is lost for the others.
     let (outstanding_attempts, queue) = match prepared.whole.is_some() && journal.is_none() {
@@ -136,7 +136,7 @@ pub fn start(prepared: Prepared, resumed: Option<ResumedRun>, workspace: &Path) 
     }
 }
 
-fn unsigned_words() -> String {
+fn unsigned_text() -> String {
     let data = Places::find().map(|places| places.data.display().to_string());
     let place =
         data.unwrap_or_else(|| "the data folder, which this platform does not define".into());

@@ -45,7 +45,7 @@ pub enum TrustAction {
 
 impl TrustAction {
     /// The first line of the question.
-    pub fn words(self) -> &'static str {
+    pub fn describe(self) -> &'static str {
         match self {
             TrustAction::Start => {
                 "The files of this folder specify a program for evaltrail to start:"
@@ -340,7 +340,7 @@ pub fn missing_keys(
             Keys::of_file(&file, &text, judge).needed_for(judge, models)
         });
     let (keys, helped) = files.next()?;
-    let words = keys.words();
+    let words = keys.describe();
     let command = format!(
         "use {} of {} to call {}",
         words.join(", "),
@@ -367,7 +367,8 @@ fn models(prepared: &Prepared, set: usize, plays_users: bool) -> Vec<String> {
     let (plan, planned) = (&prepared.plan, &prepared.plan.sets[set]);
     let judges = Judges::new(&plan.judge, None);
     let judged = planned.criteria.iter().filter_map(|criterion| {
-        let metric = JudgedMetric::of(criterion, plan.judge.reading, plan.judge.samples).ok()??;
+        let metric =
+            JudgedMetric::new(criterion, plan.judge.reading, plan.judge.samples).ok()??;
         Some(judges.who(&metric))
     });
     let options = JudgeOptions {

@@ -250,7 +250,7 @@ pub fn read_baseline(workspace: &Path) -> io::Result<Option<Baseline>> {
         expectations: file.cases.iter().map(expectation).collect(),
         variants: file.cases.iter().map(|line| line.variant.clone()).collect(),
     };
-    let cases = PlannedCases::of(file.cases.iter().map(|line| line.case.clone()));
+    let cases = PlannedCases::new(file.cases.iter().map(|line| line.case.clone()));
     let cases = cases.map_err(|error| invalid(error.to_string()))?;
     let plan = RunPlan {
         commit: None,

@@ -16,7 +16,7 @@ pub(super) struct CopyEdit {
 
 impl CopyEdit {
     /// The edit of a file; `None` if it is no copy.
-    pub(super) fn of(path: &Path) -> Result<Option<CopyEdit>, CopyError> {
+    pub(super) fn prepare(path: &Path) -> Result<Option<CopyEdit>, CopyError> {
         let Some(mut places) = Places::find() else {
             return Ok(None);
         };

@@ -24,7 +24,7 @@ pub fn save_decisions(workspace: &Path, decisions: &[Decision]) -> io::Result<()
 
 /// The current decisions. Lines that cannot be read are skipped.
 pub fn read_decisions(workspace: &Path) -> Vec<Decision> {
-    let bytes = OwnFolder::of(workspace)
+    let bytes = OwnFolder::in_workspace(workspace)
         .and_then(|ours| ours.read(NAME))
         .unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
@@ -62,7 +62,7 @@ mod tests {
         };
         let (accept, comment) = (Some(DecisionKind::Accept), Some(DecisionKind::Comment));
         save_decisions(folder.path(), &[of("a", accept), of("b", accept)]).unwrap();
-        OwnFolder::of(folder.path())
+        OwnFolder::in_workspace(folder.path())
             .unwrap()
             .append(NAME)
             .unwrap()

@@ -55,7 +55,7 @@ pub enum FileAction {
 
 /// Why an edit was not made. No file was changed, except those in `left`.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: {why}{}", path.display(), left_words(left))]
+#[error("{}: {why}{}", path.display(), left_text(left))]
 pub struct EditFailed {
     /// The file.
     pub path: PathBuf,
@@ -66,7 +66,7 @@ pub struct EditFailed {
     pub left: Vec<PathBuf>,
 }
 
-fn left_words(left: &[PathBuf]) -> String {
+fn left_text(left: &[PathBuf]) -> String {
     let names: Vec<String> = left.iter().map(|path| path.display().to_string()).collect();
     match names.is_empty() {
         true => String::new(),
@@ -187,7 +187,7 @@ struct Logged {
 
 impl EditLog {
     /// The log in the user's data directory.
-    pub fn of(places: Option<&Places>) -> EditLog {
+    pub fn in_folder(places: Option<&Places>) -> EditLog {
         EditLog {
             path: places.map(|places| places.data.join("edits.jsonl")),
         }
@@ -701,8 +701,8 @@ mod tests {
 
     #[test]
     fn files_that_could_not_be_put_back_are_named() {
-        assert_eq!(left_words(&[]), "");
-        let words = left_words(&["a".into(), "b".into()]);
+        assert_eq!(left_text(&[]), "");
+        let words = left_text(&["a".into(), "b".into()]);
         assert_eq!(words, "; already written, and could not be restored: a, b");
     }
 

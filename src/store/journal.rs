@@ -247,7 +247,7 @@ impl RunFolder {
             .open_to_read(JOURNAL)
             .ok()
             .map(|(journal, _)| journal);
-        Arc::new(JournalRecords::of(path, run_id, self.key.clone(), open))
+        Arc::new(JournalRecords::new(path, run_id, self.key.clone(), open))
     }
 
     /// Marks the run as complete, so that it is not resumed.
@@ -366,7 +366,7 @@ mod tests {
                 criteria: Vec::new(),
                 user: Default::default(),
             }],
-            cases: PlannedCases::of((0..3).map(|index| PlannedCase {
+            cases: PlannedCases::new((0..3).map(|index| PlannedCase {
                 set: 0,
                 index,
                 eval_id: index.to_string().into(),
@@ -393,7 +393,7 @@ mod tests {
             cache: home.path().join("cache"),
             config: home.path().into(),
         };
-        let key = RunKey::of(&places).unwrap();
+        let key = RunKey::open(&places).unwrap();
         (home, key)
     }
 

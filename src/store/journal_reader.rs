@@ -52,7 +52,7 @@ impl JournalLines {
         let (journal, _) = opened.map_err(at(&run.path.join(JOURNAL)))?;
         let key = key.filter(|_| run.is_signed).cloned();
         let run_id = run.state.plan.run_id.clone();
-        Ok(JournalLines(JournalRecords::of(
+        Ok(JournalLines(JournalRecords::new(
             run.path.clone(),
             run_id,
             key,
@@ -102,7 +102,7 @@ fn run_of_summaries(path: &Path, key: &RunKey, in_memory: InMemory) -> Option<Lo
         .and_then(Result::ok)
         .map(|(journal, _)| journal);
     let records = |run_id: &str| -> Arc<dyn AttemptRecords> {
-        Arc::new(JournalRecords::of(
+        Arc::new(JournalRecords::new(
             path.to_path_buf(),
             run_id.to_string(),
             Some(key.clone()),
@@ -157,7 +157,7 @@ fn read_run(
     // Lines that are written in the meantime are not read.
     let mut journal = BufReader::new(file.take(total));
     let key = key.filter(|_| is_signed);
-    let records: Arc<dyn AttemptRecords> = Arc::new(JournalRecords::of(
+    let records: Arc<dyn AttemptRecords> = Arc::new(JournalRecords::new(
         path.to_path_buf(),
         plan.run_id.clone(),
         key.cloned(),

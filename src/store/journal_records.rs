@@ -24,7 +24,7 @@ pub(super) struct JournalRecords {
 impl JournalRecords {
     /// With `journal`, the attempts can be read even after the run was removed. The number of such open files is
     /// limited, because a workspace may have a thousand runs.
-    pub(super) fn of(
+    pub(super) fn new(
         run: PathBuf,
         run_id: String,
         key: Option<RunKey>,
@@ -34,7 +34,7 @@ impl JournalRecords {
             run: run.into(),
             run_id,
             key,
-            open: journal.and_then(OpenJournal::of),
+            open: journal.and_then(OpenJournal::open),
         }
     }
 
@@ -125,7 +125,7 @@ struct OpenJournal {
 }
 
 impl OpenJournal {
-    fn of(file: File) -> Option<OpenJournal> {
+    fn open(file: File) -> Option<OpenJournal> {
         let most = open_at_most(open_file_limit());
         let one_more = |open: usize| (open < most).then_some(open + 1);
         OPEN.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more)
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn a_journal_stays_open() {
-        assert!(OpenJournal::of(tempfile::tempfile().unwrap()).is_some());
+        assert!(OpenJournal::open(tempfile::tempfile().unwrap()).is_some());
     }
 
     #[test]

@@ -30,7 +30,7 @@ enum OpenMode {
 
 impl OwnFolder {
     /// Opens `.evaltrail` of a workspace. Errors: for example that it does not exist.
-    pub(super) fn of(workspace: &Path) -> io::Result<OwnFolder> {
+    pub(super) fn in_workspace(workspace: &Path) -> io::Result<OwnFolder> {
         OwnFolder::opened(workspace.join(NAME), Handle::outer(workspace)?.folder(NAME))
     }
 
@@ -66,7 +66,9 @@ impl OwnFolder {
             name(runs).ok_or_else(missing)?,
             name(path).ok_or_else(missing)?,
         );
-        OwnFolder::of(workspace)?.folder(&of_runs)?.folder(&of_run)
+        OwnFolder::in_workspace(workspace)?
+            .folder(&of_runs)?
+            .folder(&of_run)
     }
 
     pub(super) fn folder(&self, name: &str) -> io::Result<OwnFolder> {

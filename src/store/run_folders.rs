@@ -17,7 +17,7 @@ pub(super) const LOCK: &str = "lock";
 /// The folders of a workspace's runs, in no particular order. Links are skipped, and the files are not read. Errors: the
 /// folder of the runs exists, but cannot be read.
 pub fn run_folders(workspace: &Path) -> io::Result<Vec<PathBuf>> {
-    let runs = match OwnFolder::of(workspace).and_then(|ours| ours.folder(RUNS)) {
+    let runs = match OwnFolder::in_workspace(workspace).and_then(|ours| ours.folder(RUNS)) {
         Ok(runs) => runs,
         Err(error) if is_unreadable(&error) => return Err(error),
         // A link, or a file in its place, is no folder of runs.

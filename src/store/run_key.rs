@@ -34,11 +34,11 @@ impl std::fmt::Debug for RunKey {
 impl RunKey {
     /// The key of this user, created on first use; `None` if there is no directory for it.
     pub fn find() -> Option<RunKey> {
-        RunKey::of(&Places::find()?).ok()
+        RunKey::open(&Places::find()?).ok()
     }
 
     /// The key in these directories. It is created if it does not exist.
-    pub fn of(places: &Places) -> io::Result<RunKey> {
+    pub fn open(places: &Places) -> io::Result<RunKey> {
         let folder = places.data.join("runs");
         let key: [u8; KEY_BYTES] = stored_secret(&folder, "key")?;
         Ok(RunKey {
@@ -140,11 +140,11 @@ mod tests {
     #[test]
     fn a_signature_holds_for_these_parts_and_this_key() {
         let (_home, mine) = places();
-        let key = RunKey::of(&mine).unwrap();
+        let key = RunKey::open(&mine).unwrap();
         let signature = key.signature(&[b"run", b"line"]);
         assert_eq!(signature.len(), SIGNATURE_LENGTH);
         assert!(
-            RunKey::of(&mine)
+            RunKey::open(&mine)
                 .unwrap()
                 .has_signed(&[b"run", b"line"], &signature),
             "the key is stored"
@@ -155,7 +155,7 @@ mod tests {
         assert!(!key.has_signed(&[b"run", b"line"], "no signature"));
         let (_other_home, other) = places();
         assert!(
-            !RunKey::of(&other)
+            !RunKey::open(&other)
                 .unwrap()
                 .has_signed(&[b"run", b"line"], &signature)
         );
@@ -166,7 +166,7 @@ mod tests {
     fn only_its_owner_reads_the_key() {
         use std::os::unix::fs::PermissionsExt;
         let (home, places) = places();
-        RunKey::of(&places).unwrap();
+        RunKey::open(&places).unwrap();
         let mode = fs::metadata(home.path().join("runs/key"))
             .unwrap()
             .permissions()
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn numbers_never_repeat() {
         let (_home, places) = places();
-        let key = RunKey::of(&places).unwrap();
+        let key = RunKey::open(&places).unwrap();
         let mut numbers: Vec<u64> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..4)
                 .map(|_| {

@@ -46,7 +46,7 @@ pub fn save_run_label(workspace: &Path, label: &RunLabel) -> io::Result<()> {
 
 /// The current labels, by the run's id. Lines that cannot be read are skipped.
 pub fn read_run_labels(workspace: &Path) -> HashMap<String, RunLabel> {
-    let bytes = OwnFolder::of(workspace)
+    let bytes = OwnFolder::in_workspace(workspace)
         .and_then(|ours| ours.read(NAME))
         .unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
@@ -71,13 +71,13 @@ mod tests {
         };
         save_run_label(folder.path(), &label("a", Some("before the upgrade"), true)).unwrap();
         save_run_label(folder.path(), &label("b", None, true)).unwrap();
-        OwnFolder::of(folder.path())
+        OwnFolder::in_workspace(folder.path())
             .unwrap()
             .append(NAME)
             .unwrap()
             .write_all(b"{\"run\": 3}\n{")
             .unwrap();
-        OwnFolder::of(folder.path())
+        OwnFolder::in_workspace(folder.path())
             .unwrap()
             .append(NAME)
             .unwrap()

@@ -175,7 +175,7 @@ pub fn replace(job: Replace) -> Result<Option<String>, SaveError> {
     let folder = folder_of(&target);
     sweep(folder);
     // Before the comparison, so that the copy is not updated after it.
-    let mut copy = CopyEdit::of(&target).map_err(of_copy)?;
+    let mut copy = CopyEdit::prepare(&target).map_err(of_copy)?;
     let file = open_locked(&target)?;
     let meta = file.metadata()?;
     check_kind(&meta)?;
@@ -215,7 +215,7 @@ pub fn create(path: &Path, bytes: &[u8]) -> Result<Option<String>, SaveError> {
     if path.exists() {
         return Err(SaveError::Exists);
     }
-    let mut copy = CopyEdit::of(path).map_err(of_copy)?;
+    let mut copy = CopyEdit::prepare(path).map_err(of_copy)?;
     let version = copy
         .as_mut()
         .map(|copy| copy.create(bytes))
@@ -238,7 +238,7 @@ pub fn create(path: &Path, bytes: &[u8]) -> Result<Option<String>, SaveError> {
 pub fn remove(path: &Path, within: Option<&Path>, read: &[u8]) -> Result<(), SaveError> {
     let target = dunce::canonicalize(path).map_err(gone_or_io)?;
     stays_within(path, &target, within)?;
-    let mut copy = CopyEdit::of(&target).map_err(of_copy)?;
+    let mut copy = CopyEdit::prepare(&target).map_err(of_copy)?;
     let mut file = open_locked(&target)?;
     let mut found = Vec::new();
     file.read_to_end(&mut found)?;

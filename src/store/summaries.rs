@@ -253,7 +253,7 @@ mod tests {
             run_id: "r1".into(),
             started: "2026-01-01T00:00:00Z".into(),
             sets: vec![set],
-            cases: PlannedCases::of((0..CASES).map(case)).unwrap(),
+            cases: PlannedCases::new((0..CASES).map(case)).unwrap(),
             options: RunOptions::default(),
         }
     }
@@ -264,7 +264,7 @@ mod tests {
             cache: home.join("cache"),
             config: home.to_path_buf(),
         };
-        RunKey::of(&places).unwrap()
+        RunKey::open(&places).unwrap()
     }
 
     /// Records a run with its summaries.

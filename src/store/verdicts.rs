@@ -26,7 +26,7 @@ pub fn save_verdicts(workspace: &Path, verdicts: &[HumanVerdict]) -> io::Result<
 
 /// The current verdicts, in the order in which they were given. Lines that cannot be read are skipped.
 pub fn read_verdicts(workspace: &Path) -> Vec<HumanVerdict> {
-    let bytes = OwnFolder::of(workspace)
+    let bytes = OwnFolder::in_workspace(workspace)
         .and_then(|ours| ours.read(NAME))
         .unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);

@@ -446,7 +446,7 @@ mod tests {
         assert_eq!(tools.failure().as_deref(), Some(why));
         let used = tools.tool_use().unwrap();
         assert_eq!(
-            (used.counts().words().as_str(), used.unused.as_slice()),
+            (used.counts().describe().as_str(), used.unused.as_slice()),
             (
                 "tools: 1 stubbed · 0 live · 1 missing · 1 stub not used",
                 &[2][..]

@@ -173,7 +173,7 @@ pub fn user_for(workspace: &Workspace, set: &SetPath, config: Option<&Path>) -> 
     let config = text.and_then(|text| adk::read_config(&text).ok());
     config
         .and_then(|config| config.user_simulator)
-        .map(|user| UserSpec::of(&user))
+        .map(|user| UserSpec::from_config(&user))
         .unwrap_or_default()
 }
 

@@ -80,7 +80,7 @@ fn open_lines(set: &SetPath) -> Result<OpenSet, SetProblem> {
         to_hash.iter().for_each(|chunk| hash.update(&chunk));
         hash.finish()
     });
-    let mut indexer = LineIndexer::of(set.columns.clone());
+    let mut indexer = LineIndexer::new(set.columns.clone());
     let mut buffer = vec![0; CHUNK];
     loop {
         let count = file.read(&mut buffer)?;

@@ -18,22 +18,22 @@ const FOLDERS_AT_MOST: usize = 4096;
 impl Watch {
     /// Calls `changed` for every new folder, and for every change of `evaltrail.toml`, a config, a file that may contain
     /// cases, or a source of an agent.
-    pub fn start(
+    pub fn workspace(
         folders: &[PathBuf],
         changed: impl Fn() + Send + 'static,
     ) -> notify::Result<Watch> {
-        Watch::of(folders, is_worth_a_look, changed)
+        Watch::new(folders, is_worth_a_look, changed)
     }
 
     /// Calls `changed` for every change of a run, and for every result of ADK.
-    pub fn of_results(
+    pub fn results(
         folders: &[PathBuf],
         changed: impl Fn() + Send + 'static,
     ) -> notify::Result<Watch> {
-        Watch::of(folders, is_of_results, changed)
+        Watch::new(folders, is_of_results, changed)
     }
 
-    fn of(
+    fn new(
         folders: &[PathBuf],
         matters: fn(&notify::Event) -> bool,
         changed: impl Fn() + Send + 'static,

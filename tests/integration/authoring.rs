@@ -126,7 +126,7 @@ impl Workshop {
                 &id,
             )
         };
-        attempt.metrics = score_case(&criteria, &Evidence::of(&attempt));
+        attempt.metrics = score_case(&criteria, &Evidence::from_attempt(&attempt));
         attempt.status = case_status(&attempt.metrics);
         let results = past(
             &self.model.view.sets[0].path.path,
@@ -202,7 +202,7 @@ impl Workshop {
 
     fn log(&self) -> EditLog {
         let own = self.place.path().join(".own");
-        EditLog::of(Some(&Places {
+        EditLog::in_folder(Some(&Places {
             data: own.clone(),
             cache: own.clone(),
             config: own,

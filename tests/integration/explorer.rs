@@ -111,7 +111,7 @@ fn run_state(model: &Model, cases: usize) -> RunState {
         run_id: "r1".into(),
         started: String::new(),
         sets: vec![set],
-        cases: PlannedCases::of((0..cases).map(case)).unwrap(),
+        cases: PlannedCases::new((0..cases).map(case)).unwrap(),
         options: RunOptions::default(),
     }))
 }

@@ -197,7 +197,7 @@ fn attempt(model: &Model, plan: &RunPlan, case: usize) -> Attempt {
             let criteria = &plan.sets[planned.set].criteria;
             let mut metrics = score_case(criteria, &evidence);
             for (at, criterion) in criteria.iter().enumerate() {
-                let judged = JudgedMetric::of(criterion, Reading::Careful, None).unwrap();
+                let judged = JudgedMetric::new(criterion, Reading::Careful, None).unwrap();
                 if let Some(judged) = judged {
                     metrics[at] = judge(&judged, &planned.eval_id, &evidence);
                 }
@@ -640,7 +640,7 @@ fn hostile_judgement(bad: &str, long: &str, evidence: &Evidence) -> MetricResult
     criterion
         .options
         .insert("rubrics".into(), serde_json::json!([rubric]));
-    let metric = JudgedMetric::of(&criterion, Reading::Adk, Some(2))
+    let metric = JudgedMetric::new(&criterion, Reading::Adk, Some(2))
         .unwrap()
         .unwrap();
     let reply = format!("Property: {long}\nRationale: {bad}\nVerdict: yes\n{bad}");
@@ -720,7 +720,7 @@ fn hostile() -> (Model, String) {
         eval_id: long.clone().into(),
         ..plan.cases.get(0).unwrap().into_owned()
     };
-    plan.cases = PlannedCases::of([first]).unwrap();
+    plan.cases = PlannedCases::new([first]).unwrap();
     let (expected, actual) = (turn(&long), turn(&format!("{bad} other")));
     let evidence = Evidence::turns(
         Some(std::slice::from_ref(&expected)),

@@ -554,7 +554,7 @@ struct Target {
 
 fn target(name: &'static str, criterion: Criterion, scores: [f64; 2]) -> Target {
     let of = |reading| {
-        JudgedMetric::of(&criterion, reading, Some(1))
+        JudgedMetric::new(&criterion, reading, Some(1))
             .unwrap()
             .unwrap()
     };

@@ -169,7 +169,7 @@ fn metric(name: &str, options: &Value, reading: Reading) -> JudgedMetric {
         options,
         ..Criterion::new(name, threshold)
     };
-    JudgedMetric::of(&criterion, reading, None)
+    JudgedMetric::new(&criterion, reading, None)
         .unwrap()
         .unwrap()
 }
@@ -636,7 +636,7 @@ fn rated(baseline: bool, lower: bool, threshold: f64, replies: &[&[&str]]) -> Me
         custom: Some(CustomMetric::Judged(template)),
         ..Criterion::new("own", Some(threshold))
     };
-    let metric = JudgedMetric::of(&criterion, Reading::Careful, None)
+    let metric = JudgedMetric::new(&criterion, Reading::Careful, None)
         .unwrap()
         .unwrap();
     let turn = Invocation {
@@ -712,7 +712,7 @@ fn both_orders_of_a_pair_are_sampled_equally_and_bias_is_reported() {
             custom: Some(CustomMetric::Judged(template)),
             ..Criterion::new("own", Some(0.5))
         };
-        let metric = JudgedMetric::of(&criterion, Reading::Careful, None)
+        let metric = JudgedMetric::new(&criterion, Reading::Careful, None)
             .unwrap()
             .unwrap();
         let turns = [Invocation {

@@ -33,7 +33,7 @@ fn calls() -> impl Strategy<Value = Calls> {
     prop::collection::vec((0u8..3, 0u8..3), 0..6)
 }
 
-fn of(metric: &str, expected: &Calls, actual: &Calls) -> Option<f64> {
+fn score_with(metric: &str, expected: &Calls, actual: &Calls) -> Option<f64> {
     with_options(Criterion::new(metric, None), expected, actual)
 }
 
@@ -55,9 +55,9 @@ proptest! {
     #[test]
     fn exact_implies_in_order_implies_any_order(a in calls(), b in calls()) {
         let [x, y, z] =
-            ["exact", "in_order", "any_order"].map(|kind| of(&format!("trajectory_{kind}_match"), &a, &b).unwrap());
+            ["exact", "in_order", "any_order"].map(|kind| score_with(&format!("trajectory_{kind}_match"), &a, &b).unwrap());
         prop_assert!(x <= y && y <= z);
-        prop_assert_eq!(of("trajectory_exact_match", &a, &a), Some(1.0));
+        prop_assert_eq!(score_with("trajectory_exact_match", &a, &a), Some(1.0));
         let [strict, in_order, unordered, subset, superset] =
             ["strict", "in_order", "unordered", "subset", "superset"].map(|mode| matched(mode, &a, &b));
         prop_assert!(!strict || (in_order && unordered));
@@ -69,11 +69,11 @@ proptest! {
     #[test]
     fn recall_is_one_when_all_came_and_precision_is_its_mirror(a in calls(), b in calls()) {
         // `trajectory_match_*` compare multisets, one to one; in Vertex's metrics each repeated call counts.
-        let recall = of("trajectory_match_recall", &a, &b).unwrap();
-        prop_assert_eq!(recall == 1.0, of("trajectory_any_order_match", &a, &b) == Some(1.0));
-        prop_assert_eq!(recall, of("trajectory_match_precision", &b, &a).unwrap());
-        prop_assert_eq!(of("trajectory_recall", &a, &b), of("trajectory_precision", &b, &a));
-        prop_assert_eq!(of("trajectory_match_f1", &a, &b), of("trajectory_match_f1", &b, &a));
+        let recall = score_with("trajectory_match_recall", &a, &b).unwrap();
+        prop_assert_eq!(recall == 1.0, score_with("trajectory_any_order_match", &a, &b) == Some(1.0));
+        prop_assert_eq!(recall, score_with("trajectory_match_precision", &b, &a).unwrap());
+        prop_assert_eq!(score_with("trajectory_recall", &a, &b), score_with("trajectory_precision", &b, &a));
+        prop_assert_eq!(score_with("trajectory_match_f1", &a, &b), score_with("trajectory_match_f1", &b, &a));
     }
 
     #[test]
@@ -144,10 +144,10 @@ proptest! {
         let change = WhatIf { match_type: kinds[kind], ignore_args: ignore, thresholds, rules };
         let mut attempt = Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "x");
         (attempt.expected, attempt.actual) = ([turn(&a, "a b c")].into(), [turn(&b, &said)].into());
-        attempt.metrics = score_case(&criteria, &Evidence::of(&attempt));
+        attempt.metrics = score_case(&criteria, &Evidence::from_attempt(&attempt));
         attempt.status = case_status(&attempt.metrics);
         let rescored = Rescorer::new(&change).rescore(&attempt);
-        let anew = score_case(&change.apply(criteria), &Evidence::of(&attempt));
+        let anew = score_case(&change.apply(criteria), &Evidence::from_attempt(&attempt));
         prop_assert_eq!(&rescored.metrics, &anew);
         prop_assert_eq!(rescored.status, case_status(&anew));
     }

@@ -80,7 +80,7 @@ fn attempt(key: AttemptKey, id: &str, expected: u32, actual: u32) -> Arc<EndedAt
         actual: [turn(id, actual)].into(),
         ..Attempt::blank(key, id)
     };
-    attempt.metrics = score_case(&criteria, &Evidence::of(&attempt));
+    attempt.metrics = score_case(&criteria, &Evidence::from_attempt(&attempt));
     attempt.status = case_status(&attempt.metrics);
     let journal: Arc<dyn AttemptRecords> =
         Arc::new(Journal(serde_json::to_string(&attempt).unwrap()));
@@ -288,7 +288,7 @@ impl World {
                 app_dir: None,
                 criteria: vec![],
             }],
-            cases: PlannedCases::of(cases).unwrap(),
+            cases: PlannedCases::new(cases).unwrap(),
             options: RunOptions::default(),
         };
         let run_id = plan.run_id.clone();

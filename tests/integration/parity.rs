@@ -516,7 +516,7 @@ fn evalconfig_validity() {
                 true => assert!(usable || warns, "{name} of {row}"),
             }
             if let Some(wanted) = metric["match_type"].as_str() {
-                let options = metrics::TrajectoryOptions::of(ours).expect("usable");
+                let options = metrics::TrajectoryOptions::new(ours).expect("usable");
                 let types = [MatchType::Exact, MatchType::InOrder, MatchType::AnyOrder];
                 assert!(
                     types

@@ -64,7 +64,7 @@ impl Desk {
         }
     }
 
-    fn of(environment: &str) -> Option<Desk> {
+    fn in_environment(environment: &str) -> Option<Desk> {
         Some(Desk::new(python_of(environment)?))
     }
 
@@ -188,7 +188,7 @@ fn desk_cases() -> Vec<Value> {
 }
 
 fn check_desk(environment: &str, agents: &[&str]) {
-    let Some(desk) = Desk::of(environment) else {
+    let Some(desk) = Desk::in_environment(environment) else {
         return;
     };
     for agent in agents {
@@ -257,7 +257,7 @@ fn agents_of_strands() {
 #[test]
 fn agents_of_openai_agents_sdk() {
     check_desk("openai-agents", &["of_openai_agents.py:agent"]);
-    let Some(desk) = Desk::of("openai-agents") else {
+    let Some(desk) = Desk::in_environment("openai-agents") else {
         return;
     };
     let case = desk.one("of_openai_agents.py:one_turn", &["Case 1: weather"]);
@@ -286,7 +286,7 @@ fn responses(case: &Value) -> Vec<String> {
 
 #[test]
 fn graphs_of_langgraph_with_messages_in_every_form() {
-    let Some(desk) = Desk::of("langgraph") else {
+    let Some(desk) = Desk::in_environment("langgraph") else {
         return;
     };
     for graph in ["as_dicts", "as_pairs", "as_objects", "with_memory"] {
@@ -319,7 +319,7 @@ fn graphs_of_langgraph_with_messages_in_every_form() {
 
 #[test]
 fn graphs_of_langgraph_stop_for_decisions_and_continue() {
-    let Some(desk) = Desk::of("langgraph") else {
+    let Some(desk) = Desk::in_environment("langgraph") else {
         return;
     };
     let case = desk.one("of_langgraph.py:asker", &["hi", "red", "hi", "blue"]);
@@ -369,7 +369,7 @@ fn calls_that_wait_for_approval() {
         ("langchain", "of_langchain.py:with_approval"),
         ("agno", "of_agno.py:with_approval"),
     ] {
-        let Some(desk) = Desk::of(environment) else {
+        let Some(desk) = Desk::in_environment(environment) else {
             continue;
         };
         let case = desk.one(agent, &["Case 1: weather", "yes", "Case 2: count"]);
@@ -405,7 +405,7 @@ fn structured_responses_are_json_and_calls_before_errors_are_kept() {
     let oslo = json!({"name": "get_weather", "args": {"city": "Oslo"}});
     let as_json =
         |case: &Value| serde_json::from_str::<Value>(responses(case).last().unwrap()).unwrap();
-    if let Some(desk) = Desk::of("langgraph") {
+    if let Some(desk) = Desk::in_environment("langgraph") {
         let case = desk.one("of_langgraph.py:structured", &["hi"]);
         assert_eq!(
             as_json(&case),
@@ -428,7 +428,7 @@ fn structured_responses_are_json_and_calls_before_errors_are_kept() {
             "{case}"
         );
     }
-    if let Some(desk) = Desk::of("pydantic-ai") {
+    if let Some(desk) = Desk::in_environment("pydantic-ai") {
         let case = desk.one("of_pydantic_ai.py:structured", &["hi"]);
         assert_eq!(as_json(&case), json!({"city": "a", "degrees": 0}), "{case}");
         assert_eq!(
@@ -457,7 +457,7 @@ fn structured_responses_are_json_and_calls_before_errors_are_kept() {
 
 #[test]
 fn agent_objects_of_adk() {
-    let Some(desk) = Desk::of("mcp-adk") else {
+    let Some(desk) = Desk::in_environment("mcp-adk") else {
         return;
     };
     for agent in [

@@ -21,7 +21,7 @@ struct StoppedWorkers(Child);
 
 impl StoppedWorkers {
     /// Stops the worker threads of a process. `None` if strace may not trace here.
-    fn of(process: u32) -> Option<StoppedWorkers> {
+    fn find(process: u32) -> Option<StoppedWorkers> {
         let mut strace = Command::new("strace");
         // Each call is delayed by an hour, in microseconds.
         strace.args([
@@ -136,7 +136,7 @@ fn end_with(signals: &[Signal]) {
         .spawn()
         .unwrap();
     wait_for_agent(folder.path());
-    let Some(stopped) = StoppedWorkers::of(child.id()) else {
+    let Some(stopped) = StoppedWorkers::find(child.id()) else {
         child.kill().unwrap();
         child.wait().unwrap();
         return;
@@ -168,7 +168,7 @@ fn explorer_keys_work_with_stopped_workers() {
         Terminal::start_in(BINARY, &["."], home.path(), (100, 30), folder.path(), &[]);
     terminal.wait_for("enter open");
     let process = terminal.child.process_id().unwrap();
-    let Some(stopped) = StoppedWorkers::of(process) else {
+    let Some(stopped) = StoppedWorkers::find(process) else {
         terminal.keys("q");
         return;
     };

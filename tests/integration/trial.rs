@@ -45,7 +45,7 @@ fn attempt(case: usize, expected: Invocation, actual: Invocation) -> Arc<Attempt
     ];
     let mut attempt = Attempt::blank(AttemptKey { case, attempt: 1 }, &format!("c{case}"));
     (attempt.expected, attempt.actual) = ([expected].into(), [actual].into());
-    attempt.metrics = score_case(&criteria, &Evidence::of(&attempt));
+    attempt.metrics = score_case(&criteria, &Evidence::from_attempt(&attempt));
     attempt.status = case_status(&attempt.metrics);
     Arc::new(attempt)
 }
@@ -260,7 +260,7 @@ fn the_case_says_the_smallest_change_that_would_do() {
         };
         case.suggestion
             .as_ref()
-            .map(|change| change.words().join(" + "))
+            .map(|change| change.describe().join(" + "))
     };
     assert_eq!(said(&mut model, "enter"), None);
     assert_eq!(

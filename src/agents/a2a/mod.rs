@@ -84,7 +84,10 @@ impl A2aAgent {
         }
         hello.about.push((
             "protocol",
-            format!("{version}, {}, {how}, at {url}", protocol.binding.words()),
+            format!(
+                "{version}, {}, {how}, at {url}",
+                protocol.binding.describe()
+            ),
         ));
         let protocol = Mutex::new(protocol);
         let place = A2aPlace {

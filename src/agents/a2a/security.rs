@@ -10,7 +10,7 @@ pub(super) fn authentication(card: &Value) -> Option<String> {
         .map(|names| {
             names
                 .iter()
-                .map(|name| scheme_words(name, &card["securitySchemes"][name]))
+                .map(|name| scheme_text(name, &card["securitySchemes"][name]))
                 .collect()
         })
         .collect();
@@ -44,7 +44,7 @@ fn requirements(card: &Value) -> Vec<Vec<String>> {
 }
 
 /// A scheme of either version.
-fn scheme_words(name: &str, scheme: &Value) -> String {
+fn scheme_text(name: &str, scheme: &Value) -> String {
     let of = |new: &str, old: &str| {
         scheme
             .get(new)

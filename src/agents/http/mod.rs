@@ -64,7 +64,7 @@ impl HttpAgent {
         if settings.body.is_some() && settings.form.is_some() {
             return Err(setup("a template has either a body or a form"));
         }
-        let paths = Paths::of(settings).map_err(setup)?;
+        let paths = Paths::compile(settings).map_err(setup)?;
         let method = Method::from_bytes(settings.method.to_uppercase().as_bytes())
             .map_err(|_| setup(format!("{:?} is not a method of HTTP", settings.method)))?;
         let (address, settings) = (address.to_string(), settings.clone());

@@ -44,7 +44,7 @@ pub(super) struct CallPaths {
 }
 
 impl Paths {
-    pub(super) fn of(settings: &HttpSettings) -> Result<Paths, String> {
+    pub(super) fn compile(settings: &HttpSettings) -> Result<Paths, String> {
         let stream = settings.stream.as_ref();
         let of_stream =
             |key: &str, path: fn(&HttpStream) -> Option<&str>| compiled(key, stream.and_then(path));
@@ -58,14 +58,22 @@ impl Paths {
             step: of_stream("stream.step", |stream| stream.step.as_deref())?,
             finish: compiled("finish", settings.finish.as_deref())?,
             usage: compiled("usage", settings.usage.as_deref())?,
-            calls: settings.calls.as_ref().map(CallPaths::of).transpose()?,
-            results: settings.results.as_ref().map(ResultPaths::of).transpose()?,
+            calls: settings
+                .calls
+                .as_ref()
+                .map(CallPaths::compile)
+                .transpose()?,
+            results: settings
+                .results
+                .as_ref()
+                .map(ResultPaths::compile)
+                .transpose()?,
         })
     }
 }
 
 impl ResultPaths {
-    fn of(results: &HttpResults) -> Result<ResultPaths, String> {
+    fn compile(results: &HttpResults) -> Result<ResultPaths, String> {
         let needed =
             |key: &str, path: &str| compiled(key, Some(path)).map(|path| path.unwrap_or_default());
         Ok(ResultPaths {
@@ -107,7 +115,7 @@ impl ResultPaths {
 }
 
 impl CallPaths {
-    fn of(calls: &HttpCalls) -> Result<CallPaths, String> {
+    fn compile(calls: &HttpCalls) -> Result<CallPaths, String> {
         let needed =
             |key: &str, path: &str| compiled(key, Some(path)).map(|path| path.unwrap_or_default());
         Ok(CallPaths {
@@ -206,7 +214,7 @@ mod tests {
     #[test]
     fn a_missing_path_of_calls_is_unknown_and_an_empty_list_is_none() {
         let calls = |path: &str| {
-            CallPaths::of(&HttpCalls {
+            CallPaths::compile(&HttpCalls {
                 path: path.into(),
                 name: "$.tool".into(),
                 args: Some("$.input".into()),

@@ -55,7 +55,7 @@ async fn probe(
     prompt: &str,
 ) -> Result<TemplateProbe, AgentError> {
     let sent = Arc::new(sent_to(&AgentSpec::Server(Box::new(server.clone()))));
-    let remote = Arc::new(Remote::of(address, server, &sent)?);
+    let remote = Arc::new(Remote::from_spec(address, server, &sent)?);
     let agent = HttpAgent::connect(remote.clone(), address, settings)?;
     let (user, opening) = (Content::text("user", prompt), Opening::default());
     let messages = vec![json!({"role": "user", "content": prompt})];

@@ -195,7 +195,7 @@ impl LanggraphSession {
             let (kind, namespace) = item.name.split_once('|').unwrap_or((&item.name, ""));
             match kind {
                 "error" => {
-                    let words = error_words(&item.value);
+                    let words = error_text(&item.value);
                     return Err(self.server.remote.error(ErrorKind::Agent, words));
                 }
                 "updates" => {}
@@ -298,7 +298,7 @@ impl Drop for LanggraphSession {
     }
 }
 
-fn error_words(value: &Value) -> String {
+fn error_text(value: &Value) -> String {
     match (value["error"].as_str(), value["message"].as_str()) {
         (Some(kind), Some(words)) => format!("{kind}: {words}"),
         _ => words_of(value).unwrap_or_else(|| value.to_string()),

@@ -21,7 +21,7 @@ pub(crate) struct Interception {
 
 impl Interception {
     /// Prepares the program of an agent. Returns `None` if its tools are its own affair, or its caller's.
-    pub(crate) async fn of(
+    pub(crate) async fn prepare(
         spec: &mut AgentSpec,
         tools: &ToolsSpec,
     ) -> Result<Option<Interception>, AgentError> {

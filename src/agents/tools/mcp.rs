@@ -112,7 +112,7 @@ impl McpProxy {
         }
         match (message["method"] == "tools/call", message.get("id")) {
             (true, Some(id)) => {
-                let call = ReceivedCall::of(id, &message["params"]);
+                let call = ReceivedCall::new(id, &message["params"]);
                 // Its tool may take some time.
                 drop(received);
                 return self
@@ -273,7 +273,7 @@ struct ReceivedCall {
 }
 
 impl ReceivedCall {
-    fn of(id: &Value, params: &Value) -> ReceivedCall {
+    fn new(id: &Value, params: &Value) -> ReceivedCall {
         let tool = params["name"].as_str().unwrap_or_default();
         ReceivedCall {
             id: id.clone(),

@@ -158,7 +158,7 @@ mod tests {
     use futures_util::FutureExt;
 
     /// Reads something that needs this memory.
-    fn of(size: usize) -> impl Fn(usize) -> Result<((), usize), CannotRead<()>> {
+    fn needs(size: usize) -> impl Fn(usize) -> Result<((), usize), CannotRead<()>> {
         move |left| {
             if size <= left {
                 Ok(((), size))
@@ -172,21 +172,21 @@ mod tests {
     async fn what_needs_the_memory_of_others_waits_for_it() {
         const WITHIN: Duration = Duration::from_secs(30);
         let memory = Memory::new(100);
-        let ((), kept) = memory.read(WITHIN, of(60)).await.unwrap();
+        let ((), kept) = memory.read(WITHIN, needs(60)).await.unwrap();
         let second = tokio::spawn({
             let memory = memory.clone();
-            async move { memory.read(WITHIN, of(70)).await.map(|_| ()) }
+            async move { memory.read(WITHIN, needs(70)).await.map(|_| ()) }
         });
         tokio::task::yield_now().await;
         // Others can read in the meantime.
-        assert!(memory.read(WITHIN, of(40)).await.is_ok());
+        assert!(memory.read(WITHIN, needs(40)).await.is_ok());
         assert!(!second.is_finished());
         drop(kept);
         assert_eq!(second.await.unwrap(), Ok(()));
-        let (_, _kept) = memory.read(WITHIN, of(60)).await.unwrap();
+        let (_, _kept) = memory.read(WITHIN, needs(60)).await.unwrap();
         assert_eq!(
             memory
-                .read(Duration::from_millis(1), of(70))
+                .read(Duration::from_millis(1), needs(70))
                 .await
                 .map(|_| ()),
             Err(Unread::Occupied)
@@ -196,7 +196,9 @@ mod tests {
     #[tokio::test]
     async fn what_needs_more_than_all_memory_does_not_wait() {
         let memory = Memory::new(100);
-        let read = memory.read(Duration::from_secs(30), of(101)).now_or_never();
+        let read = memory
+            .read(Duration::from_secs(30), needs(101))
+            .now_or_never();
         assert_eq!(read.unwrap().map(|_| ()), Err(Unread::TooLarge));
     }
 

@@ -80,7 +80,7 @@ impl CaseChange {
 /// The attempts of a case that were evaluated, and the number of the others.
 pub(super) fn count_of(run: &RunState, case: usize) -> (PassCount, usize) {
     let attempts = run.attempts_of(case);
-    let count = PassCount::of(&attempts);
+    let count = PassCount::count(&attempts);
     (count, attempts.len() - count.of)
 }
 
@@ -120,7 +120,7 @@ pub(super) fn fates_of(
     test: Option<&RateTest>,
 ) -> Vec<CaseChange> {
     let mirrored: Vec<PassTable> = tables.iter().map(|table| table.mirrored()).collect();
-    let lost_cases = lost(tables, rule, OverallFall::of(test, rule.level));
+    let lost_cases = lost(tables, rule, OverallFall::from_test(test, rule.level));
     let won_cases = lost(&mirrored, rule, OverallFall::mirrored(test, rule.level));
     let changes = lost_cases.into_iter().zip(won_cases);
     tables

@@ -6,14 +6,14 @@ mod overall;
 mod pairing;
 mod run;
 mod scores;
-mod words;
+mod text;
 
 pub use conditions::ChangedCondition;
 pub use fates::CaseChange;
 pub use overall::{OutcomeTest, OverallChange, RateChange};
 pub use run::{RunConditions, RunToCompare, expectation_in_file, expectation_of};
 pub use scores::{ComparedMetric, ScoreTest};
-pub use words::{cases_words, p_words};
+pub use text::{cases_text, p_text};
 
 use super::evidence::{ComparisonRule, Undecidable};
 use super::pass_table::PassTable;
@@ -54,7 +54,7 @@ pub struct RunComparison {
 
 impl RunComparison {
     /// The cases of one fate.
-    pub fn of(&self, fate: CaseChange) -> impl Iterator<Item = &ComparedCase> {
+    pub fn cases_with(&self, fate: CaseChange) -> impl Iterator<Item = &ComparedCase> {
         self.cases.iter().filter(move |case| case.fate == fate)
     }
 
@@ -65,9 +65,9 @@ impl RunComparison {
 
     /// What to say if no case has enough attempts for the evidence that the rule wants, so that none can be reported as
     /// changed, or not one case alone.
-    pub fn undecidable_words(&self) -> Option<String> {
+    pub fn undecidable_text(&self) -> Option<String> {
         let ((_, before), (_, after)) = self.overall.attempts;
-        let is_unclear = self.of(CaseChange::Unclear).next().is_some();
+        let is_unclear = self.cases_with(CaseChange::Unclear).next().is_some();
         let attempts = format!("with at most {before} and {after} attempts of a case");
         match self.rule.undecidable((before, after)) {
             Some(Undecidable::EachCase) if self.overall.cases > 0 => Some(format!(
@@ -76,7 +76,7 @@ impl RunComparison {
             )),
             Some(Undecidable::OneCase(p)) if is_unclear => Some(format!(
                 "{attempts}, one case in which all passed before and none now could be noise ({}): run more attempts",
-                p_words(p, 1.0)
+                p_text(p, 1.0)
             )),
             _ => None,
         }
@@ -104,7 +104,7 @@ impl RunComparison {
     /// The cases of which all attempts passed in the first run and that the second does not have: they were not
     /// selected, or removed.
     pub fn removed<'a>(&'a self, before: &'a RunState) -> impl Iterator<Item = &'a ComparedCase> {
-        self.of(CaseChange::OnlyBefore)
+        self.cases_with(CaseChange::OnlyBefore)
             .filter(move |case| case.before.is_some_and(|at| passed_all(before, at)))
     }
 }
@@ -188,8 +188,8 @@ pub fn compare_counts(tables: &[PassTable], rule: &ComparisonRule) -> ComparedCo
 
 /// `counts` tells for each case whether it is not quarantined, so that it counts for the change of the rate.
 fn compared_counts(tables: &[PassTable], counts: &[bool], rule: &ComparisonRule) -> ComparedCounts {
-    let test = RateTest::of(tables);
-    let overall = OverallChange::of(tables, test.as_ref());
+    let test = RateTest::prepare(tables);
+    let overall = OverallChange::new(tables, test.as_ref());
     let counted: Vec<PassTable> = tables
         .iter()
         .zip(counts)
@@ -199,12 +199,12 @@ fn compared_counts(tables: &[PassTable], counts: &[bool], rule: &ComparisonRule)
     let test = if counted.len() == tables.len() {
         test
     } else {
-        RateTest::of(&counted)
+        RateTest::prepare(&counted)
     };
     ComparedCounts {
         fates: fates_of(tables, rule, test.as_ref()),
         overall,
-        rate_change: RateChange::of(&counted, test.as_ref(), rule.level),
+        rate_change: RateChange::new(&counted, test.as_ref(), rule.level),
     }
 }
 

@@ -41,12 +41,12 @@ pub struct RateChange {
 
 impl RateChange {
     /// The change, if it is significant.
-    pub(super) fn of(
+    pub(super) fn new(
         tables: &[PassTable],
         test: Option<&RateTest>,
         level: f64,
     ) -> Option<RateChange> {
-        let is_significant = OverallFall::of(test, level).is_significant
+        let is_significant = OverallFall::from_test(test, level).is_significant
             || OverallFall::mirrored(test, level).is_significant;
         let (before, after) = mean_rates(tables).filter(|_| is_significant)?;
         Some(RateChange {
@@ -97,7 +97,7 @@ impl OutcomeTest {
 
 impl OverallChange {
     /// Compares the outcomes of the comparable cases, with the test of their rates.
-    pub(super) fn of(tables: &[PassTable], test: Option<&RateTest>) -> OverallChange {
+    pub(super) fn new(tables: &[PassTable], test: Option<&RateTest>) -> OverallChange {
         let known = |is_it: fn((Option<bool>, Option<bool>)) -> bool| {
             tables
                 .iter()

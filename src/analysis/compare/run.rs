@@ -22,7 +22,7 @@ pub struct RunConditions {
 
 impl RunConditions {
     /// The conditions of a run.
-    pub fn of(run: &RunState) -> RunConditions {
+    pub fn from_run(run: &RunState) -> RunConditions {
         let cases = || 0..run.plan.cases.len();
         RunConditions {
             agents: run.plan.sets.iter().map(|set| set.agent_label()).collect(),

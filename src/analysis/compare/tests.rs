@@ -1,7 +1,7 @@
 //! Tests of the comparison of two runs.
 
 mod rates;
-mod words;
+mod text;
 
 use super::*;
 use crate::analysis::{ChangeEvidence, PassCount};
@@ -49,7 +49,7 @@ fn run(cases: &[Case], change: impl Fn(&mut RunPlan)) -> RunState {
         run_id: "r".into(),
         started: String::new(),
         sets: files.iter().map(set).collect(),
-        cases: PlannedCases::of(cases.iter().enumerate().map(planned)).unwrap(),
+        cases: PlannedCases::new(cases.iter().enumerate().map(planned)).unwrap(),
         options: RunOptions::default(),
         judge: JudgeSpec::standard(),
     };
@@ -97,7 +97,12 @@ fn fates(before: &[Case], after: &[Case]) -> Vec<(&'static str, Vec<String>)> {
         (_, Some(at)) => b.plan.cases.eval_id(at).to_string(),
         (at, None) => a.plan.cases.eval_id(at.unwrap()).to_string(),
     };
-    let of = |fate: CaseChange| (fate.key(), found.of(fate).map(id).collect::<Vec<_>>());
+    let of = |fate: CaseChange| {
+        (
+            fate.key(),
+            found.cases_with(fate).map(id).collect::<Vec<_>>(),
+        )
+    };
     CaseChange::ALL
         .into_iter()
         .map(of)
@@ -386,7 +391,7 @@ fn the_order_of_criteria_is_no_other_criteria_and_stubs_are_known_of_the_baselin
     };
     let (before, after) = (with(["m", "n"], Some("1")), with(["n", "m"], Some("1")));
     assert_eq!(compared(&before, &after).cases[0].changed, []);
-    let conditions = RunConditions::of(&before);
+    let conditions = RunConditions::from_run(&before);
     let pinned = with(["m", "n"], None);
     let baseline = RunToCompare {
         state: &pinned,
@@ -429,7 +434,7 @@ fn changed_judge_is_reported_for_judged_cases() {
     };
     let rule = ComparisonRule::default();
     let (before, same, other) = (judged("x", true), judged("x", true), judged("y", true));
-    let conditions = RunConditions::of(&before);
+    let conditions = RunConditions::from_run(&before);
     let pinned = judged("another one", true);
     for from in [
         RunToCompare::from(&before),
@@ -470,7 +475,7 @@ fn changed_agent_and_variant_are_reported() {
     };
     assert_eq!(changed((&before).into(), &before), []);
     assert_eq!(changed((&before).into(), &saved), [ChangedCondition::Agent]);
-    let conditions = RunConditions::of(&before);
+    let conditions = RunConditions::from_run(&before);
     fn of_baseline<'a>(state: &'a RunState, conditions: &'a RunConditions) -> RunToCompare<'a> {
         RunToCompare {
             state,
@@ -540,10 +545,10 @@ fn cases_passed_in_both_runs_are_unchanged() {
         (OutcomeTest::McNemar(p), Some(p))
     );
     assert_eq!(
-        found.overall.passed_words(),
+        found.overall.passed_text(),
         "10 → 5 of 11 comparable cases passed"
     );
-    assert_eq!(found.overall.short_passed_words(), "10 → 5 of 11 passed");
+    assert_eq!(found.overall.short_passed_text(), "10 → 5 of 11 passed");
     assert!(!found.overall.is_repeated() && !found.overall.is_by_rates());
 }
 
@@ -584,7 +589,7 @@ fn run_of(counts: &[(usize, usize)]) -> RunState {
 }
 
 fn count(found: &RunComparison, fate: CaseChange) -> usize {
-    found.of(fate).count()
+    found.cases_with(fate).count()
 }
 
 /// A run of cases with these statuses.

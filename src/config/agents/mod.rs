@@ -88,7 +88,7 @@ impl KindTable {
             "python" => KindTable::Python(table.try_into().map_err(wrong)?),
             "replay" => KindTable::Replay(table.try_into().map_err(wrong)?),
             kind if Protocol::NAMES.contains(&kind) => {
-                KindTable::Server(Box::new(server::ServerTable::of(kind, table)?))
+                KindTable::Server(Box::new(server::ServerTable::split(kind, table)?))
             }
             _ => {
                 return Err(format!(
@@ -160,7 +160,7 @@ pub fn is_agent_address(text: &str) -> bool {
 pub fn parse_agent_uri(text: &str, base: &Path) -> Option<Result<AgentSpec, AgentSpecError>> {
     // Errors repeat the address, which follows the name of the protocol.
     let address = text.split_once('+').map_or(text, |(_, address)| address);
-    let secrets = Secrets::of(secrets_in_address(address));
+    let secrets = Secrets::new(secrets_in_address(address));
     let masked = |error: AgentSpecError| AgentSpecError(secrets.mask(&error.0).into_owned());
     parsed_agent(text, base).map(|spec| spec.map_err(masked))
 }

@@ -46,7 +46,7 @@ pub(crate) struct ServerTable {
 
 impl ServerTable {
     /// Reads the keys beside `kind`. The error is a message.
-    pub(super) fn of(kind: &str, table: toml::Table) -> Result<ServerTable, String> {
+    pub(super) fn split(kind: &str, table: toml::Table) -> Result<ServerTable, String> {
         let (common, settings): (toml::Table, toml::Table) = table
             .into_iter()
             .partition(|(key, _)| COMMON_KEYS.contains(&key.as_str()));

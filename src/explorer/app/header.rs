@@ -18,7 +18,7 @@ const JUDGE_FROM: u16 = 90;
 
 pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
     let area = areas.header;
-    let right = right_words(model);
+    let right = right_text(model);
     let right_width = (right.width() as u16 + 2).min(area.width / 2);
     put_right(
         buffer,
@@ -70,7 +70,7 @@ pub(crate) fn banner(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut 
         &right,
         theme.style(Role::Accent),
     );
-    let words = format!("what if  {}", trial.change.words().join(" · "));
+    let words = format!("what if  {}", trial.change.describe().join(" · "));
     put(
         buffer,
         area.x + 1,
@@ -82,9 +82,9 @@ pub(crate) fn banner(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut 
 }
 
 /// The live run and its counts; else, on the case screen, the position among the failing cases; else agent and judge.
-fn right_words(model: &Model) -> String {
+fn right_text(model: &Model) -> String {
     if let Some(run) = model.run.as_ref().filter(|run| run.is_live()) {
-        return live_words(run, model.now);
+        return live_text(run, model.now);
     }
     match model.view.screen.functions().status {
         Some(status) => status(model),
@@ -110,7 +110,7 @@ fn agent_and_judge(model: &Model) -> String {
     }
 }
 
-fn live_words(run: &RunState, now: f64) -> String {
+fn live_text(run: &RunState, now: f64) -> String {
     let how = match run.cancelling {
         None if run.paused => " paused",
         None => "",

@@ -101,7 +101,7 @@ impl Dialog for Help {
         let body = layout(model).body;
         let page = usize::from(body.height.saturating_sub(2));
         let count = lines(model, body.width.min(WIDTH).saturating_sub(2)).len();
-        self.scroll = motion.of(self.scroll, count.saturating_sub(page) + 1, page);
+        self.scroll = motion.target(self.scroll, count.saturating_sub(page) + 1, page);
     }
 
     fn draw(

@@ -178,7 +178,12 @@ pub(super) fn move_cases(model: &Model, target: usize) -> Result<Proposal, Strin
     );
     let kept: Vec<(String, CaseNotes)> = ids
         .iter()
-        .filter_map(|id| Some((id.clone(), model.view.sets[source].notes.of(id)?.clone())))
+        .filter_map(|id| {
+            Some((
+                id.clone(),
+                model.view.sets[source].notes.for_case(id)?.clone(),
+            ))
+        })
         .collect();
     let take =
         |notes: &mut BTreeMap<String, CaseNotes>| ids.iter().for_each(|id| drop(notes.remove(id)));

@@ -49,7 +49,7 @@ pub(crate) fn accept_difference(model: &mut Model) -> Vec<Effect> {
             Some((expected, actual)) => {
                 let words = format!(
                     "accept {} in {}",
-                    piece.words(&expected, &actual),
+                    piece.describe(&expected, &actual),
                     model.eval_id(at)
                 );
                 propose(

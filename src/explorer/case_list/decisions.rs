@@ -17,7 +17,7 @@ impl Model {
         if !self.decisions.has_any_of(file) {
             return None;
         }
-        let of_case = self.decisions.of(file, &self.eval_id(case));
+        let of_case = self.decisions.on_case(file, &self.eval_id(case));
         if of_case.is_empty() {
             return None;
         }
@@ -57,7 +57,7 @@ impl Model {
         };
         let causes = causes_of_worst_attempt(&outcome.attempts).unwrap_or_default();
         match causes.first() {
-            Some(cause) => cause.words(),
+            Some(cause) => cause.describe(),
             None => outcome
                 .worst_attempt()
                 .map(|attempt| attempt.reason_with_model_errors())
@@ -76,7 +76,7 @@ impl Model {
     }
 
     /// What a person decided about the failure of a case, to be shown before the reason; empty if nothing.
-    pub(crate) fn decided_words(&self, case: CaseRef) -> String {
+    pub(crate) fn decided_text(&self, case: CaseRef) -> String {
         if let Some(quarantine) = quarantine_of(self, case) {
             let why = if quarantine.why.is_empty() {
                 String::new()

@@ -129,7 +129,7 @@ fn matched(model: &Model) -> Matched {
         })
     };
     let sets = sets.into_iter().filter_map(filtered).collect();
-    Matched::of(sets, &browse.query, &browse.matched, |set, case| {
+    Matched::new(sets, &browse.query, &browse.matched, |set, case| {
         browse.query.matches(&ListedCase {
             model,
             file: &set.file,
@@ -170,7 +170,7 @@ fn passed_thousandths(model: &Model, case: CaseRef) -> usize {
         .view
         .outcomes
         .get(case)
-        .and_then(|outcome| PassCount::of(&outcome.attempts).rate());
+        .and_then(|outcome| PassCount::count(&outcome.attempts).rate());
     rate.map_or(usize::MAX, |rate| (rate * 1000.0) as usize)
 }
 

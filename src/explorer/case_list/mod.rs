@@ -4,5 +4,5 @@ pub mod causes;
 pub mod decisions;
 pub mod filtered_case;
 pub mod listing;
-pub mod run_words;
+pub mod run_text;
 pub mod trend;

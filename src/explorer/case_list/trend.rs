@@ -35,7 +35,7 @@ pub(crate) fn first_failed_run(model: &Model, case: CaseRef) -> Option<usize> {
 
 /// Since when a case fails, with the commits of the workspace then; `None` if it passed in the latest run, or has only
 /// one.
-pub(crate) fn since_words(model: &Model, case: CaseRef) -> Option<String> {
+pub(crate) fn since_text(model: &Model, case: CaseRef) -> Option<String> {
     let points = points(model, case);
     let since =
         failing_since(points).filter(|since| since.runs > 1 || since.last_passed.is_some())?;
@@ -70,7 +70,7 @@ pub(crate) fn since_words(model: &Model, case: CaseRef) -> Option<String> {
     } else {
         format!(", {} runs", since.runs)
     };
-    let passed = named(model, last_passed) + &since.last_passed.map(rate_words).unwrap_or_default();
+    let passed = named(model, last_passed) + &since.last_passed.map(rate_text).unwrap_or_default();
     let mut changed = changes(last_passed, first, &model.view.sets[case.set].path.path);
     if since.was_edited() {
         changed.insert(0, "the case");
@@ -84,14 +84,14 @@ pub(crate) fn since_words(model: &Model, case: CaseRef) -> Option<String> {
     } else {
         "failing since"
     };
-    let first = named(model, first) + &rate_words(since.first);
+    let first = named(model, first) + &rate_text(since.first);
     Some(format!(
         "{words} {first}{count}; passed before in {passed}{changed}"
     ))
 }
 
 /// How many attempts of the case passed in a run, where there were several: more attempts fail together more often.
-fn rate_words(point: CasePoint) -> String {
+fn rate_text(point: CasePoint) -> String {
     if point.evaluated > 1 {
         format!(" with {}/{} attempts", point.passed, point.evaluated)
     } else {
@@ -109,7 +109,7 @@ fn named(model: &Model, head: &RunHead) -> String {
     format!(
         "run {} ({}{commit})",
         head.short_id(),
-        model.started_words(&head.started)
+        model.started_text(&head.started)
     )
 }
 

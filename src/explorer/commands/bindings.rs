@@ -56,7 +56,7 @@ impl Bindings {
     /// Resets commands to their default keys until no keys conflict.
     fn resolve_conflicts(&mut self, problems: &mut Vec<String>) {
         loop {
-            let found = conflicts_of(|command| self.of(command));
+            let found = conflicts_of(|command| self.keys_of(command));
             let bound = |at: &usize| self.0.contains_key(at);
             let Some((conflict, at)) = found.iter().find_map(|conflict| {
                 let at = [conflict.second, conflict.first].into_iter().find(bound)?;
@@ -72,7 +72,7 @@ impl Bindings {
         }
     }
 
-    fn of(&self, command: &'static Command) -> &'static [&'static str] {
+    fn keys_of(&self, command: &'static Command) -> &'static [&'static str] {
         let mut bound = self
             .0
             .iter()
@@ -117,8 +117,8 @@ mod tests {
     fn keys_are_given_by_the_name_of_the_command() {
         let (bound, problems) = read(&[("rerun_failed", &["ctrl-r", "Y"]), ("redo", &["U"])]);
         assert_eq!(problems, Vec::<String>::new());
-        assert_eq!(bound.of(&RERUN_FAILED), ["ctrl-r", "Y"]);
-        assert_eq!(bound.of(&RUN), RUN.id.default_keys);
+        assert_eq!(bound.keys_of(&RERUN_FAILED), ["ctrl-r", "Y"]);
+        assert_eq!(bound.keys_of(&RUN), RUN.id.default_keys);
     }
 
     #[test]
@@ -129,9 +129,9 @@ mod tests {
             ("rerun_failed", &["x"]),
             ("fly", &["Y"]),
         ]);
-        assert_eq!(bound.of(&PAUSE), ["r r"]);
+        assert_eq!(bound.keys_of(&PAUSE), ["r r"]);
         assert_eq!(
-            bound.of(&RERUN_FAILED),
+            bound.keys_of(&RERUN_FAILED),
             RERUN_FAILED.id.default_keys,
             "x cancels on the run screen"
         );

@@ -192,7 +192,8 @@ pub(crate) fn groups_relaxed(model: &mut Model, ticket: Ticket, changes: &[Optio
     }
     for (group, change) in list.groups.iter_mut().zip(changes) {
         if matches!(group.relaxed, Relaxed::Searching) {
-            group.relaxed = Relaxed::Found(change.as_ref().map(|change| change.words().join(", ")));
+            group.relaxed =
+                Relaxed::Found(change.as_ref().map(|change| change.describe().join(", ")));
         }
     }
 }
@@ -208,7 +209,7 @@ impl CauseList {
                     .is_none_or(|outer| !self.folded.contains(&outer))
         };
         let words =
-            |(at, group): (usize, &Group)| (at, clean_line(&group.what.words()).into_owned());
+            |(at, group): (usize, &Group)| (at, clean_line(&group.what.describe()).into_owned());
         let listed = self
             .groups
             .iter()

@@ -37,7 +37,7 @@ impl Dialog for ColumnPicker {
     }
 
     fn scroll(&mut self, _: &mut Model, motion: Motion) {
-        self.cursor = motion.of(self.cursor, Column::ALL.len(), Column::ALL.len());
+        self.cursor = motion.target(self.cursor, Column::ALL.len(), Column::ALL.len());
     }
 
     fn choose(&mut self, model: &mut Model) -> Option<Vec<Effect>> {
@@ -83,7 +83,7 @@ impl Dialog for ColumnPicker {
             put(buffer, row.x + 3, row.y, 12, column.name(), style);
             let is_order = model.view.browse.order == column.order();
             let words = if is_order {
-                format!("▾ {}", column.order().words())
+                format!("▾ {}", column.order().describe())
             } else {
                 String::new()
             };

@@ -58,7 +58,7 @@ impl Dialog for MessageLog {
         let body = layout(model).body;
         let page = usize::from(body.height.saturating_sub(2));
         let count = lines(&model.notices, body.width).len();
-        self.scroll = motion.of(self.scroll, count.saturating_sub(page) + 1, page);
+        self.scroll = motion.target(self.scroll, count.saturating_sub(page) + 1, page);
     }
 
     fn draw(

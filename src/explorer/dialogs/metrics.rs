@@ -71,7 +71,7 @@ impl MetricCatalog {
         let (_, below) = halves(body);
         let rows = usize::from(below.height.saturating_sub(2));
         let count = description(name, below.width.min(WIDTH).saturating_sub(2)).len();
-        self.scroll = motion.of(self.scroll, (count + 1).saturating_sub(rows), rows);
+        self.scroll = motion.target(self.scroll, (count + 1).saturating_sub(rows), rows);
         count > rows && below.height >= LEAST
     }
 }

@@ -166,7 +166,7 @@ fn line_of(line: &ProposalLine, row: Rect, theme: &Theme, buffer: &mut Buffer) {
 }
 
 /// The line at the bottom: the possible answers, or the error.
-fn state_words(proposal: &Proposal) -> (String, Role) {
+fn state_text(proposal: &Proposal) -> (String, Role) {
     if let Some(problem) = &proposal.problem {
         return (problem.clone(), Role::Bad);
     }
@@ -200,7 +200,7 @@ impl Dialog for Proposal {
     fn scroll(&mut self, model: &mut Model, motion: Motion) {
         let page = usize::from(proposal_rows(model.size));
         let last = (self.lines.len() + 1).saturating_sub(page);
-        self.scroll = motion.of(self.scroll, last.max(1), page);
+        self.scroll = motion.target(self.scroll, last.max(1), page);
     }
 
     fn draw(
@@ -239,7 +239,7 @@ impl Dialog for Proposal {
             height: rows.height + 2,
         };
         scrollbar(frame, first, shown, self.lines.len(), theme, buffer);
-        let (words, role) = state_words(self);
+        let (words, role) = state_text(self);
         put(
             buffer,
             inner.x + 1,

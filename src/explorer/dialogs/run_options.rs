@@ -86,7 +86,7 @@ impl RunOption {
     }
 
     /// What an empty field means.
-    fn default_words(self) -> &'static str {
+    fn default_text(self) -> &'static str {
         match self {
             RunOption::Filter => "all",
             RunOption::Criteria => "beside each set",
@@ -257,7 +257,7 @@ impl RunOptionsForm {
         }
         let words = match self.fields[self.cursor].0 {
             RunOption::Gate => match Gate::parse(self.value(RunOption::Gate)) {
-                Ok(gate) => gate.words(),
+                Ok(gate) => gate.describe(),
                 Err(_) => "tab: all · mean; or a share of the attempts, as 0.8 or 80%".into(),
             },
             RunOption::Agent => self.agent_note(model),
@@ -330,7 +330,7 @@ impl Dialog for RunOptionsForm {
     }
 
     fn scroll(&mut self, _: &mut Model, motion: Motion) {
-        self.cursor = motion.of(self.cursor, self.fields.len(), self.fields.len());
+        self.cursor = motion.target(self.cursor, self.fields.len(), self.fields.len());
         self.is_typed = false;
         self.wrong = None;
     }
@@ -437,7 +437,7 @@ fn draw_field(
         );
     }
     if input.value().is_empty() {
-        put(buffer, x, row.y, room, option.default_words(), faint);
+        put(buffer, x, row.y, room, option.default_text(), faint);
         return Some(Position { x, y: row.y });
     }
     let value = theme.within(style, theme.style(Role::Value));

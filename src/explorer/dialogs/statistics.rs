@@ -88,7 +88,7 @@ impl Dialog for StatisticsTable {
     }
 
     fn scroll(&mut self, _: &mut Model, motion: Motion) {
-        self.scroll = motion.of(self.scroll, self.lines.len(), PAGE);
+        self.scroll = motion.target(self.scroll, self.lines.len(), PAGE);
     }
 
     fn draw(

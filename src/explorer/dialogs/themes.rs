@@ -41,7 +41,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
 
 impl Dialog for ThemePicker {
     fn scroll(&mut self, model: &mut Model, motion: Motion) {
-        self.cursor = motion.of(self.cursor, self.names.len(), self.names.len());
+        self.cursor = motion.target(self.cursor, self.names.len(), self.names.len());
         model.theme = self.names[self.cursor].to_string();
     }
 

@@ -51,13 +51,13 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let listed = allowed.iter().enumerate().map(|(at, variant)| {
         (
             VariantItem::Allowed(at),
-            format!("{}   {}", variant.name, words(&variant.turns)),
+            format!("{}   {}", variant.name, summary(&variant.turns)),
         )
     });
     let candidates = seen.iter().enumerate().map(|(at, (turns, count))| {
         (
             VariantItem::Seen(at),
-            format!("seen {count}×   {}", words(turns)),
+            format!("seen {count}×   {}", summary(turns)),
         )
     });
     let found = listed.chain(candidates).collect();
@@ -98,7 +98,7 @@ fn seen(model: &Model, case: CaseRef) -> Vec<(Vec<Trajectory>, usize)> {
 }
 
 /// Formats the calls of a trajectory on one line; turns are separated by slashes.
-fn words(turns: &[Trajectory]) -> String {
+fn summary(turns: &[Trajectory]) -> String {
     let turn = |turn: &Trajectory| {
         let calls: Vec<String> = turn
             .calls()

@@ -153,7 +153,7 @@ impl Dialog for VerdictForm {
     }
 
     fn scroll(&mut self, _: &mut Model, motion: Motion) {
-        self.cursor = motion.of(self.cursor, self.items.len(), self.items.len());
+        self.cursor = motion.target(self.cursor, self.items.len(), self.items.len());
     }
 
     fn choose(&mut self, model: &mut Model) -> Option<Vec<Effect>> {

@@ -68,7 +68,7 @@ impl QuestionText {
 
     pub(crate) fn scroll(&mut self, body: Rect, motion: Motion) {
         let last = self.laid_out(body).len().saturating_sub(rows(body));
-        self.scroll = motion.of(self.scroll, last + 1, rows(body));
+        self.scroll = motion.target(self.scroll, last + 1, rows(body));
     }
 
     /// Draws the question, with the possible answers in its last line.

@@ -55,7 +55,7 @@ impl Model {
 
 /// Opens the question.
 pub(crate) fn open(model: &mut Model, asked: Vec<TrustQuestion>, then: Allowed) {
-    let (title, lines) = words(&asked);
+    let (title, lines) = question_text(&asked);
     let question = QuestionText::exact(title, lines);
     model.view.open_dialog = Some(Box::new(TrustDialog {
         question,
@@ -65,7 +65,7 @@ pub(crate) fn open(model: &mut Model, asked: Vec<TrustQuestion>, then: Allowed) 
 }
 
 /// The title and the lines of the question.
-fn words(asked: &[TrustQuestion]) -> (&'static str, Vec<String>) {
+fn question_text(asked: &[TrustQuestion]) -> (&'static str, Vec<String>) {
     let mut lines = Vec::new();
     for question in asked {
         lines.push(question.command.clone());

@@ -85,7 +85,7 @@ fn event_of_run(model: &mut Model, event: RunEvent) -> Vec<Effect> {
             notices::notify(model, warning.clone(), true);
         }
         RunEvent::Ended { .. } => {
-            notices::notify(model, ended_words(&run), false);
+            notices::notify(model, ended_text(&run), false);
             model.run_screen.in_finished = true;
             model.run_screen.cursor = 0;
             effects.push(Effect::Results(ResultEffect::CompareBaseline));
@@ -181,9 +181,9 @@ fn refresh_open_case(model: &mut Model, at: CaseRef) {
     }
 }
 
-fn ended_words(run: &RunState) -> String {
+fn ended_text(run: &RunState) -> String {
     let totals = run.totals;
-    let rest = without_result_words(run);
+    let rest = without_result_text(run);
     format!(
         "run ended: {} passed, {} failed, {} errored, {} not evaluated{rest}",
         totals.passed, totals.failed, totals.errored, totals.not_evaluated
@@ -231,7 +231,7 @@ pub(crate) fn ended(
 }
 
 /// How many attempts have no result: ", 1 cancelled, 10 not run". Empty if all have one.
-pub(crate) fn without_result_words(run: &RunState) -> String {
+pub(crate) fn without_result_text(run: &RunState) -> String {
     let cancelled = run.cancelled.len();
     let not_run = run
         .plan

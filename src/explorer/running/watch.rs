@@ -170,7 +170,7 @@ fn run_again(model: &mut Model, changed: CasesToRunAgain) -> Vec<Effect> {
     if unseen.is_empty() {
         return Vec::new();
     }
-    let estimate = RunEstimate::of(unseen.iter().map(|(_, (_, case))| case), &options);
+    let estimate = RunEstimate::from_cases(unseen.iter().map(|(_, (_, case))| case), &options);
     // An agent that changes its own files while it runs must not run again and again.
     let last_run = model.watching.last_run;
     let may_be_of_agent =
@@ -181,7 +181,7 @@ fn run_again(model: &mut Model, changed: CasesToRunAgain) -> Vec<Effect> {
     if !may_start {
         return confirm_run(model, &estimate, refs, confirm::open_unrequested);
     }
-    notices::notify(model, format!("{}; running", estimate.words()), false);
+    notices::notify(model, format!("{}; running", estimate.describe()), false);
     model.watching.is_starting = true;
     let against = start::against_of(model, &refs);
     start::start(model, refs, against)
@@ -201,7 +201,8 @@ fn ask(model: &mut Model, changed: &CasesToRunAgain) -> Vec<Effect> {
             false,
         );
     }
-    let estimate = RunEstimate::of(changed.cases.iter().map(|(_, case)| case), &changed.options);
+    let estimate =
+        RunEstimate::from_cases(changed.cases.iter().map(|(_, case)| case), &changed.options);
     note(model, changed.cases.iter());
     confirm_run(model, &estimate, refs, confirm::open)
 }
@@ -221,13 +222,13 @@ fn confirm_run(
     {
         let words = format!(
             "{}; not run, {} runs what changed",
-            estimate.words(),
+            estimate.describe(),
             RUN_CHANGED.key()
         );
         return notices::notify(model, words, false);
     }
     let lines = vec![
-        estimate.words(),
+        estimate.describe(),
         "Changed are cases that were edited, and all whose criteria or agent changed, since their latest result."
             .into(),
     ];

@@ -43,10 +43,10 @@ pub enum Narrowing {
 
 impl Narrowing {
     /// What the cases have in common, in words.
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         match self {
-            Narrowing::Cause(cause) => cause.words(),
-            Narrowing::Others(cause) => format!("{} (others)", cause.words()),
+            Narrowing::Cause(cause) => cause.describe(),
+            Narrowing::Others(cause) => format!("{} (others)", cause.describe()),
             Narrowing::Alone => "each for its own reason".into(),
         }
     }

@@ -44,7 +44,7 @@ impl Order {
     ];
 
     /// Description of the order; also its name in saved settings.
-    pub fn words(self) -> &'static str {
+    pub fn describe(self) -> &'static str {
         match self {
             Order::File => "as in the file",
             Order::Failing => "failing first",

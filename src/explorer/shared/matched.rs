@@ -40,7 +40,7 @@ pub struct Matched {
 
 impl Matched {
     /// Tests the cases of the sets; if it is certain that no other case can match, only those that matched `before`.
-    pub fn of(
+    pub fn new(
         sets: Vec<FilteredSet>,
         query: &Query,
         before: &Matched,
@@ -136,7 +136,7 @@ mod tests {
         tested: &Cell<usize>,
     ) -> Matched {
         let query = Query::parse(query).unwrap();
-        Matched::of(sets.to_vec(), &query, before, |set, case| {
+        Matched::new(sets.to_vec(), &query, before, |set, case| {
             tested.set(tested.get() + 1);
             let text = &set.summaries.as_ref().unwrap()[case.index].text;
             query.matches(&Subject {

@@ -14,7 +14,7 @@ pub enum Motion {
 
 impl Motion {
     /// Position of a cursor after the motion, in a list of `count` rows of which `page` are visible.
-    pub fn of(self, cursor: usize, count: usize, page: usize) -> usize {
+    pub fn target(self, cursor: usize, count: usize, page: usize) -> usize {
         let last = count.saturating_sub(1);
         let page = page.max(1);
         match self {

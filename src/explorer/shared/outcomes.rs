@@ -59,10 +59,10 @@ pub struct Outcomes {
 }
 
 impl CaseOutcome {
-    fn of(run: &Arc<RunRef>, attempts: Vec<Arc<EndedAttempt>>) -> CaseOutcome {
+    fn from_attempts(run: &Arc<RunRef>, attempts: Vec<Arc<EndedAttempt>>) -> CaseOutcome {
         let worst = worst(&attempts);
         let unsteady = is_unsteady(&attempts, worst);
-        let is_flaky = PassCount::of(&attempts).is_flaky();
+        let is_flaky = PassCount::count(&attempts).is_flaky();
         CaseOutcome {
             run: run.clone(),
             attempts,
@@ -144,7 +144,7 @@ impl Outcomes {
                 let outcome = entry.insert(CaseOutcome {
                     revision,
                     shown,
-                    ..CaseOutcome::of(run, attempts)
+                    ..CaseOutcome::from_attempts(run, attempts)
                 });
                 *self
                     .runs
@@ -170,11 +170,11 @@ impl Outcomes {
         let outcome = self
             .cases
             .entry(case)
-            .or_insert_with(|| CaseOutcome::of(run, Vec::new()));
+            .or_insert_with(|| CaseOutcome::from_attempts(run, Vec::new()));
         let runs = self.runs.entry(case.set).or_default();
         if outcome.run != *run {
             remove_run(runs, &outcome.run);
-            *outcome = CaseOutcome::of(run, Vec::new());
+            *outcome = CaseOutcome::from_attempts(run, Vec::new());
         }
         if outcome.attempts.is_empty() {
             *runs.entry(run.clone()).or_default() += 1;
@@ -196,7 +196,7 @@ impl Outcomes {
         outcome.attempts.insert(at, attempt);
         outcome.worst = worst(&outcome.attempts);
         outcome.unsteady = is_unsteady(&outcome.attempts, outcome.worst);
-        outcome.is_flaky = PassCount::of(&outcome.attempts).is_flaky();
+        outcome.is_flaky = PassCount::count(&outcome.attempts).is_flaky();
         outcome.revision = self.version;
         outcome.shown = self.version;
         count(&mut self.totals, &mut self.flaky, case.set, outcome);
@@ -299,7 +299,7 @@ impl Outcomes {
                 ran,
                 revision,
                 shown,
-                ..CaseOutcome::of(&outcome.run, attempts)
+                ..CaseOutcome::from_attempts(&outcome.run, attempts)
             };
             count(&mut mapped.totals, &mut mapped.flaky, case.set, &shown);
             mapped.cases.insert(*case, shown);
@@ -342,9 +342,9 @@ impl Outcomes {
         let after = match results {
             Some(attempts) => CaseOutcome {
                 ran: Some(ran),
-                ..CaseOutcome::of(&before.run, attempts)
+                ..CaseOutcome::from_attempts(&before.run, attempts)
             },
-            None => CaseOutcome::of(&before.run, ran),
+            None => CaseOutcome::from_attempts(&before.run, ran),
         };
         let after = CaseOutcome {
             revision: before.revision,

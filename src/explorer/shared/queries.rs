@@ -204,7 +204,11 @@ impl Model {
 
     /// The notes on a case that are stored next to its file.
     pub fn notes(&self, case: CaseRef) -> Option<&CaseNotes> {
-        self.view.sets.get(case.set)?.notes.of(&self.eval_id(case))
+        self.view
+            .sets
+            .get(case.set)?
+            .notes
+            .for_case(&self.eval_id(case))
     }
 
     /// Whether something on the screen changes without input, so that frames are drawn regularly.

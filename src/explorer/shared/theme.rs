@@ -104,7 +104,7 @@ fn own_theme(name: &str, looks: &toml::Table) -> Result<OwnTheme, ThemeError> {
         file.ok_or_else(|| in_theme(name, "base is not the name of a built-in theme"))?;
     let mut looks: toml::Table = toml::from_str(text).map_err(|error| in_theme(name, error))?;
     looks.extend(own);
-    Theme::of(name, looks.clone(), true)?;
+    Theme::from_looks(name, looks.clone(), true)?;
     Ok(OwnTheme {
         name: name.to_string(),
         looks,
@@ -147,11 +147,11 @@ impl Theme {
                 ThemeError(format!("unknown theme {name:?}; there are {}", names()))
             })?,
         };
-        Theme::of(name, looks, true_colour)
+        Theme::from_looks(name, looks, true_colour)
     }
 
     /// Builds a theme from its styles by role.
-    fn of(name: &str, looks: toml::Table, true_colour: bool) -> Result<Theme, ThemeError> {
+    fn from_looks(name: &str, looks: toml::Table, true_colour: bool) -> Result<Theme, ThemeError> {
         let mut styles = BTreeMap::new();
         for (key, look) in looks {
             let role = ROLES

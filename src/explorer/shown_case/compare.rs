@@ -31,7 +31,7 @@ pub(crate) fn compare(compared: &Compared, view: BodyView, side_by_side: bool) -
         builder
             .lines
             .push(BodyLine::Rule("this case cannot be read".into()));
-        builder.wide(&[words(problem, Tone::Note)]);
+        builder.wide(&[span(problem, Tone::Note)]);
     }
     if let Some(tool_use) = &compared.tools {
         builder.tools(tool_use);
@@ -142,7 +142,7 @@ struct Builder {
     pieces: Vec<PieceLine>,
 }
 
-fn words(text: &str, tone: Tone) -> Span {
+fn span(text: &str, tone: Tone) -> Span {
     Span {
         text: clean_line(text).into_owned(),
         tone,
@@ -172,9 +172,9 @@ impl Builder {
 
     /// How the calls of tools were answered, what is missing, and which stubs were not used.
     fn tools(&mut self, tool_use: &ToolUse) {
-        self.note(&tool_use.counts().words());
+        self.note(&tool_use.counts().describe());
         for missing in &tool_use.missing {
-            self.wide(&[words(
+            self.wide(&[span(
                 &format!("turn {}: {}", missing.turn, missing.why),
                 Tone::Note,
             )]);
@@ -205,13 +205,13 @@ impl Builder {
     }
 
     fn note(&mut self, text: &str) {
-        self.wide(&[words(text, Tone::Faint)]);
+        self.wide(&[span(text, Tone::Faint)]);
     }
 
     fn user(&mut self, text: &str) {
         for (at, line) in text.lines().enumerate() {
             let head = if at == 0 { "user  " } else { "      " };
-            self.wide(&[words(head, Tone::Faint), words(line, Tone::Plain)]);
+            self.wide(&[span(head, Tone::Faint), span(line, Tone::Plain)]);
         }
     }
 
@@ -333,7 +333,7 @@ impl Builder {
     /// Adds the responses, compared word by word.
     fn response(&mut self, expected: Option<&Invocation>, actual: Option<&Invocation>) {
         self.lines.push(BodyLine::Rule("response".into()));
-        if let Some(words) = actual.and_then(|turn| turn.end.words()) {
+        if let Some(words) = actual.and_then(|turn| turn.end.describe()) {
             self.note(words);
         }
         let text = |turn: Option<&Invocation>| turn.map(shown_response).unwrap_or_default();
@@ -451,8 +451,8 @@ impl Builder {
     fn notes_on(&mut self, actual: Option<&Invocation>) {
         for error in actual.into_iter().flat_map(Invocation::model_errors) {
             self.wide(&[
-                words("the model reported  ", Tone::Faint),
-                words(&error.text(), Tone::Note),
+                span("the model reported  ", Tone::Faint),
+                span(&error.text(), Tone::Note),
             ]);
         }
     }

@@ -31,7 +31,7 @@ pub(crate) fn judged_lines(
         .filter(judged)
         .collect();
     if metrics.is_empty() {
-        lines.say(0, &[faint("no judge scored this case")]);
+        lines.add_line(0, &[faint("no judge scored this case")]);
     }
     // Metrics that did not pass come first. The raw responses follow after all verdicts.
     metrics.sort_by_key(|metric| metric.status == Status::Passed);
@@ -85,7 +85,7 @@ fn sign(score: Option<f64>) -> Span {
 
 impl Lines {
     /// Adds a wrapped line, indented by `indent` columns.
-    fn say(&mut self, indent: usize, line: &[Span]) {
+    fn add_line(&mut self, indent: usize, line: &[Span]) {
         let room = self.width.saturating_sub(2 + indent).max(10);
         for piece in wrap_line(line, room) {
             let mut whole: Line = vec![plain(&" ".repeat(indent))];
@@ -120,12 +120,12 @@ impl Lines {
             clean_line(&metric.metric)
         );
         self.lines.push(BodyLine::Rule(title));
-        self.say(0, &[faint(&headline(metric, judgement))]);
+        self.add_line(0, &[faint(&headline(metric, judgement))]);
         for warning in &judgement.warnings {
-            self.say(0, &[span(&format!("! {warning}"), Tone::Note)]);
+            self.add_line(0, &[span(&format!("! {warning}"), Tone::Note)]);
         }
         for note in &judgement.notes {
-            self.say(0, &[faint(note)]);
+            self.add_line(0, &[faint(note)]);
         }
         self.opinion(people, &metric.metric, None);
         let rubrics = rubrics_of(attempt, metric);
@@ -144,7 +144,7 @@ impl Lines {
                     0 => format!("turn {}", asked.id.turn + 1),
                     text => format!("turn {}, text {}", asked.id.turn + 1, text + 1),
                 };
-                self.say(0, &[span(&format!("{place}  {}", asked.about), Tone::Key)]);
+                self.add_line(0, &[span(&format!("{place}  {}", asked.about), Tone::Key)]);
             }
             self.question(asked, metric, &rubrics, people);
         }
@@ -169,8 +169,8 @@ impl Lines {
             }
             "support" => {
                 for verdict in asked.samples.iter().flat_map(|sample| &sample.verdicts) {
-                    self.say(0, &[sign(verdict.score()), plain(&verdict.rubric_id)]);
-                    self.say(
+                    self.add_line(0, &[sign(verdict.score()), plain(&verdict.rubric_id)]);
+                    self.add_line(
                         4,
                         &[faint(verdict.rationale.as_deref().unwrap_or_default())],
                     );
@@ -181,9 +181,9 @@ impl Lines {
                 let votes = asked
                     .votes()
                     .first()
-                    .map(|votes| votes.words())
+                    .map(|votes| votes.describe())
                     .unwrap_or_default();
-                self.say(
+                self.add_line(
                     0,
                     &[
                         plain("votes  "),
@@ -224,11 +224,11 @@ impl Lines {
             span(id, Tone::Key),
             plain("  "),
             plain(&ballot(&asked.samples, of)),
-            faint(&format!("  {}", votes.words())),
+            faint(&format!("  {}", votes.describe())),
         ];
-        self.say(0, &heads);
+        self.add_line(0, &heads);
         if let Some(text) = text {
-            self.say(2, &[plain(text)]);
+            self.add_line(2, &[plain(text)]);
         }
         self.opinion(people, &metric.metric, Some(id));
         for (at, sample) in asked.samples.iter().enumerate() {
@@ -242,7 +242,7 @@ impl Lines {
 
     fn sample(&mut self, at: usize, score: Option<f64>, why: &str, sample: &Sample) {
         let why = sample.error.as_deref().unwrap_or(why);
-        self.say(
+        self.add_line(
             4,
             &[faint(&format!("{} ", at + 1)), sign(score), faint(why)],
         );
@@ -267,7 +267,7 @@ impl Lines {
             } else {
                 ""
             };
-            self.say(
+            self.add_line(
                 2,
                 &[span(
                     &format!("human verdict: {word}{note}{differs}"),
@@ -298,10 +298,10 @@ impl Lines {
             );
             let count = text.lines().count();
             for line in text.lines().take(ANSWER_LINES) {
-                self.say(2, &[faint(line)]);
+                self.add_line(2, &[faint(line)]);
             }
             if count > ANSWER_LINES {
-                self.say(
+                self.add_line(
                     2,
                     &[faint(&format!("… and {} more lines", count - ANSWER_LINES))],
                 );
@@ -331,7 +331,7 @@ fn ballot(samples: &[Sample], score: impl Fn(&Sample) -> Option<f64>) -> String 
 
 /// The judge model, what was spent, the distance to the threshold, and how far the samples differ.
 fn headline(metric: &MetricResult, judgement: &Judgement) -> String {
-    let mut words = vec![judgement.model.clone(), judgement.spent.words()];
+    let mut words = vec![judgement.model.clone(), judgement.spent.describe()];
     if let (Some(score), Some(threshold)) = (metric.score(), metric.threshold) {
         let side = if score >= threshold { "above" } else { "below" };
         let (distance, _) = compared_texts((score - threshold).abs(), 0.0);

@@ -210,7 +210,7 @@ pub(crate) fn scroll(model: &mut Model, motion: Motion) {
         && let Some(body) = case.body.clone()
     {
         let last = body.lines.len().saturating_sub(page);
-        case.scroll = motion.of(case.scroll, last + 1, page);
+        case.scroll = motion.target(case.scroll, last + 1, page);
         follow_scroll(case, &body, page, alone);
     }
 }
@@ -249,7 +249,7 @@ pub(crate) fn scroll_beside(model: &mut Model, motion: Motion) {
     let (lines, page) = view::beside_lines(model, &layout(model));
     if let Some(case) = model.shown_case_mut() {
         let last = lines.saturating_sub(page);
-        case.beside_scroll = motion.of(case.beside_scroll.min(last), last + 1, page);
+        case.beside_scroll = motion.target(case.beside_scroll.min(last), last + 1, page);
     }
 }
 

@@ -28,7 +28,7 @@ struct Item {
 }
 
 impl Item {
-    fn words(&self) -> String {
+    fn describe(&self) -> String {
         let glyph = self.status.map_or(" ", Status::glyph);
         let mark = if self.is_current { "▸" } else { " " };
         format!("{mark}{}{glyph} ", self.label)
@@ -160,14 +160,20 @@ fn trajectory_letters(attempts: &[Arc<EndedAttempt>]) -> Vec<String> {
 }
 
 fn width_of(name: &str, items: &[Item]) -> usize {
-    name.width() + 2 + items.iter().map(|item| item.words().width()).sum::<usize>() + 1
+    name.width()
+        + 2
+        + items
+            .iter()
+            .map(|item| item.describe().width())
+            .sum::<usize>()
+        + 1
 }
 
 /// Draws a name and as many items around the current one as fit. Returns the number of columns used.
 fn put_items(name: &str, items: &[Item], area: Rect, theme: &Theme, buffer: &mut Buffer) -> u16 {
     let room = usize::from(area.width);
     let current = items.iter().position(|item| item.is_current).unwrap_or(0);
-    let widths: Vec<usize> = items.iter().map(|item| item.words().width()).collect();
+    let widths: Vec<usize> = items.iter().map(|item| item.describe().width()).collect();
     let left = room.saturating_sub(name.width() + 2 + 4);
     let (mut from, mut to, mut used) = (
         current,
@@ -208,7 +214,7 @@ fn put_items(name: &str, items: &[Item], area: Rect, theme: &Theme, buffer: &mut
             (true, None) => theme.style(Role::Title),
             (false, None) => theme.style(Role::Faint),
         };
-        write(&item.words(), style);
+        write(&item.describe(), style);
     }
     if to < items.len() {
         write("… ", theme.style(Role::Faint));

@@ -25,7 +25,7 @@ pub(crate) fn timeline(turns: &[ComparedTurn], width: usize) -> Body {
             ));
         }
         match &turn.actual {
-            Some(actual) => events.of(actual),
+            Some(actual) => events.add_turn(actual),
             None => events.note("this turn was not reached"),
         }
     }
@@ -41,7 +41,7 @@ struct Events {
     width: usize,
 }
 
-fn words(text: &str, tone: Tone) -> Span {
+fn span(text: &str, tone: Tone) -> Span {
     Span {
         text: clean_line(text).into_owned(),
         tone,
@@ -53,9 +53,9 @@ fn words(text: &str, tone: Tone) -> Span {
 fn head(at: Option<f64>, author: &str) -> [Span; 3] {
     let at = at.map_or("      ".into(), |at| format!("{at:>5.2}s"));
     [
-        words(&at, Tone::Faint),
-        words(" ", Tone::Plain),
-        words(author, Tone::Key),
+        span(&at, Tone::Faint),
+        span(" ", Tone::Plain),
+        span(author, Tone::Key),
     ]
 }
 
@@ -69,14 +69,14 @@ impl Events {
     }
 
     fn note(&mut self, text: &str) {
-        self.wide(&[words(text, Tone::Faint)]);
+        self.wide(&[span(text, Tone::Faint)]);
     }
 
     /// Adds the errors that the model reported.
     fn errors<'a>(&mut self, errors: impl IntoIterator<Item = &'a ModelError>) {
         for error in errors {
             let mut line = head(error.at, &error.author).to_vec();
-            line.push(words(
+            line.push(span(
                 &format!("  the model reported {}", error.text()),
                 Tone::Note,
             ));
@@ -84,10 +84,10 @@ impl Events {
         }
     }
 
-    fn of(&mut self, turn: &Invocation) {
+    fn add_turn(&mut self, turn: &Invocation) {
         for (at, line) in turn.user.shown_text().lines().enumerate() {
             let head = if at == 0 { "user  " } else { "      " };
-            self.wide(&[words(head, Tone::Faint), words(line, Tone::Plain)]);
+            self.wide(&[span(head, Tone::Faint), span(line, Tone::Plain)]);
         }
         let Some(events) = turn.trajectory.events() else {
             return self.note("the calls are recorded, the events are not");
@@ -100,35 +100,35 @@ impl Events {
             let content = event.content.as_ref().or(turn.final_response.as_ref());
             for part in content.into_iter().flat_map(|content| &content.parts) {
                 let mut line = head.to_vec();
-                line.extend(part_words(part));
+                line.extend(part_text(part));
                 self.wide(&line);
             }
             self.errors(event.error.as_ref());
         }
         self.errors(&turn.reported_errors);
-        if let Some(end) = turn.end.words() {
+        if let Some(end) = turn.end.describe() {
             self.note(end);
         }
     }
 }
 
-fn part_words(part: &Part) -> Vec<Span> {
+fn part_text(part: &Part) -> Vec<Span> {
     if let Some(call) = &part.call {
         let args = call.args.clone().map(Value::Object);
         let args = args.map(|args| value_text(&args)).unwrap_or_default();
         return vec![
-            words("  calls ", Tone::Faint),
-            words(&call.name, Tone::Tool),
-            words(" ", Tone::Plain),
-            words(&args, Tone::Value),
+            span("  calls ", Tone::Faint),
+            span(&call.name, Tone::Tool),
+            span(" ", Tone::Plain),
+            span(&args, Tone::Value),
         ];
     }
     if let Some(response) = &part.response {
         return vec![
-            words("  ← ", Tone::Faint),
-            words(&response.name, Tone::Tool),
-            words(" ", Tone::Plain),
-            words(&value_text(&response.response), Tone::Value),
+            span("  ← ", Tone::Faint),
+            span(&response.name, Tone::Tool),
+            span(" ", Tone::Plain),
+            span(&value_text(&response.response), Tone::Value),
         ];
     }
     let text = part
@@ -138,5 +138,5 @@ fn part_words(part: &Part) -> Vec<Span> {
         .or_else(|| part.label())
         .unwrap_or_default();
     let says = if part.thought { "  thinks " } else { "  says " };
-    vec![words(says, Tone::Faint), words(&text, Tone::Plain)]
+    vec![span(says, Tone::Faint), span(&text, Tone::Plain)]
 }

@@ -27,9 +27,9 @@ pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
     )
     .into_owned();
     x += put(buffer, x, area.y, room, &id, theme.style(Role::Title)) + 2;
-    let (words, style) = status_words(model.shown_attempt(), theme);
+    let (words, style) = status_text(model.shown_attempt(), theme);
     x += put(buffer, x, area.y, end.saturating_sub(x), &words, style) + 2;
-    if let Some(words) = rate_words(model, case.at) {
+    if let Some(words) = rate_text(model, case.at) {
         x += put(
             buffer,
             x,
@@ -49,7 +49,7 @@ pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
             theme.style(Role::Note),
         ) + 2;
     }
-    let (words, role) = run_words(model, case.at);
+    let (words, role) = run_text(model, case.at);
     let left = end.saturating_sub(x);
     if words.width() <= usize::from(left) {
         put(buffer, x, area.y, left, &words, theme.style(role));
@@ -57,19 +57,19 @@ pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
 }
 
 /// How many attempts of a repeated case passed, with the interval of the pass rate.
-fn rate_words(model: &Model, case: CaseRef) -> Option<String> {
+fn rate_text(model: &Model, case: CaseRef) -> Option<String> {
     let attempts = &model.view.outcomes.get(case)?.attempts;
-    let count = PassCount::of(attempts);
+    let count = PassCount::count(attempts);
     let (low, high) = count.interval().filter(|_| attempts.len() > 1)?;
     let flaky = if count.is_flaky() { "flaky: " } else { "" };
     let (low, high) = (low * 100.0, high * 100.0);
     Some(format!(
         "{flaky}{} passed (95 %: {low:.0} to {high:.0} %)",
-        count.words()
+        count.describe()
     ))
 }
 
-fn status_words(
+fn status_text(
     attempt: Option<&Arc<EndedAttempt>>,
     theme: &Theme,
 ) -> (String, ratatui::style::Style) {
@@ -90,11 +90,11 @@ fn status_words(
 }
 
 /// The run that the displayed result is from.
-fn run_words(model: &Model, case: CaseRef) -> (String, Role) {
+fn run_text(model: &Model, case: CaseRef) -> (String, Role) {
     let Some(outcome) = model.view.outcomes.get(case) else {
         return (String::new(), Role::Faint);
     };
-    let run = model.run_words(&outcome.run);
+    let run = model.run_text(&outcome.run);
     match model.is_superseded(case) {
         true => (format!("{run}, being run again"), Role::Note),
         false => (run, Role::Faint),
@@ -105,7 +105,7 @@ fn run_words(model: &Model, case: CaseRef) -> (String, Role) {
 const NARROW: u16 = 60;
 
 /// The position of the case among those that did not pass.
-pub(crate) fn failing_words(model: &Model) -> String {
+pub(crate) fn failing_text(model: &Model) -> String {
     let Some(at) = model.open_case().map(|case| case.at) else {
         return String::new();
     };

@@ -5,7 +5,7 @@ use crate::diff::{Line, Span, Tone, wrap_line};
 use crate::domain::{
     AttemptSummary, HumanVerdict, MetricSummary, Status, clean_line, compared_texts, score_text,
 };
-use crate::explorer::case_list::trend::since_words;
+use crate::explorer::case_list::trend::since_text;
 use crate::explorer::shared::command_names::{
     APPLY_SUGGESTION, JUDGE_AGAIN, QUEUE_RELAX, RUN, SCORE,
 };
@@ -38,16 +38,16 @@ pub enum VerdictLine {
 /// Builds the lines for the visible attempt, `width` columns wide. Metrics that passed have their full reason if
 /// `whole`, otherwise as much of it as fits on a line.
 pub fn verdict_lines(model: &Model, width: usize, whole: bool) -> Vec<VerdictLine> {
-    let running = running_words(model);
+    let running = running_text(model);
     let Some(attempt) = model.shown_attempt() else {
-        let words = running.unwrap_or_else(|| not_run_words(model));
+        let words = running.unwrap_or_else(|| not_run_text(model));
         return notes(&words, width).collect();
     };
     let mut lines: Vec<VerdictLine> = running
         .iter()
         .flat_map(|words| notes(words, width))
         .collect();
-    if let Some(words) = attempt.model_error_words() {
+    if let Some(words) = attempt.model_error_text() {
         let wrapped = wrap_line(&[plain(&format!("⚠ {words}"))], width.saturating_sub(2));
         lines.extend(
             wrapped
@@ -87,11 +87,11 @@ pub fn verdict_lines(model: &Model, width: usize, whole: bool) -> Vec<VerdictLin
     let add = |metric: &MetricSummary, lines: &mut Vec<VerdictLine>| {
         metric_lines(metric, width, whole, lines);
         let mine = overruled.iter().filter(|one| one.metric == metric.metric);
-        lines.extend(mine.flat_map(|one| notes(&overruled_words(one), width)));
+        lines.extend(mine.flat_map(|one| notes(&overruled_text(one), width)));
     };
     failed.iter().for_each(|metric| add(metric, &mut lines));
     if let Some(change) = model.shown_case().and_then(|case| case.suggestion.as_ref()) {
-        let words = change.words().join(" + ");
+        let words = change.describe().join(" + ");
         let hint = match model.screen_context() {
             Context::Queue => format!("{} ignores it by this rule", QUEUE_RELAX.key()),
             _ => format!("{} try it", APPLY_SUGGESTION.key()),
@@ -121,7 +121,7 @@ fn overruled(model: &Model, attempt: &AttemptSummary) -> Vec<HumanVerdict> {
 }
 
 /// A verdict of the user beside the computed one, which it does not replace.
-fn overruled_words(one: &HumanVerdict) -> String {
+fn overruled_text(one: &HumanVerdict) -> String {
     let word = |verdict: Option<bool>| match verdict {
         Some(true) => "✓ yes",
         Some(false) => "✗ no",
@@ -168,7 +168,7 @@ fn case_notes(model: &Model, attempt: &AttemptSummary, width: usize, lines: &mut
     }
     let decided = model
         .current_case()
-        .map(|case| model.decided_words(case))
+        .map(|case| model.decided_text(case))
         .unwrap_or_default();
     if !decided.is_empty() && attempt.status != Status::Passed {
         lines.extend(notes(&clean_line(&decided), width));
@@ -176,7 +176,7 @@ fn case_notes(model: &Model, attempt: &AttemptSummary, width: usize, lines: &mut
     let since = model
         .current_case()
         .filter(|_| attempt.status != Status::Passed && attempt.turn.is_none());
-    if let Some(words) = since.and_then(|case| since_words(model, case)) {
+    if let Some(words) = since.and_then(|case| since_text(model, case)) {
         lines.extend(notes(&clean_line(&words), width));
     }
     if let Some(name) = attempt.variant() {
@@ -195,7 +195,7 @@ fn notes(words: &str, width: usize) -> impl Iterator<Item = VerdictLine> + use<>
 }
 
 /// Text for a case that was not run.
-fn not_run_words(model: &Model) -> String {
+fn not_run_text(model: &Model) -> String {
     if let Some(problem) = model.current_case().and_then(|case| model.problem_of(case)) {
         return format!("this case cannot be read: {}", clean_line(&problem));
     }
@@ -207,7 +207,7 @@ fn not_run_words(model: &Model) -> String {
 }
 
 /// Text for a case that the live run will run again.
-fn running_words(model: &Model) -> Option<String> {
+fn running_text(model: &Model) -> Option<String> {
     let case = model
         .current_case()
         .filter(|case| model.is_superseded(*case))?;

@@ -24,7 +24,7 @@ impl EffectExecutor {
             let (changed, changes) = std::sync::mpsc::channel();
             // What a crash left behind while saving.
             workspace.folders.iter().for_each(|folder| sweep(folder));
-            let watch = Watch::start(&watched_folders(&workspace), move || {
+            let watch = Watch::workspace(&watched_folders(&workspace), move || {
                 let _ = changed.send(());
             });
             let Ok(watch) = watch else { return };
@@ -66,7 +66,7 @@ impl EffectExecutor {
                         break;
                     }
                     let (changed, waiting) = std::sync::mpsc::channel();
-                    let watch = Watch::of_results(&folders, move || {
+                    let watch = Watch::results(&folders, move || {
                         let _ = changed.send(());
                     });
                     let Ok(watch) = watch else { return };

@@ -89,7 +89,7 @@ pub(crate) fn write(
     change: &WhatIf,
 ) -> anyhow::Result<String> {
     let jobs = jobs(workspace, sets, change)?;
-    let words = format!("change the criteria: {}", change.words().join(", "));
+    let words = format!("change the criteria: {}", change.describe().join(", "));
     log.make(Some(&workspace.root), &words, &jobs)
         .map_err(|failed| anyhow::anyhow!("not saved: {failed}"))?;
     let names: Vec<String> = jobs

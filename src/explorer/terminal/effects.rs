@@ -133,7 +133,7 @@ impl EffectExecutor {
                 None
             }),
             ResultEffect::WriteCriteria(change, sets) => {
-                let log = EditLog::of(self.places.as_ref());
+                let log = EditLog::in_folder(self.places.as_ref());
                 self.elsewhere(move |context| {
                     let paths: Vec<&SetPath> = sets
                         .iter()
@@ -186,7 +186,7 @@ impl EffectExecutor {
     }
 
     pub(crate) fn edits(&mut self, effect: EditEffect) {
-        let log = EditLog::of(self.places.as_ref());
+        let log = EditLog::in_folder(self.places.as_ref());
         match effect {
             EditEffect::Make {
                 words,

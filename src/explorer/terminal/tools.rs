@@ -28,7 +28,7 @@ pub(crate) fn of_sets(sets: &[SetPath]) -> Tools {
 pub(crate) async fn agent_lines(workspace: &Workspace) -> Vec<AgentLine> {
     let trust = Trust::load(Places::find().as_ref());
     let line = |agent: ListedAgent| {
-        let tools = agent.hello.as_ref().and_then(AgentDescription::tool_words);
+        let tools = agent.hello.as_ref().and_then(AgentDescription::tool_text);
         let state: Vec<String> = [agent.state.clone()].into_iter().chain(tools).collect();
         AgentLine {
             label: agent.label(),

@@ -123,7 +123,10 @@ fn take(
         .as_ref()
         .and_then(|trial| trial.change.rules.last());
     if let Some(rule) = newest.filter(|rule| unmatched.contains(rule)) {
-        let words = format!("the rule {} matches no call in the results", rule.words());
+        let words = format!(
+            "the rule {} matches no call in the results",
+            rule.describe()
+        );
         notices::notify(model, words, true);
     }
     let before = std::mem::replace(&mut model.view.outcomes, outcomes);
@@ -277,7 +280,7 @@ pub(crate) fn ask_to_write(model: &mut Model) -> Vec<Effect> {
         lines.extend(folders);
         lines.extend(
             criteria
-                .words()
+                .describe()
                 .into_iter()
                 .map(|words| format!("    {words}")),
         );
@@ -289,7 +292,7 @@ pub(crate) fn ask_to_write(model: &mut Model) -> Vec<Effect> {
                 .change
                 .rules
                 .iter()
-                .map(|rule| format!("    {}", rule.words())),
+                .map(|rule| format!("    {}", rule.describe())),
         );
     }
     let write = ResultEffect::WriteCriteria(trial.change.clone(), sets.into_iter().collect());

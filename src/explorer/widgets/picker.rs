@@ -55,7 +55,7 @@ impl<T: Copy> Picker<T> {
 
     /// Moves the cursor.
     pub fn scroll(&mut self, motion: Motion) {
-        self.cursor = motion.of(self.cursor, self.found.len(), PAGE);
+        self.cursor = motion.target(self.cursor, self.found.len(), PAGE);
     }
 }
 

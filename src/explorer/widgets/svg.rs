@@ -34,9 +34,9 @@ fn row(buffer: &Buffer, y: u16, out: &mut String) {
     let cells: Vec<&Cell> = (0..buffer.area.width).map(|x| &buffer[(x, y)]).collect();
     let mut x = 0;
     while x < cells.len() {
-        let look = Look::of(cells[x]);
+        let look = Look::from_cell(cells[x]);
         let end = (x..cells.len())
-            .find(|&at| Look::of(cells[at]) != look)
+            .find(|&at| Look::from_cell(cells[at]) != look)
             .unwrap_or(cells.len());
         let text: String = cells[x..end].iter().map(|cell| cell.symbol()).collect();
         run(x, end - x, y, &text, &look, out);
@@ -52,7 +52,7 @@ struct Look {
 }
 
 impl Look {
-    fn of(cell: &Cell) -> Look {
+    fn from_cell(cell: &Cell) -> Look {
         let fg = colour(cell.fg).unwrap_or_else(|| FOREGROUND.into());
         let bg = colour(cell.bg);
         match cell.modifier.contains(Modifier::REVERSED) {

@@ -124,7 +124,7 @@ struct Checker<'a> {
 
 impl Checker<'_> {
     fn at(&self, severity: Severity, path: &JsonPath, message: String) -> Issue {
-        let (line, column) = self.places.of(self.text, path);
+        let (line, column) = self.places.line_and_column(self.text, path);
         Issue {
             severity,
             line,
@@ -428,7 +428,7 @@ fn unusable(criterion: &crate::domain::Criterion) -> Option<String> {
             }
         }
     }
-    if let Ok(Some(metric)) = JudgedMetric::of(criterion, Reading::Adk, None)
+    if let Ok(Some(metric)) = JudgedMetric::new(criterion, Reading::Adk, None)
         && let Some(model) = metric
             .options()
             .model

@@ -150,8 +150,8 @@ fn open_index(text: &Arc<str>) -> Result<ResultFile, SyntaxError> {
     for (key, range) in outline.members {
         let value = |range: Range<usize>| json::parse(&text[range]).map(|parsed| parsed.value);
         match key.as_str() {
-            "eval_set_result_id" | "evalSetResultId" => file.id = words(value(range)?),
-            "eval_set_id" | "evalSetId" => file.set_id = words(value(range)?),
+            "eval_set_result_id" | "evalSetResultId" => file.id = string(value(range)?),
+            "eval_set_id" | "evalSetId" => file.set_id = string(value(range)?),
             "creation_timestamp" | "creationTimestamp" => {
                 file.created = finite_number(&value(range)?).unwrap_or(0.0);
             }
@@ -161,7 +161,7 @@ fn open_index(text: &Arc<str>) -> Result<ResultFile, SyntaxError> {
     Ok(file)
 }
 
-fn words(value: serde_json::Value) -> String {
+fn string(value: serde_json::Value) -> String {
     value.as_str().unwrap_or_default().to_string()
 }
 
@@ -172,7 +172,7 @@ fn entry(text: &str, range: Range<usize>) -> Result<ResultEntry, SyntaxError> {
     ];
     let [id, status] = index::pick(text, range.clone(), wanted)?;
     let eval_id = match id {
-        Some(range) => words(json::parse(&text[range])?.value),
+        Some(range) => string(json::parse(&text[range])?.value),
         None => String::new(),
     };
     let status = status.and_then(|range| Status::from_adk(text[range].parse().ok()?));
@@ -252,7 +252,7 @@ fn case_result(node: Node, key: AttemptKey) -> Read<(Attempt, NotRecorded)> {
     explain(&mut metrics, ours)?;
     let session = node.get("session_details");
     let broke = metrics.is_empty() && turns.is_empty() && adk_status == Status::Failed;
-    let end = RecordedEnd::of(session.filter(|_| turns.is_empty()));
+    let end = RecordedEnd::read(session.filter(|_| turns.is_empty()));
     let error = error.or_else(|| broke.then_some(end.error));
     let unknown = NotRecorded {
         expected: turns.is_empty(),
@@ -340,7 +340,7 @@ fn metric_result(node: Node) -> Read<MetricResult> {
     let findings = match (&not_finite, status) {
         (Some(why), _) => vec![Finding::text(FindingRule::NotEvaluated, why)],
         (None, Status::Failed) => vec![Finding::threshold_missed(number, threshold)],
-        (None, Status::NotEvaluated) => vec![Finding::of(FindingRule::NotEvaluated)],
+        (None, Status::NotEvaluated) => vec![Finding::new(FindingRule::NotEvaluated)],
         _ => Vec::new(),
     };
     Ok(MetricResult {

@@ -18,7 +18,7 @@ pub(super) struct RecordedEnd {
 
 impl RecordedEnd {
     /// The turns and the error of a session. ADK adds no session of a case whose application it finds under another name.
-    pub(super) fn of(session: Option<Node>) -> RecordedEnd {
+    pub(super) fn read(session: Option<Node>) -> RecordedEnd {
         let of_error = |error: String| RecordedEnd {
             turns: Vec::new(),
             error,

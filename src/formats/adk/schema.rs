@@ -251,7 +251,7 @@ impl Walk {
             Type::Persona => return self.persona(value, path),
         };
         if !fits {
-            self.refuse(path, words(kind), describe(value));
+            self.refuse(path, type_name(kind), describe(value));
         }
     }
 
@@ -415,7 +415,7 @@ fn is_lax_flag(value: &Value) -> bool {
     }
 }
 
-fn words(kind: &Type) -> &'static str {
+fn type_name(kind: &Type) -> &'static str {
     match kind {
         Type::Text => "a string",
         Type::Bytes => "bytes in Base64",

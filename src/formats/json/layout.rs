@@ -82,7 +82,7 @@ pub(super) struct Style {
 impl Style {
     /// The style of a sample, an object in a file's text. Line ends and the escaping of characters beyond ASCII
     /// are also detected from the beginning of the file.
-    pub(super) fn of(text: &str, sample: Range<usize>) -> Style {
+    pub(super) fn detect(text: &str, sample: Range<usize>) -> Style {
         let part = &text[sample.clone()];
         let head = &text[..text.floor_char_boundary(HEAD)];
         let first = container(text, sample.start)

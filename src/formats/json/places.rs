@@ -36,7 +36,7 @@ enum Children {
 impl JsonPositions {
     /// Line and column (in characters), both from 1, of the value at a path, or of the deepest part of the path that
     /// exists. If a key is duplicated, the last one counts, as in parsing.
-    pub fn of(&self, text: &str, path: &JsonPath) -> (usize, usize) {
+    pub fn line_and_column(&self, text: &str, path: &JsonPath) -> (usize, usize) {
         self.position(text, self.offset(text, path))
     }
 
@@ -67,7 +67,7 @@ impl JsonPositions {
 
     /// Line and column (in characters), both from 1, of a byte offset.
     pub fn position(&self, text: &str, offset: usize) -> (usize, usize) {
-        let marks = self.marks.get_or_init(|| Marks::of(text));
+        let marks = self.marks.get_or_init(|| Marks::find(text));
         let offset = text.floor_char_boundary(offset);
         let line = marks.lines.partition_point(|&start| start <= offset).max(1);
         let start = marks.lines[line - 1];
@@ -81,7 +81,7 @@ impl JsonPositions {
 }
 
 impl Marks {
-    fn of(text: &str) -> Marks {
+    fn find(text: &str) -> Marks {
         let bytes = text.as_bytes();
         let lines = std::iter::once(0)
             .chain(memchr::memchr_iter(b'\n', bytes).map(|at| at + 1))
@@ -177,7 +177,11 @@ mod tests {
         for path in &paths {
             let at = locate(text, path);
             assert_eq!(places.offset(text, path), at, "{path}");
-            assert_eq!(places.of(text, path), position(text, at), "{path}");
+            assert_eq!(
+                places.line_and_column(text, path),
+                position(text, at),
+                "{path}"
+            );
         }
     }
 

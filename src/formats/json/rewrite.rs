@@ -85,14 +85,14 @@ pub fn rewrite(
     new: &Value,
     names: Names,
 ) -> Result<TextChange, SyntaxError> {
-    let style = Style::of(text, at.clone());
+    let style = Style::detect(text, at.clone());
     let mut rewriter = Rewriter {
         text,
         style,
         splices: Vec::new(),
     };
     rewriter.value(at, 0, (old, new), names)?;
-    Ok(TextChange::of(rewriter.splices))
+    Ok(TextChange::new(rewriter.splices))
 }
 
 /// The change that inserts an element into the list at an offset, in the style of its neighbours. If there is a
@@ -111,7 +111,7 @@ pub fn insert_element(
         .map(|item| item.value.clone());
     // An empty list has no style: the element is written in the style of the whole document, and its content as
     // ADK writes it.
-    let style = Style::of(
+    let style = Style::detect(
         text,
         beside
             .clone()
@@ -141,13 +141,13 @@ pub fn insert_element(
         vec![(anchor, spelt)],
         &room,
     );
-    Ok(TextChange::of(rewriter.splices))
+    Ok(TextChange::new(rewriter.splices))
 }
 
 /// The change that removes elements from the list at an offset.
 pub fn remove_elements(text: &str, list: usize, gone: &[usize]) -> Result<TextChange, SyntaxError> {
     let found = container(text, list)?;
-    let style = Style::of(text, list..list);
+    let style = Style::detect(text, list..list);
     let mut rewriter = Rewriter {
         text,
         style,
@@ -158,7 +158,7 @@ pub fn remove_elements(text: &str, list: usize, gone: &[usize]) -> Result<TextCh
         .collect();
     let room = rewriter.room(&found, 0);
     rewriter.items(&found, &kept, Vec::new(), &room);
-    Ok(TextChange::of(rewriter.splices))
+    Ok(TextChange::new(rewriter.splices))
 }
 
 struct Rewriter<'a> {

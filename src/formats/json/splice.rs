@@ -86,7 +86,7 @@ impl TextChange {
     }
 
     /// Creates a change from replacements in any order.
-    pub(super) fn of(mut splices: Vec<Splice>) -> TextChange {
+    pub(super) fn new(mut splices: Vec<Splice>) -> TextChange {
         splices.retain(|splice| splice.old != splice.new);
         // At the same position, insertions come before removals. The sort is stable.
         splices.sort_by_key(|splice| (splice.at, !splice.old.is_empty()));

@@ -95,7 +95,7 @@ fn of_object(node: Node, map: &Map<String, Value>) -> Read<Answer> {
         .get("error")
         .filter(|error| !error.is_null() && (map.len() == 1 || is_interface))
     {
-        return Ok(Answer::failed(error_words(error)));
+        return Ok(Answer::failed(error_text(error)));
     }
     if map.contains_key("choices") {
         return of_choices(node);
@@ -144,7 +144,7 @@ fn of_conversation(node: Node) -> Read<Answer> {
     let reason = || {
         let details = below(node.value, &["error"])
             .filter(|error| !error.is_null())
-            .map(error_words);
+            .map(error_text);
         let incomplete =
             below(node.value, &["incomplete_details", "reason"]).and_then(Value::as_str);
         details.or_else(|| incomplete.map(|why| format!("the response is incomplete: {why}")))
@@ -163,7 +163,7 @@ fn of_conversation(node: Node) -> Read<Answer> {
     })
 }
 
-fn error_words(error: &Value) -> String {
+fn error_text(error: &Value) -> String {
     let words = error.get("message").unwrap_or(error);
     words
         .as_str()

@@ -27,7 +27,9 @@ pub struct ColumnMap(Arc<[(String, String)]>);
 
 impl ColumnMap {
     /// The map of these pairs. The error is a message.
-    pub fn of(pairs: impl IntoIterator<Item = (String, String)>) -> Result<ColumnMap, String> {
+    pub fn from_pairs(
+        pairs: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<ColumnMap, String> {
         let pairs: Vec<(String, String)> = pairs.into_iter().collect();
         for (at, (known, from)) in pairs.iter().enumerate() {
             if !MAPPED_TO.contains(&known.as_str()) {
@@ -55,7 +57,7 @@ impl ColumnMap {
             Ok((known.trim().to_string(), from.trim().to_string()))
         };
         let parts = text.split(',').filter(|part| !part.trim().is_empty());
-        ColumnMap::of(parts.map(pair).collect::<Result<Vec<_>, String>>()?)
+        ColumnMap::from_pairs(parts.map(pair).collect::<Result<Vec<_>, String>>()?)
     }
 
     /// Whether no column is mapped.

@@ -32,7 +32,7 @@ enum Place {
 
 impl Frame {
     /// The frame in a document; `None` if the document is not a frame, or if no column is known.
-    pub(in crate::formats) fn of(value: &Value, columns: &ColumnMap) -> Option<Frame> {
+    pub(in crate::formats) fn find(value: &Value, columns: &ColumnMap) -> Option<Frame> {
         let (rows, place) = rows_of(value, columns)?;
         let known = |row: &Value| row.as_object().is_some_and(|row| is_known(row, columns));
         rows.iter().any(known).then(|| {
@@ -315,8 +315,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn of(document: &Value) -> Option<Frame> {
-        Frame::of(document, &ColumnMap::default())
+    fn frame_of(document: &Value) -> Option<Frame> {
+        Frame::find(document, &ColumnMap::default())
     }
 
     #[test]
@@ -337,31 +337,31 @@ mod tests {
             (&split, "$.data[1][1]"),
             (&table, "$.data[1].x"),
         ] {
-            let frame = of(document).unwrap();
+            let frame = frame_of(document).unwrap();
             assert_eq!(Value::Array(frame.rows.clone()), rows, "{document}");
             assert_ne!(frame.id(0), frame.id(1));
             assert_eq!(frame.path(1, &path).to_string(), second, "{document}");
         }
-        assert!(of(&json!({"a": 1})).is_none() && of(&json!([1])).is_none());
+        assert!(frame_of(&json!({"a": 1})).is_none() && frame_of(&json!([1])).is_none());
     }
 
     #[test]
     fn list_of_names_is_one_row() {
         let one = json!({"expected_steps": ["search", "book"], "actual_steps": ["search"]});
-        assert_eq!(of(&one).unwrap().rows, std::slice::from_ref(&one));
-        let frame = of(&json!({"expected_steps": [["search"], ["book"]]})).unwrap();
+        assert_eq!(frame_of(&one).unwrap().rows, std::slice::from_ref(&one));
+        let frame = frame_of(&json!({"expected_steps": [["search"], ["book"]]})).unwrap();
         assert_eq!(frame.rows.len(), 2);
-        let texts = of(&json!({"reference_trajectory": ["['search']", "[]"]})).unwrap();
+        let texts = frame_of(&json!({"reference_trajectory": ["['search']", "[]"]})).unwrap();
         assert_eq!(texts.rows.len(), 2);
     }
 
     #[test]
     fn rows_without_names_need_a_mapping() {
         let values = json!([["how?", "so"], ["why?", "thus"]]);
-        assert!(of(&values).is_none());
+        assert!(frame_of(&values).is_none());
         assert_eq!(unknown_columns(&values), Some(vec!["0".into(), "1".into()]));
         let map = ColumnMap::parse("prompt=0,reference=1").unwrap();
-        let frame = Frame::of(&values, &map).unwrap();
+        let frame = Frame::find(&values, &map).unwrap();
         assert_eq!(frame.rows[1], json!({"0": "why?", "1": "thus"}));
         assert_eq!(
             frame.path(1, &JsonPath::default().key("1")).to_string(),

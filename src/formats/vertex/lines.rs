@@ -116,7 +116,7 @@ pub struct LineIndexer {
 
 impl LineIndexer {
     /// An indexer of a file whose columns are mapped.
-    pub fn of(columns: ColumnMap) -> LineIndexer {
+    pub fn new(columns: ColumnMap) -> LineIndexer {
         LineIndexer {
             columns,
             ..LineIndexer::default()

@@ -29,7 +29,7 @@ struct Record {
 
 impl Table {
     /// The table in a text; `None` if it is not a data set.
-    pub(in crate::formats) fn of(text: &str, columns: &ColumnMap) -> Option<Table> {
+    pub(in crate::formats) fn parse(text: &str, columns: &ColumnMap) -> Option<Table> {
         let (separator, names) = header(text)?;
         names
             .iter()
@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn records_keep_their_lines_and_quotes() {
         let text = "\u{feff}prompt,reference_trajectory\r\n\"a, \"\"b\"\"\nc\",\"[{'tool_name': 'f'}]\"\r\n\r\nlast,\n";
-        let table = Table::of(text, &ColumnMap::default()).unwrap();
+        let table = Table::parse(text, &ColumnMap::default()).unwrap();
         assert_eq!(table.len(), 2);
         assert_eq!(table.row(text, 0).unwrap()["prompt"], "a, \"b\"\nc");
         assert_eq!(
@@ -278,7 +278,7 @@ mod tests {
             writer.write_record(["prompt", "response", "reference"]).unwrap();
             rows.iter().for_each(|row| writer.write_record(row).unwrap());
             let text = String::from_utf8(writer.into_inner().unwrap()).unwrap();
-            let table = Table::of(&text, &ColumnMap::default()).unwrap();
+            let table = Table::parse(&text, &ColumnMap::default()).unwrap();
             proptest::prop_assert_eq!(table.len(), rows.len());
             for (at, row) in rows.iter().enumerate() {
                 let read = table.row(&text, at).unwrap();
@@ -295,7 +295,7 @@ mod tests {
             let text = format!(
                 "prompt{separator}response{separator}reference\nq{separator}\"a, b; c\"{separator}d\n"
             );
-            let table = Table::of(&text, &ColumnMap::default()).unwrap();
+            let table = Table::parse(&text, &ColumnMap::default()).unwrap();
             let row = table.row(&text, 0).unwrap();
             assert_eq!(
                 (&row["response"], &row["reference"]),
@@ -304,19 +304,19 @@ mod tests {
             );
         }
         let one = "prompt\nhow; so\n";
-        let table = Table::of(one, &ColumnMap::default()).unwrap();
+        let table = Table::parse(one, &ColumnMap::default()).unwrap();
         assert_eq!(table.row(one, 0).unwrap()["prompt"], "how; so");
     }
 
     #[test]
     fn a_record_of_another_width_is_wrong_and_the_rest_is_read() {
         let text = "prompt,response\na,b,c\nd,e\n";
-        let table = Table::of(text, &ColumnMap::default()).unwrap();
+        let table = Table::parse(text, &ColumnMap::default()).unwrap();
         assert_eq!(
             table.row(text, 0).unwrap_err(),
             "3 cells, but the header has 2"
         );
         assert_eq!(table.row(text, 1).unwrap()["response"], "e");
-        assert!(Table::of("a,b\n1,2\n", &ColumnMap::default()).is_none());
+        assert!(Table::parse("a,b\n1,2\n", &ColumnMap::default()).is_none());
     }
 }

@@ -58,7 +58,7 @@ pub(super) fn call(
     }
 }
 
-pub(super) fn hello(endpoint: &Endpoint) -> Call {
+pub(super) fn probe(endpoint: &Endpoint) -> Call {
     request(endpoint, &["v1", "models", &endpoint.model])
 }
 

@@ -27,7 +27,7 @@ pub(in crate::judge) enum FormMode {
 }
 
 impl FormMode {
-    pub(in crate::judge) fn words(self) -> &'static str {
+    pub(in crate::judge) fn describe(self) -> &'static str {
         match self {
             FormMode::Schema => "structured output: the provider enforces the JSON Schema",
             FormMode::Tool => "structured output: through a tool call",

@@ -37,7 +37,7 @@ pub(super) fn call(
     }
 }
 
-pub(super) fn hello(endpoint: &Endpoint) -> Call {
+pub(super) fn probe(endpoint: &Endpoint) -> Call {
     request(endpoint, "")
 }
 

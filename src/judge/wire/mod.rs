@@ -38,12 +38,12 @@ pub(super) fn call(
 }
 
 /// The request that checks that the model exists and the key is accepted; `None` where no cheap one exists.
-pub(super) fn hello(endpoint: &Endpoint) -> Option<Call> {
+pub(super) fn probe(endpoint: &Endpoint) -> Option<Call> {
     match endpoint.provider {
-        Provider::Gemini => Some(gemini::hello(endpoint)),
-        Provider::Openai => Some(openai::hello(endpoint)),
-        Provider::Anthropic => Some(anthropic::hello(endpoint)),
-        Provider::Ollama => Some(ollama::hello(endpoint)),
+        Provider::Gemini => Some(gemini::probe(endpoint)),
+        Provider::Openai => Some(openai::probe(endpoint)),
+        Provider::Anthropic => Some(anthropic::probe(endpoint)),
+        Provider::Ollama => Some(ollama::probe(endpoint)),
         Provider::Vertex | Provider::Replay => None,
     }
 }

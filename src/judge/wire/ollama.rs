@@ -39,7 +39,7 @@ pub(super) fn call(
     request(endpoint, "chat", body.into())
 }
 
-pub(super) fn hello(endpoint: &Endpoint) -> Call {
+pub(super) fn probe(endpoint: &Endpoint) -> Call {
     request(endpoint, "show", json!({"model": endpoint.model}))
 }
 

@@ -55,7 +55,7 @@ pub(super) fn call(
     }
 }
 
-pub(super) fn hello(endpoint: &Endpoint) -> Call {
+pub(super) fn probe(endpoint: &Endpoint) -> Call {
     request(endpoint, &["models", &endpoint.model])
 }
 

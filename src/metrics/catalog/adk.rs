@@ -68,7 +68,7 @@ pub(super) const METRICS: &[MetricInfo] = &[
             ),
             NAMES,
         ],
-        build: Build::Computed(|criterion| computed(TrajectoryOptions::of(criterion))),
+        build: Build::Computed(|criterion| computed(TrajectoryOptions::new(criterion))),
         ..BASE
     },
     MetricInfo {

@@ -46,7 +46,7 @@ pub(super) const RESPONSE_MATCH: MetricInfo = MetricInfo {
     needs: &[Need::ReferenceResponse, Need::Response, Need::Judge],
     options: &[MODEL, INTERMEDIATE],
     build: Build::Judged(|criterion, options, reading| {
-        judged(ResponseVerdict::of(criterion, options, reading))
+        judged(ResponseVerdict::new(criterion, options, reading))
     }),
     ..BASE
 };
@@ -60,7 +60,7 @@ pub(super) const RESPONSE_QUALITY: MetricInfo = MetricInfo {
     needs: &[Need::Rubrics, Need::Response, Need::Judge],
     options: &[MODEL, RUBRICS, GROUP, INTERMEDIATE],
     build: Build::Judged(|criterion, options, reading| {
-        judged(Rubrics::of(
+        judged(Rubrics::new(
             Quality::FinalResponse,
             criterion,
             options,
@@ -89,7 +89,7 @@ pub(super) const HALLUCINATIONS: MetricInfo = MetricInfo {
             "each intermediate text is judged too, against the events before it",
         ),
     ],
-    build: Build::Judged(|criterion, _, reading| judged(Hallucinations::of(criterion, reading))),
+    build: Build::Judged(|criterion, _, reading| judged(Hallucinations::new(criterion, reading))),
     ..BASE
 };
 
@@ -102,7 +102,7 @@ pub(super) const TOOL_USE: MetricInfo = MetricInfo {
     needs: &[Need::Rubrics, Need::Trajectory, Need::Judge],
     options: &[MODEL, RUBRICS, GROUP],
     build: Build::Judged(|criterion, options, reading| {
-        judged(Rubrics::of(Quality::ToolUse, criterion, options, reading))
+        judged(Rubrics::new(Quality::ToolUse, criterion, options, reading))
     }),
     ..BASE
 };
@@ -125,7 +125,7 @@ pub(super) const USER_QUALITY: MetricInfo = MetricInfo {
         ),
     ],
     build: Build::Judged(|criterion, options, reading| {
-        judged(UserQuality::of(criterion, options, reading))
+        judged(UserQuality::new(criterion, options, reading))
     }),
     ..BASE
 };
@@ -139,7 +139,7 @@ pub(super) const TRAJECTORY_QUALITY: MetricInfo = MetricInfo {
     needs: &[Need::Rubrics, Need::Events, Need::Judge],
     options: &[MODEL, RUBRICS, GROUP],
     build: Build::Judged(|criterion, options, reading| {
-        judged(Rubrics::of(
+        judged(Rubrics::new(
             Quality::Trajectory,
             criterion,
             options,

@@ -150,7 +150,7 @@ pub(super) const METRICS: &[MetricInfo] = &[
             "which tool",
         )],
         source: VERTEX_DOCS,
-        build: Build::Computed(|criterion| computed(SingleToolUse::of(criterion))),
+        build: Build::Computed(|criterion| computed(SingleToolUse::new(criterion))),
         ..BASE
     },
     MetricInfo {
@@ -204,50 +204,50 @@ pub(super) const METRICS: &[MetricInfo] = &[
             "stop at the longest run of words that the response has",
         )],
         source: "sacrebleu 2.6.0, which the Vertex AI documentation points to",
-        build: Build::Computed(|criterion| computed(BleuMetric::of(criterion))),
+        build: Build::Computed(|criterion| computed(BleuMetric::new(criterion))),
         ..BASE
     },
     rouge(
         "rouge_1",
-        Build::Computed(|criterion| computed(Rouge::of(RougeKind::N(1), criterion))),
+        Build::Computed(|criterion| computed(Rouge::new(RougeKind::N(1), criterion))),
         "Words in common.",
     ),
     rouge(
         "rouge_2",
-        Build::Computed(|criterion| computed(Rouge::of(RougeKind::N(2), criterion))),
+        Build::Computed(|criterion| computed(Rouge::new(RougeKind::N(2), criterion))),
         "Pairs of neighbouring words in common.",
     ),
     rouge(
         "rouge_l",
-        Build::Computed(|criterion| computed(Rouge::of(RougeKind::L, criterion))),
+        Build::Computed(|criterion| computed(Rouge::new(RougeKind::L, criterion))),
         "The longest common subsequence of words.",
     ),
     rouge(
         "rouge_l_sum",
-        Build::Computed(|criterion| computed(Rouge::of(RougeKind::LSum, criterion))),
+        Build::Computed(|criterion| computed(Rouge::new(RougeKind::LSum, criterion))),
         "The union of the longest common subsequences, sentence by sentence.",
     ),
     tool_call(
         "tool_call_valid",
-        Build::Computed(|criterion| computed(ToolCallMetric::of(Aspect::Valid, criterion))),
+        Build::Computed(|criterion| computed(ToolCallMetric::new(Aspect::Valid, criterion))),
         "whether the answer is a valid tool call",
         "1 when the answer is JSON with a list tool_calls whose entries have a name and an object of arguments.",
     ),
     tool_call(
         "tool_name_match",
-        Build::Computed(|criterion| computed(ToolCallMetric::of(Aspect::Name, criterion))),
+        Build::Computed(|criterion| computed(ToolCallMetric::new(Aspect::Name, criterion))),
         "whether the answer names the reference's tools",
         "1 when the names of the calls are those of the reference, else 0.",
     ),
     tool_call(
         "tool_parameter_key_match",
-        Build::Computed(|criterion| computed(ToolCallMetric::of(Aspect::Keys, criterion))),
+        Build::Computed(|criterion| computed(ToolCallMetric::new(Aspect::Keys, criterion))),
         "the share of the reference's arguments that the answer names",
         "Argument names of the reference that the answer's call of the same tool has, by all of them.",
     ),
     tool_call(
         "tool_parameter_kv_match",
-        Build::Computed(|criterion| computed(ToolCallMetric::of(Aspect::Values, criterion))),
+        Build::Computed(|criterion| computed(ToolCallMetric::new(Aspect::Values, criterion))),
         "the share of the reference's arguments that the answer has with their values",
         "Arguments of the reference that the answer's call of the same tool has with the same value, by all of them.",
     ),

@@ -24,12 +24,12 @@ pub struct JudgedCase<'a> {
 impl JudgedMetric {
     /// The metric, applied to a case. `key` is the secret from which the codes of its prompts are computed.
     pub fn of_case<'a>(&'a self, evidence: &Evidence<'a>, key: &CodeKey) -> JudgedCase<'a> {
-        JudgedCase::of(self, evidence, key)
+        JudgedCase::new(self, evidence, key)
     }
 }
 
 impl<'a> JudgedCase<'a> {
-    pub(super) fn of(
+    pub(super) fn new(
         metric: &'a JudgedMetric,
         evidence: &Evidence<'a>,
         key: &CodeKey,

@@ -53,7 +53,7 @@ pub(super) fn explain(
             .votes
             .filter(|votes| votes.is_split() || votes.none > 0);
         let votes = votes
-            .map(|votes| format!(" {}", votes.words()))
+            .map(|votes| format!(" {}", votes.describe()))
             .unwrap_or_default();
         format!("{sign} {}{votes}", rubric.rubric_id)
     });

@@ -86,7 +86,7 @@ fn on_rubric(rubric: &RubricScore, asked: &[&Asked]) -> Option<Finding> {
         expected: Some(1.0.into()),
         actual: rubric.score().map(Into::into),
         sample: asked.iter().find_map(says_no),
-        ..Finding::of(rule)
+        ..Finding::new(rule)
     })
 }
 

@@ -31,7 +31,7 @@ struct Text<'a> {
 }
 
 impl Hallucinations {
-    pub(in crate::metrics) fn of(
+    pub(in crate::metrics) fn new(
         criterion: &Criterion,
         reading: Reading,
     ) -> Result<Hallucinations, Unusable> {

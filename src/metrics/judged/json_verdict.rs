@@ -16,7 +16,7 @@ pub(super) struct VerdictKeys {
 }
 
 impl VerdictKeys {
-    pub(super) fn of(names: &'static [&'static str]) -> VerdictKeys {
+    pub(super) fn compile(names: &'static [&'static str]) -> VerdictKeys {
         const QUOTES: &str = r#"[\\"'“”`*]*"#;
         let keys = names.join("|");
         let value = r#"([^,\n}\];/\\"'“”`*]*)([,\n}\];/\\"'“”`*]|$)"#;
@@ -47,7 +47,7 @@ struct Found<T> {
 impl<T: PartialEq + Copy> JsonVerdict<'_, T> {
     /// The judge's own verdict. One after the code takes precedence. Without a code, text that occurs in the data is
     /// a quotation, and verdicts that disagree count as none. The error says why there is none.
-    pub(super) fn of(&self, reply: &str, seal: &Seal, code: &str) -> Result<T, String> {
+    pub(super) fn verdict(&self, reply: &str, seal: &Seal, code: &str) -> Result<T, String> {
         let objects = objects(reply);
         if let Some(verdict) = self.behind_code(reply, &objects, code) {
             return verdict.ok_or_else(contradiction);

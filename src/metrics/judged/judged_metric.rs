@@ -17,7 +17,7 @@ pub struct JudgedMetric {
 
 impl JudgedMetric {
     /// Reads a criterion; `None` when no judge decides it.
-    pub fn of(
+    pub fn new(
         criterion: &Criterion,
         reading: Reading,
         samples: Option<u32>,
@@ -38,7 +38,7 @@ impl JudgedMetric {
         if !matches!(metric.build, Build::Computed(_)) {
             registry::check_threshold(criterion)?;
         }
-        let mut options = JudgeOptions::of(criterion)?;
+        let mut options = JudgeOptions::parse(criterion)?;
         options.samples = options.samples.or(samples);
         let judge: Box<dyn Judge> = match metric.build {
             Build::Computed(_) => return Ok(None),
@@ -78,7 +78,7 @@ impl JudgedMetric {
         } else {
             Direction::Higher
         };
-        let judge = Box::new(Template::of(template, &options, reading));
+        let judge = Box::new(Template::new(template, &options, reading));
         JudgedMetric {
             criterion: criterion.clone(),
             direction,

@@ -37,7 +37,7 @@ impl JudgeOptions {
     }
 
     /// Reads the options. Like ADK, it refuses unknown keys.
-    pub(super) fn of(criterion: &Criterion) -> Result<JudgeOptions, Unusable> {
+    pub(super) fn parse(criterion: &Criterion) -> Result<JudgeOptions, Unusable> {
         let given = match criterion.option("judge_model_options", "judgeModelOptions") {
             None | Some(Value::Null) => return Ok(JudgeOptions::default()),
             Some(Value::Object(map)) => map,
@@ -136,7 +136,7 @@ mod tests {
         criterion
             .options
             .insert("judgeModelOptions".into(), options);
-        JudgeOptions::of(&criterion).map_err(|why| why.to_string())
+        JudgeOptions::parse(&criterion).map_err(|why| why.to_string())
     }
 
     #[test]

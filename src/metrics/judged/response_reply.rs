@@ -41,12 +41,12 @@ fn adk_pattern(key: &str) -> Option<Regex> {
 
 /// The careful reading. The error says why there is no verdict.
 pub(super) fn careful(reply: &str, seal: &Seal, code: &str) -> Result<bool, String> {
-    static KEYS: LazyLock<VerdictKeys> = LazyLock::new(|| VerdictKeys::of(&[VALID, INVALID]));
+    static KEYS: LazyLock<VerdictKeys> = LazyLock::new(|| VerdictKeys::compile(&[VALID, INVALID]));
     JsonVerdict {
         keys: &KEYS,
         read: &verdict_of,
     }
-    .of(reply, seal, code)
+    .verdict(reply, seal, code)
 }
 
 /// Under the key `…_invalid`, `true` and `invalid` mean the same; so do `false` and `valid`.

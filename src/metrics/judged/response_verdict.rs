@@ -20,7 +20,7 @@ pub(in crate::metrics) struct ResponseVerdict {
 }
 
 impl ResponseVerdict {
-    pub(in crate::metrics) fn of(
+    pub(in crate::metrics) fn new(
         criterion: &Criterion,
         options: &JudgeOptions,
         reading: Reading,
@@ -48,7 +48,7 @@ impl ResponseVerdict {
     }
 
     fn turn(&self, asked: &Asked) -> TurnVerdict {
-        let votes = Votes::of(asked.samples.iter().map(|sample| sample.score()));
+        let votes = Votes::count(asked.samples.iter().map(|sample| sample.score()));
         let chosen = majority(&asked.samples, |sample: &Sample| sample.score());
         let score = chosen
             .and_then(|sample| sample.score())
@@ -68,7 +68,7 @@ impl ResponseVerdict {
         };
         TurnVerdict {
             score,
-            why: format!("{verdict} {}{reason}", votes.words()),
+            why: format!("{verdict} {}{reason}", votes.describe()),
             rubrics: Vec::new(),
         }
     }

@@ -59,7 +59,7 @@ pub(in crate::metrics) struct Rubrics {
 }
 
 impl Rubrics {
-    pub(in crate::metrics) fn of(
+    pub(in crate::metrics) fn new(
         quality: Quality,
         criterion: &Criterion,
         options: &JudgeOptions,
@@ -219,7 +219,7 @@ impl Rubrics {
                 .copied()
                 .filter(|one| one.rubric_id == id)
                 .collect();
-            let mut votes = Votes::of(mine.iter().map(|one| one.score()));
+            let mut votes = Votes::count(mine.iter().map(|one| one.score()));
             let silent = asked
                 .samples
                 .iter()
@@ -483,7 +483,7 @@ mod tests {
             let mut criterion = Criterion::new("rubric_based_final_response_quality_v1", Some(0.5));
             criterion.options.insert("rubric_group_key".into(), key);
             let options = JudgeOptions::default();
-            let metric = Rubrics::of(quality, &criterion, &options, Reading::default()).ok()?;
+            let metric = Rubrics::new(quality, &criterion, &options, Reading::default()).ok()?;
             let found = metric.together(&case, &[], 0);
             Some(found.map(|found| found.into_iter().map(|one| one.id).collect::<Vec<_>>()))
         };

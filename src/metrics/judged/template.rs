@@ -39,7 +39,7 @@ pub(in crate::metrics) struct Template {
 }
 
 impl Template {
-    pub(in crate::metrics) fn of(
+    pub(in crate::metrics) fn new(
         template: &JudgeTemplate,
         options: &JudgeOptions,
         reading: Reading,
@@ -65,7 +65,7 @@ impl Template {
         Template {
             whole: own.whole,
             range: Some(own.range),
-            ..Template::of(&template, options, reading)
+            ..Template::new(&template, options, reading)
         }
     }
 
@@ -127,8 +127,8 @@ impl Template {
 
     fn read_reply(&self, reply: &str, seal: &Seal, code: &str) -> (Option<f64>, String) {
         static CHOICES: LazyLock<VerdictKeys> =
-            LazyLock::new(|| VerdictKeys::of(&["pairwise_choice"]));
-        static SCORES: LazyLock<VerdictKeys> = LazyLock::new(|| VerdictKeys::of(&["score"]));
+            LazyLock::new(|| VerdictKeys::compile(&["pairwise_choice"]));
+        static SCORES: LazyLock<VerdictKeys> = LazyLock::new(|| VerdictKeys::compile(&["score"]));
         type Number = fn(&Value) -> Option<f64>;
         let (key, keys, read) = match self.template.baseline {
             Some(_) => ("pairwise_choice", &CHOICES, choice as Number),
@@ -145,7 +145,7 @@ impl Template {
                 keys,
                 read: &|_, value| read(value),
             }
-            .of(reply, seal, code),
+            .verdict(reply, seal, code),
             // ADK has no such metric: the first object counts.
             Reading::Adk => {
                 let first = objects.iter().find_map(|(.., object)| object.get(key));

@@ -26,7 +26,7 @@ pub(in crate::metrics) struct UserQuality {
 }
 
 impl UserQuality {
-    pub(in crate::metrics) fn of(
+    pub(in crate::metrics) fn new(
         criterion: &Criterion,
         options: &JudgeOptions,
         reading: Reading,
@@ -65,7 +65,7 @@ impl UserQuality {
 
     fn judged(&self, asked: &Asked) -> TurnVerdict {
         let chosen = majority(&asked.samples, |sample: &Sample| sample.score());
-        let votes = Votes::of(asked.samples.iter().map(|sample| sample.score()));
+        let votes = Votes::count(asked.samples.iter().map(|sample| sample.score()));
         // A judge may name no criterion: all are met, or it gives no reason.
         let reason = chosen
             .map(|sample| sample.reason.as_str())
@@ -73,7 +73,7 @@ impl UserQuality {
         let reason = reason.unwrap_or("the judge names no criterion that is not met");
         TurnVerdict {
             score: chosen.and_then(|sample| sample.score()),
-            why: format!("{}: {reason}", votes.words()),
+            why: format!("{}: {reason}", votes.describe()),
             rubrics: Vec::new(),
         }
     }
@@ -130,12 +130,12 @@ fn adk(reply: &str) -> Option<bool> {
 
 /// The careful reading. The error says why there is no verdict.
 fn careful(reply: &str, seal: &Seal, code: &str) -> Result<bool, String> {
-    static KEYS: LazyLock<VerdictKeys> = LazyLock::new(|| VerdictKeys::of(&["is_valid"]));
+    static KEYS: LazyLock<VerdictKeys> = LazyLock::new(|| VerdictKeys::compile(&["is_valid"]));
     JsonVerdict {
         keys: &KEYS,
         read: &verdict_of,
     }
-    .of(reply, seal, code)
+    .verdict(reply, seal, code)
 }
 
 fn verdict_of(_: &str, value: &Value) -> Option<bool> {

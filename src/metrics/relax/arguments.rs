@@ -32,14 +32,14 @@ pub(super) struct ArgumentDifferences {
 
 impl ArgumentDifferences {
     /// The differences within attempts that existing rules do not accept. `rules` are those of each attempt.
-    pub(super) fn of<'a>(
+    pub(super) fn within<'a>(
         attempts: impl Iterator<Item = (&'a Attempt, Vec<MatchRule>)>,
     ) -> ArgumentDifferences {
         let mut calls: Vec<ChangedCall> = Vec::new();
         for (attempt, rules) in attempts {
             // Rules that cannot be compiled accept nothing.
-            let Some(matcher) = Matcher::of(&rules, false)
-                .or_else(|_| Matcher::of(&[], false))
+            let Some(matcher) = Matcher::compile(&rules, false)
+                .or_else(|_| Matcher::compile(&[], false))
                 .ok()
             else {
                 continue;
@@ -115,7 +115,7 @@ fn changed_calls(attempt: &Attempt, matcher: &Matcher, found: &mut Vec<ChangedCa
         let pairs = align(&expected, &actual).pairs;
         for pair in &pairs {
             if let (PairKind::Changed, Some(e), Some(a)) = (pair.kind, pair.expected, pair.actual) {
-                found.push(ChangedCall::of(expected[e], actual[a], matcher));
+                found.push(ChangedCall::new(expected[e], actual[a], matcher));
             }
         }
         let missing = pairs.iter().filter(|pair| pair.kind == PairKind::Missing);
@@ -142,7 +142,7 @@ fn moved_calls(
             .enumerate()
             .take(AT_MOST)
             .filter(|(_, call)| call.name == expected.name);
-        let changed = same_tool.map(|(at, call)| (at, ChangedCall::of(expected, call, matcher)));
+        let changed = same_tool.map(|(at, call)| (at, ChangedCall::new(expected, call, matcher)));
         if let Some((at, changed)) = changed.min_by_key(|(_, changed)| changed.counted.len()) {
             extra.remove(at);
             found.push(changed);
@@ -151,7 +151,7 @@ fn moved_calls(
 }
 
 impl ChangedCall {
-    fn of(expected: &ToolCall, actual: &ToolCall, matcher: &Matcher) -> ChangedCall {
+    fn new(expected: &ToolCall, actual: &ToolCall, matcher: &Matcher) -> ChangedCall {
         let args = |call: &ToolCall, other: &ToolCall| {
             compared_args(call, other)
                 .map(|args| args.into_owned())
@@ -271,7 +271,7 @@ fn smallest_rule(tool: &str, path: &str, values: &[Values]) -> MatchRule {
         return MatchRule::with_default(tool, path, default.clone());
     }
     let fits = |how: &Value| {
-        let rule = ArgumentRule::of(how);
+        let rule = ArgumentRule::parse(how);
         rule.is_some_and(|rule| {
             values
                 .iter()
@@ -381,7 +381,7 @@ mod tests {
             expected: expected.get("v").cloned(),
             actual: actual.get("v").cloned(),
         };
-        smallest_rule("t", "v", &values.iter().map(of).collect::<Vec<_>>()).words()
+        smallest_rule("t", "v", &values.iter().map(of).collect::<Vec<_>>()).describe()
     }
 
     #[test]

@@ -149,7 +149,7 @@ fn has_failed(metric: &MetricResult) -> bool {
 /// Changes with which calls match more easily, smallest first.
 fn for_calls(attempts: &[&Attempt]) -> Vec<WhatIf> {
     let differences =
-        ArgumentDifferences::of(attempts.iter().map(|attempt| (*attempt, rules_of(attempt))));
+        ArgumentDifferences::within(attempts.iter().map(|attempt| (*attempt, rules_of(attempt))));
     let (exact, ignoring) = argument_changes(&differences);
     let expects_calls =
         |attempt: &&Attempt| attempt.expected.iter().any(|turn| !turn.calls().is_empty());

@@ -33,13 +33,13 @@ fn attempt(expected: Value, actual: Value, said: &str) -> Attempt {
     );
     attempt.expected = [turn(&expected, "the lamp is off now")].into();
     attempt.actual = [turn(&actual, said)].into();
-    attempt.metrics = score_case(&criteria, &Evidence::of(&attempt));
+    attempt.metrics = score_case(&criteria, &Evidence::from_attempt(&attempt));
     attempt.status = case_status(&attempt.metrics);
     attempt
 }
 
-fn words(expected: Value, actual: Value, said: &str) -> Option<String> {
-    relaxation(&attempt(expected, actual, said)).map(|change| change.words().join(" + "))
+fn suggestion(expected: Value, actual: Value, said: &str) -> Option<String> {
+    relaxation(&attempt(expected, actual, said)).map(|change| change.describe().join(" + "))
 }
 
 #[test]
@@ -47,36 +47,36 @@ fn the_smallest_one_is_found() {
     let same = "the lamp is off now";
     let a = json!(["a", {"x": 1, "y": 2}]);
     let b = json!(["b", {}]);
-    assert_eq!(words(json!([a, b]), json!([a, b]), same), None);
+    assert_eq!(suggestion(json!([a, b]), json!([a, b]), same), None);
     assert_eq!(
-        words(json!([a]), json!([b, a]), same).as_deref(),
+        suggestion(json!([a]), json!([b, a]), same).as_deref(),
         Some("IN_ORDER")
     );
     assert_eq!(
-        words(json!([a, b]), json!([b, a]), same).as_deref(),
+        suggestion(json!([a, b]), json!([b, a]), same).as_deref(),
         Some("ANY_ORDER")
     );
     assert_eq!(
-        words(json!([a]), json!([["a", {"x": 3, "y": 2}]]), same).as_deref(),
+        suggestion(json!([a]), json!([["a", {"x": 3, "y": 2}]]), same).as_deref(),
         Some("a: x ignore")
     );
     assert_eq!(
-        words(json!([a, b]), json!([b, ["a", {"x": 3, "y": 2}]]), same).as_deref(),
+        suggestion(json!([a, b]), json!([b, ["a", {"x": 3, "y": 2}]]), same).as_deref(),
         Some("ANY_ORDER + a: x ignore"),
         "a call that moved is compared with the one of the same tool"
     );
     let named = |name: &str| json!(["a", {"x": 1, "name": name}]);
     assert_eq!(
-        words(json!([named("Oslo"), b]), json!([b, named("oslo")]), same).as_deref(),
+        suggestion(json!([named("Oslo"), b]), json!([b, named("oslo")]), same).as_deref(),
         Some("ANY_ORDER + a: name case")
     );
     assert_eq!(
-        words(json!([a]), json!([a]), "the lamp is on").as_deref(),
+        suggestion(json!([a]), json!([a]), "the lamp is on").as_deref(),
         Some("response_match_score at 0.6666666666666665")
     );
-    assert_eq!(words(json!([a]), json!([]), same), None);
+    assert_eq!(suggestion(json!([a]), json!([]), same), None);
     assert_eq!(
-        words(json!([a]), json!([b, a]), "the lamp is on").as_deref(),
+        suggestion(json!([a]), json!([b, a]), "the lamp is on").as_deref(),
         Some("IN_ORDER + response_match_score at 0.6666666666666665")
     );
 }
@@ -152,11 +152,18 @@ fn a_common_threshold_is_the_lowest_score_of_all() {
     let (a, b) = (json!(["a", {}]), json!(["b", {}]));
     let only_response = attempt(json!([a, b]), json!([a, b]), "the lamp");
     let both = attempt(json!([a, b]), json!([b, a]), "the lamp is on");
-    let words =
-        |attempts: &[&Attempt]| common_relaxation(attempts).map(|change| change.words().join(", "));
+    let suggestion = |attempts: &[&Attempt]| {
+        common_relaxation(attempts).map(|change| change.describe().join(", "))
+    };
     let expected = "ANY_ORDER, response_match_score at 0.5714285714285715";
-    assert_eq!(words(&[&only_response, &both]).as_deref(), Some(expected));
-    assert_eq!(words(&[&both, &only_response]).as_deref(), Some(expected));
+    assert_eq!(
+        suggestion(&[&only_response, &both]).as_deref(),
+        Some(expected)
+    );
+    assert_eq!(
+        suggestion(&[&both, &only_response]).as_deref(),
+        Some(expected)
+    );
 }
 
 #[test]
@@ -171,7 +178,7 @@ fn a_threshold_is_the_score_and_never_the_lowest_score() {
             status: Status::Failed,
             ..attempt.metrics[1].clone()
         }];
-        relaxation(&attempt).map(|change| change.words().join(", "))
+        relaxation(&attempt).map(|change| change.describe().join(", "))
     };
     let judged = |score| with_score("final_response_match_v2", score, 0.8);
     assert_eq!(
@@ -198,7 +205,7 @@ fn a_threshold_is_the_score_and_never_the_lowest_score() {
 fn arguments_are_ignored_only_where_nothing_smaller_works() {
     let same = "the lamp is off now";
     let of = |expected: Value, actual: Value| {
-        words(json!([["a", expected]]), json!([["a", actual]]), same).unwrap()
+        suggestion(json!([["a", expected]]), json!([["a", actual]]), same).unwrap()
     };
     assert_eq!(
         of(json!({"n": "Oslo"}), json!({"n": " oslo"})),
@@ -265,14 +272,14 @@ fn a_match_type_that_accepts_any_calls_of_a_turn_comes_last() {
     attempt.expected = [turn(&["a"]), turn(&[])].into();
     attempt.actual = [turn(&["a"]), turn(&["b"])].into();
     let criteria = [Criterion::new("tool_trajectory_avg_score", Some(1.0))];
-    attempt.metrics = score_case(&criteria, &Evidence::of(&attempt));
+    attempt.metrics = score_case(&criteria, &Evidence::from_attempt(&attempt));
     attempt.status = case_status(&attempt.metrics);
-    let change = relaxation(&attempt).map(|change| change.words().join(" + "));
+    let change = relaxation(&attempt).map(|change| change.describe().join(" + "));
     assert_eq!(change.as_deref(), Some("tool_trajectory_avg_score at 0.5"));
     // With another match type, a case that expects no calls at all could never fail.
     attempt.expected = [turn(&[])].into();
     attempt.actual = [turn(&["b"])].into();
-    attempt.metrics = score_case(&criteria, &Evidence::of(&attempt));
+    attempt.metrics = score_case(&criteria, &Evidence::from_attempt(&attempt));
     attempt.status = case_status(&attempt.metrics);
     assert_eq!(
         (attempt.status, relaxation(&attempt)),

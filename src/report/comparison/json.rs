@@ -14,7 +14,12 @@ impl ComparedRuns<'_> {
         let run = |run: &RunToCompare| json!({"run_id": run.plan.run_id, "started": run.plan.started, "agent": run.agent_label()});
         let counts: serde_json::Map<String, Value> = CaseChange::ALL
             .into_iter()
-            .map(|fate| (fate.key().to_string(), self.found.of(fate).count().into()))
+            .map(|fate| {
+                (
+                    fate.key().to_string(),
+                    self.found.cases_with(fate).count().into(),
+                )
+            })
             .collect();
         let side =
             |run: &RunState, at: Option<usize>| {

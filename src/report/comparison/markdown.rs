@@ -1,6 +1,6 @@
 //! The comparison for a pull request.
 
-use super::{CaseResultWords, ComparedRuns, changed_words, outcome_of, started_words};
+use super::{CaseResultWords, ComparedRuns, changed_text, outcome_of, started_text};
 use crate::analysis::{ComparedCase, RunToCompare};
 use crate::domain::{RunState, difference_text, statistic_text};
 use crate::report::markdown_cell::cell;
@@ -11,7 +11,7 @@ impl ComparedRuns<'_> {
     pub fn markdown(&self) -> String {
         let mut out = format!("## Comparison of two runs\n\n**{}**\n\n", self.conclusion());
         let run = |title: &str, run: &RunToCompare| {
-            let (id, started) = (cell(&run.plan.run_id), started_words(&run.plan.started));
+            let (id, started) = (cell(&run.plan.run_id), started_text(&run.plan.started));
             format!(
                 "- {title}: {id}, {started} UTC, {}\n",
                 cell(&run.agent_label())
@@ -46,7 +46,7 @@ impl ComparedRuns<'_> {
             |outcome: Option<&CaseResultWords>| outcome.map_or("—".into(), |of| of.sign.clone());
         let (first, second) = (sign(before.as_ref()), sign(after.as_ref()));
         let reason = after.or(before).map(|of| of.reason).unwrap_or_default();
-        let reason = changed_words(case) + &reason;
+        let reason = changed_text(case) + &reason;
         format!(
             "| {first} | {second} | {} | {} |\n",
             cell(&self.name_with_former(case)),
@@ -63,7 +63,7 @@ impl ComparedRuns<'_> {
         );
         out.push_str("|---|--:|--:|--:|--:|---|\n");
         for of in &self.found.metrics {
-            let (name, p) = (cell(&of.metric), self.metric_words(of));
+            let (name, p) = (cell(&of.metric), self.metric_text(of));
             let (before, after) = (statistic_text(of.before), statistic_text(of.after));
             let difference = difference_text(of.after - of.before, 3);
             let _ = writeln!(

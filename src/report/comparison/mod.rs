@@ -6,7 +6,7 @@ mod text;
 
 use crate::analysis::{
     CaseChange, ChangedCondition, ComparedCase, ComparedMetric, PassCount, RunComparison,
-    RunToCompare, cases_words,
+    RunToCompare, cases_text,
 };
 use crate::domain::{RunState, Status, clean_line, worst_attempt};
 use std::collections::BTreeSet;
@@ -63,7 +63,7 @@ impl ComparedRuns<'_> {
             status: Status::NotEvaluated,
             cases: self
                 .found
-                .of(CaseChange::OnlyBefore)
+                .cases_with(CaseChange::OnlyBefore)
                 .filter(is_removed)
                 .collect(),
             shown: LISTED,
@@ -76,7 +76,7 @@ impl ComparedRuns<'_> {
             let shown = if is_change { LISTED } else { OTHERS_LISTED };
             let cases = self
                 .found
-                .of(fate)
+                .cases_with(fate)
                 .filter(|case| fate != CaseChange::OnlyBefore || !is_removed(case));
             ChangeList {
                 title: fate.heading(),
@@ -116,13 +116,13 @@ impl ComparedRuns<'_> {
                 format!(
                     "{} changed in between for {}",
                     condition.label(),
-                    cases_words(count)
+                    cases_text(count)
                 )
             })
         });
         unfinished
             .chain(changed)
-            .chain(self.found.undecidable_words())
+            .chain(self.found.undecidable_text())
             .collect()
     }
 
@@ -171,20 +171,20 @@ impl ComparedRuns<'_> {
         let found = self.found;
         let rate = found.rate_change.filter(|_| found.overall.is_repeated());
         let rate = rate
-            .map(|change| format!("; {}", change.words()))
+            .map(|change| format!("; {}", change.describe()))
             .unwrap_or_default();
         format!(
             "{}: {}  ({}){rate}",
-            found.overall.passed_words(),
-            found.changes_words(),
-            found.test_words()
+            found.overall.passed_text(),
+            found.changes_text(),
+            found.test_text()
         )
     }
 
     /// The significance of a metric's difference, and whether the metric was another one.
-    fn metric_words(&self, of: &ComparedMetric) -> String {
-        let test = self.found.score_words(of.test);
-        [Some(test), of.other_options_words()]
+    fn metric_text(&self, of: &ComparedMetric) -> String {
+        let test = self.found.score_text(of.test);
+        [Some(test), of.other_options_text()]
             .into_iter()
             .flatten()
             .collect::<Vec<_>>()
@@ -193,8 +193,8 @@ impl ComparedRuns<'_> {
 }
 
 /// What differs between the results of a case beside its name and file, in brackets; empty if nothing does.
-fn changed_words(case: &ComparedCase) -> String {
-    case.other_conditions_words()
+fn changed_text(case: &ComparedCase) -> String {
+    case.other_conditions_text()
         .map(|words| format!("[{words}] "))
         .unwrap_or_default()
 }
@@ -212,13 +212,13 @@ struct CaseResultWords {
 /// `None` if no attempt of the case ended.
 fn outcome_of(run: &RunState, case: usize) -> Option<CaseResultWords> {
     let attempts = run.attempts_of(case);
-    let (worst, count) = (worst_attempt(&attempts)?, PassCount::of(&attempts));
+    let (worst, count) = (worst_attempt(&attempts)?, PassCount::count(&attempts));
     let interval = count
-        .interval_words()
+        .interval_text()
         .map(|words| format!(" ({words})"))
         .unwrap_or_default();
     let rate = if attempts.len() > 1 {
-        format!(" {}{interval}", count.words())
+        format!(" {}{interval}", count.describe())
     } else {
         String::new()
     };
@@ -240,7 +240,7 @@ fn name_of(run: &RunState, case: usize) -> String {
 }
 
 /// The time of a run's start, in UTC, to the minute.
-pub fn started_words(started: &str) -> String {
+pub fn started_text(started: &str) -> String {
     clean_line(started.get(..16).unwrap_or(started)).replace('T', " ")
 }
 

@@ -44,7 +44,7 @@ fn run(threshold: f64, cases: &[(&str, &[Status])]) -> RunState {
             .iter()
             .map(|(file, _)| set_of(file, threshold))
             .collect(),
-        cases: PlannedCases::of(cases.iter().enumerate().map(planned)).unwrap(),
+        cases: PlannedCases::new(cases.iter().enumerate().map(planned)).unwrap(),
         options: RunOptions::default(),
         judge: JudgeSpec::standard(),
     };

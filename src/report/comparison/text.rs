@@ -1,6 +1,6 @@
 //! The comparison for a terminal or a log.
 
-use super::{CaseResultWords, ComparedRuns, changed_words, outcome_of, started_words};
+use super::{CaseResultWords, ComparedRuns, changed_text, outcome_of, started_text};
 use crate::analysis::{ComparedCase, RunToCompare};
 use crate::domain::{RunState, Status, clean_line, difference_text, statistic_text};
 use crate::report::Paint;
@@ -32,7 +32,7 @@ impl ComparedRuns<'_> {
     fn heading(&self, paint: Paint) -> String {
         let line = |title: &str, run: &RunToCompare| {
             let id = clean_line(&run.plan.run_id).into_owned();
-            let started = started_words(&run.plan.started);
+            let started = started_text(&run.plan.started);
             let agent = run.agent_label();
             format!(
                 "{title} {}  {started} UTC  {}\n",
@@ -65,7 +65,7 @@ impl ComparedRuns<'_> {
             .or(before.as_ref())
             .map(|of| of.reason.clone())
             .unwrap_or_default();
-        let changed = changed_words(case);
+        let changed = changed_text(case);
         format!(
             "{} → {} {name}  {changed}{}",
             sign(&before),
@@ -101,7 +101,7 @@ impl ComparedRuns<'_> {
                 statistic_text(of.before),
                 statistic_text(of.after),
                 difference_text(of.after - of.before, 3),
-                self.metric_words(of)
+                self.metric_text(of)
             );
         }
         out

@@ -82,7 +82,7 @@ impl FoundProgram {
     /// What was found and is not used, in parentheses; empty if there is nothing.
     pub(super) fn refusal_note(&self) -> String {
         match self.refused.first() {
-            Some((path, refusal)) => format!(" ({})", refusal.words(path)),
+            Some((path, refusal)) => format!(" ({})", refusal.describe(path)),
             None => String::new(),
         }
     }

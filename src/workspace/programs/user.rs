@@ -32,7 +32,7 @@ pub(in crate::workspace) enum Refusal {
 
 impl Refusal {
     /// The reason in words, of a program.
-    pub(super) fn words(&self, program: &Path) -> String {
+    pub(super) fn describe(&self, program: &Path) -> String {
         let (path, why) = match self {
             Refusal::OtherOwner(path) => (path, "belongs to another user"),
             Refusal::WritableByAll(path) => (path, "can be changed by every user"),

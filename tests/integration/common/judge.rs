@@ -171,7 +171,7 @@ fn serve(
         body,
         prompt: String::new(),
     };
-    let api = Api::of(&asked.path);
+    let api = Api::from_path(&asked.path);
     let checked = api
         .ok_or_else(|| format!("no such path: {}", asked.path))
         .and_then(|api| {
@@ -228,7 +228,7 @@ enum Api {
 }
 
 impl Api {
-    fn of(path: &str) -> Option<Api> {
+    fn from_path(path: &str) -> Option<Api> {
         Some(match path {
             path if path.ends_with(":evaluateInstances") => Api::Service,
             "/vertex-ai-generative-ai-eval-sdk-resources/metrics/coherence/v1.yaml" => Api::Bucket,

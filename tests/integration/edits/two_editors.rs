@@ -37,7 +37,7 @@ fn to_say(file: &SetFile, at: usize, words: &str) -> Edit {
 /// possible.
 fn save(path: &Path, at: usize, words: impl Fn(&SetFile) -> String) -> bool {
     let own = path.parent().unwrap().join("own");
-    let log = EditLog::of(Some(&Places {
+    let log = EditLog::in_folder(Some(&Places {
         data: own.clone(),
         cache: own.clone(),
         config: own,

@@ -111,16 +111,16 @@ fn rates_are_said_where_no_case_passes_in_all_attempts() {
         found.overall
     );
     assert_eq!(
-        found.overall.passed_words(),
+        found.overall.passed_text(),
         "0 → 0 of 20 comparable cases passed in all attempts, 80.0 % → 10.0 % of attempts passed"
     );
     assert_eq!(
-        found.test_words(),
+        found.test_text(),
         "the same cases passed in all attempts; rates p < 0.0001"
     );
     let single = compared(&run_of(&[(1, 1); 20]), &run_of(&[(0, 1); 20]));
     assert_eq!(
-        (single.overall.rates_p, single.test_words()),
+        (single.overall.rates_p, single.test_text()),
         (None, "McNemar p < 0.0001".to_string())
     );
 }
@@ -137,7 +137,7 @@ fn evidence_that_no_case_can_have_is_said() {
             &run_of(&[(0, attempts)]),
             &rule,
         );
-        found.undecidable_words()
+        found.undecidable_text()
     };
     assert!(
         words(1)
@@ -147,7 +147,7 @@ fn evidence_that_no_case_can_have_is_said() {
     assert_eq!(
         (
             words(5),
-            compared(&run_of(&[(1, 1)]), &run_of(&[(0, 1)])).undecidable_words()
+            compared(&run_of(&[(1, 1)]), &run_of(&[(0, 1)])).undecidable_text()
         ),
         (None, None)
     );
@@ -156,7 +156,7 @@ fn evidence_that_no_case_can_have_is_said() {
 #[test]
 fn unclear_case_explains_missing_evidence() {
     let words =
-        |after: (usize, usize)| compared(&run_of(&[(1, 1)]), &run_of(&[after])).undecidable_words();
+        |after: (usize, usize)| compared(&run_of(&[(1, 1)]), &run_of(&[after])).undecidable_text();
     assert_eq!(
         words((0, 3)).unwrap(),
         "with at most 1 and 3 attempts of a case, one case in which all passed before and none now could be noise \
@@ -169,7 +169,7 @@ fn unclear_case_explains_missing_evidence() {
         ..ComparisonRule::default()
     };
     assert_eq!(
-        compare_runs(&run_of(&[]), &run_of(&[]), &rule).undecidable_words(),
+        compare_runs(&run_of(&[]), &run_of(&[]), &rule).undecidable_text(),
         None
     );
 }
@@ -262,16 +262,16 @@ fn cases_are_compared_whichever_of_their_attempts_were_not_evaluated() {
     );
     assert!(
         found
-            .test_words()
+            .test_text()
             .starts_with("by rates, because the numbers of evaluated attempts differ: 3–4 and 5")
             || found
-                .test_words()
+                .test_text()
                 .starts_with("by rates, because the numbers of evaluated attempts differ: 4 and 5")
     );
     assert!(
-        !found.test_words().contains("McNemar"),
+        !found.test_text().contains("McNemar"),
         "{}",
-        found.test_words()
+        found.test_text()
     );
 }
 
@@ -301,14 +301,14 @@ fn a_significant_fall_of_the_rate_is_found_without_a_case_that_broke() {
     assert_eq!(count(&found, CaseChange::Broke), 0);
     let fall = found.fall().unwrap();
     assert_eq!(
-        fall.words(),
+        fall.describe(),
         "the pass rate fell from 94.8 % to 70.0 % (p < 0.0001)"
     );
     let other = compared(&run_of(&after), &run_of(&before));
     assert_eq!(
         (
             other.fall(),
-            other.rate_change.unwrap().words().contains("rose")
+            other.rate_change.unwrap().describe().contains("rose")
         ),
         (None, true)
     );
@@ -329,7 +329,7 @@ fn quarantined_cases_are_not_in_the_change_of_the_rate() {
             quarantine: (at < 4).then(|| std::borrow::Cow::Owned(Quarantine::default())),
             ..case.into_owned()
         });
-        plan.cases = PlannedCases::of(cases.collect::<Vec<_>>()).unwrap();
+        plan.cases = PlannedCases::new(cases.collect::<Vec<_>>()).unwrap();
         let mut copy = RunState::new(Arc::new(plan));
         let attempts = (0..20).flat_map(|case| state.attempts_of(case));
         attempts.for_each(|attempt| copy.apply(RunEvent::Finished(attempt)));
@@ -368,7 +368,7 @@ fn the_shown_rates_have_the_direction_of_the_test() {
     assert!(
         found
             .overall
-            .passed_words()
+            .passed_text()
             .ends_with("22 comparable cases, weighted by their attempts")
     );
 }
@@ -378,11 +378,11 @@ fn equal_attempts_are_not_weighted() {
     let found = compared(&run_of(&[(1, 1), (0, 1)]), &run_of(&[(5, 5), (1, 5)])).overall;
     assert!(found.is_by_rates() && found.is_repeated() && !found.is_weighted);
     assert_eq!(
-        found.passed_words(),
+        found.passed_text(),
         "50.0 % → 60.0 % of attempts passed, mean over 2 comparable cases"
     );
     assert_eq!(
-        found.short_passed_words(),
+        found.short_passed_text(),
         "50.0 % → 60.0 % of attempts passed"
     );
 }
@@ -395,7 +395,7 @@ fn runs_without_comparable_cases_have_no_rates() {
         (None, None, OutcomeTest::Equal, 0)
     );
     assert!(!found.is_by_rates() && !OverallChange::default().is_by_rates());
-    assert_eq!(found.passed_words(), "0 → 0 of 0 comparable cases passed");
+    assert_eq!(found.passed_text(), "0 → 0 of 0 comparable cases passed");
 }
 
 #[test]

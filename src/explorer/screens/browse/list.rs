@@ -8,7 +8,7 @@ use crate::domain::{
 use crate::explorer::authoring::conditions::can_write_set;
 use crate::explorer::case_list::decisions::{quarantine_of, quarantined_totals};
 use crate::explorer::case_list::trend::{points, put_sparkline};
-use crate::explorer::screens::browse::reason::attempt_words;
+use crate::explorer::screens::browse::reason::attempt_text;
 use crate::explorer::shared::case_list::{Node, Pane};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::command_names::{CLEAR, NEW_CASE};
@@ -176,7 +176,7 @@ fn attempts_width(outcomes: &[&CaseOutcome]) -> u16 {
     if most < 2 {
         0
     } else {
-        (attempt_words(&vec![Status::Passed; most]).width() as u16 + 2).max(ATTEMPTS_AT_LEAST)
+        (attempt_text(&vec![Status::Passed; most]).width() as u16 + 2).max(ATTEMPTS_AT_LEAST)
     }
 }
 
@@ -217,7 +217,7 @@ fn metrics_of(outcomes: &[&CaseOutcome]) -> Vec<String> {
 pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
     let area = areas.main;
     let focused = model.view.browse.pane == Pane::Cases;
-    let totals = totals_words(model);
+    let totals = totals_text(model);
     let room = usize::from(area.width).saturating_sub(totals.width() + 8);
     let inner = panel(area, &list_title(model, room), focused, theme, buffer);
     panel_note(area, area.y, &totals, theme.style(Role::Title), buffer);
@@ -265,7 +265,7 @@ pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
         buffer,
     );
     if browse.visible.is_empty() {
-        empty_words(model, rows, theme, buffer);
+        empty_text(model, rows, theme, buffer);
     }
 }
 
@@ -279,7 +279,7 @@ fn list_title(model: &Model, room: usize) -> String {
     };
     let order = match model.view.browse.order {
         Order::File => String::new(),
-        order => format!(" · {}", order.words()),
+        order => format!(" · {}", order.describe()),
     };
     let filter = match model.view.browse.filter.is_empty() {
         true => String::new(),
@@ -294,7 +294,7 @@ fn list_title(model: &Model, room: usize) -> String {
         Some(to) => format!(
             "{}: {} · ",
             model.view.browse.visible.len(),
-            clean_line(&to.what.words())
+            clean_line(&to.what.describe())
         ),
     };
     let selected = match model.view.browse.selected.len() {
@@ -305,7 +305,7 @@ fn list_title(model: &Model, room: usize) -> String {
     sets.retain(|set| model.file(*set).is_some());
     let title = format!("{narrowing}{name}{order}{filter}{selected}");
     match model
-        .runs_words(&sets)
+        .runs_text(&sets)
         .map(|words| format!("{title} · {words}"))
     {
         Some(with_runs) if with_runs.width() <= room => with_runs,
@@ -327,7 +327,7 @@ fn cut_to(text: String, room: usize) -> String {
 }
 
 /// Counts over the sets that are listed; flaky cases and failures of quarantined cases are counted apart.
-fn totals_words(model: &Model) -> String {
+fn totals_text(model: &Model) -> String {
     let sets = model.sets_at_cursor();
     let (mut totals, mut quarantined, mut flaky) = (Totals::default(), 0, 0);
     for set in sets.into_iter().filter(|set| model.file(*set).is_some()) {
@@ -469,7 +469,7 @@ fn case_row(
             x,
             row.y,
             columns.attempts.saturating_sub(1),
-            &attempt_words(&statuses),
+            &attempt_text(&statuses),
             look,
         );
     }
@@ -592,15 +592,15 @@ fn scores(
             x,
             y,
             METRIC_WIDTH - 1,
-            &score_words(metric),
+            &summary_score_text(metric),
             theme.within(style, look),
         );
     }
 }
 
-fn score_words(metric: &MetricSummary) -> String {
+fn summary_score_text(metric: &MetricSummary) -> String {
     if !metric.rubrics.is_empty() {
-        return rubric_words(&metric.rubrics);
+        return rubric_text(&metric.rubrics);
     }
     match metric.score() {
         Some(score) => format!("{} {}", metric.status.glyph(), score_text(score)),
@@ -609,7 +609,7 @@ fn score_words(metric: &MetricSummary) -> String {
 }
 
 /// How many rubrics hold, and a sign for each in its place.
-fn rubric_words(rubrics: &[Option<Score>]) -> String {
+fn rubric_text(rubrics: &[Option<Score>]) -> String {
     let sign = |rubric: &Option<Score>| match rubric {
         Some(score) if *score >= Score::ONE => '✓',
         Some(score) if *score > Score::ZERO => '◐',
@@ -627,7 +627,7 @@ fn rubric_words(rubrics: &[Option<Score>]) -> String {
     )
 }
 
-fn empty_words(model: &Model, rows: Rect, theme: &Theme, buffer: &mut Buffer) {
+fn empty_text(model: &Model, rows: Rect, theme: &Theme, buffer: &mut Buffer) {
     let failed = match model.view.browse.nodes.get(model.view.browse.node) {
         Some(Node::Set(set)) => match &model.view.sets[*set].state {
             SetState::Failed(why) => Some(why.clone()),

@@ -1,6 +1,6 @@
 //! Preview of the case under the cursor: why it did not pass, the user's message, and the first difference.
 
-use super::reason::attempt_words;
+use super::reason::attempt_text;
 use crate::domain::Status;
 use crate::explorer::case_list::trend::{points, put_sparkline};
 use crate::explorer::shared::case_lines::{Body, BodyLine};
@@ -97,7 +97,7 @@ fn status_line(
                     .iter()
                     .map(|attempt| attempt.status)
                     .collect();
-                let words = format!("  {}", attempt_words(&statuses));
+                let words = format!("  {}", attempt_text(&statuses));
                 used += put(
                     buffer,
                     x + used,

@@ -93,7 +93,7 @@ pub(super) fn reason(
     let Some(attempt) = worst else { return };
     let has_passed = attempt.status == Status::Passed;
     if !has_passed {
-        add(&model.decided_words(case), theme.style(Role::Note));
+        add(&model.decided_text(case), theme.style(Role::Note));
     }
     let remarks = attempt.remarks();
     let end = if remarks.is_empty() || has_passed {
@@ -111,8 +111,8 @@ pub(super) fn reason(
 const SIGNS_AT_MOST: usize = 8;
 
 /// `✓✗✓ 2/3`: a sign for each attempt, unless there are many, and how many passed.
-pub(super) fn attempt_words(attempts: &[Status]) -> String {
-    let rate = PassCount::of_statuses(attempts.iter().copied()).words();
+pub(super) fn attempt_text(attempts: &[Status]) -> String {
+    let rate = PassCount::of_statuses(attempts.iter().copied()).describe();
     let signs: String = match attempts.len() {
         0..=SIGNS_AT_MOST => {
             attempts

@@ -21,13 +21,13 @@ pub(crate) fn scroll(model: &mut Model, motion: Motion) {
         Pane::Cases => {
             let (count, page) = (model.view.browse.visible.len(), case_rows(&areas).height);
             model.view.browse.cursor =
-                motion.of(model.view.browse.cursor, count, usize::from(page));
+                motion.target(model.view.browse.cursor, count, usize::from(page));
         }
         Pane::Sets => {
             let (count, page) = (model.view.browse.nodes.len(), inside(areas.left).height);
             choose_node(
                 model,
-                motion.of(model.view.browse.node, count, usize::from(page)),
+                motion.target(model.view.browse.node, count, usize::from(page)),
             );
         }
     }
@@ -78,7 +78,7 @@ pub(crate) fn select(model: &mut Model) -> Vec<Effect> {
         model.view.browse.selected.insert(case);
     }
     model.view.browse.cursor =
-        Motion::Down.of(model.view.browse.cursor, model.view.browse.visible.len(), 1);
+        Motion::Down.target(model.view.browse.cursor, model.view.browse.visible.len(), 1);
     Vec::new()
 }
 

@@ -104,7 +104,7 @@ pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
         };
         let words = format!(
             "past {}: {name}, as it was{not_run}",
-            model.run_words(&opened.run)
+            model.run_text(&opened.run)
         );
         put(
             buffer,

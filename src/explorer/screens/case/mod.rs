@@ -12,7 +12,7 @@ static SCREEN: ScreenFunctions = ScreenFunctions {
     context: Context::Case,
     layout: view::layout,
     title: title::title,
-    status: Some(title::failing_words),
+    status: Some(title::failing_text),
     draw: view::draw,
     scroll: movement::scroll,
     mouse: movement::mouse,

@@ -89,7 +89,7 @@ pub(crate) fn again(model: &mut Model) -> Vec<Effect> {
 fn restart_if_saved(model: &mut Model, session: SessionInput) -> Vec<Effect> {
     if screen(model).is_some_and(|chat| chat.is_unkept()) {
         let then = ScreenRequest::RestartChat(Box::new(session));
-        return confirm::open(model, "Start another conversation?", unsaved_words(), then);
+        return confirm::open(model, "Start another conversation?", unsaved_text(), then);
     }
     restart(model, session)
 }
@@ -103,7 +103,7 @@ pub(crate) fn restart(model: &mut Model, session: SessionInput) -> Vec<Effect> {
     begin(model, set, from, session)
 }
 
-fn unsaved_words() -> Vec<String> {
+fn unsaved_text() -> Vec<String> {
     vec!["Not all of its turns are saved as a case.".into()]
 }
 
@@ -311,7 +311,7 @@ pub(crate) fn leave(model: &mut Model) -> Vec<Effect> {
         return confirm::open(
             model,
             "Leave the conversation?",
-            unsaved_words(),
+            unsaved_text(),
             ScreenRequest::LeaveChat,
         );
     }

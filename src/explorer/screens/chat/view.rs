@@ -246,7 +246,7 @@ impl Log {
                 span(&error.text(), Tone::Note),
             ]);
         }
-        if let Some(words) = turn.end.words() {
+        if let Some(words) = turn.end.describe() {
             self.put(&[span(&format!("   {words}"), Tone::Note)]);
         }
         let response = turn

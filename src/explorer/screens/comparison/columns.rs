@@ -140,7 +140,7 @@ fn metric_lines(
     let mut all: Vec<&MetricResult> = second.iter().chain(&first).collect();
     let mut seen = HashSet::new();
     all.retain(|metric| seen.insert(metric.metric.as_str()));
-    let differs = |name: &str| score_words(&first, name) != score_words(&second, name);
+    let differs = |name: &str| named_score_text(&first, name) != named_score_text(&second, name);
     all.retain(|metric| metric.threshold.is_some() || differs(&metric.metric));
     all.sort_by_key(|metric| metric.threshold.is_none());
     let width = all
@@ -150,7 +150,10 @@ fn metric_lines(
         .unwrap_or(0);
     for metric in all {
         let name = &metric.metric;
-        let (a, b) = (score_words(&first, name), score_words(&second, name));
+        let (a, b) = (
+            named_score_text(&first, name),
+            named_score_text(&second, name),
+        );
         let changed = a != b;
         let span = |text: String, tone: Tone, changed: bool| Span {
             text,
@@ -170,7 +173,7 @@ fn metric_lines(
     }
 }
 
-fn score_words(metrics: &[MetricResult], name: &str) -> String {
+fn named_score_text(metrics: &[MetricResult], name: &str) -> String {
     let metric = metrics.iter().find(|metric| metric.metric == name);
     metric.map_or("·".to_string(), |metric| match metric.score() {
         Some(score) => format!("{} {}", metric.status.glyph(), score_text(score)),

@@ -206,7 +206,7 @@ mod tests {
             run_id: "r".into(),
             started: String::new(),
             sets: files.iter().map(set).collect(),
-            cases: PlannedCases::of(cases.iter().enumerate().map(case)).unwrap(),
+            cases: PlannedCases::new(cases.iter().enumerate().map(case)).unwrap(),
             options: RunOptions::default(),
             judge: JudgeSpec::standard(),
         };

@@ -38,7 +38,7 @@ pub(super) fn back(_: &mut Model) -> Vec<Effect> {
 pub(super) fn scroll(model: &mut Model, motion: Motion) {
     let page = usize::from(inside(layout(model).main).height);
     if let Some(screen) = screen_mut(model) {
-        screen.cursor = motion.of(screen.cursor, screen.rows.len(), page);
+        screen.cursor = motion.target(screen.cursor, screen.rows.len(), page);
         keep_in_sight(screen, page);
     }
 }
@@ -146,7 +146,7 @@ pub(super) fn scroll_case(model: &mut Model, motion: Motion) {
     let page = usize::from(lines_area(layout(model).main).height);
     if let Some(case) = screen_mut(model).and_then(|screen| screen.case.as_mut()) {
         let last = case.lines.1.len().saturating_sub(page);
-        case.scroll = motion.of(case.scroll, last + 1, page);
+        case.scroll = motion.target(case.scroll, last + 1, page);
     }
 }
 

@@ -103,12 +103,12 @@ pub(super) fn draw(
 }
 
 fn list(screen: &ComparisonScreen, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let title = screen.pair.found.changes_words().replace(", ", " · ");
+    let title = screen.pair.found.changes_text().replace(", ", " · ");
     let inner = panel(area, &title, true, theme, buffer);
     panel_note(
         area,
         area.y,
-        &screen.pair.found.overall.short_passed_words(),
+        &screen.pair.found.overall.short_passed_text(),
         theme.style(Role::Title),
         buffer,
     );
@@ -206,7 +206,7 @@ fn case_row(
     let before = attempts(&pair.before, case.before).unwrap_or_default();
     let after = attempts(&pair.after, case.after).unwrap_or_default();
     for (at, (words, status)) in [&before, &after]
-        .map(|side| outcome_words(side))
+        .map(|side| outcome_text(side))
         .into_iter()
         .enumerate()
     {
@@ -233,10 +233,10 @@ fn case_row(
     x = x.max(row.x + OUTCOMES);
     put(buffer, x, row.y, name, &pair.case_name(case), style);
     x += name + 2;
-    let intervals = interval_words(&before, &after);
+    let intervals = interval_text(&before, &after);
     let words = intervals
         .into_iter()
-        .chain([row_words(pair, case)])
+        .chain([row_text(pair, case)])
         .collect::<Vec<_>>()
         .join("  ");
     let room = row.right().saturating_sub(x);
@@ -251,13 +251,13 @@ fn case_row(
 }
 
 /// The outcome of a case in a run: the sign of its status and, with several attempts, how many passed.
-fn outcome_words(attempts: &[Arc<EndedAttempt>]) -> (String, Option<Status>) {
+fn outcome_text(attempts: &[Arc<EndedAttempt>]) -> (String, Option<Status>) {
     let Some(worst) = worst_attempt(attempts) else {
         return ("·".into(), None);
     };
     let rate = match attempts.len() {
         1 => String::new(),
-        _ => format!(" {}", PassCount::of(attempts).words()),
+        _ => format!(" {}", PassCount::count(attempts).describe()),
     };
     (
         format!("{}{rate}", worst.status.glyph()),
@@ -266,15 +266,16 @@ fn outcome_words(attempts: &[Arc<EndedAttempt>]) -> (String, Option<Status>) {
 }
 
 /// The 95 % intervals of the pass rates of a case in both runs; `None` if it had one evaluated attempt at most in each.
-fn interval_words(before: &[Arc<EndedAttempt>], after: &[Arc<EndedAttempt>]) -> Option<String> {
-    let [before, after] = [before, after].map(|attempts| PassCount::of(attempts).interval_words());
+fn interval_text(before: &[Arc<EndedAttempt>], after: &[Arc<EndedAttempt>]) -> Option<String> {
+    let [before, after] =
+        [before, after].map(|attempts| PassCount::count(attempts).interval_text());
     let words = |interval: Option<String>| interval.unwrap_or_else(|| "–".into());
     (before.is_some() || after.is_some())
         .then(|| format!("95 %: {} → {}", words(before), words(after)))
 }
 
 /// What changed beside the outcome, and why the case does not pass.
-fn row_words(pair: &ComparedPair, case: &ComparedCase) -> String {
+fn row_text(pair: &ComparedPair, case: &ComparedCase) -> String {
     let [before, after] = pair.attempts(case);
     let reason = after
         .or(before)
@@ -314,7 +315,7 @@ fn metrics(model: &Model, pair: &ComparedPair, area: Rect, theme: &Theme, buffer
         }
     };
     for (title, run) in [("first ", &pair.before), ("second", &pair.after)] {
-        let started = model.started_words(&run.state.plan.started);
+        let started = model.started_text(&run.state.plan.started);
         line(
             &format!("{title}  {}  {started}", clean_line(&run.name)),
             Role::Text,
@@ -327,7 +328,7 @@ fn metrics(model: &Model, pair: &ComparedPair, area: Rect, theme: &Theme, buffer
         );
     }
     line("", Role::Text, buffer);
-    let outcomes = format!("outcomes: {}", pair.found.test_words());
+    let outcomes = format!("outcomes: {}", pair.found.test_text());
     let outcomes = Span {
         text: outcomes,
         tone: Tone::Plain,
@@ -340,7 +341,7 @@ fn metrics(model: &Model, pair: &ComparedPair, area: Rect, theme: &Theme, buffer
     line("", Role::Text, buffer);
     for metric in &pair.found.metrics {
         let other = metric
-            .other_options_words()
+            .other_options_text()
             .map(|words| format!("  {words}"))
             .unwrap_or_default();
         line(
@@ -348,7 +349,7 @@ fn metrics(model: &Model, pair: &ComparedPair, area: Rect, theme: &Theme, buffer
             Role::Key,
             buffer,
         );
-        let test = pair.found.score_words(metric.test);
+        let test = pair.found.score_text(metric.test);
         let difference = metric.after - metric.before;
         let (before, after) = (statistic_text(metric.before), statistic_text(metric.after));
         let words = format!(
@@ -378,7 +379,7 @@ fn metrics(model: &Model, pair: &ComparedPair, area: Rect, theme: &Theme, buffer
 }
 
 /// The position of the open case among the listed ones.
-pub(super) fn position_words(model: &Model) -> String {
+pub(super) fn position_text(model: &Model) -> String {
     let Some(screen) = model.screen::<ComparisonScreen>() else {
         return String::new();
     };

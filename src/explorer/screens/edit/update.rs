@@ -139,7 +139,7 @@ pub(crate) fn undo_or_redo(model: &mut Model, undo: bool) -> Vec<Effect> {
 pub(crate) fn scroll(model: &mut Model, motion: Motion) {
     let page = page(model);
     if let Some(edit) = screen(model) {
-        edit.cursor = motion.of(edit.cursor, edit.rows.len(), page);
+        edit.cursor = motion.target(edit.cursor, edit.rows.len(), page);
     }
     keep_in_sight(model);
 }

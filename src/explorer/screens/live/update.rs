@@ -19,7 +19,7 @@ pub(crate) fn scroll(model: &mut Model, motion: Motion) {
         .len()
         .saturating_sub(page);
     if let Some(live) = model.screen_mut::<LiveScreen>() {
-        let first = motion.of(live.first.unwrap_or(last).min(last), last + 1, page);
+        let first = motion.target(live.first.unwrap_or(last).min(last), last + 1, page);
         live.first = Some(first).filter(|first| *first < last);
     }
 }

@@ -156,7 +156,7 @@ fn summary_lines(
         };
         lines.push(format!(
             "criteria: {} ({passing})",
-            queue.change.words().join(", ")
+            queue.change.describe().join(", ")
         ));
     }
     for (case, why) in refused.iter().take(5) {
@@ -209,7 +209,7 @@ fn relaxed(model: &Model) -> Vec<Decision> {
         ..queue.change.clone()
     }
     .is_empty();
-    let note = queue.change.words().join(", ");
+    let note = queue.change.describe().join(", ");
     let passing = trial.flips.iter().filter(|flip| {
         flip.to == Status::Passed
             && model.decision(flip.case).is_none()

@@ -136,11 +136,11 @@ pub(crate) fn decide_group(model: &mut Model, choice: Choice) -> Vec<Effect> {
                 let why = "no small change of criteria was found with which these cases would pass";
                 return notices::notify(model, why.into(), true);
             }
-            let title = format!("Try this for {}?", cases_words(rest.len()));
+            let title = format!("Try this for {}?", cases_text(rest.len()));
             confirm::open(
                 model,
                 title,
-                change.words(),
+                change.describe(),
                 ScreenRequest::ChangeCriteria(change),
             )
         }
@@ -176,10 +176,10 @@ fn preview(
     if !left_out.is_empty() {
         lines.push(format!(
             "{} cannot be accepted and stay undecided",
-            cases_words(left_out.len())
+            cases_text(left_out.len())
         ));
     }
-    let title = format!("{}: {}?", kind.label(), cases_words(cases.len()));
+    let title = format!("{}: {}?", kind.label(), cases_text(cases.len()));
     confirm::open(
         model,
         title,
@@ -193,7 +193,7 @@ fn preview(
     )
 }
 
-fn cases_words(count: usize) -> String {
+fn cases_text(count: usize) -> String {
     if count == 1 {
         "1 case".into()
     } else {

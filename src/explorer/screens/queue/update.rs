@@ -65,7 +65,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let groups: Vec<QueueGroup> = by_cause(model, &model.view.browse.visible)
         .into_iter()
         .map(|(what, cases)| QueueGroup {
-            words: what.words(),
+            words: what.describe(),
             is_shared: what != Narrowing::Alone,
             cases: cases.into_iter().filter(is_open).collect(),
         })

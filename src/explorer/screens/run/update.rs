@@ -77,7 +77,7 @@ pub(crate) fn scroll(model: &mut Model, motion: Motion) {
         areas.left
     };
     let page = usize::from(inside(pane).height);
-    model.run_screen.cursor = motion.of(model.run_screen.cursor, listed(model), page);
+    model.run_screen.cursor = motion.target(model.run_screen.cursor, listed(model), page);
 }
 
 fn listed(model: &Model) -> usize {

@@ -1,7 +1,7 @@
 //! Drawing of the run screen: progress, attempts in flight and finished attempts.
 
 use crate::domain::{AttemptKey, AttemptSummary, Gate, InFlight, Progress, RunState, seconds_text};
-use crate::explorer::running::events::without_result_words;
+use crate::explorer::running::events::without_result_text;
 use crate::explorer::shared::layout::{Layout, TWO_PANES_FROM};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
@@ -123,7 +123,7 @@ fn progress(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &m
     let words = format!(
         "{} · {cases}{repeat} · {jobs} at once{}",
         run.plan.agent_label(),
-        gate_words(model, run)
+        gate_text(model, run)
     );
     let used = put(
         buffer,
@@ -172,7 +172,7 @@ fn progress(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &m
 }
 
 /// The gate, and after the end how many cases pass it; empty if each case has one attempt, which decides.
-fn gate_words(model: &Model, run: &RunState) -> String {
+fn gate_text(model: &Model, run: &RunState) -> String {
     let options = &run.plan.options;
     if options.repeat <= 1 && options.gate == Gate::All {
         return String::new();
@@ -190,7 +190,7 @@ fn gate_words(model: &Model, run: &RunState) -> String {
 /// Elapsed time and, once two attempts have ended, speed and estimated remaining time.
 fn pace(model: &Model, run: &RunState) -> String {
     if let Some(seconds) = run.ended {
-        return format!("ended after {seconds:.1}s{}", without_result_words(run));
+        return format!("ended after {seconds:.1}s{}", without_result_text(run));
     }
     let elapsed = model.now - model.run_screen.began;
     let done = run.totals.ended();

@@ -297,7 +297,7 @@ pub(crate) fn removed(
 pub(crate) fn scroll(model: &mut Model, motion: Motion) {
     let page = usize::from(case_rows(&layout(model)).height);
     let runs = &mut model.runs;
-    runs.cursor = motion.of(runs.cursor, runs.rows.len(), page);
+    runs.cursor = motion.target(runs.cursor, runs.rows.len(), page);
     runs.offset = runs.offset.clamp(
         runs.cursor.saturating_sub(page.saturating_sub(1)),
         runs.cursor,

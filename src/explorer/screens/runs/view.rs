@@ -176,7 +176,7 @@ fn columns<'a>(
         .max()
         .unwrap_or(0)
         .clamp(5, 24) as u16;
-    let kind = if shown().any(|head| !kind_words(head).is_empty()) {
+    let kind = if shown().any(|head| !kind_text(head).is_empty()) {
         12
     } else {
         0
@@ -198,31 +198,31 @@ fn columns<'a>(
             "passed",
             10,
             true,
-            Box::new(move |head| passed_words(head, theme)),
+            Box::new(move |head| passed_text(head, theme)),
         ),
         column(
             "others",
             16,
             false,
-            Box::new(move |head| (others_words(head), others_style(head, theme))),
+            Box::new(move |head| (others_text(head), others_style(head, theme))),
         ),
         column(
             "started",
             13,
             false,
-            Box::new(move |head| (model.started_words(&head.started), faint)),
+            Box::new(move |head| (model.started_text(&head.started), faint)),
         ),
         column(
             "",
             kind,
             false,
-            Box::new(move |head| (kind_words(head).into(), theme.style(Role::Note))),
+            Box::new(move |head| (kind_text(head).into(), theme.style(Role::Note))),
         ),
         column(
             "time",
             9,
             true,
-            Box::new(move |head| (time_words(head), faint)),
+            Box::new(move |head| (time_text(head), faint)),
         ),
         column(
             "agent",
@@ -234,7 +234,7 @@ fn columns<'a>(
             "sets",
             12,
             false,
-            Box::new(move |head| (sets_words(model, head), faint)),
+            Box::new(move |head| (sets_text(model, head), faint)),
         ),
     ];
     let mut room = width;
@@ -251,7 +251,7 @@ fn columns<'a>(
     columns
 }
 
-fn passed_words(head: &RunHead, theme: &Theme) -> (String, Style) {
+fn passed_text(head: &RunHead, theme: &Theme) -> (String, Style) {
     let words = format!("{}/{}", head.totals.passed, head.attempts);
     let all = head.totals.passed == head.attempts && head.attempts > 0;
     (
@@ -261,7 +261,7 @@ fn passed_words(head: &RunHead, theme: &Theme) -> (String, Style) {
 }
 
 /// The counts of attempts that did not pass.
-fn others_words(head: &RunHead) -> String {
+fn others_text(head: &RunHead) -> String {
     counts_text(crate::domain::Totals {
         passed: 0,
         ..head.totals
@@ -280,7 +280,7 @@ fn others_style(head: &RunHead, theme: &Theme) -> Style {
     worst.map_or(theme.style(Role::Faint), |status| theme.status(status))
 }
 
-fn time_words(head: &RunHead) -> String {
+fn time_text(head: &RunHead) -> String {
     match head.duration_s {
         None => String::new(),
         Some(seconds) if seconds < 100.0 => format!("{seconds:.1} s"),
@@ -289,7 +289,7 @@ fn time_words(head: &RunHead) -> String {
 }
 
 /// Why a run is not one of the user's own complete runs of all turns.
-fn kind_words(head: &RunHead) -> &'static str {
+fn kind_text(head: &RunHead) -> &'static str {
     match &head.source {
         RunSource::Adk { .. } => "ADK",
         RunSource::Evaltrail {
@@ -303,7 +303,7 @@ fn kind_words(head: &RunHead) -> &'static str {
 }
 
 /// The files of the cases of a run.
-fn sets_words(model: &Model, head: &RunHead) -> String {
+fn sets_text(model: &Model, head: &RunHead) -> String {
     match &head.source {
         RunSource::Adk { set_id, .. } => set_id.clone(),
         RunSource::Evaltrail { sets, .. } => {
@@ -316,7 +316,7 @@ fn sets_words(model: &Model, head: &RunHead) -> String {
     }
 }
 
-fn special_words(head: &RunHead) -> Option<String> {
+fn special_text(head: &RunHead) -> Option<String> {
     match &head.source {
         RunSource::Adk { .. } => Some("by ADK".into()),
         RunSource::Evaltrail {
@@ -324,7 +324,7 @@ fn special_words(head: &RunHead) -> Option<String> {
         } => Some("foreign: not recorded by you".into()),
         RunSource::Evaltrail { .. } if !head.is_finished() => Some("unfinished".into()),
         RunSource::Evaltrail { .. } => {
-            let shard = head.shard.map(Shard::words);
+            let shard = head.shard.map(Shard::describe);
             let merged = (!head.merged.is_empty())
                 .then(|| format!("merged from {} shards", head.merged.len()));
             shard
@@ -442,9 +442,9 @@ fn facts(model: &Model, runs: &RunsScreen, head: &RunHead) -> Vec<(&'static str,
         .replace('T', " ");
     facts.push((
         "started",
-        format!("{day} UTC, {}", model.started_words(&head.started)),
+        format!("{day} UTC, {}", model.started_text(&head.started)),
     ));
-    facts.extend(special_words(head).map(|words| ("", words)));
+    facts.extend(special_text(head).map(|words| ("", words)));
     if runs.is_baseline(head) {
         facts.push(("", format!("{BASELINE} the baseline of the folder")));
     } else if runs.is_pinned(head) {
@@ -464,7 +464,7 @@ fn facts(model: &Model, runs: &RunsScreen, head: &RunHead) -> Vec<(&'static str,
     facts.extend(head.commit.as_ref().map(|commit| ("commit", short(commit))));
     facts.extend(named("criteria", &head.criteria));
     facts.extend(head.judge.clone().map(|judge| ("judge", judge)));
-    facts.extend(head.spent.map(|spent| ("judging", spent.words())));
+    facts.extend(head.spent.map(|spent| ("judging", spent.describe())));
     facts.extend(named("sets", &set_lines(model, head)));
     facts
 }

@@ -79,8 +79,8 @@ pub(super) fn note_run(
         "run {}/{}: {}, {}",
         chosen + 1,
         series.points.len(),
-        series.words(series.points[chosen].value),
-        model.started_words(&head.started)
+        series.describe(series.points[chosen].value),
+        model.started_text(&head.started)
     );
     panel_note(
         area,
@@ -118,7 +118,7 @@ fn lines(
     };
     let values: Vec<String> = values
         .into_iter()
-        .map(|value| series.words(value))
+        .map(|value| series.describe(value))
         .collect();
     let dataset = |marker, data, role| {
         Dataset::default()
@@ -197,8 +197,8 @@ fn facts_of(
         "run {} of {}: {id}, {}   {}{of} {attempts}{}",
         chosen + 1,
         series.points.len(),
-        model.started_words(&head.started),
-        series.words(point.value),
+        model.started_text(&head.started),
+        series.describe(point.value),
         difference.unwrap_or_default(),
     );
     let agent = head.set(&series.path).map_or(&head.agent, |set| &set.agent);
@@ -212,12 +212,12 @@ fn facts_of(
         first,
         second.join("  ·  "),
         before
-            .map(|before| changed_words(before, head, &series.path))
+            .map(|before| changed_text(before, head, &series.path))
             .unwrap_or_default(),
     ]
 }
 
-fn changed_words(before: &RunHead, head: &RunHead, set: &Path) -> String {
+fn changed_text(before: &RunHead, head: &RunHead, set: &Path) -> String {
     let mut changed = changes(before, head, set);
     if before.commit.is_some() && head.commit.is_some() && before.commit != head.commit {
         changed.push("the commit");

@@ -95,7 +95,7 @@ fn step(model: &mut Model, to: impl Fn(usize, usize) -> usize) -> Vec<Effect> {
 pub(crate) fn scroll(model: &mut Model, motion: Motion) {
     let page = usize::from(case_rows(&layout(model)).height).max(1);
     if let Some(trends) = screen_mut(model) {
-        trends.cursor = motion.of(trends.cursor, trends.series.len(), page);
+        trends.cursor = motion.target(trends.cursor, trends.series.len(), page);
         trends.offset = trends
             .offset
             .clamp(trends.cursor.saturating_sub(page - 1), trends.cursor);

@@ -154,7 +154,7 @@ impl Series {
     }
 
     /// A value in the unit of the row: percent for the share that passed.
-    pub(super) fn words(&self, value: f64) -> String {
+    pub(super) fn describe(&self, value: f64) -> String {
         match self.metric {
             None => format!("{:.0} %", value * 100.0),
             Some(_) => score_text(value),
@@ -320,7 +320,7 @@ fn series_row(
         x + NUMBER_WIDTH - 1,
         y,
         NUMBER_WIDTH,
-        &series.words(*last),
+        &series.describe(*last),
         style,
     );
     x += NUMBER_WIDTH;

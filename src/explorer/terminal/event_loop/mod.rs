@@ -422,7 +422,7 @@ impl Loop {
             set,
             case: case.map(|case| case.index),
             filter: model.view.browse.filter.clone(),
-            order: model.view.browse.order.words().to_string(),
+            order: model.view.browse.order.describe().to_string(),
             hidden_columns: model
                 .view
                 .browse

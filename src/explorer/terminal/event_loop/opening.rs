@@ -158,7 +158,7 @@ fn restore_list(model: &mut Model, remembered: &Remembered) {
     model.view.browse.hidden = hidden_columns(&remembered.hidden_columns);
     let order = Order::ALL
         .into_iter()
-        .find(|order| order.words() == remembered.order);
+        .find(|order| order.describe() == remembered.order);
     model.view.browse.order = order.unwrap_or(Order::File);
 }
 

@@ -27,7 +27,7 @@ struct Spoken {
     answer: Option<String>,
 }
 
-fn words() -> impl Strategy<Value = String> {
+fn text() -> impl Strategy<Value = String> {
     "[a-zA-Zäß\"'{\\[\\\\ \n✓]{0,8}[a-z✓]"
 }
 
@@ -36,9 +36,9 @@ fn object() -> impl Strategy<Value = Map<String, Value>> {
         any::<i64>().prop_map(Value::from),
         any::<bool>().prop_map(Value::from),
         Just(Value::Null),
-        words().prop_map(Value::from),
-        vec(words(), 0..3).prop_map(Value::from),
-        words().prop_map(|text| json!({ "inner": text })),
+        text().prop_map(Value::from),
+        vec(text(), 0..3).prop_map(Value::from),
+        text().prop_map(|text| json!({ "inner": text })),
     ];
     vec(("[a-z_A-Z]{1,6}", value), 0..3).prop_map(Map::from_iter)
 }
@@ -49,9 +49,9 @@ fn spoken() -> impl Strategy<Value = Vec<Spoken>> {
         args,
         result,
     });
-    let step = (proptest::option::of(words()), vec(call, 1..3))
+    let step = (proptest::option::of(text()), vec(call, 1..3))
         .prop_map(|(text, calls)| Step { text, calls });
-    let turn = (words(), vec(step, 0..3), proptest::option::of(words())).prop_map(
+    let turn = (text(), vec(step, 0..3), proptest::option::of(text())).prop_map(
         |(user, steps, answer)| {
             let answer = if steps.is_empty() {
                 answer.or(Some("yes".into()))

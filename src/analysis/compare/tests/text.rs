@@ -45,18 +45,18 @@ fn names_of_tests_and_conditions() {
 
 #[test]
 fn probabilities_in_words() {
-    assert_eq!(p_words(0.0001, 0.05), "p 0.0001");
-    assert_eq!(p_words(0.000_099, 0.05), "p < 0.0001");
-    assert_eq!(p_words(0.05, 0.05), "p 0.0500");
-    assert_eq!(p_words(0.051, 0.05), "p 0.0510, could be noise");
+    assert_eq!(p_text(0.0001, 0.05), "p 0.0001");
+    assert_eq!(p_text(0.000_099, 0.05), "p < 0.0001");
+    assert_eq!(p_text(0.05, 0.05), "p 0.0500");
+    assert_eq!(p_text(0.051, 0.05), "p 0.0510, could be noise");
 }
 
 #[test]
 fn runs_without_a_difference_in_words() {
     let words = |before: (usize, usize), after: (usize, usize)| {
         let found = compared(&run_of(&[before]), &run_of(&[after]));
-        assert_eq!(found.changes_words(), "0 broke, 0 fixed");
-        found.test_words()
+        assert_eq!(found.changes_text(), "0 broke, 0 fixed");
+        found.test_text()
     };
     assert_eq!(words((1, 1), (1, 1)), "no case changed its outcome");
     assert_eq!(
@@ -77,7 +77,7 @@ fn metrics_in_words() {
         ScoreTest::Wilcoxon(0.5),
         ScoreTest::WithinCases(0.01),
     ]
-    .map(|test| found.score_words(test));
+    .map(|test| found.score_text(test));
     assert_eq!(
         words,
         [
@@ -91,7 +91,7 @@ fn metrics_in_words() {
             other_options,
             ..found.metrics[0].clone()
         }
-        .other_options_words()
+        .other_options_text()
     };
     assert_eq!(
         (other(0), other(1)),
@@ -109,7 +109,7 @@ fn other_conditions_of_a_case_in_words() {
             fate: CaseChange::Broke,
             changed: changed.to_vec(),
         };
-        case.other_conditions_words()
+        case.other_conditions_text()
     };
     assert_eq!(
         words(&[Name, File]),

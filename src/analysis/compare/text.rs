@@ -7,7 +7,7 @@ use super::scores::{ComparedMetric, ScoreTest};
 use super::{ComparedCase, RunComparison};
 
 /// A p-value in words: "p 0.0123" or, above the level, "p 0.4000, could be noise".
-pub fn p_words(p: f64, level: f64) -> String {
+pub fn p_text(p: f64, level: f64) -> String {
     let number = if p < 0.0001 {
         "p < 0.0001".to_string()
     } else {
@@ -23,7 +23,7 @@ pub fn p_words(p: f64, level: f64) -> String {
 impl OverallChange {
     /// "16 → 17 of 20 comparable cases passed", with several attempts also the rates, and only these where the numbers of
     /// attempts differ.
-    pub fn passed_words(&self) -> String {
+    pub fn passed_text(&self) -> String {
         match self.rates.filter(|_| self.is_by_rates()) {
             Some((before, after)) => format!(
                 "{:.1} % → {:.1} % of attempts passed, mean over {} comparable cases{}",
@@ -55,7 +55,7 @@ impl OverallChange {
     }
 
     /// "16 → 17 of 20 passed", or the rates where the numbers of attempts differ: for a place with little room.
-    pub fn short_passed_words(&self) -> String {
+    pub fn short_passed_text(&self) -> String {
         match self.rates.filter(|_| self.is_by_rates()) {
             Some((before, after)) => {
                 format!(
@@ -75,24 +75,24 @@ impl OverallChange {
     }
 
     /// The test, and whether the difference is more than noise.
-    fn test_words(&self, level: f64) -> String {
+    fn test_text(&self, level: f64) -> String {
         let by_rates = |words: &str| {
-            let (before, after) = (range_words(self.attempts.0), range_words(self.attempts.1));
+            let (before, after) = (range_text(self.attempts.0), range_text(self.attempts.1));
             format!(
                 "by rates, because the numbers of evaluated attempts differ: {before} and {after}; {words}"
             )
         };
         let words = match self.test {
-            OutcomeTest::Rates(p) => return by_rates(&p_words(p, level)),
+            OutcomeTest::Rates(p) => return by_rates(&p_text(p, level)),
             OutcomeTest::Equal if self.is_by_rates() => return by_rates("no rate differs"),
-            OutcomeTest::McNemar(p) => format!("McNemar {}", p_words(p, level)),
+            OutcomeTest::McNemar(p) => format!("McNemar {}", p_text(p, level)),
             OutcomeTest::Equal if self.is_repeated() => {
                 "the same cases passed in all attempts".to_string()
             }
             OutcomeTest::Equal => "no case changed its outcome".to_string(),
         };
         match self.rates_p {
-            Some(p) => format!("{words}; rates {}", p_words(p, level)),
+            Some(p) => format!("{words}; rates {}", p_text(p, level)),
             None => words,
         }
     }
@@ -100,12 +100,12 @@ impl OverallChange {
 
 impl RateChange {
     /// "the pass rate fell from 95.0 % to 70.0 % (p < 0.0001)".
-    pub fn words(self) -> String {
+    pub fn describe(self) -> String {
         let verb = if self.is_fall() { "fell" } else { "rose" };
         let (before, after) = (self.before * 100.0, self.after * 100.0);
         format!(
             "the pass rate {verb} from {before:.1} % to {after:.1} % ({})",
-            p_words(self.p, 1.0)
+            p_text(self.p, 1.0)
         )
     }
 }
@@ -113,7 +113,7 @@ impl RateChange {
 impl ComparedCase {
     /// "other criteria, other judge": the conditions that differ between the results, beside name and file, which the line of
     /// the case says in other words; `None` if none does.
-    pub fn other_conditions_words(&self) -> Option<String> {
+    pub fn other_conditions_text(&self) -> Option<String> {
         let is_listed =
             |of: &&ChangedCondition| !matches!(of, ChangedCondition::Name | ChangedCondition::File);
         let changed: Vec<String> = self
@@ -128,14 +128,14 @@ impl ComparedCase {
 
 impl ComparedMetric {
     /// "other options in 3 cases"; `None` if all cases were scored with the same options.
-    pub fn other_options_words(&self) -> Option<String> {
+    pub fn other_options_text(&self) -> Option<String> {
         (self.other_options > 0)
-            .then(|| format!("other options in {}", cases_words(self.other_options)))
+            .then(|| format!("other options in {}", cases_text(self.other_options)))
     }
 }
 
 /// "1 case" or "2 cases".
-pub fn cases_words(count: usize) -> String {
+pub fn cases_text(count: usize) -> String {
     if count == 1 {
         "1 case".into()
     } else {
@@ -143,7 +143,7 @@ pub fn cases_words(count: usize) -> String {
     }
 }
 
-fn range_words((fewest, most): (usize, usize)) -> String {
+fn range_text((fewest, most): (usize, usize)) -> String {
     if fewest == most {
         most.to_string()
     } else {
@@ -154,8 +154,8 @@ fn range_words((fewest, most): (usize, usize)) -> String {
 impl RunComparison {
     /// The numbers of cases that broke, were fixed, are unclear, and were scored with other criteria in the second run, as
     /// far as there are any of the last two.
-    pub fn changes_words(&self) -> String {
-        let count = |fate| self.of(fate).count();
+    pub fn changes_text(&self) -> String {
+        let count = |fate| self.cases_with(fate).count();
         let mut words = format!(
             "{} broke, {} fixed",
             count(CaseChange::Broke),
@@ -165,7 +165,7 @@ impl RunComparison {
             words += &format!(", {unclear} unclear");
         }
         if let other @ 1.. = self.changed_in(ChangedCondition::Criteria) {
-            words += &format!(", {} with other criteria", cases_words(other));
+            words += &format!(", {} with other criteria", cases_text(other));
         }
         words
     }
@@ -179,16 +179,16 @@ impl RunComparison {
     }
 
     /// Whether the difference of the outcomes is more than noise.
-    pub fn test_words(&self) -> String {
-        self.overall.test_words(self.rule.level)
+    pub fn test_text(&self) -> String {
+        self.overall.test_text(self.rule.level)
     }
 
     /// Whether the difference of a metric is more than noise.
-    pub fn score_words(&self, test: ScoreTest) -> String {
+    pub fn score_text(&self, test: ScoreTest) -> String {
         match test {
             ScoreTest::Equal => "no score differs".into(),
-            ScoreTest::Wilcoxon(p) => p_words(p, self.rule.level),
-            ScoreTest::WithinCases(p) => format!("within cases, {}", p_words(p, self.rule.level)),
+            ScoreTest::Wilcoxon(p) => p_text(p, self.rule.level),
+            ScoreTest::WithinCases(p) => format!("within cases, {}", p_text(p, self.rule.level)),
         }
     }
 }

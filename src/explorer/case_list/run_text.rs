@@ -21,7 +21,7 @@ fn ago(then: f64, now: f64, date: &str) -> String {
 
 impl Model {
     /// When a run started, relative to now.
-    pub fn started_words(&self, started: &str) -> String {
+    pub fn started_text(&self, started: &str) -> String {
         match unix_seconds(started) {
             Some(then) => ago(then, self.opened_at + self.now, started),
             None => String::new(),
@@ -29,7 +29,7 @@ impl Model {
     }
 
     /// Which run a result is from: "run 3 min ago", "ADK run 2 days ago".
-    pub fn run_words(&self, run: &RunRef) -> String {
+    pub fn run_text(&self, run: &RunRef) -> String {
         let when = run
             .started_at()
             .map(|then| ago(then, self.opened_at + self.now, &run.started));
@@ -46,7 +46,7 @@ impl Model {
     }
 
     /// The runs that the results of some sets are from. `None` if there are no results.
-    pub fn runs_words(&self, sets: &[usize]) -> Option<String> {
+    pub fn runs_text(&self, sets: &[usize]) -> Option<String> {
         let runs: BTreeSet<(Option<i64>, &str)> = sets
             .iter()
             .flat_map(|set| self.view.outcomes.runs(*set))
@@ -62,7 +62,7 @@ impl Model {
             .iter()
             .flat_map(|set| self.view.outcomes.runs(*set))
             .map(|(run, _)| run);
-        let newest = self.run_words(all.find(|run| run.id == *newest)?);
+        let newest = self.run_text(all.find(|run| run.id == *newest)?);
         Some(match runs.len() {
             1 => newest,
             count if sets.iter().any(|set| self.has_mixed_criteria(*set)) => {
