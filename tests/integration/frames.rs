@@ -877,54 +877,54 @@ proptest! {
     }
 }
 
-/// Screens and dialogs of the sample workspace after a run, each reached from the list by keys.
-const PLACES: &[&str] = &[
-    "",
-    "n",
-    "F",
-    "F enter",
-    "left",
-    "L",
-    "L down down",
-    "n enter",
-    "n enter v",
-    "n enter ]",
-    "n enter i",
-    "n enter 4",
-    "n enter e down down down",
-    "n enter e down enter",
-    "?",
-    ": r",
-    "f w",
-    "m m",
-    "m s",
-    "m a",
-    "n w",
-    "w m",
-    "w m w f",
-    "n enter m v",
-    "n a",
-    "C",
-    "!",
-    "/ s",
-    "t down",
-    "O 5",
-    "# down",
-    "T",
-    "T a",
-    "T A",
-    "T x",
-    "T a c k",
-    "T a ctrl-s",
+/// Screens and dialogs of the sample workspace after a run, and the keys that open each from the list.
+const PLACES: &[(&str, &str)] = &[
+    ("list", ""),
+    ("list next failing", "n"),
+    ("causes", "F"),
+    ("causes filter", "F enter"),
+    ("list tree", "left"),
+    ("run", "L"),
+    ("run third line", "L down down"),
+    ("case", "n enter"),
+    ("case timeline", "n enter v"),
+    ("case next difference", "n enter ]"),
+    ("case differences only", "n enter i"),
+    ("case metrics", "n enter 4"),
+    ("editor", "n enter e down down down"),
+    ("editor field", "n enter e down enter"),
+    ("help", "?"),
+    ("palette", ": r"),
+    ("find", "f w"),
+    ("metrics", "m m"),
+    ("statistics", "m s"),
+    ("agreement", "m a"),
+    ("what-if keys", "n w"),
+    ("what-if menu", "w m"),
+    ("what-if changed cases", "w m w f"),
+    ("verdict", "n enter m v"),
+    ("accept", "n a"),
+    ("chat", "C"),
+    ("messages", "!"),
+    ("filter", "/ s"),
+    ("themes", "t down"),
+    ("run options", "O 5"),
+    ("tags", "# down"),
+    ("triage", "T"),
+    ("triage accepted", "T a"),
+    ("triage accept all", "T A"),
+    ("triage excluded", "T x"),
+    ("triage note", "T a c k"),
+    ("triage summary", "T a ctrl-s"),
 ];
 
 /// The models of all places at a size.
 fn places(size: (u16, u16)) -> Vec<(&'static str, Model)> {
-    let model = |place: &&'static str| {
+    let model = |(place, pressed): &(&'static str, &str)| {
         let mut model = sample(size);
         run(&mut model, usize::MAX / 2);
         keys(&mut model, "q");
-        for effect in keys(&mut model, place) {
+        for effect in keys(&mut model, pressed) {
             if let Effect::Results(ResultEffect::RelaxGroups(ticket, groups)) = effect {
                 let found = ResultMsg::GroupsRelaxed(ticket, changes_for_groups(&groups));
                 update(&mut model, Msg::Results(found));
@@ -1442,19 +1442,21 @@ fn assert_inside_panes(place: &str, model: &Model, buffer: &Buffer) {
     }
 }
 
-/// Snapshots of every screen and dialog at every size.
+/// A snapshot of each screen and dialog at each size, in `snapshots/frames`.
 #[test]
-fn every_place_at_every_size() {
-    for size in [(40, 12), (80, 24), (120, 40), (200, 60)] {
-        let frames = places(size).into_iter().map(|(place, model)| {
+fn every_screen_and_dialog_at_every_size() {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("snapshots/frames");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    let _bound = settings.bind_to_scope();
+    for (width, height) in [(40, 12), (80, 24), (120, 40), (200, 60)] {
+        for (place, model) in places((width, height)) {
             let buffer = frame(&model, "default");
             assert_inside_panes(place, &model, &buffer);
             let shown = text(&buffer).replace(&root().display().to_string(), "…");
-            format!("== {place}\n{shown}\n")
-        });
-        insta::assert_snapshot!(
-            format!("places_{}x{}", size.0, size.1),
-            frames.collect::<String>()
-        );
+            let name = place.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+            insta::assert_snapshot!(format!("{name}_{width}x{height}"), shown);
+        }
     }
 }
