@@ -107,7 +107,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn the_first_event_of_an_agent_gets_its_description() {
+    fn first_event_of_agent_has_its_description() {
         let declaration = json!({"name": "get", "parametersJsonSchema": {"properties": {"functionDeclarations": {}}}});
         let info = json!({"agents": {
             "a": {"instruction": "Be brief.", "description": "helps", "tools": [{"functionDeclarations": [declaration]}]},

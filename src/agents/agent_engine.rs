@@ -269,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_of_langchain_is_a_call_and_its_response() {
+    fn langchain_step_yields_call_and_response() {
         let events = step(&json!([{"kwargs": {"tool": "t", "tool_input": {"n": 1}}}, "ok"]));
         let call = events[0].content.as_ref().unwrap().calls().next().unwrap();
         assert_eq!(

@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_broken_off_is_not_counted_for_the_run() {
+    fn turn_over_limit_releases_run_memory() {
         let run = Arc::new(RunMemory::default());
         let attempt = AttemptMemory::new(&run);
         let taken = || run.taken.load(Ordering::Relaxed);
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_attempt_took_is_given_back_unless_it_stays() {
+    fn attempt_memory_is_freed_unless_retained() {
         let run = Arc::new(RunMemory::default());
         for (stays, left) in [(false, 0), (true, 40)] {
             let attempt = AttemptMemory::new(&run);

@@ -118,7 +118,7 @@ mod tests {
                           more\nbye\n";
 
     #[test]
-    fn the_last_line_of_the_last_traceback_comes_first() {
+    fn last_traceback_error_is_shown_first() {
         assert_eq!(error_line(PYTHON), Some("shop.errors.Sold: no more"));
         let shown = last_output(PYTHON, 2);
         assert_eq!(

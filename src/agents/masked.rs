@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_secret_that_is_streamed_in_pieces_is_not_shown() {
+    async fn secret_streamed_in_chunks_is_masked() {
         let piece = |text: &str| json!({"partial": true, "content": {"parts": [{"text": text}]}});
         let pieces = ["the key is can", "ary", "-1, the cat", " is grey"].map(piece);
         let whole =

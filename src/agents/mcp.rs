@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn the_only_tool_and_its_only_text_need_no_settings() {
+    fn only_tool_and_text_argument_are_defaults() {
         let tool = |name: &str, properties: Value| json!({"name": name, "inputSchema": {"properties": properties}});
         let ask = tool(
             "ask",

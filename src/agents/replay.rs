@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_with_a_fallback_is_a_message_answered_that_was_never_recorded() {
+    fn unrecorded_message_needs_a_fallback() {
         let turn = |prompt: &str| RecordedTurn {
             prompt: prompt.into(),
             ..spoken("recorded")

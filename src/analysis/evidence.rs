@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_case_that_passed_always_and_now_never_is_lost() {
+    fn case_from_always_to_never_passing_is_lost() {
         let steady = |of: (usize, usize)| vec![table((of.0, of.0), (of.1, of.1)); 50];
         for (of, needed) in [
             ((1, 2), 3),
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn the_more_cases_could_be_lost_by_chance_the_more_evidence_a_loss_needs() {
+    fn loss_needs_more_evidence_among_flaky_cases() {
         let lost_with = |flaky: usize| {
             let mut tables = vec![table((2, 5), (3, 5)); flaky];
             tables.push(table((5, 5), (0, 5)));

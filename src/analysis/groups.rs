@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_with_the_same_first_cause_are_a_group() {
+    fn failures_with_same_first_cause_are_grouped() {
         let (groups, alone) = grouped(&[&["a"], &["b", "a"], &["a"], &["b"], &["b"], &["c"], &[]]);
         assert_eq!(
             groups,
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_alone_with_its_first_cause_goes_by_the_next_one() {
+    fn unshared_cause_falls_back_to_next_cause() {
         let (groups, alone) = grouped(&[&["own", "a"], &["a"], &["a"], &["x", "y"], &["z", "y"]]);
         assert_eq!(
             groups,
@@ -357,7 +357,7 @@ mod tests {
         let found = group_failures(failures.iter().map(Vec::as_slice));
         assert_eq!(
             named(&found),
-            [("level of set differs".to_string(), vec![0, 1])]
+            [("set.level differs".to_string(), vec![0, 1])]
         );
     }
 
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_and_failures_alone_with_the_same_general_cause_are_nested() {
+    fn groups_with_same_general_cause_are_nested() {
         let argument = |name: &str| Cause::Call {
             rule: FindingRule::ArgumentDiffers,
             tool: "set".into(),
@@ -428,7 +428,7 @@ mod tests {
         };
         assert_eq!(
             (level.cause.describe().as_str(), &level.members[..]),
-            ("level of set differs", &[0, 2][..])
+            ("set.level differs", &[0, 2][..])
         );
         assert_eq!(set.others(), [1, 3]);
         let specific: Vec<_> = found
@@ -437,7 +437,7 @@ mod tests {
             .map(|group| (group.cause.describe(), group.members))
             .collect();
         let expected = [
-            ("level of set differs", vec![0, 2]),
+            ("set.level differs", vec![0, 2]),
             ("arguments of set differ", vec![1, 3]),
         ];
         assert_eq!(
@@ -455,7 +455,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_failure_is_in_one_place_and_has_the_cause_of_its_group(
+        fn each_failure_is_in_one_group_or_alone(
             failures in prop::collection::vec(prop::collection::vec(0u8..12, 0..4), 0..40),
         ) {
             // Two tools with three arguments each, and errors.

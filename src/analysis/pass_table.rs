@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_whose_margins_allow_one_arrangement_is_no_evidence() {
+    fn table_with_one_arrangement_is_no_evidence() {
         let mut tests = LossTests::default();
         let always = table((5, 5), (3, 3));
         assert_eq!(

@@ -93,7 +93,7 @@ mod tests {
 
     /// The distributions `hypergeom` of scipy 1.17.1, convolved with numpy; twice the smaller tail.
     #[test]
-    fn the_exact_test_is_the_convolution_of_hypergeometric_distributions() {
+    fn exact_test_is_hypergeometric_convolution() {
         let lost = [table((1, 1), (0, 5)); 3];
         let others = [table((1, 1), (3, 5)); 4];
         let few = lost

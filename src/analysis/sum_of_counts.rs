@@ -298,7 +298,7 @@ mod tests {
     const BINOMIAL_LOWER: f64 = 0.027351189039224625;
 
     #[test]
-    fn the_largest_tail_is_a_value_of_the_distribution() {
+    fn largest_tail_is_an_attainable_probability() {
         let sum = events(0.5, 4);
         assert_eq!(
             (sum.largest_upper_tail(0.05), sum.largest_lower_tail(0.07)),
@@ -344,7 +344,7 @@ mod tests {
 
     /// scipy 1.17.1: `binom.sf(k - 1, 40_000_000, 1e-4)` and the lower tail.
     #[test]
-    fn very_many_counts_are_normal_and_corrected_for_skewness() {
+    fn many_counts_use_skew_corrected_normal() {
         let mut sum = SumOfCounts::default();
         sum.add_events(0.5, 40_000_000);
         assert!(

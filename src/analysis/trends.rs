@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_case_fails_since_the_first_run_after_the_last_one_in_which_it_passed() {
+    fn failing_since_first_run_after_last_pass() {
         use Status::{Errored, Failed, NotEvaluated, Passed};
         let since = |statuses: &[Status]| {
             let since = failing_since(&points(statuses))?;
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_in_which_some_attempts_passed_are_not_runs_in_which_none_did() {
+    fn failing_run_with_some_passes_is_flaky() {
         let mut points = points(&[Status::Failed, Status::Failed]);
         assert!(!failing_since(&points).unwrap().is_flaky);
         (points[0].passed, points[0].evaluated) = (3, 5);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_with_other_criteria_than_the_latest_do_not_count() {
+    fn runs_with_other_criteria_are_ignored() {
         use Status::{Failed, Passed};
         let mut points = points(&[Passed, Failed, Passed, Failed, Failed]);
         (points[2].criteria, points[3].criteria) = (1, 1);

@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_that_would_lead_elsewhere_are_refused() {
+    fn unsafe_bucket_addresses_are_refused() {
         for text in [
             "gs://",
             "gs:///x",

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_shown_without_the_secrets_of_the_environment() {
+    fn error_text_masks_environment_secrets() {
         let variables = [
             ("AWS_SECRET_ACCESS_KEY", "canary/key+1"),
             ("AZURE_STORAGE_SAS_TOKEN", "sv=1&sig=canary"),

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_with_odd_keys_are_cut_out_of_a_listing() {
+    fn listing_omits_entries_with_odd_keys() {
         let long = "x".repeat(256);
         let odd = [
             "a/../b", "a//b", "/a", "a/./b", "a&#1;b", "a\u{1}b", &long, "a\\b", " a", "&#0;",
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_that_stand_for_folders_are_skipped_and_folders_stay() {
+    fn folder_placeholder_objects_are_omitted() {
         let listing = "<R><Contents><Key>a/</Key></Contents><CommonPrefixes><Prefix>a/</Prefix></CommonPrefixes><CommonPrefixes><Prefix>a//</Prefix></CommonPrefixes></R>";
         let (kept, left_out) = without_odd_keys(listing.as_bytes());
         let kept = String::from_utf8(kept).unwrap();

@@ -358,7 +358,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_of_this_machine_are_used_where_they_are() {
+    fn file_urls_are_used_as_local_paths() {
         let mut target = "file:///tmp/x.evalset.json:a,b".to_string();
         copy_target(&mut target).unwrap();
         assert_eq!(target, "/tmp/x.evalset.json:a,b");

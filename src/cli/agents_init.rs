@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn one_of_several_agents_is_named_by_the_fragment() {
+    fn url_fragment_selects_one_of_several_agents() {
         let all = || vec![found("a", &[("app", "a")]), found("b", &[("app", "b")])];
         assert_eq!(chosen("http://h/", all()).unwrap(), None);
         assert_eq!(chosen("http://h/#app=b", all()).unwrap().unwrap().name, "b");
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_is_appended_and_the_rest_of_the_file_stays() {
+    fn entry_is_appended_and_rest_is_unchanged() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join(FILE_NAME);
         let entry = entry_of("b", &found("b", &[("url", "http://127.0.0.1:1")]));

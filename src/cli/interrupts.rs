@@ -177,7 +177,7 @@ mod tests {
 
     /// Recipients are the same for the whole process, so this is one test.
     #[test]
-    fn the_newest_recipient_gets_a_request_and_one_that_is_not_handled_ends_the_process() {
+    fn end_request_goes_to_newest_recipient() {
         let (user, system) = (EndRequest::User, EndRequest::System);
         assert!(!is_accepted(user), "nobody waits");
         let mut outer = Interrupts::listen().unwrap();

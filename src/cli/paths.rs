@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_with_the_name_of_a_subcommand_is_a_path() {
+    fn folder_named_like_subcommand_gets_dot_slash() {
         let word = |path: &str| path_word(Path::new(path));
         assert_eq!(
             ["agents", "run", "help", "-x"].map(word),

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn the_run_is_named_however_its_cases_were_selected() {
+    fn rerun_command_has_run_id_for_any_selection() {
         for option in [
             &["--changed"][..],
             &["--failed"],

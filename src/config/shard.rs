@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shard_is_a_number_from_one_and_a_way_to_split() {
+    fn shard_option_is_parsed_or_refused() {
         let given = |number, of, by| Ok(ShardChoice::Given(Shard { number, of, by }));
         assert_eq!(parse_shard("3/10"), given(3, 10, ShardBy::Slice));
         assert_eq!(parse_shard("1/1:hash"), given(1, 1, ShardBy::Hash));
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn an_environment_that_does_not_tell_is_an_error() {
+    fn invalid_shard_environment_is_an_error() {
         assert!(found(&[]).unwrap_err().contains("set EVALTRAIL_SHARD=K/N"));
         assert!(
             found(&[("JOB_COMPLETION_INDEX", "1")])

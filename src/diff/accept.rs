@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn a_response_that_is_no_single_text_is_taken_whole() {
+    fn non_single_text_response_is_accepted_whole() {
         let picture = || Part {
             rest: json!({"inline_data": {}}).as_object().cloned().unwrap(),
             ..Part::default()

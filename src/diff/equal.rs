@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn integers_that_a_server_rounded_are_compared_after_rounding() {
+    fn integers_match_after_server_rounding() {
         let call = |text: &str, rounded| {
             let args: Map<String, Value> = serde_json::from_str(text).unwrap();
             ToolCall {

@@ -81,7 +81,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn hunks_cover_both_sides_and_equal_ones_are_equal(
+        fn hunks_cover_both_sides_and_equal_ones_match(
             left in proptest::collection::vec("[ab]", 0..12),
             right in proptest::collection::vec("[ab]", 0..12),
         ) {

@@ -166,7 +166,7 @@ mod tests {
     use crate::diff::{diff_words, text_rows};
 
     #[test]
-    fn no_line_begins_with_a_comma_or_ends_with_a_bracket() {
+    fn lines_wrap_at_spaces_not_at_punctuation() {
         let wrapped = |text: &str, width| {
             let span = Span {
                 text: text.into(),

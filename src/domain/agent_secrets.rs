@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_agent_is_sent_in_headers_and_in_its_address_is_secret() {
+    fn secrets_are_found_in_agent_headers_and_url() {
         let agent = server(
             &[
                 ("authorization", "Bearer {env.DESK}"),
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stored_of_an_agent_contains_no_secret() {
+    fn stored_agent_contains_no_secrets() {
         let headers = [
             ("x-desk-key", "canary"),
             ("authorization", "Bearer {env.PAT}"),
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stored_of_metrics_and_judges_contains_no_secret() {
+    fn stored_metrics_and_judges_have_no_secrets() {
         let criterion = |key: &str| {
             let program = json!({
                 "kind": "command", "argv": ["score", "--api-key", key, "--mode", "strict"], "cwd": "/w", "timeout_ms": 1000,
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_of_the_command_line_is_shown_without_secrets() {
+    fn agent_argument_is_shown_without_secrets() {
         for (asked, shown) in [
             (
                 "a2a+http://me:canary@host/x?key=canary&y=1#token_env=K",
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_given_secrets_by_their_names_in_its_command_line_and_for_proxies() {
+    fn program_secrets_include_env_argv_and_proxy() {
         let env = ["DESK_PAT", "MODEL", "SLASH_TOKEN"]
             .map(String::from)
             .to_vec();

@@ -161,7 +161,7 @@ impl Cause {
         }
     }
 
-    /// The cause in words, for instance "level of set_light differs". Not cleaned for display.
+    /// The cause in words, for instance "set_light.level differs". Not cleaned for display.
     pub fn describe(&self) -> String {
         match self {
             Cause::Error(message) => format!("errored: {message}"),
@@ -175,10 +175,10 @@ impl Cause {
             Cause::Rubric { metric, rubric } => format!("rubric {rubric} of {metric} is not met"),
             Cause::Other { metric, rule, text } => match (rule, text) {
                 (FindingRule::ThresholdMissed, _) => {
-                    format!("{metric} is on the wrong side of its threshold")
+                    format!("{metric} misses its threshold")
                 }
                 (FindingRule::OrderDiffers, _) => {
-                    format!("{metric}: the same calls in another order")
+                    format!("{metric}: same calls in another order")
                 }
                 (FindingRule::StateDiffers, Some(path)) => {
                     format!("{path} of the session state differs")
@@ -191,6 +191,7 @@ impl Cause {
                 }
                 (FindingRule::StateDiffers, None) => "the session state differs".into(),
                 (FindingRule::RubricNotMet, None) => format!("a rubric of {metric} is not met"),
+                (FindingRule::ResponseDiffers, None) => format!("{metric}: the response differs"),
                 (_, Some(text)) => format!("{metric}: {text}"),
                 (_, None) => format!("{metric} did not pass"),
             },
@@ -203,16 +204,16 @@ fn call_text(rule: FindingRule, tool: &str, argument: Option<&str>) -> String {
         (FindingRule::CallMissing, _) => format!("{tool} is not called"),
         (FindingRule::CallExtra, _) => format!("{tool} is called and not expected"),
         (FindingRule::CallMoved, _) => format!("{tool} is called at another position"),
-        (FindingRule::ArgumentMissing, Some(path)) => format!("{path} of {tool} is missing"),
-        (FindingRule::ArgumentExtra, Some(path)) => format!("{path} of {tool} is not expected"),
+        (FindingRule::ArgumentMissing, Some(path)) => format!("{tool}.{path} is missing"),
+        (FindingRule::ArgumentExtra, Some(path)) => format!("{tool}.{path} is not expected"),
         (FindingRule::ArgumentsMissing, _) => format!("{tool} has no arguments"),
         (FindingRule::ArgumentsExtra, _) => format!("{tool} has arguments that are not expected"),
         (FindingRule::ToolForbidden, _) => format!("{tool} is forbidden and called"),
         (FindingRule::SequenceForbidden, _) => format!("{tool} is called in a forbidden sequence"),
         (FindingRule::ToolCalledTooRarely, _) => format!("{tool} is called too rarely"),
         (FindingRule::ToolCalledTooOften, _) => format!("{tool} is called too often"),
-        (FindingRule::PatternNotMatched, Some(path)) => format!("{path} of {tool} does not match"),
-        (_, Some(path)) => format!("{path} of {tool} differs"),
+        (FindingRule::PatternNotMatched, Some(path)) => format!("{tool}.{path} does not match"),
+        (_, Some(path)) => format!("{tool}.{path} differs"),
         (FindingRule::ArgumentDiffers, None) => format!("arguments of {tool} differ"),
         (_, None) => format!("{tool} differs"),
     }
@@ -328,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_divergence_comes_first_and_equal_causes_are_one() {
+    fn causes_are_ordered_by_divergence_and_unique() {
         let finding = |rule, turn, call, argument: Option<&str>| Finding {
             turn: Some(turn),
             call: Some(call),
@@ -407,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spending_limit_is_one_cause_for_all_metrics() {
+    fn spending_limit_is_one_cause_for_all_metrics() {
         let metric = |name: &str| MetricResult {
             metric: name.into(),
             score: None,
@@ -441,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn a_general_cause_has_no_detail_and_none_above_it() {
+    fn general_cause_has_no_detail_and_no_parent() {
         let call = |rule, argument: Option<&str>| Cause::Call {
             rule,
             tool: "set".into(),

@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn controls_and_invisible_characters_become_visible() {
+    fn control_and_invisible_chars_become_visible() {
         assert_eq!(clean("\u{1b}]0;title\u{7}"), "␛]0;title␇");
         assert_eq!(clean("a\u{9b}31m"), "a\\u{9b}31m");
         assert_eq!(clean("evil\u{202e}txt"), "evil\\u{202e}txt");

@@ -275,7 +275,7 @@ mod tests {
 
     /// Otherwise two agents have the same specification, and `--resume` mixes their results.
     #[test]
-    fn an_option_without_a_value_does_not_hide_the_next_word() {
+    fn only_secret_values_after_options_are_masked() {
         for argv in [
             &["a", "--private", "customer-v1"][..],
             &["a", "--auth", "agents/first.py"],

@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attempt_too_large_to_stay_in_memory_is_read_again() {
+    fn attempt_too_large_for_memory_is_read_again() {
         let records = Arc::new(Records(Mutex::new(Ok(Arc::new(attempt())))));
         let source: Arc<dyn AttemptRecords> = records.clone();
         let at = RecordedAt {
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_derived_is_computed_from_what_it_follows_from() {
+    fn derived_attempt_is_computed_from_its_source() {
         let from = Arc::new(EndedAttempt::unrecorded(attempt()));
         let failed: Derivation = Arc::new(|attempt| Attempt {
             status: Status::Failed,

@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_null_is_a_value_and_a_rule_of_a_newer_version_is_read() {
+    fn null_value_and_newer_rule_are_read() {
         let finding = Finding {
             turn: Some(1),
             call: Some(2),

@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_read_back_and_damaged_ones_are_not() {
+    fn only_intact_blocks_are_read_back() {
         let journal = journal();
         for count in [1, ATTEMPTS_IN_BLOCK, 3 * ATTEMPTS_IN_BLOCK + 5] {
             let added: Vec<_> = (0..count)

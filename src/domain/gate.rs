@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_criterion_without_a_result_in_an_attempt_is_not_left_out_of_the_mean() {
+    fn criterion_without_result_fails_mean_gate() {
         let good = attempt(1, &[("m", Some(1.0), 0.8), ("n", Some(1.0), 0.8)]);
         let second = |status, score: Option<f64>| {
             // The other criterion failed, so the attempt was evaluated.
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attempt_without_a_score_that_explains_its_failure_fails_the_case() {
+    fn unexplained_attempt_failure_fails_mean_gate() {
         let good = attempt(1, &[("m", Some(1.0), 0.8)]);
         for status in [Status::Errored, Status::Failed] {
             let other = AttemptSummary {
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn an_informational_metric_with_a_threshold_does_not_decide() {
+    fn informational_metric_does_not_affect_gate() {
         let mut attempts =
             [1, 2].map(|number| attempt(number, &[("m", Some(1.0), 0.8), ("state", None, 1.0)]));
         for attempt in &mut attempts {
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn where_lower_scores_pass_the_mean_is_compared_so() {
+    fn mean_gate_handles_lower_is_better_metrics() {
         let lower = |number: u32, score: f64, status: Status| {
             let mut attempt = attempt(number, &[("seconds", Some(score), 2.0)]);
             attempt.status = status;

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_in_a_header_is_secret_unless_it_is_plain() {
+    fn header_variable_is_secret_unless_plain() {
         let headers =
             json!({"x-desk": "{env.DESK}", "x-place": "{env.PLACE}", "x-unit": "unit {env.UNIT}"});
         let hexadecimal = "3f9a8b7c6d5e4f3a";
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_with_names_of_no_secrets_are_not_masked() {
+    fn only_secret_parts_of_a_cookie_are_masked() {
         let headers = json!({"cookie": "region={env.REGION}; sid={env.SID}; trace={env.TRACE}; zone=us-central1"});
         let variables = [
             ("REGION", "eu-west-1a"),
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn every_part_of_a_header_with_a_secret_name_is_secret() {
+    fn secret_parts_of_auth_headers_are_masked() {
         let headers = json!({
             "authorization": "Digest username=\"desk\", response=\"canary-response-12\"",
             "x-api-key": "v2 canary-after 77",

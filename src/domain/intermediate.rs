@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_events_are_replaced_and_their_calls_stay() {
+    fn set_intermediate_replaces_texts_not_calls() {
         let call = || Part {
             call: Some(ToolCall::new("get", None)),
             ..Part::default()

@@ -287,7 +287,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tool_continues_in_the_background_only_without_a_text() {
+    fn turn_with_text_is_not_long_running() {
         let turn = |text: Option<&str>| {
             let final_response = text.map(|text| Content::text("model", text));
             Invocation {

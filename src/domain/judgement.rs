@@ -288,7 +288,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_score_that_one_sample_would_turn_is_unsteady() {
+    fn score_one_sample_could_flip_is_unsteady() {
         let score = |number: f64| Score::new(number).unwrap();
         let of = |reach: Option<(f64, f64)>| Judgement {
             reach: reach.map(|(low, high)| (score(low), score(high))),

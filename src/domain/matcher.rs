@@ -159,9 +159,11 @@ impl MatchRule {
             Value::Object([(key.to_string(), value)].into_iter().collect())
         };
         let number = |text: &str| {
-            text.parse::<f64>()
-                .map(Value::from)
-                .map_err(|_| format!("not a number: {text:?}"))
+            let number: f64 = text
+                .parse()
+                .map_err(|_| format!("not a number: {text:?}"))?;
+            // Written without a fraction, it is an integer in a file, too.
+            Ok::<Value, String>(text.parse::<u64>().map_or(number.into(), Value::from))
         };
         match words.as_slice() {
             [tool, "optional"] => Ok(MatchRule { optional: true, ..rule(tool) }),
@@ -296,7 +298,7 @@ mod tests {
         );
         assert_eq!(
             words("* limit tolerance 5").unwrap(),
-            "*: limit tolerance 5.0"
+            "*: limit tolerance 5"
         );
         assert_eq!(
             MatchRule::parse("t n any_of 1 x").unwrap().args["n"],

@@ -184,7 +184,7 @@ mod tests {
     use crate::domain::InvocationEvent;
 
     #[test]
-    fn finish_reasons_of_complete_responses_are_no_errors() {
+    fn normal_finish_reasons_are_not_errors() {
         for reason in [
             "STOP",
             "stop",
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn events_of_journals_of_earlier_versions_are_read() {
+    fn error_events_of_older_journals_are_read() {
         let event = |json: &str| serde_json::from_str::<InvocationEvent>(json).unwrap();
         let old = event(r#"{"author": "a", "content": null, "error": "SAFETY: blocked"}"#)
             .error

@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn the_binary_form_is_read_back_and_a_damaged_one_is_not() {
+    fn binary_form_round_trips_unless_truncated() {
         let cases =
             PlannedCases::new([case(0, "a", "0f"), case(1, "é", ""), case(2, "", "x")]).unwrap();
         let bytes = cases.to_bytes();

@@ -490,7 +490,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attempt_counts_once_and_a_case_is_as_good_as_its_worst() {
+    fn attempt_counts_once_and_tally_has_worst() {
         let mut state = RunState::new(plan(1, 3));
         state.apply(ended(0, 2, Status::Passed));
         state.apply(ended(0, 2, Status::Failed));
@@ -523,7 +523,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_contain_what_was_spent_on_attempts_that_were_cancelled() {
+    fn spent_includes_cancelled_attempts() {
         let mut state = RunState::new(plan(2, 1));
         assert_eq!(state.spent(), None);
         let spent = |asked| JudgeUsage {

@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn an_informational_metric_that_errored_decides_nothing() {
+    fn errored_informational_metric_is_ignored() {
         let mut both = metrics(&[Status::Passed, Status::Errored]);
         assert_eq!(case_status(&both), Status::Passed);
         assert_eq!(

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_score_does_not_look_like_its_threshold() {
+    fn failed_score_differs_from_threshold_in_text() {
         assert_eq!(texts(2.0 / 3.0, 0.67), "0.667 of 0.67");
         assert_eq!(texts(0.5, 0.8), "0.50 of 0.80");
         assert_eq!(texts(0.8, 0.8), "0.80 of 0.80");

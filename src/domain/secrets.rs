@@ -186,7 +186,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn known_secrets_are_replaced_in_texts_and_numbers() {
+    fn secrets_are_masked_in_texts_and_numbers() {
         let known = Secrets::new(["a\"b/c+d \\e", "12345678", "expected"].map(String::from));
         let mut value = json!({
             "expected": {"text": "a\"b/c+d \\e", "order": 12345678, "other": 1.5},

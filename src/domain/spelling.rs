@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_found_percent_encoded_in_both_cases() {
+    fn secret_in_any_percent_encoding_is_masked() {
         let known = Secrets::new(["a/b c~é!".to_string()]);
         for text in [
             "a%2Fb%20c~%C3%A9!",

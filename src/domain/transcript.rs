@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_become_the_message_and_old_steps_are_counted() {
+    fn chunks_are_merged_and_old_steps_are_dropped() {
         let mut transcript = Transcript::default();
         for step in ["Good", " morn"] {
             transcript.push(Progress::SaysMore(step.into()));

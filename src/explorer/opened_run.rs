@@ -348,7 +348,7 @@ mod tests {
     const FAILED: (u32, Status) = (1, Status::Failed);
 
     #[test]
-    fn newer_results_leave_the_cursor_and_the_attempt_where_they_are() {
+    fn newer_results_preserve_cursor_and_attempt() {
         let mut model = opened(run(
             "r1",
             &[("a", &[]), ("b", &[(2, Status::Failed)]), ("c", &[])],
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn results_that_did_not_change_keep_their_revision() {
+    fn unchanged_results_have_same_revision() {
         let mut model = opened(run("r1", &[("a", &[]), ("b", &[FAILED]), ("c", &[PASSED])]));
         let shown = |model: &Model, index| {
             model

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_log_is_left_to_others_and_a_strange_message_is_refused() {
+    fn non_log_is_ignored_and_unknown_role_refused() {
         for text in [
             "",
             "{}",

@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_case_depends_on_the_columns_and_the_session_beside_the_text() {
+    fn content_hash_includes_columns_and_session() {
         let text = "{\"prompt\": \"a\", \"other\": \"b\"}\n{\"prompt\": \"c\", \"other\": \"d\"}\n";
         let open = |columns: &str| {
             let columns = crate::formats::ColumnMap::parse(columns).unwrap();

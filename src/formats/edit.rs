@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn a_case_that_is_wrong_already_is_mended_step_by_step() {
+    fn edit_is_refused_only_for_new_problems() {
         let wrong = typed("/conversation/0/user_content/parts/0/colour", json!("red"));
         let file = set(std::slice::from_ref(&wrong), false);
         let mut better = wrong.clone();
@@ -462,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn a_case_moved_to_another_spelling_keeps_peoples_own_keys() {
+    fn key_style_conversion_preserves_custom_keys() {
         let other = json!({"evalId": "b", "conversation": []});
         let (from, to) = (set(&[case()], false), set(&[other], true));
         let moved = append_case(&to, &from, 0)

@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_and_elements_are_found_by_their_bytes() {
+    fn members_and_elements_have_byte_ranges() {
         let text = "\u{feff} {\"id\": \"s\", \"cases\": [{\"a\": [1, \"]\"]}, 2 ,\"x\\\"}\"]}";
         let found = outline(text, &["cases"]).unwrap();
         assert_eq!(found.members[0].0, "id");

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_read_again_and_changed_in_place() {
+    fn notes_round_trip_and_change_in_place() {
         let meant = BTreeMap::from([("a".to_string(), notes(&["slow"], &["x"]))]);
         let text = Notes::default().change(&meant).unwrap().apply("").unwrap();
         let kept = Notes::open(Arc::from(text.as_str())).unwrap();

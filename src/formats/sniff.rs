@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_files_are_found_where_cases_are_expected() {
+    fn empty_or_binary_data_file_is_unknown_data() {
         assert_eq!(content("a.jsonl", ""), FileContent::UnknownData);
         assert_eq!(content("a.csv", "\n\n"), FileContent::UnknownData);
         assert_eq!(content("t.parquet", "PAR1"), FileContent::UnknownData);

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_are_criteria_and_a_threshold_changes_no_score() {
+    fn threshold_changes_criteria_but_not_scoring() {
         let criterion = |threshold: f64, option: &str| {
             let mut criterion = Criterion::new("m", Some(threshold));
             criterion
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn criteria_that_come_again_have_the_same_number() {
+    fn recurring_criteria_have_the_same_number() {
         let mut numbers = CriteriaNumbers::default();
         let found: Vec<u32> = ["x", "y", "x", "x", "z"]
             .map(|run| numbers.number(run, |a, b| a != b))

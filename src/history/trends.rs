@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn outcomes_are_those_of_this_users_runs_with_and_without_the_cache() {
+    fn trends_use_only_own_runs_with_any_cache() {
         let place = tempfile::tempdir().unwrap();
         let workspace = place.path().join("work");
         std::fs::create_dir(&workspace).unwrap();

@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_response_without_numbers_of_tokens_is_charged_by_the_estimate() {
+    fn response_without_tokens_costs_the_estimate() {
         let budget = limited();
         let mut one = reserved(&budget, 4000);
         one.sent();
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_wait_for_the_limit_do_not_wake_themselves() {
+    fn waiting_requests_do_not_wake_themselves() {
         let budget = limited();
         reserved(&budget, 0).answered(1000, 500);
         let sent = reserved(&budget, 4000);

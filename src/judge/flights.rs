@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn the_others_get_the_response_of_the_first_request() {
+    fn concurrent_requests_share_one_response() {
         let flights = Flights::default();
         let (one, two) = (flights.flight("a"), flights.flight("a"));
         assert!(!Arc::ptr_eq(&one, &flights.flight("b")));

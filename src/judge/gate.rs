@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_judge_that_wants_to_be_left_alone_is_asked_by_nobody() {
+    async fn shut_gate_refuses_requests_with_its_error() {
         use crate::judge::Fault;
         let gate = Gate::new(1, None);
         gate.shut_for(

@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_keys_of_models_are_taken_and_none_is_shown() {
+    fn only_model_keys_are_read_and_not_shown() {
         let text = "GEMINI_API_KEY=canary-1\nJUDGE_KEY=canary-2\nAWS_SECRET_ACCESS_KEY=canary-3\n\
                     OPENAI_BASE_URL=https://example.org\nOLLAMA_HOST=example.org\nGOOGLE_CLOUD_PROJECT=p\n\
                     GROQ_API_KEY=${AWS_SECRET_ACCESS_KEY}\nOPENAI_API_KEY=\n";

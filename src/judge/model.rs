@@ -522,7 +522,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_requests_that_may_be_charged_count_as_spent() {
+    async fn only_chargeable_requests_count_as_spent() {
         let unused = {
             let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
             Url::parse(&format!("http://{}", listener.local_addr().unwrap())).unwrap()
@@ -656,7 +656,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn retries_of_requests_that_may_be_charged_end_at_the_limit() {
+    async fn chargeable_retries_stop_at_spending_limit() {
         let resetting = server("");
         let budget = Budget::from_spec(&spec(ESTIMATE * 1.5));
         assert_eq!(ask(&resetting.base, &budget, 9).await.fault, Fault::Limit);

@@ -231,7 +231,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_threshold_that_is_not_finite_decides_nothing() {
+    async fn non_finite_threshold_is_not_evaluated() {
         for threshold in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             let criterion = Criterion::new("own", Some(threshold));
             let result = Programs::default()
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn no_part_of_a_key_is_shown_where_an_output_is_cut() {
+    fn truncated_output_shows_no_part_of_a_key() {
         let key = "sk-canary-0123456789-abcdefghijklmnop";
         let secrets = Secrets::new([key.to_string()]);
         for before in 0..=LONGEST_EXCERPT {

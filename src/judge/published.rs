@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_failure_that_may_pass_is_retried_and_a_prompt_is_fetched_once() {
+    async fn transient_error_is_retried_and_prompt_cached() {
         let (host, served) = server(&[503, 429, 200]);
         let prompts = PublishedPrompts::new(Duration::from_secs(3600));
         for _ in 0..3 {
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn requests_shortly_after_a_failure_fail_without_another_one() {
+    async fn recent_failure_is_reused_without_a_request() {
         let (host, served) = server(&[500, 500]);
         let prompts = PublishedPrompts::new(Duration::from_secs(3600));
         for _ in 0..3 {

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_metrics_file_becomes_what_the_service_takes() {
+    fn metrics_file_becomes_service_metric_spec() {
         let text = "name: coherence\nprompt_template: |\n  Rate {response}\n  of {prompt}\n";
         assert_eq!(
             spec(text).unwrap()["llm_based_metric_spec"]["metric_prompt_template"],

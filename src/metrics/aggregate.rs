@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn the_statistics_of_very_large_scores_are_finite() {
+    fn statistics_of_very_large_scores_are_finite() {
         let scores = [1e308, 1e308, 1e308, -1e308];
         let attempts: Vec<AttemptSummary> = scores
             .into_iter()
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_counts_for_what_was_asked_there_alone() {
+    fn error_counts_only_for_requested_metrics() {
         let other = AttemptSummary {
             asked: vec!["n".into()],
             ..attempt(None, Status::Errored)
@@ -428,7 +428,7 @@ mod tests {
 
     /// Vertex's client has both in every summary. What is not known is no value, and no 0.
     #[test]
-    fn how_the_agent_ran_is_in_every_summary_where_it_is_known() {
+    fn latency_and_failure_are_summarised_if_known() {
         let ran = |latency_s, failed| {
             let blank = Attempt::blank(
                 AttemptKey {

@@ -217,7 +217,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn nan_is_different_from_everything_also_as_text() {
+    fn every_rule_rejects_nan_numbers() {
         let nan = Value::Number(crate::domain::special_number("NaN").unwrap());
         for rule in [
             "case",

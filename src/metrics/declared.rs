@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_visits_everything_again_and_again_is_refused() {
+    fn path_with_repeated_descents_is_refused() {
         assert_eq!(descents("$..city"), 1);
         assert_eq!(descents("$['a..b'][\"..\\\"..\"]"), 0);
         assert_eq!(

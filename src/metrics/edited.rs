@@ -261,7 +261,7 @@ mod tests {
 
     /// Under rules ADK's metric is informational, also when its criterion has options, and stays so after an edit.
     #[test]
-    fn what_rules_made_informational_does_not_decide_after_an_edit() {
+    fn informational_metric_is_ignored_after_edit() {
         let mut criterion = Criterion::new("tool_trajectory_avg_score", Some(1.0));
         criterion.options.insert("threshold".into(), 1.0.into());
         criterion

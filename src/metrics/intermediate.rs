@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn turns_without_expected_responses_are_left_out() {
+    fn turns_without_expected_responses_are_skipped() {
         assert_eq!(score(&[], &[("a", "x")]), None);
         let expected = [said(&[]), said(&[("a", "x y")])];
         let actual = [said(&[("a", "q")]), said(&[("a", "x y")])];

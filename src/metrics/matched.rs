@@ -128,7 +128,7 @@ impl Matched {
             _ => 2.0 * precision * recall / (precision + recall),
         };
         let measured = format!(
-            "{paired} paired of {needed} expected and {} made",
+            "{paired} of {needed} expected calls matched, {} made",
             actual.len()
         );
         let extras = self.reading != MatchReading::Recall;

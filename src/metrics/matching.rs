@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tolerance_never_accepts_a_number_that_is_not_finite() {
+    fn tolerance_rejects_non_finite_numbers() {
         let special = |word| Value::Number(crate::domain::special_number(word).unwrap());
         let rule = "[[match]]\ntool = \"*\"\nargs = { n = { tolerance = 5 } }\n";
         for word in ["NaN", "Infinity", "-Infinity"] {
@@ -496,7 +496,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pairing_is_the_largest_where_first_come_fails() {
+    fn pairing_is_maximum_where_greedy_fails() {
         let rules = [MatchRule::about("t", "n", json!({"tolerance": 1}))];
         let matcher = Matcher::compile(&rules, false).unwrap();
         let (two, one, three) = (

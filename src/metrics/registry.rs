@@ -380,7 +380,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_suggested_only_within_a_small_distance() {
+    fn edit_distance_is_found_only_within_limit() {
         assert_eq!(distance_within("kitten", "sitting", 4), Some(3));
         assert_eq!(distance_within("kitten", "sitting", 2), None);
         assert_eq!(distance_within("äb", "ab", 1), Some(1));
@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn a_threshold_that_is_not_finite_decides_nothing() {
+    fn non_finite_threshold_is_not_evaluated() {
         for threshold in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             let found = score(
                 &Criterion::new("latency_in_seconds", Some(threshold)),

@@ -53,8 +53,8 @@ fn turn(expected: &Invocation, actual: &Invocation) -> Turn {
         (0, _) => "the reference response is empty, which scores 0".into(),
         (_, 0) => "the agent's response is empty".into(),
         (r, c) => {
-            let words = if shared == 1 { "word" } else { "words" };
-            format!("{shared} {words} shared of {r} expected and {c} said")
+            let words = if r == 1 { "word" } else { "words" };
+            format!("{shared} of {r} expected {words}, in a response of {c}")
         }
     };
     let thoughts = actual.final_response.as_ref().is_some_and(|content| {

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn ignoring_an_argument_turns_a_case_green_and_adks_number_stays() {
+    fn ignore_rule_passes_case_adk_score_unchanged() {
         let criteria = vec![Criterion::new("tool_trajectory_avg_score", Some(1.0))];
         let rules = [MatchRule::about("search_*", "query", "ignore".into())];
         let (expected, actual) = ([turn("weather Oslo")], [turn("Oslo weather")]);

@@ -150,7 +150,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn what_adk_adds_is_told_of_agents_that_were_watched() {
+    fn adk_added_metrics_require_recorded_events() {
         let criteria = [Criterion::new("response_match_score", Some(0.8))];
         let names = |trajectory: Trajectory| -> Vec<String> {
             let turn = Invocation {

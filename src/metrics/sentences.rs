@@ -8,6 +8,10 @@ use serde_json::Value;
 const REASONS_AT_MOST: usize = 3;
 /// Longer values are cut, in characters.
 const VALUE_AT_MOST: usize = 48;
+/// How much of the text before the first difference is shown, in characters.
+const EQUAL_BEFORE: usize = 12;
+/// In the place of a value that does not exist.
+const ABSENT: &str = "(absent)";
 
 /// The first reasons, and how many more there are.
 pub(super) fn reasons(findings: &[Finding]) -> String {
@@ -45,50 +49,65 @@ fn reason(group: &[Finding]) -> String {
     }
     let more = match group.len() - 1 {
         0 => String::new(),
-        1 => " and 1 more argument".into(),
-        n => format!(" and {n} more arguments"),
+        1 => "; 1 more argument differs".into(),
+        n => format!("; {n} more arguments differ"),
     };
-    format!("{} differs in {}{more}", call(first), value_at(first))
+    format!("{}{}{more}", argument_differs(first), call_number(first))
+}
+
+/// `search.query: expected "a", got "b"`.
+fn argument_differs(finding: &Finding) -> String {
+    format!("{}.{}", tool(finding), value_at(finding))
 }
 
 fn sentence(finding: &Finding) -> String {
     let text = || finding.text.clone().unwrap_or_default();
-    let tool = finding.tool.as_deref().unwrap_or_default();
+    let name = finding.tool.as_deref().unwrap_or_default();
     let number = |value: &Option<Value>| value.as_ref().map(value_text).unwrap_or_default();
     let (expected, actual) = (number(&finding.expected), number(&finding.actual));
     match finding.rule {
-        FindingRule::CallMissing => format!("{} is missing", call(finding)),
-        FindingRule::CallExtra => format!("{} is extra", call(finding)),
-        FindingRule::CallMoved => format!("{} came as call {actual}", call(finding)),
+        FindingRule::CallMissing => format!("{}: missing{}", tool(finding), call_number(finding)),
+        FindingRule::CallExtra => {
+            format!("{}: not expected{}", tool(finding), call_number(finding))
+        }
+        FindingRule::CallMoved => {
+            let (wanted, made) = (ordinal(&expected), ordinal(&actual));
+            format!("{}: called {made}, expected {wanted}", tool(finding))
+        }
         FindingRule::ArgumentDiffers
         | FindingRule::ArgumentMissing
-        | FindingRule::ArgumentExtra => {
-            format!("{} differs in {}", call(finding), value_at(finding))
-        }
-        FindingRule::ArgumentsMissing => format!("{} has no arguments at all", call(finding)),
-        FindingRule::ArgumentsExtra => {
+        | FindingRule::ArgumentExtra => argument_differs(finding) + &call_number(finding),
+        FindingRule::ArgumentsMissing => {
+            let number = call_number(finding);
             format!(
-                "{} has arguments and none at all are expected",
-                call(finding)
+                "{}: no arguments object, expected one{number}",
+                tool(finding)
             )
         }
-        FindingRule::OrderDiffers => "the same calls in another order".into(),
-        FindingRule::ToolForbidden => format!("{tool} is forbidden and was called"),
+        FindingRule::ArgumentsExtra => {
+            let number = call_number(finding);
+            format!(
+                "{}: an arguments object, expected none{number}",
+                tool(finding)
+            )
+        }
+        FindingRule::OrderDiffers => "same calls in another order".into(),
+        FindingRule::ToolForbidden => format!("{name} is forbidden and was called"),
         FindingRule::SequenceForbidden => {
-            format!("{tool} was called {}, which is forbidden", text())
+            format!("{name} was called {}, which is forbidden", text())
         }
         FindingRule::ToolCalledTooRarely if actual == "0" && expected == "1" => {
-            format!("{tool} was not called{}", with_text(finding))
+            format!("{name} was not called{}", with_text(finding))
         }
         FindingRule::ToolCalledTooRarely => {
             format!(
-                "{tool} was called {actual} times{}, at least {expected} needed",
+                "{name} was called {actual} times{}, at least {expected} needed",
                 with_text(finding)
             )
         }
         FindingRule::ToolCalledTooOften => {
             format!(
-                "{tool} was called {actual} times{}, at most {expected} allowed",
+                "{name} was called {actual} times{}, at most {expected} allowed",
                 with_text(finding)
             )
         }
@@ -128,23 +147,41 @@ fn with_text(finding: &Finding) -> String {
         .unwrap_or_default()
 }
 
-fn call(finding: &Finding) -> String {
-    let name = finding
-        .tool
-        .as_deref()
-        .filter(|name| !name.is_empty())
-        .unwrap_or("(no name)");
-    format!("call {} {name}", finding.call.unwrap_or_default())
+fn tool(finding: &Finding) -> &str {
+    let name = finding.tool.as_deref().unwrap_or_default();
+    if name.is_empty() { "(no name)" } else { name }
+}
+
+/// ` (call 2)`; empty for the first call of a turn.
+fn call_number(finding: &Finding) -> String {
+    match finding.call {
+        None | Some(0 | 1) => String::new(),
+        Some(number) => format!(" (call {number})"),
+    }
+}
+
+/// `2nd` for `2`.
+fn ordinal(number: &str) -> String {
+    let is_teen = number.len() > 1 && number.as_bytes()[number.len() - 2] == b'1';
+    let suffix = match number.as_bytes().last() {
+        Some(b'1') if !is_teen => "st",
+        Some(b'2') if !is_teen => "nd",
+        Some(b'3') if !is_teen => "rd",
+        _ => "th",
+    };
+    format!("{number}{suffix}")
 }
 
 /// The path with both values.
 fn value_at(finding: &Finding) -> String {
     let path = finding.argument.as_deref().unwrap_or_default();
+    let text = |value: &Option<Value>| value.as_ref().map_or(ABSENT.to_string(), value_text);
     let what = match (&finding.expected, &finding.actual) {
-        (Some(e), Some(a)) => format!("{path} (expected {}, got {})", short(e), short(a)),
-        (Some(e), None) => format!("{path} (expected {}, got nothing)", short(e)),
-        (None, Some(a)) => format!("{path} (not expected, got {})", short(a)),
         (None, None) => path.to_string(),
+        (expected, actual) => {
+            let (expected, actual) = excerpts(&text(expected), &text(actual));
+            format!("{path}: expected {expected}, got {actual}")
+        }
     };
     let kind = match (finding.expected.clone(), finding.actual.clone()) {
         (Some(expected), Some(actual)) => DifferenceKind::Changed(expected, actual),
@@ -162,12 +199,31 @@ fn value_at(finding: &Finding) -> String {
     }
 }
 
-fn short(value: &Value) -> String {
-    let text = value_text(value);
-    match text.char_indices().nth(VALUE_AT_MOST) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text,
+/// Both texts, or the part of each around the first difference if one of them is long.
+fn excerpts(expected: &str, actual: &str) -> (String, String) {
+    let pairs = expected.chars().zip(actual.chars());
+    let equal = pairs.take_while(|(e, a)| e == a).count();
+    let start = match equal + VALUE_AT_MOST / 3 {
+        end if end <= VALUE_AT_MOST => 0,
+        _ => equal - EQUAL_BEFORE,
+    };
+    (excerpt(expected, start), excerpt(actual, start))
+}
+
+/// At most [`VALUE_AT_MOST`] characters of a text, a long one from this character.
+fn excerpt(text: &str, start: usize) -> String {
+    let length = text.chars().count();
+    if length <= VALUE_AT_MOST {
+        return text.to_string();
     }
+    let part: String = text.chars().skip(start).take(VALUE_AT_MOST).collect();
+    let before = if start > 0 { "…" } else { "" };
+    let after = if start + VALUE_AT_MOST < length {
+        "…"
+    } else {
+        ""
+    };
+    format!("{before}{part}{after}")
 }
 
 #[cfg(test)]
@@ -191,6 +247,39 @@ mod tests {
         assert_eq!(missing, "t was not called with q contains x");
     }
 
+    /// What a long prompt or address ends with, or has in the middle, is what differs.
+    #[test]
+    fn long_values_are_cut_at_first_difference() {
+        let address = format!("https://example.com/{}", "x".repeat(300));
+        let finding = Finding {
+            call: Some(1),
+            tool: Some("fetch".into()),
+            argument: Some("url".into()),
+            expected: Some(format!("{address}XYZ").into()),
+            actual: Some(format!("{address}{}", "y".repeat(100)).into()),
+            ..Finding::new(FindingRule::ArgumentDiffers)
+        };
+        let ys = "y".repeat(VALUE_AT_MOST - EQUAL_BEFORE);
+        assert_eq!(
+            sentence(&finding),
+            format!("fetch.url: expected …xxxxxxxxxxxxXYZ\", got …xxxxxxxxxxxx{ys}…")
+        );
+        let short = ("a".repeat(40) + "1", "a".repeat(40) + "2");
+        assert_eq!(excerpts(&short.0, &short.1), short);
+        let prefix = "b".repeat(200);
+        let (_, longer) = excerpts(&prefix, &format!("{prefix} and more"));
+        assert_eq!(longer, "…bbbbbbbbbbbb and more");
+    }
+
+    #[test]
+    fn positions_are_ordinal_numbers() {
+        let numbers = ["1", "2", "3", "4", "11", "12", "13", "21", "112"];
+        let expected = [
+            "1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "112th",
+        ];
+        assert_eq!(numbers.map(ordinal), expected);
+    }
+
     #[test]
     fn arguments_of_one_call_are_one_reason() {
         let of = |call, argument: &str| Finding {
@@ -201,8 +290,8 @@ mod tests {
             ..Finding::new(FindingRule::ArgumentDiffers)
         };
         let one = reasons(&[of(1, "id"), of(1, "on")]);
-        assert!(one.ends_with(" and 1 more argument"), "{one}");
+        assert!(one.ends_with("; 1 more argument differs"), "{one}");
         let two = reasons(&[of(1, "id"), of(2, "id")]);
-        assert_eq!(two.split("; ").count(), 2, "{two}");
+        assert!(two.ends_with("; set.id (call 2)"), "{two}");
     }
 }

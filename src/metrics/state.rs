@@ -149,10 +149,7 @@ mod tests {
         );
         assert_eq!(score("subset", expected.clone(), Some(more)).0, Some(1.0));
         let (found, why) = score("subset", expected.clone(), Some(json!({"a": {"b": 2}})));
-        assert_eq!(
-            (found, why.as_str()),
-            (Some(0.0), "a.b (expected 1, got 2)")
-        );
+        assert_eq!((found, why.as_str()), (Some(0.0), "a.b: expected 1, got 2"));
         let list = score(
             "subset",
             json!({"beds": [1]}),

@@ -142,13 +142,12 @@ fn explain(
             turns.first().map_or(String::new(), Turn::describe)
         ),
         ([], count) => format!("{}: all {count} turns match", options.label()),
-        ([_], 1) => format!("{}: {}", options.label(), turns[0].describe()),
+        ([_], 1) => turns[0].describe(),
         ([first, ..], count) => {
             let score = with_threshold(score, threshold);
             let right = count - wrong.len();
             format!(
-                "{}: {right} of {count} turns match ({score}); turn {}: {}",
-                options.label(),
+                "turn {}: {}; {right} of {count} turns match ({score})",
                 first + 1,
                 turns[*first].describe()
             )
@@ -357,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn the_explanation_names_the_step_the_argument_and_the_value() {
+    fn explanation_has_step_argument_and_value() {
         let expected = [("get", json!({})), ("set", json!({"id": "d2"}))];
         let actual = [
             ("get", json!({})),
@@ -366,14 +365,17 @@ mod tests {
         ];
         assert_eq!(
             said(MatchType::Exact, &expected, &actual),
-            "call 2 set differs in id (expected \"d2\", got \"d3\"); call 3 log is extra"
+            "set.id: expected \"d2\", got \"d3\" (call 2); log: not expected (call 3)"
         );
         assert_eq!(
             said(MatchType::InOrder, &expected, &actual),
-            "call 2 set differs in id (expected \"d2\", got \"d3\")"
+            "set.id: expected \"d2\", got \"d3\" (call 2)"
         );
         let swapped = [("set", json!({"id": "d2"})), ("get", json!({}))];
-        assert!(said(MatchType::InOrder, &expected, &swapped).contains("came as call"));
+        assert_eq!(
+            said(MatchType::InOrder, &expected, &swapped),
+            "get: called 2nd, expected 1st"
+        );
         assert_eq!(
             said(MatchType::AnyOrder, &expected, &swapped),
             "2 calls as expected"
@@ -386,7 +388,7 @@ mod tests {
         for kind in [MatchType::Exact, MatchType::InOrder] {
             assert_eq!(
                 said(kind, &towns, &exchanged),
-                "the same calls in another order"
+                "same calls in another order"
             );
         }
         assert_eq!(

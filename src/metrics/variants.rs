@@ -236,7 +236,7 @@ mod tests {
 
     /// The variants, too, are compared under the stricter criterion.
     #[test]
-    fn a_what_if_is_decided_by_the_variants_under_the_changed_criteria() {
+    fn variants_are_rescored_by_what_if_criteria() {
         let mut criterion = Criterion::new("tool_trajectory_avg_score", Some(1.0));
         criterion
             .options
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn one_of_several_ways_is_enough_and_adks_number_stays_adks() {
+    fn matching_variant_passes_adk_score_unchanged() {
         let criteria = [Criterion::new("tool_trajectory_avg_score", Some(1.0))];
         let variants = [
             Variant {

@@ -289,7 +289,7 @@ mod tests {
     /// ADK's metric accepts another match type; each of Vertex AI's has a fixed one, so `trajectory_match` replaces
     /// it.
     #[test]
-    fn a_match_type_changes_adks_metric_and_replaces_vertexs() {
+    fn match_type_replaces_vertex_metric_not_adk() {
         let change = WhatIf {
             match_type: Some(MatchType::InOrder),
             ..WhatIf::default()
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn added_rules_for_one_argument_accept_what_both_accept() {
+    fn rules_for_same_argument_are_merged() {
         let of = |rule: &str| WhatIf {
             rules: vec![MatchRule::parse(rule).unwrap()],
             ..WhatIf::default()

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_are_shared_as_often_as_they_stand_on_both_sides() {
+    fn shared_runs_count_minimum_of_both_sides() {
         let (a, b) = ([0, 1, 0, 1, 2], [1, 0, 1, 0, 1]);
         assert_eq!(shared_runs(&a, &b, 1, 3), 4);
         assert_eq!(shared_runs(&a, &b, 2, 3), 3);

@@ -202,7 +202,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn stopwatches_one_after_the_other_share_a_thread() {
+    fn sequential_stopwatches_share_one_thread() {
         for _ in 0..100 {
             drop(Stopwatch::start());
         }
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_steady_clock_shows_the_measured_time_after_its_start() {
+    fn steady_clock_advances_by_measured_time() {
         // The system's clock is years later, as after a correction.
         let began: jiff::Timestamp = "2020-01-01T00:00:00Z".parse().unwrap();
         let (clock, watch) = (SteadyClock::at(began), Stopwatch::start());
@@ -241,7 +241,7 @@ mod tests {
 
     /// While a process is suspended, no time passes for its stopwatches.
     #[test]
-    fn a_steady_clock_shows_the_time_of_day_after_a_suspension() {
+    fn steady_clock_includes_suspended_time() {
         let began: jiff::Timestamp = "2020-01-01T00:00:00Z".parse().unwrap();
         let clock = SteadyClock::at(began);
         let hour = Duration::from_secs(3600);

@@ -247,7 +247,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn only_the_user_can_read_a_folder_and_dropping_deletes_it() {
+    fn folder_is_private_and_deleted_on_drop() {
         let folder = PrivateFolder::create("test").unwrap();
         let path = folder.path().to_path_buf();
         assert_eq!(
@@ -262,7 +262,7 @@ mod tests {
 
     /// The child is this test in another process.
     #[test]
-    fn an_exit_deletes_the_folders_without_dropping_them() {
+    fn exit_deletes_folders_without_drop() {
         const IS_CHILD: &str = "EVALTRAIL_TEST_EXITS";
         if std::env::var_os(IS_CHILD).is_some() {
             let folder = PrivateFolder::create("test").unwrap();
@@ -270,8 +270,7 @@ mod tests {
             println!("folder {}", folder.path().display());
             exit(7);
         }
-        let name =
-            "process::private_folder::tests::an_exit_deletes_the_folders_without_dropping_them";
+        let name = "process::private_folder::tests::exit_deletes_folders_without_drop";
         let mut child = std::process::Command::new(std::env::current_exe().unwrap());
         let ended = child
             .args(["--exact", name, "--nocapture"])
@@ -294,7 +293,7 @@ mod tests {
     /// The child is this test in another process, which receives the signal of a closed terminal.
     #[cfg(target_os = "linux")]
     #[test]
-    fn closed_terminal_deletes_folders_unless_ignored() {
+    fn hangup_deletes_folders_unless_ignored() {
         const IS_CHILD: &str = "EVALTRAIL_TEST_HANGS_UP";
         if std::env::var_os(IS_CHILD).is_some() {
             remove_private_folders_on_hangup().unwrap();
@@ -315,7 +314,7 @@ mod tests {
             eprintln!("the tests run with nohup, which a child cannot undo: skipped");
             return;
         }
-        let name = "process::private_folder::tests::closed_terminal_deletes_folders_unless_ignored";
+        let name = "process::private_folder::tests::hangup_deletes_folders_unless_ignored";
         let run = |kind: &str, before: &str| {
             let program = std::env::current_exe().unwrap();
             let script = format!(
@@ -353,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn only_folders_of_processes_that_ended_are_removed() {
+    fn only_folders_of_ended_processes_are_removed() {
         let temporary = tempfile::tempdir().unwrap();
         // No process has such a high id.
         let of = |name: &str, mode: u32| {

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn the_main_thread_has_timers_while_every_worker_is_busy() {
+    fn main_thread_timers_run_with_busy_workers() {
         let busy = BusyWorkers::start();
         busy.runtimes.run(async {
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -120,7 +120,7 @@ mod tests {
 
     /// One busy worker is enough: the other one may answer, and yet the work does not end.
     #[test]
-    fn a_deadline_passes_while_workers_are_busy_unless_the_work_ended() {
+    fn deadline_fires_despite_busy_workers() {
         let (late, is_late) = channel();
         let report = |name: &'static str| {
             let late = late.clone();

@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_in_a_text_ends_an_annotation_or_begins_another() {
+    fn text_in_annotation_is_escaped() {
         assert_eq!(
             property("a,b: c%\n::error::x"),
             "a%2Cb%3A c%25⏎%3A%3Aerror%3A%3Ax"

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_in_a_cell_is_a_mention_a_reference_or_a_link() {
+    fn cell_has_no_mention_reference_or_link() {
         for (text, reference) in [
             ("thanks @all", "@all"),
             ("see org/repo#12", "#12"),

@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_case_that_is_edited_again_and_again_only_the_latest_versions_are_stored() {
+    fn only_latest_versions_of_case_are_stored() {
         let version = |at: usize| {
             let key = CaseKey {
                 eval_id: "a".into(),
@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn sources_that_change_during_a_run_are_recognised() {
+    fn source_changes_during_a_run_are_detected() {
         let changed_at = |seconds: u128| ChangedCase {
             version: (String::new(), seconds * 1_000_000_000),
             ..case(Some(1.0), 0)
@@ -463,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_short_run_without_judges_starts_by_itself() {
+    fn only_short_run_without_judges_is_small() {
         let is_small = |cases: &[ChangedCase]| totals_text(cases, 1, 1).1;
         assert!(is_small(&[case(Some(60.0), 0)]));
         assert!(!is_small(&[case(Some(61.0), 0)]));

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_waits_and_only_old_progress_is_left_out() {
+    async fn full_outbox_drops_only_old_progress() {
         let (listener, mut events) = mpsc::channel(2);
         let mut outbox = Outbox::new(listener);
         let says = |n: usize| Progress::Says(n.to_string());

@@ -242,7 +242,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_queue_says_that_it_does_not_keep_sessions_together() {
+    fn cases_sharing_a_session_are_reported() {
         let cases = [
             case(0, Some(1), None),
             case(1, Some(1), None),
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_keeps_a_case_in_its_shard_when_others_go() {
+    fn hash_shard_of_case_ignores_other_cases() {
         let cases = |from: usize| {
             (from..50)
                 .map(|at| case(at, None, None))
@@ -288,7 +288,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_case_has_one_shard_and_sessions_stay_together(
+        fn cases_of_one_session_share_a_valid_shard(
             cases in prop::collection::vec((prop::option::of(0u8..4), prop::option::of(0.0..100.0)), 0..60),
             shards in 1u32..9,
             by in prop::sample::select(vec![ShardBy::Slice, ShardBy::Hash, ShardBy::Time]),

@@ -441,7 +441,7 @@ mod tests {
     use crate::domain::AgentServer;
 
     #[test]
-    fn a_yes_to_an_address_is_none_to_a_program_of_that_name() {
+    fn url_approval_does_not_apply_to_program() {
         let folder = tempfile::tempdir().unwrap();
         let workspace = Workspace::open(folder.path()).unwrap();
         let url = Some("https://judge.example/v1".to_string());
@@ -523,7 +523,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_of_the_environment_is_named_and_asked_about() {
+    fn approval_covers_environment_variables() {
         let folder = tempfile::tempdir().unwrap();
         let workspace = Workspace::open(folder.path()).unwrap();
         let program = ProgramSpec::new(vec!["agent".into()], workspace.root.clone());

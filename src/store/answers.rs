@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_another_process_writes_is_not_removed() {
+    fn file_being_written_is_not_removed() {
         let folder = tempfile::tempdir().unwrap();
         let (writing, left, added) = (
             folder.path().join(".tmp1"),
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_of_responses_that_do_not_all_fit_is_found_in_the_next_run() {
+    fn overfull_cache_has_hits_in_next_run() {
         let folder = tempfile::tempdir().unwrap();
         let answers = Answers::below(folder.path().to_path_buf());
         let most = (SUBFOLDER_LIMIT / BLOCK) as usize;

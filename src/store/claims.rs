@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_taken_over_from_a_machine_that_is_gone() {
+    fn expired_claim_passes_to_another_machine() {
         let (_folder, runs) = runs();
         let ClaimOutcome::Won(mut first, _) =
             super::claim(&runs, "s", &own("a"), LEASE, |_| ()).unwrap()

@@ -51,7 +51,7 @@ mod tests {
     use crate::domain::DecisionKind;
 
     #[test]
-    fn the_later_decision_counts_and_can_be_taken_back() {
+    fn later_decision_replaces_or_removes_earlier() {
         let folder = tempfile::tempdir().unwrap();
         let of = |eval_id: &str, kind| Decision {
             file: "lights.evalset.json".into(),

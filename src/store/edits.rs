@@ -707,7 +707,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_of_several_files_is_made_whole_or_not() {
+    fn multi_file_edit_is_atomic() {
         let folder = tempfile::tempdir().unwrap();
         let (a, b) = (folder.path().join("a"), folder.path().join("b"));
         fs::write(&a, "a").unwrap();
@@ -749,7 +749,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_others_changed_elsewhere_is_not_written_either() {
+    fn file_changed_elsewhere_is_not_overwritten() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("f");
         fs::write(&file, "one two").unwrap();
@@ -842,7 +842,7 @@ mod tests {
 
     /// A kill may happen between writing the log and the files; the next undo or redo detects the state.
     #[test]
-    fn a_kill_at_any_point_leaves_every_edit_to_be_taken_back() {
+    fn edits_can_be_undone_after_a_kill() {
         let folder = tempfile::tempdir().unwrap();
         let (a, b) = (folder.path().join("a"), folder.path().join("b"));
         let text = |path: &Path| fs::read_to_string(path).unwrap();
@@ -912,7 +912,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_that_failed_takes_no_redo_away_and_is_none_itself() {
+    fn failed_edit_does_not_change_redo_history() {
         let folder = tempfile::tempdir().unwrap();
         let a = folder.path().join("a");
         fs::write(&a, "a0").unwrap();

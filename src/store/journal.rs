@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_signed_is_foreign_and_a_line_added_to_a_signed_run_counts_for_nothing() {
+    fn unsigned_run_is_foreign_added_lines_ignored() {
         let (folder, (_home, key)) = (tempfile::tempdir().unwrap(), run_key());
         let mut run = RunFolder::create(folder.path(), &plan(), Some(key.clone())).unwrap();
         run.append(&attempt(0)).unwrap();
@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_of_another_folder_is_of_its_own_files_there() {
+    fn copied_run_refers_to_files_of_new_folder() {
         let (folder, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let (_home, key) = run_key();
         let mut planned = plan();
@@ -555,7 +555,7 @@ mod tests {
     }
 
     #[test]
-    fn formats_are_named_and_planted_plans_are_refused() {
+    fn old_formats_load_and_bad_plans_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let run = RunFolder::create(folder.path(), &plan(), None).unwrap();
         let path = run.path().join("run.json");

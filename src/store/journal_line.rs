@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_gets_another_key_and_stays_otherwise_as_it_is() {
+    fn only_the_key_of_a_line_is_replaced() {
         let key = |case, attempt| AttemptKey { case, attempt };
         let attempt = Attempt::blank(key(3, 1), "an id with } and \"key\":");
         let line = serde_json::to_vec(&attempt).unwrap();

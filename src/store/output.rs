@@ -126,7 +126,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn a_link_that_leads_out_of_the_folder_is_not_written_through() {
+    fn output_is_not_written_through_outside_link() {
         let place = tempfile::tempdir().unwrap();
         let (folder, outside) = (place.path().join("folder"), place.path().join("outside"));
         fs::create_dir(&folder).unwrap();

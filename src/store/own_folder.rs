@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn links_and_what_is_no_file_are_refused_without_waiting() {
+    fn links_and_pipes_are_refused_without_blocking() {
         let (place, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         fs::write(outside.path().join("secret"), "mine").unwrap();
         let ours = OwnFolder::make(place.path()).unwrap();

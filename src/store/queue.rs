@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cases_of_a_worker_that_is_gone_are_taken_over() {
+    fn cases_of_lost_worker_are_reassigned() {
         let (_folder, bucket) = place();
         let queue = |worker| CaseQueue::new(&bucket, "plan", worker, 2, LEASE);
         let (first, second) = (queue("a"), queue("b"));

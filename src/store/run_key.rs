@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signature_holds_for_these_parts_and_this_key() {
+    fn signature_is_valid_only_for_parts_and_key() {
         let (_home, mine) = places();
         let key = RunKey::open(&mine).unwrap();
         let signature = key.signature(&[b"run", b"line"]);

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_later_label_counts_and_damaged_lines_are_skipped() {
+    fn latest_label_applies_bad_lines_are_skipped() {
         let folder = tempfile::tempdir().unwrap();
         assert!(read_run_labels(folder.path()).is_empty());
         let label = |run: &str, name: Option<&str>, pinned| RunLabel {

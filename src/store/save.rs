@@ -528,7 +528,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_between_look_and_exchange_is_given_back() {
+    fn concurrent_write_is_restored_after_swap() {
         let (folder, file) = place();
         let temporary = write_beside(folder.path(), None, |out| out.write_all(b"ours"))
             .unwrap()
@@ -545,7 +545,7 @@ mod tests {
     }
 
     #[test]
-    fn where_names_cannot_be_exchanged_a_file_is_compared_once_more() {
+    fn replace_without_swap_compares_file_first() {
         let (folder, file) = place();
         let ours = || {
             write_beside(folder.path(), None, |out| out.write_all(b"ours"))
@@ -563,7 +563,7 @@ mod tests {
     }
 
     #[test]
-    fn links_that_lead_out_and_other_names_are_not_followed() {
+    fn outside_links_and_hard_links_are_refused() {
         let (folder, file) = place();
         let inside = folder.path().join("in");
         fs::create_dir(&inside).unwrap();

@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_the_same_with_and_without_its_summaries() {
+    fn summaries_do_not_change_the_loaded_run() {
         let (workspace, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let key = key(home.path());
         let run = record(workspace.path(), &key);
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn summaries_that_are_outdated_damaged_or_not_of_this_user_are_not_read() {
+    fn stale_damaged_or_foreign_summaries_ignored() {
         let (workspace, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let key = key(home.path());
         let run = record(workspace.path(), &key);

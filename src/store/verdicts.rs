@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn the_later_verdict_counts_and_can_be_taken_back() {
+    fn later_verdict_replaces_or_removes_earlier() {
         let folder = tempfile::tempdir().unwrap();
         let of = |metric: &str, verdict| HumanVerdict {
             metric: metric.into(),

@@ -145,7 +145,7 @@ mod tests {
     const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
     #[test]
-    fn a_file_is_known_by_its_content_wherever_it_is() {
+    fn written_file_is_recognised_by_content() {
         let folder = tempfile::tempdir().unwrap();
         let data = folder.path().join("data");
         let places = Places {

@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_the_case_come_first_and_are_used_up_in_order() {
+    fn case_specific_stubs_are_used_first_in_order() {
         let mut stubs = stubs(
             &[
                 json!({"tool": "t", "response": "any"}),

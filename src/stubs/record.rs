@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn other_answers_are_counted_and_secrets_replaced() {
+    fn differing_answers_counted_secrets_masked() {
         let file = Arc::new(StubFile::parse(r#"{"tool": "get", "response": 1}"#).unwrap());
         let mut new = NewStubs::default();
         let login = ("login", json!({"as": "me", "key": "key"}), json!("key"));

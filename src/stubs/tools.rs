@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn each_mode_answers_a_call_without_a_stub_in_its_own_way() {
+    fn call_without_stub_depends_on_stub_mode() {
         let answer = |mode| {
             let tools = tools(mode, Vec::new());
             tools.begin_turn(1);

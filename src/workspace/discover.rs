@@ -577,7 +577,7 @@ mod tests {
     }
 
     #[test]
-    fn the_workspace_is_found_upwards_to_the_root_of_version_control() {
+    fn workspace_is_found_up_to_repository_root() {
         let folder = tempfile::tempdir().unwrap();
         let root = &dunce::canonicalize(folder.path()).unwrap();
         write(root, "evaltrail.toml", "");
@@ -636,7 +636,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn links_within_the_root_are_followed_once_and_others_are_not() {
+    fn only_links_within_root_are_followed_once() {
         use std::os::unix::fs::symlink;
         let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let root = &dunce::canonicalize(folder.path()).unwrap();

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_one_below_version_control_is_found() {
+    fn nearest_dotenv_in_repository_is_found() {
         let place = tempfile::tempdir().unwrap();
         let (root, agent) = (place.path(), place.path().join("repository/agents/home"));
         fs::create_dir_all(&agent).unwrap();

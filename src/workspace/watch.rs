@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_and_results_of_adk_are_results_and_what_is_beside_them_is_not() {
+    fn only_runs_and_adk_results_are_results() {
         for path in [
             "/w/.evaltrail",
             "/w/.evaltrail/runs",

@@ -122,7 +122,7 @@ fn assert_turn(
 }
 
 #[test]
-fn the_message_of_the_end_is_the_response_and_artifacts_are_shown() {
+fn final_status_message_is_the_response() {
     let end = |state: &str, text: &str| status(state, Some(message("m9", text)));
     assert_turn(
         "artifact, then completed with a message",
@@ -173,7 +173,7 @@ fn the_message_of_the_end_is_the_response_and_artifacts_are_shown() {
 }
 
 #[test]
-fn pieces_of_artifacts_are_joined_and_artifacts_are_lines() {
+fn artifact_chunks_join_into_response() {
     let completed = || status("completed", None);
     let pieces = vec![
         artifact("a1", "The museum ", false),

@@ -224,7 +224,7 @@ fn what_a_result_does_not_record_is_not_edited() {
 }
 
 #[test]
-fn runs_of_adk_are_compared_accepted_exported_and_run_again() {
+fn run_commands_work_on_adk_results() {
     let desk = Desk::new();
     let first = desk.adk_ran(1000.5, &results(true, &exact()));
     let second = desk.adk_ran(1000.51, &results(false, &exact()));
@@ -335,14 +335,14 @@ fn explorer_and_queue_work_on_adk_results() {
     let mut screen = Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &[&path], &home, (160, 48));
     // The outcomes of both runs, and the computed reason.
     screen.wait_for("✓ 1  ✗ 1  ! 2");
-    screen.wait_for("EXACT: call 1 pay differs");
+    screen.wait_for("pay.amount: expected");
     screen.wait_for("LookupError: no book B9");
     screen.wait_for("failing since run …k_s_1000.51");
     let mut press = |keys: &str, shown: &str| {
         screen.keys(keys);
         screen.wait_for(shown);
     };
-    press("T", "[1/3] amount of pay differs");
+    press("T", "[1/3] pay.amount differs");
     press("a", "[2/3] errored: LookupError: no book");
     // The call before the error is in the session.
     press("", "+▸");
@@ -367,7 +367,7 @@ fn explorer_and_queue_work_on_adk_results() {
 
 /// The calls before the error and the error are in the session that ADK saves with the result.
 #[test]
-fn errors_and_calls_before_them_are_read_from_the_session() {
+fn adk_session_provides_errors_and_calls() {
     let desk = Desk::new();
     let id = desk.adk_ran(1000.5, &results(false, &exact()));
     let out = desk.path().join("run.evaltrail");
@@ -449,7 +449,7 @@ fn copies_of_runs_are_not_listed_beside_them() {
 
 /// Two configurations of the same metric are other criteria.
 #[test]
-fn a_result_under_other_criteria_is_no_regression() {
+fn compare_reports_changed_criteria() {
     let desk = Desk::new();
     desk.adk_ran(
         1000.5,

@@ -128,7 +128,7 @@ fn the_limit_of_open_files_is_raised() {
 }
 
 #[test]
-fn a_server_that_hangs_holds_up_no_more_than_two_attempts() {
+fn hanging_server_errors_all_attempts_quickly() {
     let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = server.local_addr().unwrap();
     // The system accepts connections, but nothing responds.
@@ -217,7 +217,7 @@ fn a_started_server_that_exits_is_restarted() {
 }
 
 #[test]
-fn an_agent_that_ends_is_reported_at_once_and_with_its_signal() {
+fn agent_exit_reports_status_and_signal() {
     let work = Work::scripted(1, "sleep 60 & exit 3");
     let began = Instant::now();
     let out = work.run(&["--timeout", "50s"]);
@@ -242,7 +242,7 @@ fn an_agent_that_ends_is_reported_at_once_and_with_its_signal() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn an_agent_that_floods_ends_its_attempt_and_not_the_run() {
+fn flooding_agent_errors_with_bounded_memory() {
     let Some(python) = crate::common::python() else {
         return;
     };
@@ -401,7 +401,7 @@ fn a_keeper_that_is_killed_leaves_no_agent() {
 
 /// Folders above a repository belong to others, such as `/tmp`. `--trust` starts what was found.
 #[test]
-fn a_python_environment_above_the_repository_is_not_started() {
+fn python_env_above_repository_is_not_used() {
     let place = tempfile::tempdir().unwrap();
     let (repository, home) = (place.path().join("repository"), place.path().join("home"));
     for folder in [&home, &repository.join(".git")] {
@@ -446,7 +446,7 @@ fn a_python_environment_above_the_repository_is_not_started() {
 }
 
 #[test]
-fn a_program_gets_the_usual_environment_and_what_is_named() {
+fn command_agent_gets_base_and_named_env() {
     let script = format!("env > env.txt; {ANSWER}");
     let work = Work::scripted(1, &script);
     let environment = |work: &Work, args: &[&str]| {
@@ -481,7 +481,7 @@ fn a_program_gets_the_usual_environment_and_what_is_named() {
 }
 
 #[test]
-fn time_in_which_evaltrail_is_stopped_does_not_count() {
+fn timeout_and_latency_exclude_suspension() {
     let work = Work::scripted(1, &format!("echo > began; sleep 1.2; {ANSWER}"));
     let mut command = work.command(&["--timeout", "3s"]);
     let child = command

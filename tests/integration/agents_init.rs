@@ -20,7 +20,7 @@ fn config(folder: &Path) -> String {
 }
 
 #[test]
-fn an_adk_server_is_found_and_its_application_is_added() {
+fn init_detects_adk_server_and_adds_app() {
     let folder = tempfile::tempdir().unwrap();
     let server = Double::start();
     let url = format!("http://127.0.0.1:{}", server.port);
@@ -82,7 +82,7 @@ fn of_several_agents_one_must_be_named() {
 }
 
 #[test]
-fn a_server_of_another_kind_is_named_with_the_command_that_finds_out() {
+fn check_of_wrong_server_kind_suggests_init() {
     let folder = tempfile::tempdir().unwrap();
     let server = graphs();
     let address = format!("a2a+http://127.0.0.1:{}/", server.port);
@@ -96,7 +96,7 @@ fn a_server_of_another_kind_is_named_with_the_command_that_finds_out() {
 }
 
 #[test]
-fn ag_ui_is_tried_with_a_message_when_nothing_else_is_there() {
+fn init_detects_ag_ui_by_sending_a_message() {
     let folder = tempfile::tempdir().unwrap();
     let server = ScriptedServer::start(|request, stream| {
         if !request.line.starts_with("POST / ") || request.body.get("threadId").is_none() {
@@ -134,7 +134,7 @@ fn ag_ui_is_tried_with_a_message_when_nothing_else_is_there() {
 }
 
 #[test]
-fn a_python_object_is_not_imported_without_permission() {
+fn init_imports_python_only_with_trust() {
     let folder = tempfile::tempdir().unwrap();
     let source =
         "open('imported', 'w').close()\n\ndef answer(prompt):\n    return 'You wrote ' + prompt\n";
@@ -155,7 +155,7 @@ fn a_python_object_is_not_imported_without_permission() {
 }
 
 #[test]
-fn nothing_is_written_for_an_agent_that_does_not_answer() {
+fn init_writes_nothing_if_agent_fails() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(
         folder.path().join("broken.py"),

@@ -116,7 +116,7 @@ fn by_schema(asked: &Asked) -> Say {
 }
 
 #[test]
-fn every_provider_gets_the_schema_and_its_response_is_read() {
+fn response_schema_works_with_each_provider() {
     for model in MODELS {
         let judge = JudgeDouble::start(by_schema);
         let report = score(&judge, &["a"], &all_criteria(model), "");
@@ -230,7 +230,7 @@ fn a_rejected_schema_is_not_sent_again() {
 }
 
 #[test]
-fn a_model_that_takes_only_tools_answers_by_calling_one() {
+fn rejected_output_config_falls_back_to_tool() {
     let judge = JudgeDouble::start(|asked| match asked.body.get("output_config") {
         Some(_) => {
             let (status, body) = refusal("anthropic/claude-x");
@@ -313,7 +313,7 @@ fn a_response_that_ignores_the_schema_is_read() {
 }
 
 #[test]
-fn adk_reading_and_custom_schemas_send_no_builtin_schema() {
+fn builtin_schema_omitted_for_adk_and_custom() {
     let judge = JudgeDouble::agreeing();
     score(
         &judge,

@@ -92,7 +92,7 @@ for name in sorted(os.listdir(sys.argv[1])):
 /// its files with Python, so exactly what Python accepts is accepted, except for nesting deeper than pydantic
 /// accepts.
 #[test]
-fn the_json_of_a_suite_is_read_as_python_reads_it() {
+fn json_test_suite_matches_python_json() {
     let (Ok(suite), Some(python)) = (
         std::env::var("EVALTRAIL_JSON_SUITE"),
         crate::common::python(),

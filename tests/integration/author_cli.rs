@@ -43,7 +43,7 @@ impl Work {
 }
 
 #[test]
-fn accept_shows_a_patch_and_writes_what_it_showed() {
+fn accept_patch_equals_written_change() {
     let work = Work::ran();
     let (folder, before) = (work.path().display().to_string(), work.read());
     let shown = work.evaltrail(&[
@@ -140,7 +140,7 @@ fn set(id: &str) -> String {
 }
 
 #[test]
-fn edit_checks_before_it_writes_and_loses_nothing() {
+fn edit_rejects_invalid_text_and_preserves_it() {
     let place = Place::new(&[("s.evalset.json", set("a"))]);
     let file = place.path().join("s.evalset.json");
     let edit = |editor: &str| {
@@ -407,7 +407,7 @@ fn edit_refuses_what_adk_refuses() {
 /// Without a terminal for the question, nothing is written through the link. The target itself can be named instead.
 #[cfg(unix)]
 #[test]
-fn writing_through_a_link_out_of_the_folder_needs_permission() {
+fn write_through_outside_link_is_refused() {
     let work = Work::ran();
     let (out, inside) = (
         work.folder.path().join("out"),
@@ -517,7 +517,7 @@ fn check_reads_the_notes_beside_a_set() {
 }
 
 #[test]
-fn check_names_stubs_of_a_case_that_the_set_does_not_have() {
+fn check_warns_of_stubs_for_unknown_case() {
     let folder = tempfile::tempdir().unwrap();
     let set = r#"{"eval_set_id": "s", "eval_cases": [{"eval_id": "a", "conversation": []}]}"#;
     std::fs::write(folder.path().join("s.evalset.json"), set).unwrap();

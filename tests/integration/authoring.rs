@@ -230,7 +230,7 @@ impl Workshop {
 }
 
 #[test]
-fn an_accepted_argument_turns_the_case_green_and_undo_red() {
+fn accept_argument_passes_case_undo_fails_it() {
     let mut desk = Workshop::new();
     let before = desk.text("a.evalset.json");
     desk.ran(1, "water_bed", 5.into(), "done");
@@ -274,7 +274,7 @@ fn an_accepted_argument_turns_the_case_green_and_undo_red() {
 }
 
 #[test]
-fn a_selection_is_accepted_and_skipped_cases_are_reported() {
+fn accept_selection_reports_skipped_cases() {
     let mut desk = Workshop::new();
     desk.ran(0, "water_bed", 5.into(), "yes");
     desk.ran(2, "soak", 1.into(), "done");
@@ -303,7 +303,7 @@ fn a_selection_is_accepted_and_skipped_cases_are_reported() {
 }
 
 #[test]
-fn concurrent_changes_are_merged_or_reported_as_conflicts() {
+fn concurrent_edits_merge_or_conflict() {
     let mut desk = Workshop::new();
     desk.ran(0, "water_bed", 5.into(), "done");
     desk.press("enter a");
@@ -355,7 +355,7 @@ fn concurrent_changes_are_merged_or_reported_as_conflicts() {
 }
 
 #[test]
-fn invalid_input_stays_in_the_editor_until_it_is_corrected() {
+fn invalid_input_stays_editable_and_unsaved() {
     let mut desk = Workshop::new();
     let effects = desk.press("e");
     assert_eq!(effects, [Effect::Sets(SetEffect::CollectTools(0))]);
@@ -436,7 +436,7 @@ fn invalid_input_stays_in_the_editor_until_it_is_corrected() {
 /// The file is loaded again while one of its cases is edited: a change of the case by another program is a conflict
 /// and is not overwritten.
 #[test]
-fn a_change_by_others_to_the_edited_case_is_a_conflict() {
+fn external_change_of_edited_case_conflicts() {
     let mut desk = Workshop::new();
     desk.press("e j j j j j enter ctrl-u");
     desk.paste("\"leeks\"");
@@ -466,7 +466,7 @@ fn a_change_by_others_to_the_edited_case_is_a_conflict() {
 }
 
 #[test]
-fn an_id_of_another_case_or_with_a_slash_is_refused() {
+fn duplicate_or_invalid_case_id_is_refused() {
     let mut desk = Workshop::new();
     desk.press("e enter ctrl-u");
     for (typed, why) in [
@@ -502,7 +502,7 @@ fn an_id_of_another_case_or_with_a_slash_is_refused() {
 }
 
 #[test]
-fn cases_are_copied_renamed_moved_and_deleted_with_their_notes() {
+fn case_operations_are_saved_and_undone() {
     let mut desk = Workshop::new();
     desk.ran(2, "water_bed", 5.into(), "done");
     desk.press("c t");
@@ -598,7 +598,7 @@ fn sets_are_made_renamed_and_deleted() {
 }
 
 #[test]
-fn part_of_a_conversation_is_saved_and_unsaved_turns_are_not_lost() {
+fn partial_chat_save_warns_of_unsaved_turns() {
     let mut desk = Workshop::new();
     desk.press("C");
     let chat =
@@ -716,7 +716,7 @@ fn criteria_are_checked_when_they_come_back() {
 }
 
 #[test]
-fn an_actual_trajectory_can_be_allowed_as_a_variant() {
+fn trajectory_variant_is_added_and_removed() {
     let mut desk = Workshop::new();
     desk.ran(0, "soak", 1.into(), "done");
     assert_eq!(desk.worst(0), Some(Status::Failed));
@@ -799,7 +799,7 @@ fn a_single_turn_does_not_decide_the_case() {
 }
 
 #[test]
-fn drafts_and_chats_stay_with_their_set_when_sets_are_added() {
+fn new_sets_do_not_redirect_drafts_or_chats() {
     let mut desk = Workshop::new();
     let appear = |desk: &mut Workshop, name: &str| {
         std::fs::write(desk.place.path().join(name), set("new", &["zero"])).unwrap();
@@ -852,7 +852,7 @@ fn drafts_and_chats_stay_with_their_set_when_sets_are_added() {
 }
 
 #[test]
-fn an_edit_right_after_ones_own_save_is_no_conflict() {
+fn edit_after_own_save_is_not_a_conflict() {
     let mut desk = Workshop::new();
     for name in ["first", "second"] {
         desk.press("e enter");
@@ -883,7 +883,7 @@ fn an_edit_right_after_ones_own_save_is_no_conflict() {
 }
 
 #[test]
-fn undo_reverts_the_last_change_wherever_the_cursor_is() {
+fn undo_is_independent_of_cursor() {
     let mut desk = Workshop::new();
     let turn = [Effect::Edits(EditEffect::Turn { back: true })];
     assert_eq!(desk.press("u"), turn);
@@ -942,7 +942,7 @@ fn files_that_are_not_adks_are_not_edited() {
 
 #[cfg(unix)]
 #[test]
-fn links_out_of_the_folder_need_permission_and_missing_files_are_reported() {
+fn save_reports_missing_file_and_outside_link() {
     let mut desk = Workshop::new();
     desk.ran(0, "water_bed", 5.into(), "done");
     let elsewhere = Place::new(&[("real.json", desk.text("a.evalset.json"))]);

@@ -69,7 +69,7 @@ fn run(server: &ScriptedServer, folder: &Path, token: &str, args: &[&str]) -> Ou
 }
 
 #[test]
-fn rows_of_a_table_are_scored_and_the_metrics_are_appended_to_another() {
+fn table_rows_scored_and_metrics_appended() {
     let server = ScriptedServer::start(reply);
     let folder = tempfile::tempdir().unwrap();
     let score = [

@@ -111,7 +111,7 @@ fn list(store: &ScriptedServer, kind: &str, home: &Path, address: &str) -> Outpu
 }
 
 #[test]
-fn a_redirect_of_a_store_carries_nothing_to_another_host() {
+fn store_redirect_to_other_host_is_refused() {
     for kind in ["s3", "gs", "az", "bq"] {
         let attempts = [
             (301, "nothing"),
@@ -154,7 +154,7 @@ fn a_redirect_of_a_store_carries_nothing_to_another_host() {
 
 /// A key that cannot be a path costs that object; all others are copied.
 #[test]
-fn odd_keys_are_left_out_and_named_and_the_rest_works() {
+fn invalid_object_keys_are_skipped() {
     let long = format!("{}.json", "x".repeat(300));
     let odd = [
         "a/../../b.json",
@@ -237,7 +237,7 @@ fn a_key_that_was_a_folder_becomes_a_file() {
 
 /// The body of an object is read up to the size that the listing named, whatever it has.
 #[test]
-fn an_object_that_is_larger_than_listed_is_cut_off() {
+fn object_larger_than_listed_stops_download() {
     const SENT: usize = 256 << 20;
     let sent = Arc::new(AtomicUsize::new(0));
     let counted = sent.clone();
@@ -274,7 +274,7 @@ fn an_object_that_is_larger_than_listed_is_cut_off() {
 }
 
 #[test]
-fn sizes_of_a_listing_that_overflow_are_an_error() {
+fn listing_size_overflow_is_an_error() {
     let store = ScriptedServer::start(|_, stream| {
         let entries = [("data/a.json", u64::MAX), ("data/b.json", 2)];
         answer(stream, "200 OK", XML, &page(&entries, None))

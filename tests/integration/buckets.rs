@@ -27,7 +27,7 @@ fn with_files(kind: &'static str, folder: &Path) -> Option<ObjectStore> {
 
 /// Data in a bucket are scored by ten machines, which push their shards; the merged run equals one run on one machine.
 #[test]
-fn shards_that_are_pushed_and_merged_equal_one_run() {
+fn merged_pushed_shards_equal_single_run() {
     for kind in KINDS {
         let place = answers(33);
         let Some(store) = with_files(kind, place.path()) else {
@@ -155,7 +155,7 @@ fn eval_set(replies: &[&str]) -> Vec<u8> {
 
 /// An edit is written to the object, and never over a change that somebody else made in the meantime.
 #[test]
-fn edits_of_objects_are_written_only_over_what_was_read() {
+fn object_edit_refuses_concurrent_change() {
     for kind in ["gs", "s3", "az"] {
         let Some(store) = ObjectStore::start(kind) else {
             return;
@@ -276,7 +276,7 @@ else:
 
 /// Sets that ADK stores in a bucket are run, and ADK reads the results; it reads edits as well.
 #[test]
-fn adk_reads_what_evaltrail_writes_to_its_bucket_and_the_other_way_round() {
+fn bucket_is_interoperable_with_adk() {
     let Some(adk) = adk_or_skip("adk_reads_what_evaltrail_writes_to_its_bucket") else {
         return;
     };
@@ -423,7 +423,7 @@ fn missing_credentials_are_reported_at_once() {
 
 /// Without credentials, a store is asked for objects, which are not public here, and nothing is written.
 #[test]
-fn objects_are_requested_without_credentials_and_not_written() {
+fn anonymous_read_is_tried_write_is_refused() {
     let Some(store) = ObjectStore::start("s3") else {
         return;
     };
@@ -464,7 +464,7 @@ fn objects_are_requested_without_credentials_and_not_written() {
 
 /// A mistyped bucket costs no run.
 #[test]
-fn a_report_to_a_bucket_that_does_not_exist_is_refused_before_the_run() {
+fn report_to_missing_bucket_fails_before_run() {
     for kind in ["s3", "az"] {
         let place = answers(3);
         let Some(store) = ObjectStore::start(kind) else {

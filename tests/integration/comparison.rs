@@ -86,7 +86,7 @@ const FIVE: [(&str, &str); 10] = [
 ];
 
 #[test]
-fn the_same_agent_with_more_attempts_is_no_change() {
+fn more_attempts_alone_are_not_a_regression() {
     let place = place_with(&CASES);
     run(&place, &ONE, &["run", "s.evalset.json"]);
     run(&place, &[], &["runs", "pin", "last"]);
@@ -202,7 +202,7 @@ fn the_same_agent_with_more_attempts_is_no_change() {
 }
 
 #[test]
-fn a_case_that_passed_and_never_passes_now_broke() {
+fn case_that_stops_passing_counts_as_broke() {
     let place = place_with(&CASES);
     let mut plans = FIVE;
     plans[1].1 = "PPPPP";
@@ -232,7 +232,7 @@ fn a_case_that_passed_and_never_passes_now_broke() {
 }
 
 #[test]
-fn a_rate_that_fell_significantly_fails_a_run_without_a_case_that_broke() {
+fn significant_pass_rate_drop_fails_run() {
     let place = place_with(&CASES);
     let mut plans = ONE.map(|(case, _)| (case, "PPPPP"));
     plans[0].1 = "PPPPF";
@@ -350,7 +350,7 @@ fn renamed_cases_and_files_are_not_removed() {
 }
 
 #[test]
-fn deleted_cases_that_passed_are_said_and_can_fail_a_run() {
+fn removed_passing_cases_can_fail_a_run() {
     let place = place_with(&["a", "b", "c"]);
     let plans = [("a", "P"), ("b", "P"), ("c", "F")];
     run(&place, &plans, &["run", "s.evalset.json"]);
@@ -401,7 +401,7 @@ fn deleted_cases_that_passed_are_said_and_can_fail_a_run() {
 }
 
 #[test]
-fn a_case_of_a_renamed_file_is_said_to_have_moved() {
+fn renamed_file_case_is_reported_as_moved() {
     let place = place_with(&["a", "b"]);
     let plans = [("a", "P"), ("b", "P")];
     run(&place, &plans, &["run", "s.evalset.json"]);
@@ -435,7 +435,7 @@ fn ran_with_gate(place: &Place, args: &[&str]) -> (i32, Value) {
 }
 
 #[test]
-fn the_gate_decides_about_the_exit_code_and_is_said_everywhere() {
+fn gate_decides_exit_code_and_reports() {
     let place = place_with(&["all", "half"]);
     let gate = |args: &[&str]| {
         let (code, json) = ran_with_gate(&place, args);
@@ -490,7 +490,7 @@ fn the_gate_decides_about_the_exit_code_and_is_said_everywhere() {
 }
 
 #[test]
-fn more_failures_than_are_tolerated_are_counted_by_the_gate() {
+fn max_failures_counts_cases_under_mean_gate() {
     let place = place_with(&["all", "half", "none"]);
     let code = |args: &[&str]| ran_with_gate(&place, args).0;
     assert_eq!(code(&["--gate", "mean"]), 1);
@@ -628,7 +628,7 @@ fn the_hint_runs_exactly_the_failures_again() {
 }
 
 #[test]
-fn the_hint_of_a_shard_and_of_another_gate_runs_only_their_failures_again() {
+fn rerun_hint_respects_shard_and_gate() {
     let place = place_with(&["a", "b", "c", "d"]);
     let plans = [("a", "FFFF"), ("b", "FFFF"), ("c", "FFFF"), ("d", "FFFF")];
     let home = place.path().join("home");
@@ -659,7 +659,7 @@ fn the_hint_of_a_shard_and_of_another_gate_runs_only_their_failures_again() {
 }
 
 #[test]
-fn results_of_other_criteria_are_not_mixed_without_a_word() {
+fn results_of_mixed_criteria_are_marked() {
     let place = place_with(&["a", "b"]);
     std::fs::create_dir(place.path().join("t")).unwrap();
     std::fs::write(place.path().join("t/t.evalset.json"), set_of("t", &["a"])).unwrap();

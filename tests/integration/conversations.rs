@@ -59,7 +59,7 @@ fn items_of_responses_are_read() {
 }
 
 #[test]
-fn calls_are_unknown_without_a_message_of_the_agent() {
+fn prompt_only_rows_have_unknown_calls() {
     for case in cases_of("prompts_only.jsonl") {
         assert_eq!(case.turns()[0].trajectory, Trajectory::Unknown);
     }
@@ -178,7 +178,7 @@ fn rows_without_a_prompt_are_refused() {
 }
 
 #[test]
-fn empty_references_and_responses_of_vertex_are_none() {
+fn empty_vertex_reference_or_response_is_none() {
     let empty = [
         json!({}),
         json!({"response": null}),
@@ -225,7 +225,7 @@ fn blocked_responses_are_errors_and_not_speech() {
 }
 
 #[test]
-fn the_last_message_of_a_request_is_the_reference() {
+fn last_request_message_is_reference() {
     let contents = json!([
         {"role": "user", "parts": [{"text": "a"}]}, {"role": "model", "parts": [{"text": "b"}]},
         {"role": "user", "parts": [{"text": "c"}]}, {"role": "model", "parts": [{"text": "d"}]}
@@ -409,7 +409,7 @@ fn adk_loads_what_convert_writes() {
 }
 
 #[test]
-fn a_session_that_was_saved_as_a_file_is_captured() {
+fn saved_session_file_is_captured() {
     let folder = tempfile::tempdir().unwrap();
     let session = fixture("session.json").display().to_string();
     let capture = |more: &[&str]| {

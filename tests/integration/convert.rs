@@ -275,7 +275,7 @@ fn a_scenario_survives_the_way_through_vertex() {
 }
 
 #[test]
-fn metadata_of_a_set_is_preserved_or_reported_as_lost() {
+fn set_metadata_is_preserved_or_reported() {
     let set = json!({"eval_set_id": "my_id", "name": "Nice name", "description": "words",
         "creation_timestamp": 5.5, "eval_cases": [{"eval_id": "a", "conversation": [
             {"user_content": {"parts": [{"text": "Hi"}]}, "final_response": {"parts": [{"text": "Hello"}]}}]}]});

@@ -164,7 +164,7 @@ fn counts(bench: &Bench) -> Vec<(&'static str, usize)> {
 }
 
 #[test]
-fn a_save_that_is_killed_at_any_call_leaves_the_old_file_or_the_new_one() {
+fn killed_save_leaves_old_or_new_file() {
     if strace().is_none() {
         return;
     }
@@ -198,7 +198,7 @@ fn a_save_that_is_killed_at_any_call_leaves_the_old_file_or_the_new_one() {
 }
 
 #[test]
-fn a_disk_that_is_full_or_broken_leaves_the_old_file_or_says_so() {
+fn disk_fault_saves_fully_or_reports_error() {
     if strace().is_none() {
         return;
     }

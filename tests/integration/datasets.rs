@@ -264,7 +264,7 @@ fn unknown_is_not_empty_and_failures_are_kept() {
 }
 
 #[test]
-fn an_invalid_row_is_reported_with_its_line_and_the_others_are_read() {
+fn invalid_row_is_reported_others_are_read() {
     let text = "{\"prompt\": \"a\", \"response\": \"b\"}\n{\"prompt\": oops}\n\n\
                 {\"prompt\": \"c\", \"reference_trajectory\": 3}\n\
                 {\"prompt\": \"d\", \"reference_trajectory\": \"[{oops\"}\n\
@@ -315,7 +315,7 @@ fn a_broken_first_row_does_not_hide_the_others() {
 }
 
 #[test]
-fn files_that_are_not_data_sets_are_rejected_with_a_reason() {
+fn non_dataset_file_is_rejected_with_reason() {
     for (text, words) in [
         ("", "an empty file"),
         ("\u{feff} \n", "an empty file"),
@@ -392,7 +392,7 @@ fn turns_of(case: &EvalCase) -> Vec<(String, bool)> {
 }
 
 #[test]
-fn a_trace_without_a_user_event_has_the_prompt_of_its_row() {
+fn trace_without_user_event_uses_row_prompt() {
     let call = json!({"author": "root", "content": {"role": "model", "parts": [
         {"function_call": {"id": "c1", "name": "get_weather", "args": {"city": "Oslo"}}}]}});
     let case = one(json!({
@@ -409,7 +409,7 @@ fn a_trace_without_a_user_event_has_the_prompt_of_its_row() {
 }
 
 #[test]
-fn a_turn_of_user_agent_user_is_history_and_a_question() {
+fn second_user_event_splits_turn() {
     let mut events = vec![
         said("user", "Hello"),
         said("root", "Hi, where are you?"),
@@ -459,7 +459,7 @@ fn the_newer_client_is_read_in_camel_case() {
 }
 
 #[test]
-fn a_result_with_its_data_set_shows_what_was_asked() {
+fn result_with_dataset_has_its_prompts() {
     let score = |index: usize| {
         json!({"eval_case_index": index, "response_candidate_results": [
         {"response_index": 0, "metric_results": {"quality": {"metric_name": "quality", "score": 0.5}}}]})
@@ -511,7 +511,7 @@ fn an_empty_list_is_an_empty_set() {
 }
 
 #[test]
-fn an_id_from_content_stays_when_agents_cli_adds_what_was_done() {
+fn content_id_ignores_agent_data() {
     let id = |row: Value| open(&format!("{row}\n{row}\n")).eval_id(0).into_owned();
     let asked = json!({"prompt": "Hi", "context": 1});
     let done = json!({"prompt": "Hi", "context": 1, "agent_data": {"turns": []}});

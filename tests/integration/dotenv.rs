@@ -59,8 +59,8 @@ json.dump([values(text) for text in texts], sys.stdout)
 "#;
 
 #[test]
-fn ten_thousand_files_are_read_as_python_dotenv_reads_them() {
-    let Some(adk) = adk_or_skip("ten_thousand_files_are_read_as_python_dotenv_reads_them") else {
+fn dotenv_reader_matches_python_dotenv() {
+    let Some(adk) = adk_or_skip("dotenv_reader_matches_python_dotenv") else {
         return;
     };
     let python = adk.parent().unwrap().join("python");

@@ -196,7 +196,7 @@ fn an_interrupt_in_a_busy_run_is_handled() {
 }
 
 #[test]
-fn input_typed_before_a_question_does_not_answer_it() {
+fn typeahead_does_not_answer_prompt() {
     let (folder, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     set_with_program(folder.path(), "touch mark");
     let mark = folder.path().join("mark");
@@ -309,7 +309,7 @@ fn a_report_that_fails_takes_no_other_with_it() {
 }
 
 #[test]
-fn new_files_have_the_modes_that_the_umask_leaves() {
+fn reports_follow_umask_run_files_are_0600() {
     use std::os::unix::fs::PermissionsExt;
     for (umask, mode) in [("022", 0o644), ("077", 0o600), ("027", 0o640)] {
         let (folder, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

@@ -298,7 +298,7 @@ fn a_run_can_be_ended_gently_and_at_once() {
 }
 
 #[test]
-fn programs_need_permission_and_the_default_is_no() {
+fn trust_question_defaults_to_no() {
     let question = TrustQuestion {
         action: evaltrail::runner::TrustAction::Start,
         command: "adk api_server".into(),
@@ -329,7 +329,7 @@ fn programs_need_permission_and_the_default_is_no() {
 /// A question cannot be confirmed before all of it was on the screen, including text below the screen or after
 /// blanks.
 #[test]
-fn a_yes_counts_only_when_all_of_the_question_was_seen() {
+fn yes_requires_whole_question_displayed() {
     let question = |n: usize| TrustQuestion {
         action: evaltrail::runner::TrustAction::Start,
         command: format!("program-{n}{}--and-this", "\u{2800}".repeat(40)),
@@ -362,7 +362,7 @@ fn a_yes_counts_only_when_all_of_the_question_was_seen() {
 }
 
 #[test]
-fn a_key_that_may_not_be_used_is_declined_for_the_session() {
+fn key_question_starts_run_or_declines_key() {
     let question = TrustQuestion {
         action: evaltrail::runner::TrustAction::Use,
         command: "use GOOGLE_API_KEY of /w/.env to call gemini-2.5-flash".into(),
@@ -391,7 +391,7 @@ fn a_key_that_may_not_be_used_is_declined_for_the_session() {
 }
 
 #[test]
-fn an_answer_is_dropped_only_when_a_newer_one_is_shown() {
+fn older_load_result_never_replaces_newer() {
     let mut model = sample();
     let read = |model: &mut Model| -> Vec<Effect> {
         let sets = model.view.sets.iter().map(|set| set.path.clone()).collect();
@@ -439,7 +439,7 @@ fn an_answer_is_dropped_only_when_a_newer_one_is_shown() {
 }
 
 #[test]
-fn results_of_effects_survive_unrelated_file_changes() {
+fn effect_results_survive_file_rediscovery() {
     let mut model = sample();
     let (history, results) = (model.ticket(), vec![]);
     let SetState::Ready(_, digest) = &model.view.sets[0].state else {
@@ -483,7 +483,7 @@ fn results_of_effects_survive_unrelated_file_changes() {
 }
 
 #[test]
-fn a_large_folder_is_looked_through_after_the_first_frame() {
+fn sets_are_listed_as_they_load() {
     let full = sample();
     let mut model = Model::new("w".into(), vec![], (100, 30));
     model.is_searching = true;
@@ -504,7 +504,7 @@ fn a_large_folder_is_looked_through_after_the_first_frame() {
 }
 
 #[test]
-fn files_that_come_and_go_leave_the_rest_where_it_is() {
+fn open_case_stays_until_its_file_is_deleted() {
     let mut model = with_run(&[Status::Passed, Status::Failed]);
     press(&mut model, "g j enter");
     let mut sets: Vec<_> = model.view.sets.iter().map(|set| set.path.clone()).collect();
@@ -545,7 +545,7 @@ fn files_that_come_and_go_leave_the_rest_where_it_is() {
 }
 
 #[test]
-fn the_filter_follows_every_key_and_escape_takes_it_away() {
+fn filter_applies_per_key_and_esc_clears_it() {
     use Status::*;
     let mut model = with_run(&[Passed, Failed, Passed]);
     press(&mut model, "/ s t a t u s : f a i l");
@@ -691,7 +691,7 @@ fn with_something_done() -> Model {
 }
 
 #[test]
-fn the_finder_lists_cases_that_are_loaded_while_it_is_open() {
+fn finder_lists_cases_loaded_while_open() {
     let mut model = sample();
     let last = model.view.sets.len() - 1;
     let file = std::mem::replace(&mut model.view.sets[last].state, SetState::Loading);
@@ -737,7 +737,7 @@ impl AttemptRecords for Lost {
 }
 
 #[test]
-fn a_large_attempt_is_read_elsewhere_and_one_that_is_lost_says_so() {
+fn large_attempt_is_loaded_or_reported_lost() {
     let mut model = with_something_done();
     let whole = model.view.outcomes.get(case(0, 0)).unwrap().attempts[0]
         .read()
@@ -795,7 +795,7 @@ fn a_large_attempt_is_read_elsewhere_and_one_that_is_lost_says_so() {
 }
 
 #[test]
-fn a_persons_verdict_stands_beside_the_computed_one() {
+fn human_verdict_does_not_replace_computed() {
     let mut model = with_something_done();
     let before = model.view.outcomes.get(case(0, 0)).unwrap().clone();
     let metric = MetricResult {
@@ -939,7 +939,7 @@ fn own_results_cause_no_foreign_notice() {
 }
 
 #[test]
-fn an_attempt_in_flight_says_that_what_is_shown_is_of_an_earlier_run() {
+fn running_attempt_marks_earlier_results() {
     let mut model = with_run(&[Status::Failed, Status::Passed]);
     let mut state = run_state(&model, 2);
     let plan = RunPlan {
@@ -1019,7 +1019,7 @@ fn the_hint_names_what_would_run() {
 }
 
 #[test]
-fn keys_in_sequence_show_what_can_follow_and_esc_leaves() {
+fn key_sequence_is_completed_or_cancelled() {
     let mut model = sample();
     press(&mut model, "c");
     assert_eq!(model.pressed.len(), 1);
@@ -1048,7 +1048,7 @@ fn keys_in_sequence_show_what_can_follow_and_esc_leaves() {
 }
 
 #[test]
-fn enter_confirms_a_question_and_notices_are_kept() {
+fn enter_confirms_and_log_lists_notices() {
     let mut model = sample();
     let state = run_state(&model, 3);
     update(&mut model, Msg::Run(RunMsg::Started(Box::new(state))));
@@ -1085,7 +1085,7 @@ fn equal_notices_are_counted_in_the_message_log() {
 }
 
 #[test]
-fn a_case_is_repeated_five_times_with_three_keys() {
+fn run_dialog_sets_repeats_and_jobs() {
     let mut model = sample();
     let five = RunOverrides {
         repeat: Some(5),
@@ -1130,7 +1130,7 @@ fn a_case_is_repeated_five_times_with_three_keys() {
 }
 
 #[test]
-fn a_run_has_its_own_agent_judge_criteria_and_filter() {
+fn run_dialog_sets_agent_judge_and_filter() {
     let mut model = sample();
     model.agents = vec!["lamp".into(), "radio".into()];
     // From the tree, all cases of the set.
@@ -1208,7 +1208,7 @@ fn a_run_has_its_own_gate() {
 }
 
 #[test]
-fn the_theme_under_the_cursor_is_shown_and_esc_goes_back() {
+fn theme_picker_previews_and_esc_restores() {
     let mut model = sample();
     press(&mut model, "t down");
     assert_eq!(model.theme, "dark");
@@ -1360,7 +1360,7 @@ fn the_metrics_stand_beside_on_a_wide_screen() {
 /// `enter` on an attempt in flight shows its transcript while it runs, and then its result. A cancelled attempt stays
 /// in the list.
 #[test]
-fn an_attempt_in_flight_is_watched_until_its_result() {
+fn running_attempt_is_shown_until_its_result() {
     let mut model = sample();
     let state = run_state(&model, 3);
     update(&mut model, Msg::Run(RunMsg::Started(Box::new(state))));
@@ -1505,7 +1505,7 @@ fn created(model: &Model) -> (String, Vec<(String, String)>) {
 }
 
 #[test]
-fn a_folder_without_sets_offers_what_can_be_done() {
+fn empty_folder_offers_create_and_capture() {
     let mut model = Model::new("empty".into(), Vec::new(), (100, 30));
     model.folder = "/work/empty".into();
     assert_eq!(
@@ -1655,7 +1655,7 @@ fn one_of_several_conversations_is_captured() {
 }
 
 #[test]
-fn another_conversation_is_started_only_after_a_yes_if_turns_are_unsaved() {
+fn new_chat_with_unsaved_turns_asks_first() {
     let mut model = sample();
     press(&mut model, "C");
     let Some(chat) = model.screen_mut::<ChatScreen>() else {

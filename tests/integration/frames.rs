@@ -520,7 +520,7 @@ fn authoring() {
 }
 
 #[test]
-fn what_judges_disagree_on_comes_first_and_is_found() {
+fn judge_disagreement_sorts_and_filters() {
     let mut model = judged((120, 40));
     keys(&mut model, "q q");
     let listed = |model: &Model| -> Vec<String> {

@@ -95,7 +95,7 @@ fn abc() -> Vec<Value> {
 }
 
 #[test]
-fn results_follow_their_cases_when_others_come_in_front() {
+fn results_follow_cases_after_an_insertion() {
     let desk = Desk::new();
     desk.write("s.evalset.json", abc());
     desk.run(&["."]);
@@ -127,7 +127,7 @@ fn results_follow_their_cases_when_others_come_in_front() {
 }
 
 #[test]
-fn a_run_ends_with_its_failures_and_what_to_do_next() {
+fn run_ends_with_failures_and_next_commands() {
     let desk = Desk::new();
     desk.write("s.evalset.json", abc());
     let said = text(&desk.run(&["--repeat", "2", "."]));
@@ -275,7 +275,7 @@ fn results_of_several_runs_are_said_to_be() {
 }
 
 #[test]
-fn a_resumed_run_reports_options_and_cases_that_differ() {
+fn resume_reports_changed_options_and_cases() {
     let desk = Desk::new();
     let two = json!({"eval_id": "two", "conversation": [
         {"user_content": {"parts": [{"text": "fine 1"}]}, "final_response": {"parts": [{"text": "ok"}]}},
@@ -371,7 +371,7 @@ fn a_resumed_run_reports_options_and_cases_that_differ() {
 }
 
 #[test]
-fn a_damaged_line_of_a_journal_costs_that_line_alone() {
+fn damaged_journal_line_loses_only_itself() {
     let desk = Desk::new();
     desk.write(
         "s.evalset.json",
@@ -487,7 +487,7 @@ fn results_of_adk_belong_to_the_agents_own_set() {
 }
 
 #[test]
-fn a_folder_of_a_workspace_is_run_as_the_workspace_is() {
+fn subfolder_run_equals_workspace_run() {
     let work = tempfile::tempdir().unwrap();
     crate::common::copy_folder(
         &crate::common::root().join("fixtures/workspace"),

@@ -115,7 +115,7 @@ fn links_in_our_own_folder_are_not_followed() {
 
 /// A configuration that is not a regular file in the folder is rejected, and nothing of its content is shown.
 #[test]
-fn a_configuration_is_a_regular_file_of_the_folder() {
+fn config_must_be_regular_file_in_folder() {
     let criteria = json!({"criteria": {"response_match_score": 0.5}}).to_string();
     for name in ["evaltrail.toml", "test_config.json"] {
         for (what, make) in planted() {

@@ -405,7 +405,7 @@ fn snapshot(folder: &Path, into: &mut BTreeMap<PathBuf, Vec<u8>>) {
 }
 
 #[test]
-fn hostile_folders_have_no_effect_through_any_subcommand() {
+fn subcommands_are_safe_in_hostile_folders() {
     let arena = Arena::new();
     let mut before = BTreeMap::new();
     snapshot(&arena.home(), &mut before);

@@ -224,7 +224,7 @@ fn reply(asked: &Asked) -> String {
 }
 
 #[test]
-fn a_judge_receives_only_requests_whose_replies_are_not_cached() {
+fn only_uncached_replies_are_requested() {
     let mut world = World::start();
     let first = Setup::first();
     world.expect("the first run", &first, first.all());
@@ -309,7 +309,7 @@ fn with_settings(setup: &Setup, more: Value) -> Setup {
 }
 
 #[test]
-fn a_resumed_run_requests_only_the_replies_that_it_has_not_received() {
+fn resume_requests_only_missing_replies() {
     const RECEIVED: usize = 7;
     let mut world = World::start();
     let first = Setup::first();
@@ -356,7 +356,7 @@ fn result<'a>(report: &'a Value, case: usize, name: &str) -> &'a Value {
 }
 
 #[test]
-fn replies_that_cannot_be_used_are_requested_again() {
+fn unusable_replies_are_not_cached() {
     let mut world = World::start();
     let first = Setup::first();
     // Without sentences there is no second question about them.
@@ -388,7 +388,7 @@ fn replies_that_cannot_be_used_are_requested_again() {
 
 /// Replies that an earlier version cached although they cannot be used.
 #[test]
-fn a_cached_reply_that_cannot_be_used_is_requested_again() {
+fn unusable_cached_reply_is_requested_again() {
     let mut world = World::start();
     let first = Setup::first();
     world.expect("the first run", &first, first.all());
@@ -428,7 +428,7 @@ fn a_cache_that_cannot_be_used_is_a_warning() {
 }
 
 #[test]
-fn a_reply_is_of_no_use_without_the_key_of_its_codes() {
+fn lost_code_key_invalidates_cached_replies() {
     let mut world = World::start();
     let first = Setup::first();
     world.expect("the first run", &first, first.all());
@@ -451,7 +451,7 @@ fn a_reply_is_of_no_use_without_the_key_of_its_codes() {
 
 /// Attempts of a case with equal answers ask the same questions at the same time: each is asked once.
 #[test]
-fn equal_requests_at_the_same_time_are_sent_once() {
+fn concurrent_equal_requests_are_sent_once() {
     let (asked, conversations) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let (count, ended) = (asked.clone(), conversations.clone());
     let judge = JudgeDouble::start(move |asked| {

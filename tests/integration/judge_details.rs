@@ -194,9 +194,8 @@ fn run_ours(work: &Path, path: &str, judge: &JudgeDouble, agent: Option<&str>) -
 /// 60 cases with two turns each: of agents with instructions as written, computed, with values of the state, with a toolset
 /// and with sub-agents. evaltrail starts the server.
 #[test]
-fn judges_receive_the_instructions_and_tools_that_adk_eval_sends() {
-    let Some(adk) = adk_or_skip("judges_receive_the_instructions_and_tools_that_adk_eval_sends")
-    else {
+fn judge_receives_same_details_as_adk_eval() {
+    let Some(adk) = adk_or_skip("judge_receives_same_details_as_adk_eval") else {
         return;
     };
     let work = workspace();
@@ -228,9 +227,8 @@ fn judges_receive_the_instructions_and_tools_that_adk_eval_sends() {
 
 /// A server that evaltrail did not start describes its agents: the judge receives that, and the result says so.
 #[test]
-fn a_described_agent_is_not_presented_as_the_request_of_its_model() {
-    let Some(adk) = adk_or_skip("a_described_agent_is_not_presented_as_the_request_of_its_model")
-    else {
+fn server_described_agent_is_noted_in_result() {
+    let Some(adk) = adk_or_skip("server_described_agent_is_noted_in_result") else {
         return;
     };
     let work = workspace();

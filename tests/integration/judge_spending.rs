@@ -151,7 +151,7 @@ fn check(share: f64, scored: &Scored) {
 }
 
 #[test]
-fn the_spending_limit_is_exceeded_by_at_most_the_requests_in_flight() {
+fn spending_limit_overrun_is_bounded() {
     let (rounds, is_timed) = rounds();
     for round in 1..=rounds {
         let whole = score(None);
@@ -188,7 +188,7 @@ fn spent_in_list_of_runs(place: &Place) -> Value {
 
 /// The sums of the text, of the JSON report and of `runs --json`.
 #[test]
-fn responses_that_were_paid_for_are_in_every_sum() {
+fn paid_responses_are_in_every_sum() {
     let scored = score(Some(0.013));
     check(0.013, &scored);
     let spent = &scored.report["summary"]["judges"];

@@ -434,7 +434,7 @@ fn rubric_verdicts(row: &Value, reading: Reading) -> (Option<f64>, Vec<(String, 
 }
 
 #[test]
-fn sentences_and_labels_are_read_as_adk_reads_them() {
+fn sentences_and_labels_match_adk() {
     for row in rows("sentences") {
         let wanted: Vec<&str> = row["sentences"]
             .as_array()
@@ -529,7 +529,7 @@ fn same_rubrics(ours: &[evaltrail::domain::RubricScore], adks: &Value, row: &Val
 
 /// The careful reading passes only what ADK passes, and nothing of which a part was not judged.
 #[test]
-fn the_careful_reading_of_whole_metrics_is_never_greener() {
+fn careful_reading_passes_no_adk_failure() {
     let mut gaps = 0;
     for row in rows("evaluate") {
         let name = row["metric"].as_str().unwrap();
@@ -682,7 +682,7 @@ fn each_sample_alone_has_its_own_score() {
 
 /// Scores whose sum is not finite.
 #[test]
-fn the_result_of_very_large_scores_can_be_stored_and_read() {
+fn huge_scores_survive_serialization() {
     let huge = r#"{"score": 1e308}"#;
     let rated = rated(false, false, 0.5, &[&[huge, huge, r#"{"score": 1}"#, huge]]);
     assert!(
@@ -698,7 +698,7 @@ fn the_result_of_very_large_scores_can_be_stored_and_read() {
 }
 
 #[test]
-fn both_orders_of_a_pair_are_sampled_equally_and_bias_is_reported() {
+fn pair_order_sampling_reports_position_bias() {
     use evaltrail::domain::{CustomMetric, JudgeTemplate};
     for (samples, each) in [(1, 1), (2, 1), (3, 2), (5, 3), (6, 3)] {
         let template = JudgeTemplate {
@@ -774,7 +774,7 @@ fn both_orders_of_a_pair_are_sampled_equally_and_bias_is_reported() {
 /// Checks all splits by brute force: a result is unsteady if its verdict changes or is lost when one sample gets the
 /// verdict of another sample.
 #[test]
-fn every_split_of_samples_is_steady_or_not_as_defined() {
+fn unsteady_flag_matches_brute_force() {
     let one = json!({"threshold": 0.5, "judge_model_options": {"num_samples": 1}});
     let metric = metric("final_response_match_v2", &one, Reading::Careful);
     let turns = [Invocation {

@@ -150,7 +150,7 @@ const FAULTS: &[(&str, usize, &str, &str)] = &[
 ];
 
 #[test]
-fn faults_of_a_judge_are_told_apart_and_never_pass() {
+fn judge_faults_are_distinct_and_never_pass() {
     let (Some(oracle), Some(python)) = (oracle(), python()) else {
         return;
     };
@@ -185,7 +185,7 @@ fn faults_of_a_judge_are_told_apart_and_never_pass() {
 /// Responses that ADK treats as a sample without a verdict: in ADK's reading the other samples decide, in the careful
 /// reading the judge has failed.
 #[test]
-fn truncated_and_blocked_responses_are_read_as_by_adk() {
+fn truncated_or_blocked_reply_follows_compat() {
     let candidate = |candidate: Value| json!({"candidates": [candidate]}).to_string();
     for (name, body) in [
         (
@@ -284,7 +284,7 @@ fn a_judge_that_is_down_fails_the_run() {
 }
 
 #[test]
-fn metrics_that_cannot_be_judged_are_reported_and_the_others_scored() {
+fn unjudgeable_metric_does_not_affect_others() {
     let judge = JudgeDouble::start(|_| panic!("nothing is asked"));
     let criteria = |model: &str| {
         config(json!({
@@ -367,7 +367,7 @@ impl Refusing {
 }
 
 #[test]
-fn responses_are_cached_by_sample_and_requested_again_on_demand() {
+fn judge_samples_are_cached_until_cleared() {
     let count = std::sync::atomic::AtomicUsize::new(0);
     let judge = JudgeDouble::start(move |_| {
         let count = count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
@@ -647,7 +647,7 @@ fn all_files(folder: &Path, out: &mut Vec<Vec<u8>>) {
 }
 
 #[test]
-fn a_folder_that_says_where_the_key_goes_is_asked_about() {
+fn folder_judge_address_needs_permission() {
     let judge = JudgeDouble::agreeing();
     let toml = format!(
         "[judge]\nkind = \"openai\"\nmodel = \"gpt-x\"\nbase_url = \"{}/v1\"\napi_key_env = \"OPENAI_API_KEY\"\n",
@@ -780,7 +780,7 @@ fn no_part_of_a_key_is_told_in_a_long_refusal() {
 
 /// The same applies to the owner of a project in the model name of a criterion.
 #[test]
-fn a_model_with_a_project_of_its_own_is_asked_about() {
+fn model_with_own_project_needs_permission() {
     let judge = JudgeDouble::agreeing();
     for model in [
         "projects/p/locations/l/publishers/google/models/gemini-x",
@@ -805,7 +805,7 @@ fn a_model_with_a_project_of_its_own_is_asked_about() {
 
 /// The permission is checked where the client is created, so that no client can exist without a question.
 #[test]
-fn a_client_for_a_folders_address_needs_exactly_that_permission() {
+fn judge_client_requires_exact_permission() {
     use evaltrail::domain::{JudgeSpec, Provider};
     use evaltrail::judge::{Fault, JudgeGrant, Judges};
     let judge = JudgeDouble::start(|_| panic!("nothing is asked"));
@@ -916,7 +916,7 @@ fn templates_of_ones_own_rate_and_compare() {
 }
 
 #[test]
-fn builtin_judge_templates_have_their_own_metric_names() {
+fn builtin_templates_have_own_metric_names() {
     let judge = JudgeDouble::start(|asked| {
         let score = if asked.prompt.contains("hangs together") {
             4
@@ -1002,7 +1002,7 @@ fn a_scenario_is_played_by_a_model() {
 
 /// The messages of a simulated user are paid for like the responses of other judges.
 #[test]
-fn a_simulated_user_counts_as_spent_and_ends_at_the_limit() {
+fn simulated_user_spending_counts_to_limit() {
     let Some(python) = python() else { return };
     let judge = JudgeDouble::start(|_| Say::Text("Go on.".into()));
     let case = |id: &str| {

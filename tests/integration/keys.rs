@@ -69,7 +69,7 @@ fn scored(command: &mut Command) -> (String, i32, String) {
 }
 
 #[test]
-fn a_key_of_a_file_is_offered_and_used_only_with_a_yes() {
+fn dotenv_key_is_used_only_with_trust() {
     let judge = JudgeDouble::agreeing();
     let place = place("gemini-x", &format!("export GOOGLE_API_KEY='{KEY}'\n"), "");
     let (status, code, told) = scored(&mut score(&place, &judge));
@@ -172,7 +172,7 @@ fn nothing_but_keys_and_places_is_taken() {
 }
 
 #[test]
-fn the_name_of_ones_own_key_is_found_in_the_file() {
+fn custom_key_name_is_read_from_dotenv() {
     let judge = JudgeDouble::agreeing();
     let toml = format!(
         "[judge]\nkind = \"openai\"\nmodel = \"gpt-x\"\nbase_url = \"{}/v1\"\napi_key_env = \"JUDGE_KEY\"\n",
@@ -185,7 +185,7 @@ fn the_name_of_ones_own_key_is_found_in_the_file() {
 }
 
 #[test]
-fn dotenv_can_be_disabled_as_in_adk_and_is_not_read_above_the_repository() {
+fn dotenv_can_be_disabled_and_stops_at_repo() {
     let judge = JudgeDouble::agreeing();
     let place = place("gemini-x", "", "");
     let outer = place.path().join("outer");
@@ -217,7 +217,7 @@ fn dotenv_can_be_disabled_as_in_adk_and_is_not_read_above_the_repository() {
 
 /// The model that simulates the user of a scenario needs permission like a judge, also without judged metrics.
 #[test]
-fn a_simulated_user_needs_permission_without_judged_metrics() {
+fn unjudged_simulated_user_needs_permission() {
     let Some(python) = python() else { return };
     let judge = JudgeDouble::start(|_| Say::Text("All done. </finished>".into()));
     let case = |key: &str| {

@@ -67,7 +67,7 @@ proptest! {
     }
 
     #[test]
-    fn recall_is_one_when_all_came_and_precision_is_its_mirror(a in calls(), b in calls()) {
+    fn recall_equals_precision_with_sides_swapped(a in calls(), b in calls()) {
         // `trajectory_match_*` compare multisets, one to one; in Vertex's metrics each repeated call counts.
         let recall = score_with("trajectory_match_recall", &a, &b).unwrap();
         prop_assert_eq!(recall == 1.0, score_with("trajectory_any_order_match", &a, &b) == Some(1.0));
@@ -111,7 +111,7 @@ proptest! {
     }
 
     #[test]
-    fn the_alignment_costs_no_more_than_pairing_first_come(a in calls(), b in calls()) {
+    fn alignment_is_no_worse_than_greedy(a in calls(), b in calls()) {
         let (expected, actual) = (turn(&a, ""), turn(&b, ""));
         let (e, a) = (expected.calls(), actual.calls());
         let aligned = align(&e, &a).cost(&e, &a);

@@ -99,7 +99,7 @@ fn agents_beside_the_sets_are_found() {
 }
 
 #[test]
-fn an_agent_that_only_adk_eval_loads_says_how_to_run_it() {
+fn adk_eval_only_agent_prints_run_hint() {
     let place = Place::new(&[
         ("desk/__init__.py", "from . import agent".into()),
         (
@@ -119,7 +119,7 @@ fn an_agent_that_only_adk_eval_loads_says_how_to_run_it() {
 /// `adk eval AGENT SET:case` runs only that set.
 #[test]
 #[cfg(unix)]
-fn the_order_of_arguments_of_adk_eval_is_understood() {
+fn adk_eval_argument_order_is_accepted() {
     let place = Place::new(&[
         ("desk/agent.py", "root_agent = 1".into()),
         ("desk/mine.evalset.json", set(&["a", "b"])),
@@ -154,7 +154,7 @@ fn the_order_of_arguments_of_adk_eval_is_understood() {
 
 #[test]
 #[cfg(unix)]
-fn the_configuration_names_the_agent_and_v_prints_the_turns() {
+fn configured_agent_runs_and_v_prints_turns() {
     let agents = "[agents.one]\nkind = \"command\"\ncommand = \"sh echo.sh\"\n[agents.two]\nkind = \"command\"\ncommand = \"false\"\n";
     let place = Place::new(&[
         ("s.evalset.json", set(&["a"])),

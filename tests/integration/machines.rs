@@ -80,7 +80,7 @@ fn wait_until_pushed(place: &Path, attempts: u64) {
 
 /// A machine that is killed loses only the case in flight: the same command on another one continues the shard.
 #[test]
-fn a_shard_of_a_machine_that_is_gone_is_continued_by_another_one() {
+fn killed_machine_shard_is_resumed_elsewhere() {
     let place = slow_place();
     let mut first = pushing(place.path(), "first").spawn().unwrap();
     wait_until_pushed(place.path(), 3);
@@ -123,7 +123,7 @@ fn a_shard_of_a_machine_that_is_gone_is_continued_by_another_one() {
 
 /// The explorer shows what machines upload while it is open.
 #[test]
-fn a_run_that_goes_on_is_renewed_in_the_explorer() {
+fn explorer_refreshes_ongoing_pushed_run() {
     let place = slow_place();
     let mut machine = pushing(place.path(), "first").spawn().unwrap();
     wait_until_pushed(place.path(), 3);
@@ -258,7 +258,7 @@ fn a_shard_without_its_results_is_not_complete() {
 
 /// Whatever vanishes during a run is uploaded again at its end.
 #[test]
-fn a_place_that_vanishes_during_a_run_has_all_results_at_its_end() {
+fn deleted_push_target_is_recreated_at_end() {
     let place = slow_place();
     let run = pushing(place.path(), "first").spawn().unwrap();
     wait_until_pushed(place.path(), 3);
@@ -273,7 +273,7 @@ fn a_place_that_vanishes_during_a_run_has_all_results_at_its_end() {
 
 /// The sample has a judge that replays a recording of the workspace.
 #[test]
-fn machines_may_have_the_workspace_in_different_folders() {
+fn machines_may_use_different_folders() {
     let places = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let runs = places[0].path().join("runs");
     for (number, place) in (1..).zip(&places) {
@@ -338,7 +338,7 @@ fn places_that_are_wrong_are_refused() {
 
 /// A machine that the system ends with SIGTERM gives its shard up, so that another one need not wait for it.
 #[test]
-fn a_shard_that_was_given_up_is_continued_at_once() {
+fn released_shard_is_resumed_immediately() {
     let place = slow_place();
     let first = pushing(place.path(), "first").spawn().unwrap();
     wait_until_pushed(place.path(), 3);
@@ -399,7 +399,7 @@ fn statuses(path: &Path) -> BTreeMap<String, String> {
 
 /// What a machine does not record is lost: it leaves the cases of a queue to the others.
 #[test]
-fn a_machine_that_cannot_record_takes_no_cases_from_a_queue() {
+fn machine_that_cannot_record_skips_queue() {
     let (faulty, healthy) = (answers(12), answers(12));
     let runs = healthy.path().join("runs");
     std::fs::write(faulty.path().join(".evaltrail"), "not a folder").unwrap();
@@ -436,7 +436,7 @@ fn a_machine_that_cannot_record_takes_no_cases_from_a_queue() {
 /// Eight machines take 2,000 cases from a queue, and three of them are killed: each of the others has the result of every
 /// case once, and they are those of one machine.
 #[test]
-fn the_cases_of_a_queue_have_one_result_each_also_when_machines_are_gone() {
+fn queue_has_one_result_per_case_after_kills() {
     const CASES: usize = 2000;
     let place = answers(CASES);
     let one = output(&mut machine(

@@ -113,7 +113,7 @@ fn run(folder: &Path, agent: &str) -> (String, Value) {
 }
 
 #[test]
-fn an_error_of_the_model_is_in_every_report_and_passes_with_a_sign() {
+fn passing_model_errors_are_in_every_report() {
     let server = ScriptedServer::start(adk);
     let folder = tempfile::tempdir().unwrap();
     let cases = [
@@ -199,7 +199,7 @@ fn an_error_of_the_model_is_in_every_report_and_passes_with_a_sign() {
 }
 
 #[test]
-fn an_error_of_the_model_is_the_cause_and_no_other_threshold_is_offered() {
+fn model_error_is_cause_without_suggestion() {
     let server = ScriptedServer::start(adk);
     let folder = tempfile::tempdir().unwrap();
     write_set(
@@ -277,7 +277,7 @@ const FINISHES: [Finish; 6] = [
 ];
 
 #[test]
-fn finish_reasons_of_every_kind_of_agent_are_reported() {
+fn every_agent_kind_reports_finish_reason() {
     for finish in &FINISHES {
         let server = ScriptedServer::start(move |request, stream| {
             let path = request.line.split(' ').nth(1).unwrap_or_default();
@@ -313,7 +313,7 @@ fn finish_reasons_of_every_kind_of_agent_are_reported() {
 
 /// A session that cannot be created because the server's database is locked is created again.
 #[test]
-fn a_session_is_created_again_after_an_error_of_the_server() {
+fn session_creation_retries_after_http_500() {
     let tries = std::sync::atomic::AtomicU32::new(0);
     let server = ScriptedServer::start(move |request, stream| {
         let creates = request.line.starts_with("POST") && request.line.contains("/sessions ");

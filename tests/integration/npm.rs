@@ -52,7 +52,7 @@ fn script(folder: &Path, text: &str) -> PathBuf {
 }
 
 #[test]
-fn arguments_exit_codes_and_signals_are_passed_on() {
+fn launcher_forwards_args_exit_codes_signals() {
     let place = tempfile::tempdir().unwrap();
     let program = "#!/bin/sh\nif [ \"$1\" = wait ]; then trap 'echo told; exit 130' TERM; touch \"$2\"; while :; do sleep 0.05; done; fi\necho \"$# $1 $2\"; exit 7\n";
     let Some(folder) = installed(&script(place.path(), program)) else {
@@ -98,7 +98,7 @@ fn arguments_exit_codes_and_signals_are_passed_on() {
 }
 
 #[test]
-fn the_demo_starts_from_the_package_and_uninstalling_leaves_nothing() {
+fn npm_demo_starts_and_uninstalls_cleanly() {
     if !has_program("strip") {
         println!("SKIPPED: strip is not installed");
         return;

@@ -222,7 +222,7 @@ fn a_number_that_is_none_never_passes() {
 }
 
 #[test]
-fn columns_of_scores_have_finite_numbers_or_reasons() {
+fn score_columns_are_finite_or_explained() {
     let columns = "\"quality/score\": NaN, \"safety/score\": Infinity, \"fluency/score\": 0.5";
     let text =
         lines(&[row("a", json!({}))]).replace("\"prompt\"", &format!("{columns}, \"prompt\""));
@@ -346,7 +346,7 @@ fn requested_metric_of_single_case_is_in_table() {
 
 /// 2 of 3 does not reach 0.67, and looks like less.
 #[test]
-fn a_failed_score_is_not_printed_as_its_threshold() {
+fn failed_score_is_not_rounded_to_threshold() {
     let config = "[metrics.share]\nkind = \"command\"\ncommand = \"echo 0.6666666666666666\"\nthreshold = 0.67\n";
     let place = Place::new(&[
         ("rows.jsonl", lines(&[row("a", json!({}))])),
@@ -357,7 +357,7 @@ fn a_failed_score_is_not_printed_as_its_threshold() {
 }
 
 #[test]
-fn a_threshold_that_nothing_reaches_is_warned_about() {
+fn unreachable_threshold_is_warned_about() {
     let place = Place::new(&[
         ("rows.jsonl", lines(&[row("a", json!({}))])),
         (

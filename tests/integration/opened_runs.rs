@@ -105,7 +105,7 @@ fn only_the_user_can_read_an_opened_run() {
 }
 
 #[test]
-fn an_opened_run_is_deleted_when_a_signal_ends_evaltrail() {
+fn opened_run_is_deleted_on_signal() {
     let place = place_with_file();
     for signal in ["TERM", "HUP", "INT"] {
         let mut terminal = opened(&place);
@@ -116,7 +116,7 @@ fn an_opened_run_is_deleted_when_a_signal_ends_evaltrail() {
 }
 
 #[test]
-fn an_opened_run_is_deleted_when_the_terminal_disappears() {
+fn opened_run_is_deleted_on_terminal_hangup() {
     let place = place_with_file();
     let pair = native_pty_system().openpty(PtySize::default()).unwrap();
     let mut command = CommandBuilder::new(BINARY);
@@ -145,7 +145,7 @@ fn an_opened_run_is_deleted_when_the_terminal_disappears() {
 
 /// A process that is killed cannot delete anything: the next start does.
 #[test]
-fn the_next_start_deletes_what_a_killed_process_left() {
+fn next_start_deletes_runs_of_killed_process() {
     let place = place_with_file();
     let mut killed = opened(&place);
     killed.signal("KILL");

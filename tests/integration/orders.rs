@@ -446,7 +446,7 @@ impl World {
 }
 
 #[test]
-fn nothing_is_lost_and_nothing_is_stale_in_any_order() {
+fn state_is_current_after_random_messages() {
     for seed in 0..600 {
         let mut world = World::new(seed);
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {

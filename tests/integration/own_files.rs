@@ -63,7 +63,7 @@ fn written() -> Place {
 
 /// Reports from a CI system or another user: no record of this user has them.
 #[test]
-fn reports_that_another_user_wrote_are_no_data_sets() {
+fn reports_by_other_users_are_no_data_sets() {
     let place = written();
     assert_eq!(listed_by("other", &place), ["rows.jsonl"]);
 }
@@ -86,7 +86,7 @@ fn reports_are_no_data_sets_wherever_they_lie() {
 
 /// The same content in another form: no record has its digest.
 #[test]
-fn packed_or_reformatted_reports_are_no_data_sets() {
+fn reencoded_reports_are_no_data_sets() {
     let place = written();
     let exported = output(
         evaltrail(&place.path().join("home"))

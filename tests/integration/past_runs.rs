@@ -50,7 +50,7 @@ fn ids(place: &Place) -> Vec<String> {
 
 #[cfg(unix)]
 #[test]
-fn a_past_run_is_shown_as_it_was_and_compared_in_columns() {
+fn past_run_opens_unchanged_and_compares() {
     use crate::common::terminal::Terminal;
     let place = place_with_two_runs();
     let ids = ids(&place);
@@ -109,7 +109,7 @@ fn a_past_run_is_shown_as_it_was_and_compared_in_columns() {
 /// Results that the command line records while the explorer is open are shown, also those of the first run of a folder.
 #[cfg(unix)]
 #[test]
-fn results_of_another_program_appear_in_the_open_explorer() {
+fn explorer_shows_results_of_other_programs() {
     use crate::common::terminal::Terminal;
     let rows: Vec<Value> = (0..20).map(row).collect();
     let place = Place::new(&[("rows.jsonl", rows_text(&rows))]);
@@ -185,7 +185,7 @@ fn a_run_that_cannot_be_read_is_named() {
 
 #[cfg(unix)]
 #[test]
-fn runs_are_named_pinned_and_deleted_in_the_explorer() {
+fn explorer_names_pins_and_deletes_runs() {
     use crate::common::terminal::Terminal;
     let place = place_with_two_runs();
     let ids = ids(&place);
@@ -224,7 +224,7 @@ fn runs_are_named_pinned_and_deleted_in_the_explorer() {
 }
 
 #[test]
-fn a_run_is_compared_with_the_baseline_also_where_its_run_is_not_stored() {
+fn baseline_comparison_needs_no_stored_run() {
     let place = place_with_two_runs();
     let ids = ids(&place);
     let refused = run(&place, &["score", "rows.jsonl", "--fail-on", "broke"]);
@@ -350,7 +350,7 @@ fn a_number_of_failures_may_be_tolerated() {
 /// Runs whose eval set was deleted, one that a newer evaltrail wrote, and one that another user planted.
 #[cfg(unix)]
 #[test]
-fn runs_that_are_not_of_today_are_shown_for_what_they_are() {
+fn orphaned_newer_foreign_runs_are_labelled() {
     use crate::common::terminal::Terminal;
     let place = place_with_two_runs();
     let ids = ids(&place);
@@ -450,7 +450,7 @@ fn place_with_secrets() -> Place {
 }
 
 #[test]
-fn an_export_contains_no_known_secret_and_no_path_of_this_machine() {
+fn export_contains_no_secret_or_local_path() {
     let place = place_with_secrets();
     let journal = std::fs::read_dir(place.path().join(".evaltrail/runs"))
         .unwrap()
@@ -589,7 +589,7 @@ fn a_file_that_is_no_exported_run_is_refused() {
 
 /// Otherwise a run could be deleted that is not meant.
 #[test]
-fn a_name_never_stands_for_two_runs_and_an_export_replaces_no_file() {
+fn run_name_is_unique_export_needs_force() {
     let place = place_with_two_runs();
     let ids = ids(&place);
     let beginning = &ids[1][..4];
@@ -635,7 +635,7 @@ fn a_name_never_stands_for_two_runs_and_an_export_replaces_no_file() {
 /// Every kind of file that evaltrail writes, opened by its name.
 #[cfg(unix)]
 #[test]
-fn own_files_open_or_say_which_command_uses_them() {
+fn own_files_open_or_suggest_a_command() {
     use crate::common::terminal::Terminal;
     let place = place_with_two_runs();
     let mut args = SCORE.to_vec();
@@ -726,7 +726,7 @@ fn own_files_open_or_say_which_command_uses_them() {
 /// With few open files the list is the same, or says what is missing.
 #[cfg(unix)]
 #[test]
-fn with_few_open_files_no_result_is_missing_without_a_word() {
+fn low_fd_limit_hides_no_result_silently() {
     let place = place_with_two_runs();
     let runs = place.path().join(".evaltrail/runs");
     let first = ids(&place).remove(0);
@@ -767,7 +767,7 @@ fn with_few_open_files_no_result_is_missing_without_a_word() {
 
 /// A run that cannot be read is not taken for one that is not there.
 #[test]
-fn a_run_that_cannot_be_read_is_said_to_be_missing() {
+fn unreadable_run_is_not_treated_as_absent() {
     let place = place_with_two_runs();
     for id in ids(&place) {
         let plan = place

@@ -320,7 +320,7 @@ fn a_redirect_gets_no_key_and_no_message() {
 }
 
 #[test]
-fn a_variable_that_is_not_set_and_a_setting_that_does_not_exist_are_named() {
+fn invalid_agent_address_names_the_problem() {
     let folder = tempfile::tempdir().unwrap();
     cases(folder.path());
     let run = |agent: &str| {
@@ -352,7 +352,7 @@ fn a_variable_that_is_not_set_and_a_setting_that_does_not_exist_are_named() {
 }
 
 #[test]
-fn agents_are_listed_without_contact_and_checked_on_request() {
+fn agents_list_is_offline_and_check_connects() {
     let card = json!({"name": "desk", "description": "a desk", "capabilities": {"streaming": true},
         "skills": [{"id": "desk-get_weather", "tags": ["llm", "tools"]}]});
     let a2a = ScriptedServer::start(move |request, stream| {
@@ -430,7 +430,7 @@ fn agents_are_listed_without_contact_and_checked_on_request() {
 }
 
 #[test]
-fn adk_for_javascript_reports_an_error_as_an_event() {
+fn adk_js_error_event_is_reported() {
     let event = |at: u64, more: Value| {
         let mut event = json!({"author": "desk", "invocationId": "e", "timestamp": at});
         event
@@ -467,7 +467,7 @@ fn adk_for_javascript_reports_an_error_as_an_event() {
 
 /// A server of A2A that speaks only the other version than its card says, or that fails after it has begun.
 #[test]
-fn the_other_version_of_a2a_is_tried_only_before_the_agent_has_begun() {
+fn a2a_version_fallback_only_before_start() {
     let run = |begins: bool| {
         let server = ScriptedServer::start(move |request, stream| {
             let port = stream.local_addr()?.port();
@@ -516,7 +516,7 @@ fn the_other_version_of_a2a_is_tried_only_before_the_agent_has_begun() {
 }
 
 #[test]
-fn nothing_is_sent_to_another_server_than_the_allowed_one() {
+fn requests_go_only_to_allowed_server() {
     let elsewhere = ScriptedServer::start(|_, stream| answer(stream, "200 OK", JSON, "{}"));
     let folder = tempfile::tempdir().unwrap();
     cases(folder.path());
@@ -562,7 +562,7 @@ fn a2a_card(port: u16, more: Value) -> String {
 }
 
 #[test]
-fn the_authentication_that_an_agents_card_asks_for_is_named() {
+fn a2a_card_authentication_is_named() {
     let server = ScriptedServer::start(|request, stream| {
         let card = a2a_card(
             stream.local_addr()?.port(),

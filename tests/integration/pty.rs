@@ -15,7 +15,7 @@ fn demo(home: &std::path::Path, size: (u16, u16)) -> Terminal {
 }
 
 #[test]
-fn the_demo_runs_and_a_failing_case_shows_its_argument() {
+fn demo_runs_and_failed_case_shows_argument() {
     let home = tempfile::tempdir().unwrap();
     let mut terminal = demo(home.path(), (120, 32));
     terminal.keys("*r");
@@ -31,7 +31,7 @@ fn the_demo_runs_and_a_failing_case_shows_its_argument() {
     terminal.keys("gn\r");
     terminal.wait_for("litres  6");
     terminal.wait_for("litres  5");
-    terminal.wait_for("EXACT: call 2 water_bed differs in litres (expected 6, got 5)");
+    terminal.wait_for("water_bed.litres: expected 6, got 5 (call 2)");
     terminal.keys("v");
     terminal.wait_for("← read_soil");
     terminal.keys("qqq");
@@ -48,9 +48,7 @@ fn the_five_steps_of_the_readme() {
     terminal.wait_for("all           30");
     terminal.keys("hjr");
     terminal.wait_for("finished, failing first");
-    terminal.wait_for(
-        "✗ lettuce_six_litres   EXACT: call 2 water_bed differs in litres (expected 6, got 5)",
-    );
+    terminal.wait_for("✗ lettuce_six_litres   water_bed.litres: expected 6, got 5 (call 2)");
     terminal.keys("\r");
     terminal.wait_for("4 metrics");
     terminal.keys("=");
@@ -109,7 +107,7 @@ fn nine_reasons_are_read_with_few_keys() {
 }
 
 #[test]
-fn a_judged_case_shows_its_votes_takes_a_verdict_and_is_judged_again() {
+fn judged_case_is_overruled_and_rejudged() {
     let home = tempfile::tempdir().unwrap();
     let mut terminal = demo(home.path(), (120, 40));
     terminal.wait_for("judge recorded");
@@ -144,7 +142,7 @@ fn a_judged_case_shows_its_votes_takes_a_verdict_and_is_judged_again() {
 
 /// In the explorer, a failing case is made to pass, and the edit is undone in another session.
 #[test]
-fn an_argument_is_accepted_saved_rerun_and_taken_back() {
+fn argument_accept_is_saved_and_undone() {
     let (home, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let work = folder.path().join("w");
     crate::common::copy_folder(&crate::common::root().join("fixtures/workspace"), &work);
@@ -311,7 +309,7 @@ fn a_key_of_a_file_is_asked_about() {
 }
 
 #[test]
-fn filter_palette_jump_and_help_are_reached_by_keys() {
+fn filter_palette_finder_and_help_have_keys() {
     let home = tempfile::tempdir().unwrap();
     let mut terminal = demo(home.path(), (120, 32));
     terminal.keys("/tool:forecast");
@@ -413,7 +411,7 @@ fn suspended_and_resumed() {
 }
 
 #[test]
-fn the_editor_gets_the_terminal_and_gives_it_back() {
+fn explorer_returns_after_external_editor() {
     let home = tempfile::tempdir().unwrap();
     let script = home.path().join("editor.sh");
     std::fs::write(
@@ -488,7 +486,7 @@ fn the_first_event_may_be_a_resize() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_stop_from_outside_leaves_the_terminal_as_it_was() {
+fn sigtstp_restores_the_terminal() {
     let home = tempfile::tempdir().unwrap();
     let mut terminal = demo(home.path(), (100, 30));
     for _ in 0..3 {
@@ -672,7 +670,7 @@ fn changed_files_are_read_again() {
 
 /// `EVALTRAIL_ROUNDS` sets the number of rounds, which is 1 by default.
 #[test]
-fn twenty_thousand_rows_are_scored_and_every_result_is_shown() {
+fn run_of_20000_rows_shows_every_result() {
     let (home, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let reference = |n: u32| {
         if n.is_multiple_of(4) {
@@ -731,7 +729,7 @@ fn a_persons_keys_and_themes_are_used() {
 }
 
 #[test]
-fn an_empty_folder_captures_a_case_and_opens_the_sample() {
+fn empty_folder_captures_and_opens_sample() {
     let home = tempfile::tempdir().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let recording = crate::common::root().join("fixtures/workspace/recordings/garden.jsonl");

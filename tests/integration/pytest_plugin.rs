@@ -52,7 +52,7 @@ fn pytest(python: &Path, folder: &Path, arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn the_cases_of_the_sample_workspace_are_test_items() {
+fn sample_workspace_cases_are_pytest_items() {
     let Some(python) = python() else { return };
     let place = Place::new(&[]);
     let folder = place.path().join("w");
@@ -83,7 +83,9 @@ fn the_cases_of_the_sample_workspace_are_test_items() {
         assert!(said.contains(line), "{line}: {}", both(&ran));
     }
     assert!(
-        said.contains("failed: tool_trajectory_avg_score 0.00 (needs 1): EXACT: call 1"),
+        said.contains(
+            "failed: tool_trajectory_avg_score 0.00 (needs 1): water_bed.litres: expected 6, got 5"
+        ),
         "{said}"
     );
     assert!(
@@ -114,7 +116,7 @@ fn the_cases_of_the_sample_workspace_are_test_items() {
 }
 
 #[test]
-fn without_its_option_the_plugin_collects_nothing_and_a_refused_run_says_why() {
+fn plugin_is_opt_in_and_reports_refusals() {
     let Some(python) = python() else { return };
     let set = r#"{"eval_set_id": "s", "eval_cases": [{"eval_id": "a", "conversation": [{"user_content": {"role": "user", "parts": [{"text": "hi"}]}}]}]}"#;
     let place = Place::new(&[
@@ -193,7 +195,7 @@ fn any_number_of_cases_is_run() {
 }
 
 #[test]
-fn an_id_with_any_character_is_an_item_of_its_own() {
+fn any_case_id_is_a_separate_pytest_item() {
     let Some(python) = python() else { return };
     // Longer than a variable of the environment may be.
     let long = "x".repeat(140_000);
@@ -230,7 +232,7 @@ fn an_id_with_any_character_is_an_item_of_its_own() {
 /// One attempt of `half` passes and the other one does not: its mean score is the threshold. That of `low` is below it in a
 /// third digit.
 #[test]
-fn the_gate_decides_and_numbers_have_the_digits_of_their_comparison() {
+fn pytest_uses_gate_and_score_precision() {
     let Some(python) = python() else { return };
     let place = place_with_cases(["half", "low"].into_iter().map(String::from));
     let agent = r#"#!/bin/sh

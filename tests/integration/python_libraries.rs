@@ -285,7 +285,7 @@ fn responses(case: &Value) -> Vec<String> {
 }
 
 #[test]
-fn graphs_of_langgraph_with_messages_in_every_form() {
+fn langgraph_messages_of_every_form_are_read() {
     let Some(desk) = Desk::in_environment("langgraph") else {
         return;
     };
@@ -318,7 +318,7 @@ fn graphs_of_langgraph_with_messages_in_every_form() {
 }
 
 #[test]
-fn graphs_of_langgraph_stop_for_decisions_and_continue() {
+fn langgraph_interrupt_is_resumed_next_turn() {
     let Some(desk) = Desk::in_environment("langgraph") else {
         return;
     };
@@ -401,7 +401,7 @@ fn calls_that_wait_for_approval() {
 }
 
 #[test]
-fn structured_responses_are_json_and_calls_before_errors_are_kept() {
+fn json_output_and_calls_before_error_are_read() {
     let oslo = json!({"name": "get_weather", "args": {"city": "Oslo"}});
     let as_json =
         |case: &Value| serde_json::from_str::<Value>(responses(case).last().unwrap()).unwrap();
@@ -489,7 +489,7 @@ fn agent_objects_of_adk() {
 }
 
 #[test]
-fn objects_that_cannot_be_run_are_refused_at_the_start() {
+fn unrunnable_python_objects_are_refused() {
     let Some(desk) = Desk::plain() else { return };
     for (agent, why) in [
         (
@@ -537,7 +537,7 @@ fn objects_that_cannot_be_run_are_refused_at_the_start() {
 }
 
 #[test]
-fn state_between_cases_is_reported_and_a_factory_has_none() {
+fn state_across_cases_warns_without_factory() {
     let Some(desk) = Desk::plain() else { return };
     let cases: Vec<Value> = (1..=3)
         .map(|n| case(&format!("c{n}"), &[("hi", vec![], "1")]))
@@ -594,7 +594,7 @@ fn state_between_cases_is_reported_and_a_factory_has_none() {
 
 /// One conversation as messages of each kind gives the same calls and the same response.
 #[test]
-fn messages_that_a_function_returns_are_read_in_every_form() {
+fn returned_messages_are_read_in_every_form() {
     let Some(desk) = Desk::plain() else { return };
     let oslo = json!([{"name": "get_weather", "args": {"city": "Oslo"}}]);
     for form in ["openai", "old_openai", "responses", "anthropic", "bedrock"] {

@@ -102,7 +102,7 @@ impl Counted {
 }
 
 #[test]
-fn forty_failures_are_decided_with_few_keys_and_taken_back_byte_by_byte() {
+fn forty_failures_are_triaged_and_undone() {
     let place = place();
     let home = place.path().join("home");
     let ran = output(
@@ -247,7 +247,7 @@ fn forty_failures_are_decided_with_few_keys_and_taken_back_byte_by_byte() {
 
 /// What a person accepted is not written over what someone else edited since.
 #[test]
-fn a_case_that_is_edited_after_it_was_accepted_is_undecided_again() {
+fn edited_case_loses_its_accept_decision() {
     let place = place();
     let home = place.path().join("home");
     output(

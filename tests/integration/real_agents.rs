@@ -405,7 +405,7 @@ fn adk_over_a2a_with_both_sdks() {
 }
 
 #[test]
-fn the_a2a_sdk_by_itself_in_both_versions_and_bindings() {
+fn a2a_sdk_versions_and_bindings_match() {
     for (name, program, version) in [
         ("a2a", "server_v1.py", "v1"),
         ("a2a-0.3", "server_v03.py", "v03"),
@@ -637,7 +637,7 @@ fn adk_for_javascript() {
 }
 
 #[test]
-fn an_mcp_server_of_the_real_library_as_an_agent() {
+fn real_mcp_server_runs_as_agent() {
     let Some(environment) = environment("mcp-adk") else {
         return;
     };

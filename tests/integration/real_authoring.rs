@@ -93,7 +93,7 @@ const MORNING: &[&str] = &[
 ];
 
 #[test]
-fn a_session_becomes_a_case_that_passes_here_and_in_adk() {
+fn captured_session_passes_here_and_in_adk() {
     let Some(real) = real("a_session_becomes_a_case") else {
         return;
     };
@@ -199,7 +199,7 @@ root_agent = LlmAgent(
 "#;
 
 #[test]
-fn a_turn_alone_is_answered_by_the_agent_that_was_handed_the_conversation() {
+fn single_turn_runs_on_transferred_agent() {
     let Some(real) = real("a_turn_alone_is_answered") else {
         return;
     };

@@ -133,7 +133,7 @@ fn a_foreign_run_is_shown_and_decides_nothing() {
 }
 
 #[test]
-fn a_run_that_was_killed_after_its_last_case_is_only_concluded() {
+fn run_killed_after_last_case_is_concluded() {
     let desk = Desk::new();
     desk.run(&["."]);
     let journal = desk.runs()[0].join("journal.jsonl");
@@ -151,7 +151,7 @@ fn a_run_that_was_killed_after_its_last_case_is_only_concluded() {
 }
 
 #[test]
-fn a_run_that_another_evaltrail_writes_is_left_to_it() {
+fn run_locked_by_another_process_is_refused() {
     let desk = Desk::new();
     desk.run(&["."]);
     let journal = desk.runs()[0].join("journal.jsonl");
@@ -191,7 +191,7 @@ fn a_set_whose_name_is_no_utf8_is_recorded() {
 }
 
 #[test]
-fn what_is_accepted_in_a_copy_is_written_in_the_copy() {
+fn accept_in_a_copy_changes_only_the_copy() {
     let desk = Desk::new();
     desk.run(&["."]);
     let copy = tempfile::tempdir().unwrap();

@@ -203,7 +203,7 @@ fn an_agent_that_is_down_is_said_so() {
 /// `kill -9` at 20 points of a run of 200 cases: no finished case is lost or run again, and the report after
 /// `--resume` equals that of an uninterrupted run, except for times and ids.
 #[test]
-fn killed_and_resumed_runs_lose_and_repeat_nothing() {
+fn resume_after_kill_loses_no_finished_case() {
     let whole = {
         let (work, server) = (tempfile::tempdir().unwrap(), Double::start());
         two_hundred(work.path());
@@ -974,7 +974,7 @@ fn odd_numbers_go_all_the_way() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_still_gives_a_report() {
+fn unwritable_folder_still_yields_report() {
     let (work, server) = (tempfile::tempdir().unwrap(), Double::start());
     write_set(work.path(), "s", vec![case("a", "fine", "ok")]);
     // A file in place of the folder: not even root can create the folder.

@@ -98,7 +98,7 @@ fn a_table_is_scored_without_an_agent() {
 }
 
 #[test]
-fn the_reports_give_the_reason_of_a_metric_without_a_score() {
+fn reports_explain_metric_without_score() {
     let rows = json!({"eval_case_id": "a", "prompt": "x", "response": "y"});
     let place = Place::new(&[("rows.jsonl", lines(&[rows]))]);
     let args = [
@@ -248,7 +248,7 @@ const SCORER: &str = "import json, sys\ncase = json.load(sys.stdin)\n\
     print(json.dumps({'score': float('Done' in (case['instance']['response'] or '')), 'explanation': case['eval_id']}))\n";
 
 #[test]
-fn programs_and_functions_score_and_a_broken_one_harms_no_other() {
+fn broken_custom_metric_affects_no_other() {
     let config = "[metrics.says_done]\nkind = \"command\"\ncommand = \"python3 score.py\"\nthreshold = 1.0\n\
         [metrics.word_count]\nkind = \"python\"\nfunction = \"my_metrics.word_count\"\n\
         [metrics.broken]\nkind = \"python\"\nfunction = \"my_metrics.broken\"\nthreshold = 0.5\n\
@@ -318,7 +318,7 @@ fn programs_and_functions_score_and_a_broken_one_harms_no_other() {
 
 /// A custom metric with ADK's signature and ADK's classes.
 #[test]
-fn adks_custom_metrics_are_called_as_adk_calls_them() {
+fn adk_custom_metrics_are_called_as_in_adk() {
     let Some(adk) = crate::common::adk() else {
         assert!(
             std::env::var_os("EVALTRAIL_REQUIRE_ADK").is_none(),
@@ -511,7 +511,7 @@ fn our_exports_are_read_again() {
 
 /// For a folder, `run` ignores data sets and `score` ignores eval sets. A data set that is named is run.
 #[test]
-fn of_a_folder_eval_sets_are_run_and_data_sets_scored() {
+fn folder_runs_eval_sets_and_scores_data_sets() {
     let set =
         json!({"eval_set_id": "s", "eval_cases": [{"eval_id": "of_the_set", "conversation": []}]});
     let place = Place::new(&[
@@ -587,7 +587,7 @@ fn metrics_are_told_on_the_command_line() {
 
 /// Scores of a file are informational beside the criteria: one that is no number has its reason and decides nothing.
 #[test]
-fn scores_of_a_file_that_are_no_numbers_are_listed_with_their_reason_and_decide_nothing() {
+fn non_numeric_scores_decide_nothing() {
     let with = |response: &str, number: &str| {
         format!(
             r#"{{"eval_case_id": "a", "prompt": "Off", "reference": "Done", {response} "safety/score": {number}}}"#
@@ -625,7 +625,7 @@ fn scores_of_a_file_that_are_no_numbers_are_listed_with_their_reason_and_decide_
 }
 
 #[test]
-fn requested_metrics_stay_in_the_table_when_every_attempt_errored() {
+fn requested_metric_is_listed_if_all_errored() {
     let place = Place::new(&[(
         "rows.jsonl",
         lines(&[json!({"prompt": "x", "reference_trajectory": 5, "response": "y"})]),

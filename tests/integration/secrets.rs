@@ -155,7 +155,7 @@ fn assert_clean(what: &str, text: &str) {
 }
 
 #[test]
-fn no_secret_that_an_agent_repeats_is_stored_or_shown() {
+fn secrets_echoed_by_agent_are_redacted() {
     let place = place();
     let formats = ["json", "junit", "markdown", "html", "csv"];
     let reports = formats.map(|format| format!("--report={format}=out/report.{format}"));
@@ -205,7 +205,7 @@ fn no_secret_that_an_agent_repeats_is_stored_or_shown() {
 
 /// A header that names a customer is no secret: the agent passes its value on to a tool.
 #[test]
-fn values_that_are_no_secrets_are_scored_as_they_are() {
+fn non_secret_values_are_scored_unredacted() {
     let url = format!("http://127.0.0.1:{}/chat?keyword=weather-report", echo());
     let more = "headers = { x-customer-id = \"100234\", x-env = \"{env.STAGE}\" }";
     let place = Place::new(&[
@@ -229,7 +229,7 @@ fn values_that_are_no_secrets_are_scored_as_they_are() {
 
 /// What is left out of a stored plan must not be what tells two agents apart.
 #[test]
-fn a_run_of_another_agent_at_the_same_server_is_not_resumed() {
+fn changed_agent_address_prevents_resume() {
     let port = echo();
     let of_agent =
         |agent: &str| template(&format!("http://127.0.0.1:{port}/run?agent={agent}"), "");
@@ -274,7 +274,7 @@ fn a_check_of_an_agent_shows_no_secret() {
 }
 
 #[test]
-fn an_address_of_the_command_line_is_shown_without_its_secrets() {
+fn command_line_address_hides_secrets() {
     let place = place();
     let address = format!(
         "openai+http://me:canary-password@127.0.0.1:{}/v1?key=canary-query#model=m&token_env=DESK_PAT",
@@ -322,7 +322,7 @@ fn an_address_of_the_command_line_is_shown_without_its_secrets() {
 
 /// A program that prints a variable that it was given on purpose.
 #[test]
-fn a_program_cannot_repeat_the_key_that_it_was_given() {
+fn env_key_printed_by_agent_is_redacted() {
     let program =
         "while read line; do echo \"{\\\"response\\\": \\\"the key is $DESK_PAT\\\"}\"; done";
     let place = Place::new(&[
@@ -358,7 +358,7 @@ fn text_of_journal(place: &Place) -> String {
 
 /// Secrets that evaltrail did not send are replaced where other people read: in what the action uploads.
 #[test]
-fn redacted_reports_contain_no_secret_of_the_environment() {
+fn redact_option_removes_environment_secrets() {
     let row = json!({
         "eval_case_id": "a", "prompt": "p", "reference": "a b",
         "response": "cookie canary-cookie, hook canary-webhook, key AIzaSyA0123456789abcdefghijklmnopqrstuv",
@@ -403,7 +403,7 @@ fn redacted_reports_contain_no_secret_of_the_environment() {
 
 /// Names of variables that are no secrets for scoring, and variables of programs that compute metrics, whatever their names.
 #[test]
-fn exports_replace_what_has_part_of_a_secret_name_or_is_given_to_a_metric() {
+fn secret_like_and_metric_env_is_redacted() {
     let names = [
         "OPENAIKEY",
         "API_TOKENS",
@@ -461,7 +461,7 @@ fn exports_replace_what_has_part_of_a_secret_name_or_is_given_to_a_metric() {
 
 /// A program whose command line contains a key, also inside of a word, and that prints it.
 #[test]
-fn a_program_cannot_repeat_a_key_of_its_command_line() {
+fn argument_key_printed_by_agent_is_redacted() {
     let place = Place::new(&[
         ("s.evalset.json", set()),
         ("agent.sh", "while read line; do echo \"{\\\"response\\\": \\\"the key is $2 for $3\\\"}\"; done\n".into()),
@@ -494,7 +494,7 @@ fn a_program_cannot_repeat_a_key_of_its_command_line() {
 
 /// GitHub reads the paths of annotations from the root of the repository.
 #[test]
-fn annotations_of_a_redacted_run_in_a_subfolder_name_the_file_in_the_repository() {
+fn github_annotations_use_repository_paths() {
     let row = json!({"eval_case_id": "a", "prompt": "p", "reference": "a b", "response": "canary-webhook"});
     let place = Place::new(&[
         (".git/HEAD", "ref: refs/heads/main\n".into()),
@@ -527,7 +527,7 @@ fn annotations_of_a_redacted_run_in_a_subfolder_name_the_file_in_the_repository(
 
 /// The kind of the agent is a secret, which the plan cannot be without.
 #[test]
-fn a_run_that_cannot_be_shown_without_secrets_keeps_its_summary() {
+fn unredactable_plan_writes_only_summary() {
     let place = Place::new(&[("s.evalset.json", set()), ("home/.keep", String::new())]);
     let mut command = evaltrail(&place.path().join("home"));
     let args = [
@@ -559,7 +559,7 @@ fn a_run_that_cannot_be_shown_without_secrets_keeps_its_summary() {
 
 /// The plan of a run has labels of agents, files of sets and ids of cases.
 #[test]
-fn redacted_reports_contain_no_folder_and_no_secret_of_the_plan() {
+fn redact_option_covers_plan_and_folder() {
     let case = json!({"eval_id": "case-canary-webhook", "conversation": [{
         "user_content": {"role": "user", "parts": [{"text": "hi"}]},
         "final_response": {"role": "model", "parts": [{"text": "hello"}]},
@@ -604,7 +604,7 @@ fn redacted_reports_contain_no_folder_and_no_secret_of_the_plan() {
 
 /// Runs the steps of the action with the binary of this build in place of `uvx`.
 #[test]
-fn the_action_uploads_nothing_but_exports_and_redacted_reports() {
+fn action_uploads_only_redacted_output() {
     let place = place();
     let action: serde_json::Value = serde_yaml_ng::from_str(
         &fs::read_to_string(crate::common::root().join("action.yml")).unwrap(),

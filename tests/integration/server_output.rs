@@ -106,7 +106,7 @@ fn the_output_of_the_server_explains_its_errors() {
 }
 
 #[test]
-fn a_server_on_another_port_is_named_after_the_time_limit() {
+fn wrong_server_port_is_named_after_timeout() {
     let Some(python) = python() else { return };
     let folder = tempfile::tempdir().unwrap();
     workspace(folder.path(), &python, "0 {port}");

@@ -201,7 +201,7 @@ fn three_shards(place: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_missing_shard_is_named_and_the_merged_run_can_be_resumed() {
+fn merge_reports_missing_shard_and_its_cases() {
     let place = answers(10);
     three_shards(place.path());
     std::fs::remove_dir_all(place.path().join("artefacts/2")).unwrap();
@@ -231,7 +231,7 @@ fn a_missing_shard_is_named_and_the_merged_run_can_be_resumed() {
 }
 
 #[test]
-fn torn_doubled_and_shuffled_journals_are_read_and_said() {
+fn merge_reads_damaged_shard_journals() {
     let place = answers(12);
     let journals = three_shards(place.path());
     let lines = |journal: &Path| -> Vec<String> {
@@ -312,7 +312,7 @@ fn shards_of_different_plans_are_refused() {
 }
 
 #[test]
-fn a_shard_is_taken_from_the_environment_and_may_be_empty() {
+fn shard_comes_from_ci_env_and_may_be_empty() {
     let place = answers(3);
     let mut command = evaltrail(place.path());
     command
@@ -348,7 +348,7 @@ fn said(run: &Output) -> String {
 }
 
 #[test]
-fn a_file_that_no_shard_could_read_fails_the_merge_as_it_fails_a_run() {
+fn file_unreadable_by_all_shards_fails_merge() {
     let place = answers(4);
     std::fs::write(place.path().join("broken.evalset.json"), "{").unwrap();
     for number in 1..=2 {
@@ -371,7 +371,7 @@ fn a_file_that_no_shard_could_read_fails_the_merge_as_it_fails_a_run() {
 }
 
 #[test]
-fn shards_by_time_in_one_folder_have_every_case_once() {
+fn time_shards_contain_every_case_once() {
     let place = answers(11);
     score(place.path(), &[]);
     for number in 1..=3 {
@@ -403,7 +403,7 @@ fn shards_by_time_in_one_folder_have_every_case_once() {
 }
 
 #[test]
-fn shards_that_are_merged_already_do_not_stand_in_for_missing_ones() {
+fn merged_shards_do_not_replace_missing_ones() {
     let place = answers(6);
     let shard = |number: u32| score(place.path(), &["--shard", &format!("{number}/3")]);
     (1..=3).for_each(|number| drop(shard(number)));
@@ -486,7 +486,7 @@ fn shards_of_the_newest_job_are_merged() {
 }
 
 #[test]
-fn copies_and_shards_of_other_machines_are_merged() {
+fn merge_accepts_copies_and_foreign_shards() {
     let place = answers(9);
     three_shards(place.path());
     // A copy from before the run was complete.
@@ -623,7 +623,7 @@ fn hostile_shards_are_refused() {
 }
 
 #[test]
-fn old_runs_are_removed_but_not_shards_that_are_not_merged() {
+fn unmerged_shards_survive_run_cleanup() {
     let place = answers(8);
     std::fs::write(place.path().join("evaltrail.toml"), "[history]\nkeep = 1\n").unwrap();
     for number in 1..=4 {

@@ -160,7 +160,7 @@ fn without_ids(value: &Value) -> Value {
 }
 
 #[test]
-fn what_was_recorded_live_replays_without_the_tools() {
+fn recorded_answers_replay_without_tools() {
     let Some(adk) = adk_or_skip("stubs of ADK") else {
         return;
     };
@@ -236,7 +236,7 @@ fn a_server_that_does_not_ask_runs_no_case() {
 }
 
 #[test]
-fn calls_without_an_answer_fail_or_run_as_the_user_says() {
+fn unmatched_call_follows_stubs_option() {
     let Some(adk) = adk_or_skip("stubs of ADK") else {
         return;
     };
@@ -368,7 +368,7 @@ fn python_tools_are_answered_in_their_worker() {
 }
 
 #[test]
-fn a_python_agent_without_a_library_is_not_run_with_stubs() {
+fn plain_python_agent_rejects_stubs() {
     let Some(python) = crate::common::python() else {
         return println!("SKIPPED: Python is missing");
     };
@@ -476,7 +476,7 @@ fn eight_cases(desk: &Desk) {
 }
 
 #[test]
-fn parallel_cases_are_told_apart_by_the_trace_context() {
+fn trace_context_separates_parallel_cases() {
     let Some(environment) = environment("mcp-adk") else {
         return;
     };
@@ -513,7 +513,7 @@ fn parallel_cases_are_told_apart_by_the_trace_context() {
 }
 
 #[test]
-fn a_misspelt_variable_and_a_server_that_is_down_are_errors() {
+fn wrong_mcp_variable_or_server_is_an_error() {
     let Some(environment) = environment("mcp-adk") else {
         return;
     };
@@ -546,7 +546,7 @@ fn a_misspelt_variable_and_a_server_that_is_down_are_errors() {
 }
 
 #[test]
-fn calls_are_passed_on_to_the_real_mcp_server_and_recorded() {
+fn mcp_calls_are_forwarded_and_recorded() {
     let Some(environment) = environment("mcp-adk") else {
         return;
     };
@@ -594,7 +594,7 @@ fn calls_are_passed_on_to_the_real_mcp_server_and_recorded() {
 }
 
 #[test]
-fn nothing_is_left_behind_when_evaltrail_is_killed() {
+fn killed_run_leaves_no_agent_server() {
     let Some(adk) = adk_or_skip("stubs of ADK") else {
         return;
     };
@@ -639,7 +639,7 @@ fn servers_in(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_missing_answer_is_added_from_an_earlier_run() {
+fn missing_answer_is_added_from_earlier_run() {
     let Some(adk) = adk_or_skip("stubs of ADK") else {
         return;
     };

@@ -127,7 +127,7 @@ fn files_without_cases_say_what_they_are() {
 }
 
 #[test]
-fn tables_with_semicolons_and_in_utf_16_are_read() {
+fn semicolon_and_utf16_tables_are_read() {
     let place = Place::new(&[("a.csv", "prompt;response;reference\nq;a, b;a, b\n".into())]);
     let utf16: Vec<u8> = [0xff, 0xfe]
         .into_iter()
@@ -147,7 +147,7 @@ fn tables_with_semicolons_and_in_utf_16_are_read() {
 
 /// One table counts the same rows in every metric.
 #[test]
-fn rows_without_a_reference_are_not_evaluated_by_any_metric() {
+fn rows_without_reference_are_not_evaluated() {
     let rows = "{\"prompt\":\"a\",\"response\":\"x\",\"reference\":\"x\"}\n{\"prompt\":\"b\",\"response\":\"y\"}\n\
                 {\"prompt\":\"c\",\"response\":\"z\",\"reference\":null}\n{\"prompt\":\"d\",\"response\":\"w\",\"reference\":\"\"}\n";
     let place = Place::new(&[("d.jsonl", rows.into())]);
@@ -252,7 +252,7 @@ fn groups_of_rubrics_survive_a_conversion() {
 
 /// The scaffold of agents-cli: one of three cases has a reference, and the config names a file that is missing here.
 #[test]
-fn the_scaffold_of_agents_cli_passes_what_has_a_reference() {
+fn agents_cli_scaffold_scores_reference_rows() {
     let row = |id: &str, prompt: &str, answer: &str, reference: &str| {
         format!(
             "{{\"eval_case_id\": \"{id}\", \"prompt\": {{\"parts\": [{{\"text\": \"{prompt}\"}}]}}, \
@@ -379,7 +379,7 @@ fn a_file_with_a_colon_is_listed_by_case() {
 }
 
 #[test]
-fn a_row_whose_prompt_has_another_name_is_not_sent() {
+fn row_without_prompt_column_is_not_run() {
     let place = Place::new(&[(
         "d.jsonl",
         "{\"question\": \"q\", \"response\": \"a\", \"reference\": \"a\"}\n".into(),
@@ -395,7 +395,7 @@ fn a_row_whose_prompt_has_another_name_is_not_sent() {
 }
 
 #[test]
-fn what_check_misses_in_configs_and_rules_is_named() {
+fn check_reports_bad_simulators_and_rules() {
     let set = "{\"eval_set_id\": \"s\", \"eval_cases\": [{\"eval_id\": \"a\", \"criteria\": {}, \"conversation\": \
                [{\"user_content\": {\"parts\": [{\"text\": \"x\"}]}}]}]}";
     let place = Place::new(&[

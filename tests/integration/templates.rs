@@ -43,7 +43,7 @@ fn run_template_in(
 }
 
 #[test]
-fn a_template_says_what_is_sent_and_where_the_reply_is() {
+fn template_fills_request_and_reads_reply() {
     let server = ScriptedServer::start(|_, stream| {
         let step = json!({"type": "tool", "tool": "get", "input": "{\"city\": \"Oslo\"}", "output": {"sky": "rain"}, "agent": "clerk"});
         let reply = json!({"reply": {"text": "It rains."}, "session": {"id": "s-7"}, "steps": [{"type": "thought"}, step], "error": null});
@@ -91,7 +91,7 @@ fn a_template_says_what_is_sent_and_where_the_reply_is() {
 }
 
 #[test]
-fn a_template_without_calls_knows_none_and_an_error_is_one() {
+fn template_reads_errors_and_unknown_calls() {
     let server = ScriptedServer::start(|request, stream| {
         let body = match request.body["q"] == "break" {
             true => json!({"text": "It rains.", "error": {"message": "no key shop-secret here"}}),
@@ -148,7 +148,7 @@ fn a_streamed_reply_is_joined() {
 
 /// What `toUIMessageStreamResponse` of version 6.0 sent for these messages, with other names.
 #[test]
-fn the_preset_for_vercels_ai_sdk_reads_calls_results_and_errors() {
+fn vercel_preset_reads_calls_and_errors() {
     let server = ScriptedServer::start(|request, stream| {
         let said = request.body["messages"]
             .as_array()
@@ -195,7 +195,7 @@ fn the_preset_for_vercels_ai_sdk_reads_calls_results_and_errors() {
 
 /// The chunks are those of `@mastra/core` 1.71 with a model that plays this conversation.
 #[test]
-fn the_preset_for_mastra_reads_calls_results_and_errors() {
+fn mastra_preset_reads_calls_and_errors() {
     let server = ScriptedServer::start(|request, stream| {
         let said = request.body["messages"]
             .as_array()
@@ -270,7 +270,7 @@ fn the_preset_for_mastra_reads_calls_results_and_errors() {
 
 /// The streams of two steps: a text before a call, then thoughts and the answer.
 #[test]
-fn the_response_of_a_stream_is_the_text_of_its_last_step() {
+fn stream_response_is_text_of_last_step() {
     let ui = vec![
         json!({"type": "start"}),
         json!({"type": "start-step"}),
@@ -389,7 +389,7 @@ fn the_response_of_a_stream_is_the_text_of_its_last_step() {
 }
 
 #[test]
-fn a_form_is_sent_and_the_check_shows_what_was_found() {
+fn form_is_sent_and_check_shows_result() {
     let server = ScriptedServer::start(|_, stream| {
         let long = "x".repeat(5000);
         let items = [

@@ -24,7 +24,7 @@ fn traced(name: &str) -> Option<Vec<Traced>> {
 
 /// Versions 2 and 5 are among the traces of the oracle.
 #[test]
-fn traces_of_the_other_versions_of_pydantic_ai_are_the_same_conversation() {
+fn pydantic_ai_trace_versions_agree() {
     for version in [3, 4, 6] {
         let path = root().join(format!(
             "fixtures/traces/pydantic-ai-2.68.v{version}.otlp.json"
@@ -235,7 +235,7 @@ fn check(report: &Value, place: &Path) {
 }
 
 #[test]
-fn calls_of_a_silent_agent_are_those_of_its_spans() {
+fn silent_agent_calls_come_from_its_spans() {
     let Some(environment) = environment("mcp-adk") else {
         return;
     };
@@ -257,7 +257,7 @@ fn calls_of_a_silent_agent_are_those_of_its_spans() {
 }
 
 #[test]
-fn spans_of_a_server_that_already_runs_are_received_at_an_address() {
+fn spans_of_running_server_are_received() {
     let Some(environment) = environment("mcp-adk") else {
         return;
     };

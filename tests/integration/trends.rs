@@ -63,7 +63,7 @@ fn listed(place: &Place) -> Vec<Value> {
 }
 
 #[test]
-fn runs_have_their_commit_and_the_results_of_each_set() {
+fn runs_list_commit_and_results_per_set() {
     let runs = listed(&place_with_runs());
     let commits: Vec<&str> = runs
         .iter()
@@ -93,7 +93,7 @@ fn runs_have_their_commit_and_the_results_of_each_set() {
 
 #[cfg(unix)]
 #[test]
-fn the_explorer_says_since_when_a_case_fails_and_shows_the_trend() {
+fn explorer_shows_first_failure_and_trend() {
     use crate::common::terminal::Terminal;
     let place = place_with_runs();
     let ids: Vec<String> = listed(&place)

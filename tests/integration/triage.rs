@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 /// The planted causes, in the words of the groups.
 pub(crate) const CAUSES: [&str; 6] = [
     "set_light is not called",
-    "level of set_light differs",
+    "set_light.level differs",
     "log is called and not expected",
-    "device of set_light differs",
+    "set_light.device differs",
     "find is called at another position",
     "find is not called",
 ];
@@ -32,11 +32,11 @@ pub(crate) fn row(case: usize) -> Value {
     let actual = match planted(case).map(|cause| CAUSES[cause]) {
         None => vec![find(), right()],
         Some("set_light is not called") => vec![find()],
-        Some("level of set_light differs") => vec![find(), light(format!("d{case}"), 99 + case)],
+        Some("set_light.level differs") => vec![find(), light(format!("d{case}"), 99 + case)],
         Some("log is called and not expected") => {
             vec![find(), right(), call("log", json!({"x": case}))]
         }
-        Some("device of set_light differs") => {
+        Some("set_light.device differs") => {
             vec![find(), light(format!("wrong{case}"), case % 7)]
         }
         Some("find is called at another position") => vec![right(), find()],
@@ -61,7 +61,7 @@ pub(crate) fn members(cause: usize) -> Vec<String> {
 }
 
 #[test]
-fn a_run_ends_with_its_causes_and_reports_name_every_member() {
+fn run_and_reports_list_causes_with_members() {
     let place = place();
     let report = |name: &str| place.path().join(name).display().to_string();
     let ran = output(
@@ -108,7 +108,7 @@ fn a_run_ends_with_its_causes_and_reports_name_every_member() {
         "{end}"
     );
     let nested = "✗ 14 × arguments of set_light differ  35 %\n    all would pass with set_light: device ignore, \
-                  set_light: level ignore\n  ✗ 7 × level of set_light differs  18 %\n";
+                  set_light: level ignore\n  ✗ 7 × set_light.level differs  18 %\n";
     assert!(end.contains(nested), "{end}");
     let json: Value =
         serde_json::from_str(&std::fs::read_to_string(report("r.json")).unwrap()).unwrap();
@@ -119,7 +119,7 @@ fn a_run_ends_with_its_causes_and_reports_name_every_member() {
         .map(|group| (group["cause"].as_str().unwrap(), &group["would_pass_with"]))
         .collect();
     assert_eq!(
-        changes["device of set_light differs"],
+        changes["set_light.device differs"],
         "set_light: device ignore"
     );
     assert_eq!(
@@ -152,7 +152,7 @@ fn a_run_ends_with_its_causes_and_reports_name_every_member() {
     assert!(markdown.contains(level), "{markdown}");
     let html = std::fs::read_to_string(report("r.html")).unwrap();
     let block = html
-        .split("<summary>7 × device of set_light differs (18 %)</summary>")
+        .split("<summary>7 × set_light.device differs (18 %)</summary>")
         .nth(1)
         .unwrap();
     let listed = block
@@ -186,7 +186,7 @@ fn a_run_ends_with_its_causes_and_reports_name_every_member() {
 
 /// Two sets with the same id, in two folders.
 #[test]
-fn sets_with_the_same_id_are_told_apart_by_their_files() {
+fn sets_with_equal_ids_are_named_by_file() {
     let rows: String = [10, 17].map(|case| format!("{}\n", row(case))).concat();
     let place = Place::new(&[("a/rows.jsonl", rows.clone()), ("b/rows.jsonl", rows)]);
     let report = |name: &str| {
@@ -257,7 +257,7 @@ fn the_explorer_lists_the_cases_of_one_cause() {
     terminal.keys("\t");
     terminal.wait_for("▸ arguments of set_light differ");
     assert!(
-        !terminal.screen().contains("level of set_light differs"),
+        !terminal.screen().contains("set_light.level differs"),
         "{}",
         terminal.screen()
     );
@@ -283,7 +283,7 @@ fn the_explorer_lists_the_cases_of_one_cause() {
     terminal.wait_for("✗ case_005");
     terminal.keys("=");
     terminal.wait_for("✓ case_005");
-    terminal.wait_for("7: level of set_light differs · ");
+    terminal.wait_for("7: set_light.level differs · ");
     terminal.keys("wd");
     terminal.wait_for("✗ case_005");
     terminal.keys("\x1b");
@@ -379,7 +379,7 @@ fn two_runs_are_compared_case_by_case() {
     assert_eq!(json["mcnemar_p"], 1.0);
     let said = text(&run(&["compare", "previous", "last"]));
     for line in [
-        "1 broke\n  ✓ → ✗ rows › case_001  call 1 find is missing; call 2 set_light is missing\n",
+        "1 broke\n  ✓ → ✗ rows › case_001  find: missing; set_light: missing (call 2)\n",
         "1 fixed\n  ✗ → ✓ rows › case_005\n",
         "1 edited between the runs, not comparable\n  ✗ → ✓ rows › case_010\n",
         "160 → 160 of 199 comparable cases passed: 1 broke, 1 fixed  (McNemar p 1.0000, could be noise)",
@@ -507,7 +507,7 @@ fn the_runs_of_a_folder_are_listed() {
     let filter = [
         "score",
         "--filter",
-        "cause:\"level of set_light\"",
+        "cause:\"set_light.level\"",
         "--json",
         "-q",
         "rows.jsonl",

@@ -126,7 +126,7 @@ const P: Status = Status::Passed;
 const F: Status = Status::Failed;
 
 #[test]
-fn match_types_arguments_and_thresholds_are_tried_from_the_keyboard() {
+fn trial_changes_criteria_from_keyboard() {
     let mut model = model();
     assert_eq!(statuses(&model), [P, F, F, F]);
     press(&mut model, "w m");
@@ -155,7 +155,7 @@ fn match_types_arguments_and_thresholds_are_tried_from_the_keyboard() {
 
 /// Another program edits a case: its results are evaluated again, under the what-if.
 #[test]
-fn a_what_if_stays_when_another_program_edits_a_case() {
+fn trial_survives_external_case_edit() {
     let mut model = model();
     press(&mut model, "w m");
     press(&mut model, "w m");
@@ -205,7 +205,7 @@ fn a_what_if_stays_when_another_program_edits_a_case() {
 }
 
 #[test]
-fn a_typed_rule_shows_at_once_which_cases_turn_green() {
+fn typed_rule_rescores_cases_immediately() {
     let mut model = model();
     press(&mut model, "w r");
     type_text(&mut model, "search_* query sometimes");
@@ -251,7 +251,7 @@ fn a_typed_rule_shows_at_once_which_cases_turn_green() {
 }
 
 #[test]
-fn the_case_says_the_smallest_change_that_would_do() {
+fn case_suggests_smallest_passing_change() {
     let mut model = model();
     let said = |model: &mut Model, keys: &str| {
         press(model, keys);
@@ -316,7 +316,7 @@ fn a_change_is_written_only_after_a_yes() {
 }
 
 #[test]
-fn results_that_arrive_during_a_what_if_are_rescored() {
+fn results_during_trial_are_rescored() {
     let mut model = model();
     press(&mut model, "w m w m");
     let (a, b) = (("search_web", json!({"query": "x"})), ("log", json!({})));
@@ -336,7 +336,7 @@ fn results_that_arrive_during_a_what_if_are_rescored() {
 }
 
 #[test]
-fn many_outcomes_are_rescored_elsewhere_and_late_answers_dropped() {
+fn late_rescore_results_are_dropped() {
     let mut model = model();
     let one = model
         .view
@@ -519,7 +519,7 @@ fn a_suggestion_is_tried_from_the_list_once() {
 
 /// Tools and arguments of the case complete a rule, and a rule that matches no call is reported.
 #[test]
-fn a_rule_is_completed_and_says_when_it_is_about_nothing() {
+fn rule_is_completed_and_warns_if_unmatched() {
     let mut model = model();
     press(&mut model, "down down w r");
     let typed = |model: &Model| match model.dialog::<RuleLine>() {

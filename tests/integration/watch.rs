@@ -136,7 +136,7 @@ fn the_system_ends_watching_after_a_run() {
 }
 
 #[test]
-fn the_explorer_runs_changed_cases_again_and_says_so() {
+fn explorer_reruns_changed_cases() {
     let (place, home) = (place(), tempfile::tempdir().unwrap());
     let path = place.path().display().to_string();
     let mut terminal = Terminal::start(

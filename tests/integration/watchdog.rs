@@ -20,7 +20,7 @@ fn a_test_that_hangs() {
 }
 
 #[test]
-fn a_test_that_hangs_ends_with_its_threads_and_processes() {
+fn hanging_test_is_ended_and_reported() {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
         .args(["--ignored", "--exact", "watchdog::a_test_that_hangs"])

@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_binding_in_its_latest_version_is_chosen() {
+    fn first_binding_in_latest_version_is_selected() {
         let one = |url: &str, binding: &str, version: &str| json!({"url": url, "protocolBinding": binding, "protocolVersion": version});
         let card = json!({"supportedInterfaces": [
             one("http://127.0.0.1:7101/grpc", "GRPC", "1.0"),
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_card_of_version_0_3_names_its_interface_in_other_keys() {
+    fn interface_is_read_from_version_0_3_card() {
         let card = json!({"url": "http://0.0.0.0:9/agent", "protocolVersion": "0.3.0", "preferredTransport": "JSONRPC",
             "additionalInterfaces": [{"url": "http://127.0.0.1:7101/rest", "transport": "HTTP+JSON"}]});
         let rpc = A2aBinding::JsonRpc;

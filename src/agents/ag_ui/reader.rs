@@ -332,7 +332,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn state_is_unknown_after_a_patch_that_does_not_fit() {
+    fn state_is_unknown_after_inapplicable_patch() {
         let delta = |path: &str| json!({"type": "STATE_DELTA", "delta": [{"op": "replace", "path": path, "value": 2}]});
         let is_known = |events: &[Value]| read(events).0.state().is_known;
         assert!(is_known(&[delta("/n")]));
@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_not_taken_back_and_an_interrupt_has_words() {
+    fn error_is_final_and_interrupt_has_message() {
         let (reader, _) = read(&[
             json!({"type": "RUN_ERROR", "message": "broke"}),
             json!({"type": "RUN_FINISHED"}),
@@ -453,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn reasoning_is_a_thought_and_subagents_are_authors() {
+    fn reasoning_is_thought_and_subagent_is_author() {
         let (_, events) = read(&[
             json!({"type": "SUBAGENT_STARTED", "subagentRunId": "s", "name": "clerk"}),
             json!({"type": "REASONING_MESSAGE_CONTENT", "messageId": "r", "delta": "hm"}),

@@ -212,7 +212,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_missing_path_of_calls_is_unknown_and_an_empty_list_is_none() {
+    fn missing_call_list_is_unknown_empty_is_known() {
         let calls = |path: &str| {
             CallPaths::compile(&HttpCalls {
                 path: path.into(),

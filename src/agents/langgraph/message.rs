@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_thoughts_and_finish_reasons_are_read_in_other_forms() {
+    fn provider_specific_message_forms_are_read() {
         let block = json!({"type": "tool_use", "id": "c", "name": "t", "input": {"n": 1}});
         let thinking = json!({"type": "thinking", "thinking": "hm"});
         let (so, far) = (

@@ -117,7 +117,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_message_that_the_parent_repeats_is_read_once() {
+    fn message_repeated_by_parent_is_read_once() {
         let call = json!({"name": "t", "args": {"n": 1}, "id": "c"});
         let ai =
             json!({"type": "ai", "name": "clerk", "id": "m1", "content": "", "tool_calls": [call]});
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn the_state_adds_only_messages_that_were_not_read() {
+    fn state_adds_only_unread_messages() {
         let mut updates = Updates::default();
         updates.take(&json!({"echo": {"messages": [["ai", "one"]]}}), "");
         let state = json!({"messages": [

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_needs_more_than_all_memory_does_not_wait() {
+    async fn read_larger_than_all_memory_fails_at_once() {
         let memory = Memory::new(100);
         let read = memory
             .read(Duration::from_secs(30), needs(101))
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn two_reservations_together_are_within_the_limit() {
+    fn second_reservation_gets_remaining_memory() {
         let memory = Memory::new(100);
         let first = memory.reserve().now_or_never().unwrap();
         assert_eq!(first.bytes(), 100);

@@ -345,7 +345,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_bodies_are_cancelled_if_there_are_too_many() {
+    fn oldest_bodies_are_cancelled_if_too_many() {
         let (mut state, began) = (State::default(), Instant::now());
         let first: Vec<_> = (0..2 * MOST_BODIES).map(|_| state.begin(began).1).collect();
         assert!(
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_takes_the_memory_of_older_ones_that_do_not_arrive() {
+    fn growing_body_cancels_stalled_older_body() {
         let (mut state, began) = (State::default(), Instant::now());
         let later = began + 2 * CANCELLED_AFTER;
         let (first, cancelled) = state.begin(began);

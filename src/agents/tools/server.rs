@@ -411,7 +411,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fixed_address_needs_a_token_that_cannot_be_guessed() {
+    fn fixed_address_requires_strong_token() {
         let token = |text: &str| traces_token("127.0.0.1:4318", Some(text.to_string()));
         assert_eq!(token("0123456789abcdef"), Ok("0123456789abcdef".into()));
         for wrong in ["", "short", "0123456789abcde/", "0123456789 abcdef"] {

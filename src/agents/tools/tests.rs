@@ -164,7 +164,7 @@ async fn hostile_calls_are_refused() {
 }
 
 #[tokio::test]
-async fn an_address_of_a_server_that_cannot_be_parsed_is_named_without_secrets() {
+async fn invalid_server_url_is_shown_without_secrets() {
     let url = Some("http://me:canary@host:wrong/x?key=canary".to_string());
     let source = McpSource {
         url,
@@ -185,7 +185,7 @@ async fn an_address_of_a_server_that_cannot_be_parsed_is_named_without_secrets()
 
 /// The agent sees a tool that fails, which says nothing about the agent.
 #[tokio::test]
-async fn a_call_that_exceeds_a_limit_makes_the_attempt_errored() {
+async fn oversized_call_is_recorded_as_failure() {
     // The members of a list take many times the memory of its text.
     let many = json!({"session": "session", "tool": "get", "args": {"list": vec![0; 4 << 20]}})
         .to_string();
@@ -337,7 +337,7 @@ impl TestServer {
 
 /// A turn during which a batch was lost may have had more calls.
 #[tokio::test]
-async fn hostile_batches_of_spans_are_refused_and_turns_are_marked() {
+async fn refused_span_batch_marks_turn_truncated() {
     let server = TestServer::start().await;
     let inbox = server.server.traces().unwrap().clone();
     let gzip = |bytes: &[u8]| {
@@ -395,7 +395,7 @@ async fn hostile_batches_of_spans_are_refused_and_turns_are_marked() {
 }
 
 #[tokio::test]
-async fn a_batch_that_does_not_arrive_whole_marks_the_turn() {
+async fn incomplete_span_batch_marks_turn_truncated() {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let server = TestServer::start().await;
     let inbox = server.server.traces().unwrap().clone();
@@ -417,7 +417,7 @@ async fn a_batch_that_does_not_arrive_whole_marks_the_turn() {
 }
 
 #[tokio::test]
-async fn batches_without_spans_of_the_turn_lose_nothing() {
+async fn unrelated_span_batch_does_not_truncate_turn() {
     let server = TestServer::start().await;
     let inbox = server.server.traces().unwrap().clone();
     let open = inbox.open(TRACE);

@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_does_not_end_while_a_refused_batch_is_awaited() {
+    fn refused_batch_extends_wait_for_turn_spans() {
         let span = TraceSpan {
             parent: "caller".into(),
             ..TraceSpan::default()

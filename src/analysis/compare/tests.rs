@@ -155,7 +155,7 @@ fn each_planted_difference_is_in_its_list() {
 }
 
 #[test]
-fn what_was_not_evaluated_is_neither_broken_nor_fixed() {
+fn unevaluated_case_is_neither_broken_nor_fixed() {
     let cases: &[Case] = &[("s", "a", "1", &[true]), ("s", "b", "2", &[false])];
     let before = run(cases, |_| {});
     let mut after = run(&[("s", "a", "1", &[]), ("s", "b", "2", &[])], |_| {});
@@ -215,7 +215,7 @@ fn an_edit_of_the_expected_state_is_no_fix() {
 }
 
 #[test]
-fn cases_of_which_nothing_is_expected_are_not_taken_for_one_another() {
+fn cases_without_expectations_are_not_paired() {
     let broken = |id: &'static str| {
         let mut run = run(&[("s", id, id, &[])], |_| {});
         let key = AttemptKey {
@@ -237,7 +237,7 @@ fn cases_of_which_nothing_is_expected_are_not_taken_for_one_another() {
 }
 
 #[test]
-fn equal_ids_are_told_apart_by_content_then_by_order() {
+fn equal_ids_are_paired_by_content_then_order() {
     let before: &[Case] = &[
         ("s", "a", "1", &[true]),
         ("s", "a", "2", &[false]),
@@ -265,7 +265,7 @@ fn equal_ids_are_told_apart_by_content_then_by_order() {
 }
 
 #[test]
-fn new_saved_responses_are_compared_and_new_expectations_are_not() {
+fn only_new_expectations_make_a_case_edited() {
     let saved = |plan: &mut RunPlan| plan.sets[0].agent = AgentSpec::Saved;
     let before = run(
         &[
@@ -290,7 +290,7 @@ fn new_saved_responses_are_compared_and_new_expectations_are_not() {
 }
 
 #[test]
-fn changed_conditions_are_told_and_edited_cases_are_in_no_number() {
+fn edited_cases_are_excluded_from_statistics() {
     let cases: &[Case] = &[("s", "a", "1", &[true]), ("s", "b", "2", &[true])];
     let later: &[Case] = &[("s", "a", "1", &[false]), ("s", "b", "edited", &[false])];
     let after = run(later, |plan| {
@@ -316,7 +316,7 @@ fn changed_conditions_are_told_and_edited_cases_are_in_no_number() {
 }
 
 #[test]
-fn a_metric_with_other_options_is_said_to_be_another() {
+fn changed_metric_options_are_counted() {
     let with = |option: &str, threshold: f64| {
         let mut criterion = Criterion::new("m", Some(threshold));
         criterion.options.insert("match_type".into(), option.into());
@@ -349,7 +349,7 @@ fn a_metric_with_other_options_is_said_to_be_another() {
 }
 
 #[test]
-fn passing_cases_that_are_missing_now_are_removed() {
+fn missing_cases_that_passed_count_as_removed() {
     let before: &[Case] = &[
         ("s", "a", "1", &[true]),
         ("s", "b", "2", &[false]),
@@ -365,7 +365,7 @@ fn passing_cases_that_are_missing_now_are_removed() {
 }
 
 #[test]
-fn a_case_that_moved_changed_its_file_and_not_its_name() {
+fn moved_case_has_only_its_file_changed() {
     let (before, after) = (
         run(&[("s", "a", "1@s", &[true])], |_| {}),
         run(&[("t", "a", "1@t", &[true])], |_| {}),
@@ -381,7 +381,7 @@ const F: Status = Status::Failed;
 const U: Status = Status::NotEvaluated;
 
 #[test]
-fn the_order_of_criteria_is_no_other_criteria_and_stubs_are_known_of_the_baseline() {
+fn criteria_order_is_ignored_and_stubs_are_not() {
     let cases: &[Case] = &[("s", "a", "1", &[true])];
     let with = |names: [&'static str; 2], stubs: Option<&'static str>| {
         run(cases, move |plan| {
@@ -554,7 +554,7 @@ fn cases_passed_in_both_runs_are_unchanged() {
 
 /// Cases whose means did not change are in no rank.
 #[test]
-fn scores_are_compared_by_the_means_of_their_cases() {
+fn scores_are_compared_by_case_means() {
     let (before, after) = ([2, 2, 2, 1, 1, 0], [1, 1, 0, 1, 2, 0]);
     let of_two = |passed: [usize; 6]| run_of(&passed.map(|passed| (passed, 2)));
     let metric = &compared(&of_two(before), &of_two(after)).metrics[0];

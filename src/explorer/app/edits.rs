@@ -131,7 +131,7 @@ mod tests {
     use crate::workspace::SetPath;
 
     #[test]
-    fn edit_in_a_triage_is_reported_on_the_screen_of_the_triage() {
+    fn triage_edit_is_reported_on_triage_screen() {
         let text = r#"{"eval_set_id": "s", "eval_cases": [{"eval_id": "a", "conversation": []}]}"#;
         let file = Arc::new(SetFile::open(text.into(), "s").unwrap());
         let case = file.case(0).unwrap();

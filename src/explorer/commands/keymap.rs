@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_can_be_read_and_every_name_is_unique() {
+    fn keys_are_parsable_and_command_names_unique() {
         for (at, command) in COMMANDS.iter().enumerate() {
             for keys in command.keys() {
                 assert!(

@@ -170,7 +170,7 @@ mod tests {
     proptest! {
         /// Whatever is typed, the result is that of the filter alone.
         #[test]
-        fn narrowing_gives_the_cases_of_the_filter_alone(
+        fn narrowing_equals_filtering_from_scratch(
             filters in prop::collection::vec("(-?(turns:|tag:|id:)?[abc1]{0,3} ?){0,3}", 1..8),
         ) {
             let (sets, tested) = (sets(), Cell::new(0));

@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sets_with_the_same_stem_have_different_labels() {
+    fn sets_with_same_stem_have_distinct_labels() {
         let path = |shown: &str| {
             let name = shown.rsplit('/').next().unwrap_or_default();
             let stem = name.split('.').next().unwrap_or_default().to_string();

@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_theme_uses_the_terminals_own_colours() {
+    fn default_theme_uses_only_terminal_colours() {
         for name in ["default", "mono"] {
             let theme = Theme::named(name, true).unwrap();
             for style in theme.styles.values() {

@@ -10,7 +10,9 @@ use crate::metrics::WhatIf;
 use crate::store::{EditLog, FileAction, FileJob};
 use crate::workspace::{SetPath, Workspace, default_criteria, open_set, read_text};
 use anyhow::Context;
+use serde_json::Value;
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -119,17 +121,53 @@ pub(crate) fn text_of(set: &SetPath) -> anyhow::Result<(PathBuf, Option<Arc<str>
     Ok((path, None, text))
 }
 
-/// Appends rules to the text of a configuration file.
+/// Appends rules to the text of a configuration file, in the form that the documentation uses: one line for each key.
 fn with_rules(mut text: String, rules: &[MatchRule]) -> anyhow::Result<String> {
-    #[derive(serde::Serialize)]
-    struct File<'a> {
-        r#match: &'a [MatchRule],
-    }
     if !text.is_empty() {
-        text.push_str(if text.ends_with('\n') { "\n" } else { "\n\n" });
+        text.push_str(if text.ends_with('\n') { "" } else { "\n" });
     }
-    text.push_str(&toml::to_string(&File { r#match: rules })?);
+    for rule in rules {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str("[[match]]\n");
+        for (key, value) in serde_json::to_value(rule)?
+            .as_object()
+            .into_iter()
+            .flatten()
+        {
+            writeln!(text, "{key} = {}", to_toml(value)?)?;
+        }
+    }
     Ok(text)
+}
+
+/// A JSON value as TOML. The serializer of `toml` cannot be used: with `arbitrary_precision`, a number of `serde_json`
+/// becomes a table. Errors: the value contains null, which TOML does not have.
+fn to_toml(value: &Value) -> anyhow::Result<toml::Value> {
+    Ok(match value {
+        Value::Null => anyhow::bail!("evaltrail.toml cannot contain null"),
+        Value::Bool(value) => (*value).into(),
+        Value::Number(number) => match (number.as_i64(), number.as_f64()) {
+            (Some(integer), _) => integer.into(),
+            (None, Some(float)) => float.into(),
+            (None, None) => anyhow::bail!("{number} is too large for evaltrail.toml"),
+        },
+        Value::String(text) => text.as_str().into(),
+        Value::Array(values) => values
+            .iter()
+            .map(to_toml)
+            .collect::<Result<Vec<_>, _>>()?
+            .into(),
+        Value::Object(members) => {
+            let member = |(key, value): (&String, &Value)| Ok((key.clone(), to_toml(value)?));
+            members
+                .iter()
+                .map(member)
+                .collect::<anyhow::Result<toml::Table>>()?
+                .into()
+        }
+    })
 }
 
 #[cfg(test)]
@@ -147,7 +185,12 @@ mod tests {
         ];
         let before = "# mine\n[run]\njobs = 2";
         let text = with_rules(before.into(), &rules).unwrap();
-        assert!(text.starts_with(before));
+        assert_eq!(
+            text.strip_prefix(before).unwrap(),
+            "\n\n[[match]]\ntool = \"set_*\"\nargs = { \"updates.status\" = \"ignore\" }\n\n\
+             [[match]]\ntool = \"*\"\nargs = { limit = { tolerance = 5 } }\n\n\
+             [[match]]\ntool = \"log\"\noptional = true\n"
+        );
         let file = ConfigFile::parse(&text, Path::new("/w")).unwrap();
         assert_eq!((file.rules.as_slice(), file.jobs), (&rules[..], Some(2)));
         let again = with_rules(text, &rules[..1]).unwrap();

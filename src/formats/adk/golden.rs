@@ -213,7 +213,7 @@ mod tests {
 
     /// google-adk 2.13 lets the author of the newest event answer the next turn.
     #[test]
-    fn the_agent_that_was_handed_the_conversation_keeps_it() {
+    fn agent_remains_author_after_transfer() {
         let call = |name: &str, args: Value| ToolCall::new(name, args.as_object().cloned());
         let turn = |calls: Vec<ToolCall>, response: Option<&str>| Invocation {
             user: Content::text("user", "hi"),
@@ -248,7 +248,7 @@ mod tests {
 
     /// The event of the response is recorded without its content.
     #[test]
-    fn the_author_of_the_response_is_taken_from_the_events() {
+    fn response_author_is_read_from_events() {
         let event = |author: &str, content: Option<Content>| InvocationEvent {
             author: author.into(),
             content,

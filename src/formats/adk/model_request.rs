@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_request_of_each_agent_becomes_the_details_of_the_turn() {
+    fn first_request_per_agent_is_in_app_details() {
         let request = |text: &str| {
             Some(json!({"instructions": text, "tools": [{"function_declarations": []}]}))
         };

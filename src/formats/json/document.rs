@@ -54,7 +54,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn it_is_the_document_as_it_would_be_written_whole() {
+    fn streamed_list_equals_whole_document() {
         for items in [
             vec![],
             vec![json!({"a": [1, {"cases": []}], "b": "x\ny"})],

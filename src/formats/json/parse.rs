@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn nesting_has_a_limit_and_a_mark_at_the_start_has_not() {
+    fn deep_nesting_is_refused_and_bom_accepted() {
         let deep = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
         assert!(parse(&deep(MAX_DEPTH)).is_ok());
         assert!(

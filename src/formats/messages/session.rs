@@ -155,7 +155,7 @@ mod tests {
 
     /// The values that the turns before led to, each key once.
     #[test]
-    fn the_state_before_a_turn_is_the_one_that_the_turns_before_led_to() {
+    fn state_before_turn_comes_from_earlier_turns() {
         let event = |turn: &str, author: &str, delta: Value| json!({"author": author, "invocationId": turn, "content": {"parts": [{"text": "x"}]}, "actions": {"stateDelta": delta}});
         let session = json!({"appName": "a", "userId": "u", "state": {"room": "x", "held": 3, "late": true}, "events": [
             event("1", "user", json!({})), event("1", "a", json!({"held": 1, "temp:step": 1})),

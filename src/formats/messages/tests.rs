@@ -90,7 +90,7 @@ fn pairs_and_texts_are_messages() {
 }
 
 #[test]
-fn without_a_message_of_the_agent_its_calls_are_unknown() {
+fn calls_are_unknown_without_agent_message() {
     for list in [
         json!([{"role": "user", "content": "same call once"}]),
         json!([{"role": "system", "content": "be brief"}, {"role": "user", "content": "same call twice"}]),
@@ -301,7 +301,7 @@ fn calls_beside_a_response_are_refused() {
 }
 
 #[test]
-fn histories_of_vertex_have_the_role_in_the_content() {
+fn role_is_read_from_content_or_author() {
     let message = |role: &str, text: &str| json!({"turn_id": "0", "content": {"role": role, "parts": [{"text": text}]}});
     let turn = turns_of(json!([message("user", "a"), message("model", "b")])).remove(0);
     assert_eq!(
@@ -425,7 +425,7 @@ fn reasoning_is_displayed_and_not_the_response() {
 }
 
 #[test]
-fn what_looks_like_a_call_and_is_not_understood_is_refused_or_makes_the_calls_unknown() {
+fn unrecognised_calls_are_refused_or_partial() {
     for (message, place) in [
         (
             json!({"role": "assistant", "tool_calls": [{"id": "1"}]}),
@@ -518,7 +518,7 @@ fn results_of_tools_are_objects() {
 }
 
 #[test]
-fn empty_and_blocked_answers_are_none_with_the_reason() {
+fn empty_or_blocked_response_has_error_reason() {
     let of = |value: Value| answer(Node::top(&value)).unwrap();
     for (value, why) in [
         (

@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn parallel_calls_are_in_the_order_in_which_the_model_asked() {
+    fn parallel_calls_are_in_model_order() {
         let (a, b) = (json!({"city": "A"}), json!({"city": "B"}));
         let expected = json!([["1", "get", a], ["2", "get", b]]);
         let asked = || {
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_call_of_two_steps_belongs_to_its_step() {
+    fn equal_calls_of_two_steps_match_their_step() {
         let args = json!({"n": 1});
         let step = |id: &str| {
             model(vec![

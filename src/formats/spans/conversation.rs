@@ -220,7 +220,7 @@ mod tests {
 
     /// What google-adk 2.13 records for two parallel calls and a transfer to another agent.
     #[test]
-    fn words_before_a_hand_over_stay_and_merged_calls_are_none() {
+    fn transfer_texts_are_read_merged_calls_are_not() {
         let span = |start: u128, name: &str, attributes: Value| TraceSpan {
             trace: "t".into(),
             name: name.into(),

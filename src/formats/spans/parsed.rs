@@ -47,7 +47,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn spans_whose_texts_are_large_when_parsed_are_cut_off() {
+    fn spans_over_parsed_memory_limit_are_cut() {
         let span = |text: &str| TraceSpan {
             attributes: json!({"input.value": text, "other": ["no JSON"]})
                 .as_object()

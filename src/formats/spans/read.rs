@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn nested_values_take_no_more_memory_than_they_are_charged() {
+    fn nested_value_size_is_counted_once() {
         // Each level contains the same values: copies of all levels would take 80 times as much.
         let leaf = json!({"stringValue": "x".repeat(100_000)});
         let nested = (0..80).fold(leaf, |inner, _| json!({"arrayValue": {"values": [inner]}}));

@@ -26,7 +26,7 @@ fn shown(traced: &Traced) -> Value {
 }
 
 #[test]
-fn parallel_calls_of_langchain_are_in_the_order_of_the_model() {
+fn parallel_langchain_calls_are_in_model_order() {
     let text =
         include_str!("../../../fixtures/traces/langchain-1.5.openinference.parallel.otlp.jsonl");
     let found = traced(text);

@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn every_orientation_has_the_same_rows_and_the_path_of_each_cell() {
+    fn orientations_yield_equal_rows_and_own_paths() {
         let rows = json!([{"prompt": "a", "x": 1}, {"prompt": "b", "x": 2}]);
         let columns = json!({"prompt": ["a", "b"], "x": [1, 2]});
         let indexed = json!({"prompt": {"0": "a", "1": "b"}, "x": {"0": 1, "1": 2}});
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_listed_of_rows_and_not_of_configurations() {
+    fn columns_are_listed_for_rows_not_for_configs() {
         for document in [
             json!([{"question": "a", "answer": "b"}]),
             json!({"question": ["a"], "answer": ["b"]}),

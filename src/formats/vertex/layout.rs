@@ -550,7 +550,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_every_tool_have_a_prompt_and_what_is_expected() {
+    fn row_layouts_of_other_tools_are_read() {
         let user = json!({"role": "user", "content": "q"});
         let said = |text: &str| json!({"role": "assistant", "content": text});
         let call = json!({"role": "assistant", "content": null, "tool_calls": [
@@ -719,7 +719,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mapping_takes_precedence_and_the_rest_stays() {
+    fn mapped_columns_override_detected_columns() {
         let row =
             json!({"item": {"ticket": {"text": "q"}}, "gold": "r", "response": "a", "note": "n"});
         let case = read(row, "prompt=item.ticket.text,reference=gold").unwrap();

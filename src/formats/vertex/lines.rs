@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_from_content_stays_when_the_answer_changes() {
+    fn content_id_is_independent_of_response() {
         let id = |line: &str| {
             let mut indexer = LineIndexer::default();
             indexer.push(line.as_bytes());

@@ -270,7 +270,7 @@ mod tests {
     proptest::proptest! {
         /// Records are read one by one as they are read in sequence.
         #[test]
-        fn a_single_record_has_the_cells_that_the_table_has(
+        fn row_read_by_index_equals_written_cells(
             rows in proptest::collection::vec(proptest::collection::vec("[a-z,;\"\n\r\té ]{0,12}", 3), 1..5),
             separator in proptest::sample::select(&SEPARATORS[..]),
         ) {
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_of_another_width_is_wrong_and_the_rest_is_read() {
+    fn record_of_wrong_width_alone_is_an_error() {
         let text = "prompt,response\na,b,c\nd,e\n";
         let table = Table::parse(text, &ColumnMap::default()).unwrap();
         assert_eq!(

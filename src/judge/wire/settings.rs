@@ -140,7 +140,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn settings_of_the_connection_do_not_decide_a_response() {
+    fn deciding_settings_omit_connection_settings() {
         let deciding = |written: Value| Settings::new(written.as_object().unwrap()).deciding();
         let first = deciding(json!({"top_p": 0.5, "seed": 1, "http_options": {"timeout": 2000}}));
         assert_eq!(

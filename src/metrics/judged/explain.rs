@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unsteady_judgement_says_what_one_vote_could_change() {
+    fn explanation_includes_effect_of_one_vote() {
         let words = |(low, high): (f64, f64), fragile| {
             let reach = Score::new(low).zip(Score::new(high));
             let judgement = Judgement {

@@ -278,7 +278,7 @@ mod tests {
     use crate::metrics::judged::seal::seal_of_response;
 
     #[test]
-    fn listed_labels_are_of_the_sentences_whose_numbers_they_give() {
+    fn labels_are_matched_by_sentence_number() {
         let asked = ["bcdfghjk", "kjhgfdcb"].map(|code| ("Done.".to_string(), code.to_string()));
         let said = |text: &str, list: &str| {
             label_objects(

@@ -67,7 +67,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn data_is_put_in_once_and_cannot_name_placeholders() {
+    fn placeholders_in_inserted_data_are_literal() {
         let said = fill(
             "a {{x}} b {{@mark}}\n",
             &[("x", "{{y}} {{@mark}}"), ("y", "secret")],

@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn in_json_the_code_counts_wherever_it_stands_and_another_one_is_not_the_judges() {
+    fn json_code_counts_anywhere_and_must_match() {
         let seal = seal_of_response("");
         let code = seal.code(QuestionId::default(), "a");
         let read = |entries: &str| -> Vec<(String, Option<f64>)> {
@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn contradictions_and_quotations_are_no_verdicts() {
+    fn contradicted_or_quoted_verdict_is_ignored() {
         let block = |verdict: &str| {
             format!("ID: a\nProperty: It is short.\nRationale: r\nVerdict: {verdict}\n\n")
         };

@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_behind_a_code_is_read_in_lines_and_in_json() {
+    fn value_after_code_is_read_in_lines_and_json() {
         for reply in [
             "Code: bcdfghjk\nVerdict: yes",
             "- **Code:** [bcdfghjk]\n- **Verdict:** Yes.",

@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn each_rule_is_offered_only_where_it_explains_the_difference() {
+    fn suggested_rule_fits_argument_difference() {
         let one = |expected: Value, actual: Value| {
             rule(&[(json!({"v": expected}), json!({"v": actual}))])
         };

@@ -101,7 +101,7 @@ fn permutations(count: usize) -> Vec<Vec<usize>> {
 }
 
 #[test]
-fn a_common_change_makes_all_pass_and_does_not_depend_on_the_order() {
+fn common_change_passes_all_in_any_order() {
     let same = "the lamp is off now";
     let (a, b) = (
         json!(["a", {"x": 1, "l": [1, 2], "n": "Oslo"}]),
@@ -148,7 +148,7 @@ fn a_common_change_makes_all_pass_and_does_not_depend_on_the_order() {
 }
 
 #[test]
-fn a_common_threshold_is_the_lowest_score_of_all() {
+fn common_threshold_is_lowest_of_all_scores() {
     let (a, b) = (json!(["a", {}]), json!(["b", {}]));
     let only_response = attempt(json!([a, b]), json!([a, b]), "the lamp");
     let both = attempt(json!([a, b]), json!([b, a]), "the lamp is on");
@@ -167,7 +167,7 @@ fn a_common_threshold_is_the_lowest_score_of_all() {
 }
 
 #[test]
-fn a_threshold_is_the_score_and_never_the_lowest_score() {
+fn threshold_is_score_unless_score_is_minimum() {
     let with_score = |metric: &str, score: f64, threshold: f64| {
         let mut attempt = attempt(json!([]), json!([]), "the lamp is off now");
         attempt.status = Status::Failed;
@@ -202,7 +202,7 @@ fn a_threshold_is_the_score_and_never_the_lowest_score() {
 }
 
 #[test]
-fn arguments_are_ignored_only_where_nothing_smaller_works() {
+fn arguments_are_ignored_only_if_needed() {
     let same = "the lamp is off now";
     let of = |expected: Value, actual: Value| {
         suggestion(json!([["a", expected]]), json!([["a", actual]]), same).unwrap()
@@ -250,7 +250,7 @@ fn arguments_are_ignored_only_where_nothing_smaller_works() {
 
 /// Where no calls are expected, a looser match type would accept any calls.
 #[test]
-fn a_match_type_that_accepts_any_calls_of_a_turn_comes_last() {
+fn match_type_accepting_any_calls_is_avoided() {
     let turn = |calls: &[&str]| Invocation {
         trajectory: Trajectory::Listed {
             calls: calls

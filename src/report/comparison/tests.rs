@@ -87,7 +87,7 @@ fn reports(before: &RunState, after: &RunState) -> (String, String, serde_json::
 }
 
 #[test]
-fn a_case_is_shown_with_its_worst_attempt_and_with_the_rate_of_evaluated_ones() {
+fn case_is_shown_with_worst_attempt_and_rate() {
     use Status::{Errored, Failed, NotEvaluated, Passed};
     for (statuses, rate, reason) in [
         ([NotEvaluated, Failed, Failed], "✗ 0/2 (0–66 %)", "reason 2"),
@@ -133,7 +133,7 @@ fn a_case_without_an_attempt_has_no_outcome() {
 }
 
 #[test]
-fn cases_of_sets_with_the_same_id_are_told_apart() {
+fn cases_of_sets_with_same_id_show_their_file() {
     let one = [
         ("home/lights.json", &[Status::Passed][..]),
         ("office/lights.json", &[Status::Passed]),
@@ -157,7 +157,7 @@ fn cases_of_sets_with_the_same_id_are_told_apart() {
 }
 
 #[test]
-fn the_line_with_the_outcomes_names_the_cases_with_other_criteria() {
+fn cases_with_other_criteria_are_counted() {
     let (before, after) = (
         run(0.5, &[("a.json", &[Status::Passed])]),
         run(0.8, &[("a.json", &[Status::Failed])]),

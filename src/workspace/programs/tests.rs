@@ -19,7 +19,7 @@ fn names() -> (&'static str, &'static str) {
 }
 
 #[test]
-fn an_environment_above_the_repository_is_not_used() {
+fn environment_above_repository_is_not_used() {
     let place = tempfile::tempdir().unwrap();
     let (python, adk) = names();
     let repository = place.path().join("repository");
@@ -43,7 +43,7 @@ fn an_environment_above_the_repository_is_not_used() {
 }
 
 #[test]
-fn without_a_repository_the_search_ends_at_the_root_of_the_workspace() {
+fn search_without_repository_ends_at_workspace() {
     let place = tempfile::tempdir().unwrap();
     let (python, adk) = names();
     let root = place.path().join("work");
@@ -130,7 +130,7 @@ fn what_another_user_owns_is_not_used() {
 /// The program of the system that every user may start, behind a link in an environment.
 #[cfg(unix)]
 #[test]
-fn a_link_is_owned_by_who_made_it_and_its_target_by_root() {
+fn only_own_link_to_system_program_is_accepted() {
     let place = tempfile::tempdir().unwrap();
     let link = place.path().join(".venv/bin/python");
     fs::create_dir_all(link.parent().unwrap()).unwrap();
@@ -273,7 +273,7 @@ fn environment_with_foreign_path_is_not_used() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_to_a_program_of_another_user_is_not_used() {
+fn link_to_program_of_other_user_is_not_used() {
     let place = tempfile::tempdir().unwrap();
     let (root, planted) = (place.path().join("work"), place.path().join("planted"));
     program(&planted);

@@ -312,7 +312,7 @@ fn names_are_followed_to_their_definition() {
 }
 
 #[test]
-fn circles_through_mod_rs_and_reexports_are_found() {
+fn cycles_via_mod_rs_and_reexports_are_found() {
     let through_mod = [
         ("lib.rs", "mod a;"),
         ("a/mod.rs", "mod one;\npub struct Own(one::One);"),

@@ -397,3 +397,67 @@ fn names_are_plain() {
         }
     }
 }
+
+/// The names of all tests, with the names of the files that they are in: `crash::killed_save_leaves_old_or_new_file`.
+fn names_of_tests() -> Vec<String> {
+    let mut files = Vec::new();
+    files_below(&root().join("src"), &mut files);
+    files_below(&root().join("tests"), &mut files);
+    let mut names = Vec::new();
+    for file in files
+        .iter()
+        .filter(|file| file.extension().is_some_and(|end| end == "rs"))
+    {
+        let text = std::fs::read_to_string(file).unwrap();
+        let path = file
+            .with_extension("")
+            .display()
+            .to_string()
+            .replace('/', "::");
+        let mut is_test = false;
+        for line in text.lines().map(str::trim_start) {
+            is_test |= line.starts_with("#[test]") || line.starts_with("#[tokio::test");
+            if let Some(name) =
+                defined(line, &["fn"]).filter(|_| is_test && !line.starts_with("//"))
+            {
+                names.push(format!("{}::{name}", path.trim_end_matches("::mod")));
+                is_test = false;
+            }
+        }
+    }
+    names
+}
+
+#[test]
+fn names_of_tests_are_short() {
+    for name in names_of_tests() {
+        let own = name.rsplit("::").next().unwrap_or_default();
+        assert!(own.len() < 45, "{name} has {} characters", own.len());
+    }
+}
+
+/// A filter that selects no test would make a change of `.ci/broken-builds` look unnoticed.
+#[test]
+fn filters_of_broken_builds_select_tests() {
+    let script = std::fs::read_to_string(root().join(".ci/broken-builds")).unwrap();
+    let names = names_of_tests();
+    let script = script.replace("\\\n", " ");
+    let commands = script.lines().filter(|line| line.starts_with("broken "));
+    let mut filters = 0;
+    for command in commands {
+        let options = ["--test integration", "--lib"];
+        let found = options
+            .iter()
+            .find_map(|option| command.rsplit_once(option));
+        let (_, selected) = found.unwrap_or_else(|| panic!("no tests are selected: {command}"));
+        for filter in selected.split_whitespace().filter(|word| *word != "--") {
+            let selects = |name: &String| name.contains(filter);
+            assert!(
+                names.iter().any(selects),
+                "{filter} selects no test: {command}"
+            );
+            filters += 1;
+        }
+    }
+    assert!(filters > 20, "{filters}");
+}

@@ -183,7 +183,7 @@ fn issues(text: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn random_edits_change_only_their_part_of_the_file() {
+fn random_edits_change_only_their_part() {
     let place = crate::common::Place::new(&[]);
     for seed in 0..EDITS {
         let rng = &mut StdRng::seed_from_u64(seed);

@@ -27,7 +27,7 @@ fn expected(calls: &[(&str, &str, &str)]) -> Vec<(String, String, String)> {
 }
 
 #[test]
-fn pieces_of_calls_are_joined_in_every_numbering() {
+fn call_chunks_are_joined_for_any_index_scheme() {
     let (a, b) = (r#"{"city": "A"}"#, r#"{"city": "B"}"#);
     let both = [("a", "get_weather", a), ("b", "get_weather", b)];
     let whole = |index, id| {
@@ -93,7 +93,7 @@ fn pieces_of_calls_are_joined_in_every_numbering() {
 }
 
 #[test]
-fn names_and_ids_that_are_repeated_or_split_are_read_once() {
+fn repeated_or_split_names_and_ids_are_merged() {
     let args = r#"{"city": "A"}"#;
     let repeated = [
         chunk(call(
@@ -233,7 +233,7 @@ fn calls_are_read_in_every_form_or_are_unknown() {
 }
 
 #[test]
-fn a_refusal_is_the_response_and_other_content_is_shown() {
+fn refusal_and_non_text_content_are_read() {
     let reply = read(json!({"content": null, "refusal": "I will not."}), "stop");
     assert!(reply.refuses && texts(&reply) == ["I will not."]);
     let reply = read(

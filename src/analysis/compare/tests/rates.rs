@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn more_attempts_of_the_same_agent_are_no_change() {
+fn more_attempts_of_same_agent_are_no_change() {
     // 80 % of the attempts pass: in a run of one attempt each, and in a run of five.
     let one: Vec<(usize, usize)> = (0..100).map(|at| (usize::from(at % 5 != 0), 1)).collect();
     let five = vec![(4, 5); 100];
@@ -33,7 +33,7 @@ fn more_attempts_of_the_same_agent_are_no_change() {
 }
 
 #[test]
-fn a_worse_agent_with_fewer_attempts_is_not_an_improvement() {
+fn worse_agent_with_fewer_attempts_is_detected() {
     // 80 % of five attempts, then 50 % of one: all attempts pass in 49 cases instead of 31.
     let five: Vec<(usize, usize)> = (0..100)
         .map(|at| if at < 31 { (5, 5) } else { (3 + at % 2, 5) })
@@ -96,7 +96,7 @@ fn a_flaky_case_is_neither_broke_nor_fixed() {
 }
 
 #[test]
-fn rates_are_said_where_no_case_passes_in_all_attempts() {
+fn rates_are_reported_if_no_case_fully_passes() {
     let found = compared(&run_of(&[(8, 10); 20]), &run_of(&[(1, 10); 20]));
     assert_eq!(
         (
@@ -240,7 +240,7 @@ fn false_alarms_are_at_most_the_level() {
 }
 
 #[test]
-fn cases_are_compared_whichever_of_their_attempts_were_not_evaluated() {
+fn partly_evaluated_cases_are_compared_by_rates() {
     // The first run lacks an attempt of each case: of those that failed in another attempt, and of those that did not.
     let before = run_with(&[
         &[P, P, P, P, U],
@@ -276,7 +276,7 @@ fn cases_are_compared_whichever_of_their_attempts_were_not_evaluated() {
 }
 
 #[test]
-fn a_case_is_lost_if_none_of_its_attempts_is_evaluated() {
+fn case_is_lost_if_no_attempt_is_evaluated() {
     let before = run_with(&[&[P; 5], &[P; 5], &[P, P, P, P, U]]);
     let after = run_with(&[&[P, P, P, P, U], &[U; 5], &[U; 5]]);
     let found = compared(&before, &after);
@@ -285,14 +285,14 @@ fn a_case_is_lost_if_none_of_its_attempts_is_evaluated() {
 }
 
 #[test]
-fn one_attempt_that_is_left_of_several_is_no_evidence() {
+fn one_evaluated_attempt_of_five_is_unclear() {
     let before = run_with(&[&[P, U, U, U, U], &[P; 5], &[P; 5]]);
     let after = run_with(&[&[F, U, U, U, U], &[P; 5], &[P; 5]]);
     assert_eq!(compared(&before, &after).cases[0].fate, CaseChange::Unclear);
 }
 
 #[test]
-fn a_significant_fall_of_the_rate_is_found_without_a_case_that_broke() {
+fn rate_fall_is_found_without_broken_cases() {
     let before: Vec<(usize, usize)> = (0..50)
         .map(|at| (if at % 4 == 0 { 4 } else { 5 }, 5))
         .collect();
@@ -319,7 +319,7 @@ fn a_significant_fall_of_the_rate_is_found_without_a_case_that_broke() {
 }
 
 #[test]
-fn quarantined_cases_are_not_in_the_change_of_the_rate() {
+fn rate_change_excludes_quarantined_cases() {
     use crate::domain::Quarantine;
     let counts: Vec<(usize, usize)> = vec![(5, 5); 20];
     let lost: Vec<(usize, usize)> = (0..20).map(|at| (if at < 4 { 0 } else { 5 }, 5)).collect();
@@ -349,7 +349,7 @@ fn quarantined_cases_are_not_in_the_change_of_the_rate() {
 
 /// The difference that is shown has the sign of the test: with unweighted means the case with few attempts would decide.
 #[test]
-fn the_shown_rates_have_the_direction_of_the_test() {
+fn shown_rates_have_same_direction_as_test() {
     let mut before = vec![(0, 1); 12];
     let mut after = vec![(20, 20); 12];
     before.extend(vec![(20, 20); 10]);

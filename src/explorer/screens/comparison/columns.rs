@@ -402,7 +402,7 @@ mod tests {
 
     /// Each expected row is shown once, whatever the runs have in addition.
     #[test]
-    fn rows_of_two_runs_are_joined_by_what_is_expected() {
+    fn runs_are_joined_by_expected_rows() {
         let expected = [
             call("a", json!({"x": 1, "y": 2})),
             call("b", json!({"z": 3})),

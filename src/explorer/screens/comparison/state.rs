@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn removed_cases_have_a_list_and_sets_with_the_same_id_are_told_apart() {
+    fn list_shows_removed_cases_and_set_files() {
         let before = run(&[
             ("a.json", "x"),
             ("b.json", "x"),
