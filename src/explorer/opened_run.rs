@@ -245,10 +245,7 @@ pub(crate) fn is_about_workspace(model: &Model, msg: &Msg) -> bool {
             HistoryMsg::Opened { .. } | HistoryMsg::Renewed { .. } | HistoryMsg::Compared(_)
         ),
         Msg::Results(
-            ResultMsg::History { .. }
-            | ResultMsg::RecordsChanged
-            | ResultMsg::CriteriaWritten(_)
-            | ResultMsg::CriteriaPlanned(..),
+            ResultMsg::History { .. } | ResultMsg::RecordsChanged | ResultMsg::CriteriaPlanned(..),
         ) => true,
         Msg::Results(ResultMsg::Rescored(ticket, _)) => {
             let pending = model.view.trial.as_ref().and_then(|trial| trial.pending);

@@ -5,7 +5,7 @@ use super::failures::{
     change_for, failed_cases, groups_headline, groups_of, listed_groups, percent,
 };
 use super::format::{BASE, ReportFormat};
-use super::markdown_cell::cell;
+use super::markdown_cell::{cell, code};
 use super::open_command::{export_command, open_command};
 use super::remarks::{run_remarks, why_not_counted, why_with_remarks};
 use crate::analysis::repeated_passes;
@@ -50,7 +50,7 @@ fn markdown_report(state: &RunState) -> String {
         "{}{time} · {} · run {}\n",
         counts.join(" · "),
         cell(&state.plan.agent_label()),
-        cell(&state.plan.run_id)
+        code(&state.plan.run_id)
     );
     match state.quarantined().ended() {
         0 => {}
@@ -104,8 +104,8 @@ fn markdown_report(state: &RunState) -> String {
     let _ = writeln!(
         out,
         "\nTo open a case: {}, then for instance {}",
-        cell(&export_command(&state.plan)),
-        cell(&open_command(&state.plan, &listed[0].eval_id))
+        code(&export_command(&state.plan)),
+        code(&open_command(&state.plan, &listed[0].eval_id))
     );
     out
 }

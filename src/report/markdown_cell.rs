@@ -1,4 +1,4 @@
-//! Text in a cell of a Markdown table.
+//! Text in Markdown: in a cell of a table, and as code.
 
 use crate::domain::clean_line;
 
@@ -10,14 +10,9 @@ pub(super) fn cell(text: &str) -> String {
     const LONGEST: usize = 300;
     let line = clean_line(text);
     let mut out = String::with_capacity(line.len() + 8);
-    // Number of letters and digits of the word so far, and whether all are hexadecimal, as in a commit's hash.
-    let (mut word, mut is_hexadecimal) = (0, true);
+    let mut word = String::new();
     let mut chars = line.chars().take(LONGEST).peekable();
     while let Some(c) = chars.next() {
-        match c.is_ascii_alphanumeric() {
-            true => (word, is_hexadecimal) = (word + 1, is_hexadecimal && c.is_ascii_hexdigit()),
-            false => (word, is_hexadecimal) = (0, true),
-        }
         match c {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
@@ -25,20 +20,51 @@ pub(super) fn cell(text: &str) -> String {
             '\\' | '|' | '`' | '*' | '_' | '[' | ']' | '!' | '#' | '~' => out.extend(['\\', c]),
             c => out.push(c),
         }
-        let begins_reference =
-            matches!(c, '@' | '#' | '!' | '~' | '%' | '$' | ':' | '.' | '-' | '&');
-        let goes_on = chars
-            .peek()
-            .is_some_and(|next| next.is_alphanumeric() || *next == '/');
-        // Seven digits are recognised as a commit.
-        if begins_reference && goes_on || is_hexadecimal && word == 6 {
+        if begins_reference(&word, c, chars.peek().copied()) {
             out.push_str(APART);
+        }
+        match c.is_ascii_alphanumeric() {
+            true => word.push(c.to_ascii_lowercase()),
+            false => word.clear(),
         }
     }
     if line.chars().count() > LONGEST {
         out.push('…');
     }
     out
+}
+
+/// Whether GitHub or GitLab could read a reference or a link in `word`, `c` and what follows: a mention, an issue, a
+/// commit, an address with a scheme or with `www`.
+fn begins_reference(word: &str, c: char, next: Option<char>) -> bool {
+    let is_word = next.is_some_and(char::is_alphanumeric);
+    match c {
+        '@' | '#' | '!' | '~' | '%' | '$' | '&' => is_word || next == Some('/'),
+        ':' => next == Some('/') || is_word && ["mailto", "xmpp"].contains(&word),
+        '.' => is_word && word == "www",
+        '-' => {
+            word.starts_with(|c: char| c.is_ascii_alphabetic())
+                && next.is_some_and(|next| next.is_ascii_digit())
+        }
+        // Seven hexadecimal digits are recognised as a commit.
+        c => {
+            let is_hexadecimal = |c: char| c.is_ascii_hexdigit();
+            word.len() == 5 && is_hexadecimal(c) && word.chars().all(is_hexadecimal)
+        }
+    }
+}
+
+/// A text as code, which is shown as it is: for commands and ids that are copied.
+pub(super) fn code(text: &str) -> String {
+    let line = clean_line(text);
+    let runs = line.split(|c| c != '`').map(str::len);
+    let fence = "`".repeat(runs.max().unwrap_or(0) + 1);
+    let space = if line.starts_with('`') || line.ends_with('`') {
+        " "
+    } else {
+        ""
+    };
+    format!("{fence}{space}{line}{space}{fence}")
 }
 
 #[cfg(test)]
@@ -55,6 +81,8 @@ mod tests {
             ("https://evil.example/x", "https://"),
             ("www.evil.example", "www.evil"),
             ("me@evil.example", "@evil"),
+            ("mailto:me", "mailto:me"),
+            ("WWW.evil.example", "WWW.evil"),
             ("at deadbeefcafe", "deadbee"),
         ] {
             assert!(!cell(text).contains(reference), "{}", cell(text));
@@ -64,7 +92,16 @@ mod tests {
                 "the visible text is unchanged"
             );
         }
-        assert_eq!(cell("took 0.5 s: fine"), "took 0.<!-- -->5 s: fine");
+        let plain = "took 0.5 s: loan ids.0 of run.toml, 10-20 %, a: b";
+        assert_eq!(cell(plain), plain);
+    }
+
+    #[test]
+    fn code_ends_where_its_text_ends() {
+        assert_eq!(code("evaltrail open r 1"), "`evaltrail open r 1`");
+        assert_eq!(code("a`b``c"), "```a`b``c```");
+        assert_eq!(code("`"), "`` ` ``");
+        assert!(!code("a\nb").contains('\n'));
     }
 
     #[test]

@@ -25,6 +25,7 @@ use evaltrail::history::{
 use evaltrail::metrics::{Evidence, JudgedMetric, Question, score_case};
 use evaltrail::runner::{ChatEvent, RecordedConversation};
 use evaltrail::store::RunLabel;
+use evaltrail::store::{FileAction, FileJob};
 use evaltrail::workspace::{Workspace, criteria_for, open_set};
 use proptest::prelude::*;
 use ratatui::buffer::Buffer;
@@ -408,13 +409,21 @@ fn what_if() {
         insta::assert_snapshot!(name("browse"), text(&frame(&model, "default")));
         keys(&mut model, "w f");
         insta::assert_snapshot!(name("flips"), text(&frame(&model, "default")));
-        keys(&mut model, "esc w w");
+        for effect in keys(&mut model, "esc w w") {
+            let Effect::Results(ResultEffect::PlanCriteria(change, _)) = effect else {
+                panic!("{effect:?}")
+            };
+            let text = "[[match]]\ntool = \"water_*\"\nargs = { litres = \"ignore\" }\n";
+            let file = FileJob {
+                path: root().join("fixtures/workspace/evaltrail.toml"),
+                action: FileAction::Create(text.into()),
+            };
+            let planned = ResultMsg::CriteriaPlanned(change, Ok(vec![file]));
+            update(&mut model, Msg::Results(planned));
+        }
         let written = text(&frame(&model, "default")).replace(&root().display().to_string(), "…");
-        assert!(
-            written.contains("Write this?") && written.contains("y yes"),
-            "{written}"
-        );
-        keys(&mut model, "n m s");
+        insta::assert_snapshot!(name("write"), written);
+        keys(&mut model, "esc m s");
         insta::assert_snapshot!(name("statistics"), text(&frame(&model, "default")));
         keys(&mut model, "esc m m");
         insta::assert_snapshot!(name("metrics"), text(&frame(&model, "default")));

@@ -98,7 +98,7 @@ fn nine_reasons_are_read_with_few_keys() {
     keys.iter().for_each(|key| terminal.keys(key));
     terminal.wait_until("nine reasons", |screen| {
         let is_reason =
-            |line: &&str| line.contains("✗ row-") && line.contains("1 word shared of 4 expected");
+            |line: &&str| line.contains("✗ row-") && line.contains("1 of 4 expected words");
         screen.lines().filter(is_reason).count() == 9
     });
     assert!(keys.len() <= 9);

@@ -13,6 +13,7 @@ use crate::explorer::shared::effect::{Effect, SetEffect};
 use crate::explorer::shared::message::{EditDone, EditFailure};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
+use crate::explorer::what_if;
 use crate::formats::{Notes, SetFile};
 use crate::store::fingerprint;
 use crate::workspace::notes_path;
@@ -49,6 +50,7 @@ pub(crate) fn edited(model: &mut Model, done: EditDone) -> Vec<Effect> {
             chat::on_saved(model);
         }
     }
+    what_if::edited(model, &done);
     let next = if done.stands { &UNDO } else { &REDO };
     let verb = if done.stands { "done: " } else { "undone: " };
     let rest = done

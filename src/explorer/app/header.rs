@@ -48,14 +48,17 @@ pub(crate) fn banner(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut 
     let counts = match (trial.pending.is_some(), trial.flips.len()) {
         (true, _) => format!("{} rescoring", spinner(model.now)),
         (false, 0) => "no case changes".to_string(),
-        (false, all) => format!("+{more} pass  -{fewer} pass  {all} flip"),
+        (false, all) if all == more + fewer => format!("+{more} pass, {fewer} break"),
+        (false, all) => format!("+{more} pass, {fewer} break, {all} change"),
     };
     let known = [
         (&FLIPS, "list"),
         (&WRITE_TRIAL, "write"),
         (&DROP_TRIAL, "drop"),
     ];
-    let can_be_given = |(command, _): &(&Command, &str)| command.is_in(model.context());
+    let can_be_given = |(command, _): &(&Command, &str)| {
+        command.is_in(model.context()) && (command.enabled)(model).is_ok()
+    };
     let keys = known.into_iter().filter(can_be_given);
     let keys: String = keys
         .map(|(id, word)| format!("  {} {word}", id.key()))
@@ -70,7 +73,12 @@ pub(crate) fn banner(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut 
         &right,
         theme.style(Role::Accent),
     );
-    let words = format!("what if  {}", trial.change.describe().join(" · "));
+    let state = if trial.is_written {
+        "what if, written to files"
+    } else {
+        "what if"
+    };
+    let words = format!("{state}  {}", trial.change.describe().join(" · "));
     put(
         buffer,
         area.x + 1,

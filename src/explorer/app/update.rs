@@ -148,7 +148,10 @@ fn results(model: &mut Model, msg: ResultMsg) -> Vec<Effect> {
             model.decisions.replace(&decisions);
             Vec::new()
         }
-        ResultMsg::CriteriaPlanned(change, jobs) => queue::criteria_planned(model, &change, jobs),
+        ResultMsg::CriteriaPlanned(change, jobs) => match model.screen_context() {
+            Context::Queue => queue::criteria_planned(model, &change, jobs),
+            _ => authoring::criteria::planned(model, &change, jobs),
+        },
         ResultMsg::Trends(trends) => {
             model.trends = trends.clone();
             listing::relist(model);
@@ -172,7 +175,6 @@ fn results(model: &mut Model, msg: ResultMsg) -> Vec<Effect> {
         ResultMsg::AttemptRead(key, read) => refresh::attempt_read(model, key, read)
             .into_iter()
             .collect(),
-        ResultMsg::CriteriaWritten(words) => what_if::written(model, words),
     }
 }
 

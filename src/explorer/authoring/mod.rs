@@ -3,6 +3,7 @@
 pub mod capture;
 mod cases;
 pub(crate) mod conditions;
+pub(crate) mod criteria;
 pub mod identifiers;
 pub mod notes;
 pub mod quarantine;

@@ -120,6 +120,15 @@ pub(crate) fn has_trial(model: &Model) -> Enabled {
         .ok_or("there is no what-if")
 }
 
+pub(crate) fn has_unwritten_trial(model: &Model) -> Enabled {
+    has_trial(model)?;
+    let trial = model.view.trial.as_ref();
+    let is_written = trial.is_some_and(|trial| trial.is_written);
+    (!is_written)
+        .then_some(())
+        .ok_or("the files contain this change already")
+}
+
 pub(crate) fn is_running(model: &Model) -> Enabled {
     model
         .run

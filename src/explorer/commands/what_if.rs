@@ -3,12 +3,12 @@
 // Each command is documented by its `help`.
 #![allow(missing_docs)]
 
-use super::enabled::{has_outcomes, has_trial};
+use super::enabled::{has_outcomes, has_trial, has_unwritten_trial};
 use super::{Access, Command, Group, LISTS};
 use crate::explorer::shared::command_names;
 use crate::explorer::shared::command_names::CommandName;
 use crate::explorer::what_if::has_suggestion;
-use crate::explorer::{dialogs, what_if};
+use crate::explorer::{authoring, dialogs, what_if};
 
 /// The fields that the commands of this file share.
 const BASE: Command = Command {
@@ -104,9 +104,9 @@ pub static WRITE_TRIAL: Command = Command {
         name: "write",
         default_keys: &["w w"],
     },
-    help: "write the what-if to the configs of the listed sets",
-    enabled: has_trial,
-    run: what_if::ask_to_write,
+    help: "write the what-if to the configs of the listed sets that it changes",
+    enabled: has_unwritten_trial,
+    run: authoring::criteria::plan_to_write,
     ..BASE
 };
 

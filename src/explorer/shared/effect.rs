@@ -287,8 +287,6 @@ pub enum ResultEffect {
     RelaxGroups(Ticket, Vec<Vec<Arc<EndedAttempt>>>),
     /// Drop outcomes that are no longer shown, in the background: freeing many of them takes noticeable time.
     Forget(Arc<Outcomes>),
-    /// Write changed criteria to the configs of these sets.
-    WriteCriteria(WhatIf, Vec<usize>),
     /// Compute how these changed criteria would change the configs of these sets. The reply is
     /// [`crate::explorer::shared::message::ResultMsg::CriteriaPlanned`].
     PlanCriteria(WhatIf, Vec<usize>),

@@ -126,8 +126,6 @@ pub enum ResultMsg {
     BodyBuilt(BodyKey, Arc<Body>),
     /// The reply to [`crate::explorer::shared::effect::ResultEffect::ReadAttempt`]: the attempt, or why it cannot be read.
     AttemptRead(BodyKey, Result<Arc<Attempt>, String>),
-    /// Changed criteria were written. The text describes what was written.
-    CriteriaWritten(String),
 }
 
 /// Messages about past runs.

@@ -18,6 +18,9 @@ pub struct Trial {
     pub flips: Vec<Flip>,
     /// The pending request for rescored outcomes, with the version of the outcomes that were sent.
     pub pending: Option<(Ticket, u64)>,
+    /// Whether the files of the criteria contain the change. The results remain those of runs with the earlier criteria,
+    /// rescored.
+    pub is_written: bool,
 }
 
 /// A case whose status would change.
@@ -32,6 +35,11 @@ pub struct Flip {
 }
 
 impl Trial {
+    /// Description of the edit that writes a change.
+    pub fn edit_text(change: &WhatIf) -> String {
+        format!("change the criteria: {}", change.describe().join(", "))
+    }
+
     /// How many cases would newly pass, and how many would no longer pass.
     pub fn counts(&self) -> (usize, usize) {
         let would_pass = self

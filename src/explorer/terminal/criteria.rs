@@ -1,13 +1,12 @@
-//! Writing of changed criteria: thresholds and options to `test_config.json` next to the sets, rules to
+//! The changes of files that change criteria: thresholds and options to `test_config.json` next to the sets, rules to
 //! `evaltrail.toml`.
 
 use crate::config::FILE_NAME;
 use crate::domain::MatchRule;
-use crate::domain::stored_path::path_below;
 use crate::formats::adk::change_criteria;
 use crate::formats::json::TextChange;
 use crate::metrics::WhatIf;
-use crate::store::{EditLog, FileAction, FileJob};
+use crate::store::{FileAction, FileJob};
 use crate::workspace::{SetPath, Workspace, default_criteria, open_set, read_text};
 use anyhow::Context;
 use serde_json::Value;
@@ -80,28 +79,6 @@ fn job_of(path: PathBuf, before: Option<String>, after: String) -> FileJob {
         None => FileAction::Create(after),
     };
     FileJob { path, action }
-}
-
-/// Writes a change, so that it can be undone. Returns a message that names the files. Errors: a file was not written;
-/// then none is.
-pub(crate) fn write(
-    log: &EditLog,
-    workspace: &Workspace,
-    sets: &[&SetPath],
-    change: &WhatIf,
-) -> anyhow::Result<String> {
-    let jobs = jobs(workspace, sets, change)?;
-    let words = format!("change the criteria: {}", change.describe().join(", "));
-    log.make(Some(&workspace.root), &words, &jobs)
-        .map_err(|failed| anyhow::anyhow!("not saved: {failed}"))?;
-    let names: Vec<String> = jobs
-        .iter()
-        .map(|job| path_below(&workspace.root, &job.path))
-        .collect();
-    Ok(format!(
-        "written to {}; the next run uses it",
-        names.join(", ")
-    ))
 }
 
 /// The criteria of a set: path, text of the file if it exists, and the text to edit. Without a file, the latter

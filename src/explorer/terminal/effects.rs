@@ -132,21 +132,6 @@ impl EffectExecutor {
                 drop(outcomes);
                 None
             }),
-            ResultEffect::WriteCriteria(change, sets) => {
-                let log = EditLog::in_folder(self.places.as_ref());
-                self.elsewhere(move |context| {
-                    let paths: Vec<&SetPath> = sets
-                        .iter()
-                        .filter_map(|set| context.sets.get(*set))
-                        .collect();
-                    Some(
-                        match criteria::write(&log, &context.workspace, &paths, &change) {
-                            Ok(words) => Msg::Results(ResultMsg::CriteriaWritten(words)),
-                            Err(error) => Msg::Failed(error.to_string()),
-                        },
-                    )
-                })
-            }
             ResultEffect::PlanCriteria(change, sets) => self.elsewhere(move |context| {
                 let paths: Vec<&SetPath> = sets
                     .iter()

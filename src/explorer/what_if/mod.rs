@@ -4,8 +4,8 @@ mod update;
 
 use crate::explorer::shared::trial::{Flip, Rescored};
 pub(crate) use update::{
-    apply_suggestion, ask_to_write, change, drop_trial, follow, has_suggestion, next_match_type,
-    next_metric, rescore, rescored_elsewhere, threshold, toggle_ignore, written,
+    apply_suggestion, change, drop_trial, edited, follow, has_suggestion, next_match_type,
+    next_metric, rescore, rescored_elsewhere, threshold, toggle_ignore,
 };
 
 use crate::domain::{Derivation, EndedAttempt, MatchRule, MetricSummary, RunRef, Status};

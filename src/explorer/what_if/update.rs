@@ -2,10 +2,10 @@
 
 use crate::domain::MatchType;
 use crate::explorer::case_list::listing::relist;
-use crate::explorer::prompts::confirm;
 use crate::explorer::shared::case_ref::CaseRef;
-use crate::explorer::shared::effect::{Effect, ResultEffect, SetEffect};
+use crate::explorer::shared::effect::{Effect, ResultEffect};
 use crate::explorer::shared::enabled::Enabled;
+use crate::explorer::shared::message::EditDone;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
 use crate::explorer::shared::outcomes::Outcomes;
@@ -13,7 +13,6 @@ use crate::explorer::shared::ticket::Ticket;
 use crate::explorer::shared::trial::{Flip, Rescored, Trial};
 use crate::explorer::what_if::rescored;
 use crate::metrics::{TrajectoryOptions, WhatIf, compared_by, criterion_of, info};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Maximum number of attempts that are rescored immediately; more are rescored in the background.
@@ -29,6 +28,7 @@ pub(crate) fn change(model: &mut Model, edit: impl FnOnce(&mut WhatIf)) -> Vec<E
         ..Trial::default()
     });
     edit(&mut trial.change);
+    trial.is_written = false;
     if trial.change.is_empty() {
         model.view.trial = Some(trial);
         return drop_trial(model);
@@ -160,11 +160,14 @@ pub(crate) fn drop_trial(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
-/// The what-if was written to files: the outcomes that are shown become the original ones.
-pub(crate) fn written(model: &mut Model, words: String) -> Vec<Effect> {
-    model.view.trial = None;
-    notices::notify(model, words, false);
-    vec![Effect::Sets(SetEffect::Rediscover)]
+/// An edit was made, undone or redone. If it wrote the what-if, or took it back, the what-if stays: without it, the
+/// results would be those of other criteria than the files now have.
+pub(crate) fn edited(model: &mut Model, done: &EditDone) {
+    if let Some(trial) = &mut model.view.trial
+        && Trial::edit_text(&trial.change) == done.words
+    {
+        trial.is_written = done.stands;
+    }
 }
 
 /// Adds the smallest change with which the visible case would pass to the what-if.
@@ -247,57 +250,6 @@ pub(crate) fn next_metric(model: &mut Model) -> Vec<Effect> {
         .get(at % names.len().max(1))
         .map(|name| name.to_string());
     Vec::new()
-}
-
-pub(crate) fn ask_to_write(model: &mut Model) -> Vec<Effect> {
-    let Some(trial) = &model.view.trial else {
-        return Vec::new();
-    };
-    let sets: BTreeSet<usize> = model
-        .view
-        .browse
-        .visible
-        .iter()
-        .map(|case| case.set)
-        .collect();
-    let mut lines = Vec::new();
-    let criteria = WhatIf {
-        rules: Vec::new(),
-        ..trial.change.clone()
-    };
-    if !criteria.is_empty() {
-        let folders: BTreeSet<String> = sets
-            .iter()
-            .map(|set| {
-                model.view.sets[*set]
-                    .path
-                    .path
-                    .with_file_name("test_config.json")
-                    .display()
-                    .to_string()
-            })
-            .collect();
-        lines.extend(folders);
-        lines.extend(
-            criteria
-                .describe()
-                .into_iter()
-                .map(|words| format!("    {words}")),
-        );
-    }
-    if !trial.change.rules.is_empty() {
-        lines.push("evaltrail.toml, for all sets of the folder".into());
-        lines.extend(
-            trial
-                .change
-                .rules
-                .iter()
-                .map(|rule| format!("    {}", rule.describe())),
-        );
-    }
-    let write = ResultEffect::WriteCriteria(trial.change.clone(), sets.into_iter().collect());
-    let then = Effect::Results(write);
-    confirm::open(model, "Write this?", lines, then)
 }
 
 /// Whether a small change of criteria is known with which the case would pass.

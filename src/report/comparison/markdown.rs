@@ -3,7 +3,7 @@
 use super::{CaseResultWords, ComparedRuns, changed_text, outcome_of, started_text};
 use crate::analysis::{ComparedCase, RunToCompare};
 use crate::domain::{RunState, difference_text, statistic_text};
-use crate::report::markdown_cell::cell;
+use crate::report::markdown_cell::{cell, code};
 use std::fmt::Write;
 
 impl ComparedRuns<'_> {
@@ -11,7 +11,7 @@ impl ComparedRuns<'_> {
     pub fn markdown(&self) -> String {
         let mut out = format!("## Comparison of two runs\n\n**{}**\n\n", self.conclusion());
         let run = |title: &str, run: &RunToCompare| {
-            let (id, started) = (cell(&run.plan.run_id), started_text(&run.plan.started));
+            let (id, started) = (code(&run.plan.run_id), started_text(&run.plan.started));
             format!(
                 "- {title}: {id}, {started} UTC, {}\n",
                 cell(&run.agent_label())

@@ -1,0 +1,57 @@
+//! Writing of a what-if to the files of the criteria, after the changed lines were shown.
+
+use super::proposal::Proposal;
+use super::set_files::shown;
+use crate::explorer::shared::effect::{Effect, ResultEffect};
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::notices;
+use crate::explorer::shared::trial::Trial;
+use crate::metrics::WhatIf;
+use crate::store::FileJob;
+use std::collections::BTreeSet;
+
+/// Has the changes of the files computed that write the what-if: the criteria of the listed sets in which it changes an
+/// outcome, or of all listed sets if it changes none; and rules, which are for the whole workspace.
+pub(crate) fn plan_to_write(model: &mut Model) -> Vec<Effect> {
+    let Some(trial) = &model.view.trial else {
+        return Vec::new();
+    };
+    let listed = model.view.browse.visible.iter().map(|case| case.set);
+    let listed: BTreeSet<usize> = listed.collect();
+    let flipped = trial.flips.iter().map(|flip| flip.case.set);
+    let flipped: BTreeSet<usize> = flipped.filter(|set| listed.contains(set)).collect();
+    let sets = if flipped.is_empty() { listed } else { flipped };
+    let plan = ResultEffect::PlanCriteria(trial.change.clone(), sets.into_iter().collect());
+    vec![Effect::Results(plan)]
+}
+
+/// The changes of the files are known: shows them, unless another change is tried by now.
+pub(crate) fn planned(
+    model: &mut Model,
+    change: &WhatIf,
+    jobs: Result<Vec<FileJob>, String>,
+) -> Vec<Effect> {
+    let is_awaited = model.view.open_dialog.is_none()
+        && model
+            .view
+            .trial
+            .as_ref()
+            .is_some_and(|trial| trial.change == *change);
+    match jobs {
+        _ if !is_awaited => Vec::new(),
+        Ok(jobs) if jobs.is_empty() => {
+            notices::notify(model, "the files contain this change already".into(), false)
+        }
+        Ok(jobs) => {
+            let words = Trial::edit_text(change);
+            let proposal = Proposal::new(words, jobs, |job| shown(model, &job.path));
+            model.view.open_dialog = Some(Box::new(proposal));
+            Vec::new()
+        }
+        Err(why) => notices::notify(
+            model,
+            format!("the criteria cannot be changed: {why}"),
+            true,
+        ),
+    }
+}
