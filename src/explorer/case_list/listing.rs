@@ -112,6 +112,15 @@ pub(crate) fn relist(model: &mut Model) {
     model.view.browse.visible = visible;
 }
 
+/// Rebuilds the list after results came in. A cursor on the first row stays there, so that it is on the first failing case.
+pub(crate) fn relist_with_results(model: &mut Model) {
+    let is_on_first = model.view.browse.cursor == 0;
+    relist(model);
+    if is_on_first {
+        model.view.browse.cursor = 0;
+    }
+}
+
 /// The cases of the chosen sets that match the filter.
 fn matched(model: &Model) -> Matched {
     let browse = &model.view.browse;

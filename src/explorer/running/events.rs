@@ -2,7 +2,7 @@
 
 use crate::domain::{AttemptKey, EndedAttempt, RunEvent, RunState};
 use crate::explorer::case_list::listing;
-use crate::explorer::case_list::listing::relist;
+use crate::explorer::case_list::listing::relist_with_results;
 use crate::explorer::prompts::trust;
 use crate::explorer::prompts::trust::Allowed;
 use crate::explorer::running::watch;
@@ -190,11 +190,16 @@ fn ended_text(run: &RunState) -> String {
     )
 }
 
-/// Rebuilds the list if it is filtered, narrowed or sorted, and may therefore depend on outcomes.
+/// Rebuilds the list if it is filtered, narrowed or sorted, and may therefore depend on outcomes. Failing cases come first
+/// when the run has ended, so that rows do not move away from the cursor before.
 fn relist_if_needed(model: &mut Model) {
-    let sorted = model.view.browse.order != Order::File;
-    if sorted || model.view.browse.narrowing.is_some() || !model.view.browse.query.is_empty() {
-        relist(model);
+    let is_sorted = match model.view.browse.order {
+        Order::File => false,
+        Order::Failing => model.live_run().is_none(),
+        _ => true,
+    };
+    if is_sorted || model.view.browse.narrowing.is_some() || !model.view.browse.query.is_empty() {
+        relist_with_results(model);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Loading of set files and past results.
 
 use crate::domain::RunRef;
-use crate::explorer::case_list::listing::{node_of_set, relist};
+use crate::explorer::case_list::listing::{node_of_set, relist, relist_with_results};
 use crate::explorer::sets::edited_cases;
 use crate::explorer::shared::case_list::ListPage;
 use crate::explorer::shared::case_ref::CaseRef;
@@ -243,7 +243,7 @@ pub(crate) fn history(model: &mut Model, ticket: Ticket, results: Vec<PastResult
         place_waiting(model, set)
     };
     let effects = of_sets.into_iter().enumerate().flat_map(place).collect();
-    relist(model);
+    relist_with_results(model);
     if let Some(before) = before {
         notify_new_runs(model, &before);
     }

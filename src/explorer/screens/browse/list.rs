@@ -1,6 +1,6 @@
 //! The list of cases.
 
-use super::reason::{note_reason, reason};
+use super::reason::{note_reason, reason_parts};
 use crate::diff::{Span, wrap_line};
 use crate::domain::{
     AttemptSummary, MetricSummary, Score, Status, Totals, clean_line, score_text, seconds_text,
@@ -39,7 +39,9 @@ const NAME_AT_LEAST: u16 = 16;
 const NAME_AT_MOST: u16 = 40;
 const SET_WIDTH: u16 = 14;
 const METRIC_WIDTH: u16 = 11;
-const REASON_AT_LEAST: u16 = 20;
+const REASON_AT_LEAST: u16 = 16;
+/// Longer reasons take no room from other columns.
+const REASON_WANTED: u16 = 72;
 const TIME_WIDTH: u16 = 7;
 const TURNS_WIDTH: u16 = 6;
 /// As wide as its heading.
@@ -62,18 +64,22 @@ struct Columns {
 }
 
 impl Columns {
-    /// Divides the width among the columns that the visible rows have something for, the most important first.
-    fn fit(model: &Model, width: u16, rows: &[CaseRef]) -> Columns {
+    /// Divides the width among the columns that the visible rows have something for. When there is little room, columns
+    /// give way in this order: turns, scores but the first, past runs, time, the first score, the set, attempts. The
+    /// reason is the last one to go, and gets what is left.
+    fn fit(model: &Model, width: u16, rows: &[CaseRef], theme: &Theme) -> Columns {
         let outcomes: Vec<&CaseOutcome> = rows
             .iter()
             .filter_map(|case| model.view.outcomes.get(*case))
             .collect();
-        let longest = rows
-            .iter()
-            .map(|case| columns_of(&model.shown_id(*case)) + 2)
-            .max()
-            .unwrap_or(0);
+        let is_shown = |column: Column| !model.view.browse.hidden.contains(&column);
+        let if_shown = |column: Column, width: u16| if is_shown(column) { width } else { 0 };
+        let wanted_reason = if_shown(Column::Reason, reason_width(model, rows, theme));
         let mut left = width.saturating_sub(SIGNS);
+        let most = match wanted_reason {
+            0 => NAME_AT_MOST,
+            _ => NAME_AT_MOST.min(left / 2),
+        };
         let mut take = |wanted: u16, at_least: u16| {
             let taken = if wanted == 0 || left < at_least {
                 0
@@ -83,40 +89,21 @@ impl Columns {
             left -= taken;
             taken
         };
-        let name = take(longest.clamp(NAME_AT_LEAST, NAME_AT_MOST), 1);
-        let is_shown = |column: Column| !model.view.browse.hidden.contains(&column);
-        let if_shown = |column: Column, width: u16| if is_shown(column) { width } else { 0 };
-        let attempts = take(if_shown(Column::Attempts, attempts_width(&outcomes)), 8);
-        let is_across_sets = !matches!(
-            model.view.browse.nodes.get(model.view.browse.node),
-            Some(Node::Set(_)) | None
-        );
-        let widest = rows
+        let longest = rows
             .iter()
-            .map(|case| columns_of(&set_label(&model.view.sets, case.set)) + 2)
-            .max()
-            .unwrap_or(0);
-        let set = if is_across_sets {
-            widest.min(SET_WIDTH)
-        } else {
-            0
-        };
-        let set = take(if_shown(Column::Set, set), 8);
-        let is_unreadable = |case: &CaseRef| problem(model, *case).is_some();
-        let has_reason = is_shown(Column::Reason)
-            && (outcomes
-                .iter()
-                .any(|outcome| outcome.worst != Status::Passed)
-                || rows.iter().any(is_unreadable));
+            .map(|case| columns_of(&model.shown_id(*case)) + 2);
+        let longest = longest.max().unwrap_or(0).max(NAME_AT_LEAST);
+        let name = take(longest.min(most), 1);
+        let reserved = take(wanted_reason.min(REASON_AT_LEAST), REASON_AT_LEAST);
+        let attempts = take(if_shown(Column::Attempts, attempts_width(&outcomes)), 8);
+        let missing = wanted_reason.saturating_sub(reserved);
+        let more_reason = if reserved > 0 { take(missing, 1) } else { 0 };
+        let set = take(if_shown(Column::Set, set_width(model, rows)), 8);
         let mut metrics = if is_shown(Column::Scores) {
             metrics_of(&outcomes)
         } else {
             Vec::new()
         };
-        let reserved = take(
-            if has_reason { REASON_AT_LEAST } else { 0 },
-            REASON_AT_LEAST,
-        );
         let first = usize::from(!metrics.is_empty() && take(METRIC_WIDTH, METRIC_WIDTH) > 0);
         let time = if outcomes.is_empty() { 0 } else { TIME_WIDTH };
         let time = take(if_shown(Column::Time, time), TIME_WIDTH);
@@ -132,12 +119,10 @@ impl Columns {
         metrics.truncate(if first > 0 { first + more } else { 0 });
         let turns = take(if_shown(Column::Turns, TURNS_WIDTH), TURNS_WIDTH);
         let rest = take(u16::MAX, 1);
-        let reason = if reserved > 0 { reserved + rest } else { 0 };
         // Without reasons the names get the rest.
-        let name = if reserved > 0 {
-            name
-        } else {
-            (name + rest).min(NAME_AT_MOST.max(name))
+        let (name, reason) = match reserved {
+            0 => ((name + rest).min(NAME_AT_MOST.max(name)), 0),
+            reserved => (name, reserved + more_reason + rest),
         };
         Columns {
             name,
@@ -150,6 +135,28 @@ impl Columns {
             reason,
         }
     }
+}
+
+/// The width in which four of five reasons of these rows are shown whole; 0 if there is no reason.
+fn reason_width(model: &Model, rows: &[CaseRef], theme: &Theme) -> u16 {
+    let width = |case: &CaseRef| {
+        let parts = reason_parts(model, *case, problem(model, *case), theme);
+        parts.iter().map(|(text, _)| columns_of(text)).sum::<u16>()
+    };
+    let mut widths: Vec<u16> = rows.iter().map(width).filter(|width| *width > 0).collect();
+    widths.sort_unstable();
+    let wanted = widths.get((widths.len() * 4).div_ceil(5).saturating_sub(1));
+    wanted.map_or(0, |width| (*width).clamp(REASON_AT_LEAST, REASON_WANTED))
+}
+
+/// The width of the names of the sets, where the list has cases of several.
+fn set_width(model: &Model, rows: &[CaseRef]) -> u16 {
+    let node = model.view.browse.nodes.get(model.view.browse.node);
+    if matches!(node, Some(Node::Set(_)) | None) {
+        return 0;
+    }
+    let label = |case: &CaseRef| columns_of(&set_label(&model.view.sets, case.set)) + 2;
+    rows.iter().map(label).max().unwrap_or(0).min(SET_WIDTH)
 }
 
 /// The width of a text in columns, as far as a row can be wide.
@@ -231,7 +238,7 @@ pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
         .take(shown)
         .copied()
         .collect();
-    let columns = Columns::fit(model, inner.width, &window);
+    let columns = Columns::fit(model, inner.width, &window, theme);
     if areas.panel.is_empty() {
         note_reason(model, area, theme, buffer);
     }
@@ -515,13 +522,11 @@ fn case_row(
         buffer,
     );
     x += columns.runs;
-    let place = Rect {
-        x,
-        width: columns.reason,
-        height: 1,
-        ..row
-    };
-    reason(model, case, problem, place, style, theme, buffer);
+    let end = x + columns.reason;
+    for (text, look) in reason_parts(model, case, problem, theme) {
+        let look = theme.within(style, look);
+        x += put(buffer, x, row.y, end.saturating_sub(x), &text, look);
+    }
 }
 
 /// The id of a case; behind it its tags, that it cannot be read, or what a row without an id asks.

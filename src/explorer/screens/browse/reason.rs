@@ -59,52 +59,38 @@ pub(super) fn note_reason(model: &Model, area: Rect, theme: &Theme, buffer: &mut
     }
 }
 
-/// Draws the reason of a row: why the case cannot be read, else what was decided, what to know beside the outcome, and
-/// why the case did not pass.
-pub(super) fn reason(
+/// The reason of a row: why the case cannot be read, else what was decided, what to know beside the outcome, and why the
+/// case did not pass. Each text with its style.
+pub(super) fn reason_parts(
     model: &Model,
     case: CaseRef,
     problem: Option<&str>,
-    place: Rect,
-    style: Style,
     theme: &Theme,
-    buffer: &mut Buffer,
-) {
-    let mut used = 0;
-    let mut add = |words: &str, look: Style| {
-        let room = place.width.saturating_sub(used);
-        used += put(
-            buffer,
-            place.x + used,
-            place.y,
-            room,
-            words,
-            theme.within(style, look),
-        );
-    };
+) -> Vec<(String, Style)> {
     if let Some(problem) = problem {
-        return add(problem, theme.style(Role::Bad));
+        return vec![(problem.to_string(), theme.style(Role::Bad))];
     }
     let worst = model
         .view
         .outcomes
         .get(case)
         .and_then(CaseOutcome::worst_attempt);
-    let Some(attempt) = worst else { return };
-    let has_passed = attempt.status == Status::Passed;
-    if !has_passed {
-        add(&model.decided_text(case), theme.style(Role::Note));
-    }
-    let remarks = attempt.remarks();
-    let end = if remarks.is_empty() || has_passed {
-        ""
-    } else {
-        "; "
+    let Some(attempt) = worst else {
+        return Vec::new();
     };
-    add(&format!("{remarks}{end}"), theme.style(Role::Note));
-    if !has_passed {
-        add(attempt.reason(), theme.status(attempt.status));
+    let note = theme.style(Role::Note);
+    if attempt.status == Status::Passed {
+        return vec![(attempt.remarks(), note)];
     }
+    let mut remarks = attempt.remarks();
+    if !remarks.is_empty() {
+        remarks += "; ";
+    }
+    vec![
+        (model.decided_text(case), note),
+        (remarks, note),
+        (attempt.reason().to_string(), theme.status(attempt.status)),
+    ]
 }
 
 /// Of more attempts than this, only the count is listed.

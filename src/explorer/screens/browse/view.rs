@@ -10,15 +10,19 @@ use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::{put, put_right};
 use crate::explorer::widgets::{panel, scrollbar};
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::{Constraint, Layout as Layouts, Position, Rect};
 use ratatui::style::Style;
 use unicode_width::UnicodeWidthStr;
 
-/// Columns of the tree; where there is a preview, or not much room, it has fewer.
+/// Columns of the tree, on wide screens and on others.
 const TREE_WIDTH: u16 = 28;
 const TREE_NARROW: u16 = 20;
-/// From here on there is a preview of the case under the cursor.
-const PREVIEW_FROM: u16 = 100;
+/// Width in columns from which the tree is wide.
+const WIDE_TREE_FROM: u16 = 140;
+/// Width in columns from which the preview of the case under the cursor is beside the list.
+const PREVIEW_BESIDE_FROM: u16 = 180;
+/// Height in rows from which the preview is below the list on narrower screens, so that reasons have the whole width.
+const PREVIEW_BELOW_FROM: u16 = 27;
 
 pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
     let body = base.body;
@@ -30,30 +34,19 @@ pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
         };
     }
     if body.width >= TWO_PANES_FROM {
-        let has_preview = body.width >= PREVIEW_FROM;
-        let tree = if body.width < 140 {
+        let tree = if body.width < WIDE_TREE_FROM {
             TREE_NARROW
         } else {
             TREE_WIDTH
         };
-        let preview = if has_preview {
-            (body.width - tree) * 2 / 5
+        let [left, rest] =
+            Layouts::horizontal([Constraint::Length(tree), Constraint::Fill(1)]).areas(body);
+        let [main, panel] = if body.width >= PREVIEW_BESIDE_FROM {
+            Layouts::horizontal([Constraint::Fill(3), Constraint::Fill(2)]).areas(rest)
+        } else if body.height >= PREVIEW_BELOW_FROM {
+            Layouts::vertical([Constraint::Fill(1), Constraint::Fill(1)]).areas(rest)
         } else {
-            0
-        };
-        let left = Rect {
-            width: tree,
-            ..body
-        };
-        let main = Rect {
-            x: body.x + tree,
-            width: body.width - tree - preview,
-            ..body
-        };
-        let panel = Rect {
-            x: main.right(),
-            width: preview,
-            ..body
+            [rest, Rect::default()]
         };
         return Layout {
             left,

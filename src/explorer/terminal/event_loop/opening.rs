@@ -159,7 +159,7 @@ fn restore_list(model: &mut Model, remembered: &Remembered) {
     let order = Order::ALL
         .into_iter()
         .find(|order| order.describe() == remembered.order);
-    model.view.browse.order = order.unwrap_or(Order::File);
+    model.view.browse.order = order.unwrap_or(Order::Failing);
 }
 
 /// The name of the user in the environment; empty if there is none.
