@@ -88,6 +88,14 @@ async fn find(target: &str, root: &Path) -> anyhow::Result<Vec<FoundAgent>> {
     if path.is_dir() {
         return folder(path, root);
     }
+    if let Some(command) = target.strip_prefix("cmd:") {
+        return Ok(vec![FoundAgent {
+            kind: "command",
+            name: String::new(),
+            keys: vec![("command", command.to_string())],
+            because: "evaltrail starts the program, and writes each turn to it".into(),
+        }]);
+    }
     let function = target.strip_prefix("python:").unwrap_or(target);
     if let Some((place, name)) = function
         .rsplit_once(':')
@@ -108,7 +116,7 @@ async fn find(target: &str, root: &Path) -> anyhow::Result<Vec<FoundAgent>> {
         }]);
     }
     bail!(
-        "{target}: give the address of a server (http://HOST:PORT), MODULE:NAME or FILE.py:NAME, or the folder of an agent"
+        "{target}: give the address of a server (http://HOST:PORT), MODULE:NAME or FILE.py:NAME, the folder of an agent, or cmd:PROGRAM"
     )
 }
 

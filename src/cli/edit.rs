@@ -10,6 +10,7 @@ use super::args::EditArgs;
 use super::output::{print_note, print_patch};
 use super::paths::parse_target;
 use super::write::make_asking;
+use crate::domain::did_you_mean;
 use crate::explorer::edit_text;
 use crate::formats::{Edit, SetFile, plan, unified};
 use crate::process::FILE_FOR_USER;
@@ -113,7 +114,12 @@ fn case_of(file: &SetFile, ids: &[String]) -> anyhow::Result<usize> {
         [id] => file
             .eval_ids()
             .position(|other| other == *id)
-            .with_context(|| format!("there is no case {id:?}")),
+            .with_context(|| {
+                format!(
+                    "there is no case {id:?}{}",
+                    did_you_mean(id, file.eval_ids())
+                )
+            }),
         _ => bail!("one case at a time"),
     }
 }

@@ -17,7 +17,7 @@ pub fn error_chain(error: &anyhow::Error) -> String {
 
 /// Prints an error on standard error. If that is not possible, the exit code is the only indication.
 pub fn print_error(error: &anyhow::Error) {
-    output::print_note(&format!("evaltrail: {}", error_chain(error)));
+    output::print_note(&format!("error: {}", error_chain(error)));
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::addresses::{address_in, copy_at, title_of_copy};
 use super::open_pushed::open_pushed;
 use super::output::print_note;
 use super::own_files::run_file;
-use super::paths::path_word;
+use super::paths::{path_word, similar_subcommand};
 use super::share::open_run;
 use super::terminal::{has_terminal, no_terminal};
 use crate::buckets::BucketAddress;
@@ -102,6 +102,15 @@ pub(super) fn open(
     let path = path.unwrap_or_else(|| PathBuf::from("."));
     if let Some(found) = run_file(&path)? {
         return open_run(&path, found, None, theme);
+    }
+    if address_in(&path)?.is_none() && !path.exists() {
+        let word = path.to_string_lossy();
+        if let Some(subcommand) = similar_subcommand(&word) {
+            anyhow::bail!(
+                "there is no file, folder or subcommand {word:?}; did you mean `evaltrail {subcommand}`?"
+            );
+        }
+        named_path(&path).with_context(|| path.display().to_string())?;
     }
     if let Some(exit) = no_terminal(&format!("`evaltrail run {}`", path_word(&path))) {
         return Ok(exit);

@@ -4,7 +4,7 @@ use super::Exit;
 use super::args::{ColorWhen, ListArgs};
 use super::output::{json_output, paint, print_line, print_note};
 use super::paths::{Target, parse_target};
-use crate::domain::{InMemory, Status, clean_line};
+use crate::domain::{InMemory, Status, clean_line, did_you_mean};
 use crate::formats::SetFile;
 use crate::history::{CaseResult, History, PastResult, PastResults, RunSource, case_results};
 use crate::report::Paint;
@@ -121,7 +121,11 @@ fn check_ids(
     };
     let is_known = |id: &&String| files().any(|file| file.positions_of(id).next().is_some());
     match target.ids.iter().find(|id| !is_known(id)) {
-        Some(id) => anyhow::bail!("{}: there is no case {id:?}", target.path.display()),
+        Some(id) => anyhow::bail!(
+            "{}: there is no case {id:?}{}",
+            target.path.display(),
+            did_you_mean(id, files().flat_map(|file| file.eval_ids()))
+        ),
         None => Ok(()),
     }
 }

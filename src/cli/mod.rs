@@ -54,6 +54,22 @@ pub use exit::Exit;
 
 use args::{Cli, Command};
 use clap::{CommandFactory, FromArgMatches};
+use std::path::Path;
+
+/// The parser takes a misspelled subcommand for a path, and complains about the arguments behind it. Errors: the first
+/// argument is neither a path nor a subcommand, but similar to one.
+fn refuse_unknown_subcommand(arguments: &[std::ffi::OsString]) -> anyhow::Result<()> {
+    let word = arguments.get(1).and_then(|word| word.to_str());
+    let Some(word) = word.filter(|word| !word.starts_with('-') && !Path::new(word).exists()) else {
+        return Ok(());
+    };
+    match paths::similar_subcommand(word) {
+        Some(subcommand) if subcommand != word => anyhow::bail!(
+            "there is no file, folder or subcommand {word:?}; did you mean `evaltrail {subcommand}`?"
+        ),
+        _ => Ok(()),
+    }
+}
 
 /// Parses the arguments and runs the command.
 pub fn main() -> anyhow::Result<Exit> {
@@ -65,7 +81,11 @@ pub fn main() -> anyhow::Result<Exit> {
     crate::process::remove_left_over_folders();
     // The text of the version is made at run time, and lives as long as the process.
     let command = Cli::command().version(&*version::version().leak());
-    let cli = Cli::from_arg_matches(&command.get_matches_from(arguments))
+    let matches = command.try_get_matches_from(&arguments);
+    if matches.is_err() {
+        refuse_unknown_subcommand(&arguments)?;
+    }
+    let cli = Cli::from_arg_matches(&matches.unwrap_or_else(|error| error.exit()))
         .unwrap_or_else(|error| error.exit());
     let cli = addresses::with_copies(cli)?;
     match cli.command {

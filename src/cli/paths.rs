@@ -3,8 +3,8 @@
 use super::addresses::title_of_copy;
 use super::args::{CaseArgs, Cli};
 use super::output::print_note;
-use crate::domain::clean_line;
 use crate::domain::stored_path::path_below;
+use crate::domain::{clean_line, most_similar};
 use crate::formats::ColumnMap;
 use crate::report::shell_word;
 use crate::runner::Selection;
@@ -127,6 +127,13 @@ pub(super) fn path_word(path: &Path) -> String {
         true => shell_word(&format!("./{shown}")),
         false => shell_word(&shown),
     }
+}
+
+/// The subcommand that a misspelled one probably means.
+pub(super) fn similar_subcommand(word: &str) -> Option<String> {
+    let command = Cli::command();
+    let names = command.get_subcommands().map(|command| command.get_name());
+    most_similar(word, names).map(str::to_string)
 }
 
 /// Opens the targets as one workspace. Targets with the same file become one selection: if only one of them has cases,

@@ -22,12 +22,12 @@ pub(super) fn no_terminal(instead: &str) -> Option<Exit> {
             return None;
         }
         print_note(
-            "evaltrail: the explorer needs a console of Windows 10 or newer, such as Windows Terminal",
+            "error: the explorer needs a console of Windows 10 or newer, such as Windows Terminal",
         );
         return Some(Exit::UsageError);
     }
     print_note(&format!(
-        "evaltrail: the explorer needs a terminal; without one, use {instead}"
+        "error: the explorer needs a terminal; without one, use {instead}"
     ));
     Some(Exit::UsageError)
 }

@@ -58,6 +58,7 @@ mod secret_name;
 mod secret_value;
 mod secrets;
 mod shard;
+mod similar;
 mod spelling;
 pub mod stored_path;
 mod template;
@@ -130,6 +131,7 @@ pub use secret_name::{is_secret_name, may_be_secret_name};
 pub use secret_value::is_ordinary as is_ordinary_value;
 pub use secrets::{REDACTED, Secrets, SentSecrets};
 pub use shard::{Shard, ShardBy};
+pub use similar::{did_you_mean, most_similar};
 pub use template::JudgeTemplate;
 pub use time::{rfc3339, unix_seconds};
 pub use tools::{

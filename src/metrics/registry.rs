@@ -6,7 +6,7 @@ use super::measure::{Evidence, Measure, Outcome, Turn};
 use super::unusable::Unusable;
 use crate::domain::{
     Criterion, CustomMetric, Finding, FindingRule, InvocationScore, MetricResult, NotFinite, Score,
-    Status,
+    Status, most_similar,
 };
 use serde_json::{Map, Value};
 
@@ -77,16 +77,7 @@ fn unknown(name: &str) -> Unusable {
             nearest: Some(own),
         };
     }
-    /// Names with a larger edit distance, or one of half of the name, are not suggested.
-    const NEAR: usize = 4;
-    let most = NEAR.min(name.len() / 2);
-    let away = |metric: &&'static MetricInfo| match name.len() >= 5 && metric.name.starts_with(name)
-    {
-        true => Some(0),
-        false => distance_within(name, metric.name, most),
-    };
-    let near = catalog().filter_map(|metric| Some((away(&metric)?, metric.name)));
-    let nearest = near.min_by_key(|(away, _)| *away).map(|(_, name)| name);
+    let nearest = most_similar(name, catalog().map(|metric| metric.name));
     Unusable::Unknown {
         name: name.to_string(),
         nearest,
@@ -98,31 +89,6 @@ fn own_name_of(name: &str) -> Option<&'static str> {
     catalog()
         .map(|metric| metric.name)
         .find(|own| own.strip_prefix("judged_") == Some(name))
-}
-
-/// The edit distance of two names; `None` if it is greater than `most`. The time does not depend on the length of the longer
-/// name.
-fn distance_within(a: &str, b: &str, most: usize) -> Option<usize> {
-    let chars = |name: &str, other: &str| -> Vec<char> {
-        name.chars().take(other.len() + most + 1).collect()
-    };
-    let (a, b) = (chars(a, b), chars(b, a));
-    if a.len().abs_diff(b.len()) > most {
-        return None;
-    }
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let next = (diagonal + usize::from(x != y))
-                .min(row[j] + 1)
-                .min(row[j + 1] + 1);
-            diagonal = row[j + 1];
-            row[j + 1] = next;
-        }
-    }
-    Some(row[b.len()]).filter(|distance| *distance <= most)
 }
 
 /// Why no score can meet a criterion; `None` if one can.
@@ -378,14 +344,6 @@ pub fn criterion_of(metric: &MetricResult) -> Criterion {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn edit_distance_is_found_only_within_limit() {
-        assert_eq!(distance_within("kitten", "sitting", 4), Some(3));
-        assert_eq!(distance_within("kitten", "sitting", 2), None);
-        assert_eq!(distance_within("äb", "ab", 1), Some(1));
-        assert_eq!(distance_within("", "abc", 4), Some(3));
-    }
 
     #[test]
     fn unavailable_metric_names_are_explained() {

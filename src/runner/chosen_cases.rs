@@ -1,7 +1,7 @@
 //! The cases of a set that a run contains.
 
 use crate::analysis::PassCount;
-use crate::domain::{CaseKey, Quarantine, Query, Subject, causes_of_worst_attempt};
+use crate::domain::{CaseKey, Quarantine, Query, Subject, causes_of_worst_attempt, did_you_mean};
 use crate::formats::{Notes, SetFile};
 use crate::history::{CaseResult, place};
 use crate::workspace::SetPath;
@@ -11,7 +11,8 @@ use std::collections::BTreeSet;
 pub(super) fn choose(file: &SetFile, selection: &Selection) -> Result<Vec<usize>, String> {
     for id in &selection.ids {
         if file.positions_of(id).next().is_none() {
-            return Err(format!("there is no case {id:?}{}", similar_id(file, id)));
+            let similar = did_you_mean(id, file.eval_ids());
+            return Err(format!("there is no case {id:?}{similar}"));
         }
     }
     let mut chosen: BTreeSet<usize> = match &selection.cases {
@@ -34,22 +35,6 @@ pub(super) fn choose(file: &SetFile, selection: &Selection) -> Result<Vec<usize>
         chosen.retain(|at| selection.ids.iter().any(|id| *id == file.eval_id(*at)));
     }
     Ok(chosen.into_iter().collect())
-}
-
-pub(super) fn similar_id(file: &SetFile, id: &str) -> String {
-    /// For an id of more bytes, none is suggested.
-    const LONGEST: usize = 1000;
-    if id.len() > LONGEST {
-        return String::new();
-    }
-    let lower = id.to_lowercase();
-    let close = file.eval_ids().find(|other| {
-        let other = other.to_lowercase();
-        !other.is_empty() && (other.contains(&lower) || lower.contains(&other))
-    });
-    close
-        .map(|close| format!("; did you mean {close:?}?"))
-        .unwrap_or_default()
 }
 
 /// A case to filter.

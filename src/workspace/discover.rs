@@ -2,6 +2,7 @@
 
 use super::sets::read_config_text;
 use crate::config::{ConfigFile, ConfigProblem, FILE_NAME};
+use crate::domain::most_similar;
 use crate::domain::stored_path::path_below;
 use crate::formats::{
     ColumnMap, FileContent, HEAD, TAIL, content_of, decoded_text, is_own_result, may_be_data,
@@ -334,10 +335,48 @@ fn outside_own_folder(folder: &Path) -> &Path {
     own.and_then(Path::parent).unwrap_or(folder)
 }
 
+/// The text for a path that does not exist: with the part of it that is missing, and what could be meant.
+fn not_found(path: &Path) -> String {
+    let mut missing = path;
+    let parent = loop {
+        let parent = missing.parent().unwrap_or(Path::new(""));
+        let parent = if parent.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            parent
+        };
+        if parent.exists() || parent == missing {
+            break parent;
+        }
+        missing = parent;
+    };
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    let names = entries
+        .take(ENTRIES_COMPARED)
+        .map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let names: Vec<String> = names.collect();
+    let name = missing.file_name().unwrap_or_default().to_string_lossy();
+    let similar = most_similar(&name, names.iter().map(String::as_str));
+    let meant = similar.map(|similar| match parent == Path::new(".") {
+        true => similar.to_string(),
+        false => parent.join(similar).display().to_string(),
+    });
+    match meant {
+        Some(meant) => format!("there is no such file or folder; did you mean {meant}?"),
+        None => "there is no such file or folder".to_string(),
+    }
+}
+
+/// At most as many entries of a folder are compared with a name that is not in it.
+const ENTRIES_COMPARED: usize = 10_000;
+
 /// A path with the links in its folders resolved. If the file itself is a link, it is not resolved: the set belongs to
 /// the folder of the link, and the target may be elsewhere.
 pub fn named_path(path: &Path) -> io::Result<PathBuf> {
-    let canonical = dunce::canonicalize(path)?;
+    let canonical = dunce::canonicalize(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => io::Error::new(error.kind(), not_found(path)),
+        _ => error,
+    })?;
     let is_link = fs::symlink_metadata(path)?.is_symlink() && canonical.is_file();
     match (path.file_name(), is_link) {
         (Some(name), true) => {

@@ -139,7 +139,7 @@ fn explores(store: &ObjectStore, home: &Path, runs: &str) {
     let program = env!("CARGO_BIN_EXE_evaltrail");
     let mut terminal = Terminal::start_in(program, &[runs], home, (120, 40), home, &variables);
     terminal.wait_for("answers  11/33");
-    terminal.wait_for("case_32");
+    terminal.wait_for("case_23");
     terminal.keys("q");
     assert_eq!(terminal.wait_for_end(), 0);
 }

@@ -20,6 +20,7 @@ const OTHER_LIMITS: &[(&str, f64)] = &[
     ("real_authoring::", 600.0),
     ("judge_details::", 600.0),
     ("python_libraries::", 600.0),
+    ("buckets::", 300.0),
     // They generate many inputs, or kill a process at each of its system calls.
     ("fuzz::", 300.0),
     ("crash::", 300.0),

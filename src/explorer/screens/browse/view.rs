@@ -44,7 +44,7 @@ pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
         let [main, panel] = if body.width >= PREVIEW_BESIDE_FROM {
             Layouts::horizontal([Constraint::Fill(3), Constraint::Fill(2)]).areas(rest)
         } else if body.height >= PREVIEW_BELOW_FROM {
-            Layouts::vertical([Constraint::Fill(1), Constraint::Fill(1)]).areas(rest)
+            Layouts::vertical([Constraint::Fill(3), Constraint::Fill(2)]).areas(rest)
         } else {
             [rest, Rect::default()]
         };

@@ -1,0 +1,64 @@
+//! The known name that a misspelled one probably means.
+
+/// Longer names are not compared, in bytes: the time grows with the square of the length.
+const LONGEST: usize = 200;
+/// Names that differ in more characters, or in half of the name, are not similar.
+const NEAR: usize = 4;
+
+/// The known name that is most similar to `name`: one that it begins, or one that differs in few characters. The case of
+/// letters does not matter. `None` if there is none.
+pub fn most_similar<S: AsRef<str>>(name: &str, known: impl IntoIterator<Item = S>) -> Option<S> {
+    if name.is_empty() || name.len() > LONGEST {
+        return None;
+    }
+    let name = name.to_lowercase();
+    let most = NEAR.min(name.chars().count() / 2);
+    let distance = |other: &str| {
+        if other.is_empty() || other.len() > LONGEST {
+            return None;
+        }
+        let other = other.to_lowercase();
+        if name.len() >= 5 && (other.starts_with(&name) || name.starts_with(&other)) {
+            return Some(0);
+        }
+        let is_near_in_length = other.len().abs_diff(name.len()) <= 4 * most;
+        let distance = is_near_in_length.then(|| strsim::osa_distance(&name, &other));
+        distance.filter(|distance| *distance <= most)
+    };
+    let near = known
+        .into_iter()
+        .filter_map(|other| Some((distance(other.as_ref())?, other)));
+    near.min_by_key(|(distance, _)| *distance)
+        .map(|(_, other)| other)
+}
+
+/// `; did you mean "…"?`, or nothing if no known name is similar.
+pub fn did_you_mean<S: AsRef<str>>(name: &str, known: impl IntoIterator<Item = S>) -> String {
+    most_similar(name, known)
+        .map(|known| format!("; did you mean {:?}?", known.as_ref()))
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_with_few_other_characters_are_similar() {
+        let known = ["add_two", "multiply", "bake", "water_tomatoes"];
+        for (name, expected) in [
+            ("add_tow", Some("add_two")),
+            ("Add_Two", Some("add_two")),
+            ("multipyl", Some("multiply")),
+            ("water", Some("water_tomatoes")),
+            ("b", None),
+            ("cake", Some("bake")),
+            ("completely_else", None),
+            ("", None),
+        ] {
+            assert_eq!(most_similar(name, known), expected, "{name}");
+        }
+        assert_eq!(did_you_mean("bke", known), "; did you mean \"bake\"?");
+        assert_eq!(most_similar(&"x".repeat(1 << 20), known), None);
+    }
+}
