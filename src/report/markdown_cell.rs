@@ -54,17 +54,14 @@ fn begins_reference(word: &str, c: char, next: Option<char>) -> bool {
     }
 }
 
-/// A text as code, which is shown as it is: for commands and ids that are copied.
+/// A text as code, which is shown as it is: for commands and ids that are copied. A text that could end the code, or
+/// contains markup, is escaped instead.
 pub(super) fn code(text: &str) -> String {
     let line = clean_line(text);
-    let runs = line.split(|c| c != '`').map(str::len);
-    let fence = "`".repeat(runs.max().unwrap_or(0) + 1);
-    let space = if line.starts_with('`') || line.ends_with('`') {
-        " "
-    } else {
-        ""
-    };
-    format!("{fence}{space}{line}{space}{fence}")
+    match line.contains(['`', '<', '>', '[', ']', '|', '\\']) {
+        true => cell(text),
+        false => format!("`{line}`"),
+    }
 }
 
 #[cfg(test)]
@@ -97,11 +94,12 @@ mod tests {
     }
 
     #[test]
-    fn code_ends_where_its_text_ends() {
+    fn only_harmless_text_is_code() {
         assert_eq!(code("evaltrail open r 1"), "`evaltrail open r 1`");
-        assert_eq!(code("a`b``c"), "```a`b``c```");
-        assert_eq!(code("`"), "`` ` ``");
-        assert!(!code("a\nb").contains('\n'));
+        assert_eq!(code("a\nb"), "`a⏎b`");
+        for hostile in ["a`b", "<script>", "[x](http://y)", "a|b"] {
+            assert_eq!(code(hostile), cell(hostile));
+        }
     }
 
     #[test]

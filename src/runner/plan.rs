@@ -11,14 +11,14 @@ use crate::formats::adk::storage_app;
 use crate::formats::{Notes, SetFile};
 use crate::history::{CaseResult, PastResult, PastResults, case_results, place};
 use crate::judge::JudgeGrant;
-use crate::metrics::{unknown_metric, unreachable_threshold};
+use crate::metrics::{Unusable, unknown_metric, unreachable_threshold};
 use crate::runner::Selection;
 use crate::runner::chosen_cases::{Filtered, choose, quarantine_on};
 use crate::store::{CaseQueue, MOST_ATTEMPTS, WholePlan};
 use crate::stubs::StubFile;
 use crate::workspace::{
-    OpenSet, SetPath, SetStubs, Workspace, agent_for, agent_of_set, criteria_for, current_commit,
-    open_set, read_notes, read_stubs, user_for,
+    CriteriaSource, OpenSet, SetPath, SetStubs, Workspace, agent_for, agent_of_set, criteria_for,
+    current_commit, open_set, read_notes, read_stubs, user_for,
 };
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -398,7 +398,7 @@ fn plan_set(
     if request.saved && request.kept.is_empty() && open.file.form.is_adk() {
         return Err("the file contains no saved responses; `evaltrail run` runs its cases".into());
     }
-    let (criteria, _) = criteria_for(
+    let (criteria, criteria_source) = criteria_for(
         workspace,
         set,
         &open.file,
@@ -413,6 +413,16 @@ fn plan_set(
         return Err(format!(
             "--metric: {unknown}; `evaltrail metrics` lists them"
         ));
+    }
+    // Before an agent is called, which may cost money.
+    let unknown = criteria.iter().filter_map(unknown_metric);
+    let mut misspelled = unknown.filter(|one| matches!(one, Unusable::Unknown { .. }));
+    if let Some(unknown) = misspelled.next() {
+        let file = match &criteria_source {
+            CriteriaSource::File(file) => format!("{file}: "),
+            CriteriaSource::Default => String::new(),
+        };
+        return Err(format!("{file}{unknown}; `evaltrail metrics` lists them"));
     }
     let (agent_name, mut agent) = match request.saved {
         _ if !request.kept.is_empty() => ("kept".to_string(), AgentSpec::Kept),

@@ -217,6 +217,19 @@ fn a_started_server_that_exits_is_restarted() {
 }
 
 #[test]
+fn misspelled_criterion_stops_before_agent_runs() {
+    let work = Work::scripted(1, &format!("touch called; {ANSWER}"));
+    let config = json!({"criteria": {"tool_trajectory_avg_scor": 1.0}}).to_string();
+    work.write("test_config.json", &config);
+    let out = work.run(&[]);
+    assert_eq!(out.status.code(), Some(2), "{}", both(&out));
+    let words = "no metric is called \"tool_trajectory_avg_scor\"; did you mean \"tool_trajectory_avg_score\"?";
+    assert!(both(&out).contains(words), "{}", both(&out));
+    assert!(both(&out).contains("test_config.json: "), "{}", both(&out));
+    assert!(!work.path().join("called").exists());
+}
+
+#[test]
 fn agent_exit_reports_status_and_signal() {
     let work = Work::scripted(1, "sleep 60 & exit 3");
     let began = Instant::now();

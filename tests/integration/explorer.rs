@@ -556,7 +556,10 @@ fn filter_applies_per_key_and_esc_clears_it() {
         [case(0, 1)],
         "a filter that cannot be read changes nothing"
     );
+    press(&mut model, "enter");
+    assert!(model.view.open_dialog.is_some(), "it is not left");
     press(&mut model, "backspace enter");
+    assert!(model.view.open_dialog.is_none());
     assert_eq!(model.view.browse.filter, "status:fail");
     press(&mut model, "esc");
     assert_eq!(model.view.browse.visible.len(), 10);

@@ -101,7 +101,7 @@ fn the_final_session_state_of_a_case_decides() {
     );
     let shown = text(&call(&place, RUN));
     assert!(
-        shown.contains("last_city (expected \"Oslo\", got \"Rome\")"),
+        shown.contains("last_city: expected \"Oslo\", got \"Rome\""),
         "{shown}"
     );
     assert!(shown.contains("ADK status: passed"), "{shown}");

@@ -520,7 +520,8 @@ fn an_exported_run_shows_the_same_elsewhere() {
             .collect()
     };
     assert_eq!(cases(&there.screen()).len(), 20, "{}", there.screen());
-    assert_eq!(cases(&there.screen()), cases(&here.screen()));
+    let listed = cases(&there.screen());
+    here.wait_until("the same list", |screen| cases(screen) == listed);
     there.keys("F");
     there.wait_for("share 2 causes");
     there.keys("\x1b");

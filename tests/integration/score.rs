@@ -435,7 +435,9 @@ fn hostile_reports_open_cleanly() {
             "{cell}"
         );
     }
+    // The only links lead to cases of the page.
     let html = read("html").to_lowercase();
+    let html = html.replace("<a href=\"#case-", "");
     for markup in [
         "<script",
         "javascript:",

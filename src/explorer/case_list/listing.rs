@@ -7,6 +7,7 @@ use crate::explorer::case_list::filtered_case::ListedCase;
 use crate::explorer::case_list::trend::first_failed_run;
 use crate::explorer::shared::case_list::{NarrowedTo, Node, Pane};
 use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::context::Context;
 use crate::explorer::shared::effect::Effect;
 use crate::explorer::shared::list_columns::Column;
 use crate::explorer::shared::list_order::Order;
@@ -42,7 +43,8 @@ pub(crate) fn toggle_column(model: &mut Model, column: Column) {
     }
 }
 
-/// Moves the cursor to the next or previous case that did not pass, wrapping around.
+/// Moves the cursor to the next or previous case that did not pass, wrapping around. After a run, the first one is the
+/// next one, also if the cursor is on it already.
 pub(crate) fn next_failing(model: &mut Model, forward: bool) -> Vec<Effect> {
     let count = model.view.browse.visible.len();
     let step = |by: usize| match forward {
@@ -57,9 +59,13 @@ pub(crate) fn next_failing(model: &mut Model, forward: bool) -> Vec<Effect> {
             .worst(case)
             .is_some_and(|status| status != Status::Passed)
     };
+    let is_in_list = model.is_on(Context::Browse);
+    let is_first_next = forward && is_in_list && model.view.browse.has_new_results;
+    let begin = usize::from(!(is_first_next && model.view.browse.cursor == 0));
     if count > 0
-        && let Some(at) = (1..=count).map(step).find(failing)
+        && let Some(at) = (begin..=count).map(step).find(failing)
     {
+        model.view.browse.has_new_results &= !is_in_list;
         model.view.browse.cursor = at;
         model.view.browse.pane = Pane::Cases;
     }
@@ -115,6 +121,7 @@ pub(crate) fn relist(model: &mut Model) {
 /// Rebuilds the list after results came in. A cursor on the first row stays there, so that it is on the first failing case.
 pub(crate) fn relist_with_results(model: &mut Model) {
     let is_on_first = model.view.browse.cursor == 0;
+    model.view.browse.has_new_results = true;
     relist(model);
     if is_on_first {
         model.view.browse.cursor = 0;
@@ -223,13 +230,13 @@ pub(crate) fn filtered(model: &Model, cases: &[CaseRef], query: &Query) -> Vec<C
     cases.iter().copied().filter(is_left).collect()
 }
 
+/// Cases that passed and cases without a result stay in the order of the file.
 fn rank(status: Option<Status>) -> u8 {
     match status {
         Some(Status::Failed) => 0,
         Some(Status::Errored) => 1,
-        Some(Status::NotEvaluated | Status::Informational) => 2,
-        None => 3,
-        Some(Status::Passed) => 4,
+        Some(Status::NotEvaluated) => 2,
+        Some(Status::Informational | Status::Passed) | None => 3,
     }
 }
 

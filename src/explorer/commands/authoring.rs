@@ -39,7 +39,7 @@ pub static ACCEPT_ALL: Command = Command {
         default_keys: &["A"],
     },
     help: "accept everything the agent did in the case, or in the selected cases",
-    hint: Some("accept all"),
+    hint: Some("accept case"),
     contexts: LISTS,
     enabled: can_accept_all,
     run: authoring::accept_cases,

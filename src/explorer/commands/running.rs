@@ -147,14 +147,14 @@ pub static RUN_CHANGED: Command = Command {
     ..BASE
 };
 
-pub static CONFIRM_FAILURES: Command = Command {
+pub static REPEAT_FAILING: Command = Command {
     id: &CommandName {
-        name: "confirm failures",
+        name: "repeat failing",
         default_keys: &["K"],
     },
-    help: "run every listed case that did not pass 5 times, to tell flaky cases from broken ones",
+    help: "run every listed case that did not pass 5 times, to tell flaky cases from broken ones; asks first",
     contexts: SCREENS,
     enabled: can_rerun,
-    run: start::confirm_failures,
+    run: start::repeat_failing,
     ..BASE
 };

@@ -51,6 +51,11 @@ impl Dialog for FilterLine {
         };
     }
 
+    /// An invalid filter is not left: the list is filtered by an earlier part of it.
+    fn choose(&mut self, _: &mut Model) -> Option<Vec<Effect>> {
+        self.wrong.is_none().then(Vec::new)
+    }
+
     /// Restores the filter as it was when the line was opened.
     fn cancel(&mut self, model: &mut Model) {
         if let Ok(query) = Query::parse(&self.before) {

@@ -2,7 +2,7 @@
 
 use crate::domain::{AttemptKey, EndedAttempt, RunEvent, RunState};
 use crate::explorer::case_list::listing;
-use crate::explorer::case_list::listing::relist_with_results;
+use crate::explorer::case_list::listing::{relist, relist_with_results};
 use crate::explorer::prompts::trust;
 use crate::explorer::prompts::trust::Allowed;
 use crate::explorer::running::watch;
@@ -198,8 +198,17 @@ fn relist_if_needed(model: &mut Model) {
         Order::Failing => model.live_run().is_none(),
         _ => true,
     };
-    if is_sorted || model.view.browse.narrowing.is_some() || !model.view.browse.query.is_empty() {
-        relist_with_results(model);
+    let may_change =
+        is_sorted || model.view.browse.narrowing.is_some() || !model.view.browse.query.is_empty();
+    // The cursor stays on a case that was run alone.
+    let is_of_one = model
+        .run
+        .as_ref()
+        .is_some_and(|run| run.plan.cases.len() == 1);
+    match (may_change, is_of_one) {
+        (false, _) => {}
+        (true, true) => relist(model),
+        (true, false) => relist_with_results(model),
     }
 }
 

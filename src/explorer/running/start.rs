@@ -1,6 +1,7 @@
 //! Starting runs: of which cases, and against what.
 
-use crate::domain::{EndedAttempt, Status};
+use crate::domain::{EndedAttempt, Status, seconds_text};
+use crate::explorer::prompts::confirm;
 use crate::explorer::shared::case_list::{Node, Pane};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::context::Context;
@@ -93,21 +94,46 @@ pub(crate) fn judge_again(model: &mut Model) -> Vec<Effect> {
     start(model, cases, Against::Recorded(Arc::new(kept)))
 }
 
-/// Number of attempts of each case with which failures are confirmed.
-const CONFIRMATIONS: u32 = 5;
+/// How often failing cases are repeated.
+const REPEATS: u32 = 5;
 
-/// Runs the cases of [`rerun_failed`] several times.
-pub(crate) fn confirm_failures(model: &mut Model) -> Vec<Effect> {
+/// Asks whether to run the cases of [`rerun_failed`] several times: it is many times what a run of them costs.
+pub(crate) fn repeat_failing(model: &mut Model) -> Vec<Effect> {
     let cases = failed_here(model);
     if against_of(model, &cases) == Against::Saved {
-        let why = "saved responses are the same each time; there is nothing to confirm";
+        let why = "saved responses are the same each time; there is nothing to repeat";
         return notices::notify(model, why.into(), false);
     }
     let overrides = RunOverrides {
-        repeat: Some(CONFIRMATIONS),
+        repeat: Some(REPEATS),
         ..RunOverrides::default()
     };
-    start(model, cases, Against::AgentWith(Box::new(overrides)))
+    let count = cases.len();
+    let title = match count {
+        1 => format!("Repeat the failing case {REPEATS} times?"),
+        _ => format!("Repeat {count} failing cases {REPEATS} times each?"),
+    };
+    let attempts = count as u64 * u64::from(REPEATS);
+    let seconds = f64::from(REPEATS) * cases.iter().map(|case| latency(model, *case)).sum::<f64>();
+    let mut lines = vec![format!("{attempts} attempts of the agent")];
+    if seconds > 0.0 {
+        lines.push(format!(
+            "about {} one after the other, as long as the last ones took",
+            seconds_text(Some(seconds))
+        ));
+    }
+    match &start(model, cases, Against::AgentWith(Box::new(overrides)))[..] {
+        [run] => confirm::open(model, title, lines, run.clone()),
+        _ => Vec::new(),
+    }
+}
+
+/// The mean time of the latest attempts of a case, in seconds; 0 if it is not known.
+fn latency(model: &Model, case: CaseRef) -> f64 {
+    let attempts = model.view.outcomes.get(case).map(|one| &one.attempts[..]);
+    let attempts = attempts.unwrap_or_default().iter();
+    let times: Vec<f64> = attempts.filter_map(|one| one.latency_s).collect();
+    times.iter().sum::<f64>() / times.len().max(1) as f64
 }
 
 /// Runs the listed cases that did not pass again; on the run screen, those of the run.

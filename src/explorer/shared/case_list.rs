@@ -96,6 +96,8 @@ pub struct Browse {
     pub hidden: BTreeSet<Column>,
     /// The case in the preview, if any.
     pub preview: Option<Box<CaseScreen>>,
+    /// Whether results came in, and the first failing case has not been gone to since.
+    pub has_new_results: bool,
     /// What the preview was built from: the case, the ticket of its file, and
     /// [`crate::explorer::shared::outcomes::CaseOutcome::shown`]. Used to detect that it is out of date.
     pub previewed: Option<(CaseRef, Ticket, Option<u64>)>,
@@ -119,6 +121,7 @@ impl Browse {
             order: Order::File,
             hidden: BTreeSet::new(),
             preview: None,
+            has_new_results: false,
             previewed: None,
         }
     }

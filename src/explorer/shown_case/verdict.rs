@@ -35,8 +35,8 @@ pub enum VerdictLine {
     More(usize, Line),
 }
 
-/// Builds the lines for the visible attempt, `width` columns wide. Metrics that passed have their full reason if
-/// `whole`, otherwise as much of it as fits on a line.
+/// Builds the lines for the visible attempt, `width` columns wide. If `whole`, metrics that passed have their full reason,
+/// and informational metrics a line each; otherwise reasons are cut to a line, and informational metrics share one.
 pub fn verdict_lines(model: &Model, width: usize, whole: bool) -> Vec<VerdictLine> {
     let running = running_text(model);
     let Some(attempt) = model.shown_attempt() else {
@@ -56,13 +56,7 @@ pub fn verdict_lines(model: &Model, width: usize, whole: bool) -> Vec<VerdictLin
         );
     }
     if let Some(error) = &attempt.error {
-        let words = format!("! errored  {}", clean_line(error));
-        let wrapped = wrap_line(&[plain(&words)], width.saturating_sub(2));
-        lines.extend(
-            wrapped
-                .into_iter()
-                .map(|line| VerdictLine::Words(Status::Errored, line)),
-        );
+        lines.extend(error_lines(error, width));
         let tries = if attempt.tries > 1 {
             format!("; tried {} times", attempt.tries)
         } else {
@@ -104,8 +98,55 @@ pub fn verdict_lines(model: &Model, width: usize, whole: bool) -> Vec<VerdictLin
     if !attempt.undecided.is_empty() {
         lines.extend(notes(&clean_line(&attempt.undecided), width));
     }
-    others.iter().for_each(|metric| add(metric, &mut lines));
+    let (informational, deciding): (Vec<&MetricSummary>, Vec<_>) = others
+        .iter()
+        .partition(|one| !whole && one.status == Status::Informational);
+    deciding.iter().for_each(|metric| add(metric, &mut lines));
+    if !informational.is_empty() {
+        lines.extend(numbers_line(&informational, width));
+    }
     lines
+}
+
+/// Informational metrics one after the other: `· tool calls 2 · tokens 619`.
+fn numbers_line(metrics: &[&MetricSummary], width: usize) -> impl Iterator<Item = VerdictLine> {
+    let number = |score: f64| (score * 100.0).round() / 100.0;
+    let text = |metric: &&MetricSummary| {
+        let name = metric.metric.trim_end_matches("_v1").replace('_', " ");
+        let score = metric
+            .score()
+            .map_or("?".into(), |score| number(score).to_string());
+        format!("· {} {score}", clean_line(&name))
+    };
+    let words = metrics.iter().map(text).collect::<Vec<_>>().join("  ");
+    wrap_line(&[plain(&words)], width.saturating_sub(2))
+        .into_iter()
+        .map(|line| VerdictLine::Words(Status::Informational, line))
+}
+
+/// More lines of an error, such as the frames of a long traceback, are only counted.
+const ERROR_LINES_AT_MOST: usize = 40;
+
+/// An error with its line breaks: a traceback is read line by line.
+fn error_lines(error: &str, width: usize) -> Vec<VerdictLine> {
+    let mut texts: Vec<String> = error
+        .lines()
+        .take(ERROR_LINES_AT_MOST)
+        .enumerate()
+        .map(|(at, line)| match at {
+            0 => format!("! errored  {}", clean_line(line)),
+            _ => format!("  {}", clean_line(line)),
+        })
+        .collect();
+    match error.lines().count().saturating_sub(ERROR_LINES_AT_MOST) {
+        0 => {}
+        more => texts.push(format!("  … {more} more lines")),
+    }
+    let wrap = |text: &String| wrap_line(&[plain(text)], width.saturating_sub(2));
+    let lines = texts.iter().flat_map(wrap);
+    lines
+        .map(|line| VerdictLine::Words(Status::Errored, line))
+        .collect()
 }
 
 /// The user's verdicts on the attempt that differ from the computed ones.

@@ -89,8 +89,18 @@ pub(super) fn reason_parts(
     vec![
         (model.decided_text(case), note),
         (remarks, note),
-        (attempt.reason().to_string(), theme.status(attempt.status)),
+        (first_line(attempt.reason()), theme.status(attempt.status)),
     ]
+}
+
+/// The first line of a reason; the case has all lines.
+fn first_line(reason: &str) -> String {
+    let mut lines = reason.lines();
+    let first = lines.next().unwrap_or_default().to_string();
+    match lines.next() {
+        Some(_) => first + " …",
+        None => first,
+    }
 }
 
 /// Of more attempts than this, only the count is listed.
