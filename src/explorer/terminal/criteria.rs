@@ -2,7 +2,7 @@
 //! `evaltrail.toml`.
 
 use crate::config::FILE_NAME;
-use crate::domain::MatchRule;
+use crate::domain::{MatchRule, float_of};
 use crate::formats::adk::change_criteria;
 use crate::formats::json::TextChange;
 use crate::metrics::WhatIf;
@@ -125,7 +125,7 @@ fn to_toml(value: &Value) -> anyhow::Result<toml::Value> {
     Ok(match value {
         Value::Null => anyhow::bail!("evaltrail.toml cannot contain null"),
         Value::Bool(value) => (*value).into(),
-        Value::Number(number) => match (number.as_i64(), number.as_f64()) {
+        Value::Number(number) => match (number.as_i64(), float_of(number)) {
             (Some(integer), _) => integer.into(),
             (None, Some(float)) => float.into(),
             (None, None) => anyhow::bail!("{number} is too large for evaltrail.toml"),
