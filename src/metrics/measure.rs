@@ -286,12 +286,12 @@ fn explain(turns: &[Turn], score: Option<f64>) -> String {
             .unwrap_or(f64::MAX)
             .total_cmp(&turns[b].score.unwrap_or(f64::MAX))
     });
-    let lowest = lowest.map(|at| format!("; lowest in turn {}: {}", at + 1, turns[at].describe()));
+    let lowest = lowest.map(|at| format!("turn {}: {}; ", at + 1, turns[at].describe()));
     format!(
-        "mean of {} turns {}{}",
+        "{}mean of {} turns {}",
+        lowest.unwrap_or_default(),
         turns.len(),
-        score_text(score),
-        lowest.unwrap_or_default()
+        score_text(score)
     )
 }
 

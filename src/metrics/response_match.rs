@@ -86,16 +86,16 @@ fn explain(
     let worst = (0..turns.len()).min_by(|&a, &b| score_of(a).total_cmp(&score_of(b)));
     let worst = worst.map(|at| {
         format!(
-            "; lowest in turn {} with {:.2}: {}",
+            "turn {}: {} ({:.2}); ",
             at + 1,
-            score_of(at),
-            turns[at].describe()
+            turns[at].describe(),
+            score_of(at)
         )
     });
     format!(
-        "mean of {} turns {mean}{}",
-        turns.len(),
-        worst.unwrap_or_default()
+        "{}mean of {} turns {mean}",
+        worst.unwrap_or_default(),
+        turns.len()
     )
 }
 

@@ -326,7 +326,7 @@ mod tests {
         assert_eq!(added("t n case", "t m case"), "t: n case + t: m case");
         assert_eq!(
             added("t n tolerance 2", "t n tolerance 5"),
-            "t: n tolerance 5.0"
+            "t: n tolerance 5"
         );
         assert_eq!(added("t n case", "t optional"), "t: n case + t: optional");
     }

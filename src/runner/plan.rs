@@ -435,7 +435,10 @@ fn plan_set(
                 case_app.as_deref(),
                 request.agent.as_deref(),
             )
-            .map_err(|error| error.0)?
+            .map_err(|error| match open.file.form.is_adk() {
+                true => error.0,
+                false => "a data set is run only with an agent; `evaltrail score`, or s in the explorer, scores the responses that it contains".into(),
+            })?
         }
     };
     if let Some(program) = agent.program_mut() {

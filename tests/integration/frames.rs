@@ -633,6 +633,11 @@ fn pictures_are_current() {
         if std::env::var_os("EVALTRAIL_PICTURES").is_some() {
             std::fs::write(&path, &drawn).unwrap();
         }
+        // Browsers do not inherit the attribute: without it, spaces collapse, and what is left is stretched.
+        assert_eq!(
+            drawn.matches("<text ").count(),
+            drawn.matches("<text xml:space=\"preserve\" ").count()
+        );
         let kept = std::fs::read_to_string(&path).unwrap_or_default();
         assert!(
             kept == drawn,

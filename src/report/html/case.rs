@@ -72,12 +72,12 @@ pub(super) fn case(
             text(not_counted.trim_end_matches([':', ' ']))
         );
     }
+    scores(&attempt.metrics, out);
+    turns(&attempt, out);
     if status != Status::Passed {
         let command = open_command(&state.plan, &attempt.eval_id);
         let _ = writeln!(out, "<p>to open it: <code>{}</code></p>", text(&command));
     }
-    scores(&attempt.metrics, out);
-    turns(&attempt, out);
     out.push_str("</details>\n");
     Ok(())
 }

@@ -39,6 +39,9 @@ fn sides(expected: Option<&Invocation>, actual: Option<&Invocation>, out: &mut S
             text(&error)
         );
     }
+    if !calls.is_empty() {
+        out.push_str("<tr class=\"part\"><td><td colspan=\"2\">response</tr>\n");
+    }
     compared_texts(&left.response_text(), &right.response_text(), out);
 }
 
@@ -77,11 +80,11 @@ fn line(line: &Option<Line>, class: &str) -> String {
     let mut out = String::from("<pre>");
     for span in spans {
         let escaped = text(&span.text);
-        let _ = match (span.changed, span.tone) {
-            (true, _) => write!(out, "<mark class=\"{class}\">{escaped}</mark>"),
-            (false, Tone::Tool) => write!(out, "<b>{escaped}</b>"),
-            (false, Tone::Note | Tone::Faint) => write!(out, "<i>{escaped}</i>"),
-            (false, Tone::Plain | Tone::Key | Tone::Value) => write!(out, "{escaped}"),
+        let _ = match (span.tone, span.changed) {
+            (Tone::Note | Tone::Faint, _) => write!(out, "<i>{escaped}</i>"),
+            (_, true) => write!(out, "<mark class=\"{class}\">{escaped}</mark>"),
+            (Tone::Tool, false) => write!(out, "<b>{escaped}</b>"),
+            (Tone::Plain | Tone::Key | Tone::Value, false) => write!(out, "{escaped}"),
         };
     }
     out + "</pre>"
