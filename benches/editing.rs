@@ -7,7 +7,7 @@ use evaltrail::domain::Conversation;
 use evaltrail::explorer::{Model, Msg, OpenedSet, SetLoaded, SetMsg, parse_key, update};
 use evaltrail::explorer::{Theme, draw};
 use evaltrail::formats::{Edit, SetFile, plan, preview};
-use evaltrail::store::{EditLog, FileAction, FileJob, Places};
+use evaltrail::store::{AppFolders, EditLog, FileAction, FileJob};
 use evaltrail::workspace::{SetPath, open_set};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -101,7 +101,7 @@ fn opening(set: &SetPath) {
 
 /// Measures the time from planning an edit to the synced file.
 fn saving(set: &SetPath, root: &std::path::Path) {
-    let places = Places {
+    let places = AppFolders {
         data: root.join("own"),
         cache: root.join("own"),
         config: root.join("own"),

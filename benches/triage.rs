@@ -15,7 +15,7 @@ use evaltrail::formats::SetFile;
 use evaltrail::formats::adk::default_criteria;
 use evaltrail::history::{History, PastResult, ResultOrigin};
 use evaltrail::metrics::unscored;
-use evaltrail::store::{Places, RunFolder, RunKey};
+use evaltrail::store::{AppFolders, RunFolder, RunKey};
 use evaltrail::workspace::SetPath;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -140,7 +140,7 @@ fn comparing() {
 /// A folder with 1,000 runs of 20 cases: the first reading makes the index.
 fn history() {
     let (home, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let places = Places {
+    let places = AppFolders {
         config: home.path().into(),
         data: home.path().into(),
         cache: home.path().into(),

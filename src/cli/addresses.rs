@@ -8,7 +8,7 @@ use crate::buckets::{
     BigQueryTable, Bucket, BucketAddress, TableAddress, is_bucket_address, is_table_address,
 };
 use crate::store::{
-    self, Copied, CopyError, Places, RecordedOutput, address_of_copy, copy_bucket,
+    self, AppFolders, Copied, CopyError, RecordedOutput, address_of_copy, copy_bucket,
     copy_pushed_runs, copy_table, new_copy,
 };
 use crate::workspace::edited_with;
@@ -224,8 +224,8 @@ pub(super) fn print_when_slow(address: &dyn std::fmt::Display) -> Sender<()> {
     done
 }
 
-fn places() -> anyhow::Result<Places> {
-    Places::find().context("there is no folder for copies: set EVALTRAIL_HOME")
+fn places() -> anyhow::Result<AppFolders> {
+    AppFolders::find().context("there is no folder for copies: set EVALTRAIL_HOME")
 }
 
 /// Displays how many objects were copied.
@@ -294,7 +294,7 @@ pub(super) fn fill_result(
     fill_output(path, |out| {
         let mut out = RecordedOutput::new(out);
         fill(&mut out)?;
-        recorded = Places::find().map_or(Ok(()), |places| out.record(&places));
+        recorded = AppFolders::find().map_or(Ok(()), |places| out.record(&places));
         Ok(())
     })?;
     if let Err(error) = recorded {
@@ -348,7 +348,7 @@ fn local_output(address: &BucketAddress) -> io::Result<PathBuf> {
 
 /// The title of a folder or file in the explorer, if it is a copy.
 pub(super) fn title_of_copy(path: &Path) -> Option<String> {
-    let mut places = Places::find()?;
+    let mut places = AppFolders::find()?;
     places.cache = dunce::canonicalize(&places.cache).unwrap_or(places.cache);
     address_of_copy(path, &places).map(|address| address.to_string())
 }

@@ -11,7 +11,7 @@ use crate::agents::{AgentDescription, TemplateProbe, probe_server, probe_templat
 use crate::config::is_agent_address;
 use crate::domain::{AgentSpec, ToolsSpec, clean, clean_line, value_text};
 use crate::runner::{ListedAgent, agent_questions, list_agents, tools_of_chat};
-use crate::store::{Places, Trust};
+use crate::store::{AppFolders, Trust};
 use crate::workspace::Workspace;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -37,7 +37,7 @@ pub(super) fn agents(args: AgentsArgs) -> anyhow::Result<Exit> {
 
 async fn list(args: &AgentsArgs) -> anyhow::Result<Exit> {
     let workspace = Workspace::open(&args.path)?;
-    let trust = Trust::load(Places::find().as_ref());
+    let trust = Trust::load(AppFolders::find().as_ref());
     let found = list_agents(&workspace, &trust).await;
     if args.json {
         let agents: Vec<Value> = found.iter().map(as_json).collect();

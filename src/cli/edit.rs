@@ -14,7 +14,7 @@ use crate::domain::did_you_mean;
 use crate::explorer::edit_text;
 use crate::formats::{Edit, SetFile, plan, unified};
 use crate::process::FILE_FOR_USER;
-use crate::store::{Done, EditLog, FileAction, FileJob, Places, sweep};
+use crate::store::{AppFolders, Done, EditLog, FileAction, FileJob, sweep};
 use crate::workspace::{Workspace, edited_with, open_set, read_text};
 use anyhow::{Context, bail};
 use std::io::Read;
@@ -33,7 +33,7 @@ pub(super) fn edit(args: EditArgs) -> anyhow::Result<Exit> {
     }
     if args.undo || args.redo {
         let (log, files) = (
-            EditLog::in_folder(Places::find().as_ref()),
+            EditLog::in_folder(AppFolders::find().as_ref()),
             edited_with(&target.path),
         );
         let done = if args.undo {

@@ -1,6 +1,6 @@
 //! Runs as they are named on the command line.
 
-use crate::history::{History, RunHead};
+use crate::history::{History, RunSummary};
 use crate::report::shell_word;
 use crate::runner::{history_of, load_past_run};
 use crate::store::{LoadedRun, RunKey, load_run};
@@ -8,7 +8,7 @@ use crate::workspace::Workspace;
 use anyhow::{Context, bail};
 
 /// The name that the user gave a run.
-pub(super) fn name_of<'a>(history: &'a History, head: &RunHead) -> Option<&'a str> {
+pub(super) fn name_of<'a>(history: &'a History, head: &RunSummary) -> Option<&'a str> {
     history
         .labels
         .get(&head.run_id)
@@ -38,8 +38,9 @@ pub(super) fn find_run(workspace: &Workspace, named: &str) -> anyhow::Result<Loa
             }
         }
         Ok(path) if path.is_file() => {
-            let is_it =
-                |head: &&RunHead| dunce::canonicalize(&head.path).is_ok_and(|known| known == path);
+            let is_it = |head: &&RunSummary| {
+                dunce::canonicalize(&head.path).is_ok_and(|known| known == path)
+            };
             let found = history.runs.iter().find(is_it);
             found.with_context(|| format!("{named} is not a run of this folder"))?
         }
@@ -63,9 +64,9 @@ fn signed(run: LoadedRun) -> anyhow::Result<LoadedRun> {
     Ok(run)
 }
 
-fn head_named<'a>(history: &'a History, named: &str) -> anyhow::Result<&'a RunHead> {
+fn head_named<'a>(history: &'a History, named: &str) -> anyhow::Result<&'a RunSummary> {
     let usable = || history.runs.iter().filter(|head| head.is_usable());
-    let has_name = |head: &RunHead| name_of(history, head) == Some(named);
+    let has_name = |head: &RunSummary| name_of(history, head) == Some(named);
     match named {
         "last" | "previous" => {
             let last = usable()
@@ -96,7 +97,7 @@ fn head_named<'a>(history: &'a History, named: &str) -> anyhow::Result<&'a RunHe
         }
         _ => {
             // One id may be the beginning of another.
-            let whole: Vec<&RunHead> = usable().filter(|head| head.run_id == named).collect();
+            let whole: Vec<&RunSummary> = usable().filter(|head| head.run_id == named).collect();
             let found = match whole.is_empty() {
                 true => usable().filter(|head| is_named(head, named)).collect(),
                 false => whole,
@@ -117,7 +118,7 @@ fn head_named<'a>(history: &'a History, named: &str) -> anyhow::Result<&'a RunHe
 }
 
 /// Whether the id begins with a text, or that of a result of ADK ends with it: its end is the time.
-fn is_named(head: &RunHead, named: &str) -> bool {
+fn is_named(head: &RunSummary, named: &str) -> bool {
     let end = named.trim_start_matches('…');
     head.run_id.starts_with(named)
         || (!head.is_evaltrail() && !end.is_empty() && head.run_id.ends_with(end))

@@ -8,12 +8,12 @@ use crate::domain::{JudgeSpec, clean_line};
 use crate::judge::{JudgeGrant, Judges, Probed};
 use crate::metrics::JudgeOptions;
 use crate::runner::{allowed_destinations, judge_questions, missing_keys};
-use crate::store::{Answers, Places};
+use crate::store::{Answers, AppFolders};
 use crate::workspace::Workspace;
 use std::time::Instant;
 
 pub(super) fn judge(args: JudgeArgs) -> anyhow::Result<Exit> {
-    let answers = Places::find().map(|places| Answers::below(places.answers()));
+    let answers = AppFolders::find().map(|places| Answers::below(places.answers()));
     if args.forget {
         let count = answers.map_or(Ok(0), |answers| answers.clear())?;
         print_line(&format!("deleted {count} cached responses of judges"));

@@ -10,7 +10,7 @@ use crate::domain::{
     set_id_error,
 };
 use crate::formats::{Edit, blank_set, plan};
-use crate::store::{EditLog, FileAction, FileJob, Places, check_links};
+use crate::store::{AppFolders, EditLog, FileAction, FileJob, check_links};
 use crate::workspace::{SetPath, Workspace, open_set};
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
@@ -81,7 +81,7 @@ fn new_set(path: &Path, args: &NewArgs) -> anyhow::Result<Exit> {
         path: path.to_path_buf(),
         action: FileAction::Create(text),
     }];
-    let log = EditLog::in_folder(Places::find().as_ref());
+    let log = EditLog::in_folder(AppFolders::find().as_ref());
     let done = log.make(None, &format!("create {name}"), &jobs)?;
     done.note.iter().for_each(|note| print_note(note));
     print_note(&format!("created {}", path.display()));

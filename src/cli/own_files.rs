@@ -2,7 +2,7 @@
 
 use super::find_run::find_run;
 use crate::domain::clean_line;
-use crate::formats::{HEAD, OwnFile, TAIL, is_packed, own_file};
+use crate::formats::{EvaltrailFile, HEAD, TAIL, is_packed, own_file};
 use crate::process::PrivateFolder;
 use crate::runner;
 use crate::store::{read_head, read_tail};
@@ -30,24 +30,24 @@ pub(super) fn run_file(path: &Path) -> anyhow::Result<Option<RunFile>> {
         // Opening the file reports what is wrong.
         None if is_packed(&head) => Ok(Some(RunFile::Export)),
         None => Ok(None),
-        Some(OwnFile::Export) => Ok(Some(RunFile::Export)),
-        Some(OwnFile::Report(Some(run_id))) => stored_run(path, &run_id).map(Some),
-        Some(OwnFile::Journal) => {
+        Some(EvaltrailFile::Export) => Ok(Some(RunFile::Export)),
+        Some(EvaltrailFile::Report(Some(run_id))) => stored_run(path, &run_id).map(Some),
+        Some(EvaltrailFile::Journal) => {
             let folder = std::path::absolute(path)?
                 .parent()
                 .map(Path::to_path_buf)
                 .unwrap_or_default();
             stored_run(path, &folder.display().to_string()).map(Some)
         }
-        Some(OwnFile::Report(None) | OwnFile::Table) => bail!(
+        Some(EvaltrailFile::Report(None) | EvaltrailFile::Table) => bail!(
             "{shown} is a report of evaltrail that does not name its run: `evaltrail runs` lists the runs, and `evaltrail` opens them with H"
         ),
-        Some(OwnFile::Recording) => {
+        Some(EvaltrailFile::Recording) => {
             bail!(
                 "{shown} is a recording of agents: `evaltrail run SET --agent replay:{shown}` replays it"
             )
         }
-        Some(OwnFile::AdkResult) => bail!(
+        Some(EvaltrailFile::AdkResult) => bail!(
             "{shown} is a result of ADK: `evaltrail` opens it with H in the folder that contains the agent"
         ),
     }

@@ -7,7 +7,7 @@ use super::find_run::name_of;
 use super::output::{paint, plural, print_json, print_line, print_note};
 use super::{Exit, run_labels};
 use crate::domain::{Status, clean_line};
-use crate::history::{History, RunHead, RunSource, SetResults};
+use crate::history::{History, RunSource, RunSummary, SetResults};
 use crate::report::{Paint, started_text};
 use crate::runner::history_of;
 use crate::workspace::{SetPath, Workspace};
@@ -73,7 +73,13 @@ pub(crate) fn runs(args: RunsArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
-fn run_line(history: &History, head: &RunHead, root: &Path, width: usize, paint: Paint) -> String {
+fn run_line(
+    history: &History,
+    head: &RunSummary,
+    root: &Path,
+    width: usize,
+    paint: Paint,
+) -> String {
     let totals = &head.totals;
     let id = clean_line(&head.run_id);
     let started = started_text(&head.started);
@@ -95,7 +101,7 @@ fn run_line(history: &History, head: &RunHead, root: &Path, width: usize, paint:
 }
 
 /// The sets and the agent, and what is special about the run.
-fn what_ran(history: &History, head: &RunHead, root: &Path) -> String {
+fn what_ran(history: &History, head: &RunSummary, root: &Path) -> String {
     let mut words = vec![sets_of(head, root).join(", ")];
     if let Some(name) = name_of(history, head) {
         words.insert(0, format!("“{name}”"));
@@ -138,7 +144,7 @@ fn what_ran(history: &History, head: &RunHead, root: &Path) -> String {
 }
 
 /// The files of a run relative to the folder; for ADK's results the id of the set.
-fn sets_of(head: &RunHead, root: &Path) -> Vec<String> {
+fn sets_of(head: &RunSummary, root: &Path) -> Vec<String> {
     match &head.source {
         RunSource::Evaltrail { sets, .. } => sets
             .iter()
@@ -148,7 +154,7 @@ fn sets_of(head: &RunHead, root: &Path) -> Vec<String> {
     }
 }
 
-fn is_pinned(history: &History, head: &RunHead) -> bool {
+fn is_pinned(history: &History, head: &RunSummary) -> bool {
     head.is_ours()
         && history
             .labels
@@ -156,7 +162,7 @@ fn is_pinned(history: &History, head: &RunHead) -> bool {
             .is_some_and(|label| label.pinned)
 }
 
-fn run_json(history: &History, head: &RunHead, root: &Path) -> Value {
+fn run_json(history: &History, head: &RunSummary, root: &Path) -> Value {
     let (by, foreign) = match &head.source {
         RunSource::Adk {
             by_evaltrail: false,
@@ -198,7 +204,7 @@ fn run_json(history: &History, head: &RunHead, root: &Path) -> Value {
 }
 
 /// The results of each set: the counts of attempts by status, and the mean of each metric.
-fn results_json(head: &RunHead, root: &Path) -> Vec<Value> {
+fn results_json(head: &RunSummary, root: &Path) -> Vec<Value> {
     let results: Vec<&SetResults> = match &head.source {
         RunSource::Evaltrail { sets, .. } => sets.iter().map(|set| &set.results).collect(),
         RunSource::Adk { results, .. } => vec![results],

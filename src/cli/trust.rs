@@ -4,12 +4,12 @@ use super::output::{can_prompt, confirm, print_note};
 use crate::domain::{clean_exact, clean_line};
 use crate::judge::Keys;
 use crate::runner::{KeyOffer, TrustAction, TrustQuestion};
-use crate::store::{Places, Trust};
+use crate::store::{AppFolders, Trust};
 use std::io;
 
 /// Whether all actions are allowed: by an earlier permission, by `--trust`, or by the user now.
 pub(super) fn allowed(questions: &[TrustQuestion], trust_all: bool) -> anyhow::Result<bool> {
-    let mut trust = Trust::load(Places::find().as_ref());
+    let mut trust = Trust::load(AppFolders::find().as_ref());
     let open: Vec<&TrustQuestion> = questions
         .iter()
         .filter(|question| !trust_all && !trust.allows(&question.fingerprint))
@@ -39,7 +39,7 @@ pub(super) fn allowed(questions: &[TrustQuestion], trust_all: bool) -> anyhow::R
 /// The keys that may be used: all of the offer, or none. The run continues without them.
 pub(super) fn allowed_keys(offer: KeyOffer, trust_all: bool) -> anyhow::Result<Keys> {
     let KeyOffer { question, keys } = offer;
-    let mut trust = Trust::load(Places::find().as_ref());
+    let mut trust = Trust::load(AppFolders::find().as_ref());
     let (names, file) = (
         keys.describe().join(", "),
         keys.file().display().to_string(),

@@ -2,13 +2,13 @@
 
 use super::output::{can_prompt, confirm};
 use crate::domain::clean_line;
-use crate::store::{Done, EditFailed, EditLog, FileJob, Places, SaveError};
+use crate::store::{AppFolders, Done, EditFailed, EditLog, FileJob, SaveError};
 use anyhow::bail;
 use std::path::Path;
 
 /// Makes an edit of files below `root`.
 pub(super) fn make_asking(root: &Path, words: &str, jobs: &[FileJob]) -> anyhow::Result<Done> {
-    let log = EditLog::in_folder(Places::find().as_ref());
+    let log = EditLog::in_folder(AppFolders::find().as_ref());
     match log.make(Some(root), words, jobs) {
         Err(EditFailed {
             path,

@@ -62,8 +62,8 @@ pub use shared::case_screen::{CaseOrigin, CaseScreen};
 pub use shared::compared_pair::{ComparedPair, ComparedRun};
 pub use shared::context::Context;
 pub use shared::effect::{
-    Against, CaptureTarget, ChatEffect, EditEffect, EditorOf, Effect, HistoryEffect, ResultEffect,
-    RunEffect, RunOverrides, ScreenRequest, SetEffect, TerminalEffect,
+    CaptureTarget, ChatEffect, EditEffect, EditorOf, Effect, HistoryEffect, ResultEffect,
+    RunEffect, RunOverrides, RunTarget, ScreenRequest, SetEffect, TerminalEffect,
 };
 pub use shared::key::{Key, KeyCode, parse_key};
 pub use shared::layout::{Layout, SMALLEST, case_rows, inside, is_too_small};
@@ -81,7 +81,7 @@ pub use shared::set_view::{CaseSummary, SetState, SetView};
 pub use shared::theme::{Role, Theme, ThemeError};
 pub use shared::ticket::{Ticket, Tickets};
 pub use shared::tools::Tools;
-pub use shared::trial::{Flip, Rescored, Trial};
+pub use shared::trial::{ActiveWhatIf, Rescored, StatusChange};
 pub use shared::watching::{CasesToRunAgain, ChangedInFile, Watching};
 pub use shown_case::body::build_body;
 pub use shown_case::verdict::{REASON_AT, VerdictLine, verdict_lines};

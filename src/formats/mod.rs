@@ -62,7 +62,7 @@ pub use messages::{
 };
 pub use notes::Notes;
 pub use own::{
-    HTML_TITLE, MARKDOWN_TITLE, OwnFile, REPORT_COLUMNS, REPORT_KEY, RESULT_ID, TAIL,
+    EvaltrailFile, HTML_TITLE, MARKDOWN_TITLE, REPORT_COLUMNS, REPORT_KEY, RESULT_ID, TAIL,
     is_own_result, is_packed, own_file,
 };
 pub use plan::{Edit, plan, rebase};

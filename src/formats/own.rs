@@ -46,7 +46,7 @@ pub const RESULT_ID: &str = "evaltrail run ";
 
 /// A file that evaltrail writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum OwnFile {
+pub enum EvaltrailFile {
     /// A report in JSON, HTML, Markdown or JUnit's format, or an `EvaluationResult`, with the id of its run if the first bytes contain it.
     Report(Option<String>),
     /// A report in CSV, or Vertex's table or summary: without the id of its run.
@@ -85,7 +85,7 @@ pub fn is_own_result(head: &[u8], tail: impl FnOnce() -> Vec<u8>) -> bool {
 /// What a file with these first bytes is, if evaltrail wrote it. It may be packed or indented in another way, have another
 /// encoding or order of members, and be a row or an element of a list. `tail` reads the last [`TAIL`] bytes; it is called only
 /// for an `EvaluationResult` whose metadata are not among the first bytes, as with sorted members.
-pub fn own_file(head: &[u8], tail: impl FnOnce() -> Vec<u8>) -> Option<OwnFile> {
+pub fn own_file(head: &[u8], tail: impl FnOnce() -> Vec<u8>) -> Option<EvaltrailFile> {
     file_of_head(head).or_else(|| {
         let is_result = !is_packed(head) && is_result_without_metadata(&decoded_text(head));
         if is_result {
@@ -96,14 +96,14 @@ pub fn own_file(head: &[u8], tail: impl FnOnce() -> Vec<u8>) -> Option<OwnFile> 
     })
 }
 
-fn file_of_head(head: &[u8]) -> Option<OwnFile> {
+fn file_of_head(head: &[u8]) -> Option<EvaltrailFile> {
     let text = match is_packed(head) {
         true => decoded_text(&unpacked(head)),
         false => decoded_text(head),
     };
     let text = text.trim_start_matches('\u{FEFF}').trim_start();
     if is_csv_report(text) {
-        Some(OwnFile::Table)
+        Some(EvaltrailFile::Table)
     } else {
         report_page(text).or_else(|| json_file(text))
     }
@@ -139,16 +139,16 @@ fn is_csv_report(text: &str) -> bool {
 }
 
 /// A report in HTML, JUnit's format or Markdown.
-fn report_page(text: &str) -> Option<OwnFile> {
+fn report_page(text: &str) -> Option<EvaltrailFile> {
     if text.starts_with("<!doctype html>") {
         let run_id = text.split_once(HTML_TITLE)?.1.split_once("</title>")?.0;
-        return Some(OwnFile::Report(Some(run_id.to_string())));
+        return Some(EvaltrailFile::Report(Some(run_id.to_string())));
     }
     let is_junit = text.starts_with("<?xml ") && text.contains(JUNIT_ROOT);
-    (is_junit || text.starts_with(MARKDOWN_TITLE)).then_some(OwnFile::Report(None))
+    (is_junit || text.starts_with(MARKDOWN_TITLE)).then_some(EvaltrailFile::Report(None))
 }
 
-fn json_file(head: &str) -> Option<OwnFile> {
+fn json_file(head: &str) -> Option<EvaltrailFile> {
     if !head.starts_with(['{', '[']) {
         return None;
     }
@@ -158,19 +158,21 @@ fn json_file(head: &str) -> Option<OwnFile> {
     match () {
         () if has(&[REPORT_KEY]) && (is_first(REPORT_KEY) || has_version(head)) => {
             match has(&["run_id"]) {
-                true => Some(OwnFile::Report(text_after(head, "\"run_id\""))),
-                false => Some(OwnFile::Table),
+                true => Some(EvaltrailFile::Report(text_after(head, "\"run_id\""))),
+                false => Some(EvaltrailFile::Table),
             }
         }
-        () if has(&["evaltrail_run"]) => Some(OwnFile::Export),
+        () if has(&["evaltrail_run"]) => Some(EvaltrailFile::Export),
         // An `EvaluationResult`.
         () if has(&["metadata"]) && has_result_id(head) => result_file(head),
-        () if has(&["key", "eval_id", "status", "adk_status"]) => Some(OwnFile::Journal),
-        () if has(&["signature", "number", "run_id", "started", "sets"]) => Some(OwnFile::Journal),
-        () if is_first("eval_id") && keys.get(1).is_some_and(|key| key == "turns") => {
-            Some(OwnFile::Recording)
+        () if has(&["key", "eval_id", "status", "adk_status"]) => Some(EvaltrailFile::Journal),
+        () if has(&["signature", "number", "run_id", "started", "sets"]) => {
+            Some(EvaltrailFile::Journal)
         }
-        () => has(&["eval_set_result_id", "eval_case_results"]).then_some(OwnFile::AdkResult),
+        () if is_first("eval_id") && keys.get(1).is_some_and(|key| key == "turns") => {
+            Some(EvaltrailFile::Recording)
+        }
+        () => has(&["eval_set_result_id", "eval_case_results"]).then_some(EvaltrailFile::AdkResult),
     }
 }
 
@@ -210,9 +212,9 @@ fn is_result_without_metadata(head: &str) -> bool {
 }
 
 /// An `EvaluationResult` that evaltrail wrote, by a part of its text with its metadata.
-fn result_file(text: &str) -> Option<OwnFile> {
+fn result_file(text: &str) -> Option<EvaltrailFile> {
     let id = text_after(text, "\"dataset_id\"").filter(|_| has_result_id(text));
-    Some(OwnFile::Report(Some(
+    Some(EvaltrailFile::Report(Some(
         id?.strip_prefix(RESULT_ID)?.to_string(),
     )))
 }
@@ -287,7 +289,7 @@ mod tests {
         let with = |head: &str, id: &str| own_file(head.as_bytes(), || tail(id).into_bytes());
         assert_eq!(
             with(head, "evaltrail run 7f3a"),
-            Some(OwnFile::Report(Some("7f3a".into())))
+            Some(EvaltrailFile::Report(Some("7f3a".into())))
         );
         assert_eq!(with(head, "mine"), None);
         assert_eq!(

@@ -2,7 +2,7 @@
 
 use super::adk_results::{CasesOfSet, ended_attempt, open_result};
 use super::latest::{HistorySet, matching};
-use super::run_head::{RunHead, RunSource};
+use super::run_summary::{RunSource, RunSummary};
 use crate::domain::{
     AgentServer, AgentSpec, Attempt, AttemptKey, Criterion, EvalCase, FinishedAttempts, InMemory,
     JudgeSpec, PlannedCase, PlannedCases, PlannedSet, ProgramSpec, RunOptions, RunPlan, RunState,
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// The run that a result of ADK is the result of. `sets` are the files that it can belong to. Errors: the file cannot be
 /// read.
-pub(super) fn run_of_result(head: &RunHead, sets: &[HistorySet]) -> Result<RunState, String> {
+pub(super) fn run_of_result(head: &RunSummary, sets: &[HistorySet]) -> Result<RunState, String> {
     let RunSource::Adk {
         app_dir, set_id, ..
     } = &head.source

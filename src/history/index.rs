@@ -7,9 +7,9 @@ use super::outcomes::OutcomesCache;
 use crate::domain::unix_seconds;
 use crate::formats::adk::{app_history, storage_history};
 use crate::history::read_head::read_head;
-use crate::history::{RunHead, RunSource};
+use crate::history::{RunSource, RunSummary};
 use crate::store::{
-    Places, RunKey, RunLabel, baseline_run_id, fingerprint, read_run_labels, run_folders,
+    AppFolders, RunKey, RunLabel, baseline_run_id, fingerprint, read_run_labels, run_folders,
     write_whole,
 };
 use rayon::iter::Either;
@@ -27,7 +27,7 @@ const FORMAT: u32 = 13;
 #[derive(Clone, Debug, Default)]
 pub struct History {
     /// The runs, newest first; foreign ones last.
-    pub runs: Vec<RunHead>,
+    pub runs: Vec<RunSummary>,
     /// The folders and result files that cannot be read, each with the error, in words.
     pub unreadable: Vec<(PathBuf, String)>,
     /// Names and pins, by the run's id.
@@ -44,7 +44,7 @@ pub struct History {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Entry {
     stamp: Vec<(u64, u128)>,
-    head: RunHead,
+    head: RunSummary,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -57,7 +57,7 @@ struct IndexFile {
 
 impl History {
     /// Finds the runs of a workspace. Runs that changed after the index was written are read again. `app_dirs` are the agents' folders, where ADK stores its results.
-    pub fn open(root: &Path, app_dirs: &[PathBuf], places: Option<&Places>) -> History {
+    pub fn open(root: &Path, app_dirs: &[PathBuf], places: Option<&AppFolders>) -> History {
         let mut unlisted: Vec<(PathBuf, String)> = Vec::new();
         let key = places.and_then(|places| {
             let failed = |error: io::Error| {
@@ -123,7 +123,7 @@ impl History {
                 known.keys().for_each(|path| cache.remove(path));
             }
         }
-        let mut runs: Vec<RunHead> = entries.into_iter().map(|entry| entry.head).collect();
+        let mut runs: Vec<RunSummary> = entries.into_iter().map(|entry| entry.head).collect();
         remove_copies(&mut runs);
         sort_newest_first(&mut runs);
         mark_merged(&mut runs);
@@ -138,15 +138,15 @@ impl History {
     }
 
     /// The runs that are signed with this user's key, newest first.
-    pub fn ours(&self) -> impl Iterator<Item = &RunHead> {
+    pub fn ours(&self) -> impl Iterator<Item = &RunSummary> {
         self.runs.iter().filter(|head| head.is_ours())
     }
 }
 
 /// Removes the files that evaltrail wrote for ADK at the end of a run that is there too. A file without the id of its run is
 /// from an older version: it was written after the run started.
-fn remove_copies(runs: &mut Vec<RunHead>) {
-    let started = |head: &RunHead| unix_seconds(&head.started).unwrap_or(f64::MIN);
+fn remove_copies(runs: &mut Vec<RunSummary>) {
+    let started = |head: &RunSummary| unix_seconds(&head.started).unwrap_or(f64::MIN);
     let own: HashMap<String, f64> = runs
         .iter()
         .filter(|head| head.is_evaltrail())
@@ -169,7 +169,7 @@ fn remove_copies(runs: &mut Vec<RunHead>) {
 
 /// Marks the shards, and the earlier merged runs of shards, whose results are in a merged run of this user, too. The runs
 /// are sorted, the newest first.
-fn mark_merged(runs: &mut [RunHead]) {
+fn mark_merged(runs: &mut [RunSummary]) {
     let mut merged: HashSet<String> = HashSet::new();
     for head in runs {
         let all = |ids: &[String]| !ids.is_empty() && ids.iter().all(|id| merged.contains(id));
@@ -181,7 +181,7 @@ fn mark_merged(runs: &mut [RunHead]) {
     }
 }
 
-fn sort_newest_first(runs: &mut [RunHead]) {
+fn sort_newest_first(runs: &mut [RunSummary]) {
     runs.sort_by(|a, b| {
         b.number
             .cmp(&a.number)
@@ -201,13 +201,13 @@ fn sort_newest_first(runs: &mut [RunHead]) {
         };
         newness.insert(head.path.clone(), time);
     }
-    let newness = |head: &RunHead| newness.get(&head.path).copied().unwrap_or(f64::MIN);
+    let newness = |head: &RunSummary| newness.get(&head.path).copied().unwrap_or(f64::MIN);
     // The sort is stable: runs with equal times stay in this order.
     runs.sort_by(|a, b| newness(b).total_cmp(&newness(a)));
 }
 
 /// When a run started. A foreign run comes last, because it must not hide the user's own runs.
-fn time_of(head: &RunHead) -> f64 {
+fn time_of(head: &RunSummary) -> f64 {
     match head.source {
         RunSource::Evaltrail {
             is_foreign: true, ..
@@ -216,7 +216,7 @@ fn time_of(head: &RunHead) -> f64 {
     }
 }
 
-fn index_path(places: &Places, root: &Path) -> PathBuf {
+fn index_path(places: &AppFolders, root: &Path) -> PathBuf {
     let id = fingerprint(&[root.as_os_str().as_encoded_bytes()]);
     places
         .cache
@@ -296,8 +296,8 @@ mod tests {
     use crate::domain::Totals;
     use crate::history::SetResults;
 
-    fn head(run_id: &str, started: &str, number: u64, source: RunSource) -> RunHead {
-        RunHead {
+    fn head(run_id: &str, started: &str, number: u64, source: RunSource) -> RunSummary {
+        RunSummary {
             run_id: run_id.into(),
             path: run_id.into(),
             started: started.into(),

@@ -3,7 +3,7 @@
 use super::adk_results::{CasesOfSet, ended_attempt, open_result};
 use super::index::History;
 use super::place::place;
-use super::run_head::{RunHead, RunSource};
+use super::run_summary::{RunSource, RunSummary};
 use crate::domain::{
     Attempt, AttemptKey, Derivation, EndedAttempt, InMemory, PlannedSet, RunBy, RunRef, Status,
     Variant,
@@ -186,7 +186,7 @@ impl History {
 }
 
 /// The number of bytes to read for the results of a run: the size of its summaries if there are any, else of its journal.
-fn size_of(head: &RunHead) -> u64 {
+fn size_of(head: &RunSummary) -> u64 {
     let size = |file: PathBuf| std::fs::metadata(file).map(|meta| meta.len()).ok();
     match head.is_evaltrail() {
         true => size(head.path.join("summaries")).or_else(|| size(head.path.join("journal.jsonl"))),
@@ -272,7 +272,7 @@ impl Found {
     }
 
     /// Whether this run and older ones cannot add results for the files of this run.
-    fn is_complete_for(&self, head: &RunHead, sets: &[HistorySet]) -> bool {
+    fn is_complete_for(&self, head: &RunSummary, sets: &[HistorySet]) -> bool {
         // A file that is not among the sets is no longer in this workspace.
         let complete = |path: &Path| self.open.get(path).is_none_or(FxHashMap::is_empty);
         match &head.source {
@@ -338,7 +338,7 @@ pub(super) fn matching<'a>(
 }
 
 fn results_of(
-    head: &RunHead,
+    head: &RunSummary,
     sets: &[HistorySet],
     key: Option<&RunKey>,
     in_memory: InMemory,
@@ -365,7 +365,7 @@ fn results_of(
 }
 
 fn of_run(
-    head: &RunHead,
+    head: &RunSummary,
     sets: &[HistorySet],
     key: Option<&RunKey>,
     in_memory: InMemory,
@@ -412,7 +412,7 @@ fn of_run(
 
 /// Errors: the file cannot be read.
 fn of_adk(
-    head: &RunHead,
+    head: &RunSummary,
     set: &HistorySet,
     in_memory: InMemory,
 ) -> Result<Vec<PastResult>, String> {

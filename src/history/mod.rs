@@ -25,7 +25,7 @@ mod read_head;
 mod recorded;
 mod resume;
 mod retention;
-mod run_head;
+mod run_summary;
 mod same_criteria;
 mod trends;
 
@@ -42,5 +42,5 @@ pub use pushed::{DoneCases, PushedShards, ShardProgress, done_by_earlier_runs, p
 pub use recorded::recorded_results;
 pub use resume::{Resume, ResumedRun, unfinished};
 pub use retention::remove_old_runs;
-pub use run_head::{MetricMean, RunHead, RunSource, SetCount, SetResults};
+pub use run_summary::{MetricMean, RunSource, RunSummary, SetCount, SetResults};
 pub use trends::CaseTrends;

@@ -3,7 +3,7 @@
 use super::adk_run::run_of_result;
 use super::index::History;
 use super::latest::HistorySet;
-use super::run_head::{RunHead, RunSource};
+use super::run_summary::{RunSource, RunSummary};
 use crate::domain::{EndedAttempt, InMemory, PlannedCase, Quarantine, RunBy, RunRef, RunState};
 use crate::formats::{RecordedCase, SetFile};
 use crate::store::{LoadedRun, load_run_with};
@@ -41,7 +41,7 @@ pub struct PastSet {
 impl History {
     /// Reads a run. A result of ADK is the result of one of `sets`, or of a set that is no longer there. Errors: for example
     /// that the run was removed in the meantime.
-    pub fn load(&self, head: &RunHead, sets: &[HistorySet]) -> Result<LoadedRun, String> {
+    pub fn load(&self, head: &RunSummary, sets: &[HistorySet]) -> Result<LoadedRun, String> {
         match &head.source {
             RunSource::Evaltrail { .. } => {
                 load_run_with(&head.path, self.key.as_ref(), InMemory::Whole)
@@ -53,7 +53,7 @@ impl History {
     }
 
     /// Reads a run with its cases, like [`History::load`].
-    pub fn past_run(&self, head: &RunHead, sets: &[HistorySet]) -> Result<PastRun, String> {
+    pub fn past_run(&self, head: &RunSummary, sets: &[HistorySet]) -> Result<PastRun, String> {
         match &head.source {
             RunSource::Evaltrail { .. } => {
                 let run = load_run_with(&head.path, self.key.as_ref(), InMemory::Whole);

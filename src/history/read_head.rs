@@ -8,7 +8,7 @@ use crate::domain::{
 use crate::formats::adk::ResultFile;
 use crate::history::adk_results::{ended_attempt, open_result};
 use crate::history::criteria::{DecidingMetrics, criteria_id, scoring_of};
-use crate::history::{MetricMean, RunHead, RunSource, SetCount, SetResults};
+use crate::history::{MetricMean, RunSource, RunSummary, SetCount, SetResults};
 use crate::metrics::{Aggregate, Aggregation, criterion_of};
 use crate::store::{LoadedRun, RunKey, load_run};
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ pub(super) fn read_head(
     path: &Path,
     app_dir: Option<&Path>,
     key: Option<&RunKey>,
-) -> Result<RunHead, String> {
+) -> Result<RunSummary, String> {
     match app_dir {
         None => load_run(path, key)
             .map(|run| head_of_run(path, &run))
@@ -64,7 +64,7 @@ impl CollectedResults {
     }
 }
 
-pub(super) fn head_of_run(path: &Path, run: &LoadedRun) -> RunHead {
+pub(super) fn head_of_run(path: &Path, run: &LoadedRun) -> RunSummary {
     let (state, plan) = (&run.state, &run.state.plan);
     let mut by_set: Vec<CollectedResults> = plan.sets.iter().map(|_| Default::default()).collect();
     let mut end: Option<f64> = None;
@@ -82,7 +82,7 @@ pub(super) fn head_of_run(path: &Path, run: &LoadedRun) -> RunHead {
     let sets = sets
         .map(|((set, cases), results)| counted(set, cases, results.finish(), plan))
         .collect();
-    RunHead {
+    RunSummary {
         run_id: plan.run_id.clone(),
         path: path.to_path_buf(),
         started: plan.started.clone(),
@@ -187,14 +187,14 @@ pub(super) fn criteria_of_result(file: &ResultFile) -> u64 {
     criteria_id(&found.into_values().collect::<Vec<_>>())
 }
 
-pub(super) fn head_of_result(path: &Path, app_dir: &Path, file: &Arc<ResultFile>) -> RunHead {
+pub(super) fn head_of_result(path: &Path, app_dir: &Path, file: &Arc<ResultFile>) -> RunSummary {
     let mut totals = Totals::default();
     let mut results = CollectedResults::default();
     for attempt in &attempts_of_result(file) {
         totals.add(attempt.status);
         results.add(attempt);
     }
-    RunHead {
+    RunSummary {
         run_id: file.id.clone(),
         path: path.to_path_buf(),
         started: rfc3339(file.created),

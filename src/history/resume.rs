@@ -1,7 +1,7 @@
 //! Finds the unfinished run that a request resumes, and what differs between the two.
 
 use super::index::History;
-use super::run_head::RunSource;
+use super::run_summary::RunSource;
 use crate::domain::{
     PlannedCase, PlannedSet, RunEvent, RunOptions, RunPlan, RunState, criteria_by_metric,
 };

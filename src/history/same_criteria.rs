@@ -1,6 +1,6 @@
 //! Whether two runs scored a set by the same criteria.
 
-use super::run_head::{RunHead, RunSource};
+use super::run_summary::{RunSource, RunSummary};
 use std::path::Path;
 
 /// What is known of the criteria of a set: a hash of them, which is comparable with that of a run of the same program, and
@@ -11,10 +11,10 @@ struct KnownCriteria<'a> {
     deciding: &'a [String],
 }
 
-impl RunHead {
+impl RunSummary {
     /// Whether a set was scored by other criteria than in another run. Of a run of evaltrail and a result of ADK, metrics
     /// and thresholds are compared, because ADK writes the options of a criterion in its own form.
-    pub fn has_other_criteria(&self, other: &RunHead, set: &Path) -> bool {
+    pub fn has_other_criteria(&self, other: &RunSummary, set: &Path) -> bool {
         match (self.known_criteria(set), other.known_criteria(set)) {
             (Some(a), Some(b)) if a.is_adk == b.is_adk => a.id != b.id,
             (Some(a), Some(b)) => {
@@ -25,8 +25,8 @@ impl RunHead {
     }
 
     /// Whether a metric was computed in another way than in another run, as far as that is known of both.
-    pub fn has_other_scoring(&self, other: &RunHead, set: &Path, metric: &str) -> bool {
-        let scoring = |head: &RunHead| head.set(set)?.scoring.get(metric).copied();
+    pub fn has_other_scoring(&self, other: &RunSummary, set: &Path, metric: &str) -> bool {
+        let scoring = |head: &RunSummary| head.set(set)?.scoring.get(metric).copied();
         scoring(self)
             .zip(scoring(other))
             .is_some_and(|(a, b)| a != b)

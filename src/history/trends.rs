@@ -6,7 +6,7 @@ use super::index::{History, stamp_of};
 use super::latest::{HistorySet, matching};
 use super::outcomes::{CaseOutcomeLine, RunOutcomes, SetOutcomes, hash_of_id};
 use super::read_head::attempts_of_result;
-use super::run_head::{RunHead, RunSource};
+use super::run_summary::{RunSource, RunSummary};
 use crate::analysis::CasePoint;
 use crate::store::load_run;
 use rayon::prelude::*;
@@ -25,7 +25,7 @@ const POINTS_AT_MOST: usize = 1_000_000;
 #[derive(Clone, Debug, Default)]
 pub struct CaseTrends {
     /// The runs, oldest first.
-    pub runs: Vec<RunHead>,
+    pub runs: Vec<RunSummary>,
     /// Whether all runs are contained; if not, there were too many outcomes, and the oldest runs are left out.
     pub is_complete: bool,
     /// The runs that cannot be read, each with the error.
@@ -52,14 +52,14 @@ const READ_TOGETHER: usize = 64;
 impl History {
     /// The outcomes of the cases of these sets.
     pub fn trends(&self, sets: &[HistorySet]) -> CaseTrends {
-        let mut found: Vec<(RunHead, OutcomesByFile)> = Vec::new();
+        let mut found: Vec<(RunSummary, OutcomesByFile)> = Vec::new();
         let (mut count, mut is_complete) = (0, true);
         let mut unreadable: Vec<String> = self
             .unreadable
             .iter()
             .map(|(_, error)| error.clone())
             .collect();
-        let heads: Vec<&RunHead> = self
+        let heads: Vec<&RunSummary> = self
             .runs
             .iter()
             .filter(|head| head.is_in_trends())
@@ -129,10 +129,10 @@ impl History {
     /// The outcomes of runs, which are read at the same time.
     fn read_together<'a>(
         &self,
-        heads: &[&'a RunHead],
+        heads: &[&'a RunSummary],
         sets: &[HistorySet],
-    ) -> Vec<(&'a RunHead, Result<OutcomesByFile, String>)> {
-        let outcomes_of = |head: &'a RunHead| {
+    ) -> Vec<(&'a RunSummary, Result<OutcomesByFile, String>)> {
+        let outcomes_of = |head: &'a RunSummary| {
             (
                 head,
                 self.outcomes_of(head)
@@ -143,7 +143,7 @@ impl History {
     }
 
     /// The outcomes of a run, from the cache or from the run. Errors: it cannot be read any more.
-    fn outcomes_of(&self, head: &RunHead) -> Result<RunOutcomes, String> {
+    fn outcomes_of(&self, head: &RunSummary) -> Result<RunOutcomes, String> {
         let app_dir = match &head.source {
             RunSource::Adk { app_dir, .. } => Some(app_dir.as_path()),
             RunSource::Evaltrail { .. } => None,
@@ -179,7 +179,7 @@ impl History {
 }
 
 /// The outcomes with the files that they belong to.
-fn by_file(head: &RunHead, outcomes: RunOutcomes, sets: &[HistorySet]) -> OutcomesByFile {
+fn by_file(head: &RunSummary, outcomes: RunOutcomes, sets: &[HistorySet]) -> OutcomesByFile {
     let of_adk = match &head.source {
         RunSource::Evaltrail { .. } => None,
         RunSource::Adk {
@@ -204,7 +204,7 @@ mod tests {
         AgentSpec, Attempt, AttemptKey, JudgeSpec, PlannedCase, PlannedCases, PlannedSet,
         RunOptions, RunPlan, Status,
     };
-    use crate::store::{Places, RunFolder, RunKey};
+    use crate::store::{AppFolders, RunFolder, RunKey};
 
     fn plan(run_id: &str, workspace: &Path, ids: &[&str]) -> RunPlan {
         let set = PlannedSet {
@@ -260,13 +260,13 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let workspace = place.path().join("work");
         std::fs::create_dir(&workspace).unwrap();
-        let home = |name: &str| Places {
+        let home = |name: &str| AppFolders {
             data: place.path().join(name),
             cache: place.path().join(name).join("cache"),
             config: place.path().join(name),
         };
         let (ours, others) = (home("ours"), home("others"));
-        let key = |places: &Places| RunKey::open(places).ok();
+        let key = |places: &AppFolders| RunKey::open(places).ok();
         record(
             &plan("first", &workspace, &["a", "b", "b"]),
             &workspace,

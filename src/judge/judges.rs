@@ -3,12 +3,12 @@
 use super::budget::Budget;
 use super::endpoint::SERVICE;
 use super::error::{Fault, JudgeError};
-use super::flights::{Flights, Turn};
 use super::gate::Gate;
 use super::keys::Keys;
 use super::model::{FIRST_DELAY, LONGEST_DELAY, Model, Prompt};
 use super::published::{PublishedPrompts, RETRY_AFTER_FAILURE};
 use super::recording::Recording;
+use super::requests_in_flight::{RequestsInFlight, Turn};
 use super::sample::{SampleRequest, SampleResponse};
 use super::wire::{Answer, Settings};
 use crate::domain::{JudgeSpec, JudgeUsage, Provider, Reading, address_without_secrets};
@@ -29,7 +29,7 @@ pub struct Judges {
     gates: Mutex<HashMap<String, Arc<Gate>>>,
     answers: Option<Answers>,
     /// Equal requests that are sent now. Without a cache they are not shared.
-    flights: Flights,
+    flights: RequestsInFlight,
     /// Why responses are not cached although the configuration allows it.
     cache_problem: Option<String>,
     /// The secret from which the codes in prompts are computed.
@@ -68,7 +68,7 @@ impl Judges {
         Judges {
             budget: Budget::from_spec(spec),
             answers,
-            flights: Flights::default(),
+            flights: RequestsInFlight::default(),
             cache_problem,
             code_key: CodeKey::new(key),
             spec: spec.clone(),

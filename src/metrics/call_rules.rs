@@ -2,7 +2,7 @@
 
 use super::argument_rule::ArgumentRule;
 use super::arguments::arguments;
-use super::unusable::Unusable;
+use super::criterion_error::CriterionError;
 use crate::domain::{Finding, FindingRule, MatchRule, ToolCall, value_text};
 use serde_json::Value;
 use wildmatch::WildMatch;
@@ -19,7 +19,7 @@ pub(super) struct CallRule {
 
 impl CallRule {
     /// Compiles the part of a rule that is about calls. Errors: settings that contradict each other.
-    pub(super) fn compile(rule: &MatchRule) -> Result<CallRule, Unusable> {
+    pub(super) fn compile(rule: &MatchRule) -> Result<CallRule, CriterionError> {
         contradiction(rule)?;
         let mut args = Vec::new();
         if rule.is_about_calls() {
@@ -163,10 +163,10 @@ pub(super) fn miscounted(rule: FindingRule, tool: &str, limit: u32, count: usize
 }
 
 /// The rule for an argument of a forbidden or required call.
-fn argument(how: &Value) -> Result<ArgumentRule, Unusable> {
+fn argument(how: &Value) -> Result<ArgumentRule, CriterionError> {
     let rule = ArgumentRule::parse(how)
         .filter(|rule| rule.needs_no_expected_value() && !has_empty_pattern(how));
-    rule.ok_or_else(|| Unusable::Option {
+    rule.ok_or_else(|| CriterionError::Option {
         option: "match",
         expected: "regex, contains or any_of with a value that is not empty, because a forbidden or required call has \
                    no expected one",
@@ -185,7 +185,7 @@ fn has_empty_pattern(how: &Value) -> bool {
 }
 
 /// Refuses settings of a rule that contradict each other.
-fn contradiction(rule: &MatchRule) -> Result<(), Unusable> {
+fn contradiction(rule: &MatchRule) -> Result<(), CriterionError> {
     let about_comparison = rule.others.is_some() || !rule.defaults.is_empty();
     let is_empty_name =
         |names: &Vec<String>| names.is_empty() || names.iter().any(String::is_empty);
@@ -240,7 +240,7 @@ fn contradiction(rule: &MatchRule) -> Result<(), Unusable> {
         ),
     ];
     match wrong.into_iter().find(|(is_wrong, ..)| *is_wrong) {
-        Some((_, expected, found)) => Err(Unusable::Option {
+        Some((_, expected, found)) => Err(CriterionError::Option {
             option: "match",
             expected,
             found: found.into(),

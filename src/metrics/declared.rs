@@ -1,8 +1,8 @@
 //! Metrics that the user declares in `evaltrail.toml` without a program.
 
 use super::call_rules::miscounted;
+use super::criterion_error::CriterionError;
 use super::measure::{Evidence, Measure, Outcome, Turn, UNKNOWN_CALLS, by_actual_turn};
-use super::unusable::Unusable;
 use crate::diff::values_equal;
 use crate::domain::{CustomMetric, Finding, FindingRule, Invocation, ToolCall, value_text};
 use regex::Regex;
@@ -11,7 +11,7 @@ use serde_json_path::JsonPath;
 use wildmatch::WildMatch;
 
 /// Builds a declared metric. A program is not pure, so a metric computed by one is refused.
-pub(super) fn declared(metric: &CustomMetric) -> Result<Box<dyn Measure>, Unusable> {
+pub(super) fn declared(metric: &CustomMetric) -> Result<Box<dyn Measure>, CriterionError> {
     Ok(match metric {
         CustomMetric::Tools { tools } => Box::new(Tools(
             tools.iter().map(|tool| WildMatch::new(tool)).collect(),
@@ -32,16 +32,16 @@ pub(super) fn declared(metric: &CustomMetric) -> Result<Box<dyn Measure>, Unusab
             tool: WildMatch::new(tool.as_deref().unwrap_or("*")),
             max: *max as usize,
         }),
-        CustomMetric::Unavailable { why } => return Err(Unusable::Unavailable(why.clone())),
-        CustomMetric::Judged(_) => return Err(Unusable::NeedsJudge("this metric")),
+        CustomMetric::Unavailable { why } => return Err(CriterionError::Unavailable(why.clone())),
+        CustomMetric::Judged(_) => return Err(CriterionError::NeedsJudge("this metric")),
         CustomMetric::Command(_) | CustomMetric::Python { .. } => {
-            return Err(Unusable::NeedsProgram);
+            return Err(CriterionError::NeedsProgram);
         }
     })
 }
 
-fn wrong(option: &'static str, expected: &'static str, found: String) -> Unusable {
-    Unusable::Option {
+fn wrong(option: &'static str, expected: &'static str, found: String) -> CriterionError {
+    CriterionError::Option {
         option,
         expected,
         found,
@@ -49,7 +49,7 @@ fn wrong(option: &'static str, expected: &'static str, found: String) -> Unusabl
 }
 
 /// Parses a path that visits each value a bounded number of times: every `..` visits everything below a value again.
-fn json_path(path: &str) -> Result<JsonPath, Unusable> {
+fn json_path(path: &str) -> Result<JsonPath, CriterionError> {
     if descents(path) > 1 {
         return Err(wrong(
             "path",
@@ -81,7 +81,7 @@ fn descents(path: &str) -> usize {
     count
 }
 
-fn regex(pattern: &str) -> Result<Regex, Unusable> {
+fn regex(pattern: &str) -> Result<Regex, CriterionError> {
     Regex::new(pattern).map_err(|error| wrong("pattern", "a regular expression", error.to_string()))
 }
 
@@ -291,7 +291,7 @@ mod tests {
         assert!(json_path("$..city").is_ok());
         assert!(matches!(
             json_path("$..*..*"),
-            Err(Unusable::Option { option: "path", .. })
+            Err(CriterionError::Option { option: "path", .. })
         ));
     }
 

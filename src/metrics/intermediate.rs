@@ -1,15 +1,15 @@
 //! `intermediate_response_match`, evaltrail's own: compares what agents respond within a turn, before its final response.
 
+use super::criterion_error::CriterionError;
 use super::measure::{Evidence, Measure, Outcome, Turn, by_every_turn, of_turns};
 use super::response_match::rouge1;
-use super::unusable::Unusable;
 use crate::domain::{Criterion, Finding, FindingRule, IntermediateResponse, Invocation};
 
 /// The metric; it has no options.
 pub(super) struct IntermediateResponses;
 
 impl IntermediateResponses {
-    pub(super) fn new(_: &Criterion) -> Result<Self, Unusable> {
+    pub(super) fn new(_: &Criterion) -> Result<Self, CriterionError> {
         Ok(IntermediateResponses)
     }
 }

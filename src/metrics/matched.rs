@@ -1,11 +1,11 @@
 //! evaltrail's own trajectory metrics: calls are paired one to one, with as many pairs as possible, under the rules
 //! of `[[match]]`. They have their own names, since neither ADK nor Vertex AI defines them.
 
+use super::criterion_error::CriterionError;
 use super::matching::Matcher;
 use super::measure::{Evidence, Measure, Outcome, Turn, by_turn, unknown_calls};
 use super::options::{flag_option, word_option};
 use super::trajectory::{about_call, changed_arguments};
-use super::unusable::Unusable;
 use crate::domain::{Criterion, Finding, FindingRule, ToolCall};
 
 /// When two trajectories match.
@@ -62,7 +62,10 @@ pub(super) struct Matched {
 }
 
 impl Matched {
-    pub(super) fn new(reading: MatchReading, criterion: &Criterion) -> Result<Self, Unusable> {
+    pub(super) fn new(
+        reading: MatchReading,
+        criterion: &Criterion,
+    ) -> Result<Self, CriterionError> {
         let expected = "strict, strict_by_message, in_order, unordered, subset or superset";
         let mode = word_option(criterion, "mode", MODES, expected)?.unwrap_or_default();
         let ignore_args = flag_option(criterion, "ignore_args", "ignoreArgs")?;

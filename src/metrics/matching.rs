@@ -3,7 +3,7 @@
 
 use super::argument_rule::{ACCEPTED, ArgumentRule};
 use super::call_rules::CallRule;
-use super::unusable::Unusable;
+use super::criterion_error::CriterionError;
 use crate::diff::{Difference, DifferenceKind, calls_equal, compared_args, values_equal};
 use crate::domain::{Finding, MatchRule, ToolCall, value_text};
 use serde_json::{Map, Value};
@@ -65,7 +65,10 @@ impl OtherArguments {
 
 impl Matcher {
     /// Compiles rules; the error contains the value that is not accepted.
-    pub(super) fn compile(rules: &[MatchRule], ignore_args: bool) -> Result<Matcher, Unusable> {
+    pub(super) fn compile(
+        rules: &[MatchRule],
+        ignore_args: bool,
+    ) -> Result<Matcher, CriterionError> {
         let rules = rules.iter().map(compile).collect::<Result<_, _>>()?;
         Ok(Matcher { rules, ignore_args })
     }
@@ -187,8 +190,8 @@ pub fn wrong_rule(rule: &MatchRule) -> Option<String> {
     compile(rule).err().map(|why| why.to_string())
 }
 
-fn compile(rule: &MatchRule) -> Result<Rule, Unusable> {
-    let wrong = |expected, found: &Value| Unusable::Option {
+fn compile(rule: &MatchRule) -> Result<Rule, CriterionError> {
+    let wrong = |expected, found: &Value| CriterionError::Option {
         option: "match",
         expected,
         found: value_text(found),
@@ -230,7 +233,7 @@ fn compile(rule: &MatchRule) -> Result<Rule, Unusable> {
     Ok(Rule {
         tool: WildMatch::new(&rule.tool),
         calls: CallRule::compile(rule)?,
-        args: args.collect::<Result<_, Unusable>>()?,
+        args: args.collect::<Result<_, CriterionError>>()?,
         others,
         written: rule.clone(),
     })

@@ -1,6 +1,6 @@
 //! Reading a criterion's options as pydantic reads them.
 
-use super::unusable::Unusable;
+use super::criterion_error::CriterionError;
 use crate::domain::{Criterion, float_of};
 use serde_json::Value;
 
@@ -9,10 +9,10 @@ pub(super) fn flag_option(
     criterion: &Criterion,
     snake: &'static str,
     camel: &str,
-) -> Result<bool, Unusable> {
+) -> Result<bool, CriterionError> {
     match criterion.option(snake, camel) {
         None => Ok(false),
-        Some(value) => flag(value).ok_or_else(|| Unusable::Option {
+        Some(value) => flag(value).ok_or_else(|| CriterionError::Option {
             option: snake,
             expected: "true or false",
             found: value.to_string(),
@@ -26,7 +26,7 @@ pub(super) fn word_option<T: Copy>(
     option: &'static str,
     words: &[(&str, T)],
     expected: &'static str,
-) -> Result<Option<T>, Unusable> {
+) -> Result<Option<T>, CriterionError> {
     let Some(value) = criterion.options.get(option) else {
         return Ok(None);
     };
@@ -36,7 +36,7 @@ pub(super) fn word_option<T: Copy>(
     let found = spelt
         .and_then(|spelt| words.iter().find(|(word, _)| *word == spelt))
         .map(|(_, is)| *is);
-    found.map(Some).ok_or_else(|| Unusable::Option {
+    found.map(Some).ok_or_else(|| CriterionError::Option {
         option,
         expected,
         found: value.to_string(),

@@ -1,7 +1,7 @@
 //! Patterns for single tool calls, in the words of `[[match]]`.
 
+use super::criterion_error::CriterionError;
 use super::matching::Matcher;
-use super::unusable::Unusable;
 use crate::diff::{Difference, DifferenceKind};
 use crate::domain::{MatchRule, ToolCall};
 use serde_json::{Map, Value};
@@ -32,7 +32,7 @@ impl CallPattern {
         tool: &str,
         args: Option<&Map<String, Value>>,
         is_subset: bool,
-    ) -> Result<CallPattern, Unusable> {
+    ) -> Result<CallPattern, CriterionError> {
         let mut rule = MatchRule::default();
         let mut expected = Map::new();
         for (name, value) in args.into_iter().flatten() {

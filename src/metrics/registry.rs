@@ -1,9 +1,9 @@
 //! Criteria with their metrics built, and their results.
 
 use super::catalog::{Build, Direction, Family, MetricInfo, catalog};
+use super::criterion_error::CriterionError;
 use super::declared::declared;
 use super::measure::{Evidence, Measure, Outcome, Turn};
-use super::unusable::Unusable;
 use crate::domain::{
     Criterion, CustomMetric, Finding, FindingRule, InvocationScore, MetricResult, NotFinite, Score,
     Status, most_similar,
@@ -24,39 +24,39 @@ pub(super) fn direction_of(criterion: &Criterion) -> Direction {
 }
 
 /// Builds the metric of a criterion from its options.
-pub(super) fn ready(criterion: &Criterion) -> Result<Box<dyn Measure>, Unusable> {
+pub(super) fn ready(criterion: &Criterion) -> Result<Box<dyn Measure>, CriterionError> {
     check_threshold(criterion)?;
     if let Some(custom) = &criterion.custom {
         return declared(custom);
     }
     let metric = info(criterion.name()).ok_or_else(|| unknown(criterion.name()))?;
     if metric.informational && criterion.threshold.is_some() {
-        return Err(Unusable::TakesNoThreshold(metric.name));
+        return Err(CriterionError::TakesNoThreshold(metric.name));
     }
     match metric.build {
         Build::Computed(build) => build(criterion),
-        Build::Judged(_) | Build::Served(_) => Err(Unusable::NeedsJudge(metric.name)),
+        Build::Judged(_) | Build::Served(_) => Err(CriterionError::NeedsJudge(metric.name)),
     }
 }
 
 /// Checks that scores can be compared with the threshold.
-pub(super) fn check_threshold(criterion: &Criterion) -> Result<(), Unusable> {
+pub(super) fn check_threshold(criterion: &Criterion) -> Result<(), CriterionError> {
     match criterion
         .threshold
         .filter(|threshold| !threshold.is_finite())
     {
-        Some(threshold) => Err(Unusable::Threshold(threshold)),
+        Some(threshold) => Err(CriterionError::Threshold(threshold)),
         None => Ok(()),
     }
 }
 
 /// Why a criterion cannot be used because its threshold is not a finite number; `None` if it is one, or there is none.
-pub fn unusable_threshold(criterion: &Criterion) -> Option<Unusable> {
+pub fn unusable_threshold(criterion: &Criterion) -> Option<CriterionError> {
     check_threshold(criterion).err()
 }
 
 /// Why a criterion cannot be used because no metric has its name; `None` if one has.
-pub fn unknown_metric(criterion: &Criterion) -> Option<Unusable> {
+pub fn unknown_metric(criterion: &Criterion) -> Option<CriterionError> {
     let is_known = criterion.custom.is_some() || info(criterion.name()).is_some();
     (!is_known).then(|| unknown(criterion.name()))
 }
@@ -64,21 +64,21 @@ pub fn unknown_metric(criterion: &Criterion) -> Option<Unusable> {
 /// A metric of ADK's source code that no release of ADK has.
 const UNRELEASED: &str = "tool_parameter_match";
 
-fn unknown(name: &str) -> Unusable {
+fn unknown(name: &str) -> CriterionError {
     if name == UNRELEASED {
-        return Unusable::Unavailable(format!(
+        return CriterionError::Unavailable(format!(
             "{UNRELEASED} is in no release of ADK, and evaltrail does not have it; trajectory_match compares \
              arguments, with the rules of [[match]]"
         ));
     }
     if let Some(own) = own_name_of(name) {
-        return Unusable::Unknown {
+        return CriterionError::Unknown {
             name: name.to_string(),
             nearest: Some(own),
         };
     }
     let nearest = most_similar(name, catalog().map(|metric| metric.name));
-    Unusable::Unknown {
+    CriterionError::Unknown {
         name: name.to_string(),
         nearest,
     }
@@ -115,7 +115,7 @@ pub fn unreachable_threshold(criterion: &Criterion) -> Option<String> {
 pub(super) struct Scored {
     pub(super) criterion: Criterion,
     direction: Direction,
-    pub(super) measure: Result<Box<dyn Measure>, Unusable>,
+    pub(super) measure: Result<Box<dyn Measure>, CriterionError>,
 }
 
 impl Scored {
@@ -386,7 +386,7 @@ mod tests {
         let began = std::time::Instant::now();
         assert!(
             unknown(&long)
-                == Unusable::Unknown {
+                == CriterionError::Unknown {
                     name: long.clone(),
                     nearest: None
                 }

@@ -2,11 +2,11 @@
 //! then the status.
 
 use super::catalog::{MetricInfo, catalog};
+use super::criterion_error::CriterionError;
 use super::judged::JudgedMetric;
 use super::measure::Evidence;
 use super::registry::{Scored, ready};
 use super::state::{is_declared, standard_comparison, with_state_threshold};
-use super::unusable::Unusable;
 use super::variants::allow_variants;
 use crate::domain::{
     Attempt, Criterion, Invocation, MetricResult, Reading, SESSION_STATE_MATCH, adk_status,
@@ -14,7 +14,7 @@ use crate::domain::{
 };
 
 /// Checks that a criterion can be evaluated, by a judge if necessary.
-pub fn usable(criterion: &Criterion) -> Result<(), Unusable> {
+pub fn usable(criterion: &Criterion) -> Result<(), CriterionError> {
     if JudgedMetric::new(criterion, Reading::default(), None)?.is_some() {
         return Ok(());
     }

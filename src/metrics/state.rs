@@ -1,10 +1,10 @@
 //! `session_state_match`, evaltrail's own: compares the final session state with `final_session_state`, which ADK
 //! declares and never compares. It decides every case that declares a state, whether or not a criterion requests it.
 
+use super::criterion_error::CriterionError;
 use super::measure::{Evidence, Measure, Outcome};
 use super::options::word_option;
 use super::trajectory::difference_found;
-use super::unusable::Unusable;
 use crate::diff::{Difference, DifferenceKind, differences, values_equal};
 use crate::domain::{Criterion, Finding, FindingRule, SESSION_STATE_MATCH};
 use serde_json::Value;
@@ -40,7 +40,7 @@ pub(super) struct SessionState {
 }
 
 impl SessionState {
-    pub(super) fn new(criterion: &Criterion) -> Result<Self, Unusable> {
+    pub(super) fn new(criterion: &Criterion) -> Result<Self, CriterionError> {
         let modes = [("exact", Mode::Exact), ("subset", Mode::Subset)];
         Ok(SessionState {
             mode: word_option(criterion, "mode", &modes, "exact or subset")?.unwrap_or_default(),

@@ -1,10 +1,10 @@
 //! Vertex AI's metrics that compare the texts of the response and the reference.
 
 use super::bleu::bleu;
+use super::criterion_error::CriterionError;
 use super::measure::{Evidence, Measure, NO_REFERENCE, Outcome, Turn, by_turn, flag};
 use super::options::flag_option;
 use super::rouge::{Overlap, rouge_l, rouge_l_sum, rouge_n};
-use super::unusable::Unusable;
 use super::words::{Interner, lowered, plain_words};
 use crate::domain::{Criterion, Invocation};
 use unicode_segmentation::UnicodeSegmentation;
@@ -51,7 +51,7 @@ pub(super) struct BleuMetric {
 }
 
 impl BleuMetric {
-    pub(super) fn new(criterion: &Criterion) -> Result<Self, Unusable> {
+    pub(super) fn new(criterion: &Criterion) -> Result<Self, CriterionError> {
         Ok(BleuMetric {
             effective_order: flag_option(criterion, "use_effective_order", "useEffectiveOrder")?,
         })
@@ -92,7 +92,7 @@ pub(super) enum RougeKind {
 }
 
 impl Rouge {
-    pub(super) fn new(kind: RougeKind, criterion: &Criterion) -> Result<Self, Unusable> {
+    pub(super) fn new(kind: RougeKind, criterion: &Criterion) -> Result<Self, CriterionError> {
         Ok(Rouge {
             kind,
             stem: flag_option(criterion, "use_stemmer", "useStemmer")?,

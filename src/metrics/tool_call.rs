@@ -2,9 +2,9 @@
 //! `{"content": "", "tool_calls": [{"name": …, "arguments": {…}}]}`. If the text is not of this form and the calls of
 //! the turn are known (an agent ran), those calls are used.
 
+use super::criterion_error::CriterionError;
 use super::measure::{Evidence, Measure, Outcome, Turn, by_turn, flag};
 use super::options::flag_option;
-use super::unusable::Unusable;
 use crate::diff::json_equal;
 use crate::domain::{Criterion, Invocation, ToolCall, value_text};
 use serde_json::Value;
@@ -27,7 +27,7 @@ pub(super) struct ToolCallMetric {
 }
 
 impl ToolCallMetric {
-    pub(super) fn new(aspect: Aspect, criterion: &Criterion) -> Result<Self, Unusable> {
+    pub(super) fn new(aspect: Aspect, criterion: &Criterion) -> Result<Self, CriterionError> {
         let strict = flag_option(criterion, "use_strict_string_match", "useStrictStringMatch")?;
         Ok(ToolCallMetric { aspect, strict })
     }

@@ -1,11 +1,11 @@
 //! `tool_trajectory_avg_score` (ADK `trajectory_evaluator.py`, 2.13): whether the turn's tool calls match the
 //! expected ones. 1 or 0 for a turn; the case's score is the mean.
 
+use super::criterion_error::CriterionError;
 use super::measure::{
     Evidence, Measure, Outcome, Turn, by_every_turn, unknown_calls, with_threshold,
 };
 use super::options::{flag_option, number};
-use super::unusable::Unusable;
 use crate::diff::{
     Difference, DifferenceKind, PairKind, align, calls_equal, compared_args, differences,
     json_equal,
@@ -27,10 +27,10 @@ pub struct TrajectoryOptions {
 
 impl TrajectoryOptions {
     /// Reads the options as ADK does: names in any case with `-` or space for `_`, or 0, 1, 2.
-    pub fn new(criterion: &Criterion) -> Result<Self, Unusable> {
+    pub fn new(criterion: &Criterion) -> Result<Self, CriterionError> {
         let match_type = match criterion.option("match_type", "matchType") {
             None => MatchType::Exact,
-            Some(value) => match_type(value).ok_or_else(|| Unusable::Option {
+            Some(value) => match_type(value).ok_or_else(|| CriterionError::Option {
                 option: "match_type",
                 expected: "EXACT, IN_ORDER, ANY_ORDER or 0, 1, 2",
                 found: value.to_string(),

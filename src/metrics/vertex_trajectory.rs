@@ -2,11 +2,11 @@
 //! mean. Decisions where the documentation leaves something open are in the catalog's `choices`.
 
 use super::call_rules::miscounted;
+use super::criterion_error::CriterionError;
 use super::measure::{
     Evidence, Measure, Outcome, Turn, UNKNOWN_CALLS, by_actual_turn, by_turn, flag, unknown_calls,
 };
 use super::trajectory::{TrajectoryOptions, about_call, findings_of};
-use super::unusable::Unusable;
 use crate::diff::json_equal;
 use crate::domain::{Criterion, Finding, FindingRule, MatchType, ToolCall};
 
@@ -144,7 +144,7 @@ pub(super) struct SingleToolUse {
 }
 
 impl SingleToolUse {
-    pub(super) fn new(criterion: &Criterion) -> Result<Self, Unusable> {
+    pub(super) fn new(criterion: &Criterion) -> Result<Self, CriterionError> {
         let tool = criterion
             .option("tool_name", "toolName")
             .and_then(|value| value.as_str());
@@ -154,7 +154,7 @@ impl SingleToolUse {
             Some(tool) => Ok(SingleToolUse {
                 tool: tool.to_string(),
             }),
-            None => Err(Unusable::Option {
+            None => Err(CriterionError::Option {
                 option: "tool_name",
                 expected: "the name of a tool, here or as trajectory_single_tool_use:NAME",
                 found: "none".into(),

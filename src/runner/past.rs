@@ -6,10 +6,10 @@ use crate::domain::{InMemory, clean_line};
 use crate::formats::SetFile;
 use crate::formats::adk::{app_history, storage_app};
 use crate::history::{
-    CaseTrends, History, HistorySet, PastResults, PastRun, RunHead, RunSource, recorded_results,
+    CaseTrends, History, HistorySet, PastResults, PastRun, RunSource, RunSummary, recorded_results,
     remove_old_runs,
 };
-use crate::store::{LoadedRun, Places, run_folders};
+use crate::store::{AppFolders, LoadedRun, run_folders};
 use crate::workspace::{SetPath, Workspace, agent_named, agent_of_set, open_set};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ pub fn history_of(workspace: &Workspace) -> History {
     History::open(
         &workspace.root,
         &app_dirs(workspace),
-        Places::find().as_ref(),
+        AppFolders::find().as_ref(),
     )
 }
 
@@ -156,7 +156,7 @@ pub fn case_trends<'a>(
 pub fn load_past_run(
     workspace: &Workspace,
     history: &History,
-    head: &RunHead,
+    head: &RunSummary,
 ) -> Result<LoadedRun, String> {
     let mut run = with_sets(workspace, head, |sets| history.load(head, sets))??;
     if !head.is_evaltrail() {
@@ -176,7 +176,7 @@ pub fn load_past_run(
 pub fn past_run(
     workspace: &Workspace,
     history: &History,
-    head: &RunHead,
+    head: &RunSummary,
 ) -> Result<PastRun, String> {
     with_sets(workspace, head, |sets| history.past_run(head, sets))?
 }
@@ -185,7 +185,7 @@ pub fn past_run(
 /// opened.
 fn with_sets<T>(
     workspace: &Workspace,
-    head: &RunHead,
+    head: &RunSummary,
     read: impl FnOnce(&[HistorySet]) -> T,
 ) -> Result<T, String> {
     let RunSource::Adk { set_id, .. } = &head.source else {

@@ -11,7 +11,7 @@ use crate::formats::adk::storage_app;
 use crate::formats::{Notes, SetFile};
 use crate::history::{CaseResult, PastResult, PastResults, case_results, place};
 use crate::judge::JudgeGrant;
-use crate::metrics::{Unusable, unknown_metric, unreachable_threshold};
+use crate::metrics::{CriterionError, unknown_metric, unreachable_threshold};
 use crate::runner::Selection;
 use crate::runner::chosen_cases::{Filtered, choose, quarantine_on};
 use crate::store::{CaseQueue, MOST_ATTEMPTS, WholePlan};
@@ -416,7 +416,7 @@ fn plan_set(
     }
     // Before an agent is called, which may cost money.
     let unknown = criteria.iter().filter_map(unknown_metric);
-    let mut misspelled = unknown.filter(|one| matches!(one, Unusable::Unknown { .. }));
+    let mut misspelled = unknown.filter(|one| matches!(one, CriterionError::Unknown { .. }));
     if let Some(unknown) = misspelled.next() {
         let file = match &criteria_source {
             CriteriaSource::File(file) => format!("{file}: "),

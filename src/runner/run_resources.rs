@@ -4,7 +4,7 @@ use crate::agents::{Agents, AttemptMemory};
 use crate::domain::{AttemptKey, Criterion, EndedAttempt, JudgeUsage, Progress, RunPlan};
 use crate::formats::{Notes, SetFile};
 use crate::judge::{Judges, Programs};
-use crate::metrics::{JudgedMetric, Scorer, Unusable};
+use crate::metrics::{CriterionError, JudgedMetric, Scorer};
 use crate::process::clock::SteadyClock;
 use crate::stubs::StubFile;
 use std::collections::HashMap;
@@ -90,7 +90,7 @@ impl RunResources {
 }
 
 /// The criteria of a set that a judge decides, by position.
-pub(super) type Judged = Vec<(usize, Result<JudgedMetric, Unusable>)>;
+pub(super) type Judged = Vec<(usize, Result<JudgedMetric, CriterionError>)>;
 
 /// The judged metrics of these criteria.
 pub(super) fn judged_of(criteria: &[Criterion], judges: &Judges) -> Judged {

@@ -16,7 +16,7 @@ use super::run_resources::RunResources;
 use crate::domain::{AttemptKey, CancelReason, RunEvent, RunState};
 use crate::history::ResumedRun;
 use crate::judge::Judges;
-use crate::store::{Answers, JournalError, Places, RunFolder, RunKey};
+use crate::store::{Answers, AppFolders, JournalError, RunFolder, RunKey};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -87,7 +87,7 @@ pub fn start(prepared: Prepared, resumed: Option<ResumedRun>, workspace: &Path) 
     let (listener, events) = mpsc::channel(WAITING);
     let (orders, order_box) = mpsc::unbounded_channel();
     let (reports, report_box) = mpsc::channel(WAITING);
-    let answers = Places::find().map(|places| Answers::below(places.answers()));
+    let answers = AppFolders::find().map(|places| Answers::below(places.answers()));
     let judges = Judges::new(&state.plan.judge, answers).with_grant(prepared.grant);
     let shared = Arc::new(RunResources::new(
         state.plan.clone(),
@@ -137,7 +137,7 @@ pub fn start(prepared: Prepared, resumed: Option<ResumedRun>, workspace: &Path) 
 }
 
 fn unsigned_text() -> String {
-    let data = Places::find().map(|places| places.data.display().to_string());
+    let data = AppFolders::find().map(|places| places.data.display().to_string());
     let place =
         data.unwrap_or_else(|| "the data folder, which this platform does not define".into());
     format!(

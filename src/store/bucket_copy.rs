@@ -12,11 +12,11 @@
     reason = "it is part of the only writer of files"
 )]
 
+use super::app_folders::AppFolders;
 use super::copy_files::{
     Arriving, begin_copy, close_to_others, finish_copy, make_private_folder, write_copy,
 };
 use super::lock::lock_within;
-use super::places::Places;
 use super::read::read_file;
 use crate::buckets::{
     BigQueryTable, Bucket, BucketAddress, BucketError, LeftOut, Listing, Scheme, StoredObject,
@@ -97,7 +97,7 @@ const FORMAT: u32 = 1;
 pub fn copy_bucket(
     address: &BucketAddress,
     beside: &[String],
-    places: &Places,
+    places: &AppFolders,
     on_fetched: OnFetched,
 ) -> Result<Copied, CopyError> {
     let bucket = Bucket::open_to_read(address)?;
@@ -113,7 +113,7 @@ pub fn copy_bucket(
 fn copied(
     bucket: &Bucket,
     beside: &[String],
-    places: &Places,
+    places: &AppFolders,
     on_fetched: OnFetched,
 ) -> Result<Copied, CopyError> {
     let address = bucket.address();
@@ -137,7 +137,7 @@ fn copied(
 pub(super) fn copy_folders(
     address: &BucketAddress,
     but: &[&str],
-    places: &Places,
+    places: &AppFolders,
     on_fetched: OnFetched,
 ) -> Result<Copied, CopyError> {
     let bucket = Bucket::open(address)?;
@@ -167,7 +167,7 @@ pub(super) fn copy_folders(
 }
 
 /// The path of the copy of an object that does not exist yet. Its folder is created.
-pub fn new_copy(address: &BucketAddress, places: &Places) -> Result<PathBuf, CopyError> {
+pub fn new_copy(address: &BucketAddress, places: &AppFolders) -> Result<PathBuf, CopyError> {
     let path = Copies::open(address, places)?.path_of(&address.key);
     let folder = path.parent().unwrap_or(&path);
     make_private_folder(folder).map_err(|source| CopyError::Cache {
@@ -178,7 +178,7 @@ pub fn new_copy(address: &BucketAddress, places: &Places) -> Result<PathBuf, Cop
 }
 
 /// Copies the rows of a table as lines of JSON, if it changed, and returns the path of the copy.
-pub fn copy_table(address: &TableAddress, places: &Places) -> Result<PathBuf, CopyError> {
+pub fn copy_table(address: &TableAddress, places: &AppFolders) -> Result<PathBuf, CopyError> {
     let table = BigQueryTable::open(address)?;
     let mut copies = Copies::in_folder(places, &Path::new(TABLES).join(&address.project))?;
     let key = format!("{}/{}.jsonl", address.dataset, address.table);
@@ -211,7 +211,7 @@ pub fn copy_table(address: &TableAddress, places: &Places) -> Result<PathBuf, Co
 }
 
 impl Copies {
-    pub(super) fn open(address: &BucketAddress, places: &Places) -> Result<Copies, CopyError> {
+    pub(super) fn open(address: &BucketAddress, places: &AppFolders) -> Result<Copies, CopyError> {
         Copies::in_folder(
             places,
             &Path::new(address.scheme.name()).join(&address.bucket),
@@ -219,7 +219,7 @@ impl Copies {
     }
 
     /// Opens the copies in a folder of the cache's folder for copies. Others cannot read what is in it.
-    fn in_folder(places: &Places, name: &Path) -> Result<Copies, CopyError> {
+    fn in_folder(places: &AppFolders, name: &Path) -> Result<Copies, CopyError> {
         let all = places.cache.join(FOLDER);
         let folder = all.join(name);
         let cache = |path: &Path| {
@@ -501,7 +501,7 @@ fn is_own(name: &str) -> bool {
 }
 
 /// The address of which a path is the copy; `None` if it is none, or one of evaltrail's own files beside it.
-pub fn address_of_copy(path: &Path, places: &Places) -> Option<BucketAddress> {
+pub fn address_of_copy(path: &Path, places: &AppFolders) -> Option<BucketAddress> {
     let inside = path.strip_prefix(places.cache.join(FOLDER)).ok()?;
     let parts: Option<Vec<&str>> = inside
         .components()
@@ -521,8 +521,12 @@ pub fn address_of_copy(path: &Path, places: &Places) -> Option<BucketAddress> {
 
 /// A text for people, in which addresses stand in the place of the paths of copies.
 pub fn with_addresses(text: &str) -> Cow<'_, str> {
-    static COPIES: LazyLock<Option<String>> =
-        LazyLock::new(|| Some(format!("{}/", Places::find()?.cache.join(FOLDER).to_str()?)));
+    static COPIES: LazyLock<Option<String>> = LazyLock::new(|| {
+        Some(format!(
+            "{}/",
+            AppFolders::find()?.cache.join(FOLDER).to_str()?
+        ))
+    });
     let Some(copies) = COPIES.as_deref().filter(|copies| text.contains(*copies)) else {
         return Cow::Borrowed(text);
     };

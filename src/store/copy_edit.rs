@@ -1,9 +1,9 @@
 //! Edits of files that are copies of objects: the object is written first, on the condition that it still has the version
 //! that was fetched.
 
+use super::app_folders::AppFolders;
 use super::bucket_copy::{Copies, CopyError, LARGEST, address_of_copy};
 use super::copy_files::write_copy;
-use super::places::Places;
 use crate::buckets::{Bucket, BucketAddress, BucketError};
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ pub(super) struct CopyEdit {
 impl CopyEdit {
     /// The edit of a file; `None` if it is no copy.
     pub(super) fn prepare(path: &Path) -> Result<Option<CopyEdit>, CopyError> {
-        let Some(mut places) = Places::find() else {
+        let Some(mut places) = AppFolders::find() else {
             return Ok(None);
         };
         let Ok(cache) = dunce::canonicalize(&places.cache) else {

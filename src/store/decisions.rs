@@ -1,6 +1,6 @@
 //! People's decisions on failures: one line each, appended. Of two lines about the same case, the later one counts.
 
-use super::own_folder::OwnFolder;
+use super::evaltrail_folder::EvaltrailFolder;
 use crate::domain::Decision;
 use std::io::{self, Write};
 use std::path::Path;
@@ -18,13 +18,13 @@ pub fn save_decisions(workspace: &Path, decisions: &[Decision]) -> io::Result<()
         serde_json::to_string(&decision).map(|line| line + "\n")
     };
     let lines = decisions.iter().map(line).collect::<Result<String, _>>()?;
-    let mut file = OwnFolder::make(workspace)?.append(NAME)?;
+    let mut file = EvaltrailFolder::make(workspace)?.append(NAME)?;
     file.write_all(lines.as_bytes())
 }
 
 /// The current decisions. Lines that cannot be read are skipped.
 pub fn read_decisions(workspace: &Path) -> Vec<Decision> {
-    let bytes = OwnFolder::in_workspace(workspace)
+    let bytes = EvaltrailFolder::in_workspace(workspace)
         .and_then(|ours| ours.read(NAME))
         .unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
@@ -62,7 +62,7 @@ mod tests {
         };
         let (accept, comment) = (Some(DecisionKind::Accept), Some(DecisionKind::Comment));
         save_decisions(folder.path(), &[of("a", accept), of("b", accept)]).unwrap();
-        OwnFolder::in_workspace(folder.path())
+        EvaltrailFolder::in_workspace(folder.path())
             .unwrap()
             .append(NAME)
             .unwrap()

@@ -14,7 +14,7 @@
     reason = "it is part of the only writer of files"
 )]
 
-use super::Places;
+use super::AppFolders;
 use super::lock::{SHORT_CHANGE, lock_within};
 use super::save::{Replace, SaveError, create, remove, replace};
 use super::{read_file, read_text_file};
@@ -187,7 +187,7 @@ struct Logged {
 
 impl EditLog {
     /// The log in the user's data directory.
-    pub fn in_folder(places: Option<&Places>) -> EditLog {
+    pub fn in_folder(places: Option<&AppFolders>) -> EditLog {
         EditLog {
             path: places.map(|places| places.data.join("edits.jsonl")),
         }

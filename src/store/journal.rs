@@ -5,6 +5,7 @@
 //! nothing is based on it. In a signed run, a line that is damaged or not signed is ignored, so that its attempt counts
 //! as not run. An incomplete last line, which a killed process leaves, is removed when the run is resumed.
 
+use super::evaltrail_folder::EvaltrailFolder;
 use super::journal_error::{JournalError, at, taken};
 use super::journal_line::{
     END, JOURNAL, LONGEST_FOREIGN, LONGEST_SIGNED, MOST_BESIDE, SpentOnCancelledLine, sign_line,
@@ -13,7 +14,6 @@ use super::journal_line::{
 use super::journal_reader::{LINES_AT_LEAST, LoadedRun, load_run_with};
 use super::journal_records::JournalRecords;
 use super::lock::try_lock;
-use super::own_folder::OwnFolder;
 use super::plan_file::{PLAN, plan_text, workspace_of};
 use super::run_folders::{LOCK, RUNS};
 use super::run_key::RunKey;
@@ -31,7 +31,7 @@ use std::sync::Arc;
 /// The folder of a run that is being written. It is locked.
 #[derive(Debug)]
 pub struct RunFolder {
-    folder: OwnFolder,
+    folder: EvaltrailFolder,
     journal: File,
     /// Held open while the run is locked.
     _lock: File,
@@ -55,7 +55,7 @@ impl RunFolder {
         plan: &RunPlan,
         key: Option<RunKey>,
     ) -> Result<RunFolder, JournalError> {
-        let ours = OwnFolder::make(workspace).map_err(at(&workspace.join(".evaltrail")))?;
+        let ours = EvaltrailFolder::make(workspace).map_err(at(&workspace.join(".evaltrail")))?;
         let runs = ours
             .make_folder(RUNS)
             .map_err(at(&ours.path().join(RUNS)))?;
@@ -94,7 +94,7 @@ impl RunFolder {
         path: &Path,
         key: Option<RunKey>,
     ) -> Result<(RunFolder, LoadedRun), JournalError> {
-        let folder = OwnFolder::of_run(path).map_err(at(path))?;
+        let folder = EvaltrailFolder::of_run(path).map_err(at(path))?;
         let journal_path = path.join(JOURNAL);
         let lock = folder.append(LOCK).map_err(at(path))?;
         if !try_lock(&lock) {
@@ -266,7 +266,8 @@ impl RunFolder {
             .as_ref()
             .filter(|_| state.plan.attempts() >= AT_LEAST)?;
         let mut writer =
-            SummaryWriter::begin(OwnFolder::of_run(self.path()).ok()?, &state.plan, key).ok()?;
+            SummaryWriter::begin(EvaltrailFolder::of_run(self.path()).ok()?, &state.plan, key)
+                .ok()?;
         state
             .finished
             .iter()
@@ -388,7 +389,7 @@ mod tests {
 
     fn run_key() -> (tempfile::TempDir, RunKey) {
         let home = tempfile::tempdir().unwrap();
-        let places = crate::store::Places {
+        let places = crate::store::AppFolders {
             data: home.path().into(),
             cache: home.path().join("cache"),
             config: home.path().into(),

@@ -1,12 +1,12 @@
 //! Reads runs: the plan, and the journal or the summaries of its attempts.
 
+use super::evaltrail_folder::EvaltrailFolder;
 use super::journal_error::{JournalError, at};
 use super::journal_line::{
     END, JOURNAL, LONGEST_FOREIGN, LONGEST_SIGNED, SIGNED_END, SpentOnCancelledLine, read_attempt,
     verified,
 };
 use super::journal_records::JournalRecords;
-use super::own_folder::OwnFolder;
 use super::plan_file::{self, PLAN, StoredPlan};
 use super::read::read_line_within;
 use super::run_key::RunKey;
@@ -48,7 +48,7 @@ pub struct JournalLines(JournalRecords);
 impl JournalLines {
     /// Opens the journal of a run, which stays open.
     pub fn open(run: &LoadedRun, key: Option<&RunKey>) -> Result<JournalLines, JournalError> {
-        let opened = OwnFolder::of_run(&run.path).and_then(|ours| ours.open_to_read(JOURNAL));
+        let opened = EvaltrailFolder::of_run(&run.path).and_then(|ours| ours.open_to_read(JOURNAL));
         let (journal, _) = opened.map_err(at(&run.path.join(JOURNAL)))?;
         let key = key.filter(|_| run.is_signed).cloned();
         let run_id = run.state.plan.run_id.clone();
@@ -68,7 +68,7 @@ impl JournalLines {
 
 /// Reads the plan of a run.
 pub fn load_plan(folder: &Path, key: Option<&RunKey>) -> Result<StoredPlan, JournalError> {
-    let read = OwnFolder::of_run(folder).and_then(|ours| plan_file::read_plan(&ours, key));
+    let read = EvaltrailFolder::of_run(folder).and_then(|ours| plan_file::read_plan(&ours, key));
     read.map_err(at(&folder.join(PLAN)))
 }
 
@@ -96,7 +96,7 @@ pub fn load_run_with(
 
 /// Reads a run from the summaries that were stored when it ended.
 fn run_of_summaries(path: &Path, key: &RunKey, in_memory: InMemory) -> Option<LoadedRun> {
-    let journal = || OwnFolder::of_run(path).and_then(|ours| ours.open_to_read(JOURNAL));
+    let journal = || EvaltrailFolder::of_run(path).and_then(|ours| ours.open_to_read(JOURNAL));
     let open = (in_memory == InMemory::Whole)
         .then(journal)
         .and_then(Result::ok)
@@ -124,7 +124,8 @@ fn run_of_summaries(path: &Path, key: &RunKey, in_memory: InMemory) -> Option<Lo
 }
 
 fn store_summaries(run: &LoadedRun, key: &RunKey) -> io::Result<()> {
-    let mut writer = SummaryWriter::begin(OwnFolder::of_run(&run.path)?, &run.state.plan, key)?;
+    let mut writer =
+        SummaryWriter::begin(EvaltrailFolder::of_run(&run.path)?, &run.state.plan, key)?;
     run.state
         .finished
         .iter()
@@ -149,7 +150,7 @@ fn read_run(
         number,
     } = load_plan(path, key)?;
     let journal_path = path.join(JOURNAL);
-    let opened = OwnFolder::of_run(path).and_then(|ours| ours.open_to_read(JOURNAL));
+    let opened = EvaltrailFolder::of_run(path).and_then(|ours| ours.open_to_read(JOURNAL));
     let (file, total) = opened.map_err(at(&journal_path))?;
     let open = (in_memory == InMemory::Whole)
         .then(|| file.try_clone().ok())

@@ -1,7 +1,7 @@
 //! Reads single attempts back from the journal into which they were written.
 
+use super::evaltrail_folder::EvaltrailFolder;
 use super::journal_line::{JOURNAL, read_attempt, verified};
-use super::own_folder::OwnFolder;
 use super::run_key::RunKey;
 use crate::domain::{Attempt, AttemptRecords, RecordedAt};
 use crate::process::open_file_limit;
@@ -45,7 +45,7 @@ impl JournalRecords {
                 at,
             ),
             None => read_at(
-                &mut OwnFolder::of_run(&self.run)?.open_to_read(JOURNAL)?.0,
+                &mut EvaltrailFolder::of_run(&self.run)?.open_to_read(JOURNAL)?.0,
                 at,
             ),
         }

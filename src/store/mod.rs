@@ -11,6 +11,7 @@
 //! ```
 
 mod answers;
+mod app_folders;
 mod baseline;
 mod bucket_copy;
 mod claims;
@@ -18,6 +19,7 @@ mod copy_edit;
 mod copy_files;
 mod decisions;
 mod edits;
+mod evaltrail_folder;
 mod journal;
 mod journal_error;
 mod journal_line;
@@ -25,8 +27,6 @@ mod journal_reader;
 mod journal_records;
 mod lock;
 mod output;
-mod own_folder;
-mod places;
 mod plan_file;
 mod pushed;
 mod queue;
@@ -47,6 +47,7 @@ mod whole_plan;
 mod written;
 
 pub use answers::{Answers, CachedResponse};
+pub use app_folders::AppFolders;
 pub use baseline::{
     BASELINE_FILE, Baseline, baseline_path, baseline_run_id, read_baseline, remove_baseline,
     write_baseline,
@@ -65,7 +66,6 @@ pub use journal::RunFolder;
 pub use journal_error::JournalError;
 pub use journal_reader::{JournalLines, LoadedRun, load_plan, load_run, load_run_with};
 pub use output::{can_write_output, check_links, fill_output};
-pub use places::Places;
 pub use plan_file::{MOST_ATTEMPTS, RUN_FORMAT, StoredPlan};
 pub use pushed::{PushError, RunPush, copy_pushed_runs, has_pushed_runs};
 pub use queue::{CaseQueue, MOST_QUEUED, NextCase};

@@ -2,7 +2,7 @@
 //!
 //! Paths inside the workspace are stored relative to it, so that runs stay valid when the workspace is copied or moved.
 
-use super::own_folder::OwnFolder;
+use super::evaltrail_folder::EvaltrailFolder;
 use super::run_key::{RunKey, SIGNATURE_LENGTH};
 use crate::domain::{JudgeSpec, PlannedCases, PlannedSet, RunOptions, RunPlan};
 use std::io;
@@ -127,7 +127,7 @@ const UNSIGNED: &str = "\"signature\": \"\"";
 
 /// Reads the plan of a run, and checks its indices. Errors: for example that the format is newer, or that the plan is
 /// inconsistent.
-pub(super) fn read_plan(folder: &OwnFolder, key: Option<&RunKey>) -> io::Result<StoredPlan> {
+pub(super) fn read_plan(folder: &EvaltrailFolder, key: Option<&RunKey>) -> io::Result<StoredPlan> {
     let bytes = folder.read(PLAN)?;
     let text = String::from_utf8_lossy(&bytes);
     let head: Head = serde_json::from_str(&text)?;

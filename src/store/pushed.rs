@@ -7,10 +7,10 @@
 //! <address>/claims/…                                           which machine executes what
 //! ```
 
+use super::app_folders::AppFolders;
 use super::bucket_copy::{Copied, CopyError, OnFetched, copy_folders};
+use super::evaltrail_folder::EvaltrailFolder;
 use super::journal_line::JOURNAL;
-use super::own_folder::OwnFolder;
-use super::places::Places;
 use super::plan_file::PLAN;
 use super::temporary::private_beside;
 use super::whole_plan::{WHOLE_PLAN, shard_folders};
@@ -79,7 +79,7 @@ impl RunPush {
             let path = path.to_path_buf();
             move |source| PushError::Folder { path, source }
         };
-        let ours = OwnFolder::of_run(&self.folder).map_err(failed(&self.folder))?;
+        let ours = EvaltrailFolder::of_run(&self.folder).map_err(failed(&self.folder))?;
         if !self.has_plan {
             for name in [WHOLE_PLAN, PLAN] {
                 let bytes = ours.read(name).map_err(failed(&self.folder))?;
@@ -164,7 +164,7 @@ fn key_of_line(line: &[u8]) -> Option<AttemptKey> {
 /// Copies the runs at an address to the cache, or updates the copy: a folder with a folder for each run.
 pub fn copy_pushed_runs(
     address: &BucketAddress,
-    places: &Places,
+    places: &AppFolders,
     on_fetched: OnFetched,
 ) -> Result<Copied, CopyError> {
     let copied = copy_folders(address, &["claims", "queue"], places, on_fetched)?;

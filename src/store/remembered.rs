@@ -2,7 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "it reads what evaltrail wrote")]
 
-use super::{Places, fingerprint, write_whole};
+use super::{AppFolders, fingerprint, write_whole};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ pub struct Remembered {
 }
 
 impl Remembered {
-    fn file(places: &Places, workspace: &Path) -> PathBuf {
+    fn file(places: &AppFolders, workspace: &Path) -> PathBuf {
         let id = fingerprint(&[workspace.as_os_str().as_encoded_bytes()]);
         places
             .data
@@ -39,14 +39,14 @@ impl Remembered {
     }
 
     /// Reads the state of a workspace; the default when there is none.
-    pub fn load(places: &Places, workspace: &Path) -> Remembered {
+    pub fn load(places: &AppFolders, workspace: &Path) -> Remembered {
         let text = std::fs::read_to_string(Self::file(places, workspace)).ok();
         text.and_then(|text| serde_json::from_str(&text).ok())
             .unwrap_or_default()
     }
 
     /// Writes the state of a workspace.
-    pub fn save(&self, places: &Places, workspace: &Path) -> std::io::Result<()> {
+    pub fn save(&self, places: &AppFolders, workspace: &Path) -> std::io::Result<()> {
         let file = Self::file(places, workspace);
         if let Some(folder) = file.parent() {
             std::fs::create_dir_all(folder)?;

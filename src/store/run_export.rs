@@ -10,10 +10,10 @@
 //!
 //! The file is not signed: elsewhere the run is foreign.
 
+use super::evaltrail_folder::EvaltrailFolder;
 use super::journal_line::{JOURNAL, SpentOnCancelledLine};
 use super::journal_reader::LoadedRun;
 use super::output::fill_output;
-use super::own_folder::OwnFolder;
 use super::plan_file::{PLAN, RUN_FORMAT, each_path, read_plan, relative_to};
 use super::read::{open_regular, read_line_within};
 use super::run_folders::RUNS;
@@ -102,7 +102,7 @@ pub fn unpack_run(file: &Path, workspace: &Path) -> io::Result<PathBuf> {
     if head.run_id.is_empty() || file_id(&head.run_id) != head.run_id {
         return Err(invalid("the id of the run is not valid"));
     }
-    let folder = OwnFolder::make(workspace)?
+    let folder = EvaltrailFolder::make(workspace)?
         .make_folder(RUNS)?
         .make_folder(&head.run_id)?;
     if !lines.next(LONGEST_PLAN)? {

@@ -1,8 +1,8 @@
 //! The folders of runs in a workspace.
 
+use super::evaltrail_folder::EvaltrailFolder;
 use super::journal_error::{JournalError, at};
 use super::lock::try_lock;
-use super::own_folder::OwnFolder;
 use super::plan_file::PLAN;
 use crate::process::open_file_limit_error;
 use std::fs;
@@ -17,7 +17,7 @@ pub(super) const LOCK: &str = "lock";
 /// The folders of a workspace's runs, in no particular order. Links are skipped, and the files are not read. Errors: the
 /// folder of the runs exists, but cannot be read.
 pub fn run_folders(workspace: &Path) -> io::Result<Vec<PathBuf>> {
-    let runs = match OwnFolder::in_workspace(workspace).and_then(|ours| ours.folder(RUNS)) {
+    let runs = match EvaltrailFolder::in_workspace(workspace).and_then(|ours| ours.folder(RUNS)) {
         Ok(runs) => runs,
         Err(error) if is_unreadable(&error) => return Err(error),
         // A link, or a file in its place, is no folder of runs.
@@ -46,7 +46,7 @@ pub fn run_path(workspace: &Path, run_id: &str) -> PathBuf {
 
 /// Removes the folder of a run. Returns `false` if another process is writing the run.
 pub fn remove_run(path: &Path) -> Result<bool, JournalError> {
-    let folder = OwnFolder::of_run(path).map_err(at(path))?;
+    let folder = EvaltrailFolder::of_run(path).map_err(at(path))?;
     let lock = folder.append(LOCK);
     if lock.as_ref().is_ok_and(|lock| !try_lock(lock)) {
         return Ok(false);

@@ -5,7 +5,7 @@
 
 use super::lock::{SHORT_CHANGE, lock_within};
 use super::secret_file::stored_secret;
-use super::{Places, write_whole};
+use super::{AppFolders, write_whole};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use std::fs::{self, File};
@@ -34,11 +34,11 @@ impl std::fmt::Debug for RunKey {
 impl RunKey {
     /// The key of this user, created on first use; `None` if there is no directory for it.
     pub fn find() -> Option<RunKey> {
-        RunKey::open(&Places::find()?).ok()
+        RunKey::open(&AppFolders::find()?).ok()
     }
 
     /// The key in these directories. It is created if it does not exist.
-    pub fn open(places: &Places) -> io::Result<RunKey> {
+    pub fn open(places: &AppFolders) -> io::Result<RunKey> {
         let folder = places.data.join("runs");
         let key: [u8; KEY_BYTES] = stored_secret(&folder, "key")?;
         Ok(RunKey {
@@ -127,9 +127,9 @@ impl RunSigner {
 mod tests {
     use super::*;
 
-    fn places() -> (tempfile::TempDir, Places) {
+    fn places() -> (tempfile::TempDir, AppFolders) {
         let home = tempfile::tempdir().unwrap();
-        let places = Places {
+        let places = AppFolders {
             data: home.path().to_path_buf(),
             cache: home.path().join("cache"),
             config: home.path().to_path_buf(),

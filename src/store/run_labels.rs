@@ -1,6 +1,6 @@
 //! Names and pins of runs: one line each, appended. Of two lines about the same run, the later one counts.
 
-use super::own_folder::OwnFolder;
+use super::evaltrail_folder::EvaltrailFolder;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -39,14 +39,14 @@ pub struct RunLabel {
 /// Saves the label of a run.
 pub fn save_run_label(workspace: &Path, label: &RunLabel) -> io::Result<()> {
     let line = serde_json::to_string(label)? + "\n";
-    let mut file = OwnFolder::make(workspace)?.append(NAME)?;
+    let mut file = EvaltrailFolder::make(workspace)?.append(NAME)?;
     file.write_all(line.as_bytes())?;
     file.sync_data()
 }
 
 /// The current labels, by the run's id. Lines that cannot be read are skipped.
 pub fn read_run_labels(workspace: &Path) -> HashMap<String, RunLabel> {
-    let bytes = OwnFolder::in_workspace(workspace)
+    let bytes = EvaltrailFolder::in_workspace(workspace)
         .and_then(|ours| ours.read(NAME))
         .unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
@@ -71,13 +71,13 @@ mod tests {
         };
         save_run_label(folder.path(), &label("a", Some("before the upgrade"), true)).unwrap();
         save_run_label(folder.path(), &label("b", None, true)).unwrap();
-        OwnFolder::in_workspace(folder.path())
+        EvaltrailFolder::in_workspace(folder.path())
             .unwrap()
             .append(NAME)
             .unwrap()
             .write_all(b"{\"run\": 3}\n{")
             .unwrap();
-        OwnFolder::in_workspace(folder.path())
+        EvaltrailFolder::in_workspace(folder.path())
             .unwrap()
             .append(NAME)
             .unwrap()

@@ -1,7 +1,7 @@
 //! Cases that were read from standard input: stored in the workspace, so that the results of their run can be explored.
 
+use super::evaltrail_folder::EvaltrailFolder;
 use super::fingerprint;
-use super::own_folder::OwnFolder;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ const INPUT: &str = "input";
 /// Stores a text as a file of cases and returns its path. The name depends on the text only, and its ending on the form of
 /// the text.
 pub fn store_input(workspace: &Path, bytes: &[u8]) -> io::Result<PathBuf> {
-    let folder = OwnFolder::make(workspace)?.make_folder(INPUT)?;
+    let folder = EvaltrailFolder::make(workspace)?.make_folder(INPUT)?;
     let id = fingerprint(&[bytes]);
     let name = format!("stdin-{}.{}", &id[..12.min(id.len())], ending(bytes));
     folder.replace(&name, bytes)?;

@@ -9,8 +9,8 @@
 //!
 //! Each part but the first and the last begins with its length.
 
+use super::evaltrail_folder::EvaltrailFolder;
 use super::journal_line::JOURNAL;
-use super::own_folder::OwnFolder;
 use super::plan_file::{PLAN, each_path, relative_to, workspace_of};
 use super::run_key::{RunKey, RunSigner, SIGNATURE_LENGTH};
 use crate::domain::{
@@ -59,7 +59,7 @@ struct FileStamp(u64, u64);
 
 /// Writes the summaries of a run while its journal is written.
 pub struct SummaryWriter {
-    folder: OwnFolder,
+    folder: EvaltrailFolder,
     file: BufWriter<File>,
     signer: RunSigner,
     /// The attempts that are not written yet.
@@ -69,7 +69,7 @@ pub struct SummaryWriter {
 impl SummaryWriter {
     /// Begins the file of a run.
     pub(super) fn begin(
-        folder: OwnFolder,
+        folder: EvaltrailFolder,
         plan: &RunPlan,
         key: &RunKey,
     ) -> io::Result<SummaryWriter> {
@@ -154,7 +154,7 @@ impl SummaryWriter {
     }
 }
 
-fn stamp(folder: &OwnFolder, name: &str) -> io::Result<FileStamp> {
+fn stamp(folder: &EvaltrailFolder, name: &str) -> io::Result<FileStamp> {
     let meta = folder.open_to_read(name)?.0.metadata()?;
     let time = meta
         .modified()?
@@ -170,7 +170,7 @@ pub(super) fn read_summaries(
     key: &RunKey,
     journal: impl FnOnce(&str) -> Arc<dyn AttemptRecords>,
 ) -> Option<(RunState, SummariesEnd)> {
-    let folder = OwnFolder::of_run(run).ok()?;
+    let folder = EvaltrailFolder::of_run(run).ok()?;
     let file = folder.read(SUMMARIES).ok()?;
     let (signed, signature) = file.split_at_checked(file.len().checked_sub(SIGNATURE_LENGTH)?)?;
     let mut parts = Parts(signed.strip_prefix(MAGIC)?);
@@ -218,7 +218,7 @@ mod tests {
         AgentSpec, Attempt, AttemptKey, JudgeSpec, PlannedCase, PlannedSet, RecordedAt, RunOptions,
         Status,
     };
-    use crate::store::{LoadedRun, Places, RunFolder, load_run};
+    use crate::store::{AppFolders, LoadedRun, RunFolder, load_run};
     use std::fs;
     use std::path::PathBuf;
 
@@ -259,7 +259,7 @@ mod tests {
     }
 
     fn key(home: &Path) -> RunKey {
-        let places = Places {
+        let places = AppFolders {
             data: home.to_path_buf(),
             cache: home.join("cache"),
             config: home.to_path_buf(),
@@ -272,7 +272,7 @@ mod tests {
         let plan = plan(workspace);
         let mut run = RunFolder::create(workspace, &plan, Some(key.clone())).unwrap();
         let records = run.records();
-        let folder = OwnFolder::of_run(run.path()).unwrap();
+        let folder = EvaltrailFolder::of_run(run.path()).unwrap();
         let mut writer = SummaryWriter::begin(folder, &plan, key).unwrap();
         for case in 0..CASES {
             let status = if case.is_multiple_of(2) {

@@ -2,7 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "it reads what evaltrail wrote")]
 
-use super::{Places, write_whole};
+use super::{AppFolders, write_whole};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -57,7 +57,7 @@ impl Fingerprint {
 
 impl Trust {
     /// Reads the permissions. A damaged file counts as empty.
-    pub fn load(places: Option<&Places>) -> Trust {
+    pub fn load(places: Option<&AppFolders>) -> Trust {
         let file = places.map(|places| places.data.join("trust.json"));
         let text = file
             .as_ref()
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn a_grant_holds_for_exactly_what_was_shown() {
         let folder = tempfile::tempdir().unwrap();
-        let places = Places {
+        let places = AppFolders {
             data: folder.path().join("deep"),
             cache: folder.path().into(),
             config: folder.path().into(),

@@ -1,7 +1,7 @@
 //! People's verdicts on the verdicts of judges: one line each, appended. Of two lines about the same verdict, the later
 //! one counts.
 
-use super::own_folder::OwnFolder;
+use super::evaltrail_folder::EvaltrailFolder;
 use crate::domain::HumanVerdict;
 use std::io::{self, Write};
 use std::path::Path;
@@ -19,14 +19,14 @@ pub fn save_verdicts(workspace: &Path, verdicts: &[HumanVerdict]) -> io::Result<
         serde_json::to_string(&verdict).map(|line| line + "\n")
     };
     let lines = verdicts.iter().map(line).collect::<Result<String, _>>()?;
-    let mut file = OwnFolder::make(workspace)?.append(NAME)?;
+    let mut file = EvaltrailFolder::make(workspace)?.append(NAME)?;
     file.write_all(lines.as_bytes())?;
     file.sync_data()
 }
 
 /// The current verdicts, in the order in which they were given. Lines that cannot be read are skipped.
 pub fn read_verdicts(workspace: &Path) -> Vec<HumanVerdict> {
-    let bytes = OwnFolder::in_workspace(workspace)
+    let bytes = EvaltrailFolder::in_workspace(workspace)
         .and_then(|ours| ours.read(NAME))
         .unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);

@@ -1,6 +1,6 @@
 //! `whole_plan.json`: the plan of all shards, in the folder of the run of each of them.
 
-use super::own_folder::OwnFolder;
+use super::evaltrail_folder::EvaltrailFolder;
 use super::plan_file::{PLAN, check_plan, each_path, invalid, plan_text};
 use crate::domain::RunPlan;
 use serde::Deserialize;
@@ -75,7 +75,7 @@ pub fn parse_whole_plan(text: &[u8], workspace: &Path) -> io::Result<WholePlan> 
 
 /// The text of the plan of all shards in the folder of a run.
 pub fn whole_plan_of(run: &Path) -> io::Result<Vec<u8>> {
-    OwnFolder::of_run(run)?.read(WHOLE_PLAN)
+    EvaltrailFolder::of_run(run)?.read(WHOLE_PLAN)
 }
 
 /// The folders of runs of shards at or below a folder. Links are not followed.

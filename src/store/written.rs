@@ -3,7 +3,7 @@
 //!
 //! `<data>/written.jsonl`: `{"format": 1, "size": 1234, "sha256": "…"}` for each file.
 
-use super::{Fingerprint, Places, append_to, read_file, write_whole};
+use super::{AppFolders, Fingerprint, append_to, read_file, write_whole};
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -31,7 +31,7 @@ pub struct WrittenFiles {
 
 impl WrittenFiles {
     /// Reads the record. Damaged lines and lines of newer formats are left out, and a record that does not exist is empty.
-    pub fn load(places: Option<&Places>) -> WrittenFiles {
+    pub fn load(places: Option<&AppFolders>) -> WrittenFiles {
         let text = places
             .and_then(|places| read_file(&path_in(places), READ_AT_MOST).ok())
             .unwrap_or_default();
@@ -65,7 +65,7 @@ impl WrittenFiles {
     }
 }
 
-fn path_in(places: &Places) -> PathBuf {
+fn path_in(places: &AppFolders) -> PathBuf {
     places.data.join("written.jsonl")
 }
 
@@ -100,7 +100,7 @@ impl<'a> RecordedOutput<'a> {
 
     /// Adds what was written to the record, unless it is empty: every empty file has the same content. Errors: those of the
     /// record's file.
-    pub fn record(self, places: &Places) -> io::Result<()> {
+    pub fn record(self, places: &AppFolders) -> io::Result<()> {
         if self.size == 0 {
             return Ok(());
         }
@@ -148,7 +148,7 @@ mod tests {
     fn written_file_is_recognised_by_content() {
         let folder = tempfile::tempdir().unwrap();
         let data = folder.path().join("data");
-        let places = Places {
+        let places = AppFolders {
             data: data.clone(),
             cache: data.clone(),
             config: data.clone(),
@@ -188,7 +188,7 @@ mod tests {
     fn the_record_does_not_grow_without_limit() {
         let folder = tempfile::tempdir().unwrap();
         let data = folder.path().to_path_buf();
-        let places = Places {
+        let places = AppFolders {
             data: data.clone(),
             cache: data.clone(),
             config: data,

@@ -7,7 +7,7 @@ use crate::domain::stored_path::path_below;
 use crate::formats::{
     ColumnMap, FileContent, HEAD, TAIL, content_of, decoded_text, is_own_result, may_be_data,
 };
-use crate::store::{Places, WrittenFiles, read_head, read_tail};
+use crate::store::{AppFolders, WrittenFiles, read_head, read_tail};
 use crate::workspace::agent_folders::agent_folder;
 use crate::workspace::{AgentFolder, SetPath, is_agent};
 use std::cell::OnceCell;
@@ -297,7 +297,7 @@ impl Walk {
             && (is_own_result(&head, || read_tail(path, TAIL).unwrap_or_default())
                 || self
                     .written
-                    .get_or_init(|| WrittenFiles::load(Places::find().as_ref()))
+                    .get_or_init(|| WrittenFiles::load(AppFolders::find().as_ref()))
                     .contains(path));
         Ok(if is_result {
             FileContent::Other

@@ -20,7 +20,7 @@ use evaltrail::explorer::{Context, EditScreen};
 use evaltrail::formats::adk::write_case;
 use evaltrail::metrics::{Evidence, score_case};
 use evaltrail::runner::ChatEvent;
-use evaltrail::store::{EditLog, Places};
+use evaltrail::store::{AppFolders, EditLog};
 use evaltrail::workspace::{SetPath, edited_with, open_set, read_notes};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -202,7 +202,7 @@ impl Workshop {
 
     fn log(&self) -> EditLog {
         let own = self.place.path().join(".own");
-        EditLog::in_folder(Some(&Places {
+        EditLog::in_folder(Some(&AppFolders {
             data: own.clone(),
             cache: own.clone(),
             config: own,

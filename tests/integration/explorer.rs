@@ -19,8 +19,8 @@ use evaltrail::explorer::prompts::ask::AskLine;
 use evaltrail::explorer::prompts::confirm::Confirm;
 use evaltrail::explorer::shared::run_screen::LiveScreen;
 use evaltrail::explorer::{
-    Against, CaptureTarget, CaseOrigin, CaseRef, EditEffect, EditMsg, Effect, Model, Mouse,
-    MouseKind, Msg, OpenedSet, ResultEffect, ResultMsg, RunEffect, RunMsg, RunOverrides, SetEffect,
+    CaptureTarget, CaseOrigin, CaseRef, EditEffect, EditMsg, Effect, Model, Mouse, MouseKind, Msg,
+    OpenedSet, ResultEffect, ResultMsg, RunEffect, RunMsg, RunOverrides, RunTarget, SetEffect,
     SetLoaded, SetMsg, SetState, TerminalEffect, update, verdict_lines,
 };
 use evaltrail::explorer::{ChatScreen, Context};
@@ -171,20 +171,20 @@ fn r_runs_the_case_the_selection_or_the_set() {
         press(&mut model, "r"),
         [Effect::Run(RunEffect::Start(
             vec![case(0, 0)],
-            Against::Agent
+            RunTarget::Agent
         ))]
     );
     assert_eq!(
         press(&mut model, "j space space r"),
         [Effect::Run(RunEffect::Start(
             vec![case(0, 1), case(0, 2)],
-            Against::Agent
+            RunTarget::Agent
         ))]
     );
     press(&mut model, "esc left");
     let effects = press(&mut model, "r");
     assert!(
-        matches!(&effects[..], [Effect::Run(RunEffect::Start(cases, Against::Agent))] if cases.len() == 10)
+        matches!(&effects[..], [Effect::Run(RunEffect::Start(cases, RunTarget::Agent))] if cases.len() == 10)
     );
     press(&mut model, "right enter");
     assert_eq!(
@@ -212,7 +212,7 @@ fn rerun_failed_takes_what_did_not_pass() {
         press(&mut model, "R"),
         [Effect::Run(RunEffect::Start(
             vec![case(0, 1), case(0, 2), case(0, 3)],
-            Against::Agent
+            RunTarget::Agent
         ))]
     );
 }
@@ -306,7 +306,7 @@ fn trust_question_defaults_to_no() {
         fingerprint: "f".into(),
     };
     let asked = |model: &mut Model| {
-        let msg = RunMsg::AskTrust(vec![case(0, 0)], vec![question.clone()], Against::Agent);
+        let msg = RunMsg::AskTrust(vec![case(0, 0)], vec![question.clone()], RunTarget::Agent);
         update(model, Msg::Run(msg));
     };
     let mut model = sample();
@@ -321,7 +321,7 @@ fn trust_question_defaults_to_no() {
         [Effect::Run(RunEffect::StartTrusted(
             vec![case(0, 0)],
             vec![question.clone()],
-            Against::Agent
+            RunTarget::Agent
         ))]
     );
 }
@@ -340,7 +340,7 @@ fn yes_requires_whole_question_displayed() {
     let mut model = sample();
     let ask = |model: &mut Model, size: (u16, u16)| {
         update(model, Msg::Resize(size.0, size.1));
-        let msg = RunMsg::AskTrust(vec![case(0, 0)], questions.clone(), Against::Agent);
+        let msg = RunMsg::AskTrust(vec![case(0, 0)], questions.clone(), RunTarget::Agent);
         update(model, Msg::Run(msg));
     };
     for size in [(120, 24), (60, 12), (30, 5), (10, 3)] {
@@ -371,14 +371,14 @@ fn key_question_starts_run_or_declines_key() {
     };
     for (key, allowed) in [("y", true), ("n", false), ("esc", false)] {
         let mut model = sample();
-        let msg = RunMsg::AskTrust(vec![case(0, 0)], vec![question.clone()], Against::Saved);
+        let msg = RunMsg::AskTrust(vec![case(0, 0)], vec![question.clone()], RunTarget::Saved);
         update(&mut model, Msg::Run(msg));
         let questions = vec![question.clone()];
         let wanted = match allowed {
             true => Effect::Run(RunEffect::StartTrusted(
                 vec![case(0, 0)],
                 questions,
-                Against::Saved,
+                RunTarget::Saved,
             )),
             false => Effect::Run(RunEffect::DeclineKeys(questions)),
         };
@@ -723,7 +723,7 @@ fn judging_again_uses_the_saved_attempts() {
     );
     let mut model = with_something_done();
     let effects = press(&mut model, "space space m j");
-    let [Effect::Run(RunEffect::Start(cases, Against::Recorded(kept)))] = &effects[..] else {
+    let [Effect::Run(RunEffect::Start(cases, RunTarget::Recorded(kept)))] = &effects[..] else {
         panic!("{effects:?}")
     };
     assert_eq!(cases, &[case(0, 0), case(0, 1)]);
@@ -1097,7 +1097,7 @@ fn run_dialog_sets_repeats_and_jobs() {
     let start = |chosen: RunOverrides| {
         Effect::Run(RunEffect::Start(
             vec![case(0, 0)],
-            Against::AgentWith(Box::new(chosen)),
+            RunTarget::AgentWith(Box::new(chosen)),
         ))
     };
     // The dialog asks for the agents when it opens.
@@ -1109,7 +1109,7 @@ fn run_dialog_sets_repeats_and_jobs() {
         press(&mut model, "r"),
         [Effect::Run(RunEffect::Start(
             vec![case(0, 0)],
-            Against::Agent
+            RunTarget::Agent
         ))],
         "r is as configured"
     );
@@ -1173,7 +1173,7 @@ fn run_dialog_sets_agent_judge_and_filter() {
         press(&mut model, "enter"),
         [Effect::Run(RunEffect::Start(
             vec![case(0, 0)],
-            Against::AgentWith(Box::new(chosen.clone()))
+            RunTarget::AgentWith(Box::new(chosen.clone()))
         ))]
     );
     assert_eq!(model.run_overrides, chosen, "it is remembered");

@@ -20,7 +20,7 @@ use evaltrail::formats::adk::{Event, invocations_of};
 use evaltrail::formats::recording::read_recording;
 use evaltrail::formats::{RecordedCase, SetFile, read_responses};
 use evaltrail::history::{
-    History, MetricMean, PastRun, PastSet, RunHead, RunSource, SetCount, SetResults,
+    History, MetricMean, PastRun, PastSet, RunSource, RunSummary, SetCount, SetResults,
 };
 use evaltrail::metrics::{Evidence, JudgedMetric, Question, score_case};
 use evaltrail::runner::{ChatEvent, RecordedConversation};
@@ -1092,8 +1092,8 @@ fn history(model: &Model) -> History {
         results: SetResults::default(),
         criteria_id: 2,
     };
-    let head =
-        |run_id: &str, started: &str, source: RunSource, failed: usize, missing: usize| RunHead {
+    let head = |run_id: &str, started: &str, source: RunSource, failed: usize, missing: usize| {
+        RunSummary {
             run_id: run_id.into(),
             path: run_id.into(),
             started: started.into(),
@@ -1123,7 +1123,8 @@ fn history(model: &Model) -> History {
             shard: None,
             merged: Vec::new(),
             is_in_merged: false,
-        };
+        }
+    };
     let mut history = History::default();
     history.runs = vec![
         head(
@@ -1177,7 +1178,7 @@ fn many_runs(size: (u16, u16)) -> Model {
         criteria_id: u64::from(day + 2 < PASSED.len()),
         ..set.clone()
     };
-    let of_day = |(day, passed): (usize, &usize)| RunHead {
+    let of_day = |(day, passed): (usize, &usize)| RunSummary {
         run_id: format!("{:012x}", 0x7f3a_1c09_d2e4_u64 + 0x11_2233 * day as u64),
         started: format!("2025-12-{:02}T08:00:00Z", day + 10),
         source: RunSource::Evaltrail {

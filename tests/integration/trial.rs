@@ -12,8 +12,8 @@ use evaltrail::explorer::dialogs::metrics::MetricCatalog;
 use evaltrail::explorer::dialogs::rule::RuleLine;
 use evaltrail::explorer::dialogs::statistics::StatisticsTable;
 use evaltrail::explorer::{
-    Against, CaseRef, EditDone, EditMsg, Effect, Model, Msg, OpenedSet, ResultEffect, ResultMsg,
-    RunEffect, SetLoaded, SetMsg, rescored, update,
+    CaseRef, EditDone, EditMsg, Effect, Model, Msg, OpenedSet, ResultEffect, ResultMsg, RunEffect,
+    RunTarget, SetLoaded, SetMsg, rescored, update,
 };
 use evaltrail::explorer::{Proposal, ProposalLine};
 use evaltrail::formats::adk::write_case;
@@ -475,7 +475,7 @@ fn s_scores_and_metrics_and_statistics_open() {
     let saved = vec![CaseRef { set: 0, index: 0 }];
     assert_eq!(
         press(&mut model, "s"),
-        [Effect::Run(RunEffect::Start(saved, Against::Saved))]
+        [Effect::Run(RunEffect::Start(saved, RunTarget::Saved))]
     );
     press(&mut model, "m m");
     assert!(

@@ -1,6 +1,6 @@
 //! Chat completions.
 
-use super::message::{Joined, reply_of};
+use super::message::{StreamedMessage, reply_of};
 use super::reply::{CallForm, Reply, RequestedCall, failure};
 use crate::agents::messages::history_messages;
 use crate::agents::remote::Remote;
@@ -62,7 +62,7 @@ pub(super) async fn streamed(
     budget: &mut TurnBudget,
     on_text: &mut (dyn FnMut(&str) + Send),
 ) -> Result<Reply, AgentError> {
-    let mut joined = Joined::default();
+    let mut joined = StreamedMessage::default();
     let mut items = remote.items(response, budget.split());
     while let Some(item) = items.next().await? {
         failure(remote, &item.value)?;

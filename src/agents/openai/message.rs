@@ -11,7 +11,7 @@ const THOUGHTS: [&str; 3] = ["reasoning_content", "reasoning", "thinking"];
 
 /// A message that is joined from the pieces of a stream.
 #[derive(Default)]
-pub(super) struct Joined {
+pub(super) struct StreamedMessage {
     pub(super) has_begun: bool,
     /// Why the model stopped; null before it did.
     pub(super) finish: Value,
@@ -34,7 +34,7 @@ struct JoinedCall {
     other: Option<Value>,
 }
 
-impl Joined {
+impl StreamedMessage {
     /// Adds a piece, and returns how many bytes of it are stored.
     pub(super) fn add(&mut self, piece: &Value, on_text: &mut (dyn FnMut(&str) + Send)) -> usize {
         let take = |into: &mut Value, from: &Value, key: &str| {

@@ -1,6 +1,6 @@
 //! The attempts that are under way at an agent, to which calls of its tools belong.
 
-use super::received::NotReceived;
+use super::received::ReceiveError;
 use crate::domain::ToolCall;
 use crate::stubs::AttemptTools;
 use std::collections::HashMap;
@@ -93,7 +93,7 @@ impl OpenAttempts {
 
     /// Makes the attempt of a session, or all if it is not known, errored if a call was refused because of a limit of
     /// evaltrail: the agent sees a tool that fails.
-    pub(super) fn refused(&self, why: NotReceived, session: Option<&str>) {
+    pub(super) fn refused(&self, why: ReceiveError, session: Option<&str>) {
         let Some(limit) = why.exceeded_limit() else {
             return;
         };

@@ -2,7 +2,7 @@
 
 use super::attempts::OpenAttempts;
 use super::body::{Body, empty, reply};
-use super::received::{NotReceived, Received, WholeBody};
+use super::received::{ReceiveError, Received, WholeBody};
 use super::reply_copy::ReplyCopy;
 use crate::agents::AgentError;
 use crate::agents::openai::declarations_in;
@@ -91,7 +91,7 @@ impl McpProxy {
                 None => self.pass_on(method, &headers, Bytes::new(), None).await,
             };
         }
-        let refused = |why: NotReceived| {
+        let refused = |why: ReceiveError| {
             self.attempts.refused(why, session.as_deref());
             empty(why.status())
         };
@@ -102,7 +102,7 @@ impl McpProxy {
         let received = body.json().await;
         let message = match &received {
             Ok(received) => &received.value,
-            Err(NotReceived::Invalid) => &Value::Null,
+            Err(ReceiveError::Invalid) => &Value::Null,
             Err(why) => return refused(*why),
         };
         if !message.is_object() {

@@ -82,7 +82,7 @@ pub(super) struct BodyValue {
 
 /// Why a body, or its value, is not there.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum NotReceived {
+pub(super) enum ReceiveError {
     TooLong,
     /// Its sender closed the connection, or did not send it in time.
     Incomplete,
@@ -94,32 +94,32 @@ pub(super) enum NotReceived {
     Invalid,
 }
 
-impl NotReceived {
+impl ReceiveError {
     pub(super) fn status(self) -> StatusCode {
         match self {
-            NotReceived::TooLong | NotReceived::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            NotReceived::Incomplete | NotReceived::Invalid => StatusCode::BAD_REQUEST,
-            NotReceived::NoMemory => StatusCode::SERVICE_UNAVAILABLE,
+            ReceiveError::TooLong | ReceiveError::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            ReceiveError::Incomplete | ReceiveError::Invalid => StatusCode::BAD_REQUEST,
+            ReceiveError::NoMemory => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 
     /// The exceeded limit of evaltrail, in words; `None` if the sender is the cause.
     pub(super) fn exceeded_limit(self) -> Option<&'static str> {
         match self {
-            NotReceived::TooLong => Some("it is longer than 16 MB"),
-            NotReceived::TooLarge => Some("what it contains needs more than 44 MB of memory"),
-            NotReceived::NoMemory => {
+            ReceiveError::TooLong => Some("it is longer than 16 MB"),
+            ReceiveError::TooLarge => Some("what it contains needs more than 44 MB of memory"),
+            ReceiveError::NoMemory => {
                 Some("all calls at the same time need more than 64 MB of memory")
             }
-            NotReceived::Incomplete | NotReceived::Invalid => None,
+            ReceiveError::Incomplete | ReceiveError::Invalid => None,
         }
     }
 }
 
 impl WholeBody {
     /// The value of a body that is JSON. Its memory is reserved before it is parsed.
-    pub(super) async fn json(&self) -> Result<BodyValue, NotReceived> {
-        let text = std::str::from_utf8(&self.bytes).map_err(|_| NotReceived::Invalid)?;
+    pub(super) async fn json(&self) -> Result<BodyValue, ReceiveError> {
+        let text = std::str::from_utf8(&self.bytes).map_err(|_| ReceiveError::Invalid)?;
         let read = |left: usize| {
             parse_within(text, left).map_err(|error| match error {
                 Unreadable::TooLarge => CannotRead::NeedsMore,
@@ -128,9 +128,9 @@ impl WholeBody {
         };
         let read = self.received.values.read(BODY_WITHIN, read).await;
         let (value, memory) = read.map_err(|error| match error {
-            Unread::TooLarge => NotReceived::TooLarge,
-            Unread::Occupied => NotReceived::NoMemory,
-            Unread::Failed(()) => NotReceived::Invalid,
+            Unread::TooLarge => ReceiveError::TooLarge,
+            Unread::Occupied => ReceiveError::NoMemory,
+            Unread::Failed(()) => ReceiveError::Invalid,
         })?;
         Ok(BodyValue { value, memory })
     }
@@ -170,17 +170,17 @@ impl Received {
     pub(super) async fn body(
         self: &Arc<Self>,
         request: Request<Incoming>,
-    ) -> Result<WholeBody, NotReceived> {
+    ) -> Result<WholeBody, ReceiveError> {
         let arrival = Arrival::begin(self, Instant::now());
         let bytes = tokio::select! {
-            () = arrival.cancelled.cancelled() => Err(NotReceived::NoMemory),
+            () = arrival.cancelled.cancelled() => Err(ReceiveError::NoMemory),
             read = self.arrive(arrival.id, request.into_body()) => read,
         }?;
         // A body that was cancelled while its last bytes came has no memory any more.
         let taken = self
             .state()
             .end(arrival.id, bytes.len())
-            .ok_or(NotReceived::NoMemory)?;
+            .ok_or(ReceiveError::NoMemory)?;
         self.freed.notify_waiters();
         Ok(WholeBody {
             bytes,
@@ -189,7 +189,7 @@ impl Received {
         })
     }
 
-    async fn arrive(&self, id: u64, mut body: Incoming) -> Result<Bytes, NotReceived> {
+    async fn arrive(&self, id: u64, mut body: Incoming) -> Result<Bytes, ReceiveError> {
         let deadline = tokio::time::Instant::now() + BODY_WITHIN;
         // A body that is sent in pieces has no length before its end.
         let most = body
@@ -199,23 +199,23 @@ impl Received {
         let most = most
             .ok()
             .filter(|most| *most <= LONGEST_BODY)
-            .ok_or(NotReceived::TooLong)?;
+            .ok_or(ReceiveError::TooLong)?;
         let mut bytes = Vec::new();
         while let Some(frame) = timeout_at(deadline, body.frame())
             .await
-            .map_err(|_| NotReceived::Incomplete)?
+            .map_err(|_| ReceiveError::Incomplete)?
         {
-            let Ok(data) = frame.map_err(|_| NotReceived::Incomplete)?.into_data() else {
+            let Ok(data) = frame.map_err(|_| ReceiveError::Incomplete)?.into_data() else {
                 continue;
             };
             let length = bytes.len() + data.len();
             if length > LONGEST_BODY {
-                return Err(NotReceived::TooLong);
+                return Err(ReceiveError::TooLong);
             }
             if length > bytes.capacity() {
                 let capacity = next_capacity(length, bytes.capacity(), most);
                 let grown = timeout_at(deadline, self.grow(id, capacity)).await;
-                grown.unwrap_or(Err(NotReceived::NoMemory))?;
+                grown.unwrap_or(Err(ReceiveError::NoMemory))?;
                 bytes.reserve_exact(capacity - bytes.len());
             }
             bytes.extend_from_slice(&data);
@@ -225,12 +225,12 @@ impl Received {
     }
 
     /// Gives a body that arrives this memory, as soon as it is there.
-    async fn grow(&self, id: u64, bytes: usize) -> Result<(), NotReceived> {
+    async fn grow(&self, id: u64, bytes: usize) -> Result<(), ReceiveError> {
         loop {
             let freed = self.freed.notified();
             match self.state().grow(id, bytes, Instant::now()) {
                 Growth::Done => return Ok(()),
-                Growth::Cancelled => return Err(NotReceived::NoMemory),
+                Growth::Cancelled => return Err(ReceiveError::NoMemory),
                 Growth::Occupied => {}
             }
             // Nothing announces that another body stalls.

@@ -5,7 +5,7 @@
 use super::attempts::{AttemptRegistration, OpenAttempts};
 use super::body::{Body, empty, reply};
 use super::mcp::McpProxy;
-use super::received::{NotReceived, Received};
+use super::received::{ReceiveError, Received};
 use super::traces::{TraceInbox, TraceListener};
 use crate::agents::AgentError;
 use crate::agents::remote::setup;
@@ -399,7 +399,7 @@ impl Shared {
 
 /// The session and the call that a request asks about. The memory of the request is free when they are returned: an answer may
 /// be given after some time only.
-async fn received_call(request: Request<Incoming>) -> Result<(String, ToolCall), NotReceived> {
+async fn received_call(request: Request<Incoming>) -> Result<(String, ToolCall), ReceiveError> {
     let asked = Received::calls().body(request).await?.json().await?;
     let text = |key: &str| asked.value[key].as_str().unwrap_or_default();
     let call = ToolCall::new(text("tool"), asked.value["args"].as_object().cloned());

@@ -2,7 +2,7 @@
 
 use super::body::{Body, empty, reply};
 use super::memory::{CannotRead, ReservedMemory, Unread};
-use super::received::{BODY_WITHIN, NotReceived, Received};
+use super::received::{BODY_WITHIN, ReceiveError, Received};
 use crate::formats::spans::{
     SpanBatch, TraceSpan, UnusableBatch, cut_to_memory, read_protobuf, read_span_batch,
 };
@@ -184,7 +184,7 @@ impl TraceInbox {
         let body = match self.received.body(request).await {
             Ok(body) => body,
             Err(why) => {
-                if why == NotReceived::NoMemory {
+                if why == ReceiveError::NoMemory {
                     unread.outcome = ReadOutcome::Refused;
                 }
                 return empty(why.status());

@@ -5,7 +5,7 @@ use super::set_files::shown;
 use crate::explorer::shared::effect::{Effect, ResultEffect};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
-use crate::explorer::shared::trial::Trial;
+use crate::explorer::shared::trial::ActiveWhatIf;
 use crate::metrics::WhatIf;
 use crate::store::FileJob;
 use std::collections::BTreeSet;
@@ -43,7 +43,7 @@ pub(crate) fn planned(
             notices::notify(model, "the files contain this change already".into(), false)
         }
         Ok(jobs) => {
-            let words = Trial::edit_text(change);
+            let words = ActiveWhatIf::edit_text(change);
             let proposal = Proposal::new(words, jobs, |job| shown(model, &job.path));
             model.view.open_dialog = Some(Box::new(proposal));
             Vec::new()

@@ -6,7 +6,7 @@ use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::put;
-use crate::history::RunHead;
+use crate::history::RunSummary;
 use ratatui::buffer::Buffer;
 use ratatui::style::Style;
 use std::path::Path;
@@ -100,7 +100,7 @@ fn rate_text(point: CasePoint) -> String {
 }
 
 /// A run by its id, its time and the commit of the workspace then.
-fn named(model: &Model, head: &RunHead) -> String {
+fn named(model: &Model, head: &RunSummary) -> String {
     let commit = head
         .commit
         .as_ref()
@@ -119,7 +119,7 @@ pub(crate) fn short(id: &str) -> String {
 }
 
 /// What differs between two runs for a set, beside the results and the commit, as far as it is known of both.
-pub(crate) fn changes(before: &RunHead, after: &RunHead, set: &Path) -> Vec<&'static str> {
+pub(crate) fn changes(before: &RunSummary, after: &RunSummary, set: &Path) -> Vec<&'static str> {
     let both = before.set(set).zip(after.set(set));
     [
         (

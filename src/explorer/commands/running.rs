@@ -11,7 +11,7 @@ use crate::explorer::screens::run;
 use crate::explorer::shared::command_names;
 use crate::explorer::shared::command_names::CommandName;
 use crate::explorer::shared::context::Context;
-use crate::explorer::shared::effect::Against;
+use crate::explorer::shared::effect::RunTarget;
 use crate::explorer::shared::enabled::{can_run, can_score};
 
 /// The fields that the commands of this file share.
@@ -27,7 +27,7 @@ pub static RUN: Command = Command {
     scope: Some(start::scope),
     contexts: LISTS,
     enabled: can_run,
-    run: |model| start::run_selected(model, Against::Agent),
+    run: |model| start::run_selected(model, RunTarget::Agent),
     ..BASE
 };
 
@@ -75,7 +75,7 @@ pub static SCORE: Command = Command {
     hint: Some("score"),
     contexts: LISTS,
     enabled: can_score,
-    run: |model| start::run_selected(model, Against::Saved),
+    run: |model| start::run_selected(model, RunTarget::Saved),
     ..BASE
 };
 

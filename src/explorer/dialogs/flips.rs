@@ -7,7 +7,7 @@ use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::model::{Dialog, Model};
 use crate::explorer::shared::motion::Motion;
 use crate::explorer::shared::theme::Theme;
-use crate::explorer::shared::trial::Flip;
+use crate::explorer::shared::trial::StatusChange;
 use crate::explorer::shown_case::refresh::go_to;
 use crate::explorer::widgets::picker::{Picker, follow, pick};
 use crate::explorer::widgets::text::put;
@@ -29,7 +29,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
         .as_ref()
         .map(|trial| trial.flips.clone())
         .unwrap_or_default();
-    let words = |flip: &Flip| {
+    let words = |flip: &StatusChange| {
         let set = &model.view.sets[flip.case.set].path.stem;
         let (from, to) = (flip.from.label(), flip.to.label());
         (

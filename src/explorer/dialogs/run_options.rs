@@ -7,7 +7,7 @@ use crate::explorer::running::start;
 use crate::explorer::shared::agent_line::AgentLine;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::dialog;
-use crate::explorer::shared::effect::{Against, Effect, RunOverrides, SetEffect};
+use crate::explorer::shared::effect::{Effect, RunOverrides, RunTarget, SetEffect};
 use crate::explorer::shared::key::{Key, KeyCode};
 use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::model::{Dialog, Model};
@@ -343,7 +343,7 @@ impl Dialog for RunOptionsForm {
         match chosen {
             Ok(cases) => {
                 model.run_overrides = self.overrides();
-                let against = Against::AgentWith(Box::new(model.run_overrides.clone()));
+                let against = RunTarget::AgentWith(Box::new(model.run_overrides.clone()));
                 Some(start::start(model, cases, against))
             }
             Err(why) => {

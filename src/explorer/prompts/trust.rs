@@ -8,7 +8,7 @@ use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::command_names::{ALLOW, DENY, DOWN, PAGE_DOWN, RUN};
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::dialog::follow_all;
-use crate::explorer::shared::effect::{Against, ChatEffect, Effect, RunEffect, ScreenRequest};
+use crate::explorer::shared::effect::{ChatEffect, Effect, RunEffect, RunTarget, ScreenRequest};
 use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::model::{Dialog, Model};
 use crate::explorer::shared::motion::Motion;
@@ -34,7 +34,7 @@ pub struct TrustDialog {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Allowed {
     /// A run of these cases.
-    Run(Vec<CaseRef>, Against),
+    Run(Vec<CaseRef>, RunTarget),
     /// A conversation with an agent.
     Chat {
         /// The set whose agent is used.

@@ -5,7 +5,7 @@ use crate::explorer::prompts::confirm;
 use crate::explorer::shared::case_list::{Node, Pane};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::context::Context;
-use crate::explorer::shared::effect::{Against, Effect, RunEffect, RunOverrides};
+use crate::explorer::shared::effect::{Effect, RunEffect, RunOverrides, RunTarget};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
 use crate::explorer::shared::outcomes::CaseOutcome;
@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Runs [`cases_in_scope`].
-pub(crate) fn run_selected(model: &mut Model, against: Against) -> Vec<Effect> {
+pub(crate) fn run_selected(model: &mut Model, against: RunTarget) -> Vec<Effect> {
     let cases = cases_in_scope(model);
     start(model, cases, against)
 }
@@ -55,7 +55,7 @@ pub(crate) fn run_turn(model: &mut Model) -> Vec<Effect> {
         return Vec::new();
     };
     let (at, turn) = (case.at, case.turn as u32 + 1);
-    start(model, vec![at], Against::Turn(turn))
+    start(model, vec![at], RunTarget::Turn(turn))
 }
 
 /// Judges the selected cases, or the one under the cursor, again without running agents.
@@ -91,7 +91,7 @@ pub(crate) fn judge_again(model: &mut Model) -> Vec<Effect> {
         .into_iter()
         .flat_map(|(case, done)| done.into_iter().take(repeat).map(move |one| (case, one)));
     let kept = kept.collect();
-    start(model, cases, Against::Recorded(Arc::new(kept)))
+    start(model, cases, RunTarget::Recorded(Arc::new(kept)))
 }
 
 /// How often failing cases are repeated.
@@ -100,7 +100,7 @@ const REPEATS: u32 = 5;
 /// Asks whether to run the cases of [`rerun_failed`] several times: it is many times what a run of them costs.
 pub(crate) fn repeat_failing(model: &mut Model) -> Vec<Effect> {
     let cases = failed_here(model);
-    if against_of(model, &cases) == Against::Saved {
+    if against_of(model, &cases) == RunTarget::Saved {
         let why = "saved responses are the same each time; there is nothing to repeat";
         return notices::notify(model, why.into(), false);
     }
@@ -122,7 +122,7 @@ pub(crate) fn repeat_failing(model: &mut Model) -> Vec<Effect> {
             seconds_text(Some(seconds))
         ));
     }
-    match &start(model, cases, Against::AgentWith(Box::new(overrides)))[..] {
+    match &start(model, cases, RunTarget::AgentWith(Box::new(overrides)))[..] {
         [run] => confirm::open(model, title, lines, run.clone()),
         _ => Vec::new(),
     }
@@ -173,20 +173,20 @@ fn failed_here(model: &Model) -> Vec<CaseRef> {
 }
 
 /// What these cases are run against: cases without an agent were scored before, and can only be scored again.
-pub(crate) fn against_of(model: &Model, cases: &[CaseRef]) -> Against {
+pub(crate) fn against_of(model: &Model, cases: &[CaseRef]) -> RunTarget {
     let is_saved = |case: &CaseRef| {
         let scored = model.file(case.set).is_some_and(|file| !file.form.is_adk());
         scored && model.view.sets[case.set].agent.is_err()
     };
     if cases.iter().all(is_saved) {
-        Against::Saved
+        RunTarget::Saved
     } else {
-        Against::Agent
+        RunTarget::Agent
     }
 }
 
 /// Runs these cases, if there are any.
-pub(crate) fn start(model: &mut Model, cases: Vec<CaseRef>, against: Against) -> Vec<Effect> {
+pub(crate) fn start(model: &mut Model, cases: Vec<CaseRef>, against: RunTarget) -> Vec<Effect> {
     match cases.is_empty() {
         true => notices::notify(model, "there are no cases to run here".into(), false),
         false => {
@@ -197,7 +197,7 @@ pub(crate) fn start(model: &mut Model, cases: Vec<CaseRef>, against: Against) ->
 }
 
 /// Where stubs answered tools in the results that are shown, they do again: no tool runs that did not.
-fn with_stubs(model: &Model, cases: &[CaseRef], against: Against) -> Against {
+fn with_stubs(model: &Model, cases: &[CaseRef], against: RunTarget) -> RunTarget {
     let is_stubbed = |case: &CaseRef| {
         let attempts = model
             .view
@@ -209,8 +209,8 @@ fn with_stubs(model: &Model, cases: &[CaseRef], against: Against) -> Against {
             .any(|attempt| attempt.tools.is_some_and(|tools| tools.live == 0))
     };
     match against {
-        Against::Agent if cases.iter().any(is_stubbed) => {
-            Against::AgentWith(Box::new(RunOverrides {
+        RunTarget::Agent if cases.iter().any(is_stubbed) => {
+            RunTarget::AgentWith(Box::new(RunOverrides {
                 keeps_stubs: true,
                 ..RunOverrides::default()
             }))

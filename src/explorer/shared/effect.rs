@@ -11,7 +11,7 @@ use crate::explorer::shared::command_names::CommandName;
 use crate::explorer::shared::outcomes::{CaseAttempts, Outcomes};
 use crate::explorer::shared::ticket::Ticket;
 use crate::formats::{Notes, SetFile};
-use crate::history::RunHead;
+use crate::history::RunSummary;
 use crate::metrics::WhatIf;
 use crate::runner::TrustQuestion;
 use crate::store::FileJob;
@@ -24,7 +24,7 @@ pub type ReadFiles = HashMap<PathBuf, (Arc<SetFile>, String)>;
 
 /// The agent or saved responses that cases are run against.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum Against {
+pub enum RunTarget {
     /// The set's agent.
     #[default]
     Agent,
@@ -38,10 +38,10 @@ pub enum Against {
     Recorded(Arc<Vec<(CaseRef, Arc<EndedAttempt>)>>),
 }
 
-impl Against {
+impl RunTarget {
     /// Follows cases whose positions changed; attempts of cases that are gone are dropped.
     pub(crate) fn follow(&mut self, new: &dyn Fn(CaseRef) -> Option<CaseRef>) {
-        if let Against::Recorded(attempts) = self {
+        if let RunTarget::Recorded(attempts) = self {
             let followed = attempts
                 .iter()
                 .filter_map(|(case, attempt)| Some((new(*case)?, attempt.clone())));
@@ -254,9 +254,9 @@ pub enum SetEffect {
 #[derive(Clone, Debug, PartialEq)]
 pub enum RunEffect {
     /// Run these cases.
-    Start(Vec<CaseRef>, Against),
+    Start(Vec<CaseRef>, RunTarget),
     /// Run these cases. The user gave the permissions that these questions request.
-    StartTrusted(Vec<CaseRef>, Vec<TrustQuestion>, Against),
+    StartTrusted(Vec<CaseRef>, Vec<TrustQuestion>, RunTarget),
     /// Do not use the keys that these questions name, and do not ask about them again in this session.
     DeclineKeys(Vec<TrustQuestion>),
     /// Find the cases that changed since their latest results. The reply is [`crate::explorer::shared::message::RunMsg::ChangedFound`]
@@ -312,19 +312,19 @@ pub enum HistoryEffect {
     /// List the runs. The ticket is repeated in the reply.
     List(Ticket),
     /// Read a run with its cases as they were.
-    Open(Box<RunHead>),
+    Open(Box<RunSummary>),
     /// Read the run in a folder with its cases, and open the case with this id.
     OpenFolder(PathBuf, Option<String>),
     /// Write a run to a file.
-    Export(Box<RunHead>, PathBuf),
+    Export(Box<RunSummary>, PathBuf),
     /// Compare the first run with the second.
-    Compare(Box<RunHead>, Box<RunHead>),
+    Compare(Box<RunSummary>, Box<RunSummary>),
     /// Give the run with this id a name or none, and list the runs again.
     Name(String, Option<String>, Ticket),
     /// Pin the run with this id no longer, and list the runs again.
     Unpin(String, Ticket),
     /// Keep a run when old ones are removed, write it as the baseline, and list the runs again.
-    Pin(Box<RunHead>, Ticket),
+    Pin(Box<RunSummary>, Ticket),
     /// Delete the run in this folder, and list the runs again.
     Remove(PathBuf, Ticket),
 }

@@ -6,7 +6,7 @@ use crate::explorer::shared::case_lines::{Body, BodyKey};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::command_names::CommandName;
 use crate::explorer::shared::compared_pair::ComparedPair;
-use crate::explorer::shared::effect::{Against, CaptureTarget, EditorOf};
+use crate::explorer::shared::effect::{CaptureTarget, EditorOf, RunTarget};
 use crate::explorer::shared::key::Key;
 use crate::explorer::shared::motion::Motion;
 use crate::explorer::shared::outcomes::Outcomes;
@@ -271,7 +271,7 @@ pub enum RunMsg {
     /// The reply to [`crate::explorer::shared::effect::RunEffect::FindChanged`].
     ChangedFound(Ticket, Box<CasesToRunAgain>),
     /// The run needs permission for these.
-    AskTrust(Vec<CaseRef>, Vec<TrustQuestion>, Against),
+    AskTrust(Vec<CaseRef>, Vec<TrustQuestion>, RunTarget),
 }
 
 /// A mouse event.

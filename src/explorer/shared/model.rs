@@ -20,7 +20,7 @@ use crate::explorer::shared::set_view::{SetState, SetView};
 use crate::explorer::shared::theme::Theme;
 use crate::explorer::shared::ticket::{Ticket, Tickets};
 use crate::explorer::shared::triage::Queue;
-use crate::explorer::shared::trial::Trial;
+use crate::explorer::shared::trial::ActiveWhatIf;
 use crate::explorer::shared::watching::Watching;
 use crate::history::CaseTrends;
 use crate::workspace::SetPath;
@@ -123,7 +123,7 @@ pub struct View {
     /// The open dialog, if any.
     pub open_dialog: Option<Box<dyn Dialog>>,
     /// The active what-if: a change of criteria that is not written to files.
-    pub trial: Option<Trial>,
+    pub trial: Option<ActiveWhatIf>,
     /// The metric that the user chose for what-if changes of its threshold.
     pub chosen_metric: Option<String>,
     /// Key of the comparison that is being built in the background, if any.

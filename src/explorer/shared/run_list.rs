@@ -1,7 +1,7 @@
 //! State of the screen of runs.
 
 use crate::explorer::shared::ticket::Ticket;
-use crate::history::{History, RunHead};
+use crate::history::{History, RunSummary};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -47,17 +47,17 @@ impl RunsScreen {
     }
 
     /// The run in a row.
-    pub fn row(&self, row: usize) -> Option<&RunHead> {
+    pub fn row(&self, row: usize) -> Option<&RunSummary> {
         self.history.as_ref()?.runs.get(*self.rows.get(row)?)
     }
 
     /// The run under the cursor.
-    pub fn head(&self) -> Option<&RunHead> {
+    pub fn head(&self) -> Option<&RunSummary> {
         self.row(self.cursor)
     }
 
     /// The name that a person gave a run.
-    pub fn name_of(&self, head: &RunHead) -> Option<&str> {
+    pub fn name_of(&self, head: &RunSummary) -> Option<&str> {
         // Another run may have been planted with the same id.
         let label = self
             .history
@@ -69,7 +69,7 @@ impl RunsScreen {
     }
 
     /// Whether a run is pinned.
-    pub fn is_pinned(&self, head: &RunHead) -> bool {
+    pub fn is_pinned(&self, head: &RunSummary) -> bool {
         let label = self
             .history
             .as_ref()
@@ -78,7 +78,7 @@ impl RunsScreen {
     }
 
     /// Whether a run is the baseline.
-    pub fn is_baseline(&self, head: &RunHead) -> bool {
+    pub fn is_baseline(&self, head: &RunSummary) -> bool {
         let history = self.history.as_ref();
         head.is_ours()
             && history.is_some_and(|history| history.baseline.as_ref() == Some(&head.run_id))
@@ -86,7 +86,7 @@ impl RunsScreen {
 
     /// The run that is compared with the one under the cursor: the marked one, else the run before it, unless it is
     /// foreign.
-    pub fn first_of_comparison(&self) -> Option<&RunHead> {
+    pub fn first_of_comparison(&self) -> Option<&RunSummary> {
         let history = self.history.as_ref()?;
         if let Some(marked) = &self.marked {
             return history.runs.iter().find(|head| head.path == *marked);

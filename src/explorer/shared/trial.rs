@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 /// An active what-if. While it is active, the screens show the outcomes with the change applied.
 #[derive(Clone, Debug, Default)]
-pub struct Trial {
+pub struct ActiveWhatIf {
     /// The change of criteria.
     pub change: WhatIf,
     /// The outcomes without the change.
     pub before: Arc<Outcomes>,
     /// The cases whose status would change.
-    pub flips: Vec<Flip>,
+    pub flips: Vec<StatusChange>,
     /// The pending request for rescored outcomes, with the version of the outcomes that were sent.
     pub pending: Option<(Ticket, u64)>,
     /// Whether the files of the criteria contain the change. The results remain those of runs with the earlier criteria,
@@ -25,7 +25,7 @@ pub struct Trial {
 
 /// A case whose status would change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Flip {
+pub struct StatusChange {
     /// Which case.
     pub case: CaseRef,
     /// The status without the change.
@@ -34,7 +34,7 @@ pub struct Flip {
     pub to: Status,
 }
 
-impl Trial {
+impl ActiveWhatIf {
     /// Description of the edit that writes a change.
     pub fn edit_text(change: &WhatIf) -> String {
         format!("change the criteria: {}", change.describe().join(", "))
@@ -58,7 +58,7 @@ impl Trial {
     /// Updates `flips` for one case.
     pub(crate) fn note_flip(&mut self, case: CaseRef, after: &Outcomes) {
         let flip = match (self.before.worst(case), after.worst(case)) {
-            (Some(from), Some(to)) if from != to => Some(Flip { case, from, to }),
+            (Some(from), Some(to)) if from != to => Some(StatusChange { case, from, to }),
             _ => None,
         };
         match (
@@ -79,7 +79,7 @@ pub struct Rescored {
     /// The outcomes with the change applied.
     pub outcomes: Outcomes,
     /// The cases whose status would change, in order.
-    pub flips: Vec<Flip>,
+    pub flips: Vec<StatusChange>,
     /// Rules of the change that match neither an expected nor an actual call. Only rules that have argument paths or
     /// that are optional are checked.
     pub unmatched: Vec<MatchRule>,

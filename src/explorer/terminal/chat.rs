@@ -4,7 +4,7 @@ use crate::agents::Opening;
 use crate::domain::{AgentSpec, SessionInput, ToolsSpec};
 use crate::explorer::shared::message::ChatMsg;
 use crate::runner::{TrustQuestion, agent_questions, tools_of_chat_about};
-use crate::store::{Places, Trust};
+use crate::store::{AppFolders, Trust};
 use crate::workspace::{SetPath, Workspace, agent_for};
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(crate) fn prepare(
     set: &SetPath,
     session: &SessionInput,
     granted: &[TrustQuestion],
-    places: Option<&Places>,
+    places: Option<&AppFolders>,
 ) -> Result<((AgentSpec, ToolsSpec), Opening), ChatMsg> {
     let app = Some(session.app_name.as_str()).filter(|app| !app.is_empty());
     let (name, spec) =

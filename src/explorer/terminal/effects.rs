@@ -6,7 +6,7 @@ use crate::explorer::dialogs::causes::changes_for_groups;
 use crate::explorer::sets::edited_cases::{reevaluated, requested_cases};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::effect::{
-    Against, CaptureTarget, ChatEffect, EditEffect, HistoryEffect, ReadFiles, ResultEffect,
+    CaptureTarget, ChatEffect, EditEffect, HistoryEffect, ReadFiles, ResultEffect, RunTarget,
     SetEffect,
 };
 use crate::explorer::shared::message::{
@@ -29,7 +29,8 @@ use crate::runner::{
     agent_questions,
 };
 use crate::store::{
-    EditLog, FileJob, Places, Trust, read_decisions, read_verdicts, save_decisions, save_verdicts,
+    AppFolders, EditLog, FileJob, Trust, read_decisions, read_verdicts, save_decisions,
+    save_verdicts,
 };
 use crate::workspace::{SetPath, Watch, Workspace, agent_for, open_set, read_notes, stubs_text};
 use std::collections::BTreeSet;
@@ -71,7 +72,7 @@ pub(crate) struct EffectExecutor {
     pub(crate) since: SystemTime,
     pub(crate) back: Sender<LoopEvent>,
     pub(crate) run: Option<RunHandle>,
-    pub(crate) places: Option<Places>,
+    pub(crate) places: Option<AppFolders>,
     /// Takes the messages to the agent, while a chat is open.
     pub(crate) chat: Option<Sender<String>>,
     /// Cancelled when past results are in the model for the first time.
@@ -462,7 +463,7 @@ impl EffectExecutor {
         &self,
         cases: Vec<ChosenCase>,
         granted: Vec<TrustQuestion>,
-        against: Against,
+        against: RunTarget,
     ) {
         let context = TaskContext {
             workspace: self.workspace.clone(),
@@ -588,7 +589,7 @@ fn summary(file: &SetFile, index: usize) -> CaseSummary {
 
 /// Whether what it takes to reach an agent was allowed before.
 fn is_allowed(workspace: &Workspace, agent: &AgentSpec) -> bool {
-    let trust = Trust::load(Places::find().as_ref());
+    let trust = Trust::load(AppFolders::find().as_ref());
     agent_questions(workspace, agent)
         .iter()
         .all(|question| trust.allows(&question.fingerprint))

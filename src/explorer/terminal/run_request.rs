@@ -4,10 +4,10 @@ use super::paths::with_home;
 use super::task_context::TaskContext;
 use crate::domain::{CaseKey, EndedAttempt, JudgeSpec, RunOptions};
 use crate::explorer::shared::case_ref::CaseRef;
-use crate::explorer::shared::effect::{Against, RunOverrides};
+use crate::explorer::shared::effect::{RunOverrides, RunTarget};
 use crate::explorer::shared::message::RunMsg;
 use crate::runner::{self, KeyOffer, Prepared, Request, Selection, TrustQuestion};
-use crate::store::{Places, Trust};
+use crate::store::{AppFolders, Trust};
 use crate::workspace::Workspace;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
@@ -45,8 +45,8 @@ pub(super) fn prepare(
     context: &TaskContext,
     cases: Vec<ChosenCase>,
     allowed: Allowed,
-    against: Against,
-    places: Option<&Places>,
+    against: RunTarget,
+    places: Option<&AppFolders>,
 ) -> Result<Prepared, RunMsg> {
     let request = request(context, &cases, &against).map_err(RunMsg::Refused)?;
     let refused = |why: String| RunMsg::Refused(why);
@@ -73,7 +73,7 @@ pub(super) fn prepare(
 fn request(
     context: &TaskContext,
     cases: &[ChosenCase],
-    against: &Against,
+    against: &RunTarget,
 ) -> Result<Request, String> {
     let mut by_set: BTreeMap<usize, Vec<CaseKey>> = BTreeMap::new();
     for (case, key) in cases {
@@ -85,7 +85,7 @@ fn request(
     };
     let kept = saved_attempts(context, cases, against);
     // The agent is not run instead.
-    if let Against::Recorded(attempts) = against
+    if let RunTarget::Recorded(attempts) = against
         && (attempts.is_empty() || kept.len() != attempts.len())
     {
         return Err("the cases have changed meanwhile; judge them again".into());
@@ -98,11 +98,11 @@ fn request(
             .count() as u32,
     };
     let turn = match against {
-        Against::Turn(turn) => Some(*turn),
+        RunTarget::Turn(turn) => Some(*turn),
         _ => None,
     };
     let chosen = match against {
-        Against::AgentWith(chosen) => (**chosen).clone(),
+        RunTarget::AgentWith(chosen) => (**chosen).clone(),
         _ => RunOverrides::default(),
     };
     let configured = context.workspace.config.run_options();
@@ -125,7 +125,7 @@ fn request(
             jobs,
             ..configured
         },
-        saved: *against == Against::Saved,
+        saved: *against == RunTarget::Saved,
         judge: JudgeSpec {
             model: chosen.judge.or(judge.model),
             samples: chosen.samples.or(judge.samples),
@@ -148,7 +148,7 @@ fn open_questions(
     prepared: &mut Prepared,
     agent: Option<&str>,
     allowed: Allowed,
-    places: Option<&Places>,
+    places: Option<&AppFolders>,
 ) -> Result<Vec<TrustQuestion>, String> {
     let mut trust = Trust::load(places);
     for question in &allowed.granted {
@@ -181,9 +181,9 @@ fn open_questions(
 fn saved_attempts(
     context: &TaskContext,
     cases: &[ChosenCase],
-    against: &Against,
+    against: &RunTarget,
 ) -> Vec<(PathBuf, CaseKey, Arc<EndedAttempt>)> {
-    let Against::Recorded(kept) = against else {
+    let RunTarget::Recorded(kept) = against else {
         return Vec::new();
     };
     let keys: HashMap<CaseRef, &CaseKey> = cases.iter().map(|(case, key)| (*case, key)).collect();

@@ -7,7 +7,7 @@ use crate::explorer::shared::effect::HistoryEffect;
 use crate::explorer::shared::message::{HistoryMsg, Msg};
 use crate::explorer::shared::ticket::Ticket;
 use crate::explorer::terminal::task_context::TaskContext;
-use crate::history::{History, PastRun, RunHead};
+use crate::history::{History, PastRun, RunSummary};
 use crate::runner::{
     self, compared_with, history_of, load_past_run, name_run, past_run, pin_run, removed_cases,
     unpin_run,
@@ -49,7 +49,7 @@ fn listed(context: &TaskContext, ticket: Ticket) -> Msg {
     Msg::History(HistoryMsg::Listed { ticket, history })
 }
 
-fn open(context: &TaskContext, head: &RunHead) -> Result<Msg, String> {
+fn open(context: &TaskContext, head: &RunSummary) -> Result<Msg, String> {
     let history = history_of(&context.workspace);
     let past = past_run(&context.workspace, &history, head)?;
     let name = history
@@ -90,7 +90,7 @@ fn read_folder(context: &TaskContext, run: &Path) -> Result<PastRun, String> {
     )
 }
 
-fn export(context: &TaskContext, head: &RunHead, to: &Path) -> Result<Msg, String> {
+fn export(context: &TaskContext, head: &RunSummary, to: &Path) -> Result<Msg, String> {
     let run = load_past_run(&context.workspace, &history_of(&context.workspace), head)?;
     let to = context.workspace.root.join(to);
     if to.exists() {
@@ -103,9 +103,9 @@ fn export(context: &TaskContext, head: &RunHead, to: &Path) -> Result<Msg, Strin
     )))
 }
 
-fn compare(context: &TaskContext, before: &RunHead, after: &RunHead) -> Result<Msg, String> {
+fn compare(context: &TaskContext, before: &RunSummary, after: &RunSummary) -> Result<Msg, String> {
     let history = history_of(&context.workspace);
-    let side = |head: &RunHead| compared_run(context, &history, head);
+    let side = |head: &RunSummary| compared_run(context, &history, head);
     let (before, after) = (side(before)?, side(after)?);
     let found = compare_runs(
         &before.state,
@@ -124,7 +124,7 @@ fn compare(context: &TaskContext, before: &RunHead, after: &RunHead) -> Result<M
 fn compared_run(
     context: &TaskContext,
     history: &History,
-    head: &RunHead,
+    head: &RunSummary,
 ) -> Result<ComparedRun, String> {
     let name = history
         .labels
@@ -157,7 +157,7 @@ fn unpin(context: &TaskContext, run_id: &str, ticket: Ticket) -> Result<Msg, Str
     }))
 }
 
-fn pin(context: &TaskContext, head: &RunHead, ticket: Ticket) -> Result<Msg, String> {
+fn pin(context: &TaskContext, head: &RunSummary, ticket: Ticket) -> Result<Msg, String> {
     let state = load_past_run(&context.workspace, &history_of(&context.workspace), head)?.state;
     let words = pin_run(&context.workspace, &state).map_err(|error| error.to_string())?;
     let history = Arc::new(history_of(&context.workspace));

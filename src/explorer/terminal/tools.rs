@@ -4,7 +4,7 @@ use crate::agents::AgentDescription;
 use crate::explorer::shared::agent_line::AgentLine;
 use crate::explorer::shared::tools::Tools;
 use crate::runner::{ListedAgent, list_agents};
-use crate::store::{Places, Trust};
+use crate::store::{AppFolders, Trust};
 use crate::workspace::{SetPath, Workspace, open_set};
 
 /// Maximum number of cases of a file that are searched.
@@ -26,7 +26,7 @@ pub(crate) fn of_sets(sets: &[SetPath]) -> Tools {
 
 /// The agents of a workspace, with what each says about itself.
 pub(crate) async fn agent_lines(workspace: &Workspace) -> Vec<AgentLine> {
-    let trust = Trust::load(Places::find().as_ref());
+    let trust = Trust::load(AppFolders::find().as_ref());
     let line = |agent: ListedAgent| {
         let tools = agent.hello.as_ref().and_then(AgentDescription::tool_text);
         let state: Vec<String> = [agent.state.clone()].into_iter().chain(tools).collect();

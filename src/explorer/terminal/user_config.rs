@@ -6,7 +6,7 @@ use crate::explorer::commands::bindings::Bindings;
 use crate::explorer::shared::message::Msg;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::Theme;
-use crate::store::{Places, read_text_file};
+use crate::store::{AppFolders, read_text_file};
 use std::io;
 
 /// Maximum size of the file, in bytes. A larger file is not read.
@@ -14,7 +14,7 @@ const LONGEST_CONFIG: u64 = 1 << 20;
 
 /// Applies the keys and themes of the user's configuration. Problems are shown as notices. Returns the theme that it
 /// names, if that exists.
-pub(super) fn apply_user_config(places: &Places, model: &mut Model) -> Option<String> {
+pub(super) fn apply_user_config(places: &AppFolders, model: &mut Model) -> Option<String> {
     let path = places.config.join(USER_FILE_NAME);
     let text = match read_text_file(&path, LONGEST_CONFIG) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,

@@ -2,7 +2,7 @@
 
 mod update;
 
-use crate::explorer::shared::trial::{Flip, Rescored};
+use crate::explorer::shared::trial::{Rescored, StatusChange};
 pub(crate) use update::{
     apply_suggestion, change, drop_trial, edited, follow, has_suggestion, next_match_type,
     next_metric, rescore, rescored_elsewhere, threshold, toggle_ignore,
@@ -40,11 +40,11 @@ pub fn rescored(before: &Outcomes, change: &WhatIf) -> Rescored {
         // An attempt that can no longer be read is left as it is.
         Err(_) => ended.clone(),
     });
-    let mut flips: Vec<Flip> = before
+    let mut flips: Vec<StatusChange> = before
         .cases()
         .filter_map(|(case, outcome)| {
             let to = after.worst(case)?;
-            (to != outcome.worst).then_some(Flip {
+            (to != outcome.worst).then_some(StatusChange {
                 case,
                 from: outcome.worst,
                 to,

@@ -10,7 +10,7 @@ use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
 use crate::explorer::shared::outcomes::Outcomes;
 use crate::explorer::shared::ticket::Ticket;
-use crate::explorer::shared::trial::{Flip, Rescored, Trial};
+use crate::explorer::shared::trial::{ActiveWhatIf, Rescored, StatusChange};
 use crate::explorer::what_if::rescored;
 use crate::metrics::{TrajectoryOptions, WhatIf, compared_by, criterion_of, info};
 use std::sync::Arc;
@@ -23,9 +23,9 @@ const READ_AT_ONCE: u64 = 128 << 10;
 /// Edits the change of the what-if, and rescores the outcomes.
 pub(crate) fn change(model: &mut Model, edit: impl FnOnce(&mut WhatIf)) -> Vec<Effect> {
     let before = || Arc::new(model.view.outcomes.clone());
-    let mut trial = model.view.trial.take().unwrap_or_else(|| Trial {
+    let mut trial = model.view.trial.take().unwrap_or_else(|| ActiveWhatIf {
         before: before(),
-        ..Trial::default()
+        ..ActiveWhatIf::default()
     });
     edit(&mut trial.change);
     trial.is_written = false;
@@ -95,7 +95,7 @@ pub(crate) fn follow(model: &mut Model, new: &impl Fn(CaseRef) -> Option<CaseRef
         .flips
         .iter()
         .filter_map(|flip| {
-            Some(Flip {
+            Some(StatusChange {
                 case: new(flip.case)?,
                 ..*flip
             })
@@ -164,7 +164,7 @@ pub(crate) fn drop_trial(model: &mut Model) -> Vec<Effect> {
 /// results would be those of other criteria than the files now have.
 pub(crate) fn edited(model: &mut Model, done: &EditDone) {
     if let Some(trial) = &mut model.view.trial
-        && Trial::edit_text(&trial.change) == done.words
+        && ActiveWhatIf::edit_text(&trial.change) == done.words
     {
         trial.is_written = done.stands;
     }

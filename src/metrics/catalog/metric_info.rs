@@ -4,7 +4,7 @@ use crate::domain::{Criterion, Reading};
 use crate::metrics::catalog::uses;
 use crate::metrics::judged::{Judge, Served};
 use crate::metrics::measure::Measure;
-use crate::metrics::{JudgeOptions, Unusable};
+use crate::metrics::{CriterionError, JudgeOptions};
 
 /// A metric: what it measures and what it needs.
 #[derive(Clone, Copy, Debug)]
@@ -166,15 +166,15 @@ pub(in crate::metrics) enum Build {
     Served(Served),
 }
 
-type Computed = Result<Box<dyn Measure>, Unusable>;
+type Computed = Result<Box<dyn Measure>, CriterionError>;
 
-type Judged = Result<Box<dyn Judge>, Unusable>;
+type Judged = Result<Box<dyn Judge>, CriterionError>;
 
-pub(super) fn computed<M: Measure + 'static>(metric: Result<M, Unusable>) -> Computed {
+pub(super) fn computed<M: Measure + 'static>(metric: Result<M, CriterionError>) -> Computed {
     Ok(Box::new(metric?))
 }
 
-pub(super) fn judged<J: Judge + 'static>(metric: Result<J, Unusable>) -> Judged {
+pub(super) fn judged<J: Judge + 'static>(metric: Result<J, CriterionError>) -> Judged {
     Ok(Box::new(metric?))
 }
 
@@ -198,7 +198,7 @@ pub(super) const BASE: MetricInfo = MetricInfo {
     informational: false,
     // Every entry sets its own.
     build: Build::Computed(|criterion| {
-        Err(Unusable::Unknown {
+        Err(CriterionError::Unknown {
             name: criterion.name().to_string(),
             nearest: None,
         })

@@ -3,7 +3,7 @@
 use super::explain::explain;
 use super::judge::{Question, TurnVerdict, Verdict, broken};
 use super::judged_metric::JudgedMetric;
-use super::seal::{CodeKey, Seal};
+use super::verdict_codes::{CodeKey, VerdictCodes};
 use super::{evidence_text, findings, planted};
 use crate::domain::{
     Asked, Finding, FindingRule, InvocationScore, JudgeUsage, Judgement, MetricResult, NotFinite,
@@ -17,8 +17,8 @@ pub struct JudgedCase<'a> {
     metric: &'a JudgedMetric,
     evidence: Evidence<'a>,
     /// For prompts without codes, from which the codes are computed.
-    plain: Seal,
-    seal: Seal,
+    plain: VerdictCodes,
+    seal: VerdictCodes,
 }
 
 impl JudgedMetric {
@@ -34,7 +34,7 @@ impl<'a> JudgedCase<'a> {
         evidence: &Evidence<'a>,
         key: &CodeKey,
     ) -> JudgedCase<'a> {
-        let plain = Seal::without_codes(evidence);
+        let plain = VerdictCodes::without_codes(evidence);
         JudgedCase {
             metric,
             evidence: *evidence,

@@ -2,7 +2,7 @@
 //! each.
 
 use super::quotations::without_quotations;
-use super::seal::{Seal, skeleton};
+use super::verdict_codes::{VerdictCodes, skeleton};
 use crate::domain::Reading;
 use regex::Regex;
 use serde::Deserialize;
@@ -81,7 +81,7 @@ pub fn labelled(reply: &str) -> Vec<Labelled> {
 pub(super) fn own_blocks<'a>(
     reply: &str,
     asked: impl Iterator<Item = &'a str>,
-    seal: &Seal,
+    seal: &VerdictCodes,
 ) -> Vec<Labelled> {
     static LABELS: LazyLock<Option<Regex>> = LazyLock::new(|| {
         let words = "sentence|label|rationale|supporting_excerpt|contradicting_excerpt";
@@ -115,7 +115,7 @@ pub(super) fn own_blocks<'a>(
 pub(super) fn label_objects(
     reply: &str,
     sentences: &[(String, String)],
-    seal: &Seal,
+    seal: &VerdictCodes,
 ) -> Option<Vec<Option<Labelled>>> {
     let plain = reply
         .trim()
@@ -140,7 +140,8 @@ pub(super) fn label_objects(
         }
         let given = text(one.code);
         let words = format!("sentence {} label {}", at + 1, one.label);
-        let is_own = given == *code || (!Seal::is_forged(&given, code) && !seal.quotes(&words));
+        let is_own =
+            given == *code || (!VerdictCodes::is_forged(&given, code) && !seal.quotes(&words));
         labels[at] = is_own.then(|| Labelled {
             sentence: sentence.clone(),
             label: one.label,
@@ -275,7 +276,7 @@ fn blocks(reply: &str) -> Vec<Labelled> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::judged::seal::seal_of_response;
+    use crate::metrics::judged::verdict_codes::seal_of_response;
 
     #[test]
     fn labels_are_matched_by_sentence_number() {
@@ -359,7 +360,7 @@ mod tests {
         let found = own_blocks(
             reply,
             std::iter::empty(),
-            &Seal::without_codes(&crate::metrics::Evidence::default()),
+            &VerdictCodes::without_codes(&crate::metrics::Evidence::default()),
         );
         assert_eq!(
             (found.len(), found[0].score(Reading::Careful)),

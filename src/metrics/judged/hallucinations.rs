@@ -5,15 +5,15 @@ use super::hallucination_reply::{
     Labelled, label_objects, labelled, own_blocks, score_of, sentences, sentences_of,
 };
 use super::judge::{Judge, Question, TurnVerdict, Verdict, is_answered, is_history};
-use super::seal::{Seal, agreed, beside_code, sealed, skeleton};
+use super::verdict_codes::{VerdictCodes, agreed, beside_code, sealed, skeleton};
 use super::{AnswerShape, evidence_text, fill};
 use crate::domain::{
     Asked, Criterion, Invocation, InvocationEvent, QuestionId, Reading, RubricScore, Sample, Score,
     value_text,
 };
+use crate::metrics::criterion_error::CriterionError;
 use crate::metrics::measure::{Evidence, mean};
 use crate::metrics::options::flag_option;
-use crate::metrics::unusable::Unusable;
 use serde_json::json;
 
 const SEGMENT: &str = include_str!("prompts/sentences.md");
@@ -34,7 +34,7 @@ impl Hallucinations {
     pub(in crate::metrics) fn new(
         criterion: &Criterion,
         reading: Reading,
-    ) -> Result<Hallucinations, Unusable> {
+    ) -> Result<Hallucinations, CriterionError> {
         let (snake, camel) = (
             "evaluate_intermediate_nl_responses",
             "evaluateIntermediateNlResponses",
@@ -102,7 +102,7 @@ impl Hallucinations {
         )
     }
 
-    fn read_reply(&self, sample: &mut Sample, asked: &[(String, String)], seal: &Seal) {
+    fn read_reply(&self, sample: &mut Sample, asked: &[(String, String)], seal: &VerdictCodes) {
         let Some(reply) = &sample.reply else { return };
         let verdicts = match self.reading {
             Reading::Adk => labelled(reply)
@@ -125,7 +125,12 @@ impl Hallucinations {
 
     /// The labels that come with their sentence's code. If there are none, the labels of the judge's own objects or
     /// blocks.
-    fn careful(&self, reply: &str, asked: &[(String, String)], seal: &Seal) -> Vec<RubricScore> {
+    fn careful(
+        &self,
+        reply: &str,
+        asked: &[(String, String)],
+        seal: &VerdictCodes,
+    ) -> Vec<RubricScore> {
         let sentences: Vec<&str> = asked
             .iter()
             .map(|(sentence, _)| sentence.as_str())
@@ -320,7 +325,7 @@ impl Hallucinations {
         evidence: &Evidence,
         answered: &[Asked],
         id: QuestionId,
-        seal: &Seal,
+        seal: &VerdictCodes,
     ) -> Vec<(String, String)> {
         let sentences = self.sentences(evidence, answered, id).unwrap_or_default();
         let id = QuestionId { step: 1, ..id };
@@ -336,7 +341,7 @@ impl Judge for Hallucinations {
         &self,
         evidence: &Evidence,
         answered: &[Asked],
-        seal: &Seal,
+        seal: &VerdictCodes,
     ) -> Result<Vec<Question>, String> {
         let mut questions = Vec::new();
         let judged = evidence
@@ -386,7 +391,7 @@ impl Judge for Hallucinations {
         true
     }
 
-    fn read(&self, evidence: &Evidence, answered: &mut [Asked], seal: &Seal) {
+    fn read(&self, evidence: &Evidence, answered: &mut [Asked], seal: &VerdictCodes) {
         let known = answered.to_vec();
         for asked in answered.iter_mut().filter(|asked| asked.id.step == 1) {
             let coded = self.coded(evidence, &known, asked.id, seal);

@@ -1,6 +1,6 @@
 //! Reading a verdict that is requested as a member of a JSON object.
 
-use super::seal::{Seal, agreed, sealed};
+use super::verdict_codes::{VerdictCodes, agreed, sealed};
 use crate::metrics::judged::reply_objects::{Object, objects, without_objects};
 use regex::Regex;
 use serde_json::Value;
@@ -47,7 +47,12 @@ struct Found<T> {
 impl<T: PartialEq + Copy> JsonVerdict<'_, T> {
     /// The judge's own verdict. One after the code takes precedence. Without a code, text that occurs in the data is
     /// a quotation, and verdicts that disagree count as none. The error says why there is none.
-    pub(super) fn verdict(&self, reply: &str, seal: &Seal, code: &str) -> Result<T, String> {
+    pub(super) fn verdict(
+        &self,
+        reply: &str,
+        seal: &VerdictCodes,
+        code: &str,
+    ) -> Result<T, String> {
         let objects = objects(reply);
         if let Some(verdict) = self.behind_code(reply, &objects, code) {
             return verdict.ok_or_else(contradiction);
@@ -118,13 +123,13 @@ impl<T: PartialEq + Copy> JsonVerdict<'_, T> {
         &self,
         reply: &str,
         objects: &[Object],
-        seal: &Seal,
+        seal: &VerdictCodes,
         code: &str,
     ) -> Vec<Found<T>> {
         let of = |(start, end, value): &Object| {
             if value["code"]
                 .as_str()
-                .is_some_and(|word| Seal::is_forged(word, code))
+                .is_some_and(|word| VerdictCodes::is_forged(word, code))
             {
                 return None;
             }
@@ -172,7 +177,7 @@ impl<T: PartialEq + Copy> JsonVerdict<'_, T> {
     }
 
     /// Verdicts outside of objects.
-    fn loose(&self, reply: &str, objects: &[Object], seal: &Seal) -> Vec<Found<T>> {
+    fn loose(&self, reply: &str, objects: &[Object], seal: &VerdictCodes) -> Vec<Found<T>> {
         let Some(pattern) = &self.keys.loose else {
             return Vec::new();
         };

@@ -1,8 +1,8 @@
 //! What every metric that a judge decides implements, and what several of them use.
 
 use crate::domain::{Asked, Criterion, QuestionId, Rubric, RubricScore, Sample, Score};
-use crate::metrics::judged::seal::Seal;
-use crate::metrics::{AnswerShape, Evidence, Unusable};
+use crate::metrics::judged::verdict_codes::VerdictCodes;
+use crate::metrics::{AnswerShape, CriterionError, Evidence};
 
 /// A question for a judge.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,7 +37,7 @@ pub(in crate::metrics) trait Judge: Send + Sync {
         &self,
         evidence: &Evidence,
         answered: &[Asked],
-        seal: &Seal,
+        seal: &VerdictCodes,
     ) -> Result<Vec<Question>, String>;
 
     /// Why a case with these rubrics cannot be judged.
@@ -51,7 +51,7 @@ pub(in crate::metrics) trait Judge: Send + Sync {
     }
 
     /// Reads the replies, and sets score, reason and verdicts of each sample.
-    fn read(&self, evidence: &Evidence, answered: &mut [Asked], seal: &Seal);
+    fn read(&self, evidence: &Evidence, answered: &mut [Asked], seal: &VerdictCodes);
 
     /// Whether the read replies to a question contain everything that it requests. `answered` also contains the
     /// questions before it.
@@ -151,7 +151,7 @@ pub(super) fn read_samples(
 }
 
 /// Whether the agent's intermediate texts are part of its response.
-pub(super) fn with_intermediate(criterion: &Criterion) -> Result<bool, Unusable> {
+pub(super) fn with_intermediate(criterion: &Criterion) -> Result<bool, CriterionError> {
     let (snake, camel) = (
         "include_intermediate_responses_in_final",
         "includeIntermediateResponsesInFinal",

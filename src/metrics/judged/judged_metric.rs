@@ -3,7 +3,7 @@
 use crate::domain::{Criterion, CustomMetric, JudgeTemplate, Reading, Rubric};
 use crate::metrics::catalog::Build;
 use crate::metrics::judged::{Judge, Template};
-use crate::metrics::{Direction, JudgeOptions, Unusable, info, registry};
+use crate::metrics::{CriterionError, Direction, JudgeOptions, info, registry};
 
 /// A criterion that a judge decides, with its options read.
 pub struct JudgedMetric {
@@ -21,7 +21,7 @@ impl JudgedMetric {
         criterion: &Criterion,
         reading: Reading,
         samples: Option<u32>,
-    ) -> Result<Option<JudgedMetric>, Unusable> {
+    ) -> Result<Option<JudgedMetric>, CriterionError> {
         let metric = match &criterion.custom {
             Some(CustomMetric::Judged(template)) => {
                 registry::check_threshold(criterion)?;

@@ -32,10 +32,10 @@ mod response_verdict;
 mod rubric_careful;
 mod rubric_reply;
 mod rubrics;
-mod seal;
 mod service;
 mod template;
 mod user_quality;
+mod verdict_codes;
 
 pub use answer_shape::AnswerShape;
 pub use case::JudgedCase;
@@ -44,8 +44,8 @@ pub use judged_metric::JudgedMetric;
 pub use options::{JudgeOptions, adk_knows_model};
 pub use prompt::fill;
 pub use rubrics::criterion_rubrics;
-pub use seal::CodeKey;
 pub use service::PUBLISHED_PROMPT;
+pub use verdict_codes::CodeKey;
 
 /// How single replies are read, for comparisons with ADK.
 pub mod replies {

@@ -1,8 +1,8 @@
 //! `judge_model_options` of a criterion.
 
 use crate::domain::Criterion;
+use crate::metrics::criterion_error::CriterionError;
 use crate::metrics::options::number;
-use crate::metrics::unusable::Unusable;
 use serde_json::{Map, Value};
 
 /// The model that a criterion names, and its settings.
@@ -37,7 +37,7 @@ impl JudgeOptions {
     }
 
     /// Reads the options. Like ADK, it refuses unknown keys.
-    pub(super) fn parse(criterion: &Criterion) -> Result<JudgeOptions, Unusable> {
+    pub(super) fn parse(criterion: &Criterion) -> Result<JudgeOptions, CriterionError> {
         let given = match criterion.option("judge_model_options", "judgeModelOptions") {
             None | Some(Value::Null) => return Ok(JudgeOptions::default()),
             Some(Value::Object(map)) => map,
@@ -49,7 +49,7 @@ impl JudgeOptions {
         };
         if let Some(key) = given.keys().find(|key| !known(key)) {
             let expected = "judge_model, judge_model_config, num_samples, parallelism_limit";
-            return Err(Unusable::Option {
+            return Err(CriterionError::Option {
                 option: "judge_model_options",
                 expected,
                 found: key.clone(),
@@ -104,7 +104,7 @@ pub fn adk_knows_model(name: &str) -> bool {
 /// Maximum number of samples of a question: more would add no information, and each costs a request.
 const MOST: u32 = 1000;
 
-fn count(value: Option<&Value>, option: &'static str) -> Result<Option<u32>, Unusable> {
+fn count(value: Option<&Value>, option: &'static str) -> Result<Option<u32>, CriterionError> {
     let Some(value) = value else { return Ok(None) };
     let number = match value {
         Value::String(text) => text.trim().parse().ok(),
@@ -118,8 +118,8 @@ fn count(value: Option<&Value>, option: &'static str) -> Result<Option<u32>, Unu
     }
 }
 
-fn wrong(option: &'static str, expected: &'static str, found: &Value) -> Unusable {
-    Unusable::Option {
+fn wrong(option: &'static str, expected: &'static str, found: &Value) -> CriterionError {
+    CriterionError::Option {
         option,
         expected,
         found: found.to_string(),

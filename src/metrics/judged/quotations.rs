@@ -1,13 +1,13 @@
 //! Replies in labelled lines, without the lines that only repeat the data.
 
-use super::seal::{Seal, plain};
+use super::verdict_codes::{VerdictCodes, plain};
 use regex::Regex;
 
 /// Removes from a reply the runs of whole lines that occur in the data and contain a verdict with its reason: a
 /// planted verdict that the judge repeats. The first group of `labels` captures the label of a line.
 pub(super) fn without_quotations(
     reply: &str,
-    seal: &Seal,
+    seal: &VerdictCodes,
     labels: &Regex,
     verdict: &str,
     reason: &str,

@@ -4,7 +4,7 @@
 
 use super::json_verdict::{JsonVerdict, VerdictKeys};
 use super::reply_objects::objects;
-use super::seal::Seal;
+use super::verdict_codes::VerdictCodes;
 use regex::Regex;
 use serde_json::Value;
 use std::sync::LazyLock;
@@ -40,7 +40,7 @@ fn adk_pattern(key: &str) -> Option<Regex> {
 }
 
 /// The careful reading. The error says why there is no verdict.
-pub(super) fn careful(reply: &str, seal: &Seal, code: &str) -> Result<bool, String> {
+pub(super) fn careful(reply: &str, seal: &VerdictCodes, code: &str) -> Result<bool, String> {
     static KEYS: LazyLock<VerdictKeys> = LazyLock::new(|| VerdictKeys::compile(&[VALID, INVALID]));
     JsonVerdict {
         keys: &KEYS,
@@ -96,7 +96,7 @@ pub(super) fn reasoning(reply: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::judged::seal::seal_of_response as seal;
+    use crate::metrics::judged::verdict_codes::seal_of_response as seal;
 
     #[test]
     fn the_structured_verdict_counts() {

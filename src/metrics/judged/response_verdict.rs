@@ -5,11 +5,11 @@ use super::judge::{
     read_samples,
 };
 use super::prompt::fill_sealed;
-use super::seal::Seal;
+use super::verdict_codes::VerdictCodes;
 use super::{AnswerShape, JudgeOptions, evidence_text, response_reply};
 use crate::domain::{Asked, Criterion, Invocation, QuestionId, Reading, Sample, Votes};
+use crate::metrics::criterion_error::CriterionError;
 use crate::metrics::measure::{Evidence, NO_REFERENCE, mean};
-use crate::metrics::unusable::Unusable;
 
 const PROMPT: &str = include_str!("prompts/response_verdict.md");
 
@@ -24,7 +24,7 @@ impl ResponseVerdict {
         criterion: &Criterion,
         options: &JudgeOptions,
         reading: Reading,
-    ) -> Result<ResponseVerdict, Unusable> {
+    ) -> Result<ResponseVerdict, CriterionError> {
         Ok(ResponseVerdict {
             samples: options.samples(),
             with_intermediate: super::judge::with_intermediate(criterion)?,
@@ -32,7 +32,7 @@ impl ResponseVerdict {
         })
     }
 
-    fn read_reply(&self, reply: &str, seal: &Seal, code: &str) -> (Option<f64>, String) {
+    fn read_reply(&self, reply: &str, seal: &VerdictCodes, code: &str) -> (Option<f64>, String) {
         let score = |valid: bool| Some(f64::from(u8::from(valid)));
         let unread = "no verdict in the judge's answer".to_string();
         match self.reading {
@@ -79,7 +79,7 @@ impl Judge for ResponseVerdict {
         &self,
         evidence: &Evidence,
         answered: &[Asked],
-        seal: &Seal,
+        seal: &VerdictCodes,
     ) -> Result<Vec<Question>, String> {
         let Some(expected) = evidence.expected else {
             return Err(
@@ -126,7 +126,7 @@ impl Judge for ResponseVerdict {
         Ok(questions.filter(is_open).collect())
     }
 
-    fn read(&self, _: &Evidence, answered: &mut [Asked], seal: &Seal) {
+    fn read(&self, _: &Evidence, answered: &mut [Asked], seal: &VerdictCodes) {
         for asked in answered {
             let code = seal.code(asked.id, "");
             read_samples(asked, |reply| {

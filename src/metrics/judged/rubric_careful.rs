@@ -7,7 +7,7 @@ use super::reply_objects::{objects, without_objects};
 
 use super::quotations::without_quotations;
 use super::rubric_reply::{Block, meant_carefully, verdict, yes_or_no};
-use super::seal::{Seal, agreed, beside_code, sealed};
+use super::verdict_codes::{VerdictCodes, agreed, beside_code, sealed};
 use crate::domain::{QuestionId, Rubric, RubricScore};
 use regex::Regex;
 use serde_json::Value;
@@ -25,7 +25,7 @@ static LABEL: LazyLock<Option<Regex>> = LazyLock::new(|| {
 pub(super) fn careful(
     reply: &str,
     rubrics: &[Rubric],
-    seal: &Seal,
+    seal: &VerdictCodes,
     id: QuestionId,
 ) -> Vec<RubricScore> {
     let Some(labels) = LABEL.as_ref() else {
@@ -157,7 +157,7 @@ fn line_verdicts(
     reply: &str,
     labels: &Regex,
     rubrics: &[Rubric],
-    seal: &Seal,
+    seal: &VerdictCodes,
 ) -> Vec<(String, Block)> {
     let blocks = blocks(reply, labels);
     let last = blocks.len().saturating_sub(1);
@@ -200,7 +200,7 @@ fn line_verdicts(
 
 /// The verdict on which the verdict lines of a block agree. Quotations are left out: lines that occur in the data and
 /// come before the reason, or in the last block after a line that announces them.
-fn own_verdict(block: &[&Label], is_last: bool, seal: &Seal) -> Option<f64> {
+fn own_verdict(block: &[&Label], is_last: bool, seal: &VerdictCodes) -> Option<f64> {
     let verdicts: Vec<Option<f64>> = block
         .iter()
         .enumerate()
@@ -242,7 +242,7 @@ fn own_word(value: &str) -> Option<f64> {
 fn json_verdicts(
     reply: &str,
     rubrics: &[Rubric],
-    seal: &Seal,
+    seal: &VerdictCodes,
     id: QuestionId,
 ) -> Vec<(String, Block)> {
     static WRITTEN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#""verdict"\s*:"#).ok());
@@ -268,7 +268,7 @@ fn json_verdicts(
         .iter()
         .for_each(|(.., value)| collect(value, rubrics, seal, &mut verdicts));
     let is_own = |(rubric, (_, code)): &(String, (Block, String))| {
-        !Seal::is_forged(code, &seal.code(id, rubric))
+        !VerdictCodes::is_forged(code, &seal.code(id, rubric))
     };
     verdicts
         .into_iter()
@@ -291,7 +291,7 @@ fn count(value: &Value) -> usize {
 fn collect(
     value: &Value,
     rubrics: &[Rubric],
-    seal: &Seal,
+    seal: &VerdictCodes,
     found: &mut Vec<(String, (Block, String))>,
 ) {
     let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_string);
@@ -332,7 +332,7 @@ fn collect(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::judged::seal::seal_of_response;
+    use crate::metrics::judged::verdict_codes::seal_of_response;
 
     fn rubrics() -> Vec<Rubric> {
         let rubric = |id: &str, text: &str| Rubric {

@@ -4,14 +4,14 @@ use super::judge::{
     Judge, Question, TurnVerdict, Verdict, all_answered, is_answered, is_history, majority,
     read_samples,
 };
-use super::seal::Seal;
+use super::verdict_codes::VerdictCodes;
 use super::{AnswerShape, JudgeOptions, evidence_text, fill, rubric_careful, rubric_reply};
 use crate::domain::{
     Asked, Criterion, Invocation, QuestionId, RUBRIC_KINDS, Reading, Rubric, RubricScore, Sample,
     Score, Votes,
 };
+use crate::metrics::criterion_error::CriterionError;
 use crate::metrics::measure::{Evidence, mean};
-use crate::metrics::unusable::Unusable;
 use serde_json::Value;
 
 /// Which of the three metrics.
@@ -64,7 +64,7 @@ impl Rubrics {
         criterion: &Criterion,
         options: &JudgeOptions,
         reading: Reading,
-    ) -> Result<Rubrics, Unusable> {
+    ) -> Result<Rubrics, CriterionError> {
         Ok(Rubrics {
             quality,
             rubrics: criterion_rubrics(criterion)?,
@@ -140,7 +140,7 @@ impl Rubrics {
         evidence: &Evidence,
         id: QuestionId,
         rubrics: &[Rubric],
-        seal: &Seal,
+        seal: &VerdictCodes,
     ) -> String {
         let turn = id.turn;
         let actual = &evidence.actual[turn];
@@ -280,7 +280,7 @@ impl Judge for Rubrics {
         &self,
         evidence: &Evidence,
         answered: &[Asked],
-        seal: &Seal,
+        seal: &VerdictCodes,
     ) -> Result<Vec<Question>, String> {
         let mut questions = Vec::new();
         for turn in self
@@ -312,7 +312,7 @@ impl Judge for Rubrics {
         true
     }
 
-    fn read(&self, evidence: &Evidence, answered: &mut [Asked], seal: &Seal) {
+    fn read(&self, evidence: &Evidence, answered: &mut [Asked], seal: &VerdictCodes) {
         for asked in answered {
             let id = asked.id;
             let rubrics = self
@@ -414,11 +414,11 @@ fn all_instructions(turns: &[Invocation]) -> String {
 }
 
 /// The group of rubrics that a criterion chooses.
-fn group_name(criterion: &Criterion) -> Result<Option<String>, Unusable> {
+fn group_name(criterion: &Criterion) -> Result<Option<String>, CriterionError> {
     match criterion.option("rubric_group_key", "rubricGroupKey") {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(name)) if !name.is_empty() => Ok(Some(name.clone())),
-        Some(other) => Err(Unusable::Option {
+        Some(other) => Err(CriterionError::Option {
             option: "rubric_group_key",
             expected: "the name of a group in rubric_groups",
             found: other.to_string(),
@@ -427,8 +427,8 @@ fn group_name(criterion: &Criterion) -> Result<Option<String>, Unusable> {
 }
 
 /// The rubrics in the options of a criterion.
-pub fn criterion_rubrics(criterion: &Criterion) -> Result<Vec<Rubric>, Unusable> {
-    let wrong = |found: &Value| Unusable::Option {
+pub fn criterion_rubrics(criterion: &Criterion) -> Result<Vec<Rubric>, CriterionError> {
+    let wrong = |found: &Value| CriterionError::Option {
         option: "rubrics",
         expected: "a list of {rubric_id, rubric_content: {text_property}}",
         found: found.to_string(),

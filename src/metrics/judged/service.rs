@@ -4,7 +4,7 @@
 use super::judge::{
     Judge, Question, TurnVerdict, Verdict, all_answered, is_answered, read_samples,
 };
-use super::seal::Seal;
+use super::verdict_codes::VerdictCodes;
 
 use crate::domain::{
     Asked, Content, Invocation, InvocationEvent, Part, QuestionId, RubricScore, Score,
@@ -180,7 +180,7 @@ impl Judge for Served {
         &self,
         evidence: &Evidence,
         answered: &[Asked],
-        _: &Seal,
+        _: &VerdictCodes,
     ) -> Result<Vec<Question>, String> {
         let question = |turn| {
             let body = self.body(evidence, turn);
@@ -203,7 +203,7 @@ impl Judge for Served {
             .collect())
     }
 
-    fn read(&self, _: &Evidence, answered: &mut [Asked], _: &Seal) {
+    fn read(&self, _: &Evidence, answered: &mut [Asked], _: &VerdictCodes) {
         answered
             .iter_mut()
             .for_each(|asked| read_samples(asked, read));
@@ -389,7 +389,7 @@ mod tests {
                 ..Invocation::default()
             }];
             let evidence = Evidence::turns(None, &turns);
-            let seal = Seal::without_codes(&evidence);
+            let seal = VerdictCodes::without_codes(&evidence);
             let question = Served::Conversation("m")
                 .questions(&evidence, &[], &seal)
                 .unwrap()

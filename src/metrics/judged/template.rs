@@ -7,7 +7,7 @@ use super::judge::{
 };
 use super::prompt::fill_sealed;
 use super::reply_objects::objects;
-use super::seal::Seal;
+use super::verdict_codes::VerdictCodes;
 use super::{AnswerShape, JudgeOptions, evidence_text};
 use crate::domain::{
     Asked, Invocation, JudgeTemplate, QuestionId, Reading, ToolCall, Trajectory, finite_number,
@@ -92,7 +92,12 @@ impl Template {
     }
 
     /// The prompt for a turn. The two responses are in the other order when `id.step` is 1.
-    fn prompt(&self, evidence: &Evidence, id: QuestionId, seal: &Seal) -> Result<String, String> {
+    fn prompt(
+        &self,
+        evidence: &Evidence,
+        id: QuestionId,
+        seal: &VerdictCodes,
+    ) -> Result<String, String> {
         let (turn, flipped) = (id.turn, id.step == 1);
         let (text, names) = placeholders(&self.template.prompt);
         let mut data = Vec::new();
@@ -125,7 +130,7 @@ impl Template {
         ))
     }
 
-    fn read_reply(&self, reply: &str, seal: &Seal, code: &str) -> (Option<f64>, String) {
+    fn read_reply(&self, reply: &str, seal: &VerdictCodes, code: &str) -> (Option<f64>, String) {
         static CHOICES: LazyLock<VerdictKeys> =
             LazyLock::new(|| VerdictKeys::compile(&["pairwise_choice"]));
         static SCORES: LazyLock<VerdictKeys> = LazyLock::new(|| VerdictKeys::compile(&["score"]));
@@ -275,7 +280,7 @@ impl Judge for Template {
         &self,
         evidence: &Evidence,
         answered: &[Asked],
-        seal: &Seal,
+        seal: &VerdictCodes,
     ) -> Result<Vec<Question>, String> {
         // Both orders get the same number of samples: half of them, rounded up.
         let each = if self.is_flipped() {
@@ -312,7 +317,7 @@ impl Judge for Template {
         Ok(questions)
     }
 
-    fn read(&self, _: &Evidence, answered: &mut [Asked], seal: &Seal) {
+    fn read(&self, _: &Evidence, answered: &mut [Asked], seal: &VerdictCodes) {
         for asked in answered.iter_mut() {
             let code = seal.code(asked.id, "");
             let flipped = asked.id.step == 1;
@@ -466,11 +471,11 @@ mod tests {
                 &JudgeOptions::default(),
                 Reading::default(),
             );
-            let questions =
-                judge
-                    .ok()
-                    .unwrap()
-                    .questions(&evidence, &[], &Seal::without_codes(&evidence));
+            let questions = judge.ok().unwrap().questions(
+                &evidence,
+                &[],
+                &VerdictCodes::without_codes(&evidence),
+            );
             assert!(
                 questions.is_ok_and(|asked| !asked.is_empty()),
                 "{}",
@@ -507,7 +512,7 @@ mod tests {
             template(None)
                 .read_reply(
                     reply,
-                    &Seal::without_codes(&Evidence::default()),
+                    &VerdictCodes::without_codes(&Evidence::default()),
                     "bcdfghjk",
                 )
                 .0
@@ -529,7 +534,7 @@ mod tests {
         let of_scale = |reply| {
             scaled.read_reply(
                 reply,
-                &Seal::without_codes(&Evidence::default()),
+                &VerdictCodes::without_codes(&Evidence::default()),
                 "bcdfghjk",
             )
         };
@@ -545,7 +550,7 @@ mod tests {
             template(Some("baseline"))
                 .read_reply(
                     reply,
-                    &Seal::without_codes(&Evidence::default()),
+                    &VerdictCodes::without_codes(&Evidence::default()),
                     "bcdfghjk",
                 )
                 .0

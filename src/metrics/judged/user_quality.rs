@@ -7,11 +7,11 @@ use super::judge::{
 };
 use super::prompt::fill_sealed;
 use super::reply_objects::objects;
-use super::seal::Seal;
+use super::verdict_codes::VerdictCodes;
 use super::{AnswerShape, JudgeOptions};
 use crate::domain::{Asked, Criterion, Invocation, QuestionId, Reading, Sample, Votes};
+use crate::metrics::criterion_error::CriterionError;
 use crate::metrics::measure::{Evidence, flag};
-use crate::metrics::unusable::Unusable;
 use regex::Regex;
 use serde_json::Value;
 use std::sync::LazyLock;
@@ -30,12 +30,12 @@ impl UserQuality {
         criterion: &Criterion,
         options: &JudgeOptions,
         reading: Reading,
-    ) -> Result<UserQuality, Unusable> {
+    ) -> Result<UserQuality, CriterionError> {
         let stop_signal = match criterion.option("stop_signal", "stopSignal") {
             None => "</finished>".to_string(),
             Some(Value::String(text)) => text.clone(),
             Some(other) => {
-                return Err(Unusable::Option {
+                return Err(CriterionError::Option {
                     option: "stop_signal",
                     expected: "a string",
                     found: other.to_string(),
@@ -50,7 +50,7 @@ impl UserQuality {
         })
     }
 
-    fn read_reply(&self, reply: &str, seal: &Seal, code: &str) -> (Option<f64>, String) {
+    fn read_reply(&self, reply: &str, seal: &VerdictCodes, code: &str) -> (Option<f64>, String) {
         let valid = match self.reading {
             Reading::Adk => {
                 adk(reply).ok_or_else(|| "no verdict in the judge's answer".to_string())
@@ -129,7 +129,7 @@ fn adk(reply: &str) -> Option<bool> {
 }
 
 /// The careful reading. The error says why there is no verdict.
-fn careful(reply: &str, seal: &Seal, code: &str) -> Result<bool, String> {
+fn careful(reply: &str, seal: &VerdictCodes, code: &str) -> Result<bool, String> {
     static KEYS: LazyLock<VerdictKeys> = LazyLock::new(|| VerdictKeys::compile(&["is_valid"]));
     JsonVerdict {
         keys: &KEYS,
@@ -180,7 +180,7 @@ impl Judge for UserQuality {
         &self,
         evidence: &Evidence,
         answered: &[Asked],
-        seal: &Seal,
+        seal: &VerdictCodes,
     ) -> Result<Vec<Question>, String> {
         let Some(scenario) = evidence.scenario else {
             return Err("the case is not a scenario and has no simulated user".into());
@@ -229,7 +229,7 @@ impl Judge for UserQuality {
             .collect())
     }
 
-    fn read(&self, _: &Evidence, answered: &mut [Asked], seal: &Seal) {
+    fn read(&self, _: &Evidence, answered: &mut [Asked], seal: &VerdictCodes) {
         for asked in answered {
             let code = seal.code(asked.id, "");
             read_samples(asked, |reply| {
@@ -312,7 +312,7 @@ mod tests {
             assert_eq!(adk(reply), wanted, "{reply}");
         }
         let both = "{\"is_valid\": true} {\"is_valid\": false}";
-        let seal = Seal::without_codes(&Evidence::default());
+        let seal = VerdictCodes::without_codes(&Evidence::default());
         assert!(adk(both) == Some(true) && careful(both, &seal, "bcdfghjk").is_err());
     }
 
@@ -326,7 +326,7 @@ mod tests {
             reading: Reading::Adk,
         };
         let why = |reply: &str| {
-            let seal = Seal::without_codes(&Evidence::default());
+            let seal = VerdictCodes::without_codes(&Evidence::default());
             let (score, reason) = metric.read_reply(reply, &seal, "");
             assert_eq!(score, Some(0.0), "{reply}");
             let sample = Sample {

@@ -5,7 +5,7 @@ use super::open;
 use crate::common::Place;
 use evaltrail::domain::Conversation;
 use evaltrail::formats::{Edit, SetFile, plan, rebase};
-use evaltrail::store::{EditLog, FileAction, FileJob, Places, SaveError};
+use evaltrail::store::{AppFolders, EditLog, FileAction, FileJob, SaveError};
 use std::path::Path;
 
 const ROUNDS: usize = 100;
@@ -37,7 +37,7 @@ fn to_say(file: &SetFile, at: usize, words: &str) -> Edit {
 /// possible.
 fn save(path: &Path, at: usize, words: impl Fn(&SetFile) -> String) -> bool {
     let own = path.parent().unwrap().join("own");
-    let log = EditLog::in_folder(Some(&Places {
+    let log = EditLog::in_folder(Some(&AppFolders {
         data: own.clone(),
         cache: own.clone(),
         config: own,

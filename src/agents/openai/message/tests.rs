@@ -9,7 +9,7 @@ fn call(index: Option<u64>, id: Option<&str>, name: Option<&str>, arguments: Val
 }
 
 fn joined(chunks: &[Value]) -> Vec<(String, String, String)> {
-    let mut joined = Joined::default();
+    let mut joined = StreamedMessage::default();
     for chunk in chunks {
         joined.add(chunk, &mut |_| ());
     }
@@ -134,7 +134,7 @@ fn repeated_or_split_names_and_ids_are_merged() {
 
 #[test]
 fn texts_thoughts_and_the_end_are_joined() {
-    let mut joined = Joined::default();
+    let mut joined = StreamedMessage::default();
     let mut heard = String::new();
     for piece in [
         json!({"choices": [{"delta": {"reasoning": "h"}}]}),

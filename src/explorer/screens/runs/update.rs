@@ -15,7 +15,7 @@ use crate::explorer::shared::run_list::RunsPage;
 use crate::explorer::shared::screen::layout;
 use crate::explorer::shared::ticket::Ticket;
 use crate::explorer::{opened_run, what_if};
-use crate::history::{History, RunHead};
+use crate::history::{History, RunSummary};
 use crate::store::{file_id, run_name_error};
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -60,7 +60,7 @@ pub(crate) fn has_run_here(model: &Model) -> Enabled {
 /// Runs of evaltrail can be deleted; evaltrail does not change results of ADK.
 pub(crate) fn can_change(model: &Model) -> Enabled {
     has_run_here(model)?;
-    let is_evaltrails = model.runs.head().is_some_and(RunHead::is_evaltrail);
+    let is_evaltrails = model.runs.head().is_some_and(RunSummary::is_evaltrail);
     is_evaltrails
         .then_some(())
         .ok_or("it is a result of ADK, which evaltrail does not change")
@@ -69,7 +69,7 @@ pub(crate) fn can_change(model: &Model) -> Enabled {
 /// Only own runs have names.
 pub(crate) fn can_name(model: &Model) -> Enabled {
     has_run_here(model)?;
-    let is_ours = model.runs.head().is_some_and(RunHead::is_ours);
+    let is_ours = model.runs.head().is_some_and(RunSummary::is_ours);
     is_ours
         .then_some(())
         .ok_or("only your own runs can be named")
@@ -194,7 +194,7 @@ impl Purpose for NameOfRun {
 
 pub(crate) fn can_export(model: &Model) -> Enabled {
     has_run_here(model)?;
-    let is_usable = model.runs.head().is_some_and(RunHead::is_usable);
+    let is_usable = model.runs.head().is_some_and(RunSummary::is_usable);
     is_usable
         .then_some(())
         .ok_or("foreign runs cannot be exported")
@@ -217,7 +217,7 @@ pub(crate) fn export(model: &mut Model) -> Vec<Effect> {
 
 #[derive(Debug)]
 struct ExportFile {
-    head: Box<RunHead>,
+    head: Box<RunSummary>,
 }
 
 impl Purpose for ExportFile {

@@ -8,7 +8,7 @@ use crate::explorer::shared::run_list::RunsScreen;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::{fit, put, put_right};
 use crate::explorer::widgets::{counts_text, panel, panel_note, scrollbar};
-use crate::history::{RunHead, RunSource};
+use crate::history::{RunSource, RunSummary};
 use crate::workspace::SetPath;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -136,13 +136,13 @@ pub(super) fn draw(
 }
 
 /// Name, or the short id.
-fn name_of(runs: &RunsScreen, head: &RunHead) -> String {
+fn name_of(runs: &RunsScreen, head: &RunSummary) -> String {
     let name = runs.name_of(head).map(str::to_string);
     name.unwrap_or_else(|| head.short_id())
 }
 
 /// The text and style of a run in a column.
-type Cell<'a> = Box<dyn Fn(&RunHead) -> (String, Style) + 'a>;
+type Cell<'a> = Box<dyn Fn(&RunSummary) -> (String, Style) + 'a>;
 
 /// A column: its heading, its width, whether it is aligned to the right, and the text and style of a run.
 struct Column<'a> {
@@ -251,7 +251,7 @@ fn columns<'a>(
     columns
 }
 
-fn passed_text(head: &RunHead, theme: &Theme) -> (String, Style) {
+fn passed_text(head: &RunSummary, theme: &Theme) -> (String, Style) {
     let words = format!("{}/{}", head.totals.passed, head.attempts);
     let all = head.totals.passed == head.attempts && head.attempts > 0;
     (
@@ -261,14 +261,14 @@ fn passed_text(head: &RunHead, theme: &Theme) -> (String, Style) {
 }
 
 /// The counts of attempts that did not pass.
-fn others_text(head: &RunHead) -> String {
+fn others_text(head: &RunSummary) -> String {
     counts_text(crate::domain::Totals {
         passed: 0,
         ..head.totals
     })
 }
 
-fn others_style(head: &RunHead, theme: &Theme) -> Style {
+fn others_style(head: &RunSummary, theme: &Theme) -> Style {
     let worst = [Status::Failed, Status::Errored, Status::NotEvaluated]
         .into_iter()
         .find(|status| {
@@ -280,7 +280,7 @@ fn others_style(head: &RunHead, theme: &Theme) -> Style {
     worst.map_or(theme.style(Role::Faint), |status| theme.status(status))
 }
 
-fn time_text(head: &RunHead) -> String {
+fn time_text(head: &RunSummary) -> String {
     match head.duration_s {
         None => String::new(),
         Some(seconds) if seconds < 100.0 => format!("{seconds:.1} s"),
@@ -289,7 +289,7 @@ fn time_text(head: &RunHead) -> String {
 }
 
 /// Why a run is not one of the user's own complete runs of all turns.
-fn kind_text(head: &RunHead) -> &'static str {
+fn kind_text(head: &RunSummary) -> &'static str {
     match &head.source {
         RunSource::Adk { .. } => "ADK",
         RunSource::Evaltrail {
@@ -303,7 +303,7 @@ fn kind_text(head: &RunHead) -> &'static str {
 }
 
 /// The files of the cases of a run.
-fn sets_text(model: &Model, head: &RunHead) -> String {
+fn sets_text(model: &Model, head: &RunSummary) -> String {
     match &head.source {
         RunSource::Adk { set_id, .. } => set_id.clone(),
         RunSource::Evaltrail { sets, .. } => {
@@ -316,7 +316,7 @@ fn sets_text(model: &Model, head: &RunHead) -> String {
     }
 }
 
-fn special_text(head: &RunHead) -> Option<String> {
+fn special_text(head: &RunSummary) -> Option<String> {
     match &head.source {
         RunSource::Adk { .. } => Some("by ADK".into()),
         RunSource::Evaltrail {
@@ -433,7 +433,7 @@ fn details(model: &Model, runs: &RunsScreen, area: Rect, theme: &Theme, buffer: 
 /// Columns for the name of a fact.
 const FACT_NAME: u16 = 10;
 
-fn facts(model: &Model, runs: &RunsScreen, head: &RunHead) -> Vec<(&'static str, String)> {
+fn facts(model: &Model, runs: &RunsScreen, head: &RunSummary) -> Vec<(&'static str, String)> {
     let mut facts = vec![("run", head.run_id.clone())];
     let day = head
         .started
@@ -475,7 +475,7 @@ fn named(name: &'static str, values: &[String]) -> Vec<(&'static str, String)> {
     names.zip(values.iter().cloned()).collect()
 }
 
-fn set_lines(model: &Model, head: &RunHead) -> Vec<String> {
+fn set_lines(model: &Model, head: &RunSummary) -> Vec<String> {
     match &head.source {
         RunSource::Adk { set_id, .. } => vec![set_id.clone()],
         RunSource::Evaltrail { sets, .. } => {

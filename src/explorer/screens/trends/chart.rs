@@ -7,7 +7,7 @@ use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::put;
 use crate::explorer::widgets::{panel, panel_note};
-use crate::history::RunHead;
+use crate::history::RunSummary;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::symbols::Marker;
@@ -166,8 +166,8 @@ fn facts_of(
     model: &Model,
     series: &Series,
     chosen: usize,
-    head: &RunHead,
-    before: Option<&RunHead>,
+    head: &RunSummary,
+    before: Option<&RunSummary>,
 ) -> Vec<String> {
     let point = &series.points[chosen];
     let previous = chosen.checked_sub(1).map(|at| &series.points[at]);
@@ -217,7 +217,7 @@ fn facts_of(
     ]
 }
 
-fn changed_text(before: &RunHead, head: &RunHead, set: &Path) -> String {
+fn changed_text(before: &RunSummary, head: &RunSummary, set: &Path) -> String {
     let mut changed = changes(before, head, set);
     if before.commit.is_some() && head.commit.is_some() && before.commit != head.commit {
         changed.push("the commit");

@@ -3,7 +3,7 @@
 use crate::domain::stored_path::path_below;
 use crate::explorer::shared::set_view::SetView;
 use crate::explorer::shared::ticket::Ticket;
-use crate::history::{CriteriaNumbers, History, RunHead, RunSource, SetCount, SetResults};
+use crate::history::{CriteriaNumbers, History, RunSource, RunSummary, SetCount, SetResults};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -90,7 +90,7 @@ impl TrendsScreen {
     }
 
     /// The chosen run.
-    pub fn run_head(&self) -> Option<&RunHead> {
+    pub fn run_head(&self) -> Option<&RunSummary> {
         let point = self.current()?.points.get(self.point()?)?;
         self.history.as_ref()?.runs.get(point.run)
     }
@@ -204,7 +204,7 @@ fn series_of(history: &History, sets: &[SetView], folder: &Path) -> Vec<Series> 
 
 /// The sets of a run of which all cases were run, as far as it is known.
 fn sets_of_run<'a>(
-    head: &'a RunHead,
+    head: &'a RunSummary,
     sets: &[SetView],
     positions: &HashMap<&Path, usize>,
     folder: &Path,

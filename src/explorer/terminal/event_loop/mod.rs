@@ -11,7 +11,7 @@ use crate::explorer::app::update::update;
 use crate::explorer::opened_run;
 use crate::explorer::shared::case_list::Node;
 use crate::explorer::shared::case_ref::CaseRef;
-use crate::explorer::shared::effect::{Against, Effect, RunEffect, TerminalEffect};
+use crate::explorer::shared::effect::{Effect, RunEffect, RunTarget, TerminalEffect};
 use crate::explorer::shared::message::{Msg, ResultMsg, RunMsg, SetMsg};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::Theme;
@@ -59,7 +59,7 @@ pub struct OpenedRunFile {
     pub newer: Option<NewerRun>,
 }
 
-struct Loop {
+struct EventLoop {
     model: Model,
     theme: Theme,
     /// The value of `model.theme` that `theme` was built for.
@@ -100,14 +100,14 @@ pub fn explore(explorer: Explorer) -> io::Result<Leaving> {
     let runtimes = Runtimes::start()?;
     let workers = runtimes.workers().clone();
     let outcome = runtimes.run(async {
-        let (opened, first) = Loop::open(explorer, signals, workers)?;
+        let (opened, first) = EventLoop::open(explorer, signals, workers)?;
         opened.go(first).await
     });
     runtimes.end_within(Duration::from_millis(500));
     outcome
 }
 
-impl Loop {
+impl EventLoop {
     async fn go(mut self, first: Vec<Effect>) -> io::Result<Leaving> {
         let _guard = Guard;
         first
@@ -333,7 +333,7 @@ impl Loop {
         }
     }
 
-    fn start(&mut self, cases: Vec<CaseRef>, granted: Vec<TrustQuestion>, against: Against) {
+    fn start(&mut self, cases: Vec<CaseRef>, granted: Vec<TrustQuestion>, against: RunTarget) {
         // The cases are those of the workspace, although a past run may be open.
         let chosen = opened_run::in_workspace(&mut self.model, |model| {
             cases

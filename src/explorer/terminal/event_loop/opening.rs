@@ -1,6 +1,6 @@
 //! The loop at the start: the folder, what was remembered of it, the theme and the terminal.
 
-use super::{Explorer, Loop, judge_of, theme_named};
+use super::{EventLoop, Explorer, judge_of, theme_named};
 use crate::explorer::app::update::update;
 use crate::explorer::sets::load::{go_to, load_set};
 use crate::explorer::shared::effect::{Effect, HistoryEffect};
@@ -17,7 +17,7 @@ use crate::explorer::terminal::keys::Keys;
 use crate::explorer::terminal::paths::folder_of;
 use crate::explorer::terminal::user_config::apply_user_config;
 use crate::formats::ColumnMap;
-use crate::store::{Places, Remembered};
+use crate::store::{AppFolders, Remembered};
 use crate::workspace::{Workspace, root_of};
 use std::collections::BTreeSet;
 use std::io;
@@ -40,13 +40,13 @@ fn last_theme(remembered: Remembered) -> String {
         .unwrap_or_else(|| "default".into())
 }
 
-impl Loop {
+impl EventLoop {
     /// Creates the loop. Also returns the effects of opening the first sets.
     pub(super) fn open(
         explorer: Explorer,
         signals: terminal::SignalNotifications,
         workers: Handle,
-    ) -> io::Result<(Loop, Vec<Effect>)> {
+    ) -> io::Result<(EventLoop, Vec<Effect>)> {
         let began = Instant::now();
         let since = SystemTime::now();
         let (back, arrivals) = mpsc::channel(64);
@@ -57,7 +57,7 @@ impl Loop {
             root: root_of(&opened),
             ..Workspace::default()
         }));
-        let places = Places::find();
+        let places = AppFolders::find();
         let remembered = places
             .as_ref()
             .map(|places| Remembered::load(places, &workspace.root))
@@ -109,7 +109,7 @@ impl Loop {
             .unwrap_or_else(|| last_theme(remembered));
         let theme = theme_named(&model.theme, true_colour, no_colour).map_err(io::Error::other)?;
         let screen = terminal::take(model.mouse)?;
-        let opened = Loop {
+        let opened = EventLoop {
             theme_of: model.theme.clone(),
             model,
             theme,

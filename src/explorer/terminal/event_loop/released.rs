@@ -1,13 +1,13 @@
 //! Times in which the terminal is not the explorer's: an editor is open, or the process is stopped.
 
-use super::Loop;
+use super::EventLoop;
 use crate::explorer::shared::effect::EditorOf;
 use crate::explorer::shared::message::{EditMsg, Msg, SetMsg};
 use crate::explorer::terminal::{criteria, editor, guard as terminal};
 use std::io;
 use std::path::PathBuf;
 
-impl Loop {
+impl EventLoop {
     /// Releases the terminal and opens a file in `$EDITOR`. While the editor runs, the explorer does not read keys.
     pub(super) fn edit(&mut self, path: PathBuf, line: usize) -> io::Result<()> {
         self.keys.pause();
@@ -22,7 +22,7 @@ impl Loop {
         }
     }
 
-    /// Like [`Loop::edit`], for a text. The edited text is passed on without validation.
+    /// Like [`EventLoop::edit`], for a text. The edited text is passed on without validation.
     pub(super) fn edit_text(
         &mut self,
         text: &str,

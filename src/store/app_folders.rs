@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 /// The platform's directories, or those below `EVALTRAIL_HOME` if it is set.
 #[derive(Clone, Debug)]
-pub struct Places {
+pub struct AppFolders {
     /// Permissions and remembered state.
     pub data: PathBuf,
     /// Files that can be recreated.
@@ -13,20 +13,20 @@ pub struct Places {
     pub config: PathBuf,
 }
 
-impl Places {
+impl AppFolders {
     /// Finds the directories; `None` when the platform defines none (there is no home folder).
-    pub fn find() -> Option<Places> {
+    pub fn find() -> Option<AppFolders> {
         // An empty path would be the current folder, whose files may come from anywhere.
         if let Some(home) = std::env::var_os("EVALTRAIL_HOME").filter(|home| !home.is_empty()) {
             let home = PathBuf::from(home);
-            return Some(Places {
+            return Some(AppFolders {
                 cache: home.join("cache"),
                 config: home.clone(),
                 data: home,
             });
         }
         let dirs = directories::ProjectDirs::from("", "", "evaltrail")?;
-        Some(Places {
+        Some(AppFolders {
             data: dirs.data_local_dir().to_path_buf(),
             cache: dirs.cache_dir().to_path_buf(),
             config: dirs.config_dir().to_path_buf(),

@@ -7,13 +7,13 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// The requests that are sent now, by their digests.
 #[derive(Debug, Default)]
-pub(super) struct Flights {
-    flights: Mutex<HashMap<String, Weak<Flight>>>,
+pub(super) struct RequestsInFlight {
+    flights: Mutex<HashMap<String, Weak<RequestInFlight>>>,
 }
 
 /// Equal requests, of which one at a time is sent until one of them ends.
 #[derive(Debug)]
-pub(super) struct Flight {
+pub(super) struct RequestInFlight {
     /// One permit, for the request that is sent. Closed when a request has ended.
     turn: Semaphore,
     response: OnceLock<CachedResponse>,
@@ -31,19 +31,19 @@ pub(super) enum Turn<'a> {
 
 /// The request of a flight that is sent.
 pub(super) struct Leader<'a> {
-    flight: &'a Flight,
+    flight: &'a RequestInFlight,
     _permit: SemaphorePermit<'a>,
 }
 
-impl Flights {
+impl RequestsInFlight {
     /// The flight of the requests with this digest.
-    pub(super) fn flight(&self, digest: &str) -> Arc<Flight> {
+    pub(super) fn flight(&self, digest: &str) -> Arc<RequestInFlight> {
         let mut flights = self.flights.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(flight) = flights.get(digest).and_then(Weak::upgrade) {
             return flight;
         }
         flights.retain(|_, flight| flight.strong_count() > 0);
-        let flight = Arc::new(Flight {
+        let flight = Arc::new(RequestInFlight {
             turn: Semaphore::new(1),
             response: OnceLock::new(),
         });
@@ -52,7 +52,7 @@ impl Flights {
     }
 }
 
-impl Flight {
+impl RequestInFlight {
     /// Waits until the request has to be sent or has a response.
     pub(super) async fn turn(&self) -> Turn<'_> {
         match (self.turn.acquire().await, self.response.get()) {
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn shared_request_stays_until_all_end() {
-        let flights = Flights::default();
+        let flights = RequestsInFlight::default();
         let first = flights.flight("a");
         let other = flights.flight("b");
         assert!(Arc::ptr_eq(&first, &flights.flight("a")) && !Arc::ptr_eq(&first, &other));
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn concurrent_requests_share_one_response() {
-        let flights = Flights::default();
+        let flights = RequestsInFlight::default();
         let (one, two) = (flights.flight("a"), flights.flight("a"));
         assert!(!Arc::ptr_eq(&one, &flights.flight("b")));
         let mut first = pin!(one.turn());
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_request_that_is_cancelled_hands_over() {
-        let flight = Flights::default().flight("a");
+        let flight = RequestsInFlight::default().flight("a");
         let mut first = pin!(flight.turn());
         let Poll::Ready(Turn::Send(leader)) = poll(first.as_mut()) else {
             panic!()
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn flights_that_ended_are_forgotten() {
-        let flights = Flights::default();
+        let flights = RequestsInFlight::default();
         for digest in 0..100 {
             drop(flights.flight(&digest.to_string()));
         }

@@ -11,7 +11,7 @@ const LARGEST: u64 = 4 << 30;
 
 /// A folder that was opened without following links.
 #[derive(Debug)]
-pub(super) struct OwnFolder {
+pub(super) struct EvaltrailFolder {
     path: PathBuf,
     handle: Handle,
 }
@@ -28,17 +28,17 @@ enum OpenMode {
     Create,
 }
 
-impl OwnFolder {
+impl EvaltrailFolder {
     /// Opens `.evaltrail` of a workspace. Errors: for example that it does not exist.
-    pub(super) fn in_workspace(workspace: &Path) -> io::Result<OwnFolder> {
-        OwnFolder::opened(workspace.join(NAME), Handle::outer(workspace)?.folder(NAME))
+    pub(super) fn in_workspace(workspace: &Path) -> io::Result<EvaltrailFolder> {
+        EvaltrailFolder::opened(workspace.join(NAME), Handle::outer(workspace)?.folder(NAME))
     }
 
     /// Opens `.evaltrail` of a workspace. It is created if it does not exist, with a `.gitignore` that excludes it.
-    pub(super) fn make(workspace: &Path) -> io::Result<OwnFolder> {
+    pub(super) fn make(workspace: &Path) -> io::Result<EvaltrailFolder> {
         let outer = Handle::outer(workspace)?;
         outer.make_folder(NAME)?;
-        let ours = OwnFolder::opened(workspace.join(NAME), outer.folder(NAME))?;
+        let ours = EvaltrailFolder::opened(workspace.join(NAME), outer.folder(NAME))?;
         match ours.open(".gitignore", OpenMode::Create) {
             Ok(mut file) => file.write_all(b"*\n")?,
             // An existing file is not changed.
@@ -49,7 +49,7 @@ impl OwnFolder {
     }
 
     /// Opens the folder of a run by its path. It is two levels below `.evaltrail`, or it was copied elsewhere.
-    pub(super) fn of_run(path: &Path) -> io::Result<OwnFolder> {
+    pub(super) fn of_run(path: &Path) -> io::Result<EvaltrailFolder> {
         let missing = || io::Error::new(io::ErrorKind::NotFound, "not the folder of a run");
         let name = |path: &Path| path.file_name()?.to_str().map(str::to_string);
         let runs = path.parent().ok_or_else(missing)?;
@@ -59,23 +59,23 @@ impl OwnFolder {
             .is_none_or(|outer| outer != NAME)
         {
             let folder = Handle::outer(runs)?.folder(&name(path).ok_or_else(missing)?);
-            return OwnFolder::opened(path.to_path_buf(), folder);
+            return EvaltrailFolder::opened(path.to_path_buf(), folder);
         }
         let workspace = runs.parent().and_then(Path::parent).ok_or_else(missing)?;
         let (of_runs, of_run) = (
             name(runs).ok_or_else(missing)?,
             name(path).ok_or_else(missing)?,
         );
-        OwnFolder::in_workspace(workspace)?
+        EvaltrailFolder::in_workspace(workspace)?
             .folder(&of_runs)?
             .folder(&of_run)
     }
 
-    pub(super) fn folder(&self, name: &str) -> io::Result<OwnFolder> {
-        OwnFolder::opened(self.path.join(name), self.handle.folder(name))
+    pub(super) fn folder(&self, name: &str) -> io::Result<EvaltrailFolder> {
+        EvaltrailFolder::opened(self.path.join(name), self.handle.folder(name))
     }
 
-    pub(super) fn make_folder(&self, name: &str) -> io::Result<OwnFolder> {
+    pub(super) fn make_folder(&self, name: &str) -> io::Result<EvaltrailFolder> {
         self.handle.make_folder(name)?;
         self.folder(name)
     }
@@ -158,9 +158,9 @@ impl OwnFolder {
         }
     }
 
-    fn opened(path: PathBuf, handle: io::Result<Handle>) -> io::Result<OwnFolder> {
+    fn opened(path: PathBuf, handle: io::Result<Handle>) -> io::Result<EvaltrailFolder> {
         let handle = handle.map_err(|error| explained(error, &path))?;
-        Ok(OwnFolder { path, handle })
+        Ok(EvaltrailFolder { path, handle })
     }
 }
 
@@ -297,7 +297,7 @@ mod tests {
     #[test]
     fn files_are_private_and_replaced_whole() {
         let place = tempfile::tempdir().unwrap();
-        let ours = OwnFolder::make(place.path()).unwrap();
+        let ours = EvaltrailFolder::make(place.path()).unwrap();
         assert_eq!(
             fs::read_to_string(place.path().join(".evaltrail/.gitignore")).unwrap(),
             "*\n"
@@ -334,7 +334,7 @@ mod tests {
     fn links_and_pipes_are_refused_without_blocking() {
         let (place, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         fs::write(outside.path().join("secret"), "mine").unwrap();
-        let ours = OwnFolder::make(place.path()).unwrap();
+        let ours = EvaltrailFolder::make(place.path()).unwrap();
         symlink(outside.path().join("secret"), ours.path().join("link")).unwrap();
         symlink(outside.path(), ours.path().join("runs")).unwrap();
         rustix::fs::mknodat(
@@ -350,7 +350,7 @@ mod tests {
             ours.append("link").unwrap_err(),
             ours.folder("runs").unwrap_err(),
             ours.make_folder("runs").unwrap_err(),
-            OwnFolder::of_run(&ours.path().join("runs/x")).unwrap_err(),
+            EvaltrailFolder::of_run(&ours.path().join("runs/x")).unwrap_err(),
         ] {
             assert!(error.to_string().contains("is a link"), "{error}");
         }
@@ -373,7 +373,7 @@ mod tests {
         let another = tempfile::tempdir().unwrap();
         symlink(outside.path(), another.path().join(".evaltrail")).unwrap();
         assert!(
-            OwnFolder::make(another.path())
+            EvaltrailFolder::make(another.path())
                 .unwrap_err()
                 .to_string()
                 .contains("is a link")

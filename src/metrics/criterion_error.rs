@@ -2,7 +2,7 @@
 
 /// Why a criterion cannot be evaluated.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Unusable {
+pub enum CriterionError {
     /// No metric has this name.
     #[error("no metric is called {name:?}{}", did_you_mean(.nearest))]
     Unknown {

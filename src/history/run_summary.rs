@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// A summary of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RunHead {
+pub struct RunSummary {
     /// The run's id, or the id of ADK's result.
     pub run_id: String,
     /// The run's folder, or the result file.
@@ -124,7 +124,7 @@ pub struct SetCount {
     pub results: SetResults,
 }
 
-impl RunHead {
+impl RunSummary {
     /// The reference to the run that its results contain.
     pub fn run_ref(&self) -> RunRef {
         let by = match &self.source {

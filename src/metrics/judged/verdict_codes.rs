@@ -39,7 +39,7 @@ impl fmt::Debug for CodeKey {
 }
 
 /// Codes for the verdicts of a case, and its data.
-pub(in crate::metrics) struct Seal {
+pub(in crate::metrics) struct VerdictCodes {
     /// `None` as long as prompts are composed without codes.
     key: Option<CodeKey>,
     /// The [`skeleton`] of all data.
@@ -53,10 +53,10 @@ struct SealedPrompt {
     text: String,
 }
 
-impl Seal {
+impl VerdictCodes {
     /// A seal without codes. Its data is everything that a prompt about the case may contain, except what evaltrail or
     /// the author of the metric wrote.
-    pub(super) fn without_codes(evidence: &Evidence) -> Seal {
+    pub(super) fn without_codes(evidence: &Evidence) -> VerdictCodes {
         let all = json!([
             evidence.actual,
             evidence.expected,
@@ -65,7 +65,7 @@ impl Seal {
             evidence.actual_state,
             evidence.expected_state,
         ]);
-        Seal {
+        VerdictCodes {
             key: None,
             data: skeleton(&all.to_string()).into(),
             prompts: HashMap::new(),
@@ -73,8 +73,8 @@ impl Seal {
     }
 
     /// A seal of the same data with codes from this key.
-    pub(super) fn with_codes(&self, key: &CodeKey) -> Seal {
-        Seal {
+    pub(super) fn with_codes(&self, key: &CodeKey) -> VerdictCodes {
+        VerdictCodes {
             key: Some(key.clone()),
             data: self.data.clone(),
             prompts: HashMap::new(),
@@ -295,14 +295,14 @@ fn look_alike(c: char) -> char {
 
 /// The seal of a case with this response of the agent, which is its only prompt.
 #[cfg(test)]
-pub(super) fn seal_of_response(said: &str) -> Seal {
+pub(super) fn seal_of_response(said: &str) -> VerdictCodes {
     use crate::domain::{Content, Invocation};
     let turn = Invocation {
         final_response: Some(Content::text("model", said)),
         ..Invocation::default()
     };
-    let mut seal =
-        Seal::without_codes(&Evidence::turns(None, &[turn])).with_codes(&CodeKey::new([7; 32]));
+    let mut seal = VerdictCodes::without_codes(&Evidence::turns(None, &[turn]))
+        .with_codes(&CodeKey::new([7; 32]));
     seal.add(QuestionId::default(), said);
     seal
 }
@@ -332,14 +332,18 @@ mod tests {
     fn a_code_depends_on_the_key() {
         let id = QuestionId::default();
         let code = |key: [u8; 32], prompt: Option<&str>| {
-            let mut seal = Seal::without_codes(&Evidence::default()).with_codes(&CodeKey::new(key));
+            let mut seal =
+                VerdictCodes::without_codes(&Evidence::default()).with_codes(&CodeKey::new(key));
             prompt.into_iter().for_each(|prompt| seal.add(id, prompt));
             seal.code(id, "")
         };
         assert_ne!(code([1; 32], Some("p")), code([2; 32], Some("p")));
         // A question whose prompt is not known has codes that cannot be guessed, either.
         assert_ne!(code([1; 32], None), code([2; 32], None));
-        assert_eq!(Seal::without_codes(&Evidence::default()).code(id, ""), "");
+        assert_eq!(
+            VerdictCodes::without_codes(&Evidence::default()).code(id, ""),
+            ""
+        );
         assert_eq!(format!("{:?}", CodeKey::new([1; 32])), "CodeKey(***)");
     }
 
