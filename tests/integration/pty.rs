@@ -102,6 +102,8 @@ fn nine_reasons_are_read_with_few_keys() {
         screen.lines().filter(is_reason).count() == 9
     });
     assert!(keys.len() <= 9);
+    // Quitting a run that goes on is asked about.
+    terminal.wait_for("ended after");
     terminal.keys("qq");
     assert_eq!(terminal.wait_for_end(), 0);
 }

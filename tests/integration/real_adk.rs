@@ -109,6 +109,10 @@ fn the_matrix_of_adk_eval() {
         let (Some(rows), false) = (rows_of.get(id), crashed.iter().any(|c| c == id)) else {
             continue;
         };
+        // ADK leaves a metric that does not exist out; evaltrail refuses it before the agent is called.
+        if id.ends_with(".unknown_metric") {
+            continue;
+        }
         let report = run_ours(work.path(), run, server.port);
         let (ours, cases) = our_scores(&report);
         for row in rows {

@@ -710,28 +710,23 @@ fn what_cannot_be_judged_is_not_green() {
     let (work, server) = (tempfile::tempdir().unwrap(), Double::start());
     write_set(work.path(), "s", vec![case("a", "fine", "ok")]);
     let config = work.path().join("c.json");
-    for criterion in ["\"hallucinations_v1\": 0.5", "\"response_match_scor\": 0.5"] {
-        std::fs::write(
-            &config,
-            format!("{{\"criteria\": {{\"response_match_score\": 0.5, {criterion}}}}}"),
-        )
-        .unwrap();
-        let mut command = evaltrail(work.path());
-        command
-            .arg("run")
-            .arg(work.path())
-            .args(["--agent", &server.agent(), "--config"])
-            .arg(&config);
-        let (report, code) = report(&mut command);
-        assert_eq!(code, 1);
-        assert_eq!(
-            (
-                status_of(&report, "a").0,
-                report["cases"][0]["adk_status"].as_u64()
-            ),
-            ("not_evaluated", Some(1))
-        );
-    }
+    let criteria = json!({"response_match_score": 0.5, "hallucinations_v1": 0.5});
+    std::fs::write(&config, json!({"criteria": criteria}).to_string()).unwrap();
+    let mut command = evaltrail(work.path());
+    command
+        .arg("run")
+        .arg(work.path())
+        .args(["--agent", &server.agent(), "--config"])
+        .arg(&config);
+    let (judged, code) = report(&mut command);
+    assert_eq!(code, 1);
+    assert_eq!(
+        (
+            status_of(&judged, "a").0,
+            judged["cases"][0]["adk_status"].as_u64()
+        ),
+        ("not_evaluated", Some(1))
+    );
     std::fs::write(&config, "{\"criteria\": {}}").unwrap();
     let mut command = evaltrail(work.path());
     command

@@ -3,6 +3,7 @@
 // Each command is documented by its `help`.
 #![allow(missing_docs)]
 
+use super::Enabled;
 use super::enabled::{can_open_here, has_attempt, has_failing, has_pane_beside, has_rows};
 use super::{ANY_SCREEN, Access, Command, Group, LIST_OR_CASE, ONE_CASE, SCREENS, SCROLLED};
 use crate::explorer::authoring::conditions::has_differences;
@@ -189,7 +190,7 @@ pub static SWITCH_PANE: Command = Command {
         Context::Run,
         Context::Comparison,
     ],
-    enabled: has_rows,
+    enabled: has_other_pane,
     run: switch_pane,
     ..BASE
 };
@@ -283,6 +284,15 @@ fn sideways(model: &mut Model, right: bool) -> Vec<Effect> {
 fn beside(model: &mut Model, motion: Motion) -> Vec<Effect> {
     movement::scroll_beside(model, motion);
     Vec::new()
+}
+
+/// An ended run has only the finished attempts.
+fn has_other_pane(model: &Model) -> Enabled {
+    has_rows(model)?;
+    let is_ended = model.is_on(Context::Run) && model.live_run().is_none();
+    (!is_ended)
+        .then_some(())
+        .ok_or("the run has ended, and has one pane")
 }
 
 fn switch_pane(model: &mut Model) -> Vec<Effect> {

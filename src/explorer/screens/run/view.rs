@@ -2,13 +2,13 @@
 
 use crate::domain::{AttemptKey, AttemptSummary, Gate, InFlight, Progress, RunState, seconds_text};
 use crate::explorer::running::events::without_result_text;
-use crate::explorer::shared::layout::{Layout, TWO_PANES_FROM};
+use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::{put, put_right};
 use crate::explorer::widgets::{bar, counts, panel, scrollbar, spinner};
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::{Constraint, Layout as Layouts, Position, Rect};
 use ratatui::style::Style;
 use unicode_width::UnicodeWidthStr;
 
@@ -18,6 +18,10 @@ const MEASURED: usize = 200;
 const UNSTEADY: &str = "≈";
 /// Width of the time, in columns.
 const TIME: u16 = 7;
+
+/// Height in rows from which the attempts in flight are above the finished ones, so that reasons have the whole width. On
+/// lower screens only one of both is visible.
+const BOTH_PANES_FROM: u16 = 10;
 
 pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
     let body = base.body;
@@ -34,14 +38,11 @@ pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
             ..base
         };
     }
-    if body.width >= TWO_PANES_FROM {
-        let width = body.width / 2;
-        let left = Rect { width, ..rest };
-        let main = Rect {
-            x: rest.x + width,
-            width: rest.width - width,
-            ..rest
-        };
+    if rest.height >= BOTH_PANES_FROM {
+        let jobs = model.run.as_ref().map_or(1, |run| run.plan.options.jobs);
+        let in_flight = u16::try_from(jobs).unwrap_or(u16::MAX).saturating_add(2);
+        let in_flight = Constraint::Length(in_flight.min(rest.height / 2));
+        let [left, main] = Layouts::vertical([in_flight, Constraint::Fill(1)]).areas(rest);
         return Layout {
             panel,
             left,
