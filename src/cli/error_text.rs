@@ -9,7 +9,7 @@ pub fn error_chain(error: &anyhow::Error) -> String {
         if said.iter().any(|known| known.contains(&cause)) {
             continue;
         }
-        said.retain(|known| !cause.contains(known.as_str()));
+        said.retain(|known| cause != *known && !cause.starts_with(&format!("{known}: ")));
         said.push(cause);
     }
     said.join(": ")

@@ -82,7 +82,9 @@ pub fn main() -> anyhow::Result<Exit> {
     // The text of the version is made at run time, and lives as long as the process.
     let command = Cli::command().version(&*version::version().leak());
     let matches = command.try_get_matches_from(&arguments);
-    if matches.is_err() {
+    use clap::error::ErrorKind::{DisplayHelp, DisplayVersion};
+    let is_answer = |error: &clap::Error| matches!(error.kind(), DisplayHelp | DisplayVersion);
+    if matches.as_ref().is_err_and(|error| !is_answer(error)) {
         refuse_unknown_subcommand(&arguments)?;
     }
     let cli = Cli::from_arg_matches(&matches.unwrap_or_else(|error| error.exit()))

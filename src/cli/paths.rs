@@ -131,8 +131,13 @@ pub(super) fn path_word(path: &Path) -> String {
 
 /// The subcommand that a misspelled one probably means.
 pub(super) fn similar_subcommand(word: &str) -> Option<String> {
+    if word.contains(['.', '/', '\\', ':']) {
+        return None;
+    }
     let command = Cli::command();
     let names = command.get_subcommands().map(|command| command.get_name());
+    // A longer word is a name of its own: `newsdesk` is not `new`.
+    let names = names.filter(|name| name.len().abs_diff(word.len()) <= 1);
     most_similar(word, names).map(str::to_string)
 }
 

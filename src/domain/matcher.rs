@@ -162,8 +162,11 @@ impl MatchRule {
             let number: f64 = text
                 .parse()
                 .map_err(|_| format!("not a number: {text:?}"))?;
+            if !number.is_finite() {
+                return Err(format!("not a finite number: {text:?}"));
+            }
             // Written without a fraction, it is an integer in a file, too.
-            Ok::<Value, String>(text.parse::<u64>().map_or(number.into(), Value::from))
+            Ok::<Value, String>(text.parse::<i64>().map_or(number.into(), Value::from))
         };
         match words.as_slice() {
             [tool, "optional"] => Ok(MatchRule { optional: true, ..rule(tool) }),

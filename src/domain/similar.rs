@@ -18,12 +18,15 @@ pub fn most_similar<S: AsRef<str>>(name: &str, known: impl IntoIterator<Item = S
             return None;
         }
         let other = other.to_lowercase();
-        if name.len() >= 5 && (other.starts_with(&name) || name.starts_with(&other)) {
-            return Some(0);
+        let begins = |long: &str, short: &str| short.len() >= 5 && long.starts_with(short);
+        if begins(&other, &name) || begins(&name, &other) {
+            return Some((0, other.len().abs_diff(name.len())));
         }
         let is_near_in_length = other.len().abs_diff(name.len()) <= 4 * most;
         let distance = is_near_in_length.then(|| strsim::osa_distance(&name, &other));
-        distance.filter(|distance| *distance <= most)
+        distance
+            .filter(|distance| *distance <= most)
+            .map(|distance| (distance, 0))
     };
     let near = known
         .into_iter()
@@ -51,6 +54,7 @@ mod tests {
             ("Add_Two", Some("add_two")),
             ("multipyl", Some("multiply")),
             ("water", Some("water_tomatoes")),
+            ("water_tomatoes_2", Some("water_tomatoes")),
             ("b", None),
             ("cake", Some("bake")),
             ("completely_else", None),

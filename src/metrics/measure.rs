@@ -286,7 +286,7 @@ fn explain(turns: &[Turn], score: Option<f64>) -> String {
             .unwrap_or(f64::MAX)
             .total_cmp(&turns[b].score.unwrap_or(f64::MAX))
     });
-    let lowest = lowest.map(|at| format!("turn {}: {}; ", at + 1, turns[at].describe()));
+    let lowest = lowest.map(|at| format!("lowest in turn {}: {}; ", at + 1, turns[at].describe()));
     format!(
         "{}mean of {} turns {}",
         lowest.unwrap_or_default(),

@@ -54,7 +54,7 @@ fn turn(expected: &Invocation, actual: &Invocation) -> Turn {
         (_, 0) => "the agent's response is empty".into(),
         (r, c) => {
             let words = if r == 1 { "word" } else { "words" };
-            format!("{shared} of {r} expected {words}, in a response of {c}")
+            format!("{shared} of {r} expected {words} in the response of {c}")
         }
     };
     let thoughts = actual.final_response.as_ref().is_some_and(|content| {
@@ -86,7 +86,7 @@ fn explain(
     let worst = (0..turns.len()).min_by(|&a, &b| score_of(a).total_cmp(&score_of(b)));
     let worst = worst.map(|at| {
         format!(
-            "turn {}: {} ({:.2}); ",
+            "lowest in turn {}: {} ({:.2}); ",
             at + 1,
             turns[at].describe(),
             score_of(at)

@@ -62,7 +62,7 @@ fn argument_differs(finding: &Finding) -> String {
 
 fn sentence(finding: &Finding) -> String {
     let text = || finding.text.clone().unwrap_or_default();
-    let name = finding.tool.as_deref().unwrap_or_default();
+    let name = tool(finding);
     let number = |value: &Option<Value>| value.as_ref().map(value_text).unwrap_or_default();
     let (expected, actual) = (number(&finding.expected), number(&finding.actual));
     match finding.rule {

@@ -22,6 +22,8 @@ pub(super) fn cell(text: &str) -> String {
         }
         if begins_reference(&word, c, chars.peek().copied()) {
             out.push_str(APART);
+            word.clear();
+            continue;
         }
         match c.is_ascii_alphanumeric() {
             true => word.push(c.to_ascii_lowercase()),
@@ -81,6 +83,7 @@ mod tests {
             ("mailto:me", "mailto:me"),
             ("WWW.evil.example", "WWW.evil"),
             ("at deadbeefcafe", "deadbee"),
+            ("aaaaaa0123456789abcdef", "0123456"),
         ] {
             assert!(!cell(text).contains(reference), "{}", cell(text));
             assert_eq!(

@@ -414,10 +414,12 @@ fn plan_set(
             "--metric: {unknown}; `evaltrail metrics` lists them"
         ));
     }
-    // Before an agent is called, which may cost money.
+    let names_agent = request.agent.is_some() || workspace.config.agent.is_some();
+    // Before an agent is called, which may cost money. Responses that exist are scored by the others.
+    let calls_agent = !request.saved && request.kept.is_empty();
     let unknown = criteria.iter().filter_map(unknown_metric);
     let mut misspelled = unknown.filter(|one| matches!(one, CriterionError::Unknown { .. }));
-    if let Some(unknown) = misspelled.next() {
+    if let Some(unknown) = misspelled.next().filter(|_| calls_agent) {
         let file = match &criteria_source {
             CriteriaSource::File(file) => format!("{file}: "),
             CriteriaSource::Default => String::new(),
@@ -435,7 +437,7 @@ fn plan_set(
                 case_app.as_deref(),
                 request.agent.as_deref(),
             )
-            .map_err(|error| match open.file.form.is_adk() {
+            .map_err(|error| match names_agent || open.file.form.is_adk() {
                 true => error.0,
                 false => "a data set is run only with an agent; `evaltrail score`, or s in the explorer, scores the responses that it contains".into(),
             })?

@@ -356,6 +356,9 @@ fn not_found(path: &Path) -> String {
         .map(|entry| entry.file_name().to_string_lossy().into_owned());
     let names: Vec<String> = names.collect();
     let name = missing.file_name().unwrap_or_default().to_string_lossy();
+    if fs::symlink_metadata(missing).is_ok() {
+        return "it is a link to something that does not exist".to_string();
+    }
     let similar = most_similar(&name, names.iter().map(String::as_str));
     let meant = similar.map(|similar| match parent == Path::new(".") {
         true => similar.to_string(),

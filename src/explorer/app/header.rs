@@ -57,7 +57,9 @@ pub(crate) fn banner(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut 
         (&DROP_TRIAL, "drop"),
     ];
     let can_be_given = |(command, _): &(&Command, &str)| {
-        command.is_in(model.context()) && (command.enabled)(model).is_ok()
+        command.is_in(model.context())
+            && (command.enabled)(model).is_ok()
+            && !(trial.is_written && **command == WRITE_TRIAL)
     };
     let keys = known.into_iter().filter(can_be_given);
     let keys: String = keys

@@ -40,6 +40,9 @@ pub(crate) fn planned(
     match jobs {
         _ if !is_awaited => Vec::new(),
         Ok(jobs) if jobs.is_empty() => {
+            if let Some(trial) = &mut model.view.trial {
+                trial.is_written = true;
+            }
             notices::notify(model, "the files contain this change already".into(), false)
         }
         Ok(jobs) => {

@@ -13,6 +13,8 @@ use crate::explorer::shared::list_columns::Column;
 use crate::explorer::shared::list_order::Order;
 use crate::explorer::shared::matched::{FilteredSet, Matched};
 use crate::explorer::shared::model::Model;
+use crate::explorer::shared::outcomes::Outcomes;
+use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 
 /// Moves the cursor of the tree, and lists the cases of that row.
@@ -95,7 +97,7 @@ pub(crate) fn relist(model: &mut Model) {
     match model.view.browse.order {
         Order::File => {}
         Order::Cause => sort_by_cause(model, &mut visible),
-        Order::Failing => visible.sort_by_cached_key(|case| rank(model.view.outcomes.worst(*case))),
+        Order::Failing => visible = failing_first(&model.view.outcomes, &visible),
         Order::NewlyFailing => {
             visible.sort_by_cached_key(|case| Reverse(first_failed_run(model, *case)));
         }
@@ -120,7 +122,7 @@ pub(crate) fn relist(model: &mut Model) {
 
 /// Rebuilds the list after results came in. A cursor on the first row stays there, so that it is on the first failing case.
 pub(crate) fn relist_with_results(model: &mut Model) {
-    let is_on_first = model.view.browse.cursor == 0;
+    let is_on_first = model.view.browse.cursor == 0 && model.open_case().is_none();
     model.view.browse.has_new_results = true;
     relist(model);
     if is_on_first {
@@ -230,14 +232,26 @@ pub(crate) fn filtered(model: &Model, cases: &[CaseRef], query: &Query) -> Vec<C
     cases.iter().copied().filter(is_left).collect()
 }
 
-/// Cases that passed and cases without a result stay in the order of the file.
-fn rank(status: Option<Status>) -> u8 {
-    match status {
-        Some(Status::Failed) => 0,
-        Some(Status::Errored) => 1,
-        Some(Status::NotEvaluated) => 2,
-        Some(Status::Informational | Status::Passed) | None => 3,
+/// Failed cases, then errored ones, those that were not evaluated, and all others, each in the order of the file. This is
+/// the usual order, so that it is computed with every key of a filter: in linear time, and without a look-up in the tree of
+/// outcomes for each case.
+fn failing_first(outcomes: &Outcomes, cases: &[CaseRef]) -> Vec<CaseRef> {
+    let rank = |status| match status {
+        Status::Failed => Some(0),
+        Status::Errored => Some(1),
+        Status::NotEvaluated => Some(2),
+        Status::Informational | Status::Passed => None,
+    };
+    let ranks: FxHashMap<CaseRef, usize> = outcomes
+        .cases()
+        .filter_map(|(case, outcome)| Some((case, rank(outcome.worst)?)))
+        .collect();
+    let mut ranked: [Vec<CaseRef>; 4] = Default::default();
+    let last = ranked.len() - 1;
+    for case in cases {
+        ranked[ranks.get(case).copied().unwrap_or(last)].push(*case);
     }
+    ranked.concat()
 }
 
 fn milliseconds(model: &Model, case: CaseRef) -> u64 {

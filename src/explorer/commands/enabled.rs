@@ -120,13 +120,14 @@ pub(crate) fn has_trial(model: &Model) -> Enabled {
         .ok_or("there is no what-if")
 }
 
-pub(crate) fn has_unwritten_trial(model: &Model) -> Enabled {
+/// Before all results are rescored, it is not known which sets the what-if changes.
+pub(crate) fn has_rescored_trial(model: &Model) -> Enabled {
     has_trial(model)?;
     let trial = model.view.trial.as_ref();
-    let is_written = trial.is_some_and(|trial| trial.is_written);
-    (!is_written)
+    let is_pending = trial.is_some_and(|trial| trial.pending.is_some());
+    (!is_pending)
         .then_some(())
-        .ok_or("the files contain this change already")
+        .ok_or("the results are still being rescored")
 }
 
 pub(crate) fn is_running(model: &Model) -> Enabled {

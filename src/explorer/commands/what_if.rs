@@ -3,7 +3,7 @@
 // Each command is documented by its `help`.
 #![allow(missing_docs)]
 
-use super::enabled::{has_outcomes, has_trial, has_unwritten_trial};
+use super::enabled::{has_outcomes, has_rescored_trial, has_trial};
 use super::{Access, Command, Group, LISTS};
 use crate::explorer::shared::command_names;
 use crate::explorer::shared::command_names::CommandName;
@@ -105,7 +105,7 @@ pub static WRITE_TRIAL: Command = Command {
         default_keys: &["w w"],
     },
     help: "write the what-if to the configs of the listed sets that it changes",
-    enabled: has_unwritten_trial,
+    enabled: has_rescored_trial,
     run: authoring::criteria::plan_to_write,
     ..BASE
 };

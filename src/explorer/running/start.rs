@@ -117,9 +117,12 @@ pub(crate) fn repeat_failing(model: &mut Model) -> Vec<Effect> {
     let seconds = f64::from(REPEATS) * cases.iter().map(|case| latency(model, *case)).sum::<f64>();
     let mut lines = vec![format!("{attempts} attempts of the agent")];
     if seconds > 0.0 {
+        let time = match seconds {
+            long if long >= 120.0 => format!("{:.0} min", long / 60.0),
+            short => seconds_text(Some(short)),
+        };
         lines.push(format!(
-            "about {} one after the other, as long as the last ones took",
-            seconds_text(Some(seconds))
+            "about {time} if run one at a time, judging by the last attempts"
         ));
     }
     match &start(model, cases, RunTarget::AgentWith(Box::new(overrides)))[..] {
@@ -214,6 +217,12 @@ fn with_stubs(model: &Model, cases: &[CaseRef], against: RunTarget) -> RunTarget
                 keeps_stubs: true,
                 ..RunOverrides::default()
             }))
+        }
+        RunTarget::AgentWith(mut overrides)
+            if overrides.stubs.is_none() && cases.iter().any(is_stubbed) =>
+        {
+            overrides.keeps_stubs = true;
+            RunTarget::AgentWith(overrides)
         }
         against => against,
     }

@@ -243,7 +243,11 @@ pub(crate) fn history(model: &mut Model, ticket: Ticket, results: Vec<PastResult
         place_waiting(model, set)
     };
     let effects = of_sets.into_iter().enumerate().flat_map(place).collect();
-    relist_with_results(model);
+    // Results of others that come in later do not move the cursor to another case.
+    match before {
+        None => relist_with_results(model),
+        Some(_) => relist(model),
+    }
     if let Some(before) = before {
         notify_new_runs(model, &before);
     }

@@ -126,6 +126,8 @@ fn numbers_line(metrics: &[&MetricSummary], width: usize) -> impl Iterator<Item 
 
 /// More lines of an error, such as the frames of a long traceback, are only counted.
 const ERROR_LINES_AT_MOST: usize = 40;
+/// Longer lines are cut, in characters.
+const ERROR_LINE_AT_MOST: usize = 2000;
 
 /// An error with its line breaks: a traceback is read line by line.
 fn error_lines(error: &str, width: usize) -> Vec<VerdictLine> {
@@ -133,9 +135,13 @@ fn error_lines(error: &str, width: usize) -> Vec<VerdictLine> {
         .lines()
         .take(ERROR_LINES_AT_MOST)
         .enumerate()
-        .map(|(at, line)| match at {
-            0 => format!("! errored  {}", clean_line(line)),
-            _ => format!("  {}", clean_line(line)),
+        .map(|(at, line)| {
+            let sign = if at == 0 { "! errored" } else { "" };
+            let end = line.char_indices().nth(ERROR_LINE_AT_MOST);
+            match end {
+                Some((end, _)) => format!("{sign}  {}…", clean_line(&line[..end])),
+                None => format!("{sign}  {}", clean_line(line)),
+            }
         })
         .collect();
     match error.lines().count().saturating_sub(ERROR_LINES_AT_MOST) {

@@ -10,6 +10,11 @@ use crate::report::remarks::{MODEL_ERROR_SIGN, why_not_counted};
 use std::fmt::Write;
 use std::io;
 
+/// Whether an attempt passed, or was only scored.
+pub(super) fn is_good(status: Status) -> bool {
+    matches!(status, Status::Passed | Status::Informational)
+}
+
 /// The anchor of an attempt: `case-3`, and for a repetition `case-3-2`.
 pub(super) fn anchor(ended: &EndedAttempt) -> String {
     let number = ended.key.case + 1;
@@ -27,11 +32,7 @@ pub(super) fn case(
 ) -> io::Result<()> {
     let attempt = ended.read_to_write()?;
     let set = state.plan.set_name(attempt.key.case);
-    let open = if attempt.status == Status::Passed {
-        ""
-    } else {
-        " open"
-    };
+    let open = if is_good(attempt.status) { "" } else { " open" };
     let status = attempt.status;
     let _ = writeln!(
         out,
@@ -74,7 +75,7 @@ pub(super) fn case(
     }
     scores(&attempt.metrics, out);
     turns(&attempt, out);
-    if status != Status::Passed {
+    if !is_good(status) {
         let command = open_command(&state.plan, &attempt.eval_id);
         let _ = writeln!(out, "<p>to open it: <code>{}</code></p>", text(&command));
     }

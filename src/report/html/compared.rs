@@ -1,7 +1,7 @@
 //! What was expected beside what the agent did, aligned and marked as in the explorer.
 
 use super::escape::text;
-use crate::diff::{Line, Row, Tone, align, call_rows, diff_words, text_rows};
+use crate::diff::{Line, Row, Span, Tone, align, call_rows, diff_words, text_rows};
 use crate::domain::{Attempt, Invocation, ModelError};
 use std::fmt::Write;
 
@@ -15,7 +15,7 @@ pub(super) fn turns(attempt: &Attempt, out: &mut String) {
             .unwrap_or_default();
         let _ = writeln!(
             out,
-            "<p><b>user</b> {}</p>\n<table class=\"sides\"><tr><th><th>expected<th>actual</tr>",
+            "<p class=\"user\"><b>user</b> {}</p>\n<table class=\"sides\"><tr><th><th>expected<th>actual</tr>",
             text(&user)
         );
         sides(expected, actual, out);
@@ -26,13 +26,21 @@ pub(super) fn turns(attempt: &Attempt, out: &mut String) {
 fn sides(expected: Option<&Invocation>, actual: Option<&Invocation>, out: &mut String) {
     let none = Invocation::default();
     let (left, right) = (expected.unwrap_or(&none), actual.unwrap_or(&none));
+    // Only what is known on both sides differs.
+    let are_both = expected.is_some() && actual.is_some();
+    let has_calls = are_both && left.trajectory.is_known() && right.trajectory.is_known();
+    if are_both && !right.trajectory.is_known() {
+        note("the agent does not report its tool calls", out);
+    }
+    if let Some(agents) = agents_of_calls(right) {
+        note(&agents, out);
+    }
     let (wanted, made) = (left.calls(), right.calls());
     let calls = call_rows(&align(&wanted, &made), &wanted, &made);
-    calls.iter().for_each(|one| row(one, out));
+    rows(calls.clone(), has_calls, out);
     let (wanted, made) = (intermediate(left), intermediate(right));
-    compared_texts(&wanted, &made, out);
-    let errors: Vec<String> = right.model_errors().map(ModelError::describe).collect();
-    for error in errors {
+    compared_texts(&wanted, &made, are_both && !wanted.is_empty(), out);
+    for error in right.model_errors().map(ModelError::describe) {
         let _ = writeln!(
             out,
             "<tr><td><td><td><pre class=\"errored\">{}</pre></tr>",
@@ -42,7 +50,26 @@ fn sides(expected: Option<&Invocation>, actual: Option<&Invocation>, out: &mut S
     if !calls.is_empty() {
         out.push_str("<tr class=\"part\"><td><td colspan=\"2\">response</tr>\n");
     }
-    compared_texts(&left.response_text(), &right.response_text(), out);
+    let has_reference = are_both && left.final_response.is_some();
+    let (wanted, made) = (left.response_text(), right.response_text());
+    compared_texts(&wanted, &made, has_reference, out);
+}
+
+/// A line of evaltrail about what the agent did.
+fn note(words: &str, out: &mut String) {
+    let _ = writeln!(out, "<tr><td><td><td><i>{}</i></tr>", text(words));
+}
+
+/// Which agent made which call, where several act.
+fn agents_of_calls(turn: &Invocation) -> Option<String> {
+    let authors = turn.trajectory.call_authors();
+    let calls = turn.calls();
+    let named: Vec<String> = authors
+        .iter()
+        .zip(&calls)
+        .map(|(author, call)| format!("{author}: {}", call.name))
+        .collect();
+    (!named.is_empty()).then(|| format!("calls by agent: {}", named.join(", ")))
 }
 
 /// Responses of agents before the final one, a line each.
@@ -53,13 +80,36 @@ fn intermediate(turn: &Invocation) -> String {
     lines.join("\n")
 }
 
-fn compared_texts(expected: &str, actual: &str, out: &mut String) {
+fn compared_texts(expected: &str, actual: &str, is_compared: bool, out: &mut String) {
     if expected.is_empty() && actual.is_empty() {
         return;
     }
-    text_rows(&diff_words(expected, actual))
-        .iter()
-        .for_each(|one| row(one, out));
+    rows(text_rows(&diff_words(expected, actual)), is_compared, out);
+}
+
+/// Rows; without marks of differences if the sides cannot be compared.
+fn rows(rows: Vec<Row>, is_compared: bool, out: &mut String) {
+    let unmarked = |line: Line| -> Line {
+        let plain = |span: Span| Span {
+            changed: false,
+            ..span
+        };
+        line.into_iter().map(plain).collect()
+    };
+    for one in rows {
+        match is_compared {
+            true => row(&one, out),
+            false => row(
+                &Row {
+                    mark: "",
+                    left: one.left.map(unmarked),
+                    right: one.right.map(unmarked),
+                    ..one
+                },
+                out,
+            ),
+        }
+    }
 }
 
 fn row(row: &Row, out: &mut String) {

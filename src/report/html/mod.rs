@@ -13,12 +13,10 @@ use super::format::{BASE, ReportFormat};
 use super::open_command::export_command;
 use super::remarks::{run_remarks, why_not_counted};
 use crate::analysis::repeated_passes;
-use crate::domain::{
-    Criterion, EndedAttempt, RunState, Status, score_text, seconds_text, statistic_text,
-};
+use crate::domain::{Criterion, EndedAttempt, RunState, score_text, seconds_text, statistic_text};
 use crate::formats::HTML_TITLE;
 use crate::metrics::aggregates;
-use case::{anchor, case};
+use case::{anchor, case, is_good};
 use escape::text;
 use std::fmt::Write;
 use std::io;
@@ -53,7 +51,7 @@ fn write_html_report(state: &RunState, to: &mut dyn io::Write) -> io::Result<()>
     }
     let is_passed = |at: &usize| {
         let attempts = state.attempts_of(*at);
-        attempts.iter().all(|one| one.status == Status::Passed)
+        attempts.iter().all(|one| is_good(one.status))
     };
     let (passed, others): (Vec<usize>, Vec<usize>) =
         (0..state.plan.cases.len()).partition(is_passed);
@@ -62,7 +60,7 @@ fn write_html_report(state: &RunState, to: &mut dyn io::Write) -> io::Result<()>
     out.push_str("<h2>Metrics</h2>\n");
     metrics(state, &mut out);
     repeats(state, &mut out);
-    for (title, cases) in [("Not passed", &others), ("Passed", &passed)] {
+    for (title, cases) in [("Not passed", &others), ("Passed, or only scored", &passed)] {
         let has_any = cases.iter().any(|at| !state.attempts_of(*at).is_empty());
         if has_any {
             let _ = writeln!(out, "<h2>{title}</h2>");
@@ -152,7 +150,7 @@ fn criteria(criteria: &[Criterion]) -> String {
 /// The attempts that did not pass, with their reasons and a link to each.
 fn not_passed(state: &RunState, cases: &[usize], out: &mut String) {
     let attempts = cases.iter().flat_map(|at| state.attempts_of(*at));
-    let is_listed = |attempt: &Arc<EndedAttempt>| attempt.status != Status::Passed;
+    let is_listed = |attempt: &Arc<EndedAttempt>| !is_good(attempt.status);
     let mut attempts = attempts.filter(is_listed).peekable();
     if attempts.peek().is_none() {
         return;
@@ -186,7 +184,7 @@ fn not_passed(state: &RunState, cases: &[usize], out: &mut String) {
     let command = text(&export_command(&state.plan));
     let _ = writeln!(
         out,
-        "<p>To open these cases in evaltrail: <code>{command}</code> in the folder of the run writes a file; the command of each case below opens it.</p>"
+        "<p>To open these cases in evaltrail, run <code>{command}</code> in the folder of the run; the command at each case below opens the file that it writes.</p>"
     );
 }
 

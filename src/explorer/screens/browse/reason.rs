@@ -68,7 +68,7 @@ pub(super) fn reason_parts(
     theme: &Theme,
 ) -> Vec<(String, Style)> {
     if let Some(problem) = problem {
-        return vec![(problem.to_string(), theme.style(Role::Bad))];
+        return vec![(first_line(problem), theme.style(Role::Bad))];
     }
     let worst = model
         .view
@@ -93,13 +93,17 @@ pub(super) fn reason_parts(
     ]
 }
 
+/// No column is wider, in characters. It bounds the time for a row with a very long reason.
+const LONGEST: usize = 400;
+
 /// The first line of a reason; the case has all lines.
 fn first_line(reason: &str) -> String {
     let mut lines = reason.lines();
-    let first = lines.next().unwrap_or_default().to_string();
-    match lines.next() {
-        Some(_) => first + " …",
-        None => first,
+    let mut chars = lines.next().unwrap_or_default().chars();
+    let first: String = chars.by_ref().take(LONGEST).collect();
+    match chars.next().is_some() || lines.next().is_some() {
+        true => first + " …",
+        false => first,
     }
 }
 
