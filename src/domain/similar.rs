@@ -1,20 +1,20 @@
 //! The known name that a misspelled one probably means.
 
-/// Longer names are not compared, in bytes: the time grows with the square of the length.
-const LONGEST: usize = 200;
-/// Names that differ in more characters, or in half of the name, are not similar.
-const NEAR: usize = 4;
+/// Maximum length of a name that is compared, in bytes. The time of a comparison grows with the square of the length.
+const MAX_LENGTH: usize = 200;
+/// Maximum edit distance of similar names. It is also at most half of the length of the name.
+const MAX_DISTANCE: usize = 4;
 
 /// The known name that is most similar to `name`: one that it begins, or one that differs in few characters. The case of
 /// letters does not matter. `None` if there is none.
 pub fn most_similar<S: AsRef<str>>(name: &str, known: impl IntoIterator<Item = S>) -> Option<S> {
-    if name.is_empty() || name.len() > LONGEST {
+    if name.is_empty() || name.len() > MAX_LENGTH {
         return None;
     }
     let name = name.to_lowercase();
-    let most = NEAR.min(name.chars().count() / 2);
+    let most = MAX_DISTANCE.min(name.chars().count() / 2);
     let distance = |other: &str| {
-        if other.is_empty() || other.len() > LONGEST {
+        if other.is_empty() || other.len() > MAX_LENGTH {
             return None;
         }
         let other = other.to_lowercase();

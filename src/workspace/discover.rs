@@ -335,8 +335,8 @@ fn outside_own_folder(folder: &Path) -> &Path {
     own.and_then(Path::parent).unwrap_or(folder)
 }
 
-/// The text for a path that does not exist: with the part of it that is missing, and what could be meant.
-fn not_found(path: &Path) -> String {
+/// The error message for a path that does not exist. It suggests an entry with a similar name.
+fn not_found_message(path: &Path) -> String {
     let mut missing = path;
     let parent = loop {
         let parent = missing.parent().unwrap_or(Path::new(""));
@@ -352,7 +352,7 @@ fn not_found(path: &Path) -> String {
     };
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
     let names = entries
-        .take(ENTRIES_COMPARED)
+        .take(MAX_SIMILAR_ENTRIES)
         .map(|entry| entry.file_name().to_string_lossy().into_owned());
     let names: Vec<String> = names.collect();
     let name = missing.file_name().unwrap_or_default().to_string_lossy();
@@ -370,14 +370,14 @@ fn not_found(path: &Path) -> String {
     }
 }
 
-/// At most as many entries of a folder are compared with a name that is not in it.
-const ENTRIES_COMPARED: usize = 10_000;
+/// Maximum number of entries of a folder that are searched for a name similar to a missing one.
+const MAX_SIMILAR_ENTRIES: usize = 10_000;
 
 /// A path with the links in its folders resolved. If the file itself is a link, it is not resolved: the set belongs to
 /// the folder of the link, and the target may be elsewhere.
 pub fn named_path(path: &Path) -> io::Result<PathBuf> {
     let canonical = dunce::canonicalize(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => io::Error::new(error.kind(), not_found(path)),
+        io::ErrorKind::NotFound => io::Error::new(error.kind(), not_found_message(path)),
         _ => error,
     })?;
     let is_link = fs::symlink_metadata(path)?.is_symlink() && canonical.is_file();

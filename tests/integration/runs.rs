@@ -710,15 +710,17 @@ fn what_cannot_be_judged_is_not_green() {
     let (work, server) = (tempfile::tempdir().unwrap(), Double::start());
     write_set(work.path(), "s", vec![case("a", "fine", "ok")]);
     let config = work.path().join("c.json");
-    let criteria = json!({"response_match_score": 0.5, "hallucinations_v1": 0.5});
-    std::fs::write(&config, json!({"criteria": criteria}).to_string()).unwrap();
-    let mut command = evaltrail(work.path());
-    command
-        .arg("run")
-        .arg(work.path())
-        .args(["--agent", &server.agent(), "--config"])
-        .arg(&config);
-    let (judged, code) = report(&mut command);
+    let run = |criteria: Value| {
+        std::fs::write(&config, json!({"criteria": criteria}).to_string()).unwrap();
+        let mut command = evaltrail(work.path());
+        command
+            .arg("run")
+            .arg(work.path())
+            .args(["--agent", &server.agent(), "--config"])
+            .arg(&config);
+        report(&mut command)
+    };
+    let (judged, code) = run(json!({"response_match_score": 0.5, "hallucinations_v1": 0.5}));
     assert_eq!(code, 1);
     assert_eq!(
         (
@@ -727,14 +729,7 @@ fn what_cannot_be_judged_is_not_green() {
         ),
         ("not_evaluated", Some(1))
     );
-    std::fs::write(&config, "{\"criteria\": {}}").unwrap();
-    let mut command = evaltrail(work.path());
-    command
-        .arg("run")
-        .arg(work.path())
-        .args(["--agent", &server.agent(), "--config"])
-        .arg(&config);
-    assert_eq!(report(&mut command).1, 1, "nothing judged is not passed");
+    assert_eq!(run(json!({})).1, 1, "nothing judged is not passed");
 }
 
 const ECHO: &str = r#"#!/bin/sh

@@ -96,7 +96,7 @@ pub struct Browse {
     pub hidden: BTreeSet<Column>,
     /// The case in the preview, if any.
     pub preview: Option<Box<CaseScreen>>,
-    /// Whether results came in, and the first failing case has not been gone to since.
+    /// Whether there are new results since the user last went to a failing case.
     pub has_new_results: bool,
     /// What the preview was built from: the case, the ticket of its file, and
     /// [`crate::explorer::shared::outcomes::CaseOutcome::shown`]. Used to detect that it is out of date.

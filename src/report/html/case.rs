@@ -11,11 +11,11 @@ use std::fmt::Write;
 use std::io;
 
 /// Whether an attempt passed, or was only scored.
-pub(super) fn is_good(status: Status) -> bool {
+pub(super) fn has_passed_or_scored(status: Status) -> bool {
     matches!(status, Status::Passed | Status::Informational)
 }
 
-/// The anchor of an attempt: `case-3`, and for a repetition `case-3-2`.
+/// The id of the HTML element of an attempt: `case-3`, or `case-3-2` for the second repetition.
 pub(super) fn anchor(ended: &EndedAttempt) -> String {
     let number = ended.key.case + 1;
     match ended.key.attempt {
@@ -32,7 +32,11 @@ pub(super) fn case(
 ) -> io::Result<()> {
     let attempt = ended.read_to_write()?;
     let set = state.plan.set_name(attempt.key.case);
-    let open = if is_good(attempt.status) { "" } else { " open" };
+    let open = if has_passed_or_scored(attempt.status) {
+        ""
+    } else {
+        " open"
+    };
     let status = attempt.status;
     let _ = writeln!(
         out,
@@ -75,7 +79,7 @@ pub(super) fn case(
     }
     scores(&attempt.metrics, out);
     turns(&attempt, out);
-    if !is_good(status) {
+    if !has_passed_or_scored(status) {
         let command = open_command(&state.plan, &attempt.eval_id);
         let _ = writeln!(out, "<p>to open it: <code>{}</code></p>", text(&command));
     }

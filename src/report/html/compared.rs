@@ -2,7 +2,7 @@
 
 use super::escape::text;
 use crate::diff::{Line, Row, Span, Tone, align, call_rows, diff_words, text_rows};
-use crate::domain::{Attempt, Invocation, ModelError};
+use crate::domain::{Attempt, IntermediateResponse, Invocation, ModelError};
 use std::fmt::Write;
 
 /// The turns of an attempt.
@@ -18,28 +18,28 @@ pub(super) fn turns(attempt: &Attempt, out: &mut String) {
             "<p class=\"user\"><b>user</b> {}</p>\n<table class=\"sides\"><tr><th><th>expected<th>actual</tr>",
             text(&user)
         );
-        sides(expected, actual, out);
+        write_sides(expected, actual, out);
         out.push_str("</table>\n");
     }
 }
 
-fn sides(expected: Option<&Invocation>, actual: Option<&Invocation>, out: &mut String) {
+fn write_sides(expected: Option<&Invocation>, actual: Option<&Invocation>, out: &mut String) {
     let none = Invocation::default();
     let (left, right) = (expected.unwrap_or(&none), actual.unwrap_or(&none));
     // Only what is known on both sides differs.
     let are_both = expected.is_some() && actual.is_some();
     let has_calls = are_both && left.trajectory.is_known() && right.trajectory.is_known();
     if are_both && !right.trajectory.is_known() {
-        note("the agent does not report its tool calls", out);
+        write_note("the agent does not report its tool calls", out);
     }
     if let Some(agents) = agents_of_calls(right) {
-        note(&agents, out);
+        write_note(&agents, out);
     }
     let (wanted, made) = (left.calls(), right.calls());
     let calls = call_rows(&align(&wanted, &made), &wanted, &made);
-    rows(calls.clone(), has_calls, out);
+    write_rows(calls.clone(), has_calls, out);
     let (wanted, made) = (intermediate(left), intermediate(right));
-    compared_texts(&wanted, &made, are_both && !wanted.is_empty(), out);
+    write_texts(&wanted, &made, are_both && !wanted.is_empty(), out);
     for error in right.model_errors().map(ModelError::describe) {
         let _ = writeln!(
             out,
@@ -52,11 +52,11 @@ fn sides(expected: Option<&Invocation>, actual: Option<&Invocation>, out: &mut S
     }
     let has_reference = are_both && left.final_response.is_some();
     let (wanted, made) = (left.response_text(), right.response_text());
-    compared_texts(&wanted, &made, has_reference, out);
+    write_texts(&wanted, &made, has_reference, out);
 }
 
-/// A line of evaltrail about what the agent did.
-fn note(words: &str, out: &mut String) {
+/// Writes a note of evaltrail on the actual side.
+fn write_note(words: &str, out: &mut String) {
     let _ = writeln!(out, "<tr><td><td><td><i>{}</i></tr>", text(words));
 }
 
@@ -74,21 +74,20 @@ fn agents_of_calls(turn: &Invocation) -> Option<String> {
 
 /// Responses of agents before the final one, a line each.
 fn intermediate(turn: &Invocation) -> String {
-    let line =
-        |one: &crate::domain::IntermediateResponse| format!("{}: {}", one.author, one.text());
+    let line = |one: &IntermediateResponse| format!("{}: {}", one.author, one.text());
     let lines: Vec<String> = turn.intermediate_responses().iter().map(line).collect();
     lines.join("\n")
 }
 
-fn compared_texts(expected: &str, actual: &str, is_compared: bool, out: &mut String) {
+fn write_texts(expected: &str, actual: &str, is_compared: bool, out: &mut String) {
     if expected.is_empty() && actual.is_empty() {
         return;
     }
-    rows(text_rows(&diff_words(expected, actual)), is_compared, out);
+    write_rows(text_rows(&diff_words(expected, actual)), is_compared, out);
 }
 
-/// Rows; without marks of differences if the sides cannot be compared.
-fn rows(rows: Vec<Row>, is_compared: bool, out: &mut String) {
+/// Writes rows. Differences are marked only if the sides can be compared.
+fn write_rows(rows: Vec<Row>, is_compared: bool, out: &mut String) {
     let unmarked = |line: Line| -> Line {
         let plain = |span: Span| Span {
             changed: false,
@@ -98,8 +97,8 @@ fn rows(rows: Vec<Row>, is_compared: bool, out: &mut String) {
     };
     for one in rows {
         match is_compared {
-            true => row(&one, out),
-            false => row(
+            true => write_row(&one, out),
+            false => write_row(
                 &Row {
                     mark: "",
                     left: one.left.map(unmarked),
@@ -112,7 +111,7 @@ fn rows(rows: Vec<Row>, is_compared: bool, out: &mut String) {
     }
 }
 
-fn row(row: &Row, out: &mut String) {
+fn write_row(row: &Row, out: &mut String) {
     let _ = writeln!(
         out,
         "<tr><td>{}<td>{}<td>{}</tr>",

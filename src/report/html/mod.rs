@@ -16,15 +16,15 @@ use crate::analysis::repeated_passes;
 use crate::domain::{Criterion, EndedAttempt, RunState, score_text, seconds_text, statistic_text};
 use crate::formats::HTML_TITLE;
 use crate::metrics::aggregates;
-use case::{anchor, case, is_good};
+use case::{anchor, case, has_passed_or_scored};
 use escape::text;
 use std::fmt::Write;
 use std::io;
 use std::sync::Arc;
 
 const STYLE: &str = include_str!("style.css");
-/// Further failures are not in the list at the top; their details are below.
-const LISTED_AT_MOST: usize = 1000;
+/// Maximum number of failures in the list at the top of the page.
+const MAX_LISTED: usize = 1000;
 
 /// One HTML page without scripts.
 pub(super) const REPORT: ReportFormat = ReportFormat {
@@ -51,7 +51,7 @@ fn write_html_report(state: &RunState, to: &mut dyn io::Write) -> io::Result<()>
     }
     let is_passed = |at: &usize| {
         let attempts = state.attempts_of(*at);
-        attempts.iter().all(|one| is_good(one.status))
+        attempts.iter().all(|one| has_passed_or_scored(one.status))
     };
     let (passed, others): (Vec<usize>, Vec<usize>) =
         (0..state.plan.cases.len()).partition(is_passed);
@@ -150,13 +150,13 @@ fn criteria(criteria: &[Criterion]) -> String {
 /// The attempts that did not pass, with their reasons and a link to each.
 fn not_passed(state: &RunState, cases: &[usize], out: &mut String) {
     let attempts = cases.iter().flat_map(|at| state.attempts_of(*at));
-    let is_listed = |attempt: &Arc<EndedAttempt>| !is_good(attempt.status);
+    let is_listed = |attempt: &Arc<EndedAttempt>| !has_passed_or_scored(attempt.status);
     let mut attempts = attempts.filter(is_listed).peekable();
     if attempts.peek().is_none() {
         return;
     }
     out.push_str("<h2>What did not pass, and why</h2>\n<table class=\"wide\">\n");
-    for attempt in attempts.by_ref().take(LISTED_AT_MOST) {
+    for attempt in attempts.by_ref().take(MAX_LISTED) {
         let status = attempt.status;
         let set = state.plan.set_name(attempt.key.case);
         let not_counted = why_not_counted(state, &attempt, state.passes_gate(attempt.key.case));
