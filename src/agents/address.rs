@@ -1,6 +1,7 @@
 //! The address of an agent's server, which evaltrail starts if that is configured.
 
 use super::AgentError;
+use super::connection_status::ConnectionStatus;
 use super::remote::{Remote, setup};
 use super::server::Server;
 use crate::domain::AgentServer;
@@ -10,13 +11,17 @@ use std::sync::Arc;
 pub(super) async fn address_of(
     server: &AgentServer,
     path: &str,
+    status: &ConnectionStatus,
 ) -> Result<(String, Option<Arc<Server>>), AgentError> {
     match server {
         AgentServer::Url(url) => Ok((url.clone(), None)),
         AgentServer::Start(program) => {
             let server = Server::start(program)?;
             server
-                .wait_until_up(Remote::plain(&server.url(), &Arc::default())?.client())
+                .wait_until_up(
+                    Remote::plain(&server.url(), &Arc::default())?.client(),
+                    status,
+                )
                 .await?;
             let address = format!("{}{path}", server.url());
             let origin = |text: &str| url::Url::parse(text).map(|url| url.origin());

@@ -2,6 +2,7 @@
 
 use super::AgentError;
 use super::address::address_of;
+use super::connection_status::ConnectionStatus;
 use super::server::Server;
 use super::tools::{PLUGIN_OPTION, PluginFolder, REQUESTS};
 use crate::domain::{AgentServer, ProgramSpec};
@@ -19,14 +20,17 @@ pub(super) struct AdkAddress {
 
 /// The address of an ADK server. A server that evaltrail starts with ADK's own command loads the plugin, unless its version
 /// of ADK loads none.
-pub(super) async fn adk_address(server: &AgentServer) -> Result<AdkAddress, AgentError> {
+pub(super) async fn adk_address(
+    server: &AgentServer,
+    status: &ConnectionStatus,
+) -> Result<AdkAddress, AgentError> {
     if let AgentServer::Start(program) = server
         && is_adk_command(program)
     {
         let plugin = PluginFolder::write(&REQUESTS)?;
         let mut program = program.clone();
         plugin.load_into(&mut program);
-        match address_of(&AgentServer::Start(program), "").await {
+        match address_of(&AgentServer::Start(program), "", status).await {
             Err(error) if error.message.contains(PLUGIN_OPTION) => {}
             started => {
                 return started.map(|(url, server)| AdkAddress {
@@ -37,7 +41,7 @@ pub(super) async fn adk_address(server: &AgentServer) -> Result<AdkAddress, Agen
             }
         }
     }
-    let (url, server) = address_of(server, "").await?;
+    let (url, server) = address_of(server, "", status).await?;
     Ok(AdkAddress {
         url,
         server,

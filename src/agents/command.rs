@@ -1,11 +1,12 @@
 //! A program as an agent: one process per attempt. For each turn it reads one line of JSON, and writes events and then
 //! one result (see `docs/agents.md`).
 
-use super::program::ProgramLines;
+use super::program::{ProgramLines, cannot_start};
 use super::tools::for_session;
 use super::{Agent, AgentError, OnEvent, Opening, Session, Turn, TurnOutcome};
 use crate::domain::{Invocation, ProgramSpec};
 use crate::formats::adk::write_content;
+use crate::process::Program;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
@@ -26,8 +27,12 @@ struct CommandSession {
 }
 
 impl CommandAgent {
-    pub(super) fn new(spec: ProgramSpec) -> CommandAgent {
-        CommandAgent { spec }
+    /// Checks that the program exists. Each attempt starts it.
+    pub(super) fn connect(spec: ProgramSpec) -> Result<CommandAgent, AgentError> {
+        match Program::check(&spec) {
+            Ok(()) => Ok(CommandAgent { spec }),
+            Err(error) => Err(cannot_start(&spec, &error)),
+        }
     }
 
     fn start(&self, opening: Opening) -> Result<CommandSession, AgentError> {

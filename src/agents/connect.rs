@@ -8,6 +8,7 @@ use super::ag_ui::AgUiAgent;
 use super::agent_engine::EngineAgent;
 use super::budget::RunMemory;
 use super::command::CommandAgent;
+use super::connection_status::ConnectionStatus;
 use super::http::HttpAgent;
 use super::langgraph::LanggraphAgent;
 use super::masked::{masked, secrets_for, sent_to};
@@ -74,6 +75,7 @@ impl Agents {
         spec: &AgentSpec,
         tools: &ToolsSpec,
         limit: Duration,
+        status: &ConnectionStatus,
     ) -> Result<Arc<dyn Agent>, AgentError> {
         let key = (spec.clone(), tools.clone());
         let place = self.places.lock().await.entry(key).or_default().clone();
@@ -93,7 +95,12 @@ impl Agents {
         self.sent.add(secrets_for(spec));
         self.sent.add(tools.secret_values());
         // On the heap: it contains the connection of every kind of agent.
-        let outcome = Box::pin(connected_with_tools(spec, tools, limit, &self.sent)).await;
+        let request = ConnectionRequest {
+            limit,
+            sent: &self.sent,
+            status: &status.without(&self.sent),
+        };
+        let outcome = Box::pin(connected_with_tools(spec, tools, &request)).await;
         let outcome = masked(outcome, &self.sent);
         place.tried.fetch_add(1, Ordering::Release);
         connection.take(outcome)
@@ -147,13 +154,27 @@ impl Connection {
     }
 }
 
+/// How an agent is connected.
+struct ConnectionRequest<'a> {
+    /// The time limit, without the start of a server.
+    limit: Duration,
+    /// The secrets that are sent to it.
+    sent: &'a Arc<SentSecrets>,
+    status: &'a ConnectionStatus,
+}
+
 /// Connects to an agent, and returns what it says about itself. A server that evaltrail starts for it is stopped again.
 pub async fn probe_server(
     spec: &AgentSpec,
     limit: Duration,
 ) -> Result<AgentDescription, AgentError> {
     let sent = Arc::new(sent_to(spec));
-    let agent = masked(connected(spec, limit, &sent).await, &sent)?;
+    let request = ConnectionRequest {
+        limit,
+        sent: &sent,
+        status: &ConnectionStatus::default(),
+    };
+    let agent = masked(connected(spec, &request).await, &sent)?;
     let hello = agent.describe().await;
     agent.finish().await;
     Ok(hello)
@@ -223,14 +244,13 @@ impl Agent for InterceptedAgent {
 async fn connected_with_tools(
     spec: &AgentSpec,
     tools: &ToolsSpec,
-    limit: Duration,
-    sent: &Arc<SentSecrets>,
+    request: &ConnectionRequest<'_>,
 ) -> Result<Box<dyn Agent>, AgentError> {
     let mut spec = spec.clone();
     let Some(interception) = Interception::prepare(&mut spec, tools).await? else {
-        return Box::pin(connected(&spec, limit, sent)).await;
+        return Box::pin(connected(&spec, request)).await;
     };
-    let agent = Box::pin(connected(&spec, limit, sent)).await?;
+    let agent = Box::pin(connected(&spec, request)).await?;
     if interception.greets() {
         let loaded = agent
             .load_plugins()
@@ -290,9 +310,13 @@ impl Agent for ServedAgent {
 /// Connects to an agent. Every kind of agent is registered here.
 async fn connected(
     spec: &AgentSpec,
-    limit: Duration,
-    sent: &Arc<SentSecrets>,
+    request: &ConnectionRequest<'_>,
 ) -> Result<Box<dyn Agent>, AgentError> {
+    let ConnectionRequest {
+        limit,
+        sent,
+        status,
+    } = *request;
     Ok(match spec {
         AgentSpec::Adk {
             server: AgentServer::Start(program),
@@ -305,7 +329,7 @@ async fn connected(
                 url,
                 server,
                 plugin,
-            } = adk_address(&server).await?;
+            } = adk_address(&server, status).await?;
             let connecting = async {
                 let agent = within(limit, &url, AdkAgent::connect(&url, &folder.app, sent)).await?;
                 within(limit, &url, agent.load()).await.map(|()| agent)
@@ -325,7 +349,7 @@ async fn connected(
                 url,
                 server,
                 plugin,
-            } = adk_address(server).await?;
+            } = adk_address(server, status).await?;
             let connected = within(limit, &url, AdkAgent::connect(&url, app, sent)).await;
             let agent = explained(connected, &server).await?;
             served(
@@ -338,16 +362,17 @@ async fn connected(
             )
         }
         AgentSpec::Server(spec) => {
-            let (address, started) = address_of(&spec.server, &spec.path).await?;
+            let (address, started) = address_of(&spec.server, &spec.path, status).await?;
             let connected =
                 within(limit, &address, connected_to_server(&address, spec, sent)).await;
             let agent = explained(connected, &started).await?;
             served(agent, started, ServerFolders::default())
         }
         AgentSpec::Python { function, program } => {
+            status.set(&format!("importing {function}"), "");
             Box::new(PythonAgent::connect(function, program).await?)
         }
-        AgentSpec::Command(program) => Box::new(CommandAgent::new(program.clone())),
+        AgentSpec::Command(program) => Box::new(CommandAgent::connect(program.clone())?),
         AgentSpec::Saved | AgentSpec::Kept => {
             return Err(AgentError::new(
                 ErrorKind::Setup,
@@ -376,6 +401,10 @@ async fn connected_to_server(
     sent: &Arc<SentSecrets>,
 ) -> Result<Box<dyn Agent>, AgentError> {
     let remote = Arc::new(Remote::from_spec(address, spec, sent)?);
+    // A server that evaltrail started has answered.
+    if matches!(spec.server, AgentServer::Url(_)) {
+        remote.check_reachable().await?;
+    }
     Ok(match &spec.protocol {
         Protocol::A2a(settings) => Box::new(A2aAgent::connect(remote, settings).await?),
         Protocol::AgUi(settings) => Box::new(AgUiAgent::connect(remote, settings)?),

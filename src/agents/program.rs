@@ -64,19 +64,25 @@ enum OutputLine {
     Error(String),
 }
 
+/// The error of a program that cannot be started.
+pub(super) fn cannot_start(spec: &ProgramSpec, error: &std::io::Error) -> AgentError {
+    let why = format!("cannot start {}: {error}", spec.argv[0]);
+    AgentError::new(ErrorKind::Setup, why)
+}
+
 impl ProgramLines {
     /// Starts a program.
     pub(super) fn start(spec: &ProgramSpec) -> Result<ProgramLines, AgentError> {
-        let setup = |why: String| AgentError::new(ErrorKind::Setup, why);
         let failed = |error: std::io::Error| match open_file_limit_error(&error) {
             Some(words) => AgentError::new(ErrorKind::Unavailable, words),
-            None => setup(format!("cannot start {}: {error}", spec.argv[0])),
+            None => cannot_start(spec, &error),
         };
         let mut program = Program::start(spec).map_err(failed)?;
         let child = &mut program.child;
         let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(stdin), Some(stdout), Some(stderr)) = streams else {
-            return Err(setup("the program's streams could not be opened".into()));
+            let why = "the program's streams could not be opened";
+            return Err(AgentError::new(ErrorKind::Setup, why));
         };
         Ok(ProgramLines {
             program,

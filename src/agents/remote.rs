@@ -4,7 +4,7 @@ use super::budget::parse_answer;
 use super::token::Tokens;
 use super::{AgentError, ErrorKind, TurnBudget, trace};
 use crate::domain::{SentSecrets, ServerSpec, address_without_secrets, with_variables};
-use crate::net::http::{self, BodyError, cause, chain, client, retry_after};
+use crate::net::http::{self, BodyError, cause, chain, client, retry_after, root_cause};
 use crate::process::clock::timeout;
 use crate::process::open_file_limit_error;
 use reqwest::header::{
@@ -26,6 +26,9 @@ pub(super) const LONGEST_TURN: usize = 256 << 20;
 const BEGINNING: usize = 16 << 10;
 /// The maximum length of the server's own words in an error message, in characters.
 const LONGEST_WORDS: usize = 500;
+
+/// The end of an error about a server that cannot be reached.
+const IS_IT_RUNNING: &str = "is the server running?";
 
 /// The body of a request.
 pub(super) enum Body<'a> {
@@ -102,6 +105,17 @@ impl Remote {
     /// Notes the authentication that the server asks for, to be named where it refuses a request.
     pub(super) fn asks_for(&self, authentication: &str) {
         let _ = self.authentication.set(authentication.to_string());
+    }
+
+    /// Checks that something listens at the address, where no proxy is between: most protocols would say so only in the
+    /// first turn of each attempt.
+    pub(super) async fn check_reachable(&self) -> Result<(), AgentError> {
+        http::check_listening(&self.base).await.map_err(|why| {
+            self.error(
+                ErrorKind::Unavailable,
+                format!("cannot reach {}: {why}; {IS_IT_RUNNING}", self.shown()),
+            )
+        })
     }
 
     pub(super) fn client(&self) -> &Client {
@@ -430,10 +444,10 @@ impl Remote {
             return self.error(ErrorKind::Unavailable, words);
         }
         if error.is_connect() && !error.is_timeout() {
-            let hint = "is the server running?";
+            let why = root_cause(&error);
             return self.error(
                 ErrorKind::Unavailable,
-                format!("cannot reach {}: {why}; {hint}", self.shown()),
+                format!("cannot reach {}: {why}; {IS_IT_RUNNING}", self.shown()),
             );
         }
         if error.is_timeout() {

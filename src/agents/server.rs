@@ -1,6 +1,8 @@
 //! A server that evaltrail starts, waits for and stops, and whose output explains the errors of its agent.
 
+use super::connection_status::ConnectionStatus;
 use super::last_output::{error_line, last_output, printed_address};
+use super::program::cannot_start;
 use super::{AgentError, ErrorKind, OnEvent, Session, Turn, TurnOutcome};
 use crate::domain::ProgramSpec;
 use crate::process::{Program, Tail};
@@ -28,6 +30,8 @@ const LINES: usize = 8;
 pub(super) struct Server {
     /// `None` after it was stopped.
     program: Mutex<Option<Program>>,
+    /// The first words of its command, such as `adk api_server`.
+    label: String,
     port: u16,
     starts_within: Duration,
     said: Tail,
@@ -55,8 +59,7 @@ impl Server {
             argv,
             ..program.clone()
         };
-        let mut program = Program::start(&spec)
-            .map_err(|error| setup(format!("cannot start {}: {error}", spec.argv[0])))?;
+        let mut program = Program::start(&spec).map_err(|error| cannot_start(&spec, &error))?;
         let said = program
             .child
             .stdout
@@ -74,6 +77,7 @@ impl Server {
             .map_or(STARTS_WITHIN, Duration::from_millis);
         Ok(Server {
             program: Mutex::new(Some(program)),
+            label: label_of(&spec.argv),
             port,
             starts_within,
             said,
@@ -85,10 +89,16 @@ impl Server {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// Waits until the server answers, whatever it answers. Errors: it ended, or did not answer in time.
-    pub(super) async fn wait_until_up(&self, client: &Client) -> Result<(), AgentError> {
+    /// Waits until the server answers, whatever it answers, and reports what it printed last. Errors: it ended, or did not
+    /// answer in time.
+    pub(super) async fn wait_until_up(
+        &self,
+        client: &Client,
+        status: &ConnectionStatus,
+    ) -> Result<(), AgentError> {
         let deadline = Instant::now() + self.starts_within;
         loop {
+            status.set(&format!("starting {}", self.label), &self.last_line());
             if client
                 .get(self.url())
                 .timeout(Duration::from_secs(5))
@@ -190,6 +200,13 @@ impl Server {
         }
     }
 
+    /// The last line that it printed; empty if there is none.
+    fn last_line(&self) -> String {
+        let output = self.output_since(OutputMark::default());
+        let last = output.lines().rfind(|line| !line.trim().is_empty());
+        last.unwrap_or_default().trim().to_string()
+    }
+
     async fn exit_status(&self) -> Option<ExitStatus> {
         self.program
             .lock()
@@ -257,6 +274,21 @@ impl Session for ServedSession {
 
     async fn close(self: Box<Self>) {
         self.session.close().await;
+    }
+}
+
+/// The name of the program, with the word after it if that is no option and no path.
+fn label_of(argv: &[String]) -> String {
+    let mut words = argv.iter();
+    let program = words.next().map_or("", String::as_str);
+    let name = std::path::Path::new(program)
+        .file_stem()
+        .map_or(program.into(), |name| name.to_string_lossy());
+    match words.next() {
+        Some(word) if !word.starts_with('-') && !word.contains(['/', '\\']) => {
+            format!("{name} {word}")
+        }
+        _ => name.into_owned(),
     }
 }
 

@@ -25,10 +25,10 @@ pub(super) enum ColorWhen {
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(super) struct RuleArgs {
     /// Level of significance of comparisons with other runs, between 0 and 1 [default: 0.05]
-    #[arg(long, value_name = "P", value_parser = parse_level)]
+    #[arg(long, value_name = "P", value_parser = parse_level, hide_short_help = true)]
     pub(super) level: Option<f64>,
     /// What counts as evidence that a case broke or was fixed: complete (default), significant or any
-    #[arg(long, value_name = "KIND", value_parser = parse_evidence)]
+    #[arg(long, value_name = "KIND", value_parser = parse_evidence, hide_short_help = true)]
     pub(super) evidence: Option<ChangeEvidence>,
 }
 

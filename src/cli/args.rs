@@ -15,7 +15,14 @@ use std::path::PathBuf;
     version,
     about = "Explore agent evaluations: which cases failed, where they differ from what is expected, and why",
     args_conflicts_with_subcommands = true,
-    after_help = "Exit codes: 0 all passed, 1 something failed, errored or was not evaluated, 2 invalid usage or input, 130 interrupted."
+    after_help = "Examples:
+  evaltrail demo                       explore a sample workspace
+  evaltrail                            explore the eval sets of this folder
+  evaltrail run . --agent NAME         run all cases, and report the results
+  evaltrail run . --failed             run again what did not pass
+  evaltrail help run                   all options of a command
+
+Exit codes: 0 all passed, 1 something failed, errored or was not evaluated, 2 invalid usage or input, 130 interrupted."
 )]
 pub(super) struct Cli {
     /// Folder or file to explore

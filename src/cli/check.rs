@@ -2,6 +2,7 @@
 
 use super::Exit;
 use super::args::{CheckArgs, ColorWhen};
+use super::malformed::excerpt_of_file;
 use super::output::{paint, plural, print_line};
 use crate::config::FILE_NAME;
 use crate::domain::{CaseNotes, Criterion, Status, clean_line};
@@ -46,6 +47,11 @@ pub(super) fn check(args: CheckArgs) -> anyhow::Result<Exit> {
         for issue in issues_of(file, &files) {
             counts[issue.severity as usize] += 1;
             print_line(&line(&file.path, &issue, paint));
+            if issue.severity == Severity::Error
+                && let Some(excerpt) = excerpt_of_file(&file.path, issue.line, issue.column)
+            {
+                print_line(&excerpt);
+            }
         }
     }
     let [errors, refused, warnings] = counts;

@@ -83,6 +83,8 @@ pub(super) fn exit_of(
     };
     if interrupted {
         Exit::Interrupted
+    } else if !state.unavailable.is_empty() {
+        Exit::UsageError
     } else if failed || state.count_outstanding() > 0 {
         Exit::Failures
     } else if bad_input {

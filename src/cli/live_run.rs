@@ -1,12 +1,12 @@
 //! A run while it goes on: progress, `--fail-fast` and Ctrl-C.
 
-use super::Exit;
 use super::args::CaseArgs;
 use super::exit_code::counted_failures;
 use super::interrupts::{EndRequest, Interrupts};
 use super::output::{paint, print_note};
 use super::progress::{Reporter, Verbosity};
 use super::uploader::Uploader;
+use super::{Exit, print_error};
 use crate::domain::{CancelReason, InFlight, Progress, RunEvent, RunState, Status, clean_line};
 use crate::process::{Deadline, exit};
 use crate::runner::{Run, RunHandle};
@@ -80,6 +80,10 @@ pub(super) async fn run_to_completion(
                 if let RunEvent::Warning(warning) = &event {
                     reporter.erase();
                     print_note(&format!("warning: {}", clean_line(warning)));
+                }
+                if let RunEvent::AgentUnavailable(agent) = &event {
+                    reporter.erase();
+                    print_error(&anyhow::anyhow!(agent.text()));
                 }
                 // Counting takes time in proportion to all attempts.
                 let may_be_last =

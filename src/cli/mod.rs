@@ -25,6 +25,7 @@ mod interrupts;
 mod judge;
 mod list;
 mod live_run;
+mod malformed;
 mod merge;
 mod metrics;
 mod new;

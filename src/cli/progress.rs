@@ -67,6 +67,11 @@ impl Reporter {
             let id = state.plan.cases.eval_id(key.case);
             format!("  {} {}", clean_line(id), doing(lane.doing()))
         });
+        let mut connecting = state.connecting.iter();
+        let connecting = connecting
+            .next()
+            .map(|(agent, status)| format!("  {}: {}", clean_line(agent), clean_line(status)));
+        let doing = doing.or(connecting);
         let width = terminal_width();
         let line = format!(
             "{}/{all}  ✓ {}  ✗ {}  ! {}  ? {}  {elapsed:.0}s{}",

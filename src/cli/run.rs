@@ -5,6 +5,7 @@ use super::args::{CaseArgs, ReportTo, RunArgs, ScoreArgs};
 use super::exit_code::{Tolerated, baseline, exit_of, is_counted_change};
 use super::find_run::find_run;
 use super::live_run::run_to_completion;
+use super::malformed::print_malformed;
 use super::output::{json_output, paint, print_line, print_note};
 use super::paths::{open_targets, place_of, targets};
 use super::push::{ShardClaim, claim_shard, join_queue, merged_runs};
@@ -201,6 +202,10 @@ fn execute_run(
         return Ok(Exit::Success);
     }
     let mut prepared = runner::prepare(workspace, &request, &runner::Stamp::now())?;
+    if !prepared.malformed.is_empty() {
+        print_malformed(&prepared.malformed);
+        return Ok(Exit::UsageError);
+    }
     for (file, why) in &prepared.problems {
         print_note(&format!("{file}: {why}"));
     }
@@ -243,6 +248,13 @@ fn execute_run(
         (how.fail_fast, uploader.as_deref_mut()),
     ))?;
     runtimes.end_within(Duration::from_secs(2));
+    if !state.unavailable.is_empty() && state.totals.ended() == 0 && uploader.is_none() {
+        // There is nothing to report beside the errors.
+        return Ok(match interrupted {
+            true => Exit::Interrupted,
+            false => Exit::UsageError,
+        });
+    }
     // That of the part that this machine ran: a merged run is not stored here.
     let rerun = rerun_command(cases, how.run, &state.plan.run_id);
     let merged = uploader

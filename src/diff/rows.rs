@@ -4,7 +4,7 @@ use super::{
     Alignment, Difference, DifferenceKind, PairKind, TextDiff, compared_args, diff_sequences,
     differences, values_equal,
 };
-use crate::domain::{ToolCall, clean, value_text};
+use crate::domain::{ToolCall, clean, clean_line, value_text};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
@@ -35,6 +35,22 @@ pub struct Span {
     pub tone: Tone,
     /// Whether the other side differs here.
     pub changed: bool,
+}
+
+impl Span {
+    /// A text that does not differ. Breaks of lines stay.
+    pub fn new(text: &str, tone: Tone) -> Span {
+        span(text, tone, false)
+    }
+
+    /// A text that does not differ, as one line.
+    pub fn line(text: &str, tone: Tone) -> Span {
+        Span {
+            text: clean_line(text).into_owned(),
+            tone,
+            changed: false,
+        }
+    }
 }
 
 /// One side of a row.

@@ -255,6 +255,20 @@ pub enum CancelReason {
 /// An event of a run, in order. Live, resumed and replayed runs consist of the same events.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RunEvent {
+    /// An agent is being connected, before the first attempt starts.
+    Connecting {
+        /// The name of the agent.
+        agent: String,
+        /// What is waited for.
+        status: String,
+    },
+    /// An agent is connected.
+    Connected {
+        /// The name of the agent.
+        agent: String,
+    },
+    /// An agent cannot be used.
+    AgentUnavailable(UnavailableAgent),
     /// An attempt started in a slot.
     Started {
         /// Which attempt.
@@ -286,6 +300,31 @@ pub enum RunEvent {
         /// Seconds since the run started or was resumed.
         duration_s: f64,
     },
+}
+
+/// An agent that could not be connected before the first attempt, so that none of its attempts is started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnavailableAgent {
+    /// The name of the agent.
+    pub agent: String,
+    /// Why.
+    pub error: String,
+    /// The number of attempts that are not started.
+    pub attempts: usize,
+}
+
+impl UnavailableAgent {
+    /// The agent, why it is not available, and what is not run.
+    pub fn text(&self) -> String {
+        let attempts = match self.attempts {
+            1 => "1 attempt is".to_string(),
+            count => format!("{count} attempts are"),
+        };
+        format!(
+            "{} cannot be used, {attempts} not run: {}",
+            self.agent, self.error
+        )
+    }
 }
 
 /// A step of an attempt.

@@ -2,7 +2,7 @@
 
 use super::{
     AttemptKey, CancelReason, EndedAttempt, FinishedAttempts, Gate, JudgeUsage, Progress, RunEvent,
-    RunPlan, Status, Transcript,
+    RunPlan, Status, Transcript, UnavailableAgent,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,6 +12,10 @@ use std::sync::Arc;
 pub struct RunState {
     /// The plan of the run.
     pub plan: Arc<RunPlan>,
+    /// What is waited for before the first attempt, by the name of the agent that is being connected.
+    pub connecting: BTreeMap<String, String>,
+    /// Agents that could not be connected.
+    pub unavailable: Vec<UnavailableAgent>,
     /// Attempts in flight, by key.
     pub in_flight: BTreeMap<AttemptKey, InFlight>,
     /// Attempts that ended, in that order.
@@ -166,6 +170,8 @@ impl RunState {
             first: vec![NONE; plan.cases.len()],
             others: BTreeMap::new(),
             plan,
+            connecting: BTreeMap::new(),
+            unavailable: Vec::new(),
             in_flight: BTreeMap::new(),
             finished: FinishedAttempts::default(),
             cancelled: Vec::new(),
@@ -207,6 +213,16 @@ impl RunState {
     /// Applies one event. Invalid events (an unknown case) are ignored.
     pub fn apply(&mut self, event: RunEvent) {
         match event {
+            RunEvent::Connecting { agent, status } => {
+                self.connecting.insert(agent, status);
+            }
+            RunEvent::Connected { agent } => {
+                self.connecting.remove(&agent);
+            }
+            RunEvent::AgentUnavailable(agent) => {
+                self.connecting.remove(&agent.agent);
+                self.unavailable.push(agent);
+            }
             RunEvent::Started { key, slot } => {
                 self.cancelled.retain(|other| *other != key);
                 let transcript = Transcript::default();
@@ -232,6 +248,7 @@ impl RunState {
             RunEvent::Cancelling(reason) => self.cancelling = self.cancelling.max(Some(reason)),
             RunEvent::Warning(text) => self.warnings.push(text),
             RunEvent::Ended { duration_s } => {
+                self.connecting.clear();
                 self.in_flight.clear();
                 self.ended = Some(duration_s);
             }

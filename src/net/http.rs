@@ -13,6 +13,16 @@ use url::Url;
 
 const CONNECT: Duration = Duration::from_secs(10);
 
+/// The environment variables that name a proxy.
+const PROXY_VARIABLES: [&str; 6] = [
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+];
+
 /// What all clients have in common. None follows redirects, so that keys and bodies are sent only to the given address.
 pub(crate) fn client_builder() -> ClientBuilder {
     // The provider is process-wide; one that is already installed is fine.
@@ -31,6 +41,30 @@ pub(crate) fn client(base: &Url) -> Result<Client, String> {
         client_builder()
     };
     builder.build().map_err(|error| chain(&error))
+}
+
+/// Connects to the host of an address and closes the connection. It is not tried where requests may go through a proxy. The
+/// error is a message.
+pub(crate) async fn check_listening(url: &Url) -> Result<(), String> {
+    let is_proxied = || {
+        PROXY_VARIABLES
+            .iter()
+            .any(|name| std::env::var_os(name).is_some())
+    };
+    let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
+        return Ok(());
+    };
+    if !is_loopback(url) && is_proxied() {
+        return Ok(());
+    }
+    // The host of an IPv6 address is in brackets.
+    let host = host.trim_matches(['[', ']']);
+    let connected = tokio::net::TcpStream::connect((host, port));
+    match tokio::time::timeout(CONNECT, connected).await {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(_) => Err(format!("no connection within {} s", CONNECT.as_secs())),
+    }
 }
 
 /// The host, with its port, to which an answer redirects; `None` if it is no redirect to an address. The rest of the
@@ -83,6 +117,15 @@ pub(crate) fn chain(error: &dyn std::error::Error) -> String {
         next = error.source();
     }
     words
+}
+
+/// The innermost cause of an error.
+pub(crate) fn root_cause(error: &dyn std::error::Error) -> String {
+    let mut innermost = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost.to_string()
 }
 
 /// The delay from the `Retry-After` header, which contains seconds or a date.

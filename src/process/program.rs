@@ -7,6 +7,7 @@ use super::job as supervision;
 use super::keeper as supervision;
 use crate::domain::ProgramSpec;
 use std::io;
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 use supervision::Descendants;
@@ -75,8 +76,32 @@ pub(crate) struct Program {
 }
 
 impl Program {
+    /// Checks that the program exists. Errors: it does not, in words that say where it was searched.
+    pub(crate) fn check(spec: &ProgramSpec) -> io::Result<()> {
+        let name = spec.argv.first().map(String::as_str).unwrap_or_default();
+        let own_path = spec
+            .variables
+            .iter()
+            .find(|(key, _)| same_name(key, "PATH"));
+        let folders = own_path
+            .map(|(_, value)| value.into())
+            .or_else(|| std::env::var_os("PATH"));
+        if which::which_in(name, folders, &spec.cwd).is_ok() {
+            return Ok(());
+        }
+        let is_path = name.contains(std::path::is_separator);
+        let file: PathBuf = spec.cwd.join(name).components().collect();
+        let why = match (is_path, file.exists()) {
+            (true, true) => format!("{} is not executable", file.display()),
+            (true, false) => format!("there is no file {}", file.display()),
+            (false, _) => "no folder of PATH has a program of this name".to_string(),
+        };
+        Err(io::Error::new(io::ErrorKind::NotFound, why))
+    }
+
     /// Starts a program with all its streams piped.
     pub(crate) fn start(spec: &ProgramSpec) -> io::Result<Program> {
+        Program::check(spec)?;
         let mut command = supervision::command(&spec.argv, &spec.cwd)?;
         let variables = std::env::vars_os().filter(|(name, _)| {
             name.to_str().is_some_and(|name| {

@@ -2,7 +2,9 @@
 
 use super::conversation::{Interruption, PartialTurn, Thinking, UserTurns, round, run_turns};
 use super::run_resources::{ProgressSink, RunResources};
-use crate::agents::{Agent, AgentError, AttemptRegistration, ErrorKind, Opening, TurnBudget};
+use crate::agents::{
+    Agent, AgentError, AttemptRegistration, ConnectionStatus, ErrorKind, Opening, TurnBudget,
+};
 use crate::domain::{
     AgentSpec, Attempt, AttemptKey, Conversation, Criterion, CustomMetric, EvalCase, FindingRule,
     Invocation, MetricResult, Progress, SESSION_STATE_MATCH, Status, adk_status, case_status,
@@ -386,7 +388,8 @@ impl RunResources {
         // The time to start a server does not count as time of the attempt.
         let limit = Duration::from_millis(self.plan.options.timeout_ms);
         let tools = &self.plan.set_of(attempt.key.case).tools;
-        let agent = match self.agents.connect(spec, tools, limit).await {
+        let status = ConnectionStatus::default();
+        let agent = match self.agents.connect(spec, tools, limit, &status).await {
             Ok(agent) => agent,
             Err(error) => {
                 return TryOutcome {
@@ -501,6 +504,6 @@ fn informational(recorded: MetricResult) -> MetricResult {
 }
 
 /// A random number between 0 and 1.
-fn chance() -> f64 {
+pub(super) fn chance() -> f64 {
     f64::from(uuid::Uuid::new_v4().as_u128() as u32) / f64::from(u32::MAX)
 }

@@ -2,7 +2,7 @@
 
 use super::conversation::{PartialTurn, TurnRequest, run_turn_with};
 use super::run_resources::ProgressSink;
-use crate::agents::{AgentError, Agents, Opening, Session, TurnBudget};
+use crate::agents::{AgentError, Agents, ConnectionStatus, Opening, Session, TurnBudget};
 use crate::domain::{AgentSpec, Content, Invocation, Progress, RunOptions, StubMode, ToolsSpec};
 use crate::stubs::AttemptTools;
 use crate::workspace::{Workspace, read_stubs};
@@ -100,7 +100,10 @@ async fn converse(
     mut words: mpsc::Receiver<String>,
     events: &mpsc::Sender<ChatEvent>,
 ) -> Result<(), AgentError> {
-    let agent = agents.connect(spec, tools, CONNECTS_WITHIN).await?;
+    let status = ConnectionStatus::default();
+    let agent = agents
+        .connect(spec, tools, CONNECTS_WITHIN, &status)
+        .await?;
     let answers = opening.tools.clone();
     let mut session = agent.open(opening).await?;
     let _ = events.send(ChatEvent::Opened(tools.stubs)).await;

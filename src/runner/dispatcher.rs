@@ -9,7 +9,9 @@ use crate::domain::{
     Attempt, AttemptKey, CancelReason, EndedAttempt, JudgeUsage, RunEvent, RunPlan, RunState,
 };
 use crate::process::clock::Stopwatch;
+use crate::store::remove_run;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -38,6 +40,8 @@ pub(super) struct Dispatcher {
     pub(super) of_adk: Option<RunState>,
     /// `None` when the run is not recorded.
     pub(super) journal: Option<JournalWriter>,
+    /// The folder of the run as long as it has no results. A run that ends without any is removed.
+    pub(super) empty: Option<PathBuf>,
     /// Whether attempts could not be written to the journal yet.
     pub(super) is_journal_behind: bool,
     pub(super) outbox: Outbox,
@@ -95,7 +99,7 @@ impl Dispatcher {
         }
     }
 
-    /// Marks the run as complete if it is, and waits until the journal is synced.
+    /// Marks the run as complete if it is, waits until the journal is synced, and removes a run without results.
     async fn finish_journal(&mut self) {
         if let Some(journal) = &mut self.journal {
             if self.left == 0 {
@@ -108,6 +112,11 @@ impl Dispatcher {
                 Some(written) => self.written(Some(written)),
                 None => self.journal = None,
             }
+        }
+        if let Some(empty) = self.empty.take()
+            && let Err(error) = remove_run(&empty)
+        {
+            self.warn(format!("the run without results is not removed: {error}"));
         }
     }
 
@@ -154,6 +163,7 @@ impl Dispatcher {
                 self.waiting = Some((key, answer))
             }
             Report::StartRequested(key, answer) => self.begin((key, answer)),
+            Report::Connection(event) => self.outbox.push(event),
             Report::Progress(key, progress) => {
                 self.outbox.push(RunEvent::Progress { key, progress })
             }
@@ -176,6 +186,7 @@ impl Dispatcher {
         if spent == JudgeUsage::default() {
             return;
         }
+        self.empty = None;
         if let Some(journal) = &self.journal {
             journal.spent_on_cancelled(spent);
         }
@@ -198,6 +209,7 @@ impl Dispatcher {
 
     /// Submits finished attempts to the journal. Their events are sent after they were written.
     fn record(&mut self, attempts: Vec<Arc<Attempt>>, recorded: oneshot::Sender<Recorded>) {
+        self.empty = None;
         let keys: Vec<AttemptKey> = attempts.iter().map(|attempt| attempt.key).collect();
         for attempt in &attempts {
             self.writing.insert(attempt.key, (attempt.clone(), None));

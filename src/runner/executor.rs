@@ -1,6 +1,7 @@
 //! Runs attempts concurrently, each in a task of its own, up to the limit of the plan.
 
 use super::batches::score_batches;
+use super::connections::connect_agents;
 use super::queue_cases::{ClaimedCases, QueueRecords};
 use super::report::{Recorded, Report};
 use super::run_resources::{ProgressSink, RunResources};
@@ -72,6 +73,12 @@ pub(super) async fn execute(
     if !score_batches(&shared, computed, &reports).await {
         return;
     }
+    let connected = connect_agents(&shared, outstanding_attempts, &reports, &closing).await;
+    let (outstanding_attempts, queue) = match queue {
+        // A case of a queue is taken only by a machine that can run it.
+        Some(_) if !connected.all => (Vec::new(), None),
+        queue => (connected.attempts, queue),
+    };
     let slots = Arc::new(Semaphore::new(shared.plan.options.jobs.max(1) as usize));
     let limits = AgentLimits::from_plan(&shared.plan);
     let mut outstanding_attempts = VecDeque::<AttemptKey>::from(outstanding_attempts);

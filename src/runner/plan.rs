@@ -8,7 +8,7 @@ use crate::domain::{
     PlannedSet, Query, RunOptions, RunPlan, Shard, ShardBy, StubMode, ToolFault, ToolsSpec,
 };
 use crate::formats::adk::storage_app;
-use crate::formats::{Notes, SetFile};
+use crate::formats::{FileProblem, Notes, SetFile};
 use crate::history::{CaseResult, PastResult, PastResults, case_results, place};
 use crate::judge::JudgeGrant;
 use crate::metrics::{CriterionError, unknown_metric, unreachable_threshold};
@@ -17,8 +17,8 @@ use crate::runner::chosen_cases::{Filtered, choose, quarantine_on};
 use crate::store::{CaseQueue, MOST_ATTEMPTS, WholePlan};
 use crate::stubs::StubFile;
 use crate::workspace::{
-    CriteriaSource, OpenSet, SetPath, SetStubs, Workspace, agent_for, agent_of_set, criteria_for,
-    current_commit, open_set, read_notes, read_stubs, user_for,
+    CriteriaSource, OpenSet, SetPath, SetProblem, SetStubs, Workspace, agent_for, agent_of_set,
+    criteria_for, current_commit, open_set, read_notes, read_stubs, user_for,
 };
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -69,6 +69,8 @@ pub struct Prepared {
     pub stubs: Vec<Arc<StubFile>>,
     /// Files that cannot be used, and why; the rest can be run.
     pub problems: Vec<(String, String)>,
+    /// The files among them whose content is invalid.
+    pub malformed: Vec<MalformedFile>,
     /// The earlier attempts that are re-evaluated.
     pub kept: HashMap<AttemptKey, Arc<EndedAttempt>>,
     /// What the user allowed the judge; initially nothing.
@@ -79,6 +81,15 @@ pub struct Prepared {
     pub queue: Option<Arc<CaseQueue>>,
     /// What the user should know about the plan.
     pub remarks: Vec<String>,
+}
+
+/// A file whose content is invalid.
+#[derive(Clone, Debug)]
+pub struct MalformedFile {
+    /// The file.
+    pub path: PathBuf,
+    /// Where, and what was expected.
+    pub problem: FileProblem,
 }
 
 /// Why a run cannot be planned.
@@ -125,7 +136,7 @@ pub fn prepare(
     let mut sets = Vec::new();
     let mut notes = Vec::new();
     let mut stubs = Vec::new();
-    let (opened, mut problems) = open_selections(&request.selections);
+    let (opened, mut problems, mut malformed) = open_selections(&request.selections);
     let PastResults {
         results: past,
         unreadable,
@@ -139,7 +150,10 @@ pub fn prepare(
     } in opened
     {
         match plan_set(workspace, request, selection, &open, (&beside, &past, &day)) {
-            Err(problem) => problems.push((selection.set.shown.clone(), problem)),
+            Err(problem) => {
+                problems.push((selection.set.shown.clone(), problem.why));
+                malformed.extend(problem.malformed);
+            }
             Ok((mut planned, indices)) => {
                 planned.stubs = of_set.digest;
                 stubs.push(of_set.file);
@@ -200,6 +214,7 @@ pub fn prepare(
         notes,
         stubs,
         problems,
+        malformed,
         kept,
         grant,
         whole,
@@ -331,13 +346,27 @@ struct OpenedSelection<'a> {
     stubs: SetStubs,
 }
 
-/// Opens the selected sets with the files beside them. Also returns what could not be read, as file and problem.
-fn open_selections(selections: &[Selection]) -> (Vec<OpenedSelection<'_>>, Vec<(String, String)>) {
-    let (mut opened, mut problems) = (Vec::new(), Vec::new());
+/// Opens the selected sets with the files beside them. Also returns what could not be read, as file and problem, and which
+/// sets have invalid content.
+fn open_selections(
+    selections: &[Selection],
+) -> (
+    Vec<OpenedSelection<'_>>,
+    Vec<(String, String)>,
+    Vec<MalformedFile>,
+) {
+    let (mut opened, mut problems, mut malformed) = (Vec::new(), Vec::new(), Vec::new());
     for selection in selections {
         let mut problem = |why: String| problems.push((selection.set.shown.clone(), why));
+        let read = open_set(&selection.set).map_err(|error| {
+            let why = error.to_string();
+            if let SetProblem::Content(problem) = error {
+                let path = selection.set.path.clone();
+                malformed.push(MalformedFile { path, problem });
+            }
+            why
+        });
         // Without its stubs, every case of a set would fail for a reason that is not the agent's.
-        let read = open_set(&selection.set).map_err(|error| error.to_string());
         match read.and_then(|open| Ok((open, read_stubs(&selection.set.path)?))) {
             Err(why) => problem(why),
             Ok((open, stubs)) => {
@@ -354,7 +383,7 @@ fn open_selections(selections: &[Selection]) -> (Vec<OpenedSelection<'_>>, Vec<(
             }
         }
     }
-    (opened, problems)
+    (opened, problems, malformed)
 }
 
 /// The earlier attempts, by the attempts of the plan.
@@ -387,16 +416,32 @@ fn kept_of(
     kept.iter().filter_map(of).collect()
 }
 
+/// Why a set is not part of a plan.
+struct SetNotPlanned {
+    why: String,
+    malformed: Option<MalformedFile>,
+}
+
+impl From<String> for SetNotPlanned {
+    fn from(why: String) -> SetNotPlanned {
+        SetNotPlanned {
+            why,
+            malformed: None,
+        }
+    }
+}
+
 fn plan_set(
     workspace: &Workspace,
     request: &Request,
     selection: &Selection,
     open: &OpenSet,
     (notes, past, day): (&Notes, &[PastResult], &str),
-) -> Result<(PlannedSet, Vec<usize>), String> {
+) -> Result<(PlannedSet, Vec<usize>), SetNotPlanned> {
     let set = &selection.set;
     if request.saved && request.kept.is_empty() && open.file.form.is_adk() {
-        return Err("the file contains no saved responses; `evaltrail run` runs its cases".into());
+        let why = "the file contains no saved responses; `evaltrail run` runs its cases";
+        return Err(why.to_string().into());
     }
     let (criteria, criteria_source) = criteria_for(
         workspace,
@@ -405,14 +450,19 @@ fn plan_set(
         request.config.as_deref(),
         &request.metrics,
     )
-    .map_err(|(file, why)| format!("{file}: {why}"))?;
+    .map_err(|problem| SetNotPlanned {
+        why: problem.to_string(),
+        malformed: problem.malformed.map(|found| MalformedFile {
+            path: problem.path,
+            problem: found,
+        }),
+    })?;
     let asked = criteria
         .iter()
         .filter(|criterion| request.metrics.contains(&criterion.metric));
     if let Some(unknown) = asked.filter_map(unknown_metric).next() {
-        return Err(format!(
-            "--metric: {unknown}; `evaltrail metrics` lists them"
-        ));
+        let why = format!("--metric: {unknown}; `evaltrail metrics` lists them");
+        return Err(why.into());
     }
     let names_agent = request.agent.is_some() || workspace.config.agent.is_some();
     // Before an agent is called, which may cost money. Responses that exist are scored by the others.
@@ -424,7 +474,7 @@ fn plan_set(
             CriteriaSource::File(file) => format!("{file}: "),
             CriteriaSource::Default => String::new(),
         };
-        return Err(format!("{file}{unknown}; `evaltrail metrics` lists them"));
+        return Err(format!("{file}{unknown}; `evaltrail metrics` lists them").into());
     }
     let (agent_name, mut agent) = match request.saved {
         _ if !request.kept.is_empty() => ("kept".to_string(), AgentSpec::Kept),

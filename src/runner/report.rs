@@ -1,6 +1,6 @@
 //! The messages from the executor to the dispatcher.
 
-use crate::domain::{Attempt, AttemptKey, JudgeUsage, Progress};
+use crate::domain::{Attempt, AttemptKey, JudgeUsage, Progress, RunEvent};
 use std::sync::Arc;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -19,6 +19,8 @@ pub(super) enum Recorded {
 pub(super) enum Report {
     /// Requests to start an attempt. Dropping the channel refuses.
     StartRequested(AttemptKey, oneshot::Sender<CancellationToken>),
+    /// How an agent is connected.
+    Connection(RunEvent),
     /// The progress of an attempt.
     Progress(AttemptKey, Progress),
     /// The attempts ended, which have the slots of one. These stay occupied until the dispatcher replies or drops the

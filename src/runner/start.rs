@@ -63,6 +63,8 @@ impl RunHandle {
 /// Starts a run, or continues `resumed`. It is recorded in the workspace; if that is not possible, a warning is emitted
 /// and the results stay in memory.
 pub fn start(prepared: Prepared, resumed: Option<ResumedRun>, workspace: &Path) -> Run {
+    // The others need to know of a shard without results.
+    let is_kept = resumed.is_some() || prepared.whole.is_some();
     let (opened, state) = match resumed {
         Some(run) => (Ok(run.folder), run.state),
         None => {
@@ -78,6 +80,10 @@ pub fn start(prepared: Prepared, resumed: Option<ResumedRun>, workspace: &Path) 
         .as_ref()
         .is_ok_and(|folder| !folder.is_signed())
         .then(unsigned_text);
+    let empty = match (&opened, is_kept) {
+        (Ok(folder), false) => Some(folder.path().to_path_buf()),
+        _ => None,
+    };
     let (journal, warning) = open_or_warn(opened, &state, prepared.whole.is_some());
     // What a shard does not record is lost for the others.
     let (outstanding_attempts, queue) = match prepared.whole.is_some() && journal.is_none() {
@@ -106,6 +112,7 @@ pub fn start(prepared: Prepared, resumed: Option<ResumedRun>, workspace: &Path) 
         cancelling: None,
         of_adk: has_results(&state.plan).then(|| state.clone()),
         journal,
+        empty,
         is_journal_behind: false,
         outbox: Outbox::new(listener),
         orders: order_box,

@@ -7,7 +7,8 @@ use super::{SetPath, Workspace};
 use crate::config::{DefinedKind, DefinedMetric};
 use crate::domain::{Convention, Criterion, CustomMetric, MetricProgram, ProgramSpec, UserSpec};
 use crate::formats::{
-    AGENTS_CLI_CONFIGS, ConfiguredKind, ConfiguredMetric, SetFile, adk, read_agents_cli_config,
+    AGENTS_CLI_CONFIGS, ConfiguredKind, ConfiguredMetric, FileProblem, SetFile, adk,
+    read_agents_cli_config,
 };
 use crate::metrics::with_rules;
 use serde_json::{Map, Value};
@@ -25,24 +26,46 @@ pub enum CriteriaSource {
     Default,
 }
 
+/// Why the criteria of a set cannot be used.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{}: {why}", path.display())]
+pub struct CriteriaProblem {
+    /// The config.
+    pub path: PathBuf,
+    /// The reason.
+    pub why: String,
+    /// Where, if the content of the config is invalid.
+    pub malformed: Option<FileProblem>,
+}
+
+impl CriteriaProblem {
+    fn new(path: impl Into<PathBuf>, why: impl ToString) -> CriteriaProblem {
+        CriteriaProblem {
+            path: path.into(),
+            why: why.to_string(),
+            malformed: None,
+        }
+    }
+}
+
 /// The criteria of a set: from the specified config, else from `test_config.json` beside the file, else defaults;
-/// with `metrics` added. The error is the path of the config and the reason.
+/// with `metrics` added.
 pub fn criteria_for(
     workspace: &Workspace,
     set: &SetPath,
     file: &SetFile,
     config: Option<&Path>,
     metrics: &[String],
-) -> Result<(Vec<Criterion>, CriteriaSource), (String, String)> {
+) -> Result<(Vec<Criterion>, CriteriaSource), CriteriaProblem> {
     let path = config_path(set, config).or_else(|| config_of_agents_cli(workspace, set, file));
     let (mut criteria, custom, source) = match path {
         None => (default_criteria(file), Map::new(), CriteriaSource::Default),
         Some(path) if is_agents_cli(&path) => {
             let shown = path.display().to_string();
-            let failed = |why: String| (shown.clone(), why);
-            let text =
-                read_config(workspace, &path, config).map_err(|error| failed(error.to_string()))?;
-            let metrics = read_agents_cli_config(&text).map_err(failed)?;
+            let text = read_config(workspace, &path, config)
+                .map_err(|error| CriteriaProblem::new(&path, error))?;
+            let metrics =
+                read_agents_cli_config(&text).map_err(|why| CriteriaProblem::new(&path, why))?;
             let folder = path.parent().unwrap_or(&workspace.root);
             // The file has no thresholds, so what the rows expect decides, as without it.
             let own = metrics
@@ -56,10 +79,12 @@ pub fn criteria_for(
         }
         Some(path) => {
             let shown = path.display().to_string();
-            let failed = |why: String| (shown.clone(), why);
-            let text =
-                read_config(workspace, &path, config).map_err(|error| failed(error.to_string()))?;
-            let config = adk::read_config(&text).map_err(|error| failed(error.to_string()))?;
+            let text = read_config(workspace, &path, config)
+                .map_err(|error| CriteriaProblem::new(&path, error))?;
+            let config = adk::read_config(&text).map_err(|error| CriteriaProblem {
+                malformed: Some(error.clone()),
+                ..CriteriaProblem::new(&path, error)
+            })?;
             (
                 config.criteria,
                 config.custom_metrics,
@@ -73,11 +98,11 @@ pub fn criteria_for(
         }
     }
     let failed = |why: String| match &source {
-        CriteriaSource::File(shown) => (shown.clone(), why),
-        CriteriaSource::Default => (CONFIG.to_string(), why),
+        CriteriaSource::File(shown) => CriteriaProblem::new(shown, why),
+        CriteriaSource::Default => CriteriaProblem::new(CONFIG, why),
     };
     adk_functions(workspace, &mut criteria, &custom).map_err(failed)?;
-    defined(workspace, &mut criteria).map_err(|why| (CONFIG.to_string(), why))?;
+    defined(workspace, &mut criteria).map_err(|why| CriteriaProblem::new(CONFIG, why))?;
     Ok((with_rules(criteria, &workspace.config.rules), source))
 }
 

@@ -22,7 +22,7 @@ pub use beside::{
 };
 pub use changed::{sources_changed_at, watched_folders};
 pub use commit::current_commit;
-pub use criteria::{CriteriaSource, criteria_for, default_criteria, user_for};
+pub use criteria::{CriteriaProblem, CriteriaSource, criteria_for, default_criteria, user_for};
 pub use discover::{Workspace, WorkspaceError, named_path, root_of};
 pub use dotenv::dotenv_near;
 pub use set_path::SetPath;

@@ -128,7 +128,7 @@ fn the_limit_of_open_files_is_raised() {
 }
 
 #[test]
-fn hanging_server_errors_all_attempts_quickly() {
+fn hanging_server_is_one_error() {
     let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = server.local_addr().unwrap();
     // The system accepts connections, but nothing responds.
@@ -136,12 +136,11 @@ fn hanging_server_errors_all_attempts_quickly() {
     let began = Instant::now();
     let agent = format!("adk+http://{address}/app");
     let out = work.run(&["--agent", &agent, "--timeout", "700ms", "-j", "1"]);
-    let report = report(&out);
-    assert_eq!(report["summary"]["errored"], 12, "{}", both(&out));
-    assert!(
-        error_of(&report, 11).contains("did not answer within"),
-        "{}",
-        error_of(&report, 11)
+    assert_eq!(
+        unavailable(&out),
+        format!(
+            "error: app cannot be used, 12 attempts are not run: http://{address}/ did not answer within 0.7 s\n"
+        )
     );
     assert!(
         began.elapsed() < Duration::from_secs(6),
@@ -163,13 +162,66 @@ fn a_start_command_that_fails_is_started_once() {
     );
     let out = work.run(&[]);
     assert_eq!(work.read("log").lines().count(), 1, "{}", both(&out));
-    let report = report(&out);
-    for case in 0..5 {
+    let error = unavailable(&out);
+    assert!(
+        error.starts_with("error: a cannot be used, 5 attempts are not run: ")
+            && error.contains("no such module"),
+        "{error}"
+    );
+}
+
+/// The error of a run whose agent cannot be used: it has no results and is not recorded.
+fn unavailable(out: &Output) -> String {
+    assert_eq!(
+        (out.status.code(), out.stdout.len()),
+        (Some(2), 0),
+        "{}",
+        both(out)
+    );
+    String::from_utf8_lossy(&out.stderr).into_owned()
+}
+
+/// Each kind of address: one error, and no run is recorded.
+#[test]
+fn unavailable_agent_is_one_error() {
+    let work = Work::new(3);
+    work.write("agent.py", "def answer(prompt): return prompt\n");
+    let port = {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        free.local_addr().unwrap().port()
+    };
+    let refused = "Connection refused (os error 111); is the server running?";
+    let here = work.path().canonicalize().unwrap();
+    let mut expected = vec![
+        (
+            "cmd:./absent.sh".to_string(),
+            format!(
+                "cannot start ./absent.sh: there is no file {}",
+                here.join("absent.sh").display()
+            ),
+        ),
+        (
+            "cmd:absent-program x".to_string(),
+            "cannot start absent-program: no folder of PATH has a program of this name".to_string(),
+        ),
+    ];
+    let kinds = ["adk", "a2a", "ag-ui", "http", "langgraph", "mcp"];
+    expected.extend(kinds.map(|kind| {
+        let app = if kind == "adk" { "/app" } else { "" };
+        (
+            format!("{kind}+http://127.0.0.1:{port}{app}"),
+            format!("cannot reach http://127.0.0.1:{port}/: {refused}"),
+        )
+    }));
+    for (agent, why) in expected {
+        let error = unavailable(&work.run(&["--agent", &agent]));
         assert!(
-            error_of(&report, case).contains("no such module"),
-            "{report}"
+            error.ends_with(&format!(" cannot be used, 3 attempts are not run: {why}\n")),
+            "{agent}: {error}"
         );
     }
+    let runs = std::fs::read_dir(work.path().join(".evaltrail/runs")).unwrap();
+    assert_eq!(runs.count(), 0, "a run without results is not kept");
 }
 
 /// A server of an ADK application that exits after each run of the agent.

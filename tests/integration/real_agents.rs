@@ -906,8 +906,10 @@ fn a_sub_agent_of_adk_alone() {
         "--agent",
         "adk:desk_app/nobody",
     ]));
-    let report: Value =
-        serde_json::from_str(&text(&out)).unwrap_or_else(|error| panic!("{error}: {}", both(&out)));
-    let error = report["cases"][0]["error"].as_str().unwrap();
-    assert!(error.contains("nobody"), "{error}");
+    let error = String::from_utf8_lossy(&out.stderr);
+    assert!(
+        error.contains("there is no agent nobody below desk"),
+        "{error}"
+    );
+    assert_eq!(out.status.code(), Some(2));
 }

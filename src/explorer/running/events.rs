@@ -84,8 +84,14 @@ fn event_of_run(model: &mut Model, event: RunEvent) -> Vec<Effect> {
         RunEvent::Warning(warning) => {
             notices::notify(model, warning.clone(), true);
         }
+        RunEvent::AgentUnavailable(agent) => {
+            notices::notify(model, agent.text(), true);
+        }
         RunEvent::Ended { .. } => {
-            notices::notify(model, ended_text(&run), false);
+            // Otherwise the errors of its agents are all that is to be said.
+            if run.unavailable.is_empty() || run.totals.ended() > 0 {
+                notices::notify(model, ended_text(&run), false);
+            }
             model.run_screen.in_finished = true;
             model.run_screen.cursor = 0;
             effects.push(Effect::Results(ResultEffect::CompareBaseline));

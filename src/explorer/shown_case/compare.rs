@@ -4,9 +4,7 @@ use crate::diff::{
     Alignment, Line, Piece, Row, Span, Tone, align, call_rows, calls_equal, diff_words, text_rows,
     without_equal, wrap_line, wrap_rows,
 };
-use crate::domain::{
-    Content, IntermediateResponse, Invocation, ToolCall, ToolUse, Trajectory, clean_line,
-};
+use crate::domain::{Content, IntermediateResponse, Invocation, ToolCall, ToolUse, Trajectory};
 use crate::explorer::shared::case_lines::{
     Body, BodyLine, BodyView, Compared, ComparedTurn, PieceLine, TurnLines,
 };
@@ -31,7 +29,7 @@ pub(crate) fn compare(compared: &Compared, view: BodyView, side_by_side: bool) -
         builder
             .lines
             .push(BodyLine::Rule("this case cannot be read".into()));
-        builder.wide(&[span(problem, Tone::Note)]);
+        builder.wide(&[Span::line(problem, Tone::Note)]);
     }
     if let Some(tool_use) = &compared.tools {
         builder.tools(tool_use);
@@ -142,14 +140,6 @@ struct Builder {
     pieces: Vec<PieceLine>,
 }
 
-fn span(text: &str, tone: Tone) -> Span {
-    Span {
-        text: clean_line(text).into_owned(),
-        tone,
-        changed: false,
-    }
-}
-
 impl Builder {
     fn compare(&mut self, turn: &ComparedTurn, has_run: bool) {
         let (expected, actual) = (turn.expected.as_ref(), turn.actual.as_ref());
@@ -174,7 +164,7 @@ impl Builder {
     fn tools(&mut self, tool_use: &ToolUse) {
         self.note(&tool_use.counts().describe());
         for missing in &tool_use.missing {
-            self.wide(&[span(
+            self.wide(&[Span::line(
                 &format!("turn {}: {}", missing.turn, missing.why),
                 Tone::Note,
             )]);
@@ -205,13 +195,13 @@ impl Builder {
     }
 
     fn note(&mut self, text: &str) {
-        self.wide(&[span(text, Tone::Faint)]);
+        self.wide(&[Span::line(text, Tone::Faint)]);
     }
 
     fn user(&mut self, text: &str) {
         for (at, line) in text.lines().enumerate() {
             let head = if at == 0 { "user  " } else { "      " };
-            self.wide(&[span(head, Tone::Faint), span(line, Tone::Plain)]);
+            self.wide(&[Span::line(head, Tone::Faint), Span::line(line, Tone::Plain)]);
         }
     }
 
@@ -451,8 +441,8 @@ impl Builder {
     fn notes_on(&mut self, actual: Option<&Invocation>) {
         for error in actual.into_iter().flat_map(Invocation::model_errors) {
             self.wide(&[
-                span("the model reported  ", Tone::Faint),
-                span(&error.text(), Tone::Note),
+                Span::line("the model reported  ", Tone::Faint),
+                Span::line(&error.text(), Tone::Note),
             ]);
         }
     }

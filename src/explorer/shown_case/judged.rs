@@ -57,28 +57,20 @@ struct Lines {
     width: usize,
 }
 
-fn span(text: &str, tone: Tone) -> Span {
-    Span {
-        text: clean_line(text).into_owned(),
-        tone,
-        changed: false,
-    }
-}
-
 fn faint(text: &str) -> Span {
-    span(text, Tone::Faint)
+    Span::line(text, Tone::Faint)
 }
 
 fn plain(text: &str) -> Span {
-    span(text, Tone::Plain)
+    Span::line(text, Tone::Plain)
 }
 
 /// Symbol and style of a verdict.
 fn sign(score: Option<f64>) -> Span {
     match score {
         Some(score) if score >= 1.0 => plain("✓ "),
-        Some(score) if score > 0.0 => span("◐ ", Tone::Note),
-        Some(_) => span("✗ ", Tone::Note),
+        Some(score) if score > 0.0 => Span::line("◐ ", Tone::Note),
+        Some(_) => Span::line("✗ ", Tone::Note),
         None => faint("? "),
     }
 }
@@ -122,7 +114,7 @@ impl Lines {
         self.lines.push(BodyLine::Rule(title));
         self.add_line(0, &[faint(&headline(metric, judgement))]);
         for warning in &judgement.warnings {
-            self.add_line(0, &[span(&format!("! {warning}"), Tone::Note)]);
+            self.add_line(0, &[Span::line(&format!("! {warning}"), Tone::Note)]);
         }
         for note in &judgement.notes {
             self.add_line(0, &[faint(note)]);
@@ -144,7 +136,10 @@ impl Lines {
                     0 => format!("turn {}", asked.id.turn + 1),
                     text => format!("turn {}, text {}", asked.id.turn + 1, text + 1),
                 };
-                self.add_line(0, &[span(&format!("{place}  {}", asked.about), Tone::Key)]);
+                self.add_line(
+                    0,
+                    &[Span::line(&format!("{place}  {}", asked.about), Tone::Key)],
+                );
             }
             self.question(asked, metric, &rubrics, people);
         }
@@ -221,7 +216,7 @@ impl Lines {
         };
         let heads = [
             sign(verdict.score()),
-            span(id, Tone::Key),
+            Span::line(id, Tone::Key),
             plain("  "),
             plain(&ballot(&asked.samples, of)),
             faint(&format!("  {}", votes.describe())),
@@ -269,7 +264,7 @@ impl Lines {
             };
             self.add_line(
                 2,
-                &[span(
+                &[Span::line(
                     &format!("human verdict: {word}{note}{differs}"),
                     Tone::Tool,
                 )],

@@ -1,7 +1,7 @@
 //! The timeline of an attempt: messages, calls and tool responses in order.
 
 use crate::diff::{Span, Tone, wrap_line};
-use crate::domain::{Invocation, ModelError, Part, clean_line, value_text};
+use crate::domain::{Invocation, ModelError, Part, value_text};
 use crate::explorer::shared::case_lines::{Body, BodyLine, ComparedTurn, TurnLines};
 use serde_json::Value;
 
@@ -41,21 +41,13 @@ struct Events {
     width: usize,
 }
 
-fn span(text: &str, tone: Tone) -> Span {
-    Span {
-        text: clean_line(text).into_owned(),
-        tone,
-        changed: false,
-    }
-}
-
 /// The beginning of a line: when, and which agent.
 fn head(at: Option<f64>, author: &str) -> [Span; 3] {
     let at = at.map_or("      ".into(), |at| format!("{at:>5.2}s"));
     [
-        span(&at, Tone::Faint),
-        span(" ", Tone::Plain),
-        span(author, Tone::Key),
+        Span::line(&at, Tone::Faint),
+        Span::line(" ", Tone::Plain),
+        Span::line(author, Tone::Key),
     ]
 }
 
@@ -69,14 +61,14 @@ impl Events {
     }
 
     fn note(&mut self, text: &str) {
-        self.wide(&[span(text, Tone::Faint)]);
+        self.wide(&[Span::line(text, Tone::Faint)]);
     }
 
     /// Adds the errors that the model reported.
     fn errors<'a>(&mut self, errors: impl IntoIterator<Item = &'a ModelError>) {
         for error in errors {
             let mut line = head(error.at, &error.author).to_vec();
-            line.push(span(
+            line.push(Span::line(
                 &format!("  the model reported {}", error.text()),
                 Tone::Note,
             ));
@@ -87,7 +79,7 @@ impl Events {
     fn add_turn(&mut self, turn: &Invocation) {
         for (at, line) in turn.user.shown_text().lines().enumerate() {
             let head = if at == 0 { "user  " } else { "      " };
-            self.wide(&[span(head, Tone::Faint), span(line, Tone::Plain)]);
+            self.wide(&[Span::line(head, Tone::Faint), Span::line(line, Tone::Plain)]);
         }
         let Some(events) = turn.trajectory.events() else {
             return self.note("the calls are recorded, the events are not");
@@ -117,18 +109,18 @@ fn part_text(part: &Part) -> Vec<Span> {
         let args = call.args.clone().map(Value::Object);
         let args = args.map(|args| value_text(&args)).unwrap_or_default();
         return vec![
-            span("  calls ", Tone::Faint),
-            span(&call.name, Tone::Tool),
-            span(" ", Tone::Plain),
-            span(&args, Tone::Value),
+            Span::line("  calls ", Tone::Faint),
+            Span::line(&call.name, Tone::Tool),
+            Span::line(" ", Tone::Plain),
+            Span::line(&args, Tone::Value),
         ];
     }
     if let Some(response) = &part.response {
         return vec![
-            span("  ← ", Tone::Faint),
-            span(&response.name, Tone::Tool),
-            span(" ", Tone::Plain),
-            span(&value_text(&response.response), Tone::Value),
+            Span::line("  ← ", Tone::Faint),
+            Span::line(&response.name, Tone::Tool),
+            Span::line(" ", Tone::Plain),
+            Span::line(&value_text(&response.response), Tone::Value),
         ];
     }
     let text = part
@@ -138,5 +130,8 @@ fn part_text(part: &Part) -> Vec<Span> {
         .or_else(|| part.label())
         .unwrap_or_default();
     let says = if part.thought { "  thinks " } else { "  says " };
-    vec![span(says, Tone::Faint), span(&text, Tone::Plain)]
+    vec![
+        Span::line(says, Tone::Faint),
+        Span::line(&text, Tone::Plain),
+    ]
 }

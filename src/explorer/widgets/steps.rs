@@ -1,16 +1,21 @@
 //! The steps of an agent as lines: tool calls, tool responses and messages.
 
 use crate::diff::{Line, Span, Tone, wrap_line};
-use crate::domain::{Progress, clean};
+use crate::domain::Progress;
 use unicode_width::UnicodeWidthStr;
 
 /// The lines of a step, `width` columns wide. Empty for a step without content.
 pub(crate) fn step_lines(step: &Progress, width: usize) -> Vec<Line> {
     match step {
-        Progress::Calls(call) => wrap_line(&[faint("   calls "), span(call, Tone::Tool)], width),
+        Progress::Calls(call) => {
+            wrap_line(&[faint("   calls "), Span::new(call, Tone::Tool)], width)
+        }
         Progress::Answered { tool, response } => {
-            let response = span(&format!(" {response}"), Tone::Value);
-            wrap_line(&[faint("   ← "), span(tool, Tone::Tool), response], width)
+            let response = Span::new(&format!(" {response}"), Tone::Value);
+            wrap_line(
+                &[faint("   ← "), Span::new(tool, Tone::Tool), response],
+                width,
+            )
         }
         Progress::Says(text) | Progress::SaysMore(text) => said("   agent", text, width),
         Progress::Turn { turn, user, .. } => {
@@ -18,15 +23,16 @@ pub(crate) fn step_lines(step: &Progress, width: usize) -> Vec<Line> {
             lines.extend(said(&format!("{turn}  user"), user, width));
             lines
         }
-        Progress::Waiting(why) => {
-            wrap_line(&[span(&format!("   waited: {why}"), Tone::Note)], width)
-        }
+        Progress::Waiting(why) => wrap_line(
+            &[Span::new(&format!("   waited: {why}"), Tone::Note)],
+            width,
+        ),
         Progress::Retrying { delay_ms, error } => {
             let words = format!(
                 "   tried again after {:.1} s: {error}",
                 *delay_ms as f64 / 1000.0
             );
-            wrap_line(&[span(&words, Tone::Note)], width)
+            wrap_line(&[Span::new(&words, Tone::Note)], width)
         }
         Progress::Judging {
             metric,
@@ -51,22 +57,14 @@ pub(crate) fn said(who: &str, text: &str, width: usize) -> Vec<Line> {
     let room = width.saturating_sub(head.width()).max(1);
     let wrapped = text
         .lines()
-        .flat_map(|line| wrap_line(&[span(line, Tone::Plain)], room));
+        .flat_map(|line| wrap_line(&[Span::new(line, Tone::Plain)], room));
     let with_head = |(at, line): (usize, Line)| {
-        let head = span(if at == 0 { &head } else { &indent }, Tone::Key);
+        let head = Span::new(if at == 0 { &head } else { &indent }, Tone::Key);
         std::iter::once(head).chain(line).collect()
     };
     wrapped.enumerate().map(with_head).collect()
 }
 
-fn span(text: &str, tone: Tone) -> Span {
-    Span {
-        text: clean(text).into_owned(),
-        tone,
-        changed: false,
-    }
-}
-
 fn faint(text: &str) -> Span {
-    span(text, Tone::Faint)
+    Span::new(text, Tone::Faint)
 }

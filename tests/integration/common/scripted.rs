@@ -59,10 +59,13 @@ impl ScriptedServer {
     }
 }
 
+/// The request; `None` if the client closes the connection before it sends one.
 pub fn read_request(stream: &TcpStream) -> Option<Received> {
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
-    reader.read_line(&mut line).ok()?;
+    if reader.read_line(&mut line).ok()? == 0 {
+        return None;
+    }
     let mut headers = Vec::new();
     loop {
         let mut header = String::new();

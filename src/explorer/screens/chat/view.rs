@@ -1,7 +1,7 @@
 //! A conversation with an agent.
 
 use crate::diff::{Line, Span, Tone, wrap_line};
-use crate::domain::{Invocation, StubMode, clean, value_text};
+use crate::domain::{Invocation, StubMode, value_text};
 use crate::explorer::screens::chat::state::{ChatScreen, ChatStatus};
 use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::model::Model;
@@ -148,14 +148,6 @@ fn typing(
     (chat.status == ChatStatus::Ready).then_some(cursor)
 }
 
-fn span(text: &str, tone: Tone) -> Span {
-    Span {
-        text: clean(text).into_owned(),
-        tone,
-        changed: false,
-    }
-}
-
 /// How calls of tools are answered, if that may not be what the user expects. `has_stubs` tells whether the set has stubs.
 fn tools_line(stubs: StubMode, has_stubs: bool) -> Option<&'static str> {
     match stubs {
@@ -176,12 +168,15 @@ fn lines(chat: &ChatScreen, has_stubs: bool, width: usize) -> Vec<Line> {
     let state = Value::Object(chat.session.state.clone());
     let (app, user) = (&chat.session.app_name, &chat.session.user_id);
     log.put(&[
-        span("session  ", Tone::Faint),
-        span(&format!("{app} {user} "), Tone::Plain),
-        span(&value_text(&state), Tone::Value),
+        Span::new("session  ", Tone::Faint),
+        Span::new(&format!("{app} {user} "), Tone::Plain),
+        Span::new(&value_text(&state), Tone::Value),
     ]);
     if let Some(words) = chat.stubs.and_then(|stubs| tools_line(stubs, has_stubs)) {
-        log.put(&[span("tools  ", Tone::Faint), span(words, Tone::Plain)]);
+        log.put(&[
+            Span::new("tools  ", Tone::Faint),
+            Span::new(words, Tone::Plain),
+        ]);
     }
     chat.turns
         .iter()
@@ -195,8 +190,8 @@ fn lines(chat: &ChatScreen, has_stubs: bool, width: usize) -> Vec<Line> {
     }
     if let Some(Some(state)) = chat.states.last() {
         log.put(&[
-            span("state  ", Tone::Faint),
-            span(&value_text(state), Tone::Value),
+            Span::new("state  ", Tone::Faint),
+            Span::new(&value_text(state), Tone::Value),
         ]);
     }
     log.lines
@@ -226,28 +221,28 @@ impl Log {
                 .map(|args| value_text(&Value::Object(args)))
                 .unwrap_or_default();
             self.put(&[
-                span("   calls ", Tone::Faint),
-                span(&call.name, Tone::Tool),
-                span(" ", Tone::Plain),
-                span(&args, Tone::Value),
+                Span::new("   calls ", Tone::Faint),
+                Span::new(&call.name, Tone::Tool),
+                Span::new(" ", Tone::Plain),
+                Span::new(&args, Tone::Value),
             ]);
             if let Some(response) = turn.trajectory.response_to(number) {
                 let text = format!(" {}", value_text(&response.response));
                 self.put(&[
-                    span("   ← ", Tone::Faint),
-                    span(&call.name, Tone::Tool),
-                    span(&text, Tone::Value),
+                    Span::new("   ← ", Tone::Faint),
+                    Span::new(&call.name, Tone::Tool),
+                    Span::new(&text, Tone::Value),
                 ]);
             }
         }
         for error in turn.model_errors() {
             self.put(&[
-                span("   the model reported  ", Tone::Faint),
-                span(&error.text(), Tone::Note),
+                Span::new("   the model reported  ", Tone::Faint),
+                Span::new(&error.text(), Tone::Note),
             ]);
         }
         if let Some(words) = turn.end.describe() {
-            self.put(&[span(&format!("   {words}"), Tone::Note)]);
+            self.put(&[Span::new(&format!("   {words}"), Tone::Note)]);
         }
         let response = turn
             .final_response

@@ -1,6 +1,9 @@
 //! Drawing of the run screen: progress, attempts in flight and finished attempts.
 
-use crate::domain::{AttemptKey, AttemptSummary, Gate, InFlight, Progress, RunState, seconds_text};
+use crate::diff::{Span, Tone, wrap_line};
+use crate::domain::{
+    AttemptKey, AttemptSummary, Gate, InFlight, Progress, RunState, Status, seconds_text,
+};
 use crate::explorer::running::events::without_result_text;
 use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::model::Model;
@@ -244,7 +247,9 @@ fn in_flight(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &
         let elapsed = model.run_screen.elapsed(**key, model.now);
         lane_row(lane, &name, elapsed, row, style, (model.now, theme), buffer);
     }
-    if lanes.is_empty() {
+    if lanes.is_empty() && !run.connecting.is_empty() {
+        connecting(model, run, inner, theme, buffer);
+    } else if lanes.is_empty() {
         let words = if run.is_live() {
             "nothing yet"
         } else {
@@ -258,6 +263,22 @@ fn in_flight(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &
             words,
             theme.style(Role::Faint),
         );
+    }
+}
+
+/// Draws what is waited for before the first attempt, a row for each agent.
+fn connecting(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let elapsed = format!("{:.0}s", model.now - model.run_screen.began);
+    let rows = area.rows().zip(&run.connecting);
+    for (row, (agent, status)) in rows {
+        let (x, faint) = (row.x + 1, theme.style(Role::Faint));
+        let used = put(buffer, x, row.y, row.width / 3, agent, Style::default());
+        let x = x + used + 2;
+        let spinner = format!("{} ", spinner(model.now));
+        let x = x + put(buffer, x, row.y, 2, &spinner, theme.style(Role::Running));
+        let room = row.right().saturating_sub(x + TIME);
+        put(buffer, x, row.y, room, status, faint);
+        put_right(buffer, row.right(), row.y, TIME - 1, &elapsed, faint);
     }
 }
 
@@ -354,6 +375,7 @@ fn doing(progress: &Progress) -> (String, Role) {
 fn finished(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let focused = model.run_screen.in_finished;
     let inner = panel(area, finished_title(model), focused, theme, buffer);
+    let inner = unavailable_agents(run, inner, theme, buffer);
     let rows = usize::from(inner.height);
     let ended = run.finished.len();
     let all = ended + run.cancelled.len();
@@ -385,6 +407,35 @@ fn finished(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &m
         finished_row(run, &attempt, name, row, style, theme, buffer);
     }
     scrollbar(area, first, rows, all, theme, buffer);
+}
+
+/// Draws the agents that could not be connected. Returns the area below.
+fn unavailable_agents(run: &RunState, area: Rect, theme: &Theme, buffer: &mut Buffer) -> Rect {
+    let width = usize::from(area.width.saturating_sub(2));
+    let text = run.unavailable.iter().flat_map(|agent| {
+        let text = format!("{} {}", Status::Errored.glyph(), agent.text());
+        let lines: Vec<String> = text.lines().map(str::to_string).collect();
+        lines
+    });
+    let lines = text.flat_map(|line| wrap_line(&[Span::line(&line, Tone::Plain)], width));
+    let mut used = 0;
+    for (row, line) in area.rows().zip(lines) {
+        let text: String = line.iter().map(|span| span.text.as_str()).collect();
+        put(
+            buffer,
+            row.x + 1,
+            row.y,
+            row.width.saturating_sub(2),
+            &text,
+            theme.status(Status::Errored),
+        );
+        used += 1;
+    }
+    Rect {
+        y: area.y + used,
+        height: area.height - used,
+        ..area
+    }
 }
 
 /// Draws a cancelled attempt. It has no result; resuming the run starts it again.
