@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::Write;
 use std::path::Path;
+use unicode_width::UnicodeWidthStr;
 
 pub(super) fn list(args: ListArgs) -> anyhow::Result<Exit> {
     let target = parse_target(&args.path);
@@ -26,28 +27,8 @@ pub(super) fn list(args: ListArgs) -> anyhow::Result<Exit> {
     if args.json {
         return list_json(&args, &target, &workspace, is_listed);
     }
-    for agent in workspace
-        .agents
-        .iter()
-        .filter(|agent| is_listed(&agent.path))
-    {
-        if !print_line(&format!(
-            "{}  {}",
-            paint.bold(&clean_line(&agent.name)),
-            paint.faint("ADK agent")
-        )) {
-            return Ok(exit);
-        }
-        if let Some(line) = newest_of_adk(&history, &agent.path) {
-            print_line(&format!("  {}", paint.faint(&line)));
-        }
-    }
-    for (name, spec) in &workspace.config.agents {
-        print_line(&format!(
-            "{}  {}",
-            paint.bold(&clean_line(name)),
-            paint.faint(&clean_line(&spec.label()))
-        ));
+    if !list_agents(&workspace, &history, is_listed, paint) {
+        return Ok(exit);
     }
     let opened: Vec<(&SetPath, Result<OpenSet, SetProblem>)> = workspace
         .sets
@@ -70,6 +51,10 @@ pub(super) fn list(args: ListArgs) -> anyhow::Result<Exit> {
     unreadable
         .iter()
         .for_each(|error| print_note(&unreadable_text(error)));
+    let widths = Widths::of_sets(&opened);
+    if !opened.is_empty() {
+        print_line(&paint.bold("eval sets"));
+    }
     for (set, open) in &opened {
         match open {
             Ok(open) => {
@@ -77,12 +62,13 @@ pub(super) fn list(args: ListArgs) -> anyhow::Result<Exit> {
                     (set, &open.file),
                     (&past, &history),
                     cases_of(&args, &target),
-                    paint,
+                    (paint, widths),
                 );
             }
             Err(error) => {
                 let why = paint.status(Status::Errored, &clean_line(&error.to_string()));
-                print_line(&format!("  {}  {why}", clean_line(&set.shown)));
+                let name = padded(&set.shown, widths.name);
+                print_line(&format!("  {name}  {why}"));
                 exit = if set.is_unknown_data {
                     exit
                 } else {
@@ -97,6 +83,75 @@ pub(super) fn list(args: ListArgs) -> anyhow::Result<Exit> {
         );
     }
     Ok(exit)
+}
+
+/// The widths of the columns of sets.
+#[derive(Clone, Copy)]
+struct Widths {
+    /// Of the file, in columns.
+    name: usize,
+    /// Of the number of cases, in digits.
+    count: usize,
+}
+
+impl Widths {
+    fn of_sets(opened: &[(&SetPath, Result<OpenSet, SetProblem>)]) -> Widths {
+        /// A longer name shifts only its own line.
+        const MAX_NAME: usize = 60;
+        let names = opened
+            .iter()
+            .map(|(set, _)| clean_line(&set.shown).width())
+            .filter(|width| *width <= MAX_NAME);
+        let counts = opened
+            .iter()
+            .filter_map(|(_, open)| Some(open.as_ref().ok()?.file.len().to_string().len()));
+        Widths {
+            name: names.max().unwrap_or(0),
+            count: counts.max().unwrap_or(0),
+        }
+    }
+}
+
+/// A text with spaces up to a width.
+fn padded(text: &str, width: usize) -> String {
+    let text = clean_line(text);
+    let missing = width.saturating_sub(text.width());
+    format!("{text}{}", " ".repeat(missing))
+}
+
+/// Prints the agents of the configuration, then those in folders. Returns whether they could be printed.
+fn list_agents(
+    workspace: &Workspace,
+    history: &History,
+    is_listed: impl Fn(&Path) -> bool,
+    paint: Paint,
+) -> bool {
+    let configured = workspace
+        .config
+        .agents
+        .iter()
+        .map(|(name, spec)| (name.as_str(), clean_line(&spec.label()).into_owned()));
+    let in_folders = workspace
+        .agents
+        .iter()
+        .filter(|agent| is_listed(&agent.path))
+        .map(|agent| {
+            let newest = newest_of_adk(history, &agent.path);
+            let newest = newest.map(|words| format!("; {words}")).unwrap_or_default();
+            let folder = SetPath::of_file(&agent.path, &workspace.root).shown;
+            let label = format!("ADK agent in {}{newest}", clean_line(&folder));
+            (agent.name.as_str(), label)
+        });
+    let agents: Vec<(&str, String)> = configured.chain(in_folders).collect();
+    if agents.is_empty() {
+        return true;
+    }
+    let width = agents.iter().map(|(name, _)| clean_line(name).width());
+    let width = width.max().unwrap_or(0);
+    let lines = agents
+        .iter()
+        .map(|(name, label)| format!("  {}  {}", padded(name, width), paint.faint(label)));
+    print_line(&paint.bold("agents")) && lines.into_iter().all(|line| print_line(&line))
 }
 
 /// Which cases are listed: those that the target names, all with `--cases`, or none.
@@ -258,17 +313,18 @@ fn list_set(
     (set, file): (&SetPath, &SetFile),
     (past, history): (&[PastResult], &History),
     cases: Option<&[String]>,
-    paint: Paint,
+    (paint, widths): (Paint, Widths),
 ) {
     let notes = read_notes(&set.path).unwrap_or_default();
     let results = case_results(file, &set.path, &notes, past);
     let count = file.len();
-    let cases_word = if count == 1 { "case" } else { "cases" };
+    let cases_word = if count == 1 { "case " } else { "cases" };
     let words = result_text(&results, count, has_mixed_criteria(history, set, &results));
     print_line(&format!(
-        "  {}  {count} {cases_word}  {}",
-        clean_line(&set.shown),
-        paint.faint(&words)
+        "  {}  {count:>width$} {cases_word}  {}",
+        padded(&set.shown, widths.name),
+        paint.faint(&words),
+        width = widths.count
     ));
     if let Some(ids) = cases {
         let by_case: HashMap<usize, &CaseResult> = results
@@ -280,7 +336,17 @@ fn list_set(
             .enumerate()
             .filter(|(_, eval_id)| is_listed_id(ids, eval_id))
         {
-            let status = by_case.get(&at).map(|result| result.status());
+            let result = by_case.get(&at);
+            let status = result.map(|result| result.status());
+            let reason = result
+                .and_then(|result| {
+                    result
+                        .attempts
+                        .iter()
+                        .find(|one| one.status != Status::Passed)
+                })
+                .map(|attempt| paint.faint(&format!("  {}", clean_line(attempt.reason()))))
+                .unwrap_or_default();
             let glyph = status.map_or(" ".into(), |status| paint.status(status, status.glyph()));
             let problem = file
                 .case(at)
@@ -289,7 +355,10 @@ fn list_set(
             let problem = problem
                 .map(|words| paint.status(Status::Errored, &words))
                 .unwrap_or_default();
-            print_line(&format!("    {glyph} {}{problem}", clean_line(&eval_id)));
+            print_line(&format!(
+                "    {glyph} {}{problem}{reason}",
+                clean_line(&eval_id)
+            ));
         }
     }
 }

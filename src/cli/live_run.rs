@@ -4,7 +4,7 @@ use super::args::CaseArgs;
 use super::exit_code::counted_failures;
 use super::interrupts::{EndRequest, Interrupts};
 use super::output::{paint, print_note};
-use super::progress::{Reporter, Verbosity};
+use super::progress::Reporter;
 use super::uploader::Uploader;
 use super::{Exit, print_error};
 use crate::domain::{CancelReason, InFlight, Progress, RunEvent, RunState, Status, clean_line};
@@ -29,12 +29,7 @@ pub(super) async fn run_to_completion(
         mut events,
         handle,
     } = run;
-    let verbosity = match (args.quiet, args.verbose) {
-        (true, _) => Verbosity::Quiet,
-        (_, true) => Verbosity::Verbose,
-        _ => Verbosity::Normal,
-    };
-    let mut reporter = Reporter::new(paint(args.color), verbosity, !args.json);
+    let mut reporter = Reporter::new(paint(args.color), args.verbosity(), !args.json);
     let began = Instant::now();
     let mut tick = tokio::time::interval(Duration::from_millis(100));
     // When the first request to end arrived, and what ends the process if the run does not.

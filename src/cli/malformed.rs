@@ -2,20 +2,20 @@
 
 use super::output::print_note;
 use crate::domain::clean_line;
-use crate::runner::MalformedFile;
+use crate::formats::FileProblem;
 use crate::workspace::read_text;
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use unicode_width::UnicodeWidthStr;
 
 /// The maximum number of characters of a line that are shown before and after the place.
 const MAX_AROUND: usize = 40;
 
 /// Prints what is wrong in files, so that nothing is run.
-pub(super) fn print_malformed(files: &[MalformedFile]) {
+pub(super) fn print_malformed(files: &BTreeMap<PathBuf, FileProblem>) {
     let here = std::env::current_dir().unwrap_or_default();
-    for file in files {
-        let problem = &file.problem;
-        let path = file.path.strip_prefix(&here).unwrap_or(&file.path);
+    for (file, problem) in files {
+        let path = file.strip_prefix(&here).unwrap_or(file);
         let at = match problem.path.is_empty() {
             true => String::new(),
             false => format!("{}: ", problem.path),
@@ -28,7 +28,7 @@ pub(super) fn print_malformed(files: &[MalformedFile]) {
             problem.expected,
             problem.found
         ));
-        if let Some(excerpt) = excerpt_of_file(&file.path, problem.line, problem.column) {
+        if let Some(excerpt) = excerpt_of_file(file, problem.line, problem.column) {
             print_note(&excerpt);
         }
     }

@@ -2,21 +2,13 @@
 
 use super::output::print_line;
 use crate::domain::{EndedAttempt, Progress, RunState, Status, clean_line};
-use crate::report::{Paint, case_line, turn_lines};
+use crate::report::{Paint, Verbosity, attempt_line, reason_lines, turn_lines};
 use std::io::{self, IsTerminal, Write};
-
-/// Which finished cases are printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verbosity {
-    Quiet,
-    Normal,
-    Verbose,
-}
 
 pub(super) struct Reporter {
     paint: Paint,
     verbosity: Verbosity,
-    /// Whether case lines are printed at all (not under `--json`).
+    /// Whether lines of attempts are printed at all (not under `--json`).
     lines: bool,
     /// Whether the line of counts is drawn, on standard error.
     live: bool,
@@ -40,13 +32,14 @@ impl Reporter {
         let passed = attempt.status == Status::Passed;
         let wanted = match self.verbosity {
             Verbosity::Verbose => true,
-            Verbosity::Quiet => !passed,
+            Verbosity::Quiet => false,
             Verbosity::Normal => !passed || !self.live,
         };
         if self.lines && wanted {
             self.erase();
-            let mut lines = case_line(state, attempt, self.paint);
+            let mut lines = attempt_line(state, attempt, self.paint);
             if self.verbosity == Verbosity::Verbose {
+                lines += &reason_lines(attempt, self.paint);
                 lines += &match attempt.read() {
                     Ok(whole) => turn_lines(&whole, self.paint),
                     Err(why) => format!("\n      the turns cannot be read: {}", clean_line(&why)),

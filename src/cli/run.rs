@@ -295,7 +295,8 @@ fn write_results(
         Ok(redacted) => redacted,
         Err(error) => {
             super::print_error(&anyhow::anyhow!("--redact: {error}; no report was written"));
-            let summary = run_summary(state, paint(cases.color), &place_of(&workspace.root), rerun);
+            let style = (paint(cases.color), cases.verbosity());
+            let summary = run_summary(state, style, &place_of(&workspace.root), rerun);
             print_line(&runner::redacted_text(workspace, &state.plan, &summary));
             return Ok(false);
         }
@@ -518,7 +519,7 @@ fn finish(
     } else {
         print_line(&run_summary(
             state,
-            paint(args.color),
+            (paint(args.color), args.verbosity()),
             &place_of(root),
             rerun,
         ));

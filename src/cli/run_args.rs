@@ -4,6 +4,7 @@ use super::arg_values::{ColorWhen, FailOn, ReportTo, RuleArgs, parse_report, rep
 use crate::config::ShardChoice;
 use crate::domain::{Gate, StubMode, ToolFault};
 use crate::formats::ColumnMap;
+use crate::report::Verbosity;
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -79,10 +80,10 @@ pub(super) struct CaseArgs {
     /// Allow the programs and addresses in the workspace's files, and keys from .env, without asking
     #[arg(long, help_heading = EXECUTION)]
     pub(super) trust: bool,
-    /// Print only cases that did not pass
+    /// Print only what did not pass, and why
     #[arg(short, long, help_heading = OUTPUT)]
     pub(super) quiet: bool,
-    /// Print cases that passed as well, also on a terminal, and the expected and actual response and calls of each turn
+    /// Print each attempt with its scores, and the expected and actual response and calls of each turn
     #[arg(short, long, help_heading = OUTPUT)]
     pub(super) verbose: bool,
     #[arg(long, help = report_help(), value_name = "FORMAT=FILE", value_parser = parse_report, help_heading = OUTPUT)]
@@ -124,6 +125,16 @@ pub(super) struct CaseArgs {
     /// Time without a heartbeat after which another machine takes over (for --push and --queue)
     #[arg(long, value_name = "TIME", value_parser = crate::config::parse_duration, default_value = "2m", help_heading = MACHINES, hide_short_help = true)]
     pub(super) lease: Duration,
+}
+
+impl CaseArgs {
+    pub(super) fn verbosity(&self) -> Verbosity {
+        match (self.quiet, self.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (_, true) => Verbosity::Verbose,
+            _ => Verbosity::Normal,
+        }
+    }
 }
 
 #[derive(Args, Debug)]

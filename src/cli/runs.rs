@@ -62,8 +62,8 @@ pub(crate) fn runs(args: RunsArgs) -> anyhow::Result<Exit> {
         .unwrap_or(0)
         .max(14);
     print_line(&paint.faint(&format!(
-        "{:<width$} {:<16} {:>8} {:>7} {:>7} {:>10} {:>7}  {}",
-        "run", "started (UTC)", "passed", "failed", "errored", "not judged", "seconds", "what"
+        "{:<width$} {:<16} {:>8} {:>7} {:>7} {:>13} {:>7}  {}",
+        "run", "started (UTC)", "passed", "failed", "errored", "not evaluated", "seconds", "what"
     )));
     for head in shown() {
         if !print_line(&run_line(&history, head, &workspace.root, width, paint)) {
@@ -95,14 +95,21 @@ fn run_line(
         "{id:<width$} {started:<16} {passed:>8} {} {} {} {seconds:>7}  {}",
         count(Status::Failed, totals.failed, 7),
         count(Status::Errored, totals.errored, 7),
-        count(Status::NotEvaluated, totals.not_evaluated, 10),
+        count(Status::NotEvaluated, totals.not_evaluated, 13),
         clean_line(&what_ran(history, head, root))
     )
 }
 
+/// The maximum number of sets of a run whose names are listed.
+const MAX_NAMED_SETS: usize = 2;
+
 /// The sets and the agent, and what is special about the run.
 fn what_ran(history: &History, head: &RunSummary, root: &Path) -> String {
-    let mut words = vec![sets_of(head, root).join(", ")];
+    let sets = sets_of(head, root);
+    let mut words = vec![match sets.len() {
+        0..=MAX_NAMED_SETS => sets.join(", "),
+        count => plural(count, "set"),
+    }];
     if let Some(name) = name_of(history, head) {
         words.insert(0, format!("“{name}”"));
     }

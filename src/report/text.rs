@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Maximum number of failures that are listed at the end of a run.
 const FAILURES_LISTED: usize = 50;
 /// Maximum number of members of a group that are listed.
-const LISTED_OF_GROUP: usize = 3;
+const LISTED_OF_GROUP: usize = 10;
 /// Maximum number of groups that are listed.
 const GROUPS_LISTED: usize = 20;
 
@@ -61,8 +61,19 @@ impl Paint {
     }
 }
 
-/// A line for an attempt, followed by lines with the reasons why it did not pass.
-pub fn case_line(state: &RunState, attempt: &AttemptSummary, paint: Paint) -> String {
+/// How much is printed about a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verbosity {
+    /// Only what did not pass.
+    Quiet,
+    /// A line for each attempt; at the end, the metrics, and why cases did not pass.
+    Normal,
+    /// The turns and the scores of each attempt, too.
+    Verbose,
+}
+
+/// A line for an attempt: its status, name and time.
+pub fn attempt_line(state: &RunState, attempt: &AttemptSummary, paint: Paint) -> String {
     let set = state.plan.set_name(attempt.key.case);
     let title = attempt.title(state.plan.options.repeat);
     let name = format!("{} › {}", clean_line(&set), clean_line(&title));
@@ -81,12 +92,17 @@ pub fn case_line(state: &RunState, attempt: &AttemptSummary, paint: Paint) -> St
             &format!("  {MODEL_ERROR_SIGN} {words}"),
         )
     });
-    let (warned, has_model_error) = (warned.as_deref().unwrap_or_default(), warned.is_some());
     let glyph = paint.status(attempt.status, attempt.status.glyph());
-    let mut out = format!(
-        "{glyph} {name}{}{unsteady}{warned}",
-        time.unwrap_or_default()
-    );
+    format!(
+        "{glyph} {name}{}{unsteady}{}",
+        time.unwrap_or_default(),
+        warned.unwrap_or_default()
+    )
+}
+
+/// Lines with the reasons why an attempt did not pass, each after a line break; empty if it passed.
+pub fn reason_lines(attempt: &AttemptSummary, paint: Paint) -> String {
+    let mut out = String::new();
     if let Some(error) = &attempt.error {
         let _ = write!(
             out,
@@ -115,6 +131,7 @@ pub fn case_line(state: &RunState, attempt: &AttemptSummary, paint: Paint) -> St
     if !remarks.is_empty() {
         let _ = write!(out, "\n    {}", paint.faint(&remarks));
     }
+    let has_model_error = attempt.model_error_text().is_some();
     let differs = attempt.status != attempt.adk_status || has_model_error;
     if differs && attempt.status != Status::Errored {
         let _ = write!(
@@ -149,9 +166,14 @@ fn metric_line(metric: &MetricSummary, paint: Paint) -> String {
     format!("{head}  {}", clean_line(&metric.explanation))
 }
 
-/// The summary at the end of a run: metrics, failures, counts and the next commands. `rerun` is the one that runs the
-/// failures again.
-pub fn run_summary(state: &RunState, paint: Paint, place: &str, rerun: &str) -> String {
+/// The summary at the end of a run: metrics, failures, counts and the next commands. `place` is the workspace as commands name
+/// it; `rerun` is the command that runs the failures again.
+pub fn run_summary(
+    state: &RunState,
+    (paint, verbosity): (Paint, Verbosity),
+    place: &str,
+    rerun: &str,
+) -> String {
     let totals = state.totals;
     let mut parts = Vec::new();
     let quarantined = state.quarantined();
@@ -190,10 +212,13 @@ pub fn run_summary(state: &RunState, paint: Paint, place: &str, rerun: &str) -> 
         of_cases(state),
         paint.faint(&time)
     );
-    let (table, failures) = (
-        metric_table(state, paint) + &repeats_table(state, paint),
-        failures(state, paint),
-    );
+    let table = match verbosity {
+        Verbosity::Quiet => String::new(),
+        Verbosity::Normal | Verbosity::Verbose => {
+            metric_table(state, paint, verbosity) + &repeats_table(state, paint)
+        }
+    };
+    let failures = failures(state, paint);
     format!(
         "{table}{}{}{failures}{counts}{}{}",
         judged(state, paint),
@@ -411,9 +436,7 @@ fn next_steps(state: &RunState, paint: Paint, place: &str, rerun: &str) -> Strin
         } else {
             format!(" --in {place}")
         };
-        lines.push(format!(
-            "accept what the agent did: evaltrail accept {id}{folder}"
-        ));
+        lines.push(format!("accept:  evaltrail accept {id}{folder}"));
     }
     lines
         .into_iter()
@@ -475,10 +498,10 @@ fn passes_by_k(passes: &RepeatedPasses, paint: Paint) -> String {
     )
 }
 
-/// A table with the mean, the number of values and the spread of each metric. A requested metric without any score is in
+/// A table with the mean, the deviation and the number of values of each metric, and the distribution if it is verbose. A requested metric without any score is in
 /// it, with the reason. For a single attempt, only these are, and requested metrics that do not decide: no other line has
 /// their scores.
-fn metric_table(state: &RunState, paint: Paint) -> String {
+fn metric_table(state: &RunState, paint: Paint, verbosity: Verbosity) -> String {
     let is_requested = |of: &Aggregate, is_wanted: fn(&Criterion) -> bool| {
         let mut criteria = state.plan.sets.iter().flat_map(|set| &set.criteria);
         criteria.any(|criterion| criterion.metric == of.metric && is_wanted(criterion))
@@ -503,11 +526,19 @@ fn metric_table(state: &RunState, paint: Paint) -> String {
         .unwrap_or(0)
         .max(6);
     let number = |value: Option<f64>| value.map_or("—".into(), score_text);
+    let distribution = |cells: [&str; 4]| match verbosity {
+        Verbosity::Verbose => cells.map(|cell| format!(" {cell:>7}")).concat(),
+        Verbosity::Quiet | Verbosity::Normal => String::new(),
+    };
     let head = format!(
-        "{:width$}  {:>8} {:>7} {:>18} {:>7} {:>7} {:>7} {:>7}",
-        "metric", "mean", "std", "valid/error/total", "min", "median", "p90", "p95"
+        "{:width$}  {:>8} {:>7} {:>18}{}",
+        "metric",
+        "mean",
+        "std",
+        "valid/error/total",
+        distribution(["min", "median", "p90", "p95"])
     );
-    let mut out = format!("{}\n", paint.faint(&head));
+    let mut out = format!("\n{}\n", paint.faint(&head));
     for of in &table {
         let behind = format!("{}/{}/{}", of.valid, of.errored, of.total);
         if of.valid == 0 {
@@ -526,16 +557,14 @@ fn metric_table(state: &RunState, paint: Paint) -> String {
             );
             continue;
         }
+        let values = [of.min, of.median, of.p90, of.p95].map(number);
         let _ = writeln!(
             out,
-            "{:width$}  {:>8} {:>7} {behind:>18} {:>7} {:>7} {:>7} {:>7}",
+            "{:width$}  {:>8} {:>7} {behind:>18}{}",
             clean_line(&of.metric),
             number(of.mean),
             number(of.std),
-            number(of.min),
-            number(of.median),
-            number(of.p90),
-            number(of.p95)
+            distribution(values.each_ref().map(String::as_str))
         );
     }
     if table.is_empty() { String::new() } else { out }

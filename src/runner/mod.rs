@@ -54,7 +54,7 @@ pub use past::{
     case_trends, history_of, load_past_run, past_results, past_run, remove_old, result_folders,
     unreadable_text,
 };
-pub use plan::{MalformedFile, PlanError, Prepared, Request, Stamp, prepare};
+pub use plan::{PlanError, Prepared, Request, Stamp, prepare};
 pub use record_tools::{ToolRecording, add_missing_answers, record_tools};
 pub use removed::removed_cases;
 pub use start::{Run, RunHandle, start};

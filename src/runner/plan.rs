@@ -21,7 +21,7 @@ use crate::workspace::{
     criteria_for, current_commit, open_set, read_notes, read_stubs, user_for,
 };
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -69,8 +69,8 @@ pub struct Prepared {
     pub stubs: Vec<Arc<StubFile>>,
     /// Files that cannot be used, and why; the rest can be run.
     pub problems: Vec<(String, String)>,
-    /// The files among them whose content is invalid.
-    pub malformed: Vec<MalformedFile>,
+    /// The files whose content is invalid: where, and what was expected.
+    pub malformed: BTreeMap<PathBuf, FileProblem>,
     /// The earlier attempts that are re-evaluated.
     pub kept: HashMap<AttemptKey, Arc<EndedAttempt>>,
     /// What the user allowed the judge; initially nothing.
@@ -81,15 +81,6 @@ pub struct Prepared {
     pub queue: Option<Arc<CaseQueue>>,
     /// What the user should know about the plan.
     pub remarks: Vec<String>,
-}
-
-/// A file whose content is invalid.
-#[derive(Clone, Debug)]
-pub struct MalformedFile {
-    /// The file.
-    pub path: PathBuf,
-    /// Where, and what was expected.
-    pub problem: FileProblem,
 }
 
 /// Why a run cannot be planned.
@@ -353,16 +344,15 @@ fn open_selections(
 ) -> (
     Vec<OpenedSelection<'_>>,
     Vec<(String, String)>,
-    Vec<MalformedFile>,
+    BTreeMap<PathBuf, FileProblem>,
 ) {
-    let (mut opened, mut problems, mut malformed) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut opened, mut problems, mut malformed) = (Vec::new(), Vec::new(), BTreeMap::new());
     for selection in selections {
         let mut problem = |why: String| problems.push((selection.set.shown.clone(), why));
         let read = open_set(&selection.set).map_err(|error| {
             let why = error.to_string();
             if let SetProblem::Content(problem) = error {
-                let path = selection.set.path.clone();
-                malformed.push(MalformedFile { path, problem });
+                malformed.insert(selection.set.path.clone(), problem);
             }
             why
         });
@@ -419,7 +409,7 @@ fn kept_of(
 /// Why a set is not part of a plan.
 struct SetNotPlanned {
     why: String,
-    malformed: Option<MalformedFile>,
+    malformed: Option<(PathBuf, FileProblem)>,
 }
 
 impl From<String> for SetNotPlanned {
@@ -452,10 +442,7 @@ fn plan_set(
     )
     .map_err(|problem| SetNotPlanned {
         why: problem.to_string(),
-        malformed: problem.malformed.map(|found| MalformedFile {
-            path: problem.path,
-            problem: found,
-        }),
+        malformed: problem.malformed.map(|found| (problem.path, found)),
     })?;
     let asked = criteria
         .iter()

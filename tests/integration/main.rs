@@ -16,6 +16,7 @@ mod bigquery;
 mod bucket_attacks;
 mod buckets;
 mod clocks;
+mod command_texts;
 mod common;
 mod comparison;
 mod conversations;

@@ -1,0 +1,100 @@
+//! What commands print, as reviewed texts.
+
+use crate::common::{both, evaltrail, output};
+use insta::assert_snapshot;
+use std::path::Path;
+
+/// What changes from run to run.
+const FILTERS: [(&str, &str); 7] = [
+    (r"\b[0-9a-f]{12}\b", "[run]"),
+    (r"\d{4}-\d\d-\d\d \d\d:\d\d", "[started]"),
+    (r"\b\d+\.\d+s\b", "[time]"),
+    (
+        r"(?m)^(latency_in_seconds|invocation_duration_v1) .*$",
+        "$1 [times]",
+    ),
+    (r"\(p [0-9.]+", "(p [p]"),
+    (r"  +\d+\.\d  (\d+ sets?|garden)", "  [seconds]  $1"),
+    (r"/tmp/[^ :]*\.tmp\w+", "[folder]"),
+];
+
+/// The sample workspace, in which commands are run.
+struct Sample {
+    home: tempfile::TempDir,
+    folder: tempfile::TempDir,
+}
+
+impl Sample {
+    fn new() -> Sample {
+        let sample = Sample {
+            home: tempfile::tempdir().unwrap(),
+            folder: tempfile::tempdir().unwrap(),
+        };
+        let mut demo = evaltrail(sample.home.path());
+        output(demo.args(["demo", "--to"]).arg(sample.root()));
+        sample
+    }
+
+    fn root(&self) -> std::path::PathBuf {
+        self.folder.path().join("demo")
+    }
+
+    /// Both streams of a command and its exit code.
+    fn run(&self, line: &str) -> String {
+        self.run_in(&self.root(), line)
+    }
+
+    fn run_in(&self, folder: &Path, line: &str) -> String {
+        let mut command = evaltrail(self.home.path());
+        command.current_dir(folder).args(line.split(' '));
+        let out = output(&mut command);
+        let code = out.status.code().unwrap();
+        format!("$ evaltrail {line}\n{}\nexit code {code}", both(&out))
+    }
+}
+
+/// One after the other, so that the lines are in one order.
+const RUN: &str = "run garden --trust --jobs 1";
+
+#[test]
+fn run_prints_each_reason_once() {
+    let sample = Sample::new();
+    insta::with_settings!({ filters => FILTERS }, {
+        assert_snapshot!("command_run", sample.run(RUN));
+        assert_snapshot!("command_run_quiet", sample.run(&format!("{RUN} --quiet")));
+        assert_snapshot!("command_list", sample.run("list --cases"));
+        assert_snapshot!("command_runs", sample.run("runs"));
+        assert_snapshot!("command_compare", sample.run("compare"));
+        assert_snapshot!("command_run_verbose", sample.run("run garden/weekend.evalset.json:evening_plan --trust -v"));
+    });
+}
+
+#[test]
+fn help_has_groups_and_examples() {
+    let sample = Sample::new();
+    assert_snapshot!("command_help", sample.run("--help"));
+    assert_snapshot!("command_run_short_help", sample.run("run -h"));
+    assert_snapshot!("command_run_help", sample.run("run --help"));
+}
+
+#[test]
+fn malformed_files_stop_command_with_excerpt() {
+    let sample = Sample::new();
+    let file = sample.root().join("garden/weekend.evalset.json");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replacen("\"eval_cases\"", "eval_cases\"", 1)).unwrap();
+    let config = sample.root().join("library_desk/test_config.json");
+    std::fs::write(
+        &config,
+        "{\n  \"criteria\": {\"response_match_score\": \"high\"}\n}\n",
+    )
+    .unwrap();
+    insta::with_settings!({ filters => FILTERS }, {
+        assert_snapshot!("command_run_malformed", sample.run("run . --trust"));
+        assert_snapshot!("command_check_malformed", sample.run("check ."));
+    });
+    assert!(
+        !sample.root().join(".evaltrail/runs").exists(),
+        "nothing was run"
+    );
+}
