@@ -2,7 +2,7 @@
 
 use super::Exit;
 use super::args::{CheckArgs, ColorWhen};
-use super::malformed::excerpt_of_file;
+use super::malformed::{excerpt_of, readable_text};
 use super::output::{paint, plural, print_line};
 use crate::config::FILE_NAME;
 use crate::domain::{CaseNotes, Criterion, Status, clean_line};
@@ -44,15 +44,7 @@ pub(super) fn check(args: CheckArgs) -> anyhow::Result<Exit> {
         print_line(&line(&config, &issue, paint));
     }
     for file in &files {
-        for issue in issues_of(file, &files) {
-            counts[issue.severity as usize] += 1;
-            print_line(&line(&file.path, &issue, paint));
-            if issue.severity == Severity::Error
-                && let Some(excerpt) = excerpt_of_file(&file.path, issue.line, issue.column)
-            {
-                print_line(&excerpt);
-            }
-        }
+        print_issues(file, &issues_of(file, &files), &mut counts, paint);
     }
     let [errors, refused, warnings] = counts;
     print_line(&format!(
@@ -68,6 +60,28 @@ pub(super) fn check(args: CheckArgs) -> anyhow::Result<Exit> {
     } else {
         Exit::Success
     })
+}
+
+/// The maximum number of errors of a file whose lines are shown.
+const MAX_EXCERPTS: usize = 20;
+
+/// Prints the issues of a file, and counts them by severity.
+fn print_issues(file: &SetPath, issues: &[Issue], counts: &mut [usize; 3], paint: Paint) {
+    let has_errors = issues.iter().any(|issue| issue.severity == Severity::Error);
+    let text = has_errors.then(|| readable_text(&file.path)).flatten();
+    let mut excerpts = 0;
+    for issue in issues {
+        counts[issue.severity as usize] += 1;
+        print_line(&line(&file.path, issue, paint));
+        if issue.severity == Severity::Error
+            && excerpts < MAX_EXCERPTS
+            && let Some(text) = &text
+            && let Some(excerpt) = excerpt_of(text, issue.line, issue.column)
+        {
+            print_line(&excerpt);
+            excerpts += 1;
+        }
+    }
 }
 
 /// The rules of `[[match]]` that cannot be applied, with the configuration that contains them.

@@ -345,7 +345,7 @@ fn list_set(
                         .iter()
                         .find(|one| one.status != Status::Passed)
                 })
-                .map(|attempt| paint.faint(&format!("  {}", clean_line(attempt.reason()))))
+                .map(|attempt| paint.faint(&format!("  {}", clean_line(&attempt.reason()))))
                 .unwrap_or_default();
             let glyph = status.map_or(" ".into(), |status| paint.status(status, status.glyph()));
             let problem = file

@@ -28,16 +28,24 @@ pub(super) fn print_malformed(files: &BTreeMap<PathBuf, FileProblem>) {
             problem.expected,
             problem.found
         ));
-        if let Some(excerpt) = excerpt_of_file(file, problem.line, problem.column) {
+        let text = readable_text(file);
+        if let Some(excerpt) = text.and_then(|text| excerpt_of(&text, problem.line, problem.column))
+        {
             print_note(&excerpt);
         }
     }
     print_note("nothing was run");
 }
 
-/// The line of a file with a mark below a column, both from 1. `None` if the line cannot be read.
-pub(super) fn excerpt_of_file(path: &Path, line: usize, column: usize) -> Option<String> {
-    let text = read_text(path).ok()?;
+/// The text of a file of which excerpts may be shown; `None` if it cannot be read, or is a link: what it leads to may be no
+/// file of the workspace.
+pub(super) fn readable_text(path: &Path) -> Option<String> {
+    let is_file = path.symlink_metadata().is_ok_and(|meta| meta.is_file());
+    is_file.then(|| read_text(path).ok()).flatten()
+}
+
+/// The line of a text with a mark below a column, both from 1. `None` if there is no such line.
+pub(super) fn excerpt_of(text: &str, line: usize, column: usize) -> Option<String> {
     excerpt(text.lines().nth(line.checked_sub(1)?)?, line, column)
 }
 

@@ -1,10 +1,7 @@
-//! The difference of two sequences of texts: lines or words.
+//! The difference of two sequences of texts: lines, sentences or words.
 
-use rustc_hash::FxHashMap;
-use similar::algorithms::{Capture, Compact, Replace, myers};
-use similar::{DiffOp, DiffTag};
+use imara_diff::{Algorithm, Diff, InternedInput};
 use std::ops::Range;
-use std::time::{Duration, Instant};
 
 /// Consecutive items of both sides. At least one of the ranges is not empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,49 +14,34 @@ pub struct Hunk {
     pub is_equal: bool,
 }
 
-/// Compares two sequences with Myers' algorithm, heuristics included. After the timeout the rest is compared coarsely.
-/// Together the hunks cover both sides in order.
-pub fn diff_sequences(left: &[&str], right: &[&str], timeout: Option<Duration>) -> Vec<Hunk> {
-    let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-    // Numbers instead of texts: they are compared faster, and the algorithm is compiled for one type.
-    let mut numbers = FxHashMap::default();
-    let (left, right) = (numbered(left, &mut numbers), numbered(right, &mut numbers));
-    let (left, right) = (left.as_slice(), right.as_slice());
-    let mut hook = Compact::new(Replace::new(Capture::new()), left, right);
-    let compared = myers::diff_deadline(
-        &mut hook,
-        left,
-        0..left.len(),
-        right,
-        0..right.len(),
-        deadline,
-    );
-    match compared {
-        Ok(()) => hook
-            .into_inner()
-            .into_inner()
-            .into_ops()
-            .into_iter()
-            .map(hunk)
-            .collect(),
-        Err(never) => match never {},
-    }
-}
-
-fn numbered<'a>(texts: &[&'a str], numbers: &mut FxHashMap<&'a str, usize>) -> Vec<usize> {
-    let mut number = |text: &&'a str| {
-        let next = numbers.len();
-        *numbers.entry(*text).or_insert(next)
+/// Compares two sequences with Myers' algorithm in linear memory. Where many items differ, heuristics keep the time close to
+/// linear, and the difference may not be the smallest one. Together the hunks cover both sides in order.
+pub fn diff_sequences(left: &[&str], right: &[&str]) -> Vec<Hunk> {
+    let mut input = InternedInput::default();
+    input.update_before(left.iter().copied());
+    input.update_after(right.iter().copied());
+    let mut diff = Diff::compute(Algorithm::Myers, &input);
+    diff.postprocess_no_heuristic(&input);
+    let mut hunks = Vec::new();
+    let (mut at_left, mut at_right) = (0, 0);
+    let mut push = |left: Range<usize>, right: Range<usize>, is_equal| {
+        if !left.is_empty() || !right.is_empty() {
+            hunks.push(Hunk {
+                left,
+                right,
+                is_equal,
+            });
+        }
     };
-    texts.iter().map(&mut number).collect()
-}
-
-fn hunk(op: DiffOp) -> Hunk {
-    Hunk {
-        left: op.old_range(),
-        right: op.new_range(),
-        is_equal: op.tag() == DiffTag::Equal,
+    let range = |range: &Range<u32>| range.start as usize..range.end as usize;
+    for changed in diff.hunks() {
+        let (before, after) = (range(&changed.before), range(&changed.after));
+        push(at_left..before.start, at_right..after.start, true);
+        (at_left, at_right) = (before.end, after.end);
+        push(before, after, false);
     }
+    push(at_left..left.len(), at_right..right.len(), true);
+    hunks
 }
 
 #[cfg(test)]
@@ -69,14 +51,14 @@ mod tests {
 
     #[test]
     fn a_replaced_item_is_one_hunk() {
-        let hunks = diff_sequences(&["a", "b", "c"], &["a", "x", "c"], None);
+        let hunks = diff_sequences(&["a", "b", "c"], &["a", "x", "c"]);
         let hunk = |at: usize, is_equal| Hunk {
             left: at..at + 1,
             right: at..at + 1,
             is_equal,
         };
         assert_eq!(hunks, [hunk(0, true), hunk(1, false), hunk(2, true)]);
-        assert_eq!(diff_sequences(&[], &[], None), []);
+        assert_eq!(diff_sequences(&[], &[]), []);
     }
 
     proptest! {
@@ -88,7 +70,7 @@ mod tests {
             let left: Vec<&str> = left.iter().map(String::as_str).collect();
             let right: Vec<&str> = right.iter().map(String::as_str).collect();
             let (mut at_left, mut at_right) = (0, 0);
-            for hunk in diff_sequences(&left, &right, None) {
+            for hunk in diff_sequences(&left, &right) {
                 prop_assert_eq!((hunk.left.start, hunk.right.start), (at_left, at_right));
                 if hunk.is_equal {
                     prop_assert_eq!(&left[hunk.left.clone()], &right[hunk.right.clone()]);

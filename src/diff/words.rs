@@ -1,68 +1,179 @@
 //! Differences between two texts, word by word.
 
 use super::diff_sequences;
-use std::time::Duration;
+use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Maximum length in bytes for a comparison by words. Longer texts are compared by lines, and [`TextDiff::coarse`] is
-/// set.
-const WORDS_AT_MOST: usize = 64 * 1024;
-/// Time limit of one comparison.
-const TIMEOUT: Duration = Duration::from_millis(200);
+/// The length in bytes from which texts are compared by sentences first, and by words where sentences differ.
+const SENTENCES_FROM: usize = 32 << 10;
+/// The maximum length in bytes of a changed part that is compared by words. A longer one is changed as a whole, and
+/// [`TextDiff::coarse`] is set.
+const MAX_BY_WORDS: usize = 1 << 20;
+/// The minimum number of words of a common part that is shortened where only differences are shown.
+const MIN_SHORTENED: usize = 40;
+/// The number of words that stay on each side of a shortened part.
+const CONTEXT: usize = 8;
 
-/// A piece of text that is on both sides or on one side only.
+/// A part of two compared texts.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Segment {
-    /// The text.
-    pub text: String,
-    /// Whether the text is on this side only.
-    pub changed: bool,
+pub enum TextPart {
+    /// On both sides.
+    Same(String),
+    /// Different on both sides; one of them may be empty.
+    Changed {
+        /// The expected text.
+        expected: String,
+        /// The actual text.
+        actual: String,
+    },
+    /// A common part that is not shown: its number of words.
+    Hidden(usize),
 }
 
-/// Two compared texts, each as a list of common and changed segments.
+/// Two compared texts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TextDiff {
-    /// The expected text.
-    pub expected: Vec<Segment>,
-    /// The actual text.
-    pub actual: Vec<Segment>,
-    /// Whether the texts were compared by lines, because they were too long.
+    /// The parts, in order. No two parts of the same kind follow each other.
+    pub parts: Vec<TextPart>,
+    /// Whether a part was too long to be compared by words.
     pub coarse: bool,
 }
 
 /// Compares two texts.
 pub fn diff_words(expected: &str, actual: &str) -> TextDiff {
-    let coarse = expected.len().max(actual.len()) > WORDS_AT_MOST;
-    let parts = if coarse { lines } else { split_into_words };
-    let (left, right) = (parts(expected), parts(actual));
-    let mut out = TextDiff {
-        coarse,
-        ..TextDiff::default()
-    };
-    for hunk in diff_sequences(&left, &right, Some(TIMEOUT)) {
-        push(&mut out.expected, &left[hunk.left], !hunk.is_equal);
-        push(&mut out.actual, &right[hunk.right], !hunk.is_equal);
+    let mut diff = TextDiff::default();
+    if expected.len().max(actual.len()) < SENTENCES_FROM {
+        diff.compare_words(expected, actual);
+        return diff;
     }
-    out
+    let (left, right) = (sentences(expected), sentences(actual));
+    for hunk in diff_sequences(&left, &right) {
+        let (left, right) = (left[hunk.left].concat(), right[hunk.right].concat());
+        match hunk.is_equal {
+            true => diff.push_same(left),
+            false if left.len().max(right.len()) > MAX_BY_WORDS => {
+                diff.coarse = true;
+                diff.push_changed(left, right);
+            }
+            false => diff.compare_words(&left, &right),
+        }
+    }
+    diff
 }
 
-fn lines(text: &str) -> Vec<&str> {
-    text.split_inclusive('\n').collect()
+impl TextDiff {
+    /// Whether the texts differ.
+    pub fn is_changed(&self) -> bool {
+        let is_changed = |part: &TextPart| matches!(part, TextPart::Changed { .. });
+        self.parts.iter().any(is_changed)
+    }
+
+    /// The same texts, where the middle of each long common part is hidden.
+    pub fn without_common(self) -> TextDiff {
+        let last = self.parts.len().saturating_sub(1);
+        let shortened = |(at, part): (usize, TextPart)| match part {
+            TextPart::Same(text) => shorten(text, at > 0, at < last),
+            part => vec![part],
+        };
+        TextDiff {
+            parts: self
+                .parts
+                .into_iter()
+                .enumerate()
+                .flat_map(shortened)
+                .collect(),
+            coarse: self.coarse,
+        }
+    }
+
+    fn compare_words(&mut self, expected: &str, actual: &str) {
+        let (left, right) = (split_into_words(expected), split_into_words(actual));
+        for hunk in diff_sequences(&left, &right) {
+            let (left, right) = (left[hunk.left].concat(), right[hunk.right].concat());
+            match hunk.is_equal {
+                true => self.push_same(left),
+                false => self.push_changed(left, right),
+            }
+        }
+    }
+
+    fn push_same(&mut self, text: String) {
+        match self.parts.last_mut() {
+            Some(TextPart::Same(last)) => last.push_str(&text),
+            _ => self.parts.push(TextPart::Same(text)),
+        }
+    }
+
+    fn push_changed(&mut self, left: String, right: String) {
+        match self.parts.last_mut() {
+            Some(TextPart::Changed { expected, actual }) => {
+                expected.push_str(&left);
+                actual.push_str(&right);
+            }
+            _ => self.parts.push(TextPart::Changed {
+                expected: left,
+                actual: right,
+            }),
+        }
+    }
+}
+
+/// A common text, without its middle if it is long. `has_before` and `has_after` tell whether changed parts are beside it.
+fn shorten(text: String, has_before: bool, has_after: bool) -> Vec<TextPart> {
+    let words = word_ranges(&text);
+    let from = if has_before { CONTEXT } else { 0 };
+    let to = words
+        .len()
+        .saturating_sub(if has_after { CONTEXT } else { 0 });
+    if words.len() < MIN_SHORTENED || !(has_before || has_after) {
+        return vec![TextPart::Same(text)];
+    }
+    let head = &text[..words[from].start];
+    let tail = words.get(to).map_or("", |word| &text[word.start..]);
+    let parts = [
+        TextPart::Same(head.trim_end().to_string()),
+        TextPart::Hidden(to - from),
+        TextPart::Same(tail.to_string()),
+    ];
+    let is_empty = |part: &TextPart| matches!(part, TextPart::Same(text) if text.is_empty());
+    parts.into_iter().filter(|part| !is_empty(part)).collect()
+}
+
+/// The runs of characters that are not white space.
+fn word_ranges(text: &str) -> Vec<Range<usize>> {
+    let start = text.as_ptr() as usize;
+    let range = |word: &str| {
+        let from = word.as_ptr() as usize - start;
+        from..from + word.len()
+    };
+    text.split_whitespace().map(range).collect()
+}
+
+/// The sentences and lines of a text, each with what separates it from the next one.
+fn sentences(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let (mut start, mut ends) = (0, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'.' | b'!' | b'?' | b'\n' => ends = true,
+            b' ' | b'\r' => {}
+            _ if ends && text.is_char_boundary(at) => {
+                let has_gap = matches!(text.as_bytes()[at - 1], b' ' | b'\n');
+                if has_gap {
+                    found.push(&text[start..at]);
+                    start = at;
+                }
+                ends = false;
+            }
+            _ => ends = false,
+        }
+    }
+    found.push(&text[start..]);
+    found
 }
 
 fn split_into_words(text: &str) -> Vec<&str> {
     text.split_word_bounds().collect()
-}
-
-fn push(segments: &mut Vec<Segment>, parts: &[&str], changed: bool) {
-    if parts.is_empty() {
-        return;
-    }
-    let text = parts.concat();
-    match segments.last_mut() {
-        Some(last) if last.changed == changed => last.text.push_str(&text),
-        _ => segments.push(Segment { text, changed }),
-    }
 }
 
 #[cfg(test)]
@@ -70,33 +181,91 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn marked(segments: &[Segment]) -> String {
-        segments
-            .iter()
-            .map(|s| {
-                if s.changed {
-                    format!("[{}]", s.text)
-                } else {
-                    s.text.clone()
-                }
-            })
-            .collect()
+    fn marked(diff: &TextDiff) -> [String; 2] {
+        let side = |is_expected: bool| {
+            let part = |part: &TextPart| match part {
+                TextPart::Same(text) => text.clone(),
+                TextPart::Changed { expected, .. } if is_expected => format!("[{expected}]"),
+                TextPart::Changed { actual, .. } => format!("[{actual}]"),
+                TextPart::Hidden(words) => format!("<{words}>"),
+            };
+            diff.parts.iter().map(part).collect()
+        };
+        [side(true), side(false)]
     }
 
     #[test]
     fn words_are_compared_whole() {
         let diff = diff_words("It will rain on Tuesday.", "It should rain on Wednesday.");
-        assert_eq!(marked(&diff.expected), "It [will] rain on [Tuesday].");
-        assert_eq!(marked(&diff.actual), "It [should] rain on [Wednesday].");
+        assert_eq!(
+            marked(&diff),
+            [
+                "It [will] rain on [Tuesday].",
+                "It [should] rain on [Wednesday]."
+            ]
+        );
+    }
+
+    #[test]
+    fn one_changed_word_is_found_in_a_long_text() {
+        for separator in [" ", "\n", ". "] {
+            let text = |word: &str| -> String {
+                let words = (0..40_000).map(|at| match at {
+                    21_000 => word.to_string(),
+                    at => format!("w{at}"),
+                });
+                words.collect::<Vec<_>>().join(separator)
+            };
+            let diff = diff_words(&text("before"), &text("after"));
+            assert_eq!((diff.parts.len(), diff.coarse), (3, false), "{separator:?}");
+            let shown = marked(&diff.without_common());
+            let start = format!("<20992>w20992{separator}");
+            assert!(shown[0].starts_with(&start), "{}", &shown[0][..60]);
+            assert!(shown[0].contains(&format!("{separator}[before]{separator}w21001")));
+            // A full stop after the changed word is a word of its own.
+            let hidden = if separator == ". " { 18_992 } else { 18_991 };
+            assert!(
+                shown[1].contains("[after]") && shown[1].ends_with(&format!("<{hidden}>")),
+                "{}",
+                shown[1]
+            );
+        }
+    }
+
+    #[test]
+    fn short_common_parts_stay() {
+        let text = |word: &str| format!("{} {word} {}", "a ".repeat(30), "b ".repeat(30));
+        let diff = diff_words(&text("x"), &text("y"));
+        assert_eq!(diff.clone().without_common(), diff);
+        let same = diff_words(&"a ".repeat(100), &"a ".repeat(100));
+        assert_eq!(same.clone().without_common(), same, "nothing differs");
     }
 
     proptest! {
         #[test]
-        fn each_side_is_rebuilt(a in "[a-c \n]{0,40}", b in "[a-c \n]{0,40}") {
+        fn each_side_is_rebuilt(a in "[a-c. \n]{0,40}", b in "[a-c. \n]{0,40}", is_long: bool) {
+            let long = |text: &str| match is_long {
+                true => format!("{text}{}", ". é ".repeat(SENTENCES_FROM / 5)),
+                false => text.to_string(),
+            };
+            let (a, b) = (long(&a), long(&b));
             let diff = diff_words(&a, &b);
-            let join = |segments: &[Segment]| segments.iter().map(|s| s.text.as_str()).collect::<String>();
-            prop_assert_eq!(join(&diff.expected), a);
-            prop_assert_eq!(join(&diff.actual), b);
+            let (mut left, mut right) = (String::new(), String::new());
+            for part in &diff.parts {
+                match part {
+                    TextPart::Same(text) => {
+                        left += text;
+                        right += text;
+                    }
+                    TextPart::Changed { expected, actual } => {
+                        left += expected;
+                        right += actual;
+                    }
+                    TextPart::Hidden(_) => prop_assert!(false),
+                }
+            }
+            prop_assert_eq!(left, a);
+            prop_assert_eq!(right, b);
         }
     }
 }

@@ -17,18 +17,21 @@ pub struct VisualRow {
     pub right: Line,
 }
 
-/// Wraps both sides to their widths. The shorter side is padded, so that both sides stay aligned.
-pub fn wrap_rows(rows: &[Row], left_width: usize, right_width: usize) -> Vec<VisualRow> {
+/// Wraps both sides to a width. What is the same on both sides is in the same visual rows; the shorter side is padded.
+pub fn wrap_rows(rows: &[Row], width: usize) -> Vec<VisualRow> {
     let mut out = Vec::with_capacity(rows.len());
     for (row, content) in rows.iter().enumerate() {
-        let side = |line: &Option<Line>, width| {
-            line.as_ref()
-                .map_or_else(Vec::new, |line| wrap_line(line, width))
+        let (left, right) = match (&content.left, &content.right) {
+            (Some(left), Some(right)) => wrap_level(left, right, width)
+                .unwrap_or_else(|| (wrap_line(left, width), wrap_line(right, width))),
+            (left, right) => {
+                let wrapped = |side: &Option<Line>| {
+                    side.as_ref()
+                        .map_or_else(Vec::new, |line| wrap_line(line, width))
+                };
+                (wrapped(left), wrapped(right))
+            }
         };
-        let (left, right) = (
-            side(&content.left, left_width),
-            side(&content.right, right_width),
-        );
         let height = left.len().max(right.len()).max(1);
         let (mut left, mut right) = (left.into_iter(), right.into_iter());
         out.extend((0..height).map(|at| VisualRow {
@@ -41,24 +44,60 @@ pub fn wrap_rows(rows: &[Row], left_width: usize, right_width: usize) -> Vec<Vis
     out
 }
 
-/// Wraps a line at word boundaries if possible, otherwise between characters.
-pub fn wrap_line(line: &[Span], width: usize) -> Vec<Line> {
-    let width = width.max(1);
-    let mut wrapper = Wrapper {
-        lines: vec![Vec::new()],
-        used: 0,
-        width,
-    };
-    for span in line {
-        for run in runs(&span.text) {
-            match run.width() <= width {
-                true => wrapper.word(run, span),
-                false => parts(run)
-                    .into_iter()
-                    .for_each(|part| wrapper.word(part, span)),
+/// Wraps both sides so that the spans that are not changed are at the same height. `None` if those of one side are not those
+/// of the other.
+fn wrap_level(left: &[Span], right: &[Span], width: usize) -> Option<(Vec<Line>, Vec<Line>)> {
+    let is_same = |span: &&Span| !span.changed;
+    let same = || left.iter().filter(is_same).map(|span| &span.text);
+    if !same().eq(right.iter().filter(is_same).map(|span| &span.text)) {
+        return None;
+    }
+    let (mut expected, mut actual) = (Wrapper::new(width), Wrapper::new(width));
+    let (mut rest_left, mut rest_right) = (left, right);
+    loop {
+        rest_left = expected.changed(rest_left);
+        rest_right = actual.changed(rest_right);
+        let ([of_left, left @ ..], [of_right, right @ ..]) = (rest_left, rest_right) else {
+            return Some((expected.lines, actual.lines));
+        };
+        expected.pad_to(actual.lines.len());
+        actual.pad_to(expected.lines.len());
+        (rest_left, rest_right) = (left, right);
+        for run in runs(&of_left.text) {
+            match run.width() <= width.max(1) {
+                true => word_of_both(run, (&mut expected, of_left), (&mut actual, of_right)),
+                false => parts(run).into_iter().for_each(|part| {
+                    word_of_both(part, (&mut expected, of_left), (&mut actual, of_right));
+                }),
             }
         }
     }
+}
+
+/// Adds a word to both sides. Where one of them has to begin a line, both do.
+fn word_of_both(
+    word: &str,
+    (left, of_left): (&mut Wrapper, &Span),
+    (right, of_right): (&mut Wrapper, &Span),
+) {
+    let wide = word.width();
+    let fits = |side: &Wrapper| side.used + wide <= side.width;
+    let is_begun = left.used > 0 || right.used > 0;
+    if is_begun && !(fits(left) && fits(right)) {
+        left.next_line();
+        right.next_line();
+        if word.chars().all(char::is_whitespace) {
+            return;
+        }
+    }
+    left.word(word, of_left);
+    right.word(word, of_right);
+}
+
+/// Wraps a line at word boundaries if possible, otherwise between characters.
+pub fn wrap_line(line: &[Span], width: usize) -> Vec<Line> {
+    let mut wrapper = Wrapper::new(width);
+    line.iter().for_each(|span| wrapper.span(span));
     wrapper.lines
 }
 
@@ -115,6 +154,39 @@ struct Wrapper {
 }
 
 impl Wrapper {
+    fn new(width: usize) -> Wrapper {
+        Wrapper {
+            lines: vec![Vec::new()],
+            used: 0,
+            width: width.max(1),
+        }
+    }
+
+    fn span(&mut self, span: &Span) {
+        for run in runs(&span.text) {
+            match run.width() <= self.width {
+                true => self.word(run, span),
+                false => parts(run)
+                    .into_iter()
+                    .for_each(|part| self.word(part, span)),
+            }
+        }
+    }
+
+    /// Adds the changed spans at the beginning, and returns the others.
+    fn changed<'a>(&mut self, spans: &'a [Span]) -> &'a [Span] {
+        let count = spans.iter().take_while(|span| span.changed).count();
+        let (changed, rest) = spans.split_at(count);
+        changed.iter().for_each(|span| self.span(span));
+        rest
+    }
+
+    fn pad_to(&mut self, height: usize) {
+        while self.lines.len() < height {
+            self.next_line();
+        }
+    }
+
     fn word(&mut self, word: &str, like: &Span) {
         let wide = word.width();
         if self.used + wide <= self.width {
@@ -201,7 +273,7 @@ mod tests {
     #[test]
     fn both_sides_stay_level() {
         let rows = text_rows(&diff_words("one two three four\nend", "one\nend"));
-        let wrapped = wrap_rows(&rows, 8, 8);
+        let wrapped = wrap_rows(&rows, 8);
         let left: Vec<String> = wrapped.iter().map(|r| plain(&r.left)).collect();
         let right: Vec<String> = wrapped.iter().map(|r| plain(&r.right)).collect();
         assert_eq!(
@@ -215,6 +287,36 @@ mod tests {
             "and what is equal stands beside it"
         );
         assert!(left.iter().all(|line| line.width() <= 8));
+    }
+
+    /// A change of another length does not shift what follows it.
+    #[test]
+    fn same_words_are_at_the_same_height() {
+        let text = |changed: &str| {
+            let words: Vec<String> = (0..200).map(|at| format!("word{at}")).collect();
+            format!(
+                "{} {changed} {}",
+                words[..50].join(" "),
+                words[50..].join(" ")
+            )
+        };
+        let (short, long) = (text("now"), text("in a while, when all of it is ready"));
+        let wrapped = wrap_rows(&text_rows(&diff_words(&short, &long)), 31);
+        let same = |line: &Line| -> String {
+            let same = line.iter().filter(|span| !span.changed);
+            same.map(|span| span.text.as_str()).collect()
+        };
+        for row in &wrapped {
+            assert_eq!(same(&row.left), same(&row.right), "{row:?}");
+            assert!(plain(&row.left).width() <= 31 && plain(&row.right).width() <= 31);
+        }
+        let all = |side: fn(&VisualRow) -> &Line| -> String {
+            let lines = wrapped.iter().map(|row| plain(side(row)));
+            lines.collect::<String>().split_whitespace().collect()
+        };
+        let without_spaces = |text: &str| text.split_whitespace().collect::<String>();
+        assert_eq!(all(|row| &row.left), without_spaces(&short));
+        assert_eq!(all(|row| &row.right), without_spaces(&long));
     }
 
     fn plain(line: &Line) -> String {

@@ -2,9 +2,10 @@
 
 use super::{
     Attempt, AttemptKey, Cause, Finding, FindingRule, Invocation, JudgeUsage, MetricResult,
-    ModelError, Score, Status, ToolCounts, ToolUse, TurnEnd,
+    ModelError, Score, Status, ToolCounts, ToolUse, TurnEnd, compared_texts,
 };
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// The name of the metric that allowed variants of a trajectory decide. A criterion may add a label after a colon.
 pub const ALLOWED_TRAJECTORY: &str = "allowed_trajectory";
@@ -194,13 +195,13 @@ impl AttemptSummary {
 
     /// Why the attempt did not pass: the error, or the explanation of the first metric that failed or, if none failed,
     /// errored or was not evaluated, or why no criterion decided. Never empty if the attempt was not evaluated or errored.
-    pub fn reason(&self) -> &str {
+    pub fn reason(&self) -> Cow<'_, str> {
         if let Some(error) = &self.error {
-            return error;
+            return error.as_str().into();
         }
         let of = |status| self.metrics.iter().find(|metric| metric.status == status);
         if self.status == Status::Passed {
-            return "";
+            return "".into();
         }
         let worst = of(Status::Failed)
             .or_else(|| of(Status::Errored))
@@ -208,9 +209,16 @@ impl AttemptSummary {
         let found = worst.map_or(self.undecided.as_str(), |metric| {
             metric.explanation.as_str()
         });
-        match found.is_empty() && self.status != Status::Failed {
-            true => self.status.label(),
-            false => found,
+        if !found.is_empty() {
+            return found.into();
+        }
+        match worst.and_then(|metric| Some((metric, metric.score()?, metric.threshold?))) {
+            Some((metric, score, threshold)) => {
+                let (score, threshold) = compared_texts(score, threshold);
+                format!("{} is {score}, {threshold} is needed", metric.metric).into()
+            }
+            None if self.status == Status::Failed => "".into(),
+            None => self.status.label().into(),
         }
     }
 

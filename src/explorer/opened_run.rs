@@ -174,7 +174,7 @@ fn show_attempt(model: &mut Model, number: Option<u32>) {
     });
     if let Some(case) = model.shown_case_mut() {
         case.attempt = position.unwrap_or(0);
-        case.key = None;
+        case.is_stale = true;
     }
 }
 
@@ -206,7 +206,7 @@ pub(crate) fn close(model: &mut Model) {
         // The lines that were awaited may have arrived for the run.
         model.view.awaited_body = None;
         if let Some(case) = model.shown_case_mut() {
-            case.key = None;
+            case.is_stale = true;
         }
     }
 }

@@ -106,7 +106,7 @@ pub fn unified(text: &str, change: &TextChange, name: &str) -> String {
         out.push_str(&format!("@@ -{first},{gone} +{place},{come} @@\n"));
         grown += come as isize - gone as isize;
         let (left, right) = (lines_of(old), lines_of(&new));
-        for hunk in diff_sequences(&left, &right, None) {
+        for hunk in diff_sequences(&left, &right) {
             if hunk.is_equal {
                 left[hunk.left]
                     .iter()
@@ -178,7 +178,7 @@ fn differing(old: &str, new: &str) -> Vec<PreviewLine> {
     let (left, right) = (lines_of(old), lines_of(new));
     let (old, new) = (without_end(old), without_end(new));
     let mut lines = Vec::new();
-    for hunk in diff_sequences(&left, &right, None) {
+    for hunk in diff_sequences(&left, &right) {
         let (old, new) = (&old[hunk.left], &new[hunk.right]);
         if hunk.is_equal {
             lines.extend(old.iter().map(|line| PreviewLine::Same(cut(line, 0))));

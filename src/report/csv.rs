@@ -71,7 +71,7 @@ fn row(state: &RunState, ended: &EndedAttempt, metrics: &[String]) -> io::Result
         ]
     };
     let tools = ended.tools.map(counts);
-    let reason = text(ended.reason());
+    let reason = text(&ended.reason());
     cells.extend(
         [0, 1, 2, 3, 4].map(|at| tools.map_or(String::new(), |counts| counts[at].to_string())),
     );

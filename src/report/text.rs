@@ -92,9 +92,14 @@ pub fn attempt_line(state: &RunState, attempt: &AttemptSummary, paint: Paint) ->
             &format!("  {MODEL_ERROR_SIGN} {words}"),
         )
     });
+    let differs = attempt.status != attempt.adk_status || warned.is_some();
+    let in_adk = match differs && attempt.status != Status::Errored {
+        true => paint.faint(&format!("  ADK status: {}", attempt.adk_status.label())),
+        false => String::new(),
+    };
     let glyph = paint.status(attempt.status, attempt.status.glyph());
     format!(
-        "{glyph} {name}{}{unsteady}{}",
+        "{glyph} {name}{}{unsteady}{}{in_adk}",
         time.unwrap_or_default(),
         warned.unwrap_or_default()
     )
@@ -124,21 +129,12 @@ pub fn reason_lines(attempt: &AttemptSummary, paint: Paint) -> String {
         let _ = write!(
             out,
             "\n    {}",
-            paint.status(attempt.status, &clean_line(attempt.reason()))
+            paint.status(attempt.status, &clean_line(&attempt.reason()))
         );
     }
     let remarks = attempt.end_remarks();
     if !remarks.is_empty() {
         let _ = write!(out, "\n    {}", paint.faint(&remarks));
-    }
-    let has_model_error = attempt.model_error_text().is_some();
-    let differs = attempt.status != attempt.adk_status || has_model_error;
-    if differs && attempt.status != Status::Errored {
-        let _ = write!(
-            out,
-            "\n    {}",
-            paint.faint(&format!("ADK status: {}", attempt.adk_status.label()))
-        );
     }
     out
 }

@@ -53,7 +53,7 @@ fn run(place: &Place, plans: &[(&str, &str)], args: &[&str]) -> Output {
     let mut command = evaltrail(&place.path().join("home"));
     command.current_dir(place.path()).args(args);
     if args[0] == "run" {
-        command.args(["--agent", "cmd:./agent", "--trust", "-j", "1", "-q"]);
+        command.args(["--agent", "cmd:./agent", "--trust", "-j", "1"]);
     }
     output(&mut command)
 }

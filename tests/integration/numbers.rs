@@ -353,7 +353,10 @@ fn failed_score_is_not_rounded_to_threshold() {
         ("evaltrail.toml", config.into()),
     ]);
     let shown = text(&call(&place, &["score", "rows.jsonl", "--trust"]));
-    assert!(shown.contains("share 0.667 of 0.67"), "{shown}");
+    assert!(
+        shown.contains("✗ rows › a  share is 0.667, 0.67 is needed"),
+        "{shown}"
+    );
 }
 
 #[test]

@@ -102,6 +102,15 @@ impl Desk {
             .unwrap_or_else(|error| panic!("{agent}: {error}: {}", both(&out)))
     }
 
+    /// Why the agent cannot be used, before a case is run.
+    fn refusal(&self, agent: &str) -> String {
+        let set = json!({"eval_set_id": "s", "eval_cases": [case("one", &[("hi", vec![], "")])]});
+        fs::write(self.path().join("s.evalset.json"), set.to_string()).unwrap();
+        let out = output(&mut self.command(agent, &["run", "s.evalset.json", "--trust"]));
+        assert_eq!(out.status.code(), Some(2), "{}", both(&out));
+        both(&out)
+    }
+
     /// The first case of a run of one case with these prompts.
     fn one(&self, agent: &str, prompts: &[&str]) -> Value {
         let turns: Vec<Turn> = prompts.iter().map(|prompt| (*prompt, vec![], "")).collect();
@@ -307,13 +316,10 @@ fn langgraph_messages_of_every_form_are_read() {
     assert_eq!(responses(&case), ["1 messages of the user"], "{case}");
     let case = desk.one("of_langgraph.py:without_messages", &["hi"]);
     assert_eq!(responses(&case), ["You asked: hi"], "{case}");
-    let case = desk.one("of_langgraph.py:unclear", &["hi"]);
+    let refusal = desk.refusal("of_langgraph.py:unclear");
     assert!(
-        case["error"]
-            .as_str()
-            .unwrap()
-            .contains("no messages but first, second"),
-        "{case}"
+        refusal.contains("no messages but first, second"),
+        "{refusal}"
     );
 }
 
@@ -436,8 +442,7 @@ fn json_output_and_calls_before_error_are_read() {
             json!([]),
             "{case}"
         );
-        let case = desk.one("of_pydantic_ai.py:with_files", &["hi"]);
-        let error = case["error"].as_str().unwrap();
+        let error = desk.refusal("of_pydantic_ai.py:with_files");
         assert!(
             error.contains("needs dependencies (Files)") && error.contains("def run("),
             "{error}"

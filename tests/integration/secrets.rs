@@ -528,6 +528,9 @@ fn github_annotations_use_repository_paths() {
 /// The kind of the agent is a secret, which the plan cannot be without.
 #[test]
 fn unredactable_plan_writes_only_summary() {
+    // Something listens there, so that the run starts; nothing is answered.
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let agent = format!("agent-engine+http://{}", server.local_addr().unwrap());
     let place = Place::new(&[("s.evalset.json", set()), ("home/.keep", String::new())]);
     let mut command = evaltrail(&place.path().join("home"));
     let args = [
@@ -535,12 +538,14 @@ fn unredactable_plan_writes_only_summary() {
         "s.evalset.json",
         "--redact",
         "--agent",
-        "langgraph+http://127.0.0.1:9",
+        &agent,
+        "--timeout",
+        "300ms",
         "--report=json=report.json",
     ];
     command
         .args(args)
-        .env("TEAM_TOKEN", "langgraph")
+        .env("TEAM_TOKEN", "agent-engine")
         .current_dir(place.path());
     let ran = output(&mut command);
     assert_eq!(ran.status.code(), Some(2), "{}", both(&ran));

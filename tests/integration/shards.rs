@@ -350,7 +350,7 @@ fn said(run: &Output) -> String {
 #[test]
 fn file_unreadable_by_all_shards_fails_merge() {
     let place = answers(4);
-    std::fs::write(place.path().join("broken.evalset.json"), "{").unwrap();
+    std::fs::write(place.path().join("broken.evalset.json"), b"\xff").unwrap();
     for number in 1..=2 {
         let mut command = evaltrail(place.path());
         command.current_dir(place.path()).args([

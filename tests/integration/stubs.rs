@@ -221,17 +221,15 @@ fn a_server_that_does_not_ask_runs_no_case() {
         .read("evaltrail.toml")
         .replace("start = \"", "start = \"env -u PYTHONPATH ");
     desk.write("evaltrail.toml", &config);
-    let (report, _) = desk.run(&["--stubs"]);
-    for (id, case) in cases(&report) {
-        let error = case["error"].as_str().unwrap();
-        assert!(
-            error.contains("does not ask evaltrail before it calls tools"),
-            "{id}: {error}"
-        );
-        assert!(
-            error.contains("Failed to load plugin") && case["invocations"][0]["actual"].is_null(),
-            "{id}: {case}"
-        );
+    let out = output(&mut desk.command(&["--stubs"]));
+    let error = both(&out);
+    assert_eq!(out.status.code(), Some(2), "{error}");
+    for words in [
+        "9 attempts are not run",
+        "does not ask evaltrail before it calls tools",
+        "Failed to load plugin",
+    ] {
+        assert!(error.contains(words), "{words}: {error}");
     }
 }
 
@@ -390,8 +388,9 @@ fn plain_python_agent_rejects_stubs() {
         "kind = \"python\"\nfunction = \"agents.py:run\"\npython = \"{}\"\nstubs = true",
         python.display()
     ));
-    let (report, _) = desk.run(&[]);
-    let error = report["cases"][0]["error"].as_str().unwrap();
+    let out = output(&mut desk.command(&[]));
+    let error = both(&out);
+    assert_eq!(out.status.code(), Some(2), "{error}");
     assert!(
         error.contains("imports none of the libraries whose tools evaltrail can answer"),
         "{error}"

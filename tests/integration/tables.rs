@@ -114,7 +114,7 @@ fn files_without_cases_say_what_they_are() {
         "{words}"
     );
     assert!(
-        words.contains("run.eval  a log of Inspect (.eval)"),
+        words.contains("run.eval          a log of Inspect (.eval)"),
         "{words}"
     );
     let checked = ran(place.path(), &["check", "run.eval"]);
@@ -205,7 +205,7 @@ fn results_without_thresholds_are_scored() {
     let place = Place::new(&[("results.json", result.into())]);
     let listed = ran(place.path(), &["list", "."]);
     assert!(
-        both(&listed).contains("1 case  1 scored, no threshold"),
+        both(&listed).contains("1 case   1 scored, no threshold"),
         "{}",
         both(&listed)
     );

@@ -7,7 +7,9 @@ use crate::explorer::commands::authoring::{REDO, UNDO};
 use crate::explorer::commands::editing::SAVE;
 use crate::explorer::commands::hint;
 use crate::explorer::screens::{chat, edit, queue};
-use crate::explorer::sets::load;
+use crate::explorer::sets::{edited_cases, load};
+use crate::explorer::shared::case_list::EditedCase;
+use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::effect::{Effect, SetEffect};
 use crate::explorer::shared::message::{EditDone, EditFailure};
@@ -75,12 +77,19 @@ fn show_written(model: &mut Model, path: &Path, text: Arc<str>) -> Vec<Effect> {
         .position(|set| set.exists() && set.path.path == path)
     {
         let digest = fingerprint(&[text.as_bytes()]);
+        let was = model.view.sets[set].read.clone();
         let stem = model.view.sets[set].path.stem.clone();
         let Ok(file) = SetFile::open(text, &stem) else {
             return Vec::new();
         };
         model.view.sets[set].loaded = model.tickets.issue();
+        let changed = was.and_then(|was| edited_cases::first_changed(&was, &file));
         let effects = load::put_file(model, set, Arc::new(file), digest);
+        let browse = &mut model.view.browse;
+        browse.edited = changed.map(|index| EditedCase {
+            case: CaseRef { set, index },
+            cursor_on: browse.visible.get(browse.cursor).copied(),
+        });
         listing::relist(model);
         return effects;
     }
@@ -126,7 +135,6 @@ pub(crate) fn failed(model: &mut Model, failure: EditFailure) -> Vec<Effect> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explorer::shared::case_ref::CaseRef;
     use crate::explorer::shared::case_screen::CaseOrigin;
     use crate::explorer::shared::set_view::SetState;
     use crate::explorer::shared::triage::{Queue, QueueGroup};

@@ -109,15 +109,18 @@ pub(crate) fn relist(model: &mut Model) {
         Order::Score => visible.sort_by_cached_key(|case| lowest_score(model, *case)),
         Order::Turns => visible.sort_by_cached_key(|case| Reverse(turns(model, *case))),
     }
-    let cursor = before.and_then(|case| visible.iter().position(|other| *other == case));
-    model.view.browse.cursor = cursor.unwrap_or(
-        model
-            .view
-            .browse
-            .cursor
-            .min(visible.len().saturating_sub(1)),
-    );
-    model.view.browse.visible = visible;
+    let browse = &mut model.view.browse;
+    let row_of = |case: CaseRef| visible.iter().position(|other| *other == case);
+    browse.edited = browse.edited.filter(|edited| edited.cursor_on == before);
+    let edited = browse.edited.and_then(|edited| row_of(edited.case));
+    let last = visible.len().saturating_sub(1);
+    browse.cursor = edited
+        .or_else(|| before.and_then(row_of))
+        .unwrap_or(browse.cursor.min(last));
+    if let Some(edited) = &mut browse.edited {
+        edited.cursor_on = visible.get(browse.cursor).copied();
+    }
+    browse.visible = visible;
 }
 
 /// Rebuilds the list after results came in. A cursor on the first row stays there, so that it is on the first failing case.

@@ -183,7 +183,7 @@ fn refresh_open_case(model: &mut Model, at: CaseRef) {
         && case.at == at
     {
         case.attempt = case.attempt.min(turns.saturating_sub(1));
-        case.key = None;
+        case.is_stale = true;
     }
 }
 

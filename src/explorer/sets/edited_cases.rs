@@ -62,6 +62,12 @@ fn is_renamed(was: &SetFile, now: &SetFile, at: usize) -> bool {
     without_id(was).is_some_and(|text| Some(text) == without_id(now))
 }
 
+/// The first case of a file that differs from the case at its position in an earlier version.
+pub(crate) fn first_changed(was: &SetFile, now: &SetFile) -> Option<usize> {
+    let shared = was.len().min(now.len());
+    (0..shared).find(|at| was.text_of(*at) != now.text_of(*at))
+}
+
 /// Updates the positions of the cases of an edited file, and re-evaluates the cases whose content changed.
 pub(crate) fn follow(model: &mut Model, set: usize, was: &SetFile) -> Vec<Effect> {
     let Some(now) = model.file(set).cloned() else {
@@ -292,7 +298,7 @@ fn show(model: &mut Model, requested: &[(CaseRef, u64)], results: Reevaluated) -
     // An active what-if is applied to the new results.
     let effects = what_if::rescore(model);
     if let Some(case) = model.shown_case_mut() {
-        case.key = None;
+        case.is_stale = true;
     }
     relist(model);
     effects

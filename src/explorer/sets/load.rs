@@ -129,13 +129,13 @@ pub(crate) fn catch_up(model: &mut Model, set: usize) -> Vec<Effect> {
 /// Closes the case screen if its case no longer exists.
 fn close_lost_case(model: &mut Model, set: usize) {
     if let Some(preview) = &mut model.view.browse.preview {
-        preview.key = None;
+        preview.is_stale = true;
     }
     let Some(case) = model.open_case_mut() else {
         return;
     };
     let lost = case.at.set == set;
-    case.key = None;
+    case.is_stale = true;
     let at = case.at;
     let there = model.file(set).is_some_and(|file| at.index < file.len());
     if lost && !there {

@@ -64,6 +64,8 @@ pub struct Body {
     pub turns: Vec<TurnLines>,
     /// The differences, in order.
     pub pieces: Vec<PieceLine>,
+    /// The first line of each stretch of changed lines, in order. A long difference has several.
+    pub stretches: Vec<usize>,
     /// Lines of the side pane.
     pub beside: Vec<BodyLine>,
 }
@@ -121,6 +123,21 @@ impl Body {
         self.turns
             .partition_point(|turn| turn.line <= line)
             .saturating_sub(1)
+    }
+
+    /// The lines to which one can go within the difference at a position of [`Body::pieces`]: its first one, then those of
+    /// the stretches in it.
+    pub fn stops(&self, piece: usize) -> Vec<usize> {
+        let Some(own) = self.pieces.get(piece) else {
+            return Vec::new();
+        };
+        let next = self.pieces.get(piece + 1).map(|next| next.line);
+        let end = self.lines_of(own.turn).end;
+        let inside = own.line + 1..next.unwrap_or(end).min(end);
+        let stretches = self.stretches.iter().copied();
+        std::iter::once(own.line)
+            .chain(stretches.filter(|line| inside.contains(line)))
+            .collect()
     }
 
     /// The range of lines of a turn; all lines if the turn is unknown.

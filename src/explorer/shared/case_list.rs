@@ -65,6 +65,16 @@ pub enum Pane {
 #[derive(Clone, Copy, Debug)]
 pub struct ListPage;
 
+/// A case that was edited. It can leave a filtered list until it is evaluated again; unless the cursor was moved since, it
+/// returns to the case then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EditedCase {
+    /// The case.
+    pub case: CaseRef,
+    /// The case under the cursor when the list was built last; `None` if it was empty.
+    pub cursor_on: Option<CaseRef>,
+}
+
 /// State of the home screen.
 #[derive(Debug)]
 pub struct Browse {
@@ -96,6 +106,8 @@ pub struct Browse {
     pub hidden: BTreeSet<Column>,
     /// The case in the preview, if any.
     pub preview: Option<Box<CaseScreen>>,
+    /// The case that was edited, to which the cursor returns.
+    pub edited: Option<EditedCase>,
     /// Whether there are new results since the user last went to a failing case.
     pub has_new_results: bool,
     /// What the preview was built from: the case, the ticket of its file, and
@@ -121,6 +133,7 @@ impl Browse {
             order: Order::File,
             hidden: BTreeSet::new(),
             preview: None,
+            edited: None,
             has_new_results: false,
             previewed: None,
         }

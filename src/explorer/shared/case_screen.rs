@@ -21,6 +21,18 @@ impl CaseScreen {
     pub fn current_piece(&self) -> Option<&PieceLine> {
         self.body.as_ref()?.pieces.get(self.piece?)
     }
+
+    /// Makes a difference the current one, at its first stretch.
+    pub fn choose_piece(&mut self, piece: Option<usize>) {
+        self.piece = piece;
+        self.stretch = 0;
+    }
+
+    /// The line of the current stretch of the current difference.
+    pub fn current_line(&self) -> Option<usize> {
+        let stops = self.body.as_ref()?.stops(self.piece?);
+        stops.get(self.stretch).or(stops.first()).copied()
+    }
 }
 
 /// State of the case screen, or of the preview on the home screen.
@@ -46,10 +58,14 @@ pub struct CaseScreen {
     pub seeks_turn: bool,
     /// The current difference, as a position in [`Body::pieces`]. `None` in a turn without differences.
     pub piece: Option<usize>,
+    /// The current stretch of that difference, as a position in [`Body::stops`].
+    pub stretch: usize,
     /// The built lines.
     pub body: Option<Arc<Body>>,
-    /// Key of the built lines. `None` if they have to be rebuilt.
+    /// Key of the built lines.
     pub key: Option<BodyKey>,
+    /// Whether they have to be rebuilt although their key is the same.
+    pub is_stale: bool,
     /// The smallest change of criteria with which the attempt would pass, if one was found.
     pub suggestion: Option<WhatIf>,
     /// Where the case was opened from, and where going back leads.

@@ -1,8 +1,8 @@
 //! Comparison of expected and actual for each turn: aligned calls with their arguments, and responses word by word.
 
 use crate::diff::{
-    Alignment, Line, Piece, Row, Span, Tone, align, call_rows, calls_equal, diff_words, text_rows,
-    without_equal, wrap_line, wrap_rows,
+    Alignment, Line, Piece, Row, Span, TextDiff, Tone, align, call_rows, calls_equal, diff_words,
+    json_rows, text_rows, without_equal, wrap_line, wrap_rows,
 };
 use crate::domain::{Content, IntermediateResponse, Invocation, ToolCall, ToolUse, Trajectory};
 use crate::explorer::shared::case_lines::{
@@ -53,12 +53,38 @@ pub(crate) fn compare(compared: &Compared, view: BodyView, side_by_side: bool) -
     if let Some((expected, actual)) = &compared.states {
         builder.states(expected.as_ref(), actual.as_ref());
     }
+    let stretches = stretches(&builder.lines);
+    builder
+        .pieces
+        .iter_mut()
+        .for_each(|piece| begin_at_change(piece, &stretches));
     Body {
+        stretches,
         lines: builder.lines,
         side_by_side,
         turns,
         pieces: builder.pieces,
         ..Body::default()
+    }
+}
+
+/// The first line of each stretch of lines with a change.
+fn stretches(lines: &[BodyLine]) -> Vec<usize> {
+    let is_changed = |line: &BodyLine| match line {
+        BodyLine::Pair { left, right, .. } => left.iter().chain(right).any(|span| span.changed),
+        BodyLine::Turn(..) | BodyLine::Rule(_) | BodyLine::Wide(_) => false,
+    };
+    let changed: Vec<bool> = lines.iter().map(is_changed).collect();
+    (0..changed.len())
+        .filter(|at| changed[*at] && (*at == 0 || !changed[at - 1]))
+        .collect()
+}
+
+/// Moves the line of a difference in a long value from the beginning of the value to that of the first change.
+fn begin_at_change(piece: &mut PieceLine, stretches: &[usize]) {
+    if matches!(piece.piece, Piece::Argument { .. } | Piece::Response) {
+        let first = stretches.partition_point(|line| *line < piece.line);
+        piece.line = stretches.get(first).copied().unwrap_or(piece.line);
     }
 }
 
@@ -327,7 +353,11 @@ impl Builder {
             self.note(words);
         }
         let text = |turn: Option<&Invocation>| turn.map(shown_response).unwrap_or_default();
+        if let (Some(e), Some(a)) = (json_response(expected), json_response(actual)) {
+            return self.json_response(&e, &a, text(expected) != text(actual));
+        }
         let diff = diff_words(&text(expected), &text(actual));
+        let is_coarse = diff.coarse;
         match actual {
             None => drop(self.rows(&one_sided(text_rows(&diff_words(
                 &text(expected),
@@ -335,7 +365,7 @@ impl Builder {
             ))))),
             Some(_) if expected.is_none() => drop(self.rows(&calm(text_rows(&diff)))),
             Some(_) => {
-                let rows = self.shown(text_rows(&diff));
+                let rows = self.shown(text_rows(&self.shown_texts(diff)));
                 let changed = |line: &Line| line.iter().any(|span| span.changed);
                 let differs = |row: &Row| row.left.iter().chain(&row.right).any(changed);
                 let first = rows.iter().position(differs).unwrap_or(0);
@@ -345,8 +375,34 @@ impl Builder {
                 }
             }
         }
-        if diff.coarse {
-            self.note("too long for a comparison by words: compared by lines");
+        if is_coarse {
+            self.note("parts of more than 1 MB that differ are not compared by words");
+        }
+    }
+
+    /// Adds responses that are JSON on both sides. `differs` tells whether their texts do.
+    fn json_response(&mut self, expected: &Value, actual: &Value, differs: bool) {
+        let rows = self.shown(json_rows(expected, actual));
+        let changed = |line: &Line| line.iter().any(|span| span.changed);
+        let is_changed = |row: &Row| row.left.iter().chain(&row.right).any(changed);
+        let first = rows.iter().position(is_changed);
+        let starts = self.rows(&rows);
+        if differs {
+            let line = first.and_then(|row| starts.get(row)).or(starts.first());
+            self.piece(Piece::Response, line.copied().unwrap_or(0));
+        }
+        if differs && first.is_none() {
+            self.note(
+                "the texts differ in spaces, in the order of keys or in the notation of numbers",
+            );
+        }
+    }
+
+    /// The texts to show: whole, or without most of what is the same.
+    fn shown_texts(&self, diff: TextDiff) -> TextDiff {
+        match self.differences_only {
+            true => diff.without_common(),
+            false => diff,
         }
     }
 
@@ -368,9 +424,8 @@ impl Builder {
     }
 
     fn pairs(&mut self, rows: &[Row]) -> Vec<usize> {
-        let (left, right) = columns(self.width);
         let first = self.lines.len();
-        let wrapped = wrap_rows(rows, left, right);
+        let wrapped = wrap_rows(rows, column_width(self.width));
         let begins = wrapped
             .iter()
             .enumerate()
@@ -448,11 +503,18 @@ impl Builder {
     }
 }
 
-/// The widths of the two columns: `width` without the gutter (2 columns) and the separator (3).
-pub(crate) fn columns(width: usize) -> (usize, usize) {
-    let room = width.saturating_sub(2 + 3);
-    (room / 2, room - room / 2)
+/// The width of each of the two columns: `width` without the gutter (2 columns) and the separator (3).
+pub(crate) fn column_width(width: usize) -> usize {
+    width.saturating_sub(2 + 3) / 2
 }
+
+/// The response as a JSON object or list, if it is one.
+fn json_response(turn: Option<&Invocation>) -> Option<Value> {
+    let text = shown_response(turn?);
+    let begins = text.trim_start().starts_with(['{', '[']);
+    begins.then(|| serde_json::from_str(&text).ok()).flatten()
+}
+
 /// Whether the turn is of a data set's row that does not contain the expected calls.
 fn expects_unknown_calls(expected: &Invocation) -> bool {
     expected.is_data && !expected.trajectory.is_known()
@@ -464,4 +526,71 @@ pub(crate) fn shown_response(turn: &Invocation) -> String {
         .as_ref()
         .map(Content::shown_text)
         .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Content;
+
+    fn turn(text: &str) -> Option<Invocation> {
+        Some(Invocation {
+            final_response: Some(Content::text("model", text)),
+            ..Invocation::default()
+        })
+    }
+
+    /// A response of one line with two changed words, 5,000 words apart.
+    fn long_response() -> Compared {
+        let text = |word: &str| {
+            let words = (0..8000).map(|at| match at {
+                2000 | 7000 => word.to_string(),
+                at => format!("w{at}"),
+            });
+            words.collect::<Vec<_>>().join(" ")
+        };
+        Compared {
+            has_run: true,
+            turns: vec![ComparedTurn {
+                expected: turn(&text("before")),
+                actual: turn(&text("after")),
+                ..ComparedTurn::default()
+            }],
+            ..Compared::default()
+        }
+    }
+
+    #[test]
+    fn each_change_of_long_value_is_a_stop() {
+        let compared = long_response();
+        for differences_only in [false, true] {
+            let view = BodyView {
+                differences_only,
+                ..BodyView::comparison(120)
+            };
+            let body = compare(&compared, view, true);
+            let stops = body.stops(0);
+            let changed = |line: &usize| match &body.lines[*line] {
+                BodyLine::Pair { left, .. } => left
+                    .iter()
+                    .filter(|span| span.changed)
+                    .map(|span| span.text.clone())
+                    .collect(),
+                _ => String::new(),
+            };
+            let shown: Vec<String> = stops.iter().map(changed).collect();
+            assert_eq!(shown, ["before", "before"], "{stops:?}");
+            assert_eq!(body.pieces.len(), 1, "it is accepted as a whole");
+        }
+    }
+
+    #[test]
+    fn differences_of_long_value_fit_on_a_screen() {
+        let view = BodyView {
+            differences_only: true,
+            ..BodyView::comparison(120)
+        };
+        let body = compare(&long_response(), view, true);
+        assert!(body.lines.len() < 20, "{}", body.lines.len());
+    }
 }

@@ -5,7 +5,7 @@ use crate::explorer::shared::case_lines::{BodyLine, CaseMode};
 use crate::explorer::shared::layout::{Layout, inside};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
-use crate::explorer::shown_case::compare::columns;
+use crate::explorer::shown_case::compare::column_width;
 use crate::explorer::shown_case::verdict::{REASON_AT, VerdictLine};
 use crate::explorer::widgets::text::{put, put_right, put_spans};
 use ratatui::buffer::Buffer;
@@ -75,13 +75,12 @@ fn pair(
     theme: &Theme,
     buffer: &mut Buffer,
 ) {
-    let (left_width, right_width) = columns(usize::from(row.width));
-    let (left_width, right_width) = (left_width as u16, right_width as u16);
-    let middle = row.x + 2 + left_width;
+    let width = column_width(usize::from(row.width)) as u16;
+    let middle = row.x + 2 + width;
     put_spans(
         buffer,
         (row.x + 2, row.y),
-        left_width,
+        width,
         left,
         theme,
         Role::Removed,
@@ -90,7 +89,7 @@ fn pair(
     put_spans(
         buffer,
         (middle + 3, row.y),
-        right_width,
+        width,
         right,
         theme,
         Role::Added,
@@ -116,8 +115,8 @@ fn rule(title: &str, side_by_side: bool, row: Rect, theme: &Theme, buffer: &mut 
         style,
     );
     if side_by_side {
-        let middle = row.x + 3 + row.width.saturating_sub(5) / 2;
-        put(buffer, middle, row.y, 1, "┼", style);
+        let middle = row.x + 2 + column_width(usize::from(row.width)) as u16;
+        put(buffer, middle + 1, row.y, 1, "┼", style);
     }
     put(
         buffer,

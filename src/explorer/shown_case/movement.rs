@@ -120,7 +120,7 @@ pub(crate) fn next_trajectory(model: &mut Model) -> Vec<Effect> {
     }
 }
 
-/// Goes to the next or previous difference, and scrolls to it.
+/// Goes to the next or previous changed stretch of lines, of the same difference or the next one, and scrolls to it.
 pub(crate) fn difference(model: &mut Model, by: isize) -> Vec<Effect> {
     let page = page(model);
     let alone = model
@@ -129,24 +129,36 @@ pub(crate) fn difference(model: &mut Model, by: isize) -> Vec<Effect> {
     if let Some(case) = model.shown_case_mut()
         && let Some(body) = case.body.clone()
     {
-        let count = body.pieces.len().max(1);
-        let forward = by > 0;
-        let beside =
-            |piece: &PieceLine| (piece.turn > case.turn) == forward && piece.turn != case.turn;
-        case.piece = Some(match case.piece {
-            Some(at) => (at + count).saturating_add_signed(by) % count,
-            None if forward => body.pieces.iter().position(beside).unwrap_or(0),
-            None => body.pieces.iter().rposition(beside).unwrap_or(count - 1),
-        });
-        if let Some(piece) = case.current_piece().cloned() {
+        choose_stretch(case, &body, by);
+        if let (Some(piece), Some(line)) = (case.current_piece().cloned(), case.current_line()) {
             choose_turn(case, piece.turn, alone);
-            if !(case.scroll..case.scroll + page).contains(&piece.line) {
+            if !(case.scroll..case.scroll + page).contains(&line) {
                 let last = body.lines.len().saturating_sub(page);
-                case.scroll = piece.line.saturating_sub(page / 3).min(last);
+                case.scroll = line.saturating_sub(page / 3).min(last);
             }
         }
     }
     Vec::new()
+}
+
+fn choose_stretch(case: &mut CaseScreen, body: &Body, by: isize) {
+    let forward = by > 0;
+    let stops = case.piece.map_or(0, |at| body.stops(at).len());
+    match case.stretch.checked_add_signed(by) {
+        Some(next) if next < stops => return case.stretch = next,
+        _ => {}
+    }
+    let count = body.pieces.len().max(1);
+    let beside = |piece: &PieceLine| (piece.turn > case.turn) == forward && piece.turn != case.turn;
+    let piece = match case.piece {
+        Some(at) => (at + count).saturating_add_signed(by) % count,
+        None if forward => body.pieces.iter().position(beside).unwrap_or(0),
+        None => body.pieces.iter().rposition(beside).unwrap_or(count - 1),
+    };
+    case.choose_piece(Some(piece));
+    if !forward {
+        case.stretch = body.stops(piece).len().saturating_sub(1);
+    }
 }
 
 /// Shows a tab. If it is already shown, goes back to the comparison.
@@ -281,7 +293,9 @@ pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
         if let Some(piece) = body.pieces.iter().rposition(|piece| piece.line <= line)
             && body.turn_at(body.pieces[piece].line) == body.turn_at(line)
         {
-            case.piece = Some(piece);
+            case.choose_piece(Some(piece));
+            let stops = body.stops(piece);
+            case.stretch = stops.iter().rposition(|stop| *stop <= line).unwrap_or(0);
             choose_turn(case, body.pieces[piece].turn, alone);
         }
     }

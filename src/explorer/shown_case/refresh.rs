@@ -81,8 +81,10 @@ pub(crate) fn view_of(model: &Model, case: CaseRef) -> CaseScreen {
         beside_scroll: 0,
         seeks_turn: true,
         piece: None,
+        stretch: 0,
         body: None,
         key: None,
+        is_stale: false,
         suggestion: None,
         from: CaseOrigin::List,
     }
@@ -105,9 +107,9 @@ pub(crate) fn show_turn(model: &mut Model) {
         }
         let is_in_turn = |piece: &PieceLine| piece.turn == case.turn;
         if !case.current_piece().is_some_and(is_in_turn) {
-            case.piece = body.pieces.iter().position(is_in_turn);
+            case.choose_piece(body.pieces.iter().position(is_in_turn));
         }
-        let line = case.current_piece().map(|piece| piece.line);
+        let line = case.current_line();
         if let Some(line) = line.filter(|line| !(case.scroll..case.scroll + page).contains(line)) {
             case.scroll = line.saturating_sub(page * 2 / 3).min(last);
         }
@@ -123,7 +125,13 @@ pub(crate) fn page(model: &Model) -> usize {
 fn shown_view(model: &Model, case: &CaseScreen) -> BodyView {
     let areas = layout(model);
     if model.is_on(Context::Browse) {
-        return BodyView::comparison(usize::from(inside(areas.panel).width));
+        let failed = model
+            .shown_attempt()
+            .is_some_and(|attempt| attempt.status == Status::Failed);
+        return BodyView {
+            differences_only: failed,
+            ..BodyView::comparison(usize::from(inside(areas.panel).width))
+        };
     }
     BodyView {
         width: usize::from(inside(areas.main).width),
@@ -154,7 +162,7 @@ pub(crate) fn wanted(model: &Model) -> Option<BodyKey> {
         view: shown_view(model, case),
         verdicts: model.verdicts_version,
     };
-    (case.key.as_ref() != Some(&key)).then_some(key)
+    (case.is_stale || case.key.as_ref() != Some(&key)).then_some(key)
 }
 
 /// Rebuilds the lines if they are out of date: immediately if the attempt is small, otherwise in the background.
@@ -243,10 +251,15 @@ fn put_body(model: &mut Model, key: BodyKey, body: Arc<Body>) {
             .is_some_and(|chosen| (&chosen.piece, chosen.turn) == (&piece.piece, piece.turn))
     };
     let turn = case.turn;
-    let same = body.pieces.iter().position(is_chosen);
-    case.piece = same.or_else(|| body.pieces.iter().position(|piece| piece.turn == turn));
+    let same = new_difference(case, &key, &body).or(body.pieces.iter().position(is_chosen));
+    let piece = same.or_else(|| body.pieces.iter().position(|piece| piece.turn == turn));
+    // The same difference of another size keeps its stretch, if it still has as many.
+    let stretch = same.map_or(0, |at| {
+        case.stretch.min(body.stops(at).len().saturating_sub(1))
+    });
+    (case.piece, case.stretch) = (piece, stretch);
     case.body = Some(body);
-    case.key = Some(key);
+    (case.key, case.is_stale) = (Some(key), false);
     if std::mem::take(&mut case.seeks_turn) {
         case.scroll = 0;
         show_turn(model);
@@ -256,6 +269,20 @@ fn put_body(model: &mut Model, key: BodyKey, body: Arc<Body>) {
         let lines = case.body.as_ref().map_or(0, |body| body.lines.len());
         case.scroll = case.scroll.min(lines.saturating_sub(page));
     }
+}
+
+/// The first difference that was not there in the lines of the same attempt before its file was edited: what an undo brings
+/// back.
+fn new_difference(case: &CaseScreen, key: &BodyKey, body: &Body) -> Option<usize> {
+    let (before, old) = (case.key.as_ref()?, case.body.as_ref()?);
+    if before.of != key.of || before.read == key.read {
+        return None;
+    }
+    let is_known = |new: &PieceLine| {
+        let mut old = old.pieces.iter();
+        old.any(|old| (&old.piece, old.turn) == (&new.piece, new.turn))
+    };
+    body.pieces.iter().position(|piece| !is_known(piece))
 }
 
 /// Opens any case of the workspace: lists its set, and clears the filter if it hides the case.

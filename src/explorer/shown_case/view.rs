@@ -6,7 +6,7 @@ use crate::explorer::shared::command_names::METRICS_TAB;
 use crate::explorer::shared::layout::{Layout, inside};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
-use crate::explorer::shown_case::compare::columns;
+use crate::explorer::shown_case::compare::column_width;
 use crate::explorer::shown_case::draw_lines::{
     WIDE_FROM, body_line, is_wide, lines_area, verdict_line,
 };
@@ -196,9 +196,9 @@ fn headings(body: &Body, row: Rect, theme: &Theme, buffer: &mut Buffer) {
         );
         return;
     }
-    let (left, _) = columns(usize::from(row.width));
-    let middle = row.x + 2 + left as u16;
-    put(buffer, row.x + 2, row.y, left as u16, "expected", style);
+    let width = column_width(usize::from(row.width)) as u16;
+    let middle = row.x + 2 + width;
+    put(buffer, row.x + 2, row.y, width, "expected", style);
     put(buffer, middle + 1, row.y, 1, "│", theme.style(Role::Border));
     put(
         buffer,
@@ -264,8 +264,8 @@ fn all_metrics(model: &Model, case: &CaseScreen, area: Rect, theme: &Theme, buff
 /// Draws the mark of the current difference, to which "accept" applies.
 fn piece(case: &CaseScreen, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let line = case
-        .current_piece()
-        .and_then(|piece| piece.line.checked_sub(case.scroll));
+        .current_line()
+        .and_then(|line| line.checked_sub(case.scroll));
     if let Some(row) = line.filter(|row| *row < usize::from(area.height)) {
         put(
             buffer,

@@ -142,7 +142,7 @@ fn take(
 /// Has the lines of the visible case rebuilt, since its scores changed.
 fn invalidate_lines(model: &mut Model) {
     if let Some(case) = model.shown_case_mut() {
-        case.key = None;
+        case.is_stale = true;
     }
 }
 

@@ -89,7 +89,7 @@ pub(super) fn reason_parts(
     vec![
         (model.decided_text(case), note),
         (remarks, note),
-        (first_line(attempt.reason()), theme.status(attempt.status)),
+        (first_line(&attempt.reason()), theme.status(attempt.status)),
     ]
 }
 
