@@ -408,10 +408,8 @@ fn judge(cases: &CaseArgs, workspace: &Workspace) -> JudgeSpec {
         .clone()
         .unwrap_or_else(JudgeSpec::standard);
     JudgeSpec {
-        model: cases.judge.clone().or(configured.model),
-        samples: cases.samples.or(configured.samples),
         cache: configured.cache && !cases.no_cache,
-        ..configured
+        ..configured.with_choice(cases.judge.clone(), cases.samples)
     }
 }
 

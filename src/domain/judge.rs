@@ -46,6 +46,20 @@ pub struct JudgeSpec {
 }
 
 impl JudgeSpec {
+    /// The configuration with what was chosen for one run. A model that is named is asked: no recording answers in its name.
+    pub fn with_choice(self, model: Option<String>, samples: Option<u32>) -> JudgeSpec {
+        let plays_recording = self.provider == Some(Provider::Replay) && model.is_none();
+        JudgeSpec {
+            provider: self
+                .provider
+                .filter(|one| *one != Provider::Replay || plays_recording),
+            recording: self.recording.filter(|_| plays_recording),
+            model: model.or(self.model),
+            samples: samples.or(self.samples),
+            ..self
+        }
+    }
+
     /// The default configuration.
     pub fn standard() -> JudgeSpec {
         JudgeSpec {
@@ -111,4 +125,30 @@ pub enum Reading {
     Careful,
     /// As ADK reads them: the first match counts.
     Adk,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn named_model_is_asked_instead_of_recording() {
+        let recorded = JudgeSpec {
+            provider: Some(Provider::Replay),
+            recording: Some("judge.jsonl".into()),
+            ..JudgeSpec::standard()
+        };
+        let named = recorded
+            .clone()
+            .with_choice(Some("openai/gpt-5".into()), None);
+        assert_eq!((named.provider, named.recording), (None, None));
+        assert_eq!(named.model.as_deref(), Some("openai/gpt-5"));
+        assert_eq!(
+            recorded.clone().with_choice(None, Some(3)),
+            JudgeSpec {
+                samples: Some(3),
+                ..recorded
+            }
+        );
+    }
 }

@@ -60,6 +60,7 @@ pub use shared::case_list::{Browse, Node, Pane};
 pub use shared::case_ref::CaseRef;
 pub use shared::case_screen::{CaseOrigin, CaseScreen};
 pub use shared::compared_pair::{ComparedPair, ComparedRun};
+pub use shared::configured_run::ConfiguredRun;
 pub use shared::context::Context;
 pub use shared::effect::{
     CaptureTarget, ChatEffect, EditEffect, EditorOf, Effect, HistoryEffect, ResultEffect,

@@ -19,9 +19,9 @@ use evaltrail::explorer::prompts::ask::AskLine;
 use evaltrail::explorer::prompts::confirm::Confirm;
 use evaltrail::explorer::shared::run_screen::LiveScreen;
 use evaltrail::explorer::{
-    CaptureTarget, CaseOrigin, CaseRef, EditEffect, EditMsg, Effect, Model, Mouse, MouseKind, Msg,
-    OpenedSet, ResultEffect, ResultMsg, RunEffect, RunMsg, RunOverrides, RunTarget, SetEffect,
-    SetLoaded, SetMsg, SetState, TerminalEffect, update, verdict_lines,
+    CaptureTarget, CaseOrigin, CaseRef, ConfiguredRun, EditEffect, EditMsg, Effect, Model, Mouse,
+    MouseKind, Msg, OpenedSet, ResultEffect, ResultMsg, RunEffect, RunMsg, RunOverrides, RunTarget,
+    SetEffect, SetLoaded, SetMsg, SetState, TerminalEffect, update, verdict_lines,
 };
 use evaltrail::explorer::{ChatScreen, Context};
 use evaltrail::metrics::unscored;
@@ -1100,8 +1100,13 @@ fn run_dialog_sets_repeats_and_jobs() {
             RunTarget::AgentWith(Box::new(chosen)),
         ))
     };
-    // The dialog asks for the agents when it opens.
+    // The dialog asks for the agents and for what is configured when it opens.
     let list = || Effect::Sets(SetEffect::ListAgents);
+    let press = |model: &mut Model, keys: &str| -> Vec<Effect> {
+        let mut effects = press(model, keys);
+        effects.retain(|one| !matches!(one, Effect::Sets(SetEffect::ReadConfigured(_))));
+        effects
+    };
     let wanted = [list(), start(five)];
     assert_eq!(press(&mut model, "O 5 enter"), wanted);
     assert_eq!(press(&mut model, "O enter"), wanted, "it is remembered");
@@ -1143,6 +1148,11 @@ fn run_dialog_sets_agent_judge_and_filter() {
     press(&mut model, "down 3 down");
     type_text(&mut model, "strict.json");
     press(&mut model, "down");
+    type_text(&mut model, "bleuu");
+    assert_eq!(press(&mut model, "enter"), [], "no metric is called so");
+    press(&mut model, "ctrl-u");
+    type_text(&mut model, "bleu, rouge_l");
+    press(&mut model, "tab down");
     type_text(&mut model, "status:");
     assert_eq!(
         press(&mut model, "enter"),
@@ -1166,6 +1176,7 @@ fn run_dialog_sets_agent_judge_and_filter() {
         judge: Some("openai/gpt-5".into()),
         samples: Some(3),
         criteria: Some("strict.json".into()),
+        metrics: vec!["bleu".into(), "rouge_l_sum".into()],
         filter: first,
         ..RunOverrides::default()
     };
@@ -1185,11 +1196,51 @@ fn run_dialog_sets_agent_judge_and_filter() {
     );
 }
 
+/// What is not chosen is shown as it is configured, and the number of attempts follows what is typed.
+#[test]
+fn run_dialog_shows_configured_values() {
+    let mut model = sample();
+    press(&mut model, "h O");
+    let configured = ConfiguredRun {
+        repeat: 2,
+        jobs: 4,
+        gate: "all".into(),
+        stubs: "off".into(),
+        criteria: vec!["garden/test_config.json".into()],
+        metrics: vec!["response_match_score 0.80".into()],
+        ..ConfiguredRun::default()
+    };
+    update(
+        &mut model,
+        Msg::Sets(SetMsg::Configured(Box::new(configured))),
+    );
+    let shown = screen_text(&model);
+    for words in [
+        "repeats        2 ",
+        "jobs           4 ",
+        "garden/test_config.json",
+        "as each criterion says",
+    ] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    let cases = model.view.browse.visible.len();
+    assert!(
+        shown.contains(&format!("{} attempts", 2 * cases)),
+        "{shown}"
+    );
+    press(&mut model, "7");
+    let shown = screen_text(&model);
+    assert!(
+        shown.contains(&format!("{} attempts", 7 * cases)),
+        "{shown}"
+    );
+}
+
 #[test]
 fn a_run_has_its_own_gate() {
     let mut model = sample();
     let gate = |model: &Model| model.run_overrides.gate;
-    let open = |keys: &str| format!("O {} {keys}", "down ".repeat(8).trim());
+    let open = |keys: &str| format!("O {} {keys}", "down ".repeat(9).trim());
     press(&mut model, open("").trim());
     type_text(&mut model, "most");
     assert_eq!(

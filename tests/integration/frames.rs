@@ -11,9 +11,9 @@ use evaltrail::domain::{
     Totals, adk_status, case_status, is_hidden,
 };
 use evaltrail::explorer::{
-    CaptureTarget, CaseSummary, ChatMsg, ComparedPair, ComparedRun, EditMsg, Effect, HistoryMsg,
-    Key, KeyCode, Model, Msg, OpenedSet, ResultEffect, ResultMsg, RunMsg, SetLoaded, SetMsg,
-    SetState, changes_for_groups, parse_key, update,
+    CaptureTarget, CaseSummary, ChatMsg, ComparedPair, ComparedRun, ConfiguredRun, EditMsg, Effect,
+    HistoryMsg, Key, KeyCode, Model, Msg, OpenedSet, ResultEffect, ResultMsg, RunMsg, SetEffect,
+    SetLoaded, SetMsg, SetState, changes_for_groups, parse_key, update,
 };
 use evaltrail::explorer::{Theme, draw, svg};
 use evaltrail::formats::adk::{Event, invocations_of};
@@ -940,9 +940,16 @@ fn places(size: (u16, u16)) -> Vec<(&'static str, Model)> {
         run(&mut model, usize::MAX / 2);
         keys(&mut model, "q");
         for effect in keys(&mut model, pressed) {
-            if let Effect::Results(ResultEffect::RelaxGroups(ticket, groups)) = effect {
-                let found = ResultMsg::GroupsRelaxed(ticket, changes_for_groups(&groups));
-                update(&mut model, Msg::Results(found));
+            match effect {
+                Effect::Results(ResultEffect::RelaxGroups(ticket, groups)) => {
+                    let found = ResultMsg::GroupsRelaxed(ticket, changes_for_groups(&groups));
+                    update(&mut model, Msg::Results(found));
+                }
+                Effect::Sets(SetEffect::ReadConfigured(_)) => {
+                    let configured = Box::new(configured_run());
+                    update(&mut model, Msg::Sets(SetMsg::Configured(configured)));
+                }
+                _ => {}
             }
         }
         (*place, model)
@@ -954,6 +961,22 @@ fn places(size: (u16, u16)) -> Vec<(&'static str, Model)> {
         .chain(past_runs(size))
         .chain(repeated(size))
         .collect()
+}
+
+/// What the configuration and the criteria of a set say.
+fn configured_run() -> ConfiguredRun {
+    ConfiguredRun {
+        repeat: 1,
+        jobs: 4,
+        gate: "all".into(),
+        stubs: "off".into(),
+        criteria: vec!["garden/test_config.json".into()],
+        metrics: vec![
+            "tool_trajectory_avg_score 1.00".into(),
+            "response_match_score 0.80".into(),
+        ],
+        ..ConfiguredRun::default()
+    }
 }
 
 /// Cases of which some repetitions passed: the list, and one of them.

@@ -5,6 +5,7 @@ use crate::explorer::app::edits;
 use crate::explorer::case_list::listing;
 use crate::explorer::commands::keymap::{Meaning, elsewhere, resolve};
 use crate::explorer::dialogs::causes;
+use crate::explorer::dialogs::run_options::RunOptionsForm;
 use crate::explorer::running::{events, watch};
 use crate::explorer::screens::{browse, chat, comparison, edit, queue, runs, trends};
 use crate::explorer::sets::{edited_cases, load};
@@ -100,6 +101,12 @@ fn sets(model: &mut Model, msg: SetMsg) -> Vec<Effect> {
             effects
         }
         SetMsg::ToolsCollected(tools) => edit::tools_seen(model, tools),
+        SetMsg::Configured(configured) => {
+            if let Some(form) = model.dialog_mut::<RunOptionsForm>() {
+                form.show_configured(*configured);
+            }
+            Vec::new()
+        }
         SetMsg::AgentsListed(agents) => {
             model.agent_lines = agents;
             Vec::new()

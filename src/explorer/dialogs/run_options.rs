@@ -1,11 +1,12 @@
 //! Options for one run: agent, judge, criteria, how often, and which of the cases. What was chosen is remembered until
 //! evaltrail ends; a run without this dialog takes what is configured.
 
-use crate::domain::{Gate, Query, StubMode, clean_line};
+use crate::domain::{Gate, Query, StubMode, clean_line, did_you_mean};
 use crate::explorer::case_list::listing;
 use crate::explorer::running::start;
 use crate::explorer::shared::agent_line::AgentLine;
 use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::configured_run::ConfiguredRun;
 use crate::explorer::shared::dialog;
 use crate::explorer::shared::effect::{Effect, RunOverrides, RunTarget, SetEffect};
 use crate::explorer::shared::key::{Key, KeyCode};
@@ -16,8 +17,10 @@ use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::over;
 use crate::explorer::widgets::text::put;
 use crate::explorer::widgets::text_field::text_field;
+use crate::metrics::{catalog, info};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
+use std::collections::BTreeSet;
 use tui_input::{Input, InputRequest};
 
 const WIDTH: u16 = 78;
@@ -38,13 +41,14 @@ enum RunOption {
     Judge,
     Samples,
     Criteria,
+    Metrics,
     Filter,
     Gate,
 }
 
 impl RunOption {
     /// In the order of the dialog: what is changed most often is first.
-    const ALL: [RunOption; 9] = [
+    const ALL: [RunOption; 10] = [
         RunOption::Repeats,
         RunOption::Jobs,
         RunOption::Agent,
@@ -52,6 +56,7 @@ impl RunOption {
         RunOption::Judge,
         RunOption::Samples,
         RunOption::Criteria,
+        RunOption::Metrics,
         RunOption::Filter,
         RunOption::Gate,
     ];
@@ -66,6 +71,7 @@ impl RunOption {
             RunOption::Judge => "judge",
             RunOption::Samples => "judge samples",
             RunOption::Criteria => "criteria",
+            RunOption::Metrics => "more metrics",
             RunOption::Filter => "filter",
         }
     }
@@ -77,20 +83,12 @@ impl RunOption {
             RunOption::Gate => "all, mean or a share as 0.8",
             RunOption::Jobs => "attempts at the same time",
             RunOption::Agent => "name, cmd:… or adk+http://…",
-            RunOption::Stubs => "answers of tools; tab: the next",
+            RunOption::Stubs => "how calls of tools are answered",
             RunOption::Judge => "judge model",
             RunOption::Samples => "if a criterion has none",
             RunOption::Criteria => "file, for all sets of the run",
+            RunOption::Metrics => "beside the criteria, by comma",
             RunOption::Filter => "run only the cases that match",
-        }
-    }
-
-    /// What an empty field means.
-    fn default_text(self) -> &'static str {
-        match self {
-            RunOption::Filter => "all",
-            RunOption::Criteria => "beside each set",
-            _ => "configured",
         }
     }
 
@@ -113,6 +111,8 @@ pub struct RunOptionsForm {
     cases: Vec<CaseRef>,
     /// The agents that can be named.
     agents: Vec<String>,
+    /// What is used where a field is empty, once it was read.
+    configured: Option<ConfiguredRun>,
     /// Why the filter cannot be used.
     wrong: Option<String>,
 }
@@ -130,6 +130,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
         RunOption::Judge => text(&chosen.judge),
         RunOption::Samples => number(chosen.samples),
         RunOption::Criteria => text(&chosen.criteria),
+        RunOption::Metrics => chosen.metrics.join(", "),
         RunOption::Filter => chosen.filter.clone(),
     };
     let fields = RunOption::ALL
@@ -137,16 +138,22 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
         .to_vec();
     let cases = start::cases_in_scope(model);
     let agents = model.agents.clone();
+    let sets: BTreeSet<usize> = cases.iter().map(|case| case.set).collect();
+    let files = sets.into_iter();
+    let files = files.filter_map(|set| Some((set, model.file(set)?.clone())));
+    let read = SetEffect::ReadConfigured(files.collect());
     let form = RunOptionsForm {
         fields,
         cursor: 0,
         is_typed: false,
         cases,
         agents,
+        configured: None,
         wrong: None,
     };
     let mut effects = dialog::open(model, form);
     effects.push(Effect::Sets(SetEffect::ListAgents));
+    effects.push(Effect::Sets(read));
     effects
 }
 
@@ -183,8 +190,86 @@ impl RunOptionsForm {
             judge: text(RunOption::Judge),
             samples: number(RunOption::Samples),
             criteria: text(RunOption::Criteria),
+            metrics: self.metrics().map(String::from).collect(),
             filter: self.value(RunOption::Filter).to_string(),
         }
+    }
+
+    pub(crate) fn show_configured(&mut self, configured: ConfiguredRun) {
+        self.configured = Some(configured);
+    }
+
+    /// The further metrics.
+    fn metrics(&self) -> impl Iterator<Item = &str> {
+        let names = self.value(RunOption::Metrics).split(',').map(str::trim);
+        names.filter(|name| !name.is_empty())
+    }
+
+    /// What an empty field means.
+    fn default_text(&self, model: &Model, option: RunOption) -> String {
+        let Some(configured) = &self.configured else {
+            return "…".into();
+        };
+        let listed = |list: &[String]| list.join(", ");
+        match option {
+            RunOption::Repeats => configured.repeat.to_string(),
+            RunOption::Gate => configured.gate.clone(),
+            RunOption::Jobs => configured.jobs.to_string(),
+            RunOption::Agent => self.agents_of_cases(model),
+            RunOption::Stubs => configured.stubs.clone(),
+            RunOption::Judge => match &model.judge {
+                Some(judge) => judge.clone(),
+                None => "as each criterion says".into(),
+            },
+            RunOption::Samples if configured.samples.is_empty() => "as each criterion says".into(),
+            RunOption::Samples => configured.samples.clone(),
+            RunOption::Criteria => listed(&configured.criteria),
+            RunOption::Metrics => "none".into(),
+            RunOption::Filter => "all cases".into(),
+        }
+    }
+
+    /// The agents that are configured for the sets of the cases.
+    fn agents_of_cases(&self, model: &Model) -> String {
+        let sets: BTreeSet<usize> = self.cases.iter().map(|case| case.set).collect();
+        let agents = sets.into_iter().map(|set| &model.view.sets[set].agent);
+        let names: BTreeSet<&str> = agents
+            .map(|agent| agent.as_ref().map_or("none", String::as_str))
+            .collect();
+        names.into_iter().collect::<Vec<_>>().join(", ")
+    }
+
+    /// How many attempts run, and how long and for how much, judging by the results that are shown.
+    fn estimate(&self, model: &Model) -> String {
+        let Ok(cases) = self.chosen_cases(model) else {
+            return String::new();
+        };
+        let configured = self.configured.clone().unwrap_or_default();
+        let number = |option: RunOption, configured: u32| {
+            let typed = self.value(option).parse().ok().filter(|value| *value > 0);
+            typed.unwrap_or(configured.max(1))
+        };
+        let repeat = number(RunOption::Repeats, configured.repeat);
+        let jobs = number(RunOption::Jobs, configured.jobs);
+        start::estimate(model, &cases, repeat, jobs)
+    }
+
+    /// Completes the metric that is being typed: the first one that begins with it, then the next one.
+    fn complete_metric(&mut self) {
+        let typed = self.value(RunOption::Metrics).to_string();
+        let (before, last) = typed.rsplit_once(',').unwrap_or(("", &typed));
+        let last = last.trim();
+        let names: Vec<&str> = catalog().map(|metric| metric.name).collect();
+        let next = match names.iter().position(|name| *name == last) {
+            Some(at) => names.get(at + 1).or(names.first()).copied(),
+            None => names.iter().find(|name| name.starts_with(last)).copied(),
+        };
+        let Some(next) = next else { return };
+        let text = match before.trim() {
+            "" => next.to_string(),
+            before => format!("{before}, {next}"),
+        };
+        self.fields[self.cursor].1 = Input::new(text);
     }
 
     /// The first number that is zero.
@@ -216,6 +301,10 @@ impl RunOptionsForm {
         let known: Vec<&str> = match option {
             RunOption::Stubs => StubMode::NAMES.iter().map(|(name, _)| *name).collect(),
             RunOption::Gate => vec!["all", "mean"],
+            RunOption::Criteria => {
+                let files = self.configured.iter().flat_map(|one| &one.criteria_files);
+                files.map(String::as_str).collect()
+            }
             _ => self.agents.iter().map(String::as_str).collect(),
         };
         let now = self.value(option);
@@ -234,8 +323,15 @@ impl RunOptionsForm {
         }
         let stubs = self.value(RunOption::Stubs);
         let names = StubMode::NAMES.map(|(name, _)| name).join(", ");
-        (!stubs.is_empty() && stubs_named(stubs).is_none())
-            .then(|| format!("stubs: one of {names}"))
+        if !stubs.is_empty() && stubs_named(stubs).is_none() {
+            return Some(format!("stubs: one of {names}"));
+        }
+        let unknown = self.metrics().find(|name| info(name).is_none())?;
+        let known = catalog().map(|metric| metric.name);
+        Some(format!(
+            "there is no metric {unknown}{}",
+            did_you_mean(unknown, known)
+        ))
     }
 
     /// What the agent in the field says about itself, or the names that can be chosen.
@@ -284,7 +380,19 @@ impl RunOptionsForm {
                 ),
                 Err(why) => why,
             },
+            RunOption::Criteria if self.value(RunOption::Criteria).is_empty() => {
+                let metrics = self.configured.iter().flat_map(|one| &one.metrics);
+                let metrics: Vec<&str> = metrics.map(String::as_str).collect();
+                format!("now: {}; tab: the next file", metrics.join(", "))
+            }
             RunOption::Criteria => "like test_config.json; relative to the workspace".into(),
+            RunOption::Metrics => {
+                let typed = self.value(RunOption::Metrics).rsplit(',').next();
+                let typed = typed.unwrap_or_default().trim();
+                let names = catalog().map(|metric| metric.name);
+                let fitting: Vec<&str> = names.filter(|name| name.starts_with(typed)).collect();
+                format!("tab: {}", fitting.join(" · "))
+            }
             _ => String::new(),
         };
         (words, Role::Faint)
@@ -292,19 +400,21 @@ impl RunOptionsForm {
 }
 
 impl Dialog for RunOptionsForm {
-    /// `tab` names the next agent, mode of stubs or gate.
+    /// `tab` names the next agent, mode of stubs, gate, file of criteria or metric.
     fn own_key(&mut self, key: Key) -> bool {
-        let option = self.fields[self.cursor].0;
-        let is_next = key.code == KeyCode::Tab
-            && matches!(
-                option,
-                RunOption::Agent | RunOption::Stubs | RunOption::Gate
-            );
-        if is_next {
-            self.wrong = None;
-            self.next_value(option);
+        if key.code != KeyCode::Tab {
+            return false;
         }
-        is_next
+        match self.fields[self.cursor].0 {
+            RunOption::Metrics => self.complete_metric(),
+            option @ (RunOption::Agent
+            | RunOption::Stubs
+            | RunOption::Gate
+            | RunOption::Criteria) => self.next_value(option),
+            _ => return false,
+        }
+        self.wrong = None;
+        true
     }
 
     fn edit(&mut self, _: &mut Model, request: InputRequest) {
@@ -369,12 +479,12 @@ impl Dialog for RunOptionsForm {
         let inner = over(
             areas.body,
             WIDTH,
-            self.fields.len() as u16 + 3,
+            self.fields.len() as u16 + 4,
             &title,
             theme,
             buffer,
         );
-        let rows = usize::from(inner.height.saturating_sub(1)).max(1);
+        let rows = usize::from(inner.height.saturating_sub(2)).max(1);
         let first = self.cursor.saturating_sub(rows - 1);
         let mut cursor = None;
         for (at, field) in self.fields.iter().enumerate().skip(first).take(rows) {
@@ -384,11 +494,23 @@ impl Dialog for RunOptionsForm {
                 ..inner
             };
             let is_here = at == self.cursor;
-            let position = draw_field(field, is_here, row, theme, buffer);
+            let default = self.default_text(model, field.0);
+            let position = draw_field(field, &default, is_here, row, theme, buffer);
             cursor = cursor.or(position.filter(|_| is_here));
         }
         let (words, role) = self.note(model);
         let y = inner.bottom().saturating_sub(1);
+        let width = inner.width.saturating_sub(2);
+        let estimate = self.estimate(model);
+        let above = y.saturating_sub(1).max(inner.y);
+        put(
+            buffer,
+            inner.x + 1,
+            above,
+            width,
+            &estimate,
+            theme.style(Role::Text),
+        );
         put(
             buffer,
             inner.x + 1,
@@ -404,6 +526,7 @@ impl Dialog for RunOptionsForm {
 /// Draws one field. Returns the position of the text cursor in it.
 fn draw_field(
     (option, input): &(RunOption, Input),
+    default: &str,
     is_here: bool,
     row: Rect,
     theme: &Theme,
@@ -437,7 +560,8 @@ fn draw_field(
         );
     }
     if input.value().is_empty() {
-        put(buffer, x, row.y, room, option.default_text(), faint);
+        let room = if is_beside { VALUES } else { room };
+        put(buffer, x, row.y, room, default, faint);
         return Some(Position { x, y: row.y });
     }
     let value = theme.within(style, theme.style(Role::Value));

@@ -1,6 +1,6 @@
 //! Starting runs: of which cases, and against what.
 
-use crate::domain::{EndedAttempt, Status, seconds_text};
+use crate::domain::{EndedAttempt, JudgeUsage, Status, seconds_text};
 use crate::explorer::prompts::confirm;
 use crate::explorer::shared::case_list::{Node, Pane};
 use crate::explorer::shared::case_ref::CaseRef;
@@ -35,7 +35,7 @@ pub(crate) fn cases_in_scope(model: &Model) -> Vec<CaseRef> {
 pub(crate) fn scope(model: &Model) -> String {
     let of_tree = || match model.view.browse.nodes.get(model.view.browse.node) {
         Some(Node::Set(_)) => "set",
-        Some(Node::Group(_)) => "group",
+        Some(Node::Group(_)) => "folder",
         Some(Node::All) | None => "all",
     };
     match model.is_on(Context::Browse) {
@@ -113,30 +113,72 @@ pub(crate) fn repeat_failing(model: &mut Model) -> Vec<Effect> {
         1 => format!("Repeat the failing case {REPEATS} times?"),
         _ => format!("Repeat {count} failing cases {REPEATS} times each?"),
     };
-    let attempts = count as u64 * u64::from(REPEATS);
-    let seconds = f64::from(REPEATS) * cases.iter().map(|case| latency(model, *case)).sum::<f64>();
-    let mut lines = vec![format!("{attempts} attempts of the agent")];
-    if seconds > 0.0 {
-        let time = match seconds {
-            long if long >= 120.0 => format!("{:.0} min", long / 60.0),
-            short => seconds_text(Some(short)),
-        };
-        lines.push(format!(
-            "about {time} if run one at a time, judging by the last attempts"
-        ));
-    }
+    let lines = vec![estimate(model, &cases, REPEATS, 1)];
     match &start(model, cases, RunTarget::AgentWith(Box::new(overrides)))[..] {
         [run] => confirm::open(model, title, lines, run.clone()),
         _ => Vec::new(),
     }
 }
 
-/// The mean time of the latest attempts of a case, in seconds; 0 if it is not known.
-fn latency(model: &Model, case: CaseRef) -> f64 {
-    let attempts = model.view.outcomes.get(case).map(|one| &one.attempts[..]);
-    let attempts = attempts.unwrap_or_default().iter();
-    let times: Vec<f64> = attempts.filter_map(|one| one.latency_s).collect();
-    times.iter().sum::<f64>() / times.len().max(1) as f64
+/// How many attempts a run of these cases has and, judging by the results that are shown, how long it takes and what judges
+/// spend.
+pub(crate) fn estimate(model: &Model, cases: &[CaseRef], repeat: u32, jobs: u32) -> String {
+    let attempts = cases.len() as u64 * u64::from(repeat);
+    let mut words = match attempts {
+        1 => "1 attempt".to_string(),
+        attempts => format!("{attempts} attempts"),
+    };
+    let known: Vec<CaseCost> = cases
+        .iter()
+        .filter_map(|case| cost_of(model, *case))
+        .collect();
+    if known.is_empty() {
+        return words;
+    }
+    // Cases without results count as the mean of the others.
+    let factor = f64::from(repeat) * cases.len() as f64 / known.len() as f64;
+    let sum: f64 = known.iter().map(|cost| cost.seconds).sum();
+    let longest = known.iter().map(|cost| cost.seconds).fold(0.0, f64::max);
+    let seconds = (sum * factor / f64::from(jobs.max(1))).max(longest);
+    let time = match seconds {
+        long if long >= 120.0 => format!("{:.0} min", long / 60.0),
+        short => seconds_text(Some(short)),
+    };
+    let at_once = if jobs == 1 {
+        "one at a time".to_string()
+    } else {
+        format!("{jobs} at once")
+    };
+    words += &format!(", about {time}, {at_once}");
+    let spent = known
+        .iter()
+        .filter_map(|cost| cost.spent)
+        .reduce(JudgeUsage::and);
+    if let Some(spent) = spent {
+        words += &format!("; judges: {}", spent.times(factor).describe());
+    }
+    words + "  (as in the latest results)"
+}
+
+/// What an attempt of a case took.
+struct CaseCost {
+    seconds: f64,
+    spent: Option<JudgeUsage>,
+}
+
+/// The mean over the latest attempts of a case; `None` if their times are not known.
+fn cost_of(model: &Model, case: CaseRef) -> Option<CaseCost> {
+    let attempts = &model.view.outcomes.get(case)?.attempts;
+    let times: Vec<f64> = attempts.iter().filter_map(|one| one.latency_s).collect();
+    let spent = attempts
+        .iter()
+        .filter_map(|one| one.spent)
+        .reduce(JudgeUsage::and);
+    let share = 1.0 / attempts.len().max(1) as f64;
+    (!times.is_empty()).then(|| CaseCost {
+        seconds: times.iter().sum::<f64>() / times.len() as f64,
+        spent: spent.map(|spent| spent.times(share)),
+    })
 }
 
 /// Runs the listed cases that did not pass again; on the run screen, those of the run.

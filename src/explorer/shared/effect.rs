@@ -71,6 +71,8 @@ pub struct RunOverrides {
     pub samples: Option<u32>,
     /// Path of a criteria file in ADK's format, relative to the workspace, for all sets of the run.
     pub criteria: Option<String>,
+    /// Further metrics, as for `run --metric`.
+    pub metrics: Vec<String>,
     /// Filter for the cases, in the syntax of the list's filter. Empty: all cases.
     pub filter: String,
 }
@@ -245,6 +247,8 @@ pub enum SetEffect {
     /// List the agents of the workspace with what each says about itself. The reply is
     /// [`crate::explorer::shared::message::SetMsg::AgentsListed`].
     ListAgents,
+    /// Read what a run of these sets would use. The reply is [`crate::explorer::shared::message::SetMsg::Configured`].
+    ReadConfigured(Vec<(usize, Arc<SetFile>)>),
     /// Look for the answers that calls of a case lacked in past runs. The reply is
     /// [`crate::explorer::shared::message::SetMsg::AnswersFound`].
     FindAnswers(CaseRef, Arc<EndedAttempt>),

@@ -6,6 +6,7 @@ use crate::explorer::shared::case_lines::{Body, BodyKey};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::command_names::CommandName;
 use crate::explorer::shared::compared_pair::ComparedPair;
+use crate::explorer::shared::configured_run::ConfiguredRun;
 use crate::explorer::shared::effect::{CaptureTarget, EditorOf, RunTarget};
 use crate::explorer::shared::key::Key;
 use crate::explorer::shared::motion::Motion;
@@ -88,6 +89,8 @@ pub enum SetMsg {
     Found(Vec<SetPath>),
     /// The tools that the workspace and the set's agent use or declare.
     ToolsCollected(Tools),
+    /// The reply to [`crate::explorer::shared::effect::SetEffect::ReadConfigured`].
+    Configured(Box<ConfiguredRun>),
     /// The agents of the workspace, each with its name, how it is reached, and its state with its tools.
     AgentsListed(Vec<AgentLine>),
     /// The reply to [`crate::explorer::shared::effect::SetEffect::FindAnswers`]: the change of the file of stubs in words, or why there is

@@ -8,6 +8,7 @@ pub mod case_ref;
 pub mod case_screen;
 pub mod command_names;
 pub mod compared_pair;
+pub mod configured_run;
 pub mod context;
 pub mod dialog;
 pub mod effect;

@@ -19,7 +19,9 @@ use crate::explorer::shown_case::body::build_body;
 use crate::explorer::terminal::newer_run::NewerRun;
 use crate::explorer::terminal::past::{history, trends};
 use crate::explorer::terminal::paths::{folder_of, with_home};
-use crate::explorer::terminal::run_request::{Allowed, ChosenCase, left_out, prepare};
+use crate::explorer::terminal::run_request::{
+    Allowed, ChosenCase, configured_run, left_out, prepare,
+};
 use crate::explorer::terminal::task_context::TaskContext;
 use crate::explorer::terminal::{chat, criteria, edits, runs, tools};
 use crate::explorer::what_if::rescored;
@@ -108,6 +110,7 @@ impl EffectExecutor {
             }),
             SetEffect::CollectTools(set) => self.collect_tools(set),
             SetEffect::ListAgents => self.list_agents(),
+            SetEffect::ReadConfigured(sets) => self.read_configured(sets),
             SetEffect::FindAnswers(case, attempt) => self.elsewhere(move |context| {
                 let found = found_answers(context, case, &attempt);
                 Some(Msg::Sets(SetMsg::AnswersFound(found)))
@@ -389,6 +392,13 @@ impl EffectExecutor {
     }
 
     /// Finds the cases that changed since their latest results.
+    fn read_configured(&self, sets: Vec<(usize, Arc<SetFile>)>) {
+        self.elsewhere(move |context| {
+            let configured = configured_run(context, &sets);
+            Some(Msg::Sets(SetMsg::Configured(Box::new(configured))))
+        });
+    }
+
     pub(crate) fn find_changed(&self, ticket: Ticket) {
         self.elsewhere(move |context| {
             let selections: Vec<Selection> =

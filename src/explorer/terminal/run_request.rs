@@ -2,15 +2,17 @@
 
 use super::paths::with_home;
 use super::task_context::TaskContext;
-use crate::domain::{CaseKey, EndedAttempt, JudgeSpec, RunOptions};
+use crate::domain::{CaseKey, EndedAttempt, JudgeSpec, RunOptions, StubMode, score_text};
 use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::configured_run::ConfiguredRun;
 use crate::explorer::shared::effect::{RunOverrides, RunTarget};
 use crate::explorer::shared::message::RunMsg;
+use crate::formats::SetFile;
 use crate::runner::{self, KeyOffer, Prepared, Request, Selection, TrustQuestion};
 use crate::store::{AppFolders, Trust};
-use crate::workspace::Workspace;
+use crate::workspace::{CriteriaSource, Workspace, criteria_for};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A case, and what identifies it in whichever version of its file is read next.
@@ -126,12 +128,9 @@ fn request(
             ..configured
         },
         saved: *against == RunTarget::Saved,
-        judge: JudgeSpec {
-            model: chosen.judge.or(judge.model),
-            samples: chosen.samples.or(judge.samples),
-            ..judge
-        },
+        judge: judge.with_choice(chosen.judge, chosen.samples),
         agent: chosen.agent,
+        metrics: chosen.metrics,
         stubs: chosen.stubs,
         keeps_stubs: chosen.keeps_stubs,
         config: chosen
@@ -139,6 +138,88 @@ fn request(
             .map(|file| context.workspace.root.join(with_home(&file))),
         ..Request::default()
     })
+}
+
+/// What a run of these sets uses where nothing is chosen.
+pub(super) fn configured_run(
+    context: &TaskContext,
+    sets: &[(usize, Arc<SetFile>)],
+) -> ConfiguredRun {
+    let workspace = &context.workspace;
+    let options = workspace.config.run_options();
+    let mut configured = ConfiguredRun {
+        repeat: options.repeat,
+        jobs: options.jobs,
+        gate: options.gate.name(),
+        stubs: stubs_of(workspace),
+        ..ConfiguredRun::default()
+    };
+    let samples = workspace
+        .config
+        .judge
+        .as_ref()
+        .and_then(|judge| judge.samples);
+    configured.samples = samples
+        .map(|samples| samples.to_string())
+        .unwrap_or_default();
+    let add = |list: &mut Vec<String>, text: String| {
+        if !list.contains(&text) {
+            list.push(text);
+        }
+    };
+    let shown = |path: &Path| {
+        let below = path.strip_prefix(&workspace.root).unwrap_or(path);
+        below.display().to_string()
+    };
+    for (set, file) in sets {
+        let Some(set) = context.sets.get(*set) else {
+            continue;
+        };
+        match criteria_for(workspace, set, file, None, &[]) {
+            Ok((criteria, source)) => {
+                let source = match source {
+                    CriteriaSource::File(file) => shown(Path::new(&file)),
+                    CriteriaSource::Default => "defaults".to_string(),
+                };
+                add(&mut configured.criteria, source);
+                for criterion in criteria.iter().filter(|one| one.threshold.is_some()) {
+                    let threshold = criterion.threshold.map(score_text).unwrap_or_default();
+                    add(
+                        &mut configured.metrics,
+                        format!("{} {threshold}", criterion.metric),
+                    );
+                }
+            }
+            Err(problem) => add(&mut configured.criteria, problem.to_string()),
+        }
+    }
+    let beside = context
+        .sets
+        .iter()
+        .map(|set| set.path.with_file_name("test_config.json"));
+    let mut files: Vec<PathBuf> = beside.collect();
+    files.sort();
+    files.dedup();
+    files.retain(|file| file.is_file());
+    configured.criteria_files = files.iter().map(|file| shown(file)).collect();
+    configured
+}
+
+/// How the agents of the configuration have their tools answered; "by agent" if not all in the same way.
+fn stubs_of(workspace: &Workspace) -> String {
+    let modes: BTreeSet<&str> = workspace
+        .config
+        .agent_tools
+        .values()
+        .map(|tools| tools.stubs)
+        .filter_map(|mode| StubMode::NAMES.iter().find(|(_, one)| *one == mode))
+        .map(|(name, _)| *name)
+        .collect();
+    match modes.into_iter().collect::<Vec<_>>()[..] {
+        [] => "off".into(),
+        [mode] => mode.into(),
+        _ => "by agent".into(),
+    }
 }
 
 /// What is still to be allowed before a run begins: programs and addresses, then, alone, the use of keys. Keys that are
