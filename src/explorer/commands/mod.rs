@@ -301,6 +301,7 @@ pub static COMMANDS: &[&Command] = &[
     &LEAVE_CHAT,
     &CHAT_AGAIN,
     &EDIT_FIELD,
+    &TAKE_ACTUAL,
     &ADD_FIELD,
     &REMOVE_FIELD,
     &FIELD_UP,

@@ -62,10 +62,11 @@ fn is_renamed(was: &SetFile, now: &SetFile, at: usize) -> bool {
     without_id(was).is_some_and(|text| Some(text) == without_id(now))
 }
 
-/// The first case of a file that differs from the case at its position in an earlier version.
+/// The first case of a file that differs from the case at its position in an earlier version; `None` if cases were added or
+/// removed.
 pub(crate) fn first_changed(was: &SetFile, now: &SetFile) -> Option<usize> {
-    let shared = was.len().min(now.len());
-    (0..shared).find(|at| was.text_of(*at) != now.text_of(*at))
+    let is_same_length = was.len() == now.len();
+    (0..now.len()).find(|at| is_same_length && was.text_of(*at) != now.text_of(*at))
 }
 
 /// Updates the positions of the cases of an edited file, and re-evaluates the cases whose content changed.

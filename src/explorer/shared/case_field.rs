@@ -42,6 +42,25 @@ pub enum Field {
     FinalState,
 }
 
+impl Field {
+    /// The turn that it belongs to, from 0.
+    pub fn turn(&self) -> Option<usize> {
+        match self {
+            Field::Turn(turn)
+            | Field::User(turn)
+            | Field::Calls(turn)
+            | Field::Call(turn, _)
+            | Field::Argument(turn, ..)
+            | Field::Said(turn, _)
+            | Field::Response(turn) => Some(*turn),
+            Field::Rubric(turn, _) | Field::RubricText(turn, _) | Field::RubricKind(turn, _) => {
+                *turn
+            }
+            _ => None,
+        }
+    }
+}
+
 /// A row of the editor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldRow {

@@ -98,7 +98,7 @@ pub fn add_after(
     adding: Adding,
     typed: &str,
 ) -> Result<Field, FieldError> {
-    let turn = turn_of(field);
+    let turn = field.turn();
     let missing = || "there is no such turn".to_string();
     match adding {
         Adding::Turn => {
@@ -296,20 +296,6 @@ fn turns(case: &mut EvalCase) -> Result<&mut Vec<Invocation>, FieldError> {
         Conversation::Scenario(_) => {
             Err("this case has a simulated user and no fixed turns".into())
         }
-    }
-}
-
-fn turn_of(field: &Field) -> Option<usize> {
-    match field {
-        Field::Turn(turn)
-        | Field::User(turn)
-        | Field::Calls(turn)
-        | Field::Call(turn, _)
-        | Field::Argument(turn, ..)
-        | Field::Said(turn, _)
-        | Field::Response(turn) => Some(*turn),
-        Field::Rubric(turn, _) | Field::RubricText(turn, _) | Field::RubricKind(turn, _) => *turn,
-        _ => None,
     }
 }
 

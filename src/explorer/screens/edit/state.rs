@@ -10,7 +10,7 @@ pub use super::complete::completions;
 use crate::explorer::shared::case_field::{Adding, Field, FieldRow, fields};
 use crate::explorer::shared::tools::Tools;
 
-use crate::domain::EvalCase;
+use crate::domain::{Attempt, EvalCase};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::case_screen::CaseOrigin;
 use crate::formats::SetFile;
@@ -46,6 +46,8 @@ pub struct EditScreen {
     pub typing: Option<Typing>,
     /// The known tools, for completion.
     pub tools: Arc<Tools>,
+    /// What the agent did in the attempts that are shown, if they could be read at once.
+    pub actual: Vec<Arc<Attempt>>,
     /// Where the case was opened from; `None` if the editor was opened from the list.
     pub from: Option<CaseOrigin>,
 }
@@ -87,6 +89,7 @@ impl EditScreen {
             scroll: 0,
             typing: None,
             tools: Arc::default(),
+            actual: Vec::new(),
             from,
         }
     }
@@ -94,6 +97,12 @@ impl EditScreen {
     /// The row under the cursor.
     pub fn row(&self) -> Option<&FieldRow> {
         self.rows.get(self.cursor)
+    }
+
+    /// Moves the cursor to a field, if it has a row.
+    pub fn go_to(&mut self, field: &Field) {
+        let place = self.rows.iter().position(|row| row.field == *field);
+        self.cursor = place.unwrap_or(self.cursor);
     }
 
     /// Whether the draft differs from the file.

@@ -1,9 +1,12 @@
 //! Updates of the case editor.
 
-use crate::domain::{EvalCase, Part, eval_id_error};
+use crate::domain::{Attempt, EvalCase, Part, eval_id_error};
 use crate::explorer::authoring;
 use crate::explorer::authoring::proposal::{NOTHING, Proposal};
 use crate::explorer::prompts::confirm;
+use crate::explorer::screens::edit::actual::{
+    MAX_ATTEMPTS, actual_values, field_of_piece, take_value,
+};
 use crate::explorer::screens::edit::apply::{add_after, wrong_value};
 use crate::explorer::screens::edit::complete::completions;
 use crate::explorer::screens::edit::state;
@@ -41,12 +44,63 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     match file.case(at.index) {
         Ok(case) => {
             let from = model.open_case().map(|case| case.from);
-            let screen = EditScreen::new(at, file.clone(), case, from);
+            let marked = model
+                .open_case()
+                .and_then(|open| open.current_piece())
+                .map(|piece| field_of_piece(piece.turn, &piece.piece, &case));
+            let mut screen = EditScreen::new(at, file.clone(), case, from);
+            screen.actual = attempts_of(model, at);
+            if let Some(field) = marked {
+                screen.go_to(&field);
+            }
             model.show(screen);
+            keep_in_sight(model);
             vec![Effect::Sets(SetEffect::CollectTools(at.set))]
         }
         Err(problem) => notices::notify(model, problem.to_string(), true),
     }
+}
+
+/// The attempts of a case that are read without a noticeable wait. Those of a single turn are left out.
+fn attempts_of(model: &Model, at: CaseRef) -> Vec<Arc<Attempt>> {
+    let outcome = model.view.outcomes.get(at);
+    let attempts = outcome.map(|outcome| &outcome.attempts[..]);
+    let whole = attempts
+        .unwrap_or_default()
+        .iter()
+        .filter(|attempt| attempt.turn.is_none() && !attempt.is_slow());
+    whole
+        .take(MAX_ATTEMPTS)
+        .filter_map(|attempt| attempt.read().ok())
+        .collect()
+}
+
+/// Takes the value that the agent gave the field under the cursor; if the draft has it already, the next one.
+pub(crate) fn take_actual(model: &mut Model) -> Vec<Effect> {
+    let Some(edit) = screen(model) else {
+        return Vec::new();
+    };
+    let Some(field) = field(edit) else {
+        return Vec::new();
+    };
+    let values = actual_values(&edit.draft, &field, &edit.actual);
+    let taken: Vec<EvalCase> = values
+        .iter()
+        .filter_map(|value| take_value(&edit.draft, &field, value, &edit.actual))
+        .collect();
+    let now = taken.iter().position(|draft| *draft == edit.draft);
+    let next = now.map_or(0, |at| (at + 1) % taken.len());
+    let Some(draft) = taken.into_iter().nth(next) else {
+        let why = "no attempt has a value for this field";
+        return notices::notify(model, why.into(), false);
+    };
+    if draft == edit.draft {
+        let why = "it is what the agent did in every attempt";
+        return notices::notify(model, why.into(), false);
+    }
+    edit.take(draft, Some(&field));
+    keep_in_sight(model);
+    Vec::new()
 }
 
 /// Edits a case that is not in its file yet.

@@ -1,6 +1,8 @@
 //! Drawing of the case editor: the fields as rows, and the text field below.
 
+use crate::diff::{Span, Tone, wrap_line};
 use crate::domain::clean_line;
+use crate::explorer::screens::edit::actual::{ActualValue, actual_values, call_text};
 use crate::explorer::screens::edit::state::{EditScreen, Typing};
 use crate::explorer::shared::case_field::FieldRow;
 use crate::explorer::shared::layout::Layout;
@@ -15,13 +17,33 @@ use ratatui::layout::{Position, Rect};
 /// Width of the labels, in columns.
 const LABEL: u16 = 22;
 
-/// Leaves two lines for the text field below the rows.
-pub(crate) fn layout(base: Layout, _: &Model) -> Layout {
+/// Width in columns from which what the agent did is beside the fields.
+const WIDE_FROM: u16 = 100;
+
+/// Leaves two lines for the text field below the rows. On a wide screen, a pane shows what the agent did.
+pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
+    let rows = Rect {
+        height: base.body.height - 2,
+        ..base.body
+    };
+    let has_actual = model
+        .screen::<EditScreen>()
+        .is_some_and(|edit| !edit.actual.is_empty());
+    if !has_actual || rows.width < WIDE_FROM {
+        return Layout { main: rows, ..base };
+    }
+    let main = Rect {
+        width: rows.width / 2,
+        ..rows
+    };
+    let panel = Rect {
+        x: main.right(),
+        width: rows.width - main.width,
+        ..rows
+    };
     Layout {
-        main: Rect {
-            height: base.body.height - 2,
-            ..base.body
-        },
+        main,
+        panel,
         ..base
     }
 }
@@ -86,17 +108,93 @@ pub(crate) fn draw(
         theme,
         buffer,
     );
+    if !areas.panel.is_empty() {
+        actual_side(edit, areas.panel, theme, buffer);
+    }
     let below = Rect {
         y: areas.main.bottom(),
         height: 2,
-        ..areas.main
+        ..areas.body
     };
     match &edit.typing {
         Some(typing) => Some(typed(edit, typing, below, theme, buffer)),
+        None if areas.panel.is_empty() && !edit.actual.is_empty() => {
+            let first = Rect { height: 1, ..below };
+            whole_value(edit, first, theme, buffer);
+            actual_line(edit, below, theme, buffer);
+            None
+        }
         None => {
             whole_value(edit, below, theme, buffer);
             None
         }
+    }
+}
+
+/// The values that the agent gave the field under the cursor.
+fn values_here(edit: &EditScreen) -> Vec<ActualValue> {
+    let row = edit.row();
+    row.map(|row| actual_values(&edit.draft, &row.field, &edit.actual))
+        .unwrap_or_default()
+}
+
+/// How many of the attempts have a value; empty if there is only one attempt.
+fn share(value: &ActualValue, edit: &EditScreen) -> String {
+    match edit.actual.len() {
+        1 => String::new(),
+        all => format!("  in {} of {all} attempts", value.count),
+    }
+}
+
+/// Draws, on the second line below the rows, the first value that the agent gave the field under the cursor.
+fn actual_line(edit: &EditScreen, below: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let Some(value) = values_here(edit).into_iter().next() else {
+        return;
+    };
+    let text = format!("agent: {}{}", clean_line(&value.text), share(&value, edit));
+    let (x, width) = (below.x + 2, below.width.saturating_sub(3));
+    put(
+        buffer,
+        x,
+        below.y + 1,
+        width,
+        &text,
+        theme.style(Role::Added),
+    );
+}
+
+/// Draws what the agent did: the values of the field under the cursor, then the calls and the response of its turn in the first
+/// attempt.
+fn actual_side(edit: &EditScreen, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let inner = panel(area, "what the agent did", false, theme, buffer);
+    let width = usize::from(inner.width.saturating_sub(2));
+    let label = edit.row().map(|row| row.label.clone()).unwrap_or_default();
+    let mut lines: Vec<(String, Role)> = Vec::new();
+    let mut add = |text: String, role: Role| {
+        let wrapped = wrap_line(&[Span::line(&text, Tone::Plain)], width);
+        lines.extend(wrapped.iter().map(|line| {
+            let text: String = line.iter().map(|span| span.text.as_str()).collect();
+            (text, role)
+        }));
+    };
+    for value in values_here(edit) {
+        let text = format!("{label}  {}{}", value.text, share(&value, edit));
+        add(text, Role::Added);
+    }
+    let turn = edit.row().and_then(|row| row.field.turn()).unwrap_or(0);
+    let attempt = edit.actual.first().and_then(|one| one.actual.get(turn));
+    if let Some(actual) = attempt {
+        let number = edit.actual.first().map_or(1, |one| one.key.attempt);
+        add(String::new(), Role::Faint);
+        add(format!("turn {}, attempt {number}", turn + 1), Role::Title);
+        for (at, call) in actual.calls().into_iter().enumerate() {
+            add(format!("{} {}", at + 1, call_text(call)), Role::Tool);
+        }
+        add(actual.response_text(), Role::Text);
+    }
+    for (row, (text, role)) in inner.rows().zip(&lines) {
+        let room = row.width.saturating_sub(2);
+        put(buffer, row.x + 1, row.y, room, text, theme.style(*role));
     }
 }
 

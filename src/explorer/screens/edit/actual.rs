@@ -1,0 +1,239 @@
+//! What the agent did, beside the fields of a case: the values of a field in the attempts, and taking one of them.
+
+use crate::diff::{Alignment, Piece, accept, align};
+use crate::domain::{Attempt, Conversation, EvalCase, Invocation, ToolCall, value_text};
+use crate::explorer::shared::case_field::Field;
+use std::sync::Arc;
+
+/// The maximum number of attempts that are read when the editor opens.
+pub(super) const MAX_ATTEMPTS: usize = 20;
+
+/// A value of a field in one or more attempts.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ActualValue {
+    /// The value, as one line.
+    pub(super) text: String,
+    /// How many attempts have it.
+    pub(super) count: usize,
+    /// The first of these attempts, as a position among those that were read.
+    attempt: usize,
+    /// The part of the expected turn that it replaces.
+    piece: Piece,
+}
+
+/// The values of a field in the attempts, the most frequent first. Empty for a field that no attempt has.
+pub(super) fn actual_values(
+    draft: &EvalCase,
+    field: &Field,
+    attempts: &[Arc<Attempt>],
+) -> Vec<ActualValue> {
+    let mut values: Vec<ActualValue> = Vec::new();
+    let Some(turn) = field.turn() else {
+        return values;
+    };
+    let Some(expected) = draft.turns().get(turn) else {
+        return values;
+    };
+    for (at, attempt) in attempts.iter().enumerate() {
+        let found = attempt.actual.get(turn);
+        let Some((text, piece)) = found.and_then(|actual| value_in(expected, actual, field)) else {
+            continue;
+        };
+        match values.iter_mut().find(|value| value.text == text) {
+            Some(known) => known.count += 1,
+            None => values.push(ActualValue {
+                text,
+                count: 1,
+                attempt: at,
+                piece,
+            }),
+        }
+    }
+    values.sort_by_key(|value| std::cmp::Reverse(value.count));
+    values
+}
+
+/// The draft with a value of an attempt in the place of a field.
+pub(super) fn take_value(
+    draft: &EvalCase,
+    field: &Field,
+    value: &ActualValue,
+    attempts: &[Arc<Attempt>],
+) -> Option<EvalCase> {
+    let turn = field.turn()?;
+    let actual = attempts.get(value.attempt)?.actual.get(turn)?;
+    let mut taken = draft.clone();
+    let Conversation::Turns(turns) = &mut taken.conversation else {
+        return None;
+    };
+    let expected = turns.get_mut(turn)?;
+    *expected = accept(expected, actual, &value.piece);
+    Some(taken)
+}
+
+/// The field of a difference; its turn is counted from 0.
+pub(super) fn field_of_piece(turn: usize, piece: &Piece, draft: &EvalCase) -> Field {
+    let has_argument = |call: usize, key: &str| {
+        let calls = draft.turns().get(turn).map(Invocation::calls);
+        let args = calls.and_then(|calls| calls.get(call)?.args.clone());
+        args.is_some_and(|args| args.contains_key(key))
+    };
+    match piece {
+        Piece::Argument { expected, key, .. } if has_argument(*expected, key) => {
+            Field::Argument(turn, *expected, key.clone())
+        }
+        Piece::Argument { expected, .. } => Field::Call(turn, *expected),
+        Piece::Call {
+            expected: Some(call),
+            ..
+        } => Field::Call(turn, *call),
+        Piece::Call { expected: None, .. } | Piece::Calls | Piece::Intermediate => {
+            Field::Calls(turn)
+        }
+        Piece::Response => Field::Response(turn),
+        Piece::Turn => Field::Turn(turn),
+    }
+}
+
+/// A call with its arguments, as one line.
+pub(super) fn call_text(call: &ToolCall) -> String {
+    let args = call.args.iter().flatten();
+    let args: Vec<String> = args
+        .map(|(key, value)| format!("{key}: {}", value_text(value)))
+        .collect();
+    format!("{}({})", call.name, args.join(", "))
+}
+
+/// The value of a field in an actual turn, and the part of the expected turn that it replaces.
+fn value_in(expected: &Invocation, actual: &Invocation, field: &Field) -> Option<(String, Piece)> {
+    let (left, right) = (expected.calls(), actual.calls());
+    if !actual.trajectory.is_known() && !matches!(field, Field::Response(_)) {
+        return None;
+    }
+    match field {
+        Field::Response(_) => Some((actual.response_text(), Piece::Response)),
+        Field::Calls(_) => {
+            let names: Vec<&str> = right.iter().map(|call| call.name.as_str()).collect();
+            let text = match names.is_empty() {
+                true => "no calls".to_string(),
+                false => names.join(", "),
+            };
+            Some((text, Piece::Calls))
+        }
+        Field::Call(_, call) => {
+            let piece = |actual| Piece::Call {
+                expected: Some(*call),
+                actual,
+            };
+            Some(match partner(&align(&left, &right), *call) {
+                Some(at) => (call_text(right[at]), piece(Some(at))),
+                None => ("no such call".into(), piece(None)),
+            })
+        }
+        Field::Argument(_, call, key) => {
+            let at = partner(&align(&left, &right), *call)?;
+            let value = right[at].args.as_ref().and_then(|args| args.get(key));
+            let text = value.map_or("(absent)".into(), value_text);
+            let piece = Piece::Argument {
+                expected: *call,
+                actual: at,
+                key: key.clone(),
+            };
+            Some((text, piece))
+        }
+        _ => None,
+    }
+}
+
+/// The actual call that is aligned with an expected one.
+fn partner(alignment: &Alignment, call: usize) -> Option<usize> {
+    let mut pairs = alignment.pairs.iter();
+    pairs.find(|pair| pair.expected == Some(call))?.actual
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{AttemptKey, Content, Trajectory};
+    use serde_json::{Value, json};
+
+    fn turn(calls: &[(&str, Value)], response: &str) -> Invocation {
+        let calls = calls
+            .iter()
+            .map(|(name, args)| ToolCall::new(*name, args.as_object().cloned()));
+        Invocation {
+            trajectory: Trajectory::Listed {
+                calls: calls.collect(),
+                responses: Vec::new(),
+                texts: Vec::new(),
+            },
+            final_response: Some(Content::text("model", response)),
+            ..Invocation::default()
+        }
+    }
+
+    fn attempt(turn: Invocation) -> Arc<Attempt> {
+        let key = AttemptKey {
+            case: 0,
+            attempt: 1,
+        };
+        Arc::new(Attempt {
+            actual: vec![turn].into(),
+            ..Attempt::blank(key, "a")
+        })
+    }
+
+    #[test]
+    fn most_frequent_value_is_first_and_taken() {
+        let draft = EvalCase {
+            conversation: Conversation::Turns(vec![turn(
+                &[
+                    ("read", json!({})),
+                    ("water", json!({"bed": "a", "litres": 6})),
+                ],
+                "six",
+            )]),
+            ..EvalCase::default()
+        };
+        let watered = |litres: u32| {
+            let args = json!({"bed": "a", "litres": litres});
+            attempt(turn(&[("read", json!({})), ("water", args)], "done"))
+        };
+        let attempts = [watered(7), watered(5), watered(5)];
+        let field = Field::Argument(0, 1, "litres".into());
+        let values = actual_values(&draft, &field, &attempts);
+        let shown: Vec<_> = values
+            .iter()
+            .map(|one| (one.text.as_str(), one.count))
+            .collect();
+        assert_eq!(shown, [("5", 2), ("7", 1)]);
+        let taken = take_value(&draft, &field, &values[0], &attempts).unwrap();
+        let litres =
+            |case: &EvalCase| case.turns()[0].calls()[1].args.clone().unwrap()["litres"].clone();
+        assert_eq!((litres(&taken), litres(&draft)), (json!(5), json!(6)));
+        let response = actual_values(&taken, &Field::Response(0), &attempts);
+        let taken = take_value(&taken, &Field::Response(0), &response[0], &attempts).unwrap();
+        assert_eq!(taken.turns()[0].response_text(), "done");
+        assert_eq!(actual_values(&draft, &Field::EvalId, &attempts), []);
+    }
+
+    #[test]
+    fn differences_have_fields() {
+        let draft = EvalCase {
+            conversation: Conversation::Turns(vec![turn(&[("water", json!({"litres": 6}))], "")]),
+            ..EvalCase::default()
+        };
+        let argument = |key: &str| Piece::Argument {
+            expected: 0,
+            actual: 0,
+            key: key.into(),
+        };
+        let field = |piece: &Piece| field_of_piece(0, piece, &draft);
+        assert_eq!(
+            field(&argument("litres")),
+            Field::Argument(0, 0, "litres".into())
+        );
+        assert_eq!(field(&argument("extra")), Field::Call(0, 0));
+        assert_eq!(field(&Piece::Response), Field::Response(0));
+    }
+}
