@@ -31,14 +31,17 @@ impl ConnectionStatus {
         }
     }
 
-    /// Says what is done, and what the program that does it printed last.
+    /// Says what is done, and the last line of what the program printed that does it. Both are shown without secrets.
     pub fn set(&self, doing: &str, printed: &str) {
         let Some(text) = &self.text else { return };
-        let printed = match printed.is_empty() {
-            true => String::new(),
-            false => format!(": {}", clean_line(&self.secrets.mask(printed))),
+        // A secret can have several lines: they are removed before a line is taken.
+        let printed = self.secrets.mask(printed);
+        let last = printed.lines().rfind(|line| !line.trim().is_empty());
+        let doing = clean_line(&self.secrets.mask(doing)).into_owned();
+        let new = match last {
+            None => doing,
+            Some(last) => format!("{doing}: {}", clean_line(last.trim())),
         };
-        let new = format!("{doing}{printed}");
         text.send_if_modified(|old| {
             let differs = *old != new;
             *old = new;

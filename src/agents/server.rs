@@ -98,7 +98,10 @@ impl Server {
     ) -> Result<(), AgentError> {
         let deadline = Instant::now() + self.starts_within;
         loop {
-            status.set(&format!("starting {}", self.label), &self.last_line());
+            status.set(
+                &format!("starting {}", self.label),
+                &self.output_since(OutputMark::default()),
+            );
             if client
                 .get(self.url())
                 .timeout(Duration::from_secs(5))
@@ -198,13 +201,6 @@ impl Server {
             true => self.said.text_since(mark.said),
             false => errors,
         }
-    }
-
-    /// The last line that it printed; empty if there is none.
-    fn last_line(&self) -> String {
-        let output = self.output_since(OutputMark::default());
-        let last = output.lines().rfind(|line| !line.trim().is_empty());
-        last.unwrap_or_default().trim().to_string()
     }
 
     async fn exit_status(&self) -> Option<ExitStatus> {

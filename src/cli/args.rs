@@ -22,7 +22,7 @@ use std::path::PathBuf;
   evaltrail run . --failed             run again what did not pass
   evaltrail help run                   all options of a command
 
-Exit codes: 0 all passed, 1 something failed, errored or was not evaluated, 2 invalid usage or input, 130 interrupted."
+Exit codes: 0 all passed, 1 something failed, errored or was not evaluated, 2 invalid usage or input, or an agent that cannot be used, 130 interrupted."
 )]
 pub(super) struct Cli {
     /// Folder or file to explore

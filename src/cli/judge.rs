@@ -27,9 +27,8 @@ pub(super) fn judge(args: JudgeArgs) -> anyhow::Result<Exit> {
         .unwrap_or_else(JudgeSpec::standard);
     // No cache: the check is about the judge's current responses.
     let spec = JudgeSpec {
-        model: args.judge.or(configured.model),
         cache: false,
-        ..configured
+        ..configured.with_choice(args.judge, None)
     };
     let judges = Judges::new(&spec, None);
     let model = judges.model_for(&JudgeOptions::default());

@@ -48,7 +48,10 @@ pub(super) async fn run_to_completion(
                 match request {
                     _ if deadline.is_some() => exit(Exit::Interrupted.code().into()),
                     EndRequest::User if is_first => {
-                        print_note("finishing the conversations in flight; Ctrl-C again stops now");
+                        print_note(match state.in_flight.is_empty() {
+                            true => "stopping; Ctrl-C again ends without waiting",
+                            false => "finishing the conversations in flight; Ctrl-C again stops now",
+                        });
                         handle.cancel(CancelReason::FinishConversations);
                     }
                     EndRequest::User => {

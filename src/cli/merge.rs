@@ -10,7 +10,7 @@ use super::paths::place_of;
 use super::run::{without_reader, write_reports};
 use crate::domain::{PlannedSet, RunState, clean_line, criteria_by_metric};
 use crate::history::{MergedRun, merge_shards};
-use crate::report::{Verbosity, rerun_of_plan, run_summary, write_json_report};
+use crate::report::{SummaryStyle, Verbosity, rerun_of_plan, run_summary, write_json_report};
 use crate::runner::{Stamp, history_of};
 use crate::store::RunKey;
 use crate::workspace::{OpenSet, SetPath, Workspace, criteria_for, open_set};
@@ -88,7 +88,11 @@ pub(super) fn merge(args: MergeArgs) -> anyhow::Result<Exit> {
         };
         print_line(&run_summary(
             &state,
-            (paint(args.color), Verbosity::Normal),
+            SummaryStyle {
+                paint: paint(args.color),
+                verbosity: Verbosity::Normal,
+                lists_all: !std::io::IsTerminal::is_terminal(&std::io::stdout()),
+            },
             &place,
             &(command + other),
         ));

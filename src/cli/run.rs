@@ -6,7 +6,7 @@ use super::exit_code::{Tolerated, baseline, exit_of, is_counted_change};
 use super::find_run::find_run;
 use super::live_run::run_to_completion;
 use super::malformed::print_malformed;
-use super::output::{json_output, paint, print_line, print_note};
+use super::output::{json_output, print_line, print_note};
 use super::paths::{open_targets, place_of, targets};
 use super::push::{ShardClaim, claim_shard, join_queue, merged_runs};
 use super::rerun::rerun_command;
@@ -248,21 +248,16 @@ fn execute_run(
         (how.fail_fast, uploader.as_deref_mut()),
     ))?;
     runtimes.end_within(Duration::from_secs(2));
-    if !state.unavailable.is_empty() && state.totals.ended() == 0 && uploader.is_none() {
-        // There is nothing to report beside the errors.
-        return Ok(match interrupted {
-            true => Exit::Interrupted,
-            false => Exit::UsageError,
-        });
-    }
     // That of the part that this machine ran: a merged run is not stored here.
     let rerun = rerun_command(cases, how.run, &state.plan.run_id);
+    let unavailable = state.unavailable.clone();
     let merged = uploader
         .map(|uploader| uploaded(*uploader, cases, (&state, interrupted), &workspace.root))
         .transpose()
         .inspect_err(super::print_error);
     let all_uploaded = merged.is_ok();
     state = merged.ok().flatten().flatten().unwrap_or(state);
+    state.unavailable = unavailable;
     let all_written = write_results(cases, how.record.as_deref(), (&state, workspace), &rerun)?;
     if how.record_tools {
         record_answers(&state, workspace)?;
@@ -295,8 +290,7 @@ fn write_results(
         Ok(redacted) => redacted,
         Err(error) => {
             super::print_error(&anyhow::anyhow!("--redact: {error}; no report was written"));
-            let style = (paint(cases.color), cases.verbosity());
-            let summary = run_summary(state, style, &place_of(&workspace.root), rerun);
+            let summary = run_summary(state, cases.style(), &place_of(&workspace.root), rerun);
             print_line(&runner::redacted_text(workspace, &state.plan, &summary));
             return Ok(false);
         }
@@ -389,6 +383,11 @@ fn uploaded(
         );
         let words = match left {
             0 => "the queue is empty".to_string(),
+            left if !state.unavailable.is_empty() => {
+                format!(
+                    "{left} of {all} attempts have no result; a machine whose agent can be used runs them"
+                )
+            }
             left => {
                 format!("{left} of {all} attempts have no result; use another address to run them")
             }
@@ -514,13 +513,10 @@ fn finish(
         let mut out = json_output();
         let written = write_json_report(state, &mut out).and_then(|()| out.end());
         failed.extend(written.or_else(without_reader).context("--json").err());
+    } else if !state.unavailable.is_empty() && state.totals.ended() == 0 {
+        // The errors of the agents are all that is to be said.
     } else {
-        print_line(&run_summary(
-            state,
-            (paint(args.color), args.verbosity()),
-            &place_of(root),
-            rerun,
-        ));
+        print_line(&run_summary(state, args.style(), &place_of(root), rerun));
     }
     failed.iter().for_each(super::print_error);
     Ok(failed.is_empty())

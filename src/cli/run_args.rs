@@ -1,11 +1,13 @@
 //! The arguments of `run` and `score`, and of what follows them.
 
 use super::arg_values::{ColorWhen, FailOn, ReportTo, RuleArgs, parse_report, report_help};
+use super::output::paint;
 use crate::config::ShardChoice;
 use crate::domain::{Gate, StubMode, ToolFault};
 use crate::formats::ColumnMap;
-use crate::report::Verbosity;
+use crate::report::{SummaryStyle, Verbosity};
 use clap::Args;
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -128,6 +130,16 @@ pub(super) struct CaseArgs {
 }
 
 impl CaseArgs {
+    /// How the summary is printed. In a log, and where nothing else says why cases failed, all of them are listed.
+    pub(super) fn style(&self) -> SummaryStyle {
+        let verbosity = self.verbosity();
+        SummaryStyle {
+            paint: paint(self.color),
+            verbosity,
+            lists_all: verbosity != Verbosity::Normal || !std::io::stdout().is_terminal(),
+        }
+    }
+
     pub(super) fn verbosity(&self) -> Verbosity {
         match (self.quiet, self.verbose) {
             (true, _) => Verbosity::Quiet,

@@ -34,9 +34,12 @@ pub(super) fn run_and_watch(args: &RunArgs) -> anyhow::Result<Exit> {
         .unreadable
         .iter()
         .for_each(|error| print_note(&unreadable_text(error)));
-    note(&mut seen, &selections, &found.of_selections);
     let began = unix_now();
     let mut exit = run(args)?;
+    // A file that stopped the run before its first case is repaired, and then all cases are new.
+    if exit != Exit::UsageError {
+        note(&mut seen, &selections, &found.of_selections);
+    }
     let mut last_run = (began, unix_now());
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

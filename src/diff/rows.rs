@@ -2,7 +2,7 @@
 
 use super::{
     Alignment, Difference, DifferenceKind, PairKind, TextDiff, TextPart, compared_args,
-    diff_sequences, differences, values_equal,
+    diff_sequences, diff_words, differences, values_equal,
 };
 use crate::domain::{ToolCall, clean, clean_line, value_text};
 use serde_json::{Map, Value};
@@ -184,13 +184,18 @@ fn arg_rows(left: Args, right: Args, item: usize) -> Vec<Row> {
             rows.extend(about.iter().filter_map(|found| lookalike_row(found, item)));
             continue;
         }
+        let (values, is_two) = ((value_in(&left_map), value_in(&right_map)), changed && both);
+        let (left_line, right_line) = match values {
+            (Some(Value::String(e)), Some(Value::String(a))) if is_two => {
+                let (e, a) = (Value::from(e).to_string(), Value::from(a).to_string());
+                let (e, a) = changed_spans(&e, &a);
+                (with_key(&key, e), with_key(&key, a))
+            }
+            (e, a) => (arg_line(&key, e, changed), arg_line(&key, a, changed)),
+        };
         rows.push(Row {
-            left: left
-                .is_some()
-                .then(|| arg_line(&key, value_in(&left_map), changed)),
-            right: right
-                .is_some()
-                .then(|| arg_line(&key, value_in(&right_map), changed)),
+            left: left.is_some().then_some(left_line),
+            right: right.is_some().then_some(right_line),
             mark: "",
             item,
             key: Some(key.clone()),
@@ -265,22 +270,55 @@ fn json_lines(value: &Value) -> Vec<String> {
     text.lines().map(str::to_string).collect()
 }
 
+/// The spans of two lines that differ: words if both are long, else the lines as a whole.
+fn changed_spans(left: &str, right: &str) -> (Line, Line) {
+    /// The length in bytes up to which a line is seen at once.
+    const SHORT: usize = 60;
+    let (mut expected, mut actual) = (Line::new(), Line::new());
+    if left.len().min(right.len()) <= SHORT {
+        expected.push(span(left, Tone::Value, true));
+        actual.push(span(right, Tone::Value, true));
+        return (expected, actual);
+    }
+    for part in diff_words(left, right).parts {
+        match part {
+            TextPart::Same(text) => {
+                expected.push(span(&text, Tone::Value, false));
+                actual.push(span(&text, Tone::Value, false));
+            }
+            TextPart::Changed {
+                expected: left,
+                actual: right,
+            } => {
+                expected.push(span(&left, Tone::Value, true));
+                actual.push(span(&right, Tone::Value, true));
+            }
+            TextPart::Hidden(_) => {}
+        }
+    }
+    (expected, actual)
+}
+
 /// Rows of two compared JSON values. The order of keys and the notation of numbers are no difference.
 pub fn json_rows(expected: &Value, actual: &Value) -> Vec<Row> {
     let actual = spelled_like(expected, actual.clone());
     let (left, right) = (json_lines(expected), json_lines(&actual));
     let line = |text: Option<&String>, changed: bool| {
         let span = text.map(|text| span(text, Tone::Value, changed));
-        Some(span.into_iter().collect())
+        span.into_iter().collect()
     };
-    paired_lines(&left, &right)
-        .into_iter()
-        .map(|(e, a, changed)| Row {
-            left: line(e, changed),
-            right: line(a, changed),
+    let row = |(e, a, changed): (Option<&String>, Option<&String>, bool)| {
+        let (left, right) = match (e, a) {
+            (Some(e), Some(a)) if changed => changed_spans(e, a),
+            (e, a) => (line(e, changed), line(a, changed)),
+        };
+        Row {
+            left: Some(left),
+            right: Some(right),
             ..Row::default()
-        })
-        .collect()
+        }
+    };
+    paired_lines(&left, &right).into_iter().map(row).collect()
 }
 
 /// A value with the keys of its objects in the order of `like`, and with the notation of `like` for equal values.
@@ -391,12 +429,18 @@ fn is_about(path: &str, key: &str) -> bool {
 fn arg_line(key: &str, value: Option<Value>, changed: bool) -> Line {
     match value {
         None => vec![span("  (absent)", Tone::Faint, changed)],
-        Some(value) => vec![
-            span(&format!("  {key}"), Tone::Key, false),
-            span("  ", Tone::Plain, false),
-            span(&value_text(&value), Tone::Value, changed),
-        ],
+        Some(value) => with_key(key, vec![span(&value_text(&value), Tone::Value, changed)]),
     }
+}
+
+/// The line of an argument, with its value.
+fn with_key(key: &str, value: Line) -> Line {
+    let mut line = vec![
+        span(&format!("  {key}"), Tone::Key, false),
+        span("  ", Tone::Plain, false),
+    ];
+    line.extend(value);
+    line
 }
 
 /// A row with the path of a difference inside a nested argument, and a warning about values that look alike.
@@ -479,16 +523,24 @@ impl TextRows {
         self.rows.push(hidden_row(words, "word"));
     }
 
-    /// Ends the lines of both sides. The last ones are in the same row, because the same text follows.
+    /// Ends the lines of both sides at a common end of a line: the last ones are in the same row.
     fn end_row(&mut self) {
-        let mut left = std::mem::take(&mut self.left);
-        let mut right = std::mem::take(&mut self.right);
-        let height = left.len().max(right.len()).max(1);
-        for side in [&mut left, &mut right] {
+        let height = self.left.len().max(self.right.len()).max(1);
+        for side in [&mut self.left, &mut self.right] {
             let last = side.pop().unwrap_or_default();
             side.resize(height - 1, Line::new());
             side.push(last);
         }
+        self.push_rows();
+    }
+
+    /// Adds the lines of both sides since the last common end of a line, beginning in the same row.
+    fn push_rows(&mut self) {
+        let mut left = std::mem::take(&mut self.left);
+        let mut right = std::mem::take(&mut self.right);
+        let height = left.len().max(right.len()).max(1);
+        left.resize(height, Line::new());
+        right.resize(height, Line::new());
         let pairs = left.into_iter().zip(right);
         self.rows.extend(pairs.map(|(left, right)| Row {
             left: Some(left),
@@ -500,7 +552,7 @@ impl TextRows {
     fn finish(mut self) -> Vec<Row> {
         let ends_hidden = self.rows.last().is_some_and(|row| row.item == HIDDEN);
         if !ends_hidden || !self.left.is_empty() || !self.right.is_empty() {
-            self.end_row();
+            self.push_rows();
         }
         self.rows
     }

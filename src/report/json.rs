@@ -58,6 +58,7 @@ pub fn write_json_report(state: &RunState, out: &mut dyn Write) -> io::Result<()
             "groups": groups(state),
         },
         "not_run": not_run(state),
+        "unavailable_agents": unavailable_agents(state),
         "cases": [],
     });
     if state.plan.options.repeat > 1 {
@@ -93,6 +94,14 @@ fn gate(state: &RunState) -> Value {
         "not_passed": counts.planned - counts.passed,
         "quarantined": counts.quarantined,
     })
+}
+
+/// The agents that could not be used, so that their attempts were not started.
+fn unavailable_agents(state: &RunState) -> Vec<Value> {
+    let agents = state.unavailable.iter();
+    agents
+        .map(|one| json!({"agent": one.agent, "error": one.error, "attempts": one.attempts}))
+        .collect()
 }
 
 fn not_run(state: &RunState) -> Vec<Value> {

@@ -27,7 +27,7 @@ pub use json::write_json_report;
 pub use markdown::REPORT as MARKDOWN;
 pub use open_command::shell_word;
 pub use rerun::rerun_of_plan;
-pub use text::{Paint, Verbosity, attempt_line, reason_lines, run_summary};
+pub use text::{Paint, SummaryStyle, Verbosity, attempt_line, reason_lines, run_summary};
 pub use turns::turn_lines;
 
 /// The formats of reports, in the order of the help.

@@ -15,12 +15,33 @@ use crate::metrics::{Aggregate, aggregates};
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// Maximum number of failures that are listed at the end of a run.
-const FAILURES_LISTED: usize = 50;
-/// Maximum number of members of a group that are listed.
-const LISTED_OF_GROUP: usize = 10;
-/// Maximum number of groups that are listed.
-const GROUPS_LISTED: usize = 20;
+/// The maximum numbers of what is listed at the end of a run.
+#[derive(Clone, Copy)]
+struct Limits {
+    /// Cases, each with its own reason.
+    failures: usize,
+    /// Cases of a group.
+    members: usize,
+    /// Groups.
+    groups: usize,
+}
+
+impl Limits {
+    fn new(lists_all: bool) -> Limits {
+        match lists_all {
+            true => Limits {
+                failures: usize::MAX,
+                members: usize::MAX,
+                groups: usize::MAX,
+            },
+            false => Limits {
+                failures: 50,
+                members: 10,
+                groups: 20,
+            },
+        }
+    }
+}
 
 /// Whether and how text is coloured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +91,17 @@ pub enum Verbosity {
     Normal,
     /// The turns and the scores of each attempt, too.
     Verbose,
+}
+
+/// How the summary of a run is printed.
+#[derive(Clone, Copy, Debug)]
+pub struct SummaryStyle {
+    /// Whether it is coloured.
+    pub paint: Paint,
+    /// How much is printed.
+    pub verbosity: Verbosity,
+    /// Whether all cases that did not pass are listed, however many there are.
+    pub lists_all: bool,
 }
 
 /// A line for an attempt: its status, name and time.
@@ -164,12 +196,10 @@ fn metric_line(metric: &MetricSummary, paint: Paint) -> String {
 
 /// The summary at the end of a run: metrics, failures, counts and the next commands. `place` is the workspace as commands name
 /// it; `rerun` is the command that runs the failures again.
-pub fn run_summary(
-    state: &RunState,
-    (paint, verbosity): (Paint, Verbosity),
-    place: &str,
-    rerun: &str,
-) -> String {
+pub fn run_summary(state: &RunState, style: SummaryStyle, place: &str, rerun: &str) -> String {
+    let SummaryStyle {
+        paint, verbosity, ..
+    } = style;
     let totals = state.totals;
     let mut parts = Vec::new();
     let quarantined = state.quarantined();
@@ -214,7 +244,7 @@ pub fn run_summary(
             metric_table(state, paint, verbosity) + &repeats_table(state, paint)
         }
     };
-    let failures = failures(state, paint);
+    let failures = failures(state, style);
     format!(
         "{table}{}{}{failures}{counts}{}{}",
         judged(state, paint),
@@ -257,7 +287,8 @@ fn of_cases(state: &RunState) -> String {
 
 /// The cases that did not pass: those that share a cause first, then the others, each with how many of its attempts
 /// passed and why the first one did not.
-fn failures(state: &RunState, paint: Paint) -> String {
+fn failures(state: &RunState, style: SummaryStyle) -> String {
+    let (paint, limits) = (style.paint, Limits::new(style.lists_all));
     let failed = failed_cases(state);
     if failed.is_empty() {
         return String::new();
@@ -269,12 +300,12 @@ fn failures(state: &RunState, paint: Paint) -> String {
         let _ = writeln!(out, "{headline}\n");
     }
     let groups = listed_groups(&found);
-    for group in groups.iter().take(GROUPS_LISTED) {
-        list_group(state, &failed, group, paint, &mut out);
+    for group in groups.iter().take(limits.groups) {
+        list_group(state, &failed, group, (paint, limits), &mut out);
     }
     let more = groups
         .iter()
-        .skip(GROUPS_LISTED)
+        .skip(limits.groups)
         .filter(|group| !group.is_heading)
         .count();
     if more > 0 {
@@ -284,7 +315,7 @@ fn failures(state: &RunState, paint: Paint) -> String {
         let _ = writeln!(out, "{}", paint.bold("each for its own reason"));
     }
     let indent = if headline.is_some() { "    " } else { "" };
-    for at in found.alone.iter().take(FAILURES_LISTED) {
+    for at in found.alone.iter().take(limits.failures) {
         list(
             state,
             std::iter::once(&failed[*at]),
@@ -298,14 +329,14 @@ fn failures(state: &RunState, paint: Paint) -> String {
             let _ = writeln!(out, "{}", paint.faint(&words));
         }
     }
-    let unlisted = found.alone.len().saturating_sub(FAILURES_LISTED);
+    let unlisted = found.alone.len().saturating_sub(limits.failures);
     if unlisted > 0 {
         let _ = writeln!(out, "{indent}… and {unlisted} more");
     }
     if groups
         .iter()
-        .any(|group| !group.is_heading && group.members.len() > LISTED_OF_GROUP)
-        || found.alone.len() > FAILURES_LISTED
+        .any(|group| !group.is_heading && group.members.len() > limits.members)
+        || found.alone.len() > limits.failures
         || more > 0
     {
         let _ = writeln!(
@@ -323,7 +354,7 @@ fn list_group(
     state: &RunState,
     failed: &[FailedCase],
     group: &ListedGroup,
-    paint: Paint,
+    (paint, limits): (Paint, Limits),
     out: &mut String,
 ) {
     let members = &group.members;
@@ -341,7 +372,7 @@ fn list_group(
         list(
             state,
             members.iter().map(|at| &failed[*at]),
-            LISTED_OF_GROUP,
+            limits.members,
             &below,
             paint,
             out,
@@ -407,7 +438,9 @@ fn list<'a>(
 /// The run's id, and the commands that usually follow, for the workspace at `place`.
 fn next_steps(state: &RunState, paint: Paint, place: &str, rerun: &str) -> String {
     let is_recorded = |attempt: Arc<EndedAttempt>| attempt.recorded_at().is_some();
-    if !state.finished.is_empty() && !state.finished.iter().any(is_recorded) {
+    // A run without results is not kept, except for one of several machines.
+    let is_kept = state.plan.options.shard.is_some() || state.plan.cases.is_empty();
+    if !is_kept && !state.finished.iter().any(is_recorded) {
         return String::new();
     }
     let id = clean_line(&state.plan.run_id).into_owned();

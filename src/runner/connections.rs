@@ -7,7 +7,7 @@ use super::run_resources::RunResources;
 use crate::agents::{AgentError, ConnectionStatus};
 use crate::domain::{AgentSpec, AttemptKey, PlannedSet, RunEvent, UnavailableAgent};
 use crate::net::Backoff;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 /// The attempts whose agents are connected.
 pub(super) struct Connected {
     pub(super) attempts: Vec<AttemptKey>,
-    /// Whether that are all.
+    /// Whether all agents are connected.
     pub(super) all: bool,
 }
 
@@ -33,7 +33,7 @@ pub(super) async fn connect_agents(
         () = closing.cancelled() => return Connected { attempts: Vec::new(), all: false },
         connected = futures_util::future::join_all(connecting) => connected,
     };
-    let failed: Vec<usize> = agents
+    let failed: BTreeSet<usize> = agents
         .iter()
         .zip(connected)
         .filter(|(_, is_connected)| !is_connected)

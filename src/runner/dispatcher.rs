@@ -40,8 +40,8 @@ pub(super) struct Dispatcher {
     pub(super) of_adk: Option<RunState>,
     /// `None` when the run is not recorded.
     pub(super) journal: Option<JournalWriter>,
-    /// The folder of the run as long as it has no results. A run that ends without any is removed.
-    pub(super) empty: Option<PathBuf>,
+    /// The folder of the run, to be removed at the end; `None` as soon as the run has results.
+    pub(super) remove_at_end: Option<PathBuf>,
     /// Whether attempts could not be written to the journal yet.
     pub(super) is_journal_behind: bool,
     pub(super) outbox: Outbox,
@@ -113,8 +113,8 @@ impl Dispatcher {
                 None => self.journal = None,
             }
         }
-        if let Some(empty) = self.empty.take()
-            && let Err(error) = remove_run(&empty)
+        if let Some(folder) = self.remove_at_end.take()
+            && let Err(error) = remove_run(&folder)
         {
             self.warn(format!("the run without results is not removed: {error}"));
         }
@@ -186,7 +186,7 @@ impl Dispatcher {
         if spent == JudgeUsage::default() {
             return;
         }
-        self.empty = None;
+        self.remove_at_end = None;
         if let Some(journal) = &self.journal {
             journal.spent_on_cancelled(spent);
         }
@@ -209,7 +209,7 @@ impl Dispatcher {
 
     /// Submits finished attempts to the journal. Their events are sent after they were written.
     fn record(&mut self, attempts: Vec<Arc<Attempt>>, recorded: oneshot::Sender<Recorded>) {
-        self.empty = None;
+        self.remove_at_end = None;
         let keys: Vec<AttemptKey> = attempts.iter().map(|attempt| attempt.key).collect();
         for attempt in &attempts {
             self.writing.insert(attempt.key, (attempt.clone(), None));

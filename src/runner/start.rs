@@ -80,7 +80,7 @@ pub fn start(prepared: Prepared, resumed: Option<ResumedRun>, workspace: &Path) 
         .as_ref()
         .is_ok_and(|folder| !folder.is_signed())
         .then(unsigned_text);
-    let empty = match (&opened, is_kept) {
+    let remove_at_end = match (&opened, is_kept) {
         (Ok(folder), false) => Some(folder.path().to_path_buf()),
         _ => None,
     };
@@ -112,7 +112,7 @@ pub fn start(prepared: Prepared, resumed: Option<ResumedRun>, workspace: &Path) 
         cancelling: None,
         of_adk: has_results(&state.plan).then(|| state.clone()),
         journal,
-        empty,
+        remove_at_end,
         is_journal_behind: false,
         outbox: Outbox::new(listener),
         orders: order_box,

@@ -170,15 +170,51 @@ fn a_start_command_that_fails_is_started_once() {
     );
 }
 
-/// The error of a run whose agent cannot be used: it has no results and is not recorded.
+/// The error of a run whose agent cannot be used: it has no results and is not recorded, and the report says so.
 fn unavailable(out: &Output) -> String {
+    assert_eq!(out.status.code(), Some(2), "{}", both(out));
+    let report = report(out);
+    let not_run = report["not_run"].as_array().unwrap().len();
     assert_eq!(
-        (out.status.code(), out.stdout.len()),
-        (Some(2), 0),
-        "{}",
-        both(out)
+        (
+            &report["cases"],
+            &report["unavailable_agents"][0]["attempts"]
+        ),
+        (&json!([]), &json!(not_run)),
+        "{report}"
     );
     String::from_utf8_lossy(&out.stderr).into_owned()
+}
+
+/// The cases of the other agent run.
+#[test]
+fn one_of_two_agents_is_unavailable() {
+    let work = Work::scripted(2, ANSWER);
+    fs::create_dir(work.path().join("other")).unwrap();
+    work.write("other/o.evalset.json", &set(3));
+    let sets = "[agents.a]\nkind = \"command\"\ncommand = \"sh agent.sh\"\nsets = [\"s.evalset.json\"]\n\n[agents.b]\nkind = \"command\"\ncommand = \"./absent\"\nsets = [\"other/**\"]\n";
+    work.write("evaltrail.toml", sets);
+    let out = work.run(&[]);
+    assert_eq!(out.status.code(), Some(2), "{}", both(&out));
+    let report = report(&out);
+    assert_eq!(
+        (
+            report["cases"].as_array().unwrap().len(),
+            &report["unavailable_agents"][0]["agent"]
+        ),
+        (2, &json!("b")),
+        "{report}"
+    );
+    // The run is kept, and --resume runs what is left.
+    work.write("absent", &format!("#!/bin/sh\n{ANSWER}\n"));
+    Command::new("chmod")
+        .args(["+x", "absent"])
+        .current_dir(work.path())
+        .status()
+        .unwrap();
+    let resumed = work.run(&["--resume"]);
+    assert!(both(&resumed).contains("2 of 5 done"), "{}", both(&resumed));
+    assert_eq!(self::report(&resumed)["cases"].as_array().unwrap().len(), 5);
 }
 
 /// Each kind of address: one error, and no run is recorded.

@@ -98,3 +98,23 @@ fn malformed_files_stop_command_with_excerpt() {
         "nothing was run"
     );
 }
+
+/// In a log, every case that did not pass is listed with its reason, however many there are.
+#[test]
+fn all_reasons_are_in_logs() {
+    let rows: String = (0..80)
+        .map(|n| {
+            format!("{{\"prompt\": \"p{n}\", \"response\": \"no\", \"reference\": \"yes {n}\"}}\n")
+        })
+        .collect();
+    let place = crate::common::Place::new(&[("rows.jsonl", rows)]);
+    for option in ["--quiet", "--color=never"] {
+        let mut command = evaltrail(&place.path().join("home"));
+        command
+            .current_dir(place.path())
+            .args(["score", "rows.jsonl", option]);
+        let printed = both(&output(&mut command));
+        let reasons = printed.matches("expected words in the response").count();
+        assert_eq!(reasons, 80, "{option}: {printed}");
+    }
+}

@@ -15,7 +15,7 @@ use evaltrail::explorer::{
     HistoryMsg, Key, KeyCode, Model, Msg, OpenedSet, ResultEffect, ResultMsg, RunMsg, SetEffect,
     SetLoaded, SetMsg, SetState, changes_for_groups, parse_key, update,
 };
-use evaltrail::explorer::{Theme, draw, svg};
+use evaltrail::explorer::{CaseMode, Mouse, MouseKind, Theme, draw, svg};
 use evaltrail::formats::adk::{Event, invocations_of};
 use evaltrail::formats::recording::read_recording;
 use evaltrail::formats::{RecordedCase, SetFile, read_responses};
@@ -1498,4 +1498,126 @@ fn every_screen_and_dialog_at_every_size() {
             insta::assert_snapshot!(format!("{name}_{width}x{height}"), shown);
         }
     }
+}
+
+/// The list at every width, and how many of the visible reasons are whole.
+#[test]
+fn reasons_are_readable_at_every_width() {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("snapshots/widths");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    let _bound = settings.bind_to_scope();
+    let mut table = String::new();
+    for width in (60..=240).step_by(10) {
+        let mut model = sample((width, 40));
+        run(&mut model, usize::MAX / 2);
+        keys(&mut model, "q h home l");
+        let shown = text(&frame(&model, "default"));
+        let reasons: Vec<String> = model
+            .view
+            .browse
+            .visible
+            .iter()
+            .filter_map(|case| model.view.outcomes.get(*case))
+            .filter(|outcome| outcome.is_failing())
+            .filter_map(|outcome| outcome.attempts.first())
+            .map(|attempt| {
+                attempt
+                    .reason()
+                    .lines()
+                    .next()
+                    .unwrap_or_default()
+                    .to_string()
+            })
+            .filter(|reason| !reason.is_empty())
+            .collect();
+        let begun = |reason: &&String| {
+            let start: String = reason.chars().take(8).collect();
+            shown.contains(&start)
+        };
+        let whole = reasons
+            .iter()
+            .filter(|reason| shown.contains(*reason))
+            .count();
+        let visible = reasons.iter().filter(begun).count();
+        table += &format!("{width:>3} columns: {whole} of {visible} reasons are whole\n");
+        assert_eq!(
+            visible,
+            reasons.len(),
+            "each row says why: {width}\n{shown}"
+        );
+        assert!(
+            width < 140 || whole * 10 >= visible * 8,
+            "{width}: {whole} of {visible}\n{shown}"
+        );
+        let shown = shown.replace(&root().display().to_string(), "…");
+        insta::assert_snapshot!(format!("list_{width}"), shown);
+    }
+    insta::assert_snapshot!("whole_reasons", table);
+}
+
+/// The editor opens at the marked difference, and `a` takes what the agent did there.
+#[test]
+fn editor_takes_value_of_agent() {
+    let mut model = sample((140, 40));
+    run(&mut model, usize::MAX / 2);
+    keys(&mut model, "q n enter e");
+    let row = |model: &Model| {
+        let shown = text(&frame(model, "default"));
+        let marked = shown.lines().find(|line| line.contains('▸'));
+        marked
+            .unwrap_or_default()
+            .split('│')
+            .nth(1)
+            .unwrap_or_default()
+            .trim()
+            .to_string()
+    };
+    assert_eq!(row(&model), "▸       litres           6");
+    let shown = text(&frame(&model, "default"));
+    assert!(
+        shown.contains("what the agent did") && shown.contains("litres  5"),
+        "{shown}"
+    );
+    keys(&mut model, "a");
+    assert_eq!(row(&model), "▸       litres           5");
+    keys(&mut model, "a");
+    let shown = text(&frame(&model, "default"));
+    assert!(
+        shown.contains("no attempt has another value here"),
+        "{shown}"
+    );
+    keys(&mut model, "u");
+    assert_eq!(row(&model), "▸       litres           6");
+}
+
+/// Hints and tabs are clicked as their keys are pressed.
+#[test]
+fn hints_and_tabs_can_be_clicked() {
+    let mut model = sample((120, 40));
+    run(&mut model, usize::MAX / 2);
+    keys(&mut model, "q n enter");
+    let click = |model: &mut Model, words: &str, row: Option<usize>| {
+        let shown = text(&frame(model, "default"));
+        let is_there =
+            |(at, line): &(usize, &str)| row.is_none_or(|row| row == *at) && line.contains(words);
+        let (y, line) = shown.lines().enumerate().find(is_there).unwrap();
+        let x = line[..line.find(words).unwrap()].chars().count() + 1;
+        let mouse = Mouse {
+            x: x as u16,
+            y: y as u16,
+            kind: MouseKind::Click,
+        };
+        update(model, Msg::Mouse(mouse))
+    };
+    click(&mut model, "2 timeline", None);
+    assert_eq!(model.open_case().unwrap().mode, CaseMode::Timeline);
+    click(&mut model, "1 diff", None);
+    assert_eq!(model.open_case().unwrap().mode, CaseMode::Compare);
+    click(&mut model, "? help", Some(39));
+    assert!(text(&frame(&model, "default")).contains("help   ?"));
+    keys(&mut model, "esc");
+    click(&mut model, "esc back", Some(39));
+    assert!(model.open_case().is_none(), "back in the list");
 }

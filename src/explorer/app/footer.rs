@@ -7,6 +7,7 @@ use crate::explorer::shared::screen::notice_lines;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::put;
 use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
 use unicode_width::UnicodeWidthStr;
 
 pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
@@ -50,41 +51,76 @@ pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
 /// Number of hints at the end that are always shown.
 const ALWAYS: usize = 2;
 
-/// Draws the commands and prefixes that are enabled on this screen, most important first, as many as fit.
-fn hints(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
-    let area = areas.footer;
-    let all = all_hints(model);
-    let (first, last) = all.split_at(all.len().saturating_sub(ALWAYS));
-    let width = |(key, hint): &(&str, String)| (key.width() + hint.width() + 3) as u16;
+/// A hint on the screen.
+struct PlacedHint {
+    key: &'static str,
+    text: String,
+    /// Its first column.
+    x: u16,
+}
+
+impl PlacedHint {
+    fn end(&self) -> u16 {
+        self.x + width_of(self.key, &self.text)
+    }
+}
+
+/// The width of a hint with the gap behind it.
+fn width_of(key: &str, text: &str) -> u16 {
+    (key.width() + text.width() + 3) as u16
+}
+
+/// The hints that fit: the commands and prefixes that are enabled on this screen, most important first.
+fn placed_hints(model: &Model, area: Rect) -> Vec<PlacedHint> {
+    let mut all = all_hints(model);
+    let last = all.split_off(all.len().saturating_sub(ALWAYS));
+    let width = |(key, text): &(&str, String)| width_of(key, text);
     let mut room = area
         .width
         .saturating_sub(1)
         .saturating_sub(last.iter().map(width).sum());
-    let fitting = first.iter().take_while(|hint| {
+    let fitting = all.into_iter().take_while(|hint| {
         let fits = width(hint) <= room;
         room -= if fits { width(hint) } else { 0 };
         fits
     });
     let mut x = area.x + 1;
-    for (key, hint) in fitting.chain(last) {
-        x += put(
+    let place = |(key, text): (&'static str, String)| {
+        let hint = PlacedHint { key, text, x };
+        x = hint.end();
+        hint
+    };
+    fitting
+        .collect::<Vec<_>>()
+        .into_iter()
+        .chain(last)
+        .map(place)
+        .collect()
+}
+
+fn hints(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
+    let area = areas.footer;
+    for hint in placed_hints(model, area) {
+        let room = |x: u16| area.right().saturating_sub(x);
+        let used = put(
             buffer,
-            x,
+            hint.x,
             area.y,
-            area.right().saturating_sub(x),
-            key,
+            room(hint.x),
+            hint.key,
             theme.style(Role::Accent),
         );
-        let words = format!(" {hint}  ");
-        x += put(
-            buffer,
-            x,
-            area.y,
-            area.right().saturating_sub(x),
-            &words,
-            theme.style(Role::Faint),
-        );
+        let x = hint.x + used;
+        let text = format!(" {}", hint.text);
+        put(buffer, x, area.y, room(x), &text, theme.style(Role::Faint));
     }
+}
+
+/// The keys of the hint at a place of the screen.
+pub(crate) fn keys_at(model: &Model, area: Rect, at: Position) -> Option<&'static str> {
+    let hints = || placed_hints(model, area).into_iter();
+    let hint = hints().find(|hint| (hint.x..hint.end()).contains(&at.x));
+    hint.filter(|_| area.contains(at)).map(|hint| hint.key)
 }
 
 /// Keys and texts of all hints: commands in the order of the table, with the prefixes before the hints that are

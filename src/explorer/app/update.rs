@@ -1,24 +1,27 @@
 //! Routes messages to screens, dialogs and features.
 
+use super::footer;
 use super::requests::carry_out;
 use crate::explorer::app::edits;
 use crate::explorer::case_list::listing;
 use crate::explorer::commands::keymap::{Meaning, elsewhere, resolve};
 use crate::explorer::dialogs::causes;
-use crate::explorer::dialogs::run_options::RunOptionsForm;
+use crate::explorer::dialogs::run_options;
 use crate::explorer::running::{events, watch};
 use crate::explorer::screens::{browse, chat, comparison, edit, queue, runs, trends};
 use crate::explorer::sets::{edited_cases, load};
 use crate::explorer::shared::case_screen::CaseOrigin;
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::effect::{Effect, ResultEffect, ScreenRequest, SetEffect};
-use crate::explorer::shared::key::{Key, KeyCode};
+use crate::explorer::shared::key::{Key, KeyCode, parse_key};
 use crate::explorer::shared::message::{EditMsg, HistoryMsg, Mouse, Msg, ResultMsg, SetMsg};
 use crate::explorer::shared::model::{Model, TextEntry};
+use crate::explorer::shared::screen::layout;
 use crate::explorer::shared::{dialog, notices};
 use crate::explorer::shown_case::refresh;
 use crate::explorer::{authoring, opened_run, what_if};
 use crate::history::PastResults;
+use ratatui::layout::Position;
 use std::any::TypeId;
 
 /// Applies a message to the model. Returns the effects to execute.
@@ -102,9 +105,7 @@ fn sets(model: &mut Model, msg: SetMsg) -> Vec<Effect> {
         }
         SetMsg::ToolsCollected(tools) => edit::tools_seen(model, tools),
         SetMsg::Configured(configured) => {
-            if let Some(form) = model.dialog_mut::<RunOptionsForm>() {
-                form.show_configured(*configured);
-            }
+            run_options::configured_read(model, *configured);
             Vec::new()
         }
         SetMsg::AgentsListed(agents) => {
@@ -275,6 +276,15 @@ fn key_pressed(model: &mut Model, key: Key) -> Vec<Effect> {
     }
 }
 
+/// Does what a sequence of keys does, for a click on its hint.
+fn press_keys(model: &mut Model, keys: &str) -> Vec<Effect> {
+    model.pressed.clear();
+    keys.split(' ')
+        .filter_map(parse_key)
+        .flat_map(|key| key_pressed(model, key))
+        .collect()
+}
+
 /// Shows that keys are not bound here, and what they do elsewhere.
 fn unbound(model: &mut Model, pressed: &[Key]) -> Vec<Effect> {
     if model.view.open_dialog.is_some() {
@@ -305,6 +315,11 @@ fn pasted(model: &mut Model, text: &str) -> Vec<Effect> {
 
 fn mouse_used(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
     if model.view.open_dialog.is_none() {
+        let at = Position::new(mouse.x, mouse.y);
+        let keys = footer::keys_at(model, layout(model).footer, at);
+        if let Some(keys) = keys.filter(|_| mouse.kind.is_click()) {
+            return press_keys(model, keys);
+        }
         return (model.view.screen.functions().mouse)(model, mouse);
     }
     if let Some(motion) = mouse.kind.wheel() {

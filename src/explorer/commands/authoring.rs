@@ -4,7 +4,7 @@
 #![allow(missing_docs)]
 
 use super::enabled::{can_accept_all, can_accept_here, can_capture};
-use super::{Command, Group, LIST_OR_CASE, LISTS, SCREENS};
+use super::{Command, Group, LIST_OR_CASE, LISTS};
 use crate::explorer::authoring::conditions::{can_edit, can_write_set};
 use crate::explorer::authoring::{self, capture, identifiers, sets};
 use crate::explorer::commands::editor;
@@ -25,9 +25,9 @@ const BASE: Command = Command {
 
 pub static ACCEPT: Command = Command {
     id: &command_names::ACCEPT,
-    help: "accept the difference under the cursor as expected, or add the answer that a tool lacked; the change is shown first",
+    help: "accept the difference under the cursor as expected, or add the answer that a tool lacked; the change is shown first; in the editor, take what the agent did",
     hint: Some("accept"),
-    contexts: SCREENS,
+    contexts: &[Context::Browse, Context::Case, Context::Run, Context::Edit],
     enabled: can_accept_here,
     run: accept,
     ..BASE
@@ -244,6 +244,7 @@ fn edit_criteria(model: &mut Model) -> Vec<Effect> {
 
 fn accept(model: &mut Model) -> Vec<Effect> {
     match model.screen_context() {
+        Context::Edit => edit::take_actual(model),
         Context::Run => run::accept(model),
         _ => authoring::accept_difference(model),
     }

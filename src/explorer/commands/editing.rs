@@ -29,17 +29,6 @@ pub static EDIT_FIELD: Command = Command {
     ..BASE
 };
 
-pub static TAKE_ACTUAL: Command = Command {
-    id: &CommandName {
-        name: "take",
-        default_keys: &["t"],
-    },
-    help: "take what the agent did for this field; again takes another attempt's value",
-    hint: Some("take the agent's"),
-    run: edit::take_actual,
-    ..BASE
-};
-
 pub static ADD_FIELD: Command = Command {
     id: &CommandName {
         name: "add",

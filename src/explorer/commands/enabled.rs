@@ -235,6 +235,7 @@ pub(crate) fn has_no_sets(model: &Model) -> Enabled {
 /// Condition for [`ACCEPT`](super::ACCEPT). On the run screen that command opens the case first.
 pub(crate) fn can_accept_here(model: &Model) -> Enabled {
     match model.screen_context() {
+        Context::Edit => Ok(()),
         Context::Run => on_failed(model),
         _ => can_accept(model),
     }

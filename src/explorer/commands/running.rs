@@ -38,7 +38,6 @@ pub static RUN_WITH: Command = Command {
     },
     help: "run with another agent, judge or criteria, more metrics or repeats, or a filter",
     hint: Some("run options"),
-    scope: Some(start::scope),
     contexts: LISTS,
     enabled: can_run,
     run: dialogs::run_options::open,

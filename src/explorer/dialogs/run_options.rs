@@ -113,6 +113,10 @@ pub struct RunOptionsForm {
     agents: Vec<String>,
     /// What is used where a field is empty, once it was read.
     configured: Option<ConfiguredRun>,
+    /// The agents that are configured for the sets of the cases.
+    agents_of_cases: String,
+    /// How many attempts run, and how long and for how much. Computed when it changes: it depends on all cases.
+    estimate: String,
     /// Why the filter cannot be used.
     wrong: Option<String>,
 }
@@ -139,6 +143,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let cases = start::cases_in_scope(model);
     let agents = model.agents.clone();
     let sets: BTreeSet<usize> = cases.iter().map(|case| case.set).collect();
+    let agents_of_cases = agents_of_sets(model, &sets);
     let files = sets.into_iter();
     let files = files.filter_map(|set| Some((set, model.file(set)?.clone())));
     let read = SetEffect::ReadConfigured(files.collect());
@@ -149,12 +154,30 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
         cases,
         agents,
         configured: None,
+        agents_of_cases,
+        estimate: String::new(),
         wrong: None,
     };
     let mut effects = dialog::open(model, form);
     effects.push(Effect::Sets(SetEffect::ListAgents));
     effects.push(Effect::Sets(read));
     effects
+}
+
+/// Shows what a run of the cases uses where a field is empty.
+pub(crate) fn configured_read(model: &mut Model, configured: ConfiguredRun) {
+    if let Some(mut form) = model.take_dialog::<RunOptionsForm>() {
+        form.show_configured(model, configured);
+        model.view.open_dialog = Some(Box::new(form));
+    }
+}
+
+fn agents_of_sets(model: &Model, sets: &BTreeSet<usize>) -> String {
+    let agents = sets.iter().map(|set| &model.view.sets[*set].agent);
+    let names: BTreeSet<&str> = agents
+        .map(|agent| agent.as_ref().map_or("none", String::as_str))
+        .collect();
+    names.into_iter().collect::<Vec<_>>().join(", ")
 }
 
 fn stubs_name(mode: Option<StubMode>) -> &'static str {
@@ -195,8 +218,9 @@ impl RunOptionsForm {
         }
     }
 
-    pub(crate) fn show_configured(&mut self, configured: ConfiguredRun) {
+    fn show_configured(&mut self, model: &Model, configured: ConfiguredRun) {
         self.configured = Some(configured);
+        self.estimate = self.estimate(model);
     }
 
     /// The further metrics.
@@ -215,7 +239,7 @@ impl RunOptionsForm {
             RunOption::Repeats => configured.repeat.to_string(),
             RunOption::Gate => configured.gate.clone(),
             RunOption::Jobs => configured.jobs.to_string(),
-            RunOption::Agent => self.agents_of_cases(model),
+            RunOption::Agent => self.agents_of_cases.clone(),
             RunOption::Stubs => configured.stubs.clone(),
             RunOption::Judge => match &model.judge {
                 Some(judge) => judge.clone(),
@@ -227,16 +251,6 @@ impl RunOptionsForm {
             RunOption::Metrics => "none".into(),
             RunOption::Filter => "all cases".into(),
         }
-    }
-
-    /// The agents that are configured for the sets of the cases.
-    fn agents_of_cases(&self, model: &Model) -> String {
-        let sets: BTreeSet<usize> = self.cases.iter().map(|case| case.set).collect();
-        let agents = sets.into_iter().map(|set| &model.view.sets[set].agent);
-        let names: BTreeSet<&str> = agents
-            .map(|agent| agent.as_ref().map_or("none", String::as_str))
-            .collect();
-        names.into_iter().collect::<Vec<_>>().join(", ")
     }
 
     /// How many attempts run, and how long and for how much, judging by the results that are shown.
@@ -251,7 +265,7 @@ impl RunOptionsForm {
         };
         let repeat = number(RunOption::Repeats, configured.repeat);
         let jobs = number(RunOption::Jobs, configured.jobs);
-        start::estimate(model, &cases, repeat, jobs)
+        start::estimate(model, &cases, repeat, (jobs, configured.rate))
     }
 
     /// Completes the metric that is being typed: the first one that begins with it, then the next one.
@@ -270,6 +284,29 @@ impl RunOptionsForm {
             before => format!("{before}, {next}"),
         };
         self.fields[self.cursor].1 = Input::new(text);
+    }
+
+    /// Types into the field under the cursor.
+    fn take_input(&mut self, request: InputRequest) {
+        let (option, input) = &mut self.fields[self.cursor];
+        self.wrong = None;
+        match (option.is_number(), request) {
+            (true, InputRequest::InsertChar(c)) => {
+                if !c.is_ascii_digit() {
+                    return;
+                }
+                if !std::mem::replace(&mut self.is_typed, true) {
+                    *input = Input::default();
+                }
+                if input.value().len() < DIGITS {
+                    input.handle(request);
+                }
+            }
+            _ => {
+                self.is_typed = true;
+                input.handle(request);
+            }
+        }
     }
 
     /// The first number that is zero.
@@ -326,7 +363,13 @@ impl RunOptionsForm {
         if !stubs.is_empty() && stubs_named(stubs).is_none() {
             return Some(format!("stubs: one of {names}"));
         }
-        let unknown = self.metrics().find(|name| info(name).is_none())?;
+        let own = || self.configured.iter().flat_map(|one| &one.own_metrics);
+        // A metric can have a label of its own: NAME:LABEL.
+        let base = |name: &str| name.split(':').next().unwrap_or_default().to_string();
+        let is_known = |name: &&str| {
+            info(&base(name)).is_some() || own().any(|own| own == name || *own == base(name))
+        };
+        let unknown = self.metrics().find(|name| !is_known(name))?;
         let known = catalog().map(|metric| metric.name);
         Some(format!(
             "there is no metric {unknown}{}",
@@ -417,26 +460,9 @@ impl Dialog for RunOptionsForm {
         true
     }
 
-    fn edit(&mut self, _: &mut Model, request: InputRequest) {
-        let (option, input) = &mut self.fields[self.cursor];
-        self.wrong = None;
-        match (option.is_number(), request) {
-            (true, InputRequest::InsertChar(c)) => {
-                if !c.is_ascii_digit() {
-                    return;
-                }
-                if !std::mem::replace(&mut self.is_typed, true) {
-                    *input = Input::default();
-                }
-                if input.value().len() < DIGITS {
-                    input.handle(request);
-                }
-            }
-            _ => {
-                self.is_typed = true;
-                input.handle(request);
-            }
-        }
+    fn edit(&mut self, model: &mut Model, request: InputRequest) {
+        self.take_input(request);
+        self.estimate = self.estimate(model);
     }
 
     fn scroll(&mut self, _: &mut Model, motion: Motion) {
@@ -501,14 +527,13 @@ impl Dialog for RunOptionsForm {
         let (words, role) = self.note(model);
         let y = inner.bottom().saturating_sub(1);
         let width = inner.width.saturating_sub(2);
-        let estimate = self.estimate(model);
         let above = y.saturating_sub(1).max(inner.y);
         put(
             buffer,
             inner.x + 1,
             above,
             width,
-            &estimate,
+            &self.estimate,
             theme.style(Role::Text),
         );
         put(

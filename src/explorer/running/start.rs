@@ -12,10 +12,42 @@ use crate::explorer::shared::outcomes::CaseOutcome;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Runs [`cases_in_scope`].
+/// Runs [`cases_in_scope`], with an agent without those that have only saved responses.
 pub(crate) fn run_selected(model: &mut Model, against: RunTarget) -> Vec<Effect> {
-    let cases = cases_in_scope(model);
-    start(model, cases, against)
+    let all = cases_in_scope(model);
+    let cases = match against {
+        RunTarget::Agent => with_agent(model, &all),
+        _ => all.clone(),
+    };
+    let left_out = all.len() - cases.len();
+    let mut effects = start(model, cases, against);
+    if left_out > 0 {
+        let words = match left_out {
+            1 => "1 case has a saved response and is not run; s scores it".to_string(),
+            count => format!("{count} cases have saved responses and are not run; s scores them"),
+        };
+        effects.extend(notices::notify(model, words, false));
+    }
+    effects
+}
+
+/// The cases of sets that are run with an agent; all if there are none.
+fn with_agent(model: &Model, cases: &[CaseRef]) -> Vec<CaseRef> {
+    let run: Vec<CaseRef> = cases
+        .iter()
+        .copied()
+        .filter(|case| !is_only_scored(model, case.set))
+        .collect();
+    match run.is_empty() {
+        true => cases.to_vec(),
+        false => run,
+    }
+}
+
+/// Whether a set has saved responses and no agent.
+fn is_only_scored(model: &Model, set: usize) -> bool {
+    let has_responses = model.file(set).is_some_and(|file| !file.form.is_adk());
+    has_responses && model.view.sets[set].agent.is_err()
 }
 
 /// The cases that a run command applies to: on the case screen, that case; else the selected cases; else, in the
@@ -31,6 +63,21 @@ pub(crate) fn cases_in_scope(model: &Model) -> Vec<CaseRef> {
     }
 }
 
+/// How many of these cases [`run_selected`] runs with an agent. It is part of each frame.
+fn count_run<'a>(model: &Model, cases: impl ExactSizeIterator<Item = &'a CaseRef>) -> usize {
+    let all = cases.len();
+    let scored: Vec<bool> = (0..model.view.sets.len())
+        .map(|set| is_only_scored(model, set))
+        .collect();
+    if !scored.contains(&true) {
+        return all;
+    }
+    match cases.filter(|case| !scored[case.set]).count() {
+        0 => all,
+        run => run,
+    }
+}
+
 /// Describes [`cases_in_scope`]: "7 selected", "set (10)", "case".
 pub(crate) fn scope(model: &Model) -> String {
     let of_tree = || match model.view.browse.nodes.get(model.view.browse.node) {
@@ -40,10 +87,17 @@ pub(crate) fn scope(model: &Model) -> String {
     };
     match model.is_on(Context::Browse) {
         true if !model.view.browse.selected.is_empty() => {
-            format!("{} selected", model.view.browse.selected.len())
+            format!(
+                "{} selected",
+                count_run(model, model.view.browse.selected.iter())
+            )
         }
         true if model.view.browse.pane == Pane::Sets => {
-            format!("{} ({})", of_tree(), model.view.browse.visible.len())
+            format!(
+                "{} ({})",
+                of_tree(),
+                count_run(model, model.view.browse.visible.iter())
+            )
         }
         _ => "case".into(),
     }
@@ -113,7 +167,7 @@ pub(crate) fn repeat_failing(model: &mut Model) -> Vec<Effect> {
         1 => format!("Repeat the failing case {REPEATS} times?"),
         _ => format!("Repeat {count} failing cases {REPEATS} times each?"),
     };
-    let lines = vec![estimate(model, &cases, REPEATS, 1)];
+    let lines = vec![estimate(model, &cases, REPEATS, (1, None))];
     match &start(model, cases, RunTarget::AgentWith(Box::new(overrides)))[..] {
         [run] => confirm::open(model, title, lines, run.clone()),
         _ => Vec::new(),
@@ -122,7 +176,12 @@ pub(crate) fn repeat_failing(model: &mut Model) -> Vec<Effect> {
 
 /// How many attempts a run of these cases has and, judging by the results that are shown, how long it takes and what judges
 /// spend.
-pub(crate) fn estimate(model: &Model, cases: &[CaseRef], repeat: u32, jobs: u32) -> String {
+pub(crate) fn estimate(
+    model: &Model,
+    cases: &[CaseRef],
+    repeat: u32,
+    (jobs, rate): (u32, Option<u32>),
+) -> String {
     let attempts = cases.len() as u64 * u64::from(repeat);
     let mut words = match attempts {
         1 => "1 attempt".to_string(),
@@ -139,17 +198,20 @@ pub(crate) fn estimate(model: &Model, cases: &[CaseRef], repeat: u32, jobs: u32)
     let factor = f64::from(repeat) * cases.len() as f64 / known.len() as f64;
     let sum: f64 = known.iter().map(|cost| cost.seconds).sum();
     let longest = known.iter().map(|cost| cost.seconds).fold(0.0, f64::max);
-    let seconds = (sum * factor / f64::from(jobs.max(1))).max(longest);
+    let paced = rate.map_or(0.0, |rate| attempts as f64 * 60.0 / f64::from(rate.max(1)));
+    let seconds = (sum * factor / f64::from(jobs.max(1)))
+        .max(longest)
+        .max(paced);
     let time = match seconds {
         long if long >= 120.0 => format!("{:.0} min", long / 60.0),
         short => seconds_text(Some(short)),
     };
-    let at_once = if jobs == 1 {
-        "one at a time".to_string()
-    } else {
-        format!("{jobs} at once")
+    let at_once = match jobs {
+        _ if attempts == 1 => String::new(),
+        1 => " if run one at a time".into(),
+        jobs => format!(", {jobs} at once"),
     };
-    words += &format!(", about {time}, {at_once}");
+    words += &format!(", about {time}{at_once}");
     let spent = known
         .iter()
         .filter_map(|cost| cost.spent)
@@ -219,11 +281,7 @@ fn failed_here(model: &Model) -> Vec<CaseRef> {
 
 /// What these cases are run against: cases without an agent were scored before, and can only be scored again.
 pub(crate) fn against_of(model: &Model, cases: &[CaseRef]) -> RunTarget {
-    let is_saved = |case: &CaseRef| {
-        let scored = model.file(case.set).is_some_and(|file| !file.form.is_adk());
-        scored && model.view.sets[case.set].agent.is_err()
-    };
-    if cases.iter().all(is_saved) {
+    if cases.iter().all(|case| is_only_scored(model, case.set)) {
         RunTarget::Saved
     } else {
         RunTarget::Agent

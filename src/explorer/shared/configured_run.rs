@@ -7,6 +7,8 @@ pub struct ConfiguredRun {
     pub repeat: u32,
     /// Attempts in flight at the same time.
     pub jobs: u32,
+    /// The maximum number of attempts that start per minute.
+    pub rate: Option<u32>,
     /// When a case with several attempts passes.
     pub gate: String,
     /// How tools are answered.
@@ -17,6 +19,8 @@ pub struct ConfiguredRun {
     pub criteria: Vec<String>,
     /// The metrics with their thresholds.
     pub metrics: Vec<String>,
+    /// The names of metrics that these sets or the workspace define or use.
+    pub own_metrics: Vec<String>,
     /// All files of criteria of the workspace, relative to it.
     pub criteria_files: Vec<String>,
 }

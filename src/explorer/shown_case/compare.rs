@@ -53,11 +53,11 @@ pub(crate) fn compare(compared: &Compared, view: BodyView, side_by_side: bool) -
     if let Some((expected, actual)) = &compared.states {
         builder.states(expected.as_ref(), actual.as_ref());
     }
-    let stretches = stretches(&builder.lines);
-    builder
-        .pieces
-        .iter_mut()
-        .for_each(|piece| begin_at_change(piece, &stretches));
+    let changed: Vec<bool> = builder.lines.iter().map(is_changed).collect();
+    begin_at_changes(&mut builder.pieces, &builder.lines, &changed);
+    let stretches = (0..changed.len())
+        .filter(|at| changed[*at] && (*at == 0 || !changed[at - 1]))
+        .collect();
     Body {
         stretches,
         lines: builder.lines,
@@ -68,23 +68,33 @@ pub(crate) fn compare(compared: &Compared, view: BodyView, side_by_side: bool) -
     }
 }
 
-/// The first line of each stretch of lines with a change.
-fn stretches(lines: &[BodyLine]) -> Vec<usize> {
-    let is_changed = |line: &BodyLine| match line {
+/// Whether a line has a change.
+fn is_changed(line: &BodyLine) -> bool {
+    match line {
         BodyLine::Pair { left, right, .. } => left.iter().chain(right).any(|span| span.changed),
         BodyLine::Turn(..) | BodyLine::Rule(_) | BodyLine::Wide(_) => false,
-    };
-    let changed: Vec<bool> = lines.iter().map(is_changed).collect();
-    (0..changed.len())
-        .filter(|at| changed[*at] && (*at == 0 || !changed[at - 1]))
-        .collect()
+    }
 }
 
-/// Moves the line of a difference in a long value from the beginning of the value to that of the first change.
-fn begin_at_change(piece: &mut PieceLine, stretches: &[usize]) {
-    if matches!(piece.piece, Piece::Argument { .. } | Piece::Response) {
-        let first = stretches.partition_point(|line| *line < piece.line);
-        piece.line = stretches.get(first).copied().unwrap_or(piece.line);
+/// Moves the line of each difference in a long value from the beginning of the value to its first change. A value ends where
+/// the next difference, or another part of the turn, begins.
+fn begin_at_changes(pieces: &mut [PieceLine], lines: &[BodyLine], changed: &[bool]) {
+    let starts: Vec<usize> = pieces.iter().map(|piece| piece.line).collect();
+    let is_value = |line: &&BodyLine| matches!(line, BodyLine::Pair { .. });
+    for (at, piece) in pieces.iter_mut().enumerate() {
+        if !matches!(piece.piece, Piece::Argument { .. } | Piece::Response) {
+            continue;
+        }
+        let lines_left = lines[piece.line.min(lines.len())..].iter();
+        let end = piece.line + lines_left.take_while(is_value).count();
+        let next = starts.get(at + 1).copied().unwrap_or(end);
+        let end = if next > piece.line {
+            end.min(next)
+        } else {
+            end
+        };
+        let first = (piece.line..end).find(|line| changed[*line]);
+        piece.line = first.unwrap_or(piece.line);
     }
 }
 
@@ -356,8 +366,10 @@ impl Builder {
         if let (Some(e), Some(a)) = (json_response(expected), json_response(actual)) {
             return self.json_response(&e, &a, text(expected) != text(actual));
         }
-        let diff = diff_words(&text(expected), &text(actual));
+        let unix = |text: String| text.replace("\r\n", "\n");
+        let diff = diff_words(&unix(text(expected)), &unix(text(actual)));
         let is_coarse = diff.coarse;
+        let differs_in_ends = !diff.is_changed() && text(expected) != text(actual);
         match actual {
             None => drop(self.rows(&one_sided(text_rows(&diff_words(
                 &text(expected),
@@ -374,6 +386,9 @@ impl Builder {
                     self.piece(Piece::Response, starts.get(first).copied().unwrap_or(0));
                 }
             }
+        }
+        if differs_in_ends && actual.is_some() && expected.is_some() {
+            self.note("the texts differ in the ends of their lines");
         }
         if is_coarse {
             self.note("parts of more than 1 MB that differ are not compared by words");
@@ -392,9 +407,7 @@ impl Builder {
             self.piece(Piece::Response, line.copied().unwrap_or(0));
         }
         if differs && first.is_none() {
-            self.note(
-                "the texts differ in spaces, in the order of keys or in the notation of numbers",
-            );
+            self.note("the texts have the same JSON values, written in another way");
         }
     }
 
@@ -592,5 +605,72 @@ mod tests {
         };
         let body = compare(&long_response(), view, true);
         assert!(body.lines.len() < 20, "{}", body.lines.len());
+    }
+
+    fn called(args: serde_json::Value, response: &str) -> Option<Invocation> {
+        Some(Invocation {
+            trajectory: Trajectory::Listed {
+                calls: vec![ToolCall::new("water", args.as_object().cloned())],
+                responses: Vec::new(),
+                texts: Vec::new(),
+            },
+            final_response: Some(Content::text("model", response)),
+            ..Invocation::default()
+        })
+    }
+
+    /// Each difference is marked where it is: neither at another argument nor in another turn.
+    #[test]
+    fn marks_stay_at_their_differences() {
+        let turn = |turn: usize, expected, actual| ComparedTurn {
+            turn,
+            expected,
+            actual,
+            ..ComparedTurn::default()
+        };
+        let compared = Compared {
+            has_run: true,
+            turns: vec![
+                turn(
+                    0,
+                    called(serde_json::json!({"bed": "beans", "litres": 6}), "a\r\nb"),
+                    called(serde_json::json!({"bed": "peas", "litres": 5}), "a\nb"),
+                ),
+                turn(
+                    1,
+                    called(serde_json::json!({"bed": "x"}), "one"),
+                    called(serde_json::json!({"bed": "y"}), "two"),
+                ),
+            ],
+            ..Compared::default()
+        };
+        let body = compare(&compared, BodyView::comparison(120), true);
+        let text = |line: usize| match &body.lines[line] {
+            BodyLine::Pair { left, .. } => left.iter().map(|span| span.text.as_str()).collect(),
+            _ => String::new(),
+        };
+        let marked: Vec<(usize, String)> = body
+            .pieces
+            .iter()
+            .map(|piece| (piece.turn, text(piece.line).trim().to_string()))
+            .collect();
+        let expected = [
+            (0, "1 water"),
+            (0, "bed  \"beans\""),
+            (0, "litres  6"),
+            (0, "a"),
+            (1, "bed  \"x\""),
+            (1, "one"),
+        ];
+        let shown: Vec<(usize, &str)> = marked
+            .iter()
+            .filter(|(_, text)| !text.is_empty())
+            .map(|(turn, text)| (*turn, text.as_str()))
+            .collect();
+        assert_eq!(shown, expected);
+        let has_note = body.lines.iter().any(|line| {
+            matches!(line, BodyLine::Wide(line) if line.iter().any(|span| span.text.contains("ends of their lines")))
+        });
+        assert!(has_note);
     }
 }

@@ -279,6 +279,11 @@ pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
         }
         return Vec::new();
     }
+    if mouse.kind.is_click()
+        && let Some(tab) = view::tab_at(model, &areas, at)
+    {
+        return show(model, tab);
+    }
     let lines = draw_lines::lines_area(model, &areas);
     if !mouse.kind.is_click() || !lines.contains(at) {
         return Vec::new();

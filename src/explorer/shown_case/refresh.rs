@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 /// Opens a case at its worst attempt.
 pub(crate) fn open(model: &mut Model, case: CaseRef, from: CaseOrigin) {
+    model.view.browse.edited = None;
     let shown = CaseScreen {
         from,
         ..view_of(model, case)

@@ -11,7 +11,7 @@ use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::put;
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use std::sync::Arc;
 use unicode_width::UnicodeWidthStr;
 
@@ -233,25 +233,39 @@ fn tab_key(tab: CaseMode) -> &'static str {
     command.keys().last().copied().unwrap_or_default()
 }
 
-/// Draws the tabs into the lower border.
-pub(crate) fn tabs(mode: CaseMode, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let y = area.bottom().saturating_sub(1);
+/// A tab in the lower border: its text, and its first column.
+fn placed_tabs(mode: CaseMode, area: Rect) -> impl Iterator<Item = (CaseMode, String, u16)> {
     let mut x = area.x + 2;
-    for (tab, name) in CaseMode::TABS {
+    CaseMode::TABS.into_iter().map(move |(tab, name)| {
         let key = tab_key(tab);
-        let is_current = tab == mode;
-        let role = if is_current { Role::Title } else { Role::Faint };
-        let words = match is_current || area.width >= NAMED_TABS_FROM {
+        let words = match tab == mode || area.width >= NAMED_TABS_FROM {
             true => format!(" {key} {name} "),
             false => format!(" {key} "),
         };
-        x += put(
-            buffer,
-            x,
-            y,
-            area.right().saturating_sub(x + 1),
-            &words,
-            theme.style(role),
-        );
+        let begin = x;
+        x += words.width() as u16;
+        (tab, words, begin)
+    })
+}
+
+/// Draws the tabs into the lower border.
+pub(crate) fn tabs(mode: CaseMode, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let y = area.bottom().saturating_sub(1);
+    for (tab, words, x) in placed_tabs(mode, area) {
+        let role = if tab == mode {
+            Role::Title
+        } else {
+            Role::Faint
+        };
+        let room = area.right().saturating_sub(x + 1);
+        put(buffer, x, y, room, &words, theme.style(role));
     }
+}
+
+/// The tab at a place of the screen, if there is one.
+pub(crate) fn tab_at(mode: CaseMode, area: Rect, at: Position) -> Option<CaseMode> {
+    let is_there = |(_, words, x): &(CaseMode, String, u16)| {
+        at.y + 1 == area.bottom() && (*x..*x + words.width() as u16).contains(&at.x)
+    };
+    placed_tabs(mode, area).find(is_there).map(|(tab, ..)| tab)
 }

@@ -230,12 +230,22 @@ fn beside(model: &Model, case: &CaseScreen, areas: &Layout, theme: &Theme, buffe
             scrollbar(areas.panel, scroll, shown, all.len(), theme, buffer);
         }
     }
-    let mode = if case.mode == CaseMode::Compare {
-        CaseMode::Metrics
-    } else {
-        case.mode
-    };
-    strip::tabs(mode, areas.panel, theme, buffer);
+    strip::tabs(shown_tab(case.mode, true), areas.panel, theme, buffer);
+}
+
+/// The tab that is named in the side pane or, without one, in the main pane.
+fn shown_tab(mode: CaseMode, is_wide: bool) -> CaseMode {
+    match mode {
+        CaseMode::Compare if is_wide => CaseMode::Metrics,
+        mode => mode,
+    }
+}
+
+/// The tab at a place of the screen, if there is one.
+pub(crate) fn tab_at(model: &Model, areas: &Layout, at: Position) -> Option<CaseMode> {
+    let (mode, wide) = (model.open_case()?.mode, is_wide(areas));
+    let area = if wide { areas.panel } else { areas.main };
+    strip::tab_at(shown_tab(mode, wide), area, at)
 }
 
 /// Draws every metric with its full reason.

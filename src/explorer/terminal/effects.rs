@@ -391,7 +391,7 @@ impl EffectExecutor {
         });
     }
 
-    /// Finds the cases that changed since their latest results.
+    /// Reads what a run of these sets would use.
     fn read_configured(&self, sets: Vec<(usize, Arc<SetFile>)>) {
         self.elsewhere(move |context| {
             let configured = configured_run(context, &sets);
@@ -399,6 +399,7 @@ impl EffectExecutor {
         });
     }
 
+    /// Finds the cases that changed since their latest results.
     pub(crate) fn find_changed(&self, ticket: Ticket) {
         self.elsewhere(move |context| {
             let selections: Vec<Selection> =

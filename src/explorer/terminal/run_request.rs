@@ -10,7 +10,7 @@ use crate::explorer::shared::message::RunMsg;
 use crate::formats::SetFile;
 use crate::runner::{self, KeyOffer, Prepared, Request, Selection, TrustQuestion};
 use crate::store::{AppFolders, Trust};
-use crate::workspace::{CriteriaSource, Workspace, criteria_for};
+use crate::workspace::{CriteriaSource, SetPath, Workspace, agent_for, criteria_for};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -151,9 +151,16 @@ pub(super) fn configured_run(
         repeat: options.repeat,
         jobs: options.jobs,
         gate: options.gate.name(),
-        stubs: stubs_of(workspace),
+        rate: options.rate,
+        own_metrics: workspace
+            .config
+            .metrics
+            .iter()
+            .map(|one| one.name.clone())
+            .collect(),
         ..ConfiguredRun::default()
     };
+    let mut modes: BTreeSet<&'static str> = BTreeSet::new();
     let samples = workspace
         .config
         .judge
@@ -175,6 +182,7 @@ pub(super) fn configured_run(
         let Some(set) = context.sets.get(*set) else {
             continue;
         };
+        modes.insert(stubs_of(workspace, set, file));
         match criteria_for(workspace, set, file, None, &[]) {
             Ok((criteria, source)) => {
                 let source = match source {
@@ -182,6 +190,8 @@ pub(super) fn configured_run(
                     CriteriaSource::Default => "defaults".to_string(),
                 };
                 add(&mut configured.criteria, source);
+                let names = criteria.iter().map(|criterion| criterion.metric.clone());
+                configured.own_metrics.extend(names);
                 for criterion in criteria.iter().filter(|one| one.threshold.is_some()) {
                     let threshold = criterion.threshold.map(score_text).unwrap_or_default();
                     add(
@@ -193,6 +203,11 @@ pub(super) fn configured_run(
             Err(problem) => add(&mut configured.criteria, problem.to_string()),
         }
     }
+    configured.stubs = match modes.into_iter().collect::<Vec<_>>()[..] {
+        [] => "off".into(),
+        [mode] => mode.into(),
+        _ => "by agent".into(),
+    };
     let beside = context
         .sets
         .iter()
@@ -205,21 +220,17 @@ pub(super) fn configured_run(
     configured
 }
 
-/// How the agents of the configuration have their tools answered; "by agent" if not all in the same way.
-fn stubs_of(workspace: &Workspace) -> String {
-    let modes: BTreeSet<&str> = workspace
-        .config
-        .agent_tools
-        .values()
-        .map(|tools| tools.stubs)
-        .filter_map(|mode| StubMode::NAMES.iter().find(|(_, one)| *one == mode))
-        .map(|(name, _)| *name)
-        .collect();
-    match modes.into_iter().collect::<Vec<_>>()[..] {
-        [] => "off".into(),
-        [mode] => mode.into(),
-        _ => "by agent".into(),
-    }
+/// How the tools of a set's agent are answered, as the configuration says.
+fn stubs_of(workspace: &Workspace, set: &SetPath, file: &SetFile) -> &'static str {
+    let app = (!file.is_empty())
+        .then(|| file.case(0).ok()?.session_input)
+        .flatten()
+        .map(|input| input.app_name);
+    let agent = agent_for(workspace, set, app.as_deref(), None).ok();
+    let tools = agent.and_then(|(name, _)| workspace.config.agent_tools.get(&name));
+    let mode = tools.map_or(StubMode::Off, |tools| tools.stubs);
+    let named = StubMode::NAMES.iter().find(|(_, one)| *one == mode);
+    named.map_or("off", |(name, _)| name)
 }
 
 /// What is still to be allowed before a run begins: programs and addresses, then, alone, the use of keys. Keys that are

@@ -2,6 +2,7 @@
 //! first, with its reason; each attempt has an anchor.
 
 mod case;
+mod charts;
 mod compared;
 mod escape;
 
@@ -17,6 +18,7 @@ use crate::domain::{Criterion, EndedAttempt, RunState, score_text, seconds_text,
 use crate::formats::HTML_TITLE;
 use crate::metrics::aggregates;
 use case::{anchor, case, has_passed_or_scored};
+use charts::{attempts_of_cases, distributions};
 use escape::text;
 use std::fmt::Write;
 use std::io;
@@ -60,6 +62,7 @@ fn write_html_report(state: &RunState, to: &mut dyn io::Write) -> io::Result<()>
     out.push_str("<h2>Metrics</h2>\n");
     metrics(state, &mut out);
     repeats(state, &mut out);
+    attempts_of_cases(state, &mut out);
     for (title, cases) in [("Not passed", &others), ("Passed, or only scored", &passed)] {
         let has_any = cases.iter().any(|at| !state.attempts_of(*at).is_empty());
         if has_any {
@@ -252,21 +255,24 @@ fn metrics(state: &RunState, out: &mut String) {
     ] {
         let _ = write!(out, "<th class=\"n\">{head}");
     }
-    out.push_str("</tr>\n");
+    out.push_str("<th>distribution</tr>\n");
     let number = |value: Option<f64>| value.map_or("—".into(), statistic_text);
-    for of in titled(state, aggregates(attempts_in_order(state))) {
+    let (distributions, of_metrics) = (distributions(state), aggregates(attempts_in_order(state)));
+    let names: Vec<String> = of_metrics.iter().map(|of| of.metric.clone()).collect();
+    for (of, name) in titled(state, of_metrics).iter().zip(names) {
         let _ = write!(
             out,
             "<tr><td>{}{}",
             text(&of.metric),
-            text(&no_score_text(&of))
+            text(&no_score_text(of))
         );
         let counts = [of.valid, of.errored, of.total].map(|count| count.to_string());
         let cells = [number(of.mean), number(of.std)].into_iter().chain(counts);
         for value in cells.chain([of.min, of.median, of.p90, of.p95].map(number)) {
             let _ = write!(out, "<td class=\"n\">{value}");
         }
-        out.push_str("</tr>\n");
+        let chart = distributions.get(&name).map_or("", String::as_str);
+        let _ = writeln!(out, "<td>{chart}</tr>");
     }
     out.push_str("</table>\n");
 }

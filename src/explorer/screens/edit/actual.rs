@@ -113,10 +113,10 @@ fn value_in(expected: &Invocation, actual: &Invocation, field: &Field) -> Option
     match field {
         Field::Response(_) => Some((actual.response_text(), Piece::Response)),
         Field::Calls(_) => {
-            let names: Vec<&str> = right.iter().map(|call| call.name.as_str()).collect();
-            let text = match names.is_empty() {
+            let calls: Vec<String> = right.iter().map(|call| call_text(call)).collect();
+            let text = match calls.is_empty() {
                 true => "no calls".to_string(),
-                false => names.join(", "),
+                false => calls.join(", "),
             };
             Some((text, Piece::Calls))
         }

@@ -1,5 +1,6 @@
 //! Updates of the case editor.
 
+use crate::diff::accept_in_case;
 use crate::domain::{Attempt, EvalCase, Part, eval_id_error};
 use crate::explorer::authoring;
 use crate::explorer::authoring::proposal::{NOTHING, Proposal};
@@ -22,6 +23,7 @@ use crate::explorer::shared::message::Mouse;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::motion::Motion;
 use crate::explorer::shared::notices;
+use crate::explorer::shared::outcomes::CaseOutcome;
 use crate::explorer::shared::screen::layout;
 use crate::explorer::shared::tools::Tools;
 use crate::explorer::shown_case::refresh;
@@ -49,7 +51,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
                 .and_then(|open| open.current_piece())
                 .map(|piece| field_of_piece(piece.turn, &piece.piece, &case));
             let mut screen = EditScreen::new(at, file.clone(), case, from);
-            screen.actual = attempts_of(model, at);
+            screen.actual = attempts_of(model, at, &screen.draft);
             if let Some(field) = marked {
                 screen.go_to(&field);
             }
@@ -61,9 +63,11 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     }
 }
 
-/// The attempts of a case that are read without a noticeable wait. Those of a single turn are left out.
-fn attempts_of(model: &Model, at: CaseRef) -> Vec<Arc<Attempt>> {
-    let outcome = model.view.outcomes.get(at);
+/// The attempts of a case whose values can be taken, as far as they are read without a noticeable wait: not those of a foreign
+/// run or of a single turn, nor those that errored or had other user messages.
+fn attempts_of(model: &Model, at: CaseRef, case: &EvalCase) -> Vec<Arc<Attempt>> {
+    let own = |outcome: &&CaseOutcome| !outcome.is_foreign();
+    let outcome = model.view.outcomes.get(at).filter(own);
     let attempts = outcome.map(|outcome| &outcome.attempts[..]);
     let whole = attempts
         .unwrap_or_default()
@@ -72,6 +76,7 @@ fn attempts_of(model: &Model, at: CaseRef) -> Vec<Arc<Attempt>> {
     whole
         .take(MAX_ATTEMPTS)
         .filter_map(|attempt| attempt.read().ok())
+        .filter(|attempt| accept_in_case(case, attempt, |_| None).is_ok())
         .collect()
 }
 
@@ -95,7 +100,7 @@ pub(crate) fn take_actual(model: &mut Model) -> Vec<Effect> {
         return notices::notify(model, why.into(), false);
     };
     if draft == edit.draft {
-        let why = "it is what the agent did in every attempt";
+        let why = "no attempt has another value here";
         return notices::notify(model, why.into(), false);
     }
     edit.take(draft, Some(&field));

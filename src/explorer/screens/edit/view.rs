@@ -142,7 +142,7 @@ fn values_here(edit: &EditScreen) -> Vec<ActualValue> {
 fn share(value: &ActualValue, edit: &EditScreen) -> String {
     match edit.actual.len() {
         1 => String::new(),
-        all => format!("  in {} of {all} attempts", value.count),
+        all => format!("  in {} of {all} attempts that were read", value.count),
     }
 }
 
