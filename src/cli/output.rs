@@ -171,6 +171,11 @@ pub(super) fn paint(when: ColorWhen) -> Paint {
     }
 }
 
+/// Whether standard output is a log or a file: what scrolls away on a terminal is kept there.
+pub(super) fn is_logged() -> bool {
+    !*STDOUT_IS_TERMINAL
+}
+
 /// Whether questions can be asked: standard input and standard error are terminals.
 pub(super) fn can_prompt() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()

@@ -1,13 +1,12 @@
 //! The arguments of `run` and `score`, and of what follows them.
 
 use super::arg_values::{ColorWhen, FailOn, ReportTo, RuleArgs, parse_report, report_help};
-use super::output::paint;
+use super::output::{is_logged, paint};
 use crate::config::ShardChoice;
 use crate::domain::{Gate, StubMode, ToolFault};
 use crate::formats::ColumnMap;
 use crate::report::{SummaryStyle, Verbosity};
 use clap::Args;
-use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -136,7 +135,7 @@ impl CaseArgs {
         SummaryStyle {
             paint: paint(self.color),
             verbosity,
-            lists_all: verbosity != Verbosity::Normal || !std::io::stdout().is_terminal(),
+            lists_all: verbosity != Verbosity::Normal || is_logged(),
         }
     }
 

@@ -127,7 +127,11 @@ pub fn prepare(
     let mut sets = Vec::new();
     let mut notes = Vec::new();
     let mut stubs = Vec::new();
-    let (opened, mut problems, mut malformed) = open_selections(&request.selections);
+    let OpenedSelections {
+        opened,
+        mut problems,
+        mut malformed,
+    } = open_selections(&request.selections);
     let PastResults {
         results: past,
         unreadable,
@@ -143,7 +147,7 @@ pub fn prepare(
         match plan_set(workspace, request, selection, &open, (&beside, &past, &day)) {
             Err(problem) => {
                 problems.push((selection.set.shown.clone(), problem.why));
-                malformed.extend(problem.malformed);
+                malformed.extend(problem.malformed.map(|file| *file));
             }
             Ok((mut planned, indices)) => {
                 planned.stubs = of_set.digest;
@@ -337,16 +341,23 @@ struct OpenedSelection<'a> {
     stubs: SetStubs,
 }
 
-/// Opens the selected sets with the files beside them. Also returns what could not be read, as file and problem, and which
-/// sets have invalid content.
-fn open_selections(
-    selections: &[Selection],
-) -> (
-    Vec<OpenedSelection<'_>>,
-    Vec<(String, String)>,
-    BTreeMap<PathBuf, FileProblem>,
-) {
-    let (mut opened, mut problems, mut malformed) = (Vec::new(), Vec::new(), BTreeMap::new());
+/// The selected sets that could be opened, and the problems with the others.
+#[derive(Default)]
+struct OpenedSelections<'a> {
+    opened: Vec<OpenedSelection<'a>>,
+    /// What could not be read, as file and problem.
+    problems: Vec<(String, String)>,
+    /// The sets with invalid content.
+    malformed: BTreeMap<PathBuf, FileProblem>,
+}
+
+/// Opens the selected sets with the files beside them.
+fn open_selections(selections: &[Selection]) -> OpenedSelections<'_> {
+    let OpenedSelections {
+        mut opened,
+        mut problems,
+        mut malformed,
+    } = OpenedSelections::default();
     for selection in selections {
         let mut problem = |why: String| problems.push((selection.set.shown.clone(), why));
         let read = open_set(&selection.set).map_err(|error| {
@@ -373,7 +384,11 @@ fn open_selections(
             }
         }
     }
-    (opened, problems, malformed)
+    OpenedSelections {
+        opened,
+        problems,
+        malformed,
+    }
 }
 
 /// The earlier attempts, by the attempts of the plan.
@@ -409,7 +424,7 @@ fn kept_of(
 /// Why a set is not part of a plan.
 struct SetNotPlanned {
     why: String,
-    malformed: Option<(PathBuf, FileProblem)>,
+    malformed: Option<Box<(PathBuf, FileProblem)>>,
 }
 
 impl From<String> for SetNotPlanned {
@@ -442,7 +457,10 @@ fn plan_set(
     )
     .map_err(|problem| SetNotPlanned {
         why: problem.to_string(),
-        malformed: problem.malformed.map(|found| (problem.path, found)),
+        malformed: problem
+            .malformed
+            .map(|found| (problem.path, *found))
+            .map(Box::new),
     })?;
     let asked = criteria
         .iter()

@@ -35,7 +35,7 @@ pub struct CriteriaProblem {
     /// The reason.
     pub why: String,
     /// Where, if the content of the config is invalid.
-    pub malformed: Option<FileProblem>,
+    pub malformed: Option<Box<FileProblem>>,
 }
 
 impl CriteriaProblem {
@@ -82,7 +82,7 @@ pub fn criteria_for(
             let text = read_config(workspace, &path, config)
                 .map_err(|error| CriteriaProblem::new(&path, error))?;
             let config = adk::read_config(&text).map_err(|error| CriteriaProblem {
-                malformed: Some(error.clone()),
+                malformed: Some(Box::new(error.clone())),
                 ..CriteriaProblem::new(&path, error)
             })?;
             (

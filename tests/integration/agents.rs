@@ -190,10 +190,18 @@ fn unavailable(out: &Output) -> String {
 #[test]
 fn one_of_two_agents_is_unavailable() {
     let work = Work::scripted(2, ANSWER);
-    fs::create_dir(work.path().join("other")).unwrap();
-    work.write("other/o.evalset.json", &set(3));
-    let sets = "[agents.a]\nkind = \"command\"\ncommand = \"sh agent.sh\"\nsets = [\"s.evalset.json\"]\n\n[agents.b]\nkind = \"command\"\ncommand = \"./absent\"\nsets = [\"other/**\"]\n";
-    work.write("evaltrail.toml", sets);
+    let of_other = set(3).replace(
+        "\"conversation\"",
+        "\"session_input\": {\"app_name\": \"b\", \"user_id\": \"u\"}, \"conversation\"",
+    );
+    work.write("o.evalset.json", &of_other);
+    let of_first = set(2).replace(
+        "\"conversation\"",
+        "\"session_input\": {\"app_name\": \"a\", \"user_id\": \"u\"}, \"conversation\"",
+    );
+    work.write("s.evalset.json", &of_first);
+    let agents = "[agents.a]\nkind = \"command\"\ncommand = \"sh agent.sh\"\n\n[agents.b]\nkind = \"command\"\ncommand = \"./absent\"\n";
+    work.write("evaltrail.toml", agents);
     let out = work.run(&[]);
     assert_eq!(out.status.code(), Some(2), "{}", both(&out));
     let report = report(&out);

@@ -32,6 +32,14 @@ impl Sample {
         };
         let mut demo = evaltrail(sample.home.path());
         output(demo.args(["demo", "--to"]).arg(sample.root()));
+        // Without the waits of the recordings.
+        let config = sample.root().join("evaltrail.toml");
+        let text = std::fs::read_to_string(&config).unwrap();
+        let text = text.replace(
+            "recording = \"recordings/garden",
+            "speed = 0\nrecording = \"recordings/garden",
+        );
+        std::fs::write(&config, text).unwrap();
         sample
     }
 

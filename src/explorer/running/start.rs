@@ -4,6 +4,7 @@ use crate::domain::{EndedAttempt, JudgeUsage, Status, seconds_text};
 use crate::explorer::prompts::confirm;
 use crate::explorer::shared::case_list::{Node, Pane};
 use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::command_names::SCORE;
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::effect::{Effect, RunEffect, RunOverrides, RunTarget};
 use crate::explorer::shared::model::Model;
@@ -22,9 +23,12 @@ pub(crate) fn run_selected(model: &mut Model, against: RunTarget) -> Vec<Effect>
     let left_out = all.len() - cases.len();
     let mut effects = start(model, cases, against);
     if left_out > 0 {
+        let key = SCORE.key();
         let words = match left_out {
-            1 => "1 case has a saved response and is not run; s scores it".to_string(),
-            count => format!("{count} cases have saved responses and are not run; s scores them"),
+            1 => format!("1 case has a saved response and is not run; {key} scores it"),
+            count => {
+                format!("{count} cases have saved responses and are not run; {key} scores them")
+            }
         };
         effects.extend(notices::notify(model, words, false));
     }

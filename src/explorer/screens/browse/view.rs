@@ -20,7 +20,7 @@ const TREE_NARROW: u16 = 20;
 /// Width in columns from which the tree is wide.
 const WIDE_TREE_FROM: u16 = 140;
 /// Width in columns from which the preview of the case under the cursor is beside the list.
-const PREVIEW_BESIDE_FROM: u16 = 180;
+const PREVIEW_BESIDE_FROM: u16 = 210;
 /// Height in rows from which the preview is below the list on narrower screens, so that reasons have the whole width.
 const PREVIEW_BELOW_FROM: u16 = 27;
 
