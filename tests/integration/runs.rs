@@ -612,6 +612,7 @@ fn the_report_is_as_documented_and_junit_is_xml() {
             "agent",
             "summary",
             "not_run",
+            "unavailable_agents",
             "cases"
         ]
     );
