@@ -5,15 +5,16 @@ use insta::assert_snapshot;
 use std::path::Path;
 
 /// What changes from run to run.
-const FILTERS: [(&str, &str); 8] = [
+const FILTERS: [(&str, &str); 9] = [
     (r"\b[0-9a-f]{12}\b", "[run]"),
     (r"\d{4}-\d\d-\d\d \d\d:\d\d", "[started]"),
     // An attempt that takes less than a millisecond has no time.
     (r"(?m)^([✓✗!] [^\n]*?)  \d+\.\d+s", "$1"),
     (r"\b\d+\.\d+s\b", "[time]"),
+    (r"(?m)^latency_in_seconds .*\n", ""),
     (
-        r"(?m)^(latency_in_seconds|invocation_duration_v1) .*$",
-        "$1 [times]",
+        r"(?m)^invocation_duration_v1 .*$",
+        "invocation_duration_v1 [times]",
     ),
     (r"\(p [0-9.]+", "(p [p]"),
     (r"  +\d+\.\d  (\d+ sets?|garden)", "  [seconds]  $1"),
