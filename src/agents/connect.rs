@@ -369,7 +369,7 @@ async fn connected(
             served(agent, started, ServerFolders::default())
         }
         AgentSpec::Python { function, program } => {
-            status.set(&format!("importing {function}"), "");
+            status.report(&format!("importing {function}"), "");
             Box::new(PythonAgent::connect(function, program).await?)
         }
         AgentSpec::Command(program) => Box::new(CommandAgent::connect(program.clone())?),

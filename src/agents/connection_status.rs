@@ -32,7 +32,7 @@ impl ConnectionStatus {
     }
 
     /// Says what is done, and the last line of what the program printed that does it. Both are shown without secrets.
-    pub fn set(&self, doing: &str, printed: &str) {
+    pub fn report(&self, doing: &str, printed: &str) {
         let Some(text) = &self.text else { return };
         // A secret can have several lines: they are removed before a line is taken.
         let printed = self.secrets.mask(printed);

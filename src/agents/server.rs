@@ -98,7 +98,7 @@ impl Server {
     ) -> Result<(), AgentError> {
         let deadline = Instant::now() + self.starts_within;
         loop {
-            status.set(
+            status.report(
                 &format!("starting {}", self.label),
                 &self.output_since(OutputMark::default()),
             );
@@ -273,7 +273,7 @@ impl Session for ServedSession {
     }
 }
 
-/// The name of the program, with the word after it if that is no option and no path.
+/// The program's name, followed by its first argument unless that is an option or a path.
 fn label_of(argv: &[String]) -> String {
     let mut words = argv.iter();
     let program = words.next().map_or("", String::as_str);

@@ -67,7 +67,7 @@ pub(super) fn list(args: ListArgs) -> anyhow::Result<Exit> {
             }
             Err(error) => {
                 let why = paint.status(Status::Errored, &clean_line(&error.to_string()));
-                let name = padded(&set.shown, widths.name);
+                let name = pad_to_width(&set.shown, widths.name);
                 print_line(&format!("  {name}  {why}"));
                 exit = if set.is_unknown_data {
                     exit
@@ -113,7 +113,7 @@ impl Widths {
 }
 
 /// A text with spaces up to a width.
-fn padded(text: &str, width: usize) -> String {
+fn pad_to_width(text: &str, width: usize) -> String {
     let text = clean_line(text);
     let missing = width.saturating_sub(text.width());
     format!("{text}{}", " ".repeat(missing))
@@ -150,7 +150,7 @@ fn list_agents(
     let width = width.max().unwrap_or(0);
     let lines = agents
         .iter()
-        .map(|(name, label)| format!("  {}  {}", padded(name, width), paint.faint(label)));
+        .map(|(name, label)| format!("  {}  {}", pad_to_width(name, width), paint.faint(label)));
     print_line(&paint.bold("agents")) && lines.into_iter().all(|line| print_line(&line))
 }
 
@@ -322,7 +322,7 @@ fn list_set(
     let words = result_text(&results, count, has_mixed_criteria(history, set, &results));
     print_line(&format!(
         "  {}  {count:>width$} {cases_word}  {}",
-        padded(&set.shown, widths.name),
+        pad_to_width(&set.shown, widths.name),
         paint.faint(&words),
         width = widths.count
     ));

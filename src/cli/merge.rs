@@ -5,7 +5,7 @@ use super::addresses::{can_write_output, copy_at};
 use super::args::MergeArgs;
 use super::board::runs_below;
 use super::exit_code::{Tolerated, exit_of};
-use super::output::{is_logged, json_output, paint, print_line, print_note};
+use super::output::{is_output_redirected, json_output, paint, print_line, print_note};
 use super::paths::place_of;
 use super::run::{without_reader, write_reports};
 use crate::domain::{PlannedSet, RunState, clean_line, criteria_by_metric};
@@ -91,7 +91,7 @@ pub(super) fn merge(args: MergeArgs) -> anyhow::Result<Exit> {
             SummaryStyle {
                 paint: paint(args.color),
                 verbosity: Verbosity::Normal,
-                lists_all: is_logged(),
+                lists_all: is_output_redirected(),
             },
             &place,
             &(command + other),

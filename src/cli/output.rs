@@ -172,7 +172,7 @@ pub(super) fn paint(when: ColorWhen) -> Paint {
 }
 
 /// Whether standard output is a log or a file: what scrolls away on a terminal is kept there.
-pub(super) fn is_logged() -> bool {
+pub(super) fn is_output_redirected() -> bool {
     !*STDOUT_IS_TERMINAL
 }
 

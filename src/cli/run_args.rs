@@ -1,7 +1,7 @@
 //! The arguments of `run` and `score`, and of what follows them.
 
 use super::arg_values::{ColorWhen, FailOn, ReportTo, RuleArgs, parse_report, report_help};
-use super::output::{is_logged, paint};
+use super::output::{is_output_redirected, paint};
 use crate::config::ShardChoice;
 use crate::domain::{Gate, StubMode, ToolFault};
 use crate::formats::ColumnMap;
@@ -135,7 +135,7 @@ impl CaseArgs {
         SummaryStyle {
             paint: paint(self.color),
             verbosity,
-            lists_all: verbosity != Verbosity::Normal || is_logged(),
+            lists_all: verbosity != Verbosity::Normal || is_output_redirected(),
         }
     }
 

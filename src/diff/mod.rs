@@ -10,17 +10,21 @@
 mod accept;
 mod align;
 mod equal;
+mod folded;
 mod json;
 mod rows;
 mod sequence;
+mod text_rows;
 mod words;
 mod wrap;
 
 pub use accept::{Piece, Unacceptable, accept, accept_in_case};
 pub use align::{Alignment, Pair, PairKind, align};
 pub use equal::{calls_equal, compared_args, json_equal, same_calls, values_equal};
+pub use folded::without_equal;
 pub use json::{Difference, DifferenceKind, differences};
-pub use rows::{Line, Row, Span, Tone, call_rows, json_rows, text_rows, without_equal};
+pub use rows::{Line, Row, Span, Tone, call_rows, json_rows};
 pub use sequence::{Hunk, diff_sequences};
+pub use text_rows::text_rows;
 pub use words::{TextDiff, TextPart, diff_words};
 pub use wrap::{VisualRow, wrap_line, wrap_rows};

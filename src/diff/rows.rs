@@ -1,8 +1,8 @@
 //! Rows for a side-by-side display: what is on the left and what on the right of each.
 
 use super::{
-    Alignment, Difference, DifferenceKind, PairKind, TextDiff, TextPart, compared_args,
-    diff_sequences, diff_words, differences, values_equal,
+    Alignment, Difference, DifferenceKind, PairKind, TextPart, compared_args, diff_sequences,
+    diff_words, differences, values_equal,
 };
 use crate::domain::{ToolCall, clean, clean_line, value_text};
 use serde_json::{Map, Value};
@@ -44,7 +44,7 @@ impl Span {
     }
 
     /// A text that does not differ, as one line.
-    pub fn line(text: &str, tone: Tone) -> Span {
+    pub fn single_line(text: &str, tone: Tone) -> Span {
         Span {
             text: clean_line(text).into_owned(),
             tone,
@@ -71,7 +71,7 @@ pub struct Row {
     pub key: Option<String>,
 }
 
-fn span(text: &str, tone: Tone, changed: bool) -> Span {
+pub(super) fn span(text: &str, tone: Tone, changed: bool) -> Span {
     Span {
         text: clean(text).into_owned(),
         tone,
@@ -471,176 +471,11 @@ fn note_row(difference: &Difference, key: &str, item: usize) -> Option<Row> {
     })
 }
 
-/// Rows of two compared texts, line by line. Common lines are in the same row.
-pub fn text_rows(diff: &TextDiff) -> Vec<Row> {
-    let mut rows = TextRows::default();
-    for part in &diff.parts {
-        match part {
-            TextPart::Same(text) => rows.add_same(text),
-            TextPart::Changed { expected, actual } => rows.add_changed(expected, actual),
-            TextPart::Hidden(words) => rows.add_hidden(*words),
-        }
-    }
-    rows.finish()
-}
-
-/// The rows of compared texts, and the lines of both sides since the last common end of a line.
-#[derive(Default)]
-struct TextRows {
-    rows: Vec<Row>,
-    left: Vec<Line>,
-    right: Vec<Line>,
-}
-
-impl TextRows {
-    fn add_same(&mut self, text: &str) {
-        for (at, piece) in text.split('\n').enumerate() {
-            if at > 0 {
-                self.end_row();
-            }
-            for side in [&mut self.left, &mut self.right] {
-                add_text(side, piece, false);
-            }
-        }
-    }
-
-    fn add_changed(&mut self, expected: &str, actual: &str) {
-        for (side, text) in [(&mut self.left, expected), (&mut self.right, actual)] {
-            for (at, piece) in text.split('\n').enumerate() {
-                if at > 0 {
-                    side.push(Line::new());
-                }
-                add_text(side, piece, true);
-            }
-        }
-    }
-
-    /// Adds a row with the number of words that are not shown.
-    fn add_hidden(&mut self, words: usize) {
-        if !self.left.is_empty() || !self.right.is_empty() {
-            self.end_row();
-        }
-        self.rows.push(hidden_row(words, "word"));
-    }
-
-    /// Ends the lines of both sides at a common end of a line: the last ones are in the same row.
-    fn end_row(&mut self) {
-        let height = self.left.len().max(self.right.len()).max(1);
-        for side in [&mut self.left, &mut self.right] {
-            let last = side.pop().unwrap_or_default();
-            side.resize(height - 1, Line::new());
-            side.push(last);
-        }
-        self.push_rows();
-    }
-
-    /// Adds the lines of both sides since the last common end of a line, beginning in the same row.
-    fn push_rows(&mut self) {
-        let mut left = std::mem::take(&mut self.left);
-        let mut right = std::mem::take(&mut self.right);
-        let height = left.len().max(right.len()).max(1);
-        left.resize(height, Line::new());
-        right.resize(height, Line::new());
-        let pairs = left.into_iter().zip(right);
-        self.rows.extend(pairs.map(|(left, right)| Row {
-            left: Some(left),
-            right: Some(right),
-            ..Row::default()
-        }));
-    }
-
-    fn finish(mut self) -> Vec<Row> {
-        let ends_hidden = self.rows.last().is_some_and(|row| row.item == HIDDEN);
-        if !ends_hidden || !self.left.is_empty() || !self.right.is_empty() {
-            self.push_rows();
-        }
-        self.rows
-    }
-}
-
-fn add_text(side: &mut Vec<Line>, text: &str, changed: bool) {
-    if side.is_empty() {
-        side.push(Line::new());
-    }
-    let text = text.trim_end_matches('\r');
-    if let (false, Some(line)) = (text.is_empty(), side.last_mut()) {
-        line.push(span(text, Tone::Plain, changed));
-    }
-}
-
-/// [`Row::item`] of a row that stands for others.
-const HIDDEN: usize = usize::MAX;
-
-/// A row that stands for identical parts.
-fn hidden_row(count: usize, what: &str) -> Row {
-    let plural = if count == 1 { "" } else { "s" };
-    let text = format!("  ⋯ {} identical {what}{plural}", with_separators(count));
-    let line = vec![span(&text, Tone::Faint, false)];
-    Row {
-        left: Some(line.clone()),
-        right: Some(line),
-        item: HIDDEN,
-        ..Row::default()
-    }
-}
-
-/// A number with a comma before each group of three digits.
-fn with_separators(number: usize) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-/// Replaces rows that are identical on both sides: calls by a row with their number, and two or more rows of a call, or of a
-/// text, by a row with the number of lines.
-pub fn without_equal(rows: Vec<Row>) -> Vec<Row> {
-    let is_equal = |row: &Row| {
-        let unchanged = |line: &Line| line.iter().all(|span| !span.changed);
-        row.item != HIDDEN
-            && matches!(row.mark, "" | "=")
-            && row.left == row.right
-            && row.left.iter().all(unchanged)
-    };
-    let mut out: Vec<Row> = Vec::new();
-    // The first rows of the identical calls since the last other one.
-    let mut identical: Vec<&Row> = Vec::new();
-    for item in rows.chunk_by(|a, b| a.item == b.item) {
-        if item[0].mark == "=" && item.iter().all(is_equal) {
-            identical.push(&item[0]);
-            continue;
-        }
-        out.extend(shortened_calls(&std::mem::take(&mut identical)));
-        for stretch in item.chunk_by(|a, b| is_equal(a) && is_equal(b)) {
-            match stretch.len() {
-                1 => out.extend_from_slice(stretch),
-                lines => out.push(hidden_row(lines, "line")),
-            }
-        }
-    }
-    out.extend(shortened_calls(&identical));
-    out
-}
-
-/// One row for identical calls, given by their first rows: a single call keeps its name.
-fn shortened_calls(calls: &[&Row]) -> Option<Row> {
-    match calls {
-        [] => None,
-        [call] => Some((*call).clone()),
-        calls => Some(hidden_row(calls.len(), "call")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    use crate::diff::align;
+    use crate::diff::{align, without_equal};
     use serde_json::json;
 
     fn call(name: &str, args: Value) -> ToolCall {
@@ -689,39 +524,6 @@ mod tests {
         );
         let same = json_rows(&expected, &json!({"litres": 6.0, "beds": ["a", "b"]}));
         assert!(same.iter().all(|row| row.left == row.right), "{same:?}");
-    }
-
-    #[test]
-    fn identical_calls_are_one_row() {
-        let call = |n: usize| call(&format!("tool_{n}"), json!({"n": n, "on": true}));
-        let expected: Vec<ToolCall> = (0..20).map(call).collect();
-        let mut actual = expected.clone();
-        actual[12].args = json!({"n": 13, "on": true}).as_object().cloned();
-        let (e, a): (Vec<_>, Vec<_>) = (expected.iter().collect(), actual.iter().collect());
-        let rows = without_equal(call_rows(&align(&e, &a), &e, &a));
-        let shown: Vec<_> = rows.iter().map(|row| plain(&row.left)).collect();
-        assert_eq!(
-            shown,
-            [
-                "  ⋯ 12 identical calls",
-                "13 tool_12",
-                "  n  12",
-                "  on  true",
-                "  ⋯ 7 identical calls"
-            ]
-        );
-    }
-
-    #[test]
-    fn common_lines_of_texts_share_a_row() {
-        let diff = super::super::diff_words("a\nx\ny\nend", "a\nz\nend");
-        let rows: Vec<_> = text_rows(&diff)
-            .iter()
-            .map(|row| (plain(&row.left), plain(&row.right)))
-            .collect();
-        assert_eq!(rows.first().unwrap(), &("a".into(), "a".into()));
-        assert_eq!(rows.last().unwrap(), &("end".into(), "end".into()));
-        assert_eq!(rows.len(), 4);
     }
 
     #[test]

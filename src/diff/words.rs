@@ -11,7 +11,7 @@ const SENTENCES_FROM: usize = 32 << 10;
 const MAX_BY_WORDS: usize = 1 << 20;
 /// The minimum number of words of a common part that is shortened where only differences are shown.
 const MIN_SHORTENED: usize = 40;
-/// The number of words that stay on each side of a shortened part.
+/// How many words of a shortened common part are shown beside a change.
 const CONTEXT: usize = 8;
 
 /// A part of two compared texts.

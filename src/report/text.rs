@@ -527,7 +527,7 @@ fn passes_by_k(passes: &RepeatedPasses, paint: Paint) -> String {
     )
 }
 
-/// A table with the mean, the deviation and the number of values of each metric, and the distribution if it is verbose. A requested metric without any score is in
+/// A table with the mean, the standard deviation and the counts of each metric; with [`Verbosity::Verbose`] also the distribution. A requested metric without any score is in
 /// it, with the reason. For a single attempt, only these are, and requested metrics that do not decide: no other line has
 /// their scores.
 fn metric_table(state: &RunState, paint: Paint, verbosity: Verbosity) -> String {

@@ -324,7 +324,7 @@ impl RunResources {
                     let fresh =
                         attempt.actual.is_empty() && !tools.were_used() && error.may_retry();
                     let delay = fresh
-                        .then(|| backoff.next(error.retry_after, chance()))
+                        .then(|| backoff.next(error.retry_after, random_fraction()))
                         .flatten();
                     let Some(delay) = delay else {
                         return self.fail(attempt, error.message);
@@ -504,6 +504,6 @@ fn informational(recorded: MetricResult) -> MetricResult {
 }
 
 /// A random number between 0 and 1.
-pub(super) fn chance() -> f64 {
+pub(super) fn random_fraction() -> f64 {
     f64::from(uuid::Uuid::new_v4().as_u128() as u32) / f64::from(u32::MAX)
 }

@@ -1,7 +1,7 @@
 //! Connects the agents of a run before its first attempt, so that an agent that cannot be used is one error and not one for
 //! each attempt.
 
-use super::attempt::chance;
+use super::attempt::random_fraction;
 use super::report::Report;
 use super::run_resources::RunResources;
 use crate::agents::{AgentError, ConnectionStatus};
@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 /// The attempts whose agents are connected.
-pub(super) struct Connected {
+pub(super) struct ConnectedAttempts {
     pub(super) attempts: Vec<AttemptKey>,
     /// Whether all agents are connected.
     pub(super) all: bool,
@@ -25,12 +25,12 @@ pub(super) async fn connect_agents(
     attempts: Vec<AttemptKey>,
     reports: &mpsc::Sender<Report>,
     closing: &CancellationToken,
-) -> Connected {
+) -> ConnectedAttempts {
     let agents = agents_of(shared, &attempts);
     let connecting = agents.iter().map(|agent| connect(shared, agent, reports));
     let connected = tokio::select! {
         biased;
-        () = closing.cancelled() => return Connected { attempts: Vec::new(), all: false },
+        () = closing.cancelled() => return ConnectedAttempts { attempts: Vec::new(), all: false },
         connected = futures_util::future::join_all(connecting) => connected,
     };
     let failed: BTreeSet<usize> = agents
@@ -40,7 +40,7 @@ pub(super) async fn connect_agents(
         .flat_map(|(agent, _)| agent.sets.keys().copied())
         .collect();
     let is_connected = |key: &AttemptKey| !failed.contains(&shared.plan.cases.set(key.case));
-    Connected {
+    ConnectedAttempts {
         attempts: attempts.into_iter().filter(is_connected).collect(),
         all: failed.is_empty(),
     }
@@ -132,7 +132,7 @@ async fn connect_with_retries(
     let limit = Duration::from_millis(options.timeout_ms);
     let mut backoff = Backoff::new(options.retries);
     loop {
-        status.set("connecting", "");
+        status.report("connecting", "");
         let agents = &shared.agents;
         let connected = agents.connect(&planned.agent, &planned.tools, limit, &status);
         let Err(error) = connected.await else {
@@ -140,13 +140,13 @@ async fn connect_with_retries(
         };
         let delay = error
             .may_retry()
-            .then(|| backoff.next(error.retry_after, chance()))
+            .then(|| backoff.next(error.retry_after, random_fraction()))
             .flatten();
         let Some(delay) = delay else {
             return Err(error);
         };
         let waiting = format!("again in {:.1}s", delay.as_secs_f64());
-        status.set(&waiting, &error.message);
+        status.report(&waiting, &error.message);
         tokio::time::sleep(delay).await;
     }
 }

@@ -25,6 +25,7 @@ mod dispatcher;
 mod executor;
 mod export;
 mod journal;
+mod opened_sets;
 mod outbox;
 mod past;
 mod plan;

@@ -1,5 +1,6 @@
 //! Plans a run.
 
+use super::opened_sets::{OpenedSelection, OpenedSelections, open_selections};
 use super::past::{past_results, results_before_shards, unreadable_text};
 use super::shards::{CaseToSplit, SplitPlan, split};
 use crate::config::is_agent_address;
@@ -17,8 +18,8 @@ use crate::runner::chosen_cases::{Filtered, choose, quarantine_on};
 use crate::store::{CaseQueue, MOST_ATTEMPTS, WholePlan};
 use crate::stubs::StubFile;
 use crate::workspace::{
-    CriteriaSource, OpenSet, SetPath, SetProblem, SetStubs, Workspace, agent_for, agent_of_set,
-    criteria_for, current_commit, open_set, read_notes, read_stubs, user_for,
+    CriteriaSource, OpenSet, SetPath, Workspace, agent_for, agent_of_set, criteria_for,
+    current_commit, user_for,
 };
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -331,64 +332,6 @@ fn named_session(file: &SetFile, index: usize) -> Option<String> {
         .then(|| file.case(index).ok()?.session_input)
         .flatten()?;
     input.session_id.filter(|id| !id.is_empty())
-}
-
-/// A selection, its set, and the files beside the set.
-struct OpenedSelection<'a> {
-    selection: &'a Selection,
-    open: OpenSet,
-    notes: Notes,
-    stubs: SetStubs,
-}
-
-/// The selected sets that could be opened, and the problems with the others.
-#[derive(Default)]
-struct OpenedSelections<'a> {
-    opened: Vec<OpenedSelection<'a>>,
-    /// What could not be read, as file and problem.
-    problems: Vec<(String, String)>,
-    /// The sets with invalid content.
-    malformed: BTreeMap<PathBuf, FileProblem>,
-}
-
-/// Opens the selected sets with the files beside them.
-fn open_selections(selections: &[Selection]) -> OpenedSelections<'_> {
-    let OpenedSelections {
-        mut opened,
-        mut problems,
-        mut malformed,
-    } = OpenedSelections::default();
-    for selection in selections {
-        let mut problem = |why: String| problems.push((selection.set.shown.clone(), why));
-        let read = open_set(&selection.set).map_err(|error| {
-            let why = error.to_string();
-            if let SetProblem::Content(problem) = error {
-                malformed.insert(selection.set.path.clone(), problem);
-            }
-            why
-        });
-        // Without its stubs, every case of a set would fail for a reason that is not the agent's.
-        match read.and_then(|open| Ok((open, read_stubs(&selection.set.path)?))) {
-            Err(why) => problem(why),
-            Ok((open, stubs)) => {
-                let notes = read_notes(&selection.set.path).unwrap_or_else(|why| {
-                    problem(why);
-                    Notes::default()
-                });
-                opened.push(OpenedSelection {
-                    selection,
-                    open,
-                    notes,
-                    stubs,
-                });
-            }
-        }
-    }
-    OpenedSelections {
-        opened,
-        problems,
-        malformed,
-    }
 }
 
 /// The earlier attempts, by the attempts of the plan.

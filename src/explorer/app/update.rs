@@ -105,7 +105,7 @@ fn sets(model: &mut Model, msg: SetMsg) -> Vec<Effect> {
         }
         SetMsg::ToolsCollected(tools) => edit::tools_seen(model, tools),
         SetMsg::Configured(configured) => {
-            run_options::configured_read(model, *configured);
+            run_options::show_configured_values(model, *configured);
             Vec::new()
         }
         SetMsg::AgentsListed(agents) => {

@@ -165,7 +165,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
 }
 
 /// Shows what a run of the cases uses where a field is empty.
-pub(crate) fn configured_read(model: &mut Model, configured: ConfiguredRun) {
+pub(crate) fn show_configured_values(model: &mut Model, configured: ConfiguredRun) {
     if let Some(mut form) = model.take_dialog::<RunOptionsForm>() {
         form.show_configured(model, configured);
         model.view.open_dialog = Some(Box::new(form));

@@ -29,7 +29,7 @@ pub(crate) fn compare(compared: &Compared, view: BodyView, side_by_side: bool) -
         builder
             .lines
             .push(BodyLine::Rule("this case cannot be read".into()));
-        builder.wide(&[Span::line(problem, Tone::Note)]);
+        builder.wide(&[Span::single_line(problem, Tone::Note)]);
     }
     if let Some(tool_use) = &compared.tools {
         builder.tools(tool_use);
@@ -200,7 +200,7 @@ impl Builder {
     fn tools(&mut self, tool_use: &ToolUse) {
         self.note(&tool_use.counts().describe());
         for missing in &tool_use.missing {
-            self.wide(&[Span::line(
+            self.wide(&[Span::single_line(
                 &format!("turn {}: {}", missing.turn, missing.why),
                 Tone::Note,
             )]);
@@ -231,13 +231,16 @@ impl Builder {
     }
 
     fn note(&mut self, text: &str) {
-        self.wide(&[Span::line(text, Tone::Faint)]);
+        self.wide(&[Span::single_line(text, Tone::Faint)]);
     }
 
     fn user(&mut self, text: &str) {
         for (at, line) in text.lines().enumerate() {
             let head = if at == 0 { "user  " } else { "      " };
-            self.wide(&[Span::line(head, Tone::Faint), Span::line(line, Tone::Plain)]);
+            self.wide(&[
+                Span::single_line(head, Tone::Faint),
+                Span::single_line(line, Tone::Plain),
+            ]);
         }
     }
 
@@ -509,8 +512,8 @@ impl Builder {
     fn notes_on(&mut self, actual: Option<&Invocation>) {
         for error in actual.into_iter().flat_map(Invocation::model_errors) {
             self.wide(&[
-                Span::line("the model reported  ", Tone::Faint),
-                Span::line(&error.text(), Tone::Note),
+                Span::single_line("the model reported  ", Tone::Faint),
+                Span::single_line(&error.text(), Tone::Note),
             ]);
         }
     }

@@ -58,19 +58,19 @@ struct Lines {
 }
 
 fn faint(text: &str) -> Span {
-    Span::line(text, Tone::Faint)
+    Span::single_line(text, Tone::Faint)
 }
 
 fn plain(text: &str) -> Span {
-    Span::line(text, Tone::Plain)
+    Span::single_line(text, Tone::Plain)
 }
 
 /// Symbol and style of a verdict.
 fn sign(score: Option<f64>) -> Span {
     match score {
         Some(score) if score >= 1.0 => plain("✓ "),
-        Some(score) if score > 0.0 => Span::line("◐ ", Tone::Note),
-        Some(_) => Span::line("✗ ", Tone::Note),
+        Some(score) if score > 0.0 => Span::single_line("◐ ", Tone::Note),
+        Some(_) => Span::single_line("✗ ", Tone::Note),
         None => faint("? "),
     }
 }
@@ -114,7 +114,7 @@ impl Lines {
         self.lines.push(BodyLine::Rule(title));
         self.add_line(0, &[faint(&headline(metric, judgement))]);
         for warning in &judgement.warnings {
-            self.add_line(0, &[Span::line(&format!("! {warning}"), Tone::Note)]);
+            self.add_line(0, &[Span::single_line(&format!("! {warning}"), Tone::Note)]);
         }
         for note in &judgement.notes {
             self.add_line(0, &[faint(note)]);
@@ -138,7 +138,10 @@ impl Lines {
                 };
                 self.add_line(
                     0,
-                    &[Span::line(&format!("{place}  {}", asked.about), Tone::Key)],
+                    &[Span::single_line(
+                        &format!("{place}  {}", asked.about),
+                        Tone::Key,
+                    )],
                 );
             }
             self.question(asked, metric, &rubrics, people);
@@ -216,7 +219,7 @@ impl Lines {
         };
         let heads = [
             sign(verdict.score()),
-            Span::line(id, Tone::Key),
+            Span::single_line(id, Tone::Key),
             plain("  "),
             plain(&ballot(&asked.samples, of)),
             faint(&format!("  {}", votes.describe())),
@@ -264,7 +267,7 @@ impl Lines {
             };
             self.add_line(
                 2,
-                &[Span::line(
+                &[Span::single_line(
                     &format!("human verdict: {word}{note}{differs}"),
                     Tone::Tool,
                 )],

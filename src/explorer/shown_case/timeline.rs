@@ -45,9 +45,9 @@ struct Events {
 fn head(at: Option<f64>, author: &str) -> [Span; 3] {
     let at = at.map_or("      ".into(), |at| format!("{at:>5.2}s"));
     [
-        Span::line(&at, Tone::Faint),
-        Span::line(" ", Tone::Plain),
-        Span::line(author, Tone::Key),
+        Span::single_line(&at, Tone::Faint),
+        Span::single_line(" ", Tone::Plain),
+        Span::single_line(author, Tone::Key),
     ]
 }
 
@@ -61,14 +61,14 @@ impl Events {
     }
 
     fn note(&mut self, text: &str) {
-        self.wide(&[Span::line(text, Tone::Faint)]);
+        self.wide(&[Span::single_line(text, Tone::Faint)]);
     }
 
     /// Adds the errors that the model reported.
     fn errors<'a>(&mut self, errors: impl IntoIterator<Item = &'a ModelError>) {
         for error in errors {
             let mut line = head(error.at, &error.author).to_vec();
-            line.push(Span::line(
+            line.push(Span::single_line(
                 &format!("  the model reported {}", error.text()),
                 Tone::Note,
             ));
@@ -79,7 +79,10 @@ impl Events {
     fn add_turn(&mut self, turn: &Invocation) {
         for (at, line) in turn.user.shown_text().lines().enumerate() {
             let head = if at == 0 { "user  " } else { "      " };
-            self.wide(&[Span::line(head, Tone::Faint), Span::line(line, Tone::Plain)]);
+            self.wide(&[
+                Span::single_line(head, Tone::Faint),
+                Span::single_line(line, Tone::Plain),
+            ]);
         }
         let Some(events) = turn.trajectory.events() else {
             return self.note("the calls are recorded, the events are not");
@@ -109,18 +112,18 @@ fn part_text(part: &Part) -> Vec<Span> {
         let args = call.args.clone().map(Value::Object);
         let args = args.map(|args| value_text(&args)).unwrap_or_default();
         return vec![
-            Span::line("  calls ", Tone::Faint),
-            Span::line(&call.name, Tone::Tool),
-            Span::line(" ", Tone::Plain),
-            Span::line(&args, Tone::Value),
+            Span::single_line("  calls ", Tone::Faint),
+            Span::single_line(&call.name, Tone::Tool),
+            Span::single_line(" ", Tone::Plain),
+            Span::single_line(&args, Tone::Value),
         ];
     }
     if let Some(response) = &part.response {
         return vec![
-            Span::line("  ← ", Tone::Faint),
-            Span::line(&response.name, Tone::Tool),
-            Span::line(" ", Tone::Plain),
-            Span::line(&value_text(&response.response), Tone::Value),
+            Span::single_line("  ← ", Tone::Faint),
+            Span::single_line(&response.name, Tone::Tool),
+            Span::single_line(" ", Tone::Plain),
+            Span::single_line(&value_text(&response.response), Tone::Value),
         ];
     }
     let text = part
@@ -131,7 +134,7 @@ fn part_text(part: &Part) -> Vec<Span> {
         .unwrap_or_default();
     let says = if part.thought { "  thinks " } else { "  says " };
     vec![
-        Span::line(says, Tone::Faint),
-        Span::line(&text, Tone::Plain),
+        Span::single_line(says, Tone::Faint),
+        Span::single_line(&text, Tone::Plain),
     ]
 }

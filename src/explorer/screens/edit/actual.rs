@@ -1,12 +1,32 @@
 //! What the agent did, beside the fields of a case: the values of a field in the attempts, and taking one of them.
 
-use crate::diff::{Alignment, Piece, accept, align};
+use crate::diff::{Alignment, Piece, accept, accept_in_case, align};
 use crate::domain::{Attempt, Conversation, EvalCase, Invocation, ToolCall, value_text};
 use crate::explorer::shared::case_field::Field;
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::outcomes::CaseOutcome;
 use std::sync::Arc;
 
 /// The maximum number of attempts that are read when the editor opens.
-pub(super) const MAX_ATTEMPTS: usize = 20;
+const MAX_ATTEMPTS: usize = 20;
+
+/// The attempts of a case whose values can be taken, as far as they are read without a noticeable wait: not those of a foreign
+/// run or of a single turn, nor those that errored or had other user messages.
+pub(super) fn attempts_of(model: &Model, at: CaseRef, case: &EvalCase) -> Vec<Arc<Attempt>> {
+    let own = |outcome: &&CaseOutcome| !outcome.is_foreign();
+    let outcome = model.view.outcomes.get(at).filter(own);
+    let attempts = outcome.map(|outcome| &outcome.attempts[..]);
+    let whole = attempts
+        .unwrap_or_default()
+        .iter()
+        .filter(|attempt| attempt.turn.is_none() && !attempt.is_slow());
+    whole
+        .take(MAX_ATTEMPTS)
+        .filter_map(|attempt| attempt.read().ok())
+        .filter(|attempt| accept_in_case(case, attempt, |_| None).is_ok())
+        .collect()
+}
 
 /// A value of a field in one or more attempts.
 #[derive(Clone, Debug, PartialEq)]

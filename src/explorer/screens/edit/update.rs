@@ -1,12 +1,11 @@
 //! Updates of the case editor.
 
-use crate::diff::accept_in_case;
-use crate::domain::{Attempt, EvalCase, Part, eval_id_error};
+use crate::domain::{EvalCase, Part, eval_id_error};
 use crate::explorer::authoring;
 use crate::explorer::authoring::proposal::{NOTHING, Proposal};
 use crate::explorer::prompts::confirm;
 use crate::explorer::screens::edit::actual::{
-    MAX_ATTEMPTS, actual_values, field_of_piece, take_value,
+    actual_values, attempts_of, field_of_piece, take_value,
 };
 use crate::explorer::screens::edit::apply::{add_after, wrong_value};
 use crate::explorer::screens::edit::complete::completions;
@@ -23,7 +22,6 @@ use crate::explorer::shared::message::Mouse;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::motion::Motion;
 use crate::explorer::shared::notices;
-use crate::explorer::shared::outcomes::CaseOutcome;
 use crate::explorer::shared::screen::layout;
 use crate::explorer::shared::tools::Tools;
 use crate::explorer::shown_case::refresh;
@@ -61,23 +59,6 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
         }
         Err(problem) => notices::notify(model, problem.to_string(), true),
     }
-}
-
-/// The attempts of a case whose values can be taken, as far as they are read without a noticeable wait: not those of a foreign
-/// run or of a single turn, nor those that errored or had other user messages.
-fn attempts_of(model: &Model, at: CaseRef, case: &EvalCase) -> Vec<Arc<Attempt>> {
-    let own = |outcome: &&CaseOutcome| !outcome.is_foreign();
-    let outcome = model.view.outcomes.get(at).filter(own);
-    let attempts = outcome.map(|outcome| &outcome.attempts[..]);
-    let whole = attempts
-        .unwrap_or_default()
-        .iter()
-        .filter(|attempt| attempt.turn.is_none() && !attempt.is_slow());
-    whole
-        .take(MAX_ATTEMPTS)
-        .filter_map(|attempt| attempt.read().ok())
-        .filter(|attempt| accept_in_case(case, attempt, |_| None).is_ok())
-        .collect()
 }
 
 /// Takes the value that the agent gave the field under the cursor; if the draft has it already, the next one.

@@ -171,7 +171,7 @@ fn actual_side(edit: &EditScreen, area: Rect, theme: &Theme, buffer: &mut Buffer
     let label = edit.row().map(|row| row.label.clone()).unwrap_or_default();
     let mut lines: Vec<(String, Role)> = Vec::new();
     let mut add = |text: String, role: Role| {
-        let wrapped = wrap_line(&[Span::line(&text, Tone::Plain)], width);
+        let wrapped = wrap_line(&[Span::single_line(&text, Tone::Plain)], width);
         lines.extend(wrapped.iter().map(|line| {
             let text: String = line.iter().map(|span| span.text.as_str()).collect();
             (text, role)

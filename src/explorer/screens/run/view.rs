@@ -417,7 +417,7 @@ fn unavailable_agents(run: &RunState, area: Rect, theme: &Theme, buffer: &mut Bu
         let lines: Vec<String> = text.lines().map(str::to_string).collect();
         lines
     });
-    let lines = text.flat_map(|line| wrap_line(&[Span::line(&line, Tone::Plain)], width));
+    let lines = text.flat_map(|line| wrap_line(&[Span::single_line(&line, Tone::Plain)], width));
     let mut used = 0;
     for (row, line) in area.rows().zip(lines) {
         let text: String = line.iter().map(|span| span.text.as_str()).collect();

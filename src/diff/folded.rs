@@ -1,0 +1,109 @@
+//! Rows in which identical parts are replaced by their number.
+
+use super::rows::span;
+use super::{Line, Row, Tone};
+
+/// The value of [`Row::item`] in a row that replaces other rows.
+pub(super) const HIDDEN: usize = usize::MAX;
+
+/// A row that stands for identical parts.
+pub(super) fn hidden_row(count: usize, what: &str) -> Row {
+    let plural = if count == 1 { "" } else { "s" };
+    let text = format!("  ⋯ {} identical {what}{plural}", with_separators(count));
+    let line = vec![span(&text, Tone::Faint, false)];
+    Row {
+        left: Some(line.clone()),
+        right: Some(line),
+        item: HIDDEN,
+        ..Row::default()
+    }
+}
+
+/// A number with a comma before each group of three digits.
+fn with_separators(number: usize) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Replaces rows that are identical on both sides: calls by a row with their number, and two or more rows of a call, or of a
+/// text, by a row with the number of lines.
+pub fn without_equal(rows: Vec<Row>) -> Vec<Row> {
+    let is_equal = |row: &Row| {
+        let unchanged = |line: &Line| line.iter().all(|span| !span.changed);
+        row.item != HIDDEN
+            && matches!(row.mark, "" | "=")
+            && row.left == row.right
+            && row.left.iter().all(unchanged)
+    };
+    let mut out: Vec<Row> = Vec::new();
+    // The first rows of the identical calls since the last other one.
+    let mut identical: Vec<&Row> = Vec::new();
+    for item in rows.chunk_by(|a, b| a.item == b.item) {
+        if item[0].mark == "=" && item.iter().all(is_equal) {
+            identical.push(&item[0]);
+            continue;
+        }
+        out.extend(shortened_calls(&std::mem::take(&mut identical)));
+        for stretch in item.chunk_by(|a, b| is_equal(a) && is_equal(b)) {
+            match stretch.len() {
+                1 => out.extend_from_slice(stretch),
+                lines => out.push(hidden_row(lines, "line")),
+            }
+        }
+    }
+    out.extend(shortened_calls(&identical));
+    out
+}
+
+/// One row for identical calls, given by their first rows: a single call keeps its name.
+fn shortened_calls(calls: &[&Row]) -> Option<Row> {
+    match calls {
+        [] => None,
+        [call] => Some((*call).clone()),
+        calls => Some(hidden_row(calls.len(), "call")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diff::{align, call_rows};
+    use crate::domain::ToolCall;
+    use serde_json::{Value, json};
+
+    fn call(name: &str, args: Value) -> ToolCall {
+        ToolCall::new(name, args.as_object().cloned())
+    }
+
+    fn plain(line: &Option<Line>) -> String {
+        line.iter().flatten().map(|s| s.text.as_str()).collect()
+    }
+
+    #[test]
+    fn identical_calls_are_one_row() {
+        let call = |n: usize| call(&format!("tool_{n}"), json!({"n": n, "on": true}));
+        let expected: Vec<ToolCall> = (0..20).map(call).collect();
+        let mut actual = expected.clone();
+        actual[12].args = json!({"n": 13, "on": true}).as_object().cloned();
+        let (e, a): (Vec<_>, Vec<_>) = (expected.iter().collect(), actual.iter().collect());
+        let rows = without_equal(call_rows(&align(&e, &a), &e, &a));
+        let shown: Vec<_> = rows.iter().map(|row| plain(&row.left)).collect();
+        assert_eq!(
+            shown,
+            [
+                "  ⋯ 12 identical calls",
+                "13 tool_12",
+                "  n  12",
+                "  on  true",
+                "  ⋯ 7 identical calls"
+            ]
+        );
+    }
+}
