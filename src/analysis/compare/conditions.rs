@@ -1,8 +1,10 @@
 //! What differs between the two results of a case beside what the agent did.
 
+use super::pairing::CasePair;
 use super::run::{RunToCompare, tools_of, variant_of};
-use crate::domain::{Criterion, PlannedSet, criteria_by_metric};
+use crate::domain::{Criterion, EndedAttempt, PlannedSet, criteria_by_metric};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A condition that differs between the two results of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,15 +71,16 @@ impl<'a> Conditions<'a> {
     }
 
     /// The conditions that differ between a case of the first run and one of the second, in their order.
-    pub(super) fn changed(&mut self, a: usize, b: usize) -> Vec<ChangedCondition> {
+    pub(super) fn changed(&mut self, pair: &CasePair) -> Vec<ChangedCondition> {
         let (before, after) = (self.before, self.after);
+        let (a, b) = pair.cases;
         let sets = (before.plan.cases.set(a), after.plan.cases.set(b));
         let of_sets = self
             .of_sets
             .entry(sets)
             .or_insert_with(|| conditions_of_sets(before, after, sets));
-        let is_judged = |run: &RunToCompare, case: usize| {
-            run.attempts_of(case)
+        let is_judged = |attempts: &[Arc<EndedAttempt>]| {
+            attempts
                 .iter()
                 .any(|attempt| attempt.metrics.iter().any(|metric| metric.judged))
         };
@@ -87,11 +90,11 @@ impl<'a> Conditions<'a> {
             (ChangedCondition::Tools, of_sets.tools),
             (
                 ChangedCondition::Judge,
-                self.is_other_judge && (is_judged(before, a) || is_judged(after, b)),
+                self.is_other_judge && (is_judged(&pair.attempts.0) || is_judged(&pair.attempts.1)),
             ),
             (
                 ChangedCondition::Variant,
-                variant_of(before, a) != variant_of(after, b),
+                variant_of(before, a, &pair.attempts.0) != variant_of(after, b, &pair.attempts.1),
             ),
             (
                 ChangedCondition::Name,

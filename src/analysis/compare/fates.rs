@@ -1,12 +1,13 @@
 //! What became of the cases of two runs.
 
-use super::pairing::is_edited;
+use super::pairing::{CasePair, is_edited};
 use super::run::RunToCompare;
 use crate::analysis::evidence::{ComparisonRule, OverallFall, lost};
 use crate::analysis::pass_table::PassTable;
 use crate::analysis::repeats::PassCount;
 use crate::analysis::stratified::RateTest;
-use crate::domain::RunState;
+use crate::domain::{EndedAttempt, RunState};
+use std::sync::Arc;
 
 /// What became of a case from the first run to the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -79,8 +80,11 @@ impl CaseChange {
 
 /// The attempts of a case that were evaluated, and the number of the others.
 pub(super) fn count_of(run: &RunState, case: usize) -> (PassCount, usize) {
-    let attempts = run.attempts_of(case);
-    let count = PassCount::count(&attempts);
+    count_attempts(&run.attempts_of(case))
+}
+
+fn count_attempts(attempts: &[Arc<EndedAttempt>]) -> (PassCount, usize) {
+    let count = PassCount::count(attempts);
     (count, attempts.len() - count.of)
 }
 
@@ -94,15 +98,14 @@ pub(super) fn passed_all(run: &RunState, case: usize) -> bool {
 /// whatever the others are: to leave out the case depending on them would favour one run.
 pub(super) fn table_of(
     before: &RunToCompare,
-    a: usize,
     after: &RunToCompare,
-    b: usize,
+    pair: &CasePair,
 ) -> Result<PassTable, CaseChange> {
-    if is_edited(before, a, after, b) {
+    if is_edited(before, after, pair.cases) {
         return Err(CaseChange::Edited);
     }
-    let ((before, missing_before), (after, missing_after)) =
-        (count_of(before, a), count_of(after, b));
+    let (before, missing_before) = count_attempts(&pair.attempts.0);
+    let (after, missing_after) = count_attempts(&pair.attempts.1);
     match before.of.min(after.of) {
         0 => Err(CaseChange::NotEvaluated),
         _ => Ok(PassTable {

@@ -21,8 +21,8 @@ use super::stratified::RateTest;
 use crate::domain::RunState;
 use conditions::Conditions;
 use fates::{count_of, fates_of, passed_all, table_of};
-use pairing::{Pair, paired};
-use scores::compared_metrics;
+use pairing::{CasePair, paired};
+use scores::CollectedMetrics;
 
 /// A case of either run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,55 +118,64 @@ pub fn compare_runs<'a>(
     rule: &ComparisonRule,
 ) -> RunComparison {
     let (before, after) = (&before.into(), &after.into());
-    let pairs = paired(before, after);
-    let table = |(a, b): &Pair| Some(table_of(before, (*a)?, after, (*b)?));
-    let tables: Vec<Option<Result<PassTable, CaseChange>>> = pairs.iter().map(table).collect();
-    let of_case = |(pair, table): (&Pair, &Option<Result<PassTable, CaseChange>>)| {
-        let table = table.as_ref()?.as_ref().ok()?;
-        let is_quarantined = pair
-            .1
-            .is_some_and(|b| after.plan.cases.quarantine(b).is_some());
-        Some((*table, !is_quarantined))
-    };
-    let (comparable, counts): (Vec<PassTable>, Vec<bool>) =
-        pairs.iter().zip(&tables).filter_map(of_case).unzip();
-    let ComparedCounts {
-        fates,
-        overall,
-        rate_change,
-    } = compared_counts(&comparable, &counts, rule);
-    let mut fates = fates.into_iter();
     let mut conditions = Conditions::new(before, after);
-    let case = |((a, b), table): (&Pair, Option<Result<PassTable, CaseChange>>)| {
-        let fate = match table {
-            Some(Ok(_)) => fates.next().unwrap_or(CaseChange::NotEvaluated),
-            Some(Err(why)) => why,
-            None if a.is_some() => CaseChange::OnlyBefore,
-            None => CaseChange::OnlyAfter,
+    let mut metrics = CollectedMetrics::new(before, after);
+    let mut cases: Vec<ComparedCase> = Vec::new();
+    let mut comparable = ComparableCases::default();
+    for (a, b) in paired(before, after) {
+        let mut case = ComparedCase {
+            before: a,
+            after: b,
+            fate: match a {
+                Some(_) => CaseChange::OnlyBefore,
+                None => CaseChange::OnlyAfter,
+            },
+            changed: Vec::new(),
         };
-        let changed = a
-            .zip(*b)
-            .map(|(a, b)| conditions.changed(a, b))
-            .unwrap_or_default();
-        ComparedCase {
-            before: *a,
-            after: *b,
-            fate,
-            changed,
+        if let (Some(a), Some(b)) = (a, b) {
+            let pair = &CasePair::new((before, a), (after, b));
+            case.changed = conditions.changed(pair);
+            match table_of(before, after, pair) {
+                Ok(table) => {
+                    let is_quarantined = after.plan.cases.quarantine(b).is_some();
+                    comparable.add(cases.len(), table, !is_quarantined);
+                }
+                Err(why) => case.fate = why,
+            }
+            if case.fate != CaseChange::Edited {
+                metrics.add(pair);
+            }
         }
-    };
-    let cases: Vec<ComparedCase> = pairs.iter().zip(tables).map(case).collect();
-    let scored = cases.iter().filter(|case| case.fate != CaseChange::Edited);
-    let scored: Vec<(usize, usize)> = scored
-        .filter_map(|case| case.before.zip(case.after))
-        .collect();
-    let metrics = compared_metrics(before, after, &scored);
+        cases.push(case);
+    }
+    let compared = compared_counts(&comparable.tables, &comparable.counts, rule);
+    for (at, fate) in comparable.positions.into_iter().zip(compared.fates) {
+        cases[at].fate = fate;
+    }
     RunComparison {
-        metrics,
+        metrics: metrics.compare(),
         cases,
-        overall,
-        rate_change,
+        overall: compared.overall,
+        rate_change: compared.rate_change,
         rule: *rule,
+    }
+}
+
+/// The cases whose attempts can be compared.
+#[derive(Default)]
+struct ComparableCases {
+    /// Positions in [`RunComparison::cases`].
+    positions: Vec<usize>,
+    tables: Vec<PassTable>,
+    /// Whether the case is not quarantined, so that it counts for the change of the rate.
+    counts: Vec<bool>,
+}
+
+impl ComparableCases {
+    fn add(&mut self, position: usize, table: PassTable, counts: bool) {
+        self.positions.push(position);
+        self.tables.push(table);
+        self.counts.push(counts);
     }
 }
 

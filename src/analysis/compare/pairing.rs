@@ -1,12 +1,33 @@
 //! Which case of one run is which case of the other.
 
 use super::run::{RunToCompare, expectation_of, name_of};
-use crate::domain::{AgentSpec, RunState};
+use crate::domain::{AgentSpec, EndedAttempt, RunState};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::Hash;
+use std::sync::Arc;
 
 /// The positions of a case in the plans of both runs.
 pub(super) type Pair = (Option<usize>, Option<usize>);
+
+/// A case that has results in both runs.
+pub(super) struct CasePair {
+    /// The positions in the plans.
+    pub(super) cases: (usize, usize),
+    /// The attempts in both runs, which are taken once: their summaries are compressed in memory.
+    pub(super) attempts: (Vec<Arc<EndedAttempt>>, Vec<Arc<EndedAttempt>>),
+}
+
+impl CasePair {
+    pub(super) fn new(
+        (before, a): (&RunToCompare, usize),
+        (after, b): (&RunToCompare, usize),
+    ) -> CasePair {
+        CasePair {
+            cases: (a, b),
+            attempts: (before.attempts_of(a), after.attempts_of(b)),
+        }
+    }
+}
 
 /// The cases of the second run with those of the first run, then those of the first run alone.
 pub(super) fn paired(before: &RunToCompare, after: &RunToCompare) -> Vec<Pair> {
@@ -66,7 +87,11 @@ fn is_same_content(before: &RunState, a: usize, after: &RunState, b: usize) -> b
 
 /// Whether the case is not the same in both runs. A renamed case was found by its equal expectation. Where the responses
 /// are saved in the cases, new responses are what is compared, so that only what is expected counts.
-pub(super) fn is_edited(before: &RunToCompare, a: usize, after: &RunToCompare, b: usize) -> bool {
+pub(super) fn is_edited(
+    before: &RunToCompare,
+    after: &RunToCompare,
+    (a, b): (usize, usize),
+) -> bool {
     if name_of(before, a) != name_of(after, b) || is_same_content(before, a, after, b) {
         return false;
     }

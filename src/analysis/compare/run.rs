@@ -1,9 +1,12 @@
 //! A run to compare: its plan, attempts and conditions.
 
-use crate::domain::{Conversation, EvalCase, Invocation, PlannedSet, Rubric, RunState};
+use crate::domain::{
+    Conversation, EndedAttempt, EvalCase, Invocation, PlannedSet, Rubric, RunState,
+};
 use serde_json::Value;
 use std::ops::Deref;
 use std::path::Path;
+use std::sync::Arc;
 
 /// What is compared of a run beside its attempts, without texts of agents: for a run that is not stored as a whole.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,7 +34,11 @@ impl RunConditions {
             expectations: cases()
                 .map(|case| expectation_of(&run.into(), case))
                 .collect(),
-            variants: cases().map(|case| variant_of(&run.into(), case)).collect(),
+            variants: cases()
+                .map(|case| {
+                    variant_of(&run.into(), case, &run.attempts_of(case)).map(str::to_string)
+                })
+                .collect(),
         }
     }
 }
@@ -128,15 +135,15 @@ fn hash_of(
     ))
 }
 
-/// The allowed variant that a score of the case is based on.
-pub(super) fn variant_of(run: &RunToCompare, case: usize) -> Option<String> {
+/// The allowed variant that a score of the case is based on, whose attempts are these.
+pub(super) fn variant_of<'a>(
+    run: &RunToCompare<'a>,
+    case: usize,
+    attempts: &'a [Arc<EndedAttempt>],
+) -> Option<&'a str> {
     match run.conditions {
-        Some(conditions) => conditions.variants.get(case)?.clone(),
-        None => run
-            .state
-            .attempts_of(case)
-            .into_iter()
-            .find_map(|attempt| attempt.variant().map(str::to_string)),
+        Some(conditions) => conditions.variants.get(case)?.as_deref(),
+        None => attempts.iter().find_map(|attempt| attempt.variant()),
     }
 }
 

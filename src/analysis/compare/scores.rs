@@ -1,9 +1,11 @@
 //! The metrics of two runs.
 
+use super::pairing::CasePair;
 use super::run::RunToCompare;
 use crate::analysis::permutation::{self, CaseScores};
 use crate::analysis::statistics::wilcoxon;
 use crate::domain::{Criterion, EndedAttempt, PlannedSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A metric over the cases that have a score in both runs and were not edited.
@@ -55,46 +57,80 @@ impl ScoreTest {
     }
 }
 
+/// The scores of the metrics of two runs.
+pub(super) struct CollectedMetrics<'a> {
+    before: &'a RunToCompare<'a>,
+    after: &'a RunToCompare<'a>,
+    /// In the order in which they first appear in the second run.
+    metrics: Vec<Collected>,
+}
+
 /// The scores of a metric in the cases of both runs.
 struct Collected {
     metric: String,
     cases: Vec<CaseScores>,
     other_options: usize,
+    /// Whether it is computed in another way, by the sets of both plans.
+    is_other: HashMap<(usize, usize), bool>,
 }
 
-/// Compares the metrics over these cases, in the order in which they first appear in the second run.
-pub(super) fn compared_metrics(
-    before: &RunToCompare,
-    after: &RunToCompare,
-    pairs: &[(usize, usize)],
-) -> Vec<ComparedMetric> {
-    // One pass over the cases: the summaries of their attempts are compressed in the order of the cases.
-    let mut found: Vec<Collected> = Vec::new();
-    for &(a, b) in pairs {
-        let (old, new) = (before.plan.set_of(a), after.plan.set_of(b));
-        let (a, b) = (before.attempts_of(a), after.attempts_of(b));
-        for metric in b.iter().flat_map(|attempt| &attempt.metrics) {
-            if !found.iter().any(|of| of.metric == metric.metric) {
-                let metric = metric.metric.clone();
-                found.push(Collected {
-                    metric,
+impl<'a> CollectedMetrics<'a> {
+    pub(super) fn new(
+        before: &'a RunToCompare<'a>,
+        after: &'a RunToCompare<'a>,
+    ) -> CollectedMetrics<'a> {
+        CollectedMetrics {
+            before,
+            after,
+            metrics: Vec::new(),
+        }
+    }
+
+    /// Adds the scores of a case.
+    pub(super) fn add(&mut self, pair: &CasePair) {
+        let (before, after) = (self.before, self.after);
+        let sets = (
+            before.plan.cases.set(pair.cases.0),
+            after.plan.cases.set(pair.cases.1),
+        );
+        self.add_new_metrics(&pair.attempts.1);
+        for of in &mut self.metrics {
+            let scores = CaseScores {
+                before: scores(&pair.attempts.0, &of.metric),
+                after: scores(&pair.attempts.1, &of.metric),
+            };
+            if scores.means().is_none() {
+                continue;
+            }
+            of.cases.push(scores);
+            let is_other = *of.is_other.entry(sets).or_insert_with(|| {
+                let (old, new) = (&before.plan.sets[sets.0], &after.plan.sets[sets.1]);
+                has_other_options(old, new, &of.metric)
+            });
+            of.other_options += usize::from(is_other);
+        }
+    }
+
+    fn add_new_metrics(&mut self, attempts: &[Arc<EndedAttempt>]) {
+        for metric in attempts.iter().flat_map(|attempt| &attempt.metrics) {
+            if !self.metrics.iter().any(|of| of.metric == metric.metric) {
+                self.metrics.push(Collected {
+                    metric: metric.metric.clone(),
                     cases: Vec::new(),
                     other_options: 0,
+                    is_other: HashMap::new(),
                 });
             }
         }
-        for of in &mut found {
-            let scores = CaseScores {
-                before: scores(&a, &of.metric),
-                after: scores(&b, &of.metric),
-            };
-            if scores.means().is_some() {
-                of.cases.push(scores);
-                of.other_options += usize::from(has_other_options(old, new, &of.metric));
-            }
-        }
     }
-    found.into_iter().filter_map(compared_metric).collect()
+
+    /// Compares the scores of each metric.
+    pub(super) fn compare(self) -> Vec<ComparedMetric> {
+        self.metrics
+            .into_iter()
+            .filter_map(compared_metric)
+            .collect()
+    }
 }
 
 /// Whether a metric is computed in another way: with other options or rules. Another threshold changes no score.
