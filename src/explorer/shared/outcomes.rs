@@ -4,10 +4,14 @@ use crate::analysis::PassCount;
 use crate::domain::{EndedAttempt, RunBy, RunRef, Status, Totals};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::history::is_unsteady;
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
+
+/// The number of neighbouring attempts from which on [`Outcomes::map`] divides its work.
+const MAPPED_TOGETHER: usize = 256;
 
 /// The original attempts of a case, with the revision of the outcome that they are from.
 #[derive(Clone, Debug, PartialEq)]
@@ -276,13 +280,23 @@ impl Outcomes {
             .for_each(|outcome| outcome.shown = self.version);
     }
 
-    /// Returns outcomes in which every attempt is replaced by the result of `other`.
-    pub fn map(&self, mut other: impl FnMut(&Arc<EndedAttempt>) -> Arc<EndedAttempt>) -> Outcomes {
-        let alone = self
-            .alone
-            .iter()
-            .map(|(case, attempt)| (*case, other(attempt)))
+    /// Returns outcomes in which every attempt is replaced by the result of `other`, on all processors. `state` is created
+    /// for each group of neighbouring attempts.
+    pub fn map<S>(
+        &self,
+        state: impl Fn() -> S + Send + Sync,
+        other: impl Fn(&mut S, &Arc<EndedAttempt>) -> Arc<EndedAttempt> + Send + Sync,
+    ) -> Outcomes {
+        let of_cases = self.cases.values().flat_map(|outcome| &outcome.attempts);
+        let attempts: Vec<&Arc<EndedAttempt>> = self.alone.values().chain(of_cases).collect();
+        let replaced: Vec<Arc<EndedAttempt>> = attempts
+            .into_par_iter()
+            .with_min_len(MAPPED_TOGETHER)
+            .map_init(state, other)
             .collect();
+        // In the order of `attempts`.
+        let mut replaced = replaced.into_iter();
+        let alone = self.alone.keys().copied().zip(replaced.by_ref()).collect();
         let runs = self.runs.clone();
         let mut mapped = Outcomes {
             version: self.version + 1,
@@ -291,8 +305,7 @@ impl Outcomes {
             ..Outcomes::default()
         };
         for (case, outcome) in &self.cases {
-            let attempts: Vec<Arc<EndedAttempt>> =
-                outcome.attempts.iter().map(&mut other).collect();
+            let attempts = replaced.by_ref().take(outcome.attempts.len()).collect();
             let (ran, revision) = (outcome.ran.clone(), outcome.revision);
             let shown = mapped.version;
             let shown = CaseOutcome {

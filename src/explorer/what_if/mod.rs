@@ -8,38 +8,40 @@ pub(crate) use update::{
     next_metric, rescore, rescored_elsewhere, threshold, toggle_ignore,
 };
 
-use crate::domain::{Derivation, EndedAttempt, MatchRule, MetricSummary, RunRef, Status};
+use crate::domain::{
+    Attempt, Derivation, EndedAttempt, Invocation, MatchRule, MetricSummary, RunRef, Status,
+};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::outcomes::Outcomes;
 use crate::metrics::{Rescorer, WhatIf, is_about};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Rescores outcomes under a change.
 pub fn rescored(before: &Outcomes, change: &WhatIf) -> Rescored {
-    let mut rescorer = Rescorer::new(change);
     let again = rescoring(change);
-    let mut unmatched: Vec<MatchRule> = change
+    let rules: Vec<(&MatchRule, AtomicBool)> = change
         .rules
         .iter()
         .filter(|rule| !rule.args.is_empty() || rule.optional)
-        .cloned()
+        .map(|rule| (rule, AtomicBool::new(false)))
         .collect();
-    let after = before.map(|ended| match ended.read() {
+    let rescore = |rescorer: &mut Rescorer, ended: &Arc<EndedAttempt>| match ended.read() {
         Ok(attempt) => {
-            let turns = || attempt.expected.iter().chain(attempt.actual.iter());
-            unmatched.retain(|rule| {
-                !turns().any(|turn| turn.calls().iter().any(|call| is_about(rule, call)))
-            });
-            Arc::new(EndedAttempt::derived(
-                ended,
-                &rescorer.rescore(&attempt),
-                &again,
-            ))
+            note_matches(&rules, &attempt);
+            let result = rescorer.rescore(&attempt);
+            Arc::new(EndedAttempt::derived(ended, &result, &again))
         }
         // An attempt that can no longer be read is left as it is.
         Err(_) => ended.clone(),
-    });
+    };
+    let after = before.map(|| Rescorer::new(change), rescore);
+    let unmatched = rules
+        .iter()
+        .filter(|(_, has_matched)| !has_matched.load(Ordering::Relaxed))
+        .map(|(rule, _)| (*rule).clone())
+        .collect();
     let mut flips: Vec<StatusChange> = before
         .cases()
         .filter_map(|(case, outcome)| {
@@ -56,6 +58,17 @@ pub fn rescored(before: &Outcomes, change: &WhatIf) -> Rescored {
         outcomes: after,
         flips,
         unmatched,
+    }
+}
+
+/// Notes which rules are about a call of an attempt.
+fn note_matches(rules: &[(&MatchRule, AtomicBool)], attempt: &Attempt) {
+    let turns = || attempt.expected.iter().chain(attempt.actual.iter());
+    for (rule, has_matched) in rules {
+        let is_about = |turn: &Invocation| turn.calls().iter().any(|call| is_about(rule, call));
+        if !has_matched.load(Ordering::Relaxed) && turns().any(is_about) {
+            has_matched.store(true, Ordering::Relaxed);
+        }
     }
 }
 
