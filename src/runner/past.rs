@@ -9,7 +9,7 @@ use crate::history::{
     CaseTrends, History, HistorySet, PastResults, PastRun, RunSource, RunSummary, recorded_results,
     remove_old_runs,
 };
-use crate::store::{AppFolders, LoadedRun, run_folders};
+use crate::store::{AppFolders, LoadedRun, created_run_folders, run_folders};
 use crate::workspace::{SetPath, Workspace, agent_named, agent_of_set, open_set};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -44,8 +44,9 @@ fn app_dirs(workspace: &Workspace) -> Vec<PathBuf> {
 pub fn result_folders(workspace: &Workspace) -> Vec<PathBuf> {
     /// The maximum number of runs whose journals are watched. More runs are not expected at the same time.
     const RUNS_AT_MOST: usize = 16;
-    // If they cannot be listed, the history reports it.
-    let mut runs = run_folders(&workspace.root).unwrap_or_default();
+    // If they cannot be listed, the history reports it. A run whose plan is not written yet is watched: it is written into
+    // its folder, so that the folder above does not change again.
+    let mut runs = created_run_folders(&workspace.root).unwrap_or_default();
     runs.sort_by_cached_key(|run| Reverse(run.metadata().and_then(|meta| meta.modified()).ok()));
     runs.truncate(RUNS_AT_MOST);
     let of_app = |dir: PathBuf| [dir.join(".adk"), app_history(&dir), dir];
@@ -224,5 +225,22 @@ fn history_set<'a>(workspace: &Workspace, set: &SetPath, file: &'a SetFile) -> H
             .or_else(|| storage_app(&set.path).map(Path::to_path_buf)),
         ids: vec![file.id.clone(), set.stem.clone()],
         file,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_without_a_plan_is_watched() {
+        let root = tempfile::tempdir().unwrap();
+        let run = root.path().join(".evaltrail/runs/1");
+        std::fs::create_dir_all(&run).unwrap();
+        let workspace = Workspace {
+            root: root.path().into(),
+            ..Workspace::default()
+        };
+        assert!(result_folders(&workspace).contains(&run));
     }
 }

@@ -17,6 +17,13 @@ pub(super) const LOCK: &str = "lock";
 /// The folders of a workspace's runs, in no particular order. Links are skipped, and the files are not read. Errors: the
 /// folder of the runs exists, but cannot be read.
 pub fn run_folders(workspace: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut folders = created_run_folders(workspace)?;
+    folders.retain(|folder| folder.join(PLAN).exists());
+    Ok(folders)
+}
+
+/// Like [`run_folders`], with those in which no plan is written yet.
+pub fn created_run_folders(workspace: &Path) -> io::Result<Vec<PathBuf>> {
     let runs = match EvaltrailFolder::in_workspace(workspace).and_then(|ours| ours.folder(RUNS)) {
         Ok(runs) => runs,
         Err(error) if is_unreadable(&error) => return Err(error),
@@ -26,9 +33,8 @@ pub fn run_folders(workspace: &Path) -> io::Result<Vec<PathBuf>> {
     let mut folders = Vec::new();
     for entry in fs::read_dir(runs.path())? {
         let entry = entry?;
-        let path = entry.path();
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) && path.join(PLAN).exists() {
-            folders.push(path);
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            folders.push(entry.path());
         }
     }
     Ok(folders)

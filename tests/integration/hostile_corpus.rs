@@ -3,7 +3,7 @@
 #![cfg(target_os = "linux")]
 
 use crate::common::terminal::Terminal;
-use crate::common::{copy_folder, evaltrail, root};
+use crate::common::{copy_folder, evaltrail, peak_memory, root};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
@@ -350,7 +350,6 @@ fn pipe(path: &Path) {
 
 /// Waits for a process. Returns everything that it prints, and its peak memory in MB.
 fn watched(mut child: Child, what: &str) -> (String, u64) {
-    let status = format!("/proc/{}/status", child.id());
     let read = |mut stream: Box<dyn Read + Send>| {
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
@@ -364,12 +363,7 @@ fn watched(mut child: Child, what: &str) -> (String, u64) {
     ];
     let (began, mut peak) = (Instant::now(), 0);
     while child.try_wait().unwrap().is_none() {
-        let text = fs::read_to_string(&status).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        peak = peak.max(
-            line.and_then(|line| line.split_whitespace().next()?.parse().ok())
-                .unwrap_or(0),
-        );
+        peak = peak.max(peak_memory(child.id()).unwrap_or(0));
         if began.elapsed() > LIMIT {
             let _ = child.kill();
             panic!("{what}: still running after {LIMIT:?}");
@@ -382,7 +376,7 @@ fn watched(mut child: Child, what: &str) -> (String, u64) {
         .collect();
     (
         String::from_utf8(said).unwrap_or_else(|error| panic!("{what}: {error}")),
-        peak / 1024,
+        peak,
     )
 }
 

@@ -6,17 +6,20 @@ use crate::runner::result_folders;
 use crate::store::sweep;
 use crate::workspace::{Watch, watched_folders};
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
+use tokio::sync::mpsc::Sender;
 
 /// After a file changed: editors write in steps.
 const SETTLE: Duration = Duration::from_millis(150);
 /// After a change of recorded results: a run writes each attempt when it ends, and reading them all again takes time.
 const RECORDS_SETTLE: Duration = Duration::from_secs(1);
+/// The longest wait for that: results of a run that never pauses are shown while it runs.
+const RECORDS_SETTLE_AT_MOST: Duration = Duration::from_secs(5);
 /// File systems stamp files by a clock that lags behind.
 const GRAIN: Duration = Duration::from_millis(100);
 
 impl EffectExecutor {
-    /// Begins to watch the workspace's folders. Where they cannot be watched, nothing is told.
+    /// Begins to watch the workspace's folders.
     pub(crate) fn watch(&self) {
         let (workspace, back) = (self.workspace.clone(), self.back.clone());
         let (sets, since) = (self.sets.clone(), self.since);
@@ -27,7 +30,9 @@ impl EffectExecutor {
             let watch = Watch::workspace(&watched_folders(&workspace), move || {
                 let _ = changed.send(());
             });
-            let Ok(watch) = watch else { return };
+            let Some(watch) = watch_or_notice(watch, "files", &back) else {
+                return;
+            };
             if back.blocking_send(LoopEvent::Watching(watch)).is_err() {
                 return;
             }
@@ -69,7 +74,9 @@ impl EffectExecutor {
                     let watch = Watch::results(&folders, move || {
                         let _ = changed.send(());
                     });
-                    let Ok(watch) = watch else { return };
+                    let Some(watch) = watch_or_notice(watch, "results", &back) else {
+                        return;
+                    };
                     if back
                         .blocking_send(LoopEvent::WatchingResults(watch))
                         .is_err()
@@ -89,10 +96,24 @@ impl EffectExecutor {
                 if changes.recv().is_err() {
                     return;
                 }
-                while changes.recv_timeout(RECORDS_SETTLE).is_ok() {}
+                let settled_at = Instant::now() + RECORDS_SETTLE_AT_MOST;
+                while changes.recv_timeout(RECORDS_SETTLE).is_ok() && Instant::now() < settled_at {}
             }
         });
     }
+}
+
+/// The watch. If there is none, for example because other programs use all that the system allows, the user is told so.
+fn watch_or_notice(
+    watch: notify::Result<Watch>,
+    what: &str,
+    back: &Sender<LoopEvent>,
+) -> Option<Watch> {
+    let failed = |error: notify::Error| {
+        let text = format!("changes of {what} by other programs are not noticed: {error}");
+        let _ = back.blocking_send(LoopEvent::Msg(Msg::Failed(text)));
+    };
+    watch.map_err(failed).ok()
 }
 
 fn is_newer(path: &Path, since: SystemTime) -> bool {

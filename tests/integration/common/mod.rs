@@ -288,7 +288,7 @@ pub fn number(value: &Value) -> Option<f64> {
 
 /// Waits for a process. Returns its peak memory in MB.
 pub fn peak_of(mut child: Child) -> u64 {
-    let status = format!("/proc/{}/status", child.id());
+    let id = child.id();
     let mut peak = 0;
     let mut output = child.stdout.take();
     let reading = std::thread::spawn(move || {
@@ -299,12 +299,23 @@ pub fn peak_of(mut child: Child) -> u64 {
         text
     });
     while child.try_wait().unwrap().is_none() {
-        let text = std::fs::read_to_string(&status).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
-        peak = peak.max(kilobytes.unwrap_or(0));
+        peak = peak.max(peak_memory(id).unwrap_or(0));
         std::thread::sleep(Duration::from_millis(5));
     }
     drop(reading.join());
-    peak / 1024
+    peak
+}
+
+/// The peak memory so far of a process of evaltrail, in MB; `None` if it has ended, or is not executed yet: for a moment
+/// after it is spawned, its memory is that of the test.
+pub fn peak_memory(id: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).ok()?;
+    let field = |name: &str| {
+        status
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(":\t"))
+    };
+    let kilobytes = field("VmHWM")?.split_whitespace().next()?;
+    let is_executed = field("Name") == Some("evaltrail");
+    Some(kilobytes.parse::<u64>().ok()? / 1024).filter(|_| is_executed)
 }
