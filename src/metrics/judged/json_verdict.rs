@@ -83,7 +83,7 @@ impl<T: PartialEq + Copy> JsonVerdict<'_, T> {
 
     /// The verdict after the code; the inner `None` when such verdicts contradict each other.
     fn behind_code(&self, reply: &str, objects: &[Object], code: &str) -> Option<Option<T>> {
-        let word = |key: &&str| -> Vec<Option<T>> {
+        let word = |key: &&'static str| -> Vec<Option<T>> {
             sealed(reply, code, key)
                 .into_iter()
                 .map(|word| (self.read)(key, &Value::String(word)))

@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use unicode_normalization::UnicodeNormalization;
 
 /// The letters of codes. Without vowels, s, n and y, no code spells a word such as yes or no.
@@ -156,25 +156,42 @@ impl VerdictCodes {
 }
 
 /// The values after the code and a label, anywhere in a reply: on a line of their own or in JSON.
-pub(super) fn sealed(reply: &str, code: &str, label: &str) -> Vec<String> {
-    // Most replies have no code, and a pattern takes long to compile.
-    if !reply.to_lowercase().contains(code) {
+pub(super) fn sealed(reply: &str, code: &str, label: &'static str) -> Vec<String> {
+    let Some(pattern) = code_and_label(label) else {
         return Vec::new();
+    };
+    let (mut values, mut at) = (Vec::new(), 0);
+    while let Some(found) = pattern.captures_at(reply, at) {
+        let (Some(all), Some(found_code), Some(value)) = (found.get(0), found.get(1), found.get(2))
+        else {
+            break;
+        };
+        if found_code.as_str().to_lowercase() != code {
+            // The value of another code may contain this one.
+            at = all.start() + 1;
+            continue;
+        }
+        at = all.end();
+        let decoration = |c: char| "\"'*_`[] .!".contains(c);
+        values.push(value.as_str().trim().trim_matches(decoration).to_string());
     }
+    values
+}
+
+/// The pattern of any code, then a label and its value. Each label is compiled once, which takes longer than many searches.
+fn code_and_label(label: &'static str) -> Option<Regex> {
+    static PATTERNS: LazyLock<Mutex<HashMap<&'static str, Option<Regex>>>> =
+        LazyLock::new(Mutex::default);
     const GAP: &str = r#"[\s"'*_`,>\-•\\]*"#;
-    let pattern = format!(
-        r#"(?i)\bcode{GAP}[:=]{GAP}\[?{code}\]?{GAP}{label}{GAP}[:=][\s"'*_`\\\[]*([^,}}\n\r]*)"#
-    );
-    let Ok(pattern) = Regex::new(&pattern) else {
-        return Vec::new();
+    let compile = || {
+        let letters = std::str::from_utf8(ALPHABET).ok()?;
+        Regex::new(&format!(
+            r#"(?i)\bcode{GAP}[:=]{GAP}\[?([{letters}]{{{LENGTH}}})\]?{GAP}{label}{GAP}[:=][\s"'*_`\\\[]*([^,}}\n\r]*)"#
+        ))
+        .ok()
     };
-    let plain = |found: regex::Captures| {
-        found[1]
-            .trim()
-            .trim_matches(|c: char| "\"'*_`[] .!".contains(c))
-            .to_string()
-    };
-    pattern.captures_iter(reply).map(plain).collect()
+    let mut patterns = PATTERNS.lock().unwrap_or_else(PoisonError::into_inner);
+    patterns.entry(label).or_insert_with(compile).clone()
 }
 
 /// The values of a key in the JSON objects that contain the code, whatever the order of their keys.
@@ -376,5 +393,8 @@ mod tests {
             );
         }
         assert!(sealed("Code: bcdfghjx\nVerdict: yes", "bcdfghjk", "verdict").is_empty());
+        let both =
+            "Code: bcdfghjx Verdict: no code: BCDFGHJK verdict: yes\ncode: bcdfghjk verdict: no";
+        assert_eq!(sealed(both, "bcdfghjk", "verdict"), ["yes", "no"]);
     }
 }
