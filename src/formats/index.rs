@@ -3,6 +3,7 @@
 //! A case is parsed when it is opened, so listing the cases of a file takes about as long as reading the file.
 
 use super::json::{Cursor, SyntaxError};
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// A member of an object: its key and the byte range of its value.
@@ -49,12 +50,12 @@ pub fn outline(text: &str, lists: &[&str]) -> Result<Outline, SyntaxError> {
     walk_object(text, 0..text.len(), |key, cursor| {
         cursor.skip_space();
         let start = cursor.at;
-        if lists.contains(&key.as_str()) && cursor.peek() == Some(b'[') {
+        if lists.contains(&key.as_ref()) && cursor.peek() == Some(b'[') {
             outline.elements = list_at(cursor)?;
         } else {
             cursor.skip_value()?;
         }
-        outline.members.push((key, start..cursor.at));
+        outline.members.push((key.into_owned(), start..cursor.at));
         Ok(true)
     })?;
     Ok(outline)
@@ -70,7 +71,7 @@ pub fn pick<const N: usize>(
     let mut found: [Option<Range<usize>>; N] = std::array::from_fn(|_| None);
     walk_object(text, range, |key, cursor| {
         let value = value_range(cursor)?;
-        if let Some(at) = wanted.iter().position(|keys| keys.contains(&key.as_str())) {
+        if let Some(at) = wanted.iter().position(|keys| keys.contains(&key.as_ref())) {
             found[at] = Some(value);
         }
         Ok(found.iter().any(Option::is_none))
@@ -96,7 +97,7 @@ pub fn first_members(text: &str) -> Vec<(String, u8)> {
     // An error is expected: the text may be only the beginning of a file.
     let _ = walk_object(text, start..text.len(), |key, cursor| {
         cursor.skip_space();
-        keys.push((key, cursor.peek().unwrap_or(0)));
+        keys.push((key.into_owned(), cursor.peek().unwrap_or(0)));
         value_range(cursor).map(|_| true)
     });
     keys
@@ -124,10 +125,10 @@ fn list_at(cursor: &mut Cursor) -> Result<Vec<Range<usize>>, SyntaxError> {
     }
 }
 
-fn walk_object(
-    text: &str,
+fn walk_object<'a>(
+    text: &'a str,
     range: Range<usize>,
-    mut visit: impl FnMut(String, &mut Cursor) -> Result<bool, SyntaxError>,
+    mut visit: impl FnMut(Cow<'a, str>, &mut Cursor) -> Result<bool, SyntaxError>,
 ) -> Result<(), SyntaxError> {
     let mut cursor = Cursor::new(&text[..range.end]);
     cursor.at = cursor.at.max(range.start);

@@ -1,6 +1,7 @@
 //! A cursor that reads JSON text token by token.
 
 use super::SyntaxError;
+use std::borrow::Cow;
 
 /// Bytes at which nesting changes or a string begins.
 const IS_STRUCTURE: [bool; 256] = {
@@ -87,22 +88,23 @@ impl<'a> Cursor<'a> {
         &self.text[start..self.at]
     }
 
-    /// Reads a string and decodes its escapes.
-    pub(in crate::formats) fn string(&mut self) -> Result<String, SyntaxError> {
+    /// Reads a string and decodes its escapes. It is borrowed if it has none.
+    pub(in crate::formats) fn string(&mut self) -> Result<Cow<'a, str>, SyntaxError> {
         self.expect(b'"', "a string")?;
-        let mut out = String::new();
+        let mut out = Cow::Borrowed("");
         loop {
             let start = self.at;
             while !matches!(self.peek(), None | Some(b'"' | b'\\' | 0..=0x1F)) {
                 self.at += 1;
             }
-            out.push_str(&self.text[start..self.at]);
+            // The first part is borrowed.
+            out += &self.text[start..self.at];
             match self.peek() {
                 Some(b'"') => {
                     self.at += 1;
                     return Ok(out);
                 }
-                Some(b'\\') => out.push(self.escape()?),
+                Some(b'\\') => out.to_mut().push(self.escape()?),
                 _ => {
                     return Err(
                         self.wrong("the rest of the string, with control characters escaped")

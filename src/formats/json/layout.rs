@@ -43,7 +43,7 @@ pub(super) fn container(text: &str, at: usize) -> Result<Container, SyntaxError>
             let start = cursor.at;
             let mut key = String::new();
             if is_object {
-                key = cursor.string()?;
+                key = cursor.string()?.into_owned();
                 cursor.expect(b':', "a colon after the key")?;
                 cursor.skip_space();
             }

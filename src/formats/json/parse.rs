@@ -112,7 +112,7 @@ impl<'a> Parser<'a> {
     fn string(&mut self) -> Result<String, SyntaxError> {
         let text = self.cursor.string()?;
         self.take(text.len() + ALLOCATION)?;
-        Ok(text)
+        Ok(text.into_owned())
     }
 
     fn value(&mut self) -> Result<Value, SyntaxError> {

@@ -130,7 +130,7 @@ fn members(cursor: &mut Cursor) -> HashMap<String, usize> {
         Some((key, at, cursor.take(b',')))
     };
     while let Some((key, at, goes_on)) = next() {
-        found.insert(key, at);
+        found.insert(key.into_owned(), at);
         if !goes_on {
             break;
         }
