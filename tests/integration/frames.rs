@@ -1445,6 +1445,11 @@ fn every_text_on_every_screen_can_be_read() {
                     _ if cell.modifier.contains(Modifier::REVERSED) => {
                         assert!(cell.fg == Color::Reset && cell.bg == Color::Reset, "{at}");
                     }
+                    // A dimmed colour, and blue on black, cannot be read in many terminals.
+                    _ if cell.fg != Color::Reset => {
+                        let is_dim = cell.modifier.contains(Modifier::DIM);
+                        assert!(!is_dim && cell.fg != Color::Blue, "{at}");
+                    }
                     _ => {}
                 }
             }

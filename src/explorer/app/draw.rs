@@ -10,6 +10,7 @@ use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::put;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
+use ratatui::style::{Color, Modifier};
 
 /// Draws the model. Returns the position of the text cursor, if there is one.
 pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
@@ -30,9 +31,23 @@ pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer) -> Option<Positio
     let cursor = (model.view.screen.functions().draw)(model, &areas, theme, buffer);
     footer::draw(model, &areas, theme, buffer);
     key_popup::draw(model, &areas, theme, buffer);
-    match &model.view.open_dialog {
+    let cursor = match &model.view.open_dialog {
         None => cursor,
         Some(dialog) => dialog.draw(model, &areas, theme, buffer),
+    };
+    if !theme.dims_colours() {
+        brighten_colours(area, buffer);
+    }
+    cursor
+}
+
+/// Removes dimming where a colour was patched onto it: many terminals draw a dimmed colour too dark to read.
+fn brighten_colours(area: Rect, buffer: &mut Buffer) {
+    for position in area.positions() {
+        let cell = &mut buffer[position];
+        if cell.fg != Color::Reset {
+            cell.modifier.remove(Modifier::DIM);
+        }
     }
 }
 

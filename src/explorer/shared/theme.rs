@@ -203,6 +203,13 @@ impl Theme {
         self.styles.get(&role).copied().unwrap_or_default()
     }
 
+    /// Whether a role has a colour and is dim.
+    pub fn dims_colours(&self) -> bool {
+        self.styles
+            .values()
+            .any(|style| style.fg.is_some() && style.add_modifier.contains(Modifier::DIM))
+    }
+
     /// The style of a row of a pane: the row under its cursor (`is_here`) stands out if the pane has the focus.
     pub fn cursor_row(&self, is_here: bool, is_focused: bool) -> Style {
         match (is_here, is_focused) {
