@@ -28,5 +28,7 @@ pub use evidence::{ChangeEvidence, ComparisonRule, DEFAULT_LEVEL};
 pub use groups::{FailureGroup, FailureGroups, group_failures};
 pub use pass_rate::{PassRateCollector, pass_rate};
 pub use pass_table::PassTable;
-pub use repeats::{PassCount, RepeatedPass, RepeatedPasses, count_of, repeated_passes};
+pub use repeats::{
+    PassCount, RepeatedPass, RepeatedPasses, count_of, repeated_passes, wilson_interval,
+};
 pub use trends::{CasePoint, FailingSince, block, failing_since};

@@ -65,14 +65,8 @@ impl PassCount {
     }
 
     /// The interval that contains the true pass rate with 95 % confidence; `None` without attempts.
-    ///
-    /// Definition: the score interval of Wilson (1927), without correction for continuity, as in statsmodels'
-    /// `proportion_confint(method="wilson")`.
     pub fn interval(self) -> Option<(f64, f64)> {
-        let (share, n, z2) = (self.rate()?, self.of as f64, Z_95 * Z_95);
-        let middle = (share + z2 / (2.0 * n)) / (1.0 + z2 / n);
-        let half = Z_95 / (1.0 + z2 / n) * (share * (1.0 - share) / n + z2 / (4.0 * n * n)).sqrt();
-        Some(((middle - half).max(0.0), (middle + half).min(1.0)))
+        Some(wilson_interval(self.rate()?, self.of))
     }
 
     /// The probability that at least one of `k` attempts passes; `None` with fewer than `k` attempts.
@@ -89,6 +83,17 @@ impl PassCount {
     pub fn pass_hat(self, k: usize) -> Option<f64> {
         chosen(self.passed, self.of, k)
     }
+}
+
+/// The interval that contains the true rate with 95 % confidence, where the mean of `count` independent shares between 0 and
+/// 1 is `rate`. For shares that are all 0 or 1, it is the score interval of Wilson (1927), without correction for continuity,
+/// as in statsmodels' `proportion_confint(method="wilson")`. For others it is too wide rather than too narrow: a share with
+/// mean p varies at most as much as an outcome with probability p.
+pub fn wilson_interval(rate: f64, count: usize) -> (f64, f64) {
+    let (n, z2) = (count as f64, Z_95 * Z_95);
+    let middle = (rate + z2 / (2.0 * n)) / (1.0 + z2 / n);
+    let half = Z_95 / (1.0 + z2 / n) * (rate * (1.0 - rate) / n + z2 / (4.0 * n * n)).sqrt();
+    ((middle - half).max(0.0), (middle + half).min(1.0))
 }
 
 /// C(part, k) / C(all, k); `None` for `k` above `all`, or 0.

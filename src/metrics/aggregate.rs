@@ -1,5 +1,6 @@
 //! Statistics of a metric over cases and repeats. Errors are counted separately from the mean, never dropped.
 
+use super::distribution::Distribution;
 use crate::domain::{AttemptKey, AttemptSummary, Status};
 use std::collections::HashMap;
 use std::ops::Deref;
@@ -23,6 +24,8 @@ pub struct Aggregate {
     pub p90: Option<f64>,
     /// 95th percentile of the valid scores, with linear interpolation.
     pub p95: Option<f64>,
+    /// The numbers of valid scores in intervals.
+    pub distribution: Distribution,
     /// Attempts with a score.
     pub valid: usize,
     /// Attempts without a score because the agent or the metric failed.
@@ -194,6 +197,7 @@ impl Scores {
             median: quantile(&self.valid, 0.5),
             p90: quantile(&self.valid, 0.9),
             p95: quantile(&self.valid, 0.95),
+            distribution: Distribution::new(&self.valid),
             valid: self.valid.len(),
             errored: self.errored.len(),
             ..counted

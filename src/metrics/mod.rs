@@ -24,6 +24,7 @@ mod catalog;
 mod completed;
 mod criterion_error;
 mod declared;
+mod distribution;
 mod edited;
 mod efficiency;
 mod intermediate;
@@ -58,6 +59,7 @@ pub use bleu::{Bleu, bleu};
 pub use catalog::{Direction, Family, MetricInfo, Need, OptionInfo, catalog};
 pub use completed::{NotRecorded, completed_attempt, explained_attempt};
 pub use criterion_error::CriterionError;
+pub use distribution::{Distribution, INTERVALS};
 pub use edited::reevaluated_attempt;
 pub use judged::{
     AnswerShape, CodeKey, JudgeOptions, JudgedCase, JudgedMetric, PUBLISHED_PROMPT, Question,

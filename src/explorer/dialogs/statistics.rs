@@ -1,4 +1,5 @@
-//! Mean, standard deviation and distribution of each metric over the selected or listed cases.
+//! Mean, standard deviation and quantiles of each metric over the selected or listed cases, and the distribution of the
+//! scores of the metric under the cursor.
 
 use crate::domain::{clean_line, score_text};
 use crate::explorer::shared::case_ref::CaseRef;
@@ -12,7 +13,7 @@ use crate::explorer::shared::motion::Motion;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::over;
 use crate::explorer::widgets::text::{put, put_right};
-use crate::metrics::{Aggregate, aggregates_by_case};
+use crate::metrics::{Aggregate, INTERVALS, aggregates_by_case};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
@@ -20,13 +21,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of rows of a page up or down.
 const PAGE: usize = 10;
+/// The number of rows around the table: its head, and the line below it.
+const AROUND: u16 = 2;
+/// The number of rows of the bars of a distribution, at least and at most.
+const BARS: (u16, u16) = (3, 8);
+/// The number of rows around the bars: an empty one, the title, and the scale.
+const AROUND_BARS: u16 = 3;
 
 /// The table, with a line for each metric.
 #[derive(Debug)]
 pub struct StatisticsTable {
     /// The lines.
     pub lines: Vec<Aggregate>,
-    scroll: usize,
+    cursor: usize,
 }
 
 /// Opens statistics of the selected cases or, if none is selected, of the listed ones.
@@ -57,7 +64,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
         .into_iter()
         .map(titled)
         .collect();
-    dialog::open(model, StatisticsTable { lines, scroll: 0 })
+    dialog::open(model, StatisticsTable { lines, cursor: 0 })
 }
 
 /// The metrics that the runs of the cases' results compute in different ways, as far as the runs are known.
@@ -88,7 +95,7 @@ impl Dialog for StatisticsTable {
     }
 
     fn scroll(&mut self, _: &mut Model, motion: Motion) {
-        self.scroll = motion.target(self.scroll, self.lines.len(), PAGE);
+        self.cursor = motion.target(self.cursor, self.lines.len(), PAGE);
     }
 
     fn draw(
@@ -98,72 +105,157 @@ impl Dialog for StatisticsTable {
         theme: &Theme,
         buffer: &mut Buffer,
     ) -> Option<Position> {
+        let lines = self.lines.len() as u16;
         let inner = over(
             areas.body,
             118,
-            self.lines.len() as u16 + 4,
+            lines + AROUND + BARS.1 + AROUND_BARS + 2,
             &format!("statistics of the listed cases   {} close", BACK.key()),
             theme,
             buffer,
         );
-        let name = inner.width.saturating_sub(9 * 7 + 18).clamp(12, 46);
-        let heads = ["mean", "std", "min", "median", "p90", "p95"];
-        put(
-            buffer,
-            inner.x + 1,
-            inner.y,
-            name,
-            "metric",
-            theme.style(Role::Faint),
-        );
-        columns(
-            inner,
-            inner.y,
-            name,
-            heads.map(String::from),
-            "valid/errored/total",
-            theme.style(Role::Faint),
-            buffer,
-        );
-        let rows = usize::from(inner.height.saturating_sub(2));
-        let first = self.scroll.min(self.lines.len().saturating_sub(rows));
-        for (row, of) in self.lines.iter().skip(first).take(rows).enumerate() {
-            let y = inner.y + 1 + row as u16;
-            let number = |value: Option<f64>| value.map_or("—".to_string(), score_text);
-            let numbers = [of.mean, of.std, of.min, of.median, of.p90, of.p95].map(number);
-            let behind = format!("{}/{}/{}", of.valid, of.errored, of.total);
-            put(
-                buffer,
-                inner.x + 1,
-                y,
-                name,
-                &of.metric,
-                theme.style(Role::Text),
-            );
-            let style = theme.style(if of.errored > 0 {
-                Role::Errored
-            } else {
-                Role::Text
-            });
-            if of.valid == 0 && !of.why_none.is_empty() {
-                let words = format!("{behind}  no score: {}", clean_line(&of.why_none));
-                let room = inner.width.saturating_sub(name + 3);
-                put(buffer, inner.x + 2 + name, y, room, &words, style);
-                continue;
-            }
-            columns(inner, y, name, numbers, &behind, style, buffer);
+        let bars = inner
+            .height
+            .saturating_sub(lines + AROUND + AROUND_BARS)
+            .min(BARS.1);
+        let (table, chart) = match bars >= BARS.0 {
+            true => inner_parts(inner, bars + AROUND_BARS),
+            false => (inner, Rect::default()),
+        };
+        self.draw_table(table, theme, buffer);
+        if let Some(of) = self.lines.get(self.cursor).filter(|_| !chart.is_empty()) {
+            draw_distribution(of, chart, theme, buffer);
         }
-        let words = "errored attempts count in the total, not in the mean, in which every case counts the same";
-        put(
-            buffer,
-            inner.x + 1,
-            inner.bottom().saturating_sub(1),
-            inner.width.saturating_sub(2),
-            words,
-            theme.style(Role::Faint),
-        );
         None
     }
+}
+
+/// The area of the table, and that of the distribution below it.
+fn inner_parts(inner: Rect, chart: u16) -> (Rect, Rect) {
+    let height = inner.height - chart;
+    let (above, below) = (Rect { height, ..inner }, inner.y + height);
+    (
+        above,
+        Rect {
+            y: below,
+            height: chart,
+            ..inner
+        },
+    )
+}
+
+impl StatisticsTable {
+    fn draw_table(&self, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+        let faint = theme.style(Role::Faint);
+        let name = area.width.saturating_sub(9 * 7 + 18).clamp(12, 46);
+        let heads = ["mean", "std", "min", "median", "p90", "p95"].map(String::from);
+        put(buffer, area.x + 1, area.y, name, "metric", faint);
+        let counts = "valid/errored/total";
+        columns(area, area.y, name, heads, counts, faint, buffer);
+        let rows = usize::from(area.height.saturating_sub(AROUND));
+        let first = (self.cursor + 1).saturating_sub(rows);
+        let shown = self.lines.iter().enumerate().skip(first).take(rows);
+        for (row, (at, of)) in shown.enumerate() {
+            let y = area.y + 1 + row as u16;
+            let style = theme.row(at == self.cursor);
+            buffer.set_style(
+                Rect {
+                    y,
+                    height: 1,
+                    ..area
+                },
+                style,
+            );
+            draw_line(of, (area, y), name, (style, theme), buffer);
+        }
+        let text = "errored attempts count in the total, not in the mean, in which every case counts the same";
+        let width = area.width.saturating_sub(2);
+        let y = area.bottom().saturating_sub(1);
+        put(buffer, area.x + 1, y, width, text, faint);
+    }
+}
+
+fn draw_line(
+    of: &Aggregate,
+    (area, y): (Rect, u16),
+    name: u16,
+    (row, theme): (Style, &Theme),
+    buffer: &mut Buffer,
+) {
+    let number = |value: Option<f64>| value.map_or("—".to_string(), score_text);
+    let numbers = [of.mean, of.std, of.min, of.median, of.p90, of.p95].map(number);
+    let counts = format!("{}/{}/{}", of.valid, of.errored, of.total);
+    put(buffer, area.x + 1, y, name, &of.metric, row);
+    let style = match of.errored {
+        0 => row,
+        _ => theme.within(row, theme.style(Role::Errored)),
+    };
+    if of.valid == 0 && !of.why_none.is_empty() {
+        let text = format!("{counts}  no score: {}", clean_line(&of.why_none));
+        let width = area.width.saturating_sub(name + 3);
+        put(buffer, area.x + 2 + name, y, width, &text, style);
+        return;
+    }
+    columns(area, y, name, numbers, &counts, style, buffer);
+}
+
+/// Vertical bars for the numbers of scores in each interval, with the ends of the scale below them.
+fn draw_distribution(of: &Aggregate, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+    const EIGHTHS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
+    let scores = &of.distribution;
+    let (faint, most) = (theme.style(Role::Faint), scores.most());
+    let width = area.width.saturating_sub(2);
+    let title = match of.valid {
+        0 => format!("{} has no scores", of.metric),
+        _ => format!(
+            "{} scores of {}, at most {most} in a bar",
+            of.valid, of.metric
+        ),
+    };
+    put(
+        buffer,
+        area.x + 1,
+        area.y + 1,
+        width,
+        &title,
+        theme.style(Role::Text),
+    );
+    let (bars, bar) = (area.height - AROUND_BARS, width / INTERVALS as u16);
+    if bar == 0 || most == 0 {
+        return;
+    }
+    let top = area.y + 2;
+    for (interval, count) in scores.counts.iter().enumerate() {
+        // A single score among many is visible, too.
+        let full = usize::from(bars) * 8;
+        let eighths = (count * full).div_ceil(most);
+        let x = area.x + 1 + interval as u16 * bar;
+        for row in 0..bars {
+            let below = usize::from(bars - 1 - row) * 8;
+            let part = EIGHTHS[eighths.saturating_sub(below).min(8)];
+            let text = part.repeat(usize::from(bar.saturating_sub(1).max(1)));
+            put(buffer, x, top + row, bar, &text, theme.style(Role::Bar));
+        }
+    }
+    let (y, chart) = (top + bars, bar * INTERVALS as u16);
+    let half = (scores.low / 2.0) + (scores.high / 2.0);
+    put(buffer, area.x + 1, y, chart, &score_text(scores.low), faint);
+    put(
+        buffer,
+        area.x + 1 + chart / 2,
+        y,
+        chart / 2,
+        &score_text(half),
+        faint,
+    );
+    put_right(
+        buffer,
+        area.x + 1 + chart,
+        y,
+        chart,
+        &score_text(scores.high),
+        faint,
+    );
 }
 
 fn columns(

@@ -3,11 +3,9 @@
 use super::case::anchor;
 use super::escape::text;
 use crate::domain::{RunState, statistic_text};
-use std::collections::HashMap;
+use crate::metrics::{Aggregate, INTERVALS};
 use std::fmt::Write;
 
-/// The number of bars of a distribution.
-const BARS: usize = 24;
 /// The size of a distribution, in pixels.
 const WIDTH: usize = 96;
 const HEIGHT: usize = 20;
@@ -18,45 +16,22 @@ const CELL: usize = 12;
 /// The number of cases in one column of squares.
 const ROWS: usize = 50;
 
-/// The distribution of the scores of each metric, by its name.
-pub(super) fn distributions(state: &RunState) -> HashMap<String, String> {
-    let mut scores: HashMap<String, Vec<f64>> = HashMap::new();
-    for attempt in state.finished.iter() {
-        for metric in &attempt.metrics {
-            if let Some(score) = metric.score() {
-                match scores.get_mut(metric.metric.as_str()) {
-                    Some(known) => known.push(score),
-                    None => drop(scores.insert(metric.metric.to_string(), vec![score])),
-                }
-            }
-        }
+/// Bars for the numbers of scores in the intervals of a distribution.
+pub(super) fn distribution(of: &Aggregate) -> String {
+    let scores = &of.distribution;
+    if of.valid == 0 {
+        return String::new();
     }
-    scores
-        .into_iter()
-        .map(|(metric, scores)| (metric, distribution(&scores)))
-        .collect()
-}
-
-/// Bars for the numbers of scores between 0 and 1 or, if a score is outside, between the lowest and the highest one.
-fn distribution(scores: &[f64]) -> String {
-    let low = scores.iter().copied().fold(0.0, f64::min);
-    let high = scores.iter().copied().fold(1.0, f64::max);
-    let mut counts = [0usize; BARS];
-    for score in scores {
-        let share = (score - low) / (high - low);
-        let bar = (share * BARS as f64) as usize;
-        counts[bar.min(BARS - 1)] += 1;
-    }
-    let most = counts.iter().copied().max().unwrap_or(0).max(1);
-    let width = WIDTH / BARS;
+    let width = WIDTH / INTERVALS;
     let mut out = format!(
         "<svg class=\"bars\" width=\"{WIDTH}\" height=\"{HEIGHT}\" role=\"img\"><title>{} scores from {} to {}</title>",
-        scores.len(),
-        statistic_text(low),
-        statistic_text(high)
+        of.valid,
+        statistic_text(scores.low),
+        statistic_text(scores.high)
     );
-    for (bar, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-        let height = (count * HEIGHT).div_ceil(most).max(2);
+    let counts = scores.counts.iter().enumerate();
+    for (bar, count) in counts.filter(|(_, count)| **count > 0) {
+        let height = (count * HEIGHT).div_ceil(scores.most()).max(2);
         let (x, y) = (bar * width, HEIGHT - height.min(HEIGHT));
         let _ = write!(
             out,
@@ -115,10 +90,18 @@ pub(super) fn attempts_of_cases(state: &RunState, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::Distribution;
 
     #[test]
     fn bars_show_where_scores_are() {
-        let svg = distribution(&[0.0, 0.0, 1.0]);
+        let of_scores = |scores: &[f64]| {
+            distribution(&Aggregate {
+                valid: scores.len(),
+                distribution: Distribution::new(scores),
+                ..Aggregate::default()
+            })
+        };
+        let svg = of_scores(&[0.0, 0.0, 1.0]);
         assert_eq!(svg.matches("<rect").count(), 2);
         assert!(
             svg.contains("<rect x=\"0\" y=\"0\" width=\"3\" height=\"20\"/>"),
@@ -129,6 +112,7 @@ mod tests {
             "{svg}"
         );
         assert!(svg.contains("3 scores from 0.000 to 1.000"), "{svg}");
-        assert!(distribution(&[5.0, -3.0]).contains("2 scores from -3.000 to 5.000"));
+        assert!(of_scores(&[5.0, -3.0]).contains("2 scores from -3.000 to 5.000"));
+        assert_eq!(of_scores(&[]), "");
     }
 }

@@ -18,7 +18,7 @@ use crate::domain::{Criterion, EndedAttempt, RunState, score_text, seconds_text,
 use crate::formats::HTML_TITLE;
 use crate::metrics::aggregates;
 use case::{anchor, case, has_passed_or_scored};
-use charts::{attempts_of_cases, distributions};
+use charts::{attempts_of_cases, distribution};
 use escape::text;
 use std::fmt::Write;
 use std::io;
@@ -257,9 +257,7 @@ fn metrics(state: &RunState, out: &mut String) {
     }
     out.push_str("<th>distribution</tr>\n");
     let number = |value: Option<f64>| value.map_or("—".into(), statistic_text);
-    let (distributions, of_metrics) = (distributions(state), aggregates(attempts_in_order(state)));
-    let names: Vec<String> = of_metrics.iter().map(|of| of.metric.clone()).collect();
-    for (of, name) in titled(state, of_metrics).iter().zip(names) {
+    for of in &titled(state, aggregates(attempts_in_order(state))) {
         let _ = write!(
             out,
             "<tr><td>{}{}",
@@ -271,8 +269,7 @@ fn metrics(state: &RunState, out: &mut String) {
         for value in cells.chain([of.min, of.median, of.p90, of.p95].map(number)) {
             let _ = write!(out, "<td class=\"n\">{value}");
         }
-        let chart = distributions.get(&name).map_or("", String::as_str);
-        let _ = writeln!(out, "<td>{chart}</tr>");
+        let _ = writeln!(out, "<td>{}</tr>", distribution(of));
     }
     out.push_str("</table>\n");
 }

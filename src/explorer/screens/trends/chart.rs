@@ -101,6 +101,17 @@ fn lines(
 ) {
     let at = |(x, point): (usize, &super::state::SeriesPoint)| (x as f64, point.value);
     let points: Vec<(f64, f64)> = series.points.iter().enumerate().map(at).collect();
+    let bound = |of: fn((f64, f64)) -> f64| -> Vec<(f64, f64)> {
+        let of_point =
+            |(x, point): (usize, &super::state::SeriesPoint)| Some((x as f64, of(point.interval?)));
+        series
+            .points
+            .iter()
+            .enumerate()
+            .filter_map(of_point)
+            .collect()
+    };
+    let (lowest, highest) = (bound(|(low, _)| low), bound(|(_, high)| high));
     let here: Vec<(f64, f64)> = points.get(chosen).copied().into_iter().collect();
     let (low, high) = series.scale();
     let last = (points.len() - 1).max(1) as f64;
@@ -130,7 +141,10 @@ fn lines(
         dataset(Marker::Braille, points.as_slice(), Role::Accent).graph_type(GraphType::Line);
     let mark = dataset(Marker::Dot, here.as_slice(), Role::Title).graph_type(GraphType::Scatter);
     let faint = theme.style(Role::Faint);
-    Chart::new(vec![curve, mark])
+    let bounds = [&lowest, &highest].map(|bound| {
+        dataset(Marker::Dot, bound.as_slice(), Role::Faint).graph_type(GraphType::Scatter)
+    });
+    Chart::new(bounds.into_iter().chain([curve, mark]).collect())
         .style(theme.style(Role::Text))
         .x_axis(
             Axis::default()
@@ -187,6 +201,10 @@ fn facts_of(
     } else {
         format!("{} attempts", point.attempts)
     };
+    let interval = point.interval.map(|(low, high)| {
+        let [low, high] = [low, high].map(|bound| bound * 100.0);
+        format!(", 95 % interval {low:.0}–{high:.0} %")
+    });
     let id = head.short_id();
     let of = if series.metric.is_none() {
         " of"
@@ -194,11 +212,12 @@ fn facts_of(
         ", mean of"
     };
     let first = format!(
-        "run {} of {}: {id}, {}   {}{of} {attempts}{}",
+        "run {} of {}: {id}, {}   {}{of} {attempts}{}{}",
         chosen + 1,
         series.points.len(),
         model.started_text(&head.started),
         series.describe(point.value),
+        interval.unwrap_or_default(),
         difference.unwrap_or_default(),
     );
     let agent = head.set(&series.path).map_or(&head.agent, |set| &set.agent);

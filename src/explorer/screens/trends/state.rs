@@ -1,5 +1,6 @@
 //! State of the screen of trends.
 
+use crate::analysis::wilson_interval;
 use crate::domain::stored_path::path_below;
 use crate::explorer::shared::set_view::SetView;
 use crate::explorer::shared::ticket::Ticket;
@@ -49,6 +50,9 @@ pub struct SeriesPoint {
     pub value: f64,
     /// The number of attempts that it is computed from.
     pub attempts: usize,
+    /// Of a pass rate, the interval that contains the true one with 95 % confidence; `None` if the number of cases is not
+    /// known.
+    pub interval: Option<(f64, f64)>,
     /// The number of the criteria: equal for runs whose values are comparable. A metric depends on its own options, the share
     /// that passed on all criteria.
     pub criteria: u32,
@@ -151,7 +155,15 @@ struct SetOfRun<'a> {
     at: usize,
     shown: String,
     path: PathBuf,
+    /// The number of its cases; `None` if it is not known.
+    cases: Option<usize>,
     results: &'a SetResults,
+}
+
+/// The interval of a pass rate. Attempts of the same case depend on each other, so that each case counts once.
+fn interval_of(rate: f64, evaluated: usize, cases: Option<usize>) -> Option<(f64, f64)> {
+    let independent = cases?.min(evaluated);
+    (independent > 1).then(|| wilson_interval(rate, independent))
 }
 
 /// The rows: for each set its pass rate, then its metrics, in the order of the sets. Runs of only some of the cases of a
@@ -177,6 +189,7 @@ fn series_of(history: &History, sets: &[SetView], folder: &Path) -> Vec<Series> 
                     run,
                     value,
                     attempts: totals.evaluated(),
+                    interval: interval_of(value, totals.evaluated(), set.cases),
                     criteria: 0,
                 };
                 rows.add(history, &set, None, point);
@@ -187,6 +200,7 @@ fn series_of(history: &History, sets: &[SetView], folder: &Path) -> Vec<Series> 
                         run,
                         value,
                         attempts: metric.scored,
+                        interval: None,
                         criteria: 0,
                     };
                     rows.add(history, &set, Some(&metric.metric), point);
@@ -218,6 +232,7 @@ fn sets_of_run<'a>(
                     .unwrap_or(sets.len()),
                 shown: path_below(folder, &one.path),
                 path: one.path.clone(),
+                cases: Some(one.cases),
                 results: &one.results,
             };
             counted
@@ -244,6 +259,7 @@ fn sets_of_run<'a>(
                 at: at.unwrap_or(sets.len()),
                 shown,
                 path,
+                cases: None,
                 results,
             }]
         }

@@ -206,6 +206,10 @@ impl Series {
     /// The lowest and the highest value of the chart: round numbers around all values.
     pub(super) fn scale(&self) -> (f64, f64) {
         let (lowest, highest) = self.range();
+        let bounds = self.points.iter().filter_map(|point| point.interval);
+        let (lowest, highest) = bounds.fold((lowest, highest), |(lowest, highest), (low, high)| {
+            (lowest.min(low), highest.max(high))
+        });
         let step = 10f64
             .powf((highest - lowest).max(0.01).log10().floor())
             .max(0.1);
