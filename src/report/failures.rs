@@ -136,7 +136,8 @@ pub(super) fn listed_groups(found: &FailureGroups) -> Vec<ListedGroup> {
         );
         let others = group.others();
         if !others.is_empty() {
-            listed.push(nested("others".into(), others));
+            let name = if others.len() == 1 { "other" } else { "others" };
+            listed.push(nested(name.into(), others));
         }
     }
     listed

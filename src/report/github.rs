@@ -2,7 +2,7 @@
 
 use super::failures::{FailedCase, failed_cases, groups_of};
 use crate::analysis::FailureGroup;
-use crate::domain::{RunPlan, RunState, clean_line};
+use crate::domain::{RunPlan, RunState, UnavailableAgent, clean_line};
 use std::path::Path;
 
 /// GitHub shows at most this number of annotations of a step.
@@ -12,8 +12,8 @@ const NAMED: usize = 5;
 /// Maximum length of a message, in characters.
 const LONGEST: usize = 1000;
 
-/// One annotation for each cause that failures share, the largest group first, then one for each other failure: errors,
-/// then warnings for failures of quarantined cases.
+/// One annotation for each agent that could not be used, one for each cause that failures share, the largest group first,
+/// then one for each other failure: errors, then warnings for failures of quarantined cases.
 /// `top` is the folder of the repository, from which GitHub reads the paths of files, and `plan` the run's plan with the real
 /// paths: a run that other people may read has none.
 pub fn github_annotations(state: &RunState, plan: &RunPlan, top: Option<&Path>) -> Vec<String> {
@@ -22,7 +22,8 @@ pub fn github_annotations(state: &RunState, plan: &RunPlan, top: Option<&Path>) 
     };
     let (not_counted, counted): (Vec<_>, Vec<_>) =
         failed_cases(state).into_iter().partition(is_not_counted);
-    let mut lines = annotations((state, plan, top), "error", &counted);
+    let mut lines = unavailable_agents(state);
+    lines.extend(annotations((state, plan, top), "error", &counted));
     lines.extend(annotations((state, plan, top), "warning", &not_counted));
     if lines.len() > MOST {
         let more = lines.split_off(MOST - 1);
@@ -35,6 +36,15 @@ pub fn github_annotations(state: &RunState, plan: &RunPlan, top: Option<&Path>) 
         lines.push(format!("::{level} title=evaltrail::{}", data(&words)));
     }
     lines
+}
+
+fn unavailable_agents(state: &RunState) -> Vec<String> {
+    let annotation = |one: &UnavailableAgent| {
+        let title = property(&format!("the agent {}", one.agent));
+        let text: String = clean_line(&one.text()).chars().take(LONGEST).collect();
+        format!("::error title={title}::{}", data(&text))
+    };
+    state.unavailable.iter().map(annotation).collect()
 }
 
 /// A run, its plan with the real paths, and the folder of the repository.

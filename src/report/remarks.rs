@@ -17,9 +17,18 @@ pub(super) fn why_with_remarks(attempt: &AttemptSummary) -> String {
         .join("; ")
 }
 
-/// What to know about the results of a run as a whole: how the calls of tools were answered, and how many conversations
-/// ended without an answer of the agent.
+/// What to know about the results of a run as a whole: [`summary_remarks`], after the agents that could not be used.
 pub(super) fn run_remarks(state: &RunState) -> Vec<String> {
+    let unavailable = state.unavailable.iter();
+    unavailable
+        .map(|agent| clean_line(&agent.text()).into_owned())
+        .chain(summary_remarks(state))
+        .collect()
+}
+
+/// What to know about the results of a run as a whole: how the calls of tools were answered, and how many conversations
+/// ended without an answer of the agent. Agents that could not be used are left out: `run` names them when that is known.
+pub(super) fn summary_remarks(state: &RunState) -> Vec<String> {
     let tools = state
         .finished
         .iter()

@@ -483,7 +483,7 @@ fn judged(state: &RunState, paint: Paint) -> String {
 
 /// How the calls of tools were answered, and how many conversations ended without an answer of the agent.
 fn endings(state: &RunState, paint: Paint) -> String {
-    super::remarks::run_remarks(state)
+    super::remarks::summary_remarks(state)
         .iter()
         .map(|words| paint.faint(words) + "\n")
         .collect()

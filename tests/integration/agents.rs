@@ -202,8 +202,12 @@ fn one_of_two_agents_is_unavailable() {
     work.write("s.evalset.json", &of_first);
     let agents = "[agents.a]\nkind = \"command\"\ncommand = \"sh agent.sh\"\n\n[agents.b]\nkind = \"command\"\ncommand = \"./absent\"\n";
     work.write("evaltrail.toml", agents);
-    let out = work.run(&[]);
+    let out = work.run(&["--github", "--report", "markdown=report.md"]);
     assert_eq!(out.status.code(), Some(2), "{}", both(&out));
+    let reason = "b cannot be used, 3 attempts are not run: cannot start ./absent: ";
+    let annotation = format!("::error title=the agent b::{reason}");
+    assert!(both(&out).contains(&annotation), "{}", both(&out));
+    assert!(work.read("report.md").contains(reason));
     let report = report(&out);
     assert_eq!(
         (

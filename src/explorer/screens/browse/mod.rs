@@ -1,5 +1,7 @@
 //! The home screen: a tree of eval sets, the list of their cases, and a preview.
 
+mod case_row;
+mod columns;
 mod empty;
 mod list;
 mod preview;

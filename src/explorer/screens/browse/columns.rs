@@ -1,0 +1,246 @@
+//! The widths of the columns of the list of cases, and their headings.
+
+use super::reason::{attempt_text, problem, reason_parts};
+use crate::domain::Status;
+use crate::explorer::case_list::trend::points;
+use crate::explorer::shared::case_list::Node;
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::list_columns::Column;
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::outcomes::CaseOutcome;
+use crate::explorer::shared::set_view::set_label;
+use crate::explorer::shared::theme::{Role, Theme};
+use crate::explorer::widgets::text::{put, put_right};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use unicode_width::UnicodeWidthStr;
+
+/// Columns before the name: selection, sign.
+pub(super) const SIGNS: u16 = 4;
+const NAME_AT_LEAST: u16 = 16;
+const NAME_AT_MOST: u16 = 40;
+const SET_WIDTH: u16 = 14;
+pub(super) const METRIC_WIDTH: u16 = 11;
+const REASON_AT_LEAST: u16 = 16;
+/// Longer reasons take no room from other columns.
+const REASON_WANTED: u16 = 72;
+const TIME_WIDTH: u16 = 7;
+const TURNS_WIDTH: u16 = 6;
+/// As wide as its heading.
+const ATTEMPTS_AT_LEAST: u16 = 9;
+/// The column of past runs: two, and the space behind them.
+const RUNS_AT_LEAST: u16 = 5;
+/// At most as many past runs are shown.
+const RUNS_SHOWN: usize = 8;
+
+/// The widths of the columns; a column of no width is not shown.
+pub(super) struct Columns {
+    pub(super) name: u16,
+    pub(super) set: u16,
+    pub(super) attempts: u16,
+    pub(super) metrics: Vec<String>,
+    pub(super) turns: u16,
+    pub(super) time: u16,
+    pub(super) runs: u16,
+    pub(super) reason: u16,
+}
+
+impl Columns {
+    /// Divides the width among the columns that the visible rows have something for. When there is little room, columns
+    /// give way in this order: turns, scores but the first, past runs, time, the first score, the set, attempts. The
+    /// reason is the last one to go, and gets what is left.
+    pub(super) fn fit(model: &Model, width: u16, rows: &[CaseRef], theme: &Theme) -> Columns {
+        let outcomes: Vec<&CaseOutcome> = rows
+            .iter()
+            .filter_map(|case| model.view.outcomes.get(*case))
+            .collect();
+        let is_shown = |column: Column| !model.view.browse.hidden.contains(&column);
+        let if_shown = |column: Column, width: u16| if is_shown(column) { width } else { 0 };
+        let wanted_reason = if_shown(Column::Reason, reason_width(model, rows, theme));
+        let mut left = width.saturating_sub(SIGNS);
+        let most = match wanted_reason {
+            0 => NAME_AT_MOST,
+            _ => NAME_AT_MOST.min(left / 2),
+        };
+        let mut take = |wanted: u16, at_least: u16| {
+            let taken = if wanted == 0 || left < at_least {
+                0
+            } else {
+                wanted.min(left)
+            };
+            left -= taken;
+            taken
+        };
+        let longest = rows
+            .iter()
+            .map(|case| columns_of(&model.shown_id(*case)) + 2);
+        let longest = longest.max().unwrap_or(0).max(NAME_AT_LEAST);
+        let name = take(longest.min(most), 1);
+        let reserved = take(wanted_reason.min(REASON_AT_LEAST), REASON_AT_LEAST);
+        let attempts = take(if_shown(Column::Attempts, attempts_width(&outcomes)), 8);
+        let missing = wanted_reason.saturating_sub(reserved);
+        let more_reason = if reserved > 0 { take(missing, 1) } else { 0 };
+        let set = take(if_shown(Column::Set, set_width(model, rows)), 8);
+        let mut metrics = if is_shown(Column::Scores) {
+            metrics_of(&outcomes)
+        } else {
+            Vec::new()
+        };
+        let first = usize::from(!metrics.is_empty() && take(METRIC_WIDTH, METRIC_WIDTH) > 0);
+        let time = if outcomes.is_empty() { 0 } else { TIME_WIDTH };
+        let time = take(if_shown(Column::Time, time), TIME_WIDTH);
+        let runs = take(
+            if_shown(Column::Runs, runs_width(model, rows)),
+            RUNS_AT_LEAST,
+        );
+        let more = metrics
+            .iter()
+            .skip(1)
+            .take_while(|_| take(METRIC_WIDTH, METRIC_WIDTH) > 0)
+            .count();
+        metrics.truncate(if first > 0 { first + more } else { 0 });
+        let turns = take(if_shown(Column::Turns, TURNS_WIDTH), TURNS_WIDTH);
+        let rest = take(u16::MAX, 1);
+        // Without reasons the names get the rest.
+        let (name, reason) = match reserved {
+            0 => ((name + rest).min(NAME_AT_MOST.max(name)), 0),
+            reserved => (name, reserved + more_reason + rest),
+        };
+        Columns {
+            name,
+            set,
+            attempts,
+            metrics,
+            turns,
+            time,
+            runs,
+            reason,
+        }
+    }
+}
+
+/// The width in which four of five reasons of these rows are shown whole; 0 if there is no reason.
+fn reason_width(model: &Model, rows: &[CaseRef], theme: &Theme) -> u16 {
+    let width = |case: &CaseRef| {
+        let parts = reason_parts(model, *case, problem(model, *case), theme);
+        parts.iter().map(|(text, _)| columns_of(text)).sum::<u16>()
+    };
+    let mut widths: Vec<u16> = rows.iter().map(width).filter(|width| *width > 0).collect();
+    widths.sort_unstable();
+    let wanted = widths.get((widths.len() * 4).div_ceil(5).saturating_sub(1));
+    wanted.map_or(0, |width| (*width).clamp(REASON_AT_LEAST, REASON_WANTED))
+}
+
+/// The width of the names of the sets, where the list has cases of several.
+fn set_width(model: &Model, rows: &[CaseRef]) -> u16 {
+    let node = model.view.browse.nodes.get(model.view.browse.node);
+    if matches!(node, Some(Node::Set(_)) | None) {
+        return 0;
+    }
+    let label = |case: &CaseRef| columns_of(&set_label(&model.view.sets, case.set)) + 2;
+    rows.iter().map(label).max().unwrap_or(0).min(SET_WIDTH)
+}
+
+/// The width of a text in columns, as far as a row can be wide.
+fn columns_of(text: &str) -> u16 {
+    text.width().min(1000) as u16
+}
+
+/// Signs of the attempts and how many passed, where a visible case has more than one.
+fn attempts_width(outcomes: &[&CaseOutcome]) -> u16 {
+    let most = outcomes
+        .iter()
+        .map(|outcome| outcome.attempts.len())
+        .max()
+        .unwrap_or(0);
+    if most < 2 {
+        0
+    } else {
+        (attempt_text(&vec![Status::Passed; most]).width() as u16 + 2).max(ATTEMPTS_AT_LEAST)
+    }
+}
+
+/// The outcomes in past runs, where a visible case has more than one.
+fn runs_width(model: &Model, rows: &[CaseRef]) -> u16 {
+    let most = rows
+        .iter()
+        .map(|case| points(model, *case).len())
+        .max()
+        .unwrap_or(0);
+    if most < 2 {
+        0
+    } else {
+        most.clamp(4, RUNS_SHOWN) as u16 + 1
+    }
+}
+
+/// The metrics with a threshold of these cases: those that some case failed first, else in their order.
+fn metrics_of(outcomes: &[&CaseOutcome]) -> Vec<String> {
+    let mut metrics: Vec<(String, bool)> = Vec::new();
+    for metric in outcomes
+        .iter()
+        .filter_map(|outcome| outcome.worst_attempt())
+        .flat_map(|one| &one.metrics)
+    {
+        let is_failed = metric.status == Status::Failed;
+        match metrics.iter_mut().find(|(name, _)| *name == metric.metric) {
+            Some((_, failed)) => *failed |= is_failed,
+            None if metric.threshold.is_some() => metrics.push((metric.metric.clone(), is_failed)),
+            None => {}
+        }
+    }
+    metrics.sort_by_key(|(_, failed)| !failed);
+    metrics.into_iter().map(|(name, _)| name).collect()
+}
+
+/// Draws the headings.
+pub(super) fn heads(columns: &Columns, inner: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let style = theme.style(Role::Faint);
+    let mut x = inner.x + SIGNS;
+    let mut head = |width: u16, words: &str, right: bool, buffer: &mut Buffer| {
+        match right {
+            true => put_right(
+                buffer,
+                (x + width).saturating_sub(1),
+                inner.y,
+                width,
+                words,
+                style,
+            ),
+            false => put(buffer, x, inner.y, width.saturating_sub(1), words, style),
+        };
+        x += width;
+    };
+    head(columns.name, "case", false, buffer);
+    head(columns.set, "set", false, buffer);
+    head(columns.attempts, "attempts", false, buffer);
+    columns
+        .metrics
+        .iter()
+        .for_each(|metric| head(METRIC_WIDTH, short_metric(metric), false, buffer));
+    head(columns.turns, "turns", true, buffer);
+    head(columns.time, "time", true, buffer);
+    head(columns.runs, "runs", false, buffer);
+    head(columns.reason, "reason", false, buffer);
+}
+
+/// A metric's name without what is the same in all of them.
+fn short_metric(name: &str) -> &str {
+    match name {
+        "tool_trajectory_avg_score" => "trajectory",
+        "response_match_score" => "response",
+        "trajectory_match" => "matched",
+        "session_state_match" => "state",
+        "trajectory_exact_match" => "exact",
+        "final_response_match_v2" => "judged",
+        "rubric_based_final_response_quality_v1" => "rubrics",
+        "rubric_based_tool_use_quality_v1" => "tool rubrics",
+        "rubric_based_multi_turn_trajectory_quality_v1" => "trajectory rubrics",
+        "hallucinations_v1" => "supported",
+        "per_turn_user_simulator_quality_v1" => "user",
+        name => name
+            .strip_suffix("_v1")
+            .or(name.strip_suffix("_v2"))
+            .unwrap_or(name),
+    }
+}
