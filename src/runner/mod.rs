@@ -29,12 +29,14 @@ mod opened_sets;
 mod outbox;
 mod past;
 mod plan;
+mod plan_set;
 mod preflight;
 mod queue_cases;
 mod record_tools;
 mod redaction;
 mod removed;
 mod report;
+mod request;
 mod results;
 mod run_resources;
 mod scoring;
@@ -55,9 +57,10 @@ pub use past::{
     case_trends, history_of, load_past_run, past_results, past_run, remove_old, result_folders,
     unreadable_text,
 };
-pub use plan::{PlanError, Prepared, Request, Stamp, prepare};
+pub use plan::{PlanError, Prepared, Stamp, prepare};
 pub use record_tools::{ToolRecording, add_missing_answers, record_tools};
 pub use removed::removed_cases;
+pub use request::Request;
 pub use start::{Run, RunHandle, start};
 pub use trust::{
     KeyOffer, TrustAction, TrustQuestion, agent_questions, allowed_destinations, judge_questions,

@@ -2,60 +2,25 @@
 
 use super::opened_sets::{OpenedSelection, OpenedSelections, open_selections};
 use super::past::{past_results, results_before_shards, unreadable_text};
+use super::plan_set::SetPlanner;
+use super::request::Request;
 use super::shards::{CaseToSplit, SplitPlan, split};
-use crate::config::is_agent_address;
 use crate::domain::{
-    AgentSpec, AttemptKey, CaseKey, EndedAttempt, InMemory, JudgeSpec, PlannedCase, PlannedCases,
-    PlannedSet, Query, RunOptions, RunPlan, Shard, ShardBy, StubMode, ToolFault, ToolsSpec,
+    AttemptKey, CaseKey, EndedAttempt, InMemory, PlannedCase, PlannedCases, PlannedSet, RunPlan,
+    Shard, ShardBy,
 };
-use crate::formats::adk::storage_app;
 use crate::formats::{FileProblem, Notes, SetFile};
 use crate::history::{CaseResult, PastResult, PastResults, case_results, place};
 use crate::judge::JudgeGrant;
-use crate::metrics::{CriterionError, unknown_metric, unreachable_threshold};
-use crate::runner::Selection;
-use crate::runner::chosen_cases::{Filtered, choose, quarantine_on};
+use crate::metrics::unreachable_threshold;
+use crate::runner::chosen_cases::quarantine_on;
 use crate::store::{CaseQueue, MOST_ATTEMPTS, WholePlan};
 use crate::stubs::StubFile;
-use crate::workspace::{
-    CriteriaSource, OpenSet, SetPath, Workspace, agent_for, agent_of_set, criteria_for,
-    current_commit, user_for,
-};
+use crate::workspace::{SetPath, Workspace, current_commit};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-
-/// A request for a run.
-#[derive(Clone, Debug, Default)]
-pub struct Request {
-    /// The files and cases.
-    pub selections: Vec<Selection>,
-    /// The agent by name or URI.
-    pub agent: Option<String>,
-    /// Whether to score the responses that are saved in the files, without an agent.
-    pub saved: bool,
-    /// Earlier attempts to re-evaluate, without an agent: by file and case, the attempts of a case in order.
-    pub kept: Vec<(PathBuf, CaseKey, Arc<EndedAttempt>)>,
-    /// A file of criteria, instead of the one beside each file.
-    pub config: Option<PathBuf>,
-    /// Further metrics, with their default options.
-    pub metrics: Vec<String>,
-    /// A filter of the cases.
-    pub query: Query,
-    /// How to run them.
-    pub options: RunOptions,
-    /// Environment variables to pass to programs, in addition to those that the configuration names.
-    pub env: Vec<String>,
-    /// Whether tools are answered from stubs; as the configuration specifies when `None`.
-    pub stubs: Option<StubMode>,
-    /// Whether tools are answered from stubs where the configuration says nothing about it.
-    pub keeps_stubs: bool,
-    /// Failures that tools are made to have.
-    pub faults: Vec<ToolFault>,
-    /// The judge.
-    pub judge: JudgeSpec,
-}
 
 /// A plan, with the data that is needed to execute it.
 #[derive(Clone, Debug)]
@@ -115,19 +80,7 @@ pub fn prepare(
     request: &Request,
     stamp: &Stamp,
 ) -> Result<Prepared, PlanError> {
-    let mut plan = RunPlan {
-        run_id: stamp.run_id.clone(),
-        started: stamp.started.clone(),
-        commit: current_commit(&workspace.root),
-        sets: Vec::new(),
-        cases: PlannedCases::default(),
-        options: request.options.clone(),
-        judge: request.judge.clone(),
-    };
-    let day = stamp.started.get(..10).unwrap_or_default().to_string();
-    let mut sets = Vec::new();
-    let mut notes = Vec::new();
-    let mut stubs = Vec::new();
+    let day = stamp.started.get(..10).unwrap_or_default();
     let OpenedSelections {
         opened,
         mut problems,
@@ -137,52 +90,23 @@ pub fn prepare(
         results: past,
         unreadable,
     } = past_for(workspace, request, &opened);
-    let mut to_split = Vec::new();
-    for OpenedSelection {
-        selection,
-        open,
-        notes: beside,
-        stubs: of_set,
-    } in opened
-    {
-        match plan_set(workspace, request, selection, &open, (&beside, &past, &day)) {
+    let planner = SetPlanner {
+        workspace,
+        request,
+        past: &past,
+        day,
+    };
+    let mut planned = PlannedSets::new(workspace, request, stamp);
+    for opened in opened {
+        match planner.plan(opened.selection, &opened.open, &opened.notes) {
+            Ok((set, indices)) => planned.add(opened, set, &indices, planner)?,
             Err(problem) => {
-                problems.push((selection.set.shown.clone(), problem.why));
+                problems.push((opened.selection.set.shown.clone(), problem.why));
                 malformed.extend(problem.malformed.map(|file| *file));
-            }
-            Ok((mut planned, indices)) => {
-                planned.stubs = of_set.digest;
-                stubs.push(of_set.file);
-                let (set, file) = (plan.sets.len(), &open.file);
-                if request.options.shard.is_some() {
-                    to_split.extend(cases_to_split(
-                        &selection.set,
-                        file,
-                        &indices,
-                        (&beside, &past),
-                    ));
-                }
-                for index in indices {
-                    let eval_id = file.eval_id(index);
-                    let quarantine = quarantine_on(&beside, &eval_id, &day).map(Cow::Owned);
-                    let content = file.content_hash(index).into();
-                    let case = PlannedCase {
-                        set,
-                        index,
-                        eval_id,
-                        content,
-                        quarantine,
-                    };
-                    plan.cases
-                        .push(case)
-                        .map_err(|error| PlanError(error.to_string()))?;
-                }
-                plan.sets.push(planned);
-                notes.push(beside);
-                sets.push(Arc::new(open.file));
             }
         }
     }
+    let mut plan = planned.plan;
     plan.cases.shrink_to_fit();
     check_size(&plan, &problems)?;
     let (mut whole, mut remarks) = (None, Vec::new());
@@ -191,32 +115,101 @@ pub fn prepare(
             part,
             whole: of_all,
             split,
-            remarks: said,
-        } = split_inside(plan, shard, &to_split, workspace)?;
+            remarks: of_split,
+        } = split_inside(plan, shard, &planned.to_split, workspace)?;
         whole = Some(Arc::new(WholePlan {
             plan: of_all,
             split,
             problems: problems.clone(),
         }));
-        (plan, remarks) = (part, said);
+        (plan, remarks) = (part, of_split);
     }
     remarks.extend(unreadable.into_iter().map(unreadable_text));
     remarks.extend(unreachable_thresholds(&plan));
-    let kept = kept_of(&plan, &sets, &request.kept);
-    let (plan, grant) = (Arc::new(plan), JudgeGrant::default());
     Ok(Prepared {
-        plan,
-        sets,
-        notes,
-        stubs,
+        kept: kept_of(&plan, &planned.sets, &request.kept),
+        plan: Arc::new(plan),
+        sets: planned.sets,
+        notes: planned.notes,
+        stubs: planned.stubs,
         problems,
         malformed,
-        kept,
-        grant,
+        grant: JudgeGrant::default(),
         whole,
         queue: None,
         remarks,
     })
+}
+
+/// The sets that are planned so far, with what is needed to execute them, in the plan's order.
+struct PlannedSets {
+    plan: RunPlan,
+    sets: Vec<Arc<SetFile>>,
+    notes: Vec<Notes>,
+    stubs: Vec<Arc<StubFile>>,
+    /// The cases to divide among shards; empty if there are none.
+    to_split: Vec<CaseToSplit>,
+}
+
+impl PlannedSets {
+    fn new(workspace: &Workspace, request: &Request, stamp: &Stamp) -> PlannedSets {
+        PlannedSets {
+            plan: RunPlan {
+                run_id: stamp.run_id.clone(),
+                started: stamp.started.clone(),
+                commit: current_commit(&workspace.root),
+                sets: Vec::new(),
+                cases: PlannedCases::default(),
+                options: request.options.clone(),
+                judge: request.judge.clone(),
+            },
+            sets: Vec::new(),
+            notes: Vec::new(),
+            stubs: Vec::new(),
+            to_split: Vec::new(),
+        }
+    }
+
+    /// Adds a set with the cases at these positions. Errors: the plan has too many cases.
+    fn add(
+        &mut self,
+        opened: OpenedSelection,
+        mut planned: PlannedSet,
+        indices: &[usize],
+        planner: SetPlanner,
+    ) -> Result<(), PlanError> {
+        let OpenedSelection {
+            selection,
+            open,
+            notes,
+            stubs,
+        } = opened;
+        let (set, file) = (self.plan.sets.len(), &open.file);
+        if self.plan.options.shard.is_some() {
+            let known = (&notes, planner.past);
+            let cases = cases_to_split(&selection.set, file, indices, known);
+            self.to_split.extend(cases);
+        }
+        for &index in indices {
+            let eval_id = file.eval_id(index);
+            let quarantine = quarantine_on(&notes, &eval_id, planner.day).map(Cow::Owned);
+            let case = PlannedCase {
+                set,
+                index,
+                content: file.content_hash(index).into(),
+                eval_id,
+                quarantine,
+            };
+            let added = self.plan.cases.push(case);
+            added.map_err(|error| PlanError(error.to_string()))?;
+        }
+        planned.stubs = stubs.digest;
+        self.plan.sets.push(planned);
+        self.stubs.push(stubs.file);
+        self.notes.push(notes);
+        self.sets.push(Arc::new(open.file));
+        Ok(())
+    }
 }
 
 /// A remark for each criterion that no score can meet.
@@ -362,190 +355,4 @@ fn kept_of(
         ))
     };
     kept.iter().filter_map(of).collect()
-}
-
-/// Why a set is not part of a plan.
-struct SetNotPlanned {
-    why: String,
-    malformed: Option<Box<(PathBuf, FileProblem)>>,
-}
-
-impl From<String> for SetNotPlanned {
-    fn from(why: String) -> SetNotPlanned {
-        SetNotPlanned {
-            why,
-            malformed: None,
-        }
-    }
-}
-
-fn plan_set(
-    workspace: &Workspace,
-    request: &Request,
-    selection: &Selection,
-    open: &OpenSet,
-    (notes, past, day): (&Notes, &[PastResult], &str),
-) -> Result<(PlannedSet, Vec<usize>), SetNotPlanned> {
-    let set = &selection.set;
-    if request.saved && request.kept.is_empty() && open.file.form.is_adk() {
-        let why = "the file contains no saved responses; `evaltrail run` runs its cases";
-        return Err(why.to_string().into());
-    }
-    let (criteria, criteria_source) = criteria_for(
-        workspace,
-        set,
-        &open.file,
-        request.config.as_deref(),
-        &request.metrics,
-    )
-    .map_err(|problem| SetNotPlanned {
-        why: problem.to_string(),
-        malformed: problem
-            .malformed
-            .map(|found| (problem.path, *found))
-            .map(Box::new),
-    })?;
-    let asked = criteria
-        .iter()
-        .filter(|criterion| request.metrics.contains(&criterion.metric));
-    if let Some(unknown) = asked.filter_map(unknown_metric).next() {
-        let why = format!("--metric: {unknown}; `evaltrail metrics` lists them");
-        return Err(why.into());
-    }
-    let names_agent = request.agent.is_some() || workspace.config.agent.is_some();
-    // Before an agent is called, which may cost money. Responses that exist are scored by the others.
-    let calls_agent = !request.saved && request.kept.is_empty();
-    let unknown = criteria.iter().filter_map(unknown_metric);
-    let mut misspelled = unknown.filter(|one| matches!(one, CriterionError::Unknown { .. }));
-    if let Some(unknown) = misspelled.next().filter(|_| calls_agent) {
-        let file = match &criteria_source {
-            CriteriaSource::File(file) => format!("{file}: "),
-            CriteriaSource::Default => String::new(),
-        };
-        return Err(format!("{file}{unknown}; `evaltrail metrics` lists them").into());
-    }
-    let (agent_name, mut agent) = match request.saved {
-        _ if !request.kept.is_empty() => ("kept".to_string(), AgentSpec::Kept),
-        true => ("saved".to_string(), AgentSpec::Saved),
-        false => {
-            let case_app = first_app(&open.file);
-            agent_for(
-                workspace,
-                set,
-                case_app.as_deref(),
-                request.agent.as_deref(),
-            )
-            .map_err(|error| match names_agent || open.file.form.is_adk() {
-                true => error.0,
-                false => "a data set is run only with an agent; `evaltrail score`, or s in the explorer, scores the responses that it contains".into(),
-            })?
-        }
-    };
-    if let Some(program) = agent.program_mut() {
-        program.env.extend(request.env.iter().cloned());
-    }
-    let chosen = choose(&open.file, selection)?;
-    let indices = match request.query.is_empty() {
-        true => chosen,
-        false => {
-            let results = case_results(&open.file, &set.path, notes, past);
-            let results: HashMap<usize, CaseResult> = results
-                .into_iter()
-                .map(|result| (result.index, result))
-                .collect();
-            let fits = |at: &usize| {
-                let case = Filtered {
-                    file: &open.file,
-                    at: *at,
-                    set,
-                    agent: &agent_name,
-                    day,
-                };
-                case.fits(&request.query, notes, results.get(at))
-            };
-            chosen.into_iter().filter(fits).collect()
-        }
-    };
-    let app_dir = match agent.app() {
-        Some(app) => app_folder(workspace, set, app),
-        None => agent_of_set(workspace, set, &open.file).map(|agent| agent.path.clone()),
-    };
-    let tools = tools_of(workspace, request, &agent_name, &agent)?;
-    let planned = PlannedSet {
-        stubs: None,
-        tools,
-        id: open.file.id.clone(),
-        file: set.shown.clone(),
-        path: set.path.clone(),
-        digest: open.digest.clone(),
-        agent,
-        agent_jobs: workspace.config.agent_jobs.get(&agent_name).copied(),
-        file_cases: Some(open.file.len()),
-        agent_name,
-        app_dir,
-        criteria,
-        user: user_for(workspace, set, request.config.as_deref()),
-    };
-    Ok((planned, indices))
-}
-
-/// How the agent's tools are answered. The error is a message.
-fn tools_of(
-    workspace: &Workspace,
-    request: &Request,
-    agent_name: &str,
-    agent: &AgentSpec,
-) -> Result<ToolsSpec, String> {
-    if matches!(agent, AgentSpec::Saved | AgentSpec::Kept) {
-        return Ok(ToolsSpec::default());
-    }
-    // The configuration says nothing about an agent that the user gave by its address.
-    let is_address = request.agent.as_deref().is_some_and(is_agent_address);
-    let configured = workspace
-        .config
-        .agent_tools
-        .get(agent_name)
-        .filter(|_| !is_address);
-    let configured = configured.cloned().unwrap_or_default();
-    let stubs = request.stubs.unwrap_or(configured.stubs);
-    let stubs = match stubs {
-        StubMode::Off if agent.leaves_calls_to_caller() && request.stubs.is_none() => {
-            StubMode::Fail
-        }
-        StubMode::Off if agent.leaves_calls_to_caller() => StubMode::Live,
-        StubMode::Off if request.keeps_stubs && request.stubs.is_none() => StubMode::Fail,
-        stubs => stubs,
-    };
-    let tools = ToolsSpec {
-        stubs,
-        faults: request.faults.clone(),
-        ..configured
-    };
-    match agent.cannot_intercept(&tools) {
-        Some(why) => Err(format!("{agent_name}: {why}")),
-        None => Ok(tools),
-    }
-}
-
-fn app_folder(workspace: &Workspace, set: &SetPath, app: &str) -> Option<PathBuf> {
-    if let Some(agent) = workspace.agent_folder(app, Some(&set.path)) {
-        return Some(agent.path.clone());
-    }
-    if let Some(stored) = storage_app(&set.path).filter(|dir| dir.ends_with(app)) {
-        return Some(stored.to_path_buf());
-    }
-    let near = set
-        .path
-        .ancestors()
-        .skip(1)
-        .find(|folder| folder.file_name().is_some_and(|name| name == app));
-    near.filter(|folder| folder.join("agent.py").is_file())
-        .map(Path::to_path_buf)
-}
-
-fn first_app(file: &SetFile) -> Option<String> {
-    (!file.is_empty())
-        .then(|| file.case(0).ok()?.session_input)
-        .flatten()
-        .map(|input| input.app_name)
 }
