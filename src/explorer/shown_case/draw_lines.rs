@@ -14,6 +14,20 @@ use ratatui::layout::Rect;
 /// Width in columns from which metrics, timeline or judges are shown in a side pane.
 pub(crate) const WIDE_FROM: u16 = 150;
 
+/// Width in columns of a preview from which the events are beside the comparison.
+const PREVIEW_BESIDE_FROM: u16 = 140;
+/// Height in rows of a narrower preview from which the events are below the comparison.
+const PREVIEW_BELOW_FROM: u16 = 24;
+
+/// The width of the events in a preview, in columns; `None` if there is no room for them. They are beside the comparison if
+/// this is less than the width of the preview, else below it.
+pub(crate) fn preview_events_width(inner: Rect) -> Option<u16> {
+    match inner.width {
+        PREVIEW_BESIDE_FROM.. => Some(inner.width / 3),
+        width => (inner.height >= PREVIEW_BELOW_FROM).then_some(width),
+    }
+}
+
 /// Whether there is a side pane.
 pub(crate) fn is_wide(areas: &Layout) -> bool {
     areas.body.width >= WIDE_FROM
@@ -207,5 +221,29 @@ pub(crate) fn verdict_line(line: &VerdictLine, row: Rect, theme: &Theme, buffer:
                 Role::Text,
             );
         }
+    }
+}
+
+/// Draws lines from the line `scroll` on.
+pub(crate) fn body_lines(
+    lines: &[BodyLine],
+    side_by_side: bool,
+    scroll: usize,
+    area: Rect,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) {
+    for (row, line) in lines
+        .iter()
+        .skip(scroll)
+        .take(usize::from(area.height))
+        .enumerate()
+    {
+        let row = Rect {
+            y: area.y + row as u16,
+            height: 1,
+            ..area
+        };
+        body_line(line, side_by_side, row, theme, buffer);
     }
 }

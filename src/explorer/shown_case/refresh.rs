@@ -1,6 +1,6 @@
 //! Opening a case, and building the lines that are shown of it.
 
-use crate::domain::{Attempt, EndedAttempt, Query, Status};
+use crate::domain::{Attempt, EndedAttempt, MetricSummary, Query, Status};
 use crate::explorer::case_list::listing;
 use crate::explorer::shared::case_lines::{Body, BodyKey, BodyView, CaseMode, Compared, PieceLine};
 use crate::explorer::shared::case_ref::CaseRef;
@@ -129,9 +129,16 @@ fn shown_view(model: &Model, case: &CaseScreen) -> BodyView {
         let failed = model
             .shown_attempt()
             .is_some_and(|attempt| attempt.status == Status::Failed);
+        let inner = inside(areas.panel);
+        let events = draw_lines::preview_events_width(inner);
+        let beside = events
+            .filter(|width| *width < inner.width)
+            .map(|width| width + 1);
         return BodyView {
+            width: usize::from(inner.width - beside.unwrap_or(0)),
+            beside: events.map(usize::from),
+            mode: preview_mode(model),
             differences_only: failed,
-            ..BodyView::comparison(usize::from(inside(areas.panel).width))
         };
     }
     BodyView {
@@ -139,6 +146,16 @@ fn shown_view(model: &Model, case: &CaseScreen) -> BodyView {
         beside: draw_lines::is_wide(&areas).then(|| usize::from(inside(areas.panel).width)),
         mode: case.mode,
         differences_only: case.differences_only,
+    }
+}
+
+/// What the preview shows beside the comparison: what judges said if they decide about the attempt, else the events.
+fn preview_mode(model: &Model) -> CaseMode {
+    let is_deciding = |metric: &MetricSummary| metric.judged && metric.threshold.is_some();
+    let attempt = model.shown_attempt();
+    match attempt.is_some_and(|attempt| attempt.metrics.iter().any(is_deciding)) {
+        true => CaseMode::Judged,
+        false => CaseMode::Timeline,
     }
 }
 

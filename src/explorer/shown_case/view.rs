@@ -1,6 +1,6 @@
 //! Drawing of the case screen.
 
-use crate::explorer::shared::case_lines::{Body, BodyLine, CaseMode};
+use crate::explorer::shared::case_lines::{Body, CaseMode};
 use crate::explorer::shared::case_screen::CaseScreen;
 use crate::explorer::shared::command_names::METRICS_TAB;
 use crate::explorer::shared::layout::{Layout, inside};
@@ -8,7 +8,7 @@ use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::shown_case::compare::column_width;
 use crate::explorer::shown_case::draw_lines::{
-    WIDE_FROM, body_line, is_wide, lines_area, verdict_line,
+    WIDE_FROM, body_lines, is_wide, lines_area, verdict_line,
 };
 use crate::explorer::shown_case::strip;
 use crate::explorer::shown_case::verdict::{VerdictLine, verdict_lines};
@@ -136,7 +136,7 @@ pub(crate) fn draw(
                     buffer,
                 );
             }
-            lines(
+            body_lines(
                 &body.lines,
                 body.side_by_side,
                 case.scroll,
@@ -157,29 +157,6 @@ pub(crate) fn draw(
         }
     }
     None
-}
-
-fn lines(
-    lines: &[BodyLine],
-    side_by_side: bool,
-    scroll: usize,
-    area: Rect,
-    theme: &Theme,
-    buffer: &mut Buffer,
-) {
-    for (row, line) in lines
-        .iter()
-        .skip(scroll)
-        .take(usize::from(area.height))
-        .enumerate()
-    {
-        let row = Rect {
-            y: area.y + row as u16,
-            height: 1,
-            ..area
-        };
-        body_line(line, side_by_side, row, theme, buffer);
-    }
 }
 
 /// Draws the headings of the two columns or, if the sides are stacked, a legend of the signs.
@@ -226,7 +203,7 @@ fn beside(model: &Model, case: &CaseScreen, areas: &Layout, theme: &Theme, buffe
                 .unwrap_or_default();
             let shown = usize::from(inner.height);
             let scroll = case.beside_scroll.min(all.len().saturating_sub(shown));
-            lines(all, false, scroll, inner, theme, buffer);
+            body_lines(all, false, scroll, inner, theme, buffer);
             scrollbar(areas.panel, scroll, shown, all.len(), theme, buffer);
         }
     }

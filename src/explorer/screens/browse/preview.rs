@@ -7,7 +7,9 @@ use crate::explorer::shared::case_lines::{Body, BodyLine};
 use crate::explorer::shared::case_screen::CaseScreen;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
-use crate::explorer::shown_case::draw_lines::{body_line, verdict_line};
+use crate::explorer::shown_case::draw_lines::{
+    body_line, body_lines, preview_events_width, verdict_line,
+};
 use crate::explorer::shown_case::verdict::{VerdictLine, verdict_lines};
 use crate::explorer::widgets::panel;
 use crate::explorer::widgets::text::put;
@@ -51,7 +53,7 @@ pub(super) fn draw(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer
     };
     match &case.body {
         _ if below.is_empty() => {}
-        Some(body) => difference(body, case.turn, below, theme, buffer),
+        Some(body) => comparison_and_events(body, case.turn, (inner, below), theme, buffer),
         None => {
             put(
                 buffer,
@@ -157,9 +159,64 @@ fn is_a_reason(line: &VerdictLine) -> bool {
     )
 }
 
-/// Draws the comparison. If it does not fit, it begins at the first difference, with the beginning of the user's
+/// Draws the comparison, with the events of the turn beside it or, on a narrow preview, below it.
+fn comparison_and_events(
+    body: &Body,
+    turn: usize,
+    (inner, area): (Rect, Rect),
+    theme: &Theme,
+    buffer: &mut Buffer,
+) {
+    let events = events_of(body, turn);
+    let width = preview_events_width(inner).filter(|_| !events.is_empty());
+    let beside = width.filter(|width| *width < inner.width);
+    let left = Rect {
+        width: area.width - beside.map_or(0, |width| width + 1),
+        ..area
+    };
+    let rows = difference(body, turn, left, theme, buffer);
+    let area = match beside {
+        Some(width) => {
+            let x = left.right();
+            for y in area.top()..area.bottom() {
+                put(buffer, x, y, 1, "│", theme.style(Role::Border));
+            }
+            Rect {
+                x: x + 1,
+                width,
+                ..area
+            }
+        }
+        None => {
+            let y = (area.y + rows + 1).min(area.bottom());
+            Rect {
+                y,
+                height: area.bottom() - y,
+                ..area
+            }
+        }
+    };
+    if width.is_some() {
+        body_lines(events, false, 0, area, theme, buffer);
+    }
+}
+
+/// The lines of the side pane from this turn on; all if they have no turns.
+fn events_of(body: &Body, turn: usize) -> &[BodyLine] {
+    let is_heading = |line: &&BodyLine| matches!(line, BodyLine::Turn(..));
+    let position = body.turns.iter().position(|one| one.turn == turn);
+    let headings = body
+        .beside
+        .iter()
+        .enumerate()
+        .filter(|(_, line)| is_heading(line));
+    let start = headings.map(|(at, _)| at).nth(position.unwrap_or(0));
+    &body.beside[start.unwrap_or(0)..]
+}
+
+/// Draws the comparison, and returns the number of its rows. If it does not fit, it begins at the first difference, with the beginning of the user's
 /// message above it.
-fn difference(body: &Body, turn: usize, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+fn difference(body: &Body, turn: usize, area: Rect, theme: &Theme, buffer: &mut Buffer) -> u16 {
     let rows = usize::from(area.height);
     let lines = &body.lines[body.lines_of(turn)];
     let start = body.lines_of(turn).start;
@@ -185,12 +242,15 @@ fn difference(body: &Body, turn: usize, area: Rect, theme: &Theme, buffer: &mut 
     } else {
         0
     });
-    for (row, line) in above.chain(rest).take(rows).enumerate() {
+    let mut drawn = 0;
+    for line in above.chain(rest).take(rows) {
         let row = Rect {
-            y: area.y + row as u16,
+            y: area.y + drawn,
             height: 1,
             ..area
         };
         body_line(line, body.side_by_side, row, theme, buffer);
+        drawn += 1;
     }
+    drawn
 }

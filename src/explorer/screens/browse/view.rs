@@ -44,7 +44,8 @@ pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
         let [main, panel] = if body.width >= PREVIEW_BESIDE_FROM {
             Layouts::horizontal([Constraint::Fill(3), Constraint::Fill(2)]).areas(rest)
         } else if body.height >= PREVIEW_BELOW_FROM {
-            Layouts::vertical([Constraint::Fill(3), Constraint::Fill(2)]).areas(rest)
+            let list = list_height(model, rest.height);
+            Layouts::vertical([Constraint::Length(list), Constraint::Fill(1)]).areas(rest)
         } else {
             [rest, Rect::default()]
         };
@@ -67,6 +68,14 @@ pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
             ..base
         },
     }
+}
+
+/// The height of the list above the preview: as its cases need it, between two and three fifths.
+fn list_height(model: &Model, height: u16) -> u16 {
+    const AROUND: usize = 3;
+    let wanted = model.view.browse.visible.len() + AROUND;
+    let wanted = u16::try_from(wanted).unwrap_or(u16::MAX);
+    wanted.clamp(height * 2 / 5, height * 3 / 5)
 }
 
 /// The folder that was opened, or the past run.
