@@ -8,7 +8,7 @@ use super::run::{give_session, options, run, run_selected};
 use super::{Exit, print_error};
 use crate::domain::CaseKey;
 use crate::runner::{
-    ChangedCase, RunEstimate, SeenCases, Selection, changed_cases, unreadable_text,
+    ChangedCase, FoundChanges, RunEstimate, SeenCases, Selection, changed_cases, unreadable_text,
 };
 use crate::workspace::{Watch, Workspace, watched_folders};
 use anyhow::Context;
@@ -34,6 +34,8 @@ pub(super) fn run_and_watch(args: &RunArgs) -> anyhow::Result<Exit> {
         .unreadable
         .iter()
         .for_each(|error| print_note(&unreadable_text(error)));
+    // The run reports files that cannot be opened.
+    let mut problems = Problems(problems_in(&found));
     let began = unix_now();
     let mut exit = run(args)?;
     // A file that stopped the run before its first case is repaired, and then all cases are new.
@@ -49,14 +51,20 @@ pub(super) fn run_and_watch(args: &RunArgs) -> anyhow::Result<Exit> {
     while exit != Exit::Interrupted
         && runtime.block_on(next_change(&mut changes, &mut interrupted))?
     {
-        // A file may be half written: then the next change is waited for.
-        let Ok((workspace, selections)) = opened(args) else {
-            continue;
+        // After it is repaired, the next change is found.
+        let (workspace, selections) = match opened(args) {
+            Ok(opened) => opened,
+            Err(error) => {
+                problems.print_new(vec![format!("{error:#}")]);
+                continue;
+            }
         };
         if watched.folders != watched_folders(&workspace) {
             watched = Watched::start(&workspace, &sender)?;
         }
-        let mut changed = changed_cases(&workspace, &selections).of_selections;
+        let found = changed_cases(&workspace, &selections);
+        problems.print_new(problems_in(&found));
+        let mut changed = found.of_selections;
         for (selection, cases) in selections.iter().zip(&mut changed) {
             let is_new = |case: &ChangedCase| !seen.contains(&selection.set.path, case);
             cases.iter_mut().for_each(|cases| cases.retain(is_new));
@@ -96,6 +104,23 @@ pub(super) fn run_and_watch(args: &RunArgs) -> anyhow::Result<Exit> {
     runtime.shutdown_background();
     print_note("no longer watching");
     Ok(exit)
+}
+
+fn problems_in(found: &FoundChanges) -> Vec<String> {
+    let unreadable = found.unreadable.iter().map(unreadable_text);
+    found.unopened.iter().cloned().chain(unreadable).collect()
+}
+
+/// The files that cannot be read now.
+struct Problems(Vec<String>);
+
+impl Problems {
+    /// Prints those of these problems that were not there before.
+    fn print_new(&mut self, problems: Vec<String>) {
+        let new = problems.iter().filter(|problem| !self.0.contains(problem));
+        new.for_each(|problem| print_note(problem));
+        self.0 = problems;
+    }
 }
 
 fn unix_now() -> f64 {

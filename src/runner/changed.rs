@@ -116,16 +116,20 @@ pub struct AttemptCost {
 pub struct FoundChanges {
     /// For each selection, its changed cases in the order of the file; `None` if the file cannot be opened.
     pub of_selections: Vec<Option<Vec<ChangedCase>>>,
+    /// The files that cannot be opened, each with the error.
+    pub unopened: Vec<String>,
     /// The runs that cannot be read, each with the error: cases with results in them count as changed.
     pub unreadable: Vec<String>,
 }
 
 /// The changed cases of each selection. Results of single turns and foreign ones do not count.
 pub fn changed_cases(workspace: &Workspace, selections: &[Selection]) -> FoundChanges {
-    let opened: Vec<Option<OpenSet>> = selections
-        .iter()
-        .map(|selection| open_set(&selection.set).ok())
-        .collect();
+    let mut unopened = Vec::new();
+    let open = |selection: &Selection| {
+        let failed = |error| unopened.push(format!("{}: {error}", selection.set.shown));
+        open_set(&selection.set).map_err(failed).ok()
+    };
+    let opened: Vec<Option<OpenSet>> = selections.iter().map(open).collect();
     let both = selections.iter().zip(&opened);
     let files: Vec<(&SetPath, &SetFile)> = both
         .clone()
@@ -145,6 +149,7 @@ pub fn changed_cases(workspace: &Workspace, selections: &[Selection]) -> FoundCh
     };
     FoundChanges {
         of_selections: both.map(of_selection).collect(),
+        unopened,
         unreadable,
     }
 }

@@ -149,6 +149,28 @@ fn hanging_server_is_one_error() {
     );
 }
 
+#[cfg(unix)]
+#[test]
+fn ctrl_c_while_connecting_ends_the_run() {
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let agent = format!("adk+http://{}/app", server.local_addr().unwrap());
+    let work = Work::new(3);
+    let mut command = work.command(&["--agent", &agent, "--timeout", "300s"]);
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let connection = server.accept().unwrap();
+    let (pid, began) = (rustix::process::Pid::from_child(&child), Instant::now());
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(began.elapsed() < Duration::from_secs(10));
+    drop(connection);
+    let runs = fs::read_dir(work.path().join(".evaltrail/runs")).unwrap();
+    assert_eq!(runs.count(), 0, "a run without results is not kept");
+}
+
 #[test]
 fn a_start_command_that_fails_is_started_once() {
     let work = Work::new(5);

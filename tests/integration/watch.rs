@@ -108,6 +108,31 @@ fn the_command_line_runs_changed_cases_again() {
     assert_eq!(runs(&place), 4);
 }
 
+#[test]
+fn invalid_file_is_named_and_its_repair_found() {
+    let (place, home) = (place(), tempfile::tempdir().unwrap());
+    let path = place.path().display().to_string();
+    let args = ["run", "--watch", &path];
+    let program = env!("CARGO_BIN_EXE_evaltrail");
+    let mut terminal = Terminal::start(program, &args, home.path(), (120, 60));
+    terminal.wait_for("watching the cases, the criteria and the agent's files; Ctrl-C stops");
+    let file = place.path().join("lights.evalset.json");
+    let valid = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(
+        &file,
+        valid.replacen("\"eval_cases\":", "\"eval_cases\"", 1),
+    )
+    .unwrap();
+    terminal.wait_for("lights.evalset.json: line 4, column 17: expected a colon");
+    std::fs::write(&file, valid).unwrap();
+    edit_case_2(&place, "it is done");
+    terminal.wait_for("1 case changed: about 1 s; running");
+    terminal.wait_for("watching; Ctrl-C stops");
+    terminal.keys("\x03");
+    terminal.wait_for_end();
+    assert_eq!(runs(&place), 2);
+}
+
 /// The handler of the signals of the first run must not swallow those that arrive after it.
 #[test]
 fn the_system_ends_watching_after_a_run() {
