@@ -37,12 +37,12 @@ pub struct Agents {
     pub memory: Arc<RunMemory>,
     /// The secrets that are sent to the agents.
     sent: Arc<SentSecrets>,
-    places: Mutex<HashMap<(AgentSpec, ToolsSpec), Arc<Place>>>,
+    places: Mutex<HashMap<(AgentSpec, ToolsSpec), Arc<AgentConnection>>>,
 }
 
 /// The connection of one agent.
 #[derive(Debug, Default)]
-struct Place {
+struct AgentConnection {
     /// The number of connection attempts that ended.
     tried: AtomicU64,
     connection: Mutex<Connection>,

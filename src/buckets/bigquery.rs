@@ -108,30 +108,30 @@ struct About {
 #[derive(Debug, Default, Deserialize)]
 struct Schema {
     #[serde(default)]
-    fields: Vec<Column>,
+    fields: Vec<TableColumn>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Column {
+struct TableColumn {
     name: String,
     #[serde(rename = "type", default)]
     kind: String,
     #[serde(default)]
     mode: String,
     #[serde(default)]
-    fields: Vec<Column>,
+    fields: Vec<TableColumn>,
 }
 
 #[derive(Debug, Deserialize)]
 struct Page {
     #[serde(default)]
-    rows: Vec<Cells>,
+    rows: Vec<RowCells>,
     #[serde(rename = "pageToken", default)]
     next: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-struct Cells {
+struct RowCells {
     #[serde(default)]
     f: Vec<Cell>,
 }
@@ -456,7 +456,7 @@ impl BigQueryTable {
 }
 
 /// A row as an object. `left` is the memory that is left for the texts of JSON in it, in bytes. The error is a message.
-fn record(columns: &[Column], row: Cells, left: &mut usize) -> Result<Value, String> {
+fn record(columns: &[TableColumn], row: RowCells, left: &mut usize) -> Result<Value, String> {
     let cells = columns.iter().zip(row.f);
     let cells =
         cells.map(|(column, cell)| Ok((column.name.clone(), cell_value(column, cell.v, left)?)));
@@ -464,7 +464,7 @@ fn record(columns: &[Column], row: Cells, left: &mut usize) -> Result<Value, Str
 }
 
 /// The value of a cell, which BigQuery writes as a text.
-fn cell_value(column: &Column, value: Value, left: &mut usize) -> Result<Value, String> {
+fn cell_value(column: &TableColumn, value: Value, left: &mut usize) -> Result<Value, String> {
     if column.mode == "REPEATED" {
         let Value::Array(items) = value else {
             return Ok(Value::Array(Vec::new()));
@@ -482,7 +482,7 @@ fn cell_value(column: &Column, value: Value, left: &mut usize) -> Result<Value, 
     scalar(column, value, left)
 }
 
-fn scalar(column: &Column, value: Value, left: &mut usize) -> Result<Value, String> {
+fn scalar(column: &TableColumn, value: Value, left: &mut usize) -> Result<Value, String> {
     if matches!(column.kind.as_str(), "RECORD" | "STRUCT") {
         return match value.is_null() {
             true => Ok(Value::Null),
@@ -553,7 +553,7 @@ mod tests {
             {"name": "tags", "type": "STRING", "mode": "REPEATED"}, {"name": "call", "type": "JSON"},
             {"name": "at", "type": "RECORD", "fields": [{"name": "lat", "type": "FLOAT"}]}]}))
         .unwrap();
-        let row: Cells = serde_json::from_value(json!({"f": [{"v": "a"}, {"v": "9007199254740993"}, {"v": "0.5"}, {"v": "NaN"},
+        let row: RowCells = serde_json::from_value(json!({"f": [{"v": "a"}, {"v": "9007199254740993"}, {"v": "0.5"}, {"v": "NaN"},
             {"v": "true"}, {"v": null}, {"v": [{"v": "p"}, {"v": "q"}]}, {"v": "{\"tool\": \"t\"}"}, {"v": {"f": [{"v": "1.5"}]}}]}))
         .unwrap();
         let expected = r#"{"text":"a","n":9007199254740993,"x":0.5,"nan":"NaN","ok":true,"none":null,"tags":["p","q"],"call":{"tool":"t"},"at":{"lat":1.5}}"#;
@@ -571,7 +571,7 @@ mod tests {
             {"name": "a", "type": "JSON"}, {"name": "b", "type": "JSON", "mode": "REPEATED"}]}))
         .unwrap();
         let list = format!("[{}0]", "0,".repeat(10_000));
-        let row = || -> Cells {
+        let row = || -> RowCells {
             serde_json::from_value(json!({"f": [{"v": list}, {"v": [{"v": list}, {"v": list}]}]}))
                 .unwrap()
         };

@@ -44,7 +44,7 @@ struct Connection {
 }
 
 /// An answer whose body has not been read.
-type Answer = Result<HttpResponse, HttpError>;
+type StoreAnswer = Result<HttpResponse, HttpError>;
 
 /// Why an answer is not accepted.
 #[derive(Debug, thiserror::Error)]
@@ -134,7 +134,7 @@ impl Connection {
     }
 
     /// Waits for the head of an answer to a request with a body of `uploads` bytes.
-    async fn head(&self, uploads: usize, answer: impl Future<Output = Answer>) -> Answer {
+    async fn head(&self, uploads: usize, answer: impl Future<Output = StoreAnswer>) -> StoreAnswer {
         let (limit, passed, kind) = self.limit(uploads);
         let waited = tokio::time::timeout(limit.saturating_sub(passed), answer).await;
         waited.unwrap_or_else(|_| Err(Refused::Silent(limit).into_error(kind)))

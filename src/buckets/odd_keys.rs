@@ -60,9 +60,9 @@ pub(super) fn without_odd_keys(listing: &[u8]) -> (Vec<u8>, LeftOut) {
                     copied = entry.start;
                     let end = reader.buffer_position() as usize;
                     match entry.verdict() {
-                        Verdict::Keep => kept.extend_from_slice(&listing[copied..end]),
-                        Verdict::Skip => {}
-                        Verdict::LeaveOut => left_out.add(&entry.key),
+                        KeyVerdict::Keep => kept.extend_from_slice(&listing[copied..end]),
+                        KeyVerdict::Skip => {}
+                        KeyVerdict::LeaveOut => left_out.add(&entry.key),
                     }
                     copied = end;
                 }
@@ -87,7 +87,7 @@ fn is_encoded(tag: &BytesStart) -> bool {
         .any(|one| one.key.as_ref() == b"Encoded" && one.value.as_ref() == b"true")
 }
 
-enum Verdict {
+enum KeyVerdict {
     Keep,
     /// It is no object.
     Skip,
@@ -116,16 +116,16 @@ impl Entry {
         }
     }
 
-    fn verdict(&self) -> Verdict {
+    fn verdict(&self) -> KeyVerdict {
         let key = match self.key.strip_suffix('/') {
-            Some(_) if !self.is_folder => return Verdict::Skip,
+            Some(_) if !self.is_folder => return KeyVerdict::Skip,
             Some(folder) => folder,
             None => &self.key,
         };
         // `object_store` would ask for a key without the blanks around it.
         match self.is_readable && self.key.trim() == self.key && is_plain_key(key) {
-            true => Verdict::Keep,
-            false => Verdict::LeaveOut,
+            true => KeyVerdict::Keep,
+            false => KeyVerdict::LeaveOut,
         }
     }
 }

@@ -72,14 +72,14 @@ fn decoding_rounds(text: &str) -> Vec<Vec<u8>> {
 }
 
 /// A piece of a text that is decoded once.
-enum Piece<'a> {
+enum DecodedPiece<'a> {
     Plain(&'a [u8]),
     /// A character, and the length of its escape.
     Escape(DecodedChar, usize),
 }
 
 /// The pieces of a text that is decoded once.
-fn pieces(text: &[u8]) -> impl Iterator<Item = Piece<'_>> {
+fn pieces(text: &[u8]) -> impl Iterator<Item = DecodedPiece<'_>> {
     let mut at = 0;
     std::iter::from_fn(move || {
         let begin = at;
@@ -88,12 +88,12 @@ fn pieces(text: &[u8]) -> impl Iterator<Item = Piece<'_>> {
             let (unit, next) = next_char(text, begin, 1)?;
             if next - begin > 1 {
                 at = next;
-                return Some(Piece::Escape(unit, next - begin));
+                return Some(DecodedPiece::Escape(unit, next - begin));
             }
             plain_end = next;
         }
         at = plain_end;
-        Some(Piece::Plain(&text[begin..plain_end]))
+        Some(DecodedPiece::Plain(&text[begin..plain_end]))
     })
 }
 
@@ -101,8 +101,8 @@ fn decoded(text: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(text.len());
     for piece in pieces(text) {
         match piece {
-            Piece::Plain(bytes) => plain.extend_from_slice(bytes),
-            Piece::Escape(unit, _) => plain.extend_from_slice(unit.bytes()),
+            DecodedPiece::Plain(bytes) => plain.extend_from_slice(bytes),
+            DecodedPiece::Escape(unit, _) => plain.extend_from_slice(unit.bytes()),
         }
     }
     plain
@@ -113,8 +113,8 @@ fn map_to_encoded_text(text: &[u8], places: &mut [usize]) {
     let (mut before, mut after, mut next) = (0, 0, 0);
     for piece in pieces(text) {
         let (taken, given) = match &piece {
-            Piece::Plain(bytes) => (bytes.len(), bytes.len()),
-            Piece::Escape(unit, length) => (*length, unit.length),
+            DecodedPiece::Plain(bytes) => (bytes.len(), bytes.len()),
+            DecodedPiece::Escape(unit, length) => (*length, unit.length),
         };
         while let Some(place) = places.get_mut(next).filter(|place| **place < after + given) {
             *place = before + if taken == given { *place - after } else { 0 };

@@ -20,7 +20,7 @@ const RECENT_AT_MOST: usize = 4;
 /// of all others the compressed summary is.
 #[derive(Default)]
 pub struct FinishedAttempts {
-    places: Vec<Place>,
+    places: Vec<FinishedEntry>,
     /// The compressed summaries of the first attempts, [`ATTEMPTS_IN_BLOCK`] in each.
     blocks: Vec<Block>,
     /// The attempts after those in `blocks`.
@@ -42,7 +42,7 @@ struct Block {
 
 /// What is known of an attempt without its summary.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-struct Place {
+struct FinishedEntry {
     case: u32,
     attempt: u32,
     offset: u64,
@@ -69,7 +69,7 @@ impl FinishedAttempts {
 
     /// Adds an attempt.
     pub fn push(&mut self, attempt: Arc<EndedAttempt>) {
-        let place = Place::new(&attempt);
+        let place = FinishedEntry::new(&attempt);
         let recorded = attempt
             .record()
             .and_then(|(at, journal)| place.at(at, self.index_of(journal)?));
@@ -139,7 +139,7 @@ impl FinishedAttempts {
 
     /// Which attempt is at a position.
     pub fn key(&self, at: usize) -> Option<AttemptKey> {
-        self.places.get(at).map(Place::key)
+        self.places.get(at).map(FinishedEntry::key)
     }
 
     /// The status of the attempt at a position.
@@ -161,7 +161,8 @@ impl FinishedAttempts {
     /// [`ATTEMPTS_IN_BLOCK`] attempts. `None` if the block is damaged; of the summaries of a complete block, that is
     /// only noticed when they are needed.
     pub fn push_block(&mut self, block: &[u8], journal: &Arc<dyn AttemptRecords>) -> Option<()> {
-        let (places, summaries): (Vec<Place>, &[u8]) = postcard::take_from_bytes(block).ok()?;
+        let (places, summaries): (Vec<FinishedEntry>, &[u8]) =
+            postcard::take_from_bytes(block).ok()?;
         let is_complete = places.len() == ATTEMPTS_IN_BLOCK;
         if !self.newest.is_empty() || places.is_empty() || places.len() > ATTEMPTS_IN_BLOCK {
             return None;
@@ -181,7 +182,7 @@ impl FinishedAttempts {
     fn unpacked_newest(&self, summaries: &[u8]) -> Option<Vec<Arc<EndedAttempt>>> {
         let summaries = unpacked(summaries)?;
         let places = &self.places[self.blocks.len() * ATTEMPTS_IN_BLOCK..];
-        let attempt = |(summary, place): (AttemptSummary, &Place)| {
+        let attempt = |(summary, place): (AttemptSummary, &FinishedEntry)| {
             let journal = self.journals.get(usize::from(place.journal))?;
             Some(Arc::new(EndedAttempt::of_summary(
                 summary,
@@ -213,17 +214,18 @@ impl Clone for Block {
 
 /// The binary form of attempts that ended, all recorded in the same journal. `None` if one has no record.
 pub fn packed_block(attempts: &[Arc<EndedAttempt>]) -> Option<Vec<u8>> {
-    let place = |attempt: &Arc<EndedAttempt>| Place::new(attempt).at(attempt.record()?.0, 0);
-    let places: Vec<Place> = attempts.iter().map(place).collect::<Option<_>>()?;
+    let place =
+        |attempt: &Arc<EndedAttempt>| FinishedEntry::new(attempt).at(attempt.record()?.0, 0);
+    let places: Vec<FinishedEntry> = attempts.iter().map(place).collect::<Option<_>>()?;
     let mut block = postcard::to_stdvec(&places).ok()?;
     block.extend_from_slice(&packed_attempts(attempts));
     Some(block)
 }
 
-impl Place {
+impl FinishedEntry {
     /// The place of an attempt without a record.
-    fn new(attempt: &EndedAttempt) -> Place {
-        Place {
+    fn new(attempt: &EndedAttempt) -> FinishedEntry {
+        FinishedEntry {
             // A plan has at most this many cases (`PlannedCases`).
             case: attempt.key.case as u32,
             attempt: attempt.key.attempt,
@@ -238,8 +240,8 @@ impl Place {
     }
 
     /// The place with a record; `None` if its length is not representable.
-    fn at(self, at: RecordedAt, journal: u8) -> Option<Place> {
-        Some(Place {
+    fn at(self, at: RecordedAt, journal: u8) -> Option<FinishedEntry> {
+        Some(FinishedEntry {
             offset: at.offset,
             length: u32::try_from(at.length).ok()?,
             journal,

@@ -45,7 +45,7 @@ impl PlannedCase<'_> {
 /// The cases of a plan, at most 4,294,967,295.
 #[derive(Clone, Default, PartialEq)]
 pub struct PlannedCases {
-    places: Vec<Place>,
+    places: Vec<CasePosition>,
     /// The ids and content hashes of all cases, one after the other.
     texts: String,
     /// The quarantines of the few cases that have one.
@@ -65,7 +65,7 @@ impl PartialEq for Repeated {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-struct Place {
+struct CasePosition {
     set: u32,
     index: u32,
     /// Where the id begins in the texts. The content follows it, and ends where the id of the next case begins.
@@ -75,7 +75,7 @@ struct Place {
 
 /// The binary form.
 #[derive(Serialize, Deserialize)]
-struct Columns<'a> {
+struct PackedCases<'a> {
     rows: Vec<Row>,
     texts: Cow<'a, str>,
     /// As JSON, because some of its fields are left out when they are empty.
@@ -119,7 +119,7 @@ impl PlannedCases {
     pub fn push(&mut self, case: PlannedCase) -> Result<(), TooLarge> {
         let small = |number: usize| u32::try_from(number).map_err(|_| TooLarge(number));
         small(self.places.len() + 1)?;
-        let place = Place {
+        let place = CasePosition {
             set: small(case.set)?,
             index: small(case.index)?,
             start: self.texts.len(),
@@ -207,7 +207,7 @@ impl PlannedCases {
     /// The binary form.
     pub fn to_bytes(&self) -> Vec<u8> {
         let row = |case: usize| {
-            let Place {
+            let CasePosition {
                 set,
                 index,
                 id_length,
@@ -222,7 +222,7 @@ impl PlannedCases {
         };
         let rows = (0..self.len()).map(row).collect();
         let quarantines = serde_json::to_string(&self.quarantines).unwrap_or_default();
-        let columns = Columns {
+        let columns = PackedCases {
             rows,
             texts: Cow::Borrowed(&self.texts),
             quarantines,
@@ -233,7 +233,7 @@ impl PlannedCases {
 
     /// Reads the binary form. `None` if it is damaged.
     pub fn of_bytes(bytes: &[u8]) -> Option<PlannedCases> {
-        let Columns {
+        let PackedCases {
             rows,
             texts,
             quarantines,
@@ -247,7 +247,7 @@ impl PlannedCases {
             content_length,
         } in rows
         {
-            places.push(Place {
+            places.push(CasePosition {
                 set,
                 index,
                 start,

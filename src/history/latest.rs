@@ -152,7 +152,7 @@ impl History {
     /// that was run, because cases with equal ids are distinguished by content, and one for each single turn that was
     /// run.
     pub fn latest(&self, sets: &[HistorySet], in_memory: InMemory) -> PastResults {
-        let mut found = Found::search(self, sets);
+        let mut found = FoundResults::search(self, sets);
         let mut unreadable: Vec<String> = self
             .unreadable
             .iter()
@@ -197,7 +197,7 @@ fn size_of(head: &RunSummary) -> u64 {
 
 /// The results that were found so far, the newest first.
 #[derive(Default)]
-struct Found {
+struct FoundResults {
     results: Vec<PastResult>,
     /// Hashes of file, id, content and turn of these results.
     known: FxHashSet<u128>,
@@ -209,8 +209,8 @@ struct Found {
 /// of cases.
 type OpenCases = FxHashMap<u64, usize>;
 
-impl Found {
-    fn search(history: &History, sets: &[HistorySet]) -> Found {
+impl FoundResults {
+    fn search(history: &History, sets: &[HistorySet]) -> FoundResults {
         let mut about: HashSet<&Path> = HashSet::new();
         for head in &history.runs {
             match &head.source {
@@ -228,7 +228,7 @@ impl Found {
                 }
             }
         }
-        let mut found = Found::default();
+        let mut found = FoundResults::default();
         for set in sets.iter().filter(|set| about.contains(set.path.as_path())) {
             let of_id = |at: usize| hash_of(&set.file.eval_id(at));
             let ids: Vec<u64> = (0..set.file.len())

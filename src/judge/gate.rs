@@ -7,7 +7,7 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 
 /// One gate for all requests to the same judge.
 #[derive(Debug)]
-pub(super) struct Gate {
+pub(super) struct JudgeGate {
     slots: Semaphore,
     pace: Option<Mutex<Interval>>,
     /// The end of a delay that the server requested.
@@ -16,14 +16,14 @@ pub(super) struct Gate {
     shut: std::sync::Mutex<Option<(Instant, JudgeError)>>,
 }
 
-impl Gate {
-    pub(super) fn new(jobs: u32, rate: Option<u32>) -> Gate {
+impl JudgeGate {
+    pub(super) fn new(jobs: u32, rate: Option<u32>) -> JudgeGate {
         let pace = rate.map(|rate| {
             let mut pace = interval(Duration::from_secs(60) / rate.max(1));
             pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
             Mutex::new(pace)
         });
-        Gate {
+        JudgeGate {
             slots: Semaphore::new(jobs.max(1) as usize),
             pace,
             opens: Default::default(),
@@ -32,7 +32,7 @@ impl Gate {
     }
 
     /// Waits for a free slot, which is freed again by dropping the permit. Fails during a long delay (see
-    /// [`Gate::shut_for`]).
+    /// [`JudgeGate::shut_for`]).
     pub(super) async fn enter(&self) -> Result<Option<SemaphorePermit<'_>>, JudgeError> {
         let permit = self.slots.acquire().await.ok();
         self.is_open()?;
@@ -87,7 +87,7 @@ mod tests {
 
     #[tokio::test]
     async fn so_many_at_once() {
-        let gate = Arc::new(Gate::new(3, None));
+        let gate = Arc::new(JudgeGate::new(3, None));
         let (inside, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let enter = |_| {
             let (gate, inside, most) = (gate.clone(), inside.clone(), most.clone());
@@ -107,7 +107,7 @@ mod tests {
     #[tokio::test]
     async fn shut_gate_refuses_requests_with_its_error() {
         use crate::judge::Fault;
-        let gate = Gate::new(1, None);
+        let gate = JudgeGate::new(1, None);
         gate.shut_for(
             Duration::from_secs(3600),
             JudgeError::new(Fault::Unavailable, "tomorrow"),
@@ -124,7 +124,7 @@ mod tests {
     /// Only a lower bound is checked: a slow machine is not an error.
     #[tokio::test]
     async fn so_many_a_minute_and_none_while_closed() {
-        let paced = Gate::new(10, Some(1200));
+        let paced = JudgeGate::new(10, Some(1200));
         let began = Instant::now();
         for _ in 0..4 {
             paced.wait_until_allowed().await.unwrap();
@@ -134,7 +134,7 @@ mod tests {
             "{:?}",
             began.elapsed()
         );
-        let closed = Gate::new(10, None);
+        let closed = JudgeGate::new(10, None);
         closed.close_for(Duration::from_millis(60));
         closed.close_for(Duration::from_millis(1));
         let began = Instant::now();

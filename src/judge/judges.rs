@@ -3,14 +3,14 @@
 use super::budget::Budget;
 use super::endpoint::SERVICE;
 use super::error::{Fault, JudgeError};
-use super::gate::Gate;
+use super::gate::JudgeGate;
 use super::keys::Keys;
 use super::model::{FIRST_DELAY, LONGEST_DELAY, Model, Prompt};
 use super::published::{PublishedPrompts, RETRY_AFTER_FAILURE};
 use super::recording::Recording;
-use super::requests_in_flight::{RequestsInFlight, Turn};
+use super::requests_in_flight::{RequestRole, RequestsInFlight};
 use super::sample::{SampleRequest, SampleResponse};
-use super::wire::{Answer, Settings};
+use super::wire::{ModelAnswer, Settings};
 use crate::domain::{JudgeSpec, JudgeUsage, Provider, Reading, address_without_secrets};
 use crate::metrics::{AnswerShape, CodeKey, JudgeOptions, JudgedMetric, PUBLISHED_PROMPT};
 use crate::net::Backoff;
@@ -26,7 +26,7 @@ pub struct Judges {
     spec: JudgeSpec,
     models: Mutex<HashMap<String, Result<Arc<Model>, JudgeError>>>,
     /// By origin: models of one server share its limits.
-    gates: Mutex<HashMap<String, Arc<Gate>>>,
+    gates: Mutex<HashMap<String, Arc<JudgeGate>>>,
     answers: Option<Answers>,
     /// Equal requests that are sent now. Without a cache they are not shared.
     flights: RequestsInFlight,
@@ -173,7 +173,7 @@ impl Judges {
             self.is_allowed(name)?;
             let endpoint = self.grant.keys.endpoint(&self.spec, name)?;
             let origin = endpoint.base.origin().ascii_serialization();
-            let gate = || Arc::new(Gate::new(self.spec.jobs, self.spec.rate));
+            let gate = || Arc::new(JudgeGate::new(self.spec.jobs, self.spec.rate));
             let gate = match self.gates.lock() {
                 Ok(mut gates) => gates.entry(origin).or_insert_with(gate).clone(),
                 Err(_) => gate(),
@@ -256,9 +256,11 @@ impl Judges {
         }
         let flight = self.flights.flight(&digest);
         let leader = match flight.turn().await {
-            Turn::Shared(response) if is_usable(&response.text) => return Ok(from_cache(response)),
-            Turn::Shared(_) | Turn::SendAlone => None,
-            Turn::Send(leader) => Some(leader),
+            RequestRole::Shared(response) if is_usable(&response.text) => {
+                return Ok(from_cache(response));
+            }
+            RequestRole::Shared(_) | RequestRole::SendAlone => None,
+            RequestRole::Send(leader) => Some(leader),
         };
         // An equal request may have ended between the first look and the turn.
         if let Some(cached) = self.cached(&digest, is_usable).await {
@@ -289,7 +291,7 @@ impl Judges {
             ..JudgeUsage::default()
         };
         match answer {
-            Ok(Answer {
+            Ok(ModelAnswer {
                 text,
                 input_tokens,
                 output_tokens,

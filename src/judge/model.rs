@@ -3,9 +3,9 @@
 use super::budget::Budget;
 use super::endpoint::Endpoint;
 use super::error::{Fault, JudgeError};
-use super::gate::Gate;
+use super::gate::JudgeGate;
 use super::secret::Secret;
-use super::wire::{self, Answer, Call, FormMode, Settings};
+use super::wire::{self, Call, FormMode, ModelAnswer, Settings};
 use crate::domain::{JudgeSpec, Reading, Secrets, is_ordinary_value, secrets_in_address};
 use crate::net::Backoff;
 use crate::net::http::{self, BodyError, cause, chain};
@@ -31,7 +31,7 @@ pub(super) const LONGEST_DELAY: Duration = Duration::from_secs(60);
 pub(super) struct Model {
     pub(super) endpoint: Endpoint,
     client: Client,
-    gate: Arc<Gate>,
+    gate: Arc<JudgeGate>,
     timeout: Duration,
     retries: u32,
     reading: Reading,
@@ -68,7 +68,7 @@ impl Model {
     pub(super) fn new(
         endpoint: Endpoint,
         spec: &JudgeSpec,
-        gate: Arc<Gate>,
+        gate: Arc<JudgeGate>,
     ) -> Result<Model, JudgeError> {
         let client =
             http::client(&endpoint.base).map_err(|why| JudgeError::new(Fault::Setup, why))?;
@@ -92,7 +92,7 @@ impl Model {
         prompt: Prompt<'_>,
         settings: &Settings,
         budget: &Budget,
-    ) -> (Result<Answer, JudgeError>, Asking) {
+    ) -> (Result<ModelAnswer, JudgeError>, Asking) {
         let timeout = settings.timeout().unwrap_or(self.timeout);
         let mut backoff = match settings.retries() {
             Some((retries, first, longest)) => Backoff::between(retries, first, longest),
@@ -158,7 +158,7 @@ impl Model {
         settings: &Settings,
         timeout: Duration,
         mode: FormMode,
-    ) -> Result<(Result<Answer, JudgeError>, Option<f64>), JudgeError> {
+    ) -> Result<(Result<ModelAnswer, JudgeError>, Option<f64>), JudgeError> {
         let _room = self.gate.enter().await?;
         // Before the wait for the rate: when the limit is reached, requests fail at once.
         let mut reserved = budget.reserve(prompt.text.len()).await?;
@@ -184,7 +184,7 @@ impl Model {
         settings: &Settings,
         timeout: Duration,
         mode: FormMode,
-    ) -> Result<Answer, JudgeError> {
+    ) -> Result<ModelAnswer, JudgeError> {
         let call = wire::call(&self.endpoint, prompt.text, settings, prompt.schema, mode);
         let body = self
             .send(call, timeout)
@@ -196,7 +196,7 @@ impl Model {
             Ok(text) => Ok(self.mask(&text)),
             Err(why) => Err(self.masked_text(&why)),
         };
-        Ok(Answer { text, ..answer })
+        Ok(ModelAnswer { text, ..answer })
     }
 
     /// Checks that the model exists and the key is accepted, without a question. If that cannot be determined, it is
@@ -409,7 +409,7 @@ mod tests {
         }
     }
 
-    fn model_at(base: &Url, gate: Arc<Gate>) -> Model {
+    fn model_at(base: &Url, gate: Arc<JudgeGate>) -> Model {
         let endpoint = Endpoint {
             provider: Provider::Ollama,
             model: "m".into(),
@@ -431,7 +431,7 @@ mod tests {
 
     /// Sends a question at most `count` times.
     async fn ask(base: &Url, budget: &Budget, count: u32) -> JudgeError {
-        let model = model_at(base, Arc::new(Gate::new(1, None)));
+        let model = model_at(base, Arc::new(JudgeGate::new(1, None)));
         model
             .ask(
                 Prompt {
@@ -463,7 +463,7 @@ mod tests {
             (LONGEST_DELAY.as_secs() + 1, false),
         ] {
             let server = server(reply("429 x", &format!("Retry-After: {seconds}\r\n"), "{}"));
-            let gate = Arc::new(Gate::new(1, None));
+            let gate = Arc::new(JudgeGate::new(1, None));
             let model = model_at(&server.base, gate.clone());
             let prompt = Prompt {
                 text: "?",
@@ -484,7 +484,7 @@ mod tests {
         let rejecting = server(reply("400 x", "", "{}"));
         let budget = Budget::from_spec(&JudgeSpec::standard());
         let (model, schema) = (
-            model_at(&rejecting.base, Arc::new(Gate::new(1, None))),
+            model_at(&rejecting.base, Arc::new(JudgeGate::new(1, None))),
             serde_json::json!({"type": "object"}),
         );
         let prompt = Prompt {
@@ -505,7 +505,7 @@ mod tests {
         let answering = server(reply("200 x", "", r#"{"message": {"content": "yes"}}"#));
         let budget = Budget::from_spec(&JudgeSpec::standard());
         let (model, schema) = (
-            model_at(&answering.base, Arc::new(Gate::new(1, None))),
+            model_at(&answering.base, Arc::new(JudgeGate::new(1, None))),
             serde_json::json!({"type": "object"}),
         );
         for (schema, mode) in [(None, None), (Some(&schema), Some(FormMode::Schema))] {
@@ -575,7 +575,11 @@ mod tests {
     #[test]
     fn secret_in_address_is_masked() {
         let masked = |address: &str, text: &str| {
-            model_at(&Url::parse(address).unwrap(), Arc::new(Gate::new(1, None))).mask(text)
+            model_at(
+                &Url::parse(address).unwrap(),
+                Arc::new(JudgeGate::new(1, None)),
+            )
+            .mask(text)
         };
         let secret = "http://me:canary-pass-17@127.0.0.1:1/";
         assert_eq!(

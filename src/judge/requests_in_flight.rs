@@ -20,7 +20,7 @@ pub(super) struct RequestInFlight {
 }
 
 /// What a request of a flight has to do.
-pub(super) enum Turn<'a> {
+pub(super) enum RequestRole<'a> {
     /// It is sent, and its end is passed to [`Leader::ends`]. If it is cancelled before, another one is sent.
     Send(Leader<'a>),
     /// It is sent: an equal request has ended without a response that can be used.
@@ -54,14 +54,14 @@ impl RequestsInFlight {
 
 impl RequestInFlight {
     /// Waits until the request has to be sent or has a response.
-    pub(super) async fn turn(&self) -> Turn<'_> {
+    pub(super) async fn turn(&self) -> RequestRole<'_> {
         match (self.turn.acquire().await, self.response.get()) {
-            (_, Some(response)) => Turn::Shared(response.clone()),
-            (Ok(permit), None) => Turn::Send(Leader {
+            (_, Some(response)) => RequestRole::Shared(response.clone()),
+            (Ok(permit), None) => RequestRole::Send(Leader {
                 flight: self,
                 _permit: permit,
             }),
-            (Err(_), None) => Turn::SendAlone,
+            (Err(_), None) => RequestRole::SendAlone,
         }
     }
 }
@@ -114,13 +114,13 @@ mod tests {
         let (one, two) = (flights.flight("a"), flights.flight("a"));
         assert!(!Arc::ptr_eq(&one, &flights.flight("b")));
         let mut first = pin!(one.turn());
-        let Poll::Ready(Turn::Send(leader)) = poll(first.as_mut()) else {
+        let Poll::Ready(RequestRole::Send(leader)) = poll(first.as_mut()) else {
             panic!("nothing is sent yet")
         };
         let mut second = pin!(two.turn());
         assert!(poll(second.as_mut()).is_pending());
         leader.ends(Some(response()));
-        let Poll::Ready(Turn::Shared(shared)) = poll(second.as_mut()) else {
+        let Poll::Ready(RequestRole::Shared(shared)) = poll(second.as_mut()) else {
             panic!("it has a response")
         };
         assert_eq!(shared.text, "yes");
@@ -130,19 +130,22 @@ mod tests {
     fn a_request_that_is_cancelled_hands_over() {
         let flight = RequestsInFlight::default().flight("a");
         let mut first = pin!(flight.turn());
-        let Poll::Ready(Turn::Send(leader)) = poll(first.as_mut()) else {
+        let Poll::Ready(RequestRole::Send(leader)) = poll(first.as_mut()) else {
             panic!()
         };
         let (mut second, mut third) = (pin!(flight.turn()), pin!(flight.turn()));
         assert!(poll(second.as_mut()).is_pending() && poll(third.as_mut()).is_pending());
         drop(leader);
-        let Poll::Ready(Turn::Send(leader)) = poll(second.as_mut()) else {
+        let Poll::Ready(RequestRole::Send(leader)) = poll(second.as_mut()) else {
             panic!("it is sent now")
         };
         assert!(poll(third.as_mut()).is_pending());
         // Without a response, the others do not wait for one another.
         leader.ends(None);
-        assert!(matches!(poll(third.as_mut()), Poll::Ready(Turn::SendAlone)));
+        assert!(matches!(
+            poll(third.as_mut()),
+            Poll::Ready(RequestRole::SendAlone)
+        ));
     }
 
     #[test]

@@ -37,7 +37,7 @@ impl JudgingObserver for () {
 }
 
 /// One sample of one question.
-type Answer = (QuestionId, u32, SampleResponse);
+type SampleAnswer = (QuestionId, u32, SampleResponse);
 
 /// The case that is judged, and by whom.
 struct CaseToJudge<'a> {
@@ -121,7 +121,7 @@ impl CaseToJudge<'_> {
             })
             .collect();
         let before = &replies.answered;
-        let each: Vec<BoxFuture<Answer>> = questions
+        let each: Vec<BoxFuture<SampleAnswer>> = questions
             .iter()
             .flat_map(|question| {
                 (1..=question.samples)
@@ -191,7 +191,7 @@ impl CaseToJudge<'_> {
         before: &[Asked],
         question: &Question,
         sample: u32,
-    ) -> Answer {
+    ) -> SampleAnswer {
         let Question {
             id, about, shape, ..
         } = *question;

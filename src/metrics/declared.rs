@@ -2,7 +2,7 @@
 
 use super::call_rules::miscounted;
 use super::criterion_error::CriterionError;
-use super::measure::{Evidence, Measure, Outcome, Turn, UNKNOWN_CALLS, by_actual_turn};
+use super::measure::{Evidence, Measure, Outcome, TurnScore, UNKNOWN_CALLS, by_actual_turn};
 use crate::diff::values_equal;
 use crate::domain::{CustomMetric, Finding, FindingRule, Invocation, ToolCall, value_text};
 use regex::Regex;
@@ -219,7 +219,7 @@ impl Measure for MaxCalls {
     fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
         by_actual_turn(evidence, |turn| {
             if !turn.trajectory.is_known() {
-                return Turn::unscored(UNKNOWN_CALLS);
+                return TurnScore::unscored(UNKNOWN_CALLS);
             }
             let count = turn
                 .calls()
@@ -231,13 +231,13 @@ impl Measure for MaxCalls {
                     "{count} calls of {}, at most {} allowed",
                     self.tool, self.max
                 );
-                return Turn::scored(1.0, measured);
+                return TurnScore::scored(1.0, measured);
             }
             let (rule, limit) = (
                 FindingRule::ToolCalledTooOften,
                 u32::try_from(self.max).unwrap_or(u32::MAX),
             );
-            Turn::scored(0.0, "").because(vec![miscounted(
+            TurnScore::scored(0.0, "").because(vec![miscounted(
                 rule,
                 &self.tool.to_string(),
                 limit,

@@ -1,6 +1,6 @@
 //! ADK's informational metrics (`_efficiency_evaluators.py`, 2.10 and later): what a turn cost.
 
-use super::measure::{Evidence, Measure, Outcome, Turn, mean};
+use super::measure::{Evidence, Measure, Outcome, TurnScore, mean};
 use crate::domain::{Invocation, MetricDetails, TokenUsage, Usage};
 
 /// The quantity that is counted.
@@ -35,9 +35,9 @@ fn outcome(score: Option<f64>, per_turn: Vec<Option<f64>>, explanation: String) 
         explanation,
         per_invocation: per_turn
             .into_iter()
-            .map(|score| Turn {
+            .map(|score| TurnScore {
                 score,
-                ..Turn::default()
+                ..TurnScore::default()
             })
             .collect(),
         informational: true,

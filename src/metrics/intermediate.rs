@@ -1,7 +1,7 @@
 //! `intermediate_response_match`, evaltrail's own: compares what agents respond within a turn, before its final response.
 
 use super::criterion_error::CriterionError;
-use super::measure::{Evidence, Measure, Outcome, Turn, by_every_turn, of_turns};
+use super::measure::{Evidence, Measure, Outcome, TurnScore, by_every_turn, of_turns};
 use super::response_match::rouge1;
 use crate::domain::{Criterion, Finding, FindingRule, IntermediateResponse, Invocation};
 
@@ -21,7 +21,7 @@ impl Measure for IntermediateResponses {
         if turns.iter().all(|turn| !turn.is_history) {
             return outcome;
         }
-        let rest: Vec<Turn> = turns
+        let rest: Vec<TurnScore> = turns
             .iter()
             .filter(|turn| !turn.is_history)
             .cloned()
@@ -38,18 +38,18 @@ impl Measure for IntermediateResponses {
     }
 }
 
-fn turn(expected: &Invocation, actual: &Invocation) -> Turn {
+fn turn(expected: &Invocation, actual: &Invocation) -> TurnScore {
     let expected = expected.intermediate_responses();
     if expected.is_empty() {
         let measured = "no intermediate responses are expected".to_string();
-        return Turn {
+        return TurnScore {
             measured,
             is_history: true,
-            ..Turn::default()
+            ..TurnScore::default()
         };
     }
     if actual.trajectory.events().is_none() && actual.intermediate_responses().is_empty() {
-        return Turn::unscored(
+        return TurnScore::unscored(
             "it is not known what the agents responded before the final response",
         );
     }
@@ -70,7 +70,7 @@ fn turn(expected: &Invocation, actual: &Invocation) -> Turn {
             Finding::text(FindingRule::ResponseDiffers, text)
         });
     let missing = missing.collect();
-    Turn::scored(score, "").because(missing)
+    TurnScore::scored(score, "").because(missing)
 }
 
 /// For each expected response, its ROUGE-1 with the actual one that it is paired with, or 0. Pairs are in order and have the

@@ -3,7 +3,7 @@
 
 use super::criterion_error::CriterionError;
 use super::matching::Matcher;
-use super::measure::{Evidence, Measure, Outcome, Turn, by_turn, unknown_calls};
+use super::measure::{Evidence, Measure, Outcome, TurnScore, by_turn, unknown_calls};
 use super::options::{flag_option, word_option};
 use super::trajectory::{about_call, changed_arguments};
 use crate::domain::{Criterion, Finding, FindingRule, ToolCall};
@@ -81,7 +81,7 @@ impl Measure for Matched {
     fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
         by_turn(evidence, |expected, actual| {
             if let Some(why) = unknown_calls(expected, actual) {
-                return Turn::unscored(why);
+                return TurnScore::unscored(why);
             }
             let messages = actual.trajectory.calls_per_message();
             let needs_messages =
@@ -90,7 +90,7 @@ impl Measure for Matched {
             if needs_messages && messages.is_none() {
                 return self
                     .by_rules(&calls)
-                    .unwrap_or_else(|| Turn::unscored(UNKNOWN_MESSAGES));
+                    .unwrap_or_else(|| TurnScore::unscored(UNKNOWN_MESSAGES));
             }
             self.turn(&expected.calls(), &calls, &messages.unwrap_or_default())
         })
@@ -100,7 +100,7 @@ impl Measure for Matched {
 impl Matched {
     /// The score of a turn. `messages` has the number of calls in each message of the agent; only `strict_by_message`
     /// reads it.
-    fn turn(&self, expected: &[&ToolCall], actual: &[&ToolCall], messages: &[usize]) -> Turn {
+    fn turn(&self, expected: &[&ToolCall], actual: &[&ToolCall], messages: &[usize]) -> TurnScore {
         match self.reading {
             MatchReading::Match => self
                 .by_rules(actual)
@@ -109,7 +109,7 @@ impl Matched {
         }
     }
 
-    fn share(&self, expected: &[&ToolCall], actual: &[&ToolCall]) -> Turn {
+    fn share(&self, expected: &[&ToolCall], actual: &[&ToolCall]) -> TurnScore {
         let pairing = self.matcher.pairing(expected, actual);
         let paired = pairing.iter().flatten().count();
         let excused = (0..expected.len())
@@ -135,26 +135,32 @@ impl Matched {
             actual.len()
         );
         let extras = self.reading != MatchReading::Recall;
-        Turn::scored(score, measured).because(self.unpaired(expected, actual, &pairing, extras))
+        TurnScore::scored(score, measured)
+            .because(self.unpaired(expected, actual, &pairing, extras))
     }
 
     /// The turn if rules about calls decide it, or depend on arguments that are not known. The shares are of pairs of calls,
     /// for which these rules are not read.
-    fn by_rules(&self, actual: &[&ToolCall]) -> Option<Turn> {
+    fn by_rules(&self, actual: &[&ToolCall]) -> Option<TurnScore> {
         if self.reading != MatchReading::Match {
             return None;
         }
         let violations = self.matcher.violations(actual);
         match violations.is_empty() {
-            false => Some(Turn::scored(0.0, "").because(violations)),
+            false => Some(TurnScore::scored(0.0, "").because(violations)),
             true => self
                 .matcher
                 .is_undecided(actual)
-                .then(|| Turn::unscored(UNKNOWN_ARGUMENTS)),
+                .then(|| TurnScore::unscored(UNKNOWN_ARGUMENTS)),
         }
     }
 
-    fn decide(&self, expected: &[&ToolCall], actual: &[&ToolCall], messages: &[usize]) -> Turn {
+    fn decide(
+        &self,
+        expected: &[&ToolCall],
+        actual: &[&ToolCall],
+        messages: &[usize],
+    ) -> TurnScore {
         let fits = match self.mode {
             MatchMode::Strict => self.strict(expected, actual),
             MatchMode::StrictByMessage => self.by_message(expected, actual, messages),
@@ -166,7 +172,7 @@ impl Matched {
             MatchMode::Superset => self.all_needed(expected, actual),
         };
         if fits {
-            return Turn::scored(
+            return TurnScore::scored(
                 1.0,
                 format!("{} expected, {} made", expected.len(), actual.len()),
             );
@@ -177,7 +183,7 @@ impl Matched {
         if found.is_empty() {
             found.push(Finding::new(FindingRule::OrderDiffers));
         }
-        Turn::scored(0.0, "").because(found)
+        TurnScore::scored(0.0, "").because(found)
     }
 
     /// Compares both lists in order; an optional call may be skipped.

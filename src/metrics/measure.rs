@@ -76,7 +76,7 @@ pub(super) struct Outcome {
     pub(super) explanation: String,
     /// Findings about the case as a whole; findings about a turn are in the turn.
     pub(super) findings: Vec<Finding>,
-    pub(super) per_invocation: Vec<Turn>,
+    pub(super) per_invocation: Vec<TurnScore>,
     pub(super) details: Vec<Option<MetricDetails>>,
     pub(super) overall: Option<MetricDetails>,
     pub(super) informational: bool,
@@ -84,7 +84,7 @@ pub(super) struct Outcome {
 
 /// The score of one turn, and why.
 #[derive(Clone, Default)]
-pub(super) struct Turn {
+pub(super) struct TurnScore {
     pub(super) score: Option<f64>,
     /// What was counted, in words; empty where the findings contain everything.
     pub(super) measured: String,
@@ -93,35 +93,35 @@ pub(super) struct Turn {
     pub(super) is_history: bool,
 }
 
-impl Turn {
+impl TurnScore {
     /// A score, and what was counted for it.
-    pub(super) fn scored(score: f64, measured: impl Into<String>) -> Turn {
-        Turn {
+    pub(super) fn scored(score: f64, measured: impl Into<String>) -> TurnScore {
+        TurnScore {
             score: Some(score),
             measured: measured.into(),
-            ..Turn::default()
+            ..TurnScore::default()
         }
     }
 
     /// A score of the response, with a finding if it is below 1.
-    pub(super) fn of_response(score: f64, measured: impl Into<String>) -> Turn {
+    pub(super) fn of_response(score: f64, measured: impl Into<String>) -> TurnScore {
         let findings = match score < 1.0 {
             true => vec![Finding::new(FindingRule::ResponseDiffers)],
             false => Vec::new(),
         };
-        Turn::scored(score, measured).because(findings)
+        TurnScore::scored(score, measured).because(findings)
     }
 
     /// A turn that cannot be scored, and why.
-    pub(super) fn unscored(why: impl Into<String>) -> Turn {
-        Turn {
+    pub(super) fn unscored(why: impl Into<String>) -> TurnScore {
+        TurnScore {
             findings: vec![Finding::text(FindingRule::NotEvaluated, why)],
-            ..Turn::default()
+            ..TurnScore::default()
         }
     }
 
     /// Adds reasons for the score.
-    pub(super) fn because(mut self, findings: Vec<Finding>) -> Turn {
+    pub(super) fn because(mut self, findings: Vec<Finding>) -> TurnScore {
         self.findings.extend(findings);
         self
     }
@@ -140,9 +140,9 @@ impl Turn {
 impl Outcome {
     /// A score of the case as a whole.
     pub(super) fn whole(score: Option<f64>, explanation: String, turns: usize) -> Outcome {
-        let turn = Turn {
+        let turn = TurnScore {
             score,
-            ..Turn::default()
+            ..TurnScore::default()
         };
         Outcome {
             score,
@@ -175,7 +175,7 @@ impl Outcome {
 /// over the others would hide it.
 pub(super) fn by_turn(
     evidence: &Evidence,
-    mut turn: impl FnMut(&Invocation, &Invocation) -> Turn,
+    mut turn: impl FnMut(&Invocation, &Invocation) -> TurnScore,
 ) -> Outcome {
     // Nothing is expected for a file's history: only the turns after it are scored.
     let scored = evidence
@@ -183,16 +183,16 @@ pub(super) fn by_turn(
         .is_some_and(|turns| turns.iter().any(|turn| !turn.history));
     let mut outcome = all_turns(evidence, |expected, actual| {
         match scored && expected.history {
-            true => Turn {
+            true => TurnScore {
                 measured: HISTORY.into(),
                 is_history: true,
-                ..Turn::default()
+                ..TurnScore::default()
             },
             false => turn(expected, actual),
         }
     });
     if outcome.per_invocation.iter().any(|turn| turn.is_history) {
-        let rest: Vec<Turn> = outcome
+        let rest: Vec<TurnScore> = outcome
             .per_invocation
             .iter()
             .filter(|turn| !turn.is_history)
@@ -212,7 +212,7 @@ pub(super) const NO_REFERENCE: &str = "there is no reference response";
 /// Like [`by_turn`], for ADK's metrics, which score every turn of ADK's cases. ADK has no data sets with a history.
 pub(super) fn by_every_turn(
     evidence: &Evidence,
-    turn: impl FnMut(&Invocation, &Invocation) -> Turn,
+    turn: impl FnMut(&Invocation, &Invocation) -> TurnScore,
 ) -> Outcome {
     match evidence
         .expected
@@ -225,7 +225,7 @@ pub(super) fn by_every_turn(
 
 fn all_turns(
     evidence: &Evidence,
-    mut turn: impl FnMut(&Invocation, &Invocation) -> Turn,
+    mut turn: impl FnMut(&Invocation, &Invocation) -> TurnScore,
 ) -> Outcome {
     let Some(expected) = evidence.expected else {
         return Outcome::none(
@@ -246,12 +246,15 @@ fn all_turns(
 }
 
 /// Like [`by_turn`], for metrics that need no reference.
-pub(super) fn by_actual_turn(evidence: &Evidence, turn: impl Fn(&Invocation) -> Turn) -> Outcome {
+pub(super) fn by_actual_turn(
+    evidence: &Evidence,
+    turn: impl Fn(&Invocation) -> TurnScore,
+) -> Outcome {
     of_turns(evidence.actual.iter().map(turn).collect())
 }
 
 /// The outcome of turns that are all scored.
-pub(super) fn of_turns(per_invocation: Vec<Turn>) -> Outcome {
+pub(super) fn of_turns(per_invocation: Vec<TurnScore>) -> Outcome {
     let scored = per_invocation
         .iter()
         .filter(|turn| turn.score.is_some())
@@ -270,7 +273,7 @@ pub(super) fn of_turns(per_invocation: Vec<Turn>) -> Outcome {
 }
 
 /// The explanation of the only turn, or of the lowest one.
-fn explain(turns: &[Turn], score: Option<f64>) -> String {
+fn explain(turns: &[TurnScore], score: Option<f64>) -> String {
     if let [turn] = turns {
         return turn.describe();
     }

@@ -3,7 +3,7 @@
 use super::catalog::{Build, Direction, Family, MetricInfo, catalog};
 use super::criterion_error::CriterionError;
 use super::declared::declared;
-use super::measure::{Evidence, Measure, Outcome, Turn};
+use super::measure::{Evidence, Measure, Outcome, TurnScore};
 use crate::domain::{
     Criterion, CustomMetric, Finding, FindingRule, InvocationScore, MetricResult, NotFinite, Score,
     Status, most_similar,
@@ -173,7 +173,7 @@ fn result(
         false => status_of(direction, score, criterion.threshold),
     };
     let mut details = outcome.details.into_iter();
-    let of_turn = |(at, turn): (usize, &Turn)| {
+    let of_turn = |(at, turn): (usize, &TurnScore)| {
         turn.findings
             .iter()
             .map(|finding| finding.clone().in_turn(at + 1))

@@ -1,7 +1,7 @@
 //! `response_match_score` (ADK `final_response_match_v1.py`): ROUGE-1 F over ADK's tokens.
 
 use super::measure::{
-    Evidence, Measure, NO_REFERENCE, Outcome, Turn, by_every_turn, with_threshold,
+    Evidence, Measure, NO_REFERENCE, Outcome, TurnScore, by_every_turn, with_threshold,
 };
 use super::rouge::Overlap;
 use super::tokenize::adk_tokens;
@@ -42,9 +42,9 @@ impl Measure for ResponseMatch {
     }
 }
 
-fn turn(expected: &Invocation, actual: &Invocation) -> Turn {
+fn turn(expected: &Invocation, actual: &Invocation) -> TurnScore {
     if expected.lacks_reference() {
-        return Turn::unscored(NO_REFERENCE);
+        return TurnScore::unscored(NO_REFERENCE);
     }
     let (shared, reference, candidate) = counts(&expected.response_text(), &actual.response_text());
     let overlap = Overlap::new(shared, reference, candidate);
@@ -68,11 +68,11 @@ fn turn(expected: &Invocation, actual: &Invocation) -> Turn {
     } else {
         ""
     };
-    Turn::of_response(overlap.fmeasure, format!("{why}{note}"))
+    TurnScore::of_response(overlap.fmeasure, format!("{why}{note}"))
 }
 
 fn explain(
-    turns: &[Turn],
+    turns: &[TurnScore],
     score: Option<f64>,
     threshold: Option<f64>,
     otherwise: String,

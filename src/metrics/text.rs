@@ -2,7 +2,7 @@
 
 use super::bleu::bleu;
 use super::criterion_error::CriterionError;
-use super::measure::{Evidence, Measure, NO_REFERENCE, Outcome, Turn, by_turn, flag};
+use super::measure::{Evidence, Measure, NO_REFERENCE, Outcome, TurnScore, by_turn, flag};
 use super::options::flag_option;
 use super::rouge::{Overlap, rouge_l, rouge_l_sum, rouge_n};
 use super::words::{Interner, lowered, plain_words};
@@ -13,13 +13,13 @@ use unicode_segmentation::UnicodeSegmentation;
 fn by_text(evidence: &Evidence, score: impl Fn(&str, &str) -> (f64, String)) -> Outcome {
     by_turn(evidence, |expected, actual| {
         let Some(reference) = &expected.final_response else {
-            return Turn::unscored(NO_REFERENCE);
+            return TurnScore::unscored(NO_REFERENCE);
         };
         if !said(actual) {
-            return Turn::unscored("the file has no response");
+            return TurnScore::unscored("the file has no response");
         }
         let (score, measured) = score(&reference.scored_text(), &actual.response_text());
-        Turn::of_response(score, measured)
+        TurnScore::of_response(score, measured)
     })
 }
 

@@ -3,7 +3,7 @@
 //! the turn are known (an agent ran), those calls are used.
 
 use super::criterion_error::CriterionError;
-use super::measure::{Evidence, Measure, Outcome, Turn, by_turn, flag};
+use super::measure::{Evidence, Measure, Outcome, TurnScore, by_turn, flag};
 use super::options::flag_option;
 use crate::diff::json_equal;
 use crate::domain::{Criterion, Invocation, ToolCall, value_text};
@@ -39,15 +39,18 @@ impl Measure for ToolCallMetric {
             let answer = calls_of(actual);
             if self.aspect == Aspect::Valid {
                 return match answer {
-                    Ok(calls) => {
-                        Turn::scored(1.0, format!("a valid answer with {}", count(calls.len())))
-                    }
-                    Err(why) => Turn::of_response(0.0, why),
+                    Ok(calls) => TurnScore::scored(
+                        1.0,
+                        format!("a valid answer with {}", count(calls.len())),
+                    ),
+                    Err(why) => TurnScore::of_response(0.0, why),
                 };
             }
             match (calls_of(expected), answer) {
-                (Err(why), _) => Turn::unscored(format!("the reference is not a tool call: {why}")),
-                (Ok(_), Err(why)) => Turn::of_response(0.0, why),
+                (Err(why), _) => {
+                    TurnScore::unscored(format!("the reference is not a tool call: {why}"))
+                }
+                (Ok(_), Err(why)) => TurnScore::of_response(0.0, why),
                 (Ok(reference), Ok(answer)) => self.compare(&reference, &answer),
             }
         })
@@ -55,13 +58,13 @@ impl Measure for ToolCallMetric {
 }
 
 impl ToolCallMetric {
-    fn compare(&self, reference: &[Cow<ToolCall>], answer: &[Cow<ToolCall>]) -> Turn {
+    fn compare(&self, reference: &[Cow<ToolCall>], answer: &[Cow<ToolCall>]) -> TurnScore {
         if self.aspect == Aspect::Name {
             let names = |calls: &[Cow<ToolCall>]| -> Vec<String> {
                 calls.iter().map(|c| c.name.clone()).collect()
             };
             let same = names(reference) == names(answer);
-            return Turn::of_response(
+            return TurnScore::of_response(
                 flag(same),
                 if same {
                     "the names are equal"
@@ -85,7 +88,7 @@ impl ToolCallMetric {
         if wanted == 0 {
             let same = reference.len() == answer.len()
                 && reference.iter().zip(answer).all(|(r, a)| r.name == a.name);
-            return Turn::of_response(
+            return TurnScore::of_response(
                 flag(same),
                 "the reference has no arguments: the names decide",
             );
@@ -95,7 +98,7 @@ impl ToolCallMetric {
         } else {
             "keys with their values"
         };
-        Turn::of_response(
+        TurnScore::of_response(
             found as f64 / wanted as f64,
             format!("{found} of {wanted} {what} are present"),
         )

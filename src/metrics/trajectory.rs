@@ -3,7 +3,7 @@
 
 use super::criterion_error::CriterionError;
 use super::measure::{
-    Evidence, Measure, Outcome, Turn, by_every_turn, unknown_calls, with_threshold,
+    Evidence, Measure, Outcome, TurnScore, by_every_turn, unknown_calls, with_threshold,
 };
 use super::options::{flag_option, number};
 use crate::diff::{
@@ -103,16 +103,16 @@ impl Measure for TrajectoryOptions {
             // An agent may not report its calls, which ADK does not know. A case of ADK without calls is read as ADK
             // reads it; ADK does not read data sets.
             if matches!(actual.trajectory, Trajectory::Partial(_)) {
-                return Turn::unscored(NOT_REPORTED);
+                return TurnScore::unscored(NOT_REPORTED);
             }
             if let (true, Some(why)) = (expected.is_data, unknown_calls(expected, actual)) {
-                return Turn::unscored(why);
+                return TurnScore::unscored(why);
             }
             let (expected, actual) = (expected.calls(), actual.calls());
             let fits = trajectory_matches(*self, &expected, &actual);
             match fits {
-                true => Turn::scored(1.0, matching_text(expected.len(), actual.len())),
-                false => Turn::scored(0.0, "").because(findings_of(*self, &expected, &actual)),
+                true => TurnScore::scored(1.0, matching_text(expected.len(), actual.len())),
+                false => TurnScore::scored(0.0, "").because(findings_of(*self, &expected, &actual)),
             }
         });
         let Some(score) = outcome.score else {
@@ -128,7 +128,7 @@ impl Measure for TrajectoryOptions {
 
 fn explain(
     options: TrajectoryOptions,
-    turns: &[Turn],
+    turns: &[TurnScore],
     score: f64,
     threshold: Option<f64>,
 ) -> String {
@@ -139,7 +139,7 @@ fn explain(
         ([], 0 | 1) => format!(
             "{}: {}",
             options.label(),
-            turns.first().map_or(String::new(), Turn::describe)
+            turns.first().map_or(String::new(), TurnScore::describe)
         ),
         ([], count) => format!("{}: all {count} turns match", options.label()),
         ([_], 1) => turns[0].describe(),
@@ -342,8 +342,8 @@ mod tests {
     fn of_several_turns_no_single_one_is_told() {
         let options = TrajectoryOptions::default();
         let turns = [
-            Turn::scored(1.0, "no calls, as expected"),
-            Turn::scored(1.0, "1 call as expected"),
+            TurnScore::scored(1.0, "no calls, as expected"),
+            TurnScore::scored(1.0, "1 call as expected"),
         ];
         assert_eq!(
             explain(options, &turns, 1.0, None),

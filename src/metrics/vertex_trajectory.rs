@@ -4,7 +4,8 @@
 use super::call_rules::miscounted;
 use super::criterion_error::CriterionError;
 use super::measure::{
-    Evidence, Measure, Outcome, Turn, UNKNOWN_CALLS, by_actual_turn, by_turn, flag, unknown_calls,
+    Evidence, Measure, Outcome, TurnScore, UNKNOWN_CALLS, by_actual_turn, by_turn, flag,
+    unknown_calls,
 };
 use super::trajectory::{TrajectoryOptions, about_call, findings_of};
 use crate::diff::json_equal;
@@ -24,7 +25,7 @@ impl Measure for Comparison {
     fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
         by_turn(evidence, |expected, actual| {
             match unknown_calls(expected, actual) {
-                Some(why) => Turn::unscored(why),
+                Some(why) => TurnScore::unscored(why),
                 None => self.turn(&expected.calls(), &actual.calls()),
             }
         })
@@ -32,7 +33,7 @@ impl Measure for Comparison {
 }
 
 impl Comparison {
-    fn turn(self, reference: &[&ToolCall], predicted: &[&ToolCall]) -> Turn {
+    fn turn(self, reference: &[&ToolCall], predicted: &[&ToolCall]) -> TurnScore {
         let (fits, match_type) = match self {
             Comparison::Precision => {
                 return share(
@@ -69,7 +70,7 @@ impl Comparison {
             Comparison::AnyOrder => (each_has_its_own(reference, predicted), MatchType::AnyOrder),
         };
         match fits {
-            true => Turn::scored(
+            true => TurnScore::scored(
                 1.0,
                 format!("{} expected, {} made", reference.len(), predicted.len()),
             ),
@@ -78,7 +79,7 @@ impl Comparison {
                     match_type,
                     ignore_args: false,
                 };
-                Turn::scored(0.0, "").because(findings_of(options, reference, predicted))
+                TurnScore::scored(0.0, "").because(findings_of(options, reference, predicted))
             }
         }
     }
@@ -105,9 +106,9 @@ fn share(
     this: &str,
     that: &str,
     otherwise: FindingRule,
-) -> Turn {
+) -> TurnScore {
     if these.is_empty() {
-        return Turn::unscored(format!("no calls are {this}: 0/0 has no value"));
+        return TurnScore::unscored(format!("no calls are {this}: 0/0 has no value"));
     }
     let alone = |(_, call): &(usize, &&ToolCall)| !those.iter().any(|other| same_call(call, other));
     let alone: Vec<Finding> = these
@@ -118,7 +119,7 @@ fn share(
         .collect();
     let found = these.len() - alone.len();
     let measured = format!("{found} of {} calls {this} are also {that}", these.len());
-    Turn::scored(found as f64 / these.len() as f64, measured).because(alone)
+    TurnScore::scored(found as f64 / these.len() as f64, measured).because(alone)
 }
 
 /// Whether two calls are equal as JSON: numbers by value, `true` is not 1, in any order of keys. Absent arguments
@@ -167,7 +168,7 @@ impl Measure for SingleToolUse {
     fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
         by_actual_turn(evidence, |turn| {
             if !turn.trajectory.is_known() {
-                return Turn::unscored(UNKNOWN_CALLS);
+                return TurnScore::unscored(UNKNOWN_CALLS);
             }
             let count = turn
                 .calls()
@@ -175,14 +176,14 @@ impl Measure for SingleToolUse {
                 .filter(|call| call.name == self.tool)
                 .count();
             match count {
-                0 => Turn::scored(0.0, "").because(vec![miscounted(
+                0 => TurnScore::scored(0.0, "").because(vec![miscounted(
                     FindingRule::ToolCalledTooRarely,
                     &self.tool,
                     1,
                     0,
                 )]),
-                1 => Turn::scored(1.0, format!("{} was called once", self.tool)),
-                n => Turn::scored(1.0, format!("{} was called {n} times", self.tool)),
+                1 => TurnScore::scored(1.0, format!("{} was called once", self.tool)),
+                n => TurnScore::scored(1.0, format!("{} was called {n} times", self.tool)),
             }
         })
     }

@@ -16,7 +16,7 @@ const SYNC_EVERY: Duration = Duration::from_secs(1);
 /// The number of outcomes that may wait for the dispatcher.
 const WAITING: usize = 64;
 
-enum Request {
+enum JournalRequest {
     Append(Vec<Arc<Attempt>>),
     SpentOnCancelled(JudgeUsage),
     /// The run is complete.
@@ -39,7 +39,7 @@ pub(super) enum Written {
 
 /// Writes attempts in the order in which they are submitted.
 pub(super) struct JournalWriter {
-    requests: Option<Sender<Request>>,
+    requests: Option<Sender<JournalRequest>>,
     written: mpsc::Receiver<Written>,
 }
 
@@ -70,20 +70,20 @@ impl JournalWriter {
     pub(super) fn append(&self, attempts: Vec<Arc<Attempt>>) -> bool {
         self.requests
             .as_ref()
-            .is_some_and(|requests| requests.send(Request::Append(attempts)).is_ok())
+            .is_some_and(|requests| requests.send(JournalRequest::Append(attempts)).is_ok())
     }
 
     /// Submits what judges spent on attempts that were cancelled. There is no outcome.
     pub(super) fn spent_on_cancelled(&self, spent: JudgeUsage) {
         if let Some(requests) = &self.requests {
-            let _ = requests.send(Request::SpentOnCancelled(spent));
+            let _ = requests.send(JournalRequest::SpentOnCancelled(spent));
         }
     }
 
     /// Marks the run as complete. There is no outcome: if the mark is missing, `--resume` finds no attempts to run.
     pub(super) fn end(&self) {
         if let Some(requests) = &self.requests {
-            let _ = requests.send(Request::End);
+            let _ = requests.send(JournalRequest::End);
         }
     }
 
@@ -112,14 +112,14 @@ struct JournalThread {
 }
 
 impl JournalThread {
-    fn serve(&mut self, requests: &Receiver<Request>) {
+    fn serve(&mut self, requests: &Receiver<JournalRequest>) {
         loop {
             let has_work = self.is_dirty || !self.unwritten.is_empty();
             let left = SYNC_EVERY.saturating_sub(self.synced.elapsed());
             match requests.recv_timeout(if has_work { left } else { Duration::MAX }) {
-                Ok(Request::Append(attempts)) => self.append_all(attempts),
-                Ok(Request::SpentOnCancelled(spent)) => self.spent_on_cancelled(spent),
-                Ok(Request::End) => self.end(),
+                Ok(JournalRequest::Append(attempts)) => self.append_all(attempts),
+                Ok(JournalRequest::SpentOnCancelled(spent)) => self.spent_on_cancelled(spent),
+                Ok(JournalRequest::End) => self.end(),
                 Err(RecvTimeoutError::Timeout) => {
                     // A write that fails again is retried later.
                     let _ = self.retry();

@@ -35,7 +35,7 @@ pub struct Baseline {
 }
 
 #[derive(Serialize)]
-struct Head {
+struct BaselineHead {
     format: u32,
     run: RunLine,
 }
@@ -143,7 +143,7 @@ pub fn write_baseline(workspace: &Path, baseline: &Baseline) -> io::Result<()> {
         judge: conditions.judge.clone(),
         sets: plan.sets.iter().enumerate().map(set).collect(),
     };
-    let head = serde_json::to_string_pretty(&Head {
+    let head = serde_json::to_string_pretty(&BaselineHead {
         format: FORMAT,
         run,
     })?;

@@ -159,7 +159,7 @@ struct LoggedFile {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Line {
+enum EditLogLine {
     Made(LoggedEdit),
     Undone(u64),
     Redone(u64),
@@ -211,7 +211,8 @@ impl EditLog {
             words: words.to_string(),
             files,
         };
-        let logged = lock.and_then(|lock| self.append(&Line::Made(kept.clone())).map(|()| lock));
+        let logged =
+            lock.and_then(|lock| self.append(&EditLogLine::Made(kept.clone())).map(|()| lock));
         let mut notes = Vec::new();
         for (at, file) in kept.files.iter().enumerate() {
             match write(within, file, false) {
@@ -220,7 +221,7 @@ impl EditLog {
                     let left = turn_files(within, &kept.files[..at], true);
                     if left.is_empty() {
                         // If this fails as well, the texts of the files show that the edit was not made.
-                        let _ = self.append(&Line::Failed(id));
+                        let _ = self.append(&EditLogLine::Failed(id));
                     }
                     return Err(EditFailed {
                         path: jobs[at].path.clone(),
@@ -287,9 +288,9 @@ impl EditLog {
             .filter(|file| is_as_left(file, back))
             .collect();
         let logged = self.append(&if back {
-            Line::Undone(kept.id)
+            EditLogLine::Undone(kept.id)
         } else {
-            Line::Redone(kept.id)
+            EditLogLine::Redone(kept.id)
         });
         let mut notes = Vec::new();
         for (at, one) in to_turn.iter().enumerate() {
@@ -298,9 +299,9 @@ impl EditLog {
                 Err(why) => {
                     let left = turn_files(within, to_turn[..at].iter().copied(), !back);
                     let _ = self.append(&if back {
-                        Line::Redone(kept.id)
+                        EditLogLine::Redone(kept.id)
                     } else {
-                        Line::Undone(kept.id)
+                        EditLogLine::Undone(kept.id)
                     });
                     return Err(EditFailed {
                         path: one.path.clone(),
@@ -340,7 +341,7 @@ impl EditLog {
         Ok(Some(file))
     }
 
-    fn append(&self, line: &Line) -> io::Result<()> {
+    fn append(&self, line: &EditLogLine) -> io::Result<()> {
         let nowhere = || {
             io::Error::new(
                 io::ErrorKind::NotFound,
@@ -386,7 +387,7 @@ impl EditLog {
         let mut history = History::default();
         for line in text
             .lines()
-            .filter_map(|line| serde_json::from_str::<Line>(line).ok())
+            .filter_map(|line| serde_json::from_str::<EditLogLine>(line).ok())
         {
             history.take(line);
         }
@@ -429,7 +430,7 @@ fn turn_files<'a>(
 
 /// Corrects the state of the edit that was made, undone or redone last: after a kill between writing the log and the
 /// files, the texts of the files decide. Returns the line to log.
-fn correct_newest(edits: &mut [Logged], scope: &Scope) -> Option<Line> {
+fn correct_newest(edits: &mut [Logged], scope: &Scope) -> Option<EditLogLine> {
     let of_scope = edits.iter_mut().filter(|logged| scope.holds(&logged.kept));
     let newest = of_scope.max_by_key(|logged| logged.turned)?;
     // A file that the edit did not change is not evidence.
@@ -452,9 +453,9 @@ fn correct_newest(edits: &mut [Logged], scope: &Scope) -> Option<Line> {
     }
     newest.undone = undone;
     Some(if undone {
-        Line::Undone(newest.kept.id)
+        EditLogLine::Undone(newest.kept.id)
     } else {
-        Line::Redone(newest.kept.id)
+        EditLogLine::Redone(newest.kept.id)
     })
 }
 
@@ -563,10 +564,10 @@ fn read(path: &Path) -> Result<String, SaveError> {
 }
 
 impl History {
-    fn take(&mut self, line: Line) {
+    fn take(&mut self, line: EditLogLine) {
         self.lines += 1;
         match line {
-            Line::Made(made) => {
+            EditLogLine::Made(made) => {
                 self.newest_id = self.newest_id.max(made.id);
                 // Undone edits of these files cannot be redone after this one.
                 let touched = |kept: &LoggedEdit| {
@@ -588,9 +589,9 @@ impl History {
                     dropped_by: None,
                 });
             }
-            Line::Undone(id) => self.mark(id, true),
-            Line::Redone(id) => self.mark(id, false),
-            Line::Failed(id) => {
+            EditLogLine::Undone(id) => self.mark(id, true),
+            EditLogLine::Redone(id) => self.mark(id, false),
+            EditLogLine::Failed(id) => {
                 self.edits.retain(|logged| logged.kept.id != id);
                 for logged in self
                     .edits

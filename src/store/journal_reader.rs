@@ -176,17 +176,19 @@ fn read_run(
         let block;
         (block, torn) = read_block(&mut journal, longest, &mut whole).map_err(at(&journal_path))?;
         let read = |line: &RawLine| read_line(line, key, &plan, &records, in_memory);
-        let lines: Vec<Line> = match block.len() {
+        let lines: Vec<JournalLine> = match block.len() {
             ..LINES_AT_LEAST => block.iter().map(read).collect(),
             _ => block.par_iter().map(read).collect(),
         };
         for line in lines {
             match line {
-                Line::Attempt(attempt) => state.apply(RunEvent::Finished(attempt)),
-                Line::SpentOnCancelled(spent) => state.apply(RunEvent::SpentOnCancelled(spent)),
-                Line::End => ended = true,
-                Line::Empty => {}
-                Line::Damaged => damaged += 1,
+                JournalLine::Attempt(attempt) => state.apply(RunEvent::Finished(attempt)),
+                JournalLine::SpentOnCancelled(spent) => {
+                    state.apply(RunEvent::SpentOnCancelled(spent))
+                }
+                JournalLine::End => ended = true,
+                JournalLine::Empty => {}
+                JournalLine::Damaged => damaged += 1,
             }
         }
     }
@@ -246,7 +248,7 @@ fn read_block(
     Ok((lines, None))
 }
 
-enum Line {
+enum JournalLine {
     Attempt(Arc<EndedAttempt>),
     SpentOnCancelled(JudgeUsage),
     End,
@@ -261,30 +263,30 @@ fn read_line(
     plan: &RunPlan,
     records: &Arc<dyn AttemptRecords>,
     in_memory: InMemory,
-) -> Line {
+) -> JournalLine {
     if line.at.length == 0 {
-        return Line::Empty;
+        return JournalLine::Empty;
     }
     let verified = match key {
         Some(key) => match verified(&line.text, key, &plan.run_id) {
             Some(verified) => Some(verified),
-            None => return Line::Damaged,
+            None => return JournalLine::Damaged,
         },
         None => None,
     };
     let text = verified.as_deref().unwrap_or(&line.text);
     // That of a foreign run has a signature, which cannot be verified.
     if text == END || (key.is_none() && text.starts_with(SIGNED_END)) {
-        return Line::End;
+        return JournalLine::End;
     }
     if let Some(spent) = SpentOnCancelledLine::read(text) {
-        return Line::SpentOnCancelled(spent);
+        return JournalLine::SpentOnCancelled(spent);
     }
     match read_attempt(text).filter(|attempt| is_of_plan(attempt, plan)) {
-        Some(attempt) => Line::Attempt(Arc::new(EndedAttempt::recorded(
+        Some(attempt) => JournalLine::Attempt(Arc::new(EndedAttempt::recorded(
             attempt, line.at, records, in_memory,
         ))),
-        None => Line::Damaged,
+        None => JournalLine::Damaged,
     }
 }
 

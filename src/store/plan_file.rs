@@ -29,7 +29,7 @@ pub struct StoredPlan {
 
 /// The first members of the file.
 #[derive(serde::Deserialize)]
-struct Head {
+struct PlanHead {
     #[serde(default)]
     format: Option<serde_json::Value>,
     #[serde(default)]
@@ -130,7 +130,7 @@ const UNSIGNED: &str = "\"signature\": \"\"";
 pub(super) fn read_plan(folder: &EvaltrailFolder, key: Option<&RunKey>) -> io::Result<StoredPlan> {
     let bytes = folder.read(PLAN)?;
     let text = String::from_utf8_lossy(&bytes);
-    let head: Head = serde_json::from_str(&text)?;
+    let head: PlanHead = serde_json::from_str(&text)?;
     let format = match &head.format {
         None => Some(1),
         Some(format) => format.as_u64(),

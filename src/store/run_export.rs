@@ -45,7 +45,7 @@ const LONGEST_ID: usize = 240;
 const LONGEST_HEAD: usize = 1024;
 
 #[derive(Deserialize)]
-struct Head {
+struct ExportHead {
     evaltrail_run: u64,
     run_id: String,
 }
@@ -95,7 +95,7 @@ pub fn export_run(
 pub fn unpack_run(file: &Path, workspace: &Path) -> io::Result<PathBuf> {
     let mut lines = PackedLines::open(file)?;
     lines.next(LONGEST_HEAD).map_err(|_| invalid(NOT_A_RUN))?;
-    let head: Head = serde_json::from_slice(&lines.line).map_err(|_| invalid(NOT_A_RUN))?;
+    let head: ExportHead = serde_json::from_slice(&lines.line).map_err(|_| invalid(NOT_A_RUN))?;
     if head.evaltrail_run > FORMAT {
         return Err(invalid("it was written by a newer evaltrail"));
     }

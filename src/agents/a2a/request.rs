@@ -24,7 +24,7 @@ pub(super) enum Method {
 }
 
 /// A request to send.
-pub(super) struct Request {
+pub(super) struct HttpRequest {
     pub(super) method: HttpMethod,
     pub(super) url: Url,
     pub(super) body: Option<Value>,
@@ -51,7 +51,7 @@ impl Protocol {
         user: &Content,
         context: &str,
         task: Option<&str>,
-    ) -> Request {
+    ) -> HttpRequest {
         let is_protobuf = !self.is_latest && self.binding == A2aBinding::HttpJson;
         let parts: Vec<Value> = user.parts.iter().map(|part| self.part(part)).collect();
         let role = if self.is_latest || is_protobuf {
@@ -85,7 +85,7 @@ impl Protocol {
         };
         match self.binding {
             A2aBinding::JsonRpc => rpc_request(url, rpc, params),
-            A2aBinding::HttpJson => Request {
+            A2aBinding::HttpJson => HttpRequest {
                 method: HttpMethod::POST,
                 url: below(url, rest),
                 body: Some(params),
@@ -94,7 +94,7 @@ impl Protocol {
     }
 
     /// Asks for a task, or cancels it.
-    pub(super) fn about_task(self, url: &Url, method: Method, task: &str) -> Request {
+    pub(super) fn about_task(self, url: &Url, method: Method, task: &str) -> HttpRequest {
         let prefix = if self.is_latest { "" } else { "v1/" };
         match (self.binding, method) {
             (A2aBinding::JsonRpc, _) => {
@@ -106,14 +106,14 @@ impl Protocol {
                 };
                 rpc_request(url, name, json!({"id": task}))
             }
-            (A2aBinding::HttpJson, Method::Get) => Request {
+            (A2aBinding::HttpJson, Method::Get) => HttpRequest {
                 method: HttpMethod::GET,
                 url: below(url, &format!("{prefix}tasks/{task}")),
                 body: None,
             },
             (A2aBinding::HttpJson, Method::Cancel) => {
                 let url = below(url, &format!("{prefix}tasks/{task}:cancel"));
-                Request {
+                HttpRequest {
                     method: HttpMethod::POST,
                     url,
                     body: Some(json!({})),
@@ -148,9 +148,9 @@ impl Protocol {
     }
 }
 
-fn rpc_request(url: &Url, method: &str, params: Value) -> Request {
+fn rpc_request(url: &Url, method: &str, params: Value) -> HttpRequest {
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
-    Request {
+    HttpRequest {
         method: HttpMethod::POST,
         url: url.clone(),
         body: Some(body),

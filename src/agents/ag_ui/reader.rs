@@ -34,12 +34,12 @@ pub(super) struct Reader {
     streams: bool,
     state: SharedState,
     /// The texts that are not complete, by the id of their message, in their order.
-    texts: Vec<(String, Piece)>,
+    texts: Vec<(String, PartialItem)>,
     /// The message and the call to which a chunk without an id belongs.
     open_text: String,
     open_call: String,
     /// The calls that are not complete, by id, in their order.
-    calls: Vec<(String, Piece)>,
+    calls: Vec<(String, PartialItem)>,
     /// The reasoning before the next text.
     thought: String,
     /// The names of subagents, by the id of their run.
@@ -53,7 +53,7 @@ pub(super) struct Reader {
 
 /// A text, or the arguments of a call, that arrive in pieces.
 #[derive(Debug, Default)]
-struct Piece {
+struct PartialItem {
     name: String,
     author: String,
     text: String,
@@ -199,9 +199,9 @@ impl Reader {
         let at = at.unwrap_or_else(|| {
             self.texts.push((
                 id,
-                Piece {
+                PartialItem {
                     author: author.to_string(),
-                    ..Piece::default()
+                    ..PartialItem::default()
                 },
             ));
             self.texts.len() - 1
@@ -239,9 +239,9 @@ impl Reader {
         let at = at.unwrap_or_else(|| {
             self.calls.push((
                 id,
-                Piece {
+                PartialItem {
                     author,
-                    ..Piece::default()
+                    ..PartialItem::default()
                 },
             ));
             self.calls.len() - 1

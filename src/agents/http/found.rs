@@ -14,7 +14,7 @@ type Emit<'a> = &'a mut (dyn FnMut(Event) + Send);
 
 /// What was found so far.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct FoundFields {
     pub(super) session: Option<String>,
     pub(super) error: Option<String>,
     /// Whether the reply says which calls were made.
@@ -42,7 +42,7 @@ fn first<'a>(path: &Option<JsonPath>, value: &'a Value) -> Option<&'a Value> {
         .filter(|found| !found.is_null())
 }
 
-impl Found {
+impl FoundFields {
     /// Reads an item, or a whole reply.
     pub(super) fn take(&mut self, paths: &Paths, value: &Value, emit: Emit<'_>) {
         if first(&paths.step, value).is_some() {

@@ -9,7 +9,7 @@ mod probe;
 pub use self::probe::{TemplateProbe, probe_template};
 
 use self::form::encoded;
-use self::found::Found;
+use self::found::FoundFields;
 use self::paths::Paths;
 use self::placeholders::{filled, replaced};
 use super::budget::EVENT;
@@ -181,14 +181,14 @@ impl HttpSession {
         response: Response,
         budget: &mut TurnBudget,
         emit: OnEvent<'_>,
-    ) -> Result<Found, AgentError> {
+    ) -> Result<FoundFields, AgentError> {
         let Endpoint {
             remote,
             settings,
             paths,
             ..
         } = self.endpoint.as_ref();
-        let mut found = Found::default();
+        let mut found = FoundFields::default();
         if settings.response.is_none() {
             // Without a path, the reply is the response.
             let text = remote.text(response).await?;
@@ -210,11 +210,11 @@ impl HttpSession {
         mut items: Items<'_>,
         streams: bool,
         emit: OnEvent<'_>,
-    ) -> Result<Found, AgentError> {
+    ) -> Result<FoundFields, AgentError> {
         let Endpoint {
             settings, paths, ..
         } = self.endpoint.as_ref();
-        let mut found = Found::default();
+        let mut found = FoundFields::default();
         let wanted = settings
             .stream
             .as_ref()

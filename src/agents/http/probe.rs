@@ -1,6 +1,6 @@
 //! One request to an endpoint that a template describes, and what each path finds in the reply.
 
-use super::found::Found;
+use super::found::FoundFields;
 use super::paths::Paths;
 use super::{HttpAgent, HttpSession};
 use crate::agents::masked::{mask_event, sent_to};
@@ -158,7 +158,7 @@ fn turn_of(
 ) -> Invocation {
     let mut events: Vec<Event> = Vec::new();
     let mut emit = |event: Event| events.push(event);
-    let mut found = Found::default();
+    let mut found = FoundFields::default();
     let wanted = settings
         .stream
         .as_ref()

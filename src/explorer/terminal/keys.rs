@@ -17,12 +17,12 @@ pub(crate) struct Keys {
     events: mpsc::Receiver<io::Result<Event>>,
     /// Notified when the window was resized.
     resized: Arc<Notify>,
-    gate: Arc<Gate>,
+    gate: Arc<ReaderGate>,
 }
 
 /// Decides whether the reader may read the terminal.
 #[derive(Default)]
-struct Gate {
+struct ReaderGate {
     state: Mutex<GateState>,
     changed: Condvar,
 }
@@ -37,7 +37,7 @@ enum GateState {
     Ended,
 }
 
-impl Gate {
+impl ReaderGate {
     fn set(&self, state: GateState) {
         if let Ok(mut now) = self.state.lock() {
             *now = state;
@@ -69,7 +69,7 @@ impl Drop for Keys {
 impl Keys {
     pub(crate) fn open(resized: Arc<Notify>) -> io::Result<Keys> {
         let (sender, events) = mpsc::channel(WAITING);
-        let gate = Arc::new(Gate::default());
+        let gate = Arc::new(ReaderGate::default());
         let of_reader = gate.clone();
         let mut reader = Reader::open()?;
         std::thread::Builder::new()
@@ -147,7 +147,7 @@ impl Reader {
     }
 
     /// The next events; empty if there was no complete one. Waits while another program has the terminal.
-    fn read(&mut self, gate: &Gate) -> io::Result<Vec<Event>> {
+    fn read(&mut self, gate: &ReaderGate) -> io::Result<Vec<Event>> {
         use rustix::event::{PollFd, PollFlags, poll};
         gate.wait()?;
         let mut fds = [PollFd::new(&self.terminal, PollFlags::IN)];
@@ -192,7 +192,7 @@ impl Reader {
         Ok(Reader)
     }
 
-    fn read(&mut self, gate: &Gate) -> io::Result<Vec<Event>> {
+    fn read(&mut self, gate: &ReaderGate) -> io::Result<Vec<Event>> {
         /// Time after which the gate is looked at again.
         const POLL_TIMEOUT: std::time::Duration = std::time::Duration::from_millis(100);
         gate.wait()?;

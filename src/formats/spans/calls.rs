@@ -7,7 +7,7 @@ use crate::domain::ToolCall;
 use serde_json::{Map, Value};
 
 /// The place of a step in a turn: the position of the span, and the position of the call among those of the span (from 1).
-pub(super) type Place = (usize, usize);
+pub(super) type StepPosition = (usize, usize);
 
 /// How the names of the tools begin with which pydantic-ai requests a structured output from a model: they are no tools of
 /// the agent.
@@ -15,7 +15,7 @@ const STRUCTURED_OUTPUT: &str = "final_result";
 
 /// A call that a model asked for.
 struct SpanCall {
-    place: Place,
+    place: StepPosition,
     call: ToolCall,
 }
 
@@ -43,7 +43,10 @@ const SUREST_FIRST: [Likeness; 6] = [
 
 /// The calls with their places, and the number of calls without arguments. A call of a tool's span that no model's span
 /// contains is placed where the tool began.
-pub(super) fn called(facts: &[SpanFacts], authors: &[String]) -> (Vec<(Place, TracedStep)>, usize) {
+pub(super) fn called(
+    facts: &[SpanFacts],
+    authors: &[String],
+) -> (Vec<(StepPosition, TracedStep)>, usize) {
     let asked = calls_of_spans(facts);
     let tools: Vec<(usize, &ToolFacts)> = facts
         .iter()
@@ -76,7 +79,7 @@ pub(super) fn called(facts: &[SpanFacts], authors: &[String]) -> (Vec<(Place, Tr
             },
         )
     });
-    let steps: Vec<(Place, TracedStep)> = of_tools.chain(of_models).collect();
+    let steps: Vec<(StepPosition, TracedStep)> = of_tools.chain(of_models).collect();
     let lacks_arguments =
         |step: &TracedStep| matches!(step, TracedStep::Called { call, .. } if call.args.is_none());
     let lacking = steps

@@ -1,7 +1,7 @@
 //! The turn of a conversation that a trace is about.
 
 use super::TraceSpan;
-use super::calls::{Place, called};
+use super::calls::{StepPosition, called};
 use super::facts::SpanFacts;
 use super::step::TracedStep;
 use crate::formats::spans::libraries::{facts_of, how_to_record};
@@ -40,7 +40,7 @@ pub fn traced_turn(spans: &[&TraceSpan]) -> Option<TracedTurn> {
     let authors = authors(spans, &facts);
     let (said, response) = spoken(spans, &facts, &authors);
     let (called, calls_without_arguments) = called(&facts, &authors);
-    let mut steps: Vec<(Place, TracedStep)> = said.into_iter().chain(called).collect();
+    let mut steps: Vec<(StepPosition, TracedStep)> = said.into_iter().chain(called).collect();
     steps.sort_by_key(|(place, _)| *place);
     Some(TracedTurn {
         conversation: facts.iter().find_map(|one| one.conversation.clone()),
@@ -111,7 +111,7 @@ fn whole_response(facts: &[SpanFacts]) -> Option<String> {
 }
 
 /// A text, and its place.
-type Placed = (Place, TracedStep);
+type Placed = (StepPosition, TracedStep);
 
 /// What models said in between, and the final response: as in ADK, the last message without a call.
 fn spoken(

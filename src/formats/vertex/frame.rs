@@ -14,12 +14,12 @@ use serde_json::{Map, Value};
 pub struct Frame {
     pub(in crate::formats) rows: Vec<Value>,
     ids: Vec<String>,
-    place: Place,
+    place: RowsLocation,
 }
 
 /// Where the rows are in the document.
 #[derive(Clone, Debug, PartialEq)]
-enum Place {
+enum RowsLocation {
     /// The document is the only row.
     Whole,
     /// Each row is at this step below the key, if there is one.
@@ -45,8 +45,8 @@ impl Frame {
     pub(in crate::formats) fn path(&self, at: usize, in_row: &JsonPath) -> JsonPath {
         let mut steps = in_row.0.clone();
         match &self.place {
-            Place::Whole => {}
-            Place::Rows(key, index) => {
+            RowsLocation::Whole => {}
+            RowsLocation::Rows(key, index) => {
                 steps.splice(
                     0..0,
                     key.map(|key| Step::Key(key.into()))
@@ -54,8 +54,8 @@ impl Frame {
                         .chain(index.get(at).cloned()),
                 );
             }
-            Place::Columns(index) => steps.extend_at(1, index.get(at).cloned()),
-            Place::Lists(key, names) => {
+            RowsLocation::Columns(index) => steps.extend_at(1, index.get(at).cloned()),
+            RowsLocation::Lists(key, names) => {
                 let column = steps.first().and_then(|first| match first {
                     Step::Key(name) => names.iter().position(|other| other == name),
                     Step::Index(_) => None,
@@ -75,7 +75,7 @@ impl Frame {
 
     /// Whether the document is one row.
     pub(in crate::formats) fn is_single(&self) -> bool {
-        self.place == Place::Whole
+        self.place == RowsLocation::Whole
     }
 
     /// A row's id.
@@ -101,7 +101,7 @@ fn positions(count: usize) -> Vec<Step> {
 }
 
 /// The rows of a document as far as its structure tells, whatever the columns are called.
-fn rows_of(value: &Value, columns: &ColumnMap) -> Option<(Vec<Value>, Place)> {
+fn rows_of(value: &Value, columns: &ColumnMap) -> Option<(Vec<Value>, RowsLocation)> {
     match value {
         Value::Array(rows) if !rows.is_empty() && rows.iter().all(Value::is_array) => {
             let width = rows
@@ -109,14 +109,17 @@ fn rows_of(value: &Value, columns: &ColumnMap) -> Option<(Vec<Value>, Place)> {
                 .filter_map(|row| row.as_array().map(Vec::len))
                 .max()?;
             let names: Vec<String> = (0..width).map(|at| at.to_string()).collect();
-            Some((of_lists(rows, &names), Place::Lists(None, names)))
+            Some((of_lists(rows, &names), RowsLocation::Lists(None, names)))
         }
-        Value::Array(rows) => Some((rows.clone(), Place::Rows(None, positions(rows.len())))),
+        Value::Array(rows) => Some((
+            rows.clone(),
+            RowsLocation::Rows(None, positions(rows.len())),
+        )),
         Value::Object(document) => split(document)
             .or_else(|| table(document))
             .or_else(|| by_column(document).filter(|_| is_known(document, columns)))
             .or_else(|| by_index(document, columns))
-            .or_else(|| Some((vec![value.clone()], Place::Whole))),
+            .or_else(|| Some((vec![value.clone()], RowsLocation::Whole))),
         _ => None,
     }
 }
@@ -126,11 +129,11 @@ fn rows_of(value: &Value, columns: &ColumnMap) -> Option<(Vec<Value>, Place)> {
 pub(in crate::formats) fn unknown_columns(value: &Value) -> Option<Vec<String>> {
     let (rows, place) = rows_of(value, &ColumnMap::default())?;
     let rows = match (place, value) {
-        (Place::Whole, Value::Object(document)) => {
+        (RowsLocation::Whole, Value::Object(document)) => {
             let rows = by_column(document).or_else(|| every_row(document))?.0;
             Some(rows).filter(|rows| rows.len() > 1 || document.values().all(Value::is_array))?
         }
-        (Place::Whole, _) => return None,
+        (RowsLocation::Whole, _) => return None,
         _ => rows,
     };
     let first = rows.first().and_then(Value::as_object)?;
@@ -147,7 +150,7 @@ fn of_lists(rows: &[Value], names: &[String]) -> Vec<Value> {
 }
 
 /// pandas' `split`: the names of the columns, and a list of cells for each row.
-fn split(document: &Map<String, Value>) -> Option<(Vec<Value>, Place)> {
+fn split(document: &Map<String, Value>) -> Option<(Vec<Value>, RowsLocation)> {
     let (names, data) = (
         document.get("columns")?.as_array()?,
         document.get("data")?.as_array()?,
@@ -156,30 +159,36 @@ fn split(document: &Map<String, Value>) -> Option<(Vec<Value>, Place)> {
         .iter()
         .map(|name| name.as_str().map(str::to_string))
         .collect::<Option<_>>()?;
-    data.iter()
-        .all(Value::is_array)
-        .then(|| (of_lists(data, &names), Place::Lists(Some("data"), names)))
+    data.iter().all(Value::is_array).then(|| {
+        (
+            of_lists(data, &names),
+            RowsLocation::Lists(Some("data"), names),
+        )
+    })
 }
 
 /// pandas' `table`: a schema, and a list of rows.
-fn table(document: &Map<String, Value>) -> Option<(Vec<Value>, Place)> {
+fn table(document: &Map<String, Value>) -> Option<(Vec<Value>, RowsLocation)> {
     document.get("schema")?.get("fields")?.as_array()?;
     let data = document.get("data")?.as_array()?;
     Some((
         data.clone(),
-        Place::Rows(Some("data"), positions(data.len())),
+        RowsLocation::Rows(Some("data"), positions(data.len())),
     ))
 }
 
 /// pandas' `index`: rows by the values of the index. Each row is a known one.
-fn by_index(document: &Map<String, Value>, columns: &ColumnMap) -> Option<(Vec<Value>, Place)> {
+fn by_index(
+    document: &Map<String, Value>,
+    columns: &ColumnMap,
+) -> Option<(Vec<Value>, RowsLocation)> {
     let is_row = |row: &Value| row.as_object().is_some_and(|row| is_known(row, columns));
     let is_frame = !is_known(document, columns) && document.values().all(is_row);
     is_frame.then(|| every_row(document)).flatten()
 }
 
 /// The values of an object as rows, if all have the same keys.
-fn every_row(document: &Map<String, Value>) -> Option<(Vec<Value>, Place)> {
+fn every_row(document: &Map<String, Value>) -> Option<(Vec<Value>, RowsLocation)> {
     let keys = |row: &Value| {
         row.as_object()
             .map(|row| row.keys().cloned().collect::<Vec<_>>())
@@ -192,7 +201,7 @@ fn every_row(document: &Map<String, Value>) -> Option<(Vec<Value>, Place)> {
         let steps = document.keys().cloned().map(Step::Key).collect();
         (
             document.values().cloned().collect(),
-            Place::Rows(None, steps),
+            RowsLocation::Rows(None, steps),
         )
     })
 }
@@ -252,7 +261,7 @@ fn is_list_of_names(name: &str, value: &Value) -> bool {
             .is_some_and(|cells| !cells.is_empty() && cells.iter().all(is_name))
 }
 
-fn by_column(columns: &Map<String, Value>) -> Option<(Vec<Value>, Place)> {
+fn by_column(columns: &Map<String, Value>) -> Option<(Vec<Value>, RowsLocation)> {
     if columns.is_empty()
         || LISTS
             .iter()
@@ -278,7 +287,7 @@ fn by_column(columns: &Map<String, Value>) -> Option<(Vec<Value>, Place)> {
         };
         return Some((
             (0..count).map(row).collect(),
-            Place::Columns(positions(count)),
+            RowsLocation::Columns(positions(count)),
         ));
     }
     if !columns.values().all(Value::is_object) {
@@ -306,7 +315,7 @@ fn by_column(columns: &Map<String, Value>) -> Option<(Vec<Value>, Place)> {
     let rows = index.iter().map(row).collect();
     Some((
         rows,
-        Place::Columns(index.into_iter().cloned().map(Step::Key).collect()),
+        RowsLocation::Columns(index.into_iter().cloned().map(Step::Key).collect()),
     ))
 }
 

@@ -166,14 +166,14 @@ pub(in crate::formats) fn width_of_record(text: &str, separator: u8) -> Option<u
 }
 
 /// The cells of one record.
-struct Cells {
+struct RecordCells {
     /// The texts of all cells, one after the other.
     text: String,
     /// The end of each cell in the text.
     ends: Vec<usize>,
 }
 
-impl Cells {
+impl RecordCells {
     fn iter(&self) -> impl Iterator<Item = &str> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts
@@ -191,7 +191,7 @@ thread_local! {
 }
 
 /// Splits the text of a record into its cells.
-fn cells_of(text: &str, separator: u8) -> Result<Cells, String> {
+fn cells_of(text: &str, separator: u8) -> Result<RecordCells, String> {
     READERS.with_borrow_mut(|readers| {
         let at = SEPARATORS
             .iter()
@@ -203,7 +203,7 @@ fn cells_of(text: &str, separator: u8) -> Result<Cells, String> {
     })
 }
 
-fn read_cells(reader: &mut csv_core::Reader, text: &str) -> Result<Cells, String> {
+fn read_cells(reader: &mut csv_core::Reader, text: &str) -> Result<RecordCells, String> {
     let mut input = text.as_bytes();
     // A cell is never longer than its text in the record.
     let mut output = vec![0; text.len() + 1];
@@ -223,7 +223,7 @@ fn read_cells(reader: &mut csv_core::Reader, text: &str) -> Result<Cells, String
     }
     output.truncate(written);
     ends.truncate(ended);
-    Ok(Cells {
+    Ok(RecordCells {
         text: String::from_utf8(output).map_err(|error| error.to_string())?,
         ends,
     })

@@ -1,7 +1,7 @@
 //! Anthropic's Messages API.
 
 use super::Settings;
-use super::call::{Answer, Call, FormMode, count, join};
+use super::call::{Call, FormMode, ModelAnswer, count, join};
 use crate::judge::endpoint::Endpoint;
 use serde_json::{Map, Value, json};
 
@@ -76,9 +76,9 @@ fn request(endpoint: &Endpoint, parts: &[&str]) -> Call {
     }
 }
 
-pub(super) fn read(body: &Value) -> Answer {
+pub(super) fn read(body: &Value) -> ModelAnswer {
     let tokens = |key: &str| count(body.pointer(&format!("/usage/{key}")));
-    Answer {
+    ModelAnswer {
         text: text(body),
         input_tokens: tokens("input_tokens"),
         output_tokens: tokens("output_tokens"),

@@ -47,7 +47,7 @@ impl FormMode {
 
 /// An answer with its token counts.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::judge) struct Answer {
+pub(in crate::judge) struct ModelAnswer {
     /// The text, or why there is none. Tokens are charged in both cases.
     pub(in crate::judge) text: Result<String, String>,
     pub(in crate::judge) input_tokens: u64,

@@ -1,6 +1,6 @@
 //! Vertex AI's evaluation service: `evaluateInstances`. The question is the request body.
 
-use super::call::{Answer, Call, join};
+use super::call::{Call, ModelAnswer, join};
 use crate::judge::endpoint::Endpoint;
 use serde_json::Value;
 
@@ -24,12 +24,12 @@ pub(super) fn call(endpoint: &Endpoint, body: &str) -> Call {
     }
 }
 
-pub(super) fn read(body: &Value) -> Answer {
+pub(super) fn read(body: &Value) -> ModelAnswer {
     let text = match body.get("metricResults").and_then(Value::as_array) {
         Some(results) if !results.is_empty() => Ok(body.to_string()),
         _ => Err("the service answered without a result".into()),
     };
-    Answer {
+    ModelAnswer {
         text,
         input_tokens: 0,
         output_tokens: 0,

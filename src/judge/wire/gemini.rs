@@ -1,7 +1,7 @@
 //! Gemini's `generateContent`, with a key or on Vertex AI with a token.
 
 use super::Settings;
-use super::call::{Answer, Call, count, join};
+use super::call::{Call, ModelAnswer, count, join};
 use crate::domain::Reading;
 use crate::judge::endpoint::Endpoint;
 use serde_json::{Map, Value, json};
@@ -86,10 +86,10 @@ fn request(endpoint: &Endpoint, verb: &str) -> Call {
     }
 }
 
-pub(super) fn read(body: &Value, reading: Reading) -> Answer {
+pub(super) fn read(body: &Value, reading: Reading) -> ModelAnswer {
     let usage = body.get("usageMetadata");
     let tokens = |key: &str| count(usage.and_then(|usage| usage.get(key)));
-    Answer {
+    ModelAnswer {
         text: text(body, reading),
         input_tokens: tokens("promptTokenCount"),
         output_tokens: tokens("candidatesTokenCount").saturating_add(tokens("thoughtsTokenCount")),

@@ -8,7 +8,7 @@ mod ollama;
 mod openai;
 mod settings;
 
-pub(super) use call::{Answer, Call, FormMode};
+pub(super) use call::{Call, FormMode, ModelAnswer};
 pub(super) use settings::Settings;
 
 use super::endpoint::Endpoint;
@@ -53,7 +53,7 @@ pub(super) fn read(
     endpoint: &Endpoint,
     body: &Value,
     reading: Reading,
-) -> Result<Answer, JudgeError> {
+) -> Result<ModelAnswer, JudgeError> {
     Ok(match endpoint.provider {
         _ if endpoint.service => evaluation::read(body),
         Provider::Gemini | Provider::Vertex | Provider::Replay => gemini::read(body, reading),

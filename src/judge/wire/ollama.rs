@@ -1,7 +1,7 @@
 //! Ollama's chat API.
 
 use super::Settings;
-use super::call::{Answer, Call, count, join};
+use super::call::{Call, ModelAnswer, count, join};
 use crate::judge::endpoint::Endpoint;
 use serde_json::{Map, Value, json};
 
@@ -57,9 +57,9 @@ fn request(endpoint: &Endpoint, what: &str, body: Value) -> Call {
     }
 }
 
-pub(super) fn read(body: &Value) -> Answer {
+pub(super) fn read(body: &Value) -> ModelAnswer {
     let text = body.pointer("/message/content").and_then(Value::as_str);
-    Answer {
+    ModelAnswer {
         text: match (body.get("error").and_then(Value::as_str), text) {
             (Some(error), _) => Err(format!("the judge failed: {error}")),
             (None, Some(text)) => Ok(text.to_string()),

@@ -1,7 +1,7 @@
 //! OpenAI's chat completions, and servers with the same API.
 
 use super::Settings;
-use super::call::{Answer, Call, count, join};
+use super::call::{Call, ModelAnswer, count, join};
 use crate::judge::endpoint::Endpoint;
 use serde_json::{Map, Value, json};
 
@@ -73,9 +73,9 @@ fn request(endpoint: &Endpoint, parts: &[&str]) -> Call {
     }
 }
 
-pub(super) fn read(body: &Value) -> Answer {
+pub(super) fn read(body: &Value) -> ModelAnswer {
     let tokens = |key: &str| count(body.pointer(&format!("/usage/{key}")));
-    Answer {
+    ModelAnswer {
         text: text(body),
         input_tokens: tokens("prompt_tokens"),
         output_tokens: tokens("completion_tokens"),

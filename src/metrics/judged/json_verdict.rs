@@ -38,7 +38,7 @@ pub(super) struct JsonVerdict<'a, T> {
     pub(super) read: &'a dyn Fn(&str, &Value) -> Option<T>,
 }
 
-struct Found<T> {
+struct FoundVerdict<T> {
     place: Range<usize>,
     verdict: Option<T>,
     is_object: bool,
@@ -66,7 +66,7 @@ impl<T: PartialEq + Copy> JsonVerdict<'_, T> {
         let verdict = last
             .verdict
             .ok_or("the verdict in the judge's answer cannot be read")?;
-        let counts = |one: &&Found<T>| match last.is_object {
+        let counts = |one: &&FoundVerdict<T>| match last.is_object {
             false => true,
             true if is_own_frame(reply, &objects, &last.place) => one.is_object,
             true => one.is_object || one.verdict.is_some(),
@@ -125,7 +125,7 @@ impl<T: PartialEq + Copy> JsonVerdict<'_, T> {
         objects: &[Object],
         seal: &VerdictCodes,
         code: &str,
-    ) -> Vec<Found<T>> {
+    ) -> Vec<FoundVerdict<T>> {
         let of = |(start, end, value): &Object| {
             if value["code"]
                 .as_str()
@@ -154,7 +154,7 @@ impl<T: PartialEq + Copy> JsonVerdict<'_, T> {
                     let pair = start + place.start..start + place.end;
                     seal.quotes_on(&reply[*start..pair.start], &reply[pair])
                 });
-            (!is_quoted).then_some(Found {
+            (!is_quoted).then_some(FoundVerdict {
                 place: *start..*end,
                 verdict,
                 is_object: true,
@@ -177,7 +177,7 @@ impl<T: PartialEq + Copy> JsonVerdict<'_, T> {
     }
 
     /// Verdicts outside of objects.
-    fn loose(&self, reply: &str, objects: &[Object], seal: &VerdictCodes) -> Vec<Found<T>> {
+    fn loose(&self, reply: &str, objects: &[Object], seal: &VerdictCodes) -> Vec<FoundVerdict<T>> {
         let Some(pattern) = &self.keys.loose else {
             return Vec::new();
         };
@@ -204,7 +204,7 @@ impl<T: PartialEq + Copy> JsonVerdict<'_, T> {
                 )
             };
             let verdict = if has_end { read() } else { None };
-            Some(Found {
+            Some(FoundVerdict {
                 place: whole.range(),
                 verdict,
                 is_object: false,

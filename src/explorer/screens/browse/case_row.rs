@@ -1,6 +1,6 @@
 //! A row of the list of cases.
 
-use super::columns::{Columns, METRIC_WIDTH, SIGNS};
+use super::columns::{ColumnWidths, METRIC_WIDTH, SIGNS};
 use super::reason::{attempt_text, problem, reason_parts};
 use crate::domain::{AttemptSummary, MetricSummary, Score, Status, score_text, seconds_text};
 use crate::explorer::case_list::decisions::quarantine_of;
@@ -24,7 +24,7 @@ pub(super) const QUARANTINED: &str = "‖";
 pub(super) const FLAKY: &str = "±";
 
 /// The cells of a row, drawn from left to right.
-struct Cells<'a> {
+struct CellPainter<'a> {
     x: u16,
     y: u16,
     style: Style,
@@ -32,7 +32,7 @@ struct Cells<'a> {
     buffer: &'a mut Buffer,
 }
 
-impl Cells<'_> {
+impl CellPainter<'_> {
     /// Draws a text at the beginning of the next cell.
     fn left(&mut self, width: u16, text: &str, look: Style) {
         let look = self.theme.within(self.style, look);
@@ -54,7 +54,7 @@ pub(super) fn case_row(
     model: &Model,
     case: CaseRef,
     row: Rect,
-    columns: &Columns,
+    columns: &ColumnWidths,
     (style, running): (Style, bool),
     theme: &Theme,
     buffer: &mut Buffer,
@@ -63,7 +63,7 @@ pub(super) fn case_row(
     let problem = problem(model, case);
     let is_selected = model.view.browse.selected.contains(&case);
     let (x, y) = (row.x, row.y);
-    let mut cells = Cells {
+    let mut cells = CellPainter {
         x,
         y,
         style,
@@ -128,7 +128,7 @@ fn sign(
 }
 
 /// The id of a case; behind it its tags, that it cannot be read, or what a row without an id asks.
-fn name(model: &Model, case: CaseRef, width: u16, cells: &mut Cells) {
+fn name(model: &Model, case: CaseRef, width: u16, cells: &mut CellPainter) {
     let id = model.shown_id(case);
     let (x, room) = (cells.x, width.saturating_sub(1));
     let used = put(cells.buffer, x, cells.y, room, &id, cells.style) + 1;
@@ -156,7 +156,7 @@ fn text_behind_id(model: &Model, case: CaseRef, id: &str) -> Option<(String, Rol
 }
 
 /// A sign for each attempt, if there are several.
-fn attempts(outcome: Option<&CaseOutcome>, width: u16, cells: &mut Cells) {
+fn attempts(outcome: Option<&CaseOutcome>, width: u16, cells: &mut CellPainter) {
     let repeated = outcome.filter(|outcome| outcome.attempts.len() > 1);
     let Some(outcome) = repeated else {
         cells.x += width;
@@ -169,7 +169,7 @@ fn attempts(outcome: Option<&CaseOutcome>, width: u16, cells: &mut Cells) {
 }
 
 /// The scores of the worst attempt; none if it errored.
-fn scores(outcome: Option<&CaseOutcome>, names: &[String], cells: &mut Cells) {
+fn scores(outcome: Option<&CaseOutcome>, names: &[String], cells: &mut CellPainter) {
     let worst = outcome.and_then(CaseOutcome::worst_attempt);
     let attempt = worst.filter(|attempt| attempt.status != Status::Errored);
     for name in names {

@@ -34,7 +34,7 @@ const RUNS_AT_LEAST: u16 = 5;
 const RUNS_SHOWN: usize = 8;
 
 /// The widths of the columns; a column of no width is not shown.
-pub(super) struct Columns {
+pub(super) struct ColumnWidths {
     pub(super) name: u16,
     pub(super) set: u16,
     pub(super) attempts: u16,
@@ -45,11 +45,11 @@ pub(super) struct Columns {
     pub(super) reason: u16,
 }
 
-impl Columns {
+impl ColumnWidths {
     /// Divides the width among the columns that the visible rows have something for. When there is little room, columns
     /// give way in this order: turns, scores but the first, past runs, time, the first score, the set, attempts. The
     /// reason is the last one to go, and gets what is left.
-    pub(super) fn fit(model: &Model, width: u16, rows: &[CaseRef], theme: &Theme) -> Columns {
+    pub(super) fn fit(model: &Model, width: u16, rows: &[CaseRef], theme: &Theme) -> ColumnWidths {
         let outcomes: Vec<&CaseOutcome> = rows
             .iter()
             .filter_map(|case| model.view.outcomes.get(*case))
@@ -106,7 +106,7 @@ impl Columns {
             0 => ((name + rest).min(NAME_AT_MOST.max(name)), 0),
             reserved => (name, reserved + more_reason + rest),
         };
-        Columns {
+        ColumnWidths {
             name,
             set,
             attempts,
@@ -194,7 +194,7 @@ fn metrics_of(outcomes: &[&CaseOutcome]) -> Vec<String> {
 }
 
 /// Draws the headings.
-pub(super) fn heads(columns: &Columns, inner: Rect, theme: &Theme, buffer: &mut Buffer) {
+pub(super) fn heads(columns: &ColumnWidths, inner: Rect, theme: &Theme, buffer: &mut Buffer) {
     let style = theme.style(Role::Faint);
     let mut x = inner.x + SIGNS;
     let mut head = |width: u16, words: &str, right: bool, buffer: &mut Buffer| {

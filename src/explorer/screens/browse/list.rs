@@ -1,7 +1,7 @@
 //! The list of cases.
 
 use super::case_row::{FLAKY, QUARANTINED, case_row};
-use super::columns::{Columns, heads};
+use super::columns::{ColumnWidths, heads};
 use super::reason::note_reason;
 use crate::diff::{Span, wrap_line};
 use crate::domain::{Totals, clean_line};
@@ -40,7 +40,7 @@ pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
         .take(shown)
         .copied()
         .collect();
-    let columns = Columns::fit(model, inner.width, &window, theme);
+    let columns = ColumnWidths::fit(model, inner.width, &window, theme);
     if areas.panel.is_empty() {
         note_reason(model, area, theme, buffer);
     }

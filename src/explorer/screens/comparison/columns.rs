@@ -33,7 +33,7 @@ pub(super) fn is_beside(width: usize) -> bool {
 const ABSENT: &str = "(absent)";
 
 /// A row before it is wrapped: a cell for each side, and whether all of them are equal.
-struct Cells {
+struct UnwrappedRow {
     sides: Vec<Option<Line>>,
     is_equal: bool,
 }
@@ -191,7 +191,7 @@ fn call_cells(
     expected: Option<&Invocation>,
     first: Option<&Invocation>,
     second: Option<&Invocation>,
-) -> Vec<Cells> {
+) -> Vec<UnwrappedRow> {
     let rows = |left: Option<&Invocation>, right: Option<&Invocation>| {
         let (left, right) = (calls_of(left), calls_of(right));
         let (left, right): (Vec<_>, Vec<_>) = (left.iter().collect(), right.iter().collect());
@@ -208,7 +208,7 @@ fn response_cells(
     expected: Option<&Invocation>,
     first: Option<&Invocation>,
     second: Option<&Invocation>,
-) -> Vec<Cells> {
+) -> Vec<UnwrappedRow> {
     let text = |turn: Option<&Invocation>| turn.map(shown_response).unwrap_or_default();
     let rows = |left, right| text_rows(&diff_words(&text(left), &text(right)));
     if [expected, first, second]
@@ -232,16 +232,16 @@ fn response_cells(
     (0..a.len().max(b.len())).map(cells).collect()
 }
 
-fn two_sided(row: Row) -> Cells {
+fn two_sided(row: Row) -> UnwrappedRow {
     let is_equal = plain(&row.left) == plain(&row.right);
-    Cells {
+    UnwrappedRow {
         sides: vec![row.left, row.right],
         is_equal,
     }
 }
 
 /// The expected side has no marks: where it differs is marked on the side that differs.
-fn three_sided(expected: Option<Line>, first: Option<Line>, second: Option<Line>) -> Cells {
+fn three_sided(expected: Option<Line>, first: Option<Line>, second: Option<Line>) -> UnwrappedRow {
     let is_equal = plain(&expected) == plain(&first) && plain(&expected) == plain(&second);
     let unmarked = |line: Line| {
         line.into_iter()
@@ -251,7 +251,7 @@ fn three_sided(expected: Option<Line>, first: Option<Line>, second: Option<Line>
             })
             .collect()
     };
-    Cells {
+    UnwrappedRow {
         sides: vec![expected.map(unmarked), first, second],
         is_equal,
     }
@@ -268,7 +268,7 @@ fn plain(line: &Option<Line>) -> Option<String> {
 
 /// Joins the rows of expected and first run with those of expected and second run, by their expected side, which is
 /// the same in both. Rows without an expected side, or with an absent argument there, stay alone.
-fn merged(first: Vec<Row>, second: Vec<Row>) -> Vec<Cells> {
+fn merged(first: Vec<Row>, second: Vec<Row>) -> Vec<UnwrappedRow> {
     let key = |row: &Row| plain(&row.left).filter(|text| text.trim() != ABSENT);
     let mut cells = Vec::new();
     let (mut first, mut second) = (VecDeque::from(first), VecDeque::from(second));
@@ -308,7 +308,7 @@ fn merged(first: Vec<Row>, second: Vec<Row>) -> Vec<Cells> {
 
 fn push_cells(
     lines: &mut Vec<ColumnLine>,
-    rows: Vec<Cells>,
+    rows: Vec<UnwrappedRow>,
     case: &CaseColumns,
     width: usize,
     none: &str,
@@ -317,7 +317,7 @@ fn push_cells(
         lines.extend(wrapped(none, Tone::Faint, width));
         return;
     }
-    let hidden = |cells: &Cells| case.differences_only && cells.is_equal;
+    let hidden = |cells: &UnwrappedRow| case.differences_only && cells.is_equal;
     for stretch in rows.chunk_by(|a, b| hidden(a) == hidden(b)) {
         if hidden(&stretch[0]) {
             let rows = if stretch.len() == 1 {
@@ -355,7 +355,7 @@ fn push_beside(lines: &mut Vec<ColumnLine>, sides: &[Option<Line>], width: usize
 }
 
 /// One line where all sides are equal, else a line for each side, with its name.
-fn push_stacked(lines: &mut Vec<ColumnLine>, cells: &Cells, names: &[&str], width: usize) {
+fn push_stacked(lines: &mut Vec<ColumnLine>, cells: &UnwrappedRow, names: &[&str], width: usize) {
     let mut push = |name: &str, line: &Line| {
         let head = Span {
             text: format!("{name:9}"),

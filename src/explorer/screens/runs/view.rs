@@ -145,7 +145,7 @@ fn name_of(runs: &RunsScreen, head: &RunSummary) -> String {
 type Cell<'a> = Box<dyn Fn(&RunSummary) -> (String, Style) + 'a>;
 
 /// A column: its heading, its width, whether it is aligned to the right, and the text and style of a run.
-struct Column<'a> {
+struct RunColumn<'a> {
     heading: &'static str,
     width: u16,
     right: bool,
@@ -158,7 +158,7 @@ fn columns<'a>(
     runs: &'a RunsScreen,
     width: u16,
     theme: &'a Theme,
-) -> Vec<Column<'a>> {
+) -> Vec<RunColumn<'a>> {
     let (text, faint) = (theme.style(Role::Text), theme.style(Role::Faint));
     let shown = || {
         (0..runs.rows.len())
@@ -181,13 +181,13 @@ fn columns<'a>(
     } else {
         0
     };
-    let column = |heading, width, right, cell: Cell<'a>| Column {
+    let column = |heading, width, right, cell: Cell<'a>| RunColumn {
         heading,
         width,
         right,
         cell,
     };
-    let all: Vec<Column<'a>> = vec![
+    let all: Vec<RunColumn<'a>> = vec![
         column(
             "run",
             name + 2,
@@ -238,12 +238,12 @@ fn columns<'a>(
         ),
     ];
     let mut room = width;
-    let fits = |column: &Column| {
+    let fits = |column: &RunColumn| {
         let fits = column.width <= room;
         room -= column.width.min(room);
         fits
     };
-    let mut columns: Vec<Column<'a>> = all.into_iter().take_while(fits).collect();
+    let mut columns: Vec<RunColumn<'a>> = all.into_iter().take_while(fits).collect();
     let used: u16 = columns.iter().map(|column| column.width).sum();
     if let Some(last) = columns.last_mut().filter(|last| !last.right) {
         last.width += width.saturating_sub(used);

@@ -114,7 +114,7 @@ pub(super) fn draw(
 }
 
 /// The widths of the columns; a column of no width is not shown.
-struct Columns {
+struct SeriesColumns {
     set: u16,
     metric: u16,
     change: u16,
@@ -122,8 +122,8 @@ struct Columns {
     line: u16,
 }
 
-impl Columns {
-    fn fit(trends: &TrendsScreen, width: u16) -> Columns {
+impl SeriesColumns {
+    fn fit(trends: &TrendsScreen, width: u16) -> SeriesColumns {
         let widest = |of: &dyn Fn(&Series) -> usize| {
             trends.series.iter().map(of).max().unwrap_or(0) as u16 + 2
         };
@@ -137,7 +137,7 @@ impl Columns {
         let metric = widest(&|series| series.name().width());
         let metric = metric.clamp(NAME_AT_LEAST, names.saturating_sub(set).max(NAME_AT_LEAST));
         let line = width.saturating_sub(set + metric + numbers);
-        Columns {
+        SeriesColumns {
             set,
             metric,
             change,
@@ -245,7 +245,7 @@ impl Series {
 }
 
 fn list(trends: &TrendsScreen, rows: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let columns = Columns::fit(trends, rows.width);
+    let columns = SeriesColumns::fit(trends, rows.width);
     let faint = theme.style(Role::Faint);
     let (mut x, y) = (rows.x + 1, rows.y - 1);
     for (width, heading, is_right) in [
@@ -291,7 +291,7 @@ fn series_row(
     series: &Series,
     is_first: bool,
     row: Rect,
-    columns: &Columns,
+    columns: &SeriesColumns,
     style: ratatui::style::Style,
     theme: &Theme,
     buffer: &mut Buffer,
