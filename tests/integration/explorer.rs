@@ -391,6 +391,23 @@ fn key_question_starts_run_or_declines_key() {
 }
 
 #[test]
+fn open_case_stays_while_its_file_is_unreadable() {
+    let mut model = sample();
+    press(&mut model, "enter");
+    assert!(model.is_on(Context::Case));
+    let ticket = model.ticket();
+    let loaded = SetLoaded {
+        set: 0,
+        ticket,
+        result: Err("line 3: expected a colon".into()),
+    };
+    update(&mut model, Msg::Sets(SetMsg::Loaded(loaded)));
+    assert!(model.is_on(Context::Case));
+    load(&mut model, 0);
+    assert!(model.is_on(Context::Case));
+}
+
+#[test]
 fn older_load_result_never_replaces_newer() {
     let mut model = sample();
     let read = |model: &mut Model| -> Vec<Effect> {

@@ -279,7 +279,7 @@ impl Arena {
         fs::write(many.join("b.evalset.json"), twice).unwrap();
         let line = corpus.join("one_long_line");
         fs::create_dir_all(&line).unwrap();
-        let row = json!({"prompt": "p", "response": "long ".repeat(2_000_000), "reference": "r"});
+        let row = json!({"prompt": "p", "response": "long ".repeat(600_000), "reference": "r"});
         fs::write(
             line.join("rows.jsonl"),
             format!("{row}\n{{\"prompt\": \"q\", \"response\": \"r\"}}\n"),

@@ -123,7 +123,7 @@ fn invalid_file_is_named_and_its_repair_found() {
         valid.replacen("\"eval_cases\":", "\"eval_cases\"", 1),
     )
     .unwrap();
-    terminal.wait_for("lights.evalset.json: line 4, column 17: expected a colon");
+    terminal.wait_for("lights.evalset.json: line 4, column 16: expected a colon");
     std::fs::write(&file, valid).unwrap();
     edit_case_2(&place, "it is done");
     terminal.wait_for("1 case changed: about 1 s; running");

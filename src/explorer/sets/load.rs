@@ -63,7 +63,7 @@ pub(crate) fn set_loaded(model: &mut Model, loaded: SetLoaded) -> Vec<Effect> {
             }
             effects.extend(put_file(model, set, file, digest));
         }
-        Err(why) => view.state = SetState::Failed(why),
+        Err(why) => effects.extend(put_failure(model, set, why)),
     }
     relist(model);
     dialog::on_set_loaded(model);
@@ -126,6 +126,21 @@ pub(crate) fn catch_up(model: &mut Model, set: usize) -> Vec<Effect> {
     edited_cases::reevaluate_cases(model, set, cases)
 }
 
+/// Shows why the file cannot be read, in the place of its cases. The case that is open stays open: the file may be half
+/// written, or its user is about to repair it.
+fn put_failure(model: &mut Model, set: usize, why: String) -> Vec<Effect> {
+    let view = &mut model.view.sets[set];
+    view.state = SetState::Failed(why.clone());
+    let shown = view.path.shown.clone();
+    match model.open_case() {
+        Some(case) if case.at.set == set => {
+            let text = format!("{shown} cannot be read, its last version is shown: {why}");
+            notify_about(model, format!("{shown} cannot be read"), text, true)
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// Closes the case screen if its case no longer exists.
 fn close_lost_case(model: &mut Model, set: usize) {
     if let Some(preview) = &mut model.view.browse.preview {
@@ -134,11 +149,14 @@ fn close_lost_case(model: &mut Model, set: usize) {
     let Some(case) = model.open_case_mut() else {
         return;
     };
-    let lost = case.at.set == set;
     case.is_stale = true;
     let at = case.at;
-    let there = model.file(set).is_some_and(|file| at.index < file.len());
-    if lost && !there {
+    let is_lost = match &model.view.sets[set].state {
+        SetState::Ready(file, _) => at.index >= file.len(),
+        SetState::Gone => true,
+        SetState::Loading | SetState::Failed(_) => false,
+    };
+    if at.set == set && is_lost {
         model.show(ListPage);
     }
 }

@@ -17,7 +17,7 @@ pub(crate) const WIDE_FROM: u16 = 150;
 /// Width in columns of a preview from which the events are beside the comparison.
 const PREVIEW_BESIDE_FROM: u16 = 140;
 /// Height in rows of a narrower preview from which the events are below the comparison.
-const PREVIEW_BELOW_FROM: u16 = 24;
+const PREVIEW_BELOW_FROM: u16 = 16;
 
 /// The width of the events in a preview, in columns; `None` if there is no room for them. They are beside the comparison if
 /// this is less than the width of the preview, else below it.

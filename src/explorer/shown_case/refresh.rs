@@ -137,7 +137,10 @@ fn shown_view(model: &Model, case: &CaseScreen) -> BodyView {
         return BodyView {
             width: usize::from(inner.width - beside.unwrap_or(0)),
             beside: events.map(usize::from),
-            mode: preview_mode(model),
+            mode: match events {
+                Some(_) => preview_mode(model),
+                None => CaseMode::Compare,
+            },
             differences_only: failed,
         };
     }
