@@ -12,6 +12,7 @@ use crate::runner::{
 };
 use crate::workspace::{Watch, Workspace, watched_folders};
 use anyhow::Context;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -55,7 +56,7 @@ pub(super) fn run_and_watch(args: &RunArgs) -> anyhow::Result<Exit> {
         let (workspace, selections) = match opened(args) {
             Ok(opened) => opened,
             Err(error) => {
-                problems.print_new(vec![format!("{error:#}")]);
+                problems.print_new([format!("{error:#}")].into());
                 continue;
             }
         };
@@ -106,18 +107,18 @@ pub(super) fn run_and_watch(args: &RunArgs) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-fn problems_in(found: &FoundChanges) -> Vec<String> {
+fn problems_in(found: &FoundChanges) -> BTreeSet<String> {
     let unreadable = found.unreadable.iter().map(unreadable_text);
     found.unopened.iter().cloned().chain(unreadable).collect()
 }
 
-/// The files that cannot be read now.
-struct Problems(Vec<String>);
+/// What cannot be read now, as sentences.
+struct Problems(BTreeSet<String>);
 
 impl Problems {
     /// Prints those of these problems that were not there before.
-    fn print_new(&mut self, problems: Vec<String>) {
-        let new = problems.iter().filter(|problem| !self.0.contains(problem));
+    fn print_new(&mut self, problems: BTreeSet<String>) {
+        let new = problems.difference(&self.0);
         new.for_each(|problem| print_note(problem));
         self.0 = problems;
     }

@@ -255,7 +255,7 @@ impl Judges {
             return Ok(self.buy(&found, prompt, &settings, is_usable).await.0);
         }
         let flight = self.flights.flight(&digest);
-        let leader = match flight.turn().await {
+        let leader = match flight.role().await {
             RequestRole::Shared(response) if is_usable(&response.text) => {
                 return Ok(from_cache(response));
             }

@@ -54,7 +54,7 @@ impl RequestsInFlight {
 
 impl RequestInFlight {
     /// Waits until the request has to be sent or has a response.
-    pub(super) async fn turn(&self) -> RequestRole<'_> {
+    pub(super) async fn role(&self) -> RequestRole<'_> {
         match (self.turn.acquire().await, self.response.get()) {
             (_, Some(response)) => RequestRole::Shared(response.clone()),
             (Ok(permit), None) => RequestRole::Send(Leader {
@@ -113,11 +113,11 @@ mod tests {
         let flights = RequestsInFlight::default();
         let (one, two) = (flights.flight("a"), flights.flight("a"));
         assert!(!Arc::ptr_eq(&one, &flights.flight("b")));
-        let mut first = pin!(one.turn());
+        let mut first = pin!(one.role());
         let Poll::Ready(RequestRole::Send(leader)) = poll(first.as_mut()) else {
             panic!("nothing is sent yet")
         };
-        let mut second = pin!(two.turn());
+        let mut second = pin!(two.role());
         assert!(poll(second.as_mut()).is_pending());
         leader.ends(Some(response()));
         let Poll::Ready(RequestRole::Shared(shared)) = poll(second.as_mut()) else {
@@ -129,11 +129,11 @@ mod tests {
     #[test]
     fn a_request_that_is_cancelled_hands_over() {
         let flight = RequestsInFlight::default().flight("a");
-        let mut first = pin!(flight.turn());
+        let mut first = pin!(flight.role());
         let Poll::Ready(RequestRole::Send(leader)) = poll(first.as_mut()) else {
             panic!()
         };
-        let (mut second, mut third) = (pin!(flight.turn()), pin!(flight.turn()));
+        let (mut second, mut third) = (pin!(flight.role()), pin!(flight.role()));
         assert!(poll(second.as_mut()).is_pending() && poll(third.as_mut()).is_pending());
         drop(leader);
         let Poll::Ready(RequestRole::Send(leader)) = poll(second.as_mut()) else {

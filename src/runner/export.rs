@@ -3,6 +3,7 @@
 use super::redaction::Redaction;
 use crate::domain::{
     Attempt, Derivation, EndedAttempt, FinishedAttempts, RunPlan, RunState, Status,
+    UnavailableAgent,
 };
 use crate::store::{LoadedRun, export_run};
 use crate::workspace::Workspace;
@@ -40,6 +41,13 @@ pub fn redacted(workspace: &Workspace, state: &RunState) -> std::io::Result<RunS
         .iter()
         .map(|warning| known.redacted(warning))
         .collect();
+    // Errors name programs and addresses.
+    let unavailable = state.unavailable.iter().map(|one| UnavailableAgent {
+        agent: known.redacted(&one.agent),
+        error: known.redacted(&one.error),
+        ..one.clone()
+    });
+    shown.unavailable = unavailable.collect();
     shown.ended = state.ended;
     Ok(shown)
 }

@@ -80,7 +80,7 @@ impl SetPlanner<'_> {
     }
 
     /// The criteria. Metrics that do not exist are errors if the request names them, or if an agent is called, which may cost
-    /// money. Responses that exist are scored by the others.
+    /// money. Responses that exist are scored by the other metrics.
     fn criteria(&self, set: &SetPath, file: &SetFile) -> Result<Vec<Criterion>, SetNotPlanned> {
         let request = self.request;
         let config = request.config.as_deref();

@@ -224,7 +224,7 @@ fn one_of_two_agents_is_unavailable() {
     work.write("s.evalset.json", &of_first);
     let agents = "[agents.a]\nkind = \"command\"\ncommand = \"sh agent.sh\"\n\n[agents.b]\nkind = \"command\"\ncommand = \"./absent\"\n";
     work.write("evaltrail.toml", agents);
-    let out = work.run(&["--github", "--report", "markdown=report.md"]);
+    let out = work.run(&["--github", "--redact", "--report", "markdown=report.md"]);
     assert_eq!(out.status.code(), Some(2), "{}", both(&out));
     let reason = "b cannot be used, 3 attempts are not run: cannot start ./absent: ";
     let annotation = format!("::error title=the agent b::{reason}");

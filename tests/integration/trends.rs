@@ -130,9 +130,9 @@ fn explorer_shows_first_failure_and_trend() {
     terminal.keys("V");
     terminal.wait_for("each set over its runs");
     terminal.wait_for("run 4 of 4");
-    terminal.wait_for("67 % of 6 attempts, 95 % interval 30–90 % (+0 pp)");
+    terminal.wait_for("67 % of 6 attempts (+0 pp), 95 % interval 30–90 %");
     terminal.keys("h");
-    terminal.wait_for("67 % of 6 attempts, 95 % interval 30–90 % (-17 pp)");
+    terminal.wait_for("67 % of 6 attempts (-17 pp), 95 % interval 30–90 %");
     terminal.wait_for("changed since the run before: the commit");
     terminal.keys("\r");
     terminal.wait_for(&format!("past run just now: {}, as it was", ids[1]));

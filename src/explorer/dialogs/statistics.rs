@@ -207,9 +207,10 @@ fn draw_distribution(of: &Aggregate, area: Rect, theme: &Theme, buffer: &mut Buf
     let width = area.width.saturating_sub(2);
     let title = match of.valid {
         0 => format!("{} has no scores", of.metric),
-        _ => format!(
-            "{} scores of {}, at most {most} in a bar",
-            of.valid, of.metric
+        1 => format!("1 score of {}", of.metric),
+        count => format!(
+            "{count} scores of {}; the highest bar has {most}",
+            of.metric
         ),
     };
     put(

@@ -78,6 +78,16 @@ impl Model {
         }
     }
 
+    /// The file of a set or, while it cannot be read, its last version.
+    pub fn last_file(&self, set: usize) -> Option<&Arc<SetFile>> {
+        let view = self.view.sets.get(set)?;
+        match &view.state {
+            SetState::Ready(file, _) => Some(file),
+            SetState::Failed(_) => view.read.as_ref(),
+            SetState::Loading | SetState::Gone => None,
+        }
+    }
+
     /// The `eval_id` of a case; empty if its file is not loaded.
     pub fn eval_id(&self, case: CaseRef) -> Cow<'_, str> {
         self.file(case.set)
@@ -86,7 +96,7 @@ impl Model {
 
     /// The id of a case as shown: with its position in the file if another case has the same id.
     pub fn shown_id(&self, case: CaseRef) -> Cow<'_, str> {
-        let Some(file) = self.file(case.set) else {
+        let Some(file) = self.last_file(case.set) else {
             return Cow::Borrowed("");
         };
         let id = file.eval_id(case.index);

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// The data for the lines of a case that was not run.
 pub(crate) fn not_run(model: &Model, case: &CaseScreen) -> Option<Compared> {
-    let read = model.file(case.at.set)?.case(case.at.index).ok();
+    let read = model.last_file(case.at.set)?.case(case.at.index).ok();
     let state = read
         .as_ref()
         .and_then(|read| read.final_session_state.as_ref());
@@ -39,6 +39,7 @@ pub(crate) fn compared(
     case: &CaseScreen,
     ended: &EndedAttempt,
     read: Result<Arc<Attempt>, String>,
+    mode: CaseMode,
 ) -> Compared {
     let people = people(model, case, ended);
     let attempt = match read {
@@ -63,7 +64,7 @@ pub(crate) fn compared(
             .map(|one| &one.turns)
     });
     let now = model
-        .file(case.at.set)
+        .last_file(case.at.set)
         .and_then(|file| file.case(case.at.index).ok());
     // The file spells numbers as a person wrote them.
     let as_in_file = |at: usize, own: &Invocation| {
@@ -97,7 +98,7 @@ pub(crate) fn compared(
             attempt.actual_state.as_ref(),
         ),
         tools: attempt.tool_use.clone(),
-        attempt: (case.mode == CaseMode::Judged).then(|| attempt.clone()),
+        attempt: (mode == CaseMode::Judged).then(|| attempt.clone()),
     }
 }
 

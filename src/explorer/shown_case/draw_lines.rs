@@ -15,16 +15,16 @@ use ratatui::layout::Rect;
 pub(crate) const WIDE_FROM: u16 = 150;
 
 /// Width in columns of a preview from which the events are beside the comparison.
-const PREVIEW_BESIDE_FROM: u16 = 140;
+const EVENTS_BESIDE_FROM: u16 = 140;
 /// Height in rows of a narrower preview from which the events are below the comparison.
-const PREVIEW_BELOW_FROM: u16 = 16;
+const EVENTS_BELOW_FROM: u16 = 16;
 
 /// The width of the events in a preview, in columns; `None` if there is no room for them. They are beside the comparison if
 /// this is less than the width of the preview, else below it.
 pub(crate) fn preview_events_width(inner: Rect) -> Option<u16> {
     match inner.width {
-        PREVIEW_BESIDE_FROM.. => Some(inner.width / 3),
-        width => (inner.height >= PREVIEW_BELOW_FROM).then_some(width),
+        EVENTS_BESIDE_FROM.. => Some(inner.width / 3),
+        width => (inner.height >= EVENTS_BELOW_FROM).then_some(width),
     }
 }
 

@@ -130,7 +130,9 @@ fn shown_view(model: &Model, case: &CaseScreen) -> BodyView {
             .shown_attempt()
             .is_some_and(|attempt| attempt.status == Status::Failed);
         let inner = inside(areas.panel);
-        let events = draw_lines::preview_events_width(inner);
+        // A case that was not run has no events.
+        let events =
+            draw_lines::preview_events_width(inner).filter(|_| model.shown_attempt().is_some());
         let beside = events
             .filter(|width| *width < inner.width)
             .map(|width| width + 1);
@@ -226,7 +228,7 @@ fn refresh_with(
     read: Result<Arc<Attempt>, String>,
 ) -> Option<Effect> {
     let case = model.shown_case()?;
-    let compared = compared(model, case, ended, read.clone());
+    let compared = compared(model, case, ended, read.clone(), key.view.mode);
     let is_failed = ended.status == Status::Failed && !is_slow_to_relax(&compared);
     let relaxed = read
         .ok()

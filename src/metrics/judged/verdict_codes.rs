@@ -157,38 +157,41 @@ impl VerdictCodes {
 
 /// The values after the code and a label, anywhere in a reply: on a line of their own or in JSON.
 pub(super) fn sealed(reply: &str, code: &str, label: &'static str) -> Vec<String> {
-    let Some(pattern) = code_and_label(label) else {
+    // Most replies have no code.
+    let has_code = reply.to_lowercase().contains(code);
+    let Some(pattern) = code_and_label(label).filter(|_| has_code) else {
         return Vec::new();
     };
     let (mut values, mut at) = (Vec::new(), 0);
     while let Some(found) = pattern.captures_at(reply, at) {
-        let (Some(all), Some(found_code), Some(value)) = (found.get(0), found.get(1), found.get(2))
-        else {
+        let (Some(all), Some(found_code)) = (found.get(0), found.get(1)) else {
             break;
         };
         if found_code.as_str().to_lowercase() != code {
-            // The value of another code may contain this one.
             at = all.start() + 1;
             continue;
         }
-        at = all.end();
+        let rest = &reply[all.end()..];
+        let value = &rest[..rest.find([',', '}', '\n', '\r']).unwrap_or(rest.len())];
+        at = all.end() + value.len();
         let decoration = |c: char| "\"'*_`[] .!".contains(c);
-        values.push(value.as_str().trim().trim_matches(decoration).to_string());
+        values.push(value.trim().trim_matches(decoration).to_string());
     }
     values
 }
 
-/// The pattern of any code, then a label and its value. Each label is compiled once, which takes longer than many searches.
-fn code_and_label(label: &'static str) -> Option<Regex> {
-    static PATTERNS: LazyLock<Mutex<HashMap<&'static str, Option<Regex>>>> =
+/// The pattern of any code, then a label, up to its value. Each label is compiled once, which takes longer than many
+/// searches.
+fn code_and_label(label: &'static str) -> Option<Arc<Regex>> {
+    static PATTERNS: LazyLock<Mutex<HashMap<&'static str, Option<Arc<Regex>>>>> =
         LazyLock::new(Mutex::default);
     const GAP: &str = r#"[\s"'*_`,>\-•\\]*"#;
     let compile = || {
         let letters = std::str::from_utf8(ALPHABET).ok()?;
-        Regex::new(&format!(
-            r#"(?i)\bcode{GAP}[:=]{GAP}\[?([{letters}]{{{LENGTH}}})\]?{GAP}{label}{GAP}[:=][\s"'*_`\\\[]*([^,}}\n\r]*)"#
-        ))
-        .ok()
+        let code = format!(r"\[?([{letters}]{{{LENGTH}}})\]?");
+        let pattern =
+            format!(r#"(?i)\bcode{GAP}[:=]{GAP}{code}{GAP}{label}{GAP}[:=][\s"'*_`\\\[]*"#);
+        Regex::new(&pattern).ok().map(Arc::new)
     };
     let mut patterns = PATTERNS.lock().unwrap_or_else(PoisonError::into_inner);
     patterns.entry(label).or_insert_with(compile).clone()

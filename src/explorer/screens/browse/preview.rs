@@ -214,8 +214,8 @@ fn events_of(body: &Body, turn: usize) -> &[BodyLine] {
     &body.beside[start.unwrap_or(0)..]
 }
 
-/// Draws the comparison, and returns the number of its rows. If it does not fit, it begins at the first difference, with the beginning of the user's
-/// message above it.
+/// Draws the comparison, and returns the number of rows drawn. A comparison that does not fit begins at the first difference,
+/// with the beginning of the user's message above it.
 fn difference(body: &Body, turn: usize, area: Rect, theme: &Theme, buffer: &mut Buffer) -> u16 {
     let rows = usize::from(area.height);
     let lines = &body.lines[body.lines_of(turn)];

@@ -75,7 +75,8 @@ fn list_height(model: &Model, height: u16) -> u16 {
     const AROUND: usize = 3;
     let wanted = model.view.browse.visible.len() + AROUND;
     let wanted = u16::try_from(wanted).unwrap_or(u16::MAX);
-    wanted.clamp(height * 2 / 5, height * 3 / 5)
+    let fifths = |count: u32| ((u32::from(height) * count + 2) / 5) as u16;
+    wanted.clamp(fifths(2), fifths(3))
 }
 
 /// The folder that was opened, or the past run.

@@ -217,8 +217,8 @@ fn facts_of(
         series.points.len(),
         model.started_text(&head.started),
         series.describe(point.value),
-        interval.unwrap_or_default(),
         difference.unwrap_or_default(),
+        interval.unwrap_or_default(),
     );
     let agent = head.set(&series.path).map_or(&head.agent, |set| &set.agent);
     let agent = Some(agent.clone()).filter(|agent| !agent.is_empty());

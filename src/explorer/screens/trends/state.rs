@@ -1,6 +1,7 @@
 //! State of the screen of trends.
 
 use crate::analysis::wilson_interval;
+use crate::domain::Totals;
 use crate::domain::stored_path::path_below;
 use crate::explorer::shared::set_view::SetView;
 use crate::explorer::shared::ticket::Ticket;
@@ -50,8 +51,8 @@ pub struct SeriesPoint {
     pub value: f64,
     /// The number of attempts that it is computed from.
     pub attempts: usize,
-    /// Of a pass rate, the interval that contains the true one with 95 % confidence; `None` if the number of cases is not
-    /// known.
+    /// The interval that contains the true pass rate with 95 % confidence; `None` for a metric, for a single case, and if the
+    /// number of evaluated cases is not known.
     pub interval: Option<(f64, f64)>,
     /// The number of the criteria: equal for runs whose values are comparable. A metric depends on its own options, the share
     /// that passed on all criteria.
@@ -161,8 +162,14 @@ struct SetOfRun<'a> {
 }
 
 /// The interval of a pass rate. Attempts of the same case depend on each other, so that each case counts once.
-fn interval_of(rate: f64, evaluated: usize, cases: Option<usize>) -> Option<(f64, f64)> {
-    let independent = cases?.min(evaluated);
+fn interval_of(rate: f64, totals: Totals, cases: Option<usize>) -> Option<(f64, f64)> {
+    let (evaluated, ended) = (totals.evaluated(), totals.ended());
+    let independent = match cases? {
+        cases if ended <= cases => evaluated,
+        cases if ended == evaluated => cases,
+        // It is not known of which cases the attempts are that were not evaluated.
+        _ => return None,
+    };
     (independent > 1).then(|| wilson_interval(rate, independent))
 }
 
@@ -189,7 +196,7 @@ fn series_of(history: &History, sets: &[SetView], folder: &Path) -> Vec<Series> 
                     run,
                     value,
                     attempts: totals.evaluated(),
-                    interval: interval_of(value, totals.evaluated(), set.cases),
+                    interval: interval_of(value, totals, set.cases),
                     criteria: 0,
                 };
                 rows.add(history, &set, None, point);
