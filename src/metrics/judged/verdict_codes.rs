@@ -180,11 +180,13 @@ pub(super) fn sealed(reply: &str, code: &str, label: &'static str) -> Vec<String
     values
 }
 
+/// Compiled patterns by label; `None` for one that cannot be compiled.
+type Patterns = HashMap<&'static str, Option<Arc<Regex>>>;
+
 /// The pattern of any code, then a label, up to its value. Each label is compiled once, which takes longer than many
 /// searches.
 fn code_and_label(label: &'static str) -> Option<Arc<Regex>> {
-    static PATTERNS: LazyLock<Mutex<HashMap<&'static str, Option<Arc<Regex>>>>> =
-        LazyLock::new(Mutex::default);
+    static PATTERNS: LazyLock<Mutex<Patterns>> = LazyLock::new(Mutex::default);
     const GAP: &str = r#"[\s"'*_`,>\-•\\]*"#;
     let compile = || {
         let letters = std::str::from_utf8(ALPHABET).ok()?;
