@@ -87,8 +87,8 @@ impl PassCount {
 
 /// The interval that contains the true rate with 95 % confidence, where the mean of `count` independent shares between 0 and
 /// 1 is `rate`. For shares that are all 0 or 1, it is the score interval of Wilson (1927), without correction for continuity,
-/// as in statsmodels' `proportion_confint(method="wilson")`. For others it is too wide rather than too narrow: a share with
-/// mean p varies at most as much as an outcome with probability p.
+/// as in statsmodels' `proportion_confint(method="wilson")`. For other shares it is at least as wide as necessary: the
+/// variance of a share with mean p is at most p(1 - p), that of an outcome with probability p.
 pub fn wilson_interval(rate: f64, count: usize) -> (f64, f64) {
     let (n, z2) = (count as f64, Z_95 * Z_95);
     let middle = (rate + z2 / (2.0 * n)) / (1.0 + z2 / n);

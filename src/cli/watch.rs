@@ -116,7 +116,7 @@ fn problems_in(found: &FoundChanges) -> BTreeSet<String> {
 struct Problems(BTreeSet<String>);
 
 impl Problems {
-    /// Prints those of these problems that were not there before.
+    /// Prints the problems that are new since the last call.
     fn print_new(&mut self, problems: BTreeSet<String>) {
         let new = problems.difference(&self.0);
         new.for_each(|problem| print_note(problem));

@@ -34,7 +34,7 @@ fn with_separators(number: usize) -> String {
 
 /// Replaces rows that are identical on both sides: calls by a row with their number, and two or more rows of a call, or of a
 /// text, by a row with the number of lines.
-pub fn without_equal(rows: Vec<Row>) -> Vec<Row> {
+pub fn fold_identical_rows(rows: Vec<Row>) -> Vec<Row> {
     let is_equal = |row: &Row| {
         let unchanged = |line: &Line| line.iter().all(|span| !span.changed);
         row.item != HIDDEN
@@ -93,7 +93,7 @@ mod tests {
         let mut actual = expected.clone();
         actual[12].args = json!({"n": 13, "on": true}).as_object().cloned();
         let (e, a): (Vec<_>, Vec<_>) = (expected.iter().collect(), actual.iter().collect());
-        let rows = without_equal(call_rows(&align(&e, &a), &e, &a));
+        let rows = fold_identical_rows(call_rows(&align(&e, &a), &e, &a));
         let shown: Vec<_> = rows.iter().map(|row| plain(&row.left)).collect();
         assert_eq!(
             shown,

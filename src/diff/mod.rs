@@ -21,7 +21,7 @@ mod wrap;
 pub use accept::{Piece, Unacceptable, accept, accept_in_case};
 pub use align::{Alignment, Pair, PairKind, align};
 pub use equal::{calls_equal, compared_args, json_equal, same_calls, values_equal};
-pub use folded::without_equal;
+pub use folded::fold_identical_rows;
 pub use json::{Difference, DifferenceKind, differences};
 pub use rows::{Line, Row, Span, Tone, call_rows, json_rows};
 pub use sequence::{Hunk, diff_sequences};

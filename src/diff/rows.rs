@@ -475,7 +475,7 @@ fn note_row(difference: &Difference, key: &str, item: usize) -> Option<Row> {
 mod tests {
     use super::*;
 
-    use crate::diff::{align, without_equal};
+    use crate::diff::{align, fold_identical_rows};
     use serde_json::json;
 
     fn call(name: &str, args: Value) -> ToolCall {
@@ -564,7 +564,7 @@ mod tests {
             same.iter().all(|row| row.left == row.right),
             "the order of keys is no difference: {same:?}"
         );
-        let differing = without_equal(rows);
+        let differing = fold_identical_rows(rows);
         let shown: Vec<_> = differing.iter().map(|row| plain(&row.left)).collect();
         assert_eq!(
             shown[1..],

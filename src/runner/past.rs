@@ -9,7 +9,7 @@ use crate::history::{
     CaseTrends, History, HistorySet, PastResults, PastRun, RunSource, RunSummary, recorded_results,
     remove_old_runs,
 };
-use crate::store::{AppFolders, LoadedRun, created_run_folders, run_folders};
+use crate::store::{AppFolders, LoadedRun, all_run_folders, run_folders};
 use crate::workspace::{SetPath, Workspace, agent_named, agent_of_set, open_set};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -46,7 +46,7 @@ pub fn result_folders(workspace: &Workspace) -> Vec<PathBuf> {
     const RUNS_AT_MOST: usize = 16;
     // If they cannot be listed, the history reports it. A run whose plan is not written yet is watched: it is written into
     // its folder, so that the folder above does not change again.
-    let mut runs = created_run_folders(&workspace.root).unwrap_or_default();
+    let mut runs = all_run_folders(&workspace.root).unwrap_or_default();
     runs.sort_by_cached_key(|run| Reverse(run.metadata().and_then(|meta| meta.modified()).ok()));
     runs.truncate(RUNS_AT_MOST);
     let of_app = |dir: PathBuf| [dir.join(".adk"), app_history(&dir), dir];

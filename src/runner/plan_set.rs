@@ -122,7 +122,7 @@ impl SetPlanner<'_> {
             return Ok(("saved".to_string(), AgentSpec::Saved));
         }
         let names_agent = request.agent.is_some() || workspace.config.agent.is_some();
-        let app = first_app(file);
+        let app = app_of_first_case(file);
         let found = agent_for(workspace, set, app.as_deref(), request.agent.as_deref());
         let (name, mut agent) = found.map_err(|error| match names_agent || file.form.is_adk() {
             true => error.0,
@@ -220,7 +220,7 @@ fn app_folder(workspace: &Workspace, set: &SetPath, app: &str) -> Option<PathBuf
         .map(Path::to_path_buf)
 }
 
-fn first_app(file: &SetFile) -> Option<String> {
+fn app_of_first_case(file: &SetFile) -> Option<String> {
     (!file.is_empty())
         .then(|| file.case(0).ok()?.session_input)
         .flatten()

@@ -30,7 +30,7 @@ pub struct Request {
     pub stubs: Option<StubMode>,
     /// Whether tools are answered from stubs where the configuration says nothing about it.
     pub keeps_stubs: bool,
-    /// Failures that tools are made to have.
+    /// Failures to inject into calls of tools.
     pub faults: Vec<ToolFault>,
     /// The judge.
     pub judge: JudgeSpec,

@@ -72,7 +72,7 @@ pub use queue::{CaseQueue, MOST_QUEUED, NextCase};
 pub use read::{read_file, read_head, read_tail, read_text_file};
 pub use remembered::Remembered;
 pub use run_export::{export_run, file_id, unpack_run};
-pub use run_folders::{created_run_folders, remove_run, run_folders, run_path};
+pub use run_folders::{all_run_folders, remove_run, run_folders, run_path};
 pub use run_key::RunKey;
 pub use run_labels::{RunLabel, read_run_labels, run_name_error, save_run_label};
 pub use save::{Replace, SaveError, append_to, create, fill_whole, remove, replace, write_whole};

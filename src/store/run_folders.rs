@@ -17,13 +17,13 @@ pub(super) const LOCK: &str = "lock";
 /// The folders of a workspace's runs, in no particular order. Links are skipped, and the files are not read. Errors: the
 /// folder of the runs exists, but cannot be read.
 pub fn run_folders(workspace: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut folders = created_run_folders(workspace)?;
+    let mut folders = all_run_folders(workspace)?;
     folders.retain(|folder| folder.join(PLAN).exists());
     Ok(folders)
 }
 
 /// Like [`run_folders`], with those in which no plan is written yet.
-pub fn created_run_folders(workspace: &Path) -> io::Result<Vec<PathBuf>> {
+pub fn all_run_folders(workspace: &Path) -> io::Result<Vec<PathBuf>> {
     let runs = match EvaltrailFolder::in_workspace(workspace).and_then(|ours| ours.folder(RUNS)) {
         Ok(runs) => runs,
         Err(error) if is_unreadable(&error) => return Err(error),

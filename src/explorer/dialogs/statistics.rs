@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const PAGE: usize = 10;
 /// The number of rows around the table: its head, and the line below it.
 const AROUND: u16 = 2;
-/// The number of rows of the bars of a distribution, at least and at most.
+/// The minimum and the maximum height of the bars of a distribution, in rows.
 const BARS: (u16, u16) = (3, 8);
 /// The number of rows around the bars: an empty one, the title, and the scale.
 const AROUND_BARS: u16 = 3;

@@ -126,8 +126,8 @@ pub(crate) fn catch_up(model: &mut Model, set: usize) -> Vec<Effect> {
     edited_cases::reevaluate_cases(model, set, cases)
 }
 
-/// Shows why the file cannot be read, in the place of its cases. The case that is open stays open: the file may be half
-/// written, or its user is about to repair it.
+/// Shows why the file cannot be read, in the place of its cases. An open case stays open: another program may be writing the
+/// file, or the user may be repairing it.
 fn put_failure(model: &mut Model, set: usize, why: String) -> Vec<Effect> {
     let view = &mut model.view.sets[set];
     view.state = SetState::Failed(why.clone());

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-/// The number of neighbouring attempts from which on [`Outcomes::map`] divides its work.
+/// The number of neighbouring attempts from which on [`Outcomes::with_replaced_attempts`] divides its work.
 const MAPPED_TOGETHER: usize = 256;
 
 /// The original attempts of a case, with the revision of the outcome that they are from.
@@ -282,7 +282,7 @@ impl Outcomes {
 
     /// Returns outcomes in which every attempt is replaced by the result of `other`, on all processors. `state` is created
     /// for each group of neighbouring attempts.
-    pub fn map<S>(
+    pub fn with_replaced_attempts<S>(
         &self,
         state: impl Fn() -> S + Send + Sync,
         other: impl Fn(&mut S, &Arc<EndedAttempt>) -> Arc<EndedAttempt> + Send + Sync,

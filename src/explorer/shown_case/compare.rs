@@ -2,7 +2,7 @@
 
 use crate::diff::{
     Alignment, Line, Piece, Row, Span, TextDiff, Tone, align, call_rows, calls_equal, diff_words,
-    json_rows, text_rows, without_equal, wrap_line, wrap_rows,
+    fold_identical_rows, json_rows, text_rows, wrap_line, wrap_rows,
 };
 use crate::domain::{Content, IntermediateResponse, Invocation, ToolCall, ToolUse, Trajectory};
 use crate::explorer::shared::case_lines::{
@@ -425,7 +425,7 @@ impl Builder {
     /// The rows to show: all, or only those that differ.
     fn shown(&self, rows: Vec<Row>) -> Vec<Row> {
         if self.differences_only {
-            without_equal(rows)
+            fold_identical_rows(rows)
         } else {
             rows
         }

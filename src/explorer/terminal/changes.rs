@@ -110,7 +110,7 @@ fn watch_or_notice(
     back: &Sender<LoopEvent>,
 ) -> Option<Watch> {
     let failed = |error: notify::Error| {
-        let text = format!("changes of {what} by other programs are not noticed: {error}");
+        let text = format!("changes that other programs make to {what} will not be shown: {error}");
         let _ = back.blocking_send(LoopEvent::Msg(Msg::Failed(text)));
     };
     watch.map_err(failed).ok()

@@ -36,7 +36,7 @@ pub fn rescored(before: &Outcomes, change: &WhatIf) -> Rescored {
         // An attempt that can no longer be read is left as it is.
         Err(_) => ended.clone(),
     };
-    let after = before.map(|| Rescorer::new(change), rescore);
+    let after = before.with_replaced_attempts(|| Rescorer::new(change), rescore);
     let unmatched = rules
         .iter()
         .filter(|(_, has_matched)| !has_matched.load(Ordering::Relaxed))

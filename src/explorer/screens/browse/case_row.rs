@@ -173,7 +173,7 @@ fn scores(outcome: Option<&CaseOutcome>, names: &[String], cells: &mut CellPaint
     let worst = outcome.and_then(CaseOutcome::worst_attempt);
     let attempt = worst.filter(|attempt| attempt.status != Status::Errored);
     for name in names {
-        match attempt.and_then(|attempt| metric_of(attempt, name)) {
+        match attempt.and_then(|attempt| metric_named(attempt, name)) {
             None => cells.x += METRIC_WIDTH,
             Some(metric) => {
                 let look = match metric.unsteady {
@@ -186,7 +186,7 @@ fn scores(outcome: Option<&CaseOutcome>, names: &[String], cells: &mut CellPaint
     }
 }
 
-fn metric_of<'a>(attempt: &'a AttemptSummary, name: &str) -> Option<&'a MetricSummary> {
+fn metric_named<'a>(attempt: &'a AttemptSummary, name: &str) -> Option<&'a MetricSummary> {
     attempt.metrics.iter().find(|metric| metric.metric == name)
 }
 

@@ -174,7 +174,7 @@ fn runs_width(model: &Model, rows: &[CaseRef]) -> u16 {
     }
 }
 
-/// The metrics with a threshold of these cases: those that some case failed first, else in their order.
+/// The metrics that have a threshold in these cases. Metrics that a case failed come first.
 fn metrics_of(outcomes: &[&CaseOutcome]) -> Vec<String> {
     let mut metrics: Vec<(String, bool)> = Vec::new();
     for metric in outcomes
@@ -224,7 +224,7 @@ pub(super) fn heads(columns: &ColumnWidths, inner: Rect, theme: &Theme, buffer: 
     head(columns.reason, "reason", false, buffer);
 }
 
-/// A metric's name without what is the same in all of them.
+/// A short name of a metric, for the heading of its column.
 fn short_metric(name: &str) -> &str {
     match name {
         "tool_trajectory_avg_score" => "trajectory",

@@ -13,7 +13,7 @@ const MAX_ATTEMPTS: usize = 20;
 
 /// The attempts of a case whose values can be taken, as far as they are read without a noticeable wait: not those of a foreign
 /// run or of a single turn, nor those that errored or had other user messages.
-pub(super) fn attempts_of(model: &Model, at: CaseRef, case: &EvalCase) -> Vec<Arc<Attempt>> {
+pub(super) fn usable_attempts(model: &Model, at: CaseRef, case: &EvalCase) -> Vec<Arc<Attempt>> {
     let own = |outcome: &&CaseOutcome| !outcome.is_foreign();
     let outcome = model.view.outcomes.get(at).filter(own);
     let attempts = outcome.map(|outcome| &outcome.attempts[..]);

@@ -5,7 +5,7 @@ use crate::explorer::authoring;
 use crate::explorer::authoring::proposal::{NOTHING, Proposal};
 use crate::explorer::prompts::confirm;
 use crate::explorer::screens::edit::actual::{
-    actual_values, attempts_of, field_of_piece, take_value,
+    actual_values, field_of_piece, take_value, usable_attempts,
 };
 use crate::explorer::screens::edit::apply::{add_after, wrong_value};
 use crate::explorer::screens::edit::complete::completions;
@@ -49,7 +49,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
                 .and_then(|open| open.current_piece())
                 .map(|piece| field_of_piece(piece.turn, &piece.piece, &case));
             let mut screen = EditScreen::new(at, file.clone(), case, from);
-            screen.actual = attempts_of(model, at, &screen.draft);
+            screen.actual = usable_attempts(model, at, &screen.draft);
             if let Some(field) = marked {
                 screen.go_to(&field);
             }

@@ -162,7 +162,7 @@ struct SetOfRun<'a> {
 }
 
 /// The interval of a pass rate. Attempts of the same case depend on each other, so that each case counts once.
-fn interval_of(rate: f64, totals: Totals, cases: Option<usize>) -> Option<(f64, f64)> {
+fn pass_rate_interval(rate: f64, totals: Totals, cases: Option<usize>) -> Option<(f64, f64)> {
     let (evaluated, ended) = (totals.evaluated(), totals.ended());
     let independent = match cases? {
         cases if ended <= cases => evaluated,
@@ -196,7 +196,7 @@ fn series_of(history: &History, sets: &[SetView], folder: &Path) -> Vec<Series> 
                     run,
                     value,
                     attempts: totals.evaluated(),
-                    interval: interval_of(value, totals, set.cases),
+                    interval: pass_rate_interval(value, totals, set.cases),
                     criteria: 0,
                 };
                 rows.add(history, &set, None, point);
