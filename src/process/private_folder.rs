@@ -9,7 +9,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tempfile::TempDir;
 
 /// What the names of all folders begin with. The id of the process follows.
 const PREFIX: &str = "evaltrail-";
@@ -36,9 +35,9 @@ fn folders() -> MutexGuard<'static, Vec<PathBuf>> {
 /// A temporary folder with mode 0700. Dropping it deletes it.
 #[derive(Debug)]
 pub(crate) struct PrivateFolder {
-    /// Closed before the folder is deleted: Windows deletes no open files.
-    _lock: File,
-    folder: TempDir,
+    /// Open until the folder is deleted.
+    lock: Option<File>,
+    path: PathBuf,
 }
 
 impl PrivateFolder {
@@ -51,19 +50,19 @@ impl PrivateFolder {
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
         // No signal can come between the creation of the folder and its registration.
         let mut registered = folders();
-        let folder = builder.tempdir()?;
-        registered.push(folder.path().to_path_buf());
-        let lock = private_file(&folder.path().join(LOCK))?;
+        let path = builder.tempdir()?.keep();
+        registered.push(path.clone());
+        drop(registered);
+        let mut folder = PrivateFolder { lock: None, path };
+        let lock = private_file(&folder.path.join(LOCK))?;
         // If files cannot be locked, the folder counts as left over only when it is old.
         let _ = lock.try_lock();
-        Ok(PrivateFolder {
-            _lock: lock,
-            folder,
-        })
+        folder.lock = Some(lock);
+        Ok(folder)
     }
 
     pub(crate) fn path(&self) -> &Path {
-        self.folder.path()
+        &self.path
     }
 }
 
@@ -77,8 +76,13 @@ fn private_file(path: &Path) -> io::Result<File> {
 }
 
 impl Drop for PrivateFolder {
+    /// Deletes the folder. A signal that ends the process meanwhile waits until it is deleted: see [`exit`].
     fn drop(&mut self) {
-        folders().retain(|path| path != self.folder.path());
+        let mut registered = folders();
+        // Windows deletes no open files.
+        self.lock = None;
+        remove_folder(&self.path);
+        registered.retain(|path| *path != self.path);
     }
 }
 
@@ -91,11 +95,15 @@ pub(crate) fn exit(code: i32) -> ! {
 /// Deletes the folders of this process, which is about to end without dropping them.
 fn remove_private_folders() {
     for folder in folders().drain(..) {
-        for _ in 0..TRIES {
-            match fs::remove_dir_all(&folder) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {}
-                _ => break,
-            }
+        remove_folder(&folder);
+    }
+}
+
+fn remove_folder(folder: &Path) {
+    for _ in 0..TRIES {
+        match fs::remove_dir_all(folder) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {}
+            _ => break,
         }
     }
 }
@@ -258,6 +266,22 @@ mod tests {
         drop(folder);
         assert!(!path.exists());
         assert!(!folders().contains(&path));
+    }
+
+    /// Otherwise a signal could end the process between the two, and the folder would stay.
+    #[test]
+    fn folder_is_registered_until_it_is_deleted() {
+        let folder = PrivateFolder::create("test").unwrap();
+        let path = folder.path().to_path_buf();
+        for n in 0..2_000 {
+            fs::write(path.join(n.to_string()), "x").unwrap();
+        }
+        let dropping = std::thread::spawn(move || drop(folder));
+        while folders().contains(&path) {
+            std::thread::yield_now();
+        }
+        assert!(!path.exists());
+        dropping.join().unwrap();
     }
 
     /// The child is this test in another process.
