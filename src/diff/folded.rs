@@ -51,15 +51,52 @@ pub fn fold_identical_rows(rows: Vec<Row>) -> Vec<Row> {
             continue;
         }
         out.extend(shortened_calls(&std::mem::take(&mut identical)));
-        for stretch in item.chunk_by(|a, b| is_equal(a) && is_equal(b)) {
-            match stretch.len() {
-                1 => out.extend_from_slice(stretch),
-                lines => out.push(hidden_row(lines, "line")),
+        let hidden: Vec<bool> = parents_of_others(item, is_equal)
+            .into_iter()
+            .zip(item)
+            .map(|(is_parent, row)| is_equal(row) && !is_parent)
+            .collect();
+        let mut rest = item;
+        for stretch in hidden.chunk_by(|a, b| a == b) {
+            let (rows, others) = rest.split_at(stretch.len());
+            rest = others;
+            match (stretch[0], rows.len()) {
+                (true, lines) if lines > 1 => out.push(hidden_row(lines, "line")),
+                _ => out.extend_from_slice(rows),
             }
         }
     }
     out.extend(shortened_calls(&identical));
     out
+}
+
+/// For each row, whether it opens a JSON object or list that contains a row that is not equal: such rows say where the
+/// difference is.
+fn parents_of_others(rows: &[Row], is_equal: impl Fn(&Row) -> bool) -> Vec<bool> {
+    let mut is_parent = vec![false; rows.len()];
+    // The objects and lists that contain the row, with their indentations.
+    let mut open: Vec<(usize, usize)> = Vec::new();
+    for (at, row) in rows.iter().enumerate() {
+        let text = |line: &Option<Line>| -> String {
+            line.iter()
+                .flatten()
+                .map(|span| span.text.as_str())
+                .collect()
+        };
+        let text = Some(text(&row.left))
+            .filter(|text| !text.trim().is_empty())
+            .unwrap_or_else(|| text(&row.right));
+        let indent = text.len() - text.trim_start().len();
+        open.retain(|(_, of_parent)| *of_parent < indent);
+        if !is_equal(row) {
+            open.iter()
+                .for_each(|(parent, _)| is_parent[*parent] = true);
+        }
+        if text.ends_with(['{', '[']) {
+            open.push((at, indent));
+        }
+    }
+    is_parent
 }
 
 /// One row for identical calls, given by their first rows: a single call keeps its name.
@@ -74,7 +111,7 @@ fn shortened_calls(calls: &[&Row]) -> Option<Row> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diff::{align, call_rows};
+    use crate::diff::{align, call_rows, json_rows};
     use crate::domain::ToolCall;
     use serde_json::{Value, json};
 
@@ -84,6 +121,36 @@ mod tests {
 
     fn plain(line: &Option<Line>) -> String {
         line.iter().flatten().map(|s| s.text.as_str()).collect()
+    }
+
+    #[test]
+    fn parents_of_a_difference_stay_visible() {
+        let value = |litres: u32| {
+            json!({"plan": {
+                "north": {"beds": ["a", "b", "c"], "litres": 4},
+                "south": {"beds": ["d", "e"], "soil": {"kind": "clay", "litres": litres}},
+                "west": {"beds": ["f", "g"], "litres": 6},
+            }})
+        };
+        let rows = json_rows(&value(5), &value(6));
+        let shown: Vec<_> = fold_identical_rows(rows)
+            .iter()
+            .map(|row| plain(&row.right))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                "{",
+                "  \"plan\": {",
+                "  ⋯ 8 identical lines",
+                "    \"south\": {",
+                "  ⋯ 4 identical lines",
+                "      \"soil\": {",
+                "        \"kind\": \"clay\",",
+                "        \"litres\": 6",
+                "  ⋯ 11 identical lines",
+            ]
+        );
     }
 
     #[test]

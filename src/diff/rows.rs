@@ -235,7 +235,7 @@ fn nested_rows(
         (_, right) => right,
     };
     let (left_lines, right_lines) = (lines(&left), lines(&right));
-    let line = |at: usize, text: Option<&String>, is_there: bool, changed: bool| -> Option<Line> {
+    let line = |at: usize, text: Option<&str>, is_there: bool, changed: bool| -> Option<Line> {
         let head = match at {
             0 => span(&format!("  {key}"), Tone::Key, false),
             _ => span("  ", Tone::Plain, false),
@@ -251,7 +251,7 @@ fn nested_rows(
         }
     };
     // A side without the call stays empty; a side without the argument shows `(absent)`.
-    let row = |at: usize, e: Option<&String>, a: Option<&String>, changed: bool| Row {
+    let row = |at: usize, e: Option<&str>, a: Option<&str>, changed: bool| Row {
         left: line(at, e, both || left.is_some(), changed),
         right: line(at, a, both || right.is_some(), changed),
         item,
@@ -303,11 +303,11 @@ fn changed_spans(left: &str, right: &str) -> (Line, Line) {
 pub fn json_rows(expected: &Value, actual: &Value) -> Vec<Row> {
     let actual = spelled_like(expected, actual.clone());
     let (left, right) = (json_lines(expected), json_lines(&actual));
-    let line = |text: Option<&String>, changed: bool| {
+    let line = |text: Option<&str>, changed: bool| {
         let span = text.map(|text| span(text, Tone::Value, changed));
         span.into_iter().collect()
     };
-    let row = |(e, a, changed): (Option<&String>, Option<&String>, bool)| {
+    let row = |(e, a, changed): (Option<&str>, Option<&str>, bool)| {
         let (left, right) = match (e, a) {
             (Some(e), Some(a)) if changed => changed_spans(e, a),
             (e, a) => (line(e, changed), line(a, changed)),
@@ -347,12 +347,23 @@ fn spelled_like(like: &Value, value: Value) -> Value {
 /// Maximum total number of lines for a line diff; more lines are paired by position.
 const PAIRED_AT_MOST: usize = 2000;
 
-/// Pairs the lines of both sides so that equal lines are in the same row. The flag is `true` if a pair differs.
+/// A line of JSON without the comma that only says that another one follows.
+fn without_comma(line: &str) -> &str {
+    line.strip_suffix(',').unwrap_or(line)
+}
+
+/// Pairs the lines of both sides so that equal lines are in the same row. The flag is `true` if a pair differs. A comma at
+/// the end is no difference, and is left out where only one side has it.
 fn paired_lines<'a>(
     left: &'a [String],
     right: &'a [String],
-) -> Vec<(Option<&'a String>, Option<&'a String>, bool)> {
-    let pair = |e: Option<&'a String>, a: Option<&'a String>| (e, a, e != a);
+) -> Vec<(Option<&'a str>, Option<&'a str>, bool)> {
+    let pair = |e: Option<&'a String>, a: Option<&'a String>| match (e, a) {
+        (Some(e), Some(a)) if e != a && without_comma(e) == without_comma(a) => {
+            (Some(without_comma(e)), Some(without_comma(a)), false)
+        }
+        (e, a) => (e.map(String::as_str), a.map(String::as_str), e != a),
+    };
     if left.len() + right.len() > PAIRED_AT_MOST {
         let height = left.len().max(right.len());
         return (0..height)
@@ -360,7 +371,9 @@ fn paired_lines<'a>(
             .collect();
     }
     let mut pairs = Vec::new();
-    let lines = |side: &'a [String]| -> Vec<&'a str> { side.iter().map(String::as_str).collect() };
+    let lines = |side: &'a [String]| -> Vec<&'a str> {
+        side.iter().map(|line| without_comma(line)).collect()
+    };
     for hunk in diff_sequences(&lines(left), &lines(right)) {
         let (old, new) = (&left[hunk.left], &right[hunk.right]);
         pairs.extend((0..old.len().max(new.len())).map(|at| pair(old.get(at), new.get(at))));
@@ -526,6 +539,31 @@ mod tests {
         assert!(same.iter().all(|row| row.left == row.right), "{same:?}");
     }
 
+    /// The comma after a value that is not the last one any more is no difference.
+    #[test]
+    fn commas_at_line_ends_are_no_difference() {
+        let expected = json!({"repeat": "daily"});
+        let actual = json!({"repeat": "daily", "notify": null});
+        let rows = json_rows(&expected, &actual);
+        let shown: Vec<_> = rows
+            .iter()
+            .map(|row| {
+                let changed = row.right.iter().flatten().any(|span| span.changed);
+                (plain(&row.left), plain(&row.right), changed)
+            })
+            .collect();
+        let pair = |left: &str, right: &str, changed| (left.into(), right.into(), changed);
+        assert_eq!(
+            shown,
+            [
+                pair("{", "{", false),
+                pair("  \"repeat\": \"daily\"", "  \"repeat\": \"daily\"", false),
+                pair("", "  \"notify\": null", true),
+                pair("}", "}", false),
+            ]
+        );
+    }
+
     #[test]
     fn a_moved_call_says_from_where_to_where() {
         let (a, b) = (call("a", json!({})), call("b", json!({})));
@@ -568,7 +606,12 @@ mod tests {
         let shown: Vec<_> = differing.iter().map(|row| plain(&row.left)).collect();
         assert_eq!(
             shown[1..],
-            ["  ⋯ 6 identical lines", "      \"id\": \"d2\"", "    }"]
+            [
+                "  filter  {",
+                "  ⋯ 5 identical lines",
+                "      \"id\": \"d2\"",
+                "    }"
+            ]
         );
     }
 }
