@@ -1,6 +1,7 @@
 //! A proposed change of files that the user reviews before it is saved, and its conflicts with changes of the file by
 //! others.
 
+use crate::diff::{Line, Span, Tone, wrap_line};
 use crate::explorer::authoring;
 use crate::explorer::authoring::proposal::{Conflict, Proposal, ProposalLine};
 use crate::explorer::sets::load;
@@ -10,6 +11,7 @@ use crate::explorer::shared::effect::{EditEffect, Effect};
 use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::model::{Dialog, Model};
 use crate::explorer::shared::motion::Motion;
+use crate::explorer::shared::screen::layout;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::put;
 use crate::explorer::widgets::{over, scrollbar};
@@ -126,46 +128,89 @@ pub(crate) fn discard(model: &mut Model) -> Vec<Effect> {
 
 /// Maximum width of the dialog, in columns.
 const WIDTH: u16 = 110;
+/// Columns of a changed line before its text: a space, the sign, a space.
+const SIGN_WIDTH: u16 = 3;
 
-/// Number of lines that fit: the height of the screen without frame and answers.
-fn proposal_rows(size: (u16, u16)) -> u16 {
-    size.1.saturating_sub(6)
+/// A row of the dialog. Lines that are too long have several.
+struct ProposalRow {
+    sign: &'static str,
+    /// Columns before the text.
+    indent: u16,
+    text: String,
+    role: Role,
 }
 
-fn line_of(line: &ProposalLine, row: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let room = row.width.saturating_sub(4);
-    let (sign, words, role) = match line {
-        ProposalLine::Heading(words) => {
-            put(
-                buffer,
-                row.x + 1,
-                row.y,
-                row.width - 2,
-                words,
-                theme.style(Role::Title),
-            );
-            return;
-        }
-        ProposalLine::Change(PreviewLine::Place(line)) => {
-            put(
-                buffer,
-                row.x + 1,
-                row.y,
-                row.width - 2,
-                &format!("line {line}"),
-                theme.style(Role::Faint),
-            );
-            return;
-        }
-        ProposalLine::Change(PreviewLine::Same(words)) => (" ", words, Role::Faint),
-        ProposalLine::Change(PreviewLine::Gone(words)) => ("-", words, Role::Removed),
-        ProposalLine::Change(PreviewLine::New(words)) => ("+", words, Role::Added),
-    };
-    put(buffer, row.x + 1, row.y, 1, sign, theme.style(role));
-    put(buffer, row.x + 3, row.y, room, words, theme.style(role));
+/// The lines of a proposal, wrapped to `width` columns: what is written is shown whole.
+fn wrapped_rows(lines: &[ProposalLine], width: u16) -> Vec<ProposalRow> {
+    lines
+        .iter()
+        .flat_map(|line| {
+            let (sign, indent, text, role) = match line {
+                ProposalLine::Heading(text) => ("", 1, text.clone(), Role::Title),
+                ProposalLine::Change(PreviewLine::Place(line)) => {
+                    ("", 1, format!("line {line}"), Role::Faint)
+                }
+                ProposalLine::Change(PreviewLine::Same(text)) => {
+                    (" ", SIGN_WIDTH, text.clone(), Role::Faint)
+                }
+                ProposalLine::Change(PreviewLine::Gone(text)) => {
+                    ("-", SIGN_WIDTH, text.clone(), Role::Removed)
+                }
+                ProposalLine::Change(PreviewLine::New(text)) => {
+                    ("+", SIGN_WIDTH, text.clone(), Role::Added)
+                }
+            };
+            let texts = wrapped(&text, width.saturating_sub(indent + 1));
+            texts
+                .into_iter()
+                .enumerate()
+                .map(move |(at, text)| ProposalRow {
+                    sign: if at == 0 { sign } else { "" },
+                    indent,
+                    text,
+                    role,
+                })
+        })
+        .collect()
 }
 
-/// The line at the bottom: the possible answers, or the error.
+fn wrapped(text: &str, width: u16) -> Vec<String> {
+    let span = Span::single_line(text, Tone::Plain);
+    let lines = wrap_line(&[span], usize::from(width).max(1));
+    let text = |line: Line| line.into_iter().map(|span| span.text).collect();
+    lines.into_iter().map(text).collect()
+}
+
+/// What the dialog shows: its rows, and the lines at the bottom.
+struct ProposalText {
+    rows: Vec<ProposalRow>,
+    state: Vec<String>,
+    role: Role,
+}
+
+impl ProposalText {
+    fn new(proposal: &Proposal, body: Rect) -> ProposalText {
+        let inner = outer_width(body).saturating_sub(2);
+        let (state, role) = state_text(proposal);
+        ProposalText {
+            rows: wrapped_rows(&proposal.lines, inner),
+            state: wrapped(&state, inner.saturating_sub(2)),
+            role,
+        }
+    }
+
+    /// Number of rows that fit above the lines at the bottom.
+    fn page(&self, body: Rect) -> usize {
+        usize::from(body.height.saturating_sub(2)).saturating_sub(self.state.len())
+    }
+}
+
+/// Width of the dialog with its frame.
+fn outer_width(body: Rect) -> u16 {
+    body.width.saturating_sub(2).min(WIDTH)
+}
+
+/// The text at the bottom: the possible answers, or the error.
 fn state_text(proposal: &Proposal) -> (String, Role) {
     if let Some(problem) = &proposal.problem {
         return (problem.clone(), Role::Bad);
@@ -198,9 +243,11 @@ impl Dialog for Proposal {
     }
 
     fn scroll(&mut self, model: &mut Model, motion: Motion) {
-        let page = usize::from(proposal_rows(model.size));
-        let last = (self.lines.len() + 1).saturating_sub(page);
-        self.scroll = motion.target(self.scroll, last.max(1), page);
+        let body = layout(model).body;
+        let text = ProposalText::new(self, body);
+        let page = text.page(body);
+        let first_rows = (text.rows.len() + 1).saturating_sub(page).max(1);
+        self.scroll = motion.target(self.scroll, first_rows, page);
     }
 
     fn draw(
@@ -210,27 +257,22 @@ impl Dialog for Proposal {
         theme: &Theme,
         buffer: &mut Buffer,
     ) -> Option<Position> {
-        let body = areas.body;
-        let width = body.width.saturating_sub(2).min(WIDTH);
-        let height = (self.lines.len() as u16).saturating_add(4);
-        let inner = over(body, width, height, &self.words, theme, buffer);
+        let text = ProposalText::new(self, areas.body);
+        let height = u16::try_from(text.rows.len() + text.state.len() + 3).unwrap_or(u16::MAX);
+        let width = outer_width(areas.body);
+        let inner = over(areas.body, width, height, &self.words, theme, buffer);
+        let state_height = (text.state.len() as u16).min(inner.height);
         let rows = Rect {
-            height: inner.height.saturating_sub(1),
+            height: inner.height - state_height,
             ..inner
         };
         let shown = usize::from(rows.height);
-        let first = self.scroll.min(self.lines.len().saturating_sub(shown));
-        for (row, line) in self.lines.iter().skip(first).take(shown).enumerate() {
-            line_of(
-                line,
-                Rect {
-                    y: rows.y + row as u16,
-                    height: 1,
-                    ..rows
-                },
-                theme,
-                buffer,
-            );
+        let first = self.scroll.min(text.rows.len().saturating_sub(shown));
+        for (y, row) in (rows.y..).zip(text.rows.iter().skip(first).take(shown)) {
+            let style = theme.style(row.role);
+            put(buffer, rows.x + 1, y, 1, row.sign, style);
+            let width = rows.width.saturating_sub(row.indent + 1);
+            put(buffer, rows.x + row.indent, y, width, &row.text, style);
         }
         let frame = Rect {
             x: rows.x - 1,
@@ -238,16 +280,61 @@ impl Dialog for Proposal {
             width: rows.width + 2,
             height: rows.height + 2,
         };
-        scrollbar(frame, first, shown, self.lines.len(), theme, buffer);
-        let (words, role) = state_text(self);
-        put(
-            buffer,
-            inner.x + 1,
-            inner.bottom() - 1,
-            inner.width.saturating_sub(2),
-            &words,
-            theme.style(role),
-        );
+        scrollbar(frame, first, shown, text.rows.len(), theme, buffer);
+        for (y, words) in (rows.bottom()..inner.bottom()).zip(&text.state) {
+            let style = theme.style(text.role);
+            put(
+                buffer,
+                inner.x + 1,
+                y,
+                inner.width.saturating_sub(2),
+                words,
+                style,
+            );
+        }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is saved can be read whole on a small screen, and so can the reason why it is not saved.
+    #[test]
+    fn every_line_can_be_reached_and_is_whole() {
+        let mut proposal = Proposal::new("w".into(), Vec::new(), |_| String::new());
+        let line = |n: usize| PreviewLine::New(format!("{n} {} end{n}", "word ".repeat(40)));
+        proposal.lines = (0..30).map(|n| ProposalLine::Change(line(n))).collect();
+        let folder = "/a/folder".repeat(12);
+        proposal.problem = Some(format!("not saved: {folder}: it is read-only"));
+        let mut model = Model::new("w".into(), Vec::new(), (80, 24));
+        let drawn = |proposal: &Proposal, model: &Model| {
+            let areas = layout(model);
+            let mut buffer = Buffer::empty(Rect::new(0, 0, 80, 24));
+            proposal.draw(
+                model,
+                &areas,
+                &Theme::named("default", true).unwrap(),
+                &mut buffer,
+            );
+            let cell = |(x, y)| buffer[(x, y)].symbol().to_string();
+            (0..24)
+                .map(|y| (0..80).map(|x| cell((x, y))).collect::<String>() + "\n")
+                .collect::<String>()
+        };
+        let mut seen = String::new();
+        for _ in 0..200 {
+            seen += &drawn(&proposal, &model);
+            proposal.scroll(&mut model, Motion::PageDown);
+        }
+        for n in 0..30 {
+            assert!(seen.contains(&format!("end{n} ")), "line {n} of\n{seen}");
+        }
+        let last = drawn(&proposal, &model);
+        assert!(
+            last.contains("end29 ") && last.contains("read-only"),
+            "{last}"
+        );
     }
 }
