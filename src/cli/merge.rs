@@ -10,7 +10,9 @@ use super::paths::place_of;
 use super::run::{without_reader, write_reports};
 use crate::domain::{PlannedSet, RunState, clean_line, criteria_by_metric};
 use crate::history::{MergedRun, merge_shards};
-use crate::report::{SummaryStyle, Verbosity, rerun_of_plan, run_summary, write_json_report};
+use crate::report::{
+    EarlierRuns, SummaryStyle, Verbosity, rerun_of_plan, run_summary, write_json_report,
+};
 use crate::runner::{Stamp, history_of};
 use crate::store::RunKey;
 use crate::workspace::{OpenSet, SetPath, Workspace, criteria_for, open_set};
@@ -73,7 +75,7 @@ pub(super) fn merge(args: MergeArgs) -> anyhow::Result<Exit> {
     problems
         .iter()
         .for_each(|(file, why)| print_note(&clean_line(&format!("{file}: {why}"))));
-    let mut failed = write_reports(&args.report, &state);
+    let mut failed = write_reports(&args.report, &state, EarlierRuns::default());
     if args.json {
         let mut out = json_output();
         let written = write_json_report(&state, &mut out).and_then(|()| out.end());

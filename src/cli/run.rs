@@ -20,9 +20,8 @@ use crate::formats::adk::read_initial_session;
 use crate::formats::recording::recording_line;
 use crate::history::{Resume, ResumedRun, unfinished};
 use crate::process::Runtimes;
-use crate::report::{run_summary, write_json_report};
-use crate::runner::{self, Prepared, Request, Selection};
-use crate::store::Baseline;
+use crate::report::{EarlierRuns, run_summary, write_json_report};
+use crate::runner::{self, BaselineChange, Prepared, Request, Selection};
 use crate::workspace::{Workspace, read_text};
 use anyhow::Context;
 use std::path::{Path, PathBuf};
@@ -258,17 +257,22 @@ fn execute_run(
     let all_uploaded = merged.is_ok();
     state = merged.ok().flatten().flatten().unwrap_or(state);
     state.unavailable = unavailable;
-    let all_written = write_results(cases, how.record.as_deref(), (&state, workspace), &rerun)?;
+    let rule = cases.rule.rule(workspace.config.comparison);
+    let change = baseline
+        .as_ref()
+        .map(|baseline| runner::compared_with(baseline, &state, &rule, &workspace.root));
+    let all_written = write_results(
+        cases,
+        how.record.as_deref(),
+        (&state, workspace),
+        change.as_ref(),
+        &rerun,
+    )?;
     if how.record_tools {
         record_answers(&state, workspace)?;
     }
     // By the results as they are: what is replaced in texts is no change of a case.
-    let exit = conclude(
-        cases,
-        (&state, workspace),
-        baseline.as_ref(),
-        (interrupted, bad_input),
-    );
+    let exit = conclude(cases, (&state, workspace), change, (interrupted, bad_input));
     match exit {
         Exit::Success | Exit::Failures if !all_written || !all_uploaded => Ok(Exit::UsageError),
         exit => Ok(exit),
@@ -280,6 +284,7 @@ fn write_results(
     cases: &CaseArgs,
     record: Option<&Path>,
     (state, workspace): (&RunState, &Workspace),
+    change: Option<&BaselineChange>,
     rerun: &str,
 ) -> anyhow::Result<bool> {
     let redacted = match cases
@@ -296,23 +301,35 @@ fn write_results(
         }
     };
     let shown = redacted.as_ref().unwrap_or(state);
-    let all_written = finish(cases, record, (shown, &workspace.root), rerun)?;
+    let compared = change.map(|change| match redacted {
+        None => change.words.clone(),
+        Some(_) => runner::redacted_text(workspace, &state.plan, &change.words),
+    });
+    // What is replaced in a run stands in its earlier runs as well, so that a redacted report has none of them.
+    let has_trends = redacted.is_none()
+        && cases
+            .report
+            .iter()
+            .any(|to| to.format.write_with_earlier_runs.is_some());
+    let trends = has_trends.then(|| runner::trends_of_run(workspace, &state.plan));
+    let earlier = EarlierRuns {
+        trends: trends.as_ref(),
+        baseline: compared.as_deref(),
+    };
+    let all_written = finish(cases, record, (shown, &workspace.root), earlier, rerun)?;
     if cases.github {
         github::write(shown, &state.plan, &workspace.root, cases.json);
     }
     Ok(all_written)
 }
 
-/// Compares a run with the baseline, removes old runs, and returns the exit code.
+/// Prints how a run compares with the baseline, removes old runs, and returns the exit code.
 fn conclude(
     cases: &CaseArgs,
     (state, workspace): (&RunState, &Workspace),
-    baseline: Option<&Baseline>,
+    change: Option<BaselineChange>,
     (interrupted, bad_input): (bool, bool),
 ) -> Exit {
-    let rule = cases.rule.rule(workspace.config.comparison);
-    let change =
-        baseline.map(|baseline| runner::compared_with(baseline, state, &rule, &workspace.root));
     if let Some(change) = change.as_ref().filter(|_| !cases.json) {
         print_line(&change.words);
     }
@@ -492,9 +509,10 @@ fn finish(
     args: &CaseArgs,
     record: Option<&Path>,
     (state, root): (&RunState, &Path),
+    earlier: EarlierRuns<'_>,
     rerun: &str,
 ) -> anyhow::Result<bool> {
-    let mut failed = write_reports(&args.report, state);
+    let mut failed = write_reports(&args.report, state, earlier);
     if let Some(file) = record {
         let attempts = (0..state.plan.cases.len()).flat_map(|case| state.attempts_of(case));
         let write = |out: &mut dyn std::io::Write| {
@@ -550,9 +568,13 @@ pub(super) fn without_reader(error: std::io::Error) -> std::io::Result<()> {
 }
 
 /// Writes the requested reports, and returns the errors.
-pub(super) fn write_reports(reports: &[ReportTo], state: &RunState) -> Vec<anyhow::Error> {
+pub(super) fn write_reports(
+    reports: &[ReportTo],
+    state: &RunState,
+    earlier: EarlierRuns<'_>,
+) -> Vec<anyhow::Error> {
     let write = |ReportTo { format, file }: &ReportTo| {
-        let written = fill_result(file, |out| format.write_named(state, file, out));
+        let written = fill_result(file, |out| format.write_named(state, earlier, file, out));
         written.with_context(|| format!("--report {}", file.display()))
     };
     reports.iter().filter_map(|to| write(to).err()).collect()

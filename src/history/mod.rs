@@ -27,6 +27,7 @@ mod resume;
 mod retention;
 mod run_summary;
 mod same_criteria;
+mod series;
 mod trends;
 
 pub use criteria::CriteriaNumbers;
@@ -43,4 +44,5 @@ pub use recorded::recorded_results;
 pub use resume::{Resume, ResumedRun, unfinished};
 pub use retention::remove_old_runs;
 pub use run_summary::{MetricMean, RunSource, RunSummary, SetCount, SetResults};
+pub use series::{ListedSet, RunTrends, Series, SeriesPoint, series_of};
 pub use trends::CaseTrends;

@@ -2,12 +2,25 @@
 
 use super::comparison::ComparedRuns;
 use crate::domain::RunState;
+use crate::history::RunTrends;
 use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 
 /// Writes a report. Errors: those of the output, and attempts that cannot be read.
 pub type WriteReport = fn(&RunState, &mut dyn Write) -> io::Result<()>;
+
+/// What a report may contain besides the run: how it compares with earlier runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EarlierRuns<'a> {
+    /// The numbers of its sets over the runs of the workspace.
+    pub trends: Option<&'a RunTrends>,
+    /// The comparison with the baseline: a line, followed by lines with cases.
+    pub baseline: Option<&'a str>,
+}
+
+/// Writes a report that contains earlier runs. Errors: as of [`WriteReport`].
+pub type WriteWithEarlierRuns = fn(&RunState, EarlierRuns<'_>, &mut dyn Write) -> io::Result<()>;
 
 /// Writes two compared runs. Errors: those of the output.
 pub type WriteComparison = fn(&ComparedRuns<'_>, &mut dyn Write) -> io::Result<()>;
@@ -21,6 +34,8 @@ pub struct ReportFormat {
     pub alias: &'static str,
     /// Writes the report of a run.
     pub write: WriteReport,
+    /// Writes the report of a run with earlier runs, if the format has a place for them.
+    pub write_with_earlier_runs: Option<WriteWithEarlierRuns>,
     /// Writes the report to a file whose name ends in `.csv`, if that is another form.
     pub write_csv: Option<WriteReport>,
     /// Writes two compared runs, if the format has a form for them.
@@ -32,6 +47,7 @@ pub(super) const BASE: ReportFormat = ReportFormat {
     name: "",
     alias: "",
     write: |_, _| Ok(()),
+    write_with_earlier_runs: None,
     write_csv: None,
     write_comparison: None,
 };
@@ -41,6 +57,7 @@ impl ReportFormat {
     pub fn write_named(
         &self,
         state: &RunState,
+        earlier: EarlierRuns<'_>,
         file: &Path,
         out: &mut dyn Write,
     ) -> io::Result<()> {
@@ -49,7 +66,10 @@ impl ReportFormat {
             .is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
         match self.write_csv {
             Some(write_csv) if is_csv => write_csv(state, out),
-            _ => (self.write)(state, out),
+            _ => match self.write_with_earlier_runs {
+                Some(write) => write(state, earlier, out),
+                None => (self.write)(state, out),
+            },
         }
     }
 }

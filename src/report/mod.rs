@@ -21,7 +21,7 @@ mod turns;
 mod vertex;
 
 pub use comparison::{ComparedRuns, started_text};
-pub use format::ReportFormat;
+pub use format::{EarlierRuns, ReportFormat};
 pub use github::github_annotations;
 pub use json::write_json_report;
 pub use markdown::REPORT as MARKDOWN;

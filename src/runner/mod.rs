@@ -55,7 +55,7 @@ pub use chosen_cases::Selection;
 pub use export::{export, redacted, redacted_text};
 pub use past::{
     case_trends, history_of, load_past_run, past_results, past_run, remove_old, result_folders,
-    unreadable_text,
+    trends_of_run, unreadable_text,
 };
 pub use plan::{PlanError, Prepared, Stamp, prepare};
 pub use record_tools::{ToolRecording, add_missing_answers, record_tools};

@@ -2,12 +2,12 @@
 //! `accept`.
 
 use crate::config::DEFAULT_RUNS_KEPT;
-use crate::domain::{InMemory, clean_line};
+use crate::domain::{InMemory, PlannedSet, RunPlan, clean_line};
 use crate::formats::SetFile;
 use crate::formats::adk::{app_history, storage_app};
 use crate::history::{
-    CaseTrends, History, HistorySet, PastResults, PastRun, RunSource, RunSummary, recorded_results,
-    remove_old_runs,
+    CaseTrends, History, HistorySet, ListedSet, PastResults, PastRun, RunSource, RunSummary,
+    RunTrends, recorded_results, remove_old_runs,
 };
 use crate::store::{AppFolders, LoadedRun, all_run_folders, run_folders};
 use crate::workspace::{SetPath, Workspace, agent_named, agent_of_set, open_set};
@@ -23,6 +23,16 @@ pub fn history_of(workspace: &Workspace) -> History {
         &app_dirs(workspace),
         AppFolders::find().as_ref(),
     )
+}
+
+/// The numbers of the sets of a run over the runs of a workspace.
+pub fn trends_of_run(workspace: &Workspace, plan: &RunPlan) -> RunTrends {
+    let listed = |set: &PlannedSet| ListedSet {
+        path: set.path.clone(),
+        ids: vec![set.id.clone()],
+    };
+    let sets: Vec<ListedSet> = plan.sets.iter().map(listed).collect();
+    RunTrends::new(history_of(workspace), &sets, &workspace.root)
 }
 
 /// The folders of the agents, where ADK stores its results.

@@ -5,12 +5,13 @@ mod case;
 mod charts;
 mod compared;
 mod escape;
+mod trends;
 
 use super::attempts::{attempts_in_order, no_score_text, titled};
 use super::failures::{
     change_for, failed_cases, groups_headline, groups_of, listed_groups, percent,
 };
-use super::format::{BASE, ReportFormat};
+use super::format::{BASE, EarlierRuns, ReportFormat};
 use super::open_command::export_command;
 use super::remarks::{run_remarks, why_not_counted};
 use crate::analysis::repeated_passes;
@@ -23,6 +24,7 @@ use escape::text;
 use std::fmt::Write;
 use std::io;
 use std::sync::Arc;
+use trends::trends_over_runs;
 
 const STYLE: &str = include_str!("style.css");
 /// Maximum number of failures in the list at the top of the page.
@@ -31,12 +33,17 @@ const MAX_LISTED: usize = 1000;
 /// One HTML page without scripts.
 pub(super) const REPORT: ReportFormat = ReportFormat {
     name: "html",
-    write: write_html_report,
+    write: |state, to| write_html_report(state, EarlierRuns::default(), to),
+    write_with_earlier_runs: Some(write_html_report),
     ..BASE
 };
 
 /// Writes the report of a run. Errors: those of `to`, and attempts that cannot be read.
-fn write_html_report(state: &RunState, to: &mut dyn io::Write) -> io::Result<()> {
+fn write_html_report(
+    state: &RunState,
+    earlier: EarlierRuns<'_>,
+    to: &mut dyn io::Write,
+) -> io::Result<()> {
     let mut out =
         String::from("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     out.push_str("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n");
@@ -51,6 +58,13 @@ fn write_html_report(state: &RunState, to: &mut dyn io::Write) -> io::Result<()>
     for words in run_remarks(state) {
         let _ = writeln!(out, "<p>{}</p>", text(&words));
     }
+    if let Some(words) = earlier.baseline {
+        let _ = writeln!(
+            out,
+            "<h2>Compared with the baseline</h2>\n<pre>{}</pre>",
+            text(words)
+        );
+    }
     let is_passed = |at: &usize| {
         let attempts = state.attempts_of(*at);
         attempts.iter().all(|one| has_passed_or_scored(one.status))
@@ -61,6 +75,9 @@ fn write_html_report(state: &RunState, to: &mut dyn io::Write) -> io::Result<()>
     groups(state, &mut out);
     out.push_str("<h2>Metrics</h2>\n");
     metrics(state, &mut out);
+    if let Some(trends) = earlier.trends {
+        trends_over_runs(trends, &mut out);
+    }
     repeats(state, &mut out);
     attempts_of_cases(state, &mut out);
     for (title, cases) in [("Not passed", &others), ("Passed, or only scored", &passed)] {

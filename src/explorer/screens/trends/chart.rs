@@ -1,13 +1,13 @@
 //! The chart of a row over its runs, with the chosen run below it.
 
-use super::state::{Series, TrendsScreen};
+use super::state::TrendsScreen;
 use crate::explorer::case_list::trend::{changes, short};
 use crate::explorer::shared::layout::inside;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::put;
 use crate::explorer::widgets::{panel, panel_note};
-use crate::history::RunSummary;
+use crate::history::{RunSummary, Series, SeriesPoint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::symbols::Marker;
@@ -99,11 +99,10 @@ fn lines(
     theme: &Theme,
     buffer: &mut Buffer,
 ) {
-    let at = |(x, point): (usize, &super::state::SeriesPoint)| (x as f64, point.value);
+    let at = |(x, point): (usize, &SeriesPoint)| (x as f64, point.value);
     let points: Vec<(f64, f64)> = series.points.iter().enumerate().map(at).collect();
     let bound = |of: fn((f64, f64)) -> f64| -> Vec<(f64, f64)> {
-        let of_point =
-            |(x, point): (usize, &super::state::SeriesPoint)| Some((x as f64, of(point.interval?)));
+        let of_point = |(x, point): (usize, &SeriesPoint)| Some((x as f64, of(point.interval?)));
         series
             .points
             .iter()

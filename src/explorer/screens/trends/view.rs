@@ -1,15 +1,16 @@
 //! Drawing of the screen of trends: a row for each set and metric, and below it the chart of the row under the cursor.
 
 use super::chart;
-use super::state::{Series, TrendsScreen};
+use super::state::TrendsScreen;
 use crate::analysis::block;
-use crate::domain::{difference_text, score_text};
+use crate::domain::difference_text;
 use crate::explorer::case_list::trend::OTHER_CRITERIA;
 use crate::explorer::shared::layout::{Layout, case_rows};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::{put, put_right};
 use crate::explorer::widgets::{panel, scrollbar};
+use crate::history::Series;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use unicode_width::UnicodeWidthStr;
@@ -148,19 +149,6 @@ impl SeriesColumns {
 }
 
 impl Series {
-    /// Name of the row within its set.
-    pub(super) fn name(&self) -> &str {
-        self.metric.as_deref().unwrap_or("passed")
-    }
-
-    /// A value in the unit of the row: percent for the share that passed.
-    pub(super) fn describe(&self, value: f64) -> String {
-        match self.metric {
-            None => format!("{:.0} %", value * 100.0),
-            Some(_) => score_text(value),
-        }
-    }
-
     /// A difference between two values, with its sign: in percentage points for the share that passed.
     pub(super) fn difference(&self, difference: f64) -> String {
         match self.metric {
@@ -203,28 +191,6 @@ impl Series {
         signs[signs.len().saturating_sub(width)..].iter().collect()
     }
 
-    /// The lowest and the highest value of the chart: round numbers around all values.
-    pub(super) fn scale(&self) -> (f64, f64) {
-        let (lowest, highest) = self.range();
-        let bounds = self.points.iter().filter_map(|point| point.interval);
-        let (lowest, highest) = bounds.fold((lowest, highest), |(lowest, highest), (low, high)| {
-            (lowest.min(low), highest.max(high))
-        });
-        let step = 10f64
-            .powf((highest - lowest).max(0.01).log10().floor())
-            .max(0.1);
-        let (low, high) = (
-            (lowest / step).floor() * step,
-            (highest / step).ceil() * step,
-        );
-        match low < high {
-            true => (low, high),
-            // One value has no range of its own.
-            false if low >= 0.0 && high <= 1.0 => (0.0, 1.0),
-            false => (low - step, high + step),
-        }
-    }
-
     /// The lowest and the highest value of the sparkline: 0 and 1 if all values are between, as for a case.
     fn line_scale(&self) -> (f64, f64) {
         let (lowest, highest) = self.range();
@@ -233,14 +199,6 @@ impl Series {
         } else {
             self.scale()
         }
-    }
-
-    fn range(&self) -> (f64, f64) {
-        let values = || self.points.iter().map(|point| point.value);
-        (
-            values().fold(f64::INFINITY, f64::min),
-            values().fold(f64::NEG_INFINITY, f64::max),
-        )
     }
 }
 
