@@ -21,8 +21,9 @@ pub struct Confirm {
     pub question: QuestionText,
     /// What happens after a yes.
     pub then: Effect,
-    /// Whether no key of the user opened it. The next key may be meant for something else, so that enter is no yes.
-    pub is_unrequested: bool,
+    /// Whether enter is a no: something would be lost, or no key of the user opened the question, so that the next key may
+    /// be meant for something else.
+    pub enter_refuses: bool,
 }
 
 impl Confirm {
@@ -30,7 +31,7 @@ impl Confirm {
         Confirm {
             question: QuestionText::new(title, lines),
             then,
-            is_unrequested: false,
+            enter_refuses: false,
         }
     }
 }
@@ -45,8 +46,8 @@ pub(crate) fn open(
     dialog::open(model, Confirm::new(title, lines, then.into()))
 }
 
-/// Opens a question that no key of the user requested: it is answered like the one about a permission.
-pub(crate) fn open_unrequested(
+/// Opens a question that enter answers with no: after a yes something is lost, or no key of the user requested it.
+pub(crate) fn open_careful(
     model: &mut Model,
     title: impl Into<String>,
     lines: Vec<String>,
@@ -55,7 +56,7 @@ pub(crate) fn open_unrequested(
     dialog::open(
         model,
         Confirm {
-            is_unrequested: true,
+            enter_refuses: true,
             ..Confirm::new(title, lines, then.into())
         },
     )
@@ -69,7 +70,7 @@ pub(crate) fn answer(model: &mut Model, yes: bool) -> Vec<Effect> {
 
 impl Dialog for Confirm {
     fn context(&self) -> Option<Context> {
-        Some(if self.is_unrequested {
+        Some(if self.enter_refuses {
             Context::Trust
         } else {
             Context::Confirm
@@ -91,7 +92,7 @@ impl Dialog for Confirm {
         theme: &Theme,
         buffer: &mut Buffer,
     ) -> Option<Position> {
-        let (yes, no) = if self.is_unrequested {
+        let (yes, no) = if self.enter_refuses {
             (&ALLOW, &DENY)
         } else {
             (&CONFIRM, &REFUSE)
