@@ -1,8 +1,8 @@
 //! The tools that an application's agents declare, as its server reports them.
 
-use super::DeclaredTool;
 use super::budget::parse_answer;
-use crate::domain::{AgentServer, AgentSpec};
+use super::{DeclaredArgument, DeclaredTool};
+use crate::domain::{AgentServer, AgentSpec, JsonKind};
 use crate::net::http::{self, client, is_loopback};
 use serde_json::Value;
 use std::time::Duration;
@@ -64,9 +64,16 @@ pub(super) fn declared_by(declaration: &Value) -> Option<DeclaredTool> {
     let properties = parameters.and_then(|schema| schema.get("properties")?.as_object());
     let arguments = properties
         .into_iter()
-        .flat_map(|properties| properties.keys().cloned())
+        .flatten()
+        .map(|(name, schema)| DeclaredArgument {
+            name: name.clone(),
+            kind: JsonKind::of_schema(schema),
+        })
         .collect();
-    Some((declaration.get("name")?.as_str()?.to_string(), arguments))
+    Some(DeclaredTool {
+        name: declaration.get("name")?.as_str()?.to_string(),
+        arguments,
+    })
 }
 
 #[cfg(test)]
@@ -81,8 +88,17 @@ mod tests {
         assert_eq!(
             declared(&info),
             [
-                ("get".to_string(), vec!["room".to_string()]),
-                ("list".to_string(), vec![])
+                DeclaredTool {
+                    name: "get".into(),
+                    arguments: vec![DeclaredArgument {
+                        name: "room".into(),
+                        kind: Some(JsonKind::Text)
+                    }]
+                },
+                DeclaredTool {
+                    name: "list".into(),
+                    arguments: Vec::new()
+                }
             ]
         );
     }

@@ -2,7 +2,7 @@
 
 use super::tools::AttemptRegistration;
 use super::{AgentError, TurnBudget};
-use crate::domain::{Content, Invocation, TurnEnd};
+use crate::domain::{Content, Invocation, JsonKind, TurnEnd};
 use crate::formats::adk::Event;
 use crate::stubs::AttemptTools;
 use async_trait::async_trait;
@@ -61,9 +61,12 @@ pub struct AgentDescription {
 impl AgentDescription {
     /// The tools, each with the names of its arguments, in a line; `None` if it declares none.
     pub fn tool_text(&self) -> Option<String> {
-        let shown = |(name, arguments): &DeclaredTool| match arguments.is_empty() {
-            true => name.clone(),
-            false => format!("{name}({})", arguments.join(", ")),
+        let shown = |tool: &DeclaredTool| match tool.arguments.is_empty() {
+            true => tool.name.clone(),
+            false => {
+                let names = tool.arguments.iter().map(|argument| argument.name.as_str());
+                format!("{}({})", tool.name, names.collect::<Vec<_>>().join(", "))
+            }
         };
         // Agents may share a tool.
         let tools: BTreeSet<String> = self.tools.iter().map(shown).collect();
@@ -76,8 +79,23 @@ impl AgentDescription {
     }
 }
 
-/// A tool's name and its arguments' names.
-pub type DeclaredTool = (String, Vec<String>);
+/// A tool that an agent declares.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeclaredTool {
+    /// The name.
+    pub name: String,
+    /// The arguments in their order.
+    pub arguments: Vec<DeclaredArgument>,
+}
+
+/// An argument of a tool.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeclaredArgument {
+    /// The name.
+    pub name: String,
+    /// The kind of its values, if the declaration names one.
+    pub kind: Option<JsonKind>,
+}
 
 /// A conversation with an agent.
 #[async_trait]

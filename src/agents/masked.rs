@@ -70,11 +70,11 @@ impl Agent for MaskedAgent {
             .about
             .iter_mut()
             .for_each(|(_, words)| secrets.mask_text(words));
-        for (tool, arguments) in &mut hello.tools {
-            secrets.mask_text(tool);
-            arguments
+        for tool in &mut hello.tools {
+            secrets.mask_text(&mut tool.name);
+            tool.arguments
                 .iter_mut()
-                .for_each(|argument| secrets.mask_text(argument));
+                .for_each(|argument| secrets.mask_text(&mut argument.name));
         }
         hello
     }

@@ -57,7 +57,8 @@ pub use discover::{FoundAgent, discover};
 pub use error::{AgentError, ErrorKind};
 pub use http::{TemplateProbe, probe_template};
 pub use kind::{
-    Agent, AgentDescription, DeclaredTool, OnEvent, Opening, Session, Turn, TurnOutcome,
+    Agent, AgentDescription, DeclaredArgument, DeclaredTool, OnEvent, Opening, Session, Turn,
+    TurnOutcome,
 };
 pub use replay::Replay;
 pub use tools::AttemptRegistration;

@@ -67,10 +67,15 @@ async fn list(args: &AgentsArgs) -> anyhow::Result<Exit> {
 }
 
 fn as_json(one: &ListedAgent) -> Value {
-    let tools = one
-        .hello
-        .as_ref()
-        .map(|hello| json!(hello.tools.iter().map(|(name, _)| name).collect::<Vec<_>>()));
+    let tools = one.hello.as_ref().map(|hello| {
+        json!(
+            hello
+                .tools
+                .iter()
+                .map(|tool| &tool.name)
+                .collect::<Vec<_>>()
+        )
+    });
     json!({
         "name": one.name,
         "kind": one.spec.as_ref().ok().map(AgentSpec::kind),

@@ -33,6 +33,7 @@ mod human;
 mod ids;
 mod intermediate;
 mod invocation;
+mod json_kind;
 mod judge;
 mod judgement;
 mod matcher;
@@ -98,6 +99,7 @@ pub use intermediate::IntermediateResponse;
 pub use invocation::{
     DetailsSource, Durations, Invocation, InvocationEvent, Trajectory, TurnEnd, Usage,
 };
+pub use json_kind::JsonKind;
 pub use judge::{JudgeSpec, Provider, Reading};
 pub use judgement::{Asked, JudgeUsage, Judgement, QuestionId, Sample};
 pub use matcher::{COMPARISONS, MatchRule, has_null};

@@ -3,7 +3,7 @@
 use super::request::Protocol;
 use super::security::authentication;
 use crate::agents::remote::{Remote, said};
-use crate::agents::{AgentDescription, AgentError, ErrorKind};
+use crate::agents::{AgentDescription, AgentError, DeclaredTool, ErrorKind};
 use crate::domain::A2aBinding;
 use reqwest::Method;
 use reqwest::header::HeaderMap;
@@ -88,7 +88,10 @@ impl Card {
             .filter(|skill| has_tag(skill, "tools"))
             .filter_map(|skill| {
                 let id = skill["id"].as_str()?;
-                Some((id.rsplit('-').next().unwrap_or(id).to_string(), Vec::new()))
+                Some(DeclaredTool {
+                    name: id.rsplit('-').next().unwrap_or(id).to_string(),
+                    arguments: Vec::new(),
+                })
             });
         AgentDescription {
             was_asked: true,

@@ -291,8 +291,8 @@ impl EffectExecutor {
                 ))))
                 .await;
             let Some(spec) = spec else { return };
-            for (name, arguments) in declared_tools(&spec).await {
-                tools.declare(name, arguments);
+            for tool in declared_tools(&spec).await {
+                tools.declare(tool);
             }
             let _ = back
                 .send(LoopEvent::Msg(Msg::Sets(SetMsg::ToolsCollected(tools))))

@@ -145,7 +145,9 @@ fn value_in(expected: &Invocation, actual: &Invocation, field: &Field) -> Option
                 expected: Some(*call),
                 actual,
             };
-            Some(match partner(&align(&left, &right), *call) {
+            let alignment = align(&left, &right);
+            let actual = partner(&alignment, *call).or_else(|| nearest_extra(&alignment, *call));
+            Some(match actual {
                 Some(at) => (call_text(right[at]), piece(Some(at))),
                 None => ("no such call".into(), piece(None)),
             })
@@ -169,6 +171,17 @@ fn value_in(expected: &Invocation, actual: &Invocation, field: &Field) -> Option
 fn partner(alignment: &Alignment, call: usize) -> Option<usize> {
     let mut pairs = alignment.pairs.iter();
     pairs.find(|pair| pair.expected == Some(call))?.actual
+}
+
+/// The actual call without an expected one that is nearest to the position of an expected call.
+fn nearest_extra(alignment: &Alignment, call: usize) -> Option<usize> {
+    let extra = alignment
+        .pairs
+        .iter()
+        .filter(|pair| pair.expected.is_none());
+    extra
+        .filter_map(|pair| pair.actual)
+        .min_by_key(|at| at.abs_diff(call))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use crate::domain::{
     special_number,
 };
 use crate::explorer::shared::case_field::{Adding, Field};
+use crate::explorer::shared::tools::Tools;
 use crate::formats::json;
 use serde_json::{Map, Value};
 
@@ -89,6 +90,27 @@ pub fn wrong_value(
         None => set(&mut trial, field, typed).err(),
         Some(adding) => add_after(&mut trial, field, adding, typed).err(),
     }
+}
+
+/// A warning about the valid value of an argument whose kind is not the usual one.
+pub fn argument_warning(
+    case: &EvalCase,
+    tools: &Tools,
+    field: &Field,
+    adding: Option<Adding>,
+    typed: &str,
+) -> Option<String> {
+    let (name, value) = match (adding, field) {
+        (None, Field::Argument(.., name)) => (name.as_str(), typed),
+        (Some(Adding::Argument), _) => typed.split_once('=')?,
+        _ => return None,
+    };
+    let (Field::Call(turn, call) | Field::Argument(turn, call, _)) = field else {
+        return None;
+    };
+    let calls = case.turns().get(*turn)?.calls();
+    let value = json_value(value).ok()?;
+    tools.kind_warning(&calls.get(*call)?.name, name.trim(), &value)
 }
 
 /// Adds a turn, call, argument, intermediate response or rubric after a field. Returns the new field.

@@ -35,8 +35,9 @@ pub fn completions(
                     .as_ref()
                     .is_some_and(|args| args.contains_key(*key))
             };
-            let known = tools.0.get(&call.name).into_iter().flatten();
+            let known = tools.0.get(&call.name).into_iter();
             known
+                .flat_map(|arguments| arguments.keys())
                 .filter(|key| !has(key))
                 .map(|key| format!("{key} = "))
                 .collect()

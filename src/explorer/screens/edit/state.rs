@@ -63,6 +63,8 @@ pub struct Typing {
     pub input: Input,
     /// Why the text is invalid, if it is.
     pub wrong: Option<String>,
+    /// A warning about a text that is valid.
+    pub warning: Option<String>,
     /// Possible completions.
     pub completions: Vec<String>,
 }

@@ -7,7 +7,7 @@ use crate::explorer::prompts::confirm;
 use crate::explorer::screens::edit::actual::{
     actual_values, field_of_piece, take_value, usable_attempts,
 };
-use crate::explorer::screens::edit::apply::{add_after, wrong_value};
+use crate::explorer::screens::edit::apply::{add_after, argument_warning, wrong_value};
 use crate::explorer::screens::edit::complete::completions;
 use crate::explorer::screens::edit::state;
 use crate::explorer::screens::edit::state::{EditScreen, Typing};
@@ -234,6 +234,7 @@ fn type_value(edit: &mut EditScreen, field: Field) {
         adding: None,
         input: Input::new(value),
         wrong: None,
+        warning: None,
         completions: Vec::new(),
     });
     look(edit);
@@ -246,6 +247,7 @@ fn type_new(edit: &mut EditScreen, field: Field, adding: Adding) {
         adding: Some(adding),
         input,
         wrong: None,
+        warning: None,
         completions: Vec::new(),
     });
     look(edit);
@@ -260,6 +262,16 @@ fn look(edit: &mut EditScreen) {
     if let Some(typing) = &mut edit.typing {
         let typed = typing.input.value();
         typing.wrong = wrong_value(&edit.draft, &typing.field, typing.adding, typed);
+        typing.warning = match typing.wrong {
+            Some(_) => None,
+            None => argument_warning(
+                &edit.draft,
+                &edit.tools,
+                &typing.field,
+                typing.adding,
+                typed,
+            ),
+        };
         typing.completions = completions(
             &edit.draft,
             &edit.tools,
@@ -438,6 +450,7 @@ pub(crate) fn edited_text(model: &mut Model, of: EditorOf, text: String) -> Vec<
                 adding: None,
                 input,
                 wrong: None,
+                warning: None,
                 completions: Vec::new(),
             });
             take(model)
@@ -580,7 +593,7 @@ pub(crate) fn leave(model: &mut Model) -> Vec<Effect> {
     };
     if edit.is_changed() {
         let lines = vec!["The changes are lost.".into()];
-        return confirm::open(
+        return confirm::open_careful(
             model,
             "Leave without saving?",
             lines,

@@ -302,6 +302,9 @@ fn typed(
     );
     let (words, role) = match &typing.wrong {
         Some(wrong) => (wrong.clone(), Role::Bad),
+        None if let Some(warning) = &typing.warning => {
+            (format!("{warning}    enter apply anyway"), Role::Bad)
+        }
         None if !typing.completions.is_empty() => {
             let names: Vec<&str> = typing
                 .completions
