@@ -16,6 +16,8 @@ use toml::Spanned;
 
 /// The file's name.
 pub const FILE_NAME: &str = "evaltrail.toml";
+/// The name of the file of criteria beside eval sets.
+pub const CRITERIA_FILE: &str = "test_config.json";
 
 /// The contents of the file.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -16,7 +16,7 @@ mod user;
 pub use agents::{AgentSpecError, is_agent_address, parse_agent_uri, split_command};
 pub use comparison::{parse_evidence, parse_level};
 pub use duration::parse_duration;
-pub use file::{ConfigFile, ConfigProblem, DEFAULT_RUNS_KEPT, FILE_NAME};
+pub use file::{CRITERIA_FILE, ConfigFile, ConfigProblem, DEFAULT_RUNS_KEPT, FILE_NAME};
 pub use metric::{DefinedKind, DefinedMetric};
 pub use shard::{ShardChoice, job_of_environment, parse_shard, shard_of_environment};
 pub use tool_fault::parse_tool_fault;

@@ -1,5 +1,6 @@
 //! The files beside an eval set: evaltrail's notes, for which ADK's file has no fields, and recorded answers of tools.
 
+use crate::config::CRITERIA_FILE;
 use crate::formats::Notes;
 use crate::store::fingerprint;
 use crate::stubs::StubFile;
@@ -71,7 +72,7 @@ pub fn edited_with(set: &Path) -> [PathBuf; 4] {
         set.to_path_buf(),
         notes_path(set),
         stubs_path(set),
-        set.with_file_name("test_config.json"),
+        set.with_file_name(CRITERIA_FILE),
     ]
 }
 

@@ -1,7 +1,7 @@
 //! When the files that a set's results depend on were changed last.
 
 use super::{SetPath, Workspace, agent_for, agent_of_set};
-use crate::config::FILE_NAME;
+use crate::config::{CRITERIA_FILE, FILE_NAME};
 use crate::formats::SetFile;
 use std::collections::HashSet;
 use std::fs;
@@ -32,7 +32,7 @@ const NOT_SOURCE: [&str; 5] = [
 /// are not known.
 pub fn sources_changed_at(workspace: &Workspace, set: &SetPath, file: &SetFile) -> Option<f64> {
     let configs = [
-        set.path.with_file_name("test_config.json"),
+        set.path.with_file_name(CRITERIA_FILE),
         workspace.root.join(FILE_NAME),
     ];
     let mut newest = configs
@@ -124,7 +124,7 @@ pub(super) fn is_source(name: &str) -> bool {
     let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
     ends(&SOURCE)
         && !ends(&[".evalset.json", ".test.json", ".evaltrail.json"])
-        && name != "test_config.json"
+        && name != CRITERIA_FILE
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use super::programs::find_python;
 use super::sets::{read_config_text, read_text};
 use super::{SetPath, Workspace};
-use crate::config::{DefinedKind, DefinedMetric};
+use crate::config::{CRITERIA_FILE, DefinedKind, DefinedMetric};
 use crate::domain::{Convention, Criterion, CustomMetric, MetricProgram, ProgramSpec, UserSpec};
 use crate::formats::{
     AGENTS_CLI_CONFIGS, ConfiguredKind, ConfiguredMetric, FileProblem, SetFile, adk,
@@ -108,7 +108,7 @@ pub fn criteria_for(
 
 /// The specified config, else the one beside the file.
 fn config_path(set: &SetPath, config: Option<&Path>) -> Option<PathBuf> {
-    let beside = set.path.with_file_name("test_config.json");
+    let beside = set.path.with_file_name(CRITERIA_FILE);
     match config {
         Some(path) => Some(path.to_path_buf()),
         None => beside.symlink_metadata().is_ok().then_some(beside),

@@ -1,7 +1,7 @@
 //! Discovery of the eval sets and agents in a workspace.
 
 use super::sets::read_config_text;
-use crate::config::{ConfigFile, ConfigProblem, FILE_NAME};
+use crate::config::{CRITERIA_FILE, ConfigFile, ConfigProblem, FILE_NAME};
 use crate::domain::most_similar;
 use crate::domain::stored_path::path_below;
 use crate::formats::{
@@ -272,7 +272,7 @@ impl Walk {
         } else {
             FileContent::Other
         };
-        if !may_be_data(name) || name == "test_config.json" || self.looked_into >= LOOKED_INTO {
+        if !may_be_data(name) || name == CRITERIA_FILE || self.looked_into >= LOOKED_INTO {
             return Ok(by_name);
         }
         self.looked_into += 1;

@@ -177,6 +177,7 @@ impl Workshop {
                     note,
                     written,
                     stands: true,
+                    at: None,
                 }))
             }
             Err(failed) => match failed.why {

@@ -5,6 +5,8 @@
 use crate::common::terminal::Terminal;
 use crate::common::{Place, both, evaltrail, output};
 use crate::triage::{CAUSES, id, members, row};
+use evaltrail::domain::{Decision, DecisionKind};
+use evaltrail::store::read_decisions;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -212,9 +214,20 @@ fn forty_failures_are_triaged_and_undone() {
         );
     }
     assert_eq!(files(&place).len(), before.len());
+    let relaxed = || {
+        let decisions = read_decisions(place.path());
+        let is_relaxed = |decision: &&Decision| decision.kind == Some(DecisionKind::Relax);
+        decisions.iter().filter(is_relaxed).count()
+    };
+    assert_eq!(
+        relaxed(),
+        0,
+        "a failure without its rule is undecided again"
+    );
     screen.terminal.keys("U");
     screen.terminal.wait_for(" done: triage of 40 failures");
     assert_eq!(files(&place), after);
+    assert_ne!(relaxed(), 0);
     screen.terminal.keys("q");
     assert_eq!(screen.terminal.wait_for_end(), 0);
 

@@ -303,12 +303,15 @@ fn written_what_if_stays_and_follows_undo() {
     assert_eq!(press(&mut model, "esc"), []);
     assert!(!model.view.trial.as_ref().unwrap().is_written);
 
+    let case = CaseRef { set: 0, index: 0 };
     let passed = model.view.outcomes.totals(0).passed;
     for (stands, is_written) in [(true, true), (false, false), (true, true)] {
         let words = words.clone();
         let done = EditDone {
             words,
             stands,
+            written: vec![(PathBuf::from("/w/test_config.json"), None)],
+            at: Some(jiff::Timestamp::now()),
             ..EditDone::default()
         };
         update(&mut model, Msg::Edits(EditMsg::Made(done)));
@@ -332,6 +335,17 @@ fn written_what_if_stays_and_follows_undo() {
     assert!(
         !model.view.trial.as_ref().unwrap().is_written,
         "another change is not"
+    );
+    assert_eq!(
+        model.criteria_edited_since(case),
+        None,
+        "shown with its criteria"
+    );
+    press(&mut model, "w d");
+    assert_eq!(
+        model.criteria_edited_since(case).as_deref(),
+        Some("test_config.json"),
+        "the results are those of the earlier criteria"
     );
 }
 

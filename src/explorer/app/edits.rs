@@ -1,6 +1,7 @@
 //! What follows an edit of files: it was made, undone, or failed.
 
 use super::requests::carry_out;
+use crate::config::{CRITERIA_FILE, FILE_NAME};
 use crate::explorer::authoring::proposal::Proposal;
 use crate::explorer::case_list::listing;
 use crate::explorer::commands::authoring::{REDO, UNDO};
@@ -19,7 +20,8 @@ use crate::explorer::what_if;
 use crate::formats::{Notes, SetFile};
 use crate::store::fingerprint;
 use crate::workspace::notes_path;
-use std::path::Path;
+use jiff::Timestamp;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// It was made, taken back or made again. What was written is shown at once, so that the next edit is one of the new
@@ -52,7 +54,11 @@ pub(crate) fn edited(model: &mut Model, done: EditDone) -> Vec<Effect> {
             chat::on_saved(model);
         }
     }
+    if !saved {
+        effects.extend(queue::edited(model, &done.words, done.stands));
+    }
     what_if::edited(model, &done);
+    note_criteria(model, &done);
     let next = if done.stands { &UNDO } else { &REDO };
     let verb = if done.stands { "done: " } else { "undone: " };
     let rest = done
@@ -66,6 +72,34 @@ pub(crate) fn edited(model: &mut Model, done: EditDone) -> Vec<Effect> {
     );
     effects.push(Effect::Sets(SetEffect::Rediscover));
     effects
+}
+
+/// Remembers which files of criteria or rules were edited, so that results of earlier runs say so.
+fn note_criteria(model: &mut Model, done: &EditDone) {
+    let is_criteria = |path: &&PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        matches!(name, Some(CRITERIA_FILE | FILE_NAME))
+    };
+    for path in done
+        .written
+        .iter()
+        .map(|(path, _)| path)
+        .filter(is_criteria)
+    {
+        match (done.stands, done.at) {
+            (true, Some(at)) => model
+                .criteria_edits
+                .push((path.clone(), done.words.clone(), at)),
+            _ => {
+                let is_it = |(of, words, _): &(PathBuf, String, Timestamp)| {
+                    of == path && *words == done.words
+                };
+                if let Some(at) = model.criteria_edits.iter().rposition(is_it) {
+                    model.criteria_edits.remove(at);
+                }
+            }
+        }
+    }
 }
 
 /// Takes over a text that we wrote: of a set, or of what is kept beside one.

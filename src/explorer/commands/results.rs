@@ -77,7 +77,7 @@ pub static JUDGES: Command = Command {
 
 pub static JUDGE_AGAIN: Command = Command {
     id: &command_names::JUDGE_AGAIN,
-    help: "judge the existing responses again, without running the agent",
+    help: "score and judge the existing responses again with the current criteria, without running the agent",
     contexts: LISTS,
     enabled: can_judge_again,
     run: start::judge_again,

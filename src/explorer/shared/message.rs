@@ -22,6 +22,7 @@ use crate::metrics::WhatIf;
 use crate::runner::{ChatEvent, RecordedConversation, TrustQuestion};
 use crate::store::FileJob;
 use crate::workspace::SetPath;
+use jiff::Timestamp;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -247,6 +248,8 @@ pub struct EditDone {
     pub written: Vec<(PathBuf, Option<Arc<str>>)>,
     /// Whether the edit is applied and can be undone; if false, it was undone and can be redone.
     pub stands: bool,
+    /// When the files were written; `None` if it is not known.
+    pub at: Option<Timestamp>,
 }
 
 /// Why an edit failed.

@@ -19,11 +19,12 @@ use crate::explorer::shared::set_tree::{first_node, nodes_of, sorted};
 use crate::explorer::shared::set_view::{SetState, SetView};
 use crate::explorer::shared::theme::Theme;
 use crate::explorer::shared::ticket::{Ticket, Tickets};
-use crate::explorer::shared::triage::Queue;
+use crate::explorer::shared::triage::{FinishedTriage, Queue};
 use crate::explorer::shared::trial::ActiveWhatIf;
 use crate::explorer::shared::watching::Watching;
 use crate::history::CaseTrends;
 use crate::workspace::SetPath;
+use jiff::Timestamp;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use std::any::Any;
@@ -93,6 +94,11 @@ pub struct Model {
     pub author: String,
     /// The current decisions on failures.
     pub decisions: Decisions,
+    /// The edits of criteria since the start that stand: the file of criteria or rules, the description of the edit, and
+    /// when it was written.
+    pub criteria_edits: Vec<(PathBuf, String, Timestamp)>,
+    /// The triages that were finished since the start.
+    pub finished_triages: Vec<FinishedTriage>,
     /// The triage queue, once it was opened. It is kept while another screen is open.
     pub queue: Option<Queue>,
     /// Watch mode.
@@ -340,6 +346,8 @@ impl Model {
             agent_lines: Vec::new(),
             author: String::new(),
             decisions: Decisions::default(),
+            criteria_edits: Vec::new(),
+            finished_triages: Vec::new(),
             queue: None,
             watching: Watching::default(),
             trends: Arc::default(),

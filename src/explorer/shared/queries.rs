@@ -1,5 +1,6 @@
 //! What the model says about sets, cases and attempts.
 
+use crate::config::{CRITERIA_FILE, FILE_NAME};
 use crate::domain::{AttemptKey, CaseKey, CaseNotes, EndedAttempt, RunRef, RunState};
 use crate::explorer::shared::case_list::Node;
 use crate::explorer::shared::case_ref::CaseRef;
@@ -11,7 +12,9 @@ use crate::explorer::shared::set_tree::group_of;
 use crate::explorer::shared::set_view::{SetState, SetView};
 use crate::formats::SetFile;
 use crate::history::place;
+use jiff::Timestamp;
 use std::borrow::Cow;
+use std::path::Path;
 use std::sync::Arc;
 
 impl Model {
@@ -118,6 +121,30 @@ impl Model {
             _ => None,
         };
         self.view.sets.iter().filter_map(read).collect()
+    }
+
+    /// The name of the file of criteria or rules that was edited here after the run of a case's result. `None` while a
+    /// what-if shows the results with other criteria.
+    pub fn criteria_edited_since(&self, case: CaseRef) -> Option<String> {
+        if self.view.trial.is_some() {
+            return None;
+        }
+        let started = &self.view.outcomes.get(case)?.run.started;
+        let started: Timestamp = started.parse().ok()?;
+        let beside = self
+            .view
+            .sets
+            .get(case.set)?
+            .path
+            .path
+            .with_file_name(CRITERIA_FILE);
+        let is_of_case =
+            |path: &Path| path == beside || path.file_name() == Some(FILE_NAME.as_ref());
+        let (path, ..) = self
+            .criteria_edits
+            .iter()
+            .find(|(path, _, at)| is_of_case(path) && *at > started)?;
+        Some(path.file_name()?.to_string_lossy().into_owned())
     }
 
     /// The case that an attempt of a run belongs to. Takes into account that the file may have been edited since the

@@ -72,6 +72,17 @@ pub struct Applying {
     pub words: String,
 }
 
+/// The decisions of a triage whose changes of files were saved, for its undo.
+#[derive(Clone, Debug)]
+pub struct FinishedTriage {
+    /// The description of the edit, by which its undo is recognised.
+    pub words: String,
+    /// The decisions before.
+    pub before: Vec<Decision>,
+    /// The decisions after.
+    pub after: Vec<Decision>,
+}
+
 impl Queue {
     /// All cases in their order.
     pub fn cases(&self) -> impl Iterator<Item = CaseRef> {

@@ -213,6 +213,16 @@ fn case_notes(model: &Model, attempt: &AttemptSummary, width: usize, lines: &mut
         );
         lines.extend(notes(&words, width));
     }
+    if let Some(file) = model
+        .current_case()
+        .and_then(|case| model.criteria_edited_since(case))
+    {
+        let (run, judge) = (RUN.key(), JUDGE_AGAIN.key());
+        let words = format!(
+            "{file} was edited since this run, whose criteria these are  ({judge} scores the response with the new ones, {run} runs the case)"
+        );
+        lines.extend(notes(&words, width));
+    }
     let decided = model
         .current_case()
         .map(|case| model.decided_text(case))

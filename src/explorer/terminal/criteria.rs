@@ -1,7 +1,7 @@
 //! The changes of files that change criteria: thresholds and options to `test_config.json` next to the sets, rules to
 //! `evaltrail.toml`.
 
-use crate::config::FILE_NAME;
+use crate::config::{CRITERIA_FILE, FILE_NAME};
 use crate::domain::{MatchRule, float_of};
 use crate::formats::adk::change_criteria;
 use crate::formats::json::TextChange;
@@ -29,7 +29,7 @@ pub(crate) fn jobs(
     if !criteria.is_empty() {
         let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
         for set in sets {
-            let config = set.path.with_file_name("test_config.json");
+            let config = set.path.with_file_name(CRITERIA_FILE);
             if !seen.insert(config.clone()) {
                 continue;
             }
@@ -84,7 +84,7 @@ fn job_of(path: PathBuf, before: Option<String>, after: String) -> FileJob {
 /// The criteria of a set: path, text of the file if it exists, and the text to edit. Without a file, the latter
 /// contains the default criteria.
 pub(crate) fn text_of(set: &SetPath) -> anyhow::Result<(PathBuf, Option<Arc<str>>, String)> {
-    let path = set.path.with_file_name("test_config.json");
+    let path = set.path.with_file_name(CRITERIA_FILE);
     if path.is_file() {
         let text = read_text(&path).with_context(|| path.display().to_string())?;
         return Ok((path, Some(Arc::from(text.as_str())), text));

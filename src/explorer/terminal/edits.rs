@@ -3,6 +3,7 @@
 use crate::explorer::shared::message::{EditDone, EditFailure, EditMsg, Msg};
 use crate::store::{Done, EditLog, FileJob, SaveError, Scope, UndoError};
 use crate::workspace::edited_with;
+use jiff::Timestamp;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -49,5 +50,6 @@ fn done_of(done: Done, stands: bool) -> EditDone {
         note: done.note,
         written: done.written,
         stands,
+        at: Some(Timestamp::now()),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::paths::with_home;
 use super::task_context::TaskContext;
+use crate::config::CRITERIA_FILE;
 use crate::domain::{CaseKey, EndedAttempt, JudgeSpec, RunOptions, StubMode, score_text};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::configured_run::ConfiguredRun;
@@ -211,7 +212,7 @@ pub(super) fn configured_run(
     let beside = context
         .sets
         .iter()
-        .map(|set| set.path.with_file_name("test_config.json"));
+        .map(|set| set.path.with_file_name(CRITERIA_FILE));
     let mut files: Vec<PathBuf> = beside.collect();
     files.sort();
     files.dedup();

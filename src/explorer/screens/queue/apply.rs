@@ -4,6 +4,7 @@
 use crate::domain::{Decision, DecisionKind, Status};
 use crate::explorer::authoring::proposal::{Proposal, ProposalLine};
 use crate::explorer::authoring::{self, NotAccepted};
+use crate::explorer::case_list::listing;
 use crate::explorer::prompts::confirm;
 use crate::explorer::running::start;
 use crate::explorer::screens::queue::count::pending;
@@ -13,7 +14,7 @@ use crate::explorer::shared::context::Context;
 use crate::explorer::shared::effect::{Effect, ResultEffect, ScreenRequest};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
-use crate::explorer::shared::triage::Applying;
+use crate::explorer::shared::triage::{Applying, FinishedTriage};
 use crate::explorer::what_if;
 use crate::metrics::WhatIf;
 use crate::store::FileJob;
@@ -226,6 +227,37 @@ fn relaxed(model: &Model) -> Vec<Decision> {
         .collect()
 }
 
+/// The decisions before a triage was finished: those that were to be carried out, and none on the other cases.
+fn before(decided: &[Decision], relaxed: &[Decision]) -> Vec<Decision> {
+    let none = |decision: &Decision| Decision {
+        kind: None,
+        ..decision.clone()
+    };
+    decided
+        .iter()
+        .cloned()
+        .chain(relaxed.iter().map(none))
+        .collect()
+}
+
+/// The edit of a triage was undone or redone: its decisions are taken back with it, or made again.
+pub(crate) fn edited(model: &mut Model, words: &str, stands: bool) -> Vec<Effect> {
+    let finished = model
+        .finished_triages
+        .iter()
+        .rfind(|triage| triage.words == words);
+    let Some(triage) = finished else {
+        return Vec::new();
+    };
+    let decisions = match stands {
+        true => triage.after.clone(),
+        false => triage.before.clone(),
+    };
+    model.decisions.take(&decisions);
+    listing::relist(model);
+    vec![Effect::Results(ResultEffect::SaveDecisions(decisions))]
+}
+
 /// The files are written: the decisions are carried out, and cases are run again. Comments stay.
 pub(crate) fn applied(model: &mut Model) -> Vec<Effect> {
     let Some(applying) = model.queue.as_mut().and_then(|queue| queue.applying.take()) else {
@@ -242,7 +274,12 @@ pub(crate) fn applied(model: &mut Model) -> Vec<Effect> {
         },
     };
     let mut decisions: Vec<Decision> = applying.decisions.iter().map(done).collect();
-    decisions.extend(applying.relaxed);
+    decisions.extend(applying.relaxed.iter().cloned());
+    model.finished_triages.push(FinishedTriage {
+        words: applying.words,
+        before: before(&applying.decisions, &applying.relaxed),
+        after: decisions.clone(),
+    });
     // The results are those of the runs again; the next run uses the new criteria.
     let mut effects = what_if::drop_trial(model);
     model.decisions.take(&decisions);

@@ -11,7 +11,7 @@ pub(crate) mod decide;
 mod update;
 mod view;
 
-pub(crate) use apply::{applied, criteria_planned, summary};
+pub(crate) use apply::{applied, criteria_planned, edited, summary};
 pub(crate) use count::count;
 pub(crate) use decide::{
     add_criteria, can_accept, can_decide, can_relax, can_undo, decide, decide_group,
