@@ -287,12 +287,7 @@ pub(crate) fn list_with(model: &mut Model, case: CaseRef) {
         narrow(model, None);
     }
     if !model.view.browse.visible.contains(&case)
-        && let Some(node) = model
-            .view
-            .browse
-            .nodes
-            .iter()
-            .position(|node| *node == Node::Set(case.set))
+        && let Some(node) = node_of_set(model, case.set)
     {
         choose_node(model, node);
     }

@@ -132,13 +132,14 @@ fn put_failure(model: &mut Model, set: usize, why: String) -> Vec<Effect> {
     let view = &mut model.view.sets[set];
     view.state = SetState::Failed(why.clone());
     let shown = view.path.shown.clone();
-    match model.open_case() {
-        Some(case) if case.at.set == set => {
-            let text = format!("{shown} cannot be read, its last version is shown: {why}");
-            notify_about(model, format!("{shown} cannot be read"), text, true)
-        }
-        _ => Vec::new(),
-    }
+    let is_open = model.open_case().is_some_and(|case| case.at.set == set);
+    let rest = if is_open {
+        ", its last version is shown"
+    } else {
+        ""
+    };
+    let text = format!("{shown} cannot be read{rest}: {why}");
+    notify_about(model, format!("{shown} cannot be read"), text, true)
 }
 
 /// Closes the case screen if its case no longer exists.

@@ -308,16 +308,15 @@ fn new_difference(case: &CaseScreen, key: &BodyKey, body: &Body) -> Option<usize
     body.pieces.iter().position(|piece| !is_known(piece))
 }
 
-/// Opens any case of the workspace: lists its set, and clears the filter if it hides the case.
+/// Opens any case of the workspace. The list stays as it is if it contains the case; else its filter is cleared, and if that
+/// is not enough, the set of the case is listed.
 pub(crate) fn go_to(model: &mut Model, case: CaseRef) {
-    if let Some(node) = listing::node_of_set(model, case.set) {
-        listing::choose_node(model, node);
-    }
     if !model.view.browse.visible.contains(&case) && model.view.browse.narrowing.is_some() {
         listing::narrow(model, None);
     }
     if !model.view.browse.visible.contains(&case) {
         listing::set_filter(model, String::new(), Query::default());
     }
+    listing::list_with(model, case);
     open(model, case, CaseOrigin::List);
 }
