@@ -48,7 +48,7 @@ pub(super) enum Command {
     /// List the agents of a folder, or check whether one answers
     #[command(args_conflicts_with_subcommands = true, visible_alias = "agent")]
     Agents(AgentsArgs),
-    /// Check files for errors, and for what ADK would refuse or lose
+    /// Check files for errors, and for what ADK would reject or drop
     Check(CheckArgs),
     /// List the metrics, or describe some of them
     Metrics(MetricsArgs),
@@ -61,7 +61,7 @@ pub(super) enum Command {
     Runs(RunsArgs),
     /// Compare two runs case by case: what broke, what was fixed, and whether it is more than noise
     Compare(CompareArgs),
-    /// Merge the runs of shards (`run --shard`) to one run, and report on it
+    /// Merge the runs of shards (`run --shard`) into one run, and report on it
     Merge(MergeArgs),
     /// Write a run, without known secrets, to one file, which `evaltrail open` opens on any machine
     Export(ExportArgs),
@@ -173,7 +173,7 @@ pub(super) struct AgentCheckArgs {
     /// Folder with the agent's configuration
     #[arg(default_value = ".")]
     pub(super) path: PathBuf,
-    /// Message to send; prints the calls and the response, and for a template what each path found
+    /// Message to send; prints the calls and the response, and for a template the value that each path found
     #[arg(long, value_name = "TEXT")]
     pub(super) prompt: Option<String>,
     /// Allow the program or the address in the folder's files without asking
@@ -234,7 +234,7 @@ pub(super) struct RunsArgs {
     /// List only the newest N
     #[arg(long, value_name = "N")]
     pub(super) limit: Option<usize>,
-    /// List the shards at an address again and again, until all are complete
+    /// Keep listing the shards at an address until all are complete
     #[arg(long, conflicts_with = "json")]
     pub(super) watch: bool,
     /// Print the list as JSON
@@ -246,9 +246,9 @@ pub(super) struct RunsArgs {
 pub(super) enum RunsAction {
     /// Keep a run when old ones are removed, and make it the baseline that later runs are compared with
     Pin(OneRunArgs),
-    /// Keep a run no longer
+    /// Unpin a run: later runs are no longer compared with it, and it may be removed as an old one
     Unpin(OneRunArgs),
-    /// Give a run a name; without NAME, remove its name
+    /// Name a run; without NAME, remove its name
     Name {
         #[command(flatten)]
         run: OneRunArgs,
@@ -380,9 +380,9 @@ pub(super) struct EditArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["undo", "redo"])]
     pub(super) from: Option<PathBuf>,
     /// Show what would change, without writing
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["undo", "redo"])]
     pub(super) dry_run: bool,
-    /// Undo the last edit of the file
+    /// Undo the last edit of the file, or of the criteria, notes or stubs beside it
     #[arg(long, conflicts_with = "redo")]
     pub(super) undo: bool,
     /// Redo the edit that was undone

@@ -11,6 +11,7 @@ use super::output::{print_note, print_patch};
 use super::paths::parse_target;
 use super::write::make_asking;
 use crate::domain::did_you_mean;
+use crate::domain::stored_path::path_below;
 use crate::explorer::edit_text;
 use crate::formats::{Edit, SetFile, plan, unified};
 use crate::process::FILE_FOR_USER;
@@ -42,7 +43,10 @@ pub(super) fn edit(args: EditArgs) -> anyhow::Result<Exit> {
             log.redo(None, &files)?
         };
         let what = if args.undo { "undone" } else { "redone" };
-        return Ok(told(&format!("{what}: "), done));
+        // The last edit may be one of the criteria or notes beside the file.
+        let names = done.written.iter().map(|(path, _)| path_below(root, path));
+        let names = names.collect::<Vec<_>>().join(", ");
+        return Ok(told(&format!("{what} in {names}: "), done));
     }
     let set = workspace.set_path(&target.path);
     let open = open_set(&set).with_context(|| set.shown.clone())?;

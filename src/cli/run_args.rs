@@ -117,7 +117,7 @@ pub(super) struct CaseArgs {
     /// Only this part of the cases: K/N, or auto, which takes it from the scheduler's environment
     #[arg(long, value_name = "K/N[:slice|hash|time]", value_parser = crate::config::parse_shard, conflicts_with = "fail_on", help_heading = MACHINES, hide_short_help = true)]
     pub(super) shard: Option<ShardChoice>,
-    /// Upload the run while it goes on to gs://, s3://, az:// or a shared folder, as one shard if no other is given
+    /// Upload the run, while it runs, to gs://, s3://, az:// or a shared folder, as one shard if no other is given
     #[arg(long, value_name = "URL|FOLDER", conflicts_with_all = ["fail_on"], help_heading = MACHINES, hide_short_help = true)]
     pub(super) push: Option<PathBuf>,
     /// Take the cases one by one from a queue in gs://, s3://, az:// or a shared folder, with other machines
@@ -167,7 +167,7 @@ pub(super) struct RunArgs {
     /// Number of attempts of each case [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = EXECUTION)]
     pub(super) repeat: Option<u32>,
-    /// When a case with several attempts passes: all (default), mean (of each score, as ADK), or a share as 0.8
+    /// When a case with several attempts passes: all (default), mean (of each score, like ADK), or a share such as 0.8
     #[arg(long, value_name = "all|mean|RATE", value_parser = Gate::parse, help_heading = EXECUTION, hide_short_help = true)]
     pub(super) gate: Option<Gate>,
     /// Time limit of one attempt, e.g. 90s, 2m [default: 2m]
@@ -185,7 +185,7 @@ pub(super) struct RunArgs {
     /// Resume the newest unfinished run of this selection
     #[arg(long, conflicts_with_all = ["push", "queue"], help_heading = EXECUTION)]
     pub(super) resume: bool,
-    /// Run cases again when they, the criteria or the agent's files change; long or paid runs are asked about
+    /// Run cases again when they, the criteria or the agent's files change; asks before long or paid runs
     #[arg(long, conflicts_with_all = ["json", "resume", "record", "github", "filter", "ids", "shard", "push", "queue"], help_heading = EXECUTION)]
     pub(super) watch: bool,
     /// Answer tools from stubs, and calls without one with: fail (default), error, live or nearest; off runs the tools
@@ -201,7 +201,7 @@ pub(super) struct RunArgs {
     /// Record what the agent does in a file that `replay:` can replay
     #[arg(long, value_name = "FILE", help_heading = AGENT, hide_short_help = true)]
     pub(super) record: Option<PathBuf>,
-    /// Start no more attempts after N attempts did not pass
+    /// Stop starting attempts once N attempts have not passed
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1", require_equals = true,
           value_parser = clap::value_parser!(u64).range(1..), help_heading = EXECUTION, hide_short_help = true)]
     pub(super) fail_fast: Option<u64>,
@@ -211,7 +211,7 @@ pub(super) struct RunArgs {
 
 #[derive(Args, Debug)]
 pub(super) struct MergeArgs {
-    /// Where the runs of shards are: the address of --push, or folders that contain them, as .evaltrail/runs
+    /// Where the runs of shards are: the address of --push, or folders that contain them, such as .evaltrail/runs
     #[arg(required = true)]
     pub(super) paths: Vec<PathBuf>,
     /// Folder in whose .evaltrail the merged run is stored: that of the eval sets

@@ -90,6 +90,18 @@ fn accept_patch_equals_written_change() {
         "-q",
     ]);
     assert!(ran.status.success(), "{}", both(&ran));
+    let dry = work.evaltrail(&[
+        "edit",
+        work.watering().to_str().unwrap(),
+        "--undo",
+        "--dry-run",
+    ]);
+    assert_eq!(
+        dry.status.code(),
+        Some(2),
+        "nothing is undone: {}",
+        both(&dry)
+    );
     let undone = work.evaltrail(&["edit", work.watering().to_str().unwrap(), "--undo"]);
     assert!(undone.status.success(), "{}", both(&undone));
     assert_eq!(work.read(), before);
