@@ -183,9 +183,14 @@ impl AttemptSummary {
             .join("; ")
     }
 
-    /// [`AttemptSummary::reason`] after the errors that the model reported.
+    /// [`AttemptSummary::reason`] after the errors that the model reported. A reason that only repeats the error is left out.
     pub fn reason_with_model_errors(&self) -> String {
-        let reason = Some(self.reason().to_string()).filter(|reason| !reason.is_empty());
+        let repeats = |reason: &str| match &self.model_errors[..] {
+            [(_, error)] => error.text() == reason,
+            _ => false,
+        };
+        let reason = Some(self.reason().to_string());
+        let reason = reason.filter(|reason| !reason.is_empty() && !repeats(reason));
         self.model_error_text()
             .into_iter()
             .chain(reason)

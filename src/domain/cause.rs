@@ -270,7 +270,7 @@ fn without_positions(path: &str) -> Box<str> {
     parts.join(".").into()
 }
 
-/// A message in which words with a digit are replaced by `#` and quoted texts by `"…"`, so that messages about
+/// A message in which words with a digit are replaced by `…` and quoted texts by `"…"`, so that messages about
 /// different cases are equal.
 fn normalised(text: &str) -> String {
     let mut out = String::new();
@@ -287,11 +287,12 @@ fn normalised(text: &str) -> String {
             let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
             let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
             let word = &rest[..end];
-            out.push_str(if word.contains(|c: char| c.is_ascii_digit()) {
-                "#"
-            } else {
-                word
-            });
+            match word.contains(|c: char| c.is_ascii_digit()) {
+                // The parts of a decimal number or an address are one word.
+                true if out.ends_with("….") => drop(out.pop()),
+                true => out.push('…'),
+                false => out.push_str(word),
+            }
             rest = &rest[end..];
         } else {
             out.push(first);
@@ -317,7 +318,7 @@ mod tests {
         ];
         assert_eq!(
             normalised(same[0]),
-            r##"session # of user "…" timed out after #.# s"##
+            r#"session … of user "…" timed out after … s"#
         );
         assert_eq!(normalised(same[0]), normalised(same[1]));
         assert_eq!(normalised("the agent's own words"), "the agent's own words");

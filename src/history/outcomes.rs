@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The version of the format of the files. A file with another version is outdated.
-const FORMAT: u32 = 4;
+const FORMAT: u32 = 5;
 /// The maximum size of a file, in bytes.
 const LARGEST: u64 = 256 << 20;
 

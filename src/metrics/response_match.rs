@@ -49,12 +49,17 @@ fn turn(expected: &Invocation, actual: &Invocation) -> TurnScore {
     let (shared, reference, candidate) = counts(&expected.response_text(), &actual.response_text());
     let overlap = Overlap::new(shared, reference, candidate);
     let why = match (reference, candidate) {
-        (0, 0) => "both responses are empty, which scores 0 and not 1".into(),
+        (0, 0) => "both responses are empty, which scores 0".into(),
         (0, _) => "the reference response is empty, which scores 0".into(),
         (_, 0) => "the agent's response is empty".into(),
         (r, c) => {
             let words = if r == 1 { "word" } else { "words" };
-            format!("{shared} of {r} expected {words} in the response of {c}")
+            let others = match c - shared {
+                0 => "no others".into(),
+                1 => "1 other".into(),
+                others => format!("{others} others"),
+            };
+            format!("{shared} of {r} expected {words}, {others}")
         }
     };
     let thoughts = actual.final_response.as_ref().is_some_and(|content| {

@@ -125,7 +125,7 @@ fn all_reasons_are_in_logs() {
             .current_dir(place.path())
             .args(["score", "rows.jsonl", option]);
         let printed = both(&output(&mut command));
-        let reasons = printed.matches("expected words in the response").count();
+        let reasons = printed.matches(" of 2 expected words, 1 other (").count();
         assert_eq!(reasons, 80, "{option}: {printed}");
     }
 }

@@ -223,6 +223,33 @@ fn explorer_names_pins_and_deletes_runs() {
     );
 }
 
+/// The page shows the numbers of the sets over the runs, and what became of the cases since the baseline; a redacted page
+/// does not name other runs.
+#[test]
+fn html_report_shows_earlier_runs_and_baseline() {
+    let place = place_with_two_runs();
+    let pinned = run(&place, &["runs", "pin", &ids(&place)[1]]);
+    assert_eq!(pinned.status.code(), Some(0), "{}", both(&pinned));
+    let page = |more: &[&str]| {
+        let args = [&SCORE[..], &["-q", "--report", "html=r.html"], more].concat();
+        run(&place, &args);
+        std::fs::read_to_string(place.path().join("r.html")).unwrap()
+    };
+    let whole = page(&[]);
+    assert!(
+        whole.contains("<h2>Compared with the baseline</h2>"),
+        "{whole}"
+    );
+    assert!(whole.contains("1 broke, 1 fixed"), "{whole}");
+    // Of three runs: a point for each and two lines in each chart, of the pass rate and of the metric at least.
+    let charts = whole.matches("<svg class=\"runs\"").count();
+    assert!(charts >= 2, "{whole}");
+    assert_eq!(whole.matches("<circle").count(), 3 * charts);
+    assert_eq!(whole.matches("<line").count(), 2 * charts);
+    let redacted = page(&["--redact"]);
+    assert!(redacted.contains("1 broke, 1 fixed") && !redacted.contains("<circle"));
+}
+
 #[test]
 fn baseline_comparison_needs_no_stored_run() {
     let place = place_with_two_runs();

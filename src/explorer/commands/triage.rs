@@ -101,7 +101,7 @@ pub static QUEUE_QUARANTINE: Command = Command {
         name: "quarantine",
         default_keys: &["x"],
     },
-    help: "count failures of the case apart until a date",
+    help: "leave failures of the case out of the count until a date",
     hint: Some("quarantine"),
     enabled: queue::can_decide,
     run: |model| queue::decide(model, Choice::Decide(DecisionKind::Quarantine)),
@@ -113,7 +113,7 @@ pub static QUEUE_QUARANTINE_GROUP: Command = Command {
         name: "quarantine group",
         default_keys: &["X"],
     },
-    help: "count failures of the undecided rest of this cause apart until a date",
+    help: "leave failures of the undecided rest of this cause out of the count until a date",
     enabled: queue::has_rest_of_group,
     run: |model| queue::decide_group(model, Choice::Decide(DecisionKind::Quarantine)),
     ..BASE

@@ -341,14 +341,18 @@ fn headline(metric: &MetricResult, judgement: &Judgement) -> String {
                 .threshold
                 .map_or(score_text(score), |of| compared_texts(score, of).0)
         };
-        words.push(format!("single samples {} to {}", text(low), text(high)));
+        words.push(format!(
+            "a single sample would score {} to {}",
+            text(low),
+            text(high)
+        ));
     }
     if let Some(bias) = judgement.position_bias {
         words.push(format!("position bias {bias:+.2}"));
     }
     if judgement.disagreement() > 0.0 {
         words.push(format!(
-            "{:.0} % of votes lost",
+            "{:.0} % of votes were against the majority",
             judgement.disagreement() * 100.0
         ));
     }

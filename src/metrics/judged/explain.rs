@@ -35,12 +35,12 @@ pub(super) fn explain(
                     None => score_text(score.get()),
                 };
                 format!(
-                    "unsteady: one vote changed could give {} to {}",
+                    "unsteady: one changed vote could give {} to {}",
                     text(low),
                     text(high)
                 )
             }
-            _ => "unsteady: one vote changed could leave no verdict".into(),
+            _ => "unsteady: one changed vote could leave no verdict".into(),
         });
     }
     let of_rubrics = verdict.rubrics.iter().map(|rubric| {
@@ -121,12 +121,12 @@ mod tests {
             explain(&Verdict::default(), &judgement, Status::Passed, Some(0.5))
         };
         let could = words((0.25, 0.75), false);
-        assert_eq!(could, "unsteady: one vote changed could give 0.25 to 0.75");
+        assert_eq!(could, "unsteady: one changed vote could give 0.25 to 0.75");
         assert_eq!(
             words((0.499, 1.0), false),
-            "unsteady: one vote changed could give 0.499 to 1.00"
+            "unsteady: one changed vote could give 0.499 to 1.00"
         );
         let fragile = words((1.0, 1.0), true);
-        assert_eq!(fragile, "unsteady: one vote changed could leave no verdict");
+        assert_eq!(fragile, "unsteady: one changed vote could leave no verdict");
     }
 }
