@@ -19,6 +19,7 @@ use crate::formats::{Edit, PreviewLine, SetFile};
 use crate::store::{FileAction, FileJob};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -140,38 +141,45 @@ struct ProposalRow {
     role: Role,
 }
 
-/// The lines of a proposal, wrapped to `width` columns: what is written is shown whole.
-fn wrapped_rows(lines: &[ProposalLine], width: u16) -> Vec<ProposalRow> {
-    lines
-        .iter()
-        .flat_map(|line| {
-            let (sign, indent, text, role) = match line {
-                ProposalLine::Heading(text) => ("", 1, text.clone(), Role::Title),
-                ProposalLine::Change(PreviewLine::Place(line)) => {
-                    ("", 1, format!("line {line}"), Role::Faint)
-                }
-                ProposalLine::Change(PreviewLine::Same(text)) => {
-                    (" ", SIGN_WIDTH, text.clone(), Role::Faint)
-                }
-                ProposalLine::Change(PreviewLine::Gone(text)) => {
-                    ("-", SIGN_WIDTH, text.clone(), Role::Removed)
-                }
-                ProposalLine::Change(PreviewLine::New(text)) => {
-                    ("+", SIGN_WIDTH, text.clone(), Role::Added)
-                }
-            };
-            let texts = wrapped(&text, width.saturating_sub(indent + 1));
-            texts
-                .into_iter()
-                .enumerate()
-                .map(move |(at, text)| ProposalRow {
-                    sign: if at == 0 { sign } else { "" },
-                    indent,
-                    text,
-                    role,
-                })
-        })
-        .collect()
+/// The sign of a line, the columns before its text, the text and its role.
+fn parts_of(line: &ProposalLine) -> (&'static str, u16, Cow<'_, str>, Role) {
+    match line {
+        ProposalLine::Heading(text) => ("", 1, text.into(), Role::Title),
+        ProposalLine::Change(PreviewLine::Place(line)) => {
+            ("", 1, format!("line {line}").into(), Role::Faint)
+        }
+        ProposalLine::Change(PreviewLine::Same(text)) => {
+            (" ", SIGN_WIDTH, text.into(), Role::Faint)
+        }
+        ProposalLine::Change(PreviewLine::Gone(text)) => {
+            ("-", SIGN_WIDTH, text.into(), Role::Removed)
+        }
+        ProposalLine::Change(PreviewLine::New(text)) => ("+", SIGN_WIDTH, text.into(), Role::Added),
+    }
+}
+
+/// The rows of a line, wrapped to `width` columns: what is written is shown whole.
+fn rows_of_line(line: &ProposalLine, width: u16) -> Vec<ProposalRow> {
+    let (sign, indent, text, role) = parts_of(line);
+    let texts = wrapped(&text, width.saturating_sub(indent + 1));
+    let row = |(at, text): (usize, String)| ProposalRow {
+        sign: if at == 0 { sign } else { "" },
+        indent,
+        text,
+        role,
+    };
+    texts.into_iter().enumerate().map(row).collect()
+}
+
+/// The number of rows of a line. Most lines are short, so that a change of many lines is measured without wrapping them.
+fn row_count(line: &ProposalLine, width: u16) -> usize {
+    let (_, indent, text, _) = parts_of(line);
+    let room = usize::from(width.saturating_sub(indent + 1));
+    let is_short = text.len() <= room && text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+    match is_short {
+        true => 1,
+        false => rows_of_line(line, width).len(),
+    }
 }
 
 fn wrapped(text: &str, width: u16) -> Vec<String> {
@@ -181,22 +189,45 @@ fn wrapped(text: &str, width: u16) -> Vec<String> {
     lines.into_iter().map(text).collect()
 }
 
-/// What the dialog shows: its rows, and the lines at the bottom.
-struct ProposalText {
-    rows: Vec<ProposalRow>,
+/// What the dialog shows: rows, and the lines at the bottom.
+struct ProposalText<'a> {
+    lines: &'a [ProposalLine],
+    /// Width inside the frame, in columns.
+    width: u16,
+    /// Number of all rows.
+    rows: usize,
     state: Vec<String>,
     role: Role,
 }
 
-impl ProposalText {
-    fn new(proposal: &Proposal, body: Rect) -> ProposalText {
-        let inner = outer_width(body).saturating_sub(2);
+impl ProposalText<'_> {
+    fn new(proposal: &Proposal, body: Rect) -> ProposalText<'_> {
+        let width = outer_width(body).saturating_sub(2);
         let (state, role) = state_text(proposal);
+        let lines = &proposal.lines;
         ProposalText {
-            rows: wrapped_rows(&proposal.lines, inner),
-            state: wrapped(&state, inner.saturating_sub(2)),
+            lines,
+            width,
+            rows: lines.iter().map(|line| row_count(line, width)).sum(),
+            state: wrapped(&state, width.saturating_sub(2)),
             role,
         }
+    }
+
+    /// At most `count` rows, beginning with row `first`.
+    fn rows_from(&self, first: usize, count: usize) -> Vec<ProposalRow> {
+        let mut skipped = 0;
+        let mut lines = self.lines.iter().peekable();
+        while let Some(line) = lines.peek() {
+            let rows = row_count(line, self.width);
+            if skipped + rows > first {
+                break;
+            }
+            skipped += rows;
+            lines.next();
+        }
+        let rows = lines.flat_map(|line| rows_of_line(line, self.width));
+        rows.skip(first - skipped).take(count).collect()
     }
 
     /// Number of rows that fit above the lines at the bottom.
@@ -246,7 +277,7 @@ impl Dialog for Proposal {
         let body = layout(model).body;
         let text = ProposalText::new(self, body);
         let page = text.page(body);
-        let first_rows = (text.rows.len() + 1).saturating_sub(page).max(1);
+        let first_rows = (text.rows + 1).saturating_sub(page).max(1);
         self.scroll = motion.target(self.scroll, first_rows, page);
     }
 
@@ -258,7 +289,7 @@ impl Dialog for Proposal {
         buffer: &mut Buffer,
     ) -> Option<Position> {
         let text = ProposalText::new(self, areas.body);
-        let height = u16::try_from(text.rows.len() + text.state.len() + 3).unwrap_or(u16::MAX);
+        let height = u16::try_from(text.rows + text.state.len() + 3).unwrap_or(u16::MAX);
         let width = outer_width(areas.body);
         let inner = over(areas.body, width, height, &self.words, theme, buffer);
         let state_height = (text.state.len() as u16).min(inner.height);
@@ -267,8 +298,8 @@ impl Dialog for Proposal {
             ..inner
         };
         let shown = usize::from(rows.height);
-        let first = self.scroll.min(text.rows.len().saturating_sub(shown));
-        for (y, row) in (rows.y..).zip(text.rows.iter().skip(first).take(shown)) {
+        let first = self.scroll.min(text.rows.saturating_sub(shown));
+        for (y, row) in (rows.y..).zip(text.rows_from(first, shown)) {
             let style = theme.style(row.role);
             put(buffer, rows.x + 1, y, 1, row.sign, style);
             let width = rows.width.saturating_sub(row.indent + 1);
@@ -280,7 +311,7 @@ impl Dialog for Proposal {
             width: rows.width + 2,
             height: rows.height + 2,
         };
-        scrollbar(frame, first, shown, text.rows.len(), theme, buffer);
+        scrollbar(frame, first, shown, text.rows, theme, buffer);
         for (y, words) in (rows.bottom()..inner.bottom()).zip(&text.state) {
             let style = theme.style(text.role);
             put(
