@@ -44,5 +44,5 @@ pub use recorded::recorded_results;
 pub use resume::{Resume, ResumedRun, unfinished};
 pub use retention::remove_old_runs;
 pub use run_summary::{MetricMean, RunSource, RunSummary, SetCount, SetResults};
-pub use series::{ListedSet, RunTrends, Series, SeriesPoint, series_of};
+pub use series::{ListedSet, RunTrends, Series, SeriesPoint, collect_series};
 pub use trends::CaseTrends;

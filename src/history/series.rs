@@ -42,7 +42,7 @@ impl RunTrends {
     /// The numbers of some sets. `folder` is the folder that displayed paths are relative to.
     pub fn new(history: History, sets: &[ListedSet], folder: &Path) -> RunTrends {
         let is_listed = |path: &Path| sets.iter().any(|set| set.path == path);
-        let mut series = series_of(&history, sets, folder);
+        let mut series = collect_series(&history, sets, folder);
         series.retain(|series| series.points.len() > 1 && is_listed(&series.path));
         RunTrends {
             runs: history.runs,
@@ -188,7 +188,7 @@ fn pass_rate_interval(rate: f64, totals: Totals, cases: Option<usize>) -> Option
 
 /// The rows: for each set its pass rate, then its metrics, in the order of the sets. Runs of only some of the cases of a
 /// set are left out, because their numbers are about other cases.
-pub fn series_of(history: &History, sets: &[ListedSet], folder: &Path) -> Vec<Series> {
+pub fn collect_series(history: &History, sets: &[ListedSet], folder: &Path) -> Vec<Series> {
     let mut rows = Rows::default();
     let positions: HashMap<&Path, usize> = sets
         .iter()

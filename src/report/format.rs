@@ -34,7 +34,7 @@ pub struct ReportFormat {
     pub alias: &'static str,
     /// Writes the report of a run.
     pub write: WriteReport,
-    /// Writes the report of a run with earlier runs, if the format has a place for them.
+    /// Writes the report of a run with the comparison to earlier runs, if the format has a place for it.
     pub write_with_earlier_runs: Option<WriteWithEarlierRuns>,
     /// Writes the report to a file whose name ends in `.csv`, if that is another form.
     pub write_csv: Option<WriteReport>,

@@ -132,7 +132,7 @@ const WIDTH: u16 = 110;
 /// Columns of a changed line before its text: a space, the sign, a space.
 const SIGN_WIDTH: u16 = 3;
 
-/// A row of the dialog. Lines that are too long have several.
+/// A row of the dialog. A long line is wrapped to several rows.
 struct ProposalRow {
     sign: &'static str,
     /// Columns before the text.
@@ -142,7 +142,7 @@ struct ProposalRow {
 }
 
 /// The sign of a line, the columns before its text, the text and its role.
-fn parts_of(line: &ProposalLine) -> (&'static str, u16, Cow<'_, str>, Role) {
+fn sign_and_text(line: &ProposalLine) -> (&'static str, u16, Cow<'_, str>, Role) {
     match line {
         ProposalLine::Heading(text) => ("", 1, text.into(), Role::Title),
         ProposalLine::Change(PreviewLine::Place(line)) => {
@@ -160,7 +160,7 @@ fn parts_of(line: &ProposalLine) -> (&'static str, u16, Cow<'_, str>, Role) {
 
 /// The rows of a line, wrapped to `width` columns: what is written is shown whole.
 fn rows_of_line(line: &ProposalLine, width: u16) -> Vec<ProposalRow> {
-    let (sign, indent, text, role) = parts_of(line);
+    let (sign, indent, text, role) = sign_and_text(line);
     let texts = wrapped(&text, width.saturating_sub(indent + 1));
     let row = |(at, text): (usize, String)| ProposalRow {
         sign: if at == 0 { sign } else { "" },
@@ -173,7 +173,7 @@ fn rows_of_line(line: &ProposalLine, width: u16) -> Vec<ProposalRow> {
 
 /// The number of rows of a line. Most lines are short, so that a change of many lines is measured without wrapping them.
 fn row_count(line: &ProposalLine, width: u16) -> usize {
-    let (_, indent, text, _) = parts_of(line);
+    let (_, indent, text, _) = sign_and_text(line);
     let room = usize::from(width.saturating_sub(indent + 1));
     let is_short = text.len() <= room && text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
     match is_short {

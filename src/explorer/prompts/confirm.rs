@@ -47,7 +47,7 @@ pub(crate) fn open(
 }
 
 /// Opens a question that enter answers with no: after a yes something is lost, or no key of the user requested it.
-pub(crate) fn open_careful(
+pub(crate) fn open_refusing_enter(
     model: &mut Model,
     title: impl Into<String>,
     lines: Vec<String>,

@@ -179,7 +179,7 @@ fn run_again(model: &mut Model, changed: CasesToRunAgain) -> Vec<Effect> {
     note(model, unseen.iter().map(|(_, one)| one));
     let refs: Vec<CaseRef> = unseen.into_iter().map(|(at, _)| at).collect();
     if !may_start {
-        return confirm_run(model, &estimate, refs, confirm::open_careful);
+        return confirm_run(model, &estimate, refs, confirm::open_refusing_enter);
     }
     notices::notify(model, format!("{}; running", estimate.describe()), false);
     model.watching.is_starting = true;

@@ -14,7 +14,7 @@ pub struct Tools(pub BTreeMap<String, BTreeMap<String, KnownArgument>>);
 pub struct KnownArgument {
     /// The kind that the agent declares.
     declared: Option<JsonKind>,
-    /// The kinds of its values in calls.
+    /// The kinds of the values that known calls have for it.
     seen: BTreeSet<JsonKind>,
 }
 

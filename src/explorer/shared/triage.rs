@@ -75,8 +75,10 @@ pub struct Applying {
 /// The decisions of a triage whose changes of files were saved, for its undo.
 #[derive(Clone, Debug)]
 pub struct FinishedTriage {
-    /// The description of the edit, by which its undo is recognised.
+    /// The description of the edit, by which its undo is recognised. Several triages may have the same.
     pub words: String,
+    /// Whether it is undone.
+    pub is_undone: bool,
     /// The decisions before.
     pub before: Vec<Decision>,
     /// The decisions after.

@@ -219,7 +219,7 @@ fn case_notes(model: &Model, attempt: &AttemptSummary, width: usize, lines: &mut
     {
         let (run, judge) = (RUN.key(), JUDGE_AGAIN.key());
         let words = format!(
-            "{file} was edited since this run, whose criteria these are  ({judge} scores the response with the new ones, {run} runs the case)"
+            "{file} was edited since this run; this is the result with the earlier criteria  ({judge} scores it with the new ones, {run} runs the case)"
         );
         lines.extend(notes(&words, width));
     }

@@ -89,7 +89,12 @@ pub(crate) fn again(model: &mut Model) -> Vec<Effect> {
 fn restart_if_saved(model: &mut Model, session: SessionInput) -> Vec<Effect> {
     if screen(model).is_some_and(|chat| chat.is_unkept()) {
         let then = ScreenRequest::RestartChat(Box::new(session));
-        return confirm::open_careful(model, "Start another conversation?", unsaved_text(), then);
+        return confirm::open_refusing_enter(
+            model,
+            "Start another conversation?",
+            unsaved_text(),
+            then,
+        );
     }
     restart(model, session)
 }
@@ -308,7 +313,7 @@ pub(crate) fn leave(model: &mut Model) -> Vec<Effect> {
         return Vec::new();
     };
     if chat.is_unkept() {
-        return confirm::open_careful(
+        return confirm::open_refusing_enter(
             model,
             "Leave the conversation?",
             unsaved_text(),

@@ -593,7 +593,7 @@ pub(crate) fn leave(model: &mut Model) -> Vec<Effect> {
     };
     if edit.is_changed() {
         let lines = vec!["The changes are lost.".into()];
-        return confirm::open_careful(
+        return confirm::open_refusing_enter(
             model,
             "Leave without saving?",
             lines,

@@ -228,7 +228,7 @@ fn relaxed(model: &Model) -> Vec<Decision> {
 }
 
 /// The decisions before a triage was finished: those that were to be carried out, and none on the other cases.
-fn before(decided: &[Decision], relaxed: &[Decision]) -> Vec<Decision> {
+fn decisions_before(decided: &[Decision], relaxed: &[Decision]) -> Vec<Decision> {
     let none = |decision: &Decision| Decision {
         kind: None,
         ..decision.clone()
@@ -242,13 +242,17 @@ fn before(decided: &[Decision], relaxed: &[Decision]) -> Vec<Decision> {
 
 /// The edit of a triage was undone or redone: its decisions are taken back with it, or made again.
 pub(crate) fn edited(model: &mut Model, words: &str, stands: bool) -> Vec<Effect> {
-    let finished = model
-        .finished_triages
-        .iter()
-        .rfind(|triage| triage.words == words);
+    let is_it = |triage: &&mut FinishedTriage| triage.words == words && triage.is_undone == stands;
+    // The last triage is undone first, and redone last.
+    let mut triages = model.finished_triages.iter_mut();
+    let finished = match stands {
+        true => triages.find(is_it),
+        false => triages.rfind(is_it),
+    };
     let Some(triage) = finished else {
         return Vec::new();
     };
+    triage.is_undone = !stands;
     let decisions = match stands {
         true => triage.after.clone(),
         false => triage.before.clone(),
@@ -277,7 +281,8 @@ pub(crate) fn applied(model: &mut Model) -> Vec<Effect> {
     decisions.extend(applying.relaxed.iter().cloned());
     model.finished_triages.push(FinishedTriage {
         words: applying.words,
-        before: before(&applying.decisions, &applying.relaxed),
+        is_undone: false,
+        before: decisions_before(&applying.decisions, &applying.relaxed),
         after: decisions.clone(),
     });
     // The results are those of the runs again; the next run uses the new criteria.
@@ -293,4 +298,48 @@ pub(crate) fn applied(model: &mut Model) -> Vec<Effect> {
         effects.extend(start::start(model, applying.run_again, against));
     }
     effects
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two triages of as many failures have the same description.
+    #[test]
+    fn each_undo_takes_back_its_own_triage() {
+        let mut model = Model::new("w".into(), Vec::new(), (80, 24));
+        let of = |eval_id: &str, kind| Decision {
+            file: "f".into(),
+            eval_id: eval_id.into(),
+            kind,
+            ..Decision::default()
+        };
+        model.finished_triages = ["a", "b"]
+            .map(|eval_id| FinishedTriage {
+                words: "triage of 1 failure".into(),
+                is_undone: false,
+                before: vec![of(eval_id, None)],
+                after: vec![of(eval_id, Some(DecisionKind::Relax))],
+            })
+            .into();
+        let mut steps = Vec::new();
+        for stands in [false, false, true, true, false] {
+            let effects = edited(&mut model, "triage of 1 failure", stands);
+            let [Effect::Results(ResultEffect::SaveDecisions(decisions))] = &effects[..] else {
+                panic!("{effects:?}")
+            };
+            steps.push((decisions[0].eval_id.clone(), decisions[0].kind.is_some()));
+        }
+        let step = |eval_id: &str, is_decided| (eval_id.to_string(), is_decided);
+        assert_eq!(
+            steps,
+            [
+                step("b", false),
+                step("a", false),
+                step("a", true),
+                step("b", true),
+                step("b", false)
+            ]
+        );
+    }
 }

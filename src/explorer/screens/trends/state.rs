@@ -2,7 +2,7 @@
 
 use crate::explorer::shared::set_view::SetView;
 use crate::explorer::shared::ticket::Ticket;
-use crate::history::{History, ListedSet, RunSummary, Series, SeriesPoint, series_of};
+use crate::history::{History, ListedSet, RunSummary, Series, SeriesPoint, collect_series};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ impl TrendsScreen {
             ids: set_ids(set),
         };
         let listed: Vec<ListedSet> = sets.iter().map(listed).collect();
-        self.series = series_of(&history, &listed, folder);
+        self.series = collect_series(&history, &listed, folder);
         let is_here = |series: &Series| {
             here.as_ref()
                 .is_some_and(|(set, metric)| series.set == *set && series.metric == *metric)
