@@ -120,7 +120,7 @@ fn reported(attempts: (usize, usize), missing: f64, rates: Rates) -> Reported {
             .filter(|table| table.before.of.min(table.after.of) > 0)
             .collect();
         let compared = compare_counts(&tables, &ComparisonRule::default());
-        let count = |fate| compared.fates.iter().filter(|one| **one == fate).count();
+        let count = |fate| compared.changes.iter().filter(|one| **one == fate).count();
         let (broke, fixed) = (count(CaseChange::Broke), count(CaseChange::Fixed));
         let is_fall = compared.rate_change.map(|change| change.is_fall());
         found.fell += usize::from(is_fall == Some(true));

@@ -7,7 +7,7 @@ use evaltrail::domain::Conversation;
 use evaltrail::explorer::{Model, Msg, OpenedSet, SetLoaded, SetMsg, parse_key, update};
 use evaltrail::explorer::{Theme, draw};
 use evaltrail::formats::{Edit, SetFile, plan, preview};
-use evaltrail::store::{AppFolders, EditLog, FileAction, FileJob};
+use evaltrail::store::{AppFolders, EditLog, FileAction, FileEdit};
 use evaltrail::workspace::{SetPath, open_set};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -125,7 +125,7 @@ fn saving(set: &SetPath, root: &std::path::Path) {
             3,
             "one line goes and one comes"
         );
-        let jobs = [FileJob {
+        let jobs = [FileEdit {
             path: set.path.clone(),
             action: FileAction::Change(file.shared_text(), change),
         }];

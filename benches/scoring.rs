@@ -139,12 +139,12 @@ fn what_if() {
     let began = Instant::now();
     let Rescored {
         outcomes: after,
-        flips,
+        status_changes,
         ..
     } = rescored(&outcomes, &change);
     let time = began.elapsed();
     drop(after);
-    assert_eq!(flips.len(), CASES / 2);
+    assert_eq!(status_changes.len(), CASES / 2);
     let what = "a match type and a rule tried out on 100,000 outcomes";
     row(
         what,

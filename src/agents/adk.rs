@@ -2,10 +2,11 @@
 
 use super::adk_description::AgentDescriptions;
 use super::adk_tools::declared;
-use super::budget::{EVENT, parse_answer};
+use super::memory_limit::{EVENT, parse_answer};
 use super::remote::{Remote, said};
 use super::{
-    Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome,
+    Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Session, SessionOptions, Turn,
+    TurnOutcome,
 };
 use crate::domain::{ModelError, SentSecrets, TurnEnd};
 use crate::formats::adk::{Event, golden_events, read_event, write_message};
@@ -100,7 +101,7 @@ impl AdkAgent {
 
 #[async_trait]
 impl Agent for AdkAgent {
-    async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
+    async fn open(&self, opening: SessionOptions) -> Result<Box<dyn Session>, AgentError> {
         if opening.with_details {
             self.app.load_descriptions().await;
         }
@@ -213,7 +214,10 @@ impl AdkApp {
         ))
     }
 
-    async fn create_session(self: &Arc<Self>, opening: &Opening) -> Result<AdkSession, AgentError> {
+    async fn create_session(
+        self: &Arc<Self>,
+        opening: &SessionOptions,
+    ) -> Result<AdkSession, AgentError> {
         let sessions = ["apps", &self.name, "users", &opening.user_id, "sessions"];
         let mut body = json!({"sessionId": opening.session_id, "state": opening.state});
         let events = self.golden(opening).await;
@@ -266,7 +270,7 @@ impl AdkApp {
     }
 
     /// The events of the history that the case expects.
-    async fn golden(&self, opening: &Opening) -> Vec<Value> {
+    async fn golden(&self, opening: &SessionOptions) -> Vec<Value> {
         if opening.history.is_empty() {
             return Vec::new();
         }

@@ -1,6 +1,6 @@
 //! Reads a session that is stored on an ADK server as a conversation.
 
-use super::budget::parse_answer;
+use super::memory_limit::parse_answer;
 use super::{AgentError, ErrorKind};
 use crate::domain::{Secrets, address_without_secrets, secrets_in_address};
 use crate::formats::{StoredSession, read_session};

@@ -1,6 +1,6 @@
 //! The tools that an application's agents declare, as its server reports them.
 
-use super::budget::parse_answer;
+use super::memory_limit::parse_answer;
 use super::{DeclaredArgument, DeclaredTool};
 use crate::domain::{AgentServer, AgentSpec, JsonKind};
 use crate::net::http::{self, client, is_loopback};

@@ -1,10 +1,10 @@
 //! An agent on Vertex AI Agent Engine: one of ADK, with sessions, or one of LangChain's template, without.
 
 use super::adk::{event_of, failure_of};
-use super::budget::EVENT;
+use super::memory_limit::EVENT;
 use super::messages::{call_part, event_with, response_part, text_of};
 use super::remote::Remote;
-use super::{Agent, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome};
+use super::{Agent, AgentError, ErrorKind, OnEvent, Session, SessionOptions, Turn, TurnOutcome};
 use crate::domain::{AgentEngineSettings, Part, TurnEnd};
 use crate::formats::adk::{Event, write_message};
 use crate::process::clock::Stopwatch;
@@ -64,7 +64,7 @@ impl EngineAgent {
 
 #[async_trait]
 impl Agent for EngineAgent {
-    async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
+    async fn open(&self, opening: SessionOptions) -> Result<Box<dyn Session>, AgentError> {
         let engine = self.engine.clone();
         if !opening.history.is_empty() {
             let why =

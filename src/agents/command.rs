@@ -3,7 +3,7 @@
 
 use super::program::{ProgramLines, cannot_start};
 use super::tools::for_session;
-use super::{Agent, AgentError, OnEvent, Opening, Session, Turn, TurnOutcome};
+use super::{Agent, AgentError, OnEvent, Session, SessionOptions, Turn, TurnOutcome};
 use crate::domain::{Invocation, ProgramSpec};
 use crate::formats::adk::write_content;
 use crate::process::Program;
@@ -20,7 +20,7 @@ pub(super) struct CommandAgent {
 #[derive(Debug)]
 struct CommandSession {
     lines: ProgramLines,
-    opening: Opening,
+    opening: SessionOptions,
     history: Vec<Value>,
     /// The session's state as the last result reported it.
     state: Option<Value>,
@@ -35,7 +35,7 @@ impl CommandAgent {
         }
     }
 
-    fn start(&self, opening: Opening) -> Result<CommandSession, AgentError> {
+    fn start(&self, opening: SessionOptions) -> Result<CommandSession, AgentError> {
         let variables = for_session(&self.spec.variables, &opening.session_id);
         let spec = ProgramSpec {
             variables,
@@ -52,7 +52,7 @@ impl CommandAgent {
 
 #[async_trait]
 impl Agent for CommandAgent {
-    async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
+    async fn open(&self, opening: SessionOptions) -> Result<Box<dyn Session>, AgentError> {
         Ok(Box::new(self.start(opening)?))
     }
 }
@@ -110,7 +110,7 @@ impl CommandSession {
 }
 
 /// The initial history of a conversation, in the form in which it is sent with each turn.
-fn output_before(opening: &Opening) -> Vec<Value> {
+fn output_before(opening: &SessionOptions) -> Vec<Value> {
     let said = |turn: &Invocation| {
         let prompt = json!({"role": "user", "text": turn.user.scored_text()});
         [

@@ -6,21 +6,21 @@ use super::adk::AdkAgent;
 use super::adk_server::{AdkAddress, adk_address};
 use super::ag_ui::AgUiAgent;
 use super::agent_engine::EngineAgent;
-use super::budget::RunMemory;
 use super::command::CommandAgent;
 use super::connection_status::ConnectionStatus;
 use super::http::HttpAgent;
 use super::langgraph::LanggraphAgent;
 use super::masked::{masked, secrets_for, sent_to};
 use super::mcp::McpAgent;
+use super::memory_limit::RunMemory;
 use super::observed::ObservedSession;
 use super::openai::OpenaiAgent;
 use super::python::PythonAgent;
 use super::remote::Remote;
-use super::server::{ServedSession, Server};
+use super::server::{Server, StartedServerSession};
 use super::sub_agent::SubAgentFolder;
 use super::tools::{AttemptRegistration, Interception, PluginFolder};
-use super::{Agent, AgentDescription, AgentError, ErrorKind, Opening, Replay, Session};
+use super::{Agent, AgentDescription, AgentError, ErrorKind, Replay, Session, SessionOptions};
 use crate::domain::{AgentServer, AgentSpec, Protocol, SentSecrets, ServerSpec, ToolsSpec};
 use crate::process::clock::timeout;
 use async_trait::async_trait;
@@ -45,11 +45,11 @@ pub struct Agents {
 struct AgentConnection {
     /// The number of connection attempts that ended.
     tried: AtomicU64,
-    connection: Mutex<Connection>,
+    connection: Mutex<ConnectionState>,
 }
 
 #[derive(Debug, Default)]
-struct Connection {
+struct ConnectionState {
     connected: Option<Arc<dyn Agent>>,
     /// Why the last try failed.
     failed: Option<AgentError>,
@@ -116,7 +116,7 @@ impl Agents {
     }
 }
 
-impl Connection {
+impl ConnectionState {
     /// The agent if it is connected and its server, if evaltrail started it, still runs.
     async fn live_agent(&mut self) -> Option<Arc<dyn Agent>> {
         let agent = self.connected.clone()?;
@@ -209,7 +209,7 @@ struct InterceptedAgent {
 
 #[async_trait]
 impl Agent for InterceptedAgent {
-    async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
+    async fn open(&self, opening: SessionOptions) -> Result<Box<dyn Session>, AgentError> {
         let (id, tools) = (opening.session_id.clone(), opening.tools.clone());
         let session = self.agent.open(opening).await?;
         Ok(match self.interception.observes() {
@@ -223,7 +223,7 @@ impl Agent for InterceptedAgent {
         })
     }
 
-    async fn register_attempt(&self, opening: &Opening) -> Option<AttemptRegistration> {
+    async fn register_attempt(&self, opening: &SessionOptions) -> Option<AttemptRegistration> {
         Some(self.interception.register_attempt(opening).await)
     }
 
@@ -251,7 +251,7 @@ async fn connected_with_tools(
         return Box::pin(connected(&spec, request)).await;
     };
     let agent = Box::pin(connected(&spec, request)).await?;
-    if interception.greets() {
+    if interception.requires_handshake() {
         let loaded = agent
             .load_plugins()
             .await
@@ -269,13 +269,13 @@ async fn connected_with_tools(
 #[async_trait]
 impl Agent for ServedAgent {
     /// The server's own words say less than its output, for example when the agent cannot be imported.
-    async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
+    async fn open(&self, opening: SessionOptions) -> Result<Box<dyn Session>, AgentError> {
         let Some(server) = self.server.lock().await.clone() else {
             return self.agent.open(opening).await;
         };
         let mark = server.mark();
         match self.agent.open(opening).await {
-            Ok(session) => Ok(Box::new(ServedSession { session, server })),
+            Ok(session) => Ok(Box::new(StartedServerSession { session, server })),
             Err(error) => Err(server.explain_since(error, mark).await),
         }
     }
@@ -373,7 +373,7 @@ async fn connected(
             Box::new(PythonAgent::connect(function, program).await?)
         }
         AgentSpec::Command(program) => Box::new(CommandAgent::connect(program.clone())?),
-        AgentSpec::Saved | AgentSpec::Kept => {
+        AgentSpec::Saved | AgentSpec::PriorAttempts => {
             return Err(AgentError::new(
                 ErrorKind::Setup,
                 "saved responses are scored, not run",

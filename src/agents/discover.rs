@@ -29,7 +29,7 @@ pub struct FoundAgent {
 /// found without a message to an agent. Errors: the address is none, or nothing answers there.
 pub async fn discover(address: &str) -> Result<Vec<FoundAgent>, String> {
     let url = Url::parse(address).map_err(|error| format!("{address}: {error}"))?;
-    let probe = Probe {
+    let probe = ServerProbe {
         client: client(&url)?,
         url,
     };
@@ -52,12 +52,12 @@ pub async fn discover(address: &str) -> Result<Vec<FoundAgent>, String> {
     }
 }
 
-struct Probe {
+struct ServerProbe {
     client: Client,
     url: Url,
 }
 
-impl Probe {
+impl ServerProbe {
     /// The address with another path, and without a query.
     fn at(&self, path: &str) -> Url {
         let mut url = self.url.clone();

@@ -16,7 +16,7 @@ use std::time::Duration;
 #[async_trait]
 pub trait Agent: Debug + Send + Sync {
     /// Starts a conversation.
-    async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError>;
+    async fn open(&self, opening: SessionOptions) -> Result<Box<dyn Session>, AgentError>;
 
     /// What the agent says about itself.
     async fn describe(&self) -> AgentDescription {
@@ -24,7 +24,7 @@ pub trait Agent: Debug + Send + Sync {
     }
 
     /// Admits an attempt before it starts, if evaltrail sees the calls of the agent's tools: it may have to wait for others.
-    async fn register_attempt(&self, _opening: &Opening) -> Option<AttemptRegistration> {
+    async fn register_attempt(&self, _opening: &SessionOptions) -> Option<AttemptRegistration> {
         None
     }
 
@@ -125,7 +125,7 @@ pub type OnEvent<'a> = &'a mut (dyn FnMut(Event) + Send);
 
 /// The parameters of a new session.
 #[derive(Clone, Debug, Default)]
-pub struct Opening {
+pub struct SessionOptions {
     /// The case.
     pub eval_id: String,
     /// The application that the case names; empty if it names none.

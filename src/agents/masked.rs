@@ -2,7 +2,9 @@
 //! is scored, stored, sent to a judge or shown.
 
 use super::tools::AttemptRegistration;
-use super::{Agent, AgentDescription, AgentError, OnEvent, Opening, Session, Turn, TurnOutcome};
+use super::{
+    Agent, AgentDescription, AgentError, OnEvent, Session, SessionOptions, Turn, TurnOutcome,
+};
 use crate::domain::{AgentSpec, Content, Part, Secrets, SentSecrets};
 use crate::formats::adk::Event;
 use crate::process::secrets_of_environment;
@@ -51,7 +53,7 @@ fn masked_error(sent: &SentSecrets, error: AgentError) -> AgentError {
 
 #[async_trait]
 impl Agent for MaskedAgent {
-    async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
+    async fn open(&self, opening: SessionOptions) -> Result<Box<dyn Session>, AgentError> {
         opening.tools.mask_with(self.sent.clone());
         let opened = self.agent.open(opening).await;
         let session = opened.map_err(|error| masked_error(&self.sent, error))?;
@@ -79,7 +81,7 @@ impl Agent for MaskedAgent {
         hello
     }
 
-    async fn register_attempt(&self, opening: &Opening) -> Option<AttemptRegistration> {
+    async fn register_attempt(&self, opening: &SessionOptions) -> Option<AttemptRegistration> {
         self.agent.register_attempt(opening).await
     }
 

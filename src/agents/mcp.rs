@@ -4,8 +4,8 @@ use super::messages::event_with;
 use super::remote::{Remote, setup, words_of};
 use super::stream_items::Items;
 use super::{
-    Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnBudget,
-    TurnOutcome,
+    Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Session, SessionOptions, Turn,
+    TurnBudget, TurnOutcome,
 };
 use crate::domain::{McpSettings, Part};
 use crate::formats::adk::Event;
@@ -237,7 +237,7 @@ impl Agent for McpAgent {
         self.hello.clone()
     }
 
-    async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
+    async fn open(&self, opening: SessionOptions) -> Result<Box<dyn Session>, AgentError> {
         if !opening.history.is_empty() {
             return Err(setup(
                 "a single turn cannot be run: a tool of MCP has no way to receive the turns before it",

@@ -22,7 +22,6 @@ mod adk_session;
 mod adk_tools;
 mod ag_ui;
 mod agent_engine;
-mod budget;
 mod command;
 mod connect;
 mod connection_status;
@@ -34,6 +33,7 @@ mod langgraph;
 mod last_output;
 mod masked;
 mod mcp;
+mod memory_limit;
 mod messages;
 mod observed;
 mod openai;
@@ -50,15 +50,15 @@ mod trace;
 
 pub use adk_session::fetch_session;
 pub use adk_tools::declared_tools;
-pub use budget::{AttemptMemory, TurnBudget};
 pub use connect::{Agents, probe_server};
 pub use connection_status::ConnectionStatus;
 pub use discover::{FoundAgent, discover};
 pub use error::{AgentError, ErrorKind};
 pub use http::{TemplateProbe, probe_template};
 pub use kind::{
-    Agent, AgentDescription, DeclaredArgument, DeclaredTool, OnEvent, Opening, Session, Turn,
-    TurnOutcome,
+    Agent, AgentDescription, DeclaredArgument, DeclaredTool, OnEvent, Session, SessionOptions,
+    Turn, TurnOutcome,
 };
+pub use memory_limit::{AttemptMemory, TurnBudget};
 pub use replay::Replay;
 pub use tools::AttemptRegistration;

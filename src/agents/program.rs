@@ -1,7 +1,7 @@
 //! A program that is asked in lines of JSON: for each request, events and then one result.
 
-use super::budget::EVENT;
 use super::last_output::last_output;
+use super::memory_limit::EVENT;
 use super::{AgentError, ErrorKind, OnEvent, TurnBudget};
 use crate::domain::{Content, Part, ProgramSpec, ToolCall, TurnEnd};
 use crate::formats::adk::{Event, read_event, reported_error};

@@ -4,8 +4,8 @@
 use super::messages::history_messages;
 use super::program::ProgramLines;
 use super::{
-    Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnBudget,
-    TurnOutcome,
+    Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Session, SessionOptions, Turn,
+    TurnBudget, TurnOutcome,
 };
 use crate::domain::ProgramSpec;
 use crate::formats::adk::write_content;
@@ -72,7 +72,7 @@ struct PythonSession {
     /// The process. `None` after it broke, or while a turn is under way: a process that is interrupted in a turn is
     /// terminated.
     worker: Option<ProgramLines>,
-    opening: Opening,
+    opening: SessionOptions,
     history: Vec<Value>,
     state: Option<Value>,
 }
@@ -160,7 +160,7 @@ impl Agent for PythonAgent {
         }
     }
 
-    async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
+    async fn open(&self, opening: SessionOptions) -> Result<Box<dyn Session>, AgentError> {
         let pool = self.pool.clone();
         let (worker, history) = (Some(pool.take().await?), history_messages(&opening.history));
         Ok(Box::new(PythonSession {

@@ -1,6 +1,6 @@
 //! Requests to an agent's server: with limits, with errors in the words of the server, and without its secrets in them.
 
-use super::budget::parse_answer;
+use super::memory_limit::parse_answer;
 use super::token::Tokens;
 use super::{AgentError, ErrorKind, TurnBudget, trace};
 use crate::domain::{SentSecrets, ServerSpec, address_without_secrets, with_variables};
@@ -31,7 +31,7 @@ const LONGEST_WORDS: usize = 500;
 const IS_IT_RUNNING: &str = "is the server running?";
 
 /// The body of a request.
-pub(super) enum Body<'a> {
+pub(super) enum RequestBody<'a> {
     None,
     Json(&'a Value),
     /// A form: its content type and its bytes.
@@ -142,7 +142,7 @@ impl Remote {
         &self,
         method: Method,
         url: Url,
-        body: &Body<'_>,
+        body: &RequestBody<'_>,
         more: &HeaderMap,
     ) -> Result<Response, AgentError> {
         // Keys are sent only to the server to which they belong.
@@ -159,11 +159,11 @@ impl Remote {
                 request
             };
             match body {
-                Body::Json(body) => request.json(body),
-                Body::Form(kind, bytes) => request
+                RequestBody::Json(body) => request.json(body),
+                RequestBody::Form(kind, bytes) => request
                     .header(CONTENT_TYPE, kind.as_str())
                     .body(bytes.clone()),
-                Body::None => request,
+                RequestBody::None => request,
             }
         };
         let send = async |request: RequestBuilder| {
@@ -191,8 +191,13 @@ impl Remote {
         body: Option<&Value>,
         headers: &HeaderMap,
     ) -> Result<(StatusCode, String), AgentError> {
-        self.call_with(method, url, &body.map_or(Body::None, Body::Json), headers)
-            .await
+        self.call_with(
+            method,
+            url,
+            &body.map_or(RequestBody::None, RequestBody::Json),
+            headers,
+        )
+        .await
     }
 
     /// [`Remote::call`] with any body.
@@ -200,7 +205,7 @@ impl Remote {
         &self,
         method: Method,
         url: Url,
-        body: &Body<'_>,
+        body: &RequestBody<'_>,
         headers: &HeaderMap,
     ) -> Result<(StatusCode, String), AgentError> {
         let calling = async {
@@ -248,7 +253,7 @@ impl Remote {
         body: &Value,
         headers: &HeaderMap,
     ) -> Result<Response, AgentError> {
-        self.exchange(Method::POST, url, &Body::Json(body), headers, &[])
+        self.exchange(Method::POST, url, &RequestBody::Json(body), headers, &[])
             .await
     }
 
@@ -258,7 +263,7 @@ impl Remote {
         &self,
         method: Method,
         url: Url,
-        body: &Body<'_>,
+        body: &RequestBody<'_>,
         headers: &HeaderMap,
         accepted: &[u16],
     ) -> Result<Response, AgentError> {

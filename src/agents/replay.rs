@@ -2,7 +2,7 @@
 
 use super::messages::event_with;
 use super::observed::step_events;
-use super::{Agent, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome};
+use super::{Agent, AgentError, ErrorKind, OnEvent, Session, SessionOptions, Turn, TurnOutcome};
 use crate::domain::{Content, Part};
 use crate::formats::adk::Event;
 use crate::formats::recording::{RecordedAttempt, RecordedTurn, is_recording, read_recording};
@@ -18,7 +18,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
 /// The maximum size of a recording, in bytes.
-const LONGEST: u64 = 256 << 20;
+const MAX_BYTES: u64 = 256 << 20;
 
 /// A recording, with the settings for its replay.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ struct ReplaySession {
     replay: Arc<Replay>,
     /// The recorded attempt of this case, if there is one.
     attempt: Option<usize>,
-    opening: Opening,
+    opening: SessionOptions,
 }
 
 impl Replay {
@@ -46,7 +46,7 @@ impl Replay {
     pub fn read(path: &Path, speed: u32, fallback: Option<String>) -> Result<Replay, AgentError> {
         let setup =
             |why: String| AgentError::new(ErrorKind::Setup, format!("{}: {why}", path.display()));
-        let text = read_text_file(path, LONGEST).map_err(|error| setup(error.to_string()))?;
+        let text = read_text_file(path, MAX_BYTES).map_err(|error| setup(error.to_string()))?;
         let attempts = match read_recording(&text) {
             Ok(attempts) => attempts,
             Err(why) if is_recording(&text) => return Err(setup(why)),
@@ -64,7 +64,7 @@ impl Replay {
         })
     }
 
-    fn start(self: &Arc<Self>, opening: Opening) -> ReplaySession {
+    fn start(self: &Arc<Self>, opening: SessionOptions) -> ReplaySession {
         let of_case = self
             .of_case
             .get(&opening.eval_id)
@@ -122,7 +122,7 @@ fn spoken(text: &str) -> RecordedTurn {
 
 #[async_trait]
 impl Agent for Arc<Replay> {
-    async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
+    async fn open(&self, opening: SessionOptions) -> Result<Box<dyn Session>, AgentError> {
         Ok(Box::new(self.start(opening)))
     }
 }
@@ -227,7 +227,7 @@ mod tests {
             ReplaySession {
                 replay: Arc::new(replay),
                 attempt: None,
-                opening: Opening::default(),
+                opening: SessionOptions::default(),
             }
         };
         let said = |fallback: Option<&str>, words: &str| {

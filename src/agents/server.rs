@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep};
 
 /// The time limit for the start of the server, if its agent has no setting. Importing the libraries of agents is slow.
 const STARTS_WITHIN: Duration = Duration::from_secs(90);
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// How long to wait, after an error, for the server to end or to print a reason; and for the server to end after it has
 /// printed one. A server prints the traceback after it has sent the response.
 const EXPLAINS_WITHIN: Duration = Duration::from_secs(1);
@@ -118,7 +118,7 @@ impl Server {
             if Instant::now() > deadline {
                 return Err(self.failed(&self.silence()));
             }
-            sleep(LOOK).await;
+            sleep(POLL_INTERVAL).await;
         }
     }
 
@@ -190,7 +190,7 @@ impl Server {
             if has_reason || began.elapsed() >= EXPLAINS_WITHIN {
                 return None;
             }
-            sleep(LOOK / 5).await;
+            sleep(POLL_INTERVAL / 5).await;
         }
     }
 
@@ -241,13 +241,13 @@ impl Server {
 
 /// A session of an agent whose server evaltrail started: the output of the server is part of its errors.
 #[derive(Debug)]
-pub(super) struct ServedSession {
+pub(super) struct StartedServerSession {
     pub(super) session: Box<dyn Session>,
     pub(super) server: Arc<Server>,
 }
 
 #[async_trait]
-impl Session for ServedSession {
+impl Session for StartedServerSession {
     fn id(&self) -> &str {
         self.session.id()
     }

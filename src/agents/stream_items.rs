@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 
 /// One item of a turn.
 #[derive(Debug)]
-pub(super) struct Item {
+pub(super) struct StreamItem {
     /// The name of a server-sent event; empty if it has none.
     pub(super) name: String,
     /// Its data.
@@ -63,7 +63,7 @@ impl Remote {
 
 impl Items<'_> {
     /// The next item; `None` at the end of the stream. `[DONE]` is skipped.
-    pub(super) async fn next(&mut self) -> Result<Option<Item>, AgentError> {
+    pub(super) async fn next(&mut self) -> Result<Option<StreamItem>, AgentError> {
         loop {
             while let Some(event) = self.waiting.pop_front() {
                 if event.data.trim() != "[DONE]" {
@@ -132,7 +132,7 @@ impl Items<'_> {
         Ok(())
     }
 
-    fn parsed(&self, event: SseEvent) -> Result<Item, AgentError> {
+    fn parsed(&self, event: SseEvent) -> Result<StreamItem, AgentError> {
         if event.data.len() > self.budget.left() {
             return Err(self.budget.exceeded());
         }
@@ -142,7 +142,7 @@ impl Items<'_> {
                 .clean(&format!("an event is not JSON ({error}): {}", short()))
         };
         let (value, size) = self.budget.parse(&event.data, no_json)?;
-        Ok(Item {
+        Ok(StreamItem {
             name: event.name,
             value,
             size,

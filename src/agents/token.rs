@@ -13,7 +13,7 @@ const VALID_FOR: Duration = Duration::from_secs(50 * 60);
 /// The time limit of the command.
 const PRINTS_WITHIN: Duration = Duration::from_secs(60);
 /// The maximum length of a token, in bytes.
-const LONGEST: u64 = 64 << 10;
+const MAX_BYTES: u64 = 64 << 10;
 
 /// The tokens that a command prints, one after the other.
 #[derive(Debug)]
@@ -84,7 +84,7 @@ impl Tokens {
             .unwrap_or_default();
         let mut printed = Vec::new();
         let printing = async {
-            stdout.take(LONGEST).read_to_end(&mut printed).await?;
+            stdout.take(MAX_BYTES).read_to_end(&mut printed).await?;
             program.child.wait().await
         };
         let status = tokio::time::timeout(PRINTS_WITHIN, printing)

@@ -114,7 +114,7 @@ fn chosen(part: usize, all: usize, k: usize) -> Option<f64> {
 /// What the attempts of a run's cases show together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RepeatedPasses {
-    /// For each `k` up to the number of repetitions. All are means over the same cases, so that pass@k never falls and
+    /// For each `k` up to the number of attempts. All are means over the same cases, so that pass@k never falls and
     /// pass^k never rises with `k`. Empty if there is no such case.
     pub by_k: Vec<RepeatedPass>,
     /// The number of these cases: those of which every attempt was evaluated.

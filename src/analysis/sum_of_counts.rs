@@ -7,7 +7,7 @@ const NEGLIGIBLE: f64 = 1e-30;
 
 /// The probability of each value of a count, from the smallest one.
 #[derive(Clone, Debug)]
-struct Distribution {
+struct CountDistribution {
     smallest: usize,
     chances: Vec<f64>,
 }
@@ -16,7 +16,7 @@ struct Distribution {
 #[derive(Clone, Debug)]
 pub(super) struct SumOfCounts {
     /// `None` if there were too many counts.
-    exact: Option<Distribution>,
+    exact: Option<CountDistribution>,
     /// The probability of the values that were left out.
     left_out: f64,
     /// The number of multiplications so far.
@@ -29,7 +29,7 @@ pub(super) struct SumOfCounts {
 
 impl Default for SumOfCounts {
     fn default() -> SumOfCounts {
-        let exact = Some(Distribution {
+        let exact = Some(CountDistribution {
             smallest: 0,
             chances: vec![1.0],
         });
@@ -59,7 +59,7 @@ impl SumOfCounts {
         self.mean += (mean + smallest as f64) * times as f64;
         self.variance += moment(2);
         self.third += moment(3);
-        let one = Distribution {
+        let one = CountDistribution {
             smallest,
             chances: chances.to_vec(),
         };
@@ -73,14 +73,14 @@ impl SumOfCounts {
     }
 
     /// The distribution of the sum of `times` equal counts, by repeated doubling.
-    fn repeated(&mut self, one: Distribution, times: usize) -> Option<Distribution> {
+    fn repeated(&mut self, one: CountDistribution, times: usize) -> Option<CountDistribution> {
         if let [chance] = one.chances[..] {
-            return Some(Distribution {
+            return Some(CountDistribution {
                 smallest: one.smallest * times,
                 chances: vec![chance],
             });
         }
-        let mut sum = Distribution {
+        let mut sum = CountDistribution {
             smallest: 0,
             chances: vec![1.0],
         };
@@ -98,7 +98,7 @@ impl SumOfCounts {
     }
 
     /// `None` if it takes too many multiplications.
-    fn sum(&mut self, a: &Distribution, b: &Distribution) -> Option<Distribution> {
+    fn sum(&mut self, a: &CountDistribution, b: &CountDistribution) -> Option<CountDistribution> {
         self.work = self
             .work
             .saturating_add(a.chances.len().saturating_mul(b.chances.len()));
@@ -115,7 +115,7 @@ impl SumOfCounts {
             .rposition(|chance| *chance >= NEGLIGIBLE)
             .map_or(all.len(), |at| at + 1);
         self.left_out += all[..first].iter().chain(&all[end..]).sum::<f64>();
-        Some(Distribution {
+        Some(CountDistribution {
             smallest: a.smallest + b.smallest + first,
             chances: all[first..end].to_vec(),
         })
@@ -124,7 +124,7 @@ impl SumOfCounts {
     /// The probability that the sum is at least `value`.
     pub(super) fn at_least(&self, value: usize) -> f64 {
         match &self.exact {
-            Some(Distribution { smallest, chances }) => {
+            Some(CountDistribution { smallest, chances }) => {
                 let tail: f64 = chances
                     .iter()
                     .skip(value.saturating_sub(*smallest))
@@ -139,7 +139,7 @@ impl SumOfCounts {
     /// The probability that the sum is at most `value`.
     pub(super) fn at_most(&self, value: usize) -> f64 {
         match &self.exact {
-            Some(Distribution { smallest, chances }) => {
+            Some(CountDistribution { smallest, chances }) => {
                 let count = (value + 1).saturating_sub(*smallest);
                 (chances.iter().take(count).sum::<f64>() + self.left_out).min(1.0)
             }

@@ -4,7 +4,7 @@ use super::client::blocking;
 use super::errors::BucketError;
 use super::listing::Pages;
 use crate::domain::Secrets;
-use crate::formats::json::{Unreadable, parse_within};
+use crate::formats::json::{ParseFailure, parse_within};
 use crate::net::http::{self, BodyError};
 use reqwest::{Client, Method, StatusCode};
 use serde::Deserialize;
@@ -133,11 +133,11 @@ struct Page {
 #[derive(Debug, Default, Deserialize)]
 struct RowCells {
     #[serde(default)]
-    f: Vec<Cell>,
+    f: Vec<BigQueryCell>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Cell {
+struct BigQueryCell {
     #[serde(default)]
     v: Value,
 }
@@ -506,8 +506,8 @@ fn scalar(column: &TableColumn, value: Value, left: &mut usize) -> Result<Value,
                 *left = left.saturating_sub(size);
                 value
             }
-            Err(Unreadable::Syntax(_)) => Value::String(text),
-            Err(Unreadable::TooLarge) => {
+            Err(ParseFailure::Syntax(_)) => Value::String(text),
+            Err(ParseFailure::TooLarge) => {
                 return Err(format!(
                     "a row needs more than {} MB of memory",
                     LARGEST_VALUES >> 20

@@ -36,7 +36,7 @@ pub(super) struct Connector;
 
 /// The connection of a client.
 #[derive(Debug)]
-struct Connection {
+struct BucketConnection {
     client: Client,
     /// When the first request was sent.
     began: OnceLock<Instant>,
@@ -48,7 +48,7 @@ type StoreAnswer = Result<HttpResponse, HttpError>;
 
 /// Why an answer is not accepted.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Refused {
+pub(super) enum RequestRefusal {
     #[error(
         "it redirects to {0}; evaltrail does not follow redirects, so that keys are sent only to the given address"
     )]
@@ -59,13 +59,13 @@ pub(super) enum Refused {
     TooLong(usize),
 }
 
-impl Refused {
+impl RequestRefusal {
     fn into_error(self, kind: HttpErrorKind) -> HttpError {
         HttpError::new(kind, self)
     }
 
     /// The refusal that caused an error.
-    pub(super) fn within(error: &Error) -> Option<&Refused> {
+    pub(super) fn within(error: &Error) -> Option<&RequestRefusal> {
         let mut cause = std::error::Error::source(error);
         while let Some(one) = cause {
             if let Some(found) = one.downcast_ref() {
@@ -83,7 +83,7 @@ impl HttpConnector for Connector {
             store: "HTTP",
             source: Box::new(error),
         })?;
-        Ok(HttpClient::new(Connection {
+        Ok(HttpClient::new(BucketConnection {
             client,
             began: OnceLock::new(),
             has_answered: AtomicBool::new(false),
@@ -118,7 +118,7 @@ fn client(options: &ClientOptions) -> reqwest::Result<Client> {
     builder.build()
 }
 
-impl Connection {
+impl BucketConnection {
     /// The limit for the head of an answer to a request with a body of `uploads` bytes, the part of it that has passed, and
     /// the kind of the error after it.
     fn limit(&self, uploads: usize) -> (Duration, Duration, HttpErrorKind) {
@@ -137,19 +137,19 @@ impl Connection {
     async fn head(&self, uploads: usize, answer: impl Future<Output = StoreAnswer>) -> StoreAnswer {
         let (limit, passed, kind) = self.limit(uploads);
         let waited = tokio::time::timeout(limit.saturating_sub(passed), answer).await;
-        waited.unwrap_or_else(|_| Err(Refused::Silent(limit).into_error(kind)))
+        waited.unwrap_or_else(|_| Err(RequestRefusal::Silent(limit).into_error(kind)))
     }
 }
 
 #[async_trait]
-impl HttpService for Connection {
+impl HttpService for BucketConnection {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let (is_listing, is_get) = (is_listing(&request), request.method() == Method::GET);
         let uploads = request.body().content_length();
         let answer = self.head(uploads, self.client.call(request)).await?;
         self.has_answered.store(true, Ordering::Relaxed);
         if let Some(host) = http::redirect_host(answer.status(), answer.headers()) {
-            return Err(Refused::Redirect(host).into_error(HttpErrorKind::Unknown));
+            return Err(RequestRefusal::Redirect(host).into_error(HttpErrorKind::Unknown));
         }
         let is_success = answer.status().is_success();
         // Whoever reads an object knows how long it may be.
@@ -185,7 +185,7 @@ async fn whole(body: HttpResponseBody, most: usize, limit: Duration) -> Result<B
     let mut pieces = body.bytes_stream();
     loop {
         // An error of another kind would be retried, and each retry would take as long.
-        let silent = |_| Refused::Silent(limit).into_error(HttpErrorKind::Unknown);
+        let silent = |_| RequestRefusal::Silent(limit).into_error(HttpErrorKind::Unknown);
         let Some(piece) = tokio::time::timeout(limit, pieces.next())
             .await
             .map_err(silent)?
@@ -194,7 +194,7 @@ async fn whole(body: HttpResponseBody, most: usize, limit: Duration) -> Result<B
         };
         bytes.extend_from_slice(&piece?);
         if bytes.len() > most {
-            return Err(Refused::TooLong(most).into_error(HttpErrorKind::Unknown));
+            return Err(RequestRefusal::TooLong(most).into_error(HttpErrorKind::Unknown));
         }
     }
 }
@@ -217,8 +217,8 @@ mod tests {
         assert_eq!(error.kind(), HttpErrorKind::Unknown);
     }
 
-    fn connection() -> Connection {
-        Connection {
+    fn connection() -> BucketConnection {
+        BucketConnection {
             client: client(&ClientOptions::new()).unwrap(),
             began: OnceLock::new(),
             has_answered: AtomicBool::new(false),

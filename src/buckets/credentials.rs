@@ -5,7 +5,7 @@ use super::address::Scheme;
 use std::path::{Path, PathBuf};
 
 /// What is known about this machine.
-pub(super) struct Environment<'a> {
+pub(super) struct CredentialVariables<'a> {
     /// The value of a variable, if it is set and not empty.
     pub(super) variable: &'a dyn Fn(&str) -> Option<String>,
     /// The text of a file, if it exists.
@@ -14,7 +14,7 @@ pub(super) struct Environment<'a> {
     pub(super) machine: &'a str,
 }
 
-impl Environment<'_> {
+impl CredentialVariables<'_> {
     /// Whether one of these variables is set.
     fn has_any(&self, names: &[&str]) -> bool {
         names.iter().any(|name| (self.variable)(name).is_some())
@@ -22,7 +22,7 @@ impl Environment<'_> {
 }
 
 /// Checks that there are credentials. The error says which ones would do.
-pub(super) fn check(scheme: Scheme, environment: &Environment) -> Result<(), String> {
+pub(super) fn check(scheme: Scheme, environment: &CredentialVariables) -> Result<(), String> {
     match scheme {
         Scheme::Folder => Ok(()),
         Scheme::Gcs => check_gcs(environment),
@@ -31,7 +31,7 @@ pub(super) fn check(scheme: Scheme, environment: &Environment) -> Result<(), Str
     }
 }
 
-fn check_gcs(environment: &Environment) -> Result<(), String> {
+fn check_gcs(environment: &CredentialVariables) -> Result<(), String> {
     let folder = match cfg!(windows) {
         true => (environment.variable)("APPDATA").map(|data| Path::new(&data).join("gcloud")),
         false => (environment.variable)("HOME").map(|home| Path::new(&home).join(".config/gcloud")),
@@ -56,7 +56,7 @@ fn check_gcs(environment: &Environment) -> Result<(), String> {
     })
 }
 
-fn check_s3(environment: &Environment) -> Result<(), String> {
+fn check_s3(environment: &CredentialVariables) -> Result<(), String> {
     let is_known = environment.has_any(&[
         "AWS_ACCESS_KEY_ID",
         "AWS_WEB_IDENTITY_TOKEN_FILE",
@@ -76,7 +76,7 @@ fn check_s3(environment: &Environment) -> Result<(), String> {
     })
 }
 
-fn check_azure(environment: &Environment) -> Result<(), String> {
+fn check_azure(environment: &CredentialVariables) -> Result<(), String> {
     /// The tag of the chassis of Azure's machines.
     const TAG: &str = "7783-7084-3265-9085-8269-3286-77";
     let is_emulator = environment.has_any(&["AZURE_STORAGE_USE_EMULATOR"]);
@@ -114,7 +114,7 @@ pub(super) struct AwsProfile {
 }
 
 /// The keys of the profile that `AWS_PROFILE` names, or of `default`; `None` if its files have none.
-pub(super) fn aws_profile(environment: &Environment) -> Option<AwsProfile> {
+pub(super) fn aws_profile(environment: &CredentialVariables) -> Option<AwsProfile> {
     let variable = environment.variable;
     let name = variable("AWS_PROFILE").unwrap_or_else(|| "default".into());
     let folder = variable("HOME")
@@ -190,7 +190,7 @@ mod tests {
         };
         check(
             scheme,
-            &Environment {
+            &CredentialVariables {
                 variable: &variable,
                 read: &read,
                 machine,
@@ -252,7 +252,7 @@ mod tests {
                 "AWS_PROFILE" => name.map(str::to_string),
                 _ => None,
             };
-            let environment = Environment {
+            let environment = CredentialVariables {
                 variable: &variable,
                 read: &read,
                 machine: "",

@@ -1,7 +1,7 @@
 //! Why an object store could not be used, in words that name the address.
 
 use super::address::BucketAddress;
-use super::connection::Refused;
+use super::connection::RequestRefusal;
 use crate::domain::{Secrets, is_ordinary_value, may_be_secret_name};
 use object_store::Error;
 
@@ -28,7 +28,7 @@ pub enum BucketError {
 /// The error of a request in the words of evaltrail.
 pub(super) fn told(address: &BucketAddress, error: &Error) -> BucketError {
     let named = address.to_string();
-    if let Some(refused) = Refused::within(error) {
+    if let Some(refused) = RequestRefusal::within(error) {
         return BucketError::Other(format!(
             "{named}: the store's answer is not accepted: {refused}"
         ));
@@ -162,7 +162,7 @@ mod tests {
         let address = BucketAddress::parse("s3://b/x").unwrap();
         let refused = HttpError::new(
             HttpErrorKind::Unknown,
-            Refused::Redirect("other.example".into()),
+            RequestRefusal::Redirect("other.example".into()),
         );
         let error = Error::Generic {
             store: "s",

@@ -12,7 +12,7 @@ const KEYS: [&[u8]; 3] = [b"Key", b"Prefix", b"Name"];
 
 /// An entry of a listing while it is read.
 #[derive(Default)]
-struct Entry {
+struct ListedKey {
     /// Where it begins, in bytes.
     start: usize,
     is_folder: bool,
@@ -27,7 +27,7 @@ pub(super) fn without_odd_keys(listing: &[u8]) -> (Vec<u8>, LeftOut) {
     let mut reader = Reader::from_reader(listing);
     let (mut kept, mut left_out, mut copied) =
         (Vec::with_capacity(listing.len()), LeftOut::default(), 0);
-    let (mut entry, mut path): (Option<Entry>, Vec<Vec<u8>>) = (None, Vec::new());
+    let (mut entry, mut path): (Option<ListedKey>, Vec<Vec<u8>>) = (None, Vec::new());
     loop {
         let before = reader.buffer_position() as usize;
         let Ok(event) = reader.read_event() else {
@@ -38,11 +38,11 @@ pub(super) fn without_odd_keys(listing: &[u8]) -> (Vec<u8>, LeftOut) {
                 let name = tag.local_name().into_inner().to_vec();
                 if entry.is_none() && ENTRIES.contains(&name.as_slice()) {
                     let is_folder = name.ends_with(b"Prefix") || name.ends_with(b"Prefixes");
-                    entry = Some(Entry {
+                    entry = Some(ListedKey {
                         start: before,
                         is_folder,
                         is_readable: true,
-                        ..Entry::default()
+                        ..ListedKey::default()
                     });
                     path.clear();
                 }
@@ -94,7 +94,7 @@ enum KeyVerdict {
     LeaveOut,
 }
 
-impl Entry {
+impl ListedKey {
     /// Reads a part of the key.
     fn read(&mut self, event: &Event) {
         let text = match event {

@@ -7,7 +7,7 @@
 
 use super::address::{BucketAddress, Scheme};
 use super::connection::Connector;
-use super::credentials::{self, Environment};
+use super::credentials::{self, CredentialVariables};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::GoogleCloudStorageBuilder;
@@ -78,7 +78,7 @@ impl Store {
         address: &BucketAddress,
         words: impl Fn(&Error) -> String,
         is_public: bool,
-        environment: &Environment,
+        environment: &CredentialVariables,
     ) -> Result<Store, String> {
         if !is_public {
             credentials::check(address.scheme, environment)?;
@@ -134,10 +134,10 @@ fn unsigned_if<B>(is_public: bool, builder: B, unsigned: impl FnOnce(B) -> B) ->
     }
 }
 
-fn in_environment<T>(look: impl FnOnce(&Environment) -> T) -> T {
+fn in_environment<T>(look: impl FnOnce(&CredentialVariables) -> T) -> T {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let machine = machine(Path::new("/sys/class/dmi/id"));
-    look(&Environment {
+    look(&CredentialVariables {
         variable: &variable,
         read: &|path| std::fs::read_to_string(path).ok(),
         machine: &machine,
@@ -145,7 +145,10 @@ fn in_environment<T>(look: impl FnOnce(&Environment) -> T) -> T {
 }
 
 /// Takes the keys of a profile of AWS's files, if the environment has none.
-fn with_profile(mut builder: AmazonS3Builder, environment: &Environment) -> AmazonS3Builder {
+fn with_profile(
+    mut builder: AmazonS3Builder,
+    environment: &CredentialVariables,
+) -> AmazonS3Builder {
     let others = [
         "AWS_ACCESS_KEY_ID",
         "AWS_WEB_IDENTITY_TOKEN_FILE",

@@ -28,24 +28,24 @@ pub struct ObjectPart {
 }
 
 /// Makes the error for an object that has too many bytes.
-type TooLarge<'a> = &'a (dyn Fn() -> BucketError + Sync);
+type ObjectTooLarge<'a> = &'a (dyn Fn() -> BucketError + Sync);
 
 /// An object that is being read, up to a number of bytes.
-struct Reading<'a> {
+struct ObjectDownload<'a> {
     address: &'a BucketAddress,
     pieces: BoxStream<'static, object_store::Result<Bytes>>,
     etag: String,
     left: u64,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> ObjectDownload<'a> {
     /// Begins to read an object of at most `largest` bytes; `too_large` makes the error for others.
     async fn begin(
         store: &dyn ObjectStore,
         address: &'a BucketAddress,
         largest: u64,
-        too_large: TooLarge<'_>,
-    ) -> Result<Reading<'a>, BucketError> {
+        too_large: ObjectTooLarge<'_>,
+    ) -> Result<ObjectDownload<'a>, BucketError> {
         let object = store
             .get(&key_of(address)?)
             .await
@@ -54,7 +54,7 @@ impl<'a> Reading<'a> {
             return Err(too_large());
         }
         let etag = etag_of(&object.meta);
-        Ok(Reading {
+        Ok(ObjectDownload {
             address,
             pieces: object.into_stream(),
             etag,
@@ -63,7 +63,7 @@ impl<'a> Reading<'a> {
     }
 
     /// The next bytes; `None` at the end.
-    async fn next(&mut self, too_large: TooLarge<'_>) -> Result<Option<Bytes>, BucketError> {
+    async fn next(&mut self, too_large: ObjectTooLarge<'_>) -> Result<Option<Bytes>, BucketError> {
         let silent = |_| {
             let why = format!(
                 "{}: no more bytes within {} s",
@@ -97,7 +97,7 @@ pub(super) async fn read(
         0 => BucketError::TooLarge(format!("{address}: it has more than {} kB", largest >> 10)),
         mega => BucketError::TooLarge(format!("{address}: it has more than {mega} MB")),
     };
-    let mut reading = Reading::begin(store, address, largest, &too_large).await?;
+    let mut reading = ObjectDownload::begin(store, address, largest, &too_large).await?;
     let mut bytes = Vec::new();
     while let Some(piece) = reading.next(&too_large).await? {
         bytes.extend_from_slice(&piece);
@@ -142,7 +142,7 @@ async fn send_parts(
         );
         BucketError::TooLarge(why)
     };
-    let mut reading = Reading::begin(store, address, size, &too_large).await?;
+    let mut reading = ObjectDownload::begin(store, address, size, &too_large).await?;
     let mut bytes = Vec::new();
     while let Some(piece) = reading.next(&too_large).await? {
         bytes.extend_from_slice(&piece);

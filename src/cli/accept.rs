@@ -6,11 +6,11 @@ use super::find_run::find_run;
 use super::output::{print_note, print_patch};
 use super::paths::path_word;
 use super::write::make_asking;
-use crate::diff::{Piece, accept_in_case};
+use crate::diff::{AcceptablePart, accept_in_case};
 use crate::domain::{EndedAttempt, RunPlan, Status, clean_line};
 use crate::formats::{self, Edit, SetFile, unified};
 use crate::history::place;
-use crate::store::{FileAction, FileJob, LoadedRun};
+use crate::store::{FileAction, FileEdit, LoadedRun};
 use crate::workspace::{Workspace, open_set};
 use anyhow::{Context, bail};
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ pub(super) fn accept(args: AcceptArgs) -> anyhow::Result<Exit> {
             if !args.write {
                 print_patch(&unified(open.file.text(), &change, &set.shown));
             }
-            jobs.push(FileJob {
+            jobs.push(FileEdit {
                 path: set.path,
                 action: FileAction::Change(open.file.shared_text(), change),
             });
@@ -50,7 +50,7 @@ pub(super) fn accept(args: AcceptArgs) -> anyhow::Result<Exit> {
     })
 }
 
-fn conclude(root: &Path, args: &AcceptArgs, jobs: &[FileJob], count: usize) -> anyhow::Result<()> {
+fn conclude(root: &Path, args: &AcceptArgs, jobs: &[FileEdit], count: usize) -> anyhow::Result<()> {
     let cases = if count == 1 {
         "1 case".to_string()
     } else {
@@ -117,10 +117,10 @@ fn edits_of(
     only: Option<AcceptOnly>,
 ) -> (Vec<Edit>, usize) {
     let piece = match only {
-        None => Piece::Turn,
-        Some(AcceptOnly::Calls) => Piece::Calls,
-        Some(AcceptOnly::Intermediate) => Piece::Intermediate,
-        Some(AcceptOnly::Response) => Piece::Response,
+        None => AcceptablePart::Turn,
+        Some(AcceptOnly::Calls) => AcceptablePart::Calls,
+        Some(AcceptOnly::Intermediate) => AcceptablePart::Intermediate,
+        Some(AcceptOnly::Response) => AcceptablePart::Response,
     };
     let (mut edits, mut left_out) = (Vec::new(), 0);
     for attempt in attempts {

@@ -1,7 +1,7 @@
 //! Addresses of object stores in the place of paths. What a command reads is copied first, and the command works with the
 //! copy; what it writes is uploaded.
 
-use super::args::{Cli, Command};
+use super::args::{Cli, CliCommand};
 use super::output::{print_note, print_progress};
 use super::standard_input::read_standard_input;
 use crate::buckets::{
@@ -24,7 +24,7 @@ pub(super) fn with_copies(mut cli: Cli) -> anyhow::Result<Cli> {
     match &mut cli.command {
         // Runs of other machines are copied by the commands themselves.
         None => {}
-        Some(Command::Run(args)) => {
+        Some(CliCommand::Run(args)) => {
             read_standard_input(&mut args.cases)?;
             args.cases.paths.iter_mut().try_for_each(copy_target)?;
             args.cases.config.iter_mut().try_for_each(copy_at)?;
@@ -33,7 +33,7 @@ pub(super) fn with_copies(mut cli: Cli) -> anyhow::Result<Cli> {
                 .iter_mut()
                 .try_for_each(copy_at)?;
         }
-        Some(Command::Score(args)) => {
+        Some(CliCommand::Score(args)) => {
             read_standard_input(&mut args.cases)?;
             args.cases.paths.iter_mut().try_for_each(copy_target)?;
             args.cases.config.iter_mut().try_for_each(copy_at)?;
@@ -42,24 +42,27 @@ pub(super) fn with_copies(mut cli: Cli) -> anyhow::Result<Cli> {
                 .iter_mut()
                 .try_for_each(copy_at)?;
         }
-        Some(Command::List(args)) => copy_target(&mut args.path)?,
-        Some(Command::Check(args)) => args.paths.iter_mut().try_for_each(copy_at)?,
-        Some(Command::Convert(args)) => {
+        Some(CliCommand::List(args)) => copy_target(&mut args.path)?,
+        Some(CliCommand::Check(args)) => args.paths.iter_mut().try_for_each(copy_at)?,
+        Some(CliCommand::Convert(args)) => {
             copy_at(&mut args.input)?;
             args.initial_session.iter_mut().try_for_each(copy_at)?;
         }
-        Some(Command::Agents(args)) => copy_at(&mut args.path)?,
-        Some(Command::Judge(args)) => copy_at(&mut args.path)?,
-        Some(Command::Compare(args)) => copy_at(&mut args.folder)?,
-        Some(Command::Export(args)) => copy_at(&mut args.folder)?,
-        Some(Command::Open(args)) => copy_at(&mut args.file)?,
-        Some(Command::Accept(args)) => copy_at(&mut args.folder)?,
-        Some(Command::Edit(args)) => copy_target(&mut args.target)?,
-        Some(Command::New(args)) => copy_target_or_folder(&mut args.target)?,
-        Some(Command::Capture(args)) => copy_target_or_folder(&mut args.into)?,
-        Some(Command::Merge(_) | Command::Runs(_)) => {}
+        Some(CliCommand::Agents(args)) => copy_at(&mut args.path)?,
+        Some(CliCommand::Judge(args)) => copy_at(&mut args.path)?,
+        Some(CliCommand::Compare(args)) => copy_at(&mut args.folder)?,
+        Some(CliCommand::Export(args)) => copy_at(&mut args.folder)?,
+        Some(CliCommand::Open(args)) => copy_at(&mut args.file)?,
+        Some(CliCommand::Accept(args)) => copy_at(&mut args.folder)?,
+        Some(CliCommand::Edit(args)) => copy_target(&mut args.target)?,
+        Some(CliCommand::New(args)) => copy_target_or_folder(&mut args.target)?,
+        Some(CliCommand::Capture(args)) => copy_target_or_folder(&mut args.into)?,
+        Some(CliCommand::Merge(_) | CliCommand::Runs(_)) => {}
         Some(
-            Command::Metrics(_) | Command::Completions { .. } | Command::Man | Command::Demo(_),
+            CliCommand::Metrics(_)
+            | CliCommand::Completions { .. }
+            | CliCommand::Man
+            | CliCommand::Demo(_),
         ) => {}
     }
     Ok(cli)
@@ -230,10 +233,10 @@ fn places() -> anyhow::Result<AppFolders> {
 
 /// Displays how many objects were copied.
 fn progress(address: &BucketAddress) -> impl FnMut(usize, usize) + use<> {
-    const EVERY: Duration = Duration::from_millis(100);
+    const INTERVAL: Duration = Duration::from_millis(100);
     let (address, mut shown) = (address.to_string(), Instant::now());
     move |done, all| {
-        if done == all || shown.elapsed() > EVERY {
+        if done == all || shown.elapsed() > INTERVAL {
             shown = Instant::now();
             print_progress(
                 &format!("{address}: {done} of {all} objects copied"),

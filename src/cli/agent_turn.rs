@@ -2,7 +2,7 @@
 
 use super::Exit;
 use super::output::{print_line, print_note};
-use crate::agents::Opening;
+use crate::agents::SessionOptions;
 use crate::domain::{AgentSpec, Invocation, ToolsSpec, clean, clean_line, value_text};
 use crate::runner::{ChatEvent, chat};
 use serde_json::Value;
@@ -14,12 +14,12 @@ pub(super) async fn show_one_turn(
     prompt: &str,
 ) -> anyhow::Result<Exit> {
     let (sender, mut events) = tokio::sync::mpsc::channel(64);
-    let opening = Opening {
+    let opening = SessionOptions {
         attempt: 1,
         user_id: "user".into(),
         session_id: format!("evaltrail-{}", uuid::Uuid::new_v4()),
         app: spec.app().unwrap_or_default().to_string(),
-        ..Opening::default()
+        ..SessionOptions::default()
     };
     let words = chat((spec, tools), opening, sender);
     let _ = words.send(prompt.to_string()).await;

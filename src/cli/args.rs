@@ -34,11 +34,11 @@ pub(super) struct Cli {
     #[arg(long, value_name = "KNOWN=NAME,...", value_parser = ColumnMap::parse, default_value = "", hide_default_value = true)]
     pub(super) columns: ColumnMap,
     #[command(subcommand)]
-    pub(super) command: Option<Command>,
+    pub(super) command: Option<CliCommand>,
 }
 
 #[derive(Subcommand, Debug)]
-pub(super) enum Command {
+pub(super) enum CliCommand {
     /// Run cases and report the results
     Run(Box<RunArgs>),
     /// Score the responses that are saved in the files, without running an agent
@@ -136,7 +136,7 @@ pub(super) struct AgentsArgs {
     pub(super) command: Option<AgentsCommand>,
 }
 
-#[derive(clap::Subcommand, Debug)]
+#[derive(Subcommand, Debug)]
 pub(super) enum AgentsCommand {
     /// Connect to an agent, and print what it says about itself and does with a prompt
     Check(AgentCheckArgs),

@@ -13,7 +13,7 @@ use crate::domain::{
 use crate::formats::{Edit, SetFile, blank_set, created, plan, unified};
 use crate::history::place;
 use crate::runner::{RecordedConversation, recorded_conversations, with_user_message};
-use crate::store::{FileAction, FileJob};
+use crate::store::{FileAction, FileEdit};
 use crate::workspace::{Workspace, open_set};
 use anyhow::{Context, bail};
 use std::ops::Range;
@@ -81,7 +81,7 @@ pub(super) fn capture(args: CaptureArgs) -> anyhow::Result<Exit> {
         true => FileAction::Create(change.apply(file.text()).unwrap_or_default()),
         false => FileAction::Change(file.shared_text(), change),
     };
-    let jobs = [FileJob {
+    let jobs = [FileEdit {
         path: target.path.clone(),
         action,
     }];

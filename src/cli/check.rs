@@ -9,12 +9,12 @@ use crate::domain::{CaseNotes, Criterion, Status, clean_line};
 use crate::formats::adk::{Issue, Severity, check_text};
 use crate::formats::json::position;
 use crate::formats::{
-    AGENTS_CLI_CONFIGS, ColumnMap, ConfiguredKind, ConfiguredMetric, FileProblem, Notes, ReadAs,
+    AGENTS_CLI_CONFIGS, ColumnMap, ConfiguredKind, ConfiguredMetric, FileHints, FileProblem, Notes,
     check_rows, read_agents_cli_config, what_bytes_are,
 };
 use crate::metrics::{usable, wrong_rule};
 use crate::report::Paint;
-use crate::runner::Stamp;
+use crate::runner::RunIdentity;
 use crate::store::read_head;
 use crate::stubs::{StubError, StubFile, StubLine};
 use crate::workspace::{
@@ -201,7 +201,7 @@ fn issues_of(set: &SetPath, files: &[SetPath]) -> Vec<Issue> {
         },
         Ok(text) if name == "test_config.json" => check_text(&text, &name),
         Ok(text) if AGENTS_CLI_CONFIGS.contains(&&*name) => issues_of_agents_cli(&text),
-        Ok(text) => check_rows(&text, &ReadAs::named(&name, set.columns.clone()))
+        Ok(text) => check_rows(&text, &FileHints::named(&name, set.columns.clone()))
             .unwrap_or_else(|| check_text(&text, &name)),
         Err(error) => vec![Issue {
             severity: Severity::Error,
@@ -305,7 +305,7 @@ fn ids_of<'a>(sets: impl Iterator<Item = &'a SetPath>) -> HashSet<String> {
 /// The notes on cases that none of the sets has, and the quarantines that have ended: they have no effect.
 fn issues_of_notes<'a>(notes: &Notes, sets: impl Iterator<Item = &'a SetPath>) -> Vec<Issue> {
     let known = ids_of(sets);
-    let today = Stamp::now()
+    let today = RunIdentity::now()
         .started
         .get(..10)
         .unwrap_or_default()

@@ -5,7 +5,9 @@ use super::addresses::fill_output;
 use super::args::{ConvertArgs, ConvertTo};
 use super::output::{plural, print_note};
 use crate::domain::clean_line;
-use crate::formats::{ConversionInputs, Converted, SetFile, Target, adk, convert as convert_cases};
+use crate::formats::{
+    ConversionInputs, ConversionTarget, Converted, SetFile, adk, convert as convert_cases,
+};
 use crate::workspace::{Workspace, open_set, read_text};
 use anyhow::{Context, bail};
 use std::path::Path;
@@ -26,7 +28,7 @@ pub(super) fn convert(args: ConvertArgs) -> anyhow::Result<Exit> {
     let open = open_set(set).with_context(|| args.input.display().to_string())?;
     // A list of turns has no id of its own; ADK names its one case after the file.
     let file = match open.file.form {
-        crate::formats::Form::TurnList => {
+        crate::formats::FileFormat::TurnList => {
             let name = args.input.file_name().unwrap_or_default().to_string_lossy();
             SetFile::open(Arc::from(open.file.text()), &name)?
         }
@@ -88,13 +90,15 @@ fn said(output: &Path, converted: &Converted) -> Exit {
 }
 
 /// The output format, from the option or else from the file extension.
-fn target(args: &ConvertArgs) -> anyhow::Result<Target> {
+fn target(args: &ConvertArgs) -> anyhow::Result<ConversionTarget> {
     let name = args.output.to_string_lossy();
     Ok(match args.to {
-        Some(ConvertTo::Adk) => Target::EvalSet,
-        Some(ConvertTo::Vertex) => Target::VertexLines,
-        None if name.ends_with(".jsonl") || name.ends_with(".ndjson") => Target::VertexLines,
-        None if name.ends_with(".json") => Target::EvalSet,
+        Some(ConvertTo::Adk) => ConversionTarget::EvalSet,
+        Some(ConvertTo::Vertex) => ConversionTarget::VertexLines,
+        None if name.ends_with(".jsonl") || name.ends_with(".ndjson") => {
+            ConversionTarget::VertexLines
+        }
+        None if name.ends_with(".json") => ConversionTarget::EvalSet,
         None => bail!(
             "{name}: use the extension .evalset.json or .jsonl, or give --to adk or --to vertex"
         ),

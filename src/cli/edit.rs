@@ -15,7 +15,7 @@ use crate::domain::stored_path::path_below;
 use crate::explorer::edit_text;
 use crate::formats::{Edit, SetFile, plan, unified};
 use crate::process::FILE_FOR_USER;
-use crate::store::{AppFolders, Done, EditLog, FileAction, FileJob, sweep};
+use crate::store::{AppFolders, EditLog, EditOutcome, FileAction, FileEdit, sweep};
 use crate::workspace::{Workspace, edited_with, open_set, read_text};
 use anyhow::{Context, bail};
 use std::io::Read;
@@ -71,7 +71,7 @@ pub(super) fn edit(args: EditArgs) -> anyhow::Result<Exit> {
         return Ok(Exit::Success);
     }
     let words = format!("edit {}", open.file.eval_id(at));
-    let jobs = [FileJob {
+    let jobs = [FileEdit {
         path: target.path.clone(),
         action: FileAction::Change(open.file.shared_text(), change),
     }];
@@ -81,7 +81,7 @@ pub(super) fn edit(args: EditArgs) -> anyhow::Result<Exit> {
     }
 }
 
-fn told(what: &str, done: Done) -> Exit {
+fn told(what: &str, done: EditOutcome) -> Exit {
     done.note.iter().for_each(|note| print_note(note));
     print_note(&format!("{what}{}", done.words));
     Exit::Success

@@ -22,7 +22,7 @@ fn failures_by_gate(state: &RunState) -> usize {
 }
 
 /// The failures with which a run is successful.
-pub(super) struct Tolerated {
+pub(super) struct AllowedFailures {
     /// The maximum number of attempts that did not pass, or of cases if another gate than all attempts decides.
     pub(super) failures: Option<usize>,
     /// Whether something changed since the baseline that `--fail-on` names, if only that counts.
@@ -73,7 +73,7 @@ pub(super) fn is_counted_change(
 
 pub(super) fn exit_of(
     state: &RunState,
-    tolerated: &Tolerated,
+    tolerated: &AllowedFailures,
     interrupted: bool,
     bad_input: bool,
 ) -> Exit {

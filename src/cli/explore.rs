@@ -7,14 +7,14 @@
 
 use super::Exit;
 use super::addresses::{address_in, copy_at, title_of_copy};
+use super::export::open_run;
 use super::open_pushed::open_pushed;
 use super::output::print_note;
 use super::own_files::run_file;
 use super::paths::{path_word, similar_subcommand};
-use super::share::open_run;
 use super::terminal::{has_terminal, no_terminal};
 use crate::buckets::BucketAddress;
-use crate::explorer::{Explorer, Leaving, explore};
+use crate::explorer::{Explorer, ExplorerExit, explore};
 use crate::formats::ColumnMap;
 use crate::process::{PrivateFolder, remove_private_folders_on_signals};
 use crate::store::{check_links, has_pushed_runs};
@@ -135,8 +135,8 @@ pub(super) fn open(
         run: None,
         columns,
     })? {
-        Leaving::Quit => Ok(Exit::Success),
-        Leaving::OpenSample => demo(None, theme),
+        ExplorerExit::Quit => Ok(Exit::Success),
+        ExplorerExit::OpenSample => demo(None, theme),
     }
 }
 

@@ -5,15 +5,15 @@ use super::args::JudgeArgs;
 use super::output::{print_line, print_note};
 use super::trust;
 use crate::domain::{JudgeSpec, clean_line};
-use crate::judge::{JudgeGrant, Judges, Probed};
+use crate::judge::{JudgeCheckResult, JudgeGrant, Judges};
 use crate::metrics::JudgeOptions;
 use crate::runner::{allowed_destinations, judge_questions, missing_keys};
-use crate::store::{Answers, AppFolders};
+use crate::store::{AppFolders, JudgeResponseCache};
 use crate::workspace::Workspace;
 use std::time::Instant;
 
 pub(super) fn judge(args: JudgeArgs) -> anyhow::Result<Exit> {
-    let answers = AppFolders::find().map(|places| Answers::below(places.answers()));
+    let answers = AppFolders::find().map(|places| JudgeResponseCache::below(places.answers()));
     if args.forget {
         let count = answers.map_or(Ok(0), |answers| answers.clear())?;
         print_line(&format!("deleted {count} cached responses of judges"));
@@ -98,7 +98,7 @@ async fn describe(judges: &Judges, model: &str) -> anyhow::Result<Exit> {
     })
 }
 
-fn line(probed: &Probed) -> String {
+fn line(probed: &JudgeCheckResult) -> String {
     let sign = if probed.is_fine() { "✓" } else { "✗" };
     let found = match probed.found {
         Some(true) => "valid",

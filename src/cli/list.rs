@@ -3,7 +3,7 @@
 use super::Exit;
 use super::args::{ColorWhen, ListArgs};
 use super::output::{json_output, paint, print_line, print_note};
-use super::paths::{Target, parse_target};
+use super::paths::{CasePath, parse_target};
 use crate::domain::{InMemory, Status, clean_line, did_you_mean};
 use crate::formats::SetFile;
 use crate::history::{CaseResult, History, PastResult, PastResults, RunSource, case_results};
@@ -155,7 +155,7 @@ fn list_agents(
 }
 
 /// Which cases are listed: those that the target names, all with `--cases`, or none.
-fn cases_of<'t>(args: &ListArgs, target: &'t Target) -> Option<&'t [String]> {
+fn cases_of<'t>(args: &ListArgs, target: &'t CasePath) -> Option<&'t [String]> {
     (args.cases || !target.ids.is_empty()).then_some(target.ids.as_slice())
 }
 
@@ -167,7 +167,7 @@ fn is_listed_id(ids: &[String], eval_id: &str) -> bool {
 /// An error if no set has a case that the target names.
 fn check_ids(
     opened: &[(&SetPath, Result<OpenSet, SetProblem>)],
-    target: &Target,
+    target: &CasePath,
 ) -> anyhow::Result<()> {
     let files = || {
         opened
@@ -188,7 +188,7 @@ fn check_ids(
 /// Prints the list as JSON: agents, and sets with the counts of their latest results; with `--cases` also each case.
 fn list_json(
     args: &ListArgs,
-    target: &Target,
+    target: &CasePath,
     workspace: &Workspace,
     is_listed: impl Fn(&Path) -> bool,
 ) -> anyhow::Result<Exit> {

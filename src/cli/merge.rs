@@ -3,17 +3,17 @@
 use super::Exit;
 use super::addresses::{can_write_output, copy_at};
 use super::args::MergeArgs;
-use super::board::runs_below;
-use super::exit_code::{Tolerated, exit_of};
+use super::exit_code::{AllowedFailures, exit_of};
 use super::output::{is_output_redirected, json_output, paint, print_line, print_note};
 use super::paths::place_of;
 use super::run::{without_reader, write_reports};
+use super::shard_status::runs_below;
 use crate::domain::{PlannedSet, RunState, clean_line, criteria_by_metric};
 use crate::history::{MergedRun, merge_shards};
 use crate::report::{
     EarlierRuns, SummaryStyle, Verbosity, rerun_of_plan, run_summary, write_json_report,
 };
-use crate::runner::{Stamp, history_of};
+use crate::runner::{RunIdentity, history_of};
 use crate::store::RunKey;
 use crate::workspace::{OpenSet, SetPath, Workspace, criteria_for, open_set};
 use anyhow::Context;
@@ -62,7 +62,7 @@ pub(super) fn merge(args: MergeArgs) -> anyhow::Result<Exit> {
     let merged_before: HashSet<String> = complete
         .flat_map(|head| head.merged.iter().cloned())
         .collect();
-    let place = (workspace.root.as_path(), &*Stamp::now().run_id);
+    let place = (workspace.root.as_path(), &*RunIdentity::now().run_id);
     let MergedRun {
         state,
         remarks,
@@ -100,7 +100,7 @@ pub(super) fn merge(args: MergeArgs) -> anyhow::Result<Exit> {
         ));
     }
     failed.iter().for_each(super::print_error);
-    let tolerated = Tolerated {
+    let tolerated = AllowedFailures {
         failures: args.max_failures,
         changed: None,
     };

@@ -2,13 +2,12 @@
 
 mod accept;
 mod addresses;
-mod adk_order;
+mod adk_eval_arguments;
 mod agent_turn;
 mod agents;
 mod agents_init;
 mod arg_values;
 mod args;
-mod board;
 mod capture;
 mod check;
 mod compare;
@@ -19,6 +18,7 @@ mod error_text;
 mod exit;
 mod exit_code;
 mod explore;
+mod export;
 mod find_run;
 mod github;
 mod interrupts;
@@ -41,7 +41,7 @@ mod run_args;
 mod run_labels;
 mod runs;
 mod select;
-mod share;
+mod shard_status;
 mod standard_input;
 mod terminal;
 mod trust;
@@ -53,7 +53,7 @@ mod write;
 pub use error_text::{error_chain, print_error};
 pub use exit::Exit;
 
-use args::{Cli, Command};
+use args::{Cli, CliCommand};
 use clap::{CommandFactory, FromArgMatches};
 use std::path::Path;
 
@@ -93,32 +93,32 @@ pub fn main() -> anyhow::Result<Exit> {
     let cli = addresses::with_copies(cli)?;
     match cli.command {
         None => explore::open(cli.path, cli.theme, cli.columns),
-        Some(Command::Run(args)) => {
-            let args = adk_order::with_agent(*args);
+        Some(CliCommand::Run(args)) => {
+            let args = adk_eval_arguments::with_agent(*args);
             if args.watch {
                 watch::run_and_watch(&args)
             } else {
                 run::run(&args)
             }
         }
-        Some(Command::Score(args)) => run::score(*args),
-        Some(Command::List(args)) => list::list(args),
-        Some(Command::Check(args)) => check::check(args),
-        Some(Command::Convert(args)) => convert::convert(args),
-        Some(Command::Runs(args)) => runs::runs(args),
-        Some(Command::Compare(args)) => compare::compare(args),
-        Some(Command::Merge(args)) => merge::merge(args),
-        Some(Command::Export(args)) => share::export(args),
-        Some(Command::Open(args)) => share::open(args),
-        Some(Command::Accept(args)) => accept::accept(args),
-        Some(Command::Capture(args)) => capture::capture(args),
-        Some(Command::Edit(args)) => edit::edit(args),
-        Some(Command::New(args)) => new::new(args),
-        Some(Command::Agents(args)) => agents::agents(args),
-        Some(Command::Judge(args)) => judge::judge(args),
-        Some(Command::Metrics(args)) => metrics::metrics(args),
-        Some(Command::Completions { shell }) => docs::completions(shell),
-        Some(Command::Man) => docs::man(),
-        Some(Command::Demo(args)) => explore::demo(args.to, args.theme),
+        Some(CliCommand::Score(args)) => run::score(*args),
+        Some(CliCommand::List(args)) => list::list(args),
+        Some(CliCommand::Check(args)) => check::check(args),
+        Some(CliCommand::Convert(args)) => convert::convert(args),
+        Some(CliCommand::Runs(args)) => runs::runs(args),
+        Some(CliCommand::Compare(args)) => compare::compare(args),
+        Some(CliCommand::Merge(args)) => merge::merge(args),
+        Some(CliCommand::Export(args)) => export::export(args),
+        Some(CliCommand::Open(args)) => export::open(args),
+        Some(CliCommand::Accept(args)) => accept::accept(args),
+        Some(CliCommand::Capture(args)) => capture::capture(args),
+        Some(CliCommand::Edit(args)) => edit::edit(args),
+        Some(CliCommand::New(args)) => new::new(args),
+        Some(CliCommand::Agents(args)) => agents::agents(args),
+        Some(CliCommand::Judge(args)) => judge::judge(args),
+        Some(CliCommand::Metrics(args)) => metrics::metrics(args),
+        Some(CliCommand::Completions { shell }) => docs::completions(shell),
+        Some(CliCommand::Man) => docs::man(),
+        Some(CliCommand::Demo(args)) => explore::demo(args.to, args.theme),
     }
 }

@@ -10,7 +10,7 @@ use crate::domain::{
     set_id_error,
 };
 use crate::formats::{Edit, blank_set, plan};
-use crate::store::{AppFolders, EditLog, FileAction, FileJob, check_links};
+use crate::store::{AppFolders, EditLog, FileAction, FileEdit, check_links};
 use crate::workspace::{SetPath, Workspace, open_set};
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
@@ -77,7 +77,7 @@ fn new_set(path: &Path, args: &NewArgs) -> anyhow::Result<Exit> {
     }
     check_links(path).with_context(|| path.display().to_string())?;
     let text = blank_set(id, args.description.as_deref(), now());
-    let jobs = [FileJob {
+    let jobs = [FileEdit {
         path: path.to_path_buf(),
         action: FileAction::Create(text),
     }];
@@ -103,7 +103,7 @@ fn new_case(path: &Path, id: &str, args: &NewArgs) -> anyhow::Result<Exit> {
     }
     let edits = [Edit::Insert(open.file.len(), Box::new(case(id, args)))];
     let change = plan(&open.file, &edits)?;
-    let jobs = [FileJob {
+    let jobs = [FileEdit {
         path: set.path.clone(),
         action: FileAction::Change(open.file.shared_text(), change),
     }];

@@ -9,7 +9,7 @@ use crate::explorer::{Explorer, NewerRun, OpenedRunFile, explore};
 use crate::formats::ColumnMap;
 use crate::history::{MergedRun, merge_shards};
 use crate::process::{PrivateFolder, remove_private_folders_on_signals};
-use crate::runner::Stamp;
+use crate::runner::RunIdentity;
 use crate::store::{RunKey, remove_run, run_path};
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -103,7 +103,7 @@ impl PushedRun {
     /// Merges the copied runs in a folder, and returns the folder of the merged run.
     fn merge(&mut self, copied: &Path) -> anyhow::Result<PathBuf> {
         let sizes = sizes_below(copied)?;
-        let place = (self.workspace.as_path(), &*Stamp::now().run_id);
+        let place = (self.workspace.as_path(), &*RunIdentity::now().run_id);
         let folders = [copied.to_path_buf()];
         let MergedRun { state, remarks, .. } =
             merge_shards(&folders, place, &HashSet::new(), RunKey::find())?;

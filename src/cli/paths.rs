@@ -17,19 +17,19 @@ use std::path::{Path, PathBuf};
 
 /// A path, and the cases after the colon.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Target {
+pub(super) struct CasePath {
     pub(super) path: PathBuf,
     pub(super) ids: Vec<String>,
 }
 
 /// Splits at the colon after the longest existing path. If no part is an existing path, splits at the first colon that does
 /// not follow a drive letter.
-pub(super) fn parse_target(text: &str) -> Target {
+pub(super) fn parse_target(text: &str) -> CasePath {
     split_target(text, |path| path.exists())
 }
 
-fn split_target(text: &str, exists: impl Fn(&Path) -> bool) -> Target {
-    let whole = || Target {
+fn split_target(text: &str, exists: impl Fn(&Path) -> bool) -> CasePath {
+    let whole = || CasePath {
         path: PathBuf::from(text),
         ids: Vec::new(),
     };
@@ -54,7 +54,7 @@ fn split_target(text: &str, exists: impl Fn(&Path) -> bool) -> Target {
         .or(only_drive.as_ref().filter(of_path));
     match longest.or(colons.first()).or(only_drive.as_ref()) {
         None => whole(),
-        Some(&at) => Target {
+        Some(&at) => CasePath {
             path: PathBuf::from(&text[..at]),
             ids: text[at + 1..]
                 .split(',')
@@ -68,8 +68,8 @@ fn split_target(text: &str, exists: impl Fn(&Path) -> bool) -> Target {
 
 /// The targets of a command, with the ids of the cases from `--ids`. Errors: they cannot be read, or the targets select cases
 /// already.
-pub(super) fn targets(cases: &CaseArgs) -> anyhow::Result<Vec<Target>> {
-    let mut targets: Vec<Target> = cases.paths.iter().map(|path| parse_target(path)).collect();
+pub(super) fn targets(cases: &CaseArgs) -> anyhow::Result<Vec<CasePath>> {
+    let mut targets: Vec<CasePath> = cases.paths.iter().map(|path| parse_target(path)).collect();
     let Some(file) = &cases.ids else {
         return Ok(targets);
     };
@@ -144,7 +144,7 @@ pub(super) fn similar_subcommand(word: &str) -> Option<String> {
 /// Opens the targets as one workspace. Targets with the same file become one selection: if only one of them has cases,
 /// only those are selected, as in `adk eval`. `saved`: the files are scored, not run.
 pub(super) fn open_targets(
-    targets: &[Target],
+    targets: &[CasePath],
     saved: bool,
     columns: &ColumnMap,
 ) -> anyhow::Result<(Workspace, Vec<Selection>)> {
@@ -274,7 +274,7 @@ mod tests {
         let target = parse_target("dir/x.evalset.json:a, b,");
         assert_eq!(
             target,
-            Target {
+            CasePath {
                 path: "dir/x.evalset.json".into(),
                 ids: vec!["a".into(), "b".into()]
             }
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn the_longest_existing_path_is_the_file() {
-        let target = |path: &str, ids: &[&str]| Target {
+        let target = |path: &str, ids: &[&str]| CasePath {
             path: path.into(),
             ids: ids.iter().map(|id| id.to_string()).collect(),
         };

@@ -5,12 +5,12 @@ use super::Exit;
 use super::addresses::{address_in, copy_runs, print_when_slow, title_of_copy};
 use super::args::CaseArgs;
 use super::output::{plural, print_note};
-use super::uploader::{ClaimedShard, ClaimedWork, Heartbeat, OtherRuns, Uploaded, Uploader};
+use super::uploader::{ClaimedShard, ClaimedWork, Heartbeat, PeerRuns, UploadTarget, Uploader};
 use crate::buckets::{Bucket, BucketAddress};
 use crate::domain::{PlannedCases, RunPlan, RunState, Shard, clean_line};
 use crate::history::{MergedRun, done_by_earlier_runs, merge_one_shard, merge_shards};
 use crate::process::host_name;
-use crate::runner::{Prepared, Stamp};
+use crate::runner::{PreparedRun, RunIdentity};
 use crate::store::{
     CaseQueue, ClaimOutcome, Claimant, CopyError, MOST_QUEUED, RunKey, claim, fingerprint,
     mark_place, run_path, shard_claim_name, whole_plan_text,
@@ -44,7 +44,7 @@ pub(super) fn push_address(path: &Path) -> anyhow::Result<BucketAddress> {
 fn open_place(
     flag: &str,
     to: &Path,
-    prepared: &Prepared,
+    prepared: &PreparedRun,
     workspace: &Path,
 ) -> anyhow::Result<(BucketAddress, Bucket, Vec<u8>)> {
     let (Some(whole), Some(shard)) = (&prepared.whole, prepared.plan.options.shard) else {
@@ -87,7 +87,7 @@ fn address_of_folder(workspace: &Path) -> anyhow::Result<Option<BucketAddress>> 
 pub(super) fn claim_shard(
     cases: &CaseArgs,
     to: &Path,
-    prepared: &mut Prepared,
+    prepared: &mut PreparedRun,
     workspace: &Path,
 ) -> anyhow::Result<ShardClaim> {
     let (address, runs, whole) = open_place("--push", to, prepared, workspace)?;
@@ -135,8 +135,12 @@ pub(super) fn claim_shard(
                 })?;
             }
             let run = run_path(workspace, &prepared.plan.run_id);
-            let uploader =
-                Uploader::start(&runs, Uploaded::Shard(Box::new(claimed)), heartbeat, &run)?;
+            let uploader = Uploader::start(
+                &runs,
+                UploadTarget::Shard(Box::new(claimed)),
+                heartbeat,
+                &run,
+            )?;
             Ok(ShardClaim::Run(Box::new(uploader)))
         }
     }
@@ -146,7 +150,7 @@ pub(super) fn claim_shard(
 fn exit_of_complete(
     cases: &CaseArgs,
     (address, shard): (&BucketAddress, Shard),
-    prepared: &Prepared,
+    prepared: &PreparedRun,
     whole: &[u8],
 ) -> anyhow::Result<Exit> {
     let folder = copy_runs(address)?;
@@ -183,7 +187,7 @@ fn exit_of_complete(
 /// Takes the cases out of the plan that earlier runs of the shard did.
 fn leave_out_done(
     claimed: &mut ClaimedShard,
-    prepared: &mut Prepared,
+    prepared: &mut PreparedRun,
     whole: &[u8],
 ) -> anyhow::Result<()> {
     let folder = match copy_runs(&claimed.address) {
@@ -240,7 +244,7 @@ fn claimant(lease: Duration) -> Claimant {
 pub(super) fn join_queue(
     cases: &CaseArgs,
     to: &Path,
-    prepared: &mut Prepared,
+    prepared: &mut PreparedRun,
     workspace: &Path,
 ) -> anyhow::Result<Uploader> {
     let (address, runs, whole) = open_place("--queue", to, prepared, workspace)?;
@@ -262,7 +266,7 @@ pub(super) fn join_queue(
     queue.beat()?;
     let heartbeat = Heartbeat::start(ClaimedWork::Cases(queue.clone(), plan.options.repeat))?;
     let run = run_path(workspace, &plan.run_id);
-    let uploader = Uploader::start(&runs, Uploaded::Cases(queue.clone()), heartbeat, &run)?;
+    let uploader = Uploader::start(&runs, UploadTarget::Cases(queue.clone()), heartbeat, &run)?;
     prepared.queue = Some(queue);
     Ok(uploader)
 }
@@ -270,16 +274,16 @@ pub(super) fn join_queue(
 /// Merges the runs of other machines with the own one to a run of the workspace.
 pub(super) fn merged_runs(
     to: &Path,
-    others: OtherRuns,
+    others: PeerRuns,
     workspace: &Path,
 ) -> anyhow::Result<Option<RunState>> {
-    if matches!(others, OtherRuns::None) {
+    if matches!(others, PeerRuns::None) {
         return Ok(None);
     }
     let folder = copy_runs(&push_address(to)?)?;
-    let place = (workspace, &*Stamp::now().run_id);
+    let place = (workspace, &*RunIdentity::now().run_id);
     let MergedRun { state, remarks, .. } = match others {
-        OtherRuns::OfShard(part) => merge_one_shard(&folder, place, &part, RunKey::find())?,
+        PeerRuns::OfShard(part) => merge_one_shard(&folder, place, &part, RunKey::find())?,
         _ => merge_shards(&[folder], place, &HashSet::new(), RunKey::find())?,
     };
     remarks

@@ -86,14 +86,14 @@ fn argument(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::args::{Cli, Command};
+    use super::super::args::{Cli, CliCommand};
     use super::*;
     use clap::Parser;
 
     fn rerun(line: &[&str]) -> String {
         match Cli::try_parse_from(line).unwrap().command {
-            Some(Command::Run(args)) => rerun_command(&args.cases, Some(&args), "1f0c9a7d32be"),
-            Some(Command::Score(args)) => rerun_command(&args.cases, None, "1f0c9a7d32be"),
+            Some(CliCommand::Run(args)) => rerun_command(&args.cases, Some(&args), "1f0c9a7d32be"),
+            Some(CliCommand::Score(args)) => rerun_command(&args.cases, None, "1f0c9a7d32be"),
             _ => panic!("another command"),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::addresses::{can_write_output, fill_result};
 use super::args::{CaseArgs, ReportTo, RunArgs, ScoreArgs};
-use super::exit_code::{Tolerated, baseline, exit_of, is_counted_change};
+use super::exit_code::{AllowedFailures, baseline, exit_of, is_counted_change};
 use super::find_run::find_run;
 use super::live_run::run_to_completion;
 use super::malformed::print_malformed;
@@ -11,7 +11,7 @@ use super::paths::{open_targets, place_of, targets};
 use super::push::{ShardClaim, claim_shard, join_queue, merged_runs};
 use super::rerun::rerun_command;
 use super::select::{only_changed, only_failed, only_failed_in};
-use super::uploader::{OtherRuns, Uploader};
+use super::uploader::{PeerRuns, Uploader};
 use super::write::make_asking;
 use super::{Exit, github, trust};
 use crate::config::{ShardChoice, job_of_environment, shard_of_environment};
@@ -21,7 +21,7 @@ use crate::formats::recording::recording_line;
 use crate::history::{Resume, ResumedRun, unfinished};
 use crate::process::Runtimes;
 use crate::report::{EarlierRuns, run_summary, write_json_report};
-use crate::runner::{self, BaselineChange, Prepared, Request, Selection};
+use crate::runner::{self, BaselineChange, PreparedRun, Request, Selection};
 use crate::workspace::{Workspace, read_text};
 use anyhow::Context;
 use std::path::{Path, PathBuf};
@@ -200,7 +200,7 @@ fn execute_run(
         });
         return Ok(Exit::Success);
     }
-    let mut prepared = runner::prepare(workspace, &request, &runner::Stamp::now())?;
+    let mut prepared = runner::prepare(workspace, &request, &runner::RunIdentity::now())?;
     if !prepared.malformed.is_empty() {
         print_malformed(&prepared.malformed);
         return Ok(Exit::UsageError);
@@ -337,7 +337,7 @@ fn conclude(
     if let Some(words) = runner::remove_old(workspace) {
         print_note(&words);
     }
-    let tolerated = Tolerated {
+    let tolerated = AllowedFailures {
         failures: cases.max_failures,
         changed: change.filter(|_| !cases.fail_on.is_empty()).map(|change| {
             is_counted_change(&cases.fail_on, (change.broke, change.fell), change.removed)
@@ -351,7 +351,7 @@ fn is_permitted(
     cases: &CaseArgs,
     agent: Option<&str>,
     workspace: &Workspace,
-    prepared: &mut Prepared,
+    prepared: &mut PreparedRun,
 ) -> anyhow::Result<bool> {
     let questions = runner::trust_questions(workspace, prepared, agent);
     if !trust::allowed(&questions, cases.trust)? {
@@ -365,7 +365,7 @@ fn is_permitted(
 }
 
 /// What this machine does of a run that it shares with others.
-fn shared(cases: &CaseArgs, prepared: &mut Prepared, root: &Path) -> anyhow::Result<ShardClaim> {
+fn shared(cases: &CaseArgs, prepared: &mut PreparedRun, root: &Path) -> anyhow::Result<ShardClaim> {
     match (&cases.push, &cases.queue) {
         (Some(to), _) => claim_shard(cases, to, prepared, root),
         (None, Some(to)) => Ok(ShardClaim::Run(Box::new(join_queue(
@@ -387,7 +387,7 @@ fn uploaded(
     if interrupted {
         return Ok(None);
     }
-    let is_queue = matches!(others, OtherRuns::OfQueue);
+    let is_queue = matches!(others, PeerRuns::OfQueue);
     let Some(to) = cases.push.as_ref().or(cases.queue.as_ref()) else {
         return Ok(None);
     };
@@ -448,7 +448,7 @@ pub(super) fn options(args: &RunArgs, workspace: &Workspace) -> RunOptions {
 }
 
 /// The unfinished run to resume, if there is one. Errors: it cannot be resumed with this request.
-fn resumed(workspace: &Workspace, prepared: &Prepared) -> Result<Option<ResumedRun>, Exit> {
+fn resumed(workspace: &Workspace, prepared: &PreparedRun) -> Result<Option<ResumedRun>, Exit> {
     match unfinished(&runner::history_of(workspace), &prepared.plan) {
         Resume::None(near) => {
             near.into_iter()

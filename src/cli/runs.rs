@@ -2,9 +2,9 @@
 
 use super::addresses::copy_at;
 use super::args::{ColorWhen, RunsArgs};
-use super::board::{board, pushed_at};
 use super::find_run::name_of;
 use super::output::{paint, plural, print_json, print_line, print_note};
+use super::shard_status::{pushed_at, show_shard_status};
 use super::{Exit, run_labels};
 use crate::domain::{Status, clean_line};
 use crate::history::{History, RunSource, RunSummary, SetResults};
@@ -20,7 +20,7 @@ pub(crate) fn runs(args: RunsArgs) -> anyhow::Result<Exit> {
     }
     let mut args = args;
     if let Some(address) = pushed_at(&args.folder)? {
-        return board(&address, &args);
+        return show_shard_status(&address, &args);
     }
     copy_at(&mut args.folder)?;
     if args.watch {

@@ -25,14 +25,17 @@ pub(super) fn read_standard_input(cases: &mut CaseArgs) -> anyhow::Result<()> {
 /// The cases on standard input, as a file of the workspace. Errors: there are none, or they cannot be read or stored.
 fn stored_input() -> anyhow::Result<PathBuf> {
     /// Longest input, in bytes.
-    const MOST: u64 = 1 << 30;
+    const MAX_BYTES: u64 = 1 << 30;
     let mut bytes = Vec::new();
     std::io::stdin()
-        .take(MOST + 1)
+        .take(MAX_BYTES + 1)
         .read_to_end(&mut bytes)
         .context("standard input")?;
-    if bytes.len() as u64 > MOST {
-        bail!("standard input: more than {} MB; score a file", MOST >> 20);
+    if bytes.len() as u64 > MAX_BYTES {
+        bail!(
+            "standard input: more than {} MB; score a file",
+            MAX_BYTES >> 20
+        );
     }
     if bytes.iter().all(u8::is_ascii_whitespace) {
         bail!("standard input: it is empty");

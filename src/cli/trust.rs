@@ -2,8 +2,8 @@
 
 use super::output::{can_prompt, confirm, print_note};
 use crate::domain::{clean_exact, clean_line};
-use crate::judge::Keys;
-use crate::runner::{KeyOffer, TrustAction, TrustQuestion};
+use crate::judge::ApiKeys;
+use crate::runner::{DotenvKeyQuestion, TrustAction, TrustQuestion};
 use crate::store::{AppFolders, Trust};
 use std::io;
 
@@ -37,8 +37,8 @@ pub(super) fn allowed(questions: &[TrustQuestion], trust_all: bool) -> anyhow::R
 }
 
 /// The keys that may be used: all of the offer, or none. The run continues without them.
-pub(super) fn allowed_keys(offer: KeyOffer, trust_all: bool) -> anyhow::Result<Keys> {
-    let KeyOffer { question, keys } = offer;
+pub(super) fn allowed_keys(offer: DotenvKeyQuestion, trust_all: bool) -> anyhow::Result<ApiKeys> {
+    let DotenvKeyQuestion { question, keys } = offer;
     let mut trust = Trust::load(AppFolders::find().as_ref());
     let (names, file) = (
         keys.describe().join(", "),
@@ -52,13 +52,13 @@ pub(super) fn allowed_keys(offer: KeyOffer, trust_all: bool) -> anyhow::Result<K
         let words =
             format!("the judge needs {names}, which {file} contains; run with --trust to allow it");
         print_note(&clean_line(&words));
-        return Ok(Keys::default());
+        return Ok(ApiKeys::default());
     }
     print_note(question.action.describe());
     print_note(&format!("    {}", clean_exact(&question.command)));
     if !is_yes(question.action)? {
         print_note("Not used.");
-        return Ok(Keys::default());
+        return Ok(ApiKeys::default());
     }
     trust.grant(&question.fingerprint, &question.command)?;
     Ok(keys)

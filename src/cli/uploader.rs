@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How often the run of a shard is uploaded at least.
-const EVERY: Duration = Duration::from_secs(30);
+const INTERVAL: Duration = Duration::from_secs(30);
 /// How often the run of a worker of a queue is uploaded at least: its cases are done only then.
 const EVERY_OF_QUEUE: Duration = Duration::from_secs(2);
 /// The number of times that the last upload is tried.
@@ -44,7 +44,7 @@ impl ClaimedWork {
 
     fn upload_every(&self) -> Duration {
         match self {
-            ClaimedWork::Shard(claim) => claim.heartbeat_interval().min(EVERY),
+            ClaimedWork::Shard(claim) => claim.heartbeat_interval().min(INTERVAL),
             ClaimedWork::Cases(queue, _) => (queue.heartbeat_interval() / 2).min(EVERY_OF_QUEUE),
         }
     }
@@ -141,7 +141,7 @@ pub(super) struct ClaimedShard {
 }
 
 /// The runs of other machines whose results belong to those of a run.
-pub(super) enum OtherRuns {
+pub(super) enum PeerRuns {
     None,
     /// Those of the shard with this plan.
     OfShard(Box<RunPlan>),
@@ -150,7 +150,7 @@ pub(super) enum OtherRuns {
 }
 
 /// What is uploaded.
-pub(super) enum Uploaded {
+pub(super) enum UploadTarget {
     /// The run of a shard.
     Shard(Box<ClaimedShard>),
     /// The run of a worker of a queue.
@@ -163,7 +163,7 @@ pub(super) struct Uploader {
     /// Receives the outcome of the upload.
     uploaded: Receiver<Result<RunPush, PushError>>,
     heartbeat: Heartbeat,
-    what: Uploaded,
+    what: UploadTarget,
     run: String,
 }
 
@@ -171,7 +171,7 @@ impl Uploader {
     /// Starts to upload the folder of a run, as soon as it exists.
     pub(super) fn start(
         runs: &Bucket,
-        what: Uploaded,
+        what: UploadTarget,
         heartbeat: Heartbeat,
         run: &Path,
     ) -> std::io::Result<Uploader> {
@@ -210,7 +210,7 @@ impl Uploader {
     /// Uploads the rest, and returns the runs of other machines that belong to this one. `attempts` is the number of
     /// attempts of a run that ended; `None` if it was interrupted. Errors: the run is not uploaded completely, or another
     /// machine has taken over.
-    pub(super) fn finish(self, attempts: Option<usize>) -> anyhow::Result<OtherRuns> {
+    pub(super) fn finish(self, attempts: Option<usize>) -> anyhow::Result<PeerRuns> {
         let Uploader {
             stop,
             uploaded,
@@ -229,11 +229,11 @@ impl Uploader {
         );
         drop(heartbeat.stop);
         let mut claimed = match what {
-            Uploaded::Cases(queue) => {
+            UploadTarget::Cases(queue) => {
                 queue.leave()?;
-                return sent.map(|_| OtherRuns::OfQueue);
+                return sent.map(|_| PeerRuns::OfQueue);
             }
-            Uploaded::Shard(claimed) => claimed,
+            UploadTarget::Shard(claimed) => claimed,
         };
         let is_held =
             sent.is_err() || (heartbeat.thread.join().unwrap_or(true) && claimed.claim.beat()?);
@@ -277,8 +277,8 @@ impl Uploader {
         };
         print_note(&format!("run {run} is at {address}; {next}"));
         Ok(match claimed.continued {
-            Some(part) => OtherRuns::OfShard(part),
-            None => OtherRuns::None,
+            Some(part) => PeerRuns::OfShard(part),
+            None => PeerRuns::None,
         })
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn run_and_watch(args: &RunArgs) -> anyhow::Result<Exit> {
     let (workspace, selections) = opened(args)?;
     // One message is enough to look at everything again.
     let (sender, mut changes) = channel(1);
-    let mut watched = Watched::start(&workspace, &sender)?;
+    let mut watched = WatchedFolders::start(&workspace, &sender)?;
     let mut seen = SeenCases::default();
     let found = changed_cases(&workspace, &selections);
     found
@@ -61,7 +61,7 @@ pub(super) fn run_and_watch(args: &RunArgs) -> anyhow::Result<Exit> {
             }
         };
         if watched.folders != watched_folders(&workspace) {
-            watched = Watched::start(&workspace, &sender)?;
+            watched = WatchedFolders::start(&workspace, &sender)?;
         }
         let found = changed_cases(&workspace, &selections);
         problems.print_new(problems_in(&found));
@@ -131,19 +131,19 @@ fn unix_now() -> f64 {
 }
 
 /// The folders of a workspace, which are watched until this is dropped.
-struct Watched {
+struct WatchedFolders {
     folders: Vec<PathBuf>,
     _watch: Watch,
 }
 
-impl Watched {
-    fn start(workspace: &Workspace, changed: &Sender<()>) -> anyhow::Result<Watched> {
+impl WatchedFolders {
+    fn start(workspace: &Workspace, changed: &Sender<()>) -> anyhow::Result<WatchedFolders> {
         let (folders, changed) = (watched_folders(workspace), changed.clone());
         let watch = Watch::workspace(&folders, move || {
             // If a message is waiting already, it is about this change, too.
             let _ = changed.try_send(());
         });
-        Ok(Watched {
+        Ok(WatchedFolders {
             folders,
             _watch: watch.context("the folder cannot be watched")?,
         })

@@ -2,15 +2,19 @@
 
 use super::output::{can_prompt, confirm};
 use crate::domain::clean_line;
-use crate::store::{AppFolders, Done, EditFailed, EditLog, FileJob, SaveError};
+use crate::store::{AppFolders, EditLog, EditOutcome, FileEdit, FileEditError, SaveError};
 use anyhow::bail;
 use std::path::Path;
 
 /// Makes an edit of files below `root`.
-pub(super) fn make_asking(root: &Path, words: &str, jobs: &[FileJob]) -> anyhow::Result<Done> {
+pub(super) fn make_asking(
+    root: &Path,
+    words: &str,
+    jobs: &[FileEdit],
+) -> anyhow::Result<EditOutcome> {
     let log = EditLog::in_folder(AppFolders::find().as_ref());
     match log.make(Some(root), words, jobs) {
-        Err(EditFailed {
+        Err(FileEditError {
             path,
             why: SaveError::Outside(target),
             ..

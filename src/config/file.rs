@@ -244,7 +244,7 @@ impl RawRun {
 mod tests {
     use super::super::DefinedKind;
     use super::*;
-    use crate::domain::{Provider, Reading};
+    use crate::domain::{Provider, VerdictParsing};
 
     #[test]
     fn the_file_names_agents() {
@@ -267,7 +267,7 @@ mod tests {
         let judge = file.judge.unwrap();
         assert_eq!(
             (judge.provider, judge.reading),
-            (Some(Provider::Ollama), Reading::Adk)
+            (Some(Provider::Ollama), VerdictParsing::Adk)
         );
         assert!(judge.from_folder && judge.cache);
     }

@@ -1,7 +1,7 @@
 //! `[judge]`: the judge model and how it is called.
 
 use super::duration::parse_duration;
-use crate::domain::{JudgeSpec, Provider, Reading};
+use crate::domain::{JudgeSpec, Provider, VerdictParsing};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use url::Url;
@@ -16,7 +16,7 @@ pub(super) struct RawJudge {
     project: Option<String>,
     location: Option<String>,
     recording: Option<PathBuf>,
-    compat: Option<Reading>,
+    compat: Option<VerdictParsing>,
     jobs: Option<u32>,
     rate: Option<u32>,
     timeout: Option<String>,
@@ -30,7 +30,7 @@ pub(super) struct RawJudge {
 }
 
 /// Maximum of jobs and of requests per minute. A larger number is a mistake.
-const MOST: u32 = 100_000;
+const MAX_JOBS_AND_RATE: u32 = 100_000;
 
 /// Prices per million tokens.
 #[derive(Deserialize)]
@@ -95,8 +95,8 @@ impl RawJudge {
             }
         }
         for (name, count) in [("jobs", self.jobs), ("rate", self.rate)] {
-            if count.is_some_and(|count| !(1..=MOST).contains(&count)) {
-                return Err(format!("{name} must be from 1 to {MOST}"));
+            if count.is_some_and(|count| !(1..=MAX_JOBS_AND_RATE).contains(&count)) {
+                return Err(format!("{name} must be from 1 to {MAX_JOBS_AND_RATE}"));
             }
         }
         if self

@@ -3,7 +3,7 @@
 use super::agents::split_command;
 use super::duration::parse_duration;
 use super::template::RawTemplate;
-use crate::domain::{Convention, JudgeTemplate};
+use crate::domain::{CallingConvention, JudgeTemplate};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -47,7 +47,7 @@ pub enum DefinedKind {
     },
     Python {
         function: String,
-        convention: Convention,
+        convention: CallingConvention,
         python: Option<String>,
         env: Vec<String>,
         timeout_ms: u64,
@@ -91,7 +91,7 @@ pub(super) enum RawMetric {
     },
     Python {
         function: String,
-        convention: Option<Convention>,
+        convention: Option<CallingConvention>,
         python: Option<String>,
         #[serde(default)]
         env: Vec<String>,
@@ -173,7 +173,7 @@ impl RawMetric {
                 timeout,
                 threshold,
             } => {
-                let convention = convention.unwrap_or(Convention::Vertex);
+                let convention = convention.unwrap_or(CallingConvention::Vertex);
                 let timeout_ms = limit(timeout)?;
                 of(
                     threshold,

@@ -8,7 +8,7 @@ use crate::domain::{
 
 /// A part of a turn in which expected and actual differ.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Piece {
+pub enum AcceptablePart {
     /// One argument of a call that is on both sides.
     Argument {
         /// Position of the expected call.
@@ -35,7 +35,7 @@ pub enum Piece {
     Turn,
 }
 
-impl Piece {
+impl AcceptablePart {
     /// A description to display.
     pub fn describe(&self, expected: &Invocation, actual: &Invocation) -> String {
         let name = |turn: &Invocation, at: &usize| {
@@ -45,51 +45,51 @@ impl Piece {
                 .unwrap_or_default()
         };
         match self {
-            Piece::Argument {
+            AcceptablePart::Argument {
                 expected: at, key, ..
             } => {
                 format!("{key} of call {} {}", at + 1, name(expected, at))
             }
-            Piece::Call {
+            AcceptablePart::Call {
                 expected: Some(at),
                 actual: None,
             } => {
                 format!("removal of call {} {}", at + 1, name(expected, at))
             }
-            Piece::Call {
+            AcceptablePart::Call {
                 actual: Some(at), ..
             } => format!("call {} {}", at + 1, name(actual, at)),
-            Piece::Call {
+            AcceptablePart::Call {
                 expected: None,
                 actual: None,
             } => "nothing".into(),
-            Piece::Calls => "the calls of the turn".into(),
-            Piece::Intermediate => "the intermediate responses".into(),
-            Piece::Response => "the response".into(),
-            Piece::Turn => "the turn".into(),
+            AcceptablePart::Calls => "the calls of the turn".into(),
+            AcceptablePart::Intermediate => "the intermediate responses".into(),
+            AcceptablePart::Response => "the response".into(),
+            AcceptablePart::Turn => "the turn".into(),
         }
     }
 }
 
 /// The expected turn with a part of it replaced by that of the actual turn.
-pub fn accept(expected: &Invocation, actual: &Invocation, piece: &Piece) -> Invocation {
+pub fn accept(expected: &Invocation, actual: &Invocation, piece: &AcceptablePart) -> Invocation {
     let mut meant = expected.clone();
     match piece {
-        Piece::Argument {
+        AcceptablePart::Argument {
             expected: e,
             actual: a,
             key,
         } => accept_argument(&mut meant.trajectory, actual, (*e, *a), key),
-        Piece::Call {
+        AcceptablePart::Call {
             expected: e,
             actual: a,
         } => accept_call(&mut meant, expected, actual, (*e, *a)),
-        Piece::Calls => accept_calls(&mut meant.trajectory, expected, actual),
-        Piece::Intermediate => meant
+        AcceptablePart::Calls => accept_calls(&mut meant.trajectory, expected, actual),
+        AcceptablePart::Intermediate => meant
             .trajectory
             .set_intermediate(&actual.intermediate_responses()),
-        Piece::Response => meant.final_response = response_of(expected, actual),
-        Piece::Turn => {
+        AcceptablePart::Response => meant.final_response = response_of(expected, actual),
+        AcceptablePart::Turn => {
             accept_calls(&mut meant.trajectory, expected, actual);
             if !expected.intermediate_responses().is_empty() {
                 meant
@@ -106,7 +106,7 @@ pub fn accept(expected: &Invocation, actual: &Invocation, piece: &Piece) -> Invo
 
 /// Why nothing of an attempt can be accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unacceptable {
+pub enum AcceptError {
     /// The agent or the connection to it failed.
     #[error("the agent did not finish; there is no complete turn to accept")]
     Errored,
@@ -122,19 +122,19 @@ pub enum Unacceptable {
 pub fn accept_in_case(
     case: &EvalCase,
     ran: &Attempt,
-    piece: impl Fn(usize) -> Option<Piece>,
-) -> Result<EvalCase, Unacceptable> {
+    piece: impl Fn(usize) -> Option<AcceptablePart>,
+) -> Result<EvalCase, AcceptError> {
     if ran.status == Status::Errored {
-        return Err(Unacceptable::Errored);
+        return Err(AcceptError::Errored);
     }
     let mut meant = case.clone();
     let Conversation::Turns(turns) = &mut meant.conversation else {
-        return Err(Unacceptable::Scenario);
+        return Err(AcceptError::Scenario);
     };
     if let Some(turn) = ran.turn {
         let at = turn.saturating_sub(1) as usize;
         let (Some(expected), Some(actual)) = (turns.get_mut(at), ran.actual.first()) else {
-            return Err(Unacceptable::MessagesChanged);
+            return Err(AcceptError::MessagesChanged);
         };
         if let Some(piece) = piece(at) {
             *expected = accept(expected, actual, &piece);
@@ -148,7 +148,7 @@ pub fn accept_in_case(
             .zip(ran.actual.iter())
             .all(|(a, b)| asked(a) == asked(b));
     if !same {
-        return Err(Unacceptable::MessagesChanged);
+        return Err(AcceptError::MessagesChanged);
     }
     for (at, (turn, actual)) in turns.iter_mut().zip(ran.actual.iter()).enumerate() {
         if let Some(piece) = piece(at) {
@@ -350,38 +350,38 @@ mod tests {
         let expected = turn(&[("a", 1), ("b", 1), ("c", 1)], "no");
         let actual = turn(&[("a", 2), ("c", 1), ("x", 1)], "yes");
         let after = |piece| accept(&expected, &actual, &piece);
-        let argument = Piece::Argument {
+        let argument = AcceptablePart::Argument {
             expected: 0,
             actual: 0,
             key: "n".into(),
         };
         assert_eq!(told(&after(argument)), "a2 b1 c1");
         assert_eq!(
-            told(&after(Piece::Call {
+            told(&after(AcceptablePart::Call {
                 expected: Some(1),
                 actual: None
             })),
             "a1 c1"
         );
         assert_eq!(
-            told(&after(Piece::Call {
+            told(&after(AcceptablePart::Call {
                 expected: None,
                 actual: Some(2)
             })),
             "a1 b1 c1 x1"
         );
-        assert_eq!(told(&after(Piece::Calls)), "a2 c1 x1");
-        let taken = after(Piece::Response);
+        assert_eq!(told(&after(AcceptablePart::Calls)), "a2 c1 x1");
+        let taken = after(AcceptablePart::Response);
         assert_eq!(
             (told(&taken), taken.response_text()),
             ("a1 b1 c1".into(), "yes".into())
         );
-        assert_eq!(after(Piece::Turn).response_text(), "yes");
+        assert_eq!(after(AcceptablePart::Turn).response_text(), "yes");
         let moved = turn(&[("b", 1), ("c", 1), ("a", 1)], "no");
         let back = accept(
             &expected,
             &moved,
-            &Piece::Call {
+            &AcceptablePart::Call {
                 expected: Some(0),
                 actual: Some(2),
             },
@@ -413,14 +413,14 @@ mod tests {
         ] {
             let (expected, actual) = (said(expected), said(actual));
             assert_eq!(
-                accept(&expected, &actual, &Piece::Response).final_response,
+                accept(&expected, &actual, &AcceptablePart::Response).final_response,
                 actual.final_response
             );
         }
         let meant = accept(
             &said(vec![text("no")]),
             &said(vec![text("y"), text("es")]),
-            &Piece::Response,
+            &AcceptablePart::Response,
         );
         assert_eq!(
             meant.final_response.unwrap().parts.len(),
@@ -432,7 +432,7 @@ mod tests {
     #[test]
     fn nothing_done_is_known_then() {
         let unknown = Invocation::default();
-        let meant = accept(&unknown, &turn(&[], ""), &Piece::Calls);
+        let meant = accept(&unknown, &turn(&[], ""), &AcceptablePart::Calls);
         assert!(matches!(meant.trajectory, Trajectory::Listed { .. }));
     }
 
@@ -446,7 +446,7 @@ mod tests {
                 turn(&calls.iter().map(|(name, n)| (name.as_str(), *n)).collect::<Vec<_>>(), "")
             };
             let (expected, actual) = (side(&expected), side(&actual));
-            let meant = accept(&expected, &actual, &Piece::Turn);
+            let meant = accept(&expected, &actual, &AcceptablePart::Turn);
             prop_assert_eq!(meant.calls().len(), actual.calls().len());
             for (a, b) in meant.calls().iter().zip(actual.calls()) {
                 prop_assert!(calls_equal(a, b, false), "{} for {}", told(&meant), told(&actual));

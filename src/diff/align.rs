@@ -27,7 +27,7 @@ pub enum PairKind {
 
 /// A row of the alignment: positions in the two lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pair {
+pub struct AlignedPair {
     /// Position of the expected call.
     pub expected: Option<usize>,
     /// Position of the actual call.
@@ -40,7 +40,7 @@ pub struct Pair {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Alignment {
     /// The rows in order.
-    pub pairs: Vec<Pair>,
+    pub pairs: Vec<AlignedPair>,
     /// Whether the lists were too long for the lowest-cost pairing.
     pub coarse: bool,
 }
@@ -101,7 +101,7 @@ fn changed_cost(expected: &ToolCall, actual: &ToolCall) -> f64 {
     0.3 + 0.6 * (differing / most).min(1.0)
 }
 
-fn least_cost(expected: &[&ToolCall], actual: &[&ToolCall]) -> Vec<Pair> {
+fn least_cost(expected: &[&ToolCall], actual: &[&ToolCall]) -> Vec<AlignedPair> {
     let (n, m) = (expected.len(), actual.len());
     let at = |i: usize, j: usize| i * (m + 1) + j;
     let mut cost = vec![0.0f64; (n + 1) * (m + 1)];
@@ -133,7 +133,7 @@ fn least_cost(expected: &[&ToolCall], actual: &[&ToolCall]) -> Vec<Pair> {
                 } else {
                     PairKind::Changed
                 };
-                pairs.push(Pair {
+                pairs.push(AlignedPair {
                     expected: Some(i),
                     actual: Some(j),
                     kind,
@@ -141,7 +141,7 @@ fn least_cost(expected: &[&ToolCall], actual: &[&ToolCall]) -> Vec<Pair> {
                 (i, j) = (i + 1, j + 1);
             }
             _ if i < n && same(here, 1.0 + cost[at(i + 1, j)]) => {
-                pairs.push(Pair {
+                pairs.push(AlignedPair {
                     expected: Some(i),
                     actual: None,
                     kind: PairKind::Missing,
@@ -149,7 +149,7 @@ fn least_cost(expected: &[&ToolCall], actual: &[&ToolCall]) -> Vec<Pair> {
                 i += 1;
             }
             _ => {
-                pairs.push(Pair {
+                pairs.push(AlignedPair {
                     expected: None,
                     actual: Some(j),
                     kind: PairKind::Extra,
@@ -166,7 +166,7 @@ fn same(a: f64, b: f64) -> bool {
 }
 
 /// Pairs each expected call with the first equal actual call after the previous match.
-fn greedy(expected: &[&ToolCall], actual: &[&ToolCall]) -> Vec<Pair> {
+fn greedy(expected: &[&ToolCall], actual: &[&ToolCall]) -> Vec<AlignedPair> {
     let mut pairs = Vec::new();
     let mut next = 0;
     for (i, call) in expected.iter().enumerate() {
@@ -175,19 +175,19 @@ fn greedy(expected: &[&ToolCall], actual: &[&ToolCall]) -> Vec<Pair> {
             .take(1000)
             .position(|other| calls_equal(call, other, false));
         match found {
-            None => pairs.push(Pair {
+            None => pairs.push(AlignedPair {
                 expected: Some(i),
                 actual: None,
                 kind: PairKind::Missing,
             }),
             Some(offset) => {
-                let extra = |j| Pair {
+                let extra = |j| AlignedPair {
                     expected: None,
                     actual: Some(j),
                     kind: PairKind::Extra,
                 };
                 pairs.extend((next..next + offset).map(extra));
-                pairs.push(Pair {
+                pairs.push(AlignedPair {
                     expected: Some(i),
                     actual: Some(next + offset),
                     kind: PairKind::Same,
@@ -196,7 +196,7 @@ fn greedy(expected: &[&ToolCall], actual: &[&ToolCall]) -> Vec<Pair> {
             }
         }
     }
-    let extra = |j| Pair {
+    let extra = |j| AlignedPair {
         expected: None,
         actual: Some(j),
         kind: PairKind::Extra,
@@ -206,12 +206,16 @@ fn greedy(expected: &[&ToolCall], actual: &[&ToolCall]) -> Vec<Pair> {
 }
 
 /// Joins a missing call and an equal extra call into one moved pair, at the position of the expected call.
-fn join_moved(mut pairs: Vec<Pair>, expected: &[&ToolCall], actual: &[&ToolCall]) -> Vec<Pair> {
+fn join_moved(
+    mut pairs: Vec<AlignedPair>,
+    expected: &[&ToolCall],
+    actual: &[&ToolCall],
+) -> Vec<AlignedPair> {
     for at in 0..pairs.len() {
         let (PairKind::Missing, Some(e)) = (pairs[at].kind, pairs[at].expected) else {
             continue;
         };
-        let is_twin = |pair: &Pair| {
+        let is_twin = |pair: &AlignedPair| {
             pair.kind == PairKind::Extra
                 && pair
                     .actual
@@ -219,12 +223,12 @@ fn join_moved(mut pairs: Vec<Pair>, expected: &[&ToolCall], actual: &[&ToolCall]
         };
         if let Some(twin) = pairs.iter().take(10_000).position(is_twin) {
             let place = pairs[twin].actual;
-            pairs[at] = Pair {
+            pairs[at] = AlignedPair {
                 expected: Some(e),
                 actual: place,
                 kind: PairKind::Moved,
             };
-            pairs[twin] = Pair {
+            pairs[twin] = AlignedPair {
                 expected: None,
                 actual: None,
                 kind: PairKind::Extra,
@@ -310,7 +314,7 @@ mod tests {
             right.sort_unstable();
             prop_assert_eq!(left, (0..e.len()).collect::<Vec<_>>());
             prop_assert_eq!(right, (0..a.len()).collect::<Vec<_>>());
-            let before_moves = |pairs: Vec<Pair>| Alignment { pairs, coarse: false }.cost(&e, &a);
+            let before_moves = |pairs: Vec<AlignedPair>| Alignment { pairs, coarse: false }.cost(&e, &a);
             prop_assert!(before_moves(least_cost(&e, &a)) <= before_moves(greedy(&e, &a)) + 1e-9);
         }
     }

@@ -1,21 +1,21 @@
 //! Rows in which identical parts are replaced by their number.
 
 use super::rows::span;
-use super::{Line, Row, Tone};
+use super::{DiffRow, Line, Tone};
 
-/// The value of [`Row::item`] in a row that replaces other rows.
+/// The value of [`DiffRow::item`] in a row that replaces other rows.
 pub(super) const HIDDEN: usize = usize::MAX;
 
 /// A row that stands for identical parts.
-pub(super) fn hidden_row(count: usize, what: &str) -> Row {
+pub(super) fn hidden_row(count: usize, what: &str) -> DiffRow {
     let plural = if count == 1 { "" } else { "s" };
     let text = format!("  ⋯ {} identical {what}{plural}", with_separators(count));
     let line = vec![span(&text, Tone::Faint, false)];
-    Row {
+    DiffRow {
         left: Some(line.clone()),
         right: Some(line),
         item: HIDDEN,
-        ..Row::default()
+        ..DiffRow::default()
     }
 }
 
@@ -34,17 +34,17 @@ fn with_separators(number: usize) -> String {
 
 /// Replaces rows that are identical on both sides: calls by a row with their number, and two or more rows of a call, or of a
 /// text, by a row with the number of lines.
-pub fn fold_identical_rows(rows: Vec<Row>) -> Vec<Row> {
-    let is_equal = |row: &Row| {
+pub fn fold_identical_rows(rows: Vec<DiffRow>) -> Vec<DiffRow> {
+    let is_equal = |row: &DiffRow| {
         let unchanged = |line: &Line| line.iter().all(|span| !span.changed);
         row.item != HIDDEN
             && matches!(row.mark, "" | "=")
             && row.left == row.right
             && row.left.iter().all(unchanged)
     };
-    let mut out: Vec<Row> = Vec::new();
+    let mut out: Vec<DiffRow> = Vec::new();
     // The first rows of the identical calls since the last other one.
-    let mut identical: Vec<&Row> = Vec::new();
+    let mut identical: Vec<&DiffRow> = Vec::new();
     for item in rows.chunk_by(|a, b| a.item == b.item) {
         if item[0].mark == "=" && item.iter().all(is_equal) {
             identical.push(&item[0]);
@@ -72,7 +72,7 @@ pub fn fold_identical_rows(rows: Vec<Row>) -> Vec<Row> {
 
 /// For each row, whether it opens a JSON object or list that contains a row that is not equal: such rows say where the
 /// difference is.
-fn parents_of_others(rows: &[Row], is_equal: impl Fn(&Row) -> bool) -> Vec<bool> {
+fn parents_of_others(rows: &[DiffRow], is_equal: impl Fn(&DiffRow) -> bool) -> Vec<bool> {
     let mut is_parent = vec![false; rows.len()];
     // The objects and lists that contain the row, with their indentations.
     let mut open: Vec<(usize, usize)> = Vec::new();
@@ -100,7 +100,7 @@ fn parents_of_others(rows: &[Row], is_equal: impl Fn(&Row) -> bool) -> Vec<bool>
 }
 
 /// One row for identical calls, given by their first rows: a single call keeps its name.
-fn shortened_calls(calls: &[&Row]) -> Option<Row> {
+fn shortened_calls(calls: &[&DiffRow]) -> Option<DiffRow> {
     match calls {
         [] => None,
         [call] => Some((*call).clone()),

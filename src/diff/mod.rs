@@ -18,12 +18,12 @@ mod text_rows;
 mod words;
 mod wrap;
 
-pub use accept::{Piece, Unacceptable, accept, accept_in_case};
-pub use align::{Alignment, Pair, PairKind, align};
+pub use accept::{AcceptError, AcceptablePart, accept, accept_in_case};
+pub use align::{AlignedPair, Alignment, PairKind, align};
 pub use equal::{calls_equal, compared_args, json_equal, same_calls, values_equal};
 pub use folded::fold_identical_rows;
 pub use json::{Difference, DifferenceKind, differences};
-pub use rows::{Line, Row, Span, Tone, call_rows, json_rows};
+pub use rows::{DiffRow, Line, Span, Tone, call_rows, json_rows};
 pub use sequence::{Hunk, diff_sequences};
 pub use text_rows::text_rows;
 pub use words::{TextDiff, TextPart, diff_words};

@@ -58,7 +58,7 @@ pub type Line = Vec<Span>;
 
 /// A row: the left and the right side, and the mark in the gutter.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Row {
+pub struct DiffRow {
     /// The expected side; `None` if there is none.
     pub left: Option<Line>,
     /// The actual side.
@@ -81,7 +81,11 @@ pub(super) fn span(text: &str, tone: Tone, changed: bool) -> Span {
 
 /// Rows of two aligned lists of calls: for each pair a row for the name, and rows for the arguments with notes about
 /// their differences.
-pub fn call_rows(alignment: &Alignment, expected: &[&ToolCall], actual: &[&ToolCall]) -> Vec<Row> {
+pub fn call_rows(
+    alignment: &Alignment,
+    expected: &[&ToolCall],
+    actual: &[&ToolCall],
+) -> Vec<DiffRow> {
     let mut rows = Vec::new();
     for (item, pair) in alignment.pairs.iter().enumerate() {
         let left = pair.expected.map(|at| (at, expected[at]));
@@ -96,7 +100,7 @@ pub fn call_rows(alignment: &Alignment, expected: &[&ToolCall], actual: &[&ToolC
                 ]
             })
         };
-        let mut head = Row {
+        let mut head = DiffRow {
             left: name(left),
             right: name(right),
             mark,
@@ -146,7 +150,7 @@ fn mark_of(kind: PairKind) -> &'static str {
     }
 }
 
-fn note_move(head: &mut Row, expected: Option<usize>, actual: Option<usize>) {
+fn note_move(head: &mut DiffRow, expected: Option<usize>, actual: Option<usize>) {
     if let (Some(e), Some(a), Some(right)) = (expected, actual, head.right.as_mut()) {
         right.push(span(
             &format!("  moved: {} → {}", e + 1, a + 1),
@@ -160,7 +164,7 @@ type Args = Option<Option<Map<String, Value>>>;
 
 /// Rows for the arguments of a pair of calls. The outer option is `None` without a call, the inner one without
 /// arguments.
-fn arg_rows(left: Args, right: Args, item: usize) -> Vec<Row> {
+fn arg_rows(left: Args, right: Args, item: usize) -> Vec<DiffRow> {
     let both = left.is_some() && right.is_some();
     let bare = |side: &Args| matches!(side, Some(None));
     if both && bare(&left) != bare(&right) {
@@ -193,7 +197,7 @@ fn arg_rows(left: Args, right: Args, item: usize) -> Vec<Row> {
             }
             (e, a) => (arg_line(&key, e, changed), arg_line(&key, a, changed)),
         };
-        rows.push(Row {
+        rows.push(DiffRow {
             left: left.is_some().then_some(left_line),
             right: right.is_some().then_some(right_line),
             mark: "",
@@ -219,7 +223,7 @@ fn nested_rows(
     (left, right): (Option<Value>, Option<Value>),
     both: bool,
     item: usize,
-) -> Option<Vec<Row>> {
+) -> Option<Vec<DiffRow>> {
     let is_long = |value: &Value| {
         let nested = value.as_object().is_some_and(|map| !map.is_empty())
             || value.as_array().is_some_and(|list| !list.is_empty());
@@ -251,12 +255,12 @@ fn nested_rows(
         }
     };
     // A side without the call stays empty; a side without the argument shows `(absent)`.
-    let row = |at: usize, e: Option<&str>, a: Option<&str>, changed: bool| Row {
+    let row = |at: usize, e: Option<&str>, a: Option<&str>, changed: bool| DiffRow {
         left: line(at, e, both || left.is_some(), changed),
         right: line(at, a, both || right.is_some(), changed),
         item,
         key: Some(key.to_string()),
-        ..Row::default()
+        ..DiffRow::default()
     };
     let mut rows = Vec::new();
     for (e, a, changed) in paired_lines(&left_lines, &right_lines) {
@@ -300,7 +304,7 @@ fn changed_spans(left: &str, right: &str) -> (Line, Line) {
 }
 
 /// Rows of two compared JSON values. The order of keys and the notation of numbers are no difference.
-pub fn json_rows(expected: &Value, actual: &Value) -> Vec<Row> {
+pub fn json_rows(expected: &Value, actual: &Value) -> Vec<DiffRow> {
     let actual = spelled_like(expected, actual.clone());
     let (left, right) = (json_lines(expected), json_lines(&actual));
     let line = |text: Option<&str>, changed: bool| {
@@ -312,10 +316,10 @@ pub fn json_rows(expected: &Value, actual: &Value) -> Vec<Row> {
             (Some(e), Some(a)) if changed => changed_spans(e, a),
             (e, a) => (line(e, changed), line(a, changed)),
         };
-        Row {
+        DiffRow {
             left: Some(left),
             right: Some(right),
-            ..Row::default()
+            ..DiffRow::default()
         }
     };
     paired_lines(&left, &right).into_iter().map(row).collect()
@@ -382,13 +386,13 @@ fn paired_lines<'a>(
 }
 
 /// A row with a warning about values that look alike.
-fn lookalike_row(difference: &Difference, item: usize) -> Option<Row> {
+fn lookalike_row(difference: &Difference, item: usize) -> Option<DiffRow> {
     let note = format!("  ↳ {}: {}", difference.path, difference.lookalike()?);
-    Some(Row {
+    Some(DiffRow {
         left: None,
         right: Some(vec![span(&note, Tone::Note, false)]),
         item,
-        ..Row::default()
+        ..DiffRow::default()
     })
 }
 
@@ -396,7 +400,7 @@ fn absent_args(
     left: Option<Map<String, Value>>,
     right: Option<Map<String, Value>>,
     item: usize,
-) -> Vec<Row> {
+) -> Vec<DiffRow> {
     let side = |args: Option<Map<String, Value>>| {
         let text = match args {
             None => "  no arguments at all".to_string(),
@@ -406,17 +410,17 @@ fn absent_args(
     };
     let note = "  no arguments and empty arguments are different in ADK";
     vec![
-        Row {
+        DiffRow {
             left: side(left),
             right: side(right),
             item,
-            ..Row::default()
+            ..DiffRow::default()
         },
-        Row {
+        DiffRow {
             left: None,
             right: Some(vec![span(note, Tone::Note, false)]),
             item,
-            ..Row::default()
+            ..DiffRow::default()
         },
     ]
 }
@@ -457,7 +461,7 @@ fn with_key(key: &str, value: Line) -> Line {
 }
 
 /// A row with the path of a difference inside a nested argument, and a warning about values that look alike.
-fn note_row(difference: &Difference, key: &str, item: usize) -> Option<Row> {
+fn note_row(difference: &Difference, key: &str, item: usize) -> Option<DiffRow> {
     let inside = difference.path != key;
     let mut said = Vec::new();
     if inside {
@@ -476,11 +480,11 @@ fn note_row(difference: &Difference, key: &str, item: usize) -> Option<Row> {
         return None;
     }
     let line = vec![span(&format!("  ↳ {}", said.join("; ")), Tone::Note, false)];
-    Some(Row {
+    Some(DiffRow {
         left: None,
         right: Some(line),
         item,
-        ..Row::default()
+        ..DiffRow::default()
     })
 }
 

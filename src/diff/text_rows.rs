@@ -2,10 +2,10 @@
 
 use super::folded::{HIDDEN, hidden_row};
 use super::rows::span;
-use super::{Line, Row, TextDiff, TextPart, Tone};
+use super::{DiffRow, Line, TextDiff, TextPart, Tone};
 
 /// Rows of two compared texts, line by line. Common lines are in the same row.
-pub fn text_rows(diff: &TextDiff) -> Vec<Row> {
+pub fn text_rows(diff: &TextDiff) -> Vec<DiffRow> {
     let mut rows = TextRows::default();
     for part in &diff.parts {
         match part {
@@ -20,7 +20,7 @@ pub fn text_rows(diff: &TextDiff) -> Vec<Row> {
 /// The rows of compared texts, and the lines of both sides since the last common end of a line.
 #[derive(Default)]
 struct TextRows {
-    rows: Vec<Row>,
+    rows: Vec<DiffRow>,
     left: Vec<Line>,
     right: Vec<Line>,
 }
@@ -75,14 +75,14 @@ impl TextRows {
         left.resize(height, Line::new());
         right.resize(height, Line::new());
         let pairs = left.into_iter().zip(right);
-        self.rows.extend(pairs.map(|(left, right)| Row {
+        self.rows.extend(pairs.map(|(left, right)| DiffRow {
             left: Some(left),
             right: Some(right),
-            ..Row::default()
+            ..DiffRow::default()
         }));
     }
 
-    fn finish(mut self) -> Vec<Row> {
+    fn finish(mut self) -> Vec<DiffRow> {
         let ends_hidden = self.rows.last().is_some_and(|row| row.item == HIDDEN);
         if !ends_hidden || !self.left.is_empty() || !self.right.is_empty() {
             self.push_rows();

@@ -1,6 +1,6 @@
 //! Wrapping of rows: both sides together, so that they stay aligned.
 
-use super::{Line, Row, Span};
+use super::{DiffRow, Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
@@ -18,7 +18,7 @@ pub struct VisualRow {
 }
 
 /// Wraps both sides to a width. What is the same on both sides is in the same visual rows; the shorter side is padded.
-pub fn wrap_rows(rows: &[Row], width: usize) -> Vec<VisualRow> {
+pub fn wrap_rows(rows: &[DiffRow], width: usize) -> Vec<VisualRow> {
     let mut out = Vec::with_capacity(rows.len());
     for (row, content) in rows.iter().enumerate() {
         let (left, right) = match (&content.left, &content.right) {

@@ -2,7 +2,8 @@
 //!
 //! A protocol that agents' servers speak is a variant of [`super::Protocol`] with its settings, and a file in `agents`. Any
 //! other kind is a variant of [`AgentSpec`], a file in `config/agents` (how it is written) and a file in `agents` (how it
-//! is reached). The compiler names the matches that need another arm.
+//! is reached). No match over the kinds here or in the questions before a run has a default, so that the compiler names each
+//! place where a new kind says what it sends, starts and keeps secret.
 
 use super::agent_server::{AgentServer, without_secrets};
 use super::command_secrets::command_without_secrets;
@@ -39,7 +40,8 @@ pub enum AgentSpec {
     /// No agent: the saved responses in the file are scored.
     Saved,
     /// No agent: the attempts of an earlier run are scored again.
-    Kept,
+    #[serde(rename = "kept")]
+    PriorAttempts,
     /// Recorded events, replayed with their timing.
     Replay {
         /// The recording.
@@ -84,7 +86,7 @@ impl AgentSpec {
             }
             AgentSpec::Python { function, .. } => format!("python {function}"),
             AgentSpec::Saved => "saved responses".into(),
-            AgentSpec::Kept => "judged again".into(),
+            AgentSpec::PriorAttempts => "judged again".into(),
             AgentSpec::Replay { path, .. } => {
                 format!(
                     "replay {}",
@@ -101,7 +103,7 @@ impl AgentSpec {
             AgentSpec::Server(spec) => spec.protocol.name(),
             AgentSpec::Command(_) => "command",
             AgentSpec::Python { .. } => "python",
-            AgentSpec::Saved | AgentSpec::Kept => "saved",
+            AgentSpec::Saved | AgentSpec::PriorAttempts => "saved",
             AgentSpec::Replay { .. } => "replay",
         }
     }
@@ -111,7 +113,11 @@ impl AgentSpec {
         match self {
             AgentSpec::Adk { server, .. } => Some(server),
             AgentSpec::Server(spec) => Some(&spec.server),
-            _ => None,
+            AgentSpec::Command(_)
+            | AgentSpec::Python { .. }
+            | AgentSpec::Saved
+            | AgentSpec::PriorAttempts
+            | AgentSpec::Replay { .. } => None,
         }
     }
 
@@ -119,7 +125,11 @@ impl AgentSpec {
         match self {
             AgentSpec::Adk { server, .. } => Some(server),
             AgentSpec::Server(spec) => Some(&mut spec.server),
-            _ => None,
+            AgentSpec::Command(_)
+            | AgentSpec::Python { .. }
+            | AgentSpec::Saved
+            | AgentSpec::PriorAttempts
+            | AgentSpec::Replay { .. } => None,
         }
     }
 
@@ -127,10 +137,11 @@ impl AgentSpec {
     pub fn program(&self) -> Option<&ProgramSpec> {
         match self {
             AgentSpec::Command(program) | AgentSpec::Python { program, .. } => Some(program),
-            _ => match self.server()? {
+            AgentSpec::Adk { .. } | AgentSpec::Server(_) => match self.server()? {
                 AgentServer::Start(program) => Some(program),
                 AgentServer::Url(_) => None,
             },
+            AgentSpec::Saved | AgentSpec::PriorAttempts | AgentSpec::Replay { .. } => None,
         }
     }
 
@@ -138,10 +149,11 @@ impl AgentSpec {
     pub fn program_mut(&mut self) -> Option<&mut ProgramSpec> {
         match self {
             AgentSpec::Command(program) | AgentSpec::Python { program, .. } => Some(program),
-            _ => match self.server_mut()? {
+            AgentSpec::Adk { .. } | AgentSpec::Server(_) => match self.server_mut()? {
                 AgentServer::Start(program) => Some(program),
                 AgentServer::Url(_) => None,
             },
+            AgentSpec::Saved | AgentSpec::PriorAttempts | AgentSpec::Replay { .. } => None,
         }
     }
 
@@ -172,8 +184,10 @@ impl AgentSpec {
         }
         let asks = match self {
             AgentSpec::Adk { server, .. } => matches!(server, AgentServer::Start(_)),
-            AgentSpec::Python { .. } | AgentSpec::Saved | AgentSpec::Kept => true,
-            _ => self.leaves_calls_to_caller(),
+            AgentSpec::Python { .. } | AgentSpec::Saved | AgentSpec::PriorAttempts => true,
+            AgentSpec::Server(_) | AgentSpec::Command(_) | AgentSpec::Replay { .. } => {
+                self.leaves_calls_to_caller()
+            }
         };
         if asks || (self.program().is_some() && !tools.mcp.is_empty()) {
             return None;
@@ -205,7 +219,12 @@ impl AgentSpec {
     pub fn token_command(&self) -> Option<&ProgramSpec> {
         match self {
             AgentSpec::Server(spec) => spec.token_command.as_ref(),
-            _ => None,
+            AgentSpec::Adk { .. }
+            | AgentSpec::Command(_)
+            | AgentSpec::Python { .. }
+            | AgentSpec::Saved
+            | AgentSpec::PriorAttempts
+            | AgentSpec::Replay { .. } => None,
         }
     }
 
@@ -213,7 +232,12 @@ impl AgentSpec {
     pub fn sent_variables(&self) -> Vec<&str> {
         match self {
             AgentSpec::Server(spec) => spec.sent_variables(),
-            _ => Vec::new(),
+            AgentSpec::Adk { .. }
+            | AgentSpec::Command(_)
+            | AgentSpec::Python { .. }
+            | AgentSpec::Saved
+            | AgentSpec::PriorAttempts
+            | AgentSpec::Replay { .. } => Vec::new(),
         }
     }
 
@@ -221,7 +245,12 @@ impl AgentSpec {
     pub fn path_mut(&mut self) -> Option<&mut PathBuf> {
         match self {
             AgentSpec::Replay { path, .. } => Some(path),
-            _ => Some(&mut self.program_mut()?.cwd),
+            AgentSpec::Adk { .. }
+            | AgentSpec::Server(_)
+            | AgentSpec::Command(_)
+            | AgentSpec::Python { .. }
+            | AgentSpec::Saved
+            | AgentSpec::PriorAttempts => Some(&mut self.program_mut()?.cwd),
         }
     }
 
@@ -229,7 +258,12 @@ impl AgentSpec {
     pub fn app(&self) -> Option<&str> {
         match self {
             AgentSpec::Adk { app, .. } => Some(app),
-            _ => None,
+            AgentSpec::Server(_)
+            | AgentSpec::Command(_)
+            | AgentSpec::Python { .. }
+            | AgentSpec::Saved
+            | AgentSpec::PriorAttempts
+            | AgentSpec::Replay { .. } => None,
         }
     }
 }

@@ -53,7 +53,15 @@ impl AgentSpec {
                     command.argv = command_without_secrets(&command.argv);
                 }
             }
-            _ => {}
+            AgentSpec::Adk {
+                server: AgentServer::Start(_),
+                ..
+            }
+            | AgentSpec::Command(_)
+            | AgentSpec::Python { .. }
+            | AgentSpec::Saved
+            | AgentSpec::PriorAttempts
+            | AgentSpec::Replay { .. } => {}
         }
         if let Some(program) = spec.program_mut() {
             program.argv = command_without_secrets(&program.argv);

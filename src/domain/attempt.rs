@@ -1,10 +1,10 @@
-//! One repetition of a case in a run.
+//! An attempt: one execution of a case in a run.
 
 use super::{Invocation, JudgeUsage, MetricResult, Rubric, Status, ToolUse, Variant};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Identifies an attempt: the case's position in the plan, and the number of the repetition.
+/// Identifies an attempt: the case's position in the plan, and the number of the attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct AttemptKey {
     /// Index into [`RunPlan::cases`].

@@ -100,7 +100,7 @@ impl MetricSummary {
 }
 
 impl AttemptSummary {
-    /// The title to display: the case's id, the repetition if there are several, and the turn if only one was run.
+    /// The title to display: the case's id, the number of the attempt if there are several, and the turn if only one was run.
     pub fn title(&self, repeat: u32) -> String {
         let repeat = if repeat > 1 {
             format!(" #{}", self.key.attempt)

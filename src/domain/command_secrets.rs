@@ -12,19 +12,19 @@ const AROUND: [char; 11] = ['"', '\'', '`', '{', '}', '[', ']', '(', ')', ',', '
 
 /// The words of a command line without its secrets.
 pub(super) fn command_without_secrets(argv: &[String]) -> Vec<String> {
-    Reader::default().command(argv)
+    CommandReader::default().command(argv)
 }
 
 /// The secrets in a command line.
 pub(super) fn secrets_in_command(argv: &[String]) -> Vec<String> {
-    let mut reader = Reader::default();
+    let mut reader = CommandReader::default();
     reader.command(argv);
     reader.found
 }
 
 /// Reads the words of a command one after the other.
 #[derive(Default)]
-struct Reader {
+struct CommandReader {
     next: Next,
     found: Vec<String>,
 }
@@ -45,7 +45,7 @@ enum Next {
     SecretUntil(char, String),
 }
 
-impl Reader {
+impl CommandReader {
     fn command(&mut self, argv: &[String]) -> Vec<String> {
         argv.iter().map(|word| self.argument(word)).collect()
     }
@@ -64,7 +64,7 @@ impl Reader {
                 } else {
                     Next::Other
                 };
-                let mut inside = Reader {
+                let mut inside = CommandReader {
                     next,
                     found: Vec::new(),
                 };

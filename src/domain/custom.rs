@@ -53,7 +53,7 @@ pub enum CustomMetric {
         /// Its dotted name; or a file, or source, that defines `evaluate`.
         function: String,
         /// Its calling convention.
-        convention: Convention,
+        convention: CallingConvention,
         /// The bridge: the Python program and its arguments.
         program: MetricProgram,
     },
@@ -72,7 +72,7 @@ pub struct MetricProgram {
 /// The calling convention of a Python function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Convention {
+pub enum CallingConvention {
     /// Vertex's: `f(instance: dict) -> {name: score}`.
     Vertex,
     /// ADK's: `f(eval_metric, actual, expected, scenario) -> EvaluationResult`.

@@ -68,7 +68,7 @@ pub struct EndedAttempt {
     pub unsteady: bool,
     pub(super) is_decided_by_variants: bool,
     pub(super) summary: Summary,
-    pub(super) whole: Whole,
+    pub(super) whole: FullAttempt,
 }
 
 /// Where the summary of an attempt is.
@@ -78,7 +78,7 @@ pub(super) enum Summary {
     Packed(Arc<PackedSummaries>, usize),
 }
 
-pub(super) enum Whole {
+pub(super) enum FullAttempt {
     /// In memory, and recorded if it has a record. Its share of [`WHOLE_AT_MOST`] is released when it is dropped.
     Held {
         attempt: Arc<Attempt>,
@@ -110,7 +110,7 @@ static DAMAGED: LazyLock<AttemptSummary> = LazyLock::new(|| {
 });
 
 impl EndedAttempt {
-    fn new(summary: AttemptSummary, whole: Whole) -> EndedAttempt {
+    fn new(summary: AttemptSummary, whole: FullAttempt) -> EndedAttempt {
         EndedAttempt {
             key: summary.key,
             status: summary.status,
@@ -128,7 +128,7 @@ impl EndedAttempt {
         let summary = attempt.summary();
         EndedAttempt::new(
             summary,
-            Whole::Held {
+            FullAttempt::Held {
                 attempt,
                 record: None,
                 _reserved: Reserved(0),
@@ -147,12 +147,12 @@ impl EndedAttempt {
         let summary = attempt.summary();
         let room = || Reserved::reserve(at.length);
         let whole = match (in_memory == InMemory::Whole).then(room).flatten() {
-            Some(_reserved) => Whole::Held {
+            Some(_reserved) => FullAttempt::Held {
                 attempt,
                 record: Some((at, records.clone())),
                 _reserved,
             },
-            None => Whole::Recorded(at, records.clone()),
+            None => FullAttempt::Recorded(at, records.clone()),
         };
         EndedAttempt::new(summary, whole)
     }
@@ -163,13 +163,16 @@ impl EndedAttempt {
         at: RecordedAt,
         records: &Arc<dyn AttemptRecords>,
     ) -> EndedAttempt {
-        EndedAttempt::new(summary, Whole::Recorded(at, records.clone()))
+        EndedAttempt::new(summary, FullAttempt::Recorded(at, records.clone()))
     }
 
     /// An attempt that is derived from another one. `now` is the current result of the derivation; only its summary
     /// is stored, and `again` is applied when the complete attempt is needed.
     pub fn derived(from: &Arc<EndedAttempt>, now: &Attempt, again: &Derivation) -> EndedAttempt {
-        EndedAttempt::new(now.summary(), Whole::Derived(from.clone(), again.clone()))
+        EndedAttempt::new(
+            now.summary(),
+            FullAttempt::Derived(from.clone(), again.clone()),
+        )
     }
 
     /// The same attempt with another key, and a record of its own.
@@ -210,23 +213,23 @@ impl EndedAttempt {
     /// Its record, if it has one.
     pub(super) fn record(&self) -> Option<(RecordedAt, &Arc<dyn AttemptRecords>)> {
         match &self.whole {
-            Whole::Held { record, .. } => record.as_ref().map(|(at, records)| (*at, records)),
-            Whole::Recorded(at, records) => Some((*at, records)),
-            Whole::Derived(..) => None,
+            FullAttempt::Held { record, .. } => record.as_ref().map(|(at, records)| (*at, records)),
+            FullAttempt::Recorded(at, records) => Some((*at, records)),
+            FullAttempt::Derived(..) => None,
         }
     }
 
     /// Whether the complete attempt is in memory.
     pub(super) fn is_in_memory(&self) -> bool {
-        matches!(self.whole, Whole::Held { .. })
+        matches!(self.whole, FullAttempt::Held { .. })
     }
 
     /// The complete attempt. The error contains the reason why it can no longer be read.
     pub fn read(&self) -> Result<Arc<Attempt>, String> {
         match &self.whole {
-            Whole::Held { attempt, .. } => Ok(attempt.clone()),
-            Whole::Derived(from, derivation) => Ok(Arc::new(derivation(&*from.read()?))),
-            Whole::Recorded(at, records) => match records.read(*at)? {
+            FullAttempt::Held { attempt, .. } => Ok(attempt.clone()),
+            FullAttempt::Derived(from, derivation) => Ok(Arc::new(derivation(&*from.read()?))),
+            FullAttempt::Recorded(at, records) => match records.read(*at)? {
                 attempt if attempt.key == self.key => Ok(attempt),
                 _ => Err("the record was changed".into()),
             },
@@ -248,9 +251,9 @@ impl EndedAttempt {
     /// The number of bytes that [`EndedAttempt::read`] reads.
     pub fn bytes_to_read(&self) -> u64 {
         match &self.whole {
-            Whole::Held { .. } => 0,
-            Whole::Derived(from, _) => from.bytes_to_read(),
-            Whole::Recorded(at, _) => at.length,
+            FullAttempt::Held { .. } => 0,
+            FullAttempt::Derived(from, _) => from.bytes_to_read(),
+            FullAttempt::Recorded(at, _) => at.length,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The attempts of a run that ended, in little memory. A run may have millions, and the summary of one takes about
 //! 700 bytes. Most of it is equal for all: compressed in blocks, it takes about 50.
 
-use super::ended::{Summary, Whole};
+use super::ended::{FullAttempt, Summary};
 use super::packed_summaries::{PackedSummaries, packed, unpacked};
 use super::{AttemptKey, AttemptRecords, AttemptSummary, EndedAttempt, RecordedAt, Status};
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ const RECENT_AT_MOST: usize = 4;
 pub struct FinishedAttempts {
     places: Vec<FinishedEntry>,
     /// The compressed summaries of the first attempts, [`ATTEMPTS_IN_BLOCK`] in each.
-    blocks: Vec<Block>,
+    blocks: Vec<PackedAttempts>,
     /// The attempts after those in `blocks`.
     newest: Vec<Arc<EndedAttempt>>,
     /// The attempts in `blocks` that are stored as they are, by position.
@@ -34,7 +34,7 @@ pub struct FinishedAttempts {
 }
 
 /// A block of compressed summaries.
-struct Block {
+struct PackedAttempts {
     bytes: Arc<[u8]>,
     /// What the attempts of the block that are in use share, so that it is decompressed once for all of them.
     shared: Mutex<Weak<PackedSummaries>>,
@@ -79,7 +79,8 @@ impl FinishedAttempts {
         self.places.push(recorded.unwrap_or(place));
         self.newest.push(attempt);
         if self.newest.len() == ATTEMPTS_IN_BLOCK {
-            self.blocks.push(Block::new(packed_attempts(&self.newest)));
+            self.blocks
+                .push(PackedAttempts::new(packed_attempts(&self.newest)));
             self.newest.clear();
         }
     }
@@ -116,7 +117,7 @@ impl FinishedAttempts {
             is_decided_by_variants: place.is_decided_by_variants,
             summary: Summary::Packed(summaries, at % ATTEMPTS_IN_BLOCK),
             // Attempts without a record are in `whole`.
-            whole: Whole::Recorded(
+            whole: FullAttempt::Recorded(
                 place.record(),
                 self.journals.get(usize::from(place.journal))?.clone(),
             ),
@@ -124,7 +125,7 @@ impl FinishedAttempts {
     }
 
     /// The summaries of a block.
-    fn summaries(&self, block: &Block) -> Arc<PackedSummaries> {
+    fn summaries(&self, block: &PackedAttempts) -> Arc<PackedSummaries> {
         let mut shared = block.shared.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(summaries) = shared.upgrade() {
             return summaries;
@@ -172,7 +173,7 @@ impl FinishedAttempts {
         }
         self.places.extend(places);
         match is_complete {
-            true => self.blocks.push(Block::new(summaries.into())),
+            true => self.blocks.push(PackedAttempts::new(summaries.into())),
             false => self.newest = self.unpacked_newest(summaries)?,
         }
         Some(())
@@ -197,18 +198,18 @@ impl FinishedAttempts {
     }
 }
 
-impl Block {
-    fn new(bytes: Arc<[u8]>) -> Block {
-        Block {
+impl PackedAttempts {
+    fn new(bytes: Arc<[u8]>) -> PackedAttempts {
+        PackedAttempts {
             bytes,
             shared: Mutex::default(),
         }
     }
 }
 
-impl Clone for Block {
-    fn clone(&self) -> Block {
-        Block::new(self.bytes.clone())
+impl Clone for PackedAttempts {
+    fn clone(&self) -> PackedAttempts {
+        PackedAttempts::new(self.bytes.clone())
     }
 }
 

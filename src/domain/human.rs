@@ -11,7 +11,7 @@ pub struct HumanVerdict {
     pub file: String,
     /// The case's id.
     pub eval_id: String,
-    /// The repetition, from 1.
+    /// The number of the attempt, from 1.
     pub attempt: u32,
     /// The metric, label included.
     pub metric: String,

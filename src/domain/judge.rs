@@ -22,7 +22,7 @@ pub struct JudgeSpec {
     pub recording: Option<PathBuf>,
     /// How responses are read.
     #[serde(default)]
-    pub reading: Reading,
+    pub reading: VerdictParsing,
     /// Maximum number of concurrent requests.
     pub jobs: u32,
     /// Maximum number of requests per minute.
@@ -119,7 +119,7 @@ impl Provider {
 /// How a judge's responses are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Reading {
+pub enum VerdictParsing {
     /// The structured verdict counts; a response that contradicts itself has no verdict.
     #[default]
     Careful,

@@ -11,7 +11,7 @@ pub struct Judgement {
     /// The requested model.
     pub model: String,
     /// The questions in order.
-    pub questions: Vec<Asked>,
+    pub questions: Vec<JudgedQuestion>,
     /// Requests, tokens and cost.
     #[serde(default)]
     pub spent: JudgeUsage,
@@ -71,7 +71,11 @@ impl Judgement {
         let votes = match self.position_bias {
             // The samples of both orders count as votes on the same question.
             Some(_) => self.votes_of_turns(),
-            None => self.questions.iter().flat_map(Asked::votes).collect(),
+            None => self
+                .questions
+                .iter()
+                .flat_map(JudgedQuestion::votes)
+                .collect(),
         };
         let (outvoted, cast) = votes.into_iter().fold((0, 0), |(outvoted, cast), votes| {
             (
@@ -104,7 +108,7 @@ impl Judgement {
 
 /// A question with all responses to it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct JudgedQuestion {
     /// Identifies the question in the case.
     pub id: QuestionId,
     /// What the question is about, in a word or two: `verdict`, `rubrics`, `sentences`, `support`.
@@ -113,7 +117,7 @@ pub struct Asked {
     pub samples: Vec<Sample>,
 }
 
-impl Asked {
+impl JudgedQuestion {
     /// The votes on each rubric, or on the single verdict.
     pub fn votes(&self) -> Vec<Votes> {
         let mut ids: Vec<&str> = Vec::new();
@@ -319,7 +323,7 @@ mod tests {
             verdicts,
             ..Sample::default()
         };
-        let asked = Asked {
+        let asked = JudgedQuestion {
             samples: vec![
                 sample(vec![
                     verdict("a", Some(Score::ONE)),
@@ -331,7 +335,7 @@ mod tests {
                 ]),
                 sample(vec![verdict("b", None)]),
             ],
-            ..Asked::default()
+            ..JudgedQuestion::default()
         };
         assert_eq!(
             asked.votes_on("a"),

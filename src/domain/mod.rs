@@ -83,7 +83,7 @@ pub use clean::{
 };
 pub use content::{Content, Part, ToolCall, ToolResponse};
 pub use criterion::{Criterion, MatchType, criteria_by_metric};
-pub use custom::{Convention, CustomMetric, MetricProgram};
+pub use custom::{CallingConvention, CustomMetric, MetricProgram};
 pub use decision::{Decision, DecisionKind, Decisions};
 pub use ended::{
     AttemptRecords, Derivation, EndedAttempt, InMemory, RecordedAt, WHOLE_AT_MOST,
@@ -100,8 +100,8 @@ pub use invocation::{
     DetailsSource, Durations, Invocation, InvocationEvent, Trajectory, TurnEnd, Usage,
 };
 pub use json_kind::JsonKind;
-pub use judge::{JudgeSpec, Provider, Reading};
-pub use judgement::{Asked, JudgeUsage, Judgement, QuestionId, Sample};
+pub use judge::{JudgeSpec, Provider, VerdictParsing};
+pub use judgement::{JudgeUsage, JudgedQuestion, Judgement, QuestionId, Sample};
 pub use matcher::{COMPARISONS, MatchRule, has_null};
 pub use model_error::ModelError;
 pub use notes::{CaseNotes, Quarantine, Variant, is_day};

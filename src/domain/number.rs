@@ -52,9 +52,11 @@ pub fn python_json(text: String) -> String {
 
 /// A duration in seconds; `None` for numbers that cannot be one: negative, not finite, or above 30 years.
 pub fn plausible_seconds(seconds: f64) -> Option<f64> {
-    const MOST: f64 = 1e9;
+    const MAX_SECONDS: f64 = 1e9;
     // The absolute value has no sign of a zero.
-    (0.0..=MOST).contains(&seconds).then_some(seconds.abs())
+    (0.0..=MAX_SECONDS)
+        .contains(&seconds)
+        .then_some(seconds.abs())
 }
 
 /// A number of tokens or calls; `None` for numbers that cannot be one: negative or not finite.

@@ -76,14 +76,14 @@ struct CasePosition {
 /// The binary form.
 #[derive(Serialize, Deserialize)]
 struct PackedCases<'a> {
-    rows: Vec<Row>,
+    rows: Vec<PackedCase>,
     texts: Cow<'a, str>,
     /// As JSON, because some of its fields are left out when they are empty.
     quarantines: String,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Row {
+struct PackedCase {
     set: u32,
     index: u32,
     id_length: u32,
@@ -213,7 +213,7 @@ impl PlannedCases {
                 id_length,
                 ..
             } = self.places[case];
-            Row {
+            PackedCase {
                 set,
                 index,
                 id_length,
@@ -240,7 +240,7 @@ impl PlannedCases {
         } = postcard::from_bytes(bytes).ok()?;
         let mut start = 0;
         let mut places = Vec::with_capacity(rows.len());
-        for Row {
+        for PackedCase {
             set,
             index,
             id_length,

@@ -26,16 +26,16 @@ enum Test {
     Quarantined,
     Metric {
         name: String,
-        compare: Option<(Comparison, f64)>,
+        compare: Option<(NumberComparison, f64)>,
     },
-    Turns(Comparison, f64),
+    Turns(NumberComparison, f64),
     Cause(String),
-    Field(Field, String),
+    Field(QueryField, String),
     Text(String),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Field {
+enum QueryField {
     Tool,
     Agent,
     Set,
@@ -44,7 +44,7 @@ enum Field {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Comparison {
+enum NumberComparison {
     Less,
     AtMost,
     Equal,
@@ -210,7 +210,9 @@ impl Query {
     pub fn is_about_files(&self) -> bool {
         let is_about_files = |term: &Term| match &term.test {
             Test::Turns(..) | Test::Text(_) => true,
-            Test::Field(field, _) => matches!(field, Field::Tool | Field::Set | Field::Id),
+            Test::Field(field, _) => {
+                matches!(field, QueryField::Tool | QueryField::Set | QueryField::Id)
+            }
             _ => false,
         };
         self.terms.iter().all(is_about_files)
@@ -302,13 +304,13 @@ fn term(word: Word) -> Result<Term, QueryError> {
     Ok(Term { negated, test })
 }
 
-fn field(key: &str) -> Option<Field> {
+fn field(key: &str) -> Option<QueryField> {
     Some(match key {
-        "tool" => Field::Tool,
-        "agent" | "app" => Field::Agent,
-        "set" | "file" => Field::Set,
-        "id" | "case" => Field::Id,
-        "tag" => Field::Tag,
+        "tool" => QueryField::Tool,
+        "agent" | "app" => QueryField::Agent,
+        "set" | "file" => QueryField::Set,
+        "id" | "case" => QueryField::Id,
+        "tag" => QueryField::Tag,
         _ => return None,
     })
 }
@@ -344,20 +346,20 @@ fn metric(value: &str) -> Result<Test, QueryError> {
 
 fn turns(value: &str) -> Result<Test, QueryError> {
     let (comparison, number) = match value.parse() {
-        Ok(number) => (Comparison::Equal, number),
+        Ok(number) => (NumberComparison::Equal, number),
         Err(_) => comparison(value)?,
     };
     Ok(Test::Turns(comparison, number))
 }
 
-fn comparison(text: &str) -> Result<(Comparison, f64), QueryError> {
+fn comparison(text: &str) -> Result<(NumberComparison, f64), QueryError> {
     let signs = [
-        ("<=", Comparison::AtMost),
-        (">=", Comparison::AtLeast),
-        ("==", Comparison::Equal),
-        ("<", Comparison::Less),
-        (">", Comparison::More),
-        ("=", Comparison::Equal),
+        ("<=", NumberComparison::AtMost),
+        (">=", NumberComparison::AtLeast),
+        ("==", NumberComparison::Equal),
+        ("<", NumberComparison::Less),
+        (">", NumberComparison::More),
+        ("=", NumberComparison::Equal),
     ];
     for (sign, comparison) in signs {
         if let Some(number) = text.strip_prefix(sign) {
@@ -374,14 +376,14 @@ fn comparison(text: &str) -> Result<(Comparison, f64), QueryError> {
     )))
 }
 
-impl Comparison {
+impl NumberComparison {
     fn holds(self, left: f64, right: f64) -> bool {
         match self {
-            Comparison::Less => left < right,
-            Comparison::AtMost => left <= right,
-            Comparison::Equal => left == right,
-            Comparison::AtLeast => left >= right,
-            Comparison::More => left > right,
+            NumberComparison::Less => left < right,
+            NumberComparison::AtMost => left <= right,
+            NumberComparison::Equal => left == right,
+            NumberComparison::AtLeast => left >= right,
+            NumberComparison::More => left > right,
         }
     }
 }
@@ -413,14 +415,14 @@ impl Test {
     }
 }
 
-impl Field {
+impl QueryField {
     fn has(self, subject: &impl Filterable, value: &str) -> bool {
         match self {
-            Field::Tool => subject.tools().iter().any(|tool| contains(tool, value)),
-            Field::Tag => subject.tags().iter().any(|tag| contains(tag, value)),
-            Field::Agent => contains(subject.agent(), value),
-            Field::Set => contains(subject.set(), value),
-            Field::Id => contains(&subject.eval_id(), value),
+            QueryField::Tool => subject.tools().iter().any(|tool| contains(tool, value)),
+            QueryField::Tag => subject.tags().iter().any(|tag| contains(tag, value)),
+            QueryField::Agent => contains(subject.agent(), value),
+            QueryField::Set => contains(subject.set(), value),
+            QueryField::Id => contains(&subject.eval_id(), value),
         }
     }
 }

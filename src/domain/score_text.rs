@@ -28,7 +28,7 @@ pub fn difference_text(difference: f64, digits: usize) -> String {
 /// A score and its threshold, with as many digits as show which one is larger: "0.667" and "0.67".
 pub fn compared_texts(score: f64, threshold: f64) -> (String, String) {
     /// More digits are not always exact.
-    const MOST: usize = 15;
+    const MAX_DIGITS: usize = 15;
     let order = score.partial_cmp(&threshold);
     let shows_order =
         |(score, threshold): &(String, String)| match (score.parse(), threshold.parse()) {
@@ -36,7 +36,7 @@ pub fn compared_texts(score: f64, threshold: f64) -> (String, String) {
             _ => false,
         };
     let texts = |digits: usize| (with_digits(score, digits), with_digits(threshold, digits));
-    let found = (DIGITS..=MOST).map(texts).find(shows_order);
+    let found = (DIGITS..=MAX_DIGITS).map(texts).find(shows_order);
     let (score, threshold) = found.unwrap_or_else(|| (exact(score), exact(threshold)));
     (short(score), short(threshold))
 }

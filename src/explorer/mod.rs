@@ -52,11 +52,12 @@ pub use screens::chat::state::{ChatScreen, ChatStatus};
 pub use screens::edit::state::{EditScreen, Typing};
 pub use sets::edited_cases::{reevaluated, requested_cases};
 pub use sets::load::{go_to, load_set};
+pub use shared::active_what_if::{ActiveWhatIf, Rescored, StatusChange};
 pub use shared::agent_line::AgentLine;
-pub use shared::case_field::{Adding, Field, FieldRow};
-pub use shared::case_lines::CaseMode;
-pub use shared::case_lines::{Body, BodyKey, BodyLine, BodyView, Compared};
-pub use shared::case_list::{Browse, Node, Pane};
+pub use shared::case_field::{Adding, CaseField, FieldRow};
+pub use shared::case_lines::CaseTab;
+pub use shared::case_lines::{BodyKey, BodyLine, BodyView, CaseLines, Compared};
+pub use shared::case_list::{BrowseState, Pane, TreeNode};
 pub use shared::case_ref::CaseRef;
 pub use shared::case_screen::{CaseOrigin, CaseScreen};
 pub use shared::compared_pair::{ComparedPair, ComparedRun};
@@ -68,7 +69,7 @@ pub use shared::effect::{
 };
 pub use shared::key::{Key, KeyCode, parse_key};
 pub use shared::layout::{Layout, SMALLEST, case_rows, inside, is_too_small};
-pub use shared::list_order::Order;
+pub use shared::list_order::ListOrder;
 pub use shared::message::{
     ChatMsg, EditDone, EditFailure, EditMsg, HistoryMsg, Mouse, MouseKind, Msg, OpenedSet,
     ResultMsg, RunMsg, SetLoaded, SetMsg,
@@ -81,13 +82,12 @@ pub use shared::screen::layout;
 pub use shared::set_view::{CaseSummary, SetState, SetView};
 pub use shared::theme::{Role, Theme, ThemeError};
 pub use shared::ticket::{Ticket, Tickets};
-pub use shared::tools::Tools;
-pub use shared::trial::{ActiveWhatIf, Rescored, StatusChange};
+pub use shared::tools::KnownTools;
 pub use shared::watching::{CasesToRunAgain, ChangedInFile, Watching};
 pub use shown_case::body::build_body;
 pub use shown_case::verdict::{REASON_AT, VerdictLine, verdict_lines};
 pub use terminal::{
-    Explorer, Leaving, NewerRun, OpenedRunFile, edit_text, explore, has_escape_sequences,
+    Explorer, ExplorerExit, NewerRun, OpenedRunFile, edit_text, explore, has_escape_sequences,
 };
 pub use what_if::rescored;
 pub use widgets::svg::svg;

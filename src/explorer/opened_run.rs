@@ -134,10 +134,10 @@ fn has_same_cases(model: &Model, past: &PastRun) -> bool {
 
 /// Shows other outcomes of the same cases. While criteria are tried, these are tried on them.
 fn replace_outcomes(model: &mut Model, mut outcomes: Outcomes) -> Vec<Effect> {
-    let before = match &mut model.view.trial {
-        Some(trial) => {
-            outcomes.keep_revisions(&trial.before);
-            std::mem::replace(&mut trial.before, Arc::new(outcomes))
+    let before = match &mut model.view.what_if {
+        Some(what_if) => {
+            outcomes.keep_revisions(&what_if.before);
+            std::mem::replace(&mut what_if.before, Arc::new(outcomes))
         }
         None => {
             outcomes.keep_revisions(&model.view.outcomes);
@@ -248,7 +248,11 @@ pub(crate) fn is_about_workspace(model: &Model, msg: &Msg) -> bool {
             ResultMsg::History { .. } | ResultMsg::RecordsChanged | ResultMsg::CriteriaPlanned(..),
         ) => true,
         Msg::Results(ResultMsg::Rescored(ticket, _)) => {
-            let pending = model.view.trial.as_ref().and_then(|trial| trial.pending);
+            let pending = model
+                .view
+                .what_if
+                .as_ref()
+                .and_then(|what_if| what_if.pending);
             pending.is_none_or(|(pending, _)| pending != *ticket)
         }
         _ => false,

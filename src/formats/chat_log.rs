@@ -1,9 +1,9 @@
 //! Logs of chats with OpenAI's API: objects with `messages`, alone, in a list or one per line, possibly with the response of the
 //! model (`choices`, also in `response`).
 
-use super::json::{self, Unreadable};
+use super::json::{self, ParseFailure};
 use super::messages::conversation;
-use super::read::Node;
+use super::read::JsonNode;
 use crate::domain::Invocation;
 use serde_json::Value;
 
@@ -34,7 +34,7 @@ pub fn read_chat_log(text: &str) -> Option<Result<Vec<LoggedChat>, String>> {
         .map(|record| messages_of(record))
         .collect::<Option<_>>()?;
     let chat = |(at, (record, messages)): (usize, (&&Value, &Value))| {
-        let found = conversation(Node::top(messages))
+        let found = conversation(JsonNode::top(messages))
             .map_err(|error| format!("conversation {}: {error}", at + 1))?;
         let id = record
             .get("id")
@@ -54,8 +54,8 @@ pub fn read_chat_log(text: &str) -> Option<Result<Vec<LoggedChat>, String>> {
 fn documents(text: &str, most: usize) -> Option<Vec<Value>> {
     match json::parse_within(text, most) {
         Ok((document, _)) => return Some(vec![document]),
-        Err(Unreadable::TooLarge) => return None,
-        Err(Unreadable::Syntax(_)) => {}
+        Err(ParseFailure::TooLarge) => return None,
+        Err(ParseFailure::Syntax(_)) => {}
     }
     let mut left = most;
     let document = |line| {

@@ -4,13 +4,13 @@ use super::adk::{Issue, Severity};
 use super::foreign::of_text;
 use super::problem::FileProblem;
 use super::vertex::NEEDED;
-use super::{Form, ReadAs, SetFile};
+use super::{FileFormat, FileHints, SetFile};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Checks a file that is not in one of ADK's forms. `None` for one that is, and for a file that cannot be opened.
-pub fn check_rows(text: &str, read_as: &ReadAs) -> Option<Vec<Issue>> {
+pub fn check_rows(text: &str, read_as: &FileHints) -> Option<Vec<Issue>> {
     let file = match SetFile::open_as(Arc::from(text), "", read_as) {
         Ok(file) => Some(file).filter(|file| !file.form.is_adk())?,
         Err(problem) if problem.expected == NEEDED || of_text(text).is_some() => {
@@ -35,7 +35,7 @@ pub fn check_rows(text: &str, read_as: &ReadAs) -> Option<Vec<Issue>> {
         }
         let id = file.eval_id(at).into_owned();
         if let Some(before) = first.insert(id.clone(), at)
-            && file.form != Form::EvaluationResult
+            && file.form != FileFormat::EvaluationResult
         {
             let message = format!("the id {id:?} is already used by row {}", before + 1);
             issues.push(warning(file.line_of(at), message));
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn bad_rows_and_taken_ids_are_told() {
         let text = "{\"id\": \"a\", \"prompt\": \"x\"}\nno\n{\"id\": \"a\", \"prompt\": \"y\", \"reference_trajectory\": 1}\n";
-        let found = check_rows(text, &ReadAs::default()).unwrap();
+        let found = check_rows(text, &FileHints::default()).unwrap();
         let said: Vec<(usize, bool)> = found
             .iter()
             .map(|i| (i.line, i.severity == Severity::Error))
@@ -80,7 +80,7 @@ mod tests {
         assert!(
             check_rows(
                 "{\"eval_set_id\": \"x\", \"eval_cases\": []}",
-                &ReadAs::default()
+                &FileHints::default()
             )
             .is_none()
         );

@@ -67,7 +67,7 @@ mod tests {
         let text = "{\"prompt\": \"a\", \"other\": \"b\"}\n{\"prompt\": \"c\", \"other\": \"d\"}\n";
         let open = |columns: &str| {
             let columns = crate::formats::ColumnMap::parse(columns).unwrap();
-            let read_as = crate::formats::ReadAs {
+            let read_as = crate::formats::FileHints {
                 is_lines: true,
                 columns,
             };

@@ -3,7 +3,7 @@
 
 use super::adk::{SchemaProblem, is_part_field, refusals, write_case};
 use super::vertex::write_row;
-use super::{FileProblem, Form, SetFile};
+use super::{FileFormat, FileProblem, SetFile};
 use crate::domain::{
     Conversation, EvalCase, Invocation, Part, SessionInput, Trajectory, python_json,
 };
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What a file is converted to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum ConversionTarget {
     /// An ADK eval set.
     EvalSet,
     /// Vertex JSON Lines.
@@ -47,7 +47,11 @@ pub struct ConversionInputs<'a> {
 }
 
 /// Converts every case that can be read.
-pub fn convert(file: &SetFile, target: Target, fresh: &mut ConversionInputs) -> Converted {
+pub fn convert(
+    file: &SetFile,
+    target: ConversionTarget,
+    fresh: &mut ConversionInputs,
+) -> Converted {
     let mut out = Converted::default();
     let mut written = Vec::new();
     for at in 0..file.len() {
@@ -72,28 +76,30 @@ pub fn convert(file: &SetFile, target: Target, fresh: &mut ConversionInputs) -> 
     out.cases = written.len();
     out.of_set = lost_of_set(file, target, fresh);
     out.text = match target {
-        Target::VertexLines => written
+        ConversionTarget::VertexLines => written
             .iter()
             .map(|row| python_json(row.to_string()) + "\n")
             .collect(),
-        Target::EvalSet => eval_set(file, written, fresh),
+        ConversionTarget::EvalSet => eval_set(file, written, fresh),
     };
     out
 }
 
 /// Properties of the set itself for which the target has no field.
-fn lost_of_set(file: &SetFile, target: Target, fresh: &ConversionInputs) -> Vec<String> {
+fn lost_of_set(file: &SetFile, target: ConversionTarget, fresh: &ConversionInputs) -> Vec<String> {
     let head = &file.head;
     let mut lost = Vec::new();
     match target {
-        Target::EvalSet if file.form == Form::EvalSet && file.id != fresh.set_id => {
+        ConversionTarget::EvalSet
+            if file.form == FileFormat::EvalSet && file.id != fresh.set_id =>
+        {
             lost.push(format!(
                 "the set's id {:?}: ADK finds a set by its file's name",
                 file.id
             ));
         }
-        Target::EvalSet => {}
-        Target::VertexLines => {
+        ConversionTarget::EvalSet => {}
+        ConversionTarget::VertexLines => {
             lost.extend(
                 head.name
                     .as_ref()
@@ -114,7 +120,7 @@ fn lost_of_set(file: &SetFile, target: Target, fresh: &ConversionInputs) -> Vec<
 /// A case in the target's form, or what ADK would refuse in it.
 fn one(
     mut case: EvalCase,
-    target: Target,
+    target: ConversionTarget,
     fresh: &mut ConversionInputs,
     lost: &mut BTreeMap<String, usize>,
 ) -> Result<Value, SchemaProblem> {
@@ -124,7 +130,7 @@ fn one(
         what.into_iter()
             .for_each(|what| *lost.entry(what).or_default() += 1)
     };
-    if target == Target::VertexLines {
+    if target == ConversionTarget::VertexLines {
         let (row, not_held) = write_row(&case);
         count(not_held.into_iter().collect());
         return Ok(row);

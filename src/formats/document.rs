@@ -1,6 +1,6 @@
 //! Documents that contain a list of cases: the positions of the cases, and the members beside the list.
 
-use super::form::Form;
+use super::form::FileFormat;
 use super::index;
 use super::json::{self, JsonPath, SyntaxError};
 use super::messages::is_list_of_messages;
@@ -11,8 +11,8 @@ use std::ops::Range;
 pub(super) struct Document {
     pub(super) id: String,
     pub(super) head: Head,
-    pub(super) form: Form,
-    pub(super) entries: Vec<Entry>,
+    pub(super) form: FileFormat,
+    pub(super) entries: Vec<CaseEntry>,
     /// The path of the list.
     pub(super) list: JsonPath,
 }
@@ -30,16 +30,16 @@ pub struct Head {
 
 /// One case of a document, before it is parsed.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Entry {
+pub(super) struct CaseEntry {
     pub(super) eval_id: String,
     pub(super) range: Range<usize>,
     /// In an evaluation result, the position of the case that was scored.
     pub(super) asked: Option<Range<usize>>,
 }
 
-impl Entry {
-    fn new(eval_id: String, range: Range<usize>) -> Entry {
-        Entry {
+impl CaseEntry {
+    fn new(eval_id: String, range: Range<usize>) -> CaseEntry {
+        CaseEntry {
             eval_id,
             range,
             asked: None,
@@ -84,7 +84,7 @@ pub(super) fn open_object(
     };
     let elements = outline.elements.into_iter();
     let entries = match form {
-        Form::EvaluationResult => {
+        FileFormat::EvaluationResult => {
             let asked = dataset
                 .map(|range| cases_of_dataset(text, range))
                 .unwrap_or_default();
@@ -92,11 +92,11 @@ pub(super) fn open_object(
                 .map(|range| result_entry(text, range, &asked))
                 .collect()
         }
-        Form::Dataset => elements
-            .map(|range| Entry::new(dataset_id(text, &range, columns), range))
+        FileFormat::Dataset => elements
+            .map(|range| CaseEntry::new(dataset_id(text, &range, columns), range))
             .collect(),
         _ => elements
-            .map(|range| Entry::new(id_of(text, &range, &["eval_id", "evalId"]), range))
+            .map(|range| CaseEntry::new(id_of(text, &range, &["eval_id", "evalId"]), range))
             .collect(),
     };
     let id = id.unwrap_or_else(|| fallback_id.to_string());
@@ -119,7 +119,7 @@ fn dataset_id(text: &str, range: &Range<usize>, columns: &ColumnMap) -> String {
 }
 
 /// A result refers to its case by the index in the data set, which agents-cli writes beside the results.
-fn result_entry(text: &str, range: Range<usize>, asked: &[Range<usize>]) -> Entry {
+fn result_entry(text: &str, range: Range<usize>, asked: &[Range<usize>]) -> CaseEntry {
     let index = id_of(text, &range, &["eval_case_index", "evalCaseIndex"]);
     let asked = index
         .parse()
@@ -129,7 +129,7 @@ fn result_entry(text: &str, range: Range<usize>, asked: &[Range<usize>]) -> Entr
         .as_ref()
         .map(|case| id_of(text, case, DATASET_IDS))
         .filter(|id| !id.is_empty());
-    Entry {
+    CaseEntry {
         eval_id: named.unwrap_or_else(|| format!("case-{index}")),
         range,
         asked,
@@ -164,7 +164,7 @@ fn form_of_list(
     key: &str,
     first: Option<&Range<usize>>,
     columns: &ColumnMap,
-) -> Option<Form> {
+) -> Option<FileFormat> {
     let is_row = |range: &Range<usize>| {
         let parsed = json::parse(&text[range.clone()]).ok();
         parsed.is_some_and(|parsed| {
@@ -179,7 +179,7 @@ fn form_of_list(
     };
     match (key, first) {
         ("eval_case_results", Some(first)) if has(first, &["response_candidate_results"]) => {
-            Some(Form::EvaluationResult)
+            Some(FileFormat::EvaluationResult)
         }
         ("eval_case_results", _) => None,
         (_, Some(first))
@@ -192,10 +192,10 @@ fn form_of_list(
                 ],
             ) =>
         {
-            Some(Form::EvalSet)
+            Some(FileFormat::EvalSet)
         }
-        (_, Some(first)) if has(first, COLUMNS) || is_row(first) => Some(Form::Dataset),
-        _ => Some(Form::EvalSet),
+        (_, Some(first)) if has(first, COLUMNS) || is_row(first) => Some(FileFormat::Dataset),
+        _ => Some(FileFormat::EvalSet),
     }
 }
 
@@ -211,7 +211,7 @@ pub(super) fn open_list(text: &str, fallback_id: &str) -> Result<Option<Document
     let items = index::elements(text, 0..text.len())?;
     // ADK reads an empty list as a set without cases.
     let Some(first) = items.first() else {
-        return Ok(Some(document(Form::NamedList, Vec::new())));
+        return Ok(Some(document(FileFormat::NamedList, Vec::new())));
     };
     let is_messages = is_message(&text[first.clone()]);
     if !is_messages && !text[first.clone()].starts_with('{') {
@@ -219,20 +219,23 @@ pub(super) fn open_list(text: &str, fallback_id: &str) -> Result<Option<Document
     }
     let whole = || {
         let start = text.find('[').unwrap_or(0);
-        vec![Entry::new(
+        vec![CaseEntry::new(
             fallback_id.to_string(),
             start..text.trim_end().len(),
         )]
     };
     if is_messages {
-        return Ok(Some(document(Form::Messages, whole())));
+        return Ok(Some(document(FileFormat::Messages, whole())));
     }
     let (form, entries) = match index::pick(text, first.clone(), [&["data"], &["query"]])? {
         [Some(_), _] => {
-            let entry = |range| Entry::new(id_of(text, &range, &["name"]), range);
-            (Form::NamedList, items.into_iter().map(entry).collect())
+            let entry = |range| CaseEntry::new(id_of(text, &range, &["name"]), range);
+            (
+                FileFormat::NamedList,
+                items.into_iter().map(entry).collect(),
+            )
         }
-        [None, Some(_)] => (Form::TurnList, whole()),
+        [None, Some(_)] => (FileFormat::TurnList, whole()),
         [None, None] => return Ok(None),
     };
     Ok(Some(document(form, entries)))
@@ -291,35 +294,35 @@ mod tests {
         };
         assert_eq!(
             form(r#"{"eval_id": "a", "conversation": []}"#),
-            Some(Form::EvalSet)
+            Some(FileFormat::EvalSet)
         );
         assert_eq!(
             form(r#"{"prompt": "hello", "reference": "hi"}"#),
-            Some(Form::Dataset)
+            Some(FileFormat::Dataset)
         );
         assert_eq!(
             form(r#"{"eval_id": "a"}"#),
-            Some(Form::EvalSet),
+            Some(FileFormat::EvalSet),
             "ADK's own error says what is missing"
         );
         assert_eq!(
             form_of_list("", "eval_cases", None, &columns),
-            Some(Form::EvalSet)
+            Some(FileFormat::EvalSet)
         );
     }
 
     #[test]
     fn every_form_has_words_of_its_own() {
         let forms = [
-            Form::EvalSet,
-            Form::NamedList,
-            Form::TurnList,
-            Form::Dataset,
-            Form::EvaluationResult,
-            Form::Lines,
-            Form::Table,
-            Form::Frame,
-            Form::Messages,
+            FileFormat::EvalSet,
+            FileFormat::NamedList,
+            FileFormat::TurnList,
+            FileFormat::Dataset,
+            FileFormat::EvaluationResult,
+            FileFormat::Lines,
+            FileFormat::Table,
+            FileFormat::Frame,
+            FileFormat::Messages,
         ];
         let words: std::collections::BTreeSet<&str> =
             forms.iter().map(|form| form.label()).collect();

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 /// The variables that a file sets. If a name is set several times, the last line counts. A value that refers to other
 /// variables (`${…}`) is left out.
 pub fn read_dotenv(text: &str) -> BTreeMap<String, String> {
-    let mut reader = Reader {
+    let mut reader = DotenvReader {
         rest: text.strip_prefix('\u{feff}').unwrap_or(text),
     };
     let mut found = BTreeMap::new();
@@ -49,11 +49,11 @@ fn pattern(text: &str) -> Option<Regex> {
     Regex::new(&format!("\\A(?:{text})")).ok()
 }
 
-struct Reader<'a> {
+struct DotenvReader<'a> {
     rest: &'a str,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> DotenvReader<'a> {
     /// Consumes the text at the current position that matches the pattern.
     fn take(&mut self, form: &Option<Regex>) -> Option<&'a str> {
         let end = form.as_ref()?.find(self.rest)?.end();

@@ -5,9 +5,11 @@
 //! edited case ───▶ canonical JSON ─┴─ json::rewrite ──▶ TextChange ──▶ read back and compared
 //! ```
 
-use super::adk::{SchemaProblem, refusals, respelt, write_case, write_named_case, write_turns};
+use super::adk::{
+    SchemaProblem, convert_key_case, refusals, write_case, write_named_case, write_turns,
+};
 use super::json::{self, JsonPath, Names, TextChange};
-use super::{FileProblem, Form, SetFile};
+use super::{FileFormat, FileProblem, SetFile};
 use crate::domain::EvalCase;
 use serde_json::Value;
 use std::ops::Range;
@@ -97,7 +99,7 @@ pub fn retype_case(file: &SetFile, at: usize, typed: &str) -> Result<TextChange,
 /// The first problem for which ADK refuses a case, and which the case did not have before. Earlier problems are
 /// allowed, so that an invalid case can be fixed step by step.
 fn newly_refused(file: &SetFile, before: &Value, after: &Value, text: &str) -> Option<FileProblem> {
-    if file.form != Form::EvalSet {
+    if file.form != FileFormat::EvalSet {
         return None;
     }
     let mut known = refusals(before);
@@ -133,7 +135,7 @@ pub fn insert_case(file: &SetFile, at: usize, case: &EvalCase) -> Result<TextCha
 pub fn append_case(file: &SetFile, from: &SetFile, at: usize) -> Result<TextChange, EditError> {
     let case = from.case(at).map_err(EditError::Unreadable)?;
     let whole = match (from.form, file.form, from.text_of(at).map(json::parse)) {
-        (Form::EvalSet, Form::EvalSet, Some(Ok(parsed))) => parsed.value,
+        (FileFormat::EvalSet, FileFormat::EvalSet, Some(Ok(parsed))) => parsed.value,
         _ => canonical(&case, file.form),
     };
     insert(file, file.len(), &whole, None)
@@ -165,7 +167,9 @@ fn insert(
 ) -> Result<TextChange, EditError> {
     let list = list_of(file)?;
     let case = match file.form {
-        Form::EvalSet => &respelt(case, names(file, at.saturating_sub(1)) == Names::Camel),
+        FileFormat::EvalSet => {
+            &convert_key_case(case, names(file, at.saturating_sub(1)) == Names::Camel)
+        }
         _ => case,
     };
     let change = json::insert_element(file.text(), list, at, case, verbatim)
@@ -186,7 +190,7 @@ pub fn remove_cases(file: &SetFile, gone: &[usize]) -> Result<TextChange, EditEr
 
 /// The text change of a member of the set itself: its id, name or description.
 pub fn change_set(file: &SetFile, key: &str, value: &str) -> Result<TextChange, EditError> {
-    if file.form != Form::EvalSet {
+    if file.form != FileFormat::EvalSet {
         return Err(EditError::Unsupported(format!(
             "a {} has no {key}",
             file.form.label()
@@ -219,19 +223,19 @@ pub fn change_set(file: &SetFile, key: &str, value: &str) -> Result<TextChange, 
 }
 
 /// A case as the canonical JSON of its file's form. An edit changes what differs in it.
-fn canonical(case: &EvalCase, form: Form) -> Value {
+fn canonical(case: &EvalCase, form: FileFormat) -> Value {
     match form {
-        Form::NamedList => write_named_case(case),
-        Form::TurnList => write_turns(case),
+        FileFormat::NamedList => write_named_case(case),
+        FileFormat::TurnList => write_turns(case),
         _ => write_case(case),
     }
 }
 
 fn names(file: &SetFile, at: usize) -> Names {
     match (file.form, file.text_of(at).or_else(|| file.text_of(0))) {
-        (Form::EvalSet, Some(text)) if text.contains("\"evalId\"") => Names::Camel,
-        (Form::EvalSet, None) if file.text().contains("\"evalCases\"") => Names::Camel,
-        (Form::EvalSet, _) => Names::Snake,
+        (FileFormat::EvalSet, Some(text)) if text.contains("\"evalId\"") => Names::Camel,
+        (FileFormat::EvalSet, None) if file.text().contains("\"evalCases\"") => Names::Camel,
+        (FileFormat::EvalSet, _) => Names::Snake,
         _ => Names::Exact,
     }
 }
@@ -267,8 +271,8 @@ fn confirm(
     let lost = || EditError::Unsupported("the change does not fit the file".into());
     let part = part_of(file.text(), change, &range).ok_or_else(lost)?;
     let (head, tail) = match file.form {
-        Form::TurnList => ("", ""),
-        Form::NamedList => ("[", "]"),
+        FileFormat::TurnList => ("", ""),
+        FileFormat::NamedList => ("[", "]"),
         _ => ("{\"eval_set_id\":\"\",\"eval_cases\":[", "]}"),
     };
     let reads = SetFile::open(Arc::from(format!("{head}{part}{tail}")), "").and_then(|read| {
@@ -294,9 +298,9 @@ fn unsupported(file: &SetFile) -> EditError {
 }
 
 /// A problem of the changed case, with path and column relative to the case.
-fn relative_to_case(problem: FileProblem, form: Form, head: usize) -> EditError {
+fn relative_to_case(problem: FileProblem, form: FileFormat, head: usize) -> EditError {
     let path = match form {
-        Form::EvalSet => problem.path.replacen("$.eval_cases[0]", "$", 1),
+        FileFormat::EvalSet => problem.path.replacen("$.eval_cases[0]", "$", 1),
         _ => problem.path.replacen("$[0]", "$", 1),
     };
     let column = if problem.line == 1 {

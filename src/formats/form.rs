@@ -2,7 +2,7 @@
 
 /// The form of a file of cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum FileFormat {
     /// ADK's eval set.
     EvalSet,
     /// ADK's older list of named conversations.
@@ -25,25 +25,28 @@ pub enum Form {
     Recorded,
 }
 
-impl Form {
+impl FileFormat {
     /// Whether it is one of ADK's forms, so that ADK's defaults apply.
     pub fn is_adk(self) -> bool {
-        matches!(self, Form::EvalSet | Form::NamedList | Form::TurnList)
+        matches!(
+            self,
+            FileFormat::EvalSet | FileFormat::NamedList | FileFormat::TurnList
+        )
     }
 
     /// The name of the form in messages.
     pub fn label(self) -> &'static str {
         match self {
-            Form::EvalSet => "eval set",
-            Form::NamedList => "older list of conversations",
-            Form::TurnList => "older list of turns",
-            Form::Dataset => "evaluation dataset",
-            Form::EvaluationResult => "evaluation result",
-            Form::Lines => "JSON Lines",
-            Form::Table => "table",
-            Form::Frame => "JSON data set",
-            Form::Messages => "list of messages",
-            Form::Recorded => "recorded run",
+            FileFormat::EvalSet => "eval set",
+            FileFormat::NamedList => "older list of conversations",
+            FileFormat::TurnList => "older list of turns",
+            FileFormat::Dataset => "evaluation dataset",
+            FileFormat::EvaluationResult => "evaluation result",
+            FileFormat::Lines => "JSON Lines",
+            FileFormat::Table => "table",
+            FileFormat::Frame => "JSON data set",
+            FileFormat::Messages => "list of messages",
+            FileFormat::Recorded => "recorded run",
         }
     }
 }

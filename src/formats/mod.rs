@@ -45,15 +45,15 @@ pub use agents_cli::{
 pub use answers::{RecordedResponses, read_responses};
 pub use chat_log::{LoggedChat, read_chat_log};
 pub use check_rows::check_rows;
-pub use convert::{ConversionInputs, Converted, Target, convert};
+pub use convert::{ConversionInputs, ConversionTarget, Converted, convert};
 pub use document::Head;
 pub use dotenv::read_dotenv;
 pub use edit::{
     EditError, append_case, change_case, change_set, copy_case, insert_case, is_editable,
     remove_cases, retype_case,
 };
-pub use foreign::{ReadAs, of_bytes as what_bytes_are};
-pub use form::Form;
+pub use foreign::{FileHints, of_bytes as what_bytes_are};
+pub use form::FileFormat;
 pub use head::{HEAD, decoded_text, is_utf16};
 pub use line_size::check_line_size;
 pub use messages::{
@@ -72,5 +72,5 @@ pub use read::ReadError;
 pub use recorded_cases::RecordedCase;
 pub use set_file::SetFile;
 pub use sniff::{DATA, FileContent, content_of, may_be_data};
-pub use source::{Pieces, Source};
+pub use source::{RangeReader, Source};
 pub use vertex::ColumnMap;

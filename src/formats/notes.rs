@@ -8,7 +8,7 @@
 
 use super::adk::{trajectory, write_trajectory};
 use super::json::{self, JsonPath, Names, TextChange};
-use super::read::{Node, Read, ReadError};
+use super::read::{JsonNode, Read, ReadError};
 use super::{EditError, FileProblem};
 use crate::domain::{CaseNotes, Quarantine, Trajectory, Variant, is_day};
 use serde_json::{Map, Value, json};
@@ -28,7 +28,7 @@ impl Notes {
     /// Parses the file's text.
     pub fn open(text: Arc<str>) -> Result<Notes, FileProblem> {
         let parsed = json::parse(&text).map_err(|error| FileProblem::syntax(&text, error))?;
-        let cases = read_cases(Node::top(&parsed.value))
+        let cases = read_cases(JsonNode::top(&parsed.value))
             .map_err(|error| FileProblem::reading(&text, &JsonPath::default(), error))?;
         Ok(Notes {
             text: Some(text),
@@ -53,7 +53,7 @@ impl Notes {
     }
 }
 
-fn read_cases(node: Node) -> Read<BTreeMap<String, CaseNotes>> {
+fn read_cases(node: JsonNode) -> Read<BTreeMap<String, CaseNotes>> {
     let Some(cases) = node.get("cases") else {
         return Ok(BTreeMap::new());
     };
@@ -68,7 +68,7 @@ fn read_cases(node: Node) -> Read<BTreeMap<String, CaseNotes>> {
     cases.object()?.iter().map(read).collect()
 }
 
-fn read_case(node: Node) -> Read<CaseNotes> {
+fn read_case(node: JsonNode) -> Read<CaseNotes> {
     node.object()?;
     Ok(CaseNotes {
         tags: node.list("tags", |tag| tag.str())?,
@@ -77,7 +77,7 @@ fn read_case(node: Node) -> Read<CaseNotes> {
     })
 }
 
-fn read_quarantine(node: Node) -> Read<Quarantine> {
+fn read_quarantine(node: JsonNode) -> Read<Quarantine> {
     node.object()?;
     let text = |key: &str| node.get(key).map(|value| value.str()).transpose();
     Ok(Quarantine {
@@ -88,7 +88,7 @@ fn read_quarantine(node: Node) -> Read<Quarantine> {
     })
 }
 
-fn day(node: &Node) -> Read<String> {
+fn day(node: &JsonNode) -> Read<String> {
     let text = node.str()?;
     if is_day(&text) {
         Ok(text)
@@ -97,7 +97,7 @@ fn day(node: &Node) -> Read<String> {
     }
 }
 
-fn read_variant(node: Node) -> Read<Variant> {
+fn read_variant(node: JsonNode) -> Read<Variant> {
     node.object()?;
     let name = node.need("name")?.str()?;
     Ok(Variant {

@@ -5,7 +5,7 @@ use crate::diff::diff_sequences;
 use crate::domain::is_hidden;
 
 /// Longest line, in bytes, that is shown whole; of a longer one only the part around the change is shown.
-const LONGEST: usize = 200;
+const MAX_LINE_BYTES: usize = 200;
 /// Lines of context around a change in a unified diff.
 const UNIFIED: usize = 3;
 /// How many bytes of a long line are shown before the change.
@@ -197,11 +197,11 @@ fn differing(old: &str, new: &str) -> Vec<PreviewLine> {
 
 /// The part of a long line around a byte offset.
 fn cut(line: &str, at: usize) -> String {
-    if line.len() <= LONGEST {
+    if line.len() <= MAX_LINE_BYTES {
         return line.to_string();
     }
     let start = line.floor_char_boundary(at.saturating_sub(LEAD));
-    let end = line.ceil_char_boundary((start + LONGEST).min(line.len()));
+    let end = line.ceil_char_boundary((start + MAX_LINE_BYTES).min(line.len()));
     let (head, tail) = (
         if start > 0 { "…" } else { "" },
         if end < line.len() { "…" } else { "" },

@@ -20,7 +20,7 @@ pub(in crate::formats) type Read<T> = Result<T, ReadError>;
 
 /// A value and its path. The path is built only when an error needs it.
 #[derive(Clone, Copy)]
-pub(in crate::formats) struct Node<'a> {
+pub(in crate::formats) struct JsonNode<'a> {
     pub(in crate::formats) value: &'a Value,
     way: PathSegment<'a>,
 }
@@ -28,15 +28,15 @@ pub(in crate::formats) struct Node<'a> {
 #[derive(Clone, Copy)]
 enum PathSegment<'a> {
     Root,
-    Key(&'a Node<'a>, &'a str),
-    Index(&'a Node<'a>, usize),
+    Key(&'a JsonNode<'a>, &'a str),
+    Index(&'a JsonNode<'a>, usize),
     /// A member of the topmost value.
     Member(&'a str),
 }
 
-impl<'a> Node<'a> {
+impl<'a> JsonNode<'a> {
     pub(in crate::formats) fn top(value: &'a Value) -> Self {
-        Node {
+        JsonNode {
             value,
             way: PathSegment::Root,
         }
@@ -90,39 +90,39 @@ impl<'a> Node<'a> {
 
     /// A member by its snake_case name, in either spelling; if both are present, the camelCase one wins.
     /// A null is treated as missing.
-    pub(in crate::formats) fn get(&'a self, snake: &'a str) -> Option<Node<'a>> {
+    pub(in crate::formats) fn get(&'a self, snake: &'a str) -> Option<JsonNode<'a>> {
         let map = self.value.as_object()?;
         let (key, value) = lookup(map, snake)?;
-        (!value.is_null()).then_some(Node {
+        (!value.is_null()).then_some(JsonNode {
             value,
             way: PathSegment::Key(self, key),
         })
     }
 
     /// A member that the caller has already found, with its whole path.
-    pub(in crate::formats) fn below(&'a self, key: &'a str, value: &'a Value) -> Node<'a> {
-        Node {
+    pub(in crate::formats) fn below(&'a self, key: &'a str, value: &'a Value) -> JsonNode<'a> {
+        JsonNode {
             value,
             way: PathSegment::Key(self, key),
         }
     }
 
     /// A member that the caller has already found.
-    pub(in crate::formats) fn member(self, key: &'a str, value: &'a Value) -> Node<'a> {
+    pub(in crate::formats) fn member(self, key: &'a str, value: &'a Value) -> JsonNode<'a> {
         // The path is only used in errors, where one step is enough to name the column.
-        Node {
+        JsonNode {
             value,
             way: PathSegment::Member(key),
         }
     }
 
-    pub(in crate::formats) fn need(&'a self, snake: &'a str) -> Read<Node<'a>> {
+    pub(in crate::formats) fn need(&'a self, snake: &'a str) -> Read<JsonNode<'a>> {
         self.get(snake).ok_or_else(|| self.missing(snake))
     }
 
-    pub(in crate::formats) fn items(&'a self) -> Read<impl Iterator<Item = Node<'a>>> {
+    pub(in crate::formats) fn items(&'a self) -> Read<impl Iterator<Item = JsonNode<'a>>> {
         let items = self.value.as_array().ok_or_else(|| self.wrong("a list"))?;
-        Ok(items.iter().enumerate().map(|(at, value)| Node {
+        Ok(items.iter().enumerate().map(|(at, value)| JsonNode {
             value,
             way: PathSegment::Index(self, at),
         }))
@@ -150,7 +150,7 @@ impl<'a> Node<'a> {
     pub(in crate::formats) fn list<T>(
         &self,
         snake: &str,
-        read: impl Fn(Node) -> Read<T>,
+        read: impl Fn(JsonNode) -> Read<T>,
     ) -> Read<Vec<T>> {
         match self.get(snake) {
             None => Ok(Vec::new()),
@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn a_path_is_known_when_it_is_needed() {
         let value = serde_json::json!({"a": [{"b_c": 1}, {"bC": true}]});
-        let top = Node::top(&value);
+        let top = JsonNode::top(&value);
         let list = top.get("a").unwrap();
         let last = list.items().unwrap().last().unwrap();
         let node = last.get("b_c").unwrap();

@@ -1,17 +1,17 @@
 //! A file of cases in any form. The file is indexed when it is opened; a case is parsed when it is accessed.
 
 use super::adk::{eval_case, named_case, turn_list, write_case};
-use super::document::{Document, Entry, Head, open_list, open_object};
-use super::foreign::{self, ReadAs};
-use super::form::Form;
+use super::document::{CaseEntry, Document, Head, open_list, open_object};
+use super::foreign::{self, FileHints};
+use super::form::FileFormat;
 use super::index::{self, RootKind};
 use super::json::{self, JsonPath, JsonPositions, SyntaxError};
 use super::line_size::LARGEST_LINE;
 use super::problem::FileProblem;
-use super::read::{Node, Read};
+use super::read::{JsonNode, Read};
 use super::recorded_cases::RecordedCase;
 use super::source::Source;
-use super::vertex::{self, ColumnMap, Frame, Lines, Table};
+use super::vertex::{self, ColumnMap, DataFrame, FileRows, Table};
 use crate::domain::{EvalCase, SessionInput};
 use crate::formats::text_lines::{
     as_lines, best_syntax_error, is_json_lines, rows_of_lines, unknown_rows, why_not,
@@ -29,7 +29,7 @@ pub struct SetFile {
     /// The set's other properties.
     pub head: Head,
     /// The file's form.
-    pub form: Form,
+    pub form: FileFormat,
     source: Source,
     cases: Cases,
     /// The columns that the user maps.
@@ -49,10 +49,10 @@ const LARGEST_CASE: u64 = LARGEST_LINE as u64;
 #[derive(Clone, Debug)]
 enum Cases {
     /// Byte ranges in one document, and the path of the list of cases.
-    Document(Vec<Entry>, JsonPath),
-    Lines(Lines),
+    Document(Vec<CaseEntry>, JsonPath),
+    Lines(FileRows),
     Table(Table),
-    Frame(Frame),
+    Frame(DataFrame),
     Recorded(Arc<[RecordedCase]>),
 }
 
@@ -74,14 +74,14 @@ impl PartialEq for SetFile {
 impl SetFile {
     /// Finds the cases of a file. `fallback_id` is the id of a set or case without one.
     pub fn open(text: Arc<str>, fallback_id: &str) -> Result<SetFile, FileProblem> {
-        SetFile::open_as(text, fallback_id, &ReadAs::default())
+        SetFile::open_as(text, fallback_id, &FileHints::default())
     }
 
     /// Like [`SetFile::open`], for a file whose name or columns tell more than its text.
     pub fn open_as(
         text: Arc<str>,
         fallback_id: &str,
-        read_as: &ReadAs,
+        read_as: &FileHints,
     ) -> Result<SetFile, FileProblem> {
         if let Some(what) = foreign::of_text(&text) {
             return Err(FileProblem::here(&text, "an eval set or a data set", what));
@@ -135,7 +135,7 @@ impl SetFile {
 
     /// A file of JSON Lines whose rows were indexed while it was streamed.
     pub fn of_lines(
-        lines: Lines,
+        lines: FileRows,
         source: Source,
         fallback_id: &str,
         columns: &ColumnMap,
@@ -143,7 +143,7 @@ impl SetFile {
         SetFile {
             id: fallback_id.to_string(),
             head: Head::default(),
-            form: Form::Lines,
+            form: FileFormat::Lines,
             source,
             cases: Cases::Lines(lines),
             columns: columns.clone(),
@@ -158,7 +158,7 @@ impl SetFile {
         SetFile {
             id: id.to_string(),
             head: Head::default(),
-            form: Form::Recorded,
+            form: FileFormat::Recorded,
             source: Source::Held(Arc::from("")),
             cases: Cases::Recorded(cases.into()),
             columns: ColumnMap::default(),
@@ -257,7 +257,7 @@ impl SetFile {
 
     fn case_of_document(
         &self,
-        entry: &Entry,
+        entry: &CaseEntry,
         at: usize,
         list: &JsonPath,
     ) -> Result<EvalCase, FileProblem> {
@@ -266,17 +266,17 @@ impl SetFile {
             let offset = error.offset + entry.range.start;
             FileProblem::syntax_in(&self.places, text, SyntaxError { offset, ..error })
         })?;
-        let node = Node::top(&value.value);
+        let node = JsonNode::top(&value.value);
         let case: Read<EvalCase> = match self.form {
-            Form::EvaluationResult => self.case_of_result(entry, node),
-            Form::EvalSet => eval_case(node),
-            Form::NamedList => named_case(node),
-            Form::TurnList => turn_list(node, &entry.eval_id),
-            Form::Messages => super::messages::case(node, &entry.eval_id),
+            FileFormat::EvaluationResult => self.case_of_result(entry, node),
+            FileFormat::EvalSet => eval_case(node),
+            FileFormat::NamedList => named_case(node),
+            FileFormat::TurnList => turn_list(node, &entry.eval_id),
+            FileFormat::Messages => super::messages::case(node, &entry.eval_id),
             _ => vertex::case(&value.value, &self.columns, &entry.eval_id),
         };
         let top = match self.form {
-            Form::TurnList | Form::Messages => list.clone(),
+            FileFormat::TurnList | FileFormat::Messages => list.clone(),
             _ => list.index(at),
         };
         case.map_err(|error| {
@@ -286,7 +286,7 @@ impl SetFile {
 
     /// The scores of a result, with the case of the data set that was scored, if the file contains it. The scores are
     /// shown even if that case cannot be read.
-    fn case_of_result(&self, entry: &Entry, scores: Node) -> Read<EvalCase> {
+    fn case_of_result(&self, entry: &CaseEntry, scores: JsonNode) -> Read<EvalCase> {
         let scored = vertex::result_case(scores, &entry.eval_id)?;
         let asked = entry
             .asked
@@ -303,7 +303,7 @@ impl SetFile {
         })
     }
 
-    fn case_of_line(&self, lines: &Lines, at: usize) -> Result<EvalCase, FileProblem> {
+    fn case_of_line(&self, lines: &FileRows, at: usize) -> Result<EvalCase, FileProblem> {
         let lost = |found: String| FileProblem {
             line: lines.line(at),
             column: 1,
@@ -426,7 +426,7 @@ impl SetFile {
     /// The offset of the list of cases in the text, if the form has one.
     pub(super) fn list_start(&self) -> Option<usize> {
         match (&self.cases, self.form) {
-            (_, Form::TurnList | Form::Messages) => None,
+            (_, FileFormat::TurnList | FileFormat::Messages) => None,
             (Cases::Document(_, list), _) => Some(json::locate(self.text(), list)),
             _ => None,
         }
@@ -472,9 +472,9 @@ fn other_forms(
     let opened = match index::root_kind(&text) {
         RootKind::Object | RootKind::Array => json::parse(&text)
             .ok()
-            .and_then(|parsed| Frame::find(&parsed.value, columns))
-            .map(|frame| (Form::Frame, Cases::Frame(frame))),
-        _ => Table::parse(&text, columns).map(|table| (Form::Table, Cases::Table(table))),
+            .and_then(|parsed| DataFrame::find(&parsed.value, columns))
+            .map(|frame| (FileFormat::Frame, Cases::Frame(frame))),
+        _ => Table::parse(&text, columns).map(|table| (FileFormat::Table, Cases::Table(table))),
     };
     match opened {
         Some((form, cases)) => {

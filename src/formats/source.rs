@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// A file of which ranges can be read.
-pub trait Pieces: Debug + Send + Sync {
+pub trait RangeReader: Debug + Send + Sync {
     /// The text of a byte range. The error says why it cannot be read.
     fn piece(&self, range: Range<u64>) -> Result<String, String>;
 }
@@ -17,7 +17,7 @@ pub enum Source {
     /// In memory.
     Held(Arc<str>),
     /// Not in memory.
-    Outside(Arc<dyn Pieces>),
+    Outside(Arc<dyn RangeReader>),
 }
 
 impl Source {

@@ -3,9 +3,9 @@
 use crate::formats::index::RootKind;
 use crate::formats::json::SyntaxError;
 use crate::formats::vertex::{
-    Frame, LineIndexer, Lines, NEEDED, found_columns, header, is_known, unknown_columns,
+    DataFrame, FileRows, LineIndexer, NEEDED, found_columns, header, is_known, unknown_columns,
 };
-use crate::formats::{ColumnMap, FileProblem, ReadAs, index, json, vertex};
+use crate::formats::{ColumnMap, FileHints, FileProblem, index, json, vertex};
 use serde_json::{Map, Value};
 
 /// How many rows are looked at to recognise a file.
@@ -37,7 +37,10 @@ pub(super) fn is_set(members: &Map<String, Value>) -> bool {
 }
 
 /// The rows of a file whose name says that each line is one. `None` if the lines are not objects, or contain whole sets.
-pub(super) fn rows_of_lines(text: &str, read_as: &ReadAs) -> Result<Option<Lines>, FileProblem> {
+pub(super) fn rows_of_lines(
+    text: &str,
+    read_as: &FileHints,
+) -> Result<Option<FileRows>, FileProblem> {
     let objects: Vec<Map<String, Value>> = filled_lines(text)
         .take(LOOKED_AT)
         .filter_map(object_of)
@@ -52,7 +55,7 @@ pub(super) fn rows_of_lines(text: &str, read_as: &ReadAs) -> Result<Option<Lines
     Err(unknown_rows(text))
 }
 
-pub(super) fn indexed(text: &str, columns: &ColumnMap) -> Lines {
+pub(super) fn indexed(text: &str, columns: &ColumnMap) -> FileRows {
     let mut indexer = LineIndexer::new(columns.clone());
     indexer.push(text.as_bytes());
     indexer.finish()
@@ -60,14 +63,14 @@ pub(super) fn indexed(text: &str, columns: &ColumnMap) -> Lines {
 
 /// The rows of a text of JSON Lines; `None` for any other document. The first row may be malformed, so that the
 /// other rows can still be read.
-pub(super) fn as_lines(text: &str, columns: &ColumnMap) -> Option<Lines> {
+pub(super) fn as_lines(text: &str, columns: &ColumnMap) -> Option<FileRows> {
     let mut lines = filled_lines(text);
     let is_row =
         |line: &str| object_of(line).is_some_and(|row| is_known(&row, columns) && !is_set(&row));
     let first = lines.next()?;
     // An object of columns on one line is a frame, not a row, unless the name says so.
     let is_only = lines.clone().next().is_none();
-    let frame = || Frame::find(&json::parse(first).ok()?.value, columns);
+    let frame = || DataFrame::find(&json::parse(first).ok()?.value, columns);
     if is_only && frame().is_some_and(|frame| !frame.is_single()) {
         return None;
     }

@@ -42,7 +42,7 @@ pub struct History {
 
 /// An entry of the index: a run, and the sizes and times of its files when it was read.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Entry {
+struct IndexedRun {
     stamp: Vec<(u64, u128)>,
     head: RunSummary,
 }
@@ -52,7 +52,7 @@ struct IndexFile {
     format: u32,
     /// The id of the key with which the runs were verified. With another key the index is rebuilt.
     key: String,
-    entries: Vec<Entry>,
+    entries: Vec<IndexedRun>,
 }
 
 impl History {
@@ -109,10 +109,10 @@ impl History {
             app_dir,
             key.as_ref(),
         ) {
-            Ok(head) => Either::Left(Entry { stamp, head }),
+            Ok(head) => Either::Left(IndexedRun { stamp, head }),
             Err(error) => Either::Right((path, error)),
         };
-        let (new, unreadable): (Vec<Entry>, Vec<(PathBuf, String)>) =
+        let (new, unreadable): (Vec<IndexedRun>, Vec<(PathBuf, String)>) =
             unread.into_par_iter().partition_map(read);
         entries.extend(new);
         let unreadable = unlisted.into_iter().chain(unreadable).collect();
@@ -224,7 +224,7 @@ fn index_path(places: &AppFolders, root: &Path) -> PathBuf {
         .join(format!("{}.json", &id[..16]))
 }
 
-fn read_index(path: &Path, key: &str) -> HashMap<PathBuf, Entry> {
+fn read_index(path: &Path, key: &str) -> HashMap<PathBuf, IndexedRun> {
     let read = fs::read(path)
         .ok()
         .and_then(|bytes| serde_json::from_slice::<IndexFile>(&bytes).ok());
@@ -238,7 +238,7 @@ fn read_index(path: &Path, key: &str) -> HashMap<PathBuf, Entry> {
         .collect()
 }
 
-fn write_index(path: &Path, key: &str, entries: &[Entry]) -> std::io::Result<()> {
+fn write_index(path: &Path, key: &str, entries: &[IndexedRun]) -> std::io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }

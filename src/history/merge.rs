@@ -7,7 +7,7 @@ use crate::domain::{
     unix_seconds,
 };
 use crate::store::{
-    JournalError, JournalLines, LoadedRun, RunFolder, RunKey, WholePlan, fingerprint, load_run,
+    AllShardsPlan, JournalError, JournalLines, LoadedRun, RunFolder, RunKey, fingerprint, load_run,
     parse_whole_plan, remove_run, shard_folders, whole_plan_of,
 };
 use rayon::iter::Either;
@@ -201,7 +201,7 @@ fn shard_at(folder: &Path, key: Option<&RunKey>) -> Result<ShardRun, MergeError>
 }
 
 /// The plan of all shards, as a shard stores it.
-fn whole_plan(shard: &ShardRun, workspace: &Path) -> Result<WholePlan, MergeError> {
+fn whole_plan(shard: &ShardRun, workspace: &Path) -> Result<AllShardsPlan, MergeError> {
     let path = &shard.run.path;
     let text = whole_plan_text(path)?;
     parse_whole_plan(&text, workspace).map_err(|source| MergeError::Folder {
@@ -261,14 +261,15 @@ fn same_run(shards: &[ShardRun]) -> Result<(), MergeError> {
 }
 
 /// What differs between two plans, in words.
-fn differences(one: &WholePlan, two: &WholePlan) -> String {
+fn differences(one: &AllShardsPlan, two: &AllShardsPlan) -> String {
     let mut found = decisive_differences(&one.plan, &two.plan);
     if one.plan.commit != two.plan.commit {
-        let commit = |whole: &WholePlan| whole.plan.commit.clone().unwrap_or_else(|| "none".into());
+        let commit =
+            |whole: &AllShardsPlan| whole.plan.commit.clone().unwrap_or_else(|| "none".into());
         found.push(format!("commit: {} and {}", commit(one), commit(two)));
     }
     if one.plan.options.gate != two.plan.options.gate {
-        let gate = |whole: &WholePlan| whole.plan.options.gate.name();
+        let gate = |whole: &AllShardsPlan| whole.plan.options.gate.name();
         found.push(format!("gate: {} and {}", gate(one), gate(two)));
     }
     found.extend(

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// The version of the format of the files. A file with another version is outdated.
 const FORMAT: u32 = 5;
 /// The maximum size of a file, in bytes.
-const LARGEST: u64 = 256 << 20;
+const MAX_BYTES: u64 = 256 << 20;
 
 /// The outcomes of the cases of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -99,7 +99,7 @@ impl RunOutcomes {
         }
     }
 
-    /// The outcomes of a result of ADK, in which attempts with the same id are repetitions of a case.
+    /// The outcomes of a result of ADK, in which attempts with the same id are attempts of one case.
     pub(super) fn of_result(attempts: &[AttemptSummary]) -> RunOutcomes {
         let mut cases: BTreeMap<u64, CaseOutcomeLine> = BTreeMap::new();
         for attempt in attempts {
@@ -126,7 +126,7 @@ impl RunOutcomes {
 }
 
 /// The sizes and times of the files of a run when it was read.
-type Stamp = [(u64, u128)];
+type FileStamps = [(u64, u128)];
 
 #[derive(Serialize, Deserialize)]
 struct OutcomesFile {
@@ -159,15 +159,15 @@ impl OutcomesCache {
     }
 
     /// The outcomes of a run; `None` if they are not stored, or were stored before the run changed.
-    pub(super) fn read(&self, run: &Path, stamp: &Stamp) -> Option<RunOutcomes> {
-        let text = read_text_file(&self.file_of(run), LARGEST).ok()?;
+    pub(super) fn read(&self, run: &Path, stamp: &FileStamps) -> Option<RunOutcomes> {
+        let text = read_text_file(&self.file_of(run), MAX_BYTES).ok()?;
         let file: OutcomesFile = serde_json::from_str(&text).ok()?;
         (file.format == FORMAT && file.key == self.key && file.stamp == stamp)
             .then_some(file.outcomes)
     }
 
     /// Stores the outcomes of a run. It is only a cache, so an error is ignored.
-    pub(super) fn write(&self, run: &Path, stamp: &Stamp, outcomes: &RunOutcomes) {
+    pub(super) fn write(&self, run: &Path, stamp: &FileStamps, outcomes: &RunOutcomes) {
         let (key, stamp, outcomes) = (self.key.clone(), stamp.to_vec(), outcomes.clone());
         let file = OutcomesFile {
             format: FORMAT,

@@ -116,7 +116,7 @@ impl Series {
 
 /// Collects the rows.
 #[derive(Default)]
-struct Rows {
+struct SeriesBuilder {
     series: Vec<(usize, Series)>,
     /// The criteria of each of them.
     criteria: Vec<CriteriaNumbers<usize>>,
@@ -124,7 +124,7 @@ struct Rows {
     places: HashMap<(String, Option<String>), usize>,
 }
 
-impl Rows {
+impl SeriesBuilder {
     fn add(
         &mut self,
         history: &History,
@@ -189,7 +189,7 @@ fn pass_rate_interval(rate: f64, totals: Totals, cases: Option<usize>) -> Option
 /// The rows: for each set its pass rate, then its metrics, in the order of the sets. Runs of only some of the cases of a
 /// set are left out, because their numbers are about other cases.
 pub fn collect_series(history: &History, sets: &[ListedSet], folder: &Path) -> Vec<Series> {
-    let mut rows = Rows::default();
+    let mut rows = SeriesBuilder::default();
     let positions: HashMap<&Path, usize> = sets
         .iter()
         .enumerate()

@@ -214,7 +214,7 @@ mod tests {
             file: "s.json".into(),
             path: workspace.join("s.json"),
             digest: String::new(),
-            agent: AgentSpec::Kept,
+            agent: AgentSpec::PriorAttempts,
             agent_name: String::new(),
             agent_jobs: None,
             file_cases: None,

@@ -1,12 +1,12 @@
 //! The cost of judging, and its limit.
 
-use super::error::{Fault, JudgeError};
+use super::error::{JudgeError, JudgeErrorKind};
 use crate::domain::{JudgeSpec, JudgeUsage};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 #[derive(Debug)]
-pub(super) struct Budget {
+pub(super) struct SpendingBudget {
     prices: Option<(f64, f64)>,
     limit: Option<f64>,
     account: Mutex<Account>,
@@ -30,8 +30,8 @@ struct Account {
 /// Permission to send a request, which exists only while its estimated cost is reserved. Dropped when the request is
 /// finished, which wakes the requests that wait.
 #[derive(Debug)]
-pub(super) struct Reservation<'a> {
-    budget: &'a Budget,
+pub(super) struct SpendingReservation<'a> {
+    budget: &'a SpendingBudget,
     estimate: f64,
     progress: RequestProgress,
 }
@@ -47,7 +47,7 @@ enum RequestProgress {
     Ended(f64),
 }
 
-impl Reservation<'_> {
+impl SpendingReservation<'_> {
     /// Marks the request as sent: from now on it may cost something, even if its response is never read.
     pub(super) fn sent(&mut self) {
         self.progress = RequestProgress::Sent;
@@ -79,7 +79,7 @@ impl Reservation<'_> {
     }
 }
 
-impl Drop for Reservation<'_> {
+impl Drop for SpendingReservation<'_> {
     fn drop(&mut self) {
         let mut account = self.budget.account();
         account.in_flight = account.in_flight.saturating_sub(1);
@@ -108,9 +108,9 @@ const CHARACTERS_A_TOKEN: u64 = 4;
 /// Estimated number of tokens of a response, before there is one.
 const USUAL_ANSWER: u64 = 200;
 
-impl Budget {
-    pub(super) fn from_spec(spec: &JudgeSpec) -> Budget {
-        Budget {
+impl SpendingBudget {
+    pub(super) fn from_spec(spec: &JudgeSpec) -> SpendingBudget {
+        SpendingBudget {
             prices: spec.prices,
             limit: spec.spending_limit,
             account: Mutex::default(),
@@ -144,13 +144,16 @@ impl Budget {
 
     /// Waits until a request with a prompt of this many characters may be sent. The cost of requests in flight is
     /// estimated; what they cost beyond the estimate is the most by which the limit can be exceeded.
-    pub(super) async fn reserve(&self, characters: usize) -> Result<Reservation<'_>, JudgeError> {
+    pub(super) async fn reserve(
+        &self,
+        characters: usize,
+    ) -> Result<SpendingReservation<'_>, JudgeError> {
         loop {
             // Before the check: a request that ends between the check and the wait is not missed. Only the end of a
             // request completes it, and a check that reserves nothing ends none.
             let released = self.released.notified();
             if let Some(estimate) = self.try_reserve(characters)? {
-                return Ok(Reservation {
+                return Ok(SpendingReservation {
                     budget: self,
                     estimate,
                     progress: RequestProgress::NotSent,
@@ -170,7 +173,7 @@ impl Budget {
                 let why = format!(
                     "the spending limit of {limit} is reached; raise spending_limit under [judge]"
                 );
-                return Err(JudgeError::new(Fault::Limit, why));
+                return Err(JudgeError::new(JudgeErrorKind::Limit, why));
             }
             // Without requests in flight nothing is reserved.
             if account.spent + account.reserved >= limit {
@@ -194,8 +197,8 @@ impl Budget {
 mod tests {
     use super::*;
 
-    fn limited() -> Budget {
-        Budget::from_spec(&JudgeSpec {
+    fn limited() -> SpendingBudget {
+        SpendingBudget::from_spec(&JudgeSpec {
             prices: Some((1.0, 10.0)),
             spending_limit: Some(0.01),
             ..JudgeSpec::standard()
@@ -208,7 +211,7 @@ mod tests {
     }
 
     /// The reservation of a request that need not wait.
-    fn reserved(budget: &Budget, characters: usize) -> Reservation<'_> {
+    fn reserved(budget: &SpendingBudget, characters: usize) -> SpendingReservation<'_> {
         match poll_once(std::pin::pin!(budget.reserve(characters)).as_mut()) {
             std::task::Poll::Ready(Ok(reserved)) => reserved,
             other => panic!("{other:?}"),
@@ -254,7 +257,10 @@ mod tests {
             "{}",
             error.message
         );
-        assert_eq!(Budget::from_spec(&JudgeSpec::standard()).cost(1, 1), None);
+        assert_eq!(
+            SpendingBudget::from_spec(&JudgeSpec::standard()).cost(1, 1),
+            None
+        );
     }
 
     #[test]
@@ -297,7 +303,7 @@ mod tests {
 
     #[test]
     fn input_and_output_have_their_own_prices() {
-        let budget = Budget::from_spec(&JudgeSpec {
+        let budget = SpendingBudget::from_spec(&JudgeSpec {
             prices: Some((2.0, 10.0)),
             ..JudgeSpec::standard()
         });
@@ -309,7 +315,7 @@ mod tests {
 
     #[test]
     fn huge_numbers_of_tokens_do_not_overflow() {
-        let budget = Budget::from_spec(&JudgeSpec {
+        let budget = SpendingBudget::from_spec(&JudgeSpec {
             prices: Some((1.0, 10.0)),
             ..JudgeSpec::standard()
         });

@@ -1,7 +1,7 @@
 //! The address and the key of a model, from the configuration, the model's name and the environment. Names are
 //! resolved as in ADK (`google/adk/models/registry.py`).
 
-use super::error::{Fault, JudgeError};
+use super::error::{JudgeError, JudgeErrorKind};
 use super::secret::Secret;
 use crate::domain::{JudgeSpec, Provider};
 use crate::net::http::is_loopback;
@@ -9,7 +9,7 @@ use url::Url;
 
 /// A model and its address.
 #[derive(Clone, Debug)]
-pub struct Endpoint {
+pub struct ModelEndpoint {
     /// The provider, which determines the protocol.
     pub provider: Provider,
     /// The model's name at the provider.
@@ -78,13 +78,13 @@ pub(super) fn key_names() -> impl Iterator<Item = &'static str> {
 }
 
 /// Reads an environment variable; `None` for an empty one.
-pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+pub type ReadVariable<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// The name of the service where a model's name is expected.
 pub const SERVICE: &str = "Vertex AI's evaluation service";
 
 /// The endpoint of Vertex AI's evaluation service.
-pub(super) fn service(spec: &JudgeSpec, env: Environment) -> Result<Endpoint, JudgeError> {
+pub(super) fn service(spec: &JudgeSpec, env: ReadVariable) -> Result<ModelEndpoint, JudgeError> {
     let cloud = JudgeSpec {
         provider: Some(Provider::Vertex),
         url: spec
@@ -97,15 +97,15 @@ pub(super) fn service(spec: &JudgeSpec, env: Environment) -> Result<Endpoint, Ju
             .filter(|_| spec.provider == Some(Provider::Vertex)),
         ..spec.clone()
     };
-    place(&cloud, env).map_err(|why| JudgeError::new(Fault::Setup, why))?;
-    Ok(Endpoint {
+    place(&cloud, env).map_err(|why| JudgeError::new(JudgeErrorKind::Setup, why))?;
+    Ok(ModelEndpoint {
         service: true,
         ..resolve(&cloud, SERVICE, env)?
     })
 }
 
 /// The parts of an endpoint that are known before a key is looked up.
-struct Known<'a> {
+struct EndpointWithoutKey<'a> {
     provider: Provider,
     model: &'a str,
     base: String,
@@ -113,8 +113,12 @@ struct Known<'a> {
 }
 
 /// The endpoint for a model's name. The error says what to set.
-pub fn resolve(spec: &JudgeSpec, model: &str, env: Environment) -> Result<Endpoint, JudgeError> {
-    let setup = |why: String| JudgeError::new(Fault::Setup, why);
+pub fn resolve(
+    spec: &JudgeSpec,
+    model: &str,
+    env: ReadVariable,
+) -> Result<ModelEndpoint, JudgeError> {
+    let setup = |why: String| JudgeError::new(JudgeErrorKind::Setup, why);
     let known = known(spec, model, env).map_err(setup)?;
     let base = spec.url.clone().unwrap_or(known.base);
     let base =
@@ -151,7 +155,7 @@ pub fn resolve(spec: &JudgeSpec, model: &str, env: Environment) -> Result<Endpoi
         Provider::Vertex => Some(place(spec, env).map_err(setup)?),
         _ => None,
     };
-    Ok(Endpoint {
+    Ok(ModelEndpoint {
         provider: known.provider,
         model: known.model.to_string(),
         base,
@@ -161,7 +165,11 @@ pub fn resolve(spec: &JudgeSpec, model: &str, env: Environment) -> Result<Endpoi
     })
 }
 
-fn known<'a>(spec: &JudgeSpec, model: &'a str, env: Environment) -> Result<Known<'a>, String> {
+fn known<'a>(
+    spec: &JudgeSpec,
+    model: &'a str,
+    env: ReadVariable,
+) -> Result<EndpointWithoutKey<'a>, String> {
     let (prefix, rest) = match model.split_once('/') {
         Some((prefix, rest)) if !model.starts_with("projects/") => (Some(prefix), rest),
         _ => (None, model),
@@ -214,7 +222,7 @@ fn known<'a>(spec: &JudgeSpec, model: &'a str, env: Environment) -> Result<Known
         spec,
         env,
     );
-    Ok(Known {
+    Ok(EndpointWithoutKey {
         provider,
         model: own,
         base,
@@ -227,7 +235,7 @@ fn address(
     provider: Provider,
     prefix: Option<&str>,
     spec: &JudgeSpec,
-    env: Environment,
+    env: ReadVariable,
 ) -> (String, Vec<&'static str>) {
     let from = |name: &str, usual: &str| env(name).unwrap_or_else(|| usual.to_string());
     if let Some((_, base, key)) = OPENAI_COMPATIBLE
@@ -286,7 +294,7 @@ pub(super) fn vertex_host(location: &str) -> String {
 }
 
 /// The Google Cloud project and location.
-pub(super) fn place(spec: &JudgeSpec, env: Environment) -> Result<(String, String), String> {
+pub(super) fn place(spec: &JudgeSpec, env: ReadVariable) -> Result<(String, String), String> {
     let project = spec.project.clone().or_else(|| env("GOOGLE_CLOUD_PROJECT"));
     let location = spec
         .location

@@ -7,7 +7,7 @@ use std::time::Duration;
 #[error("{message}")]
 pub struct JudgeError {
     /// The kind of failure.
-    pub fault: Fault,
+    pub fault: JudgeErrorKind,
     /// The cause, in a sentence.
     pub message: String,
     /// The delay that the server requests before a retry.
@@ -18,7 +18,7 @@ pub struct JudgeError {
 
 /// Kinds of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum JudgeErrorKind {
     /// It could not be reached, is overloaded, or limits the rate of requests.
     Unavailable,
     /// The key is not accepted.
@@ -44,7 +44,7 @@ pub enum Fault {
 impl JudgeError {
     /// An error of this kind, without a delay, of a request that costs nothing: it was not sent, or the server
     /// responded with an error.
-    pub fn new(fault: Fault, message: impl Into<String>) -> JudgeError {
+    pub fn new(fault: JudgeErrorKind, message: impl Into<String>) -> JudgeError {
         JudgeError {
             fault,
             message: message.into(),
@@ -54,7 +54,7 @@ impl JudgeError {
     }
 
     /// An error of this kind of a request that may be charged: its response is missing or not usable.
-    pub(super) fn after_sending(fault: Fault, message: impl Into<String>) -> JudgeError {
+    pub(super) fn after_sending(fault: JudgeErrorKind, message: impl Into<String>) -> JudgeError {
         JudgeError {
             may_be_charged: true,
             ..JudgeError::new(fault, message)
@@ -64,6 +64,6 @@ impl JudgeError {
     /// Whether a retry can help. A time-out is not retried: the response may have been charged, and ADK does not
     /// retry it, either.
     pub fn may_retry(&self) -> bool {
-        self.fault == Fault::Unavailable
+        self.fault == JudgeErrorKind::Unavailable
     }
 }

@@ -1,20 +1,20 @@
 //! The judges of a run: the models, the cache of responses and the cost.
 
-use super::budget::Budget;
+use super::budget::SpendingBudget;
 use super::endpoint::SERVICE;
-use super::error::{Fault, JudgeError};
-use super::gate::JudgeGate;
-use super::keys::Keys;
-use super::model::{FIRST_DELAY, LONGEST_DELAY, Model, Prompt};
+use super::error::{JudgeError, JudgeErrorKind};
+use super::keys::ApiKeys;
+use super::model::{FIRST_DELAY, JudgeModel, LONGEST_DELAY, Prompt};
 use super::published::{PublishedPrompts, RETRY_AFTER_FAILURE};
 use super::recording::Recording;
+use super::request_limits::RequestLimits;
 use super::requests_in_flight::{RequestRole, RequestsInFlight};
 use super::sample::{SampleRequest, SampleResponse};
 use super::wire::{ModelAnswer, Settings};
-use crate::domain::{JudgeSpec, JudgeUsage, Provider, Reading, address_without_secrets};
+use crate::domain::{JudgeSpec, JudgeUsage, Provider, VerdictParsing, address_without_secrets};
 use crate::metrics::{AnswerShape, CodeKey, JudgeOptions, JudgedMetric, PUBLISHED_PROMPT};
 use crate::net::Backoff;
-use crate::store::{Answers, CachedResponse, fingerprint};
+use crate::store::{CachedResponse, JudgeResponseCache, fingerprint};
 use serde_json::{Map, Value};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
@@ -24,17 +24,17 @@ use url::Url;
 #[derive(Debug)]
 pub struct Judges {
     spec: JudgeSpec,
-    models: Mutex<HashMap<String, Result<Arc<Model>, JudgeError>>>,
+    models: Mutex<HashMap<String, Result<Arc<JudgeModel>, JudgeError>>>,
     /// By origin: models of one server share its limits.
-    gates: Mutex<HashMap<String, Arc<JudgeGate>>>,
-    answers: Option<Answers>,
+    limits_by_origin: Mutex<HashMap<String, Arc<RequestLimits>>>,
+    answers: Option<JudgeResponseCache>,
     /// Equal requests that are sent now. Without a cache they are not shared.
     flights: RequestsInFlight,
     /// Why responses are not cached although the configuration allows it.
     cache_problem: Option<String>,
     /// The secret from which the codes in prompts are computed.
     pub(super) code_key: CodeKey,
-    budget: Budget,
+    budget: SpendingBudget,
     recording: Option<Result<Recording, String>>,
     prompts: PublishedPrompts,
     grant: JudgeGrant,
@@ -47,12 +47,12 @@ pub struct JudgeGrant {
     /// [`Judges::destination_of_model`].
     pub destinations: BTreeSet<String>,
     /// Keys from a file.
-    pub keys: Keys,
+    pub keys: ApiKeys,
 }
 
 impl Judges {
     /// The judges of a run. Responses are cached in `answers`, if given and if the configuration allows it.
-    pub fn new(spec: &JudgeSpec, answers: Option<Answers>) -> Judges {
+    pub fn new(spec: &JudgeSpec, answers: Option<JudgeResponseCache>) -> Judges {
         let recording = match (spec.provider, &spec.recording) {
             (Some(Provider::Replay), Some(path)) => Some(Recording::read(path)),
             _ => None,
@@ -66,14 +66,14 @@ impl Judges {
                 Some((Err(error), _)) => (None, random_key(), Some(error.to_string())),
             };
         Judges {
-            budget: Budget::from_spec(spec),
+            budget: SpendingBudget::from_spec(spec),
             answers,
             flights: RequestsInFlight::default(),
             cache_problem,
             code_key: CodeKey::new(key),
             spec: spec.clone(),
             models: Mutex::default(),
-            gates: Mutex::default(),
+            limits_by_origin: Mutex::default(),
             recording,
             prompts: PublishedPrompts::new(RETRY_AFTER_FAILURE),
             grant: JudgeGrant::default(),
@@ -134,13 +134,13 @@ impl Judges {
             return recording
                 .as_ref()
                 .map(|_| ())
-                .map_err(|why| JudgeError::new(Fault::Setup, why));
+                .map_err(|why| JudgeError::new(JudgeErrorKind::Setup, why));
         }
         let found = self.model(model)?;
         let answer = found.probe().await;
         if let (Err(error), Ok(mut models)) = (&answer, self.models.lock()) {
             let known = JudgeError {
-                fault: Fault::Setup,
+                fault: JudgeErrorKind::Setup,
                 ..error.clone()
             };
             models.insert(model.to_string(), Err(known));
@@ -166,19 +166,22 @@ impl Judges {
             .map(|mode| mode.describe())
     }
 
-    fn model(&self, name: &str) -> Result<Arc<Model>, JudgeError> {
-        let broken = |_| JudgeError::new(Fault::Setup, "a judge panicked");
+    fn model(&self, name: &str) -> Result<Arc<JudgeModel>, JudgeError> {
+        let broken = |_| JudgeError::new(JudgeErrorKind::Setup, "a judge panicked");
         let mut models = self.models.lock().map_err(broken)?;
         let found = models.entry(name.to_string()).or_insert_with(|| {
             self.is_allowed(name)?;
             let endpoint = self.grant.keys.endpoint(&self.spec, name)?;
             let origin = endpoint.base.origin().ascii_serialization();
-            let gate = || Arc::new(JudgeGate::new(self.spec.jobs, self.spec.rate));
-            let gate = match self.gates.lock() {
-                Ok(mut gates) => gates.entry(origin).or_insert_with(gate).clone(),
-                Err(_) => gate(),
+            let limits = || Arc::new(RequestLimits::new(self.spec.jobs, self.spec.rate));
+            let limits = match self.limits_by_origin.lock() {
+                Ok(mut limits_by_origin) => limits_by_origin
+                    .entry(origin)
+                    .or_insert_with(limits)
+                    .clone(),
+                Err(_) => limits(),
             };
-            Model::new(endpoint, &self.spec, gate).map(Arc::new)
+            JudgeModel::new(endpoint, &self.spec, limits).map(Arc::new)
         });
         found.clone()
     }
@@ -191,7 +194,7 @@ impl Judges {
             .chain(Judges::destination_of_model(model));
         match wanted.find(|line| !self.grant.destinations.contains(line)) {
             Some(line) => Err(JudgeError::new(
-                Fault::Setup,
+                JudgeErrorKind::Setup,
                 format!("it was not allowed to {line}"),
             )),
             None => Ok(()),
@@ -208,7 +211,7 @@ impl Judges {
     ) -> SampleResponse {
         match &self.recording {
             Some(Ok(recording)) => recording.answer(asking),
-            Some(Err(why)) => SampleResponse::none(JudgeError::new(Fault::Setup, why)),
+            Some(Err(why)) => SampleResponse::none(JudgeError::new(JudgeErrorKind::Setup, why)),
             None => match self.ask_model(model, config, asking, is_usable).await {
                 Ok(response) => response,
                 Err(error) => SampleResponse::none(error),
@@ -252,7 +255,10 @@ impl Judges {
             schema: schema.as_ref(),
         };
         if self.answers.is_none() {
-            return Ok(self.buy(&found, prompt, &settings, is_usable).await.0);
+            return Ok(self
+                .request_response(&found, prompt, &settings, is_usable)
+                .await
+                .0);
         }
         let flight = self.flights.flight(&digest);
         let leader = match flight.role().await {
@@ -266,7 +272,9 @@ impl Judges {
         if let Some(cached) = self.cached(&digest, is_usable).await {
             return Ok(cached);
         }
-        let (response, usable) = self.buy(&found, prompt, &settings, is_usable).await;
+        let (response, usable) = self
+            .request_response(&found, prompt, &settings, is_usable)
+            .await;
         if let Some(usable) = usable.clone() {
             self.keep(digest, usable).await;
         }
@@ -277,9 +285,9 @@ impl Judges {
     }
 
     /// Sends a question. Returns the response, and once more if it can be used.
-    async fn buy(
+    async fn request_response(
         &self,
-        model: &Model,
+        model: &JudgeModel,
         prompt: Prompt<'_>,
         settings: &Settings,
         is_usable: &(dyn Fn(&str) -> bool + Sync),
@@ -308,7 +316,7 @@ impl Judges {
                     output_tokens,
                     ..spent
                 };
-                let text = text.map_err(|why| JudgeError::new(Fault::NoAnswer, why));
+                let text = text.map_err(|why| JudgeError::new(JudgeErrorKind::NoAnswer, why));
                 (
                     SampleResponse {
                         text,
@@ -320,7 +328,7 @@ impl Judges {
             }
             Err(error) => {
                 let spent = JudgeUsage {
-                    missing: u32::from(error.fault == Fault::Limit),
+                    missing: u32::from(error.fault == JudgeErrorKind::Limit),
                     ..spent
                 };
                 (
@@ -379,7 +387,7 @@ impl Judges {
     /// The cache key of a response: a digest of everything that decides it.
     fn digest(
         &self,
-        model: &Model,
+        model: &JudgeModel,
         settings: &Settings,
         asking: SampleRequest,
         schema: Option<&Value>,
@@ -393,7 +401,7 @@ impl Judges {
             asking.identity.unwrap_or(asking.prompt).as_bytes(),
             &asking.sample.to_le_bytes(),
             // In ADK's reading, thoughts are part of the response.
-            if self.spec.reading == Reading::Adk {
+            if self.spec.reading == VerdictParsing::Adk {
                 b"with thoughts"
             } else {
                 b""
@@ -643,12 +651,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let usable = Judges::new(
             &JudgeSpec::standard(),
-            Some(Answers::below(folder.path().join("judge"))),
+            Some(JudgeResponseCache::below(folder.path().join("judge"))),
         );
         assert!(usable.cache_problem().is_none() && usable.answers.is_some());
         let file = folder.path().join("file");
         std::fs::write(&file, "").unwrap();
-        let unusable = Judges::new(&JudgeSpec::standard(), Some(Answers::below(file.clone())));
+        let unusable = Judges::new(
+            &JudgeSpec::standard(),
+            Some(JudgeResponseCache::below(file.clone())),
+        );
         assert!(
             unusable
                 .cache_problem()
@@ -660,7 +671,7 @@ mod tests {
             ..JudgeSpec::standard()
         };
         assert!(
-            Judges::new(&without, Some(Answers::below(file)))
+            Judges::new(&without, Some(JudgeResponseCache::below(file)))
                 .cache_problem()
                 .is_none()
         );

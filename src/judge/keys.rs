@@ -1,6 +1,6 @@
 //! Keys from a `.env` file, for judges without a key in the environment.
 
-use super::endpoint::{self, ADDRESSES, Endpoint, SERVICE, key_names, resolve};
+use super::endpoint::{self, ADDRESSES, ModelEndpoint, SERVICE, key_names, resolve};
 use super::error::JudgeError;
 use super::secret::Secret;
 use crate::domain::JudgeSpec;
@@ -22,14 +22,14 @@ const LONGEST_NAME: usize = 100;
 
 /// Variables from a `.env` file that a judge may use. Keys among them are never shown.
 #[derive(Clone, Default)]
-pub struct Keys {
+pub struct ApiKeys {
     file: PathBuf,
     values: BTreeMap<String, Secret>,
 }
 
-impl Keys {
+impl ApiKeys {
     /// Reads the variables of a file that contain keys of models or select a project on Google Cloud.
-    pub fn of_file(file: &Path, text: &str, spec: &JudgeSpec) -> Keys {
+    pub fn of_file(file: &Path, text: &str, spec: &JudgeSpec) -> ApiKeys {
         let own = spec.key_env.as_deref();
         let is_wanted = |name: &String| {
             let is_key = own == Some(name) || key_names().any(|key| key == name);
@@ -51,7 +51,7 @@ impl Keys {
         let values = wanted
             .map(|(name, value)| (name, Secret::new(value)))
             .collect();
-        Keys {
+        ApiKeys {
             file: file.to_path_buf(),
             values,
         }
@@ -59,12 +59,16 @@ impl Keys {
 
     /// The variables that are needed for some of these models, and those models. `None` when no model needs the file,
     /// or the file helps none.
-    pub fn needed_for(&self, spec: &JudgeSpec, models: &[String]) -> Option<(Keys, Vec<String>)> {
+    pub fn needed_for(
+        &self,
+        spec: &JudgeSpec,
+        models: &[String],
+    ) -> Option<(ApiKeys, Vec<String>)> {
         let mut helping: BTreeSet<String> = BTreeSet::new();
         let mut helped = Vec::new();
         for model in models
             .iter()
-            .filter(|model| Keys::default().endpoint(spec, model).is_err())
+            .filter(|model| ApiKeys::default().endpoint(spec, model).is_err())
         {
             let used = RefCell::new(BTreeSet::new());
             let with_file = |name: &str| {
@@ -87,7 +91,7 @@ impl Keys {
             .collect();
         (!helping.is_empty()).then(|| {
             (
-                Keys {
+                ApiKeys {
                     file: self.file.clone(),
                     values,
                 },
@@ -97,8 +101,12 @@ impl Keys {
     }
 
     /// The endpoint of a model. The file is used only for models that need it.
-    pub(super) fn endpoint(&self, spec: &JudgeSpec, model: &str) -> Result<Endpoint, JudgeError> {
-        let nothing = Keys::default();
+    pub(super) fn endpoint(
+        &self,
+        spec: &JudgeSpec,
+        model: &str,
+    ) -> Result<ModelEndpoint, JudgeError> {
+        let nothing = ApiKeys::default();
         found(spec, model, &|name| nothing.variable(name)).or_else(|error| {
             match self.values.is_empty() {
                 true => Err(error),
@@ -135,15 +143,15 @@ impl Keys {
 fn found(
     spec: &JudgeSpec,
     model: &str,
-    env: endpoint::Environment,
-) -> Result<Endpoint, JudgeError> {
+    env: endpoint::ReadVariable,
+) -> Result<ModelEndpoint, JudgeError> {
     match model {
         SERVICE => endpoint::service(spec, env),
         model => resolve(spec, model, env),
     }
 }
 
-impl fmt::Debug for Keys {
+impl fmt::Debug for ApiKeys {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.debug_struct("Keys")
             .field("file", &self.file)
@@ -161,7 +169,7 @@ mod tests {
         let text = "GEMINI_API_KEY=canary-1\nJUDGE_KEY=canary-2\nAWS_SECRET_ACCESS_KEY=canary-3\n\
                     OPENAI_BASE_URL=https://example.org\nOLLAMA_HOST=example.org\nGOOGLE_CLOUD_PROJECT=p\n\
                     GROQ_API_KEY=${AWS_SECRET_ACCESS_KEY}\nOPENAI_API_KEY=\n";
-        let keys = Keys::of_file(Path::new("/w/.env"), text, &JudgeSpec::standard());
+        let keys = ApiKeys::of_file(Path::new("/w/.env"), text, &JudgeSpec::standard());
         assert_eq!(
             keys.describe(),
             ["GEMINI_API_KEY", "GOOGLE_CLOUD_PROJECT=p"]
@@ -170,7 +178,7 @@ mod tests {
             key_env: Some("JUDGE_KEY".into()),
             ..JudgeSpec::standard()
         };
-        let keys = Keys::of_file(Path::new("/w/.env"), text, &own);
+        let keys = ApiKeys::of_file(Path::new("/w/.env"), text, &own);
         assert!(keys.describe().contains(&"JUDGE_KEY".to_string()));
         let shown = format!("{keys:?}");
         assert!(
@@ -179,14 +187,14 @@ mod tests {
                 && !shown.contains("canary")
         );
         let sentence = "GOOGLE_CLOUD_PROJECT='p of /w/.env to ask nothing at all'\nGOOGLE_CLOUD_LOCATION=us-central1";
-        let keys = Keys::of_file(Path::new("/w/.env"), sentence, &own);
+        let keys = ApiKeys::of_file(Path::new("/w/.env"), sentence, &own);
         assert_eq!(keys.describe(), ["GOOGLE_CLOUD_LOCATION=us-central1"]);
         // An address is not read, even when the folder names it as its key.
         let address = JudgeSpec {
             key_env: Some("OPENAI_BASE_URL".into()),
             ..JudgeSpec::standard()
         };
-        let keys = Keys::of_file(Path::new("/w/.env"), text, &address);
+        let keys = ApiKeys::of_file(Path::new("/w/.env"), text, &address);
         assert_eq!(
             keys.describe(),
             ["GEMINI_API_KEY", "GOOGLE_CLOUD_PROJECT=p"]

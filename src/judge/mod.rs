@@ -4,7 +4,7 @@
 //! JudgedMetric ─questions─▶ scoring ─▶ Judges ─ cached? ─────────▶ store::Answers
 //!      ▲                                  │ below the limit? ──▶ budget
 //!      └────────── replies ◀──────────────┤ recorded? ─────────▶ formats::answers
-//!                                         └▶ Model: gate ─▶ wire (gemini, openai, …) ─▶ HTTP
+//!                                         └▶ Model: limits ─▶ wire (gemini, openai, …) ─▶ HTTP
 //!
 //! CustomMetric::Command ── one process for each case: JSON in, a score out
 //! CustomMetric::Python  ── the bridge, one process for each run: a line in, a line out
@@ -16,10 +16,9 @@
 
 mod answer;
 mod budget;
-mod canary;
+mod check;
 mod endpoint;
 mod error;
-mod gate;
 mod judges;
 mod keys;
 mod model;
@@ -27,6 +26,7 @@ mod program;
 mod published;
 mod recording;
 mod request;
+mod request_limits;
 mod requests_in_flight;
 mod sample;
 mod scoring;
@@ -35,10 +35,10 @@ mod template;
 mod user;
 mod wire;
 
-pub use canary::{Probe, Probed};
-pub use error::{Fault, JudgeError};
+pub use check::{JudgeCheck, JudgeCheckResult};
+pub use error::{JudgeError, JudgeErrorKind};
 pub use judges::{JudgeGrant, Judges};
-pub use keys::Keys;
+pub use keys::ApiKeys;
 pub use program::Programs;
 pub use sample::{SampleRequest, SampleResponse};
 pub use scoring::{Judging, JudgingObserver};

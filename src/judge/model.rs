@@ -1,12 +1,12 @@
 //! A model that is called over HTTP.
 
-use super::budget::Budget;
-use super::endpoint::Endpoint;
-use super::error::{Fault, JudgeError};
-use super::gate::JudgeGate;
+use super::budget::SpendingBudget;
+use super::endpoint::ModelEndpoint;
+use super::error::{JudgeError, JudgeErrorKind};
+use super::request_limits::RequestLimits;
 use super::secret::Secret;
 use super::wire::{self, Call, FormMode, ModelAnswer, Settings};
-use crate::domain::{JudgeSpec, Reading, Secrets, is_ordinary_value, secrets_in_address};
+use crate::domain::{JudgeSpec, Secrets, VerdictParsing, is_ordinary_value, secrets_in_address};
 use crate::net::Backoff;
 use crate::net::http::{self, BodyError, cause, chain};
 use crate::process::clock;
@@ -28,13 +28,13 @@ pub(super) const LONGEST_DELAY: Duration = Duration::from_secs(60);
 
 /// A model with its client and its limits.
 #[derive(Debug)]
-pub(super) struct Model {
-    pub(super) endpoint: Endpoint,
+pub(super) struct JudgeModel {
+    pub(super) endpoint: ModelEndpoint,
     client: Client,
-    gate: Arc<JudgeGate>,
+    limits: Arc<RequestLimits>,
     timeout: Duration,
     retries: u32,
-    reading: Reading,
+    reading: VerdictParsing,
     /// The mode of the first successful question; later questions begin with it.
     pub(super) mode: OnceLock<FormMode>,
 }
@@ -49,13 +49,13 @@ pub(super) struct Prompt<'a> {
 
 /// What was needed for a response.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Asking {
+pub(super) struct RequestCost {
     pub(super) retries: u32,
     /// What is charged for all requests, if there are prices.
     pub(super) cost: Option<f64>,
 }
 
-impl Asking {
+impl RequestCost {
     fn add(&mut self, cost: Option<f64>) {
         self.cost = match (self.cost, cost) {
             (Some(before), Some(cost)) => Some(before + cost),
@@ -64,20 +64,20 @@ impl Asking {
     }
 }
 
-impl Model {
+impl JudgeModel {
     pub(super) fn new(
-        endpoint: Endpoint,
+        endpoint: ModelEndpoint,
         spec: &JudgeSpec,
-        gate: Arc<JudgeGate>,
-    ) -> Result<Model, JudgeError> {
-        let client =
-            http::client(&endpoint.base).map_err(|why| JudgeError::new(Fault::Setup, why))?;
+        limits: Arc<RequestLimits>,
+    ) -> Result<JudgeModel, JudgeError> {
+        let client = http::client(&endpoint.base)
+            .map_err(|why| JudgeError::new(JudgeErrorKind::Setup, why))?;
         let timeout = Duration::from_millis(spec.timeout_ms);
         let mode = OnceLock::new();
-        Ok(Model {
+        Ok(JudgeModel {
             endpoint,
             client,
-            gate,
+            limits,
             timeout,
             retries: spec.retries,
             reading: spec.reading,
@@ -91,14 +91,14 @@ impl Model {
         &self,
         prompt: Prompt<'_>,
         settings: &Settings,
-        budget: &Budget,
-    ) -> (Result<ModelAnswer, JudgeError>, Asking) {
+        budget: &SpendingBudget,
+    ) -> (Result<ModelAnswer, JudgeError>, RequestCost) {
         let timeout = settings.timeout().unwrap_or(self.timeout);
         let mut backoff = match settings.retries() {
             Some((retries, first, longest)) => Backoff::between(retries, first, longest),
             None => Backoff::between(self.retries, FIRST_DELAY, LONGEST_DELAY),
         };
-        let mut asking = Asking::default();
+        let mut asking = RequestCost::default();
         let mut mode = match prompt.schema {
             Some(_) => self.mode.get().copied().unwrap_or(FormMode::Schema),
             None => FormMode::Prompt,
@@ -116,7 +116,7 @@ impl Model {
             };
             let error = match answer {
                 // The schema may be the reason: send the question again at once in a weaker mode. This is no retry.
-                Err(error) if error.fault == Fault::Rejected => {
+                Err(error) if error.fault == JudgeErrorKind::Rejected => {
                     match mode.weaker(self.endpoint.provider) {
                         Some(weaker) => {
                             mode = weaker;
@@ -137,8 +137,8 @@ impl Model {
             };
             // A delay that is requested once applies to all requests, so that the others are not rejected, too.
             match error.retry_after {
-                Some(asked) if asked > LONGEST_DELAY => self.gate.shut_for(asked, error.clone()),
-                Some(asked) => self.gate.close_for(asked),
+                Some(asked) if asked > LONGEST_DELAY => self.limits.shut_for(asked, error.clone()),
+                Some(asked) => self.limits.close_for(asked),
                 None => {}
             }
             let Some(delay) = backoff.next(error.retry_after, chance()) else {
@@ -149,20 +149,20 @@ impl Model {
         }
     }
 
-    /// Sends one request as soon as the gate and the budget allow it. Returns the response and what is charged. The outer
+    /// Sends one request as soon as the limits and the budget allow it. Returns the response and what is charged. The outer
     /// error says why nothing was sent.
     async fn send_within(
         &self,
-        budget: &Budget,
+        budget: &SpendingBudget,
         prompt: Prompt<'_>,
         settings: &Settings,
         timeout: Duration,
         mode: FormMode,
     ) -> Result<(Result<ModelAnswer, JudgeError>, Option<f64>), JudgeError> {
-        let _room = self.gate.enter().await?;
+        let _room = self.limits.enter().await?;
         // Before the wait for the rate: when the limit is reached, requests fail at once.
         let mut reserved = budget.reserve(prompt.text.len()).await?;
-        self.gate.wait_until_allowed().await?;
+        self.limits.wait_until_allowed().await?;
         reserved.sent();
         let answer = self.once(prompt, settings, timeout, mode).await;
         Ok(match answer {
@@ -212,8 +212,8 @@ impl Model {
         // A server without this endpoint responds with 404 as well, without naming the model.
         let name = self.endpoint.model.rsplit('/').next().unwrap_or_default();
         match error.fault {
-            Fault::Refused => Err(error),
-            Fault::UnknownModel if error.message.contains(name) => Err(error),
+            JudgeErrorKind::Refused => Err(error),
+            JudgeErrorKind::UnknownModel if error.message.contains(name) => Err(error),
             _ => Ok(()),
         }
     }
@@ -228,7 +228,7 @@ impl Model {
         answer.unwrap_or_else(|_| {
             let host = self.endpoint.base.host_str().unwrap_or_default();
             let why = format!("{host} did not answer within {} s", timeout.as_secs_f64());
-            Err(JudgeError::after_sending(Fault::Timeout, why))
+            Err(JudgeError::after_sending(JudgeErrorKind::Timeout, why))
         })
     }
 
@@ -236,7 +236,10 @@ impl Model {
         let response = request.send().await.map_err(|error| self.broken(error))?;
         let status = response.status();
         if status.is_redirection() {
-            return Err(JudgeError::new(Fault::Protocol, redirected(&response)));
+            return Err(JudgeError::new(
+                JudgeErrorKind::Protocol,
+                redirected(&response),
+            ));
         }
         let retry_after = http::retry_after(&response);
         let body = http::text(response, LONGEST_ANSWER)
@@ -252,10 +255,10 @@ impl Model {
             let text = body.unwrap_or_else(|why| why);
             return Err(wire::refusal(status.as_u16(), &text, retry_after));
         }
-        let text = body.map_err(|why| JudgeError::after_sending(Fault::Protocol, why))?;
+        let text = body.map_err(|why| JudgeError::after_sending(JudgeErrorKind::Protocol, why))?;
         serde_json::from_str(&text).map_err(|error| {
             JudgeError::after_sending(
-                Fault::Protocol,
+                JudgeErrorKind::Protocol,
                 format!("the judge's answer is not JSON ({error})"),
             )
         })
@@ -266,10 +269,10 @@ impl Model {
         let why = chain(cause(&error));
         if error.is_connect() || error.is_builder() {
             let why = format!("the judge at {host} cannot be reached: {why}");
-            return JudgeError::new(Fault::Unavailable, why);
+            return JudgeError::new(JudgeErrorKind::Unavailable, why);
         }
         let why = format!("the judge at {host} did not answer: {why}");
-        JudgeError::after_sending(Fault::Unavailable, why)
+        JudgeError::after_sending(JudgeErrorKind::Unavailable, why)
     }
 
     fn masked(&self, error: JudgeError) -> JudgeError {
@@ -302,7 +305,7 @@ fn headers(
 ) -> Result<HeaderMap, JudgeError> {
     let wrong = || {
         JudgeError::new(
-            Fault::Setup,
+            JudgeErrorKind::Setup,
             "the key contains characters that are not allowed in a header",
         )
     };
@@ -409,8 +412,8 @@ mod tests {
         }
     }
 
-    fn model_at(base: &Url, gate: Arc<JudgeGate>) -> Model {
-        let endpoint = Endpoint {
+    fn model_at(base: &Url, limits: Arc<RequestLimits>) -> JudgeModel {
+        let endpoint = ModelEndpoint {
             provider: Provider::Ollama,
             model: "m".into(),
             base: base.clone(),
@@ -418,7 +421,7 @@ mod tests {
             service: false,
             place: None,
         };
-        Model::new(endpoint, &spec(0.0), gate).unwrap()
+        JudgeModel::new(endpoint, &spec(0.0), limits).unwrap()
     }
 
     /// Settings with which a question is sent at most `attempts` times.
@@ -430,8 +433,8 @@ mod tests {
     }
 
     /// Sends a question at most `count` times.
-    async fn ask(base: &Url, budget: &Budget, count: u32) -> JudgeError {
-        let model = model_at(base, Arc::new(JudgeGate::new(1, None)));
+    async fn ask(base: &Url, budget: &SpendingBudget, count: u32) -> JudgeError {
+        let model = model_at(base, Arc::new(RequestLimits::new(1, None)));
         model
             .ask(
                 Prompt {
@@ -457,14 +460,14 @@ mod tests {
 
     #[tokio::test]
     async fn long_requested_delay_ends_all_requests() {
-        let budget = Budget::from_spec(&JudgeSpec::standard());
+        let budget = SpendingBudget::from_spec(&JudgeSpec::standard());
         for (seconds, is_open) in [
             (LONGEST_DELAY.as_secs(), true),
             (LONGEST_DELAY.as_secs() + 1, false),
         ] {
             let server = server(reply("429 x", &format!("Retry-After: {seconds}\r\n"), "{}"));
-            let gate = Arc::new(JudgeGate::new(1, None));
-            let model = model_at(&server.base, gate.clone());
+            let limits = Arc::new(RequestLimits::new(1, None));
+            let model = model_at(&server.base, limits.clone());
             let prompt = Prompt {
                 text: "?",
                 schema: None,
@@ -475,16 +478,16 @@ mod tests {
                 .0
                 .unwrap_err();
             assert_eq!(error.retry_after, Some(Duration::from_secs(seconds)));
-            assert_eq!(gate.enter().await.is_ok(), is_open, "{seconds}");
+            assert_eq!(limits.enter().await.is_ok(), is_open, "{seconds}");
         }
     }
 
     #[tokio::test]
     async fn rejected_schema_is_omitted_on_retry() {
         let rejecting = server(reply("400 x", "", "{}"));
-        let budget = Budget::from_spec(&JudgeSpec::standard());
+        let budget = SpendingBudget::from_spec(&JudgeSpec::standard());
         let (model, schema) = (
-            model_at(&rejecting.base, Arc::new(JudgeGate::new(1, None))),
+            model_at(&rejecting.base, Arc::new(RequestLimits::new(1, None))),
             serde_json::json!({"type": "object"}),
         );
         let prompt = Prompt {
@@ -494,7 +497,7 @@ mod tests {
         let (answer, asking) = model.ask(prompt, &attempts(1), &budget).await;
         assert_eq!(
             (answer.unwrap_err().fault, asking.retries),
-            (Fault::Rejected, 0)
+            (JudgeErrorKind::Rejected, 0)
         );
         assert_eq!(rejecting.requests.load(Ordering::SeqCst), 2);
         assert_eq!(model.mode.get(), None);
@@ -503,9 +506,9 @@ mod tests {
     #[tokio::test]
     async fn answer_form_is_known_after_schema_answer() {
         let answering = server(reply("200 x", "", r#"{"message": {"content": "yes"}}"#));
-        let budget = Budget::from_spec(&JudgeSpec::standard());
+        let budget = SpendingBudget::from_spec(&JudgeSpec::standard());
         let (model, schema) = (
-            model_at(&answering.base, Arc::new(JudgeGate::new(1, None))),
+            model_at(&answering.base, Arc::new(RequestLimits::new(1, None))),
             serde_json::json!({"type": "object"}),
         );
         for (schema, mode) in [(None, None), (Some(&schema), Some(FormMode::Schema))] {
@@ -535,36 +538,36 @@ mod tests {
             Url::parse(&format!("http://{}", silent.local_addr().unwrap())).unwrap(),
             silent,
         );
-        let mut table: Vec<(Url, Fault, bool)> = vec![
-            (unused, Fault::Unavailable, false),
+        let mut table: Vec<(Url, JudgeErrorKind, bool)> = vec![
+            (unused, JudgeErrorKind::Unavailable, false),
             (
                 server(closed("302 x\r\nLocation: /b")).base,
-                Fault::Protocol,
+                JudgeErrorKind::Protocol,
                 false,
             ),
-            (server("").base, Fault::Unavailable, true),
+            (server("").base, JudgeErrorKind::Unavailable, true),
             (
                 server("HTTP/1.1 200 x\r\nContent-Length: 9\r\n\r\n{").base,
-                Fault::Protocol,
+                JudgeErrorKind::Protocol,
                 true,
             ),
             (
                 server("HTTP/1.1 200 x\r\nContent-Length: 1\r\nConnection: close\r\n\r\n{").base,
-                Fault::Protocol,
+                JudgeErrorKind::Protocol,
                 true,
             ),
             (
                 server("HTTP/1.1 500 x\r\nContent-Length: 9\r\n\r\n{").base,
-                Fault::Unavailable,
+                JudgeErrorKind::Unavailable,
                 false,
             ),
-            (silent.0.clone(), Fault::Timeout, true),
+            (silent.0.clone(), JudgeErrorKind::Timeout, true),
         ];
         for status in ["402 x", "405 x", "413 x", "451 x", "418 x"] {
-            table.push((server(closed(status)).base, Fault::Protocol, false));
+            table.push((server(closed(status)).base, JudgeErrorKind::Protocol, false));
         }
         for (base, fault, is_charged) in table {
-            let budget = Budget::from_spec(&spec(ESTIMATE / 2.0));
+            let budget = SpendingBudget::from_spec(&spec(ESTIMATE / 2.0));
             let error = ask(&base, &budget, 1).await;
             assert_eq!(error.fault, fault, "{error}");
             // The limit is reached if the request was charged.
@@ -577,7 +580,7 @@ mod tests {
         let masked = |address: &str, text: &str| {
             model_at(
                 &Url::parse(address).unwrap(),
-                Arc::new(JudgeGate::new(1, None)),
+                Arc::new(RequestLimits::new(1, None)),
             )
             .mask(text)
         };
@@ -601,7 +604,7 @@ mod tests {
 
     #[test]
     fn the_costs_of_all_requests_are_added() {
-        let mut asking = Asking::default();
+        let mut asking = RequestCost::default();
         let mut after = |cost: Option<f64>| {
             asking.add(cost);
             asking.cost
@@ -620,7 +623,7 @@ mod tests {
     #[tokio::test]
     async fn number_of_attempts_is_reported() {
         let failing = server(reply("503 x", "", "{}"));
-        let budget = Budget::from_spec(&JudgeSpec::standard());
+        let budget = SpendingBudget::from_spec(&JudgeSpec::standard());
         let message = |error: JudgeError| error.message;
         let once = message(ask(&failing.base, &budget, 1).await);
         assert_eq!(once, "the judge answered 503: {}");
@@ -634,7 +637,7 @@ mod tests {
     #[tokio::test]
     async fn redirect_error_names_the_other_host() {
         let elsewhere = server(reply("302 x", "Location: https://other.example/x\r\n", "")).base;
-        let budget = Budget::from_spec(&JudgeSpec::standard());
+        let budget = SpendingBudget::from_spec(&JudgeSpec::standard());
         let error = ask(&elsewhere, &budget, 1).await.message;
         assert!(
             error.starts_with("the judge redirects to other.example; keys are not sent there"),
@@ -662,8 +665,11 @@ mod tests {
     #[tokio::test]
     async fn chargeable_retries_stop_at_spending_limit() {
         let resetting = server("");
-        let budget = Budget::from_spec(&spec(ESTIMATE * 1.5));
-        assert_eq!(ask(&resetting.base, &budget, 9).await.fault, Fault::Limit);
+        let budget = SpendingBudget::from_spec(&spec(ESTIMATE * 1.5));
+        assert_eq!(
+            ask(&resetting.base, &budget, 9).await.fault,
+            JudgeErrorKind::Limit
+        );
         assert_eq!(resetting.requests.load(Ordering::SeqCst), 2);
     }
 }

@@ -19,7 +19,7 @@ use tokio::sync::Mutex;
 
 const BRIDGE: &str = include_str!("../../assets/bridge.py");
 /// Maximum size of an output, in bytes.
-const LONGEST: u64 = 4 << 20;
+const MAX_BYTES: u64 = 4 << 20;
 /// Maximum length of the part of an output that an error contains, in characters.
 const LONGEST_EXCERPT: usize = 120;
 
@@ -143,7 +143,7 @@ async fn ask_once(
     };
     let receiving = async {
         let mut out = Vec::new();
-        let read = stdout.take(LONGEST).read_to_end(&mut out).await;
+        let read = stdout.take(MAX_BYTES).read_to_end(&mut out).await;
         read.map(|_| out).map_err(|error| error.to_string())
     };
     let both = async { tokio::join!(sending, receiving).1 };
@@ -213,7 +213,7 @@ impl Running {
         let sent = sent.and(self.stdin.flush().await);
         let mut said = Vec::new();
         let read = (&mut self.stdout)
-            .take(LONGEST)
+            .take(MAX_BYTES)
             .read_until(b'\n', &mut said)
             .await;
         match (sent, read) {

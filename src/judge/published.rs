@@ -89,7 +89,7 @@ impl PublishedPrompts {
 
 #[cfg(test)]
 mod tests {
-    use super::super::error::Fault;
+    use super::super::error::JudgeErrorKind;
     use super::*;
     use std::io::{BufRead, BufReader, Write};
     use std::net::TcpListener;
@@ -141,7 +141,7 @@ mod tests {
             .unwrap_err();
         assert_eq!(
             error.fault,
-            Fault::Setup,
+            JudgeErrorKind::Setup,
             "a missing file is not retried at once"
         );
         later
@@ -160,7 +160,7 @@ mod tests {
                 .get("coherence", Some(host.clone()), without_delay(1))
                 .await
                 .unwrap_err();
-            assert_eq!(error.fault, Fault::Unavailable, "{error}");
+            assert_eq!(error.fault, JudgeErrorKind::Unavailable, "{error}");
             assert!(
                 error
                     .message

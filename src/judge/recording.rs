@@ -1,6 +1,6 @@
 //! A recorded judge: its responses come from a file instead of a model.
 
-use super::error::{Fault, JudgeError};
+use super::error::{JudgeError, JudgeErrorKind};
 use super::sample::{SampleRequest, SampleResponse};
 use crate::domain::JudgeUsage;
 use crate::formats::{RecordedResponses, read_responses};
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 /// Maximum size of a recording, in bytes.
-const LONGEST: u64 = 256 << 20;
+const MAX_BYTES: u64 = 256 << 20;
 
 /// Recorded responses by case.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ impl Recording {
     /// Reads a recording. The error names the file and the line.
     pub(super) fn read(path: &Path) -> Result<Recording, String> {
         let read =
-            || read_responses(&read_text_file(path, LONGEST).map_err(|error| error.to_string())?);
+            || read_responses(&read_text_file(path, MAX_BYTES).map_err(|error| error.to_string())?);
         let mut of_case: HashMap<String, Vec<RecordedResponses>> = HashMap::new();
         for answers in read().map_err(|why| format!("{}: {why}", path.display()))? {
             of_case
@@ -56,7 +56,7 @@ impl Recording {
                 && (one.turn, one.text) == (asking.id.turn + 1, asking.id.text + 1)
                 && one.about.as_ref().is_none_or(|about| about == asking.about)
         };
-        let none = |why: String| JudgeError::new(Fault::Setup, why);
+        let none = |why: String| JudgeError::new(JudgeErrorKind::Setup, why);
         let found = self
             .of_case
             .get(asking.eval_id)

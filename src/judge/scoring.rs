@@ -1,9 +1,9 @@
 //! Sends the questions of a metric, as many at once as the judge allows, and scores the replies.
 
-use super::error::{Fault, JudgeError};
+use super::error::{JudgeError, JudgeErrorKind};
 use super::judges::Judges;
 use super::sample::{SampleRequest, SampleResponse};
-use crate::domain::{Asked, FindingRule, JudgeUsage, MetricResult, QuestionId, Sample};
+use crate::domain::{FindingRule, JudgeUsage, JudgedQuestion, MetricResult, QuestionId, Sample};
 use crate::metrics::{Evidence, JudgedCase, JudgedMetric, Question};
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
@@ -50,7 +50,7 @@ struct CaseToJudge<'a> {
 /// The replies to all questions so far.
 #[derive(Default)]
 struct Replies {
-    answered: Vec<Asked>,
+    answered: Vec<JudgedQuestion>,
     spent: JudgeUsage,
     /// Why some of the samples were not requested: no question can be sent. The other requests are completed.
     stopped: Option<JudgeError>,
@@ -87,7 +87,7 @@ impl Judges {
             }
             if let Some(JudgeError { fault, message, .. }) = replies.stopped.take() {
                 let rule = match fault {
-                    Fault::Limit => FindingRule::SpendingLimitReached,
+                    JudgeErrorKind::Limit => FindingRule::SpendingLimitReached,
                     _ => FindingRule::NotEvaluated,
                 };
                 break (rule, message);
@@ -112,9 +112,9 @@ impl CaseToJudge<'_> {
         watch: &mut impl JudgingObserver,
     ) {
         let name = self.metric.criterion().metric.as_str();
-        let mut asked: Vec<Asked> = questions
+        let mut asked: Vec<JudgedQuestion> = questions
             .iter()
-            .map(|question| Asked {
+            .map(|question| JudgedQuestion {
                 id: question.id,
                 about: question.about.to_string(),
                 samples: vec![Sample::default(); question.samples as usize],
@@ -163,12 +163,16 @@ impl CaseToJudge<'_> {
                 },
                 // No question can be sent with this configuration, which is not a failure of the judge. Responses that
                 // are under way are received, because they are paid for.
-                Err(error) if matches!(error.fault, Fault::Setup | Fault::Limit) => {
+                Err(error)
+                    if matches!(error.fault, JudgeErrorKind::Setup | JudgeErrorKind::Limit) =>
+                {
                     replies.stopped.get_or_insert(error);
                     Sample::default()
                 }
                 // To ADK, a response that was cut off, blocked or empty is an unclear sample and not a failure.
-                Err(error) if error.fault == Fault::NoAnswer && self.metric.reads_as_adk() => {
+                Err(error)
+                    if error.fault == JudgeErrorKind::NoAnswer && self.metric.reads_as_adk() =>
+                {
                     Sample {
                         reason: error.message,
                         ..Sample::default()
@@ -188,7 +192,7 @@ impl CaseToJudge<'_> {
     async fn ask(
         &self,
         case: &JudgedCase<'_>,
-        before: &[Asked],
+        before: &[JudgedQuestion],
         question: &Question,
         sample: u32,
     ) -> SampleAnswer {

@@ -1,7 +1,7 @@
 //! Prompts of prebuilt metrics that Google publishes in a public bucket, fetched as its client library fetches them
 //! (google-cloud-aiplatform 2.7.0, `LazyLoadedPrebuiltMetric`). No key is sent there.
 
-use super::error::{Fault, JudgeError};
+use super::error::{JudgeError, JudgeErrorKind};
 use crate::net::http::{self, BodyError, cause, chain};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
@@ -17,14 +17,15 @@ pub(super) async fn fetch(name: &str, host: Option<&str>) -> Result<Value, Judge
         "{}/{FOLDER}/{name}/v1.yaml",
         host.unwrap_or(HOST).trim_end_matches('/')
     );
-    let error_of = |fault: Fault, why: String| {
+    let error_of = |fault: JudgeErrorKind, why: String| {
         JudgeError::new(
             fault,
             format!("Google's prompt for {name} cannot be fetched from {address}: {why}"),
         )
     };
-    let failed = |why: String| error_of(Fault::Setup, why);
-    let interrupted = |error: &reqwest::Error| error_of(Fault::Unavailable, chain(cause(error)));
+    let failed = |why: String| error_of(JudgeErrorKind::Setup, why);
+    let interrupted =
+        |error: &reqwest::Error| error_of(JudgeErrorKind::Unavailable, chain(cause(error)));
     let url = Url::parse(&address).map_err(|error| failed(error.to_string()))?;
     let client = http::client(&url).map_err(failed)?;
     let response = client
@@ -36,8 +37,8 @@ pub(super) async fn fetch(name: &str, host: Option<&str>) -> Result<Value, Judge
     let status = response.status();
     if !status.is_success() {
         let fault = match status.as_u16() {
-            408 | 429 | 500.. => Fault::Unavailable,
-            _ => Fault::Setup,
+            408 | 429 | 500.. => JudgeErrorKind::Unavailable,
+            _ => JudgeErrorKind::Setup,
         };
         let retry_after = http::retry_after(&response);
         let error = error_of(fault, format!("the response status is {status}"));

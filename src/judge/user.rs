@@ -1,6 +1,6 @@
 //! A simulated user: requests the next message of a scenario from a model (google-adk 2.13, `google/adk/evaluation/simulation/llm_backed_user_simulator.py`).
 
-use super::error::{Fault, JudgeError};
+use super::error::{JudgeError, JudgeErrorKind};
 use super::judges::Judges;
 use super::sample::SampleRequest;
 use crate::domain::{Invocation, InvocationEvent, JudgeUsage, QuestionId, UserSpec, value_text};
@@ -40,7 +40,7 @@ pub struct SimulatedUser<'a> {
 pub struct SimulationKey<'a> {
     /// The case.
     pub eval_id: &'a str,
-    /// The repetition, from 1: each is a conversation of its own.
+    /// The number of the attempt, from 1: each is a conversation of its own.
     pub attempt: u32,
 }
 
@@ -198,7 +198,7 @@ fn message(response: &str) -> Result<Option<String>, JudgeError> {
     }
     match response.trim() {
         "" => Err(JudgeError::new(
-            Fault::NoAnswer,
+            JudgeErrorKind::NoAnswer,
             "the simulated user said nothing",
         )),
         text => Ok(Some(text.to_string())),

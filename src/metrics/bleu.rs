@@ -4,7 +4,7 @@
 use super::words::{Interner, shared_runs};
 use std::borrow::Cow;
 
-const LONGEST: usize = 4;
+const MAX_N: usize = 4;
 
 /// A BLEU score with its components.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -14,9 +14,9 @@ pub struct Bleu {
     /// The score up to the longest run of words that the candidate has.
     pub effective_order: f64,
     /// Runs of 1 to 4 words that occur in both texts.
-    pub matches: [usize; LONGEST],
+    pub matches: [usize; MAX_N],
     /// Runs of 1 to 4 words in the candidate.
-    pub totals: [usize; LONGEST],
+    pub totals: [usize; MAX_N],
     /// Words in the candidate.
     pub candidate_length: usize,
     /// Words in the reference.
@@ -37,7 +37,7 @@ pub fn bleu(reference: &str, candidate: &str) -> Bleu {
         brevity_penalty: brevity(reference.len(), candidate.len()),
         ..Bleu::default()
     };
-    for n in 1..=LONGEST {
+    for n in 1..=MAX_N {
         bleu.totals[n - 1] = (candidate.len() + 1).saturating_sub(n);
         bleu.matches[n - 1] = shared_runs(&reference, &candidate, n, interner.kinds());
     }
@@ -60,9 +60,9 @@ impl Bleu {
         if self.matches.iter().all(|&count| count == 0) {
             return 0.0;
         }
-        let mut order = LONGEST;
+        let mut order = MAX_N;
         let mut smooth = 1.0;
-        let mut logs = [LOG_ZERO; LONGEST];
+        let mut logs = [LOG_ZERO; MAX_N];
         for (n, log) in logs.iter_mut().enumerate() {
             if self.totals[n] == 0 {
                 break;

@@ -1,7 +1,7 @@
 //! What a result of ADK does not record: the parts of the case that are unknown, and the reasons for its scores.
 
 use super::measure::Evidence;
-use super::registry::{Scored, criterion_of};
+use super::registry::{BuiltCriterion, criterion_of};
 use super::scorer::Scorer;
 use super::state::is_declared;
 use super::variants::configured;
@@ -87,7 +87,7 @@ pub fn explained_attempt(mut attempt: Attempt) -> Attempt {
 }
 
 fn explain(metric: &mut MetricResult, evidence: &Evidence) {
-    let scored = Scored::new(&criterion_of(metric));
+    let scored = BuiltCriterion::new(&criterion_of(metric));
     if scored.measure.is_ok() {
         let computed = scored.score(evidence);
         let is_same = |a: Option<f64>, b: Option<f64>| match (a, b) {

@@ -13,7 +13,7 @@ use wildmatch::WildMatch;
 /// Builds a declared metric. A program is not pure, so a metric computed by one is refused.
 pub(super) fn declared(metric: &CustomMetric) -> Result<Box<dyn Measure>, CriterionError> {
     Ok(match metric {
-        CustomMetric::Tools { tools } => Box::new(Tools(
+        CustomMetric::Tools { tools } => Box::new(UsedTools(
             tools.iter().map(|tool| WildMatch::new(tool)).collect(),
         )),
         CustomMetric::Response { pattern } => Box::new(Response(regex(pattern)?)),
@@ -22,7 +22,7 @@ pub(super) fn declared(metric: &CustomMetric) -> Result<Box<dyn Measure>, Criter
             path,
             equals,
             pattern,
-        } => Box::new(Argument {
+        } => Box::new(ArgumentValue {
             tool: WildMatch::new(tool),
             path: json_path(path)?,
             equals: equals.clone(),
@@ -98,9 +98,9 @@ fn unknown_calls(evidence: &Evidence) -> Outcome {
     Outcome::none(UNKNOWN_CALLS, evidence.actual.len())
 }
 
-struct Tools(Vec<WildMatch>);
+struct UsedTools(Vec<WildMatch>);
 
-impl Measure for Tools {
+impl Measure for UsedTools {
     fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
         let Some(calls) = all_calls(evidence) else {
             return unknown_calls(evidence);
@@ -144,14 +144,14 @@ impl Measure for Response {
     }
 }
 
-struct Argument {
+struct ArgumentValue {
     tool: WildMatch,
     path: JsonPath,
     equals: Option<Value>,
     pattern: Option<Regex>,
 }
 
-impl Argument {
+impl ArgumentValue {
     fn takes(&self, value: &Value) -> bool {
         let text = || {
             value
@@ -168,7 +168,7 @@ impl Argument {
     }
 }
 
-impl Measure for Argument {
+impl Measure for ArgumentValue {
     fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
         let turns = evidence.actual.len();
         let Some(calls) = all_calls(evidence) else {

@@ -5,26 +5,26 @@ use crate::domain::{Invocation, MetricDetails, TokenUsage, Usage};
 
 /// The quantity that is counted.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Cost {
+pub(super) enum EfficiencyMeasure {
     ToolCalls,
     ModelCalls,
     Tokens,
     Seconds,
 }
 
-impl Measure for Cost {
+impl Measure for EfficiencyMeasure {
     fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
         let actual = evidence.actual;
         match self {
-            Cost::ToolCalls => counted(
+            EfficiencyMeasure::ToolCalls => counted(
                 actual,
                 tool_calls,
                 "tool calls",
                 "it is not known which calls were made",
             ),
-            Cost::ModelCalls => model_calls(actual),
-            Cost::Tokens => tokens(actual),
-            Cost::Seconds => durations(actual),
+            EfficiencyMeasure::ModelCalls => model_calls(actual),
+            EfficiencyMeasure::Tokens => tokens(actual),
+            EfficiencyMeasure::Seconds => durations(actual),
         }
     }
 }
@@ -232,7 +232,7 @@ mod tests {
                 actual: turns,
                 ..Evidence::default()
             };
-            Cost::ModelCalls.measure(&evidence, None).score
+            EfficiencyMeasure::ModelCalls.measure(&evidence, None).score
         };
         assert_eq!(score(&[turn(None), turn(None)]), None);
         assert_eq!(

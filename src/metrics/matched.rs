@@ -55,13 +55,13 @@ pub(super) enum MatchReading {
 }
 
 /// One of the metrics with its rules.
-pub(super) struct Matched {
+pub(super) struct MatchedCalls {
     reading: MatchReading,
     mode: MatchMode,
     matcher: Matcher,
 }
 
-impl Matched {
+impl MatchedCalls {
     pub(super) fn new(
         reading: MatchReading,
         criterion: &Criterion,
@@ -69,7 +69,7 @@ impl Matched {
         let expected = "strict, strict_by_message, in_order, unordered, subset or superset";
         let mode = word_option(criterion, "mode", MODES, expected)?.unwrap_or_default();
         let ignore_args = flag_option(criterion, "ignore_args", "ignoreArgs")?;
-        Ok(Matched {
+        Ok(MatchedCalls {
             reading,
             mode,
             matcher: Matcher::compile(&criterion.rules, ignore_args)?,
@@ -77,7 +77,7 @@ impl Matched {
     }
 }
 
-impl Measure for Matched {
+impl Measure for MatchedCalls {
     fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
         by_turn(evidence, |expected, actual| {
             if let Some(why) = unknown_calls(expected, actual) {
@@ -97,7 +97,7 @@ impl Measure for Matched {
     }
 }
 
-impl Matched {
+impl MatchedCalls {
     /// The score of a turn. `messages` has the number of calls in each message of the agent; only `strict_by_message`
     /// reads it.
     fn turn(&self, expected: &[&ToolCall], actual: &[&ToolCall], messages: &[usize]) -> TurnScore {
@@ -343,7 +343,7 @@ mod tests {
         actual: &str,
     ) -> f64 {
         let options = json!({"mode": mode}).as_object().cloned().unwrap();
-        let metric = Matched::new(
+        let metric = MatchedCalls::new(
             reading,
             &Criterion {
                 options,
@@ -374,7 +374,7 @@ mod tests {
             rules,
             ..Criterion::default()
         };
-        let metric = Matched::new(MatchReading::Match, &criterion).unwrap();
+        let metric = MatchedCalls::new(MatchReading::Match, &criterion).unwrap();
         let (e, a) = (calls(expected), calls(&messages.replace(' ', "")));
         let counts: Vec<usize> = messages.split_whitespace().map(str::len).collect();
         let turn = metric.turn(

@@ -112,15 +112,15 @@ pub fn unreachable_threshold(criterion: &Criterion) -> Option<String> {
 }
 
 /// A criterion with its metric built.
-pub(super) struct Scored {
+pub(super) struct BuiltCriterion {
     pub(super) criterion: Criterion,
     direction: Direction,
     pub(super) measure: Result<Box<dyn Measure>, CriterionError>,
 }
 
-impl Scored {
-    pub(super) fn new(criterion: &Criterion) -> Scored {
-        Scored {
+impl BuiltCriterion {
+    pub(super) fn new(criterion: &Criterion) -> BuiltCriterion {
+        BuiltCriterion {
             direction: info(criterion.name()).map_or(Direction::Higher, |metric| metric.direction),
             measure: ready(criterion),
             criterion: criterion.clone(),
@@ -149,7 +149,7 @@ impl Scored {
 
 /// Scores a case under one criterion.
 pub fn score(criterion: &Criterion, evidence: &Evidence) -> MetricResult {
-    Scored::new(criterion).score(evidence)
+    BuiltCriterion::new(criterion).score(evidence)
 }
 
 /// The status of a score. At the threshold, or beyond it in the metric's direction, it passes.

@@ -5,17 +5,17 @@ use super::catalog::{MetricInfo, catalog};
 use super::criterion_error::CriterionError;
 use super::judged::JudgedMetric;
 use super::measure::Evidence;
-use super::registry::{Scored, ready};
+use super::registry::{BuiltCriterion, ready};
 use super::state::{is_declared, standard_comparison, with_state_threshold};
 use super::variants::allow_variants;
 use crate::domain::{
-    Attempt, Criterion, Invocation, MetricResult, Reading, SESSION_STATE_MATCH, adk_status,
+    Attempt, Criterion, Invocation, MetricResult, SESSION_STATE_MATCH, VerdictParsing, adk_status,
     case_status,
 };
 
 /// Checks that a criterion can be evaluated, by a judge if necessary.
 pub fn usable(criterion: &Criterion) -> Result<(), CriterionError> {
-    if JudgedMetric::new(criterion, Reading::default(), None)?.is_some() {
+    if JudgedMetric::new(criterion, VerdictParsing::default(), None)?.is_some() {
         return Ok(());
     }
     ready(criterion).map(|_| ())
@@ -23,11 +23,11 @@ pub fn usable(criterion: &Criterion) -> Result<(), CriterionError> {
 
 /// Criteria with their metrics built once, to score any number of cases.
 pub struct Scorer {
-    criteria: Vec<Scored>,
+    criteria: Vec<BuiltCriterion>,
     /// The efficiency metrics that ADK adds to the requested ones.
-    added: Vec<Scored>,
+    added: Vec<BuiltCriterion>,
     /// Compares a declared session state; `None` if one of the criteria does.
-    state: Option<Scored>,
+    state: Option<BuiltCriterion>,
 }
 
 impl Scorer {
@@ -43,7 +43,7 @@ impl Scorer {
             .map(|metric| Criterion::new(metric.name, None))
             .collect();
         Scorer {
-            added: added.iter().map(Scored::new).collect(),
+            added: added.iter().map(BuiltCriterion::new).collect(),
             ..Scorer::again(criteria)
         }
     }
@@ -53,11 +53,11 @@ impl Scorer {
         let compares_state = criteria
             .iter()
             .any(|criterion| criterion.name() == SESSION_STATE_MATCH);
-        let scored = |criterion: &Criterion| Scored::new(&with_state_threshold(criterion));
+        let scored = |criterion: &Criterion| BuiltCriterion::new(&with_state_threshold(criterion));
         Scorer {
             criteria: criteria.iter().map(scored).collect(),
             added: Vec::new(),
-            state: (!compares_state).then(|| Scored::new(&standard_comparison())),
+            state: (!compares_state).then(|| BuiltCriterion::new(&standard_comparison())),
         }
     }
 

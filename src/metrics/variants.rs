@@ -3,7 +3,7 @@
 //! and name and becomes informational; it shows what ADK would report.
 
 use super::Evidence;
-use super::registry::Scored;
+use super::registry::BuiltCriterion;
 use super::registry::criterion_of;
 use super::rules::compared_by;
 use super::sentences::reasons;
@@ -37,7 +37,7 @@ pub(super) fn allow_variants<'a>(
         if compared_by(criterion).is_none() {
             continue;
         }
-        let scored = Scored::new(criterion);
+        let scored = BuiltCriterion::new(criterion);
         let matching = variants.iter().filter_map(|variant| {
             let other = with_variant(expected, variant);
             let result = scored.score(&Evidence {

@@ -13,7 +13,7 @@ use crate::domain::{Criterion, Finding, FindingRule, MatchType, ToolCall};
 
 /// The metrics that compare two trajectories.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Comparison {
+pub(super) enum TrajectoryComparison {
     Exact,
     InOrder,
     AnyOrder,
@@ -21,7 +21,7 @@ pub(super) enum Comparison {
     Recall,
 }
 
-impl Measure for Comparison {
+impl Measure for TrajectoryComparison {
     fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
         by_turn(evidence, |expected, actual| {
             match unknown_calls(expected, actual) {
@@ -32,10 +32,10 @@ impl Measure for Comparison {
     }
 }
 
-impl Comparison {
+impl TrajectoryComparison {
     fn turn(self, reference: &[&ToolCall], predicted: &[&ToolCall]) -> TurnScore {
         let (fits, match_type) = match self {
-            Comparison::Precision => {
+            TrajectoryComparison::Precision => {
                 return share(
                     predicted,
                     reference,
@@ -44,7 +44,7 @@ impl Comparison {
                     FindingRule::CallExtra,
                 );
             }
-            Comparison::Recall => {
+            TrajectoryComparison::Recall => {
                 return share(
                     reference,
                     predicted,
@@ -53,21 +53,23 @@ impl Comparison {
                     FindingRule::CallMissing,
                 );
             }
-            Comparison::Exact => {
+            TrajectoryComparison::Exact => {
                 let same = reference
                     .iter()
                     .zip(predicted)
                     .all(|(r, p)| same_call(r, p));
                 (same && reference.len() == predicted.len(), MatchType::Exact)
             }
-            Comparison::InOrder => {
+            TrajectoryComparison::InOrder => {
                 let mut rest = predicted.iter();
                 (
                     reference.iter().all(|r| rest.any(|p| same_call(r, p))),
                     MatchType::InOrder,
                 )
             }
-            Comparison::AnyOrder => (each_has_its_own(reference, predicted), MatchType::AnyOrder),
+            TrajectoryComparison::AnyOrder => {
+                (each_has_its_own(reference, predicted), MatchType::AnyOrder)
+            }
         };
         match fits {
             true => TurnScore::scored(

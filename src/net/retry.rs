@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// The longest delay that a server may request. After a longer one there is no retry.
-const PATIENCE: Duration = Duration::from_secs(60);
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(60);
 
 /// Delays that double, with jitter, so that many attempts do not retry at the same time.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ impl Backoff {
         let delay = self.next.mul_f64(0.5 + 0.5 * chance.clamp(0.0, 1.0));
         self.next = (self.next * 2).min(self.longest);
         match asked {
-            Some(asked) if asked > PATIENCE => None,
+            Some(asked) if asked > MAX_RETRY_AFTER => None,
             Some(asked) => Some(delay.max(asked)),
             None => Some(delay),
         }

@@ -1,7 +1,7 @@
 //! A decoder of server-sent events. It accepts every line ending, and input that is split at any byte.
 
 /// The maximum size of a line or an event, in bytes.
-const LONGEST: usize = 64 << 20;
+const MAX_EVENT_BYTES: usize = 64 << 20;
 
 /// A server-sent event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,8 +51,11 @@ impl SseDecoder {
     }
 
     fn take(&mut self, bytes: &[u8]) -> Result<(), String> {
-        if self.line.len() + self.data.len() + bytes.len() > LONGEST {
-            return Err(format!("an event is longer than {} MB", LONGEST >> 20));
+        if self.line.len() + self.data.len() + bytes.len() > MAX_EVENT_BYTES {
+            return Err(format!(
+                "an event is longer than {} MB",
+                MAX_EVENT_BYTES >> 20
+            ));
         }
         self.line.extend_from_slice(bytes);
         Ok(())

@@ -8,11 +8,11 @@ use std::sync::{LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
 /// How often the thread reads the clock.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// A longer gap between two readings of the clock is not a scheduling delay.
 const GAP: Duration = Duration::from_secs(1);
 
-struct Watched {
+struct WatchedClock {
     measuring: usize,
     /// Whether the thread exists that reads the clock.
     has_thread: bool,
@@ -21,13 +21,13 @@ struct Watched {
     stopped: Duration,
 }
 
-impl Watched {
+impl WatchedClock {
     /// Reads the clock, and adds the time since the last reading if it was a gap.
     fn look(&mut self) -> Instant {
         let now = Instant::now();
         let since = now.duration_since(self.looked);
         if self.measuring > 0 && since > GAP {
-            self.stopped += since - LOOK;
+            self.stopped += since - POLL_INTERVAL;
         }
         self.looked = now;
         now
@@ -42,8 +42,8 @@ impl Watched {
 }
 
 static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
-static WATCHED: LazyLock<Mutex<Watched>> = LazyLock::new(|| {
-    Mutex::new(Watched {
+static WATCHED: LazyLock<Mutex<WatchedClock>> = LazyLock::new(|| {
+    Mutex::new(WatchedClock {
         measuring: 0,
         has_thread: false,
         looked: *BEGAN,
@@ -51,7 +51,7 @@ static WATCHED: LazyLock<Mutex<Watched>> = LazyLock::new(|| {
     })
 });
 
-fn watched<T>(with: impl FnOnce(&mut Watched) -> T) -> T {
+fn watched<T>(with: impl FnOnce(&mut WatchedClock) -> T) -> T {
     // `Watched` is consistent even if a thread panicked while it had the lock.
     with(
         &mut WATCHED
@@ -77,8 +77,8 @@ impl Stopwatch {
         });
         if needs_thread {
             let started = std::thread::Builder::new().name("clock".into()).spawn(|| {
-                while watched(Watched::look_of_thread) {
-                    std::thread::sleep(LOOK);
+                while watched(WatchedClock::look_of_thread) {
+                    std::thread::sleep(POLL_INTERVAL);
                 }
             });
             // Without the thread, the time of suspensions is not excluded; the next stopwatch tries again.
@@ -257,7 +257,7 @@ mod tests {
         let now = Instant::now();
         let ago = |time| now.checked_sub(time).unwrap_or(now);
         let stopped_after = |measuring, gap| {
-            let mut watched = Watched {
+            let mut watched = WatchedClock {
                 measuring,
                 has_thread: false,
                 looked: ago(gap),

@@ -21,7 +21,7 @@ use tokio::process::{Child, Command};
 const KEEP: &str = "__keep";
 const EXEC: &str = "__exec";
 /// How often the keeper checks whether its parent still exists.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The path of evaltrail's binary; `None` when the current process is another binary, such as a test.
 fn binary() -> Option<PathBuf> {
@@ -140,7 +140,7 @@ fn keep(parent: u32, argv: &[&str]) -> io::Result<i32> {
     });
     std::thread::spawn(move || {
         while std::os::unix::process::parent_id() == parent {
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
         kill_all(program);
         std::process::exit(1);

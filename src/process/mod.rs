@@ -6,8 +6,6 @@
 pub(crate) mod clock;
 mod ended;
 mod host;
-#[cfg(windows)]
-mod job;
 #[cfg(unix)]
 mod keeper;
 mod open_files;
@@ -15,11 +13,11 @@ mod private_folder;
 mod program;
 mod runtimes;
 mod secret_variables;
+#[cfg(windows)]
+mod windows_job;
 
 pub(crate) use ended::has_ended;
 pub use host::host_name;
-#[cfg(windows)]
-pub use job::run_as_keeper;
 #[cfg(unix)]
 pub use keeper::run_as_keeper;
 pub(crate) use open_files::{open_file_limit, open_file_limit_error, raise_open_file_limit};
@@ -32,3 +30,5 @@ pub(crate) use private_folder::{
 pub(crate) use program::{Program, Tail};
 pub(crate) use runtimes::{Deadline, Runtimes};
 pub(crate) use secret_variables::secrets_of_environment;
+#[cfg(windows)]
+pub use windows_job::run_as_keeper;

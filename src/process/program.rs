@@ -2,7 +2,7 @@
 //! when evaltrail itself ends in any way: see `keeper.rs`, and `job.rs` for Windows.
 
 #[cfg(windows)]
-use super::job as supervision;
+use super::windows_job as supervision;
 #[cfg(unix)]
 use super::keeper as supervision;
 use crate::domain::ProgramSpec;
@@ -161,7 +161,7 @@ struct OutputTail {
 }
 
 impl Tail {
-    const MOST: usize = 16 << 10;
+    const MAX_BYTES: usize = 16 << 10;
 
     /// Reads a stream to its end in the background.
     pub(crate) fn follow(mut stream: impl tokio::io::AsyncRead + Unpin + Send + 'static) -> Tail {
@@ -178,7 +178,7 @@ impl Tail {
             while let Ok(count @ 1..) = stream.read(&mut buffer).await {
                 let Ok(mut kept) = kept.lock() else { return };
                 kept.bytes.extend_from_slice(&buffer[..count]);
-                let over = kept.bytes.len().saturating_sub(Tail::MOST);
+                let over = kept.bytes.len().saturating_sub(Tail::MAX_BYTES);
                 kept.bytes.drain(..over);
                 kept.dropped += over as u64;
             }

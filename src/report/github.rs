@@ -6,11 +6,11 @@ use crate::domain::{RunPlan, RunState, UnavailableAgent, clean_line};
 use std::path::Path;
 
 /// GitHub shows at most this number of annotations of a step.
-const MOST: usize = 10;
+const MAX_ANNOTATIONS: usize = 10;
 /// Maximum number of cases that an annotation names.
-const NAMED: usize = 5;
+const MAX_NAMED_CASES: usize = 5;
 /// Maximum length of a message, in characters.
-const LONGEST: usize = 1000;
+const MAX_MESSAGE_CHARS: usize = 1000;
 
 /// One annotation for each agent that could not be used, one for each cause that failures share, the largest group first,
 /// then one for each other failure: errors, then warnings for failures of quarantined cases.
@@ -25,8 +25,8 @@ pub fn github_annotations(state: &RunState, plan: &RunPlan, top: Option<&Path>) 
     let mut lines = unavailable_agents(state);
     lines.extend(annotations((state, plan, top), "error", &counted));
     lines.extend(annotations((state, plan, top), "warning", &not_counted));
-    if lines.len() > MOST {
-        let more = lines.split_off(MOST - 1);
+    if lines.len() > MAX_ANNOTATIONS {
+        let more = lines.split_off(MAX_ANNOTATIONS - 1);
         let level = if more.iter().any(|line| line.starts_with("::error")) {
             "error"
         } else {
@@ -41,7 +41,10 @@ pub fn github_annotations(state: &RunState, plan: &RunPlan, top: Option<&Path>) 
 fn unavailable_agents(state: &RunState) -> Vec<String> {
     let annotation = |one: &UnavailableAgent| {
         let title = property(&format!("the agent {}", one.agent));
-        let text: String = clean_line(&one.text()).chars().take(LONGEST).collect();
+        let text: String = clean_line(&one.text())
+            .chars()
+            .take(MAX_MESSAGE_CHARS)
+            .collect();
         format!("::error title={title}::{}", data(&text))
     };
     state.unavailable.iter().map(annotation).collect()
@@ -95,13 +98,17 @@ fn annotation(
             attempt.reason_with_model_errors()
         ))
     };
-    let mut text: Vec<String> = cases.iter().take(NAMED).filter_map(line).collect();
-    if cases.len() > NAMED {
-        text.push(format!("and {} more", cases.len() - NAMED));
+    let mut text: Vec<String> = cases
+        .iter()
+        .take(MAX_NAMED_CASES)
+        .filter_map(line)
+        .collect();
+    if cases.len() > MAX_NAMED_CASES {
+        text.push(format!("and {} more", cases.len() - MAX_NAMED_CASES));
     }
     let text: Vec<String> = text
         .iter()
-        .map(|line| clean_line(line).chars().take(LONGEST).collect())
+        .map(|line| clean_line(line).chars().take(MAX_MESSAGE_CHARS).collect())
         .collect();
     let file = property(&file.unwrap_or_default());
     format!(

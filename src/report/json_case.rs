@@ -3,8 +3,8 @@
 
 use super::json_steps::{StepFields, steps};
 use crate::domain::{
-    Asked, Attempt, Content, Finding, IntermediateResponse, Invocation, InvocationScore,
-    JudgeUsage, Judgement, MetricResult, ModelError, Quarantine, RubricScore, RunPlan, Sample,
+    Attempt, Content, Finding, IntermediateResponse, Invocation, InvocationScore, JudgeUsage,
+    JudgedQuestion, Judgement, MetricResult, ModelError, Quarantine, RubricScore, RunPlan, Sample,
     Score, Status, ToolCall, ToolUse, Trajectory, TurnEnd, Votes, plain_members,
 };
 use serde::{Serialize, Serializer};
@@ -230,7 +230,7 @@ impl JudgeFields<'_> {
 }
 
 impl QuestionFields<'_> {
-    fn new(asked: &Asked) -> QuestionFields<'_> {
+    fn new(asked: &JudgedQuestion) -> QuestionFields<'_> {
         QuestionFields {
             turn: asked.id.turn + 1,
             text: asked.id.text + 1,

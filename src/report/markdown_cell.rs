@@ -7,11 +7,11 @@ const APART: &str = "<!-- -->";
 
 /// Escapes a text, so that it contains no markup, HTML, mention, reference, link or line break.
 pub(super) fn cell(text: &str) -> String {
-    const LONGEST: usize = 300;
+    const MAX_CHARS: usize = 300;
     let line = clean_line(text);
     let mut out = String::with_capacity(line.len() + 8);
     let mut word = String::new();
-    let mut chars = line.chars().take(LONGEST).peekable();
+    let mut chars = line.chars().take(MAX_CHARS).peekable();
     while let Some(c) = chars.next() {
         match c {
             '<' => out.push_str("&lt;"),
@@ -30,7 +30,7 @@ pub(super) fn cell(text: &str) -> String {
             false => word.clear(),
         }
     }
-    if line.chars().count() > LONGEST {
+    if line.chars().count() > MAX_CHARS {
         out.push('…');
     }
     out

@@ -84,6 +84,10 @@ fn started_text(spec: &AgentSpec) -> &'static str {
     match spec {
         AgentSpec::Replay { .. } => "a recording",
         AgentSpec::Command(_) => "started for each attempt",
-        _ => "started for a run",
+        AgentSpec::Adk { .. }
+        | AgentSpec::Server(_)
+        | AgentSpec::Python { .. }
+        | AgentSpec::Saved
+        | AgentSpec::PriorAttempts => "started for a run",
     }
 }

@@ -1,9 +1,11 @@
 //! Runs one attempt: connects to the agent, runs the conversation and scores it.
 
-use super::conversation::{Interruption, PartialTurn, Thinking, UserTurns, round, run_turns};
+use super::conversation::{
+    Interruption, PartialTurn, UserResponseTime, UserTurns, round, run_turns,
+};
 use super::run_resources::{ProgressSink, RunResources};
 use crate::agents::{
-    Agent, AgentError, AttemptRegistration, ConnectionStatus, ErrorKind, Opening, TurnBudget,
+    Agent, AgentError, AttemptRegistration, ConnectionStatus, ErrorKind, SessionOptions, TurnBudget,
 };
 use crate::domain::{
     AgentSpec, Attempt, AttemptKey, Conversation, Criterion, CustomMetric, EvalCase, FindingRule,
@@ -38,7 +40,7 @@ struct TryOutcome {
 /// Admits the attempt to its agent. Reports if it has to wait for others.
 async fn admitted(
     agent: &dyn Agent,
-    opening: &Opening,
+    opening: &SessionOptions,
     sink: &mut impl ProgressSink,
 ) -> Option<AttemptRegistration> {
     let mut admitting = agent.register_attempt(opening);
@@ -66,7 +68,7 @@ impl RunResources {
                 _ if self.plan.set_of(key.case).agent == AgentSpec::Saved => {
                     self.score_saved(&mut attempt, case, sink).await;
                 }
-                _ if self.plan.set_of(key.case).agent == AgentSpec::Kept => {
+                _ if self.plan.set_of(key.case).agent == AgentSpec::PriorAttempts => {
                     self.judge_again(&mut attempt, case, sink).await;
                 }
                 Conversation::Scenario(scenario) => {
@@ -115,7 +117,7 @@ impl RunResources {
                     judges: &self.judges,
                     attempt: attempt.key.attempt,
                     spent: std::sync::Mutex::default(),
-                    thinking: Thinking::default(),
+                    thinking: UserResponseTime::default(),
                 };
                 self.converse(attempt, case, speaker, sink).await;
             }
@@ -287,7 +289,7 @@ impl RunResources {
         attempt.rubrics = case.rubrics.clone();
         self.keep_variables(attempt, &case.extra);
         let set = self.plan.cases.set(attempt.key.case);
-        let opening = Opening {
+        let opening = SessionOptions {
             history: history.to_vec(),
             with_details: !self.judged[set].is_empty(),
             ..opening_of(case, attempt.key.attempt)
@@ -300,7 +302,7 @@ impl RunResources {
         let mut backoff = Backoff::new(self.plan.options.retries);
         loop {
             let tools = Arc::new(self.tools_of(attempt, history));
-            let opening = Opening {
+            let opening = SessionOptions {
                 tools: tools.clone(),
                 ..opening.clone()
             };
@@ -373,7 +375,7 @@ impl RunResources {
         &self,
         attempt: &Attempt,
         speaker: &UserTurns<'_>,
-        opening: &Opening,
+        opening: &SessionOptions,
         sink: &mut impl ProgressSink,
     ) -> TryOutcome {
         let mut talk = TryOutcome {
@@ -472,10 +474,10 @@ impl RunResources {
     }
 }
 
-fn opening_of(case: &EvalCase, attempt: u32) -> Opening {
+fn opening_of(case: &EvalCase, attempt: u32) -> SessionOptions {
     let input = case.session_input.clone().unwrap_or_default();
     let pinned = input.session_id.filter(|id| !id.is_empty());
-    Opening {
+    SessionOptions {
         eval_id: case.eval_id.clone(),
         app: input.app_name,
         attempt,
@@ -488,7 +490,7 @@ fn opening_of(case: &EvalCase, attempt: u32) -> Opening {
         // `adk web` hides sessions with this prefix.
         session_id: pinned.unwrap_or_else(|| format!("adk-eval-session-{}", uuid::Uuid::new_v4())),
         state: input.state,
-        ..Opening::default()
+        ..SessionOptions::default()
     }
 }
 

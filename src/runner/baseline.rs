@@ -178,7 +178,7 @@ pub fn compared_with(
 
 /// What changed since the baseline, in one line.
 fn headline(found: &RunComparison, removed: usize) -> String {
-    let count = |fate| found.cases_with(fate).count();
+    let count = |change| found.cases_with(change).count();
     let mut words = format!("vs baseline: {}", found.changes_text());
     for (cases, label) in [
         (count(CaseChange::Edited), "edited, not comparable"),
@@ -270,7 +270,7 @@ mod tests {
             file: "a.json".into(),
             path: "a.json".into(),
             digest: String::new(),
-            agent: AgentSpec::Kept,
+            agent: AgentSpec::PriorAttempts,
             agent_name: String::new(),
             agent_jobs: None,
             file_cases: None,

@@ -1,7 +1,7 @@
 //! Scores attempts that only have to be computed, many at a time: saved responses and earlier attempts, without judges
 //! and programs. A task and several messages for each of them would take longer than the scores.
 
-use super::report::Report;
+use super::report::ExecutorMessage;
 use super::run_resources::{ProgressSink, RunResources};
 use crate::domain::{Attempt, AttemptKey, JudgeUsage, Progress};
 use futures_util::FutureExt;
@@ -17,7 +17,7 @@ const BATCH: usize = 128;
 pub(super) async fn score_batches(
     shared: &Arc<RunResources>,
     keys: Vec<AttemptKey>,
-    reports: &mpsc::Sender<Report>,
+    reports: &mpsc::Sender<ExecutorMessage>,
 ) -> bool {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let at_once = processors.min(shared.plan.options.jobs.max(1) as usize);
@@ -29,7 +29,9 @@ pub(super) async fn score_batches(
         }
         // The first attempt stands for the batch.
         let (ask, answer) = oneshot::channel();
-        let asked = reports.send(Report::StartRequested(keys[0], ask)).await;
+        let asked = reports
+            .send(ExecutorMessage::StartRequested(keys[0], ask))
+            .await;
         let (Ok(()), Ok(cancel)) = (asked, answer.await) else {
             is_refused = true;
             break;
@@ -44,8 +46,8 @@ pub(super) async fn score_batches(
             });
             let (recorded, is_recorded) = oneshot::channel();
             let report = match scored.await {
-                Ok(attempts) if !cancel.is_cancelled() => Report::Done(attempts, recorded),
-                _ => Report::Dropped(first, JudgeUsage::default()),
+                Ok(attempts) if !cancel.is_cancelled() => ExecutorMessage::Done(attempts, recorded),
+                _ => ExecutorMessage::Dropped(first, JudgeUsage::default()),
             };
             let _ = reports.send(report).await;
             // No more attempts are scored than can be written.

@@ -3,7 +3,7 @@
 use super::chosen_cases::Selection;
 use super::past::past_results;
 use crate::domain::{
-    CaseKey, Criterion, EndedAttempt, InMemory, JudgeUsage, Reading, RunBy, RunOptions,
+    CaseKey, Criterion, EndedAttempt, InMemory, JudgeUsage, RunBy, RunOptions, VerdictParsing,
 };
 use crate::formats::SetFile;
 use crate::history::{PastResult, PastResults, place};
@@ -216,7 +216,7 @@ fn asks_judge(workspace: &Workspace, selection: &Selection, file: &SetFile) -> b
     let criteria = criteria_for(workspace, &selection.set, file, None, &[]);
     let is_judged = |criterion: &Criterion| {
         !matches!(
-            JudgedMetric::new(criterion, Reading::default(), None),
+            JudgedMetric::new(criterion, VerdictParsing::default(), None),
             Ok(None)
         )
     };

@@ -2,7 +2,7 @@
 
 use super::conversation::{PartialTurn, TurnRequest, run_turn_with};
 use super::run_resources::ProgressSink;
-use crate::agents::{AgentError, Agents, ConnectionStatus, Opening, Session, TurnBudget};
+use crate::agents::{AgentError, Agents, ConnectionStatus, Session, SessionOptions, TurnBudget};
 use crate::domain::{AgentSpec, Content, Invocation, Progress, RunOptions, StubMode, ToolsSpec};
 use crate::stubs::AttemptTools;
 use crate::workspace::{Workspace, read_stubs};
@@ -79,7 +79,7 @@ pub fn tools_of_chat_about(
 /// chat.
 pub fn chat(
     (spec, tools): (AgentSpec, ToolsSpec),
-    opening: Opening,
+    opening: SessionOptions,
     events: mpsc::Sender<ChatEvent>,
 ) -> mpsc::Sender<String> {
     let (say, words) = mpsc::channel(WAITING);
@@ -96,7 +96,7 @@ pub fn chat(
 async fn converse(
     agents: &Agents,
     (spec, tools): (&AgentSpec, &ToolsSpec),
-    opening: Opening,
+    opening: SessionOptions,
     mut words: mpsc::Receiver<String>,
     events: &mpsc::Sender<ChatEvent>,
 ) -> Result<(), AgentError> {

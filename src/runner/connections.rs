@@ -2,7 +2,7 @@
 //! each attempt.
 
 use super::attempt::random_fraction;
-use super::report::Report;
+use super::report::ExecutorMessage;
 use super::run_resources::RunResources;
 use crate::agents::{AgentError, ConnectionStatus};
 use crate::domain::{AgentSpec, AttemptKey, PlannedSet, RunEvent, UnavailableAgent};
@@ -23,7 +23,7 @@ pub(super) struct ConnectedAttempts {
 pub(super) async fn connect_agents(
     shared: &RunResources,
     attempts: Vec<AttemptKey>,
-    reports: &mpsc::Sender<Report>,
+    reports: &mpsc::Sender<ExecutorMessage>,
     closing: &CancellationToken,
 ) -> ConnectedAttempts {
     let agents = agents_of(shared, &attempts);
@@ -68,7 +68,7 @@ fn agents_of(shared: &RunResources, attempts: &[AttemptKey]) -> Vec<AgentOfRun> 
     let mut agents: Vec<AgentOfRun> = Vec::new();
     for (set, count) in by_set {
         let planned = &shared.plan.sets[set];
-        if matches!(planned.agent, AgentSpec::Saved | AgentSpec::Kept) {
+        if matches!(planned.agent, AgentSpec::Saved | AgentSpec::PriorAttempts) {
             continue;
         }
         let same = agents.iter_mut().find(|agent| {
@@ -91,12 +91,12 @@ fn agents_of(shared: &RunResources, attempts: &[AttemptKey]) -> Vec<AgentOfRun> 
 async fn connect(
     shared: &RunResources,
     agent: &AgentOfRun,
-    reports: &mpsc::Sender<Report>,
+    reports: &mpsc::Sender<ExecutorMessage>,
 ) -> bool {
     let name = &agent.planned(shared).agent_name;
     let (status, mut changes) = ConnectionStatus::new();
     let send = async |event: RunEvent| {
-        let _ = reports.send(Report::Connection(event)).await;
+        let _ = reports.send(ExecutorMessage::Connection(event)).await;
     };
     let connecting = connect_with_retries(shared, agent.planned(shared), status);
     let show_changes = async {

@@ -9,7 +9,7 @@ use super::run_resources::ProgressSink;
 use crate::agents::{AgentError, ErrorKind, Session, Turn, TurnBudget, TurnOutcome};
 use crate::domain::{Content, Invocation, JudgeUsage, Part, Progress, value_text};
 use crate::formats::adk::{Event, invocation_of};
-use crate::judge::{Fault, JudgeError, Judges, SimulatedUser, SimulationKey};
+use crate::judge::{JudgeError, JudgeErrorKind, Judges, SimulatedUser, SimulationKey};
 use crate::process::clock::Stopwatch;
 use crate::stubs::AttemptTools;
 use std::sync::{Mutex, PoisonError};
@@ -32,15 +32,15 @@ pub(super) enum UserTurns<'a> {
         /// The cost of its messages so far.
         spent: Mutex<JudgeUsage>,
         /// The time that its messages took.
-        thinking: Thinking,
+        thinking: UserResponseTime,
     },
 }
 
 /// The time that the messages of a simulated user took, and since when the next one is waited for.
 #[derive(Debug, Default)]
-pub(super) struct Thinking(Mutex<(Duration, Option<Stopwatch>)>);
+pub(super) struct UserResponseTime(Mutex<(Duration, Option<Stopwatch>)>);
 
-impl Thinking {
+impl UserResponseTime {
     fn starts(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).1 = Some(Stopwatch::start());
     }
@@ -178,7 +178,7 @@ fn no_user_message(turn: usize) -> Interruption {
 fn no_message(error: &JudgeError, turn: usize) -> Interruption {
     match error.fault {
         // Without the turn, so that all cases without a message share one cause.
-        Fault::Limit => Interruption::SpendingLimit(error.message.clone()),
+        JudgeErrorKind::Limit => Interruption::SpendingLimit(error.message.clone()),
         _ => {
             let why = format!("the simulated user of turn {turn} failed: {error}");
             Interruption::Failed(AgentError::new(ErrorKind::Setup, why))

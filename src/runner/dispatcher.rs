@@ -1,9 +1,9 @@
 //! Puts the events of a run in order: submits finished attempts to the journal, updates the state of the run, and
 //! decides which attempts may start.
 
-use super::journal::{JournalWriter, Written};
+use super::journal::{JournalOutcome, JournalWriter};
 use super::outbox::Outbox;
-use super::report::{Recorded, Report};
+use super::report::{ExecutorMessage, RecordedRun};
 use super::results::write_results;
 use crate::domain::{
     Attempt, AttemptKey, CancelReason, EndedAttempt, JudgeUsage, RunEvent, RunPlan, RunState,
@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 /// A command to a run.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Order {
+pub(super) enum DispatcherRequest {
     /// End the run early.
     Cancel(CancelReason),
     /// Pause (start no further attempts), or resume.
@@ -45,8 +45,8 @@ pub(super) struct Dispatcher {
     /// Whether attempts could not be written to the journal yet.
     pub(super) is_journal_behind: bool,
     pub(super) outbox: Outbox,
-    pub(super) orders: mpsc::UnboundedReceiver<Order>,
-    pub(super) reports: mpsc::Receiver<Report>,
+    pub(super) orders: mpsc::UnboundedReceiver<DispatcherRequest>,
+    pub(super) reports: mpsc::Receiver<ExecutorMessage>,
     pub(super) cancel: CancellationToken,
     /// Cancelled when no further attempt will start.
     pub(super) closing: CancellationToken,
@@ -57,7 +57,7 @@ pub(super) struct Dispatcher {
     pub(super) running: BTreeMap<AttemptKey, (usize, CancellationToken)>,
     /// Attempts that are being written, and the channel that reports whether they were; of attempts that ended
     /// together, the last one has it.
-    pub(super) writing: BTreeMap<AttemptKey, (Arc<Attempt>, Option<oneshot::Sender<Recorded>>)>,
+    pub(super) writing: BTreeMap<AttemptKey, (Arc<Attempt>, Option<oneshot::Sender<RecordedRun>>)>,
 }
 
 impl Dispatcher {
@@ -124,21 +124,21 @@ impl Dispatcher {
         self.outbox.push(RunEvent::Warning(warning));
     }
 
-    fn order(&mut self, order: Order) {
+    fn order(&mut self, order: DispatcherRequest) {
         match order {
-            Order::CancelOne(key) => {
+            DispatcherRequest::CancelOne(key) => {
                 if let Some((_, token)) = self.running.get(&key) {
                     token.cancel();
                 }
             }
-            Order::Pause(on) => {
+            DispatcherRequest::Pause(on) => {
                 self.paused = on;
                 self.outbox.push(RunEvent::Paused(on));
                 if let (false, Some(ask)) = (on, self.waiting.take()) {
                     self.begin(ask);
                 }
             }
-            Order::Cancel(reason) => {
+            DispatcherRequest::Cancel(reason) => {
                 self.waiting = None;
                 self.closing.cancel();
                 if self.cancelling < Some(reason) {
@@ -155,27 +155,27 @@ impl Dispatcher {
         }
     }
 
-    fn report(&mut self, report: Report) {
+    fn report(&mut self, report: ExecutorMessage) {
         match report {
             // Dropping the channel refuses the request.
-            Report::StartRequested(..) if self.cancelling.is_some() => {}
-            Report::StartRequested(key, answer) if self.paused => {
+            ExecutorMessage::StartRequested(..) if self.cancelling.is_some() => {}
+            ExecutorMessage::StartRequested(key, answer) if self.paused => {
                 self.waiting = Some((key, answer))
             }
-            Report::StartRequested(key, answer) => self.begin((key, answer)),
-            Report::Connection(event) => self.outbox.push(event),
-            Report::Progress(key, progress) => {
+            ExecutorMessage::StartRequested(key, answer) => self.begin((key, answer)),
+            ExecutorMessage::Connection(event) => self.outbox.push(event),
+            ExecutorMessage::Progress(key, progress) => {
                 self.outbox.push(RunEvent::Progress { key, progress })
             }
-            Report::Done(attempts, recorded) => self.record(attempts, recorded),
-            Report::Warning(warning) => self.warn(warning),
-            Report::Dropped(key, spent) => {
+            ExecutorMessage::Done(attempts, recorded) => self.record(attempts, recorded),
+            ExecutorMessage::Warning(warning) => self.warn(warning),
+            ExecutorMessage::Dropped(key, spent) => {
                 self.running.remove(&key);
                 self.spent_on_cancelled(spent);
                 self.outbox.push(RunEvent::Dropped(key));
             }
-            Report::CancelledRequests(spent) => self.spent_on_cancelled(spent),
-            Report::Broke(key, why, recorded) => {
+            ExecutorMessage::CancelledRequests(spent) => self.spent_on_cancelled(spent),
+            ExecutorMessage::Broke(key, why, recorded) => {
                 let attempt = self.broken(key, why);
                 self.record(vec![Arc::new(attempt)], recorded);
             }
@@ -208,7 +208,7 @@ impl Dispatcher {
     }
 
     /// Submits finished attempts to the journal. Their events are sent after they were written.
-    fn record(&mut self, attempts: Vec<Arc<Attempt>>, recorded: oneshot::Sender<Recorded>) {
+    fn record(&mut self, attempts: Vec<Arc<Attempt>>, recorded: oneshot::Sender<RecordedRun>) {
         self.remove_at_end = None;
         let keys: Vec<AttemptKey> = attempts.iter().map(|attempt| attempt.key).collect();
         for attempt in &attempts {
@@ -223,37 +223,37 @@ impl Dispatcher {
             .is_some_and(|journal| journal.append(attempts));
         if !is_given {
             keys.into_iter()
-                .for_each(|key| self.unrecorded(key, Recorded::NotNow));
+                .for_each(|key| self.unrecorded(key, RecordedRun::NotNow));
         }
     }
 
     /// Handles an outcome of the journal; `None` when its thread has ended.
-    fn written(&mut self, written: Option<Written>) {
+    fn written(&mut self, written: Option<JournalOutcome>) {
         match written {
-            Some(Written::Recorded(written)) => {
+            Some(JournalOutcome::Recorded(written)) => {
                 written
                     .into_iter()
-                    .for_each(|ended| self.finished(ended, Recorded::Yes));
+                    .for_each(|ended| self.finished(ended, RecordedRun::Yes));
             }
-            Some(Written::Waiting(key, error)) => {
+            Some(JournalOutcome::Waiting(key, error)) => {
                 if !std::mem::replace(&mut self.is_journal_behind, true) {
                     let again = "writing is retried, and results are kept in memory";
                     self.warn(format!("the run cannot be recorded now; {again}: {error}"));
                 }
-                self.unrecorded(key, Recorded::NotNow);
+                self.unrecorded(key, RecordedRun::NotNow);
             }
-            Some(Written::Refused(key, error)) => {
+            Some(JournalOutcome::Refused(key, error)) => {
                 let case = self.plan.cases.eval_id(key.case);
                 self.warn(format!("{case} is not recorded: {error}"));
-                self.unrecorded(key, Recorded::Never);
+                self.unrecorded(key, RecordedRun::Never);
             }
-            Some(Written::Recovered(attempts)) => {
+            Some(JournalOutcome::Recovered(attempts)) => {
                 self.is_journal_behind = false;
                 self.warn(format!(
                     "the run is recorded again, including {attempts} delayed attempts"
                 ));
             }
-            Some(Written::Lost(attempts, error)) => {
+            Some(JournalOutcome::Lost(attempts, error)) => {
                 self.warn(format!("{attempts} attempts are not recorded: {error}"));
             }
             None => self.journal_broke(),
@@ -267,12 +267,12 @@ impl Dispatcher {
                 .into(),
         );
         for key in self.writing.keys().copied().collect::<Vec<_>>() {
-            self.unrecorded(key, Recorded::NotNow);
+            self.unrecorded(key, RecordedRun::NotNow);
         }
     }
 
     /// Reports an attempt that was not recorded.
-    fn unrecorded(&mut self, key: AttemptKey, recorded: Recorded) {
+    fn unrecorded(&mut self, key: AttemptKey, recorded: RecordedRun) {
         if let Some((attempt, _)) = self.writing.get(&key) {
             let ended = EndedAttempt::unrecorded(attempt.clone());
             self.finished(Arc::new(ended), recorded);
@@ -280,7 +280,7 @@ impl Dispatcher {
     }
 
     /// Reports an attempt that ended.
-    fn finished(&mut self, ended: Arc<EndedAttempt>, recorded: Recorded) {
+    fn finished(&mut self, ended: Arc<EndedAttempt>, recorded: RecordedRun) {
         self.running.remove(&ended.key);
         // An attempt that was written after a delay was reported before.
         let Some((_, waiting)) = self.writing.remove(&ended.key) else {
@@ -305,7 +305,7 @@ impl Dispatcher {
 }
 
 /// The next outcome of the journal; pending forever when there is no journal.
-async fn written(journal: &mut Option<JournalWriter>) -> Option<Written> {
+async fn written(journal: &mut Option<JournalWriter>) -> Option<JournalOutcome> {
     match journal {
         Some(journal) => journal.written().await,
         None => std::future::pending().await,

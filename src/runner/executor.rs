@@ -3,7 +3,7 @@
 use super::batches::score_batches;
 use super::connections::connect_agents;
 use super::queue_cases::{ClaimedCases, QueueRecords};
-use super::report::{Recorded, Report};
+use super::report::{ExecutorMessage, RecordedRun};
 use super::run_resources::{ProgressSink, RunResources};
 use crate::agents::AttemptMemory;
 use crate::domain::{AttemptKey, JudgeUsage, Progress, RunPlan};
@@ -22,7 +22,7 @@ struct ProgressReporter {
     /// The slot among all attempts, and the slot of the agent.
     room: SlotPermits,
     memory: Arc<AttemptMemory>,
-    reports: mpsc::Sender<Report>,
+    reports: mpsc::Sender<ExecutorMessage>,
     /// Cancelled when the conversation has ended, so that the attempt is judged or waits for its judges.
     is_judged: CancellationToken,
     /// What its judges spent so far.
@@ -33,7 +33,7 @@ impl ProgressSink for ProgressReporter {
     async fn send_progress(&mut self, progress: Progress) {
         let _ = self
             .reports
-            .send(Report::Progress(self.key, progress))
+            .send(ExecutorMessage::Progress(self.key, progress))
             .await;
     }
 
@@ -62,7 +62,7 @@ impl ProgressSink for ProgressReporter {
 pub(super) async fn execute(
     shared: Arc<RunResources>,
     (outstanding_attempts, queue): (Vec<AttemptKey>, Option<Arc<CaseQueue>>),
-    reports: mpsc::Sender<Report>,
+    reports: mpsc::Sender<ExecutorMessage>,
     (closing, judging_ends): (CancellationToken, CancellationToken),
 ) {
     let mut pace = shared.plan.options.rate.map(pace_of);
@@ -115,7 +115,7 @@ pub(super) async fn execute(
         }
         let (ask, answer) = oneshot::channel();
         if reports
-            .send(Report::StartRequested(key, ask))
+            .send(ExecutorMessage::StartRequested(key, ask))
             .await
             .is_err()
         {
@@ -126,7 +126,9 @@ pub(super) async fn execute(
     }
     attempts.all_end().await;
     let _ = reports
-        .send(Report::CancelledRequests(shared.judges.cancelled()))
+        .send(ExecutorMessage::CancelledRequests(
+            shared.judges.cancelled(),
+        ))
         .await;
     shared.agents.finish().await;
 }
@@ -134,7 +136,7 @@ pub(super) async fn execute(
 /// The attempts of a run that were started, each in a task.
 struct StartedAttempts {
     shared: Arc<RunResources>,
-    reports: mpsc::Sender<Report>,
+    reports: mpsc::Sender<ExecutorMessage>,
     /// Cancelled when no attempt may request a judge.
     judging_ends: CancellationToken,
     /// With a queue, where results that cannot be recorded are reported.
@@ -172,7 +174,7 @@ impl StartedAttempts {
             let _ = reports.send(report).await;
             // The slots are released only now, so that no more attempts than allowed are ever shown at the same time.
             if let Ok(recorded) = is_recorded.await
-                && recorded != Recorded::Yes
+                && recorded != RecordedRun::Yes
             {
                 memory.stays();
                 if let Some(records) = of_queue {
@@ -252,8 +254,8 @@ async fn one(
     shared: Arc<RunResources>,
     (cancel, judging_ends): (CancellationToken, CancellationToken),
     mut teller: ProgressReporter,
-    recorded: oneshot::Sender<Recorded>,
-) -> Report {
+    recorded: oneshot::Sender<RecordedRun>,
+) -> ExecutorMessage {
     let (key, is_judged, spent) = (teller.key, teller.is_judged.clone(), teller.spent.clone());
     let attempt = tokio::spawn(async move {
         tokio::select! {
@@ -265,8 +267,10 @@ async fn one(
         }
     });
     match attempt.await {
-        Ok(Some(attempt)) => Report::Done(vec![Arc::new(attempt)], recorded),
-        Ok(None) => Report::Dropped(key, *spent.lock().unwrap_or_else(PoisonError::into_inner)),
-        Err(error) => Report::Broke(key, error.to_string(), recorded),
+        Ok(Some(attempt)) => ExecutorMessage::Done(vec![Arc::new(attempt)], recorded),
+        Ok(None) => {
+            ExecutorMessage::Dropped(key, *spent.lock().unwrap_or_else(PoisonError::into_inner))
+        }
+        Err(error) => ExecutorMessage::Broke(key, error.to_string(), recorded),
     }
 }

@@ -24,7 +24,7 @@ enum JournalRequest {
 }
 
 /// The outcome of a request.
-pub(super) enum Written {
+pub(super) enum JournalOutcome {
     /// The attempts were written.
     Recorded(Vec<Arc<EndedAttempt>>),
     /// The attempt could not be written, for this reason. The write will be retried.
@@ -40,7 +40,7 @@ pub(super) enum Written {
 /// Writes attempts in the order in which they are submitted.
 pub(super) struct JournalWriter {
     requests: Option<Sender<JournalRequest>>,
-    written: mpsc::Receiver<Written>,
+    written: mpsc::Receiver<JournalOutcome>,
 }
 
 impl JournalWriter {
@@ -88,7 +88,7 @@ impl JournalWriter {
     }
 
     /// The next outcome; `None` when the writer is closed and there are no more. Cancel-safe.
-    pub(super) async fn written(&mut self) -> Option<Written> {
+    pub(super) async fn written(&mut self) -> Option<JournalOutcome> {
         self.written.recv().await
     }
 
@@ -104,7 +104,7 @@ struct JournalThread {
     records: Arc<dyn AttemptRecords>,
     /// `None` if the run has none, or they could not be written.
     summaries: Option<SummaryWriter>,
-    done: mpsc::Sender<Written>,
+    done: mpsc::Sender<JournalOutcome>,
     /// Attempts that could not be written yet, the oldest first.
     unwritten: VecDeque<Arc<Attempt>>,
     is_dirty: bool,
@@ -129,7 +129,7 @@ impl JournalThread {
             }
         }
         if let Err(error) = self.retry() {
-            self.answer(Written::Lost(self.unwritten.len(), error));
+            self.answer(JournalOutcome::Lost(self.unwritten.len(), error));
         }
         self.sync();
     }
@@ -170,7 +170,7 @@ impl JournalThread {
                 let ended = recorded
                     .map(|(attempt, at)| self.ended(attempt, at))
                     .collect();
-                self.answer(Written::Recorded(ended));
+                self.answer(JournalOutcome::Recorded(ended));
             }
             None => attempts
                 .into_iter()
@@ -182,12 +182,12 @@ impl JournalThread {
     fn append(&mut self, attempt: Arc<Attempt>) {
         let key = attempt.key;
         match self.retry().and_then(|()| self.write(&attempt)) {
-            Ok(ended) => self.answer(Written::Recorded(vec![ended])),
+            Ok(ended) => self.answer(JournalOutcome::Recorded(vec![ended])),
             // The error is that of this attempt: `retry` returns only errors that may pass.
-            Err(error) if error.is_final() => self.answer(Written::Refused(key, error)),
+            Err(error) if error.is_final() => self.answer(JournalOutcome::Refused(key, error)),
             Err(error) => {
                 self.unwritten.push_back(attempt);
-                self.answer(Written::Waiting(key, error));
+                self.answer(JournalOutcome::Waiting(key, error));
             }
         }
     }
@@ -220,13 +220,15 @@ impl JournalThread {
         while let Some(oldest) = self.unwritten.front().cloned() {
             match self.write(&oldest) {
                 Ok(_) => written += 1,
-                Err(error) if error.is_final() => self.answer(Written::Refused(oldest.key, error)),
+                Err(error) if error.is_final() => {
+                    self.answer(JournalOutcome::Refused(oldest.key, error))
+                }
                 Err(error) => return Err(error),
             }
             self.unwritten.pop_front();
         }
         if written > 0 {
-            self.answer(Written::Recovered(written));
+            self.answer(JournalOutcome::Recovered(written));
         }
         Ok(())
     }
@@ -239,7 +241,7 @@ impl JournalThread {
     }
 
     /// Reports an outcome. If the dispatcher has ended, it is discarded, and writing continues.
-    fn answer(&self, written: Written) {
+    fn answer(&self, written: JournalOutcome) {
         let _ = self.done.blocking_send(written);
     }
 }

@@ -57,12 +57,12 @@ pub use past::{
     case_trends, history_of, load_past_run, past_results, past_run, remove_old, result_folders,
     trends_of_run, unreadable_text,
 };
-pub use plan::{PlanError, Prepared, Stamp, prepare};
+pub use plan::{PlanError, PreparedRun, RunIdentity, prepare};
 pub use record_tools::{ToolRecording, add_missing_answers, record_tools};
 pub use removed::removed_cases;
 pub use request::Request;
 pub use start::{Run, RunHandle, start};
 pub use trust::{
-    KeyOffer, TrustAction, TrustQuestion, agent_questions, allowed_destinations, judge_questions,
-    missing_keys, offered_keys, trust_questions,
+    DotenvKeyQuestion, TrustAction, TrustQuestion, agent_questions, allowed_destinations,
+    judge_questions, missing_keys, offered_keys, trust_questions,
 };

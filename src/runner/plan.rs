@@ -14,7 +14,7 @@ use crate::history::{CaseResult, PastResult, PastResults, case_results, place};
 use crate::judge::JudgeGrant;
 use crate::metrics::unreachable_threshold;
 use crate::runner::chosen_cases::quarantine_on;
-use crate::store::{CaseQueue, MOST_ATTEMPTS, WholePlan};
+use crate::store::{AllShardsPlan, CaseQueue, MOST_ATTEMPTS};
 use crate::stubs::StubFile;
 use crate::workspace::{SetPath, Workspace, current_commit};
 use std::borrow::Cow;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 /// A plan, with the data that is needed to execute it.
 #[derive(Clone, Debug)]
-pub struct Prepared {
+pub struct PreparedRun {
     /// The plan.
     pub plan: Arc<RunPlan>,
     /// The opened files, in the plan's order.
@@ -42,7 +42,7 @@ pub struct Prepared {
     /// What the user allowed the judge; initially nothing.
     pub grant: JudgeGrant,
     /// The plan of all shards, if this is the plan of one.
-    pub whole: Option<Arc<WholePlan>>,
+    pub whole: Option<Arc<AllShardsPlan>>,
     /// The queue from which cases are taken; `None` if all are run here.
     pub queue: Option<Arc<CaseQueue>>,
     /// What the user should know about the plan.
@@ -56,18 +56,18 @@ pub struct PlanError(pub String);
 
 /// The id of a run, and when it started.
 #[derive(Clone, Debug)]
-pub struct Stamp {
+pub struct RunIdentity {
     /// Short and random. Runs are not ordered by their ids.
     pub run_id: String,
     /// RFC 3339.
     pub started: String,
 }
 
-impl Stamp {
+impl RunIdentity {
     /// A new id, with the current time.
-    pub fn now() -> Stamp {
+    pub fn now() -> RunIdentity {
         let run_id = uuid::Uuid::new_v4().simple().to_string()[..12].to_string();
-        Stamp {
+        RunIdentity {
             run_id,
             started: jiff::Timestamp::now().to_string(),
         }
@@ -78,8 +78,8 @@ impl Stamp {
 pub fn prepare(
     workspace: &Workspace,
     request: &Request,
-    stamp: &Stamp,
-) -> Result<Prepared, PlanError> {
+    stamp: &RunIdentity,
+) -> Result<PreparedRun, PlanError> {
     let day = stamp.started.get(..10).unwrap_or_default();
     let OpenedSelections {
         opened,
@@ -117,7 +117,7 @@ pub fn prepare(
             split,
             remarks: of_split,
         } = split_inside(plan, shard, &planned.to_split, workspace)?;
-        whole = Some(Arc::new(WholePlan {
+        whole = Some(Arc::new(AllShardsPlan {
             plan: of_all,
             split,
             problems: problems.clone(),
@@ -126,7 +126,7 @@ pub fn prepare(
     }
     remarks.extend(unreadable.into_iter().map(unreadable_text));
     remarks.extend(unreachable_thresholds(&plan));
-    Ok(Prepared {
+    Ok(PreparedRun {
         kept: kept_of(&plan, &planned.sets, &request.kept),
         plan: Arc::new(plan),
         sets: planned.sets,
@@ -152,7 +152,7 @@ struct PlannedSets {
 }
 
 impl PlannedSets {
-    fn new(workspace: &Workspace, request: &Request, stamp: &Stamp) -> PlannedSets {
+    fn new(workspace: &Workspace, request: &Request, stamp: &RunIdentity) -> PlannedSets {
         PlannedSets {
             plan: RunPlan {
                 run_id: stamp.run_id.clone(),

@@ -16,14 +16,14 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// Why a set is not part of a plan.
-pub(super) struct SetNotPlanned {
+pub(super) struct SetPlanError {
     pub(super) why: String,
     pub(super) malformed: Option<Box<(PathBuf, FileProblem)>>,
 }
 
-impl From<String> for SetNotPlanned {
-    fn from(why: String) -> SetNotPlanned {
-        SetNotPlanned {
+impl From<String> for SetPlanError {
+    fn from(why: String) -> SetPlanError {
+        SetPlanError {
             why,
             malformed: None,
         }
@@ -48,7 +48,7 @@ impl SetPlanner<'_> {
         selection: &Selection,
         open: &OpenSet,
         notes: &Notes,
-    ) -> Result<(PlannedSet, Vec<usize>), SetNotPlanned> {
+    ) -> Result<(PlannedSet, Vec<usize>), SetPlanError> {
         let (workspace, request, set) = (self.workspace, self.request, &selection.set);
         if request.saved && request.kept.is_empty() && open.file.form.is_adk() {
             let why = "the file contains no saved responses; `evaltrail run` runs its cases";
@@ -81,11 +81,11 @@ impl SetPlanner<'_> {
 
     /// The criteria. Metrics that do not exist are errors if the request names them, or if an agent is called, which may cost
     /// money. Responses that exist are scored by the other metrics.
-    fn criteria(&self, set: &SetPath, file: &SetFile) -> Result<Vec<Criterion>, SetNotPlanned> {
+    fn criteria(&self, set: &SetPath, file: &SetFile) -> Result<Vec<Criterion>, SetPlanError> {
         let request = self.request;
         let config = request.config.as_deref();
         let found = criteria_for(self.workspace, set, file, config, &request.metrics);
-        let (criteria, source) = found.map_err(|problem| SetNotPlanned {
+        let (criteria, source) = found.map_err(|problem| SetPlanError {
             why: problem.to_string(),
             malformed: problem
                 .malformed
@@ -116,7 +116,7 @@ impl SetPlanner<'_> {
     fn agent(&self, set: &SetPath, file: &SetFile) -> Result<(String, AgentSpec), String> {
         let (workspace, request) = (self.workspace, self.request);
         if !request.kept.is_empty() {
-            return Ok(("kept".to_string(), AgentSpec::Kept));
+            return Ok(("kept".to_string(), AgentSpec::PriorAttempts));
         }
         if request.saved {
             return Ok(("saved".to_string(), AgentSpec::Saved));
@@ -173,7 +173,7 @@ fn tools_of(
     agent_name: &str,
     agent: &AgentSpec,
 ) -> Result<ToolsSpec, String> {
-    if matches!(agent, AgentSpec::Saved | AgentSpec::Kept) {
+    if matches!(agent, AgentSpec::Saved | AgentSpec::PriorAttempts) {
         return Ok(ToolsSpec::default());
     }
     // The configuration says nothing about an agent that the user gave by its address.

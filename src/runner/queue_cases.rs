@@ -1,6 +1,6 @@
 //! The cases that this machine takes from a queue, one after the other.
 
-use super::report::{Recorded, Report};
+use super::report::{ExecutorMessage, RecordedRun};
 use crate::domain::AttemptKey;
 use crate::store::{CaseQueue, NextCase};
 use std::collections::{HashMap, VecDeque};
@@ -49,14 +49,14 @@ impl ClaimedCases {
     /// the last cases, because one of them may be gone.
     pub(super) async fn next(
         &mut self,
-        reports: &mpsc::Sender<Report>,
+        reports: &mpsc::Sender<ExecutorMessage>,
         closing: &CancellationToken,
     ) -> VecDeque<AttemptKey> {
         let mut failures = 0;
         loop {
             if self.cannot_record.is_cancelled() {
                 let why = "no further cases are taken from the queue, because results cannot be recorded on this machine";
-                let _ = reports.send(Report::Warning(why.into())).await;
+                let _ = reports.send(ExecutorMessage::Warning(why.into())).await;
                 return VecDeque::new();
             }
             let queue = self.queue.clone();
@@ -73,7 +73,7 @@ impl ClaimedCases {
                 Ok(Err(error)) => {
                     failures += 1;
                     let _ = reports
-                        .send(Report::Warning(format!("the queue: {error}")))
+                        .send(ExecutorMessage::Warning(format!("the queue: {error}")))
                         .await;
                     if failures == MOST_FAILURES {
                         return VecDeque::new();
@@ -101,11 +101,11 @@ pub(super) struct QueueRecords {
 impl QueueRecords {
     /// Of a case that no machine can record, this gives up; otherwise other machines take it over, and this one takes no
     /// further cases.
-    pub(super) async fn failed(self, case: usize, recorded: Recorded) {
+    pub(super) async fn failed(self, case: usize, recorded: RecordedRun) {
         match recorded {
-            Recorded::Yes => {}
-            Recorded::NotNow => self.cannot_record.cancel(),
-            Recorded::Never => {
+            RecordedRun::Yes => {}
+            RecordedRun::NotNow => self.cannot_record.cancel(),
+            RecordedRun::Never => {
                 let queue = self.queue;
                 // If this fails, the case is taken over when this machine is gone.
                 let _ = tokio::task::spawn_blocking(move || queue.give_up(case)).await;

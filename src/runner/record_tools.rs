@@ -5,7 +5,7 @@ use super::redaction::Redaction;
 use crate::diff::calls_equal;
 use crate::domain::{MissingAnswer, RunPlan, RunState, Status, ToolCall};
 use crate::formats::json::TextChange;
-use crate::store::{FileAction, FileJob};
+use crate::store::{FileAction, FileEdit};
 use crate::stubs::{NewStubs, StubFile, stub_line, tool_answer_to};
 use crate::workspace::{Workspace, read_text, stubs_path};
 use serde_json::Value;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct ToolRecording {
     /// The edit; `None` if there is nothing to add.
-    pub job: Option<FileJob>,
+    pub job: Option<FileEdit>,
     /// What happened, in words.
     pub words: String,
 }
@@ -58,7 +58,7 @@ fn record_set(
         }
     }
     let words = summary(&new, &name);
-    let job = (!new.lines.is_empty()).then(|| FileJob {
+    let job = (!new.lines.is_empty()).then(|| FileEdit {
         action: added(text, &new.text()),
         path,
     });
@@ -133,7 +133,7 @@ pub fn add_missing_answers(
     );
     let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
     Ok(ToolRecording {
-        job: Some(FileJob {
+        job: Some(FileEdit {
             action: added(text, &lines),
             path,
         }),

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 /// Whether an attempt that ended was written to the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Recorded {
+pub(super) enum RecordedRun {
     Yes,
     /// Not now; it may be written later, or by another machine.
     NotNow,
@@ -16,7 +16,7 @@ pub(super) enum Recorded {
 }
 
 /// A message from the executor to the dispatcher.
-pub(super) enum Report {
+pub(super) enum ExecutorMessage {
     /// Requests to start an attempt. Dropping the channel refuses.
     StartRequested(AttemptKey, oneshot::Sender<CancellationToken>),
     /// How an agent is connected.
@@ -25,7 +25,7 @@ pub(super) enum Report {
     Progress(AttemptKey, Progress),
     /// The attempts ended, which have the slots of one. These stay occupied until the dispatcher replies or drops the
     /// channel.
-    Done(Vec<Arc<Attempt>>, oneshot::Sender<Recorded>),
+    Done(Vec<Arc<Attempt>>, oneshot::Sender<RecordedRun>),
     /// Something that the user should know.
     Warning(String),
     /// The attempt was cancelled, after its judges spent this.
@@ -33,5 +33,5 @@ pub(super) enum Report {
     /// The requests of judges that were cancelled, at the end of the run.
     CancelledRequests(JudgeUsage),
     /// The attempt failed because of an error in evaltrail itself.
-    Broke(AttemptKey, String, oneshot::Sender<Recorded>),
+    Broke(AttemptKey, String, oneshot::Sender<RecordedRun>),
 }

@@ -43,7 +43,7 @@ pub(super) struct RunResources {
     pub(super) programs: Programs,
     pub(super) judges: Judges,
     /// The criteria that a judge decides, by set and position.
-    pub(super) judged: Vec<Judged>,
+    pub(super) judged: Vec<JudgedCriteria>,
     /// The scorer of each set.
     pub(super) scorers: Vec<Scorer>,
     /// Limits the attempts that are judged at the same time: more of them would only wait for the judge.
@@ -90,10 +90,10 @@ impl RunResources {
 }
 
 /// The criteria of a set that a judge decides, by position.
-pub(super) type Judged = Vec<(usize, Result<JudgedMetric, CriterionError>)>;
+pub(super) type JudgedCriteria = Vec<(usize, Result<JudgedMetric, CriterionError>)>;
 
 /// The judged metrics of these criteria.
-pub(super) fn judged_of(criteria: &[Criterion], judges: &Judges) -> Judged {
+pub(super) fn judged_of(criteria: &[Criterion], judges: &Judges) -> JudgedCriteria {
     let spec = judges.spec();
     let ready = |criterion| JudgedMetric::new(criterion, spec.reading, spec.samples).transpose();
     criteria

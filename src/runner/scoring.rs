@@ -19,7 +19,7 @@ impl RunResources {
                 .as_ref()
                 .is_some_and(|custom| custom.program().is_some())
         };
-        matches!(planned.agent, AgentSpec::Saved | AgentSpec::Kept)
+        matches!(planned.agent, AgentSpec::Saved | AgentSpec::PriorAttempts)
             && self.judged[set].is_empty()
             && !planned.criteria.iter().any(has_program)
     }

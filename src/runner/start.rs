@@ -5,18 +5,18 @@
     reason = "what is sent is counted by the budgets of the turns"
 )]
 
-use super::dispatcher::{Dispatcher, Order};
+use super::dispatcher::{Dispatcher, DispatcherRequest};
 use super::executor::execute;
 use super::journal::JournalWriter;
 use super::outbox::Outbox;
-use super::plan::Prepared;
+use super::plan::PreparedRun;
 use super::preflight;
 use super::results::has_results;
 use super::run_resources::RunResources;
 use crate::domain::{AttemptKey, CancelReason, RunEvent, RunState};
 use crate::history::ResumedRun;
 use crate::judge::Judges;
-use crate::store::{Answers, AppFolders, JournalError, RunFolder, RunKey};
+use crate::store::{AppFolders, JournalError, JudgeResponseCache, RunFolder, RunKey};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -40,29 +40,29 @@ pub struct Run {
 /// Controls a run. Dropping it has no effect on the run.
 #[derive(Clone, Debug)]
 pub struct RunHandle {
-    orders: mpsc::UnboundedSender<Order>,
+    orders: mpsc::UnboundedSender<DispatcherRequest>,
 }
 
 impl RunHandle {
     /// Ends the run early.
     pub fn cancel(&self, reason: CancelReason) {
-        let _ = self.orders.send(Order::Cancel(reason));
+        let _ = self.orders.send(DispatcherRequest::Cancel(reason));
     }
 
     /// Pauses the run (no further attempts start), or resumes it.
     pub fn pause(&self, on: bool) {
-        let _ = self.orders.send(Order::Pause(on));
+        let _ = self.orders.send(DispatcherRequest::Pause(on));
     }
 
     /// Cancels one attempt. `--resume` runs it again.
     pub fn cancel_one(&self, key: AttemptKey) {
-        let _ = self.orders.send(Order::CancelOne(key));
+        let _ = self.orders.send(DispatcherRequest::CancelOne(key));
     }
 }
 
 /// Starts a run, or continues `resumed`. It is recorded in the workspace; if that is not possible, a warning is emitted
 /// and the results stay in memory.
-pub fn start(prepared: Prepared, resumed: Option<ResumedRun>, workspace: &Path) -> Run {
+pub fn start(prepared: PreparedRun, resumed: Option<ResumedRun>, workspace: &Path) -> Run {
     // The others need to know of a shard without results.
     let is_kept = resumed.is_some() || prepared.whole.is_some();
     let (opened, state) = match resumed {
@@ -93,7 +93,7 @@ pub fn start(prepared: Prepared, resumed: Option<ResumedRun>, workspace: &Path) 
     let (listener, events) = mpsc::channel(WAITING);
     let (orders, order_box) = mpsc::unbounded_channel();
     let (reports, report_box) = mpsc::channel(WAITING);
-    let answers = AppFolders::find().map(|places| Answers::below(places.answers()));
+    let answers = AppFolders::find().map(|places| JudgeResponseCache::below(places.answers()));
     let judges = Judges::new(&state.plan.judge, answers).with_grant(prepared.grant);
     let shared = Arc::new(RunResources::new(
         state.plan.clone(),

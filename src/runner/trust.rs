@@ -1,14 +1,14 @@
 //! Actions that need the user's permission because the files of the opened folder cause them: starting programs,
 //! sending data, using keys.
 
-use super::plan::Prepared;
+use super::plan::PreparedRun;
 use crate::config::is_agent_address;
 use crate::domain::{
     AgentSpec, Conversation, CustomMetric, JudgeSpec, PlannedSet, ProgramSpec, ToolsSpec,
     address_without_secrets, agent_without_secrets,
 };
 use crate::formats::SetFile;
-use crate::judge::{Judges, Keys};
+use crate::judge::{ApiKeys, Judges};
 use crate::metrics::{JudgeOptions, JudgedMetric};
 use crate::store::{Fingerprint, fingerprint};
 use crate::workspace::{Workspace, dotenv_near};
@@ -63,7 +63,7 @@ impl TrustAction {
 /// that is given on the command line.
 pub fn trust_questions(
     workspace: &Workspace,
-    prepared: &Prepared,
+    prepared: &PreparedRun,
     asked: Option<&str>,
 ) -> Vec<TrustQuestion> {
     let mut questions: Vec<TrustQuestion> = Vec::new();
@@ -135,7 +135,14 @@ pub fn agent_questions(workspace: &Workspace, agent: &AgentSpec) -> Vec<TrustQue
             );
             start_question(workspace, line, program, None)
         }
-        _ => start_question(workspace, program.command_line(is_set), program, None),
+        AgentSpec::Adk { .. }
+        | AgentSpec::Server(_)
+        | AgentSpec::Command(_)
+        | AgentSpec::Saved
+        | AgentSpec::PriorAttempts
+        | AgentSpec::Replay { .. } => {
+            start_question(workspace, program.command_line(is_set), program, None)
+        }
     }));
     questions
 }
@@ -297,15 +304,15 @@ pub fn allowed_destinations(questions: &[TrustQuestion]) -> BTreeSet<String> {
 
 /// Keys from a `.env` file, and the question whether to use them.
 #[derive(Clone, Debug)]
-pub struct KeyOffer {
+pub struct DotenvKeyQuestion {
     /// The question.
     pub question: TrustQuestion,
     /// The keys to use if it is allowed.
-    pub keys: Keys,
+    pub keys: ApiKeys,
 }
 
 /// Keys that are not set, that a run needs, and that are in a `.env` file which ADK would load for one of the agents.
-pub fn offered_keys(workspace: &Workspace, prepared: &Prepared) -> Option<KeyOffer> {
+pub fn offered_keys(workspace: &Workspace, prepared: &PreparedRun) -> Option<DotenvKeyQuestion> {
     let plan = &prepared.plan;
     let models = all_models(prepared);
     let folder = |set: &PlannedSet| {
@@ -328,7 +335,7 @@ pub fn missing_keys(
     judge: &JudgeSpec,
     models: &[String],
     folders: impl Iterator<Item = PathBuf>,
-) -> Option<KeyOffer> {
+) -> Option<DotenvKeyQuestion> {
     if models.is_empty() || Judges::is_recorded(judge) {
         return None;
     }
@@ -337,7 +344,7 @@ pub fn missing_keys(
         .filter(|folder| seen.insert(folder.clone()))
         .filter_map(|folder| {
             let (file, text) = dotenv_near(&folder)?;
-            Keys::of_file(&file, &text, judge).needed_for(judge, models)
+            ApiKeys::of_file(&file, &text, judge).needed_for(judge, models)
         });
     let (keys, helped) = files.next()?;
     let words = keys.describe();
@@ -350,11 +357,11 @@ pub fn missing_keys(
     let folder = keys.file().parent().unwrap_or(&workspace.root);
     // The fingerprint covers the names, and values that are not secret. A new value of a key needs no new permission.
     let question = question(workspace, TrustAction::Use, command, &words, folder);
-    Some(KeyOffer { question, keys })
+    Some(DotenvKeyQuestion { question, keys })
 }
 
 /// The models that a run calls, without duplicates.
-fn all_models(prepared: &Prepared) -> Vec<String> {
+fn all_models(prepared: &PreparedRun) -> Vec<String> {
     let of_sets = sets_with_users(prepared).into_iter().enumerate();
     let models: BTreeSet<String> = of_sets
         .flat_map(|(set, plays)| models(prepared, set, plays))
@@ -363,7 +370,7 @@ fn all_models(prepared: &Prepared) -> Vec<String> {
 }
 
 /// The models that the cases of a set need.
-fn models(prepared: &Prepared, set: usize, plays_users: bool) -> Vec<String> {
+fn models(prepared: &PreparedRun, set: usize, plays_users: bool) -> Vec<String> {
     let (plan, planned) = (&prepared.plan, &prepared.plan.sets[set]);
     let judges = Judges::new(&plan.judge, None);
     let judged = planned.criteria.iter().filter_map(|criterion| {
@@ -381,13 +388,13 @@ fn models(prepared: &Prepared, set: usize, plays_users: bool) -> Vec<String> {
 }
 
 /// For each set, whether a model simulates the user of any planned case.
-fn sets_with_users(prepared: &Prepared) -> Vec<bool> {
+fn sets_with_users(prepared: &PreparedRun) -> Vec<bool> {
     let plan = &prepared.plan;
     let mut found = vec![false; plan.sets.len()];
     for case in plan.cases.iter() {
         let has_agent = !matches!(
             plan.sets[case.set].agent,
-            AgentSpec::Saved | AgentSpec::Kept
+            AgentSpec::Saved | AgentSpec::PriorAttempts
         );
         if !found[case.set] && has_agent {
             found[case.set] = may_be_scenario(&prepared.sets[case.set], case.index);

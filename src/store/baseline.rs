@@ -23,7 +23,7 @@ pub const BASELINE_FILE: &str = "evaltrail-baseline.json";
 /// The version of the file's format.
 const FORMAT: u32 = 1;
 /// The maximum size of the file, in bytes.
-const LARGEST: u64 = 1 << 30;
+const MAX_BYTES: u64 = 1 << 30;
 
 /// A baseline.
 #[derive(Clone, Debug)]
@@ -55,11 +55,11 @@ struct RunLine {
     repeat: u32,
     /// The label of the judge.
     judge: Option<String>,
-    sets: Vec<SetLine>,
+    sets: Vec<BaselineSet>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct SetLine {
+struct BaselineSet {
     id: String,
     file: String,
     /// Relative to the workspace if it is inside it.
@@ -121,7 +121,7 @@ pub fn write_baseline(workspace: &Path, baseline: &Baseline) -> io::Result<()> {
     let set = |(at, set): (usize, &PlannedSet)| {
         let mut path = set.path.clone();
         relative_to(workspace, &mut path);
-        SetLine {
+        BaselineSet {
             id: set.id.clone(),
             file: set.file.clone(),
             path,
@@ -166,7 +166,7 @@ pub fn write_baseline(workspace: &Path, baseline: &Baseline) -> io::Result<()> {
     }
     text.push_str("\n  ]\n}\n");
     // The workspace may be the copy of a bucket, to which a change is written as well.
-    let written = match read_file(&path, LARGEST) {
+    let written = match read_file(&path, MAX_BYTES) {
         Ok(read) => replace(Replace {
             path: &path,
             within: None,
@@ -181,7 +181,7 @@ pub fn write_baseline(workspace: &Path, baseline: &Baseline) -> io::Result<()> {
 /// Removes the baseline of a workspace.
 pub fn remove_baseline(workspace: &Path) -> io::Result<()> {
     let path = baseline_path(workspace);
-    remove(&path, None, &read_file(&path, LARGEST)?).map_err(io::Error::other)
+    remove(&path, None, &read_file(&path, MAX_BYTES)?).map_err(io::Error::other)
 }
 
 fn attempt_line(attempt: &EndedAttempt) -> AttemptLine {
@@ -209,7 +209,7 @@ pub fn baseline_run_id(workspace: &Path) -> Option<String> {
 /// Reads the baseline of a workspace; `None` if there is none. Errors: the file cannot be read, or its format is newer.
 pub fn read_baseline(workspace: &Path) -> io::Result<Option<Baseline>> {
     let path = baseline_path(workspace);
-    let text = match read_text_file(&path, LARGEST) {
+    let text = match read_text_file(&path, MAX_BYTES) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         text => text?,
     };
@@ -282,11 +282,11 @@ pub fn read_baseline(workspace: &Path) -> io::Result<Option<Baseline>> {
 }
 
 /// `None` if it is not known.
-fn tools_of(set: &SetLine) -> Option<u64> {
+fn tools_of(set: &BaselineSet) -> Option<u64> {
     u64::from_str_radix(set.tools.as_deref()?, 16).ok()
 }
 
-fn planned_set(workspace: &Path, set: SetLine) -> PlannedSet {
+fn planned_set(workspace: &Path, set: BaselineSet) -> PlannedSet {
     PlannedSet {
         stubs: None,
         tools: Default::default(),
@@ -297,7 +297,7 @@ fn planned_set(workspace: &Path, set: SetLine) -> PlannedSet {
         agent: if set.saved {
             AgentSpec::Saved
         } else {
-            AgentSpec::Kept
+            AgentSpec::PriorAttempts
         },
         agent_name: String::new(),
         agent_jobs: None,

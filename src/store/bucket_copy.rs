@@ -14,7 +14,7 @@
 
 use super::app_folders::AppFolders;
 use super::copy_files::{
-    Arriving, begin_copy, close_to_others, finish_copy, make_private_folder, write_copy,
+    IncomingFiles, begin_copy, close_to_others, finish_copy, make_private_folder, write_copy,
 };
 use super::lock::lock_within;
 use super::read::read_file;
@@ -364,7 +364,7 @@ impl Copies {
         if stale.is_empty() {
             return self.save().map(|()| LeftOut::default());
         }
-        let (mut done, mut failed, mut arriving) = (0, None, Arriving::default());
+        let (mut done, mut failed, mut arriving) = (0, None, IncomingFiles::default());
         let fetched = bucket.read_all(&stale, |name, part| {
             let key = key_of(name);
             let path = self.path_of(&key);

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 /// The part of the lease after which the machine that has a claim writes another heartbeat.
 const BEATS: u32 = 6;
 /// The maximum size of the objects, in bytes.
-const LARGEST: u64 = 64 << 10;
+const MAX_BYTES: u64 = 64 << 10;
 /// The longest lease of another machine that is waited for.
 const LONGEST_LEASE: Duration = Duration::from_secs(3600);
 /// The number of claims on one part. Other numbers are not evaltrail's.
@@ -88,7 +88,7 @@ pub enum ClaimState {
 pub fn mark_place(runs: &Bucket, digest: &str) -> Result<bool, BucketError> {
     match runs.create(PLACE, digest.as_bytes().to_vec()) {
         Ok(_) => Ok(true),
-        Err(BucketError::Exists(_)) => Ok(runs.read(PLACE, LARGEST)?.0 == digest.as_bytes()),
+        Err(BucketError::Exists(_)) => Ok(runs.read(PLACE, MAX_BYTES)?.0 == digest.as_bytes()),
         Err(error) => Err(error),
     }
 }
@@ -279,7 +279,7 @@ fn released(bucket: &Bucket, objects: &[StoredObject]) -> Result<u32, BucketErro
     if !objects.iter().any(|object| object.name == RELEASED) {
         return Ok(0);
     }
-    let (text, _) = bucket.read(RELEASED, LARGEST)?;
+    let (text, _) = bucket.read(RELEASED, MAX_BYTES)?;
     Ok(String::from_utf8_lossy(&text).trim().parse().unwrap_or(0))
 }
 
@@ -302,7 +302,7 @@ fn json(value: &impl Serialize) -> Vec<u8> {
 }
 
 fn read_json<T: for<'de> Deserialize<'de>>(bucket: &Bucket, name: &str) -> Result<T, BucketError> {
-    let (text, _) = bucket.read(name, LARGEST)?;
+    let (text, _) = bucket.read(name, MAX_BYTES)?;
     let told = |_| {
         let object = bucket.address().join(name);
         BucketError::Other(format!(

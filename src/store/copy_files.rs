@@ -57,7 +57,7 @@ pub(super) fn close_to_others(_: &Path) -> io::Result<()> {
 
 /// Copies whose parts arrive.
 #[derive(Default)]
-pub(super) struct Arriving {
+pub(super) struct IncomingFiles {
     /// By the name of the object.
     files: HashMap<String, NamedTempFile>,
     /// The names of the objects that cannot be files here.
@@ -66,7 +66,7 @@ pub(super) struct Arriving {
     pub(super) left_out: LeftOut,
 }
 
-impl Arriving {
+impl IncomingFiles {
     /// Writes a part of an object, and returns whether the copy is complete.
     pub(super) fn take(&mut self, name: &str, path: &Path, part: ObjectPart) -> io::Result<bool> {
         if self.refused.contains(name) {

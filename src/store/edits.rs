@@ -27,15 +27,15 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_128;
 
 /// The size of the log, in bytes, above which its older half is removed at the next edit.
-const KEPT: u64 = 16 << 20;
+const MAX_LOG_BYTES: u64 = 16 << 20;
 /// A log that is larger than this, in bytes, is ignored.
-const LONGEST_LOG: u64 = 1 << 30;
+const MAX_READ_LOG_BYTES: u64 = 1 << 30;
 /// The maximum size of a file that is edited, in bytes.
-const LARGEST: u64 = 1 << 30;
+const MAX_FILE_BYTES: u64 = 1 << 30;
 
 /// An action on one file.
 #[derive(Clone, Debug, PartialEq)]
-pub struct FileJob {
+pub struct FileEdit {
     /// The file.
     pub path: PathBuf,
     /// The action.
@@ -56,7 +56,7 @@ pub enum FileAction {
 /// Why an edit was not made. No file was changed, except those in `left`.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {why}{}", path.display(), left_text(left))]
-pub struct EditFailed {
+pub struct FileEditError {
     /// The file.
     pub path: PathBuf,
     /// Why.
@@ -88,12 +88,12 @@ pub enum UndoError {
     Moved(String, String),
     /// It could not be written.
     #[error(transparent)]
-    Failed(#[from] EditFailed),
+    Failed(#[from] FileEditError),
 }
 
 /// The outcome of an edit.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Done {
+pub struct EditOutcome {
     /// A description of the edit.
     pub words: String,
     /// A note for the user, such as that the disk could not be synced.
@@ -169,14 +169,14 @@ enum EditLogLine {
 
 /// The edits that can be undone or redone, oldest first.
 #[derive(Default)]
-struct History {
-    edits: Vec<Logged>,
+struct EditHistory {
+    edits: Vec<LogRecord>,
     lines: usize,
     newest_id: u64,
 }
 
 /// An edit with its state according to the log.
-struct Logged {
+struct LogRecord {
     kept: LoggedEdit,
     undone: bool,
     /// The number of the newest line about it.
@@ -199,8 +199,8 @@ impl EditLog {
         &self,
         within: Option<&Path>,
         words: &str,
-        jobs: &[FileJob],
-    ) -> Result<Done, EditFailed> {
+        jobs: &[FileEdit],
+    ) -> Result<EditOutcome, FileEditError> {
         let lock = self.lock();
         let files: Vec<LoggedFile> = jobs.iter().map(kept_file).collect();
         let id = self.history().newest_id + 1;
@@ -223,7 +223,7 @@ impl EditLog {
                         // If this fails as well, the texts of the files show that the edit was not made.
                         let _ = self.append(&EditLogLine::Failed(id));
                     }
-                    return Err(EditFailed {
+                    return Err(FileEditError {
                         path: jobs[at].path.clone(),
                         why,
                         left,
@@ -235,7 +235,7 @@ impl EditLog {
             notes.push(format!("saved, but not recorded for undo: {error}"));
         }
         let written = texts_of(jobs.iter().map(|job| job.path.clone()));
-        Ok(Done {
+        Ok(EditOutcome {
             words: words.to_string(),
             note: notes.into_iter().next(),
             written,
@@ -243,12 +243,12 @@ impl EditLog {
     }
 
     /// Undoes the newest edit of any of these files.
-    pub fn undo(&self, within: Option<&Path>, files: &[PathBuf]) -> Result<Done, UndoError> {
+    pub fn undo(&self, within: Option<&Path>, files: &[PathBuf]) -> Result<EditOutcome, UndoError> {
         self.turn(&Scope::files(files), within, true)
     }
 
     /// Redoes the edit that was undone last.
-    pub fn redo(&self, within: Option<&Path>, files: &[PathBuf]) -> Result<Done, UndoError> {
+    pub fn redo(&self, within: Option<&Path>, files: &[PathBuf]) -> Result<EditOutcome, UndoError> {
         self.turn(&Scope::files(files), within, false)
     }
 
@@ -258,20 +258,20 @@ impl EditLog {
         scope: &Scope,
         within: Option<&Path>,
         back: bool,
-    ) -> Result<Done, UndoError> {
+    ) -> Result<EditOutcome, UndoError> {
         let _lock = self.lock();
         let mut edits = self.history().edits;
         if let Some(correction) = correct_newest(&mut edits, scope) {
             // If this fails, the next undo or redo finds the same correction.
             let _ = self.append(&correction);
         }
-        let meant = |logged: &&Logged| logged.undone != back && scope.holds(&logged.kept);
+        let meant = |logged: &&LogRecord| logged.undone != back && scope.holds(&logged.kept);
         let found = if back {
             edits.iter().rev().find(meant)
         } else {
             edits.iter().find(meant)
         };
-        let Some(Logged { kept, .. }) = found else {
+        let Some(LogRecord { kept, .. }) = found else {
             return Err(UndoError::Nothing(if back { "undo" } else { "redo" }));
         };
         let is_known = |file: &LoggedFile| is_as_left(file, back) || is_as_left(file, !back);
@@ -303,7 +303,7 @@ impl EditLog {
                     } else {
                         EditLogLine::Undone(kept.id)
                     });
-                    return Err(EditFailed {
+                    return Err(FileEditError {
                         path: one.path.clone(),
                         why,
                         left,
@@ -318,7 +318,7 @@ impl EditLog {
             ));
         }
         let written = texts_of(kept.files.iter().map(|file| file.path.clone()));
-        Ok(Done {
+        Ok(EditOutcome {
             words: kept.words.clone(),
             note: notes.into_iter().next(),
             written,
@@ -355,8 +355,8 @@ impl EditLog {
         let mut file = private(OpenOptions::new().create(true).append(true)).open(path)?;
         // An incomplete line that a crash left must not damage this one.
         let length = file.metadata()?.len();
-        let torn =
-            length > 0 && !read_file(path, LONGEST_LOG).is_ok_and(|bytes| bytes.ends_with(b"\n"));
+        let torn = length > 0
+            && !read_file(path, MAX_READ_LOG_BYTES).is_ok_and(|bytes| bytes.ends_with(b"\n"));
         let text = format!(
             "{}{}\n",
             if torn { "\n" } else { "" },
@@ -366,14 +366,15 @@ impl EditLog {
         file.sync_data()
     }
 
-    fn history(&self) -> History {
+    fn history(&self) -> EditHistory {
         let Some(path) = &self.path else {
-            return History::default();
+            return EditHistory::default();
         };
         // An incomplete line that a crash left may end within a character; it is ignored.
         let mut text =
-            String::from_utf8_lossy(&read_file(path, LONGEST_LOG).unwrap_or_default()).into_owned();
-        if text.len() as u64 > KEPT {
+            String::from_utf8_lossy(&read_file(path, MAX_READ_LOG_BYTES).unwrap_or_default())
+                .into_owned();
+        if text.len() as u64 > MAX_LOG_BYTES {
             let half = text.ceil_char_boundary(text.len() / 2);
             let line = text[half..]
                 .find('\n')
@@ -384,7 +385,7 @@ impl EditLog {
                 let _ = super::write_whole(path, text.as_bytes());
             }
         }
-        let mut history = History::default();
+        let mut history = EditHistory::default();
         for line in text
             .lines()
             .filter_map(|line| serde_json::from_str::<EditLogLine>(line).ok())
@@ -409,7 +410,7 @@ fn texts_of(paths: impl Iterator<Item = PathBuf>) -> Vec<(PathBuf, Option<Arc<st
         .map(|path| {
             (
                 path.clone(),
-                read_text_file(&path, LARGEST).ok().map(Arc::from),
+                read_text_file(&path, MAX_FILE_BYTES).ok().map(Arc::from),
             )
         })
         .collect()
@@ -430,7 +431,7 @@ fn turn_files<'a>(
 
 /// Corrects the state of the edit that was made, undone or redone last: after a kill between writing the log and the
 /// files, the texts of the files decide. Returns the line to log.
-fn correct_newest(edits: &mut [Logged], scope: &Scope) -> Option<EditLogLine> {
+fn correct_newest(edits: &mut [LogRecord], scope: &Scope) -> Option<EditLogLine> {
     let of_scope = edits.iter_mut().filter(|logged| scope.holds(&logged.kept));
     let newest = of_scope.max_by_key(|logged| logged.turned)?;
     // A file that the edit did not change is not evidence.
@@ -476,7 +477,7 @@ fn real(path: &Path) -> PathBuf {
     canonical(folder).join(path.file_name().unwrap_or_default())
 }
 
-fn kept_file(job: &FileJob) -> LoggedFile {
+fn kept_file(job: &FileEdit) -> LoggedFile {
     let whole = |old: &str, new: &str| TextChange::one(0, old, new);
     let path = real(&job.path);
     match &job.action {
@@ -506,7 +507,7 @@ fn kept_file(job: &FileJob) -> LoggedFile {
 
 fn is_as_left(file: &LoggedFile, back: bool) -> bool {
     let left = if back { &file.after } else { &file.before };
-    let now = read_text_file(&file.path, LARGEST)
+    let now = read_text_file(&file.path, MAX_FILE_BYTES)
         .ok()
         .map(|text| hash(&text));
     now == *left
@@ -557,13 +558,13 @@ fn changed_from_nothing(change: &TextChange) -> String {
 }
 
 fn read(path: &Path) -> Result<String, SaveError> {
-    read_text_file(path, LARGEST).map_err(|error| match error.kind() {
+    read_text_file(path, MAX_FILE_BYTES).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => SaveError::Gone,
         _ => SaveError::Io(error),
     })
 }
 
-impl History {
+impl EditHistory {
     fn take(&mut self, line: EditLogLine) {
         self.lines += 1;
         match line {
@@ -582,7 +583,7 @@ impl History {
                 {
                     logged.dropped_by.get_or_insert(made.id);
                 }
-                self.edits.push(Logged {
+                self.edits.push(LogRecord {
                     kept: made,
                     undone: false,
                     turned: self.lines,
@@ -622,10 +623,10 @@ mod tests {
         }
     }
 
-    fn change(path: &Path, new: &str) -> FileJob {
+    fn change(path: &Path, new: &str) -> FileEdit {
         let text: Arc<str> = fs::read_to_string(path).unwrap().into();
         let change = TextChange::one(0, &text, new);
-        FileJob {
+        FileEdit {
             path: path.to_path_buf(),
             action: FileAction::Change(text, change),
         }
@@ -693,7 +694,7 @@ mod tests {
         assert_eq!(fs::read_to_string(&new).unwrap(), "before");
         let left = fs::read_to_string(&path).unwrap();
         assert!(
-            left.len() as u64 > KEPT / 3 && (left.len() as u64) < KEPT,
+            left.len() as u64 > MAX_LOG_BYTES / 3 && (left.len() as u64) < MAX_LOG_BYTES,
             "{}",
             left.len()
         );
@@ -715,7 +716,7 @@ mod tests {
         fs::write(&b, "b").unwrap();
         let jobs = [
             change(&a, "A"),
-            FileJob {
+            FileEdit {
                 path: b.clone(),
                 action: FileAction::Create("x".into()),
             },
@@ -726,7 +727,7 @@ mod tests {
         let text: Arc<str> = "b".into();
         let jobs = [
             change(&a, "A"),
-            FileJob {
+            FileEdit {
                 path: b.clone(),
                 action: FileAction::Delete(text),
             },

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 const NAME: &str = ".evaltrail";
 /// The maximum size of a file, in bytes. evaltrail does not write larger ones.
-const LARGEST: u64 = 4 << 30;
+const MAX_BYTES: u64 = 4 << 30;
 
 /// A folder that was opened without following links.
 #[derive(Debug)]
@@ -98,7 +98,7 @@ impl EvaltrailFolder {
     pub(super) fn read(&self, name: &str) -> io::Result<Vec<u8>> {
         let (file, length) = self.open_to_read(name)?;
         let mut bytes = Vec::with_capacity(length as usize + 1);
-        file.take(LARGEST).read_to_end(&mut bytes)?;
+        file.take(MAX_BYTES).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 
@@ -106,7 +106,7 @@ impl EvaltrailFolder {
     pub(super) fn open_to_read(&self, name: &str) -> io::Result<(File, u64)> {
         let file = self.open(name, OpenMode::Read)?;
         let length = file.metadata()?.len();
-        if length > LARGEST {
+        if length > MAX_BYTES {
             let why = format!(
                 "{} is too large ({} MB)",
                 self.path.join(name).display(),

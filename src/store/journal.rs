@@ -18,7 +18,7 @@ use super::plan_file::{PLAN, plan_text, workspace_of};
 use super::run_folders::{LOCK, RUNS};
 use super::run_key::RunKey;
 use super::summaries::SummaryWriter;
-use super::whole_plan::{WHOLE_PLAN, WholePlan, whole_plan_text};
+use super::whole_plan::{AllShardsPlan, WHOLE_PLAN, whole_plan_text};
 use crate::domain::{
     Attempt, AttemptKey, AttemptRecords, InMemory, JudgeUsage, RecordedAt, RunPlan, RunState,
 };
@@ -140,7 +140,7 @@ impl RunFolder {
     }
 
     /// Writes the plan of all shards beside that of this run.
-    pub fn write_whole_plan(&self, whole: &WholePlan) -> Result<(), JournalError> {
+    pub fn write_whole_plan(&self, whole: &AllShardsPlan) -> Result<(), JournalError> {
         let path = self.folder.path().join(WHOLE_PLAN);
         let text = whole_plan_text(whole, workspace_of(self.folder.path()));
         let text = text.map_err(|error| at(&path)(error.into()))?;

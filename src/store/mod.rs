@@ -10,7 +10,6 @@
 //! the platform's directories: permissions, state, the log of edits for undo, the key that signs runs, digests of reports
 //! ```
 
-mod answers;
 mod app_folders;
 mod baseline;
 mod bucket_copy;
@@ -25,13 +24,14 @@ mod journal_error;
 mod journal_line;
 mod journal_reader;
 mod journal_records;
+mod judge_responses;
 mod lock;
 mod output;
 mod plan_file;
+mod preferences;
 mod pushed;
 mod queue;
 mod read;
-mod remembered;
 mod run_export;
 mod run_folders;
 mod run_key;
@@ -46,7 +46,6 @@ mod verdicts;
 mod whole_plan;
 mod written;
 
-pub use answers::{Answers, CachedResponse};
 pub use app_folders::AppFolders;
 pub use baseline::{
     BASELINE_FILE, Baseline, baseline_path, baseline_run_id, read_baseline, remove_baseline,
@@ -61,16 +60,17 @@ pub use claims::{
     shard_claim_name,
 };
 pub use decisions::{read_decisions, save_decisions};
-pub use edits::{Done, EditFailed, EditLog, FileAction, FileJob, Scope, UndoError};
+pub use edits::{EditLog, EditOutcome, FileAction, FileEdit, FileEditError, Scope, UndoError};
 pub use journal::RunFolder;
 pub use journal_error::JournalError;
 pub use journal_reader::{JournalLines, LoadedRun, load_plan, load_run, load_run_with};
+pub use judge_responses::{CachedResponse, JudgeResponseCache};
 pub use output::{can_write_output, check_links, fill_output};
 pub use plan_file::{MOST_ATTEMPTS, RUN_FORMAT, StoredPlan};
+pub use preferences::WorkspacePreferences;
 pub use pushed::{PushError, RunPush, copy_pushed_runs, has_pushed_runs};
 pub use queue::{CaseQueue, MOST_QUEUED, NextCase};
 pub use read::{read_file, read_head, read_tail, read_text_file};
-pub use remembered::Remembered;
 pub use run_export::{export_run, file_id, unpack_run};
 pub use run_folders::{all_run_folders, remove_run, run_folders, run_path};
 pub use run_key::RunKey;
@@ -81,5 +81,7 @@ pub use summaries::SummaryWriter;
 pub use temporary::sweep;
 pub use trust::{Fingerprint, Trust, fingerprint};
 pub use verdicts::{read_verdicts, save_verdicts};
-pub use whole_plan::{WholePlan, parse_whole_plan, shard_folders, whole_plan_of, whole_plan_text};
+pub use whole_plan::{
+    AllShardsPlan, parse_whole_plan, shard_folders, whole_plan_of, whole_plan_text,
+};
 pub use written::{RecordedOutput, WrittenFiles};

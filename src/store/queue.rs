@@ -23,7 +23,7 @@ const MOST_CLAIMS: u32 = 9_999;
 /// The maximum number of cases of a queue: each has two objects or more.
 pub const MOST_QUEUED: usize = 90_000;
 /// The maximum size of a claim, in bytes.
-const LARGEST: u64 = 4096;
+const MAX_BYTES: u64 = 4096;
 
 /// A queue, for one worker.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub struct CaseQueue {
     worker: String,
     lease: Duration,
     cases: usize,
-    known: Mutex<Known>,
+    known: Mutex<KnownQueue>,
 }
 
 /// What a worker does next.
@@ -48,7 +48,7 @@ pub enum NextCase {
 
 /// What this worker knows about the queue.
 #[derive(Debug, Default)]
-struct Known {
+struct KnownQueue {
     /// Whether the queue was listed.
     is_read: bool,
     /// The case with which the search for the next one begins.
@@ -83,9 +83,9 @@ impl CaseQueue {
         let seed = worker.bytes().fold(7_usize, |sum, byte| {
             sum.wrapping_mul(31).wrapping_add(usize::from(byte))
         });
-        let known = Known {
+        let known = KnownQueue {
             next: seed % cases.max(1),
-            ..Known::default()
+            ..KnownQueue::default()
         };
         CaseQueue {
             bucket,
@@ -101,7 +101,7 @@ impl CaseQueue {
         self.lease / BEATS
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, KnownQueue> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -268,7 +268,7 @@ impl CaseQueue {
         if let Some(worker) = self.known().workers.get(&(case, claim)) {
             return Ok(Some(worker.clone()));
         }
-        let worker = match self.bucket.read(&claim_name(case, claim), LARGEST) {
+        let worker = match self.bucket.read(&claim_name(case, claim), MAX_BYTES) {
             Ok((worker, _)) => String::from_utf8_lossy(&worker).into_owned(),
             Err(BucketError::Missing(_)) => return Ok(None),
             Err(error) => return Err(error),

@@ -30,11 +30,11 @@ use std::path::{Path, PathBuf};
 /// The version of the format.
 const FORMAT: u64 = 1;
 /// The maximum length of a line, in bytes.
-const LONGEST: usize = 256 << 20;
+const MAX_LINE_BYTES: usize = 256 << 20;
 /// The maximum length of the plan, in bytes: it takes a multiple of its length in memory.
-const LONGEST_PLAN: usize = 64 << 20;
+const MAX_PLAN_BYTES: usize = 64 << 20;
 /// The maximum size of an unpacked file, in bytes.
-const LARGEST: u64 = 2 << 30;
+const MAX_FILE_BYTES: u64 = 2 << 30;
 /// How many times the size of a packed file its content may have: a small file can contain a huge one.
 const HIGHEST_RATIO: u64 = 200;
 /// The size up to which a file may have any ratio, in bytes.
@@ -105,7 +105,7 @@ pub fn unpack_run(file: &Path, workspace: &Path) -> io::Result<PathBuf> {
     let folder = EvaltrailFolder::make(workspace)?
         .make_folder(RUNS)?
         .make_folder(&head.run_id)?;
-    if !lines.next(LONGEST_PLAN)? {
+    if !lines.next(MAX_PLAN_BYTES)? {
         return Err(invalid(DAMAGED));
     }
     let members = lines
@@ -121,7 +121,7 @@ pub fn unpack_run(file: &Path, workspace: &Path) -> io::Result<PathBuf> {
     let most = read_plan(&folder, None)?.plan.attempts() + 2;
     let mut journal = io::BufWriter::new(folder.create(JOURNAL)?);
     let mut count = 0;
-    while lines.next(LONGEST)? {
+    while lines.next(MAX_LINE_BYTES)? {
         count += 1;
         if count > most {
             return Err(invalid("it has more lines than the run has attempts"));
@@ -174,7 +174,7 @@ impl PackedLines {
             .metadata()?
             .len()
             .saturating_mul(HIGHEST_RATIO)
-            .clamp(SMALL, LARGEST);
+            .clamp(SMALL, MAX_FILE_BYTES);
         let reader = BufReader::new(GzDecoder::new(BufReader::new(file)));
         Ok(PackedLines {
             reader,

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// How long to wait for another process that has locked the file.
-const PATIENCE: Duration = Duration::from_secs(5);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Writes a file atomically: writes and syncs a temporary file in the same folder, and renames it. The mode of an
 /// existing file is preserved, and links are followed. A file that is not regular (`/dev/stdout`) is written directly.
@@ -310,7 +310,7 @@ fn check_kind(meta: &Metadata) -> Result<(), SaveError> {
 
 /// Opens and locks a file. If the file is replaced while this waits for the lock, the new file is opened.
 fn open_locked(target: &Path) -> Result<File, SaveError> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + LOCK_TIMEOUT;
     loop {
         if fs::metadata(target)
             .map_err(gone_or_io)?

@@ -13,7 +13,7 @@ pub(super) const WHOLE_PLAN: &str = "whole_plan.json";
 
 /// The plan of all shards, as each of them stores it: all of them store the same text.
 #[derive(Clone, Debug)]
-pub struct WholePlan {
+pub struct AllShardsPlan {
     /// The plan, without what may differ between the shards' machines.
     pub plan: RunPlan,
     /// SHA-256 of the shard of each case.
@@ -23,7 +23,7 @@ pub struct WholePlan {
 }
 
 /// The text of the plan of all shards.
-pub fn whole_plan_text(whole: &WholePlan, workspace: &Path) -> serde_json::Result<String> {
+pub fn whole_plan_text(whole: &AllShardsPlan, workspace: &Path) -> serde_json::Result<String> {
     let plan = plan_text(&whole.plan, workspace, None, 0)?;
     let (split, problems) = (
         serde_json::to_string(&whole.split)?,
@@ -36,7 +36,7 @@ pub fn whole_plan_text(whole: &WholePlan, workspace: &Path) -> serde_json::Resul
 
 /// Reads the plan of all shards, whose relative paths are those of `workspace`. Errors: for example that the plan is
 /// inconsistent, or names files outside of the workspace.
-pub fn parse_whole_plan(text: &[u8], workspace: &Path) -> io::Result<WholePlan> {
+pub fn parse_whole_plan(text: &[u8], workspace: &Path) -> io::Result<AllShardsPlan> {
     #[derive(Deserialize)]
     struct Written {
         split: String,
@@ -66,7 +66,7 @@ pub fn parse_whole_plan(text: &[u8], workspace: &Path) -> io::Result<WholePlan> 
     if let Some(recording) = &mut plan.judge.recording {
         *recording = workspace.join(&*recording);
     }
-    Ok(WholePlan {
+    Ok(AllShardsPlan {
         plan,
         split,
         problems,

@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 
 const FORMAT: u32 = 1;
 /// The maximum size of the record, in bytes. Of a larger one, the older half is removed.
-const LARGEST: u64 = 4 << 20;
+const MAX_BYTES: u64 = 4 << 20;
 /// The maximum size of a record that is read, in bytes.
 const READ_AT_MOST: u64 = 64 << 20;
 
 #[derive(Serialize, Deserialize)]
-struct Entry {
+struct WrittenFile {
     format: u32,
     size: u64,
     sha256: String,
@@ -40,8 +40,8 @@ impl WrittenFiles {
             .split(|byte| *byte == b'\n')
             .filter_map(|line| serde_json::from_slice(line).ok());
         // Earlier versions recorded empty files, too.
-        for Entry { size, sha256, .. } in
-            lines.filter(|entry: &Entry| entry.format == FORMAT && entry.size > 0)
+        for WrittenFile { size, sha256, .. } in
+            lines.filter(|entry: &WrittenFile| entry.format == FORMAT && entry.size > 0)
         {
             found.by_size.entry(size).or_default().insert(sha256);
         }
@@ -52,7 +52,7 @@ impl WrittenFiles {
     pub fn is_record(head: &str) -> bool {
         head.lines()
             .next()
-            .is_some_and(|line| serde_json::from_str::<Entry>(line).is_ok())
+            .is_some_and(|line| serde_json::from_str::<WrittenFile>(line).is_ok())
     }
 
     /// Whether a file has the content of one that was written. Only files of the same size are read. Files that cannot
@@ -104,14 +104,14 @@ impl<'a> RecordedOutput<'a> {
         if self.size == 0 {
             return Ok(());
         }
-        let entry = Entry {
+        let entry = WrittenFile {
             format: FORMAT,
             size: self.size,
             sha256: self.hash.finish(),
         };
         let path = path_in(places);
         std::fs::create_dir_all(&places.data)?;
-        if std::fs::metadata(&path).is_ok_and(|meta| meta.len() > LARGEST) {
+        if std::fs::metadata(&path).is_ok_and(|meta| meta.len() > MAX_BYTES) {
             let text = read_file(&path, READ_AT_MOST)?;
             let half = text.len() / 2;
             let start = memchr::memchr(b'\n', &text[half..]).map_or(text.len(), |at| half + at + 1);
@@ -195,7 +195,7 @@ mod tests {
         };
         let line = format!(
             "{}\n",
-            serde_json::to_string(&Entry {
+            serde_json::to_string(&WrittenFile {
                 format: FORMAT,
                 size: 1,
                 sha256: "x".repeat(64)
@@ -204,7 +204,7 @@ mod tests {
         );
         std::fs::write(
             path_in(&places),
-            line.repeat(1 + LARGEST as usize / line.len()),
+            line.repeat(1 + MAX_BYTES as usize / line.len()),
         )
         .unwrap();
         let mut bytes = Vec::new();
@@ -212,10 +212,10 @@ mod tests {
         out.write_all(b"new").unwrap();
         out.record(&places).unwrap();
         let text = std::fs::read_to_string(path_in(&places)).unwrap();
-        assert!((text.len() as u64) < LARGEST * 2 / 3, "{}", text.len());
+        assert!((text.len() as u64) < MAX_BYTES * 2 / 3, "{}", text.len());
         assert!(
             text.lines()
-                .all(|line| serde_json::from_str::<Entry>(line).is_ok())
+                .all(|line| serde_json::from_str::<WrittenFile>(line).is_ok())
         );
         assert_eq!(
             text.lines()

@@ -15,11 +15,11 @@ pub struct AttemptStubs {
     /// How often each line of the file answered.
     used: Vec<u32>,
     eval_id: String,
-    recorded: Vec<Recorded>,
+    recorded: Vec<RecordedResponse>,
 }
 
 /// A response that the case records for a call of its expected trajectory.
-struct Recorded {
+struct RecordedResponse {
     turn: usize,
     call: ToolCall,
     response: Value,
@@ -38,7 +38,7 @@ pub struct StubAnswer {
 /// Why a call has no answer: the call, and the answer that is nearest to it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("no answer is recorded for {call}{nearest}")]
-pub struct Unanswered {
+pub struct UnansweredCall {
     call: String,
     nearest: String,
 }
@@ -60,7 +60,7 @@ impl AttemptStubs {
     }
 
     /// The answer to a call in a turn, from 1.
-    pub fn answer(&mut self, turn: usize, call: &ToolCall) -> Result<StubAnswer, Unanswered> {
+    pub fn answer(&mut self, turn: usize, call: &ToolCall) -> Result<StubAnswer, UnansweredCall> {
         if let Some(at) = self.line_for(turn, call, true) {
             return Ok(self.take(at));
         }
@@ -121,9 +121,9 @@ impl AttemptStubs {
 
     /// The response that the case records for an equal call of the turn, else of any turn: each once, the last one again.
     fn recorded_for(&mut self, turn: usize, call: &ToolCall) -> Option<Value> {
-        let is_equal = |one: &Recorded| calls_equal(&one.call, call, false);
-        let find = |recorded: &[Recorded], in_turn: bool, unused: bool| {
-            let fits = |one: &Recorded| {
+        let is_equal = |one: &RecordedResponse| calls_equal(&one.call, call, false);
+        let find = |recorded: &[RecordedResponse], in_turn: bool, unused: bool| {
+            let fits = |one: &RecordedResponse| {
                 (!in_turn || one.turn == turn) && (!unused || !one.is_used) && is_equal(one)
             };
             match unused {
@@ -151,7 +151,7 @@ impl AttemptStubs {
         Some(self.take(at))
     }
 
-    fn unanswered(&self, turn: usize, call: &ToolCall) -> Unanswered {
+    fn unanswered(&self, turn: usize, call: &ToolCall) -> UnansweredCall {
         let open = self
             .file
             .lines
@@ -185,7 +185,7 @@ impl AttemptStubs {
             .unwrap_or_default();
         let none = self.elsewhere(call);
         let call = format!("{} {args}", call.name);
-        Unanswered {
+        UnansweredCall {
             call,
             nearest: nearest.unwrap_or(none),
         }
@@ -226,11 +226,11 @@ impl AttemptStubs {
     }
 }
 
-fn recorded_in(turn: &Invocation, number: usize) -> Vec<Recorded> {
+fn recorded_in(turn: &Invocation, number: usize) -> Vec<RecordedResponse> {
     let recorded = |(at, call): (usize, &ToolCall)| {
         let response: &ToolResponse = turn.trajectory.response_to(at)?;
         let response = response.response.clone();
-        Some(Recorded {
+        Some(RecordedResponse {
             turn: number,
             call: call.clone(),
             response,

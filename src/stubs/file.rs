@@ -4,7 +4,7 @@
 //! `turn`, `times` and `after_ms` restrict and delay it, and `error` takes the place of `response`.
 
 use crate::formats::check_line_size;
-use crate::formats::json::{self, Unreadable, position};
+use crate::formats::json::{self, ParseFailure, position};
 use crate::formats::vertex::{PLAIN_INPUT, tool_input};
 use crate::metrics::CallPattern;
 use regex::RegexBuilder;
@@ -71,7 +71,7 @@ enum ArgumentMatch {
 }
 
 /// The maximum memory of the answers of a file, in bytes.
-const LARGEST: usize = 256 << 20;
+const MAX_MEMORY_BYTES: usize = 256 << 20;
 /// The memory of a line without its values, in bytes: the compiled pattern and its rules.
 const LINE: usize = 1536;
 /// The limits of memory within which a regular expression is compiled, in bytes. One that needs more than the last is not
@@ -81,7 +81,7 @@ const REGEX: [usize; 4] = [32 << 10, 256 << 10, 2 << 20, 10 << 20];
 impl StubFile {
     /// Reads a file. Blank lines are skipped.
     pub fn parse(text: &str) -> Result<StubFile, StubError> {
-        let mut left = LARGEST;
+        let mut left = MAX_MEMORY_BYTES;
         let lines = text
             .lines()
             .enumerate()
@@ -103,14 +103,14 @@ impl StubLine {
     fn parse(line: &str, number: usize, left: &mut usize) -> Result<StubLine, String> {
         check_line_size(line)?;
         let too_large = || {
-            let mega = LARGEST >> 20;
+            let mega = MAX_MEMORY_BYTES >> 20;
             format!(
                 "the stubs up to here need more than {mega} MB of memory; divide the set and its stubs"
             )
         };
         let (value, size) = json::parse_within(line, *left).map_err(|error| match error {
-            Unreadable::TooLarge => too_large(),
-            Unreadable::Syntax(error) => {
+            ParseFailure::TooLarge => too_large(),
+            ParseFailure::Syntax(error) => {
                 format!("column {}: {error}", position(line, error.offset).1)
             }
         })?;
@@ -128,9 +128,9 @@ impl StubLine {
             .and_then(Value::as_str)
             .map(|text| json::parse_within(text, *left))
         {
-            Some(Err(Unreadable::TooLarge)) => return Err(too_large()),
+            Some(Err(ParseFailure::TooLarge)) => return Err(too_large()),
             Some(Ok((_, size))) => size,
-            None | Some(Err(Unreadable::Syntax(_))) => 0,
+            None | Some(Err(ParseFailure::Syntax(_))) => 0,
         };
         let args = written.args.take().map(arguments).transpose()?;
         // The arguments are stored as values, and as objects of the pattern.

@@ -20,13 +20,13 @@ pub struct AttemptTools {
     spec: ToolsSpec,
     /// Whether the agent leaves calls to its caller.
     has_caller: bool,
-    state: Mutex<State>,
+    state: Mutex<StubState>,
     /// What the records of calls must not contain.
     sent: OnceLock<Arc<SentSecrets>>,
 }
 
 #[derive(Default)]
-struct State {
+struct StubState {
     stubs: AttemptStubs,
     /// The current turn, from 1.
     turn: usize,
@@ -94,15 +94,15 @@ impl AttemptTools {
         AttemptTools {
             spec: spec.clone(),
             has_caller,
-            state: Mutex::new(State {
+            state: Mutex::new(StubState {
                 stubs,
-                ..State::default()
+                ..StubState::default()
             }),
             sent: OnceLock::new(),
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, StubState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -299,7 +299,7 @@ impl AttemptTools {
     }
 }
 
-impl State {
+impl StubState {
     /// Counts a call. The text says why the attempt is errored if there are too many of them.
     fn too_many(&mut self, call: &ToolCall) -> Option<String> {
         self.calls += 1;

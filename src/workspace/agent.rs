@@ -12,7 +12,7 @@ use std::path::Path;
 /// Why no agent can be chosen, and how to choose one.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{0}")]
-pub struct NoAgent(pub String);
+pub struct AgentNotFound(pub String);
 
 /// Chooses the agent of a set: the requested one (`asked`); else the one in the configuration or in the folder with the
 /// name of the set's application; else the only agent in the workspace.
@@ -22,7 +22,7 @@ pub fn agent_for(
     set: &SetPath,
     case_app: Option<&str>,
     asked: Option<&str>,
-) -> Result<(String, AgentSpec), NoAgent> {
+) -> Result<(String, AgentSpec), AgentNotFound> {
     let chosen = match (asked, &workspace.config.agent) {
         (Some(asked), _) => asked_for(workspace, asked),
         (None, Some(name)) => default_agent(workspace, name),
@@ -35,11 +35,11 @@ pub fn agent_for(
 pub fn with_python(
     (name, mut spec): (String, AgentSpec),
     root: &Path,
-) -> Result<(String, AgentSpec), NoAgent> {
+) -> Result<(String, AgentSpec), AgentNotFound> {
     if let AgentSpec::Python { program, .. } = &mut spec
         && program.argv.is_empty()
     {
-        let python = find_python(root).map_err(|why| NoAgent(format!("{name}: {why}")))?;
+        let python = find_python(root).map_err(|why| AgentNotFound(format!("{name}: {why}")))?;
         program.argv.push(python.display().to_string());
     }
     Ok((name, spec))
@@ -47,13 +47,13 @@ pub fn with_python(
 
 /// The agent that `[run] agent` names. An address there would be one that a folder chose and nobody allowed, so that it is
 /// not used.
-fn default_agent(workspace: &Workspace, name: &str) -> Result<(String, AgentSpec), NoAgent> {
+fn default_agent(workspace: &Workspace, name: &str) -> Result<(String, AgentSpec), AgentNotFound> {
     if let Some(spec) = workspace.config.agents.get(name) {
         return Ok((name.to_string(), spec.clone()));
     }
     match workspace.agent_folder(name, None) {
         Some(agent) => served(&agent.name, &agent.path, &workspace.root),
-        None => Err(NoAgent(format!(
+        None => Err(AgentNotFound(format!(
             "[run] agent: there is no agent {name:?}; {}",
             known(workspace)
         ))),
@@ -64,7 +64,7 @@ fn of_set(
     workspace: &Workspace,
     set: &SetPath,
     case_app: Option<&str>,
-) -> Result<(String, AgentSpec), NoAgent> {
+) -> Result<(String, AgentSpec), AgentNotFound> {
     let apps = [set.app.as_deref(), case_app.filter(|app| !app.is_empty())];
     for app in apps.into_iter().flatten() {
         if let Some(spec) = workspace.config.agents.get(app) {
@@ -101,7 +101,10 @@ pub fn agent_of_set<'a>(
 }
 
 /// The agent of a name or an address.
-pub fn agent_named(workspace: &Workspace, asked: &str) -> Result<(String, AgentSpec), NoAgent> {
+pub fn agent_named(
+    workspace: &Workspace,
+    asked: &str,
+) -> Result<(String, AgentSpec), AgentNotFound> {
     asked_for(workspace, asked).and_then(|chosen| with_python(chosen, &workspace.root))
 }
 
@@ -122,7 +125,7 @@ pub fn named_agents(workspace: &Workspace) -> Vec<(String, Result<AgentSpec, Str
     names.iter().map(named).collect()
 }
 
-fn asked_for(workspace: &Workspace, asked: &str) -> Result<(String, AgentSpec), NoAgent> {
+fn asked_for(workspace: &Workspace, asked: &str) -> Result<(String, AgentSpec), AgentNotFound> {
     let here = std::env::current_dir().unwrap_or_default();
     if let Some(rest) = asked.strip_prefix(SUB_AGENT) {
         if let Some(found) = folder_of_agent(&here.join(rest), &workspace.root) {
@@ -151,9 +154,9 @@ fn asked_for(workspace: &Workspace, asked: &str) -> Result<(String, AgentSpec), 
                 .map_or_else(|| agent_without_secrets(asked), str::to_string);
             Ok((name, spec))
         }
-        Some(Err(error)) => Err(NoAgent(error.0)),
+        Some(Err(error)) => Err(AgentNotFound(error.0)),
         None => folder_of_agent(&here.join(asked), &workspace.root).unwrap_or_else(|| {
-            Err(NoAgent(format!(
+            Err(AgentNotFound(format!(
                 "there is no agent {asked:?}; {}",
                 known(workspace)
             )))
@@ -170,14 +173,14 @@ fn sub_agent(
     workspace: &Workspace,
     app: &str,
     agent: &str,
-) -> Result<(String, AgentSpec), NoAgent> {
+) -> Result<(String, AgentSpec), AgentNotFound> {
     let here = std::env::current_dir().unwrap_or_default();
     let found = match workspace.agent_folder(app, None) {
         Some(folder) => Some(served(&folder.name, &folder.path, &workspace.root)),
         None => folder_of_agent(&here.join(app), &workspace.root),
     };
     let (_, mut spec) = found.unwrap_or_else(|| {
-        Err(NoAgent(format!(
+        Err(AgentNotFound(format!(
             "there is no folder of an ADK agent {app:?}; {}",
             known(workspace)
         )))
@@ -189,7 +192,7 @@ fn sub_agent(
 }
 
 /// `--agent path/to/agent`, as `adk eval` accepts it.
-fn folder_of_agent(path: &Path, root: &Path) -> Option<Result<(String, AgentSpec), NoAgent>> {
+fn folder_of_agent(path: &Path, root: &Path) -> Option<Result<(String, AgentSpec), AgentNotFound>> {
     let path = dunce::canonicalize(path)
         .ok()
         .filter(|path| path.join("__init__.py").is_file() || path.join("agent.py").is_file())?;
@@ -205,12 +208,12 @@ fn known(workspace: &Workspace) -> String {
     }
 }
 
-fn only_one(workspace: &Workspace, set: &SetPath) -> Result<(String, AgentSpec), NoAgent> {
+fn only_one(workspace: &Workspace, set: &SetPath) -> Result<(String, AgentSpec), AgentNotFound> {
     let configured: Vec<_> = workspace.config.agents.iter().collect();
     match (configured.as_slice(), workspace.agents.as_slice()) {
         ([(name, spec)], _) => Ok((name.to_string(), (*spec).clone())),
         ([], [agent]) => served(&agent.name, &agent.path, &workspace.root),
-        _ => Err(NoAgent(format!(
+        _ => Err(AgentNotFound(format!(
             "no agent is specified for {}: {}; name one in evaltrail.toml, with --agent, or with O in the explorer",
             set.shown,
             known(workspace)
@@ -226,10 +229,10 @@ const ADK_KEYS: [&str; 3] = [
 ];
 
 /// The agent in an ADK agent's folder, served by an `adk api_server` that evaltrail starts.
-fn served(name: &str, path: &Path, root: &Path) -> Result<(String, AgentSpec), NoAgent> {
+fn served(name: &str, path: &Path, root: &Path) -> Result<(String, AgentSpec), AgentNotFound> {
     if let Some(module) = factory_of(path) {
         let shown = path_below(&std::env::current_dir().unwrap_or_default(), &module);
-        return Err(NoAgent(format!(
+        return Err(AgentNotFound(format!(
             "{name} has get_agent_async and no root_agent, so ADK's servers do not load it; use --agent python:{shown}:get_agent_async"
         )));
     }
@@ -237,7 +240,7 @@ fn served(name: &str, path: &Path, root: &Path) -> Result<(String, AgentSpec), N
     let found = find_adk(&agents_dir, root);
     let refused = found.refusal_note();
     let adk = found.path.ok_or_else(|| {
-        NoAgent(format!(
+        AgentNotFound(format!(
             "{name} is an ADK agent, and `adk` is neither on PATH nor in a virtual environment of the repository{refused}; \
              install google-adk, or run a server and use --agent adk+http://127.0.0.1:8000/{name}"
         ))

@@ -4,7 +4,7 @@ use crate::store::read_text_file;
 use std::path::{Component, Path, PathBuf};
 
 /// Maximum size of the files that are read, in bytes.
-const LARGEST: u64 = 16 << 20;
+const MAX_BYTES: u64 = 16 << 20;
 /// Maximum size of the files that contain one line, in bytes.
 const LARGEST_LINE: u64 = 4 << 10;
 
@@ -49,7 +49,7 @@ fn commit_of(git: &Path, name: &str) -> Option<String> {
     if let Some(line) = own {
         return commit(&line);
     }
-    let packed = read_text_file(&shared.join("packed-refs"), LARGEST).ok()?;
+    let packed = read_text_file(&shared.join("packed-refs"), MAX_BYTES).ok()?;
     let of_line = |line: &str| {
         let (id, packed_name) = line.split_once(' ')?;
         (packed_name.trim() == name).then(|| commit(id)).flatten()

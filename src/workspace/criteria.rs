@@ -5,7 +5,9 @@ use super::programs::find_python;
 use super::sets::{read_config_text, read_text};
 use super::{SetPath, Workspace};
 use crate::config::{CRITERIA_FILE, DefinedKind, DefinedMetric};
-use crate::domain::{Convention, Criterion, CustomMetric, MetricProgram, ProgramSpec, UserSpec};
+use crate::domain::{
+    CallingConvention, Criterion, CustomMetric, MetricProgram, ProgramSpec, UserSpec,
+};
 use crate::formats::{
     AGENTS_CLI_CONFIGS, ConfiguredKind, ConfiguredMetric, FileProblem, SetFile, adk,
     read_agents_cli_config,
@@ -142,7 +144,7 @@ fn agents_cli_metric(workspace: &Workspace, folder: &Path, metric: ConfiguredMet
     let python = |function: String| match python(workspace, None, Vec::new()) {
         Ok(program) => CustomMetric::Python {
             function,
-            convention: Convention::Vertex,
+            convention: CallingConvention::Vertex,
             program: MetricProgram {
                 program,
                 timeout_ms: 60_000,
@@ -255,7 +257,7 @@ fn adk_functions(
             .unwrap_or_default();
         criterion.custom = Some(CustomMetric::Python {
             function: function.to_string(),
-            convention: Convention::Adk,
+            convention: CallingConvention::Adk,
             program: MetricProgram {
                 program: python(workspace, None, Vec::new())
                     .map_err(|why| format!("{}: {why}", criterion.name()))?,

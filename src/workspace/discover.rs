@@ -110,9 +110,9 @@ impl Workspace {
             workspace.sets.push(workspace.set_path(&opened));
             workspace.folders.push(folder.clone());
         } else {
-            let mut walk = Walk {
+            let mut walk = FolderWalk {
                 looks_for_sets: true,
-                ..Walk::default()
+                ..FolderWalk::default()
             };
             walk.folder(&mut workspace, &opened, 0);
             walk.links(&mut workspace);
@@ -133,7 +133,7 @@ impl Workspace {
     /// configuration, all others in the workspace.
     fn find_agents_around(&mut self, opened: &Path) {
         if *opened != self.root && self.root.join(FILE_NAME).is_file() {
-            let mut walk = Walk::default();
+            let mut walk = FolderWalk::default();
             walk.folder(self, &self.root.clone(), 0);
             self.folders.push(self.root.clone());
         }
@@ -186,7 +186,7 @@ impl Workspace {
 
 /// A walk through folders.
 #[derive(Default)]
-struct Walk {
+struct FolderWalk {
     looks_for_sets: bool,
     /// Number of files whose beginning was read.
     looked_into: usize,
@@ -198,7 +198,7 @@ struct Walk {
     linked: Vec<(PathBuf, usize)>,
 }
 
-impl Walk {
+impl FolderWalk {
     fn folder(&mut self, workspace: &mut Workspace, folder: &Path, depth: usize) {
         let canonical = dunce::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
         if !self.seen.insert(canonical) {
@@ -263,7 +263,7 @@ impl Walk {
     /// sets. The number of files that are read is limited. Errors: the file may contain cases and cannot be read.
     fn content(&mut self, path: &Path, name: &str, columns: &ColumnMap) -> io::Result<FileContent> {
         const LOOKED_INTO: usize = 5000;
-        if name.ends_with(super::beside::NOTES_ENDING) {
+        if name.ends_with(super::sidecar_files::NOTES_ENDING) {
             return Ok(FileContent::Other);
         }
         let is_named_as_set = name.ends_with(".evalset.json") || name.ends_with(".test.json");
@@ -284,7 +284,7 @@ impl Walk {
         };
         let content = match content_of(name, &head, columns) {
             FileContent::UnknownData if is_named_as_set => FileContent::Cases,
-            FileContent::UnknownData if name.ends_with(super::beside::STUBS_ENDING) => {
+            FileContent::UnknownData if name.ends_with(super::sidecar_files::STUBS_ENDING) => {
                 FileContent::Other
             }
             FileContent::UnknownData if WrittenFiles::is_record(&decoded_text(&head)) => {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 const NAME: &str = ".env";
 /// Largest file that is read, in bytes.
-const LARGEST: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
 /// The nearest `.env` in a folder and those above it, with its text. ADK searches up to the root of the file system;
 /// here the search ends where that for a workspace ends. A link and a file of another owner are not read. `None` if
@@ -25,7 +25,7 @@ pub fn dotenv_near(folder: &Path) -> Option<(PathBuf, String)> {
             .filter(|meta| !meta.is_dir())?;
         Some((file, meta))
     })?;
-    let is_usable = meta.is_file() && meta.len() <= LARGEST && same_owner(&file, folder);
+    let is_usable = meta.is_file() && meta.len() <= MAX_BYTES && same_owner(&file, folder);
     let text = is_usable.then(|| read_text(&file).ok()).flatten()?;
     Some((file, text))
 }

@@ -3,7 +3,6 @@
 
 mod agent;
 mod agent_folders;
-mod beside;
 mod changed;
 mod commit;
 mod criteria;
@@ -12,14 +11,11 @@ mod dotenv;
 mod programs;
 mod set_path;
 mod sets;
+mod sidecar_files;
 mod watch;
 
-pub use agent::{NoAgent, agent_for, agent_named, agent_of_set, named_agents, with_python};
+pub use agent::{AgentNotFound, agent_for, agent_named, agent_of_set, named_agents, with_python};
 pub use agent_folders::{AgentFolder, is_agent};
-pub use beside::{
-    NOTES_ENDING, STUBS_ENDING, SetStubs, edited_with, notes_path, read_notes, read_stubs,
-    stubs_path, stubs_text,
-};
 pub use changed::{sources_changed_at, watched_folders};
 pub use commit::current_commit;
 pub use criteria::{CriteriaProblem, CriteriaSource, criteria_for, default_criteria, user_for};
@@ -27,4 +23,8 @@ pub use discover::{Workspace, WorkspaceError, named_path, root_of};
 pub use dotenv::dotenv_near;
 pub use set_path::SetPath;
 pub use sets::{OpenSet, SetProblem, open_set, read_set_text, read_text};
+pub use sidecar_files::{
+    NOTES_ENDING, STUBS_ENDING, SetStubs, edited_with, notes_path, read_notes, read_stubs,
+    stubs_path, stubs_text,
+};
 pub use watch::Watch;

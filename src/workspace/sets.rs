@@ -3,7 +3,7 @@
 use super::SetPath;
 use crate::formats::vertex::LineIndexer;
 use crate::formats::{
-    FileProblem, Pieces, ReadAs, SetFile, Source, decoded_text, is_utf16, what_bytes_are,
+    FileHints, FileProblem, RangeReader, SetFile, Source, decoded_text, is_utf16, what_bytes_are,
 };
 use crate::store::{Fingerprint, fingerprint, read_file, read_head, read_text_file};
 use std::fs::File;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 /// Largest file that is read into memory, in bytes.
-const LARGEST: u64 = 1 << 30;
+const MAX_BYTES: u64 = 1 << 30;
 /// Largest file of JSON Lines that is read into memory, in bytes. Larger ones are streamed to find their rows.
 const MAX_IN_MEMORY: u64 = 64 << 20;
 
@@ -47,7 +47,7 @@ pub enum SetProblem {
 pub fn open_set(set: &SetPath) -> Result<OpenSet, SetProblem> {
     let meta = std::fs::metadata(&set.path)?;
     let name = set.path.file_name().unwrap_or_default().to_string_lossy();
-    let read_as = ReadAs::named(&name, set.columns.clone());
+    let read_as = FileHints::named(&name, set.columns.clone());
     if meta.is_file()
         && let Some(what) = what_bytes_are(&name, &read_head(&set.path, 4)?)
     {
@@ -114,7 +114,7 @@ struct PiecesOf {
     file: Mutex<File>,
 }
 
-impl Pieces for PiecesOf {
+impl RangeReader for PiecesOf {
     fn piece(&self, range: Range<u64>) -> Result<String, String> {
         let said = |error: std::io::Error| format!("{}: {error}", self.path.display());
         let mut file = self
@@ -149,12 +149,12 @@ pub(super) fn read_config_text(path: &Path, root: &Path) -> std::io::Result<Stri
 /// Reads a file of cases as text. UTF-16 is decoded.
 pub fn read_set_text(path: &Path) -> std::io::Result<String> {
     match is_utf16(&read_head(path, 4)?) {
-        true => Ok(decoded_text(&read_file(path, LARGEST)?)),
+        true => Ok(decoded_text(&read_file(path, MAX_BYTES)?)),
         false => read_text(path),
     }
 }
 
 /// Reads a regular file as text. Pipes and devices, which could block forever, are refused.
 pub fn read_text(path: &Path) -> std::io::Result<String> {
-    read_text_file(path, LARGEST)
+    read_text_file(path, MAX_BYTES)
 }

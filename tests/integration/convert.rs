@@ -3,16 +3,21 @@
 
 use crate::common::root;
 use evaltrail::formats::adk::read_initial_session;
-use evaltrail::formats::{ConversionInputs, Converted, SetFile, Target, convert};
+use evaltrail::formats::{ConversionInputs, ConversionTarget, Converted, SetFile, convert};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
 
-fn converted(text: &str, id: &str, target: Target) -> Converted {
+fn converted(text: &str, id: &str, target: ConversionTarget) -> Converted {
     with_session(text, id, target, None)
 }
 
-fn with_session(text: &str, id: &str, target: Target, session: Option<&str>) -> Converted {
+fn with_session(
+    text: &str,
+    id: &str,
+    target: ConversionTarget,
+    session: Option<&str>,
+) -> Converted {
     let file = SetFile::open(Arc::from(text), id).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let mut id = || "<uuid>".to_string();
     let session = session
@@ -94,7 +99,9 @@ fn migrates_as_adk(folder: &Path) {
     if expected.get("error").is_some() {
         let refused = match &opened {
             Err(_) => true,
-            Ok(_) => !converted(&text, named, Target::EvalSet).problems.is_empty(),
+            Ok(_) => !converted(&text, named, ConversionTarget::EvalSet)
+                .problems
+                .is_empty(),
         };
         assert!(
             refused || MORE_THAN_ADK.contains(&name.as_str()),
@@ -103,7 +110,7 @@ fn migrates_as_adk(folder: &Path) {
         );
         return;
     }
-    let ours = with_session(&text, named, Target::EvalSet, session.as_deref());
+    let ours = with_session(&text, named, ConversionTarget::EvalSet, session.as_deref());
     assert_eq!(ours.problems, [], "{name}");
     let ours: Value = serde_json::from_str(&ours.text).unwrap();
     assert_eq!(pruned(ours), pruned(expected), "{name}");
@@ -142,14 +149,14 @@ fn an_eval_set_survives_the_way_through_vertex() {
         "final_session_state": {"lamp": "off"},
         "tags": ["slow"]
     }], "creation_timestamp": 5.0});
-    let rows = converted(&set.to_string(), "x", Target::VertexLines);
+    let rows = converted(&set.to_string(), "x", ConversionTarget::VertexLines);
     assert_eq!(
         (rows.cases, rows.lost.len(), rows.problems.len()),
         (1, 0, 0),
         "{:?}",
         rows.lost
     );
-    let back = converted(&rows.text, "x", Target::EvalSet);
+    let back = converted(&rows.text, "x", ConversionTarget::EvalSet);
     let back: Value = serde_json::from_str(&back.text).unwrap();
     assert_eq!(back, set, "through {}", rows.text);
 }
@@ -163,8 +170,8 @@ fn a_row_survives_the_way_through_adk() {
         "response": "It is off", "predicted_trajectory": [{"tool_name": "set", "tool_input": {}}],
         "latency_in_seconds": 1.5, "context": {"kept": [1, 2]}, "instruction": "brief"
     });
-    let set = converted(&row.to_string(), "x", Target::EvalSet);
-    let back = converted(&set.text, "x", Target::VertexLines);
+    let set = converted(&row.to_string(), "x", ConversionTarget::EvalSet);
+    let back = converted(&set.text, "x", ConversionTarget::VertexLines);
     let back: Value = serde_json::from_str(&back.text).unwrap();
     let sorted = |value: &Value| -> std::collections::BTreeMap<String, Value> {
         value
@@ -188,9 +195,10 @@ fn a_row_survives_the_way_through_adk() {
 fn unknown_and_empty_trajectories_stay_distinct() {
     for (cell, back) in [(json!([]), json!([])), (Value::Null, Value::Null)] {
         let row = json!({"eval_case_id": "a", "prompt": "x", "reference": "y", "reference_trajectory": cell});
-        let set = converted(&row.to_string(), "x", Target::EvalSet);
+        let set = converted(&row.to_string(), "x", ConversionTarget::EvalSet);
         let again: Value =
-            serde_json::from_str(&converted(&set.text, "x", Target::VertexLines).text).unwrap();
+            serde_json::from_str(&converted(&set.text, "x", ConversionTarget::VertexLines).text)
+                .unwrap();
         assert_eq!(again["reference_trajectory"], back);
     }
 }
@@ -203,7 +211,7 @@ fn data_that_a_row_cannot_represent_is_reported() {
                               "tool_responses": [{"id": "c1", "name": "t", "response": {}}]}})
     };
     let set = json!({"eval_set_id": "s", "eval_cases": [{"eval_id": "a", "conversation": [turn("1"), turn("2")]}]});
-    let found = converted(&set.to_string(), "x", Target::VertexLines);
+    let found = converted(&set.to_string(), "x", ConversionTarget::VertexLines);
     let lost: Vec<&str> = found.lost.keys().map(String::as_str).collect();
     assert_eq!(
         lost,
@@ -257,9 +265,9 @@ fn a_scenario_survives_the_way_through_vertex() {
         "session_input": {"app_name": "app", "user_id": "u", "state": {"k": [1]}, "own": 2},
         "final_session_state": {"done": true}, "creation_timestamp": 7.0, "tag": "x",
     }]});
-    let rows = converted(&set.to_string(), "s", Target::VertexLines);
+    let rows = converted(&set.to_string(), "s", ConversionTarget::VertexLines);
     let back: Value =
-        serde_json::from_str(&converted(&rows.text, "s", Target::EvalSet).text).unwrap();
+        serde_json::from_str(&converted(&rows.text, "s", ConversionTarget::EvalSet).text).unwrap();
     let (before, after) = (&set["eval_cases"][0], &back["eval_cases"][0]);
     for key in [
         "eval_id",
@@ -279,7 +287,7 @@ fn set_metadata_is_preserved_or_reported() {
     let set = json!({"eval_set_id": "my_id", "name": "Nice name", "description": "words",
         "creation_timestamp": 5.5, "eval_cases": [{"eval_id": "a", "conversation": [
             {"user_content": {"parts": [{"text": "Hi"}]}, "final_response": {"parts": [{"text": "Hello"}]}}]}]});
-    let same = converted(&set.to_string(), "f", Target::EvalSet);
+    let same = converted(&set.to_string(), "f", ConversionTarget::EvalSet);
     let value: Value = serde_json::from_str(&same.text).unwrap();
     assert_eq!(
         (&value["name"], &value["description"]),
@@ -290,7 +298,7 @@ fn set_metadata_is_preserved_or_reported() {
         (&set["creation_timestamp"], &json!("the_id"))
     );
     assert!(same.of_set[0].contains("my_id"), "{:?}", same.of_set);
-    let rows = converted(&set.to_string(), "f", Target::VertexLines);
+    let rows = converted(&set.to_string(), "f", ConversionTarget::VertexLines);
     assert_eq!(
         rows.of_set,
         [
@@ -315,7 +323,7 @@ fn a_loss_counts_once_a_case() {
     };
     let set =
         json!({"eval_cases": [{"eval_id": "a", "conversation": [turn(1), turn(2), turn(3)]}]});
-    let rows = converted(&set.to_string(), "f", Target::VertexLines);
+    let rows = converted(&set.to_string(), "f", ConversionTarget::VertexLines);
     assert!(
         !rows.lost.is_empty() && rows.lost.values().all(|count| *count == 1),
         "{:?}",
@@ -326,8 +334,9 @@ fn a_loss_counts_once_a_case() {
 #[test]
 fn a_plain_input_goes_there_and_back() {
     let row = json!({"prompt": "x", "reference_trajectory": [{"tool_name": "f", "tool_input": "plain words"}]});
-    let set = converted(&format!("{row}\n"), "f", Target::EvalSet);
+    let set = converted(&format!("{row}\n"), "f", ConversionTarget::EvalSet);
     let back: Value =
-        serde_json::from_str(&converted(&set.text, "f", Target::VertexLines).text).unwrap();
+        serde_json::from_str(&converted(&set.text, "f", ConversionTarget::VertexLines).text)
+            .unwrap();
     assert_eq!(back["reference_trajectory"], row["reference_trajectory"]);
 }

@@ -2,7 +2,7 @@
 //! not affect the others.
 
 use evaltrail::domain::{Content, Conversation, EvalCase, Trajectory};
-use evaltrail::formats::{Form, SetFile};
+use evaltrail::formats::{FileFormat, SetFile};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -87,12 +87,15 @@ fn every_form_holds_the_same_case() {
     let csv =
         format!("{CSV_HEAD}Turn off device_2,Done,{python},It is off.,{quoted},1.5,kitchen\n");
     let forms = [
-        (Form::Lines, format!("{row}\n")),
-        (Form::Lines, format!("\u{feff}{row}\r\n\r\n{row}\r\n")),
-        (Form::Frame, json!([row]).to_string()),
-        (Form::Frame, columns.to_string()),
-        (Form::Frame, serde_json::to_string_pretty(&indexed).unwrap()),
-        (Form::Table, csv),
+        (FileFormat::Lines, format!("{row}\n")),
+        (FileFormat::Lines, format!("\u{feff}{row}\r\n\r\n{row}\r\n")),
+        (FileFormat::Frame, json!([row]).to_string()),
+        (FileFormat::Frame, columns.to_string()),
+        (
+            FileFormat::Frame,
+            serde_json::to_string_pretty(&indexed).unwrap(),
+        ),
+        (FileFormat::Table, csv),
     ];
     for (form, text) in forms {
         let file = open(&text);
@@ -122,7 +125,7 @@ fn the_newer_clients_data_set_is_read() {
     let file = open(&document.to_string());
     assert_eq!(
         (file.form, file.eval_id(0).as_ref()),
-        (Form::Dataset, "one")
+        (FileFormat::Dataset, "one")
     );
     let case = &cases(&file)[0];
     check(case, "dataset");
@@ -186,7 +189,7 @@ fn requests_and_messages_are_read() {
             alone.len(),
             cases(&alone)[0].turns()[0].calls().len()
         ),
-        (Form::Messages, 1, 1)
+        (FileFormat::Messages, 1, 1)
     );
     let line = json!({"messages": messages}).to_string();
     assert_eq!(
@@ -358,7 +361,7 @@ fn scores_that_a_file_brings_along_are_kept() {
     let file = open(&result.to_string());
     assert_eq!(
         (file.form, file.eval_id(0).as_ref()),
-        (Form::EvaluationResult, "case-4")
+        (FileFormat::EvaluationResult, "case-4")
     );
     let recorded = cases(&file).remove(0).recorded;
     assert_eq!(
@@ -452,7 +455,7 @@ fn the_newer_client_is_read_in_camel_case() {
         "evalCaseId": "w", "agentData": {"turns": [{"events": [said("user", "Hi"), said("root", "Hello")]}]},
         "rubricGroups": {"g": {"rubrics": [{"rubricId": "r", "content": {"property": {"description": "Is polite."}}}]}},
     }]}).to_string());
-    assert_eq!((file.form, &*file.eval_id(0)), (Form::Dataset, "w"));
+    assert_eq!((file.form, &*file.eval_id(0)), (FileFormat::Dataset, "w"));
     let case = file.case(0).unwrap();
     assert_eq!(turns_of(&case), [("Hi".to_string(), false)]);
     assert_eq!(case.rubrics[0].text.as_deref(), Some("Is polite."));
@@ -475,7 +478,7 @@ fn result_with_dataset_has_its_prompts() {
         );
         assert_eq!(
             (file.form, &*file.eval_id(0), &*file.eval_id(1)),
-            (Form::EvaluationResult, "weather", "bad")
+            (FileFormat::EvaluationResult, "weather", "bad")
         );
         let case = file.case(0).unwrap();
         assert_eq!(turns_of(&case), [("Weather in Oslo?".to_string(), false)]);
@@ -507,7 +510,7 @@ fn a_synthesized_scenario_keeps_what_was_done() {
 #[test]
 fn an_empty_list_is_an_empty_set() {
     let file = open("[]");
-    assert_eq!((file.form, file.len()), (Form::NamedList, 0));
+    assert_eq!((file.form, file.len()), (FileFormat::NamedList, 0));
 }
 
 #[test]

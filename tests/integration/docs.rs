@@ -1,7 +1,7 @@
 //! The documents agree with the program: keys, options, commands, configuration, links.
 
 use crate::common::{evaltrail, output, root, text};
-use evaltrail::explorer::commands::Group;
+use evaltrail::explorer::commands::CommandGroup;
 use evaltrail::explorer::{COMMANDS, Command, Context};
 
 const BEGIN: &str = "<!-- keys: written from the table of commands by `EVALTRAIL_DOCS=write cargo test --test integration docs::` -->\n";
@@ -9,7 +9,7 @@ const END: &str = "<!-- /keys -->";
 
 fn key_table() -> String {
     let mut tables = String::new();
-    for group in Group::ALL {
+    for group in CommandGroup::ALL {
         let is_here = |command: &&&Command| {
             command.group == *group
                 && command
@@ -311,7 +311,7 @@ fn rows_in_the_document_on_data_sets_are_read() {
                 .map(|code| ("a.csv", code)),
         )
     {
-        let read_as = evaltrail::formats::ReadAs::named(name, columns.clone());
+        let read_as = evaltrail::formats::FileHints::named(name, columns.clone());
         let file =
             evaltrail::formats::SetFile::open_as(code.as_str().into(), "a", &read_as).unwrap();
         assert_eq!(

@@ -26,7 +26,7 @@ use evaltrail::explorer::{
 use evaltrail::explorer::{ChatScreen, Context};
 use evaltrail::metrics::unscored;
 use evaltrail::runner::{RecordedConversation, TrustQuestion};
-use evaltrail::store::{FileAction, FileJob};
+use evaltrail::store::{FileAction, FileEdit};
 use evaltrail::workspace::{Workspace, open_set};
 use std::sync::Arc;
 
@@ -1328,7 +1328,7 @@ fn judges_are_opened_from_the_list_with_one_key() {
     };
     assert_eq!(
         (shown.at, shown.mode),
-        (case(0, 0), evaltrail::explorer::CaseMode::Judged)
+        (case(0, 0), evaltrail::explorer::CaseTab::Judged)
     );
 }
 
@@ -1393,7 +1393,7 @@ fn the_turns_of_a_case_are_one_text() {
     press(&mut model, "4 esc");
     assert_eq!(
         open(&model).mode,
-        evaltrail::explorer::CaseMode::Compare,
+        evaltrail::explorer::CaseTab::Compare,
         "esc closes the innermost"
     );
     press(&mut model, "esc");
@@ -1565,7 +1565,7 @@ fn created(model: &Model) -> (String, Vec<(String, String)>) {
     let Some(proposal) = model.dialog::<Proposal>() else {
         panic!("a change is proposed")
     };
-    let file = |job: &FileJob| match &job.action {
+    let file = |job: &FileEdit| match &job.action {
         FileAction::Create(text) => (job.path.display().to_string(), text.clone()),
         other => panic!("{other:?}"),
     };

@@ -5,17 +5,17 @@ use crate::common::judge::judged_case;
 use crate::common::root;
 use evaltrail::analysis::{ComparisonRule, compare_runs};
 use evaltrail::domain::{
-    AgentSpec, Asked, Attempt, AttemptKey, Content, Criterion, EndedAttempt, Invocation,
-    JudgeUsage, MetricResult, ModelError, Part, PlannedCase, PlannedCases, PlannedSet, Progress,
-    Reading, RunBy, RunEvent, RunOptions, RunPlan, RunRef, RunState, Sample, Status, ToolCall,
-    Totals, adk_status, case_status, is_hidden,
+    AgentSpec, Attempt, AttemptKey, Content, Criterion, EndedAttempt, Invocation, JudgeUsage,
+    JudgedQuestion, MetricResult, ModelError, Part, PlannedCase, PlannedCases, PlannedSet,
+    Progress, RunBy, RunEvent, RunOptions, RunPlan, RunRef, RunState, Sample, Status, ToolCall,
+    Totals, VerdictParsing, adk_status, case_status, is_hidden,
 };
 use evaltrail::explorer::{
     CaptureTarget, CaseSummary, ChatMsg, ComparedPair, ComparedRun, ConfiguredRun, EditMsg, Effect,
     HistoryMsg, Key, KeyCode, Model, Msg, OpenedSet, ResultEffect, ResultMsg, RunMsg, SetEffect,
     SetLoaded, SetMsg, SetState, changes_for_groups, parse_key, update,
 };
-use evaltrail::explorer::{CaseMode, Mouse, MouseKind, Theme, draw, svg};
+use evaltrail::explorer::{CaseTab, Mouse, MouseKind, Theme, draw, svg};
 use evaltrail::formats::adk::{Event, invocations_of};
 use evaltrail::formats::recording::read_recording;
 use evaltrail::formats::{RecordedCase, SetFile, read_responses};
@@ -25,7 +25,7 @@ use evaltrail::history::{
 use evaltrail::metrics::{Evidence, JudgedMetric, Question, score_case};
 use evaltrail::runner::{ChatEvent, RecordedConversation};
 use evaltrail::store::RunLabel;
-use evaltrail::store::{FileAction, FileJob};
+use evaltrail::store::{FileAction, FileEdit};
 use evaltrail::workspace::{Workspace, criteria_for, open_set};
 use proptest::prelude::*;
 use ratatui::buffer::Buffer;
@@ -198,7 +198,7 @@ fn attempt(model: &Model, plan: &RunPlan, case: usize) -> Attempt {
             let criteria = &plan.sets[planned.set].criteria;
             let mut metrics = score_case(criteria, &evidence);
             for (at, criterion) in criteria.iter().enumerate() {
-                let judged = JudgedMetric::new(criterion, Reading::Careful, None).unwrap();
+                let judged = JudgedMetric::new(criterion, VerdictParsing::Careful, None).unwrap();
                 if let Some(judged) = judged {
                     metrics[at] = judge(&judged, &planned.eval_id, &evidence);
                 }
@@ -264,7 +264,7 @@ fn judge(metric: &JudgedMetric, eval_id: &str, evidence: &Evidence) -> MetricRes
         reply: Some(reply.clone()),
         ..Sample::default()
     };
-    let asked = |question: Question| Asked {
+    let asked = |question: Question| JudgedQuestion {
         id: question.id,
         about: question.about.into(),
         samples: answers
@@ -275,7 +275,7 @@ fn judge(metric: &JudgedMetric, eval_id: &str, evidence: &Evidence) -> MetricRes
             .collect(),
     };
     let mut case = judged_case(metric, evidence);
-    let asked: Vec<Asked> = case
+    let asked: Vec<JudgedQuestion> = case
         .questions(&[])
         .unwrap()
         .into_iter()
@@ -408,13 +408,13 @@ fn what_if() {
         keys(&mut model, "enter");
         insta::assert_snapshot!(name("browse"), text(&frame(&model, "default")));
         keys(&mut model, "w f");
-        insta::assert_snapshot!(name("flips"), text(&frame(&model, "default")));
+        insta::assert_snapshot!(name("status_changes"), text(&frame(&model, "default")));
         for effect in keys(&mut model, "esc w w") {
             let Effect::Results(ResultEffect::PlanCriteria(change, _)) = effect else {
                 panic!("{effect:?}")
             };
             let text = "[[match]]\ntool = \"water_*\"\nargs = { litres = \"ignore\" }\n";
-            let file = FileJob {
+            let file = FileEdit {
                 path: root().join("fixtures/workspace/evaltrail.toml"),
                 action: FileAction::Create(text.into()),
             };
@@ -587,11 +587,11 @@ fn pictures_are_current() {
     keys(&mut failing, "q n enter");
     let mut live = sample((116, 18));
     run(&mut live, 9);
-    let mut trial = sample((116, 24));
-    run(&mut trial, usize::MAX / 2);
-    keys(&mut trial, "q w");
-    update(&mut trial, Msg::Paste("water_* litres ignore".into()));
-    keys(&mut trial, "enter m m");
+    let mut what_if = sample((116, 24));
+    run(&mut what_if, usize::MAX / 2);
+    keys(&mut what_if, "q w");
+    update(&mut what_if, Msg::Paste("water_* litres ignore".into()));
+    keys(&mut what_if, "enter m m");
     let mut accepted = sample((116, 24));
     run(&mut accepted, 30);
     keys(&mut accepted, "q n n n enter a");
@@ -624,8 +624,8 @@ fn pictures_are_current() {
         ("run", &live, "A run"),
         (
             "what_if",
-            &trial,
-            "What if: a rule and a match type on trial",
+            &what_if,
+            "What if: a rule and a match type on what_if",
         ),
     ];
     for (name, model, title) in pictures {
@@ -655,7 +655,7 @@ fn hostile_judgement(bad: &str, long: &str, evidence: &Evidence) -> MetricResult
     criterion
         .options
         .insert("rubrics".into(), serde_json::json!([rubric]));
-    let metric = JudgedMetric::new(&criterion, Reading::Adk, Some(2))
+    let metric = JudgedMetric::new(&criterion, VerdictParsing::Adk, Some(2))
         .unwrap()
         .unwrap();
     let reply = format!("Property: {long}\nRationale: {bad}\nVerdict: yes\n{bad}");
@@ -669,7 +669,7 @@ fn hostile_judgement(bad: &str, long: &str, evidence: &Evidence) -> MetricResult
     };
     let mut case = judged_case(&metric, evidence);
     let question = case.questions(&[]).unwrap().remove(0);
-    let asked = Asked {
+    let asked = JudgedQuestion {
         id: question.id,
         about: question.about.into(),
         samples: vec![sample, broken],
@@ -1618,9 +1618,9 @@ fn hints_and_tabs_can_be_clicked() {
         update(model, Msg::Mouse(mouse))
     };
     click(&mut model, "2 timeline", None);
-    assert_eq!(model.open_case().unwrap().mode, CaseMode::Timeline);
+    assert_eq!(model.open_case().unwrap().mode, CaseTab::Timeline);
     click(&mut model, "1 diff", None);
-    assert_eq!(model.open_case().unwrap().mode, CaseMode::Compare);
+    assert_eq!(model.open_case().unwrap().mode, CaseTab::Compare);
     let before = model.open_case().unwrap().at;
     click(&mut model, "n next failing", Some(39));
     assert_ne!(model.open_case().unwrap().at, before);

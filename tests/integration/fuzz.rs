@@ -8,7 +8,7 @@ use evaltrail::config::ConfigFile;
 use evaltrail::formats::adk::{ResultFile, check_text, read_config};
 use evaltrail::formats::recording::read_recording;
 use evaltrail::formats::spans::{conversations, read_spans};
-use evaltrail::formats::{Notes, ReadAs, SetFile, check_rows, read_dotenv, read_responses};
+use evaltrail::formats::{FileHints, Notes, SetFile, check_rows, read_dotenv, read_responses};
 use evaltrail::net::SseDecoder;
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
@@ -131,7 +131,7 @@ fn targets() -> Vec<Target> {
             |text| {
                 format!(
                     "{:?}{:?}",
-                    check_rows(text, &ReadAs::default()),
+                    check_rows(text, &FileHints::default()),
                     check_text(text, "x.evalset.json")
                 )
             },

@@ -4,8 +4,8 @@
 
 use crate::common::judge::judged_case;
 use evaltrail::domain::{
-    Asked, Content, Criterion, CustomMetric, Invocation, JudgeTemplate, JudgeUsage, QuestionId,
-    Reading, Sample,
+    Content, Criterion, CustomMetric, Invocation, JudgeTemplate, JudgeUsage, JudgedQuestion,
+    QuestionId, Sample, VerdictParsing,
 };
 use evaltrail::metrics::{Evidence, JudgedMetric};
 use serde_json::{Value, json};
@@ -560,8 +560,8 @@ fn target(name: &'static str, criterion: Criterion, scores: [f64; 2]) -> Target 
     };
     Target {
         name,
-        careful: of(Reading::Careful),
-        adk: of(Reading::Adk),
+        careful: of(VerdictParsing::Careful),
+        adk: of(VerdictParsing::Adk),
         scores,
     }
 }
@@ -593,7 +593,7 @@ fn rubric_criterion() -> Criterion {
 }
 
 /// The codes in the prompt of the next question.
-fn codes(metric: &JudgedMetric, evidence: &Evidence, answered: &[Asked]) -> Vec<String> {
+fn codes(metric: &JudgedMetric, evidence: &Evidence, answered: &[JudgedQuestion]) -> Vec<String> {
     let questions = judged_case(metric, evidence).questions(answered).unwrap();
     let prompt = questions
         .first()
@@ -626,7 +626,7 @@ impl Target {
             turn: usize::from(self.name == "user"),
             ..QuestionId::default()
         };
-        answered.push(Asked {
+        answered.push(JudgedQuestion {
             id,
             about: String::new(),
             samples: vec![sample(reply)],
@@ -650,7 +650,7 @@ impl Target {
     }
 
     /// The answered questions before the attacked one.
-    fn before(&self) -> Vec<Asked> {
+    fn before(&self) -> Vec<JudgedQuestion> {
         if self.name != "support" {
             return Vec::new();
         }
@@ -659,7 +659,7 @@ impl Target {
             reply: Some(reply),
             ..Sample::default()
         }];
-        vec![Asked {
+        vec![JudgedQuestion {
             id: QuestionId::default(),
             about: "sentences".into(),
             samples,

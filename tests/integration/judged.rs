@@ -3,8 +3,9 @@
 
 use crate::common::judge::judged_case;
 use evaltrail::domain::{
-    Asked, Content, Criterion, Invocation, InvocationEvent, JudgeUsage, MetricResult, Part,
-    QuestionId, Reading, Rubric, Sample, Score, Status, ToolCall, ToolResponse, Trajectory,
+    Content, Criterion, Invocation, InvocationEvent, JudgeUsage, JudgedQuestion, MetricResult,
+    Part, QuestionId, Rubric, Sample, Score, Status, ToolCall, ToolResponse, Trajectory,
+    VerdictParsing,
 };
 use evaltrail::formats::json;
 use evaltrail::metrics::{Evidence, JudgedMetric, replies};
@@ -132,7 +133,7 @@ fn judge(
     replies: &[Value],
 ) -> Result<(MetricResult, usize), String> {
     let mut left: VecDeque<&Value> = replies.iter().collect();
-    let mut answered: Vec<Asked> = Vec::new();
+    let mut answered: Vec<JudgedQuestion> = Vec::new();
     let mut calls = 0;
     let mut case = judged_case(metric, evidence);
     loop {
@@ -150,7 +151,7 @@ fn judge(
             })
             .collect();
         calls += samples.len();
-        answered.push(Asked {
+        answered.push(JudgedQuestion {
             id: question.id,
             about: question.about.into(),
             samples,
@@ -162,7 +163,7 @@ fn judge(
     ))
 }
 
-fn metric(name: &str, options: &Value, reading: Reading) -> JudgedMetric {
+fn metric(name: &str, options: &Value, reading: VerdictParsing) -> JudgedMetric {
     let options = options.as_object().cloned().unwrap_or_default();
     let threshold = options.get("threshold").and_then(Value::as_f64);
     let criterion = Criterion {
@@ -194,7 +195,7 @@ fn status(word: &Value) -> Status {
 }
 
 /// The score of one turn with one sample.
-fn verdict(row: &Value, reading: Reading) -> Option<f64> {
+fn verdict(row: &Value, reading: VerdictParsing) -> Option<f64> {
     let one = json!({"threshold": 0.5, "judge_model_options": {"num_samples": 1}});
     let turn = Invocation {
         final_response: Some(content("Answer")),
@@ -213,7 +214,7 @@ fn verdict(row: &Value, reading: Reading) -> Option<f64> {
 fn verdicts_are_read_as_adk_reads_them() {
     for row in rows("verdict") {
         assert!(
-            close(verdict(&row, Reading::Adk), float(&row["score"])),
+            close(verdict(&row, VerdictParsing::Adk), float(&row["score"])),
             "{row}"
         );
     }
@@ -374,10 +375,10 @@ fn differ(rows: Vec<Value>, listed: &Differences, ours: impl Fn(&Value) -> Optio
 #[test]
 fn the_careful_reading_is_right_or_silent() {
     differ(rows("verdict"), VERDICTS, |row| {
-        verdict(row, Reading::Careful)
+        verdict(row, VerdictParsing::Careful)
     });
     differ(rows("rubrics"), RUBRICS, |row| {
-        rubric_verdicts(row, Reading::Careful).0
+        rubric_verdicts(row, VerdictParsing::Careful).0
     });
 }
 
@@ -397,7 +398,7 @@ fn rubric_answers_are_read_as_adk_reads_them() {
             assert_eq!(ours.rationale, adks["rationale"].as_str().unwrap(), "{row}");
             assert!(close(ours.score, float(&adks["score"])), "{row}");
         }
-        let (score, verdicts) = rubric_verdicts(&row, Reading::Adk);
+        let (score, verdicts) = rubric_verdicts(&row, VerdictParsing::Adk);
         assert!(close(score, float(&row["score"])), "{score:?} {row}");
         let adks = row["rubric_scores"].as_array().unwrap();
         assert_eq!(verdicts.len(), adks.len(), "{row}");
@@ -410,7 +411,10 @@ fn rubric_answers_are_read_as_adk_reads_them() {
     }
 }
 
-fn rubric_verdicts(row: &Value, reading: Reading) -> (Option<f64>, Vec<(String, Option<f64>)>) {
+fn rubric_verdicts(
+    row: &Value,
+    reading: VerdictParsing,
+) -> (Option<f64>, Vec<(String, Option<f64>)>) {
     let options = json!({
         "threshold": 0.5, "judge_model_options": {"num_samples": 1}, "rubrics": row["rubrics"],
     });
@@ -469,7 +473,7 @@ fn sentences_and_labels_match_adk() {
         }
         let scores: Vec<f64> = blocks
             .iter()
-            .filter_map(|block| block.score(Reading::Adk))
+            .filter_map(|block| block.score(VerdictParsing::Adk))
             .collect();
         let score = (!scores.is_empty()).then(|| scores.iter().sum::<f64>() / scores.len() as f64);
         assert!(close(score, float(&row["score"])), "{row}");
@@ -482,7 +486,7 @@ fn whole_metrics_come_to_what_adk_says() {
         let metric = metric(
             row["metric"].as_str().unwrap(),
             &row["criterion"],
-            Reading::Adk,
+            VerdictParsing::Adk,
         );
         let (expected, actual) = turns(&row);
         let expected = (row["no_expected"] != true).then_some(&expected[..]);
@@ -533,7 +537,7 @@ fn careful_reading_passes_no_adk_failure() {
     let mut gaps = 0;
     for row in rows("evaluate") {
         let name = row["metric"].as_str().unwrap();
-        let metric = metric(name, &row["criterion"], Reading::Careful);
+        let metric = metric(name, &row["criterion"], VerdictParsing::Careful);
         let (expected, actual) = turns(&row);
         let evidence = Evidence::turns(Some(&expected), &actual);
         let Ok(_) = judged_case(&metric, &evidence).questions(&[]) else {
@@ -608,7 +612,7 @@ fn turns_of_history_are_not_judged() {
     let (expected, actual) = ([turn(true), turn(false)], [turn(true), turn(false)]);
     let evidence = Evidence::turns(Some(&expected), &actual);
     let options = json!({"threshold": 0.5, "judge_model_options": {"num_samples": 1}});
-    let metric = metric("final_response_match_v2", &options, Reading::Careful);
+    let metric = metric("final_response_match_v2", &options, VerdictParsing::Careful);
     let replies = [json!("{\"is_the_agent_response_valid\": \"valid\"}")];
     let (result, calls) = judge(&metric, &evidence, &replies).unwrap();
     assert_eq!(
@@ -636,7 +640,7 @@ fn rated(baseline: bool, lower: bool, threshold: f64, replies: &[&[&str]]) -> Me
         custom: Some(CustomMetric::Judged(template)),
         ..Criterion::new("own", Some(threshold))
     };
-    let metric = JudgedMetric::new(&criterion, Reading::Careful, None)
+    let metric = JudgedMetric::new(&criterion, VerdictParsing::Careful, None)
         .unwrap()
         .unwrap();
     let turn = Invocation {
@@ -644,20 +648,23 @@ fn rated(baseline: bool, lower: bool, threshold: f64, replies: &[&[&str]]) -> Me
         ..Invocation::default()
     };
     let turns = [turn];
-    let answered = replies.iter().enumerate().map(|(step, replies)| Asked {
-        id: QuestionId {
-            step,
-            ..QuestionId::default()
-        },
-        about: String::new(),
-        samples: replies
-            .iter()
-            .map(|reply| Sample {
-                reply: Some((*reply).into()),
-                ..Sample::default()
-            })
-            .collect(),
-    });
+    let answered = replies
+        .iter()
+        .enumerate()
+        .map(|(step, replies)| JudgedQuestion {
+            id: QuestionId {
+                step,
+                ..QuestionId::default()
+            },
+            about: String::new(),
+            samples: replies
+                .iter()
+                .map(|reply| Sample {
+                    reply: Some((*reply).into()),
+                    ..Sample::default()
+                })
+                .collect(),
+        });
     judged_case(&metric, &Evidence::turns(None, &turns)).result(
         answered.collect(),
         "j",
@@ -712,7 +719,7 @@ fn pair_order_sampling_reports_position_bias() {
             custom: Some(CustomMetric::Judged(template)),
             ..Criterion::new("own", Some(0.5))
         };
-        let metric = JudgedMetric::new(&criterion, Reading::Careful, None)
+        let metric = JudgedMetric::new(&criterion, VerdictParsing::Careful, None)
             .unwrap()
             .unwrap();
         let turns = [Invocation {
@@ -776,7 +783,7 @@ fn pair_order_sampling_reports_position_bias() {
 #[test]
 fn unsteady_flag_matches_brute_force() {
     let one = json!({"threshold": 0.5, "judge_model_options": {"num_samples": 1}});
-    let metric = metric("final_response_match_v2", &one, Reading::Careful);
+    let metric = metric("final_response_match_v2", &one, VerdictParsing::Careful);
     let turns = [Invocation {
         final_response: Some(content("Answer")),
         ..Invocation::default()
@@ -815,7 +822,7 @@ fn unsteady_flag_matches_brute_force() {
                 turns_over |= outcome(after[0], after[1]) != own;
             }
         }
-        let answered = vec![Asked {
+        let answered = vec![JudgedQuestion {
             id: QuestionId::default(),
             about: String::new(),
             samples,

@@ -807,7 +807,7 @@ fn model_with_own_project_needs_permission() {
 #[test]
 fn judge_client_requires_exact_permission() {
     use evaltrail::domain::{JudgeSpec, Provider};
-    use evaltrail::judge::{Fault, JudgeGrant, Judges};
+    use evaltrail::judge::{JudgeErrorKind, JudgeGrant, Judges};
     let judge = JudgeDouble::start(|_| panic!("nothing is asked"));
     let spec = JudgeSpec {
         provider: Some(Provider::Ollama),
@@ -829,7 +829,7 @@ fn judge_client_requires_exact_permission() {
         let found = runtime.block_on(Judges::new(&spec, None).with_grant(grant).ready("llama-x"));
         assert_eq!(
             found.as_ref().err().map(|error| error.fault),
-            (!is_asked).then_some(Fault::Setup),
+            (!is_asked).then_some(JudgeErrorKind::Setup),
             "{found:?}"
         );
         assert_eq!(judge.seen.lock().unwrap().len(), usize::from(is_asked));
@@ -1171,7 +1171,7 @@ fn what_was_done_can_be_judged_again() {
         Attempt, AttemptKey, CaseKey, Content, EndedAttempt, Invocation, JudgeSpec, Provider,
         RunEvent, RunOptions, Status,
     };
-    use evaltrail::runner::{Request, Selection, Stamp, prepare, start};
+    use evaltrail::runner::{Request, RunIdentity, Selection, prepare, start};
     let case = json!({"eval_id": "a", "conversation": [{
         "user_content": {"parts": [{"text": "Off"}]}, "final_response": {"parts": [{"text": "It is off."}]},
     }]});
@@ -1221,7 +1221,7 @@ fn what_was_done_can_be_judged_again() {
         },
         ..Request::default()
     };
-    let prepared = prepare(&workspace, &request, &Stamp::now()).unwrap();
+    let prepared = prepare(&workspace, &request, &RunIdentity::now()).unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let attempt = runtime.block_on(async {
         let mut run = start(prepared, None, place.path());

@@ -74,6 +74,6 @@ mod templates;
 mod traces;
 mod trends;
 mod triage;
-mod trial;
 mod watch;
 mod watchdog;
+mod what_if;

@@ -390,8 +390,8 @@ impl World {
             self.work();
             self.deliver();
         }
-        if self.model.view.trial.is_some() {
-            self.take(Msg::Command(evaltrail::explorer::commands::DROP_TRIAL.id));
+        if self.model.view.what_if.is_some() {
+            self.take(Msg::Command(evaltrail::explorer::commands::DROP_WHAT_IF.id));
             self.settle();
         }
     }

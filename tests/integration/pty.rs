@@ -120,7 +120,7 @@ fn judged_case_is_overruled_and_rejudged() {
     terminal.wait_for("≈ failed, unsteady");
     terminal.keys("J");
     terminal.wait_for("next_step  ✓✗✗✓✗  2–3");
-    terminal.wait_for("A question back is no step.");
+    terminal.wait_for("It asks back instead of naming a step.");
     terminal.keys("mv\x1b[B\x1b[B\x1b[B\x1b[B\ta question is one\r");
     terminal.wait_for("human verdict: yes  a question is one  (differs from the judge)");
     terminal.keys("ma");

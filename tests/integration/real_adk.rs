@@ -7,7 +7,7 @@ use crate::common::{
     ScriptedJudge, Server, adk_or_skip, both, copy_folder, evaltrail, number, oracle, output,
     python, root,
 };
-use evaltrail::agents::Opening;
+use evaltrail::agents::SessionOptions;
 use evaltrail::domain::{AgentServer, AgentSpec, Progress};
 use evaltrail::runner::{ChatEvent, chat};
 use serde_json::Value;
@@ -607,14 +607,14 @@ root_agent = LlmAgent(name="speaker", model=UserTurns(model="fake"))
         app: "speaker".into(),
         agent_name: None,
     };
-    let opening = Opening {
+    let opening = SessionOptions {
         eval_id: String::new(),
         attempt: 1,
         user_id: "u".into(),
         session_id: "s".into(),
         pinned: false,
         state: Default::default(),
-        ..Opening::default()
+        ..SessionOptions::default()
     };
     let (sender, mut events) = tokio::sync::mpsc::channel(64);
     let say = chat((spec, Default::default()), opening, sender);

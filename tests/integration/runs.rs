@@ -1007,7 +1007,7 @@ fn a_reader_that_goes_away_is_no_error() {
 #[test]
 fn an_agent_keeps_its_own_limit() {
     use evaltrail::domain::RunEvent;
-    use evaltrail::runner::{Request, Selection, Stamp, prepare, start};
+    use evaltrail::runner::{Request, RunIdentity, Selection, prepare, start};
     let work = tempfile::tempdir().unwrap();
     crate::common::copy_folder(
         &crate::common::root().join("fixtures/workspace"),
@@ -1027,7 +1027,7 @@ fn an_agent_keeps_its_own_limit() {
             selections,
             ..Request::default()
         },
-        &Stamp::now(),
+        &RunIdentity::now(),
     )
     .unwrap();
     let all = prepared.plan.attempts();
@@ -1062,7 +1062,7 @@ fn an_agent_keeps_its_own_limit() {
 #[test]
 fn a_paused_run_begins_nothing_and_goes_on() {
     use evaltrail::domain::RunEvent;
-    use evaltrail::runner::{Request, Selection, Stamp, prepare, start};
+    use evaltrail::runner::{Request, RunIdentity, Selection, prepare, start};
     let work = tempfile::tempdir().unwrap();
     crate::common::copy_folder(
         &crate::common::root().join("fixtures/workspace"),
@@ -1074,7 +1074,7 @@ fn a_paused_run_begins_nothing_and_goes_on() {
         selections,
         ..Request::default()
     };
-    let prepared = prepare(&workspace, &request, &Stamp::now()).unwrap();
+    let prepared = prepare(&workspace, &request, &RunIdentity::now()).unwrap();
     let all = prepared.plan.attempts();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -1112,7 +1112,7 @@ fn a_paused_run_begins_nothing_and_goes_on() {
 #[test]
 fn one_attempt_can_be_cancelled() {
     use evaltrail::domain::RunEvent;
-    use evaltrail::runner::{Request, Selection, Stamp, prepare, start};
+    use evaltrail::runner::{Request, RunIdentity, Selection, prepare, start};
     let (work, server) = (tempfile::tempdir().unwrap(), Double::start());
     write_set(
         work.path(),
@@ -1130,7 +1130,7 @@ fn one_attempt_can_be_cancelled() {
         agent: Some(server.agent()),
         ..Request::default()
     };
-    let prepared = prepare(&workspace, &request, &Stamp::now()).unwrap();
+    let prepared = prepare(&workspace, &request, &RunIdentity::now()).unwrap();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -1156,7 +1156,7 @@ fn one_attempt_can_be_cancelled() {
 #[test]
 fn a_slow_receiver_of_events_delays_no_attempt() {
     use evaltrail::domain::{RunEvent, RunOptions};
-    use evaltrail::runner::{Request, Selection, Stamp, prepare, start};
+    use evaltrail::runner::{Request, RunIdentity, Selection, prepare, start};
     let work = tempfile::tempdir().unwrap();
     crate::common::copy_folder(
         &crate::common::root().join("fixtures/workspace"),
@@ -1188,7 +1188,7 @@ fn a_slow_receiver_of_events_delays_no_attempt() {
         options,
         ..Request::default()
     };
-    let prepared = prepare(&workspace, &request, &Stamp::now()).unwrap();
+    let prepared = prepare(&workspace, &request, &RunIdentity::now()).unwrap();
     let all = prepared.plan.attempts();
     let journal = work
         .path()

@@ -4,7 +4,7 @@
 use crate::common::scripted::{JSON, ScriptedServer, answer};
 use crate::common::{both, copy_folder, evaltrail, oracle, output, root, text, wait_for};
 use crate::real_agents::environment;
-use evaltrail::formats::spans::{Traced, conversations, read_spans};
+use evaltrail::formats::spans::{TracedConversation, conversations, read_spans};
 use serde_json::{Value, json};
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// The conversations in a trace of the oracle.
-fn traced(name: &str) -> Option<Vec<Traced>> {
+fn traced(name: &str) -> Option<Vec<TracedConversation>> {
     let Some(oracle) = oracle() else {
         println!("SKIPPED: the oracle is missing");
         return None;

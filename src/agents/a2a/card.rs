@@ -1,6 +1,6 @@
 //! The card of an agent, and which of its interfaces is used (as the a2a-sdk for Python chooses).
 
-use super::request::Protocol;
+use super::request::A2aVersion;
 use super::security::authentication;
 use crate::agents::remote::{Remote, said};
 use crate::agents::{AgentDescription, AgentError, DeclaredTool, ErrorKind};
@@ -20,7 +20,7 @@ pub(super) struct Card(Value);
 #[derive(Debug, PartialEq)]
 pub(super) struct Interface {
     pub(super) url: Url,
-    pub(super) protocol: Protocol,
+    pub(super) protocol: A2aVersion,
 }
 
 impl Card {
@@ -155,7 +155,7 @@ impl Card {
             .map_err(|error| format!("the agent's card names the address {address:?}: {error}"))?;
         Ok(Interface {
             url: reachable(url, base)?,
-            protocol: Protocol {
+            protocol: A2aVersion {
                 is_latest: version.0 >= 1,
                 binding,
             },

@@ -7,12 +7,13 @@ mod security;
 mod texts;
 
 use self::card::{Card, Interface};
-use self::reader::{Reader, TaskState};
-use self::request::{EXTENSION, Method, Protocol};
-use super::budget::EVENT;
+use self::reader::{A2aReader, TaskState};
+use self::request::{A2aVersion, EXTENSION, Method};
+use super::memory_limit::EVENT;
 use super::remote::{Remote, setup};
 use super::{
-    Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome,
+    Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Session, SessionOptions, Turn,
+    TurnOutcome,
 };
 use crate::domain::{A2aSettings, Content};
 use crate::formats::adk::Event;
@@ -45,7 +46,7 @@ struct A2aPlace {
     url: Url,
     streams: bool,
     /// The protocol that the card names; the other version after the server has refused that one.
-    protocol: Mutex<Protocol>,
+    protocol: Mutex<A2aVersion>,
     /// Tasks that cancel what interrupted conversations left unfinished.
     tidying: TaskTracker,
 }
@@ -61,7 +62,7 @@ struct A2aSession {
     /// The task that is not finished yet.
     running: Option<String>,
     /// The protocol of the current turn.
-    protocol: Protocol,
+    protocol: A2aVersion,
 }
 
 impl A2aAgent {
@@ -110,7 +111,7 @@ impl Agent for A2aAgent {
         self.hello.clone()
     }
 
-    async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
+    async fn open(&self, opening: SessionOptions) -> Result<Box<dyn Session>, AgentError> {
         if !opening.history.is_empty() {
             return Err(setup(
                 "a single turn cannot be run: Agent2Agent has no way to send the turns before it",
@@ -133,13 +134,13 @@ impl Agent for A2aAgent {
 }
 
 impl A2aPlace {
-    fn protocol(&self) -> Protocol {
+    fn protocol(&self) -> A2aVersion {
         self.protocol
             .lock()
-            .map_or(Protocol::LATEST, |protocol| *protocol)
+            .map_or(A2aVersion::LATEST, |protocol| *protocol)
     }
 
-    fn headers(&self, protocol: Protocol, streams: bool) -> HeaderMap {
+    fn headers(&self, protocol: A2aVersion, streams: bool) -> HeaderMap {
         let mut headers = HeaderMap::new();
         if protocol.is_latest {
             headers.insert("A2A-Version", HeaderValue::from_static("1.0"));
@@ -164,13 +165,13 @@ impl A2aPlace {
     }
 
     /// The current state of a task.
-    async fn task(&self, protocol: Protocol, id: &str) -> Result<Value, AgentError> {
+    async fn task(&self, protocol: A2aVersion, id: &str) -> Result<Value, AgentError> {
         self.method(protocol, Method::Get, id).await
     }
 
     async fn method(
         &self,
-        protocol: Protocol,
+        protocol: A2aVersion,
         method: Method,
         task: &str,
     ) -> Result<Value, AgentError> {
@@ -209,51 +210,51 @@ impl Session for A2aSession {
         let protocol = place.protocol();
         let mut turn = turn;
         match self.exchange(protocol, &mut turn, &mut on_event).await {
-            Err(Refusal::Version(why)) => {
+            Err(TurnFailure::Version(why)) => {
                 let other = protocol.other_version();
                 let outcome = self.exchange(other, &mut turn, &mut on_event).await;
                 let outcome = outcome.map_err(|refusal| match refusal {
-                    Refusal::Version(_) => why,
-                    Refusal::Error(error) => error,
+                    TurnFailure::Version(_) => why,
+                    TurnFailure::Error(error) => error,
                 })?;
                 if let Ok(mut protocol) = place.protocol.lock() {
                     *protocol = other;
                 }
                 Ok(outcome)
             }
-            outcome => outcome.map_err(Refusal::into_error),
+            outcome => outcome.map_err(TurnFailure::into_error),
         }
     }
 }
 
 /// Why a turn failed.
-enum Refusal {
+enum TurnFailure {
     /// The server does not speak this version of the protocol; it did nothing.
     Version(AgentError),
     Error(AgentError),
 }
 
-impl Refusal {
+impl TurnFailure {
     fn into_error(self) -> AgentError {
         match self {
-            Refusal::Version(error) | Refusal::Error(error) => error,
+            TurnFailure::Version(error) | TurnFailure::Error(error) => error,
         }
     }
 }
 
-impl From<AgentError> for Refusal {
+impl From<AgentError> for TurnFailure {
     fn from(error: AgentError) -> Self {
-        Refusal::Error(error)
+        TurnFailure::Error(error)
     }
 }
 
 impl A2aSession {
     async fn exchange(
         &mut self,
-        protocol: Protocol,
+        protocol: A2aVersion,
         turn: &mut Turn<'_>,
         on_event: &mut (dyn FnMut(Event) + Send),
-    ) -> Result<TurnOutcome, Refusal> {
+    ) -> Result<TurnOutcome, TurnFailure> {
         let place = self.place.clone();
         self.protocol = protocol;
         let request = protocol.message(
@@ -269,7 +270,7 @@ impl A2aSession {
             .remote
             .begin_turn(request.url, &body, &headers)
             .await?;
-        let mut reader = Reader::new(protocol.is_latest);
+        let mut reader = A2aReader::new(protocol.is_latest);
         let broke = match is_stream(&response) {
             true => {
                 self.read_stream(response, &mut reader, turn, on_event)
@@ -290,10 +291,10 @@ impl A2aSession {
     async fn read_stream(
         &mut self,
         response: Response,
-        reader: &mut Reader,
+        reader: &mut A2aReader,
         turn: &mut Turn<'_>,
         on_event: &mut (dyn FnMut(Event) + Send),
-    ) -> Result<Option<AgentError>, Refusal> {
+    ) -> Result<Option<AgentError>, TurnFailure> {
         let place = self.place.clone();
         let mut items = place.remote.items(response, turn.budget.split());
         let mut read = Ok(None);
@@ -301,7 +302,7 @@ impl A2aSession {
             match items.next().await {
                 Ok(None) => break,
                 Ok(Some(item)) => {
-                    let kept = items.keep(item.size + EVENT).map_err(Refusal::Error);
+                    let kept = items.keep(item.size + EVENT).map_err(TurnFailure::Error);
                     if let Err(refusal) =
                         kept.and_then(|()| self.take(reader, &item.value, on_event))
                     {
@@ -325,17 +326,17 @@ impl A2aSession {
 
     fn take(
         &mut self,
-        reader: &mut Reader,
+        reader: &mut A2aReader,
         value: &Value,
         on_event: &mut (dyn FnMut(Event) + Send),
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), TurnFailure> {
         if let Some(error) = request::error_of(value) {
             let words = self.place.remote.error(ErrorKind::Agent, &error.words);
             // After the agent has begun, the message must not be sent again.
             return Err(
                 match error.is_about_version() && reader.state() == TaskState::None {
-                    true => Refusal::Version(words),
-                    false => Refusal::Error(words),
+                    true => TurnFailure::Version(words),
+                    false => TurnFailure::Error(words),
                 },
             );
         }
@@ -353,11 +354,11 @@ impl A2aSession {
     /// Asks for the task until it is finished: some servers answer before, and some break the stream.
     async fn wait_for_end(
         &mut self,
-        reader: &mut Reader,
+        reader: &mut A2aReader,
         broke: Option<AgentError>,
         turn: &mut Turn<'_>,
         on_event: &mut (dyn FnMut(Event) + Send),
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), TurnFailure> {
         let (mut wait, longest) = POLLS;
         while let (true, Some(task)) = (
             reader.state().is_running(),
@@ -393,7 +394,7 @@ impl A2aSession {
     /// The end of a turn: its response, or why there is none.
     fn end(
         &mut self,
-        reader: Reader,
+        reader: A2aReader,
         on_event: &mut (dyn FnMut(Event) + Send),
     ) -> Result<TurnOutcome, AgentError> {
         let state = reader.state();

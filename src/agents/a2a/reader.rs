@@ -1,6 +1,6 @@
 //! Reads what agents that speak Agent2Agent send, in every form that servers of versions 1.0 and 0.3 use.
 
-use super::texts::{Source, Texts};
+use super::texts::{MessageSource, Texts};
 use crate::domain::{Content, Part, ToolCall, ToolResponse, TurnEnd, float_of};
 use crate::formats::adk::{Event, read_event};
 use serde_json::{Map, Number, Value, json};
@@ -60,7 +60,7 @@ impl TaskState {
 
 /// Collects the items of a turn.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(super) struct A2aReader {
     /// Whether the server's libraries turn integers into floats.
     floats: bool,
     task: Option<String>,
@@ -76,12 +76,12 @@ pub(super) struct Reader {
     author: String,
 }
 
-impl Reader {
-    pub(super) fn new(floats: bool) -> Reader {
-        Reader {
+impl A2aReader {
+    pub(super) fn new(floats: bool) -> A2aReader {
+        A2aReader {
             floats,
             author: "agent".into(),
-            ..Reader::default()
+            ..A2aReader::default()
         }
     }
 
@@ -145,7 +145,7 @@ impl Reader {
         if item.get("messageId").is_some() {
             // A message without a task is a whole answer.
             self.state = TaskState::Completed;
-            return self.message(item, &metadata, Source::Item);
+            return self.message(item, &metadata, MessageSource::Item);
         }
         let Some(status) = item.get("status").filter(|status| status.is_object()) else {
             return Vec::new();
@@ -158,7 +158,7 @@ impl Reader {
                 .as_str()
                 .is_none_or(|id| Some(id) == self.task.as_deref());
             if is_of_task {
-                events.extend(self.message(message, &Map::new(), Source::History));
+                events.extend(self.message(message, &Map::new(), MessageSource::History));
             }
         }
         for artifact in item["artifacts"].as_array().into_iter().flatten() {
@@ -175,9 +175,9 @@ impl Reader {
     /// Reads the message of a status. That of a task which ended or paused is the response.
     fn status_message(&mut self, message: &Value, metadata: &Map<String, Value>) -> Vec<Event> {
         if self.state.is_running() || !is_of_agent(message) {
-            return self.message(message, metadata, Source::Status);
+            return self.message(message, metadata, MessageSource::Status);
         }
-        let mut events = self.message(message, metadata, Source::Status);
+        let mut events = self.message(message, metadata, MessageSource::Status);
         let event = Event {
             content: content(self.texts_in(message)),
             ..self.about(metadata, message)
@@ -201,7 +201,7 @@ impl Reader {
         &mut self,
         message: &Value,
         metadata: &Map<String, Value>,
-        source: Source,
+        source: MessageSource,
     ) -> Vec<Event> {
         let blank = self.about(metadata, message);
         if !is_of_agent(message) {

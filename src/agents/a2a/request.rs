@@ -10,7 +10,7 @@ pub(super) const EXTENSION: &str = "https://google.github.io/adk-docs/a2a/a2a-ex
 
 /// A version and a binding.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Protocol {
+pub(super) struct A2aVersion {
     /// Version 1.0 or later; 0.3 otherwise.
     pub(super) is_latest: bool,
     pub(super) binding: A2aBinding,
@@ -30,14 +30,14 @@ pub(super) struct HttpRequest {
     pub(super) body: Option<Value>,
 }
 
-impl Protocol {
-    pub(super) const LATEST: Protocol = Protocol {
+impl A2aVersion {
+    pub(super) const LATEST: A2aVersion = A2aVersion {
         is_latest: true,
         binding: A2aBinding::JsonRpc,
     };
 
-    pub(super) fn other_version(self) -> Protocol {
-        Protocol {
+    pub(super) fn other_version(self) -> A2aVersion {
+        A2aVersion {
             is_latest: !self.is_latest,
             ..self
         }

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 /// Where a message was received.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Source {
+pub(super) enum MessageSource {
     /// In the history of a task: whole.
     History,
     /// As the message of a status: whole, or all that was written so far.
@@ -19,7 +19,7 @@ pub(super) enum Source {
 #[derive(Debug, Default)]
 pub(super) struct Texts {
     /// The latest message. It may be continued or repeated.
-    pending: Option<Message>,
+    pending: Option<StreamedMessage>,
     /// The ids and the texts of the messages that became events.
     done: HashSet<String>,
     known_texts: HashSet<String>,
@@ -31,7 +31,7 @@ pub(super) struct Texts {
 }
 
 #[derive(Debug)]
-struct Message {
+struct StreamedMessage {
     id: String,
     event: Event,
 }
@@ -76,13 +76,19 @@ impl Texts {
     }
 
     /// Adds a message or a piece of one. Returns the message before it as an event.
-    pub(super) fn message(&mut self, id: &str, event: Event, source: Source) -> Option<Event> {
+    pub(super) fn message(
+        &mut self,
+        id: &str,
+        event: Event,
+        source: MessageSource,
+    ) -> Option<Event> {
         let new = text_of(&event);
-        if self.is_done(id) || (source == Source::History && self.known_texts.contains(&new)) {
+        if self.is_done(id) || (source == MessageSource::History && self.known_texts.contains(&new))
+        {
             return None;
         }
         let Some(known) = &mut self.pending else {
-            self.pending = Some(Message {
+            self.pending = Some(StreamedMessage {
                 id: id.to_string(),
                 event,
             });
@@ -92,17 +98,19 @@ impl Texts {
         let is_same = !id.is_empty() && known.id == id;
         let goes_on = !old.is_empty() && new.starts_with(&old);
         match source {
-            Source::Status | Source::History
+            MessageSource::Status | MessageSource::History
                 if old.starts_with(&new) && (is_same || old == new) => {}
-            Source::History if is_same => known.event = event,
-            Source::Status if goes_on => {
-                *known = Message {
+            MessageSource::History if is_same => known.event = event,
+            MessageSource::Status if goes_on => {
+                *known = StreamedMessage {
                     id: id.to_string(),
                     event,
                 }
             }
-            Source::Item if is_same && goes_on && new.len() > old.len() => known.event = event,
-            Source::Status | Source::Item if is_same => {
+            MessageSource::Item if is_same && goes_on && new.len() > old.len() => {
+                known.event = event
+            }
+            MessageSource::Status | MessageSource::Item if is_same => {
                 let pieces = event
                     .content
                     .map(|content| content.parts)
@@ -113,7 +121,7 @@ impl Texts {
             }
             _ => {
                 let flushed = self.flush();
-                self.pending = Some(Message {
+                self.pending = Some(StreamedMessage {
                     id: id.to_string(),
                     event,
                 });
@@ -125,7 +133,7 @@ impl Texts {
 
     /// The latest message as an event: something else follows it.
     pub(super) fn flush(&mut self) -> Option<Event> {
-        let Message { id, event } = self.pending.take()?;
+        let StreamedMessage { id, event } = self.pending.take()?;
         self.note(&id);
         self.known_texts.insert(text_of(&event));
         Some(intermediate(event))
@@ -133,7 +141,7 @@ impl Texts {
 
     /// Adds the message with which the task ended or paused.
     pub(super) fn end(&mut self, id: &str, event: Event) {
-        let is_pending = |known: &mut Message| {
+        let is_pending = |known: &mut StreamedMessage| {
             (!id.is_empty() && known.id == id) || text_of(&known.event) == text_of(&event)
         };
         let pending = self

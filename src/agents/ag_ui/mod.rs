@@ -3,15 +3,16 @@
 
 mod reader;
 
-use self::reader::{Ending, Reader, SharedState};
+use self::reader::{AgUiReader, Ending, SharedState};
 use super::adk_tools::declared_by;
-use super::budget::EVENT;
+use super::memory_limit::EVENT;
 use super::messages::{event_with, history_messages, response_part, text_of};
 use super::openai::declarations_in;
 use super::remote::Remote;
 use super::tools::answer_for_caller;
 use super::{
-    Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome,
+    Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Session, SessionOptions, Turn,
+    TurnOutcome,
 };
 use crate::domain::{AgUiSettings, Part, ToolCall, TurnEnd};
 use crate::formats::adk::Event;
@@ -81,7 +82,7 @@ impl Agent for AgUiAgent {
         }
     }
 
-    async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
+    async fn open(&self, opening: SessionOptions) -> Result<Box<dyn Session>, AgentError> {
         Ok(Box::new(AgUiSession {
             place: self.place.clone(),
             thread: uuid::Uuid::new_v4().to_string(),
@@ -146,7 +147,7 @@ impl AgUiSession {
         turn: &mut Turn<'_>,
         user: &str,
         emit: &mut (dyn FnMut(Event) + Send),
-    ) -> Result<Reader, AgentError> {
+    ) -> Result<AgUiReader, AgentError> {
         let place = self.place.clone();
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
@@ -155,7 +156,7 @@ impl AgUiSession {
             .remote
             .begin_turn(place.remote.base().clone(), &input, &headers)
             .await?;
-        let mut reader = Reader::new(std::mem::take(&mut self.state), turn.streams);
+        let mut reader = AgUiReader::new(std::mem::take(&mut self.state), turn.streams);
         let mut items = place.remote.items(response, turn.budget.split());
         while let Some(item) = items.next().await? {
             items.keep(item.size + EVENT)?;

@@ -30,7 +30,7 @@ pub(super) struct SharedState {
 
 /// Collects the events of a run.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(super) struct AgUiReader {
     streams: bool,
     state: SharedState,
     /// The texts that are not complete, by the id of their message, in their order.
@@ -59,9 +59,9 @@ struct PartialItem {
     text: String,
 }
 
-impl Reader {
-    pub(super) fn new(state: SharedState, streams: bool) -> Reader {
-        Reader {
+impl AgUiReader {
+    pub(super) fn new(state: SharedState, streams: bool) -> AgUiReader {
+        AgUiReader {
             streams,
             state,
             texts: Vec::new(),
@@ -346,8 +346,8 @@ mod tests {
         ]));
     }
 
-    fn read(events: &[Value]) -> (Reader, Vec<Event>) {
-        let mut reader = Reader::new(
+    fn read(events: &[Value]) -> (AgUiReader, Vec<Event>) {
+        let mut reader = AgUiReader::new(
             SharedState {
                 value: json!({"n": 1}),
                 is_known: true,

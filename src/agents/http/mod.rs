@@ -12,12 +12,12 @@ use self::form::encoded;
 use self::found::FoundFields;
 use self::paths::Paths;
 use self::placeholders::{filled, replaced};
-use super::budget::EVENT;
+use super::memory_limit::EVENT;
 use super::messages::{history_messages, text_of};
-use super::remote::{Body, Remote, setup};
+use super::remote::{Remote, RequestBody, setup};
 use super::stream_items::Items;
 use super::{
-    Agent, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnBudget, TurnOutcome,
+    Agent, AgentError, ErrorKind, OnEvent, Session, SessionOptions, Turn, TurnBudget, TurnOutcome,
 };
 use crate::domain::{Content, HttpSettings};
 use crate::formats::adk::{Event, write_content};
@@ -32,11 +32,11 @@ use url::Url;
 /// An endpoint.
 #[derive(Debug)]
 pub(super) struct HttpAgent {
-    endpoint: Arc<Endpoint>,
+    endpoint: Arc<TurnEndpoint>,
 }
 
 #[derive(Debug)]
-struct Endpoint {
+struct TurnEndpoint {
     remote: Arc<Remote>,
     address: String,
     settings: HttpSettings,
@@ -47,8 +47,8 @@ struct Endpoint {
 /// A conversation.
 #[derive(Debug)]
 struct HttpSession {
-    endpoint: Arc<Endpoint>,
-    opening: Opening,
+    endpoint: Arc<TurnEndpoint>,
+    opening: SessionOptions,
     /// The id of the session: ours, or the server's after it has sent one.
     id: String,
     messages: Vec<Value>,
@@ -69,7 +69,7 @@ impl HttpAgent {
             .map_err(|_| setup(format!("{:?} is not a method of HTTP", settings.method)))?;
         let (address, settings) = (address.to_string(), settings.clone());
         Ok(HttpAgent {
-            endpoint: Arc::new(Endpoint {
+            endpoint: Arc::new(TurnEndpoint {
                 remote,
                 address,
                 settings,
@@ -80,15 +80,15 @@ impl HttpAgent {
     }
 }
 
-impl Endpoint {
+impl TurnEndpoint {
     /// The values of the body, or of the fields of a form, as the body of a request.
-    fn body<'a>(&self, values: Option<&'a Value>) -> Body<'a> {
+    fn body<'a>(&self, values: Option<&'a Value>) -> RequestBody<'a> {
         match (values, &self.settings.form) {
-            (None, _) => Body::None,
-            (Some(values), None) => Body::Json(values),
+            (None, _) => RequestBody::None,
+            (Some(values), None) => RequestBody::Json(values),
             (Some(values), Some(_)) => {
                 let (kind, bytes) = encoded(values, self.settings.form_encoding);
-                Body::Form(kind, bytes)
+                RequestBody::Form(kind, bytes)
             }
         }
     }
@@ -96,7 +96,7 @@ impl Endpoint {
 
 #[async_trait]
 impl Agent for HttpAgent {
-    async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
+    async fn open(&self, opening: SessionOptions) -> Result<Box<dyn Session>, AgentError> {
         let endpoint = self.endpoint.clone();
         let messages = history_messages(&opening.history);
         if !messages.is_empty() && !endpoint.settings.body_text().contains("messages}") {
@@ -132,7 +132,7 @@ impl HttpSession {
 
     /// The address and the body of the request for a turn.
     fn request(&self, turn: usize, user: &Content) -> Result<(Url, Option<Value>), AgentError> {
-        let Endpoint {
+        let TurnEndpoint {
             address, settings, ..
         } = self.endpoint.as_ref();
         let value = |name: &str| self.value(name, turn, user);
@@ -152,7 +152,7 @@ impl HttpSession {
     }
 
     async fn ask(&self, turn: usize, user: &Content) -> Result<Response, AgentError> {
-        let Endpoint {
+        let TurnEndpoint {
             remote,
             settings,
             method,
@@ -182,7 +182,7 @@ impl HttpSession {
         budget: &mut TurnBudget,
         emit: OnEvent<'_>,
     ) -> Result<FoundFields, AgentError> {
-        let Endpoint {
+        let TurnEndpoint {
             remote,
             settings,
             paths,
@@ -211,7 +211,7 @@ impl HttpSession {
         streams: bool,
         emit: OnEvent<'_>,
     ) -> Result<FoundFields, AgentError> {
-        let Endpoint {
+        let TurnEndpoint {
             settings, paths, ..
         } = self.endpoint.as_ref();
         let mut found = FoundFields::default();

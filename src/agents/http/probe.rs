@@ -5,7 +5,7 @@ use super::paths::Paths;
 use super::{HttpAgent, HttpSession};
 use crate::agents::masked::{mask_event, sent_to};
 use crate::agents::remote::Remote;
-use crate::agents::{AgentError, Opening};
+use crate::agents::{AgentError, SessionOptions};
 use crate::domain::{
     AgentServer, AgentSpec, Content, HttpSettings, Invocation, Protocol, SentSecrets, ServerSpec,
     TurnEnd,
@@ -57,7 +57,7 @@ async fn probe(
     let sent = Arc::new(sent_to(&AgentSpec::Server(Box::new(server.clone()))));
     let remote = Arc::new(Remote::from_spec(address, server, &sent)?);
     let agent = HttpAgent::connect(remote.clone(), address, settings)?;
-    let (user, opening) = (Content::text("user", prompt), Opening::default());
+    let (user, opening) = (Content::text("user", prompt), SessionOptions::default());
     let messages = vec![json!({"role": "user", "content": prompt})];
     let session = HttpSession {
         endpoint: agent.endpoint.clone(),

@@ -10,12 +10,13 @@ mod message;
 mod server;
 mod updates;
 
-use super::budget::EVENT;
+use super::memory_limit::EVENT;
 use super::messages::{event_with, history_messages};
 use super::remote::{Remote, setup, words_of};
 use super::stream_items::Items;
 use super::{
-    Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome,
+    Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Session, SessionOptions, Turn,
+    TurnOutcome,
 };
 use crate::domain::{LanggraphSettings, Part, TurnEnd};
 use crate::formats::adk::Event;
@@ -48,7 +49,7 @@ struct LanggraphSession {
     input: String,
     thread: String,
     /// What the first message is sent with: the initial state and the history.
-    opening: Option<Opening>,
+    opening: Option<SessionOptions>,
     /// The interrupts at which the graph waits for a decision.
     interrupts: Vec<Interrupt>,
     is_ours: bool,
@@ -74,7 +75,7 @@ impl LanggraphAgent {
 
 #[async_trait]
 impl Agent for LanggraphAgent {
-    async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
+    async fn open(&self, opening: SessionOptions) -> Result<Box<dyn Session>, AgentError> {
         let server = self.server.clone();
         let assistant = server.assistant_for(&opening.app)?;
         let input = server.input_of(&assistant).await?;

@@ -8,13 +8,13 @@ mod responses;
 mod thinking;
 
 use super::adk_tools::declared_by;
-use super::budget::EVENT;
+use super::memory_limit::EVENT;
 use super::messages::{event_with, response_part, text_of};
 use super::remote::{Remote, setup};
 use super::tools::answer_for_caller;
 use super::{
-    Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnBudget,
-    TurnOutcome,
+    Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Session, SessionOptions, Turn,
+    TurnBudget, TurnOutcome,
 };
 use crate::domain::{OpenaiApi, OpenaiSettings, Part, TurnEnd};
 use crate::formats::adk::Event;
@@ -112,7 +112,7 @@ impl Agent for OpenaiAgent {
         }
     }
 
-    async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
+    async fn open(&self, opening: SessionOptions) -> Result<Box<dyn Session>, AgentError> {
         let place = self.place.clone();
         let said = match place.settings.api {
             OpenaiApi::Chat => chat::beginning(&place.settings, &opening.history),

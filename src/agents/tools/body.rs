@@ -9,10 +9,10 @@ use serde_json::Value;
 use std::io;
 
 /// The body of an answer.
-pub(super) type Body = UnsyncBoxBody<Bytes, io::Error>;
+pub(super) type ResponseBody = UnsyncBoxBody<Bytes, io::Error>;
 
 /// An answer in JSON.
-pub(super) fn reply(value: &Value) -> Response<Body> {
+pub(super) fn reply(value: &Value) -> Response<ResponseBody> {
     let mut response = empty(StatusCode::OK);
     *response.body_mut() = full(value.to_string().into());
     response
@@ -22,13 +22,13 @@ pub(super) fn reply(value: &Value) -> Response<Body> {
 }
 
 /// An answer without a body.
-pub(super) fn empty(status: StatusCode) -> Response<Body> {
+pub(super) fn empty(status: StatusCode) -> Response<ResponseBody> {
     let mut response = Response::new(full(Bytes::new()));
     *response.status_mut() = status;
     response
 }
 
-fn full(bytes: Bytes) -> Body {
+fn full(bytes: Bytes) -> ResponseBody {
     Full::new(bytes)
         .map_err(|never| match never {})
         .boxed_unsync()

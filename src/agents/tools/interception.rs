@@ -5,7 +5,7 @@ use super::attempts::AttemptRegistration;
 use super::server::ToolServer;
 use super::traces::TraceInbox;
 use crate::agents::remote::setup;
-use crate::agents::{AgentError, Opening};
+use crate::agents::{AgentError, SessionOptions};
 use crate::domain::{AgentSpec, ToolsSpec, TraceSource};
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(crate) struct Interception {
     #[expect(dead_code, reason = "deleted with the interception")]
     plugin: Option<PluginFolder>,
     /// Whether the process must say that it asks before the first attempt.
-    greets: bool,
+    requires_handshake: bool,
 }
 
 impl Interception {
@@ -51,18 +51,18 @@ impl Interception {
         Ok(Some(Interception {
             server,
             plugin,
-            greets: asks,
+            requires_handshake: asks,
         }))
     }
 
     /// Whether the agent's process must say, before the first attempt, that it asks.
-    pub(crate) fn greets(&self) -> bool {
-        self.greets
+    pub(crate) fn requires_handshake(&self) -> bool {
+        self.requires_handshake
     }
 
     /// Fails if the agent's process has not said that it asks: its tools would run.
     pub(crate) fn check(&self) -> Result<(), AgentError> {
-        if self.server.is_greeted() {
+        if self.server.has_handshake() {
             return Ok(());
         }
         Err(setup(
@@ -73,7 +73,7 @@ impl Interception {
     /// Whether evaltrail watches turns itself, in addition to what the agent reports: through the spans that the agent
     /// exports, or through its calls to MCP servers.
     pub(crate) fn observes(&self) -> bool {
-        self.server.traces().is_some() || (!self.greets && self.server.has_mcp())
+        self.server.traces().is_some() || (!self.requires_handshake && self.server.has_mcp())
     }
 
     /// Receives the spans of turns, if they are asked for.
@@ -82,7 +82,7 @@ impl Interception {
     }
 
     /// Lets an attempt start, as soon as its calls can be told apart from those of other attempts.
-    pub(crate) async fn register_attempt(&self, opening: &Opening) -> AttemptRegistration {
+    pub(crate) async fn register_attempt(&self, opening: &SessionOptions) -> AttemptRegistration {
         self.server
             .register_attempt(&opening.session_id, opening.tools.clone())
             .await

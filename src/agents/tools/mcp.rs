@@ -1,7 +1,7 @@
 //! Stands in for an MCP server: answers the calls of its tools, and passes on, or answers, everything else.
 
 use super::attempts::OpenAttempts;
-use super::body::{Body, empty, reply};
+use super::body::{ResponseBody, empty, reply};
 use super::received::{ReceiveError, Received, WholeBody};
 use super::reply_copy::ReplyCopy;
 use crate::agents::AgentError;
@@ -9,7 +9,7 @@ use crate::agents::openai::declarations_in;
 use crate::agents::remote::setup;
 use crate::agents::trace::BAGGAGE;
 use crate::domain::{McpSource, StubMode, ToolCall, address_without_secrets};
-use crate::formats::json::{Unreadable, parse_within};
+use crate::formats::json::{ParseFailure, parse_within};
 use crate::net::http::{cause, chain, client};
 use crate::stubs::{AttemptTools, ToolAnswer};
 use bytes::Bytes;
@@ -82,7 +82,7 @@ impl McpProxy {
         &self,
         request: Request<Incoming>,
         session: Option<&str>,
-    ) -> Response<Body> {
+    ) -> Response<ResponseBody> {
         let (method, headers) = (request.method().clone(), request.headers().clone());
         let session = session.map(decoded);
         if method != Method::POST {
@@ -138,7 +138,7 @@ impl McpProxy {
         headers: &HeaderMap,
         body: WholeBody,
         session: Option<&str>,
-    ) -> Response<Body> {
+    ) -> Response<ResponseBody> {
         let ReceivedCall { id, call, .. } = &asked;
         if self.attempts.take_allowed(call) {
             return self
@@ -216,7 +216,7 @@ impl McpProxy {
         headers: &HeaderMap,
         body: Bytes,
         note: Option<CallNote>,
-    ) -> Response<Body> {
+    ) -> Response<ResponseBody> {
         let Some((client, url)) = &self.real else {
             return empty(StatusCode::NOT_FOUND);
         };
@@ -321,8 +321,8 @@ fn result_in(reply: &[u8], id: &Value) -> Result<Option<Value>, String> {
 fn parsed(text: &str) -> Result<Option<Value>, String> {
     match parse_within(text, LARGEST_REPLY) {
         Ok((value, _)) => Ok(Some(value)),
-        Err(Unreadable::Syntax(_)) => Ok(None),
-        Err(Unreadable::TooLarge) => Err(format!(
+        Err(ParseFailure::Syntax(_)) => Ok(None),
+        Err(ParseFailure::TooLarge) => Err(format!(
             "what it contains needs more than {} MB of memory",
             LARGEST_REPLY >> 20
         )),
@@ -364,7 +364,7 @@ fn decoded(text: &str) -> String {
 }
 
 /// The reply to a call. An error of a tool is part of the result.
-fn answered(id: &Value, result: &Result<Value, String>) -> Response<Body> {
+fn answered(id: &Value, result: &Result<Value, String>) -> Response<ResponseBody> {
     let (text, is_error) = match result {
         Ok(Value::String(text)) => (text.clone(), false),
         Ok(value) => (value.to_string(), false),
@@ -380,7 +380,7 @@ fn answered(id: &Value, result: &Result<Value, String>) -> Response<Body> {
 }
 
 /// The answer to a message without the real server.
-fn answer_alone(message: &Value, declared: &[Value]) -> Response<Body> {
+fn answer_alone(message: &Value, declared: &[Value]) -> Response<ResponseBody> {
     let Some(id) = message.get("id") else {
         return empty(StatusCode::ACCEPTED);
     };

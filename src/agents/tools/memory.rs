@@ -19,7 +19,7 @@ pub(super) struct Memory {
 
 /// Why something was not read.
 #[derive(Debug, PartialEq)]
-pub(super) enum Unread<E> {
+pub(super) enum ReserveError<E> {
     /// It needs more than all of the memory.
     TooLarge,
     /// It needs memory that others have.
@@ -30,14 +30,14 @@ pub(super) enum Unread<E> {
 
 /// Why a function could not read something within some memory.
 #[derive(Debug)]
-pub(super) enum CannotRead<E> {
+pub(super) enum BodyReadError<E> {
     NeedsMore,
     Failed(E),
 }
 
 /// All memory that was left, reserved for what is read next. What is not kept is free when this is dropped.
 #[derive(Debug)]
-pub(super) struct Reservation {
+pub(super) struct MemoryReservation {
     kept: ReservedMemory,
     #[expect(dead_code, reason = "nobody else reserves memory until it is dropped")]
     alone: OwnedMutexGuard<()>,
@@ -75,23 +75,25 @@ impl Memory {
     pub(super) async fn read<T, E>(
         self: &Arc<Self>,
         within: Duration,
-        read: impl Fn(usize) -> Result<(T, usize), CannotRead<E>>,
-    ) -> Result<(T, ReservedMemory), Unread<E>> {
+        read: impl Fn(usize) -> Result<(T, usize), BodyReadError<E>>,
+    ) -> Result<(T, ReservedMemory), ReserveError<E>> {
         let deadline = Instant::now() + within;
         loop {
             let reserved = timeout_at(deadline, self.reserve()).await;
-            let reservation = reserved.map_err(|_| Unread::Occupied)?;
+            let reservation = reserved.map_err(|_| ReserveError::Occupied)?;
             let left = reservation.bytes();
             match read(left) {
                 Ok((value, size)) => return Ok((value, reservation.keep(size))),
-                Err(CannotRead::Failed(error)) => return Err(Unread::Failed(error)),
-                Err(CannotRead::NeedsMore) if left >= self.most => return Err(Unread::TooLarge),
-                Err(CannotRead::NeedsMore) => {}
+                Err(BodyReadError::Failed(error)) => return Err(ReserveError::Failed(error)),
+                Err(BodyReadError::NeedsMore) if left >= self.most => {
+                    return Err(ReserveError::TooLarge);
+                }
+                Err(BodyReadError::NeedsMore) => {}
             }
             drop(reservation);
             self.wait_for_more_than(left, deadline)
                 .await
-                .map_err(|()| Unread::Occupied)?;
+                .map_err(|()| ReserveError::Occupied)?;
         }
     }
 
@@ -108,12 +110,12 @@ impl Memory {
 
     /// Reserves all memory that is left. Waits until nobody else has a reservation, since it is not known before something is
     /// read how much it needs.
-    pub(super) async fn reserve(self: &Arc<Self>) -> Reservation {
+    pub(super) async fn reserve(self: &Arc<Self>) -> MemoryReservation {
         let alone = self.reserving.clone().lock_owned().await;
         // Others only give memory back until this reservation ends.
         let bytes = self.left();
         self.taken.fetch_add(bytes, Ordering::AcqRel);
-        Reservation {
+        MemoryReservation {
             kept: ReservedMemory {
                 memory: self.clone(),
                 bytes,
@@ -130,7 +132,7 @@ impl Memory {
     }
 }
 
-impl Reservation {
+impl MemoryReservation {
     /// The reserved memory, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.kept.bytes
@@ -158,12 +160,12 @@ mod tests {
     use futures_util::FutureExt;
 
     /// Reads something that needs this memory.
-    fn needs(size: usize) -> impl Fn(usize) -> Result<((), usize), CannotRead<()>> {
+    fn needs(size: usize) -> impl Fn(usize) -> Result<((), usize), BodyReadError<()>> {
         move |left| {
             if size <= left {
                 Ok(((), size))
             } else {
-                Err(CannotRead::NeedsMore)
+                Err(BodyReadError::NeedsMore)
             }
         }
     }
@@ -189,7 +191,7 @@ mod tests {
                 .read(Duration::from_millis(1), needs(70))
                 .await
                 .map(|_| ()),
-            Err(Unread::Occupied)
+            Err(ReserveError::Occupied)
         );
     }
 
@@ -199,7 +201,7 @@ mod tests {
         let read = memory
             .read(Duration::from_secs(30), needs(101))
             .now_or_never();
-        assert_eq!(read.unwrap().map(|_| ()), Err(Unread::TooLarge));
+        assert_eq!(read.unwrap().map(|_| ()), Err(ReserveError::TooLarge));
     }
 
     #[test]

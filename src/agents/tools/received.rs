@@ -1,8 +1,8 @@
 //! Bodies of requests that the servers of this process receive, within limits of memory. Bodies that do not arrive are cancelled
 //! when another one needs their memory: those first that have been arriving for longest.
 
-use super::memory::{CannotRead, Memory, ReservedMemory, Unread};
-use crate::formats::json::{Unreadable, parse_within};
+use super::memory::{BodyReadError, Memory, ReserveError, ReservedMemory};
+use crate::formats::json::{ParseFailure, parse_within};
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
@@ -33,7 +33,7 @@ const CANCELLED_AFTER: Duration = Duration::from_secs(2);
 /// What is received, and the memory of what is read from it.
 #[derive(Debug)]
 pub(super) struct Received {
-    state: Mutex<State>,
+    state: Mutex<ReceiveState>,
     values: Arc<Memory>,
     /// Some memory of bodies was given back.
     freed: Notify,
@@ -49,16 +49,16 @@ enum Growth {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ReceiveState {
     next: u64,
     /// The bodies that arrive, the oldest first.
-    arriving: BTreeMap<u64, Arriving>,
+    arriving: BTreeMap<u64, IncomingBody>,
     /// The memory of all bodies, in bytes.
     bodies: usize,
 }
 
 #[derive(Debug)]
-struct Arriving {
+struct IncomingBody {
     began: Instant,
     bytes: usize,
     cancelled: CancellationToken,
@@ -122,15 +122,15 @@ impl WholeBody {
         let text = std::str::from_utf8(&self.bytes).map_err(|_| ReceiveError::Invalid)?;
         let read = |left: usize| {
             parse_within(text, left).map_err(|error| match error {
-                Unreadable::TooLarge => CannotRead::NeedsMore,
-                Unreadable::Syntax(_) => CannotRead::Failed(()),
+                ParseFailure::TooLarge => BodyReadError::NeedsMore,
+                ParseFailure::Syntax(_) => BodyReadError::Failed(()),
             })
         };
         let read = self.received.values.read(BODY_WITHIN, read).await;
         let (value, memory) = read.map_err(|error| match error {
-            Unread::TooLarge => ReceiveError::TooLarge,
-            Unread::Occupied => ReceiveError::NoMemory,
-            Unread::Failed(()) => ReceiveError::Invalid,
+            ReserveError::TooLarge => ReceiveError::TooLarge,
+            ReserveError::Occupied => ReceiveError::NoMemory,
+            ReserveError::Failed(()) => ReceiveError::Invalid,
         })?;
         Ok(BodyValue { value, memory })
     }
@@ -162,7 +162,7 @@ impl Received {
         &self.values
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ReceiveState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -270,7 +270,7 @@ impl Drop for Arrival<'_> {
     }
 }
 
-impl State {
+impl ReceiveState {
     /// Registers a body that arrives. Others are cancelled if there are too many.
     fn begin(&mut self, now: Instant) -> (u64, CancellationToken) {
         while self.arriving.len() >= MOST_BODIES && self.cancel_oldest(now, |_, _| true) {}
@@ -278,7 +278,7 @@ impl State {
         self.next += 1;
         self.arriving.insert(
             id,
-            Arriving {
+            IncomingBody {
                 began: now,
                 bytes: 0,
                 cancelled: cancelled.clone(),
@@ -308,7 +308,7 @@ impl State {
     }
 
     /// Cancels the oldest body of some. Returns `false` if it began just now.
-    fn cancel_oldest(&mut self, now: Instant, of: impl Fn(u64, &Arriving) -> bool) -> bool {
+    fn cancel_oldest(&mut self, now: Instant, of: impl Fn(u64, &IncomingBody) -> bool) -> bool {
         let oldest = self.arriving.iter().find(|(id, body)| of(**id, body));
         let stalled = oldest.filter(|(_, body)| now.duration_since(body.began) > CANCELLED_AFTER);
         let id = stalled.map(|(id, _)| *id);
@@ -346,7 +346,7 @@ mod tests {
 
     #[test]
     fn oldest_bodies_are_cancelled_if_too_many() {
-        let (mut state, began) = (State::default(), Instant::now());
+        let (mut state, began) = (ReceiveState::default(), Instant::now());
         let first: Vec<_> = (0..2 * MOST_BODIES).map(|_| state.begin(began).1).collect();
         assert!(
             first.iter().all(|one| !one.is_cancelled()),
@@ -362,7 +362,7 @@ mod tests {
 
     #[test]
     fn growing_body_cancels_stalled_older_body() {
-        let (mut state, began) = (State::default(), Instant::now());
+        let (mut state, began) = (ReceiveState::default(), Instant::now());
         let later = began + 2 * CANCELLED_AFTER;
         let (first, cancelled) = state.begin(began);
         assert_eq!(state.grow(first, LONGEST_BODY, began), Growth::Done);
@@ -419,7 +419,7 @@ mod tests {
             }
         }
         assert_eq!(capacity, most);
-        let (mut state, now) = (State::default(), Instant::now());
+        let (mut state, now) = (ReceiveState::default(), Instant::now());
         let (id, _) = state.begin(now);
         assert_eq!(state.grow(id, LONGEST_BODY, now), Growth::Done);
         assert_eq!(state.end(id, most), Some(most));

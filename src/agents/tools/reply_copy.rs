@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The maximum size of a reply, in bytes.
-const LONGEST: usize = 32 << 20;
+const MAX_BYTES: usize = 32 << 20;
 /// The maximum memory of all copies, in bytes.
 const ALL: usize = 64 << 20;
 
@@ -41,11 +41,11 @@ impl ReplyCopy {
     }
 
     fn reserve(&mut self, length: usize) -> Result<(), String> {
-        if length > LONGEST {
-            return Err(format!("it is longer than {} MB", LONGEST >> 20));
+        if length > MAX_BYTES {
+            return Err(format!("it is longer than {} MB", MAX_BYTES >> 20));
         }
         if length > self.taken {
-            let capacity = length.max((2 * self.taken).min(LONGEST));
+            let capacity = length.max((2 * self.taken).min(MAX_BYTES));
             let more = capacity - self.taken;
             let add = |taken: usize| taken.checked_add(more).filter(|all| *all <= ALL);
             TAKEN

@@ -3,7 +3,7 @@
 //! Pages in a browser are refused: they send a header `Origin`.
 
 use super::attempts::{AttemptRegistration, OpenAttempts};
-use super::body::{Body, empty, reply};
+use super::body::{ResponseBody, empty, reply};
 use super::mcp::McpProxy;
 use super::received::{ReceiveError, Received};
 use super::traces::{TraceInbox, TraceListener};
@@ -87,7 +87,7 @@ struct Shared {
     /// The first part of every path.
     token: String,
     /// Whether the agent's process has said that it will ask before each call.
-    is_greeted: AtomicBool,
+    has_handshake: AtomicBool,
     attempts: Arc<OpenAttempts>,
     /// By the environment variable from which the agent takes the address.
     mcp: BTreeMap<String, McpProxy>,
@@ -127,7 +127,7 @@ impl ToolServer {
         };
         let shared = Arc::new(Shared {
             token: uuid::Uuid::new_v4().simple().to_string(),
-            is_greeted: AtomicBool::new(false),
+            has_handshake: AtomicBool::new(false),
             attempts,
             mcp,
             traces,
@@ -186,8 +186,8 @@ impl ToolServer {
     }
 
     /// Whether the agent's process has said that it asks before each call.
-    pub(crate) fn is_greeted(&self) -> bool {
-        self.shared.is_greeted.load(Ordering::Acquire)
+    pub(crate) fn has_handshake(&self) -> bool {
+        self.shared.has_handshake.load(Ordering::Acquire)
     }
 
     /// Lets an attempt start, as soon as its calls can be told apart from those of other attempts.
@@ -330,7 +330,11 @@ impl Answering {
     }
 
     /// Answers a request. `is_known` becomes true if it has the token; the body of another one is not read.
-    async fn answer(&self, request: Request<Incoming>, is_known: &AtomicBool) -> Response<Body> {
+    async fn answer(
+        &self,
+        request: Request<Incoming>,
+        is_known: &AtomicBool,
+    ) -> Response<ResponseBody> {
         if request.headers().contains_key(ORIGIN) {
             return empty(StatusCode::FORBIDDEN);
         }
@@ -353,7 +357,7 @@ impl Answering {
 
 impl Shared {
     /// Answers a request. `path` is the part after the token.
-    async fn answer(&self, request: Request<Incoming>, path: &str) -> Response<Body> {
+    async fn answer(&self, request: Request<Incoming>, path: &str) -> Response<ResponseBody> {
         let is_post = request.method() == Method::POST;
         let parts: Vec<&str> = path.split('/').collect();
         match parts.as_slice() {
@@ -362,7 +366,7 @@ impl Shared {
                 None => empty(StatusCode::NOT_FOUND),
             },
             ["hello"] if is_post => {
-                self.is_greeted.store(true, Ordering::Release);
+                self.has_handshake.store(true, Ordering::Release);
                 reply(&json!({}))
             }
             ["call"] if is_post => match received_call(request).await {

@@ -268,7 +268,7 @@ async fn requests_of_pages_are_refused() {
             .asserts_status(path, &origin, b"{}".to_vec(), StatusCode::FORBIDDEN)
             .await;
     }
-    assert!(!server.server.is_greeted());
+    assert!(!server.server.has_handshake());
     server.asserts_that_calls_are_answered().await;
 }
 

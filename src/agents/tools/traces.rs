@@ -1,7 +1,7 @@
 //! Spans that agents export while they run. They show the calls of an agent that does not report them itself.
 
-use super::body::{Body, empty, reply};
-use super::memory::{CannotRead, ReservedMemory, Unread};
+use super::body::{ResponseBody, empty, reply};
+use super::memory::{BodyReadError, ReserveError, ReservedMemory};
 use super::received::{BODY_WITHIN, ReceiveError, Received};
 use crate::formats::spans::{
     SpanBatch, TraceSpan, UnusableBatch, cut_to_memory, read_protobuf, read_span_batch,
@@ -160,7 +160,7 @@ impl TraceInbox {
     }
 
     /// Receives a batch of spans.
-    pub(super) async fn receive(&self, request: Request<Incoming>) -> Response<Body> {
+    pub(super) async fn receive(&self, request: Request<Incoming>) -> Response<ResponseBody> {
         let header = |name| {
             request
                 .headers()
@@ -197,13 +197,13 @@ impl TraceInbox {
         // Decoding takes much more memory than the batch. Others may have a part of it.
         let all = self.received.values().most();
         let decode = |left: usize| match self.decode(&body.bytes, is_compressed, is_json, left) {
-            Ok(batch) if left < all && !batch.cut.is_empty() => Err(CannotRead::NeedsMore),
+            Ok(batch) if left < all && !batch.cut.is_empty() => Err(BodyReadError::NeedsMore),
             Ok(batch) => {
                 let size = batch.size;
                 Ok((batch, size))
             }
-            Err(UnusableBatch::TooLarge) => Err(CannotRead::NeedsMore),
-            Err(UnusableBatch::Invalid(why)) => Err(CannotRead::Failed(why)),
+            Err(UnusableBatch::TooLarge) => Err(BodyReadError::NeedsMore),
+            Err(UnusableBatch::Invalid(why)) => Err(BodyReadError::Failed(why)),
         };
         match self.received.values().read(BODY_WITHIN, decode).await {
             Ok((batch, memory)) => {
@@ -213,12 +213,12 @@ impl TraceInbox {
                 self.arrived.notify_waiters();
                 reply(&json!({}))
             }
-            Err(Unread::Occupied) => {
+            Err(ReserveError::Occupied) => {
                 unread.outcome = ReadOutcome::Refused;
                 empty(StatusCode::SERVICE_UNAVAILABLE)
             }
-            Err(Unread::TooLarge) => empty(StatusCode::PAYLOAD_TOO_LARGE),
-            Err(Unread::Failed(_)) => empty(StatusCode::BAD_REQUEST),
+            Err(ReserveError::TooLarge) => empty(StatusCode::PAYLOAD_TOO_LARGE),
+            Err(ReserveError::Failed(_)) => empty(StatusCode::BAD_REQUEST),
         }
     }
 

@@ -1,15 +1,15 @@
 //! Comparison of two runs, case by case.
 
+mod changes;
 mod conditions;
-mod fates;
 mod overall;
 mod pairing;
 mod run;
 mod scores;
 mod text;
 
+pub use changes::CaseChange;
 pub use conditions::ChangedCondition;
-pub use fates::CaseChange;
 pub use overall::{OutcomeTest, OverallChange, RateChange};
 pub use run::{RunConditions, RunToCompare, expectation_in_file, expectation_of};
 pub use scores::{ComparedMetric, ScoreTest};
@@ -19,8 +19,8 @@ use super::evidence::{ComparisonRule, Undecidable};
 use super::pass_table::PassTable;
 use super::stratified::RateTest;
 use crate::domain::RunState;
+use changes::{changes_of, count_of, passed_all, table_of};
 use conditions::Conditions;
-use fates::{count_of, fates_of, passed_all, table_of};
 use pairing::{CasePair, paired};
 use scores::CollectedMetrics;
 
@@ -32,7 +32,7 @@ pub struct ComparedCase {
     /// Position in the plan of the second run.
     pub after: Option<usize>,
     /// What became of it.
-    pub fate: CaseChange,
+    pub change: CaseChange,
     /// What else differs between the two results.
     pub changed: Vec<ChangedCondition>,
 }
@@ -53,9 +53,9 @@ pub struct RunComparison {
 }
 
 impl RunComparison {
-    /// The cases of one fate.
-    pub fn cases_with(&self, fate: CaseChange) -> impl Iterator<Item = &ComparedCase> {
-        self.cases.iter().filter(move |case| case.fate == fate)
+    /// The cases of one change.
+    pub fn cases_with(&self, change: CaseChange) -> impl Iterator<Item = &ComparedCase> {
+        self.cases.iter().filter(move |case| case.change == change)
     }
 
     /// The significant fall of the rate of all cases that are not quarantined.
@@ -89,7 +89,7 @@ impl RunComparison {
         before: &'a RunState,
         after: &'a RunState,
     ) -> impl Iterator<Item = &'a ComparedCase> {
-        let is_lost = move |case: &&ComparedCase| match (case.fate, case.before, case.after) {
+        let is_lost = move |case: &&ComparedCase| match (case.change, case.before, case.after) {
             (CaseChange::Broke, _, Some(b)) => after.plan.cases.quarantine(b).is_none(),
             (CaseChange::NotEvaluated, Some(a), Some(b)) => {
                 after.plan.cases.quarantine(b).is_none()
@@ -126,7 +126,7 @@ pub fn compare_runs<'a>(
         let mut case = ComparedCase {
             before: a,
             after: b,
-            fate: match a {
+            change: match a {
                 Some(_) => CaseChange::OnlyBefore,
                 None => CaseChange::OnlyAfter,
             },
@@ -140,17 +140,17 @@ pub fn compare_runs<'a>(
                     let is_quarantined = after.plan.cases.quarantine(b).is_some();
                     comparable.add(cases.len(), table, !is_quarantined);
                 }
-                Err(why) => case.fate = why,
+                Err(why) => case.change = why,
             }
-            if case.fate != CaseChange::Edited {
+            if case.change != CaseChange::Edited {
                 metrics.add(pair);
             }
         }
         cases.push(case);
     }
     let compared = compared_counts(&comparable.tables, &comparable.counts, rule);
-    for (at, fate) in comparable.positions.into_iter().zip(compared.fates) {
-        cases[at].fate = fate;
+    for (at, change) in comparable.positions.into_iter().zip(compared.changes) {
+        cases[at].change = change;
     }
     RunComparison {
         metrics: metrics.compare(),
@@ -182,8 +182,8 @@ impl ComparableCases {
 /// The comparison of the attempts of comparable cases.
 #[derive(Clone, Debug)]
 pub struct ComparedCounts {
-    /// The fate of each case.
-    pub fates: Vec<CaseChange>,
+    /// The change of each case.
+    pub changes: Vec<CaseChange>,
     /// All together.
     pub overall: OverallChange,
     /// The change of the rate of all together, if it is significant.
@@ -211,7 +211,7 @@ fn compared_counts(tables: &[PassTable], counts: &[bool], rule: &ComparisonRule)
         RateTest::prepare(&counted)
     };
     ComparedCounts {
-        fates: fates_of(tables, rule, test.as_ref()),
+        changes: changes_of(tables, rule, test.as_ref()),
         overall,
         rate_change: RateChange::new(&counted, test.as_ref(), rule.level),
     }

@@ -7,7 +7,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 /// The positions of a case in the plans of both runs.
-pub(super) type Pair = (Option<usize>, Option<usize>);
+pub(super) type CasePositions = (Option<usize>, Option<usize>);
 
 /// A case that has results in both runs.
 pub(super) struct CasePair {
@@ -30,7 +30,7 @@ impl CasePair {
 }
 
 /// The cases of the second run with those of the first run, then those of the first run alone.
-pub(super) fn paired(before: &RunToCompare, after: &RunToCompare) -> Vec<Pair> {
+pub(super) fn paired(before: &RunToCompare, after: &RunToCompare) -> Vec<CasePositions> {
     let mut found: HashMap<usize, usize> = HashMap::new();
     let mut lost: Vec<usize> = cases_with_results(before).collect();
     pair_by(before, after, &mut lost, &mut found, |run, case| {

@@ -29,7 +29,7 @@ fn run(cases: &[Case], change: impl Fn(&mut RunPlan)) -> RunState {
         file: file.to_string(),
         path: file.into(),
         digest: String::new(),
-        agent: AgentSpec::Kept,
+        agent: AgentSpec::PriorAttempts,
         agent_name: String::new(),
         agent_jobs: None,
         file_cases: None,
@@ -89,18 +89,18 @@ fn run(cases: &[Case], change: impl Fn(&mut RunPlan)) -> RunState {
     state
 }
 
-/// The cases of each fate by their id in the second run, else in the first.
-fn fates(before: &[Case], after: &[Case]) -> Vec<(&'static str, Vec<String>)> {
+/// The cases of each change by their id in the second run, else in the first.
+fn changes(before: &[Case], after: &[Case]) -> Vec<(&'static str, Vec<String>)> {
     let (a, b) = (run(before, |_| {}), run(after, |_| {}));
     let found = compared(&a, &b);
     let id = |case: &ComparedCase| match (case.before, case.after) {
         (_, Some(at)) => b.plan.cases.eval_id(at).to_string(),
         (at, None) => a.plan.cases.eval_id(at.unwrap()).to_string(),
     };
-    let of = |fate: CaseChange| {
+    let of = |change: CaseChange| {
         (
-            fate.key(),
-            found.cases_with(fate).map(id).collect::<Vec<_>>(),
+            change.key(),
+            found.cases_with(change).map(id).collect::<Vec<_>>(),
         )
     };
     CaseChange::ALL
@@ -140,7 +140,7 @@ fn each_planted_difference_is_in_its_list() {
     ];
     let strings = |ids: &[&str]| ids.iter().map(|id| id.to_string()).collect::<Vec<_>>();
     assert_eq!(
-        fates(before, after),
+        changes(before, after),
         [
             ("broke", strings(&["breaks", "new name"])),
             ("fixed", strings(&["mends"])),
@@ -168,15 +168,19 @@ fn unevaluated_case_is_neither_broken_nor_fixed() {
             attempt,
         ))));
     }
-    let fates = |a: &RunState, b: &RunState| -> Vec<CaseChange> {
-        compared(a, b).cases.iter().map(|case| case.fate).collect()
+    let changes = |a: &RunState, b: &RunState| -> Vec<CaseChange> {
+        compared(a, b)
+            .cases
+            .iter()
+            .map(|case| case.change)
+            .collect()
     };
     assert_eq!(
-        fates(&before, &after),
+        changes(&before, &after),
         [CaseChange::NotEvaluated, CaseChange::StillFailing]
     );
     assert_eq!(
-        fates(&after, &before),
+        changes(&after, &before),
         [CaseChange::NotEvaluated, CaseChange::StillFailing]
     );
 }
@@ -209,9 +213,9 @@ fn an_edit_of_the_expected_state_is_no_fix() {
         ))));
         run
     };
-    let fate = |after: &RunState| compared(&with_state("1", false, 1), after).cases[0].fate;
-    assert_eq!(fate(&with_state("2", true, 2)), CaseChange::Edited);
-    assert_eq!(fate(&with_state("2", true, 1)), CaseChange::Fixed);
+    let change = |after: &RunState| compared(&with_state("1", false, 1), after).cases[0].change;
+    assert_eq!(change(&with_state("2", true, 2)), CaseChange::Edited);
+    assert_eq!(change(&with_state("2", true, 1)), CaseChange::Fixed);
 }
 
 #[test]
@@ -232,8 +236,8 @@ fn cases_without_expectations_are_not_paired() {
         run
     };
     let found = compared(&broken("line 2"), &broken("line 9"));
-    let fates: Vec<CaseChange> = found.cases.iter().map(|case| case.fate).collect();
-    assert_eq!(fates, [CaseChange::OnlyAfter, CaseChange::OnlyBefore]);
+    let changes: Vec<CaseChange> = found.cases.iter().map(|case| case.change).collect();
+    assert_eq!(changes, [CaseChange::OnlyAfter, CaseChange::OnlyBefore]);
 }
 
 #[test]
@@ -252,7 +256,7 @@ fn equal_ids_are_paired_by_content_then_order() {
     let pairs: Vec<_> = found
         .cases
         .iter()
-        .map(|case| (case.before, case.after, case.fate))
+        .map(|case| (case.before, case.after, case.change))
         .collect();
     assert_eq!(
         pairs,
@@ -281,12 +285,12 @@ fn only_new_expectations_make_a_case_edited() {
         ],
         saved,
     );
-    let fates: Vec<CaseChange> = compared(&before, &after)
+    let changes: Vec<CaseChange> = compared(&before, &after)
         .cases
         .iter()
-        .map(|case| case.fate)
+        .map(|case| case.change)
         .collect();
-    assert_eq!(fates, [CaseChange::Fixed, CaseChange::Edited]);
+    assert_eq!(changes, [CaseChange::Fixed, CaseChange::Edited]);
 }
 
 #[test]
@@ -521,14 +525,17 @@ fn changed_content_is_edited_unless_both_saved() {
         &[("s", "a", "1@old response", &[false])],
         &[("s", "a", "1@new response", &[true])],
     );
-    let fate = |before: &RunState, after: &RunState| compared(before, after).cases[0].fate;
-    assert_eq!(fate(&run(old, saved), &run(new, saved)), CaseChange::Fixed);
+    let change = |before: &RunState, after: &RunState| compared(before, after).cases[0].change;
     assert_eq!(
-        fate(&run(old, saved), &run(new, |_| {})),
+        change(&run(old, saved), &run(new, saved)),
+        CaseChange::Fixed
+    );
+    assert_eq!(
+        change(&run(old, saved), &run(new, |_| {})),
         CaseChange::Edited
     );
     assert_eq!(
-        fate(&run(old, |_| {}), &run(new, saved)),
+        change(&run(old, |_| {}), &run(new, saved)),
         CaseChange::Edited
     );
 }
@@ -588,8 +595,8 @@ fn run_of(counts: &[(usize, usize)]) -> RunState {
     run(&cases, |_| {})
 }
 
-fn count(found: &RunComparison, fate: CaseChange) -> usize {
-    found.cases_with(fate).count()
+fn count(found: &RunComparison, change: CaseChange) -> usize {
+    found.cases_with(change).count()
 }
 
 /// A run of cases with these statuses.

@@ -1,7 +1,7 @@
 //! A comparison in words.
 
+use super::changes::CaseChange;
 use super::conditions::ChangedCondition;
-use super::fates::CaseChange;
 use super::overall::{OutcomeTest, OverallChange, RateChange};
 use super::scores::{ComparedMetric, ScoreTest};
 use super::{ComparedCase, RunComparison};
@@ -155,7 +155,7 @@ impl RunComparison {
     /// The numbers of cases that broke, were fixed, are unclear, and were scored with other criteria in the second run, as
     /// far as there are any of the last two.
     pub fn changes_text(&self) -> String {
-        let count = |fate| self.cases_with(fate).count();
+        let count = |change| self.cases_with(change).count();
         let mut words = format!(
             "{} broke, {} fixed",
             count(CaseChange::Broke),
@@ -168,6 +168,29 @@ impl RunComparison {
             words += &format!(", {} with other criteria", cases_text(other));
         }
         words
+    }
+
+    /// The numbers of cases with a result in only one of the runs, as far as there are any.
+    pub fn unpaired_text(&self) -> Option<String> {
+        let counts = [
+            (CaseChange::OnlyBefore, "first"),
+            (CaseChange::OnlyAfter, "second"),
+        ];
+        let texts = counts.into_iter().filter_map(|(change, run)| {
+            let count = self.cases_with(change).count();
+            (count > 0).then(|| format!("{count} only in the {run} run"))
+        });
+        let texts: Vec<String> = texts.collect();
+        (!texts.is_empty()).then(|| texts.join(", "))
+    }
+
+    /// A sentence for runs without a common case, of which nothing is compared.
+    pub fn nothing_compared_text(&self) -> Option<&'static str> {
+        let is_in_both = |case: &ComparedCase| case.before.is_some() && case.after.is_some();
+        let is_empty = !self.cases.iter().any(is_in_both);
+        is_empty.then_some(
+            "no case has results in both runs: they are of different data sets or selections",
+        )
     }
 
     /// The number of cases with results in both runs for which a condition differs.

@@ -3,7 +3,7 @@
 
 use crate::domain::{CancelReason, RunState};
 use crate::explorer::commands::Command;
-use crate::explorer::commands::what_if::{DROP_TRIAL, FLIPS, WRITE_TRIAL};
+use crate::explorer::commands::what_if::{CHANGED_CASES, DROP_WHAT_IF, WRITE_WHAT_IF};
 use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
@@ -38,28 +38,28 @@ pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
 
 /// Draws the active what-if: the change, its effect on the cases, and the keys for it.
 pub(crate) fn banner(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
-    let (Some(trial), area) = (&model.view.trial, areas.banner) else {
+    let (Some(what_if), area) = (&model.view.what_if, areas.banner) else {
         return;
     };
     if area.is_empty() {
         return;
     }
-    let (more, fewer) = trial.counts();
-    let counts = match (trial.pending.is_some(), trial.flips.len()) {
+    let (more, fewer) = what_if.counts();
+    let counts = match (what_if.pending.is_some(), what_if.status_changes.len()) {
         (true, _) => format!("{} rescoring", spinner(model.now)),
         (false, 0) => "no case changes".to_string(),
         (false, all) if all == more + fewer => format!("+{more} pass, {fewer} break"),
         (false, all) => format!("+{more} pass, {fewer} break, {all} change"),
     };
     let known = [
-        (&FLIPS, "list"),
-        (&WRITE_TRIAL, "write"),
-        (&DROP_TRIAL, "drop"),
+        (&CHANGED_CASES, "list"),
+        (&WRITE_WHAT_IF, "write"),
+        (&DROP_WHAT_IF, "drop"),
     ];
     let can_be_given = |(command, _): &(&Command, &str)| {
         command.is_in(model.context())
             && (command.enabled)(model).is_ok()
-            && !(trial.is_written && **command == WRITE_TRIAL)
+            && !(what_if.is_written && **command == WRITE_WHAT_IF)
     };
     let keys = known.into_iter().filter(can_be_given);
     let keys: String = keys
@@ -75,12 +75,12 @@ pub(crate) fn banner(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut 
         &right,
         theme.style(Role::Accent),
     );
-    let state = if trial.is_written {
+    let state = if what_if.is_written {
         "what if, written to files"
     } else {
         "what if"
     };
-    let words = format!("{state}  {}", trial.change.describe().join(" · "));
+    let words = format!("{state}  {}", what_if.change.describe().join(" · "));
     put(
         buffer,
         area.x + 1,

@@ -2,7 +2,7 @@
 
 use crate::diff::{Span, wrap_line};
 use crate::explorer::commands::general::HELP;
-use crate::explorer::commands::{COMMANDS, Command, Group, hint_keys};
+use crate::explorer::commands::{COMMANDS, Command, CommandGroup, hint_keys};
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::dialog;
 use crate::explorer::shared::effect::Effect;
@@ -50,7 +50,7 @@ fn lines(model: &Model, width: u16) -> Vec<HelpLine> {
     let context = model.screen_context();
     let room = width.saturating_sub(2 + KEYS + if width >= NAMES_FROM { NAMES } else { 0 });
     let mut lines = Vec::new();
-    for group in Group::ALL {
+    for group in CommandGroup::ALL {
         let here: Vec<&Command> = COMMANDS
             .iter()
             .copied()

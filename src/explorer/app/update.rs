@@ -4,7 +4,7 @@ use super::footer;
 use super::requests::carry_out;
 use crate::explorer::app::edits;
 use crate::explorer::case_list::listing;
-use crate::explorer::commands::keymap::{Meaning, elsewhere, resolve};
+use crate::explorer::commands::keymap::{KeyLookup, elsewhere, resolve};
 use crate::explorer::dialogs::causes;
 use crate::explorer::dialogs::run_options;
 use crate::explorer::running::{events, watch};
@@ -266,13 +266,13 @@ fn key_pressed(model: &mut Model, key: Key) -> Vec<Effect> {
     }
     pressed.push(key);
     match (resolve(model.context(), &pressed), text) {
-        (Meaning::Command(command), _) => command.start(model),
-        (Meaning::Prefix, _) => {
+        (KeyLookup::Command(command), _) => command.start(model),
+        (KeyLookup::Prefix, _) => {
             model.pressed = pressed;
             Vec::new()
         }
-        (Meaning::Nothing, Some(text)) => (text.key)(model, key),
-        (Meaning::Nothing, None) => unbound(model, &pressed),
+        (KeyLookup::Nothing, Some(text)) => (text.key)(model, key),
+        (KeyLookup::Nothing, None) => unbound(model, &pressed),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
 use crate::formats::{Edit, SetFile, blank_set, plan};
 use crate::runner::{RecordedConversation, with_user_message};
-use crate::store::{FileAction, FileJob};
+use crate::store::{FileAction, FileEdit};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -227,7 +227,7 @@ fn new_set(model: &Model, now: f64, edits: Vec<Edit>, words: String) -> Result<P
         .map_err(|problem| problem.to_string())?;
     let change = plan(&blank, &edits).map_err(|error| error.to_string())?;
     let text = change.apply(blank.text()).unwrap_or_default();
-    let jobs = vec![FileJob {
+    let jobs = vec![FileEdit {
         path: path_of(model, &id),
         action: FileAction::Create(text),
     }];

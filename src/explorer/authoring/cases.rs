@@ -12,8 +12,8 @@ use crate::explorer::shared::context::Context;
 use crate::explorer::shared::effect::{Effect, ScreenRequest};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
-use crate::formats::{Edit, Form};
-use crate::store::{FileAction, FileJob};
+use crate::formats::{Edit, FileFormat};
+use crate::store::{FileAction, FileEdit};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The selected cases, or the one under the cursor.
@@ -42,7 +42,7 @@ pub(super) fn new_case(model: &mut Model, set: usize, eval_id: String) -> Vec<Ef
     let Some(file) = model.file(set).cloned() else {
         return Vec::new();
     };
-    if file.form == Form::TurnList {
+    if file.form == FileFormat::TurnList {
         return notices::notify(
             model,
             "files of this older format contain exactly one conversation".into(),
@@ -170,7 +170,7 @@ pub(super) fn move_cases(model: &Model, target: usize) -> Result<Proposal, Strin
     let action = FileAction::Change(to.shared_text(), grown);
     add_job(
         &mut proposal,
-        FileJob {
+        FileEdit {
             path: model.view.sets[target].path.path.clone(),
             action,
         },

@@ -1,7 +1,7 @@
 //! Conditions under which cases can be edited and accepted.
 
 use crate::explorer::authoring;
-use crate::explorer::shared::case_list::{Node, Pane};
+use crate::explorer::shared::case_list::{Pane, TreeNode};
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::enabled::Enabled;
 use crate::explorer::shared::model::Model;
@@ -29,7 +29,7 @@ pub(crate) fn is_written_here(model: &Model) -> Enabled {
     let is_in_tree = model.is_on(Context::Browse) && model.view.browse.pane == Pane::Sets;
     let on_set = matches!(
         model.view.browse.nodes.get(model.view.browse.node),
-        Some(Node::Set(_))
+        Some(TreeNode::Set(_))
     );
     if is_in_tree && !on_set && model.view.browse.selected.is_empty() {
         return Err("choose a set in the tree, or go to its cases");

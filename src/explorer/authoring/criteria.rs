@@ -2,26 +2,29 @@
 
 use super::proposal::Proposal;
 use super::set_files::shown;
+use crate::explorer::shared::active_what_if::ActiveWhatIf;
 use crate::explorer::shared::effect::{Effect, ResultEffect};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
-use crate::explorer::shared::trial::ActiveWhatIf;
 use crate::metrics::WhatIf;
-use crate::store::FileJob;
+use crate::store::FileEdit;
 use std::collections::BTreeSet;
 
 /// Has the changes of the files computed that write the what-if: the criteria of the listed sets in which it changes an
 /// outcome, or of all listed sets if it changes none; and rules, which are for the whole workspace.
 pub(crate) fn plan_to_write(model: &mut Model) -> Vec<Effect> {
-    let Some(trial) = &model.view.trial else {
+    let Some(what_if) = &model.view.what_if else {
         return Vec::new();
     };
     let listed = model.view.browse.visible.iter().map(|case| case.set);
     let listed: BTreeSet<usize> = listed.collect();
-    let flipped = trial.flips.iter().map(|flip| flip.case.set);
+    let flipped = what_if
+        .status_changes
+        .iter()
+        .map(|status_change| status_change.case.set);
     let flipped: BTreeSet<usize> = flipped.filter(|set| listed.contains(set)).collect();
     let sets = if flipped.is_empty() { listed } else { flipped };
-    let plan = ResultEffect::PlanCriteria(trial.change.clone(), sets.into_iter().collect());
+    let plan = ResultEffect::PlanCriteria(what_if.change.clone(), sets.into_iter().collect());
     vec![Effect::Results(plan)]
 }
 
@@ -29,19 +32,19 @@ pub(crate) fn plan_to_write(model: &mut Model) -> Vec<Effect> {
 pub(crate) fn planned(
     model: &mut Model,
     change: &WhatIf,
-    jobs: Result<Vec<FileJob>, String>,
+    jobs: Result<Vec<FileEdit>, String>,
 ) -> Vec<Effect> {
     let is_awaited = model.view.open_dialog.is_none()
         && model
             .view
-            .trial
+            .what_if
             .as_ref()
-            .is_some_and(|trial| trial.change == *change);
+            .is_some_and(|what_if| what_if.change == *change);
     match jobs {
         _ if !is_awaited => Vec::new(),
         Ok(jobs) if jobs.is_empty() => {
-            if let Some(trial) = &mut model.view.trial {
-                trial.is_written = true;
+            if let Some(what_if) = &mut model.view.what_if {
+                what_if.is_written = true;
             }
             notices::notify(model, "the files contain this change already".into(), false)
         }

@@ -17,7 +17,7 @@ pub(crate) fn ask_new_case(model: &mut Model) -> Vec<Effect> {
     let Some(set) = model.current_set() else {
         return Vec::new();
     };
-    ask::open(model, SetLine::NewCase(set), String::new())
+    ask::open(model, NamedItem::NewCase(set), String::new())
 }
 
 pub(crate) fn ask_new_set(model: &mut Model) -> Vec<Effect> {
@@ -25,7 +25,7 @@ pub(crate) fn ask_new_set(model: &mut Model) -> Vec<Effect> {
         .current_set()
         .and_then(|set| model.view.sets[set].path.path.parent());
     let folder = beside.unwrap_or(&model.folder).to_path_buf();
-    ask::open(model, SetLine::NewSet(folder), String::new())
+    ask::open(model, NamedItem::NewSet(folder), String::new())
 }
 
 /// Asks for the id of a copy: of the set under the cursor of the tree, else of the case.
@@ -35,7 +35,7 @@ pub(crate) fn ask_copy(model: &mut Model) -> Vec<Effect> {
         let id = free_id(&model.view.sets[set].path.stem, |id| {
             is_set(model, &folder, id)
         });
-        return ask::open(model, SetLine::CopySet(set), id);
+        return ask::open(model, NamedItem::CopySet(set), id);
     }
     let Some(case) = model.current_case() else {
         return Vec::new();
@@ -46,20 +46,20 @@ pub(crate) fn ask_copy(model: &mut Model) -> Vec<Effect> {
             .is_some_and(|file| file.eval_ids().any(|other| other == id))
     };
     let id = free_id(&model.eval_id(case), taken);
-    ask::open(model, SetLine::CopyCase(case), id)
+    ask::open(model, NamedItem::CopyCase(case), id)
 }
 
 /// Asks for another id: of the set under the cursor of the tree, else of the case.
 pub(crate) fn ask_rename(model: &mut Model) -> Vec<Effect> {
     if let Some(set) = on_set(model) {
         let stem = model.view.sets[set].path.stem.clone();
-        return ask::open(model, SetLine::RenameSet(set), stem);
+        return ask::open(model, NamedItem::RenameSet(set), stem);
     }
     let Some(case) = model.current_case() else {
         return Vec::new();
     };
     let id = model.eval_id(case).into_owned();
-    ask::open(model, SetLine::RenameCase(case), id)
+    ask::open(model, NamedItem::RenameCase(case), id)
 }
 
 pub(crate) fn ask_tags(model: &mut Model) -> Vec<Effect> {
@@ -68,12 +68,12 @@ pub(crate) fn ask_tags(model: &mut Model) -> Vec<Effect> {
         .first()
         .and_then(|case| model.notes(*case))
         .map(|notes| notes.tags.join(" "));
-    ask::open(model, SetLine::Tags(cases), tags.unwrap_or_default())
+    ask::open(model, NamedItem::Tags(cases), tags.unwrap_or_default())
 }
 
 /// What a line names.
 #[derive(Clone, Debug)]
-enum SetLine {
+enum NamedItem {
     /// A new case in a set.
     NewCase(usize),
     /// A copy of a case.
@@ -90,24 +90,26 @@ enum SetLine {
     Tags(Vec<CaseRef>),
 }
 
-impl Purpose for SetLine {
+impl Purpose for NamedItem {
     fn prompt(&self, model: &Model) -> Cow<'static, str> {
         let stem = |set: usize| clean_line(&model.view.sets[set].path.stem).into_owned();
         let words = match self {
-            SetLine::NewCase(set) => return format!("new case in {} ", stem(*set)).into(),
-            SetLine::CopySet(set) => return format!("copy the set {} as ", stem(*set)).into(),
-            SetLine::RenameSet(set) => return format!("rename the set {} to ", stem(*set)).into(),
-            SetLine::CopyCase(_) => "copy as ",
-            SetLine::RenameCase(_) => "rename to ",
-            SetLine::NewSet(_) => "new set ",
-            SetLine::Tags(_) => "tags ",
+            NamedItem::NewCase(set) => return format!("new case in {} ", stem(*set)).into(),
+            NamedItem::CopySet(set) => return format!("copy the set {} as ", stem(*set)).into(),
+            NamedItem::RenameSet(set) => {
+                return format!("rename the set {} to ", stem(*set)).into();
+            }
+            NamedItem::CopyCase(_) => "copy as ",
+            NamedItem::RenameCase(_) => "rename to ",
+            NamedItem::NewSet(_) => "new set ",
+            NamedItem::Tags(_) => "tags ",
         };
         words.into()
     }
 
     fn example(&self) -> &'static str {
         match self {
-            SetLine::Tags(_) => "words separated by spaces; empty removes all tags",
+            NamedItem::Tags(_) => "words separated by spaces; empty removes all tags",
             _ => "an id",
         }
     }
@@ -128,37 +130,37 @@ impl Purpose for SetLine {
             set_id_error(typed).or(taken.then(|| format!("a set {typed} already exists here")))
         };
         match self {
-            SetLine::NewCase(set) => among(*set, None),
-            SetLine::CopyCase(case) => among(case.set, None),
-            SetLine::RenameCase(case) => among(case.set, Some(case.index)),
-            SetLine::NewSet(folder) => set_id(folder),
-            SetLine::RenameSet(set) if typed == model.view.sets[*set].path.stem => None,
-            SetLine::CopySet(set) | SetLine::RenameSet(set) => set_id(&folder_of(model, *set)),
-            SetLine::Tags(_) => None,
+            NamedItem::NewCase(set) => among(*set, None),
+            NamedItem::CopyCase(case) => among(case.set, None),
+            NamedItem::RenameCase(case) => among(case.set, Some(case.index)),
+            NamedItem::NewSet(folder) => set_id(folder),
+            NamedItem::RenameSet(set) if typed == model.view.sets[*set].path.stem => None,
+            NamedItem::CopySet(set) | NamedItem::RenameSet(set) => set_id(&folder_of(model, *set)),
+            NamedItem::Tags(_) => None,
         }
     }
 
     fn accept(&self, model: &mut Model, typed: &str) -> Vec<Effect> {
         match self {
-            SetLine::NewCase(set) => new_case(model, *set, typed.to_string()),
-            SetLine::CopyCase(case) => copy_case(model, *case, typed.to_string()),
-            SetLine::RenameCase(case) => rename_case(model, *case, typed.to_string()),
-            SetLine::NewSet(folder) => new_set(model, folder, typed.trim_end_matches(ENDING)),
-            SetLine::CopySet(set) => copy_set(model, *set, typed.trim_end_matches(ENDING)),
-            SetLine::RenameSet(set) => {
+            NamedItem::NewCase(set) => new_case(model, *set, typed.to_string()),
+            NamedItem::CopyCase(case) => copy_case(model, *case, typed.to_string()),
+            NamedItem::RenameCase(case) => rename_case(model, *case, typed.to_string()),
+            NamedItem::NewSet(folder) => new_set(model, folder, typed.trim_end_matches(ENDING)),
+            NamedItem::CopySet(set) => copy_set(model, *set, typed.trim_end_matches(ENDING)),
+            NamedItem::RenameSet(set) => {
                 let id = typed.trim_end_matches(ENDING);
                 rename_set(model, *set, id, file_of_set(&folder_of(model, *set), id))
             }
-            SetLine::Tags(cases) => tag(model, cases, typed),
+            NamedItem::Tags(cases) => tag(model, cases, typed),
         }
     }
 
     fn follow(&mut self, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {
         match self {
-            SetLine::CopyCase(case) | SetLine::RenameCase(case) => {
+            NamedItem::CopyCase(case) | NamedItem::RenameCase(case) => {
                 new(*case).map(|now| *case = now).is_some()
             }
-            SetLine::Tags(cases) => follow_all(cases, new),
+            NamedItem::Tags(cases) => follow_all(cases, new),
             _ => true,
         }
     }

@@ -12,7 +12,7 @@ pub mod sets;
 
 pub(crate) use set_files::shown;
 
-use crate::diff::{Piece, accept_in_case, same_calls};
+use crate::diff::{AcceptablePart, accept_in_case, same_calls};
 use crate::domain::{EndedAttempt, EvalCase, Invocation, Status};
 use crate::explorer::authoring::proposal::Proposal;
 use crate::explorer::shared::case_lines::PieceLine;
@@ -24,7 +24,7 @@ use crate::explorer::shared::notices;
 use crate::explorer::shared::outcomes::CaseOutcome;
 use crate::explorer::what_if;
 use crate::formats::{Edit, SetFile};
-use crate::store::FileJob;
+use crate::store::FileEdit;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -80,7 +80,7 @@ pub(crate) fn lacking_answers(model: &Model) -> Option<&Arc<EndedAttempt>> {
 /// Answers were found for calls that had none.
 pub(crate) fn answers_found(
     model: &mut Model,
-    found: Result<(String, FileJob), String>,
+    found: Result<(String, FileEdit), String>,
 ) -> Vec<Effect> {
     match found {
         Ok((words, job)) => {
@@ -166,7 +166,7 @@ pub(crate) fn accepting_edits(
             .iter()
             .find(|attempt| attempt.key.attempt == *number);
         let ran = numbered.or_else(|| attempt_to_accept(model, *at)).cloned();
-        match accepted(model, *at, ran, |_| Some(Piece::Turn)) {
+        match accepted(model, *at, ran, |_| Some(AcceptablePart::Turn)) {
             Ok(meant) if Some(&meant) == case_now(model, *at).ok().as_ref() => {}
             Ok(meant) => by_set
                 .entry(at.set)
@@ -213,7 +213,7 @@ fn accepted(
     model: &Model,
     at: CaseRef,
     ran: Option<Arc<EndedAttempt>>,
-    piece: impl Fn(usize) -> Option<Piece>,
+    piece: impl Fn(usize) -> Option<AcceptablePart>,
 ) -> Result<EvalCase, String> {
     if model
         .view
@@ -245,7 +245,7 @@ pub(crate) fn drafted(file: &SetFile, at: usize, draft: &EvalCase) -> Option<Str
         .map(str::to_string)
 }
 
-/// Shows what would change. What is on trial is not what is, so it goes first.
+/// Shows what would change. An active what-if is dropped first: it shows outcomes that are not stored.
 pub(crate) fn propose(
     model: &mut Model,
     set: usize,
@@ -281,14 +281,14 @@ fn propose_many(
 }
 
 pub(crate) fn show(model: &mut Model, proposal: Proposal) -> Vec<Effect> {
-    let effects = what_if::drop_trial(model);
+    let effects = what_if::drop_what_if(model);
     model.view.open_dialog = Some(Box::new(proposal));
     effects
 }
 
 /// Undoes the last change of a file of the workspace, or makes it again.
 pub(crate) fn undo_or_redo(model: &mut Model, undo: bool) -> Vec<Effect> {
-    let mut effects = what_if::drop_trial(model);
+    let mut effects = what_if::drop_what_if(model);
     effects.push(Effect::Edits(EditEffect::Turn { back: undo }));
     effects
 }

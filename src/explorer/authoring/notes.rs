@@ -8,7 +8,7 @@ use crate::explorer::shared::effect::Effect;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
 use crate::formats::Edit;
-use crate::store::{FileAction, FileJob};
+use crate::store::{FileAction, FileEdit};
 use crate::workspace::notes_path;
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ pub(crate) fn notes_job(
     model: &Model,
     set: usize,
     change: impl FnOnce(&mut BTreeMap<String, CaseNotes>),
-) -> Result<Option<FileJob>, String> {
+) -> Result<Option<FileEdit>, String> {
     let view = &model.view.sets[set];
     let mut meant = view.notes.cases.clone();
     change(&mut meant);
@@ -54,10 +54,10 @@ pub(crate) fn notes_job(
         Some(text) => FileAction::Change(text.clone(), change),
         None => FileAction::Create(change.apply("").unwrap_or_default()),
     };
-    Ok(Some(FileJob { path, action }))
+    Ok(Some(FileEdit { path, action }))
 }
 
-pub(crate) fn add_job(proposal: &mut Proposal, job: FileJob, model: &Model) {
+pub(crate) fn add_job(proposal: &mut Proposal, job: FileEdit, model: &Model) {
     let more = Proposal::new(String::new(), vec![job], |job| shown(model, &job.path));
     proposal.jobs.extend(more.jobs);
     proposal.lines.extend(more.lines);

@@ -3,7 +3,7 @@
 use crate::explorer::shared::model::Model;
 use crate::formats::json::TextChange;
 use crate::formats::{Edit, PreviewLine, SetFile, plan, preview, rebase};
-use crate::store::{FileAction, FileJob};
+use crate::store::{FileAction, FileEdit};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub struct Proposal {
     /// Description of the change.
     pub words: String,
     /// The changes to each file.
-    pub jobs: Vec<FileJob>,
+    pub jobs: Vec<FileEdit>,
     /// The changed lines, with the name of the file before the lines of each file.
     pub lines: Vec<ProposalLine>,
     /// First visible line.
@@ -62,7 +62,11 @@ pub enum ProposalLine {
 
 impl Proposal {
     /// Creates a proposal; `shown` formats the name of a file.
-    pub fn new(words: String, jobs: Vec<FileJob>, shown: impl Fn(&FileJob) -> String) -> Proposal {
+    pub fn new(
+        words: String,
+        jobs: Vec<FileEdit>,
+        shown: impl Fn(&FileEdit) -> String,
+    ) -> Proposal {
         let mut lines = Vec::new();
         for job in &jobs {
             lines.push(ProposalLine::Heading(shown(job)));
@@ -93,7 +97,7 @@ impl Proposal {
             _ => None,
         };
         let of_path = self.jobs.iter().find(|job| job.path == path);
-        let Some(FileJob {
+        let Some(FileEdit {
             action: FileAction::Change(read, _),
             ..
         }) = of_path
@@ -157,7 +161,7 @@ impl Model {
             return Err(NOTHING.into());
         }
         let view = &self.view.sets[set].path;
-        let job = FileJob {
+        let job = FileEdit {
             path: view.path.clone(),
             action: FileAction::Change(file.shared_text(), change),
         };

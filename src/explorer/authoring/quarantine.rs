@@ -14,7 +14,7 @@ use crate::explorer::shared::dialog::follow_all;
 use crate::explorer::shared::effect::Effect;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
-use crate::store::FileJob;
+use crate::store::FileEdit;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ pub(crate) fn line_error(model: &Model, typed: &str) -> Option<String> {
 pub(crate) fn quarantine_jobs(
     model: &Model,
     cases: &[(CaseRef, Option<(String, String)>)],
-) -> Result<Vec<FileJob>, String> {
+) -> Result<Vec<FileEdit>, String> {
     let mut by_set: BTreeMap<usize, Vec<(String, Option<Quarantine>)>> = BTreeMap::new();
     for (case, wanted) in cases {
         let quarantine = wanted.as_ref().map(|(until, why)| Quarantine {

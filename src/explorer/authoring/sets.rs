@@ -4,14 +4,14 @@ use super::cases::{chosen, delete_cases, move_cases};
 use super::set_files::{file_of_set, folder_of, shown};
 use super::show;
 use crate::explorer::authoring::proposal::Proposal;
-use crate::explorer::shared::case_list::{Node, Pane};
+use crate::explorer::shared::case_list::{Pane, TreeNode};
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::effect::Effect;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
 use crate::explorer::shared::set_view::SetView;
-use crate::formats::{Edit, Form, blank_set};
-use crate::store::{FileAction, FileJob};
+use crate::formats::{Edit, FileFormat, blank_set};
+use crate::store::{FileAction, FileEdit};
 use crate::workspace::{notes_path, stubs_path};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ pub(crate) fn delete(model: &mut Model) -> Vec<Effect> {
 pub(super) fn on_set(model: &Model) -> Option<usize> {
     let tree = model.is_on(Context::Browse) && model.view.browse.pane == Pane::Sets;
     match model.view.browse.nodes.get(model.view.browse.node) {
-        Some(Node::Set(set)) if tree => Some(*set),
+        Some(TreeNode::Set(set)) if tree => Some(*set),
         _ => None,
     }
 }
@@ -37,7 +37,7 @@ pub(super) fn on_set(model: &Model) -> Option<usize> {
 pub(super) fn new_set(model: &mut Model, folder: &Path, id: &str) -> Vec<Effect> {
     let path = file_of_set(folder, id);
     let text = blank_set(id, None, model.opened_at + model.now);
-    let job = FileJob {
+    let job = FileEdit {
         path,
         action: FileAction::Create(text),
     };
@@ -64,12 +64,12 @@ fn delete_set(model: &mut Model, set: usize) -> Vec<Effect> {
         return Vec::new();
     };
     let view = &model.view.sets[set];
-    let mut jobs = vec![FileJob {
+    let mut jobs = vec![FileEdit {
         path: view.path.path.clone(),
         action: FileAction::Delete(file.shared_text()),
     }];
     for (path_of, text) in beside(view) {
-        jobs.push(FileJob {
+        jobs.push(FileEdit {
             path: path_of(&view.path.path),
             action: FileAction::Delete(text.clone()),
         });
@@ -90,7 +90,9 @@ pub(super) fn copy_set(model: &mut Model, set: usize, id: &str) -> Vec<Effect> {
     };
     let view = &model.view.sets[set];
     let change = match file.form {
-        Form::EvalSet => crate::formats::plan(file, &[Edit::Set("eval_set_id", id.to_string())]),
+        FileFormat::EvalSet => {
+            crate::formats::plan(file, &[Edit::Set("eval_set_id", id.to_string())])
+        }
         _ => Ok(Default::default()),
     };
     let text = match change {
@@ -99,12 +101,12 @@ pub(super) fn copy_set(model: &mut Model, set: usize, id: &str) -> Vec<Effect> {
     };
     let to = file_of_set(&folder_of(model, set), id);
     let words = format!("copy the set {} as {id}", view.path.stem);
-    let mut jobs = vec![FileJob {
+    let mut jobs = vec![FileEdit {
         path: to.clone(),
         action: FileAction::Create(text),
     }];
     for (path_of, text) in beside(view) {
-        jobs.push(FileJob {
+        jobs.push(FileEdit {
             path: path_of(&to),
             action: FileAction::Create(text.to_string()),
         });
@@ -120,7 +122,9 @@ pub(super) fn rename_set(model: &mut Model, set: usize, id: &str, to: PathBuf) -
     };
     let view = &model.view.sets[set];
     let change = match file.form {
-        Form::EvalSet => crate::formats::plan(&file, &[Edit::Set("eval_set_id", id.to_string())]),
+        FileFormat::EvalSet => {
+            crate::formats::plan(&file, &[Edit::Set("eval_set_id", id.to_string())])
+        }
         _ => Ok(Default::default()),
     };
     let change = match change {
@@ -128,27 +132,27 @@ pub(super) fn rename_set(model: &mut Model, set: usize, id: &str, to: PathBuf) -
         Err(error) => return notices::notify(model, error.to_string(), true),
     };
     let new = change.apply(file.text()).unwrap_or_default();
-    let seen = FileJob {
+    let seen = FileEdit {
         path: view.path.path.clone(),
         action: FileAction::Change(file.shared_text(), change),
     };
     let words = format!("rename the set {} to {id}", view.path.stem);
     let mut jobs = vec![
-        FileJob {
+        FileEdit {
             path: to.clone(),
             action: FileAction::Create(new),
         },
-        FileJob {
+        FileEdit {
             path: view.path.path.clone(),
             action: FileAction::Delete(file.shared_text()),
         },
     ];
     for (path_of, text) in beside(view) {
-        jobs.push(FileJob {
+        jobs.push(FileEdit {
             path: path_of(&to),
             action: FileAction::Create(text.to_string()),
         });
-        jobs.push(FileJob {
+        jobs.push(FileEdit {
             path: path_of(&view.path.path),
             action: FileAction::Delete(text.clone()),
         });
@@ -177,7 +181,7 @@ pub(crate) fn targets(model: &Model) -> Vec<(usize, String)> {
         !from.contains(at)
             && model
                 .file(*at)
-                .is_some_and(|file| file.form == Form::EvalSet)
+                .is_some_and(|file| file.form == FileFormat::EvalSet)
     };
     model
         .listed_sets()

@@ -147,7 +147,7 @@ pub(crate) fn quarantined_totals(model: &Model, set: usize) -> (Totals, Totals) 
 pub(crate) fn real(model: &Model) -> &crate::explorer::shared::outcomes::Outcomes {
     model
         .view
-        .trial
+        .what_if
         .as_ref()
-        .map_or(&model.view.outcomes, |trial| &trial.before)
+        .map_or(&model.view.outcomes, |what_if| &what_if.before)
 }

@@ -5,14 +5,16 @@ use crate::domain::{Query, Status};
 use crate::explorer::case_list::causes::{CauseGroup, cause_groups, sort_by_cause};
 use crate::explorer::case_list::filtered_case::ListedCase;
 use crate::explorer::case_list::trend::first_failed_run;
-use crate::explorer::shared::case_list::{NarrowedTo, Node, Pane};
+use crate::explorer::shared::case_list::{NarrowedTo, Pane, TreeNode};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::context::Context;
+use crate::explorer::shared::cyclic_search::next_row;
 use crate::explorer::shared::effect::Effect;
 use crate::explorer::shared::list_columns::Column;
-use crate::explorer::shared::list_order::Order;
-use crate::explorer::shared::matched::{FilteredSet, Matched};
+use crate::explorer::shared::list_order::ListOrder;
+use crate::explorer::shared::matched::{FilteredSet, MatchedCases};
 use crate::explorer::shared::model::Model;
+use crate::explorer::shared::notices;
 use crate::explorer::shared::outcomes::Outcomes;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
@@ -31,7 +33,7 @@ pub(crate) fn choose_node(model: &mut Model, node: usize) {
 pub(crate) fn order_by(model: &mut Model, column: Column) {
     let order = column.order();
     model.view.browse.order = if model.view.browse.order == order {
-        Order::File
+        ListOrder::File
     } else {
         order
     };
@@ -45,33 +47,28 @@ pub(crate) fn toggle_column(model: &mut Model, column: Column) {
     }
 }
 
-/// Moves the cursor to the next or previous case that did not pass, wrapping around. After a run, the first one is the
-/// next one, also if the cursor is on it already.
+/// Moves the cursor to the next or previous case that did not pass; after the last one it says that it is at the first.
+/// After a run, the first one is the next one, also if the cursor is on it already.
 pub(crate) fn next_failing(model: &mut Model, forward: bool) -> Vec<Effect> {
-    let count = model.view.browse.visible.len();
-    let step = |by: usize| match forward {
-        true => (model.view.browse.cursor + by) % count,
-        false => (model.view.browse.cursor + count - by) % count,
-    };
-    let failing = |at: &usize| {
-        let case = model.view.browse.visible[*at];
-        model
-            .view
-            .outcomes
-            .worst(case)
-            .is_some_and(|status| status != Status::Passed)
-    };
+    let browse = &model.view.browse;
     let is_in_list = model.is_on(Context::Browse);
-    let is_first_next = forward && is_in_list && model.view.browse.has_new_results;
-    let begin = usize::from(!(is_first_next && model.view.browse.cursor == 0));
-    if count > 0
-        && let Some(at) = (begin..=count).map(step).find(failing)
-    {
-        model.view.browse.has_new_results &= !is_in_list;
-        model.view.browse.cursor = at;
-        model.view.browse.pane = Pane::Cases;
+    let is_first_next = forward && is_in_list && browse.has_new_results && browse.cursor == 0;
+    let from = (!is_first_next).then_some(browse.cursor);
+    let is_failing = |row: usize| {
+        let worst = model.view.outcomes.worst(browse.visible[row]);
+        worst.is_some_and(|status| status != Status::Passed)
+    };
+    let Some(found) = next_row(from, browse.visible.len(), forward, is_failing) else {
+        return Vec::new();
+    };
+    let browse = &mut model.view.browse;
+    browse.has_new_results &= !is_in_list;
+    browse.cursor = found.row;
+    browse.pane = Pane::Cases;
+    match found.wrap_notice(from, forward, "case that did not pass") {
+        Some(text) => notices::notify(model, text, false),
+        None => Vec::new(),
     }
-    Vec::new()
 }
 
 /// Applies a filter to the list.
@@ -95,19 +92,21 @@ pub(crate) fn relist(model: &mut Model) {
         visible.retain(|case| narrowing.cases.contains(case));
     }
     match model.view.browse.order {
-        Order::File => {}
-        Order::Cause => sort_by_cause(model, &mut visible),
-        Order::Failing => visible = failing_first(&model.view.outcomes, &visible),
-        Order::NewlyFailing => {
+        ListOrder::File => {}
+        ListOrder::Cause => sort_by_cause(model, &mut visible),
+        ListOrder::Failing => visible = failing_first(&model.view.outcomes, &visible),
+        ListOrder::NewlyFailing => {
             visible.sort_by_cached_key(|case| Reverse(first_failed_run(model, *case)));
         }
-        Order::Slowest => visible.sort_by_cached_key(|case| Reverse(milliseconds(model, *case))),
-        Order::Disputed => visible.sort_by_cached_key(|case| Reverse(disputed(model, *case))),
-        Order::Name => visible.sort_by_cached_key(|case| model.eval_id(*case).into_owned()),
-        Order::Set => visible.sort_by_key(|case| (&model.view.sets[case.set].path.stem, *case)),
-        Order::PassRate => visible.sort_by_cached_key(|case| passed_thousandths(model, *case)),
-        Order::Score => visible.sort_by_cached_key(|case| lowest_score(model, *case)),
-        Order::Turns => visible.sort_by_cached_key(|case| Reverse(turns(model, *case))),
+        ListOrder::Slowest => {
+            visible.sort_by_cached_key(|case| Reverse(milliseconds(model, *case)))
+        }
+        ListOrder::Disputed => visible.sort_by_cached_key(|case| Reverse(disputed(model, *case))),
+        ListOrder::Name => visible.sort_by_cached_key(|case| model.eval_id(*case).into_owned()),
+        ListOrder::Set => visible.sort_by_key(|case| (&model.view.sets[case.set].path.stem, *case)),
+        ListOrder::PassRate => visible.sort_by_cached_key(|case| passed_thousandths(model, *case)),
+        ListOrder::Score => visible.sort_by_cached_key(|case| lowest_score(model, *case)),
+        ListOrder::Turns => visible.sort_by_cached_key(|case| Reverse(turns(model, *case))),
     }
     let browse = &mut model.view.browse;
     let row_of = |case: CaseRef| visible.iter().position(|other| *other == case);
@@ -134,7 +133,7 @@ pub(crate) fn relist_with_results(model: &mut Model) {
 }
 
 /// The cases of the chosen sets that match the filter.
-fn matched(model: &Model) -> Matched {
+fn matched(model: &Model) -> MatchedCases {
     let browse = &model.view.browse;
     let sets = browse
         .nodes
@@ -150,7 +149,7 @@ fn matched(model: &Model) -> Matched {
         })
     };
     let sets = sets.into_iter().filter_map(filtered).collect();
-    Matched::new(sets, &browse.query, &browse.matched, |set, case| {
+    MatchedCases::new(sets, &browse.query, &browse.matched, |set, case| {
         browse.query.matches(&ListedCase {
             model,
             file: &set.file,
@@ -278,7 +277,7 @@ pub(crate) fn node_of_set(model: &Model, set: usize) -> Option<usize> {
         .browse
         .nodes
         .iter()
-        .position(|node| *node == Node::Set(set))
+        .position(|node| *node == TreeNode::Set(set))
 }
 
 /// Lists the set of a case unless the case is listed already, so that next and previous work from the case.

@@ -4,7 +4,7 @@
 #![allow(missing_docs)]
 
 use super::enabled::{can_accept_all, can_accept_here, can_capture};
-use super::{Command, Group, LIST_OR_CASE, LISTS};
+use super::{Command, CommandGroup, LIST_OR_CASE, LISTS};
 use crate::explorer::authoring::conditions::{can_edit, can_write_set};
 use crate::explorer::authoring::{self, capture, identifiers, sets};
 use crate::explorer::commands::editor;
@@ -19,7 +19,7 @@ use crate::explorer::shared::model::Model;
 
 /// The fields that the commands of this file share.
 const BASE: Command = Command {
-    group: Group::Author,
+    group: CommandGroup::Author,
     ..super::BASE
 };
 

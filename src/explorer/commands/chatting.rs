@@ -3,7 +3,7 @@
 // Each command is documented by its `help`.
 #![allow(missing_docs)]
 
-use super::{Command, Group};
+use super::{Command, CommandGroup};
 use crate::explorer::screens::chat;
 use crate::explorer::shared::command_names::CommandName;
 use crate::explorer::shared::context::Context;
@@ -12,7 +12,7 @@ use crate::explorer::shared::screen;
 
 /// The fields that the commands of this file share.
 const BASE: Command = Command {
-    group: Group::Chat,
+    group: CommandGroup::Chat,
     contexts: &[Context::Chat],
     ..super::BASE
 };

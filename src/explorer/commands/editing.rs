@@ -4,7 +4,7 @@
 #![allow(missing_docs)]
 
 use super::enabled::{can_save, can_save_beside};
-use super::{Command, Group};
+use super::{Command, CommandGroup};
 use crate::explorer::dialogs::proposal;
 use crate::explorer::screens::edit;
 use crate::explorer::shared::command_names;
@@ -13,7 +13,7 @@ use crate::explorer::shared::context::Context;
 
 /// The fields that the commands of this file share.
 const BASE: Command = Command {
-    group: Group::Edit,
+    group: CommandGroup::Edit,
     contexts: &[Context::Edit],
     ..super::BASE
 };

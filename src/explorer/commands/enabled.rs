@@ -111,20 +111,20 @@ pub(crate) fn has_outcomes(model: &Model) -> Enabled {
         .ok_or("nothing has been run or scored yet")
 }
 
-pub(crate) fn has_trial(model: &Model) -> Enabled {
+pub(crate) fn has_what_if(model: &Model) -> Enabled {
     model
         .view
-        .trial
+        .what_if
         .as_ref()
         .map(|_| ())
         .ok_or("there is no what-if")
 }
 
 /// Before all results are rescored, it is not known which sets the what-if changes.
-pub(crate) fn has_rescored_trial(model: &Model) -> Enabled {
-    has_trial(model)?;
-    let trial = model.view.trial.as_ref();
-    let is_pending = trial.is_some_and(|trial| trial.pending.is_some());
+pub(crate) fn has_rescored_what_if(model: &Model) -> Enabled {
+    has_what_if(model)?;
+    let what_if = model.view.what_if.as_ref();
+    let is_pending = what_if.is_some_and(|what_if| what_if.pending.is_some());
     (!is_pending)
         .then_some(())
         .ok_or("the results are still being rescored")

@@ -4,7 +4,7 @@
 #![allow(missing_docs)]
 
 use super::enabled::{can_suspend, has_no_sets};
-use super::{ANY_SCREEN, Access, Command, EVERYWHERE, Group, LIST_OR_CASE};
+use super::{ANY_SCREEN, Access, Command, CommandGroup, EVERYWHERE, LIST_OR_CASE};
 use crate::domain::Status;
 use crate::explorer::authoring::conditions::has_case;
 use crate::explorer::prompts::{confirm, quit, trust};
@@ -19,7 +19,7 @@ use serde_json::json;
 
 /// The fields that the commands of this file share.
 const BASE: Command = Command {
-    group: Group::General,
+    group: CommandGroup::General,
     ..super::BASE
 };
 

@@ -7,7 +7,7 @@ use std::fmt;
 
 /// The meaning of the keys pressed so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Meaning {
+pub enum KeyLookup {
     /// Not bound in this context.
     Nothing,
     /// The beginning of longer key sequences.
@@ -22,15 +22,15 @@ fn sequence(keys: &str) -> Vec<Key> {
 }
 
 /// Resolves keys in a context.
-pub fn resolve(context: Context, pressed: &[Key]) -> Meaning {
-    let mut meaning = Meaning::Nothing;
+pub fn resolve(context: Context, pressed: &[Key]) -> KeyLookup {
+    let mut meaning = KeyLookup::Nothing;
     for command in COMMANDS.iter().filter(|command| command.is_in(context)) {
         for keys in command.keys().iter().map(|keys| sequence(keys)) {
             if keys == pressed {
-                return Meaning::Command(command);
+                return KeyLookup::Command(command);
             }
             if keys.starts_with(pressed) {
-                meaning = Meaning::Prefix;
+                meaning = KeyLookup::Prefix;
             }
         }
     }

@@ -4,7 +4,7 @@
 #![allow(missing_docs)]
 
 use super::enabled::{has_failure, has_rows, has_something_to_clear};
-use super::{Access, Command, Group};
+use super::{Access, Command, CommandGroup};
 use crate::explorer::authoring::conditions::has_case;
 use crate::explorer::dialogs;
 use crate::explorer::screens::browse;
@@ -14,7 +14,7 @@ use crate::explorer::shared::context::Context;
 
 /// The fields that the commands of this file share.
 const BASE: Command = Command {
-    group: Group::List,
+    group: CommandGroup::List,
     contexts: &[Context::Browse],
     ..super::BASE
 };

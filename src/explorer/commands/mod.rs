@@ -96,7 +96,7 @@ const EVERYWHERE: &[Context] = &[
 /// The groups of commands in the help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub enum Group {
+pub enum CommandGroup {
     Run,
     Results,
     Runs,
@@ -110,36 +110,36 @@ pub enum Group {
     General,
 }
 
-impl Group {
+impl CommandGroup {
     /// All groups, in the order of the help.
-    pub const ALL: &[Group] = &[
-        Group::Run,
-        Group::Results,
-        Group::Triage,
-        Group::Runs,
-        Group::WhatIf,
-        Group::Author,
-        Group::List,
-        Group::Edit,
-        Group::Chat,
-        Group::Move,
-        Group::General,
+    pub const ALL: &[CommandGroup] = &[
+        CommandGroup::Run,
+        CommandGroup::Results,
+        CommandGroup::Triage,
+        CommandGroup::Runs,
+        CommandGroup::WhatIf,
+        CommandGroup::Author,
+        CommandGroup::List,
+        CommandGroup::Edit,
+        CommandGroup::Chat,
+        CommandGroup::Move,
+        CommandGroup::General,
     ];
 
     /// Heading of the group.
     pub fn title(self) -> &'static str {
         match self {
-            Group::Run => "Run",
-            Group::Results => "Results",
-            Group::Runs => "Past runs",
-            Group::Triage => "Triage",
-            Group::WhatIf => "What if",
-            Group::Author => "Cases and sets",
-            Group::List => "List",
-            Group::Move => "Move",
-            Group::Edit => "Edit",
-            Group::Chat => "Chat",
-            Group::General => "General",
+            CommandGroup::Run => "Run",
+            CommandGroup::Results => "Results",
+            CommandGroup::Runs => "Past runs",
+            CommandGroup::Triage => "Triage",
+            CommandGroup::WhatIf => "What if",
+            CommandGroup::Author => "Cases and sets",
+            CommandGroup::List => "List",
+            CommandGroup::Move => "Move",
+            CommandGroup::Edit => "Edit",
+            CommandGroup::Chat => "Chat",
+            CommandGroup::General => "General",
         }
     }
 }
@@ -162,7 +162,7 @@ const BASE: Command = Command {
     help: "",
     hint: None,
     scope: None,
-    group: Group::General,
+    group: CommandGroup::General,
     access: Access::Changes,
     contexts: &[],
     enabled: always,
@@ -180,7 +180,7 @@ pub struct Command {
     /// What the command would act on now, for the hint: "run *7 selected*".
     pub scope: Option<fn(&Model) -> String>,
     /// Group in the help.
-    pub group: Group,
+    pub group: CommandGroup,
     /// Whether the command works in a past run, in which nothing can be changed.
     pub access: Access,
     /// Where the command is available.
@@ -372,9 +372,9 @@ pub static COMMANDS: &[&Command] = &[
     &LOWER_THRESHOLD,
     &RAISE_THRESHOLD,
     &RULE,
-    &FLIPS,
-    &WRITE_TRIAL,
-    &DROP_TRIAL,
+    &CHANGED_CASES,
+    &WRITE_WHAT_IF,
+    &DROP_WHAT_IF,
     &UNDO,
     &REDO,
     &NEW_CASE,

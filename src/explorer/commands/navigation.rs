@@ -5,7 +5,7 @@
 
 use super::Enabled;
 use super::enabled::{can_open_here, has_attempt, has_failing, has_pane_beside, has_rows};
-use super::{ANY_SCREEN, Access, Command, Group, LIST_OR_CASE, ONE_CASE, SCREENS, SCROLLED};
+use super::{ANY_SCREEN, Access, Command, CommandGroup, LIST_OR_CASE, ONE_CASE, SCREENS, SCROLLED};
 use crate::explorer::authoring::conditions::has_differences;
 use crate::explorer::case_list::listing;
 use crate::explorer::dialogs;
@@ -20,7 +20,7 @@ use crate::explorer::shown_case::movement;
 
 /// The fields that the commands of this file share.
 const BASE: Command = Command {
-    group: Group::Move,
+    group: CommandGroup::Move,
     ..super::BASE
 };
 
@@ -217,10 +217,7 @@ pub static PREVIOUS_FAILING: Command = Command {
 };
 
 pub static NEXT_DIFFERENCE: Command = Command {
-    id: &CommandName {
-        name: "next difference",
-        default_keys: &["]"],
-    },
+    id: &command_names::NEXT_DIFFERENCE,
     help: "go to the next difference",
     access: Access::Reads,
     contexts: ONE_CASE,
@@ -230,10 +227,7 @@ pub static NEXT_DIFFERENCE: Command = Command {
 };
 
 pub static PREVIOUS_DIFFERENCE: Command = Command {
-    id: &CommandName {
-        name: "previous difference",
-        default_keys: &["["],
-    },
+    id: &command_names::PREVIOUS_DIFFERENCE,
     help: "go to the previous difference",
     access: Access::Reads,
     contexts: ONE_CASE,
@@ -244,7 +238,7 @@ pub static PREVIOUS_DIFFERENCE: Command = Command {
 
 pub static NEXT_ATTEMPT: Command = Command {
     id: &command_names::NEXT_ATTEMPT,
-    help: "show the next repetition of the case",
+    help: "show the next attempt of the case",
     access: Access::Reads,
     contexts: ONE_CASE,
     enabled: has_attempt,
@@ -254,7 +248,7 @@ pub static NEXT_ATTEMPT: Command = Command {
 
 pub static PREVIOUS_ATTEMPT: Command = Command {
     id: &command_names::PREVIOUS_ATTEMPT,
-    help: "show the previous repetition of the case",
+    help: "show the previous attempt of the case",
     access: Access::Reads,
     contexts: ONE_CASE,
     enabled: has_attempt,
@@ -317,7 +311,7 @@ pub static NEXT_TRAJECTORY: Command = Command {
         name: "next trajectory",
         default_keys: &[">"],
     },
-    help: "show the next repetition in which the agent did something else; repetitions with the same letter did the same",
+    help: "show the next attempt in which the agent did something else; attempts with the same letter did the same",
     access: Access::Reads,
     contexts: ONE_CASE,
     enabled: has_attempt,

@@ -4,10 +4,10 @@
 #![allow(missing_docs)]
 
 use super::enabled::{can_judge_again, has_attempt, has_judgement, has_outcomes, has_two_sides};
-use super::{Access, Command, Group, LIST_OR_CASE, LISTS, ONE_CASE, SCREENS};
+use super::{Access, Command, CommandGroup, LIST_OR_CASE, LISTS, ONE_CASE, SCREENS};
 use crate::explorer::running::start;
 use crate::explorer::screens::comparison;
-use crate::explorer::shared::case_lines::CaseMode;
+use crate::explorer::shared::case_lines::CaseTab;
 use crate::explorer::shared::command_names;
 use crate::explorer::shared::command_names::CommandName;
 use crate::explorer::shared::context::Context;
@@ -18,7 +18,7 @@ use crate::explorer::{dialogs, what_if};
 
 /// The fields that the commands of this file share.
 const BASE: Command = Command {
-    group: Group::Results,
+    group: CommandGroup::Results,
     ..super::BASE
 };
 
@@ -27,7 +27,7 @@ pub static COMPARE_TAB: Command = Command {
     help: "expected and actual side by side",
     access: Access::Reads,
     contexts: ONE_CASE,
-    run: |model| movement::show(model, CaseMode::Compare),
+    run: |model| movement::show(model, CaseTab::Compare),
     ..BASE
 };
 
@@ -36,7 +36,7 @@ pub static METRICS_TAB: Command = Command {
     help: "every metric of the case with its full reason",
     access: Access::Reads,
     contexts: ONE_CASE,
-    run: |model| movement::show(model, CaseMode::Metrics),
+    run: |model| movement::show(model, CaseTab::Metrics),
     ..BASE
 };
 
@@ -60,7 +60,7 @@ pub static TIMELINE: Command = Command {
     access: Access::Reads,
     contexts: ONE_CASE,
     enabled: has_attempt,
-    run: |model| movement::toggle_mode(model, CaseMode::Timeline),
+    run: |model| movement::toggle_mode(model, CaseTab::Timeline),
     ..BASE
 };
 

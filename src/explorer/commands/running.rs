@@ -4,7 +4,7 @@
 #![allow(missing_docs)]
 
 use super::enabled::{can_rerun, has_run, is_running};
-use super::{Command, Group, LISTS, SCREENS};
+use super::{Command, CommandGroup, LISTS, SCREENS};
 use crate::explorer::dialogs;
 use crate::explorer::running::{start, watch};
 use crate::explorer::screens::run;
@@ -16,7 +16,7 @@ use crate::explorer::shared::enabled::{can_run, can_score};
 
 /// The fields that the commands of this file share.
 const BASE: Command = Command {
-    group: Group::Run,
+    group: CommandGroup::Run,
     ..super::BASE
 };
 

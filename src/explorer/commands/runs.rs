@@ -3,7 +3,7 @@
 // Each command is documented by its `help`.
 #![allow(missing_docs)]
 
-use super::{Access, Command, Group, OF_TWO_RUNS, SCREENS};
+use super::{Access, Command, CommandGroup, OF_TWO_RUNS, SCREENS};
 use crate::explorer::screens::{comparison, runs, trends};
 use crate::explorer::shared::command_names;
 use crate::explorer::shared::command_names::CommandName;
@@ -11,7 +11,7 @@ use crate::explorer::shared::context::Context;
 
 /// The fields that the commands of this file share.
 const BASE: Command = Command {
-    group: Group::Runs,
+    group: CommandGroup::Runs,
     ..super::BASE
 };
 

@@ -3,7 +3,7 @@
 // Each command is documented by its `help`.
 #![allow(missing_docs)]
 
-use super::{Command, Group};
+use super::{Command, CommandGroup};
 use crate::domain::DecisionKind;
 use crate::explorer::screens::queue;
 use crate::explorer::screens::queue::decide::Choice;
@@ -15,7 +15,7 @@ const QUEUE: &[Context] = &[Context::Queue];
 
 /// The fields that the commands of this file share.
 const BASE: Command = Command {
-    group: Group::Triage,
+    group: CommandGroup::Triage,
     contexts: QUEUE,
     ..super::BASE
 };

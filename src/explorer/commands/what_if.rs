@@ -3,8 +3,8 @@
 // Each command is documented by its `help`.
 #![allow(missing_docs)]
 
-use super::enabled::{has_outcomes, has_rescored_trial, has_trial};
-use super::{Access, Command, Group, LISTS};
+use super::enabled::{has_outcomes, has_rescored_what_if, has_what_if};
+use super::{Access, Command, CommandGroup, LISTS};
 use crate::explorer::shared::command_names;
 use crate::explorer::shared::command_names::CommandName;
 use crate::explorer::what_if::has_suggestion;
@@ -12,7 +12,7 @@ use crate::explorer::{authoring, dialogs, what_if};
 
 /// The fields that the commands of this file share.
 const BASE: Command = Command {
-    group: Group::WhatIf,
+    group: CommandGroup::WhatIf,
     contexts: LISTS,
     ..super::BASE
 };
@@ -87,37 +87,37 @@ pub static RULE: Command = Command {
     ..BASE
 };
 
-pub static FLIPS: Command = Command {
+pub static CHANGED_CASES: Command = Command {
     id: &CommandName {
         name: "changed cases",
         default_keys: &["w f"],
     },
     help: "the cases whose status the what-if changes",
     access: Access::Reads,
-    enabled: has_trial,
-    run: dialogs::flips::open,
+    enabled: has_what_if,
+    run: dialogs::changed_cases::open,
     ..BASE
 };
 
-pub static WRITE_TRIAL: Command = Command {
+pub static WRITE_WHAT_IF: Command = Command {
     id: &CommandName {
         name: "write",
         default_keys: &["w w"],
     },
     help: "write the what-if to the configs of the listed sets that it changes",
-    enabled: has_rescored_trial,
+    enabled: has_rescored_what_if,
     run: authoring::criteria::plan_to_write,
     ..BASE
 };
 
-pub static DROP_TRIAL: Command = Command {
+pub static DROP_WHAT_IF: Command = Command {
     id: &CommandName {
         name: "drop",
         default_keys: &["w d"],
     },
     help: "drop the what-if: the criteria as they are in the files",
     access: Access::Reads,
-    enabled: has_trial,
-    run: what_if::drop_trial,
+    enabled: has_what_if,
+    run: what_if::drop_what_if,
     ..BASE
 };

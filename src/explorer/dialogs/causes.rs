@@ -41,7 +41,7 @@ const RELAXED_AT_MOST: usize = 100;
 pub struct CauseList {
     /// The matching groups.
     pub picker: Picker<usize>,
-    groups: Vec<Group>,
+    groups: Vec<GroupedCases>,
     /// The outermost groups whose nested groups are hidden.
     folded: BTreeSet<usize>,
     failures: usize,
@@ -49,7 +49,7 @@ pub struct CauseList {
 }
 
 #[derive(Debug)]
-struct Group {
+struct GroupedCases {
     what: Narrowing,
     cases: BTreeSet<CaseRef>,
     /// The outermost group that it is nested in.
@@ -118,14 +118,14 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
 }
 
 /// The groups, each followed by its nested groups.
-fn flattened(outermost: Vec<CauseGroup>) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
+fn flattened(outermost: Vec<CauseGroup>) -> Vec<GroupedCases> {
+    let mut groups: Vec<GroupedCases> = Vec::new();
     for mut group in outermost {
         let (at, nested) = (groups.len(), std::mem::take(&mut group.nested));
         let in_nested = nested.iter().map(|one| one.cases.len()).sum::<usize>();
         let outer = listed(group, None);
         let others = outer.cases.len() - in_nested;
-        groups.push(Group {
+        groups.push(GroupedCases {
             nested: nested.len(),
             others,
             ..outer
@@ -139,7 +139,7 @@ fn flattened(outermost: Vec<CauseGroup>) -> Vec<Group> {
     groups
 }
 
-fn listed(group: CauseGroup, within: Option<usize>) -> Group {
+fn listed(group: CauseGroup, within: Option<usize>) -> GroupedCases {
     let is_searched = group.what != Narrowing::Alone && group.cases.len() <= RELAXED_AT_MOST;
     let relaxed = if is_searched {
         Relaxed::Searching
@@ -147,7 +147,7 @@ fn listed(group: CauseGroup, within: Option<usize>) -> Group {
         Relaxed::NotSearched
     };
     let cases: BTreeSet<CaseRef> = group.cases.into_iter().collect();
-    Group {
+    GroupedCases {
         what: group.what,
         others: cases.len(),
         cases,
@@ -158,7 +158,7 @@ fn listed(group: CauseGroup, within: Option<usize>) -> Group {
 }
 
 /// The attempts of a group for which a change of criteria is searched.
-fn failing_attempts(model: &Model, group: &Group) -> Vec<Arc<EndedAttempt>> {
+fn failing_attempts(model: &Model, group: &GroupedCases) -> Vec<Arc<EndedAttempt>> {
     let cases = group
         .cases
         .iter()
@@ -202,14 +202,15 @@ impl CauseList {
     /// Lists the groups that match the typed text; without one, those that are not folded.
     fn find(&mut self) {
         let is_typed = !self.picker.input.value().trim().is_empty();
-        let is_listed = |group: &Group| {
+        let is_listed = |group: &GroupedCases| {
             is_typed
                 || group
                     .within
                     .is_none_or(|outer| !self.folded.contains(&outer))
         };
-        let words =
-            |(at, group): (usize, &Group)| (at, clean_line(&group.what.describe()).into_owned());
+        let words = |(at, group): (usize, &GroupedCases)| {
+            (at, clean_line(&group.what.describe()).into_owned())
+        };
         let listed = self
             .groups
             .iter()

@@ -4,9 +4,9 @@
 
 pub mod agreement;
 pub mod causes;
+pub mod changed_cases;
 pub mod columns;
 pub mod filter;
-pub mod flips;
 pub mod jump;
 pub mod messages;
 pub mod metrics;

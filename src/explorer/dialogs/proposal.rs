@@ -16,7 +16,7 @@ use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::put;
 use crate::explorer::widgets::{over, scrollbar};
 use crate::formats::{Edit, PreviewLine, SetFile};
-use crate::store::{FileAction, FileJob};
+use crate::store::{FileAction, FileEdit};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use std::borrow::Cow;
@@ -96,14 +96,14 @@ pub(crate) fn save_beside(model: &mut Model) -> Vec<Effect> {
         FileAction::Change(text, change) => {
             let name = job.path.file_name()?.to_string_lossy().into_owned();
             let path = job.path.with_file_name(format!("{name}.mine"));
-            Some(FileJob {
+            Some(FileEdit {
                 path,
                 action: FileAction::Create(change.apply(text)?),
             })
         }
         _ => None,
     });
-    let jobs: Vec<FileJob> = mine.collect();
+    let jobs: Vec<FileEdit> = mine.collect();
     proposal.saving = true;
     let names: Vec<String> = jobs
         .iter()

@@ -27,12 +27,12 @@ pub struct TrustDialog {
     /// The requested permissions.
     pub asked: Vec<TrustQuestion>,
     /// What starts after a yes.
-    pub then: Allowed,
+    pub then: AfterConsent,
 }
 
 /// What starts after a yes.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Allowed {
+pub enum AfterConsent {
     /// A run of these cases.
     Run(Vec<CaseRef>, RunTarget),
     /// A conversation with an agent.
@@ -54,7 +54,7 @@ impl Model {
 }
 
 /// Opens the question.
-pub(crate) fn open(model: &mut Model, asked: Vec<TrustQuestion>, then: Allowed) {
+pub(crate) fn open(model: &mut Model, asked: Vec<TrustQuestion>, then: AfterConsent) {
     let (title, lines) = question_text(&asked);
     let question = QuestionText::exact(title, lines);
     model.view.open_dialog = Some(Box::new(TrustDialog {
@@ -135,8 +135,10 @@ pub(crate) fn answer(model: &mut Model, yes: bool) -> Vec<Effect> {
 fn allowed(dialog: TrustDialog) -> Vec<Effect> {
     let asked = dialog.asked;
     vec![match dialog.then {
-        Allowed::Run(cases, against) => Effect::Run(RunEffect::StartTrusted(cases, asked, against)),
-        Allowed::Chat {
+        AfterConsent::Run(cases, against) => {
+            Effect::Run(RunEffect::StartTrusted(cases, asked, against))
+        }
+        AfterConsent::Chat {
             set,
             session,
             number,
@@ -151,14 +153,16 @@ fn allowed(dialog: TrustDialog) -> Vec<Effect> {
 
 fn denied(model: &mut Model, dialog: TrustDialog) -> Vec<Effect> {
     match dialog.then {
-        Allowed::Chat { .. } => vec![ScreenRequest::LeaveChat.into()],
-        Allowed::Run(..) if is_about_keys(&dialog.asked) => {
+        AfterConsent::Chat { .. } => vec![ScreenRequest::LeaveChat.into()],
+        AfterConsent::Run(..) if is_about_keys(&dialog.asked) => {
             let words = "not started; further runs do not use the key, and metrics that need it are not evaluated";
             let mut effects = notices::notify(model, words.into(), false);
             effects.push(Effect::Run(RunEffect::DeclineKeys(dialog.asked)));
             effects
         }
-        Allowed::Run(..) => notices::notify(model, format!("{}: not started", RUN.name), false),
+        AfterConsent::Run(..) => {
+            notices::notify(model, format!("{}: not started", RUN.name), false)
+        }
     }
 }
 
@@ -193,11 +197,11 @@ impl Dialog for TrustDialog {
 
     fn follow(&mut self, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {
         match &mut self.then {
-            Allowed::Run(cases, against) => {
+            AfterConsent::Run(cases, against) => {
                 against.follow(new);
                 follow_all(cases, new)
             }
-            Allowed::Chat { .. } => true,
+            AfterConsent::Chat { .. } => true,
         }
     }
 }

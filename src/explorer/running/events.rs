@@ -4,7 +4,7 @@ use crate::domain::{AttemptKey, EndedAttempt, RunEvent, RunState};
 use crate::explorer::case_list::listing;
 use crate::explorer::case_list::listing::{relist, relist_with_results};
 use crate::explorer::prompts::trust;
-use crate::explorer::prompts::trust::Allowed;
+use crate::explorer::prompts::trust::AfterConsent;
 use crate::explorer::running::watch;
 use crate::explorer::sets::edited_cases;
 use crate::explorer::shared::case_ref::CaseRef;
@@ -12,11 +12,11 @@ use crate::explorer::shared::case_screen::CaseOrigin;
 use crate::explorer::shared::command_names::RUN_CHANGED;
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::effect::{Effect, HistoryEffect, ResultEffect};
-use crate::explorer::shared::list_order::Order;
+use crate::explorer::shared::list_order::ListOrder;
 use crate::explorer::shared::message::RunMsg;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
-use crate::explorer::shared::run_screen::{LiveScreen, RunPage, RunScreen};
+use crate::explorer::shared::run_screen::{LiveScreen, RunScreen, RunScreenState};
 use crate::explorer::shared::set_view::SetState;
 use crate::explorer::shown_case::refresh;
 use crate::history::{PastResult, ResultOrigin, place};
@@ -51,7 +51,7 @@ pub(crate) fn run_msg(model: &mut Model, msg: RunMsg) -> Vec<Effect> {
             return notices::notify(model, words, true);
         }
         RunMsg::AskTrust(cases, questions, against) => {
-            trust::open(model, questions, Allowed::Run(cases, against));
+            trust::open(model, questions, AfterConsent::Run(cases, against));
         }
     }
     Vec::new()
@@ -60,15 +60,15 @@ pub(crate) fn run_msg(model: &mut Model, msg: RunMsg) -> Vec<Effect> {
 fn started(model: &mut Model, state: RunState) {
     let many = state.plan.attempts() > 1;
     let by_itself = watch::on_run_started(model, &state.plan.started);
-    model.run_screen = RunScreen {
+    model.run_screen = RunScreenState {
         began: model.now,
-        ..RunScreen::default()
+        ..RunScreenState::default()
     };
     model.run = Some(state);
     model.view.browse.selected.clear();
     // The run screen is opened only if there are several attempts and the user started the run.
     if many && !by_itself && model.open_case().is_none() {
-        model.show(RunPage);
+        model.show(RunScreen);
     }
 }
 
@@ -200,8 +200,8 @@ fn ended_text(run: &RunState) -> String {
 /// when the run has ended, so that rows do not move away from the cursor before.
 fn relist_if_needed(model: &mut Model) {
     let is_sorted = match model.view.browse.order {
-        Order::File => false,
-        Order::Failing => model.live_run().is_none(),
+        ListOrder::File => false,
+        ListOrder::Failing => model.live_run().is_none(),
         _ => true,
     };
     let may_change =
@@ -232,7 +232,7 @@ pub(crate) fn ended(
     {
         return Vec::new();
     }
-    model.show(RunPage);
+    model.show(RunScreen);
     if was_cancelled {
         return Vec::new();
     }

@@ -2,7 +2,7 @@
 
 use crate::domain::{EndedAttempt, JudgeUsage, Status, seconds_text};
 use crate::explorer::prompts::confirm;
-use crate::explorer::shared::case_list::{Node, Pane};
+use crate::explorer::shared::case_list::{Pane, TreeNode};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::command_names::SCORE;
 use crate::explorer::shared::context::Context;
@@ -85,9 +85,9 @@ fn count_run<'a>(model: &Model, cases: impl ExactSizeIterator<Item = &'a CaseRef
 /// Describes [`cases_in_scope`]: "7 selected", "set (10)", "case".
 pub(crate) fn scope(model: &Model) -> String {
     let of_tree = || match model.view.browse.nodes.get(model.view.browse.node) {
-        Some(Node::Set(_)) => "set",
-        Some(Node::Group(_)) => "folder",
-        Some(Node::All) | None => "all",
+        Some(TreeNode::Set(_)) => "set",
+        Some(TreeNode::Group(_)) => "folder",
+        Some(TreeNode::All) | None => "all",
     };
     match model.is_on(Context::Browse) {
         true if !model.view.browse.selected.is_empty() => {

@@ -4,7 +4,7 @@
 use crate::domain::EndedAttempt;
 use crate::explorer::case_list::decisions::real;
 use crate::explorer::case_list::listing::relist;
-use crate::explorer::shared::case_list::ListPage;
+use crate::explorer::shared::case_list::BrowseScreen;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::effect::{Effect, SetEffect};
 use crate::explorer::shared::model::Model;
@@ -22,7 +22,7 @@ const AT_ONCE: usize = 20;
 const READ_AT_ONCE: u64 = 128 << 10;
 
 /// Re-evaluated attempts by case.
-type Reevaluated = Vec<(CaseRef, Vec<Arc<EndedAttempt>>)>;
+type ReevaluatedCases = Vec<(CaseRef, Vec<Arc<EndedAttempt>>)>;
 
 /// The new positions of the cases of a file. Cases are matched by id; if several have the same id, the n-th is
 /// matched to the n-th. A case whose id no longer exists is matched to the new case at the same position if the two
@@ -188,7 +188,7 @@ fn move_cases(
     // The preview is opened again for the case under the cursor.
     (model.view.browse.preview, model.view.browse.previewed) = (None, None);
     if !model.view.screen.follow(&new) {
-        model.show(ListPage);
+        model.show(BrowseScreen);
     }
     effects
 }
@@ -243,7 +243,7 @@ pub fn requested_cases(cases: &[CaseAttempts]) -> Vec<(CaseRef, u64)> {
 }
 
 /// Re-evaluates attempts with the cases of a file. Cases whose content did not change are left out.
-pub fn reevaluated(file: &SetFile, notes: &Notes, cases: &[CaseAttempts]) -> Reevaluated {
+pub fn reevaluated(file: &SetFile, notes: &Notes, cases: &[CaseAttempts]) -> ReevaluatedCases {
     let of = |one: &CaseAttempts| {
         Some((
             one.case,
@@ -260,7 +260,7 @@ pub(crate) fn answered(
     set: usize,
     digest: &str,
     requested: &[(CaseRef, u64)],
-    results: Reevaluated,
+    results: ReevaluatedCases,
 ) -> Vec<Effect> {
     let Some(view) = model.view.sets.get_mut(set) else {
         return Vec::new();
@@ -274,7 +274,7 @@ pub(crate) fn answered(
 }
 
 /// Shows re-evaluated results, except for cases that were run again since the request.
-fn show(model: &mut Model, requested: &[(CaseRef, u64)], results: Reevaluated) -> Vec<Effect> {
+fn show(model: &mut Model, requested: &[(CaseRef, u64)], results: ReevaluatedCases) -> Vec<Effect> {
     let mut results: HashMap<CaseRef, Vec<Arc<EndedAttempt>>> = results.into_iter().collect();
     let is_current = |(case, revision): &&(CaseRef, u64)| {
         real(model)
@@ -289,8 +289,8 @@ fn show(model: &mut Model, requested: &[(CaseRef, u64)], results: Reevaluated) -
     if others.is_empty() {
         return Vec::new();
     }
-    let outcomes = match &mut model.view.trial {
-        Some(trial) => Arc::make_mut(&mut trial.before),
+    let outcomes = match &mut model.view.what_if {
+        Some(what_if) => Arc::make_mut(&mut what_if.before),
         None => &mut model.view.outcomes,
     };
     for case in others {

@@ -3,7 +3,7 @@
 use crate::domain::RunRef;
 use crate::explorer::case_list::listing::{node_of_set, relist, relist_with_results};
 use crate::explorer::sets::edited_cases;
-use crate::explorer::shared::case_list::ListPage;
+use crate::explorer::shared::case_list::BrowseScreen;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::dialog;
@@ -158,7 +158,7 @@ fn close_lost_case(model: &mut Model, set: usize) {
         SetState::Loading | SetState::Failed(_) => false,
     };
     if at.set == set && is_lost {
-        model.show(ListPage);
+        model.show(BrowseScreen);
     }
 }
 

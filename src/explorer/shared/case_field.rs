@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// A field of a case. Turns, calls, intermediate responses and rubrics are numbered from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Field {
+pub enum CaseField {
     /// The case's id.
     EvalId,
     /// A turn as a whole.
@@ -42,20 +42,20 @@ pub enum Field {
     FinalState,
 }
 
-impl Field {
+impl CaseField {
     /// The turn that it belongs to, from 0.
     pub fn turn(&self) -> Option<usize> {
         match self {
-            Field::Turn(turn)
-            | Field::User(turn)
-            | Field::Calls(turn)
-            | Field::Call(turn, _)
-            | Field::Argument(turn, ..)
-            | Field::Said(turn, _)
-            | Field::Response(turn) => Some(*turn),
-            Field::Rubric(turn, _) | Field::RubricText(turn, _) | Field::RubricKind(turn, _) => {
-                *turn
-            }
+            CaseField::Turn(turn)
+            | CaseField::User(turn)
+            | CaseField::Calls(turn)
+            | CaseField::Call(turn, _)
+            | CaseField::Argument(turn, ..)
+            | CaseField::Said(turn, _)
+            | CaseField::Response(turn) => Some(*turn),
+            CaseField::Rubric(turn, _)
+            | CaseField::RubricText(turn, _)
+            | CaseField::RubricKind(turn, _) => *turn,
             _ => None,
         }
     }
@@ -65,7 +65,7 @@ impl Field {
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldRow {
     /// The field.
-    pub field: Field,
+    pub field: CaseField,
     /// Level of indentation.
     pub depth: usize,
     /// Label of the row.
@@ -103,23 +103,24 @@ impl Adding {
 }
 
 /// What can be added after a field.
-pub fn adding_after(field: &Field) -> Option<Adding> {
+pub fn adding_after(field: &CaseField) -> Option<Adding> {
     Some(match field {
-        Field::Turn(_) => Adding::Turn,
-        Field::User(_) | Field::Calls(_) | Field::Response(_) => Adding::Call,
-        Field::Call(..) | Field::Argument(..) => Adding::Argument,
-        Field::Said(..) => Adding::Said,
-        Field::Rubric(..) | Field::RubricText(..) | Field::RubricKind(..) | Field::Rubrics => {
-            Adding::Rubric
-        }
+        CaseField::Turn(_) => Adding::Turn,
+        CaseField::User(_) | CaseField::Calls(_) | CaseField::Response(_) => Adding::Call,
+        CaseField::Call(..) | CaseField::Argument(..) => Adding::Argument,
+        CaseField::Said(..) => Adding::Said,
+        CaseField::Rubric(..)
+        | CaseField::RubricText(..)
+        | CaseField::RubricKind(..)
+        | CaseField::Rubrics => Adding::Rubric,
         _ => return None,
     })
 }
 
 /// Builds the rows of a case.
 pub fn fields(case: &EvalCase) -> Vec<FieldRow> {
-    let mut rows = Rows(Vec::new());
-    rows.put(Field::EvalId, 0, "case", Some(case.eval_id.clone()));
+    let mut rows = FieldRows(Vec::new());
+    rows.put(CaseField::EvalId, 0, "case", Some(case.eval_id.clone()));
     match &case.conversation {
         crate::domain::Conversation::Turns(turns) => {
             turns
@@ -128,36 +129,41 @@ pub fn fields(case: &EvalCase) -> Vec<FieldRow> {
                 .for_each(|(at, turn)| rows.turn(at, turn));
         }
         crate::domain::Conversation::Scenario(scenario) => {
-            rows.put(Field::Scenario, 0, "scenario", Some(value_text(scenario)));
+            rows.put(
+                CaseField::Scenario,
+                0,
+                "scenario",
+                Some(value_text(scenario)),
+            );
         }
     }
-    rows.put(Field::Rubrics, 0, "rubrics", None);
+    rows.put(CaseField::Rubrics, 0, "rubrics", None);
     case.rubrics
         .iter()
         .enumerate()
         .for_each(|(at, rubric)| rows.rubric(None, at, rubric));
     let input = case.session_input.as_ref();
     rows.put(
-        Field::App,
+        CaseField::App,
         0,
         "session  app",
         input.map(|input| input.app_name.clone()),
     );
     rows.put(
-        Field::UserId,
+        CaseField::UserId,
         0,
         "session  user",
         input.map(|input| input.user_id.clone()),
     );
     let state = input.filter(|input| !input.state.is_empty());
     rows.put(
-        Field::State,
+        CaseField::State,
         0,
         "session  state",
         state.map(|input| value_text(&Value::Object(input.state.clone()))),
     );
     rows.put(
-        Field::FinalState,
+        CaseField::FinalState,
         0,
         "final state",
         case.final_session_state.as_ref().map(value_text),
@@ -165,10 +171,10 @@ pub fn fields(case: &EvalCase) -> Vec<FieldRow> {
     rows.0
 }
 
-struct Rows(Vec<FieldRow>);
+struct FieldRows(Vec<FieldRow>);
 
-impl Rows {
-    fn put(&mut self, field: Field, depth: usize, label: &str, value: Option<String>) {
+impl FieldRows {
+    fn put(&mut self, field: CaseField, depth: usize, label: &str, value: Option<String>) {
         self.0.push(FieldRow {
             field,
             depth,
@@ -178,25 +184,30 @@ impl Rows {
     }
 
     fn turn(&mut self, at: usize, turn: &Invocation) {
-        self.put(Field::Turn(at), 0, &format!("turn {}", at + 1), None);
-        self.put(Field::User(at), 1, "user", Some(turn.user.scored_text()));
+        self.put(CaseField::Turn(at), 0, &format!("turn {}", at + 1), None);
+        self.put(
+            CaseField::User(at),
+            1,
+            "user",
+            Some(turn.user.scored_text()),
+        );
         let calls = turn.calls();
         let note = match (&turn.trajectory, calls.len()) {
             (Trajectory::Unknown, _) => Some("not said".to_string()),
             (_, 0) => Some("none".to_string()),
             _ => None,
         };
-        self.put(Field::Calls(at), 1, "calls", note);
+        self.put(CaseField::Calls(at), 1, "calls", note);
         for (number, call) in calls.iter().enumerate() {
             self.put(
-                Field::Call(at, number),
+                CaseField::Call(at, number),
                 2,
                 &format!("{}", number + 1),
                 Some(call.name.clone()),
             );
             for (key, value) in call.args.iter().flatten() {
                 self.put(
-                    Field::Argument(at, number, key.clone()),
+                    CaseField::Argument(at, number, key.clone()),
                     3,
                     key,
                     Some(value_text(value)),
@@ -210,14 +221,14 @@ impl Rows {
                     .filter_map(|part| part.text.as_deref())
                     .collect();
                 let value = format!("{author}: {}", text.join("\n"));
-                self.put(Field::Said(at, number), 1, "on the way", Some(value));
+                self.put(CaseField::Said(at, number), 1, "on the way", Some(value));
             }
         }
         let response = turn
             .final_response
             .as_ref()
             .map(|content| content.scored_text());
-        self.put(Field::Response(at), 1, "response", response);
+        self.put(CaseField::Response(at), 1, "response", response);
         turn.rubrics
             .iter()
             .enumerate()
@@ -226,18 +237,28 @@ impl Rows {
 
     fn rubric(&mut self, turn: Option<usize>, at: usize, rubric: &crate::domain::Rubric) {
         self.put(
-            Field::Rubric(turn, at),
+            CaseField::Rubric(turn, at),
             1,
             "rubric",
             Some(rubric.id.clone()),
         );
-        self.put(Field::RubricText(turn, at), 2, "says", rubric.text.clone());
-        self.put(Field::RubricKind(turn, at), 2, "type", rubric.kind.clone());
+        self.put(
+            CaseField::RubricText(turn, at),
+            2,
+            "says",
+            rubric.text.clone(),
+        );
+        self.put(
+            CaseField::RubricKind(turn, at),
+            2,
+            "type",
+            rubric.kind.clone(),
+        );
     }
 }
 
 /// The initial text when a field is edited.
-pub fn value_of(case: &EvalCase, field: &Field) -> String {
+pub fn value_of(case: &EvalCase, field: &CaseField) -> String {
     let row = fields(case).into_iter().find(|row| row.field == *field);
     row.and_then(|row| row.value).unwrap_or_default()
 }

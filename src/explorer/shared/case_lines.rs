@@ -1,6 +1,6 @@
 //! The lines of a compared case, and what they are built from.
 
-use crate::diff::{Line, Piece};
+use crate::diff::{AcceptablePart, Line};
 use crate::domain::{Attempt, HumanVerdict, Invocation, Status, ToolUse};
 use crate::explorer::shared::ticket::Ticket;
 use serde_json::Value;
@@ -31,7 +31,7 @@ pub struct BodyView {
     pub beside: Option<usize>,
     /// The current tab. If there is a side pane, it shows the tab (the metrics for the comparison tab), and the main
     /// pane always shows the comparison.
-    pub mode: CaseMode,
+    pub mode: CaseTab,
     /// Whether identical parts are hidden.
     pub differences_only: bool,
 }
@@ -42,20 +42,20 @@ impl BodyView {
         BodyView {
             width,
             beside: None,
-            mode: CaseMode::Compare,
+            mode: CaseTab::Compare,
             differences_only: false,
         }
     }
 
     /// Whether the main pane shows the comparison.
     pub fn compares(&self) -> bool {
-        self.beside.is_some() || self.mode == CaseMode::Compare
+        self.beside.is_some() || self.mode == CaseTab::Compare
     }
 }
 
 /// The lines of a case.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Body {
+pub struct CaseLines {
     /// Lines of the main pane.
     pub lines: Vec<BodyLine>,
     /// Whether expected and actual are side by side.
@@ -85,7 +85,7 @@ pub struct TurnLines {
 #[derive(Clone, Debug, PartialEq)]
 pub struct PieceLine {
     /// What differs.
-    pub piece: Piece,
+    pub piece: AcceptablePart,
     /// The turn, from 0.
     pub turn: usize,
     /// Index of its first line.
@@ -112,20 +112,20 @@ pub enum BodyLine {
     },
 }
 
-impl Body {
+impl CaseLines {
     /// Whether each turn has lines of its own. False for the judges and metrics tabs, which cover all turns at once.
     pub fn has_turn_lines(&self) -> bool {
         self.turns.len() == 1 || self.turns.last().is_some_and(|turn| turn.line > 0)
     }
 
-    /// Position in [`Body::turns`] of the turn that a line belongs to.
+    /// Position in [`CaseLines::turns`] of the turn that a line belongs to.
     pub fn turn_at(&self, line: usize) -> usize {
         self.turns
             .partition_point(|turn| turn.line <= line)
             .saturating_sub(1)
     }
 
-    /// The lines to which one can go within the difference at a position of [`Body::pieces`]: its first one, then those of
+    /// The lines to which one can go within the difference at a position of [`CaseLines::pieces`]: its first one, then those of
     /// the stretches in it.
     pub fn stops(&self, piece: usize) -> Vec<usize> {
         let Some(own) = self.pieces.get(piece) else {
@@ -189,7 +189,7 @@ pub struct Compared {
 
 /// Tabs of the case screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CaseMode {
+pub enum CaseTab {
     /// Expected and actual side by side.
     Compare,
     /// The events in order.
@@ -200,12 +200,12 @@ pub enum CaseMode {
     Metrics,
 }
 
-impl CaseMode {
+impl CaseTab {
     /// The tabs in order, each with its name.
-    pub const TABS: [(CaseMode, &'static str); 4] = [
-        (CaseMode::Compare, "diff"),
-        (CaseMode::Timeline, "timeline"),
-        (CaseMode::Judged, "judges"),
-        (CaseMode::Metrics, "metrics"),
+    pub const TABS: [(CaseTab, &'static str); 4] = [
+        (CaseTab::Compare, "diff"),
+        (CaseTab::Timeline, "timeline"),
+        (CaseTab::Judged, "judges"),
+        (CaseTab::Metrics, "metrics"),
     ];
 }

@@ -4,14 +4,14 @@ use crate::domain::{Cause, Query};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::case_screen::CaseScreen;
 use crate::explorer::shared::list_columns::Column;
-use crate::explorer::shared::list_order::Order;
-use crate::explorer::shared::matched::Matched;
+use crate::explorer::shared::list_order::ListOrder;
+use crate::explorer::shared::matched::MatchedCases;
 use crate::explorer::shared::ticket::Ticket;
 use std::collections::BTreeSet;
 
 /// A row of the tree of sets.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Node {
+pub enum TreeNode {
     /// All sets. Present only if there are several.
     All,
     /// The sets of an agent or folder.
@@ -61,9 +61,9 @@ pub enum Pane {
     Cases,
 }
 
-/// The home screen. The model keeps its state, [`Browse`], while another screen is shown.
+/// The home screen. The model keeps its state, [`BrowseState`], while another screen is shown.
 #[derive(Clone, Copy, Debug)]
-pub struct ListPage;
+pub struct BrowseScreen;
 
 /// A case that was edited. It can leave a filtered list until it is evaluated again; unless the cursor was moved since, it
 /// returns to the case then.
@@ -77,9 +77,9 @@ pub struct EditedCase {
 
 /// State of the home screen.
 #[derive(Debug)]
-pub struct Browse {
+pub struct BrowseState {
     /// Rows of the tree.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<TreeNode>,
     /// Cursor of the tree: index into `nodes`.
     pub node: usize,
     /// The listed cases, in order.
@@ -97,11 +97,11 @@ pub struct Browse {
     /// The filter, parsed.
     pub query: Query,
     /// The cases that match the filter.
-    pub matched: Matched,
+    pub matched: MatchedCases,
     /// What the list is narrowed to, beside the filter.
     pub narrowing: Option<NarrowedTo>,
     /// The order of the list.
-    pub order: Order,
+    pub order: ListOrder,
     /// The hidden columns.
     pub hidden: BTreeSet<Column>,
     /// The case in the preview, if any.
@@ -115,10 +115,10 @@ pub struct Browse {
     pub previewed: Option<(CaseRef, Ticket, Option<u64>)>,
 }
 
-impl Browse {
+impl BrowseState {
     /// A list with this tree, with its cursor on this row.
-    pub(crate) fn new(nodes: Vec<Node>, node: usize) -> Browse {
-        Browse {
+    pub(crate) fn new(nodes: Vec<TreeNode>, node: usize) -> BrowseState {
+        BrowseState {
             nodes,
             node,
             visible: Vec::new(),
@@ -128,9 +128,9 @@ impl Browse {
             pane: Pane::Cases,
             filter: String::new(),
             query: Query::default(),
-            matched: Matched::default(),
+            matched: MatchedCases::default(),
             narrowing: None,
-            order: Order::File,
+            order: ListOrder::File,
             hidden: BTreeSet::new(),
             preview: None,
             edited: None,

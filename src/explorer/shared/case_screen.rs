@@ -1,6 +1,6 @@
 //! State of the case screen.
 
-use crate::explorer::shared::case_lines::{Body, BodyKey, CaseMode, PieceLine};
+use crate::explorer::shared::case_lines::{BodyKey, CaseLines, CaseTab, PieceLine};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::metrics::WhatIf;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ pub struct CaseScreen {
     /// Number of turns in the file.
     pub turns: usize,
     /// The current tab.
-    pub mode: CaseMode,
+    pub mode: CaseTab,
     /// Whether identical parts are hidden.
     pub differences_only: bool,
     /// First visible line.
@@ -56,12 +56,12 @@ pub struct CaseScreen {
     pub beside_scroll: usize,
     /// Whether to scroll to the current turn once the lines are built.
     pub seeks_turn: bool,
-    /// The current difference, as a position in [`Body::pieces`]. `None` in a turn without differences.
+    /// The current difference, as a position in [`CaseLines::pieces`]. `None` in a turn without differences.
     pub piece: Option<usize>,
-    /// The current stretch of that difference, as a position in [`Body::stops`].
+    /// The current stretch of that difference, as a position in [`CaseLines::stops`].
     pub stretch: usize,
     /// The built lines.
-    pub body: Option<Arc<Body>>,
+    pub body: Option<Arc<CaseLines>>,
     /// Key of the built lines.
     pub key: Option<BodyKey>,
     /// Whether they have to be rebuilt although their key is the same.

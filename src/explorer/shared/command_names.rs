@@ -188,6 +188,14 @@ pub static PREVIOUS_FAILING: CommandName = CommandName {
     name: "previous failing",
     default_keys: &["N"],
 };
+pub static NEXT_DIFFERENCE: CommandName = CommandName {
+    name: "next difference",
+    default_keys: &["]"],
+};
+pub static PREVIOUS_DIFFERENCE: CommandName = CommandName {
+    name: "previous difference",
+    default_keys: &["["],
+};
 pub static NEXT_COMPARED: CommandName = CommandName {
     name: "next case",
     default_keys: &["n"],

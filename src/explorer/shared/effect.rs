@@ -4,7 +4,7 @@ use crate::domain::{
     AttemptKey, CancelReason, Decision, DecisionKind, EndedAttempt, EvalCase, Gate, HumanVerdict,
     SessionInput, StubMode,
 };
-use crate::explorer::shared::case_field::Field;
+use crate::explorer::shared::case_field::CaseField;
 use crate::explorer::shared::case_lines::{BodyKey, Compared};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::command_names::CommandName;
@@ -14,7 +14,7 @@ use crate::formats::{Notes, SetFile};
 use crate::history::RunSummary;
 use crate::metrics::WhatIf;
 use crate::runner::TrustQuestion;
-use crate::store::FileJob;
+use crate::store::FileEdit;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -81,7 +81,7 @@ pub struct RunOverrides {
 #[derive(Clone, Debug, PartialEq)]
 pub enum EditorOf {
     /// A field of the case that is being edited.
-    Field(Field),
+    Field(CaseField),
     /// The whole case.
     Case,
     /// The criteria of a set: the file, and its text if the file exists.
@@ -341,7 +341,7 @@ pub enum EditEffect {
         /// Description of the edit.
         words: String,
         /// The changes to each file.
-        jobs: Vec<FileJob>,
+        jobs: Vec<FileEdit>,
         /// Whether links may point outside the workspace.
         anywhere: bool,
     },

@@ -1,6 +1,6 @@
 //! Columns and orders of the list of cases.
 
-use crate::explorer::shared::list_order::Order;
+use crate::explorer::shared::list_order::ListOrder;
 use std::collections::BTreeSet;
 
 /// A column of the list. The column of the case cannot be hidden.
@@ -45,16 +45,16 @@ impl Column {
     }
 
     /// The order by this column.
-    pub fn order(self) -> Order {
+    pub fn order(self) -> ListOrder {
         match self {
-            Column::Case => Order::Name,
-            Column::Set => Order::Set,
-            Column::Attempts => Order::PassRate,
-            Column::Scores => Order::Score,
-            Column::Turns => Order::Turns,
-            Column::Time => Order::Slowest,
-            Column::Runs => Order::NewlyFailing,
-            Column::Reason => Order::Failing,
+            Column::Case => ListOrder::Name,
+            Column::Set => ListOrder::Set,
+            Column::Attempts => ListOrder::PassRate,
+            Column::Scores => ListOrder::Score,
+            Column::Turns => ListOrder::Turns,
+            Column::Time => ListOrder::Slowest,
+            Column::Runs => ListOrder::NewlyFailing,
+            Column::Reason => ListOrder::Failing,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 /// The order of cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum ListOrder {
     /// As in the file.
     File,
     /// Cases that did not pass first.
@@ -27,36 +27,36 @@ pub enum Order {
     Turns,
 }
 
-impl Order {
+impl ListOrder {
     /// All orders.
-    pub const ALL: [Order; 11] = [
-        Order::File,
-        Order::Failing,
-        Order::Cause,
-        Order::NewlyFailing,
-        Order::Slowest,
-        Order::Disputed,
-        Order::Name,
-        Order::Set,
-        Order::PassRate,
-        Order::Score,
-        Order::Turns,
+    pub const ALL: [ListOrder; 11] = [
+        ListOrder::File,
+        ListOrder::Failing,
+        ListOrder::Cause,
+        ListOrder::NewlyFailing,
+        ListOrder::Slowest,
+        ListOrder::Disputed,
+        ListOrder::Name,
+        ListOrder::Set,
+        ListOrder::PassRate,
+        ListOrder::Score,
+        ListOrder::Turns,
     ];
 
     /// Description of the order; also its name in saved settings.
     pub fn describe(self) -> &'static str {
         match self {
-            Order::File => "as in the file",
-            Order::Failing => "failing first",
-            Order::Cause => "by cause",
-            Order::NewlyFailing => "newly failing first",
-            Order::Slowest => "slowest first",
-            Order::Disputed => "most disputed first",
-            Order::Name => "by name",
-            Order::Set => "by set",
-            Order::PassRate => "fewest passed first",
-            Order::Score => "lowest score first",
-            Order::Turns => "most turns first",
+            ListOrder::File => "as in the file",
+            ListOrder::Failing => "failing first",
+            ListOrder::Cause => "by cause",
+            ListOrder::NewlyFailing => "newly failing first",
+            ListOrder::Slowest => "slowest first",
+            ListOrder::Disputed => "most disputed first",
+            ListOrder::Name => "by name",
+            ListOrder::Set => "by set",
+            ListOrder::PassRate => "fewest passed first",
+            ListOrder::Score => "lowest score first",
+            ListOrder::Turns => "most turns first",
         }
     }
 }

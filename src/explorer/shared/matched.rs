@@ -31,21 +31,21 @@ impl FilteredSet {
 
 /// The cases of some sets that match a filter.
 #[derive(Clone, Debug, Default)]
-pub struct Matched {
+pub struct MatchedCases {
     /// The cases, in the order of the sets and of their files.
     pub cases: Vec<CaseRef>,
     sets: Vec<FilteredSet>,
     query: Query,
 }
 
-impl Matched {
+impl MatchedCases {
     /// Tests the cases of the sets; if it is certain that no other case can match, only those that matched `before`.
     pub fn new(
         sets: Vec<FilteredSet>,
         query: &Query,
-        before: &Matched,
+        before: &MatchedCases,
         is_match: impl Fn(&FilteredSet, CaseRef) -> bool,
-    ) -> Matched {
+    ) -> MatchedCases {
         let mut cases = Vec::new();
         if before.contains_all(&sets, query) {
             let mut at = 0;
@@ -65,7 +65,7 @@ impl Matched {
                 cases.extend(all.filter(|case| query.is_empty() || is_match(set, *case)));
             }
         }
-        Matched {
+        MatchedCases {
             cases,
             sets,
             query: query.clone(),
@@ -132,11 +132,11 @@ mod tests {
     fn matched(
         sets: &[FilteredSet],
         query: &str,
-        before: &Matched,
+        before: &MatchedCases,
         tested: &Cell<usize>,
-    ) -> Matched {
+    ) -> MatchedCases {
         let query = Query::parse(query).unwrap();
-        Matched::new(sets.to_vec(), &query, before, |set, case| {
+        MatchedCases::new(sets.to_vec(), &query, before, |set, case| {
             tested.set(tested.get() + 1);
             let text = &set.summaries.as_ref().unwrap()[case.index].text;
             query.matches(&Subject {
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn a_longer_filter_tests_only_what_matched() {
         let (sets, tested) = (sets(), Cell::new(0));
-        let first = matched(&sets, "abc", &Matched::default(), &tested);
+        let first = matched(&sets, "abc", &MatchedCases::default(), &tested);
         assert_eq!(tested.take(), 24);
         let second = matched(&sets, "abcb", &first, &tested);
         assert_eq!((tested.take(), second.cases.len()), (first.cases.len(), 3));
@@ -174,13 +174,13 @@ mod tests {
             filters in prop::collection::vec("(-?(turns:|tag:|id:)?[abc1]{0,3} ?){0,3}", 1..8),
         ) {
             let (sets, tested) = (sets(), Cell::new(0));
-            let mut before = Matched::default();
+            let mut before = MatchedCases::default();
             for filter in filters.iter().filter(|filter| Query::parse(filter).is_ok()) {
                 // As it is typed, key by key.
                 for end in 0..=filter.len() {
                     if Query::parse(&filter[..end]).is_ok() {
                         before = matched(&sets, &filter[..end], &before, &tested);
-                        let alone = matched(&sets, &filter[..end], &Matched::default(), &tested);
+                        let alone = matched(&sets, &filter[..end], &MatchedCases::default(), &tested);
                         prop_assert_eq!(&before.cases, &alone.cases, "{}", &filter[..end]);
                     }
                 }

@@ -1,8 +1,9 @@
 //! Messages to `update`.
 
 use crate::domain::{Attempt, Decision, EndedAttempt, HumanVerdict, RunEvent, RunState};
+use crate::explorer::shared::active_what_if::Rescored;
 use crate::explorer::shared::agent_line::AgentLine;
-use crate::explorer::shared::case_lines::{Body, BodyKey};
+use crate::explorer::shared::case_lines::{BodyKey, CaseLines};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::command_names::CommandName;
 use crate::explorer::shared::compared_pair::ComparedPair;
@@ -13,14 +14,13 @@ use crate::explorer::shared::motion::Motion;
 use crate::explorer::shared::outcomes::Outcomes;
 use crate::explorer::shared::set_view::CaseSummary;
 use crate::explorer::shared::ticket::Ticket;
-use crate::explorer::shared::tools::Tools;
-use crate::explorer::shared::trial::Rescored;
+use crate::explorer::shared::tools::KnownTools;
 use crate::explorer::shared::watching::CasesToRunAgain;
 use crate::formats::{Notes, SetFile};
 use crate::history::{CaseTrends, History, PastResults, PastRun};
 use crate::metrics::WhatIf;
 use crate::runner::{ChatEvent, RecordedConversation, TrustQuestion};
-use crate::store::FileJob;
+use crate::store::FileEdit;
 use crate::workspace::SetPath;
 use jiff::Timestamp;
 use std::path::PathBuf;
@@ -89,14 +89,14 @@ pub enum SetMsg {
     /// The eval sets that exist now.
     Found(Vec<SetPath>),
     /// The tools that the workspace and the set's agent use or declare.
-    ToolsCollected(Tools),
+    ToolsCollected(KnownTools),
     /// The reply to [`crate::explorer::shared::effect::SetEffect::ReadConfigured`].
     Configured(Box<ConfiguredRun>),
     /// The agents of the workspace, each with its name, how it is reached, and its state with its tools.
     AgentsListed(Vec<AgentLine>),
     /// The reply to [`crate::explorer::shared::effect::SetEffect::FindAnswers`]: the change of the file of stubs in words, or why there is
     /// none.
-    AnswersFound(Result<(String, FileJob), String>),
+    AnswersFound(Result<(String, FileEdit), String>),
 }
 
 /// Messages about results.
@@ -121,13 +121,13 @@ pub enum ResultMsg {
     BaselineCompared(Option<String>),
     /// The reply to [`crate::explorer::shared::effect::ResultEffect::PlanCriteria`]: the change of criteria, and the
     /// changes of files, or why they cannot be made.
-    CriteriaPlanned(WhatIf, Result<Vec<FileJob>, String>),
+    CriteriaPlanned(WhatIf, Result<Vec<FileEdit>, String>),
     /// The reply to [`crate::explorer::shared::effect::ResultEffect::Rescore`]: the ticket of the request, and the rescored outcomes.
     Rescored(Ticket, Box<Rescored>),
     /// The reply to [`crate::explorer::shared::effect::ResultEffect::RelaxGroups`]: for each group the change, if there is one.
     GroupsRelaxed(Ticket, Vec<Option<WhatIf>>),
     /// The reply to [`crate::explorer::shared::effect::ResultEffect::BuildBody`].
-    BodyBuilt(BodyKey, Arc<Body>),
+    BodyBuilt(BodyKey, Arc<CaseLines>),
     /// The reply to [`crate::explorer::shared::effect::ResultEffect::ReadAttempt`]: the attempt, or why it cannot be read.
     AttemptRead(BodyKey, Result<Arc<Attempt>, String>),
 }

@@ -1,5 +1,6 @@
 //! The state that several screens share, the messages and effects, and the interfaces of screens and dialogs.
 
+pub mod active_what_if;
 pub mod agent_line;
 pub mod case_field;
 pub mod case_lines;
@@ -10,6 +11,7 @@ pub mod command_names;
 pub mod compared_pair;
 pub mod configured_run;
 pub mod context;
+pub(crate) mod cyclic_search;
 pub mod dialog;
 pub mod effect;
 pub mod enabled;
@@ -33,5 +35,4 @@ pub mod theme;
 pub mod ticket;
 pub mod tools;
 pub mod triage;
-pub mod trial;
 pub mod watching;

@@ -1,9 +1,10 @@
 //! The state of the explorer, and the interfaces of the screen and the dialog that are part of it.
 
 use crate::domain::{Decisions, HumanVerdict, RunRef, RunState};
+use crate::explorer::shared::active_what_if::ActiveWhatIf;
 use crate::explorer::shared::agent_line::AgentLine;
 use crate::explorer::shared::case_lines::BodyKey;
-use crate::explorer::shared::case_list::{Browse, ListPage};
+use crate::explorer::shared::case_list::{BrowseScreen, BrowseState};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::case_screen::CaseScreen;
 use crate::explorer::shared::context::Context;
@@ -13,14 +14,13 @@ use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::message::Mouse;
 use crate::explorer::shared::motion::Motion;
 use crate::explorer::shared::outcomes::Outcomes;
-use crate::explorer::shared::run_list::RunsScreen;
-use crate::explorer::shared::run_screen::RunScreen;
+use crate::explorer::shared::run_list::RunsState;
+use crate::explorer::shared::run_screen::RunScreenState;
 use crate::explorer::shared::set_tree::{first_node, nodes_of, sorted};
 use crate::explorer::shared::set_view::{SetState, SetView};
 use crate::explorer::shared::theme::Theme;
 use crate::explorer::shared::ticket::{Ticket, Tickets};
 use crate::explorer::shared::triage::{FinishedTriage, Queue};
-use crate::explorer::shared::trial::ActiveWhatIf;
 use crate::explorer::shared::watching::Watching;
 use crate::history::CaseTrends;
 use crate::workspace::SetPath;
@@ -53,7 +53,7 @@ pub struct Model {
     /// Whether machines work on the opened run: newer results arrive by themselves.
     pub is_renewed: bool,
     /// State of the screen of past runs while another screen is open.
-    pub runs: RunsScreen,
+    pub runs: RunsState,
     /// The keys pressed so far of a multi-key command.
     pub pressed: Vec<Key>,
     /// The values last entered in the run options dialog.
@@ -63,7 +63,7 @@ pub struct Model {
     /// Reference to `run`, shared by its results.
     pub current_run: Option<Arc<RunRef>>,
     /// State of the run screen.
-    pub run_screen: RunScreen,
+    pub run_screen: RunScreenState,
     /// Name of the colour theme.
     pub theme: String,
     /// Whether mouse events are captured; otherwise the terminal handles the mouse.
@@ -118,18 +118,18 @@ pub struct Model {
 #[derive(Debug)]
 pub struct View {
     /// The eval sets. A set keeps its index for as long as the explorer is open, even when its file is deleted
-    /// ([`SetState::Gone`]); new sets are appended. [`Browse::nodes`] has the order on the screen.
+    /// ([`SetState::Gone`]); new sets are appended. [`BrowseState::nodes`] has the order on the screen.
     pub sets: Vec<SetView>,
     /// The latest results of the cases.
     pub outcomes: Outcomes,
     /// State of the list of sets and cases. It is retained while other screens are open.
-    pub browse: Browse,
+    pub browse: BrowseState,
     /// The current screen.
     pub screen: Box<dyn Screen>,
     /// The open dialog, if any.
     pub open_dialog: Option<Box<dyn Dialog>>,
     /// The active what-if: a change of criteria that is not written to files.
-    pub trial: Option<ActiveWhatIf>,
+    pub what_if: Option<ActiveWhatIf>,
     /// The metric that the user chose for what-if changes of its threshold.
     pub chosen_metric: Option<String>,
     /// Key of the comparison that is being built in the background, if any.
@@ -144,10 +144,10 @@ impl View {
         View {
             sets,
             outcomes: Outcomes::default(),
-            browse: Browse::new(nodes, node),
-            screen: Box::new(ListPage),
+            browse: BrowseState::new(nodes, node),
+            screen: Box::new(BrowseScreen),
             open_dialog: None,
-            trial: None,
+            what_if: None,
             chosen_metric: None,
             awaited_body: None,
         }
@@ -325,12 +325,12 @@ impl Model {
             opened_run: None,
             is_run_file: false,
             is_renewed: false,
-            runs: RunsScreen::default(),
+            runs: RunsState::default(),
             pressed: Vec::new(),
             run_overrides: RunOverrides::default(),
             run: None,
             current_run: None,
-            run_screen: RunScreen::default(),
+            run_screen: RunScreenState::default(),
             theme: "default".into(),
             mouse: true,
             now: 0.0,
@@ -394,7 +394,7 @@ impl Model {
             .open_case()
             .is_some_and(|case| !sets[case.at.set].exists())
         {
-            self.show(ListPage);
+            self.show(BrowseScreen);
         }
     }
 

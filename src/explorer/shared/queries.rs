@@ -2,7 +2,7 @@
 
 use crate::config::{CRITERIA_FILE, FILE_NAME};
 use crate::domain::{AttemptKey, CaseKey, CaseNotes, EndedAttempt, RunRef, RunState};
-use crate::explorer::shared::case_list::Node;
+use crate::explorer::shared::case_list::TreeNode;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::case_screen::CaseScreen;
 use crate::explorer::shared::context::Context;
@@ -42,7 +42,7 @@ impl Model {
             self.view.browse.nodes.get(self.view.browse.node),
         ) {
             (Some(case), _) => Some(case.set),
-            (None, Some(Node::Set(set))) => Some(*set),
+            (None, Some(TreeNode::Set(set))) => Some(*set),
             _ => None,
         }
     }
@@ -50,8 +50,8 @@ impl Model {
     /// The sets whose files exist, in the order of the tree.
     pub fn listed_sets(&self) -> impl Iterator<Item = usize> {
         self.view.browse.nodes.iter().filter_map(|node| match node {
-            Node::Set(set) => Some(*set),
-            Node::All | Node::Group(_) => None,
+            TreeNode::Set(set) => Some(*set),
+            TreeNode::All | TreeNode::Group(_) => None,
         })
     }
 
@@ -62,11 +62,11 @@ impl Model {
     }
 
     /// The sets whose cases are listed when the cursor of the tree is on this row.
-    pub fn sets_under(&self, node: &Node) -> Vec<usize> {
+    pub fn sets_under(&self, node: &TreeNode) -> Vec<usize> {
         match node {
-            Node::All => self.listed_sets().collect(),
-            Node::Set(set) => vec![*set],
-            Node::Group(name) => self
+            TreeNode::All => self.listed_sets().collect(),
+            TreeNode::Set(set) => vec![*set],
+            TreeNode::Group(name) => self
                 .listed_sets()
                 .filter(|&at| group_of(&self.view.sets[at]) == *name)
                 .collect(),
@@ -126,7 +126,7 @@ impl Model {
     /// The name of the file of criteria or rules that was edited here after the run of a case's result. `None` while a
     /// what-if shows the results with other criteria.
     pub fn criteria_edited_since(&self, case: CaseRef) -> Option<String> {
-        if self.view.trial.is_some() {
+        if self.view.what_if.is_some() {
             return None;
         }
         let started = &self.view.outcomes.get(case)?.run.started;

@@ -5,13 +5,13 @@ use crate::history::{History, RunSummary};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The screen of runs. The model keeps its state, [`RunsScreen`], while another screen is shown.
+/// The screen of runs. The model keeps its state, [`RunsState`], while another screen is shown.
 #[derive(Clone, Copy, Debug)]
-pub struct RunsPage;
+pub struct RunsScreen;
 
 /// State of the screen of runs.
 #[derive(Debug, Default)]
-pub struct RunsScreen {
+pub struct RunsState {
     /// The runs; `None` until they are read.
     pub history: Option<Arc<History>>,
     /// Ticket of the request whose runs are shown.
@@ -26,7 +26,7 @@ pub struct RunsScreen {
     pub marked: Option<PathBuf>,
 }
 
-impl RunsScreen {
+impl RunsState {
     /// Shows these runs. The cursor stays on its run.
     pub(crate) fn put(&mut self, history: Arc<History>) {
         let here = self.head().map(|head| head.path.clone());

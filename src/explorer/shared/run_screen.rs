@@ -3,13 +3,13 @@
 use crate::domain::{AttemptKey, RunState, Status};
 use std::collections::BTreeMap;
 
-/// The run screen. The model keeps its state, [`RunScreen`], while another screen is shown.
+/// The run screen. The model keeps its state, [`RunScreenState`], while another screen is shown.
 #[derive(Clone, Copy, Debug)]
-pub struct RunPage;
+pub struct RunScreen;
 
 /// State of the run screen.
 #[derive(Debug, Default)]
-pub struct RunScreen {
+pub struct RunScreenState {
     /// When the run started, in seconds since the explorer opened.
     pub began: f64,
     /// Row of the cursor in its pane.
@@ -27,7 +27,7 @@ pub struct RunScreen {
     pub since: BTreeMap<AttemptKey, f64>,
 }
 
-impl RunScreen {
+impl RunScreenState {
     /// Position in `RunState::finished` of the attempt in a row, given the number of finished attempts.
     pub fn position(&self, row: usize, finished: usize) -> Option<usize> {
         match self.order.is_empty() {

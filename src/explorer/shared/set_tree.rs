@@ -1,6 +1,6 @@
 //! The tree of sets: groups and order.
 
-use crate::explorer::shared::case_list::Node;
+use crate::explorer::shared::case_list::TreeNode;
 use crate::explorer::shared::set_view::SetView;
 use crate::workspace::SetPath;
 
@@ -32,20 +32,20 @@ fn place_of(set: &SetView) -> (String, &str) {
 const ALL_AT_START: usize = 100;
 
 /// The row to start at: all sets, or the first set if there is only one or there are too many rows.
-pub(crate) fn first_node(nodes: &[Node]) -> usize {
-    let is_first = |node: &Node| match node {
-        Node::All => nodes.len() <= ALL_AT_START,
-        Node::Set(_) => true,
-        Node::Group(_) => false,
+pub(crate) fn first_node(nodes: &[TreeNode]) -> usize {
+    let is_first = |node: &TreeNode| match node {
+        TreeNode::All => nodes.len() <= ALL_AT_START,
+        TreeNode::Set(_) => true,
+        TreeNode::Group(_) => false,
     };
     nodes.iter().position(is_first).unwrap_or(0)
 }
 
-pub(crate) fn nodes_of(sets: &[SetView]) -> Vec<Node> {
+pub(crate) fn nodes_of(sets: &[SetView]) -> Vec<TreeNode> {
     let mut listed: Vec<usize> = (0..sets.len()).filter(|at| sets[*at].exists()).collect();
     listed.sort_by(|a, b| place_of(&sets[*a]).cmp(&place_of(&sets[*b])));
     let mut nodes = if listed.len() > 1 {
-        vec![Node::All]
+        vec![TreeNode::All]
     } else {
         Vec::new()
     };
@@ -53,10 +53,10 @@ pub(crate) fn nodes_of(sets: &[SetView]) -> Vec<Node> {
     for at in listed {
         let name = group_of(&sets[at]);
         if group.as_ref() != Some(&name) {
-            nodes.push(Node::Group(name.clone()));
+            nodes.push(TreeNode::Group(name.clone()));
             group = Some(name);
         }
-        nodes.push(Node::Set(at));
+        nodes.push(TreeNode::Set(at));
     }
     nodes
 }

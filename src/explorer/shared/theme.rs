@@ -122,7 +122,7 @@ pub struct ThemeError(pub String);
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Look {
+struct RoleStyle {
     fg: Option<String>,
     bg: Option<String>,
     #[serde(default)]
@@ -159,7 +159,7 @@ impl Theme {
                 .find(|(known, _)| *known == key)
                 .map(|(_, role)| *role);
             let role = role.ok_or_else(|| in_theme(name, format!("unknown role {key:?}")))?;
-            let look: Look = look
+            let look: RoleStyle = look
                 .try_into()
                 .map_err(|error| in_theme(name, format!("{key}: {error}")))?;
             let style = look
@@ -255,7 +255,7 @@ impl Theme {
     }
 }
 
-impl Look {
+impl RoleStyle {
     fn style(&self, true_colour: bool) -> Result<Style, String> {
         let colour = |text: &Option<String>| {
             text.as_deref()

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The known tools, each with its arguments by name.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Tools(pub BTreeMap<String, BTreeMap<String, KnownArgument>>);
+pub struct KnownTools(pub BTreeMap<String, BTreeMap<String, KnownArgument>>);
 
 /// What is known of the values of an argument.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -18,7 +18,7 @@ pub struct KnownArgument {
     seen: BTreeSet<JsonKind>,
 }
 
-impl Tools {
+impl KnownTools {
     /// Adds the tool and the arguments of a call.
     pub fn see(&mut self, call: &ToolCall) {
         let known = self.0.entry(call.name.clone()).or_default();
@@ -67,10 +67,11 @@ mod tests {
 
     #[test]
     fn values_of_other_kinds_are_warned_about() {
-        let mut tools = Tools::default();
+        let mut tools = KnownTools::default();
         let call = |args: Value| ToolCall::new("water", args.as_object().cloned());
         tools.see(&call(json!({"bed": "south", "litres": 4, "note": null})));
-        let warning = |tools: &Tools, name: &str, value| tools.kind_warning("water", name, &value);
+        let warning =
+            |tools: &KnownTools, name: &str, value| tools.kind_warning("water", name, &value);
         assert_eq!(
             warning(&tools, "bed", json!(3)).as_deref(),
             Some("in other calls of water, bed is a text, and this is a number")

@@ -3,7 +3,7 @@
 //! `timeline`, `judged`) use the types of this module, and [`build_body`] calls them.
 
 use crate::domain::{Invocation, MetricResult, Status};
-use crate::explorer::shared::case_lines::{Body, BodyView, CaseMode, Compared, TurnLines};
+use crate::explorer::shared::case_lines::{BodyView, CaseLines, CaseTab, Compared, TurnLines};
 use crate::explorer::shown_case::compare::{compare, shown_response};
 use crate::explorer::shown_case::judged::judged_lines;
 use crate::explorer::shown_case::timeline::timeline;
@@ -92,23 +92,23 @@ fn deep(value: &Value) -> usize {
 }
 
 /// Builds the lines of a case.
-pub fn build_body(compared: &Compared, view: BodyView) -> Body {
+pub fn build_body(compared: &Compared, view: BodyView) -> CaseLines {
     let other = |width: usize| match view.mode {
-        CaseMode::Timeline => timeline(&compared.turns, width),
-        CaseMode::Judged => {
+        CaseTab::Timeline => timeline(&compared.turns, width),
+        CaseTab::Judged => {
             let lines = judged_lines(compared.attempt.as_deref(), &compared.people, width);
-            Body {
+            CaseLines {
                 lines,
-                ..Body::default()
+                ..CaseLines::default()
             }
         }
         // The metrics tab is drawn from the summary of the attempt.
-        CaseMode::Compare | CaseMode::Metrics => Body::default(),
+        CaseTab::Compare | CaseTab::Metrics => CaseLines::default(),
     };
     if view.compares() || (compared.problem.is_some() && compared.turns.is_empty()) {
         let side_by_side = view.width >= SIDE_BY_SIDE_FROM;
         let beside = view.beside.map(other).unwrap_or_default().lines;
-        return Body {
+        return CaseLines {
             beside,
             ..compare(compared, view, side_by_side)
         };
@@ -119,7 +119,7 @@ pub fn build_body(compared: &Compared, view: BodyView) -> Body {
         line: 0,
         status: turn.status,
     });
-    Body {
+    CaseLines {
         turns: if body.turns.is_empty() {
             starts.collect()
         } else {

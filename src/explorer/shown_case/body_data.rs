@@ -2,7 +2,7 @@
 
 use crate::diff::same_calls;
 use crate::domain::{Attempt, AttemptSummary, EndedAttempt, HumanVerdict, Invocation, Trajectory};
-use crate::explorer::shared::case_lines::{CaseMode, Compared, ComparedTurn};
+use crate::explorer::shared::case_lines::{CaseTab, Compared, ComparedTurn};
 use crate::explorer::shared::case_screen::CaseScreen;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shown_case::body::turn_status;
@@ -39,7 +39,7 @@ pub(crate) fn compared(
     case: &CaseScreen,
     ended: &EndedAttempt,
     read: Result<Arc<Attempt>, String>,
-    mode: CaseMode,
+    mode: CaseTab,
 ) -> Compared {
     let people = people(model, case, ended);
     let attempt = match read {
@@ -98,7 +98,7 @@ pub(crate) fn compared(
             attempt.actual_state.as_ref(),
         ),
         tools: attempt.tool_use.clone(),
-        attempt: (mode == CaseMode::Judged).then(|| attempt.clone()),
+        attempt: (mode == CaseTab::Judged).then(|| attempt.clone()),
     }
 }
 

@@ -1,12 +1,12 @@
 //! Comparison of expected and actual for each turn: aligned calls with their arguments, and responses word by word.
 
 use crate::diff::{
-    Alignment, Line, Piece, Row, Span, TextDiff, Tone, align, call_rows, calls_equal, diff_words,
-    fold_identical_rows, json_rows, text_rows, wrap_line, wrap_rows,
+    AcceptablePart, Alignment, DiffRow, Line, Span, TextDiff, Tone, align, call_rows, calls_equal,
+    diff_words, fold_identical_rows, json_rows, text_rows, wrap_line, wrap_rows,
 };
 use crate::domain::{Content, IntermediateResponse, Invocation, ToolCall, ToolUse, Trajectory};
 use crate::explorer::shared::case_lines::{
-    Body, BodyLine, BodyView, Compared, ComparedTurn, PieceLine, TurnLines,
+    BodyLine, BodyView, CaseLines, Compared, ComparedTurn, PieceLine, TurnLines,
 };
 use crate::explorer::shared::command_names::TIMELINE;
 use crate::explorer::shown_case::pieces::call_pieces;
@@ -16,7 +16,7 @@ use serde_json::Value;
 const USER_LINES: usize = 8;
 
 /// Builds the comparison of all turns.
-pub(crate) fn compare(compared: &Compared, view: BodyView, side_by_side: bool) -> Body {
+pub(crate) fn compare(compared: &Compared, view: BodyView, side_by_side: bool) -> CaseLines {
     let mut builder = Builder {
         lines: Vec::new(),
         width: view.width,
@@ -58,13 +58,13 @@ pub(crate) fn compare(compared: &Compared, view: BodyView, side_by_side: bool) -
     let stretches = (0..changed.len())
         .filter(|at| changed[*at] && (*at == 0 || !changed[at - 1]))
         .collect();
-    Body {
+    CaseLines {
         stretches,
         lines: builder.lines,
         side_by_side,
         turns,
         pieces: builder.pieces,
-        ..Body::default()
+        ..CaseLines::default()
     }
 }
 
@@ -82,7 +82,10 @@ fn begin_at_changes(pieces: &mut [PieceLine], lines: &[BodyLine], changed: &[boo
     let starts: Vec<usize> = pieces.iter().map(|piece| piece.line).collect();
     let is_value = |line: &&BodyLine| matches!(line, BodyLine::Pair { .. });
     for (at, piece) in pieces.iter_mut().enumerate() {
-        if !matches!(piece.piece, Piece::Argument { .. } | Piece::Response) {
+        if !matches!(
+            piece.piece,
+            AcceptablePart::Argument { .. } | AcceptablePart::Response
+        ) {
             continue;
         }
         let lines_left = lines[piece.line.min(lines.len())..].iter();
@@ -99,15 +102,15 @@ fn begin_at_changes(pieces: &mut [PieceLine], lines: &[BodyLine], changed: &[boo
 }
 
 /// Rows of a case that has not run: only the expected side, without marks of differences.
-fn one_sided(rows: Vec<Row>) -> Vec<Row> {
+fn one_sided(rows: Vec<DiffRow>) -> Vec<DiffRow> {
     calm(rows)
         .into_iter()
-        .map(|row| Row { right: None, ..row })
+        .map(|row| DiffRow { right: None, ..row })
         .collect()
 }
 
 /// Removes the marks of differences from rows.
-fn calm(rows: Vec<Row>) -> Vec<Row> {
+fn calm(rows: Vec<DiffRow>) -> Vec<DiffRow> {
     let plain = |line: Line| {
         line.into_iter()
             .map(|span| Span {
@@ -116,7 +119,7 @@ fn calm(rows: Vec<Row>) -> Vec<Row> {
             })
             .collect()
     };
-    let row = |row: Row| Row {
+    let row = |row: DiffRow| DiffRow {
         mark: "",
         left: row.left.map(plain),
         right: row.right.map(plain),
@@ -214,7 +217,7 @@ impl Builder {
         }
     }
 
-    fn piece(&mut self, piece: Piece, line: usize) {
+    fn piece(&mut self, piece: AcceptablePart, line: usize) {
         self.pieces.push(PieceLine {
             piece,
             turn: self.turn,
@@ -288,7 +291,7 @@ impl Builder {
                 let starts = self.rows(&rows);
                 let found = call_pieces(&alignment, &rows, &left, &right);
                 if found.len() > 1 {
-                    self.piece(Piece::Calls, heading);
+                    self.piece(AcceptablePart::Calls, heading);
                 }
                 found
                     .into_iter()
@@ -353,7 +356,7 @@ impl Builder {
                 let rows = self.shown(rows);
                 self.rows(&rows);
                 if left != right {
-                    self.piece(Piece::Intermediate, heading);
+                    self.piece(AcceptablePart::Intermediate, heading);
                 }
             }
         }
@@ -382,11 +385,14 @@ impl Builder {
             Some(_) => {
                 let rows = self.shown(text_rows(&self.shown_texts(diff)));
                 let changed = |line: &Line| line.iter().any(|span| span.changed);
-                let differs = |row: &Row| row.left.iter().chain(&row.right).any(changed);
+                let differs = |row: &DiffRow| row.left.iter().chain(&row.right).any(changed);
                 let first = rows.iter().position(differs).unwrap_or(0);
                 let starts = self.rows(&rows);
                 if text(expected) != text(actual) {
-                    self.piece(Piece::Response, starts.get(first).copied().unwrap_or(0));
+                    self.piece(
+                        AcceptablePart::Response,
+                        starts.get(first).copied().unwrap_or(0),
+                    );
                 }
             }
         }
@@ -402,12 +408,12 @@ impl Builder {
     fn json_response(&mut self, expected: &Value, actual: &Value, differs: bool) {
         let rows = self.shown(json_rows(expected, actual));
         let changed = |line: &Line| line.iter().any(|span| span.changed);
-        let is_changed = |row: &Row| row.left.iter().chain(&row.right).any(changed);
+        let is_changed = |row: &DiffRow| row.left.iter().chain(&row.right).any(changed);
         let first = rows.iter().position(is_changed);
         let starts = self.rows(&rows);
         if differs {
             let line = first.and_then(|row| starts.get(row)).or(starts.first());
-            self.piece(Piece::Response, line.copied().unwrap_or(0));
+            self.piece(AcceptablePart::Response, line.copied().unwrap_or(0));
         }
         if differs && first.is_none() {
             self.note("the texts have the same JSON values, written in another way");
@@ -423,7 +429,7 @@ impl Builder {
     }
 
     /// The rows to show: all, or only those that differ.
-    fn shown(&self, rows: Vec<Row>) -> Vec<Row> {
+    fn shown(&self, rows: Vec<DiffRow>) -> Vec<DiffRow> {
         if self.differences_only {
             fold_identical_rows(rows)
         } else {
@@ -432,14 +438,14 @@ impl Builder {
     }
 
     /// Adds rows, side by side or stacked. Returns the index of the first line of each row.
-    fn rows(&mut self, rows: &[Row]) -> Vec<usize> {
+    fn rows(&mut self, rows: &[DiffRow]) -> Vec<usize> {
         match self.side_by_side {
             true => self.pairs(rows),
             false => self.stacked(rows),
         }
     }
 
-    fn pairs(&mut self, rows: &[Row]) -> Vec<usize> {
+    fn pairs(&mut self, rows: &[DiffRow]) -> Vec<usize> {
         let first = self.lines.len();
         let wrapped = wrap_rows(rows, column_width(self.width));
         let begins = wrapped
@@ -460,7 +466,7 @@ impl Builder {
         starts
     }
 
-    fn stacked(&mut self, rows: &[Row]) -> Vec<usize> {
+    fn stacked(&mut self, rows: &[DiffRow]) -> Vec<usize> {
         let width = self.width.saturating_sub(3);
         let mut starts = Vec::new();
         for row in rows {

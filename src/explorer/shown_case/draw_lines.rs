@@ -1,7 +1,7 @@
 //! Drawing of the lines of a case.
 
 use crate::domain::Status;
-use crate::explorer::shared::case_lines::{BodyLine, CaseMode};
+use crate::explorer::shared::case_lines::{BodyLine, CaseTab};
 use crate::explorer::shared::layout::{Layout, inside};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
@@ -38,7 +38,7 @@ pub(crate) fn lines_area(model: &Model, areas: &Layout) -> Rect {
     let inner = inside(areas.main);
     let has_headings = model
         .open_case()
-        .is_some_and(|case| case.mode == CaseMode::Compare || is_wide(areas));
+        .is_some_and(|case| case.mode == CaseTab::Compare || is_wide(areas));
     let heading = u16::from(has_headings).min(inner.height);
     Rect {
         y: inner.y + heading,

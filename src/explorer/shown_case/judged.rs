@@ -3,8 +3,8 @@
 
 use crate::diff::{Line, Span, Tone, wrap_line};
 use crate::domain::{
-    Asked, Attempt, HumanVerdict, Judgement, MetricResult, Rubric, RubricScore, Sample, Status,
-    clean_line, compared_texts, score_text,
+    Attempt, HumanVerdict, JudgedQuestion, Judgement, MetricResult, Rubric, RubricScore, Sample,
+    Status, clean_line, compared_texts, score_text,
 };
 use crate::explorer::shared::case_lines::BodyLine;
 use crate::metrics::criterion_of;
@@ -20,7 +20,7 @@ pub(crate) fn judged_lines(
     people: &[HumanVerdict],
     width: usize,
 ) -> Vec<BodyLine> {
-    let mut lines = Lines {
+    let mut lines = JudgedLines {
         lines: Vec::new(),
         width,
     };
@@ -52,7 +52,7 @@ pub(crate) fn judged_lines(
     lines.lines
 }
 
-struct Lines {
+struct JudgedLines {
     lines: Vec<BodyLine>,
     width: usize,
 }
@@ -75,7 +75,7 @@ fn sign(score: Option<f64>) -> Span {
     }
 }
 
-impl Lines {
+impl JudgedLines {
     /// Adds a wrapped line, indented by `indent` columns.
     fn add_line(&mut self, indent: usize, line: &[Span]) {
         let room = self.width.saturating_sub(2 + indent).max(10);
@@ -150,7 +150,7 @@ impl Lines {
 
     fn question(
         &mut self,
-        asked: &Asked,
+        asked: &JudgedQuestion,
         metric: &MetricResult,
         rubrics: &[Rubric],
         people: &[HumanVerdict],
@@ -198,7 +198,7 @@ impl Lines {
 
     fn rubric(
         &mut self,
-        asked: &Asked,
+        asked: &JudgedQuestion,
         metric: &MetricResult,
         verdict: &RubricScore,
         rubrics: &[Rubric],
@@ -276,7 +276,7 @@ impl Lines {
     }
 
     /// Adds the raw responses.
-    fn answers(&mut self, metric: &MetricResult, asked: &Asked) {
+    fn answers(&mut self, metric: &MetricResult, asked: &JudgedQuestion) {
         for (at, sample) in asked.samples.iter().enumerate() {
             let kept = if sample.cached { ", cached" } else { "" };
             let name = clean_line(&metric.metric);

@@ -1,15 +1,15 @@
 //! Moving in a case: turns, attempts, differences, tabs, and scrolling.
 
 use crate::explorer::case_list::listing;
-use crate::explorer::shared::case_lines::{Body, CaseMode, PieceLine};
-use crate::explorer::shared::case_list::ListPage;
+use crate::explorer::shared::case_lines::{CaseLines, CaseTab, PieceLine};
+use crate::explorer::shared::case_list::BrowseScreen;
 use crate::explorer::shared::case_screen::{CaseOrigin, CaseScreen};
 use crate::explorer::shared::effect::Effect;
 use crate::explorer::shared::message::Mouse;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::motion::Motion;
 use crate::explorer::shared::notices;
-use crate::explorer::shared::run_screen::RunPage;
+use crate::explorer::shared::run_screen::RunScreen;
 use crate::explorer::shared::screen::layout;
 use crate::explorer::shown_case::refresh::{open, page, show_turn};
 use crate::explorer::shown_case::{draw_lines, view};
@@ -17,12 +17,12 @@ use ratatui::layout::Position;
 
 /// Opens the next or previous listed case that did not pass.
 pub(crate) fn next_failing(model: &mut Model, forward: bool) -> Vec<Effect> {
-    listing::next_failing(model, forward);
+    let effects = listing::next_failing(model, forward);
     if let Some(&case) = model.view.browse.visible.get(model.view.browse.cursor) {
         let from = model.open_case().map_or(CaseOrigin::List, |case| case.from);
         open(model, case, from);
     }
-    Vec::new()
+    effects
 }
 
 /// Shows the judges tab of the current case. From the list it opens the case under the cursor.
@@ -32,7 +32,7 @@ pub(crate) fn judges(model: &mut Model) -> Vec<Effect> {
     {
         open(model, case, CaseOrigin::List);
     }
-    toggle_mode(model, CaseMode::Judged)
+    toggle_mode(model, CaseTab::Judged)
 }
 
 /// Goes back to the comparison or, if it is already shown, to the screen from which the case was opened.
@@ -40,13 +40,13 @@ pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
     let Some(case) = model.open_case_mut() else {
         return Vec::new();
     };
-    if case.mode != CaseMode::Compare {
+    if case.mode != CaseTab::Compare {
         let mode = case.mode;
         return toggle_mode(model, mode);
     }
     match case.from {
-        CaseOrigin::Run => model.show(RunPage),
-        CaseOrigin::List | CaseOrigin::Queue => model.show(ListPage),
+        CaseOrigin::Run => model.show(RunScreen),
+        CaseOrigin::List | CaseOrigin::Queue => model.show(BrowseScreen),
     }
     Vec::new()
 }
@@ -114,7 +114,7 @@ pub(crate) fn next_trajectory(model: &mut Model) -> Vec<Effect> {
         Some(next) if firsts.len() > 1 => attempt(model, next as isize - here as isize),
         _ => notices::notify(
             model,
-            "the agent did the same in every repetition".into(),
+            "the agent did the same in every attempt".into(),
             false,
         ),
     }
@@ -141,7 +141,7 @@ pub(crate) fn difference(model: &mut Model, by: isize) -> Vec<Effect> {
     Vec::new()
 }
 
-fn choose_stretch(case: &mut CaseScreen, body: &Body, by: isize) {
+fn choose_stretch(case: &mut CaseScreen, body: &CaseLines, by: isize) {
     let forward = by > 0;
     let stops = case.piece.map_or(0, |at| body.stops(at).len());
     match case.stretch.checked_add_signed(by) {
@@ -162,11 +162,11 @@ fn choose_stretch(case: &mut CaseScreen, body: &Body, by: isize) {
 }
 
 /// Shows a tab. If it is already shown, goes back to the comparison.
-pub(crate) fn toggle_mode(model: &mut Model, mode: CaseMode) -> Vec<Effect> {
+pub(crate) fn toggle_mode(model: &mut Model, mode: CaseTab) -> Vec<Effect> {
     let keeps_comparison = draw_lines::is_wide(&layout(model));
     if let Some(case) = model.shown_case_mut() {
         case.mode = if case.mode == mode {
-            CaseMode::Compare
+            CaseTab::Compare
         } else {
             mode
         };
@@ -179,7 +179,7 @@ pub(crate) fn toggle_mode(model: &mut Model, mode: CaseMode) -> Vec<Effect> {
 }
 
 /// Shows a tab.
-pub(crate) fn show(model: &mut Model, mode: CaseMode) -> Vec<Effect> {
+pub(crate) fn show(model: &mut Model, mode: CaseTab) -> Vec<Effect> {
     match model.shown_case().is_some_and(|case| case.mode == mode) {
         true => Vec::new(),
         false => toggle_mode(model, mode),
@@ -191,11 +191,11 @@ pub(crate) fn next_tab(model: &mut Model) -> Vec<Effect> {
     let Some(case) = model.shown_case() else {
         return Vec::new();
     };
-    let at = CaseMode::TABS
+    let at = CaseTab::TABS
         .iter()
         .position(|(mode, _)| *mode == case.mode)
         .unwrap_or(0);
-    show(model, CaseMode::TABS[(at + 1) % CaseMode::TABS.len()].0)
+    show(model, CaseTab::TABS[(at + 1) % CaseTab::TABS.len()].0)
 }
 
 /// Hides identical parts, or shows them again.
@@ -237,7 +237,7 @@ fn choose_turn(case: &mut CaseScreen, turn: usize, alone: Option<usize>) {
 
 /// Updates the current turn after scrolling. If it is no longer visible, the first turn that begins in the visible
 /// lines becomes the current one. See [`choose_turn`] for `alone`.
-fn follow_scroll(case: &mut CaseScreen, body: &Body, page: usize, alone: Option<usize>) {
+fn follow_scroll(case: &mut CaseScreen, body: &CaseLines, page: usize, alone: Option<usize>) {
     if !body.has_turn_lines() {
         return;
     }

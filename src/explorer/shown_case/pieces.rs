@@ -1,19 +1,19 @@
 //! Differences between the calls of a turn that can be accepted one by one, with the rows that show them.
 
-use crate::diff::{Alignment, Pair, PairKind, Piece, Row};
+use crate::diff::{AcceptablePart, AlignedPair, Alignment, DiffRow, PairKind};
 use crate::domain::ToolCall;
 
 /// The differences of aligned calls, each with its first row. A call that differs in one argument yields only that
 /// argument; one that differs in several yields the call, followed by each argument.
 pub(crate) fn call_pieces(
     alignment: &Alignment,
-    rows: &[Row],
+    rows: &[DiffRow],
     expected: &[&ToolCall],
     actual: &[&ToolCall],
-) -> Vec<(Piece, usize)> {
+) -> Vec<(AcceptablePart, usize)> {
     let mut found = Vec::new();
     for (item, pair) in alignment.pairs.iter().enumerate() {
-        let whole = Piece::Call {
+        let whole = AcceptablePart::Call {
             expected: pair.expected,
             actual: pair.actual,
         };
@@ -36,32 +36,32 @@ pub(crate) fn call_pieces(
 }
 
 fn argument_pieces(
-    pair: &Pair,
-    rows: &[Row],
+    pair: &AlignedPair,
+    rows: &[DiffRow],
     item: usize,
     expected: &[&ToolCall],
     actual: &[&ToolCall],
-) -> Vec<(Piece, usize)> {
+) -> Vec<(AcceptablePart, usize)> {
     let (Some(e), Some(a)) = (pair.expected, pair.actual) else {
         return Vec::new();
     };
     if expected[e].args.is_none() || actual[a].args.is_none() {
         return Vec::new();
     }
-    let differs = |row: &Row| {
+    let differs = |row: &DiffRow| {
         let sides = [&row.left, &row.right];
         sides
             .into_iter()
             .flatten()
             .any(|line| line.iter().any(|span| span.changed))
     };
-    let mut found: Vec<(Piece, usize)> = Vec::new();
+    let mut found: Vec<(AcceptablePart, usize)> = Vec::new();
     let of_call = rows
         .iter()
         .enumerate()
         .filter(|(_, row)| row.item == item && differs(row));
     for (at, key) in of_call.filter_map(|(at, row)| Some((at, row.key.clone()?))) {
-        let piece = Piece::Argument {
+        let piece = AcceptablePart::Argument {
             expected: e,
             actual: a,
             key,

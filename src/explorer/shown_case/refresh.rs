@@ -2,7 +2,9 @@
 
 use crate::domain::{Attempt, EndedAttempt, MetricSummary, Query, Status};
 use crate::explorer::case_list::listing;
-use crate::explorer::shared::case_lines::{Body, BodyKey, BodyView, CaseMode, Compared, PieceLine};
+use crate::explorer::shared::case_lines::{
+    BodyKey, BodyView, CaseLines, CaseTab, Compared, PieceLine,
+};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::case_screen::{CaseOrigin, CaseScreen, TriageScreen};
 use crate::explorer::shared::context::Context;
@@ -76,7 +78,7 @@ pub(crate) fn view_of(model: &Model, case: CaseRef) -> CaseScreen {
         attempt,
         turn,
         turns,
-        mode: CaseMode::Compare,
+        mode: CaseTab::Compare,
         differences_only: false,
         scroll: 0,
         beside_scroll: 0,
@@ -141,7 +143,7 @@ fn shown_view(model: &Model, case: &CaseScreen) -> BodyView {
             beside: events.map(usize::from),
             mode: match events {
                 Some(_) => preview_mode(model),
-                None => CaseMode::Compare,
+                None => CaseTab::Compare,
             },
             differences_only: failed,
         };
@@ -155,12 +157,12 @@ fn shown_view(model: &Model, case: &CaseScreen) -> BodyView {
 }
 
 /// What the preview shows beside the comparison: what judges said if they decide about the attempt, else the events.
-fn preview_mode(model: &Model) -> CaseMode {
+fn preview_mode(model: &Model) -> CaseTab {
     let is_deciding = |metric: &MetricSummary| metric.judged && metric.threshold.is_some();
     let attempt = model.shown_attempt();
     match attempt.is_some_and(|attempt| attempt.metrics.iter().any(is_deciding)) {
-        true => CaseMode::Judged,
-        false => CaseMode::Timeline,
+        true => CaseTab::Judged,
+        false => CaseTab::Timeline,
     }
 }
 
@@ -256,13 +258,13 @@ fn is_new(model: &mut Model, key: &BodyKey) -> bool {
 }
 
 /// Shows lines that were built in the background. Replies for other lines are dropped.
-pub(crate) fn body_built(model: &mut Model, key: BodyKey, body: Arc<Body>) {
+pub(crate) fn body_built(model: &mut Model, key: BodyKey, body: Arc<CaseLines>) {
     if model.view.awaited_body.as_ref() == Some(&key) {
         put_body(model, key, body);
     }
 }
 
-fn put_body(model: &mut Model, key: BodyKey, body: Arc<Body>) {
+fn put_body(model: &mut Model, key: BodyKey, body: Arc<CaseLines>) {
     model.view.awaited_body = None;
     let Some(case) = model.shown_case_mut() else {
         return;
@@ -296,7 +298,7 @@ fn put_body(model: &mut Model, key: BodyKey, body: Arc<Body>) {
 
 /// The first difference that was not there in the lines of the same attempt before its file was edited: what an undo brings
 /// back.
-fn new_difference(case: &CaseScreen, key: &BodyKey, body: &Body) -> Option<usize> {
+fn new_difference(case: &CaseScreen, key: &BodyKey, body: &CaseLines) -> Option<usize> {
     let (before, old) = (case.key.as_ref()?, case.body.as_ref()?);
     if before.of != key.of || before.read == key.read {
         return None;

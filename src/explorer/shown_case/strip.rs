@@ -1,7 +1,7 @@
 //! Turns, attempts and tabs in the border of the case screen.
 
 use crate::domain::{EndedAttempt, Status};
-use crate::explorer::shared::case_lines::CaseMode;
+use crate::explorer::shared::case_lines::CaseTab;
 use crate::explorer::shared::case_screen::CaseScreen;
 use crate::explorer::shared::command_names::{
     COMPARE_TAB, CommandName, JUDGES, LEFT, METRICS_TAB, NEXT_ATTEMPT, PREVIOUS_ATTEMPT, RIGHT,
@@ -21,13 +21,13 @@ const ATTEMPTS_WIDTH: usize = 40;
 const NAMED_TABS_FROM: u16 = 48;
 
 /// A turn or an attempt: its label, its status, and whether it is the current one.
-struct Item {
+struct StripItem {
     label: String,
     status: Option<Status>,
     is_current: bool,
 }
 
-impl Item {
+impl StripItem {
     fn describe(&self) -> String {
         let glyph = self.status.map_or(" ", Status::glyph);
         let mark = if self.is_current { "▸" } else { " " };
@@ -88,7 +88,7 @@ fn attempts_name() -> String {
     format!("attempts {} {}", PREVIOUS_ATTEMPT.key(), NEXT_ATTEMPT.key())
 }
 
-fn turns(model: &Model, case: &CaseScreen) -> Vec<Item> {
+fn turns(model: &Model, case: &CaseScreen) -> Vec<StripItem> {
     let count = model.turns_shown();
     let status = |turn: usize| {
         let turns = case
@@ -101,7 +101,7 @@ fn turns(model: &Model, case: &CaseScreen) -> Vec<Item> {
             .find(|one| one.turn == turn)
             .and_then(|one| one.status)
     };
-    let item = |turn: usize| Item {
+    let item = |turn: usize| StripItem {
         label: (turn + 1).to_string(),
         status: status(turn),
         is_current: turn == case.turn,
@@ -113,7 +113,7 @@ fn turns(model: &Model, case: &CaseScreen) -> Vec<Item> {
     }
 }
 
-fn attempts(model: &Model, case: &CaseScreen) -> Vec<Item> {
+fn attempts(model: &Model, case: &CaseScreen) -> Vec<StripItem> {
     let all = model
         .view
         .outcomes
@@ -121,7 +121,7 @@ fn attempts(model: &Model, case: &CaseScreen) -> Vec<Item> {
         .map(|outcome| &outcome.attempts[..])
         .unwrap_or_default();
     let letters = trajectory_letters(all);
-    let item = |(at, attempt): (usize, &Arc<EndedAttempt>)| Item {
+    let item = |(at, attempt): (usize, &Arc<EndedAttempt>)| StripItem {
         label: letters.get(at).cloned().unwrap_or_default(),
         status: Some(attempt.status),
         is_current: at == case.attempt,
@@ -159,7 +159,7 @@ fn trajectory_letters(attempts: &[Arc<EndedAttempt>]) -> Vec<String> {
     }
 }
 
-fn width_of(name: &str, items: &[Item]) -> usize {
+fn width_of(name: &str, items: &[StripItem]) -> usize {
     name.width()
         + 2
         + items
@@ -170,7 +170,13 @@ fn width_of(name: &str, items: &[Item]) -> usize {
 }
 
 /// Draws a name and as many items around the current one as fit. Returns the number of columns used.
-fn put_items(name: &str, items: &[Item], area: Rect, theme: &Theme, buffer: &mut Buffer) -> u16 {
+fn put_items(
+    name: &str,
+    items: &[StripItem],
+    area: Rect,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> u16 {
     let room = usize::from(area.width);
     let current = items.iter().position(|item| item.is_current).unwrap_or(0);
     let widths: Vec<usize> = items.iter().map(|item| item.describe().width()).collect();
@@ -223,20 +229,20 @@ fn put_items(name: &str, items: &[Item], area: Rect, theme: &Theme, buffer: &mut
 }
 
 /// The last key of the command that shows a tab. By default this is the number.
-fn tab_key(tab: CaseMode) -> &'static str {
+fn tab_key(tab: CaseTab) -> &'static str {
     let command = match tab {
-        CaseMode::Compare => &COMPARE_TAB,
-        CaseMode::Timeline => &TIMELINE,
-        CaseMode::Judged => &JUDGES,
-        CaseMode::Metrics => &METRICS_TAB,
+        CaseTab::Compare => &COMPARE_TAB,
+        CaseTab::Timeline => &TIMELINE,
+        CaseTab::Judged => &JUDGES,
+        CaseTab::Metrics => &METRICS_TAB,
     };
     command.keys().last().copied().unwrap_or_default()
 }
 
 /// A tab in the lower border: its text, and its first column.
-fn placed_tabs(mode: CaseMode, area: Rect) -> impl Iterator<Item = (CaseMode, String, u16)> {
+fn placed_tabs(mode: CaseTab, area: Rect) -> impl Iterator<Item = (CaseTab, String, u16)> {
     let mut x = area.x + 2;
-    CaseMode::TABS.into_iter().map(move |(tab, name)| {
+    CaseTab::TABS.into_iter().map(move |(tab, name)| {
         let key = tab_key(tab);
         let words = match tab == mode || area.width >= NAMED_TABS_FROM {
             true => format!(" {key} {name} "),
@@ -249,7 +255,7 @@ fn placed_tabs(mode: CaseMode, area: Rect) -> impl Iterator<Item = (CaseMode, St
 }
 
 /// Draws the tabs into the lower border.
-pub(crate) fn tabs(mode: CaseMode, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+pub(crate) fn tabs(mode: CaseTab, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let y = area.bottom().saturating_sub(1);
     for (tab, words, x) in placed_tabs(mode, area) {
         let role = if tab == mode {
@@ -263,8 +269,8 @@ pub(crate) fn tabs(mode: CaseMode, area: Rect, theme: &Theme, buffer: &mut Buffe
 }
 
 /// The tab at a place of the screen, if there is one.
-pub(crate) fn tab_at(mode: CaseMode, area: Rect, at: Position) -> Option<CaseMode> {
-    let is_there = |(_, words, x): &(CaseMode, String, u16)| {
+pub(crate) fn tab_at(mode: CaseTab, area: Rect, at: Position) -> Option<CaseTab> {
+    let is_there = |(_, words, x): &(CaseTab, String, u16)| {
         at.y + 1 == area.bottom() && (*x..*x + words.width() as u16).contains(&at.x)
     };
     placed_tabs(mode, area).find(is_there).map(|(tab, ..)| tab)

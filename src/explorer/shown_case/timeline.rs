@@ -2,11 +2,11 @@
 
 use crate::diff::{Span, Tone, wrap_line};
 use crate::domain::{Invocation, ModelError, Part, value_text};
-use crate::explorer::shared::case_lines::{Body, BodyLine, ComparedTurn, TurnLines};
+use crate::explorer::shared::case_lines::{BodyLine, CaseLines, ComparedTurn, TurnLines};
 use serde_json::Value;
 
 /// Builds the events of all turns.
-pub(crate) fn timeline(turns: &[ComparedTurn], width: usize) -> Body {
+pub(crate) fn timeline(turns: &[ComparedTurn], width: usize) -> CaseLines {
     let mut events = Events {
         lines: Vec::new(),
         width,
@@ -29,10 +29,10 @@ pub(crate) fn timeline(turns: &[ComparedTurn], width: usize) -> Body {
             None => events.note("this turn was not reached"),
         }
     }
-    Body {
+    CaseLines {
         lines: events.lines,
         turns: starts,
-        ..Body::default()
+        ..CaseLines::default()
     }
 }
 

@@ -1,8 +1,8 @@
 //! Drawing of the case screen.
 
-use crate::explorer::shared::case_lines::{Body, CaseMode};
+use crate::explorer::shared::case_lines::{CaseLines, CaseTab};
 use crate::explorer::shared::case_screen::CaseScreen;
-use crate::explorer::shared::command_names::METRICS_TAB;
+use crate::explorer::shared::command_names::{METRICS_TAB, NEXT_DIFFERENCE, PREVIOUS_DIFFERENCE};
 use crate::explorer::shared::layout::{Layout, inside};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
@@ -13,7 +13,7 @@ use crate::explorer::shown_case::draw_lines::{
 use crate::explorer::shown_case::strip;
 use crate::explorer::shown_case::verdict::{VerdictLine, verdict_lines};
 use crate::explorer::widgets::text::put;
-use crate::explorer::widgets::{panel, scrollbar};
+use crate::explorer::widgets::{panel, panel_note, scrollbar};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
@@ -38,7 +38,7 @@ pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
             ..base
         };
     }
-    if case.mode == CaseMode::Metrics {
+    if case.mode == CaseTab::Metrics {
         return Layout {
             main: body,
             panel: Rect::default(),
@@ -66,7 +66,7 @@ pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
 
 /// Whether the metrics tab fills the screen, so that scrolling applies to it.
 pub(crate) fn scrolls_metrics(case: &CaseScreen, model: &Model) -> bool {
-    case.mode == CaseMode::Metrics && !is_wide(&crate::explorer::shared::screen::layout(model))
+    case.mode == CaseTab::Metrics && !is_wide(&crate::explorer::shared::screen::layout(model))
 }
 
 /// Number of lines of the side pane or the metrics tab, and how many of them fit.
@@ -80,10 +80,10 @@ pub(crate) fn beside_lines(model: &Model, areas: &Layout) -> (usize, usize) {
         areas.main
     });
     let lines = match case.mode {
-        CaseMode::Timeline | CaseMode::Judged => {
+        CaseTab::Timeline | CaseTab::Judged => {
             case.body.as_ref().map_or(0, |body| body.beside.len())
         }
-        CaseMode::Compare | CaseMode::Metrics => {
+        CaseTab::Compare | CaseTab::Metrics => {
             verdict_lines(model, usize::from(area.width), true).len()
         }
     };
@@ -107,7 +107,7 @@ pub(crate) fn draw(
             verdict(model, areas.panel, theme, buffer);
         }
     }
-    if case.mode == CaseMode::Metrics && !wide {
+    if case.mode == CaseTab::Metrics && !wide {
         all_metrics(model, case, areas.main, theme, buffer);
         return None;
     }
@@ -145,6 +145,9 @@ pub(crate) fn draw(
                 buffer,
             );
             piece(case, area, theme, buffer);
+            let note = difference_text(case, areas.main.width);
+            let bottom = areas.main.bottom().saturating_sub(1);
+            panel_note(areas.main, bottom, &note, theme.style(Role::Faint), buffer);
             let shown = usize::from(area.height);
             scrollbar(
                 areas.main,
@@ -160,7 +163,7 @@ pub(crate) fn draw(
 }
 
 /// Draws the headings of the two columns or, if the sides are stacked, a legend of the signs.
-fn headings(body: &Body, row: Rect, theme: &Theme, buffer: &mut Buffer) {
+fn headings(body: &CaseLines, row: Rect, theme: &Theme, buffer: &mut Buffer) {
     let style = theme.style(Role::Title);
     if !body.side_by_side {
         put(
@@ -190,11 +193,11 @@ fn headings(body: &Body, row: Rect, theme: &Theme, buffer: &mut Buffer) {
 /// Draws the side pane.
 fn beside(model: &Model, case: &CaseScreen, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
     match case.mode {
-        CaseMode::Compare | CaseMode::Metrics => {
+        CaseTab::Compare | CaseTab::Metrics => {
             panel(areas.panel, "", false, theme, buffer);
             all_metrics(model, case, areas.panel, theme, buffer);
         }
-        CaseMode::Timeline | CaseMode::Judged => {
+        CaseTab::Timeline | CaseTab::Judged => {
             let inner = panel(areas.panel, "", false, theme, buffer);
             let all = case
                 .body
@@ -211,15 +214,15 @@ fn beside(model: &Model, case: &CaseScreen, areas: &Layout, theme: &Theme, buffe
 }
 
 /// The tab that is named in the side pane or, without one, in the main pane.
-fn shown_tab(mode: CaseMode, is_wide: bool) -> CaseMode {
+fn shown_tab(mode: CaseTab, is_wide: bool) -> CaseTab {
     match mode {
-        CaseMode::Compare if is_wide => CaseMode::Metrics,
+        CaseTab::Compare if is_wide => CaseTab::Metrics,
         mode => mode,
     }
 }
 
 /// The tab at a place of the screen, if there is one.
-pub(crate) fn tab_at(model: &Model, areas: &Layout, at: Position) -> Option<CaseMode> {
+pub(crate) fn tab_at(model: &Model, areas: &Layout, at: Position) -> Option<CaseTab> {
     let (mode, wide) = (model.open_case()?.mode, is_wide(areas));
     let area = if wide { areas.panel } else { areas.main };
     strip::tab_at(shown_tab(mode, wide), area, at)
@@ -263,6 +266,29 @@ fn piece(case: &CaseScreen, area: Rect, theme: &Theme, buffer: &mut Buffer) {
             theme.style(Role::Accent),
         );
     }
+}
+
+/// Width in columns from which the position of the current difference is shown beside the tabs.
+const POSITION_FROM: u16 = 56;
+/// Width in columns from which it is shown with its name and keys.
+const POSITION_AND_KEYS_FROM: u16 = 72;
+
+/// The position of the current difference among those of the case, with the keys that go to the others. Empty for a
+/// single difference.
+fn difference_text(case: &CaseScreen, width: u16) -> String {
+    let (Some(body), Some(piece)) = (&case.body, case.piece) else {
+        return String::new();
+    };
+    let count = body.pieces.len();
+    if case.mode != CaseTab::Compare || count < 2 || width < POSITION_FROM {
+        return String::new();
+    }
+    let position = format!("{} of {count}", piece + 1);
+    if width < POSITION_AND_KEYS_FROM {
+        return position;
+    }
+    let (next, previous) = (NEXT_DIFFERENCE.key(), PREVIOUS_DIFFERENCE.key());
+    format!("difference {position}  {next} {previous}")
 }
 
 /// Draws the first lines of the metrics, and the number of lines that do not fit.

@@ -1,6 +1,6 @@
 //! Preparation of a conversation: the agent, and the permissions that it needs.
 
-use crate::agents::Opening;
+use crate::agents::SessionOptions;
 use crate::domain::{AgentSpec, SessionInput, ToolsSpec};
 use crate::explorer::shared::message::ChatMsg;
 use crate::runner::{TrustQuestion, agent_questions, tools_of_chat_about};
@@ -19,7 +19,7 @@ pub(crate) fn prepare(
     session: &SessionInput,
     granted: &[TrustQuestion],
     places: Option<&AppFolders>,
-) -> Result<((AgentSpec, ToolsSpec), Opening), ChatMsg> {
+) -> Result<((AgentSpec, ToolsSpec), SessionOptions), ChatMsg> {
     let app = Some(session.app_name.as_str()).filter(|app| !app.is_empty());
     let (name, spec) =
         agent_for(workspace, set, app, None).map_err(|none| ChatMsg::Refused(none.0))?;
@@ -38,14 +38,14 @@ pub(crate) fn prepare(
     let user = Some(session.user_id.clone()).filter(|user| !user.is_empty());
     let (tools, answers) =
         tools_of_chat_about(workspace, (&name, &spec), &set.path).map_err(ChatMsg::Refused)?;
-    let opening = Opening {
+    let opening = SessionOptions {
         app: session.app_name.clone(),
         attempt: 1,
         user_id: user.unwrap_or_else(|| USER.into()),
         session_id: format!("evaltrail-{}", uuid::Uuid::new_v4()),
         state: session.state.clone(),
         tools: Arc::new(answers),
-        ..Opening::default()
+        ..SessionOptions::default()
     };
     Ok(((spec, tools), opening))
 }

@@ -6,7 +6,7 @@ use crate::domain::{MatchRule, float_of};
 use crate::formats::adk::change_criteria;
 use crate::formats::json::TextChange;
 use crate::metrics::WhatIf;
-use crate::store::{FileAction, FileJob};
+use crate::store::{FileAction, FileEdit};
 use crate::workspace::{SetPath, Workspace, default_criteria, open_set, read_text};
 use anyhow::Context;
 use serde_json::Value;
@@ -20,7 +20,7 @@ pub(crate) fn jobs(
     workspace: &Workspace,
     sets: &[&SetPath],
     change: &WhatIf,
-) -> anyhow::Result<Vec<FileJob>> {
+) -> anyhow::Result<Vec<FileEdit>> {
     let mut jobs = Vec::new();
     let criteria = WhatIf {
         rules: Vec::new(),
@@ -70,7 +70,7 @@ pub(crate) fn jobs(
     Ok(jobs)
 }
 
-fn job_of(path: PathBuf, before: Option<String>, after: String) -> FileJob {
+fn job_of(path: PathBuf, before: Option<String>, after: String) -> FileEdit {
     let action = match before {
         Some(before) => {
             let change = TextChange::one(0, &before, &after);
@@ -78,7 +78,7 @@ fn job_of(path: PathBuf, before: Option<String>, after: String) -> FileJob {
         }
         None => FileAction::Create(after),
     };
-    FileJob { path, action }
+    FileEdit { path, action }
 }
 
 /// The criteria of a set: path, text of the file if it exists, and the text to edit. Without a file, the latter

@@ -1,7 +1,7 @@
 //! Making edits, and taking them back.
 
 use crate::explorer::shared::message::{EditDone, EditFailure, EditMsg, Msg};
-use crate::store::{Done, EditLog, FileJob, SaveError, Scope, UndoError};
+use crate::store::{EditLog, EditOutcome, FileEdit, SaveError, Scope, UndoError};
 use crate::workspace::edited_with;
 use jiff::Timestamp;
 use std::path::Path;
@@ -12,7 +12,7 @@ pub(crate) fn make(
     log: &EditLog,
     root: &Path,
     words: &str,
-    jobs: &[FileJob],
+    jobs: &[FileEdit],
     anywhere: bool,
 ) -> Msg {
     let within = (!anywhere).then_some(root);
@@ -44,7 +44,7 @@ pub(crate) fn turn(log: &EditLog, opened: &Path, back: bool) -> Msg {
     }
 }
 
-fn done_of(done: Done, stands: bool) -> EditDone {
+fn done_of(done: EditOutcome, stands: bool) -> EditDone {
     EditDone {
         words: done.words,
         note: done.note,

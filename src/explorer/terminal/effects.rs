@@ -20,7 +20,7 @@ use crate::explorer::terminal::newer_run::NewerRun;
 use crate::explorer::terminal::past::{history, trends};
 use crate::explorer::terminal::paths::{folder_of, with_home};
 use crate::explorer::terminal::run_request::{
-    Allowed, ChosenCase, configured_run, left_out, prepare,
+    ChosenCase, GivenConsents, configured_run, left_out, prepare,
 };
 use crate::explorer::terminal::task_context::TaskContext;
 use crate::explorer::terminal::{chat, criteria, edits, runs, tools};
@@ -31,7 +31,7 @@ use crate::runner::{
     agent_questions,
 };
 use crate::store::{
-    AppFolders, EditLog, FileJob, Trust, read_decisions, read_verdicts, save_decisions,
+    AppFolders, EditLog, FileEdit, Trust, read_decisions, read_verdicts, save_decisions,
     save_verdicts,
 };
 use crate::workspace::{SetPath, Watch, Workspace, agent_for, open_set, read_notes, stubs_text};
@@ -352,7 +352,7 @@ impl EffectExecutor {
     /// Reads the opened run again whenever machines have uploaded results, until the explorer ends.
     pub(crate) fn renew(&self, mut newer: NewerRun) {
         /// The shortest time between two reads.
-        const EVERY: Duration = Duration::from_secs(10);
+        const INTERVAL: Duration = Duration::from_secs(10);
         /// The longest part of the time that is spent on reading.
         const PART: u32 = 10;
         let context = TaskContext {
@@ -361,7 +361,7 @@ impl EffectExecutor {
         };
         let back = self.back.clone();
         std::thread::spawn(move || {
-            let (mut unread, mut is_failing, mut pause) = (None, false, EVERY);
+            let (mut unread, mut is_failing, mut pause) = (None, false, INTERVAL);
             loop {
                 std::thread::sleep(pause);
                 let began = Instant::now();
@@ -372,7 +372,7 @@ impl EffectExecutor {
                         .map(|run| runs::renewed(&context, run))
                         .transpose()
                 });
-                pause = EVERY.max(began.elapsed() * PART);
+                pause = INTERVAL.max(began.elapsed() * PART);
                 let was_failing = std::mem::replace(&mut is_failing, read.is_err());
                 let msg = match read {
                     Ok(Some(msg)) => {
@@ -481,7 +481,7 @@ impl EffectExecutor {
             sets: self.sets.clone(),
         };
         let (back, places) = (self.back.clone(), self.places.clone());
-        let allowed = Allowed {
+        let allowed = GivenConsents {
             granted,
             declined: self.declined.clone(),
         };
@@ -611,7 +611,7 @@ fn found_answers(
     context: &TaskContext,
     case: CaseRef,
     attempt: &EndedAttempt,
-) -> Result<(String, FileJob), String> {
+) -> Result<(String, FileEdit), String> {
     let attempt = attempt.read()?;
     let missing = attempt
         .tool_use

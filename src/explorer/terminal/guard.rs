@@ -17,7 +17,8 @@ use tokio::sync::Notify;
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// The terminal that frames are drawn on.
-pub(crate) type Screen = ratatui::Terminal<ratatui::backend::CrosstermBackend<BufWriter<Stdout>>>;
+pub(crate) type TerminalScreen =
+    ratatui::Terminal<ratatui::backend::CrosstermBackend<BufWriter<Stdout>>>;
 
 /// Whether the terminal interprets escape sequences. Consoles of Windows are switched to it; those before Windows 10
 /// cannot.
@@ -29,7 +30,7 @@ pub fn has_escape_sequences() -> bool {
 }
 
 /// Takes the terminal: enables raw mode, the alternate screen, bracketed paste and mouse capture.
-pub(crate) fn take(mouse: bool) -> io::Result<Screen> {
+pub(crate) fn take(mouse: bool) -> io::Result<TerminalScreen> {
     // After a stop, the shell has reset the terminal's mode, but crossterm still assumes raw mode.
     let _ = terminal::disable_raw_mode();
     terminal::enable_raw_mode()?;

@@ -13,7 +13,7 @@ use tokio::sync::{Notify, mpsc};
 /// Capacity of the channel to the event loop.
 const WAITING: usize = 256;
 
-pub(crate) struct Keys {
+pub(crate) struct KeyInput {
     events: mpsc::Receiver<io::Result<Event>>,
     /// Notified when the window was resized.
     resized: Arc<Notify>,
@@ -60,14 +60,14 @@ impl ReaderGate {
     }
 }
 
-impl Drop for Keys {
+impl Drop for KeyInput {
     fn drop(&mut self) {
         self.gate.set(GateState::Ended);
     }
 }
 
-impl Keys {
-    pub(crate) fn open(resized: Arc<Notify>) -> io::Result<Keys> {
+impl KeyInput {
+    pub(crate) fn open(resized: Arc<Notify>) -> io::Result<KeyInput> {
         let (sender, events) = mpsc::channel(WAITING);
         let gate = Arc::new(ReaderGate::default());
         let of_reader = gate.clone();
@@ -91,7 +91,7 @@ impl Keys {
                     }
                 }
             })?;
-        Ok(Keys {
+        Ok(KeyInput {
             events,
             resized,
             gate,

@@ -28,6 +28,6 @@ mod tools;
 mod user_config;
 
 pub use editor::edit_text;
-pub use event_loop::{Explorer, Leaving, OpenedRunFile, explore};
+pub use event_loop::{Explorer, ExplorerExit, OpenedRunFile, explore};
 pub use guard::has_escape_sequences;
 pub use newer_run::NewerRun;

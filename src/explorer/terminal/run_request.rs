@@ -9,7 +9,7 @@ use crate::explorer::shared::configured_run::ConfiguredRun;
 use crate::explorer::shared::effect::{RunOverrides, RunTarget};
 use crate::explorer::shared::message::RunMsg;
 use crate::formats::SetFile;
-use crate::runner::{self, KeyOffer, Prepared, Request, Selection, TrustQuestion};
+use crate::runner::{self, DotenvKeyQuestion, PreparedRun, Request, Selection, TrustQuestion};
 use crate::store::{AppFolders, Trust};
 use crate::workspace::{CriteriaSource, SetPath, Workspace, agent_for, criteria_for};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub(crate) type ChosenCase = (CaseRef, CaseKey);
 
 /// The sets that a run leaves out, and why the first one.
-pub(super) fn left_out(prepared: &Prepared) -> Option<String> {
+pub(super) fn left_out(prepared: &PreparedRun) -> Option<String> {
     let (file, why) = prepared.problems.first()?;
     let more = prepared.problems.len() - 1;
     let more = if more > 0 {
@@ -37,7 +37,7 @@ pub(super) fn left_out(prepared: &Prepared) -> Option<String> {
 }
 
 /// What a person said before this run is prepared.
-pub(super) struct Allowed {
+pub(super) struct GivenConsents {
     /// What may be done.
     pub(super) granted: Vec<TrustQuestion>,
     /// Fingerprints of keys that are not used.
@@ -47,13 +47,13 @@ pub(super) struct Allowed {
 pub(super) fn prepare(
     context: &TaskContext,
     cases: Vec<ChosenCase>,
-    allowed: Allowed,
+    allowed: GivenConsents,
     against: RunTarget,
     places: Option<&AppFolders>,
-) -> Result<Prepared, RunMsg> {
+) -> Result<PreparedRun, RunMsg> {
     let request = request(context, &cases, &against).map_err(RunMsg::Refused)?;
     let refused = |why: String| RunMsg::Refused(why);
-    let mut prepared = runner::prepare(&context.workspace, &request, &runner::Stamp::now())
+    let mut prepared = runner::prepare(&context.workspace, &request, &runner::RunIdentity::now())
         .map_err(|error| refused(error.0))?;
     if prepared.plan.cases.is_empty()
         && let Some((file, why)) = prepared.problems.first()
@@ -238,9 +238,9 @@ fn stubs_of(workspace: &Workspace, set: &SetPath, file: &SetFile) -> &'static st
 /// allowed are put into the plan. `agent` is the one that the person named for this run.
 fn open_questions(
     workspace: &Workspace,
-    prepared: &mut Prepared,
+    prepared: &mut PreparedRun,
     agent: Option<&str>,
-    allowed: Allowed,
+    allowed: GivenConsents,
     places: Option<&AppFolders>,
 ) -> Result<Vec<TrustQuestion>, String> {
     let mut trust = Trust::load(places);
@@ -260,7 +260,7 @@ fn open_questions(
     if places.is_none() {
         return Ok(questions);
     }
-    if let Some(KeyOffer { question, keys }) = runner::offered_keys(workspace, prepared) {
+    if let Some(DotenvKeyQuestion { question, keys }) = runner::offered_keys(workspace, prepared) {
         if trust.allows(&question.fingerprint) {
             prepared.grant.keys = keys;
         } else if !allowed.declined.contains(&question.fingerprint) {

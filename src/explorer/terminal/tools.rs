@@ -2,7 +2,7 @@
 
 use crate::agents::AgentDescription;
 use crate::explorer::shared::agent_line::AgentLine;
-use crate::explorer::shared::tools::Tools;
+use crate::explorer::shared::tools::KnownTools;
 use crate::runner::{ListedAgent, list_agents};
 use crate::store::{AppFolders, Trust};
 use crate::workspace::{SetPath, Workspace, open_set};
@@ -11,8 +11,8 @@ use crate::workspace::{SetPath, Workspace, open_set};
 const CASES: usize = 2_000;
 
 /// The tools that the cases of sets call, in expected and saved turns.
-pub(crate) fn of_sets(sets: &[SetPath]) -> Tools {
-    let mut tools = Tools::default();
+pub(crate) fn of_sets(sets: &[SetPath]) -> KnownTools {
+    let mut tools = KnownTools::default();
     for open in sets.iter().filter_map(|set| open_set(set).ok()) {
         for case in (0..open.file.len().min(CASES)).filter_map(|at| open.file.case(at).ok()) {
             let saved = case.saved.iter().flat_map(|saved| &saved.turns);

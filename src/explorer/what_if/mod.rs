@@ -2,9 +2,9 @@
 
 mod update;
 
-use crate::explorer::shared::trial::{Rescored, StatusChange};
+use crate::explorer::shared::active_what_if::{Rescored, StatusChange};
 pub(crate) use update::{
-    apply_suggestion, change, drop_trial, edited, follow, has_suggestion, next_match_type,
+    apply_suggestion, change, drop_what_if, edited, follow, has_suggestion, next_match_type,
     next_metric, rescore, rescored_elsewhere, threshold, toggle_ignore,
 };
 
@@ -42,7 +42,7 @@ pub fn rescored(before: &Outcomes, change: &WhatIf) -> Rescored {
         .filter(|(_, has_matched)| !has_matched.load(Ordering::Relaxed))
         .map(|(rule, _)| (*rule).clone())
         .collect();
-    let mut flips: Vec<StatusChange> = before
+    let mut status_changes: Vec<StatusChange> = before
         .cases()
         .filter_map(|(case, outcome)| {
             let to = after.worst(case)?;
@@ -53,10 +53,10 @@ pub fn rescored(before: &Outcomes, change: &WhatIf) -> Rescored {
             })
         })
         .collect();
-    flips.sort_by_key(|flip| flip.case);
+    status_changes.sort_by_key(|status_change| status_change.case);
     Rescored {
         outcomes: after,
-        flips,
+        status_changes,
         unmatched,
     }
 }
@@ -85,17 +85,17 @@ impl Model {
         run: &Arc<RunRef>,
         attempt: Arc<EndedAttempt>,
     ) {
-        match &mut self.view.trial {
+        match &mut self.view.what_if {
             None => self.view.outcomes.add(case, run, attempt),
-            Some(trial) => {
-                let again = rescoring(&trial.change);
+            Some(what_if) => {
+                let again = rescoring(&what_if.change);
                 let shown = match attempt.read() {
                     Ok(whole) => Arc::new(EndedAttempt::derived(&attempt, &again(&whole), &again)),
                     Err(_) => attempt.clone(),
                 };
-                Arc::make_mut(&mut trial.before).add(case, run, attempt);
+                Arc::make_mut(&mut what_if.before).add(case, run, attempt);
                 self.view.outcomes.add(case, run, shown);
-                trial.note_flip(case, &self.view.outcomes);
+                what_if.note_flip(case, &self.view.outcomes);
             }
         }
     }
@@ -107,7 +107,7 @@ impl Model {
         run: &Arc<RunRef>,
         attempts: Vec<Arc<EndedAttempt>>,
     ) {
-        match &self.view.trial {
+        match &self.view.what_if {
             None => self.view.outcomes.add_all(case, run, attempts),
             Some(_) => attempts
                 .into_iter()

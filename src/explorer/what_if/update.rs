@@ -2,6 +2,7 @@
 
 use crate::domain::MatchType;
 use crate::explorer::case_list::listing::relist;
+use crate::explorer::shared::active_what_if::{ActiveWhatIf, Rescored, StatusChange};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::effect::{Effect, ResultEffect};
 use crate::explorer::shared::enabled::Enabled;
@@ -10,7 +11,6 @@ use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
 use crate::explorer::shared::outcomes::Outcomes;
 use crate::explorer::shared::ticket::Ticket;
-use crate::explorer::shared::trial::{ActiveWhatIf, Rescored, StatusChange};
 use crate::explorer::what_if::rescored;
 use crate::metrics::{TrajectoryOptions, WhatIf, compared_by, criterion_of, info};
 use std::sync::Arc;
@@ -23,17 +23,17 @@ const READ_AT_ONCE: u64 = 128 << 10;
 /// Edits the change of the what-if, and rescores the outcomes.
 pub(crate) fn change(model: &mut Model, edit: impl FnOnce(&mut WhatIf)) -> Vec<Effect> {
     let before = || Arc::new(model.view.outcomes.clone());
-    let mut trial = model.view.trial.take().unwrap_or_else(|| ActiveWhatIf {
+    let mut what_if = model.view.what_if.take().unwrap_or_else(|| ActiveWhatIf {
         before: before(),
         ..ActiveWhatIf::default()
     });
-    edit(&mut trial.change);
-    trial.is_written = false;
-    if trial.change.is_empty() {
-        model.view.trial = Some(trial);
-        return drop_trial(model);
+    edit(&mut what_if.change);
+    what_if.is_written = false;
+    if what_if.change.is_empty() {
+        model.view.what_if = Some(what_if);
+        return drop_what_if(model);
     }
-    model.view.trial = Some(trial);
+    model.view.what_if = Some(what_if);
     let effects = rescore(model);
     relist(model);
     effects
@@ -42,15 +42,15 @@ pub(crate) fn change(model: &mut Model, edit: impl FnOnce(&mut WhatIf)) -> Vec<E
 /// Rescores the outcomes: immediately if there are few, otherwise in the background.
 pub(crate) fn rescore(model: &mut Model) -> Vec<Effect> {
     let ticket = model.ticket();
-    let Some(trial) = &mut model.view.trial else {
+    let Some(what_if) = &mut model.view.what_if else {
         return Vec::new();
     };
-    let (change, before) = (trial.change.clone(), trial.before.clone());
+    let (change, before) = (what_if.change.clone(), what_if.before.clone());
     if before.attempts() <= AT_ONCE && before.bytes_to_read() <= READ_AT_ONCE {
         take(model, rescored(&before, &change));
         return Vec::new();
     }
-    trial.pending = Some((ticket, before.version));
+    what_if.pending = Some((ticket, before.version));
     vec![Effect::Results(ResultEffect::Rescore {
         ticket,
         change,
@@ -65,9 +65,9 @@ pub(crate) fn rescored_elsewhere(
     ticket: Ticket,
     rescored: Rescored,
 ) -> Vec<Effect> {
-    let awaited = model.view.trial.as_ref().and_then(|trial| {
-        let (_, version) = trial.pending.filter(|(awaited, _)| *awaited == ticket)?;
-        Some(version == trial.before.version)
+    let awaited = model.view.what_if.as_ref().and_then(|what_if| {
+        let (_, version) = what_if.pending.filter(|(awaited, _)| *awaited == ticket)?;
+        Some(version == what_if.before.version)
     });
     match awaited {
         None => vec![Effect::Results(ResultEffect::Forget(Arc::new(
@@ -87,22 +87,24 @@ pub(crate) fn rescored_elsewhere(
 /// Updates the what-if after the positions of cases changed. A pending request is repeated because it has the old
 /// positions.
 pub(crate) fn follow(model: &mut Model, new: &impl Fn(CaseRef) -> Option<CaseRef>) -> Vec<Effect> {
-    let Some(trial) = &mut model.view.trial else {
+    let Some(what_if) = &mut model.view.what_if else {
         return Vec::new();
     };
-    Arc::make_mut(&mut trial.before).follow(new);
-    trial.flips = trial
-        .flips
+    Arc::make_mut(&mut what_if.before).follow(new);
+    what_if.status_changes = what_if
+        .status_changes
         .iter()
-        .filter_map(|flip| {
+        .filter_map(|status_change| {
             Some(StatusChange {
-                case: new(flip.case)?,
-                ..*flip
+                case: new(status_change.case)?,
+                ..*status_change
             })
         })
         .collect();
-    trial.flips.sort_by_key(|flip| flip.case);
-    match trial.pending {
+    what_if
+        .status_changes
+        .sort_by_key(|status_change| status_change.case);
+    match what_if.pending {
         Some(_) => rescore(model),
         None => Vec::new(),
     }
@@ -113,15 +115,15 @@ fn take(
     model: &mut Model,
     Rescored {
         outcomes,
-        flips,
+        status_changes,
         unmatched,
     }: Rescored,
 ) -> Outcomes {
     let newest = model
         .view
-        .trial
+        .what_if
         .as_ref()
-        .and_then(|trial| trial.change.rules.last());
+        .and_then(|what_if| what_if.change.rules.last());
     if let Some(rule) = newest.filter(|rule| unmatched.contains(rule)) {
         let words = format!(
             "the rule {} matches no call in the results",
@@ -131,9 +133,9 @@ fn take(
     }
     let before = std::mem::replace(&mut model.view.outcomes, outcomes);
     model.view.outcomes.replace_shown(&before);
-    if let Some(trial) = &mut model.view.trial {
-        trial.flips = flips;
-        trial.pending = None;
+    if let Some(what_if) = &mut model.view.what_if {
+        what_if.status_changes = status_changes;
+        what_if.pending = None;
     }
     invalidate_lines(model);
     before
@@ -147,9 +149,12 @@ fn invalidate_lines(model: &mut Model) {
 }
 
 /// Ends the what-if and shows the original outcomes.
-pub(crate) fn drop_trial(model: &mut Model) -> Vec<Effect> {
-    if let Some(trial) = model.view.trial.take() {
-        let shown = std::mem::replace(&mut model.view.outcomes, Arc::unwrap_or_clone(trial.before));
+pub(crate) fn drop_what_if(model: &mut Model) -> Vec<Effect> {
+    if let Some(what_if) = model.view.what_if.take() {
+        let shown = std::mem::replace(
+            &mut model.view.outcomes,
+            Arc::unwrap_or_clone(what_if.before),
+        );
         model.view.outcomes.replace_shown(&shown);
         invalidate_lines(model);
         relist(model);
@@ -163,10 +168,10 @@ pub(crate) fn drop_trial(model: &mut Model) -> Vec<Effect> {
 /// An edit was made, undone or redone. If it wrote the what-if, or took it back, the what-if stays: without it, the
 /// results would be those of other criteria than the files now have.
 pub(crate) fn edited(model: &mut Model, done: &EditDone) {
-    if let Some(trial) = &mut model.view.trial
-        && ActiveWhatIf::edit_text(&trial.change) == done.words
+    if let Some(what_if) = &mut model.view.what_if
+        && ActiveWhatIf::edit_text(&what_if.change) == done.words
     {
-        trial.is_written = done.stands;
+        what_if.is_written = done.stands;
     }
 }
 
@@ -198,9 +203,9 @@ pub(crate) fn toggle_ignore(model: &mut Model) -> Vec<Effect> {
 fn trajectory_options(model: &Model) -> TrajectoryOptions {
     let change = model
         .view
-        .trial
+        .what_if
         .as_ref()
-        .map(|trial| trial.change.clone())
+        .map(|what_if| what_if.change.clone())
         .unwrap_or_default();
     let attempt = model.current_attempt();
     let attempt = attempt.and_then(|attempt| attempt.read().ok());

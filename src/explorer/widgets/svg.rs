@@ -34,9 +34,9 @@ fn row(buffer: &Buffer, y: u16, out: &mut String) {
     let cells: Vec<&Cell> = (0..buffer.area.width).map(|x| &buffer[(x, y)]).collect();
     let mut x = 0;
     while x < cells.len() {
-        let look = Look::from_cell(cells[x]);
+        let look = CellStyle::from_cell(cells[x]);
         let end = (x..cells.len())
-            .find(|&at| Look::from_cell(cells[at]) != look)
+            .find(|&at| CellStyle::from_cell(cells[at]) != look)
             .unwrap_or(cells.len());
         let text: String = cells[x..end].iter().map(|cell| cell.symbol()).collect();
         run(x, end - x, y, &text, &look, out);
@@ -45,23 +45,23 @@ fn row(buffer: &Buffer, y: u16, out: &mut String) {
 }
 
 #[derive(PartialEq)]
-struct Look {
+struct CellStyle {
     fg: String,
     bg: Option<String>,
     modifiers: Modifier,
 }
 
-impl Look {
-    fn from_cell(cell: &Cell) -> Look {
+impl CellStyle {
+    fn from_cell(cell: &Cell) -> CellStyle {
         let fg = colour(cell.fg).unwrap_or_else(|| FOREGROUND.into());
         let bg = colour(cell.bg);
         match cell.modifier.contains(Modifier::REVERSED) {
-            true => Look {
+            true => CellStyle {
                 fg: bg.unwrap_or_else(|| BACKGROUND.into()),
                 bg: Some(fg),
                 modifiers: cell.modifier,
             },
-            false => Look {
+            false => CellStyle {
                 fg,
                 bg,
                 modifiers: cell.modifier,
@@ -70,7 +70,7 @@ impl Look {
     }
 }
 
-fn run(x: usize, count: usize, y: u16, text: &str, look: &Look, out: &mut String) {
+fn run(x: usize, count: usize, y: u16, text: &str, look: &CellStyle, out: &mut String) {
     let (left, top) = (MARGIN + x as f64 * CELL.0, MARGIN + f64::from(y) * CELL.1);
     let width = count as f64 * CELL.0;
     if let Some(bg) = &look.bg {

@@ -1,12 +1,12 @@
 //! Checks of ADK's files: what evaltrail cannot read, and what ADK would refuse or lose.
 
 use super::check_rubrics;
-use super::schema::{self, SchemaProblem, Verdict};
-use crate::domain::{EvalCase, Reading};
+use super::schema::{self, SchemaProblem, SchemaVerdict};
+use crate::domain::{EvalCase, VerdictParsing};
 use crate::formats::index::{RootKind, root_kind};
 use crate::formats::json::{self, JsonPath, JsonPositions};
 use crate::formats::read::{describe, lookup, same_name};
-use crate::formats::{FileProblem, Form, SetFile};
+use crate::formats::{FileFormat, FileProblem, SetFile};
 use crate::metrics::{JudgedMetric, adk_knows_model, criterion_rubrics};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
@@ -142,12 +142,12 @@ impl Checker<'_> {
             found,
         } = finding;
         match verdict {
-            Verdict::Refuses => self.at(
+            SchemaVerdict::Refuses => self.at(
                 Severity::Refused,
                 &path,
                 format!("ADK refuses this file: expected {expected}, found {found}"),
             ),
-            Verdict::Loses => self.at(
+            SchemaVerdict::Loses => self.at(
                 Severity::Warning,
                 &path,
                 format!("ADK loses {found} when it saves the file"),
@@ -167,9 +167,9 @@ impl Checker<'_> {
             .collect();
         let known = issues.len();
         match file.form {
-            Form::EvalSet => issues.extend(self.new_form(value)),
-            Form::NamedList => issues.extend(self.named_list(value)),
-            Form::TurnList => issues.push(self.turn_list(file_name)),
+            FileFormat::EvalSet => issues.extend(self.new_form(value)),
+            FileFormat::NamedList => issues.extend(self.named_list(value)),
+            FileFormat::TurnList => issues.push(self.turn_list(file_name)),
             _ => {}
         }
         // A place that cannot be read at all is reported once.
@@ -193,7 +193,8 @@ impl Checker<'_> {
         // A camelCase key at the top is already reported as missing, so it is not also reported as lost.
         findings.retain(|finding| match finding.path.0.last() {
             Some(json::Step::Key(key)) => {
-                finding.verdict == Verdict::Refuses || schema::EVAL_SET.snake_of(key).is_none()
+                finding.verdict == SchemaVerdict::Refuses
+                    || schema::EVAL_SET.snake_of(key).is_none()
             }
             _ => true,
         });
@@ -306,7 +307,8 @@ impl Checker<'_> {
     }
 
     fn other_name(&self, file: &SetFile, file_stem: &str) -> Option<Issue> {
-        let differs = file.form == Form::EvalSet && !file_stem.is_empty() && file.id != file_stem;
+        let differs =
+            file.form == FileFormat::EvalSet && !file_stem.is_empty() && file.id != file_stem;
         differs.then(|| {
             let path = JsonPath::default().key("eval_set_id");
             let message = format!(
@@ -428,7 +430,7 @@ fn unusable(criterion: &crate::domain::Criterion) -> Option<String> {
             }
         }
     }
-    if let Ok(Some(metric)) = JudgedMetric::new(criterion, Reading::Adk, None)
+    if let Ok(Some(metric)) = JudgedMetric::new(criterion, VerdictParsing::Adk, None)
         && let Some(model) = metric
             .options()
             .model

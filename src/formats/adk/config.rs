@@ -3,7 +3,7 @@
 use crate::domain::Criterion;
 use crate::formats::FileProblem;
 use crate::formats::json::{self, JsonPath};
-use crate::formats::read::{Node, ReadError, describe, lax_float, lookup};
+use crate::formats::read::{JsonNode, ReadError, describe, lax_float, lookup};
 use serde_json::{Map, Value};
 
 /// The contents of a config file.
@@ -31,7 +31,7 @@ pub fn default_criteria() -> Vec<Criterion> {
 /// Reads a config in ADK's form.
 pub fn read_config(text: &str) -> Result<EvalConfig, ConfigError> {
     let parsed = json::parse(text).map_err(|error| FileProblem::syntax(text, error))?;
-    config(Node::top(&parsed.value))
+    config(JsonNode::top(&parsed.value))
         .map_err(|error| FileProblem::reading(text, &JsonPath::default(), error))
 }
 
@@ -105,7 +105,7 @@ pub fn change_criteria(
     Ok(text)
 }
 
-fn config(node: Node) -> Result<EvalConfig, ReadError> {
+fn config(node: JsonNode) -> Result<EvalConfig, ReadError> {
     let map = node.object()?;
     let criteria = match lookup(map, "criteria") {
         None => Vec::new(),
@@ -170,7 +170,7 @@ fn criterion(metric: &str, value: &Value, path: JsonPath) -> Result<Criterion, R
     }
 }
 
-fn custom_metrics(node: Node) -> Result<Map<String, Value>, ReadError> {
+fn custom_metrics(node: JsonNode) -> Result<Map<String, Value>, ReadError> {
     for (name, metric) in node.object()? {
         let code = metric
             .as_object()

@@ -1,10 +1,10 @@
 //! Contents, parts, calls and responses, read from either spelling and written as ADK writes them.
 
 use crate::domain::{Content, Part, ToolCall, ToolResponse};
-use crate::formats::read::{Node, Read};
+use crate::formats::read::{JsonNode, Read};
 use serde_json::{Map, Value, json};
 
-pub(in crate::formats) fn content(node: Node) -> Read<Content> {
+pub(in crate::formats) fn content(node: JsonNode) -> Read<Content> {
     node.object()?;
     Ok(Content {
         role: node.opt_str("role")?,
@@ -12,7 +12,7 @@ pub(in crate::formats) fn content(node: Node) -> Read<Content> {
     })
 }
 
-pub(in crate::formats) fn part(node: Node) -> Read<Part> {
+pub(in crate::formats) fn part(node: JsonNode) -> Read<Part> {
     node.object()?;
     Ok(Part {
         text: node.opt_str("text")?,
@@ -29,7 +29,7 @@ pub(in crate::formats) fn part(node: Node) -> Read<Part> {
     })
 }
 
-pub(super) fn call(node: Node) -> Read<ToolCall> {
+pub(super) fn call(node: JsonNode) -> Read<ToolCall> {
     node.object()?;
     let args = match node.get("args") {
         Some(args) => Some(args.object()?.clone()),
@@ -43,7 +43,7 @@ pub(super) fn call(node: Node) -> Read<ToolCall> {
     })
 }
 
-pub(super) fn response(node: Node) -> Read<ToolResponse> {
+pub(super) fn response(node: JsonNode) -> Read<ToolResponse> {
     node.object()?;
     Ok(ToolResponse {
         id: node.opt_str("id")?,

@@ -6,10 +6,10 @@ use crate::domain::{
     Conversation, Durations, EvalCase, Invocation, Rubric, SessionInput, Trajectory,
     plausible_seconds,
 };
-use crate::formats::read::{Node, Read};
+use crate::formats::read::{JsonNode, Read};
 use serde_json::Value;
 
-pub(in crate::formats) fn eval_case(node: Node) -> Read<EvalCase> {
+pub(in crate::formats) fn eval_case(node: JsonNode) -> Read<EvalCase> {
     node.object()?;
     let conversation = match (node.get("conversation"), node.get("conversation_scenario")) {
         (Some(turns), _) => {
@@ -45,7 +45,7 @@ pub(in crate::formats) fn eval_case(node: Node) -> Read<EvalCase> {
 pub(super) const RUBRIC_GROUPS: &str = "rubric_groups";
 
 /// The groups of a case's rubrics; none if the key has another content.
-fn rubric_groups(node: Node) -> Vec<(String, Vec<String>)> {
+fn rubric_groups(node: JsonNode) -> Vec<(String, Vec<String>)> {
     let members = |value: &Value| {
         let ids = value
             .as_array()?
@@ -73,7 +73,7 @@ const CASE_KEYS: &[&str] = &[
     "creation_timestamp",
 ];
 
-pub(super) fn invocation(node: Node) -> Read<Invocation> {
+pub(super) fn invocation(node: JsonNode) -> Read<Invocation> {
     node.object()?;
     Ok(Invocation {
         id: node.opt_str("invocation_id")?.unwrap_or_default(),
@@ -114,7 +114,7 @@ const INVOCATION_KEYS: &[&str] = &[
     "tool_duration",
 ];
 
-pub(in crate::formats) fn trajectory(node: Node) -> Read<Trajectory> {
+pub(in crate::formats) fn trajectory(node: JsonNode) -> Read<Trajectory> {
     node.object()?;
     if let Some(events) = node.get("invocation_events") {
         return Ok(Trajectory::Events(
@@ -128,7 +128,7 @@ pub(in crate::formats) fn trajectory(node: Node) -> Read<Trajectory> {
     })
 }
 
-pub(in crate::formats) fn session_input(node: Node) -> Read<SessionInput> {
+pub(in crate::formats) fn session_input(node: JsonNode) -> Read<SessionInput> {
     node.object()?;
     Ok(SessionInput {
         app_name: node.opt_str("app_name")?.unwrap_or_default(),
@@ -142,7 +142,7 @@ pub(in crate::formats) fn session_input(node: Node) -> Read<SessionInput> {
     })
 }
 
-pub(super) fn rubric(node: Node) -> Read<Rubric> {
+pub(super) fn rubric(node: JsonNode) -> Read<Rubric> {
     node.object()?;
     let content = node.get("rubric_content");
     Ok(Rubric {

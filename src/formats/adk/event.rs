@@ -5,7 +5,7 @@ use super::model_request::{ModelRequest, app_details, model_request};
 use crate::domain::{
     Content, Invocation, InvocationEvent, ModelError, Trajectory, Usage, plausible_count,
 };
-use crate::formats::read::{Node, Read};
+use crate::formats::read::{JsonNode, Read};
 use serde_json::{Value, json};
 
 /// One event of an agent, as `/run_sse` sends it.
@@ -50,15 +50,15 @@ pub struct Event {
 
 /// Reads an event in either spelling.
 pub fn read_event(value: &Value) -> Result<Event, crate::formats::ReadError> {
-    event(Node::top(value))
+    event(JsonNode::top(value))
 }
 
-pub(in crate::formats) fn event(node: Node) -> Read<Event> {
+pub(in crate::formats) fn event(node: JsonNode) -> Read<Event> {
     node.object()?;
     let author = node.opt_str("author")?.unwrap_or_default();
     let error = model_error(node).map(|error| error.by(&author, None));
     let actions = node.get("actions");
-    let truthy = |value: Option<Node>| value.is_some_and(|n| n.value.as_bool() == Some(true));
+    let truthy = |value: Option<JsonNode>| value.is_some_and(|n| n.value.as_bool() == Some(true));
     let long_running = node.get("long_running_tool_ids");
     Ok(Event {
         invocation_id: node.opt_str("invocation_id")?.unwrap_or_default(),
@@ -89,7 +89,7 @@ pub(in crate::formats) fn event(node: Node) -> Read<Event> {
 pub fn reported_error(value: &Value) -> Option<ModelError> {
     value
         .is_object()
-        .then(|| model_error(Node::top(value)))
+        .then(|| model_error(JsonNode::top(value)))
         .flatten()
 }
 
@@ -101,7 +101,7 @@ fn text_of(value: &Value) -> String {
 
 /// The error code and message of an event, else its finish reason if the response is not complete. The code of an event
 /// without content is often its finish reason.
-fn model_error(node: Node) -> Option<ModelError> {
+fn model_error(node: JsonNode) -> Option<ModelError> {
     // Codes are numbers in some of ADK's languages.
     let text = |key: &str| {
         node.get(key)
@@ -114,7 +114,7 @@ fn model_error(node: Node) -> Option<ModelError> {
     })
 }
 
-pub(super) fn usage(node: Node) -> Read<Usage> {
+pub(super) fn usage(node: JsonNode) -> Read<Usage> {
     node.object()?;
     let count =
         |key: &str| -> Read<Option<f64>> { Ok(node.opt_number(key)?.and_then(plausible_count)) };
@@ -129,7 +129,7 @@ pub(super) fn usage(node: Node) -> Read<Usage> {
 }
 
 /// Reads an event as an eval set or a result stores it.
-pub(super) fn invocation_event(node: Node) -> Read<InvocationEvent> {
+pub(super) fn invocation_event(node: JsonNode) -> Read<InvocationEvent> {
     node.object()?;
     Ok(InvocationEvent {
         author: node.need("author")?.str()?,
@@ -154,7 +154,7 @@ pub(super) fn write_event(event: &InvocationEvent) -> Value {
     })
 }
 
-pub(super) fn authored_parts(node: Node) -> Read<(String, Vec<crate::domain::Part>)> {
+pub(super) fn authored_parts(node: JsonNode) -> Read<(String, Vec<crate::domain::Part>)> {
     let mut items = node.items()?;
     match (items.next(), items.next(), items.next()) {
         (Some(author), Some(parts), None) => Ok((

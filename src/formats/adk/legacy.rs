@@ -3,11 +3,11 @@
 use crate::domain::{
     Content, Conversation, EvalCase, Invocation, Part, SessionInput, ToolCall, Trajectory,
 };
-use crate::formats::read::{Node, Read};
+use crate::formats::read::{JsonNode, Read};
 use serde_json::Value;
 
 /// A named conversation: `{"name", "data": [turn…], "initial_session"}`.
-pub(in crate::formats) fn named_case(node: Node) -> Read<EvalCase> {
+pub(in crate::formats) fn named_case(node: JsonNode) -> Read<EvalCase> {
     node.object()?;
     let turns = node.need("data")?.items()?.map(turn).collect::<Read<_>>()?;
     Ok(EvalCase {
@@ -23,7 +23,7 @@ pub(in crate::formats) fn named_case(node: Node) -> Read<EvalCase> {
 }
 
 /// A list of turns is one conversation, named after its file.
-pub(in crate::formats) fn turn_list(node: Node, eval_id: &str) -> Read<EvalCase> {
+pub(in crate::formats) fn turn_list(node: JsonNode, eval_id: &str) -> Read<EvalCase> {
     Ok(EvalCase {
         eval_id: eval_id.to_string(),
         conversation: Conversation::Turns(node.items()?.map(turn).collect::<Read<_>>()?),
@@ -32,7 +32,7 @@ pub(in crate::formats) fn turn_list(node: Node, eval_id: &str) -> Read<EvalCase>
 }
 
 /// A turn: `query`, `reference`, `expected_tool_use`, `expected_intermediate_agent_responses`.
-fn turn(node: Node) -> Read<Invocation> {
+fn turn(node: JsonNode) -> Read<Invocation> {
     node.object()?;
     let query = node.need("query")?.str()?;
     // A null reference becomes a part without a text in ADK, an absent one an empty text.
@@ -55,12 +55,12 @@ fn turn(node: Node) -> Read<Invocation> {
     })
 }
 
-fn tool_use(node: Node) -> Read<ToolCall> {
+fn tool_use(node: JsonNode) -> Read<ToolCall> {
     let args = node.need("tool_input")?.object()?.clone();
     Ok(ToolCall::new(node.need("tool_name")?.str()?, Some(args)))
 }
 
-fn spoken(node: Node) -> Read<(String, Vec<Part>)> {
+fn spoken(node: JsonNode) -> Read<(String, Vec<Part>)> {
     Ok((
         node.need("author")?.str()?,
         vec![Part::text(node.need("text")?.str()?)],
@@ -73,12 +73,12 @@ pub fn read_initial_session(
 ) -> Result<Option<SessionInput>, crate::formats::FileProblem> {
     use crate::formats::{FileProblem, json};
     let parsed = json::parse(text).map_err(|error| FileProblem::syntax(text, error))?;
-    initial_session(Node::top(&parsed.value))
+    initial_session(JsonNode::top(&parsed.value))
         .map_err(|error| FileProblem::reading(text, &json::JsonPath::default(), error))
 }
 
 /// The session in which a conversation begins; `None` for an empty object.
-pub(super) fn initial_session(node: Node) -> Read<Option<SessionInput>> {
+pub(super) fn initial_session(node: JsonNode) -> Read<Option<SessionInput>> {
     if node.object()?.is_empty() {
         return Ok(None);
     }

@@ -1,7 +1,7 @@
 //! The instructions and tools that an agent's model received, which judges of ADK are sent as well.
 
 use crate::domain::DetailsSource;
-use crate::formats::read::Node;
+use crate::formats::read::JsonNode;
 use serde_json::{Map, Value, json};
 
 /// The key of an event's metadata under which evaltrail's plugin for ADK puts the request.
@@ -19,7 +19,7 @@ pub struct ModelRequest {
 }
 
 /// Reads the request in the metadata of an event.
-pub(super) fn model_request(event: Node) -> Option<ModelRequest> {
+pub(super) fn model_request(event: JsonNode) -> Option<ModelRequest> {
     let found = event.get("custom_metadata")?.value.get(KEY)?;
     Some(ModelRequest {
         instructions: found.get("instructions")?.as_str()?.to_string(),

@@ -11,7 +11,7 @@ use crate::domain::{
 use crate::formats::FileProblem;
 use crate::formats::index::{self, RootKind};
 use crate::formats::json::{self, JsonPath, JsonPositions, SyntaxError};
-use crate::formats::read::{Node, Read};
+use crate::formats::read::{JsonNode, Read};
 use crate::metrics::NotRecorded;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -102,7 +102,7 @@ impl ResultFile {
             case: at,
             attempt: self.entries[at].attempt,
         };
-        case_result(Node::top(&parsed.value), key).map_err(|error| {
+        case_result(JsonNode::top(&parsed.value), key).map_err(|error| {
             let top = JsonPath::default().key("eval_case_results").index(at);
             FileProblem::reading_in(&self.places, &self.text, error.path.below(&top), error)
         })
@@ -193,7 +193,7 @@ struct ResultTurn {
     scores: Vec<MetricResult>,
 }
 
-fn result_turn(node: Node) -> Read<ResultTurn> {
+fn result_turn(node: JsonNode) -> Read<ResultTurn> {
     let expected = node
         .get("expected_invocation")
         .map(invocation)
@@ -229,7 +229,7 @@ fn case_rubrics(turns: &[ResultTurn]) -> Vec<Rubric> {
         .collect()
 }
 
-fn case_result(node: Node, key: AttemptKey) -> Read<(Attempt, NotRecorded)> {
+fn case_result(node: JsonNode, key: AttemptKey) -> Read<(Attempt, NotRecorded)> {
     let adk_status = status(node.need("final_eval_status")?)?;
     let mut metrics = node.list("overall_eval_metric_results", metric_result)?;
     let turns = node.list("eval_metric_result_per_invocation", result_turn)?;
@@ -292,7 +292,7 @@ fn case_result(node: Node, key: AttemptKey) -> Read<(Attempt, NotRecorded)> {
     Ok((attempt, unknown))
 }
 
-fn explain(metrics: &mut [MetricResult], ours: Option<Node>) -> Read<()> {
+fn explain(metrics: &mut [MetricResult], ours: Option<JsonNode>) -> Read<()> {
     let Some(ours) = ours else { return Ok(()) };
     let Some(explanations) = ours.get("explanations") else {
         return Ok(());
@@ -309,12 +309,12 @@ fn explain(metrics: &mut [MetricResult], ours: Option<Node>) -> Read<()> {
     Ok(())
 }
 
-fn status(node: Node) -> Read<Status> {
+fn status(node: JsonNode) -> Read<Status> {
     let number = node.number()?;
     Status::from_adk(number as u64).ok_or_else(|| node.wrong("a status from 1 to 4"))
 }
 
-fn metric_result(node: Node) -> Read<MetricResult> {
+fn metric_result(node: JsonNode) -> Read<MetricResult> {
     let details = node.get("details");
     let rubrics = match details {
         Some(details) => details.list("rubric_scores", rubric_score)?,
@@ -361,7 +361,7 @@ fn metric_result(node: Node) -> Read<MetricResult> {
 }
 
 /// The inner error is a score that is not finite.
-fn rubric_score(node: Node) -> Read<Result<RubricScore, NotFinite>> {
+fn rubric_score(node: JsonNode) -> Read<Result<RubricScore, NotFinite>> {
     let (rubric_id, rationale) = (node.need("rubric_id")?.str()?, node.opt_str("rationale")?);
     let score = Score::check(node.opt_number("score")?);
     Ok(score.map(|score| RubricScore {
@@ -372,7 +372,7 @@ fn rubric_score(node: Node) -> Read<Result<RubricScore, NotFinite>> {
     }))
 }
 
-fn metric_details(node: Node) -> Read<Option<MetricDetails>> {
+fn metric_details(node: JsonNode) -> Read<Option<MetricDetails>> {
     if let Some(tokens) = node.get("token_usage_details") {
         return Ok(Some(MetricDetails::Tokens(TokenUsage {
             total: tokens.opt_number("total_tokens")?,

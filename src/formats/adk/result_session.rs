@@ -3,7 +3,7 @@
 use super::content::write_content;
 use super::event::{event, invocations_of, write_event};
 use crate::domain::{Attempt, Invocation, ModelError};
-use crate::formats::read::{Node, Read};
+use crate::formats::read::{JsonNode, Read};
 use serde_json::{Value, json};
 
 /// The key under which ADK's evaluation stores the model's request in the state of a session. It is not part of the state
@@ -18,7 +18,7 @@ pub(super) struct RecordedEnd {
 
 impl RecordedEnd {
     /// The turns and the error of a session. ADK adds no session of a case whose application it finds under another name.
-    pub(super) fn read(session: Option<Node>) -> RecordedEnd {
+    pub(super) fn read(session: Option<JsonNode>) -> RecordedEnd {
         let of_error = |error: String| RecordedEnd {
             turns: Vec::new(),
             error,
@@ -34,7 +34,7 @@ impl RecordedEnd {
     }
 }
 
-fn read(session: Node) -> Read<RecordedEnd> {
+fn read(session: JsonNode) -> Read<RecordedEnd> {
     let mut events = session.list("events", event)?;
     // The error of the attempt is not also one that the agent continued after.
     let error = events.last_mut().and_then(|event| event.error.take());
@@ -58,7 +58,7 @@ fn whole_text(error: &ModelError) -> String {
 }
 
 /// The state at the end of a session.
-pub(super) fn final_state(session: Node) -> Option<Value> {
+pub(super) fn final_state(session: JsonNode) -> Option<Value> {
     let mut state = session.get("state")?.value.as_object()?.clone();
     state.remove(INTERNAL);
     Some(Value::Object(state))

@@ -6,14 +6,14 @@
 use super::schema_genai::{
     CONTENT, FUNCTION_CALL, FUNCTION_RESPONSE, GROUNDING_METADATA, PART, USAGE_METADATA, is_base64,
 };
-use super::schema_types::{Field, Model, Type, Unknown, maybe, need, strict, with};
+use super::schema_types::{SchemaField, SchemaModel, Type, Unknown, maybe, need, strict, with};
 use crate::formats::json::JsonPath;
 use crate::formats::read::{camel, describe, lax_float, lookup, same_name};
 use serde_json::{Map, Value};
 
 /// How ADK would treat a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::formats) enum Verdict {
+pub(in crate::formats) enum SchemaVerdict {
     /// Refuse the whole file.
     Refuses,
     /// Read the file, and drop the value when it saves.
@@ -23,13 +23,13 @@ pub(in crate::formats) enum Verdict {
 /// A value that ADK would refuse or lose.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::formats) struct SchemaProblem {
-    pub(super) verdict: Verdict,
+    pub(super) verdict: SchemaVerdict,
     pub(in crate::formats) path: JsonPath,
     pub(in crate::formats) expected: String,
     pub(in crate::formats) found: String,
 }
 
-pub(super) static EVAL_SET: Model = Model {
+pub(super) static EVAL_SET: SchemaModel = SchemaModel {
     name: "EvalSet",
     both_spellings: false,
     unknown: Unknown::Lost,
@@ -42,7 +42,7 @@ pub(super) static EVAL_SET: Model = Model {
     ],
 };
 
-pub(super) static EVAL_CASE: Model = Model {
+pub(super) static EVAL_CASE: SchemaModel = SchemaModel {
     name: "EvalCase",
     both_spellings: true,
     unknown: Unknown::Kept,
@@ -57,7 +57,7 @@ pub(super) static EVAL_CASE: Model = Model {
     ],
 };
 
-static INVOCATION: Model = strict(
+static INVOCATION: SchemaModel = strict(
     "Invocation",
     &[
         with("invocation_id", Type::Text),
@@ -73,7 +73,7 @@ static INVOCATION: Model = strict(
     ],
 );
 
-pub(super) static INTERMEDIATE_DATA: Model = strict(
+pub(super) static INTERMEDIATE_DATA: SchemaModel = strict(
     "IntermediateData",
     &[
         with("tool_uses", Type::List(&Type::Model(&FUNCTION_CALL))),
@@ -87,7 +87,7 @@ pub(super) static INTERMEDIATE_DATA: Model = strict(
 
 pub(super) static PARTS: Type = Type::List(&Type::Model(&PART));
 
-pub(super) static INVOCATION_EVENTS: Model = strict(
+pub(super) static INVOCATION_EVENTS: SchemaModel = strict(
     "InvocationEvents",
     &[with(
         "invocation_events",
@@ -95,7 +95,7 @@ pub(super) static INVOCATION_EVENTS: Model = strict(
     )],
 );
 
-static INVOCATION_EVENT: Model = Model {
+static INVOCATION_EVENT: SchemaModel = SchemaModel {
     name: "InvocationEvent",
     both_spellings: true,
     unknown: Unknown::Lost,
@@ -108,7 +108,7 @@ static INVOCATION_EVENT: Model = Model {
     ],
 };
 
-static SESSION_INPUT: Model = Model {
+static SESSION_INPUT: SchemaModel = SchemaModel {
     name: "SessionInput",
     both_spellings: true,
     unknown: Unknown::Kept,
@@ -120,7 +120,7 @@ static SESSION_INPUT: Model = Model {
     ],
 };
 
-static RUBRIC: Model = strict(
+static RUBRIC: SchemaModel = strict(
     "Rubric",
     &[
         need("rubric_id", Type::Text),
@@ -130,9 +130,9 @@ static RUBRIC: Model = strict(
     ],
 );
 
-static RUBRIC_CONTENT: Model = strict("RubricContent", &[maybe("text_property", Type::Text)]);
+static RUBRIC_CONTENT: SchemaModel = strict("RubricContent", &[maybe("text_property", Type::Text)]);
 
-static APP_DETAILS: Model = strict(
+static APP_DETAILS: SchemaModel = strict(
     "AppDetails",
     &[with(
         "agent_details",
@@ -140,7 +140,7 @@ static APP_DETAILS: Model = strict(
     )],
 );
 
-static AGENT_DETAILS: Model = strict(
+static AGENT_DETAILS: SchemaModel = strict(
     "AgentDetails",
     &[
         need("name", Type::Text),
@@ -149,7 +149,7 @@ static AGENT_DETAILS: Model = strict(
     ],
 );
 
-static SCENARIO: Model = strict(
+static SCENARIO: SchemaModel = strict(
     "ConversationScenario",
     &[
         need("starting_prompt", Type::Text),
@@ -158,7 +158,7 @@ static SCENARIO: Model = strict(
     ],
 );
 
-pub(super) static PERSONA: Model = Model {
+pub(super) static PERSONA: SchemaModel = SchemaModel {
     name: "UserPersona",
     both_spellings: false,
     unknown: Unknown::Lost,
@@ -169,7 +169,7 @@ pub(super) static PERSONA: Model = Model {
     ],
 };
 
-static BEHAVIOR: Model = Model {
+static BEHAVIOR: SchemaModel = SchemaModel {
     name: "UserBehavior",
     both_spellings: false,
     unknown: Unknown::Lost,
@@ -181,7 +181,7 @@ static BEHAVIOR: Model = Model {
     ],
 };
 
-pub(super) static JUDGE_MODEL_OPTIONS: Model = strict(
+pub(super) static JUDGE_MODEL_OPTIONS: SchemaModel = strict(
     "JudgeModelOptions",
     &[
         with("judge_model", Type::Text),
@@ -196,7 +196,7 @@ pub(super) static CRITERION_RUBRICS: Type = Type::List(&Type::Model(&RUBRIC));
 /// The problems for which ADK refuses an eval case.
 pub(in crate::formats) fn refusals(case: &Value) -> Vec<SchemaProblem> {
     let mut findings = check(&EVAL_CASE, case, &JsonPath::default());
-    findings.retain(|finding| finding.verdict == Verdict::Refuses);
+    findings.retain(|finding| finding.verdict == SchemaVerdict::Refuses);
     findings
 }
 
@@ -206,28 +206,32 @@ pub(in crate::formats) fn is_part_field(key: &str) -> bool {
 }
 
 /// Checks a value against one of ADK's models.
-pub(super) fn check(model: &'static Model, value: &Value, path: &JsonPath) -> Vec<SchemaProblem> {
+pub(super) fn check(
+    model: &'static SchemaModel,
+    value: &Value,
+    path: &JsonPath,
+) -> Vec<SchemaProblem> {
     check_type(&Type::Model(model), value, path)
 }
 
 /// Checks a value against one of ADK's types.
 pub(super) fn check_type(kind: &Type, value: &Value, path: &JsonPath) -> Vec<SchemaProblem> {
-    let mut walk = Walk {
+    let mut walk = SchemaWalk {
         findings: Vec::new(),
     };
     walk.value(kind, value, path);
     walk.findings
 }
 
-struct Walk {
+struct SchemaWalk {
     findings: Vec<SchemaProblem>,
 }
 
-impl Walk {
+impl SchemaWalk {
     fn refuse(&mut self, path: &JsonPath, expected: impl Into<String>, found: impl Into<String>) {
         let (expected, found) = (expected.into(), found.into());
         self.findings.push(SchemaProblem {
-            verdict: Verdict::Refuses,
+            verdict: SchemaVerdict::Refuses,
             path: path.clone(),
             expected,
             found,
@@ -273,7 +277,7 @@ impl Walk {
         }
     }
 
-    fn model(&mut self, model: &Model, value: &Value, path: &JsonPath) {
+    fn model(&mut self, model: &SchemaModel, value: &Value, path: &JsonPath) {
         let Some(map) = value.as_object() else {
             return self.refuse(path, format!("an object ({})", model.name), describe(value));
         };
@@ -288,7 +292,13 @@ impl Walk {
         }
     }
 
-    fn field(&mut self, model: &Model, field: &Field, map: &Map<String, Value>, path: &JsonPath) {
+    fn field(
+        &mut self,
+        model: &SchemaModel,
+        field: &SchemaField,
+        map: &Map<String, Value>,
+        path: &JsonPath,
+    ) {
         let found = match model.both_spellings {
             true => lookup(map, field.name),
             false => map.get_key_value(field.name),
@@ -307,11 +317,11 @@ impl Walk {
         }
     }
 
-    fn unknown(&mut self, model: &Model, key: &str, path: &JsonPath) {
+    fn unknown(&mut self, model: &SchemaModel, key: &str, path: &JsonPath) {
         let verdict = match model.unknown {
             Unknown::Kept => return,
-            Unknown::Refused => Verdict::Refuses,
-            Unknown::Lost => Verdict::Loses,
+            Unknown::Refused => SchemaVerdict::Refuses,
+            Unknown::Lost => SchemaVerdict::Loses,
         };
         self.findings.push(SchemaProblem {
             verdict,
@@ -378,7 +388,7 @@ impl Walk {
     }
 }
 
-impl Model {
+impl SchemaModel {
     fn knows(&self, key: &str) -> bool {
         self.fields.iter().any(|field| match self.both_spellings {
             true => same_name(key, field.name),

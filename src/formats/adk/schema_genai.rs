@@ -1,11 +1,11 @@
 //! The models of google-genai in ADK's eval sets: contents, parts and their fields. Each of them refuses unknown keys.
 
-use super::schema_types::{Model, Type, maybe, strict};
+use super::schema_types::{SchemaModel, Type, maybe, strict};
 use base64::Engine;
 use base64::alphabet::{Alphabet, STANDARD, URL_SAFE};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-pub(super) static CONTENT: Model = strict(
+pub(super) static CONTENT: SchemaModel = strict(
     "Content",
     &[
         maybe("parts", Type::List(&Type::Model(&PART))),
@@ -13,7 +13,7 @@ pub(super) static CONTENT: Model = strict(
     ],
 );
 
-pub(super) static PART: Model = strict(
+pub(super) static PART: SchemaModel = strict(
     "Part",
     &[
         maybe("text", Type::Text),
@@ -36,7 +36,7 @@ pub(super) static PART: Model = strict(
     ],
 );
 
-pub(super) static FUNCTION_CALL: Model = strict(
+pub(super) static FUNCTION_CALL: SchemaModel = strict(
     "FunctionCall",
     &[
         maybe("id", Type::Text),
@@ -47,7 +47,7 @@ pub(super) static FUNCTION_CALL: Model = strict(
     ],
 );
 
-static PARTIAL_ARG: Model = strict(
+static PARTIAL_ARG: SchemaModel = strict(
     "PartialArg",
     &[
         maybe("bool_value", Type::Flag),
@@ -59,7 +59,7 @@ static PARTIAL_ARG: Model = strict(
     ],
 );
 
-pub(super) static FUNCTION_RESPONSE: Model = strict(
+pub(super) static FUNCTION_RESPONSE: SchemaModel = strict(
     "FunctionResponse",
     &[
         maybe("id", Type::Text),
@@ -71,7 +71,7 @@ pub(super) static FUNCTION_RESPONSE: Model = strict(
     ],
 );
 
-static FUNCTION_RESPONSE_PART: Model = strict(
+static FUNCTION_RESPONSE_PART: SchemaModel = strict(
     "FunctionResponsePart",
     &[
         maybe("inline_data", Type::Model(&BLOB)),
@@ -80,7 +80,7 @@ static FUNCTION_RESPONSE_PART: Model = strict(
     ],
 );
 
-static BLOB: Model = strict(
+static BLOB: SchemaModel = strict(
     "Blob",
     &[
         maybe("data", Type::Bytes),
@@ -89,7 +89,7 @@ static BLOB: Model = strict(
     ],
 );
 
-static FILE_DATA: Model = strict(
+static FILE_DATA: SchemaModel = strict(
     "FileData",
     &[
         maybe("display_name", Type::Text),
@@ -98,7 +98,7 @@ static FILE_DATA: Model = strict(
     ],
 );
 
-static EXECUTABLE_CODE: Model = strict(
+static EXECUTABLE_CODE: SchemaModel = strict(
     "ExecutableCode",
     &[
         maybe("code", Type::Text),
@@ -107,7 +107,7 @@ static EXECUTABLE_CODE: Model = strict(
     ],
 );
 
-static CODE_EXECUTION_RESULT: Model = strict(
+static CODE_EXECUTION_RESULT: SchemaModel = strict(
     "CodeExecutionResult",
     &[
         maybe("outcome", Type::Text),
@@ -116,7 +116,7 @@ static CODE_EXECUTION_RESULT: Model = strict(
     ],
 );
 
-static VIDEO_METADATA: Model = strict(
+static VIDEO_METADATA: SchemaModel = strict(
     "VideoMetadata",
     &[
         maybe("end_offset", Type::Text),
@@ -125,12 +125,12 @@ static VIDEO_METADATA: Model = strict(
     ],
 );
 
-static MEDIA_RESOLUTION: Model = strict(
+static MEDIA_RESOLUTION: SchemaModel = strict(
     "PartMediaResolution",
     &[maybe("level", Type::Text), maybe("num_tokens", Type::Whole)],
 );
 
-static TOOL_CALL: Model = strict(
+static TOOL_CALL: SchemaModel = strict(
     "ToolCall",
     &[
         maybe("id", Type::Text),
@@ -139,7 +139,7 @@ static TOOL_CALL: Model = strict(
     ],
 );
 
-static TOOL_RESPONSE: Model = strict(
+static TOOL_RESPONSE: SchemaModel = strict(
     "ToolResponse",
     &[
         maybe("id", Type::Text),
@@ -148,7 +148,7 @@ static TOOL_RESPONSE: Model = strict(
     ],
 );
 
-static TRANSCRIPTION: Model = strict(
+static TRANSCRIPTION: SchemaModel = strict(
     "Transcription",
     &[
         maybe("text", Type::Text),
@@ -161,7 +161,7 @@ static TRANSCRIPTION: Model = strict(
     ],
 );
 
-static WORD_INFO: Model = strict(
+static WORD_INFO: SchemaModel = strict(
     "WordInfo",
     &[
         maybe("word", Type::Text),
@@ -170,13 +170,13 @@ static WORD_INFO: Model = strict(
     ],
 );
 
-static SPEECH_METADATA: Model = strict(
+static SPEECH_METADATA: SchemaModel = strict(
     "SpeechMetadata",
     &[maybe("speaker", Type::Text), maybe("style", Type::Text)],
 );
 
 /// The objects in its lists are not checked.
-pub(super) static GROUNDING_METADATA: Model = strict(
+pub(super) static GROUNDING_METADATA: SchemaModel = strict(
     "GroundingMetadata",
     &[
         maybe("image_search_queries", Type::List(&Type::Text)),
@@ -191,7 +191,7 @@ pub(super) static GROUNDING_METADATA: Model = strict(
     ],
 );
 
-pub(super) static USAGE_METADATA: Model = strict(
+pub(super) static USAGE_METADATA: SchemaModel = strict(
     "GenerateContentResponseUsageMetadata",
     &[
         maybe(
@@ -220,7 +220,7 @@ pub(super) static USAGE_METADATA: Model = strict(
     ],
 );
 
-static MODALITY_TOKENS: Model = strict(
+static MODALITY_TOKENS: SchemaModel = strict(
     "ModalityTokenCount",
     &[
         maybe("modality", Type::Text),

@@ -13,7 +13,7 @@ pub(super) enum Type {
     Dict,
     List(&'static Type),
     DictOf(&'static Type),
-    Model(&'static Model),
+    Model(&'static SchemaModel),
     /// `[author, [part, …]]`
     AuthoredParts,
     /// Either shape of intermediate data, distinguished by its keys.
@@ -22,7 +22,7 @@ pub(super) enum Type {
     Persona,
 }
 
-pub(super) struct Field {
+pub(super) struct SchemaField {
     pub(super) name: &'static str,
     pub(super) kind: Type,
     pub(super) required: bool,
@@ -36,15 +36,15 @@ pub(super) enum Unknown {
     Kept,
 }
 
-pub(super) struct Model {
+pub(super) struct SchemaModel {
     pub(super) name: &'static str,
     pub(super) both_spellings: bool,
     pub(super) unknown: Unknown,
-    pub(super) fields: &'static [Field],
+    pub(super) fields: &'static [SchemaField],
 }
 
-pub(super) const fn need(name: &'static str, kind: Type) -> Field {
-    Field {
+pub(super) const fn need(name: &'static str, kind: Type) -> SchemaField {
+    SchemaField {
         name,
         kind,
         required: true,
@@ -52,8 +52,8 @@ pub(super) const fn need(name: &'static str, kind: Type) -> Field {
     }
 }
 
-pub(super) const fn with(name: &'static str, kind: Type) -> Field {
-    Field {
+pub(super) const fn with(name: &'static str, kind: Type) -> SchemaField {
+    SchemaField {
         name,
         kind,
         required: false,
@@ -61,8 +61,8 @@ pub(super) const fn with(name: &'static str, kind: Type) -> Field {
     }
 }
 
-pub(super) const fn maybe(name: &'static str, kind: Type) -> Field {
-    Field {
+pub(super) const fn maybe(name: &'static str, kind: Type) -> SchemaField {
+    SchemaField {
         name,
         kind,
         required: false,
@@ -70,8 +70,8 @@ pub(super) const fn maybe(name: &'static str, kind: Type) -> Field {
     }
 }
 
-pub(super) const fn strict(name: &'static str, fields: &'static [Field]) -> Model {
-    Model {
+pub(super) const fn strict(name: &'static str, fields: &'static [SchemaField]) -> SchemaModel {
+    SchemaModel {
         name,
         both_spellings: true,
         unknown: Unknown::Refused,

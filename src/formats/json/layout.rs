@@ -11,7 +11,7 @@ use std::ops::Range;
 const HEAD: usize = 16 << 10;
 
 /// A member of an object or an element of an array, with its position.
-pub(super) struct Item {
+pub(super) struct LocatedValue {
     /// The key; empty in an array.
     pub(super) key: String,
     /// From the key (in an array, from the value) to the value's end.
@@ -24,7 +24,7 @@ pub(super) struct Item {
 pub(super) struct Container {
     pub(super) open: usize,
     pub(super) close: usize,
-    pub(super) items: Vec<Item>,
+    pub(super) items: Vec<LocatedValue>,
 }
 
 /// Finds the items of the container that begins at an offset, one level deep.
@@ -49,7 +49,7 @@ pub(super) fn container(text: &str, at: usize) -> Result<Container, SyntaxError>
             }
             let value = cursor.at;
             cursor.skip_value()?;
-            items.push(Item {
+            items.push(LocatedValue {
                 key,
                 all: start..cursor.at,
                 value: value..cursor.at,

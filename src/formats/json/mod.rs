@@ -18,7 +18,7 @@ pub(in crate::formats) use cursor::Cursor;
 pub use document::write_with_list;
 pub use edit::{remove_member, set_member};
 pub use locate::{locate, position};
-pub use parse::{ITEM, MAX_DEPTH, MEMBER, Parsed, Unreadable, parse, parse_within};
+pub use parse::{ITEM, MAX_DEPTH, MEMBER, ParseFailure, Parsed, parse, parse_within};
 pub use path::{JsonPath, Step};
 pub use places::JsonPositions;
 pub use rewrite::{Names, insert_element, remove_elements, rewrite};

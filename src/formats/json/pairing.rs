@@ -30,18 +30,18 @@ pub(super) fn pair_up(old: &[Value], new: &[Value]) -> Vec<ElementMatch> {
         .take_while(|(a, b)| a == b)
         .count();
     let (o, n) = (old.len() - tail, new.len() - tail);
-    let mut fates: Vec<ElementMatch> = (0..head).map(|at| ElementMatch::Paired(at, at)).collect();
+    let mut matches: Vec<ElementMatch> = (0..head).map(|at| ElementMatch::Paired(at, at)).collect();
     let between = match (o - head + 1).saturating_mul(n - head + 1) > CELLS_AT_MOST {
         true => by_position(o - head, n - head),
         false => least_cost(&old[head..o], &new[head..n]),
     };
-    fates.extend(between.into_iter().map(|fate| match fate {
+    matches.extend(between.into_iter().map(|element| match element {
         ElementMatch::Paired(a, b) => ElementMatch::Paired(a + head, b + head),
         ElementMatch::Gone(a) => ElementMatch::Gone(a + head),
         ElementMatch::New(b) => ElementMatch::New(b + head),
     }));
-    fates.extend((0..tail).map(|at| ElementMatch::Paired(o + at, n + at)));
-    fates
+    matches.extend((0..tail).map(|at| ElementMatch::Paired(o + at, n + at)));
+    matches
 }
 
 fn by_position(old: usize, new: usize) -> Vec<ElementMatch> {
@@ -68,21 +68,21 @@ fn least_cost(old: &[Value], new: &[Value]) -> Vec<ElementMatch> {
         }
     }
     let (mut i, mut j) = (0, 0);
-    let mut fates = Vec::with_capacity(n.max(m));
+    let mut matches = Vec::with_capacity(n.max(m));
     while i < n || j < m {
         let here = cost[at(i, j)];
         if paired[at(i, j)] == Some(here) {
-            fates.push(ElementMatch::Paired(i, j));
+            matches.push(ElementMatch::Paired(i, j));
             (i, j) = (i + 1, j + 1);
         } else if i < n && here == APART + cost[at(i + 1, j)] {
-            fates.push(ElementMatch::Gone(i));
+            matches.push(ElementMatch::Gone(i));
             i += 1;
         } else {
-            fates.push(ElementMatch::New(j));
+            matches.push(ElementMatch::New(j));
             j += 1;
         }
     }
-    fates
+    matches
 }
 
 /// Cost of changing one element into another. For elements of different kinds it is higher than that of removing one

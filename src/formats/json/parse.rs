@@ -36,7 +36,7 @@ pub fn parse(text: &str) -> Result<Parsed, SyntaxError> {
 
 /// Why a text was not read within a memory limit.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Unreadable {
+pub enum ParseFailure {
     /// It is not JSON.
     #[error(transparent)]
     Syntax(#[from] SyntaxError),
@@ -47,11 +47,11 @@ pub enum Unreadable {
 
 /// Reads a document whose value may take `most` bytes of memory. Returns the value and the approximate number of bytes
 /// that it takes. Reading stops when the limit is exceeded, since a short text can contain a million values.
-pub fn parse_within(text: &str, most: usize) -> Result<(Value, usize), Unreadable> {
+pub fn parse_within(text: &str, most: usize) -> Result<(Value, usize), ParseFailure> {
     let mut parser = Parser::new(text, most);
     match parser.document() {
         Ok(value) => Ok((value, most - parser.left)),
-        Err(_) if parser.is_too_large => Err(Unreadable::TooLarge),
+        Err(_) if parser.is_too_large => Err(ParseFailure::TooLarge),
         Err(error) => Err(error.into()),
     }
 }
@@ -299,16 +299,16 @@ mod tests {
     #[test]
     fn a_value_keeps_within_its_memory() {
         let many = format!("[{}[]]", "[],".repeat(100_000));
-        assert_eq!(parse_within(&many, 1 << 20), Err(Unreadable::TooLarge));
+        assert_eq!(parse_within(&many, 1 << 20), Err(ParseFailure::TooLarge));
         let broken = format!("{many} and no JSON");
         assert_eq!(
             parse_within(&broken, 1 << 20),
-            Err(Unreadable::TooLarge),
+            Err(ParseFailure::TooLarge),
             "reading ended before that"
         );
         assert!(matches!(
             parse_within("[1,", 1 << 20),
-            Err(Unreadable::Syntax(_))
+            Err(ParseFailure::Syntax(_))
         ));
         let (value, taken) = parse_within(&many, usize::MAX).unwrap();
         assert!(taken >= 100_001 * size_of::<Value>(), "{taken}");

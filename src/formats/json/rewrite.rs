@@ -64,13 +64,16 @@ impl Names {
     }
 
     /// A value with its known keys in this spelling.
-    fn respelt(self, value: &Value) -> Value {
+    fn convert_key_case(self, value: &Value) -> Value {
         match value {
             Value::Object(map) if self == Names::Camel => map
                 .iter()
-                .map(|(key, value)| (camel(key), self.below(key).respelt(value)))
+                .map(|(key, value)| (camel(key), self.below(key).convert_key_case(value)))
                 .collect(),
-            Value::Array(list) => list.iter().map(|value| self.respelt(value)).collect(),
+            Value::Array(list) => list
+                .iter()
+                .map(|value| self.convert_key_case(value))
+                .collect(),
             other => other.clone(),
         }
     }
@@ -236,7 +239,7 @@ impl Rewriter<'_> {
                     }
                 }
                 (None, _) => {
-                    let value = names.below(key).respelt(value);
+                    let value = names.below(key).convert_key_case(value);
                     let member = self
                         .style
                         .member(&names.spelt(key), &value, &room.indent, levels);
@@ -256,13 +259,13 @@ impl Rewriter<'_> {
         (old, new): (&[Value], &[Value]),
         names: Names,
     ) -> Result<(), SyntaxError> {
-        let fates = pair_up(old, new);
+        let matches = pair_up(old, new);
         let mut kept = vec![false; old.len()];
         let mut added = Vec::new();
         let mut anchor = None;
         let room = self.room(found, depth);
-        for fate in fates {
-            match fate {
+        for element in matches {
+            match element {
                 ElementMatch::Paired(o, n) => {
                     kept[o] = true;
                     anchor = Some(o);
@@ -282,7 +285,7 @@ impl Rewriter<'_> {
                             let beside = anchor.map_or(0, |at| at + 1);
                             let levels = self.levels_beside(found, beside, depth + 1);
                             self.style
-                                .spell(&names.respelt(&new[n]), &room.indent, levels)
+                                .spell(&names.convert_key_case(&new[n]), &room.indent, levels)
                         }
                     };
                     added.push((anchor, spelt));
@@ -326,7 +329,9 @@ impl Rewriter<'_> {
             self.style.levels_at(depth)
         };
         let indent = indent_of(self.text, at.start);
-        let spelt = self.style.spell(&names.respelt(new), indent, levels);
+        let spelt = self
+            .style
+            .spell(&names.convert_key_case(new), indent, levels);
         self.splices
             .extend(TextChange::one(at.start, old, &spelt).0);
         Ok(())

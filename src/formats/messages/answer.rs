@@ -1,13 +1,13 @@
 //! What an agent or a model answered, in one value: a text, a message, a list of messages, or the response of a model's
 //! interface. An empty or blocked response is none, with the reason as the error.
 
-use super::Conversation;
+use super::ParsedConversation;
 use super::shape::{is_conversation, is_list_of_messages, is_message, message};
 use super::turns::turns;
 use super::{calls, chat};
 use crate::domain::{Content, Invocation, ModelError, Trajectory, TurnEnd};
 use crate::formats::adk;
-use crate::formats::read::{Node, Read, below};
+use crate::formats::read::{JsonNode, Read, below};
 use serde_json::{Map, Value};
 
 /// An answer.
@@ -26,7 +26,7 @@ pub(in crate::formats) struct Answer {
 }
 
 /// Reads an answer.
-pub(in crate::formats) fn answer(node: Node) -> Read<Answer> {
+pub(in crate::formats) fn answer(node: JsonNode) -> Read<Answer> {
     match node.value {
         Value::Null => Ok(Answer::default()),
         Value::String(text) => Ok(Answer::of_text(text.clone())),
@@ -57,7 +57,7 @@ impl Answer {
 
     /// The last turn of a conversation. `is_whole`: the list has all messages of the agent, so that without a call in it
     /// none was made.
-    fn of_turn(found: Conversation, is_whole: bool) -> Answer {
+    fn of_turn(found: ParsedConversation, is_whole: bool) -> Answer {
         let Some(turn) = found.recorded().pop() else {
             return Answer::default();
         };
@@ -85,7 +85,7 @@ impl Answer {
     }
 }
 
-fn of_object(node: Node, map: &Map<String, Value>) -> Read<Answer> {
+fn of_object(node: JsonNode, map: &Map<String, Value>) -> Read<Answer> {
     if map.values().all(Value::is_null) {
         return Ok(Answer::default());
     }
@@ -127,7 +127,7 @@ fn of_object(node: Node, map: &Map<String, Value>) -> Read<Answer> {
 }
 
 /// A response in its own member. Calls in other members are refused, because their form is not known.
-fn of_response(node: Node, map: &Map<String, Value>) -> Read<Answer> {
+fn of_response(node: JsonNode, map: &Map<String, Value>) -> Read<Answer> {
     let is_call =
         |(key, value): &(&String, &Value)| calls::is_named_as_call(key) && !chat::is_nothing(value);
     if let Some((key, value)) = map.iter().find(is_call) {
@@ -139,7 +139,7 @@ fn of_response(node: Node, map: &Map<String, Value>) -> Read<Answer> {
 }
 
 /// A state, or a response of OpenAI's Responses with its status.
-fn of_conversation(node: Node) -> Read<Answer> {
+fn of_conversation(node: JsonNode) -> Read<Answer> {
     let found = Answer::of_turn(super::conversation(node)?, true);
     let reason = || {
         let details = below(node.value, &["error"])
@@ -171,7 +171,7 @@ fn error_text(error: &Value) -> String {
 }
 
 /// A content of Gemini or ADK. One without calls is preserved as it is.
-fn of_content(node: Node) -> Read<Answer> {
+fn of_content(node: JsonNode) -> Read<Answer> {
     let parts = node
         .value
         .get("parts")
@@ -196,7 +196,7 @@ fn of_content(node: Node) -> Read<Answer> {
     Ok(Answer::of_turn(turns(vec![message]), false))
 }
 
-fn of_choices(node: Node) -> Read<Answer> {
+fn of_choices(node: JsonNode) -> Read<Answer> {
     let choices = node.need("choices")?;
     let Some(first) = choices.items()?.next() else {
         return Ok(Answer::failed("the response has no choices".into()));
@@ -214,7 +214,7 @@ fn of_choices(node: Node) -> Read<Answer> {
     Ok(or_empty(found, reason, chat::stopped_early(first)))
 }
 
-fn of_candidates(node: Node) -> Read<Answer> {
+fn of_candidates(node: JsonNode) -> Read<Answer> {
     let candidates = node.get("candidates");
     let first = match &candidates {
         Some(candidates) => candidates.items()?.next(),

@@ -5,11 +5,11 @@ use super::message::{Message, unknown};
 use super::{calls, media, results};
 use crate::domain::Part;
 use crate::formats::adk;
-use crate::formats::read::{Node, Read, ReadError};
+use crate::formats::read::{JsonNode, Read, ReadError};
 use serde_json::Value;
 
 /// Adds a content to a message.
-pub(super) fn add_content(node: Node, out: &mut Message) -> Read<()> {
+pub(super) fn add_content(node: JsonNode, out: &mut Message) -> Read<()> {
     match node.value {
         Value::String(text) => out.add_text(text),
         Value::Array(_) => {
@@ -30,7 +30,7 @@ pub(super) fn add_content(node: Node, out: &mut Message) -> Read<()> {
     Ok(())
 }
 
-fn add_block(node: Node, out: &mut Message) -> Read<()> {
+fn add_block(node: JsonNode, out: &mut Message) -> Read<()> {
     if let Value::String(text) = node.value {
         out.add_text(text);
         return Ok(());
@@ -55,7 +55,7 @@ fn add_block(node: Node, out: &mut Message) -> Read<()> {
         {
             let mut named = node.value.clone();
             named["name"] = kind["tool-".len()..].into();
-            let read = calls::with_result(Node::top(&named));
+            let read = calls::with_result(JsonNode::top(&named));
             out.parts.extend(read.map_err(|error| ReadError {
                 path: error.path.below(&node.path()),
                 ..error
@@ -71,7 +71,7 @@ fn add_block(node: Node, out: &mut Message) -> Read<()> {
 }
 
 /// A part of Gemini; `None` if it is an empty text.
-fn gemini_part(node: Node) -> Read<Option<Part>> {
+fn gemini_part(node: JsonNode) -> Read<Option<Part>> {
     let part = adk::read_part(node)?;
     if part.call.as_ref().is_some_and(|call| call.name.is_empty()) {
         return Err(node.wrong("a function call with a name"));
@@ -109,7 +109,7 @@ fn is_kind_of_call(kind: &str) -> bool {
 }
 
 /// Adds a block of this type, whose words are separated by underscores.
-fn add_typed(kind: &str, node: Node, out: &mut Message) -> Read<()> {
+fn add_typed(kind: &str, node: JsonNode, out: &mut Message) -> Read<()> {
     match kind {
         "text" | "input_text" | "output_text" | "summary_text" => {
             out.add_text(&text_in(node, &["text", "content"])?)
@@ -149,7 +149,7 @@ pub(super) fn looks_like_call(kind: &str, value: &Value) -> bool {
 }
 
 /// The text in the first of these members. OpenAI's assistants have an object with `value` there.
-pub(super) fn text_in(node: Node, keys: &[&str]) -> Read<String> {
+pub(super) fn text_in(node: JsonNode, keys: &[&str]) -> Read<String> {
     let Some(found) = keys.iter().find_map(|key| node.get(key)) else {
         return Ok(String::new());
     };
@@ -163,7 +163,7 @@ pub(super) fn text_in(node: Node, keys: &[&str]) -> Read<String> {
 }
 
 /// The summary and the content of reasoning: texts, or lists of blocks.
-pub(super) fn reasoning(node: Node, out: &mut Message) -> Read<()> {
+pub(super) fn reasoning(node: JsonNode, out: &mut Message) -> Read<()> {
     for list in ["summary", "content"]
         .into_iter()
         .filter_map(|key| node.get(key))

@@ -3,7 +3,7 @@
 use super::message::Message;
 use super::results;
 use crate::domain::{Part, ToolCall};
-use crate::formats::read::{Node, Read};
+use crate::formats::read::{JsonNode, Read};
 use crate::formats::vertex;
 use serde_json::Map;
 
@@ -12,7 +12,7 @@ const ARGUMENTS: &[&str] = &["arguments", "args", "input", "parameters"];
 const IDS: &[&str] = &["call_id", "tool_call_id", "id"];
 
 /// Reads a call. A call without a name, or with arguments that are no object, is an error.
-pub(super) fn call(node: Node) -> Read<Part> {
+pub(super) fn call(node: JsonNode) -> Read<Part> {
     node.object()
         .map_err(|_| node.wrong("a call: an object with name and arguments"))?;
     let inner = ["function", "function_call", "custom"]
@@ -46,7 +46,7 @@ pub(super) fn call(node: Node) -> Read<Part> {
 }
 
 /// Reads a call with its result, if it has one, as the AI SDK stores them.
-pub(super) fn with_result(node: Node) -> Read<Vec<Part>> {
+pub(super) fn with_result(node: JsonNode) -> Read<Vec<Part>> {
     let mut parts = vec![call(node)?];
     if ["result", "output"]
         .into_iter()
@@ -58,7 +58,7 @@ pub(super) fn with_result(node: Node) -> Read<Vec<Part>> {
 }
 
 /// Reads a call that LangChain found to be invalid: its arguments are a text that is not JSON.
-pub(super) fn invalid_call(node: Node) -> Read<Part> {
+pub(super) fn invalid_call(node: JsonNode) -> Read<Part> {
     if let Ok(part) = call(node) {
         return Ok(part);
     }
@@ -74,7 +74,7 @@ pub(super) fn invalid_call(node: Node) -> Read<Part> {
     })
 }
 
-fn id(node: Node) -> Option<String> {
+fn id(node: JsonNode) -> Option<String> {
     IDS.iter()
         .find_map(|key| Some(node.get(key)?.value.as_str()?.to_string()))
         .filter(|id| !id.is_empty())

@@ -4,7 +4,7 @@
 use super::message::{Message, MessageRole};
 use super::{blocks, calls, media, results};
 use crate::domain::ModelError;
-use crate::formats::read::{Node, Read, same_name};
+use crate::formats::read::{JsonNode, Read, same_name};
 use serde_json::Value;
 
 /// Members with the model's reasoning.
@@ -27,7 +27,7 @@ const ABOUT_CALLS: &[&str] = &[
 const STOPS: &[&str] = &["finish_reason", "stop_reason", "done_reason"];
 
 /// Reads a message of this role.
-pub(super) fn message(role: MessageRole, node: Node) -> Read<Message> {
+pub(super) fn message(role: MessageRole, node: JsonNode) -> Read<Message> {
     let mut out = Message::new(role, Vec::new());
     let more = node.get("additional_kwargs");
     if role == MessageRole::Model {
@@ -69,7 +69,7 @@ pub(super) fn message(role: MessageRole, node: Node) -> Read<Message> {
     Ok(out)
 }
 
-fn reasoning(node: Node, out: &mut Message) {
+fn reasoning(node: JsonNode, out: &mut Message) {
     // Servers repeat the same reasoning under two names.
     let texts = REASONING
         .iter()
@@ -80,7 +80,7 @@ fn reasoning(node: Node, out: &mut Message) {
 }
 
 /// The reason why the model stopped, if the object has one and the message is not complete.
-pub(super) fn stopped_early(node: Node) -> Option<ModelError> {
+pub(super) fn stopped_early(node: JsonNode) -> Option<ModelError> {
     let reason = STOPS.iter().find_map(|key| node.get(key)?.value.as_str())?;
     let message = node
         .get("finish_message")
@@ -88,7 +88,7 @@ pub(super) fn stopped_early(node: Node) -> Option<ModelError> {
     ModelError::of_finish(Some(reason), message)
 }
 
-fn refusal(node: Node, out: &mut Message) -> Read<()> {
+fn refusal(node: JsonNode, out: &mut Message) -> Read<()> {
     if let Some(words) = node.opt_str("refusal")?.filter(|words| !words.is_empty()) {
         out.add_text(&words);
         out.refuses = true;
@@ -105,7 +105,7 @@ fn has_results(content: &Value) -> bool {
         .any(blocks::is_result)
 }
 
-fn add_calls(node: Node, out: &mut Message) -> Read<()> {
+fn add_calls(node: JsonNode, out: &mut Message) -> Read<()> {
     for key in CALLS {
         let Some(found) = node.get(key) else { continue };
         match found.value {
@@ -125,7 +125,7 @@ fn add_calls(node: Node, out: &mut Message) -> Read<()> {
 }
 
 /// Refuses a message with a member whose name is that of calls, and which is not known.
-fn no_other_calls(node: Node) -> Read<()> {
+fn no_other_calls(node: JsonNode) -> Read<()> {
     let Some(map) = node.value.as_object() else {
         return Ok(());
     };

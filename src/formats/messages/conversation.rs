@@ -4,7 +4,7 @@ use crate::domain::Invocation;
 
 /// A conversation, turn by turn.
 #[derive(Debug, Default, PartialEq)]
-pub(in crate::formats) struct Conversation {
+pub(in crate::formats) struct ParsedConversation {
     /// The turns with everything that the agent did, as events. A message of the agent before the first one of the user
     /// begins a turn without a user message.
     pub(in crate::formats) turns: Vec<Invocation>,
@@ -14,7 +14,7 @@ pub(in crate::formats) struct Conversation {
     pub(in crate::formats) ends_with_answer: bool,
 }
 
-impl Conversation {
+impl ParsedConversation {
     /// The turns as an agent did them: events in order.
     pub(in crate::formats) fn recorded(self) -> Vec<Invocation> {
         self.turns

@@ -3,10 +3,10 @@
 use super::blocks::{looks_like_call, reasoning};
 use super::message::{Message, MessageRole, unknown};
 use super::{calls, results};
-use crate::formats::read::{Node, Read};
+use crate::formats::read::{JsonNode, Read};
 
 /// Reads an item. One of an unknown type is displayed; if it is a call, the calls of its turn are unknown.
-pub(super) fn item(kind: &str, node: Node) -> Read<Message> {
+pub(super) fn item(kind: &str, node: JsonNode) -> Read<Message> {
     let mut out = Message {
         is_item: true,
         ..Message::new(MessageRole::Model, Vec::new())

@@ -4,7 +4,7 @@
 use super::chat;
 use super::message::{Message, MessageRole};
 use crate::domain::Part;
-use crate::formats::read::{Node, Read};
+use crate::formats::read::{JsonNode, Read};
 use serde_json::Value;
 
 /// Whether a list is `[role, content]`.
@@ -18,7 +18,7 @@ pub(super) fn is_pair(list: &[Value]) -> bool {
 }
 
 /// Reads `[role, content]`.
-pub(super) fn pair(node: Node) -> Read<Message> {
+pub(super) fn pair(node: JsonNode) -> Read<Message> {
     let mut items = node.items()?;
     let (Some(role), Some(content), None) = (items.next(), items.next(), items.next()) else {
         return Err(node.wrong("[role, content]"));
@@ -39,7 +39,7 @@ pub(super) fn pair(node: Node) -> Read<Message> {
 }
 
 /// Reads a dump of a message; `None` if it is not wrapped.
-pub(super) fn dumped(node: Node) -> Read<Option<Message>> {
+pub(super) fn dumped(node: JsonNode) -> Read<Option<Message>> {
     let value = node.value;
     if value.get("lc").is_some() {
         let fields = node.need("kwargs")?;
@@ -54,7 +54,7 @@ pub(super) fn dumped(node: Node) -> Read<Option<Message>> {
     }
 }
 
-fn of_kind(kind: Option<&str>, fields: Node) -> Read<Message> {
+fn of_kind(kind: Option<&str>, fields: JsonNode) -> Read<Message> {
     let role = fields
         .value
         .get("role")
@@ -68,7 +68,7 @@ fn of_kind(kind: Option<&str>, fields: Node) -> Read<Message> {
 }
 
 /// Reads `{"from": "human", "value": "…"}`.
-pub(super) fn from_value(from: &str, node: Node) -> Read<Message> {
+pub(super) fn from_value(from: &str, node: JsonNode) -> Read<Message> {
     match MessageRole::named(from).filter(|role| *role != MessageRole::Tool) {
         Some(role) => Ok(Message::new(
             role,

@@ -3,7 +3,7 @@
 
 use super::message::{Message, unknown};
 use crate::domain::Part;
-use crate::formats::read::Node;
+use crate::formats::read::JsonNode;
 use serde_json::{Map, Value, json};
 
 /// Types of blocks with a medium.
@@ -39,7 +39,7 @@ const INNER: &[&str] = &[
 ];
 
 /// A block with a medium as a part; `None` for other types of blocks.
-pub(super) fn part(kind: &str, node: Node) -> Option<Part> {
+pub(super) fn part(kind: &str, node: JsonNode) -> Option<Part> {
     let block = node.value;
     if !KINDS.contains(&kind) {
         return None;
@@ -143,7 +143,7 @@ pub(super) fn is_medium(part: &Part) -> bool {
 }
 
 /// Adds the audio of an assistant's message: what was spoken as a text, and the sound.
-pub(super) fn add_spoken(node: Node, out: &mut Message) {
+pub(super) fn add_spoken(node: JsonNode, out: &mut Message) {
     let audio = node.value;
     out.add_text(audio["transcript"].as_str().unwrap_or_default());
     match audio["data"].as_str() {

@@ -31,7 +31,7 @@ mod turns;
 mod tests;
 
 pub(super) use answer::{Answer, answer};
-pub(super) use conversation::Conversation;
+pub(super) use conversation::ParsedConversation;
 pub use message::{Message, MessageRole};
 pub use saved::saved_conversations;
 pub use session::{StateBefore, StoredSession, read_session};
@@ -40,11 +40,11 @@ pub use turns::first_words;
 pub(super) use turns::{listed, listed_trajectory};
 
 use crate::domain::EvalCase;
-use crate::formats::read::{Node, Read, ReadError};
+use crate::formats::read::{JsonNode, Read, ReadError};
 use serde_json::Value;
 
 /// Reads a conversation: a list of messages, or an object that contains one.
-pub(super) fn conversation(node: Node) -> Read<Conversation> {
+pub(super) fn conversation(node: JsonNode) -> Read<ParsedConversation> {
     shape::conversation(node)
 }
 
@@ -54,11 +54,11 @@ pub(super) fn conversation(node: Node) -> Read<Conversation> {
 ///
 /// When the value is no message, or contains a call that cannot be read.
 pub fn read_message(value: &Value) -> Result<Message, ReadError> {
-    shape::message(Node::top(value))
+    shape::message(JsonNode::top(value))
 }
 
 /// A conversation as one case: what the agent did in it is expected.
-pub(super) fn case(node: Node, eval_id: &str) -> Read<EvalCase> {
+pub(super) fn case(node: JsonNode, eval_id: &str) -> Read<EvalCase> {
     let found = conversation(node)?;
     let system = found.system.clone();
     let turns = found.expected();
@@ -77,7 +77,7 @@ pub(super) fn case(node: Node, eval_id: &str) -> Read<EvalCase> {
 }
 
 /// Refuses a case of which a turn has no user message: an empty message would be sent to the agent.
-pub(super) fn with_user_messages(node: Node, case: &EvalCase) -> Read<()> {
+pub(super) fn with_user_messages(node: JsonNode, case: &EvalCase) -> Read<()> {
     let Some(at) = case
         .turns()
         .iter()

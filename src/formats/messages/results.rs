@@ -2,19 +2,19 @@
 
 use crate::domain::{Part, ToolResponse};
 use crate::formats::json;
-use crate::formats::read::{Node, Read};
+use crate::formats::read::{JsonNode, Read};
 use serde_json::{Value, json};
 
 const IDS: &[&str] = &["tool_call_id", "tool_use_id", "call_id"];
 const VALUES: &[&str] = &["content", "output", "result", "response"];
 
 /// The result in a message of a tool.
-pub(super) fn of_message(node: Node) -> Read<Part> {
+pub(super) fn of_message(node: JsonNode) -> Read<Part> {
     result(node, None)
 }
 
 /// The result in a block or item. `id` is used if it has no id of a call.
-pub(super) fn result(node: Node, id: Option<String>) -> Read<Part> {
+pub(super) fn result(node: JsonNode, id: Option<String>) -> Read<Part> {
     let own = IDS
         .iter()
         .find_map(|key| node.get(key))

@@ -5,7 +5,7 @@ use super::shape::{conversation, is_conversation, is_list_of_messages};
 use crate::domain::SessionInput;
 use crate::formats::ReadError;
 use crate::formats::json;
-use crate::formats::read::Node;
+use crate::formats::read::JsonNode;
 use serde_json::Value;
 
 /// The conversations that a file contains: sessions of ADK, one or a list or one per line, or lists of messages in any
@@ -52,7 +52,7 @@ fn one(value: &Value) -> Result<StoredSession, ReadError> {
     if let Some(session) = read_session(value)? {
         return Ok(session);
     }
-    let turns = conversation(Node::top(value))?.recorded();
+    let turns = conversation(JsonNode::top(value))?.recorded();
     let id = ["id", "thread_id"]
         .iter()
         .find_map(|key| value.get(*key)?.as_str());

@@ -1,10 +1,10 @@
 //! Sessions of ADK, as its servers send them and as they are saved in files, and lists of their events.
 
-use super::conversation::Conversation;
+use super::conversation::ParsedConversation;
 use crate::domain::{Invocation, SessionInput};
 use crate::formats::ReadError;
 use crate::formats::adk::{Event, event, invocations_of};
-use crate::formats::read::{Node, Read, below};
+use crate::formats::read::{JsonNode, Read, below};
 use serde_json::{Map, Value};
 
 /// A session of ADK, or another conversation that was saved.
@@ -55,7 +55,7 @@ pub fn read_session(session: &Value) -> Result<Option<StoredSession>, ReadError>
             .unwrap_or_default()
             .to_string()
     };
-    let turns = conversation(Node::top(session))?.turns;
+    let turns = conversation(JsonNode::top(session))?.turns;
     let events = below(session, &["events"])
         .and_then(Value::as_array)
         .into_iter()
@@ -135,16 +135,16 @@ fn state_before(
 }
 
 /// The conversation of a session.
-pub(super) fn conversation(node: Node) -> Read<Conversation> {
+pub(super) fn conversation(node: JsonNode) -> Read<ParsedConversation> {
     of_events(node.need("events")?)
 }
 
 /// The conversation in a list of events.
-pub(super) fn of_events(node: Node) -> Read<Conversation> {
+pub(super) fn of_events(node: JsonNode) -> Read<ParsedConversation> {
     let events: Vec<Event> = node.items()?.map(event).collect::<Read<_>>()?;
-    Ok(Conversation {
+    Ok(ParsedConversation {
         turns: invocations_of(&events),
-        ..Conversation::default()
+        ..ParsedConversation::default()
     })
 }
 

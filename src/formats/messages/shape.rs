@@ -1,11 +1,11 @@
 //! Which form a conversation, or one message of it, has. Each message is recognised by itself, since lists mix forms.
 
-use super::conversation::Conversation;
+use super::conversation::ParsedConversation;
 use super::message::{Message, MessageRole};
 use super::turns::turns;
 use super::{chat, items, langchain, session};
 use crate::domain::Part;
-use crate::formats::read::{Node, Read, lookup};
+use crate::formats::read::{JsonNode, Read, lookup};
 use serde_json::Value;
 
 const A_MESSAGE: &str = "a message: an object with role and content, a message of LangChain, an item of OpenAI's \
@@ -84,7 +84,7 @@ fn is_response(value: &Value) -> bool {
 }
 
 /// Reads a conversation: a list of messages, or an object that contains one.
-pub(super) fn conversation(node: Node) -> Read<Conversation> {
+pub(super) fn conversation(node: JsonNode) -> Read<ParsedConversation> {
     match node.value {
         Value::Array(_) => of_list(node),
         Value::Object(_) if session::is_session(node.value) => session::conversation(node),
@@ -112,13 +112,13 @@ pub(super) fn conversation(node: Node) -> Read<Conversation> {
     }
 }
 
-fn system_text(node: Node) -> Read<String> {
+fn system_text(node: JsonNode) -> Read<String> {
     let mut message = Message::new(MessageRole::System, Vec::new());
     super::blocks::add_content(node, &mut message)?;
     Ok(message.text())
 }
 
-fn of_list(node: Node) -> Read<Conversation> {
+fn of_list(node: JsonNode) -> Read<ParsedConversation> {
     let first = node.value.get(0);
     if first.is_some_and(|first| {
         first
@@ -139,7 +139,7 @@ fn of_list(node: Node) -> Read<Conversation> {
 }
 
 /// Reads one message by its shape.
-pub(super) fn message(node: Node) -> Read<Message> {
+pub(super) fn message(node: JsonNode) -> Read<Message> {
     let map = match node.value {
         // LangChain takes a text for a message of the user.
         Value::String(text) => return Ok(Message::new(MessageRole::User, vec![Part::text(text)])),
@@ -175,7 +175,7 @@ pub(super) fn message(node: Node) -> Read<Message> {
 }
 
 /// The role of a content of Gemini without one: the user's, unless it has calls.
-fn role_of_parts(node: Node) -> MessageRole {
+fn role_of_parts(node: JsonNode) -> MessageRole {
     let parts = node.value["parts"].as_array().into_iter().flatten();
     let is_call = |part: &Value| {
         part.get("functionCall")
@@ -190,7 +190,7 @@ fn role_of_parts(node: Node) -> MessageRole {
 }
 
 /// `{"author": …, "content": …}`, as Vertex writes a history.
-fn authored(author: &str, node: Node) -> Read<Message> {
+fn authored(author: &str, node: JsonNode) -> Read<Message> {
     let role = MessageRole::named(author).unwrap_or(MessageRole::Model);
     let mut message = chat::message(role, node)?;
     let is_agent = role == MessageRole::Model && MessageRole::named(author).is_none();

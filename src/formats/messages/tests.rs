@@ -6,8 +6,8 @@ use crate::domain::{Part, Trajectory, TurnEnd};
 use serde_json::json;
 
 fn read(value: Value) -> Result<Vec<Invocation>, String> {
-    conversation(Node::top(&value))
-        .map(Conversation::expected)
+    conversation(JsonNode::top(&value))
+        .map(ParsedConversation::expected)
         .map_err(|error| error.to_string())
 }
 
@@ -29,7 +29,7 @@ fn weather(args: Value) -> Vec<(String, Option<Value>)> {
 
 /// The number of calls in each message of the last turn, where the list tells which calls are of one message.
 fn calls_per_message(value: Value) -> Option<Vec<usize>> {
-    let turns = conversation(Node::top(&value)).unwrap().recorded();
+    let turns = conversation(JsonNode::top(&value)).unwrap().recorded();
     turns.last().unwrap().trajectory.calls_per_message()
 }
 
@@ -223,7 +223,7 @@ fn items_of_hosted_tools_begin_an_answer() {
             true,
         ),
     ] {
-        let found = answer(Node::top(&json!([item, said]))).unwrap();
+        let found = answer(JsonNode::top(&json!([item, said]))).unwrap();
         assert_eq!(found.response.unwrap().scored_text(), "ok", "{item}");
         assert_eq!(found.trajectory.unwrap().is_known(), known, "{item}");
     }
@@ -271,7 +271,7 @@ fn answers_that_stopped_early_have_the_reason() {
             Some("max_output_tokens"),
         ),
     ] {
-        let found = answer(Node::top(&value)).unwrap();
+        let found = answer(JsonNode::top(&value)).unwrap();
         assert_eq!(found.response.unwrap().scored_text(), "half", "{value}");
         assert_eq!(
             found.stopped.first().map(|error| error.code.as_str()),
@@ -291,13 +291,13 @@ fn calls_beside_a_response_are_refused() {
     let calls = json!([{"name": "f", "args": {}}]);
     for key in ["tool_calls", "function_call", "toolUses"] {
         let value = json!({"response": "r", key: calls});
-        let error = answer(Node::top(&value)).unwrap_err().to_string();
+        let error = answer(JsonNode::top(&value)).unwrap_err().to_string();
         assert!(
             error.contains(&format!("$.{key}: expected no calls beside the response")),
             "{error}"
         );
     }
-    assert!(answer(Node::top(&json!({"response": "r", "tool_calls": []}))).is_ok());
+    assert!(answer(JsonNode::top(&json!({"response": "r", "tool_calls": []}))).is_ok());
 }
 
 #[test]
@@ -519,7 +519,7 @@ fn results_of_tools_are_objects() {
 
 #[test]
 fn empty_or_blocked_response_has_error_reason() {
-    let of = |value: Value| answer(Node::top(&value)).unwrap();
+    let of = |value: Value| answer(JsonNode::top(&value)).unwrap();
     for (value, why) in [
         (
             json!({"candidates": [], "prompt_feedback": {"block_reason": "SAFETY"}}),
@@ -588,7 +588,7 @@ fn empty_or_blocked_response_has_error_reason() {
 #[test]
 fn a_turn_without_a_user_message_is_refused() {
     let list = json!([{"role": "assistant", "content": "Hello, I am here."}, {"role": "user", "content": "hi"}]);
-    let error = case(Node::top(&list), "x").unwrap_err().to_string();
+    let error = case(JsonNode::top(&list), "x").unwrap_err().to_string();
     assert!(
         error.contains("turn 1 without one (the agent: \"Hello, I am here.\")"),
         "{error}"

@@ -3,7 +3,7 @@
 //! The text after the last call is the final response. Texts before a call, earlier texts and thoughts are intermediate,
 //! as in ADK.
 
-use super::conversation::Conversation;
+use super::conversation::ParsedConversation;
 use super::media::is_medium;
 use super::message::{Message, MessageRole};
 use crate::domain::{Content, Invocation, InvocationEvent, ModelError, Part, Trajectory, TurnEnd};
@@ -27,8 +27,8 @@ struct Open {
 }
 
 /// The turns of a list of messages.
-pub(super) fn turns(messages: Vec<Message>) -> Conversation {
-    let mut out = Conversation::default();
+pub(super) fn turns(messages: Vec<Message>) -> ParsedConversation {
+    let mut out = ParsedConversation::default();
     let mut open: Option<Open> = None;
     let mut names: HashMap<String, String> = HashMap::new();
     let mut system: Vec<String> = Vec::new();
@@ -205,7 +205,7 @@ impl Open {
     }
 }
 
-impl Conversation {
+impl ParsedConversation {
     /// The turns as expectations: calls, their responses and the texts between them. Calls are unknown in a turn of which
     /// the list has no message of the agent.
     pub(in crate::formats) fn expected(self) -> Vec<Invocation> {

@@ -249,7 +249,7 @@ fn not_run<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::spans::message::Message;
+    use crate::formats::spans::message::SpanMessage;
     use serde_json::json;
 
     fn call(id: &str, name: &str, args: Value) -> ToolCall {
@@ -262,9 +262,9 @@ mod tests {
 
     fn model(calls: Vec<ToolCall>) -> SpanFacts {
         SpanFacts {
-            said: vec![Message {
+            said: vec![SpanMessage {
                 calls,
-                ..Message::default()
+                ..SpanMessage::default()
             }],
             ..SpanFacts::default()
         }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 /// A conversation that was read from traces.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Traced {
+pub struct TracedConversation {
     /// The conversation's id, or the trace's id if it has none.
     pub id: String,
     /// The agent's name.
@@ -20,7 +20,7 @@ pub struct Traced {
 }
 
 /// The conversations in these spans, in the order in which they began.
-pub fn conversations(spans: &[TraceSpan]) -> Vec<Traced> {
+pub fn conversations(spans: &[TraceSpan]) -> Vec<TracedConversation> {
     let conversation = |(id, turns): (String, Vec<TracedTurn>)| {
         let missing = turns
             .iter()
@@ -28,7 +28,7 @@ pub fn conversations(spans: &[TraceSpan]) -> Vec<Traced> {
             .flat_map(|(at, turn)| missing(turn, at + 1))
             .collect();
         let agent = turns.iter().find_map(|turn| turn.agent.clone());
-        Traced {
+        TracedConversation {
             id,
             agent,
             missing,

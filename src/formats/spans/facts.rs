@@ -1,7 +1,7 @@
 //! What spans say about an agent's work, in the same terms for all libraries.
 
 use super::arguments::given_arguments;
-use super::message::Message;
+use super::message::SpanMessage;
 use super::{TraceSpan, unquoted};
 use serde_json::{Map, Value};
 
@@ -15,9 +15,9 @@ pub(super) struct SpanFacts {
     /// The call of a tool that it is about.
     pub(super) tool: Option<ToolFacts>,
     /// The messages that were sent to a model.
-    pub(super) asked: Vec<Message>,
+    pub(super) asked: Vec<SpanMessage>,
     /// The messages with which a model replied.
-    pub(super) said: Vec<Message>,
+    pub(super) said: Vec<SpanMessage>,
     /// Whether it is the work of the whole agent, and not a call of a model: then its messages count only if no model's do.
     pub(super) is_whole: bool,
 }

@@ -1,7 +1,7 @@
 //! Messages whose fields are attributes of their own: `llm.input_messages.0.message.content` of OpenInference,
 //! `gen_ai.completion.0.tool_calls.0.name` of older versions of OpenLLMetry.
 
-use super::message::Message;
+use super::message::SpanMessage;
 use super::{TraceSpan, unquoted};
 use crate::domain::ToolCall;
 use serde_json::Value;
@@ -9,16 +9,16 @@ use std::collections::BTreeMap;
 
 /// The fields of a message.
 #[derive(Default)]
-struct Fields {
-    message: Message,
+struct FlattenedFields {
+    message: SpanMessage,
     /// The texts of content in parts.
     parts: BTreeMap<usize, String>,
     calls: BTreeMap<usize, ToolCall>,
 }
 
 /// The messages in attributes that begin with a prefix.
-pub(super) fn flattened(span: &TraceSpan, prefix: &str) -> Vec<Message> {
-    let mut found: BTreeMap<usize, Fields> = BTreeMap::new();
+pub(super) fn flattened(span: &TraceSpan, prefix: &str) -> Vec<SpanMessage> {
+    let mut found: BTreeMap<usize, FlattenedFields> = BTreeMap::new();
     for (key, value) in &span.attributes {
         let Some((at, field)) = key.strip_prefix(prefix).and_then(numbered) else {
             continue;
@@ -29,7 +29,7 @@ pub(super) fn flattened(span: &TraceSpan, prefix: &str) -> Vec<Message> {
     found.into_values().map(message_of).collect()
 }
 
-fn take_field(fields: &mut Fields, field: &str, value: &Value) {
+fn take_field(fields: &mut FlattenedFields, field: &str, value: &Value) {
     let text = value.as_str().unwrap_or_default();
     match field {
         "role" => fields.message.role = text.to_string(),
@@ -63,8 +63,8 @@ fn take_field_of_call(call: &mut ToolCall, field: &str, value: &Value) {
     }
 }
 
-fn message_of(fields: Fields) -> Message {
-    let Fields {
+fn message_of(fields: FlattenedFields) -> SpanMessage {
+    let FlattenedFields {
         mut message,
         parts,
         calls,
@@ -72,7 +72,7 @@ fn message_of(fields: Fields) -> Message {
     if message.text.is_empty() {
         message.text = parts.into_values().collect::<Vec<_>>().join("\n");
     }
-    Message {
+    SpanMessage {
         calls: calls.into_values().collect(),
         ..message
     }
@@ -105,7 +105,7 @@ mod tests {
             id: Some("1".into()),
             ..ToolCall::new("get", json!({"n": 1}).as_object().cloned())
         };
-        let expected = [Message {
+        let expected = [SpanMessage {
             role: "assistant".into(),
             text: "a\nb".into(),
             calls: vec![call],

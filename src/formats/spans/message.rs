@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 /// A message.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Message {
+pub(super) struct SpanMessage {
     /// The role; empty if it is not known.
     pub(super) role: String,
     /// The text; empty if there is none.
@@ -16,25 +16,25 @@ pub(super) struct Message {
     pub(super) calls: Vec<ToolCall>,
 }
 
-impl Message {
+impl SpanMessage {
     pub(super) fn is_user(&self) -> bool {
         matches!(self.role.as_str(), "user" | "human")
     }
 
     /// The message with this role, unless it has one.
-    pub(super) fn with_role(self, role: &str) -> Message {
+    pub(super) fn with_role(self, role: &str) -> SpanMessage {
         let role = if self.role.is_empty() {
             role.to_string()
         } else {
             self.role
         };
-        Message { role, ..self }
+        SpanMessage { role, ..self }
     }
 }
 
 /// The messages in a value: a list, possibly of lists; an object with `messages`; ADK's older request (`contents`) or
 /// response (`content`); LangChain's `generations`.
-pub(super) fn messages(value: &Value) -> Vec<Message> {
+pub(super) fn messages(value: &Value) -> Vec<SpanMessage> {
     match &unquoted(value) {
         Value::Array(list) if list.iter().all(Value::is_array) => {
             list.iter().flat_map(messages).collect()
@@ -57,7 +57,7 @@ pub(super) fn messages(value: &Value) -> Vec<Message> {
 }
 
 /// One message; `None` if the value is none.
-fn message(value: &Value) -> Option<Message> {
+fn message(value: &Value) -> Option<SpanMessage> {
     let outer = value.as_object()?;
     // LangChain wraps the fields of a message in one of these.
     let wrapped = ["kwargs", "data", "message"]
@@ -99,7 +99,7 @@ fn message(value: &Value) -> Option<Message> {
         .chain(item)
         .filter_map(call)
         .collect();
-    let found = Message {
+    let found = SpanMessage {
         role: role.unwrap_or_default(),
         text,
         calls,
@@ -112,7 +112,7 @@ fn message(value: &Value) -> Option<Message> {
 }
 
 /// A message with the calls of forms that are not in traces only: Anthropic's blocks, items of Responses, `function_call`.
-fn with_other_calls(found: Message, value: &Value) -> Message {
+fn with_other_calls(found: SpanMessage, value: &Value) -> SpanMessage {
     let Ok(read) = read_message(value) else {
         return found;
     };
@@ -121,7 +121,7 @@ fn with_other_calls(found: Message, value: &Value) -> Message {
         .into_iter()
         .filter_map(|part| part.call)
         .collect();
-    Message { calls, ..found }
+    SpanMessage { calls, ..found }
 }
 
 fn text_at(map: &Map<String, Value>, key: &str) -> String {
@@ -202,7 +202,7 @@ mod tests {
             id: Some("1".into()),
             ..ToolCall::new("get", args)
         };
-        let expected = Message {
+        let expected = SpanMessage {
             role: "ai".into(),
             text: "hi".into(),
             calls: vec![call],

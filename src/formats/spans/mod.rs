@@ -26,7 +26,7 @@ mod turn;
 mod wire;
 
 pub use batch::{SpanBatch, UnusableBatch};
-pub use conversation::{Traced, conversations, traced_conversations};
+pub use conversation::{TracedConversation, conversations, traced_conversations};
 pub use parsed::cut_to_memory;
 pub use protobuf::read_protobuf;
 pub use read::{read_span_batch, read_spans};

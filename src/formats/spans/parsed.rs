@@ -2,7 +2,7 @@
 
 use super::TraceSpan;
 use super::arguments::literal_size;
-use crate::formats::json::{Unreadable, parse_within};
+use crate::formats::json::{ParseFailure, parse_within};
 use serde_json::Value;
 
 /// Removes the spans from the first one on whose texts, parsed with those of the spans before, take more than `most` bytes.
@@ -29,8 +29,8 @@ fn take(value: &Value, left: &mut usize) -> Option<()> {
                 *left = left.checked_sub(size)?;
                 take(&parsed, left)
             }
-            Err(Unreadable::TooLarge) => None,
-            Err(Unreadable::Syntax(_)) => {
+            Err(ParseFailure::TooLarge) => None,
+            Err(ParseFailure::Syntax(_)) => {
                 *left = left.checked_sub(literal_size(text))?;
                 Some(())
             }

@@ -3,7 +3,7 @@
 
 use super::TraceSpan;
 use super::batch::{SpanBatch, SpanMemory, UnusableBatch};
-use super::wire::{Field, Fields};
+use super::wire::{WireField, WireFields};
 use base64::Engine;
 use serde_json::{Map, Value};
 
@@ -41,8 +41,8 @@ fn each_message(
     number: u32,
     each: &mut dyn FnMut(&[u8]) -> Result<(), UnusableBatch>,
 ) -> Result<(), UnusableBatch> {
-    for field in Fields(bytes) {
-        if let (found, Field::Bytes(message)) = field?
+    for field in WireFields(bytes) {
+        if let (found, WireField::Bytes(message)) = field?
             && found == number
         {
             each(message)?;
@@ -68,15 +68,15 @@ fn span_of(trace: &str, bytes: &[u8], room: &mut SpanMemory) -> Result<TraceSpan
     };
     room.take(size_of::<TraceSpan>() + trace.len())?;
     let mut of_events = Map::new();
-    for field in Fields(bytes) {
+    for field in WireFields(bytes) {
         match field? {
-            (2, Field::Bytes(id)) => span.id = in_hexadecimal(id),
-            (4, Field::Bytes(id)) => span.parent = in_hexadecimal(id),
-            (5, Field::Bytes(name)) => span.name = text(name, room)?,
-            (7, Field::Fixed64(at)) => span.start = u128::from(at),
-            (9, Field::Bytes(pair)) => add_pair(pair, &mut span.attributes, 0, room)?,
+            (2, WireField::Bytes(id)) => span.id = in_hexadecimal(id),
+            (4, WireField::Bytes(id)) => span.parent = in_hexadecimal(id),
+            (5, WireField::Bytes(name)) => span.name = text(name, room)?,
+            (7, WireField::Fixed64(at)) => span.start = u128::from(at),
+            (9, WireField::Bytes(pair)) => add_pair(pair, &mut span.attributes, 0, room)?,
             // Span.events, Event.attributes
-            (11, Field::Bytes(event)) => {
+            (11, WireField::Bytes(event)) => {
                 each_message(event, 3, &mut |pair| {
                     add_pair(pair, &mut of_events, 0, room)
                 })?;
@@ -113,10 +113,10 @@ fn add_pair(
 ) -> Result<(), UnusableBatch> {
     room.member()?;
     let (mut key, mut value) = (String::new(), Value::Null);
-    for field in Fields(pair) {
+    for field in WireFields(pair) {
         match field? {
-            (1, Field::Bytes(name)) => key = text(name, room)?,
-            (2, Field::Bytes(of)) => value = value_of(of, depth, room)?,
+            (1, WireField::Bytes(name)) => key = text(name, room)?,
+            (2, WireField::Bytes(of)) => value = value_of(of, depth, room)?,
             _ => {}
         }
     }
@@ -132,13 +132,13 @@ fn value_of(bytes: &[u8], depth: usize, room: &mut SpanMemory) -> Result<Value, 
         )));
     }
     let mut value = Value::Null;
-    for field in Fields(bytes) {
+    for field in WireFields(bytes) {
         value = match field? {
-            (1, Field::Bytes(bytes)) => text(bytes, room)?.into(),
-            (2, Field::Varint(flag)) => (flag != 0).into(),
-            (3, Field::Varint(number)) => (number as i64).into(),
-            (4, Field::Fixed64(bits)) => f64::from_bits(bits).into(),
-            (5, Field::Bytes(list)) => {
+            (1, WireField::Bytes(bytes)) => text(bytes, room)?.into(),
+            (2, WireField::Varint(flag)) => (flag != 0).into(),
+            (3, WireField::Varint(number)) => (number as i64).into(),
+            (4, WireField::Fixed64(bits)) => f64::from_bits(bits).into(),
+            (5, WireField::Bytes(list)) => {
                 let mut items = Vec::new();
                 each_message(list, 1, &mut |item| {
                     room.item()?;
@@ -147,14 +147,14 @@ fn value_of(bytes: &[u8], depth: usize, room: &mut SpanMemory) -> Result<Value, 
                 })?;
                 items.into()
             }
-            (6, Field::Bytes(pairs)) => {
+            (6, WireField::Bytes(pairs)) => {
                 let mut map = Map::new();
                 each_message(pairs, 1, &mut |pair| {
                     add_pair(pair, &mut map, depth + 1, room)
                 })?;
                 map.into()
             }
-            (7, Field::Bytes(bytes)) => {
+            (7, WireField::Bytes(bytes)) => {
                 room.take(bytes.len().div_ceil(3) * 4)?;
                 base64::engine::general_purpose::STANDARD
                     .encode(bytes)

@@ -2,7 +2,7 @@
 
 use super::batch::{SpanBatch, SpanMemory, UnusableBatch};
 use super::{TraceSpan, cut_to_memory, phoenix};
-use crate::formats::json::{self, Unreadable};
+use crate::formats::json::{self, ParseFailure};
 use crate::formats::spans::libraries::{langfuse, langsmith};
 use serde_json::{Map, Value};
 
@@ -24,10 +24,10 @@ fn read_spans_within(text: &str, most: usize) -> Result<Vec<TraceSpan>, String> 
     };
     let documents = match json::parse_within(text, most) {
         Ok((document, _)) => vec![document],
-        Err(Unreadable::TooLarge) => return Err(too_large()),
-        Err(Unreadable::Syntax(error)) => lines(text, most).map_err(|line| match line {
-            Unreadable::TooLarge => too_large(),
-            Unreadable::Syntax(_) => format!("the file is neither JSON nor JSON Lines: {error}"),
+        Err(ParseFailure::TooLarge) => return Err(too_large()),
+        Err(ParseFailure::Syntax(error)) => lines(text, most).map_err(|line| match line {
+            ParseFailure::TooLarge => too_large(),
+            ParseFailure::Syntax(_) => format!("the file is neither JSON nor JSON Lines: {error}"),
         })?,
     };
     let mut batch = SpanBatch::new(most);
@@ -55,22 +55,22 @@ pub fn read_span_batch(
     most: usize,
 ) -> Result<SpanBatch, UnusableBatch> {
     let (document, size) = json::parse_within(text, most).map_err(|error| match error {
-        Unreadable::TooLarge => UnusableBatch::TooLarge,
-        Unreadable::Syntax(error) => UnusableBatch::Invalid(error.to_string()),
+        ParseFailure::TooLarge => UnusableBatch::TooLarge,
+        ParseFailure::Syntax(error) => UnusableBatch::Invalid(error.to_string()),
     })?;
     let mut batch = SpanBatch::new(most - size);
     add_spans(&document, is_wanted, &mut batch)?;
     Ok(batch)
 }
 
-fn lines(text: &str, most: usize) -> Result<Vec<Value>, Unreadable> {
+fn lines(text: &str, most: usize) -> Result<Vec<Value>, ParseFailure> {
     let mut left = most;
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     let document = |line| {
         let (document, size) = json::parse_within(line, left)?;
         left = left
             .checked_sub(size + json::ITEM)
-            .ok_or(Unreadable::TooLarge)?;
+            .ok_or(ParseFailure::TooLarge)?;
         Ok(document)
     };
     lines.map(document).collect()

@@ -1,14 +1,14 @@
 //! Traces that real libraries wrote, and exports of services.
 
-use super::{Traced, conversations, read_spans};
+use super::{TracedConversation, conversations, read_spans};
 use serde_json::{Value, json};
 
-fn traced(text: &str) -> Vec<Traced> {
+fn traced(text: &str) -> Vec<TracedConversation> {
     conversations(&read_spans(text).unwrap())
 }
 
 /// The user's message, the calls with their ids and results, the response, and the number of messages about what is missing.
-fn shown(traced: &Traced) -> Value {
+fn shown(traced: &TracedConversation) -> Value {
     let turn = &traced.turns[0];
     let calls = turn.calls().into_iter().enumerate().map(|(at, call)| {
         let result = turn

@@ -4,7 +4,7 @@ use super::batch::UnusableBatch;
 
 /// The value of a field.
 #[derive(Debug, PartialEq)]
-pub(super) enum Field<'a> {
+pub(super) enum WireField<'a> {
     Varint(u64),
     Fixed64(u64),
     /// A text, bytes, or a message.
@@ -13,10 +13,10 @@ pub(super) enum Field<'a> {
 }
 
 /// The fields of a message with their numbers. Nothing follows an error.
-pub(super) struct Fields<'a>(pub(super) &'a [u8]);
+pub(super) struct WireFields<'a>(pub(super) &'a [u8]);
 
-impl<'a> Iterator for Fields<'a> {
-    type Item = Result<(u32, Field<'a>), UnusableBatch>;
+impl<'a> Iterator for WireFields<'a> {
+    type Item = Result<(u32, WireField<'a>), UnusableBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.0.is_empty() {
@@ -32,21 +32,21 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-impl<'a> Fields<'a> {
+impl<'a> WireFields<'a> {
     /// The next field; `None` if it is broken.
-    fn field(&mut self) -> Option<(u32, Field<'a>)> {
+    fn field(&mut self) -> Option<(u32, WireField<'a>)> {
         let key = self.varint()?;
         let number = u32::try_from(key >> 3).ok().filter(|number| *number > 0)?;
         let field = match key & 7 {
-            0 => Field::Varint(self.varint()?),
-            1 => Field::Fixed64(u64::from_le_bytes(self.bytes(8)?.try_into().ok()?)),
+            0 => WireField::Varint(self.varint()?),
+            1 => WireField::Fixed64(u64::from_le_bytes(self.bytes(8)?.try_into().ok()?)),
             2 => {
                 let length = usize::try_from(self.varint()?).ok()?;
-                Field::Bytes(self.bytes(length)?)
+                WireField::Bytes(self.bytes(length)?)
             }
             5 => {
                 self.bytes(4)?;
-                Field::Fixed32
+                WireField::Fixed32
             }
             _ => return None,
         };

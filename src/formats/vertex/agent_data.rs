@@ -6,12 +6,12 @@
 use super::row_turns::{RowTurns, in_text, without_actions};
 use crate::domain::{Content, Invocation};
 use crate::formats::adk::{self, Event};
-use crate::formats::read::{Node, Read};
+use crate::formats::read::{JsonNode, Read};
 use serde_json::{Map, Value};
 
 /// The conversation: every user message begins a turn. `prompt` is the user message for events before the first one.
 /// Turns before the last in which the agent acted are history. `None` when there are no turns.
-pub(super) fn agent_data(data: Node, prompt: Option<&Content>) -> Read<Option<RowTurns>> {
+pub(super) fn agent_data(data: JsonNode, prompt: Option<&Content>) -> Read<Option<RowTurns>> {
     in_text(data, |data| {
         let mut state = Map::new();
         let mut turns: Vec<(Content, Vec<Event>)> = Vec::new();
@@ -49,7 +49,7 @@ pub(super) fn agent_data(data: Node, prompt: Option<&Content>) -> Read<Option<Ro
     })
 }
 
-fn state_delta(event: Node) -> Map<String, Value> {
+fn state_delta(event: JsonNode) -> Map<String, Value> {
     let delta = event.get("state_delta");
     delta
         .and_then(|delta| delta.value.as_object().cloned())

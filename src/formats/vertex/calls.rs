@@ -5,7 +5,7 @@ use super::literal;
 use crate::domain::ToolCall;
 use crate::formats::adk;
 use crate::formats::json;
-use crate::formats::read::{Node, Read, describe};
+use crate::formats::read::{JsonNode, Read, describe};
 use serde_json::{Map, Value};
 
 const NAMES: &[&str] = &["tool_name", "name", "tool"];
@@ -19,7 +19,7 @@ const INPUTS: &[&str] = &[
 ];
 
 /// Reads a trajectory. Null, and what pandas writes for null in a table, is unknown; `[]` is empty.
-pub(super) fn trajectory(node: Node) -> Read<Option<Vec<ToolCall>>> {
+pub(super) fn trajectory(node: JsonNode) -> Read<Option<Vec<ToolCall>>> {
     match node.value {
         Value::Null => Ok(None),
         Value::String(text) if is_nothing(text) => Ok(None),
@@ -28,7 +28,7 @@ pub(super) fn trajectory(node: Node) -> Read<Option<Vec<ToolCall>>> {
                 node.wrong("a list of calls, as JSON or as the Python literal that pandas writes")
             })?;
             // Paths inside the decoded text do not exist in the file, so errors have the path of the text.
-            read(Node::top(&value)).map_err(|error| crate::formats::read::ReadError {
+            read(JsonNode::top(&value)).map_err(|error| crate::formats::read::ReadError {
                 path: node.path(),
                 ..error
             })
@@ -53,7 +53,7 @@ pub(super) fn decoded(text: &str) -> Option<Value> {
     }
 }
 
-fn read(node: Node) -> Read<Option<Vec<ToolCall>>> {
+fn read(node: JsonNode) -> Read<Option<Vec<ToolCall>>> {
     match node.value {
         Value::Null => Ok(None),
         Value::Object(map) => {
@@ -76,7 +76,7 @@ fn read(node: Node) -> Read<Option<Vec<ToolCall>>> {
     }
 }
 
-fn element(node: Node, calls: &mut Vec<ToolCall>) -> Read<()> {
+fn element(node: JsonNode, calls: &mut Vec<ToolCall>) -> Read<()> {
     // The name of a tool, whose arguments are not known.
     if let Value::String(name) = node.value {
         calls.push(ToolCall::named(name.trim()));
@@ -92,7 +92,7 @@ fn element(node: Node, calls: &mut Vec<ToolCall>) -> Read<()> {
             .first()
             .and_then(|first| first.get("kwargs").or(Some(first)));
         let action = action.ok_or_else(|| node.wrong("a call"))?;
-        calls.push(call(Node::top(action)).map_err(|_| node.wrong("a call"))?);
+        calls.push(call(JsonNode::top(action)).map_err(|_| node.wrong("a call"))?);
         return Ok(());
     }
     if node.get("parts").is_some() {
@@ -107,7 +107,7 @@ fn element(node: Node, calls: &mut Vec<ToolCall>) -> Read<()> {
     Ok(())
 }
 
-fn call(node: Node) -> Read<ToolCall> {
+fn call(node: JsonNode) -> Read<ToolCall> {
     node.object()
         .map_err(|_| node.wrong("a call: an object with tool_name and tool_input"))?;
     let name = NAMES
@@ -130,11 +130,11 @@ pub const PLAIN_INPUT: &str = "tool_input";
 
 /// The arguments in a tool's input, in any spelling. The error says what was expected.
 pub fn tool_input(input: &Value) -> Result<Map<String, Value>, String> {
-    arguments(Node::top(input)).map_err(|error| error.to_string())
+    arguments(JsonNode::top(input)).map_err(|error| error.to_string())
 }
 
 /// Reads arguments: an object, a text that contains one, or a plain text. The keys stay as they are.
-pub(in crate::formats) fn arguments(node: Node) -> Read<Map<String, Value>> {
+pub(in crate::formats) fn arguments(node: JsonNode) -> Read<Map<String, Value>> {
     match node.value {
         Value::Object(map) => Ok(map.clone()),
         Value::String(text) if text.trim().is_empty() => Ok(Map::new()),
@@ -160,7 +160,7 @@ mod tests {
     use serde_json::json;
 
     fn read_calls(value: Value) -> Result<Option<Vec<ToolCall>>, String> {
-        trajectory(Node::top(&value)).map_err(|error| error.to_string())
+        trajectory(JsonNode::top(&value)).map_err(|error| error.to_string())
     }
 
     #[test]

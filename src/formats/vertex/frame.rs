@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 /// The rows of a frame, and their positions in the document.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Frame {
+pub struct DataFrame {
     pub(in crate::formats) rows: Vec<Value>,
     ids: Vec<String>,
     place: RowsLocation,
@@ -30,14 +30,14 @@ enum RowsLocation {
     Lists(Option<&'static str>, Vec<String>),
 }
 
-impl Frame {
+impl DataFrame {
     /// The frame in a document; `None` if the document is not a frame, or if no column is known.
-    pub(in crate::formats) fn find(value: &Value, columns: &ColumnMap) -> Option<Frame> {
+    pub(in crate::formats) fn find(value: &Value, columns: &ColumnMap) -> Option<DataFrame> {
         let (rows, place) = rows_of(value, columns)?;
         let known = |row: &Value| row.as_object().is_some_and(|row| is_known(row, columns));
         rows.iter().any(known).then(|| {
             let ids = rows.iter().map(|row| row_id(row, columns)).collect();
-            Frame { rows, ids, place }
+            DataFrame { rows, ids, place }
         })
     }
 
@@ -324,8 +324,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn frame_of(document: &Value) -> Option<Frame> {
-        Frame::find(document, &ColumnMap::default())
+    fn frame_of(document: &Value) -> Option<DataFrame> {
+        DataFrame::find(document, &ColumnMap::default())
     }
 
     #[test]
@@ -370,7 +370,7 @@ mod tests {
         assert!(frame_of(&values).is_none());
         assert_eq!(unknown_columns(&values), Some(vec!["0".into(), "1".into()]));
         let map = ColumnMap::parse("prompt=0,reference=1").unwrap();
-        let frame = Frame::find(&values, &map).unwrap();
+        let frame = DataFrame::find(&values, &map).unwrap();
         assert_eq!(frame.rows[1], json!({"0": "why?", "1": "thus"}));
         assert_eq!(
             frame.path(1, &JsonPath::default().key("1")).to_string(),

@@ -14,7 +14,7 @@ use super::columns::{ColumnMap, value_at};
 use super::turns::is_structure;
 use super::{COLUMNS, turns};
 use crate::formats::json::{JsonPath, Step};
-use crate::formats::read::{Node, Read, ReadError, camel, lookup};
+use crate::formats::read::{JsonNode, Read, ReadError, camel, lookup};
 use crate::formats::vertex::column_names::{
     ANSWERS, CALLS, INPUT, OUTCOMES, PROMPTS, REFERENCE_ASSERTS, TRIGGERS,
 };
@@ -73,15 +73,15 @@ pub(in crate::formats) const NEEDED: &str = "a column that evaltrail knows (prom
 /// The columns that were found in such a file, and what to do.
 pub(in crate::formats) fn found_columns<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     /// More columns are not listed.
-    const MOST: usize = 12;
+    const MAX_LISTED: usize = 12;
     let names: Vec<&str> = names.into_iter().collect();
     let mut listed: Vec<String> = names
         .iter()
-        .take(MOST)
+        .take(MAX_LISTED)
         .map(|name| shortened(name))
         .collect();
-    if names.len() > MOST {
-        listed.push(format!("and {} more", names.len() - MOST));
+    if names.len() > MAX_LISTED {
+        listed.push(format!("and {} more", names.len() - MAX_LISTED));
     }
     format!(
         "the columns {}; map them with --columns prompt=NAME,reference=NAME or with [columns] in evaltrail.toml",
@@ -90,9 +90,9 @@ pub(in crate::formats) fn found_columns<'n>(names: impl IntoIterator<Item = &'n 
 }
 
 fn shortened(name: &str) -> String {
-    const LONGEST: usize = 40;
-    match name.chars().count() > LONGEST {
-        true => format!("{}…", name.chars().take(LONGEST).collect::<String>()),
+    const MAX_CHARS: usize = 40;
+    match name.chars().count() > MAX_CHARS {
+        true => format!("{}…", name.chars().take(MAX_CHARS).collect::<String>()),
         false => name.to_string(),
     }
 }
@@ -102,7 +102,7 @@ pub(in crate::formats) fn recognise<'a>(
     row: &'a Value,
     columns: &ColumnMap,
 ) -> Read<Recognised<'a>> {
-    let node = Node::top(row);
+    let node = JsonNode::top(row);
     let cells = node.object()?;
     if !is_known(cells, columns) {
         return Err(ReadError {

@@ -27,8 +27,8 @@ const OTHER_ASKED_KEYS: &[&str] = &[
 
 /// The rows of a file, in order.
 #[derive(Clone, Debug, Default)]
-pub struct Lines {
-    rows: Vec<Row>,
+pub struct FileRows {
+    rows: Vec<FileRow>,
     /// The ids in the file, concatenated.
     names: String,
     /// For each line without a row: the index of the next row, and the number of such lines so far.
@@ -36,7 +36,7 @@ pub struct Lines {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Row {
+struct FileRow {
     start: u64,
     /// The offset of the id in `names`; for a row without an id, the hash of its content.
     id: u64,
@@ -50,7 +50,7 @@ const BY_CONTENT: u32 = u32::MAX;
 /// A row that is not an object: its id is its line.
 const BY_LINE: u32 = u32::MAX - 1;
 
-impl Lines {
+impl FileRows {
     /// Number of rows.
     pub fn len(&self) -> usize {
         self.rows.len()
@@ -105,7 +105,7 @@ fn hash(bytes: &[u8]) -> u64 {
 /// Finds the rows of a file that is read in chunks of any size.
 #[derive(Debug, Default)]
 pub struct LineIndexer {
-    lines: Lines,
+    lines: FileRows,
     columns: ColumnMap,
     /// The beginning of a line whose end has not been read.
     carry: Vec<u8>,
@@ -140,7 +140,7 @@ impl LineIndexer {
     }
 
     /// Returns the rows after the last chunk.
-    pub fn finish(mut self) -> Lines {
+    pub fn finish(mut self) -> FileRows {
         let last = std::mem::take(&mut self.carry);
         if !last.is_empty() {
             self.line(&last);
@@ -170,7 +170,7 @@ impl LineIndexer {
         let body = &body[lead..body.len() - tail];
         let (id, id_length) = self.id(body);
         let start = start + (bom + lead) as u64;
-        self.lines.rows.push(Row {
+        self.lines.rows.push(FileRow {
             start,
             id,
             length: body.len().min(u32::MAX as usize) as u32,
@@ -254,7 +254,7 @@ mod tests {
     const TEXT: &str =
         "\u{feff}{\"id\": \"a\", \"prompt\": \"x\"}\n\n  {\"prompt\": \"y\"}\r\n[1]\n{\"id\": 7}";
 
-    fn indexed(chunk: usize) -> Lines {
+    fn indexed(chunk: usize) -> FileRows {
         let mut indexer = LineIndexer::default();
         TEXT.as_bytes()
             .chunks(chunk)

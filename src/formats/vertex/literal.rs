@@ -9,7 +9,7 @@ const DEEPEST: usize = 128;
 
 /// Reads a literal; `None` when the text is not a literal.
 pub(in crate::formats) fn parse(text: &str) -> Option<Value> {
-    let mut reader = Reader {
+    let mut reader = LiteralReader {
         chars: text.chars().peekable(),
     };
     let value = reader.value(0)?;
@@ -17,11 +17,11 @@ pub(in crate::formats) fn parse(text: &str) -> Option<Value> {
     reader.chars.peek().is_none().then_some(value)
 }
 
-struct Reader<'a> {
+struct LiteralReader<'a> {
     chars: Peekable<Chars<'a>>,
 }
 
-impl Reader<'_> {
+impl LiteralReader<'_> {
     fn space(&mut self) {
         while self.chars.next_if(|c| c.is_whitespace()).is_some() {}
     }

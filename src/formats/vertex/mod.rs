@@ -25,11 +25,11 @@ mod write;
 
 pub use calls::{PLAIN_INPUT, tool_input};
 pub use columns::{ColumnMap, MAPPED_TO};
-pub use lines::{LineIndexer, Lines};
+pub use lines::{FileRows, LineIndexer};
 pub use write::{write_row, write_trajectory};
 
 pub(super) use calls::arguments;
-pub(super) use frame::{Frame, unknown_columns};
+pub(super) use frame::{DataFrame, unknown_columns};
 pub(super) use layout::{NEEDED, found_columns, is_known, is_known_name};
 pub(super) use literal::parse as literal_value;
 pub(super) use recorded::result_case;

@@ -10,7 +10,7 @@
 
 use crate::formats::adk;
 use crate::formats::json::{self, JsonPath, Step};
-use crate::formats::read::{Node, Read, ReadError};
+use crate::formats::read::{JsonNode, Read, ReadError};
 use serde_json::{Map, Value, json};
 
 const COLUMNS: [&str; 4] = ["format", "request", "response", "system_instruction"];
@@ -20,7 +20,7 @@ const COLUMNS: [&str; 4] = ["format", "request", "response", "system_instruction
 /// # Errors
 ///
 /// When a column is missing or is not a text of JSON Lines with messages.
-pub(super) fn with_columns(node: Node) -> Read<Option<Value>> {
+pub(super) fn with_columns(node: JsonNode) -> Read<Option<Value>> {
     if node.value.get("format").and_then(Value::as_str) != Some("observability") {
         return Ok(None);
     }
@@ -73,12 +73,12 @@ pub(super) fn in_file(error: ReadError) -> ReadError {
 fn system_text(messages: &[Value]) -> Read<String> {
     let texts = messages
         .iter()
-        .map(|message| Ok(adk::read_content(Node::top(message))?.spoken_text()));
+        .map(|message| Ok(adk::read_content(JsonNode::top(message))?.spoken_text()));
     Ok(texts.collect::<Read<Vec<String>>>()?.join("\n"))
 }
 
 /// The messages of a column, one in each line, as contents of Gemini.
-fn messages(column: Node) -> Read<Vec<Value>> {
+fn messages(column: JsonNode) -> Read<Vec<Value>> {
     let wrong = || column.wrong("a text with a message in JSON on each line");
     let text = column.value.as_str().ok_or_else(wrong)?;
     let message = |(at, line): (usize, &str)| {
@@ -87,7 +87,7 @@ fn messages(column: Node) -> Read<Vec<Value>> {
             expected: "a message in JSON on each line".into(),
             found: format!("line {}: {error}", at + 1),
         })?;
-        content(Node::top(&value.value)).map_err(|error| ReadError {
+        content(JsonNode::top(&value.value)).map_err(|error| ReadError {
             path: column.path(),
             found: format!("line {}: {}", at + 1, error.found),
             ..error
@@ -101,13 +101,13 @@ fn messages(column: Node) -> Read<Vec<Value>> {
 }
 
 /// A message as a content.
-fn content(node: Node) -> Read<Value> {
+fn content(node: JsonNode) -> Read<Value> {
     node.object()?;
     let list = node.value.get("parts").and_then(Value::as_array);
     let list = list.ok_or_else(|| node.wrong("a message with a list of parts"))?;
     let parts = list
         .iter()
-        .map(|value| part(Node::top(value)))
+        .map(|value| part(JsonNode::top(value)))
         .collect::<Read<Vec<_>>>()?;
     let parts: Vec<Value> = parts.into_iter().flatten().collect();
     Ok(json!({"role": node.opt_str("role")?.unwrap_or_default(), "parts": parts}))
@@ -115,7 +115,7 @@ fn content(node: Node) -> Read<Value> {
 
 /// A part as one of Gemini. The schema has the names of tools in `id`. A part of an unknown type is left out, as by Vertex's
 /// client, unless it could be a call.
-fn part(node: Node) -> Read<Option<Value>> {
+fn part(node: JsonNode) -> Read<Option<Value>> {
     node.object()?;
     let member = |key: &str| {
         node.value

@@ -3,7 +3,7 @@
 
 use super::calls::is_nothing;
 use crate::domain::{EvalCase, Finding, FindingRule, MetricResult, RubricScore, Score, Status};
-use crate::formats::read::{Node, Read, below, lax_float};
+use crate::formats::read::{JsonNode, Read, below, lax_float};
 use serde_json::Value;
 
 const PARTS: &[&str] = &[
@@ -21,7 +21,7 @@ pub(super) fn is_column(key: &str) -> bool {
 }
 
 /// The scores in a row's columns. They have no thresholds, so they are informational.
-pub(super) fn columns(node: Node) -> Vec<MetricResult> {
+pub(super) fn columns(node: JsonNode) -> Vec<MetricResult> {
     let Some(map) = node.value.as_object() else {
         return Vec::new();
     };
@@ -78,11 +78,11 @@ fn result(metric: &str, score: Option<f64>, explanation: &str, errored: bool) ->
 }
 
 /// Reads an element of `eval_case_results`: the scores of the first response. It does not contain the case itself.
-pub(in crate::formats) fn result_case(node: Node, eval_id: &str) -> Read<EvalCase> {
+pub(in crate::formats) fn result_case(node: JsonNode, eval_id: &str) -> Read<EvalCase> {
     let mut recorded = Vec::new();
     if let Some(candidate) = node.need("response_candidate_results")?.items()?.next() {
         for (name, metric) in candidate.need("metric_results")?.object()? {
-            let metric = Node::top(metric);
+            let metric = JsonNode::top(metric);
             let error = metric.opt_str("error_message").ok().flatten();
             let explanation = metric.opt_str("explanation").ok().flatten();
             let words = error.clone().or(explanation).unwrap_or_default();
@@ -104,7 +104,7 @@ pub(in crate::formats) fn result_case(node: Node, eval_id: &str) -> Read<EvalCas
 }
 
 /// A missing verdict means no: `false` is omitted in Protobuf's JSON.
-fn verdict(node: Node) -> Read<RubricScore> {
+fn verdict(node: JsonNode) -> Read<RubricScore> {
     let text = |path: &[&str]| {
         below(node.value, path)
             .and_then(Value::as_str)

@@ -25,7 +25,7 @@ use crate::domain::{
 };
 use crate::formats::adk;
 use crate::formats::messages::{self, Answer};
-use crate::formats::read::{Node, Read, ReadError, lax_float, same_name};
+use crate::formats::read::{JsonNode, Read, ReadError, lax_float, same_name};
 use serde_json::{Map, Value};
 
 /// Columns with a meaning of their own; all others are retained as they are.
@@ -78,14 +78,14 @@ const CONVERSATION: &[&str] = &[
 
 /// Reads a row of any tool. `eval_id` is the row's id in the list of cases.
 pub(in crate::formats) fn case(row: &Value, columns: &ColumnMap, eval_id: &str) -> Read<EvalCase> {
-    if let Some(row) = observability::with_columns(Node::top(row))? {
-        return case_of_row(Node::top(&row), eval_id).map_err(observability::in_file);
+    if let Some(row) = observability::with_columns(JsonNode::top(row))? {
+        return case_of_row(JsonNode::top(&row), eval_id).map_err(observability::in_file);
     }
     let recognised = recognise(row, columns)?;
-    case_of_row(Node::top(&recognised.row), eval_id).map_err(|error| recognised.in_file(error))
+    case_of_row(JsonNode::top(&recognised.row), eval_id).map_err(|error| recognised.in_file(error))
 }
 
-fn case_of_row(node: Node, eval_id: &str) -> Read<EvalCase> {
+fn case_of_row(node: JsonNode, eval_id: &str) -> Read<EvalCase> {
     node.object()?;
     let mut talk = conversation(node)?;
     expectations(node, &mut talk)?;
@@ -159,7 +159,7 @@ fn case_of_row(node: Node, eval_id: &str) -> Read<EvalCase> {
 }
 
 /// The columns without a meaning of their own. Rubrics as an object, which ragas has, are descriptions of scores.
-fn others(node: Node) -> Map<String, Value> {
+fn others(node: JsonNode) -> Map<String, Value> {
     let mut others = node.others(KNOWN);
     others.retain(|key, _| !recorded::is_column(key));
     let scale = node
@@ -170,7 +170,7 @@ fn others(node: Node) -> Map<String, Value> {
 }
 
 /// A duration; `None` for a text that stands for no value.
-fn seconds(cell: Node) -> Read<Option<f64>> {
+fn seconds(cell: JsonNode) -> Read<Option<f64>> {
     if cell.value.as_str().is_some_and(is_nothing) {
         return Ok(None);
     }
@@ -186,7 +186,7 @@ fn seconds(cell: Node) -> Read<Option<f64>> {
 }
 
 /// The value of a cell; `None` for null and for NaN, which stands for null in a table.
-fn cell<'a>(node: Node<'a>, key: &'a str) -> Option<Node<'a>> {
+fn cell<'a>(node: JsonNode<'a>, key: &'a str) -> Option<JsonNode<'a>> {
     let value = node
         .value
         .as_object()
@@ -200,7 +200,7 @@ fn cell<'a>(node: Node<'a>, key: &'a str) -> Option<Node<'a>> {
 }
 
 /// Reads the conversation, and the saved turns if the same field contains them.
-fn conversation(node: Node) -> Read<RowTurns> {
+fn conversation(node: JsonNode) -> Read<RowTurns> {
     let prompt = ["prompt", "source", "input", "inputs"]
         .into_iter()
         .find_map(|key| cell(node, key));
@@ -239,7 +239,7 @@ fn conversation(node: Node) -> Read<RowTurns> {
 }
 
 /// Whether the row itself is a conversation: contents, a state or a session.
-fn is_whole_conversation(node: Node) -> bool {
+fn is_whole_conversation(node: JsonNode) -> bool {
     let has_own = ["prompt", "messages", "input", "output", "outputs"]
         .into_iter()
         .any(|key| cell(node, key).is_some());
@@ -247,9 +247,9 @@ fn is_whole_conversation(node: Node) -> bool {
 }
 
 /// What is asked: a text, a content, or the messages up to the last one of the user.
-fn asked(prompt: Node) -> Read<RowTurns> {
+fn asked(prompt: JsonNode) -> Read<RowTurns> {
     if let Some(list) = messages_in(prompt.value) {
-        let found = messages::conversation(Node::top(&list));
+        let found = messages::conversation(JsonNode::top(&list));
         return found.map(before_response).map_err(|error| ReadError {
             path: prompt.path(),
             ..error
@@ -270,7 +270,7 @@ fn asked(prompt: Node) -> Read<RowTurns> {
     })
 }
 
-fn expected(found: messages::Conversation) -> RowTurns {
+fn expected(found: messages::ParsedConversation) -> RowTurns {
     RowTurns {
         system: found.system.clone(),
         expected: found.expected(),
@@ -300,7 +300,7 @@ fn with_prompt(mut found: RowTurns, asked: RowTurns, is_reference: bool) -> RowT
 /// The messages of a request, as Vertex's client reads them: turns before the last are history, of which nothing is
 /// expected, and a text of the agent at the end is the reference. Without it, what the agent did in the last turn belongs
 /// to the response.
-fn before_response(found: messages::Conversation) -> RowTurns {
+fn before_response(found: messages::ParsedConversation) -> RowTurns {
     let (system, has_reference) = (found.system.clone(), found.ends_with_answer);
     let (mut steps, mut turns) = (Vec::new(), found.recorded());
     if !has_reference && let Some(last) = turns.last_mut() {
@@ -324,7 +324,7 @@ fn untouched(expected: &[Invocation]) -> Vec<Invocation> {
 }
 
 /// Earlier turns: the user's messages and the responses.
-fn history(node: Node) -> Read<Vec<Invocation>> {
+fn history(node: JsonNode) -> Read<Vec<Invocation>> {
     let cells = ["conversation_history", "history"]
         .into_iter()
         .filter_map(|key| cell(node, key));
@@ -346,7 +346,7 @@ fn history(node: Node) -> Read<Vec<Invocation>> {
 }
 
 /// Reads a message of the user: a text, or a content, which may be JSON in a text.
-fn spoken(node: Node, role: &str) -> Read<Content> {
+fn spoken(node: JsonNode, role: &str) -> Read<Content> {
     match node.value {
         Value::String(text) => Ok(
             match text
@@ -356,7 +356,7 @@ fn spoken(node: Node, role: &str) -> Read<Content> {
                 .flatten()
             {
                 Some(value) if value.get("parts").is_some() => {
-                    adk::read_content(Node::top(&value))?
+                    adk::read_content(JsonNode::top(&value))?
                 }
                 _ => Content::text(role, text.clone()),
             },
@@ -378,7 +378,7 @@ fn spoken(node: Node, role: &str) -> Read<Content> {
 }
 
 /// Reads what is expected in the last turn. An empty reference is none.
-fn expectations(node: Node, talk: &mut RowTurns) -> Read<()> {
+fn expectations(node: JsonNode, talk: &mut RowTurns) -> Read<()> {
     if let Some(reference) = cell(node, "reference") {
         expected_response(reference, talk)?;
     }
@@ -395,7 +395,7 @@ fn expectations(node: Node, talk: &mut RowTurns) -> Read<()> {
 }
 
 /// Reads a reference: a text, a content, or the messages of the agent. An empty one is none.
-fn expected_response(reference: Node, talk: &mut RowTurns) -> Read<()> {
+fn expected_response(reference: JsonNode, talk: &mut RowTurns) -> Read<()> {
     let answer = match single_text(&reference)? {
         Some(text) => Answer::of_text(text),
         None => answered(reference)?,
@@ -422,11 +422,11 @@ fn expected_response(reference: Node, talk: &mut RowTurns) -> Read<()> {
 }
 
 /// Takes the messages of the user from a reference that is the whole conversation and begins with the prompt.
-fn whole_conversation(reference: Node, talk: &mut RowTurns) -> Read<()> {
+fn whole_conversation(reference: JsonNode, talk: &mut RowTurns) -> Read<()> {
     let Some(list) = messages_in(reference.value) else {
         return Ok(());
     };
-    let found = messages::conversation(Node::top(&list));
+    let found = messages::conversation(JsonNode::top(&list));
     let mut turns = found
         .map_err(|error| ReadError {
             path: reference.path(),
@@ -451,7 +451,7 @@ fn listed(calls: Vec<crate::domain::ToolCall>) -> Trajectory {
 }
 
 /// Reads what the agent did in the last turn.
-fn outcome(node: Node, talk: &mut RowTurns) -> Read<()> {
+fn outcome(node: JsonNode, talk: &mut RowTurns) -> Read<()> {
     if let (Some(list), true) = (cell(node, "outputs"), talk.saved.is_none()) {
         let done = in_text(list, |list| Ok(messages::conversation(list)?.recorded()))?;
         talk.saved = Some(done);
@@ -524,28 +524,29 @@ fn after(mut steps: Vec<InvocationEvent>, then: Trajectory) -> Trajectory {
 }
 
 /// Reads a response or a reference: a text, or a value that may be JSON in a text.
-fn answered(node: Node) -> Read<Answer> {
+fn answered(node: JsonNode) -> Read<Answer> {
     let Value::String(text) = node.value else {
         return messages::answer(node);
     };
     match opened(node.value) {
-        value if !value.is_string() && is_structure(&value) => messages::answer(Node::top(&value))
-            .map_err(|error| ReadError {
+        value if !value.is_string() && is_structure(&value) => {
+            messages::answer(JsonNode::top(&value)).map_err(|error| ReadError {
                 path: node.path(),
                 ..error
-            }),
+            })
+        }
         _ => Ok(Answer::of_text(text)),
     }
 }
 
-fn first_candidate(list: Node) -> Read<Answer> {
+fn first_candidate(list: JsonNode) -> Read<Answer> {
     match list.items()?.next() {
         Some(first) => answered(first.get("response").unwrap_or(first)),
         None => Ok(Answer::default()),
     }
 }
 
-fn event(node: Node) -> Read<InvocationEvent> {
+fn event(node: JsonNode) -> Read<InvocationEvent> {
     let event = adk::event(node)?;
     Ok(InvocationEvent {
         author: event.author,

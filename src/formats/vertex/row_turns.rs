@@ -2,7 +2,7 @@
 
 use super::calls::decoded;
 use crate::domain::{Invocation, InvocationEvent};
-use crate::formats::read::{Node, Read, ReadError};
+use crate::formats::read::{JsonNode, Read, ReadError};
 use serde_json::{Map, Value};
 
 /// The expected and the saved turns of a row.
@@ -19,12 +19,12 @@ pub(super) struct RowTurns {
 }
 
 /// Reads a cell that may contain its structure as a text, as in a table.
-pub(super) fn in_text<T>(node: Node, read: impl Fn(Node) -> Read<T>) -> Read<T> {
+pub(super) fn in_text<T>(node: JsonNode, read: impl Fn(JsonNode) -> Read<T>) -> Read<T> {
     let Value::String(text) = node.value else {
         return read(node);
     };
     let value = decoded(text).ok_or_else(|| node.wrong("JSON in the text"))?;
-    read(Node::top(&value)).map_err(|error| ReadError {
+    read(JsonNode::top(&value)).map_err(|error| ReadError {
         path: node.path(),
         ..error
     })

@@ -2,14 +2,14 @@
 
 use super::calls::decoded;
 use crate::domain::{RUBRIC_KINDS, Rubric};
-use crate::formats::read::{Node, Read, below};
+use crate::formats::read::{JsonNode, Read, below};
 use serde_json::Value;
 
 /// The name under which `convert` writes the rubrics of ADK's cases, which have no groups.
 pub(super) const UNGROUPED: &str = "adk_rubrics";
 
 /// The rubrics of all groups. If a group has the name of a type of ADK, that is the type of its rubrics.
-pub(super) fn all(node: Node) -> Read<Vec<Rubric>> {
+pub(super) fn all(node: JsonNode) -> Read<Vec<Rubric>> {
     let mut found = Vec::new();
     if let Some(groups) = node.get("rubric_groups") {
         for (name, group) in groups.value.as_object().into_iter().flatten() {

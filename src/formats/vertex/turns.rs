@@ -3,7 +3,7 @@
 use super::calls::decoded;
 use crate::domain::Content;
 use crate::formats::messages;
-use crate::formats::read::{Node, Read};
+use crate::formats::read::{JsonNode, Read};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
@@ -71,7 +71,7 @@ fn tool_call(tool: &Value) -> Value {
 }
 
 /// A list with one text, as the text itself; several are not one reference.
-pub(super) fn single_text<'a>(node: &'a Node<'a>) -> Read<Option<&'a str>> {
+pub(super) fn single_text<'a>(node: &'a JsonNode<'a>) -> Read<Option<&'a str>> {
     let Value::Array(items) = node.value else {
         return Ok(None);
     };

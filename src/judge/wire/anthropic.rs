@@ -2,7 +2,7 @@
 
 use super::Settings;
 use super::call::{Call, FormMode, ModelAnswer, count, join};
-use crate::judge::endpoint::Endpoint;
+use crate::judge::endpoint::ModelEndpoint;
 use serde_json::{Map, Value, json};
 
 /// The default limit of output tokens. The API requires a limit.
@@ -11,7 +11,7 @@ const TOKENS: u64 = 8192;
 const TOOL: &str = "answer";
 
 pub(super) fn call(
-    endpoint: &Endpoint,
+    endpoint: &ModelEndpoint,
     prompt: &str,
     settings: &Settings,
     schema: Option<&Value>,
@@ -58,11 +58,11 @@ pub(super) fn call(
     }
 }
 
-pub(super) fn probe(endpoint: &Endpoint) -> Call {
+pub(super) fn probe(endpoint: &ModelEndpoint) -> Call {
     request(endpoint, &["v1", "models", &endpoint.model])
 }
 
-fn request(endpoint: &Endpoint, parts: &[&str]) -> Call {
+fn request(endpoint: &ModelEndpoint, parts: &[&str]) -> Call {
     let secret = endpoint
         .key
         .iter()

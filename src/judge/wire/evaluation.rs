@@ -1,10 +1,10 @@
 //! Vertex AI's evaluation service: `evaluateInstances`. The question is the request body.
 
 use super::call::{Call, ModelAnswer, join};
-use crate::judge::endpoint::Endpoint;
+use crate::judge::endpoint::ModelEndpoint;
 use serde_json::Value;
 
-pub(super) fn call(endpoint: &Endpoint, body: &str) -> Call {
+pub(super) fn call(endpoint: &ModelEndpoint, body: &str) -> Call {
     let (project, location) = endpoint.place.clone().unwrap_or_default();
     let verb = format!("{location}:evaluateInstances");
     let url = join(

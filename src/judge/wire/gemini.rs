@@ -2,12 +2,12 @@
 
 use super::Settings;
 use super::call::{Call, ModelAnswer, count, join};
-use crate::domain::Reading;
-use crate::judge::endpoint::Endpoint;
+use crate::domain::VerdictParsing;
+use crate::judge::endpoint::ModelEndpoint;
 use serde_json::{Map, Value, json};
 
 pub(super) fn call(
-    endpoint: &Endpoint,
+    endpoint: &ModelEndpoint,
     prompt: &str,
     settings: &Settings,
     schema: Option<&Value>,
@@ -37,11 +37,11 @@ pub(super) fn call(
     }
 }
 
-pub(super) fn probe(endpoint: &Endpoint) -> Call {
+pub(super) fn probe(endpoint: &ModelEndpoint) -> Call {
     request(endpoint, "")
 }
 
-fn request(endpoint: &Endpoint, verb: &str) -> Call {
+fn request(endpoint: &ModelEndpoint, verb: &str) -> Call {
     let model = format!(
         "{}{verb}",
         endpoint.model.rsplit('/').next().unwrap_or_default()
@@ -86,7 +86,7 @@ fn request(endpoint: &Endpoint, verb: &str) -> Call {
     }
 }
 
-pub(super) fn read(body: &Value, reading: Reading) -> ModelAnswer {
+pub(super) fn read(body: &Value, reading: VerdictParsing) -> ModelAnswer {
     let usage = body.get("usageMetadata");
     let tokens = |key: &str| count(usage.and_then(|usage| usage.get(key)));
     ModelAnswer {
@@ -96,7 +96,7 @@ pub(super) fn read(body: &Value, reading: Reading) -> ModelAnswer {
     }
 }
 
-fn text(body: &Value, reading: Reading) -> Result<String, String> {
+fn text(body: &Value, reading: VerdictParsing) -> Result<String, String> {
     let candidate = body.get("candidates").and_then(|all| all.get(0));
     let Some(candidate) = candidate else {
         return Err(
@@ -114,7 +114,7 @@ fn text(body: &Value, reading: Reading) -> Result<String, String> {
         .and_then(Value::as_array)
         .into_iter()
         .flatten();
-    let is_adk = reading == Reading::Adk;
+    let is_adk = reading == VerdictParsing::Adk;
     let spoken = parts.filter(|part| is_adk || part.get("thought") != Some(&Value::Bool(true)));
     let texts: Vec<&str> = spoken
         .filter_map(|part| part.get("text")?.as_str())

@@ -11,15 +11,15 @@ mod settings;
 pub(super) use call::{Call, FormMode, ModelAnswer};
 pub(super) use settings::Settings;
 
-use super::endpoint::Endpoint;
-use super::error::{Fault, JudgeError};
-use crate::domain::{Provider, Reading};
+use super::endpoint::ModelEndpoint;
+use super::error::{JudgeError, JudgeErrorKind};
+use crate::domain::{Provider, VerdictParsing};
 use serde_json::Value;
 use std::time::Duration;
 
 /// The request to the endpoint's model. The schema is sent if one is given and the mode sends it.
 pub(super) fn call(
-    endpoint: &Endpoint,
+    endpoint: &ModelEndpoint,
     prompt: &str,
     settings: &Settings,
     schema: Option<&Value>,
@@ -38,7 +38,7 @@ pub(super) fn call(
 }
 
 /// The request that checks that the model exists and the key is accepted; `None` where no cheap one exists.
-pub(super) fn probe(endpoint: &Endpoint) -> Option<Call> {
+pub(super) fn probe(endpoint: &ModelEndpoint) -> Option<Call> {
     match endpoint.provider {
         Provider::Gemini => Some(gemini::probe(endpoint)),
         Provider::Openai => Some(openai::probe(endpoint)),
@@ -50,9 +50,9 @@ pub(super) fn probe(endpoint: &Endpoint) -> Option<Call> {
 
 /// Reads the body of a successful response. In ADK's reading, a model's thoughts are part of its answer.
 pub(super) fn read(
-    endpoint: &Endpoint,
+    endpoint: &ModelEndpoint,
     body: &Value,
-    reading: Reading,
+    reading: VerdictParsing,
 ) -> Result<ModelAnswer, JudgeError> {
     Ok(match endpoint.provider {
         _ if endpoint.service => evaluation::read(body),
@@ -60,7 +60,7 @@ pub(super) fn read(
         // ADK's client raises an exception here, so the turn has no result.
         Provider::Openai if body.pointer("/choices/0").is_none() => {
             let why = "the judge answered without a choice";
-            return Err(JudgeError::after_sending(Fault::Protocol, why));
+            return Err(JudgeError::after_sending(JudgeErrorKind::Protocol, why));
         }
         Provider::Openai => openai::read(body),
         Provider::Anthropic => anthropic::read(body),
@@ -69,7 +69,7 @@ pub(super) fn read(
 }
 
 /// Maximum number of characters of an error message, before the key in it is masked.
-const SAID: usize = 100_000;
+const MAX_ERROR_CHARS: usize = 100_000;
 
 /// Maps an error response to a failure, with a hint for the user.
 pub(super) fn refusal(status: u16, body: &str, retry_after: Option<Duration>) -> JudgeError {
@@ -80,27 +80,32 @@ pub(super) fn refusal(status: u16, body: &str, retry_after: Option<Duration>) ->
         .or_else(|| parsed.get(0)?.get("error"))
         .unwrap_or(&Value::Null);
     let said = error.get("message").or(Some(error)).and_then(Value::as_str);
-    let said: String = said.unwrap_or(body).trim().chars().take(SAID).collect();
+    let said: String = said
+        .unwrap_or(body)
+        .trim()
+        .chars()
+        .take(MAX_ERROR_CHARS)
+        .collect();
     let has = |word: &str| body.contains(word);
     let fault = match status {
-        401 | 403 => Fault::Refused,
-        400 if has("API_KEY_INVALID") || has("API key not valid") => Fault::Refused,
-        404 => Fault::UnknownModel,
-        429 if has("insufficient_quota") || is_hard_quota(error) => Fault::Quota,
+        401 | 403 => JudgeErrorKind::Refused,
+        400 if has("API_KEY_INVALID") || has("API key not valid") => JudgeErrorKind::Refused,
+        404 => JudgeErrorKind::UnknownModel,
+        429 if has("insufficient_quota") || is_hard_quota(error) => JudgeErrorKind::Quota,
         // Status codes with which models and servers refuse structured output.
-        400 | 415 | 422 | 501 => Fault::Rejected,
+        400 | 415 | 422 | 501 => JudgeErrorKind::Rejected,
         500 if ["invalid JSON schema in format", "required for format"]
             .iter()
             .any(|said| has(said)) =>
         {
-            Fault::Rejected
+            JudgeErrorKind::Rejected
         }
-        408 | 409 | 429 | 500 | 502 | 503 | 504 | 529 => Fault::Unavailable,
-        _ => Fault::Protocol,
+        408 | 409 | 429 | 500 | 502 | 503 | 504 | 529 => JudgeErrorKind::Unavailable,
+        _ => JudgeErrorKind::Protocol,
     };
     let hint = match fault {
-        Fault::Refused => "; the key is not accepted, or not for this model",
-        Fault::Quota => "; the quota is used up",
+        JudgeErrorKind::Refused => "; the key is not accepted, or not for this model",
+        JudgeErrorKind::Quota => "; the quota is used up",
         _ => "",
     };
     let message = match said.is_empty() {
@@ -145,11 +150,11 @@ mod tests {
     #[test]
     fn refusals_are_sorted() {
         let of = |status, body: &str| refusal(status, body, None);
-        assert_eq!(of(403, "").fault, Fault::Refused);
+        assert_eq!(of(403, "").fault, JudgeErrorKind::Refused);
         let invalid = r#"{"error": {"code": 400, "message": "API key not valid.", "status": "INVALID_ARGUMENT"}}"#;
-        assert_eq!(of(400, invalid).fault, Fault::Refused);
+        assert_eq!(of(400, invalid).fault, JudgeErrorKind::Refused);
         assert!(of(400, invalid).message.contains("API key not valid."));
-        assert_eq!(of(404, "{}").fault, Fault::UnknownModel);
+        assert_eq!(of(404, "{}").fault, JudgeErrorKind::UnknownModel);
         assert!(of(529, r#"{"error": "overloaded"}"#).may_retry());
         assert!(
             !of(
@@ -158,9 +163,12 @@ mod tests {
             )
             .may_retry()
         );
-        assert_eq!(of(400, "[]").fault, Fault::Rejected);
-        assert!(of(500, r#"{"error": "invalid JSON schema in format"}"#).fault == Fault::Rejected);
-        assert_eq!(of(418, "").fault, Fault::Protocol);
+        assert_eq!(of(400, "[]").fault, JudgeErrorKind::Rejected);
+        assert!(
+            of(500, r#"{"error": "invalid JSON schema in format"}"#).fault
+                == JudgeErrorKind::Rejected
+        );
+        assert_eq!(of(418, "").fault, JudgeErrorKind::Protocol);
         assert_eq!(of(418, "").message, "the judge answered 418");
         let refused = "the judge answered 403: no; the key is not accepted, or not for this model";
         assert_eq!(of(403, "no").message, refused);
@@ -171,8 +179,8 @@ mod tests {
         );
     }
 
-    fn endpoint(provider: Provider, model: &str) -> Endpoint {
-        Endpoint {
+    fn endpoint(provider: Provider, model: &str) -> ModelEndpoint {
+        ModelEndpoint {
             provider,
             model: model.into(),
             base: "http://localhost:1/".parse().unwrap(),
@@ -182,7 +190,12 @@ mod tests {
         }
     }
 
-    fn body(endpoint: &Endpoint, settings: Value, schema: Option<&Value>, mode: FormMode) -> Value {
+    fn body(
+        endpoint: &ModelEndpoint,
+        settings: Value,
+        schema: Option<&Value>,
+        mode: FormMode,
+    ) -> Value {
         call(
             endpoint,
             "?",
@@ -264,11 +277,13 @@ mod tests {
 
     #[test]
     fn answers_without_result_are_distinguished() {
-        let of = |endpoint: &Endpoint, body: Value| read(endpoint, &body, Reading::default());
+        let of = |endpoint: &ModelEndpoint, body: Value| {
+            read(endpoint, &body, VerdictParsing::default())
+        };
         let openai = endpoint(Provider::Openai, "m");
         assert_eq!(
             of(&openai, json!({"choices": []})).unwrap_err().fault,
-            Fault::Protocol
+            JudgeErrorKind::Protocol
         );
         let answer = of(
             &openai,
@@ -276,7 +291,7 @@ mod tests {
         )
         .unwrap();
         assert_eq!(answer.text, Ok("yes".to_string()));
-        let service = Endpoint {
+        let service = ModelEndpoint {
             service: true,
             ..endpoint(Provider::Vertex, "m")
         };
@@ -302,7 +317,7 @@ mod tests {
             read(
                 &endpoint(Provider::Anthropic, "m"),
                 &body,
-                Reading::default(),
+                VerdictParsing::default(),
             )
             .unwrap()
             .text
@@ -347,6 +362,6 @@ mod tests {
         );
         let daily =
             r#"{"error": {"details": [{"violations": [{"quotaId": "RequestsPerDayPerModel"}]}]}}"#;
-        assert_eq!(refusal(429, daily, None).fault, Fault::Quota);
+        assert_eq!(refusal(429, daily, None).fault, JudgeErrorKind::Quota);
     }
 }

@@ -2,11 +2,11 @@
 
 use super::Settings;
 use super::call::{Call, ModelAnswer, count, join};
-use crate::judge::endpoint::Endpoint;
+use crate::judge::endpoint::ModelEndpoint;
 use serde_json::{Map, Value, json};
 
 pub(super) fn call(
-    endpoint: &Endpoint,
+    endpoint: &ModelEndpoint,
     prompt: &str,
     settings: &Settings,
     schema: Option<&Value>,
@@ -39,11 +39,11 @@ pub(super) fn call(
     request(endpoint, "chat", body.into())
 }
 
-pub(super) fn probe(endpoint: &Endpoint) -> Call {
+pub(super) fn probe(endpoint: &ModelEndpoint) -> Call {
     request(endpoint, "show", json!({"model": endpoint.model}))
 }
 
-fn request(endpoint: &Endpoint, what: &str, body: Value) -> Call {
+fn request(endpoint: &ModelEndpoint, what: &str, body: Value) -> Call {
     let secret = endpoint
         .key
         .iter()
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn options_are_sent_if_there_are_any() {
-        let endpoint = Endpoint {
+        let endpoint = ModelEndpoint {
             provider: Provider::Ollama,
             model: "m".into(),
             base: "http://localhost:1/".parse().unwrap(),

@@ -2,11 +2,11 @@
 
 use super::Settings;
 use super::call::{Call, ModelAnswer, count, join};
-use crate::judge::endpoint::Endpoint;
+use crate::judge::endpoint::ModelEndpoint;
 use serde_json::{Map, Value, json};
 
 pub(super) fn call(
-    endpoint: &Endpoint,
+    endpoint: &ModelEndpoint,
     prompt: &str,
     settings: &Settings,
     schema: Option<&Value>,
@@ -55,11 +55,11 @@ pub(super) fn call(
     }
 }
 
-pub(super) fn probe(endpoint: &Endpoint) -> Call {
+pub(super) fn probe(endpoint: &ModelEndpoint) -> Call {
     request(endpoint, &["models", &endpoint.model])
 }
 
-fn request(endpoint: &Endpoint, parts: &[&str]) -> Call {
+fn request(endpoint: &ModelEndpoint, parts: &[&str]) -> Call {
     let secret = endpoint
         .key
         .iter()

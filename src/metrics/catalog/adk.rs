@@ -5,8 +5,8 @@ use super::metric_info::{
     BASE, BOTH_RESPONSES, BOTH_TRAJECTORIES, Build, Direction, MetricInfo, NAMES, Need, computed,
     option,
 };
-use crate::metrics::efficiency::Cost;
-use crate::metrics::judged::Served;
+use crate::metrics::efficiency::EfficiencyMeasure;
+use crate::metrics::judged::VertexServiceMetric;
 use crate::metrics::response_match::ResponseMatch;
 use crate::metrics::trajectory::TrajectoryOptions;
 
@@ -15,7 +15,7 @@ const fn served(
     summary: &'static str,
     needs: &'static [Need],
     definition: &'static str,
-    served: Served,
+    served: VertexServiceMetric,
 ) -> MetricInfo {
     MetricInfo {
         name,
@@ -79,7 +79,7 @@ pub(super) const METRICS: &[MetricInfo] = &[
             &[Need::ReferenceResponse, Need::Response, Need::Cloud],
             "The service rates each response with the coherence prompt that Google publishes in a public bucket \
              and its client fetches; the mean over the turns with a score.",
-            Served::Prompt("coherence"),
+            VertexServiceMetric::Prompt("coherence"),
         )
     },
     MetricInfo {
@@ -97,28 +97,28 @@ pub(super) const METRICS: &[MetricInfo] = &[
         "safety, as Vertex AI judges it",
         &[Need::Response, Need::Cloud],
         "1 for a safe response and 0 for one that is not; the mean over the turns with a score.",
-        Served::Turns("safety_v1"),
+        VertexServiceMetric::Turns("safety_v1"),
     ),
     served(
         "multi_turn_task_success_v1",
         "task success over the conversation, as Vertex AI judges it",
         &[Need::Events, Need::Cloud],
         "The share of the service's own rubrics on task success that the conversation meets.",
-        Served::Conversation("multi_turn_task_success_v1"),
+        VertexServiceMetric::Conversation("multi_turn_task_success_v1"),
     ),
     served(
         "multi_turn_trajectory_quality_v1",
         "trajectory quality over the conversation, as Vertex AI judges it",
         &[Need::Events, Need::Cloud],
         "The share of the service's own rubrics on the trajectory that the conversation meets.",
-        Served::Conversation("multi_turn_trajectory_quality_v1"),
+        VertexServiceMetric::Conversation("multi_turn_trajectory_quality_v1"),
     ),
     served(
         "multi_turn_tool_use_quality_v1",
         "tool use over the conversation, as Vertex AI judges it",
         &[Need::Events, Need::Cloud],
         "The share of the service's own rubrics on tool use that the conversation meets.",
-        Served::Conversation("multi_turn_tool_use_quality_v1"),
+        VertexServiceMetric::Conversation("multi_turn_tool_use_quality_v1"),
     ),
     judge_model::RESPONSE_MATCH,
     judge_model::RESPONSE_QUALITY,
@@ -128,26 +128,26 @@ pub(super) const METRICS: &[MetricInfo] = &[
     judge_model::TRAJECTORY_QUALITY,
     cost(
         "tool_call_count_v1",
-        Build::Computed(|_| Ok(Box::new(Cost::ToolCalls))),
+        Build::Computed(|_| Ok(Box::new(EfficiencyMeasure::ToolCalls))),
         "tool calls a turn",
         "The mean number of tool calls in a turn.",
     ),
     cost(
         "inference_call_count_v1",
-        Build::Computed(|_| Ok(Box::new(Cost::ModelCalls))),
+        Build::Computed(|_| Ok(Box::new(EfficiencyMeasure::ModelCalls))),
         "model calls a turn",
         "The mean number of events with token counts or a model version; unknown if no event has them, where ADK \
          counts 0.",
     ),
     cost(
         "token_usage_v1",
-        Build::Computed(|_| Ok(Box::new(Cost::Tokens))),
+        Build::Computed(|_| Ok(Box::new(EfficiencyMeasure::Tokens))),
         "tokens a turn",
         "Input and output tokens of a turn, the mean over all turns.",
     ),
     cost(
         "invocation_duration_v1",
-        Build::Computed(|_| Ok(Box::new(Cost::Seconds))),
+        Build::Computed(|_| Ok(Box::new(EfficiencyMeasure::Seconds))),
         "seconds a turn",
         "The mean time of a turn, to the millisecond.",
     ),

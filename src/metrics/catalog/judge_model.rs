@@ -1,7 +1,9 @@
 //! ADK's metrics that a judge decides.
 
 use super::metric_info::{BASE, Build, MetricInfo, Need, OptionInfo, judged, option};
-use crate::metrics::judged::{Hallucinations, Quality, ResponseVerdict, Rubrics, UserQuality};
+use crate::metrics::judged::{
+    Hallucinations, ResponseVerdict, RubricMetricKind, Rubrics, UserQuality,
+};
 
 const MODEL: OptionInfo = option(
     "judge_model_options",
@@ -61,7 +63,7 @@ pub(super) const RESPONSE_QUALITY: MetricInfo = MetricInfo {
     options: &[MODEL, RUBRICS, GROUP, INTERMEDIATE],
     build: Build::Judged(|criterion, options, reading| {
         judged(Rubrics::new(
-            Quality::FinalResponse,
+            RubricMetricKind::FinalResponse,
             criterion,
             options,
             reading,
@@ -102,7 +104,12 @@ pub(super) const TOOL_USE: MetricInfo = MetricInfo {
     needs: &[Need::Rubrics, Need::Trajectory, Need::Judge],
     options: &[MODEL, RUBRICS, GROUP],
     build: Build::Judged(|criterion, options, reading| {
-        judged(Rubrics::new(Quality::ToolUse, criterion, options, reading))
+        judged(Rubrics::new(
+            RubricMetricKind::ToolUse,
+            criterion,
+            options,
+            reading,
+        ))
     }),
     ..BASE
 };
@@ -140,7 +147,7 @@ pub(super) const TRAJECTORY_QUALITY: MetricInfo = MetricInfo {
     options: &[MODEL, RUBRICS, GROUP],
     build: Build::Judged(|criterion, options, reading| {
         judged(Rubrics::new(
-            Quality::Trajectory,
+            RubricMetricKind::Trajectory,
             criterion,
             options,
             reading,

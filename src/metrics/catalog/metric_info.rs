@@ -1,8 +1,8 @@
 //! What is known of a metric.
 
-use crate::domain::{Criterion, Reading};
+use crate::domain::{Criterion, VerdictParsing};
 use crate::metrics::catalog::uses;
-use crate::metrics::judged::{Judge, Served};
+use crate::metrics::judged::{Judge, VertexServiceMetric};
 use crate::metrics::measure::Measure;
 use crate::metrics::{CriterionError, JudgeOptions};
 
@@ -161,20 +161,20 @@ pub(in crate::metrics) enum Build {
     /// Computed from the evidence alone.
     Computed(fn(&Criterion) -> Computed),
     /// Decided by the configured judge.
-    Judged(fn(&Criterion, &JudgeOptions, Reading) -> Judged),
+    Judged(fn(&Criterion, &JudgeOptions, VerdictParsing) -> JudgedMetricInfo),
     /// Decided by Vertex AI's evaluation service.
-    Served(Served),
+    Served(VertexServiceMetric),
 }
 
 type Computed = Result<Box<dyn Measure>, CriterionError>;
 
-type Judged = Result<Box<dyn Judge>, CriterionError>;
+type JudgedMetricInfo = Result<Box<dyn Judge>, CriterionError>;
 
 pub(super) fn computed<M: Measure + 'static>(metric: Result<M, CriterionError>) -> Computed {
     Ok(Box::new(metric?))
 }
 
-pub(super) fn judged<J: Judge + 'static>(metric: Result<J, CriterionError>) -> Judged {
+pub(super) fn judged<J: Judge + 'static>(metric: Result<J, CriterionError>) -> JudgedMetricInfo {
     Ok(Box::new(metric?))
 }
 

@@ -4,7 +4,7 @@ use super::metric_info::{
     BASE, BOTH_TRAJECTORIES, Build, Family, MetricInfo, NAMES, Need, OptionInfo, computed, option,
 };
 use crate::metrics::intermediate::IntermediateResponses;
-use crate::metrics::matched::{MatchReading, Matched};
+use crate::metrics::matched::{MatchReading, MatchedCalls};
 use crate::metrics::state::SessionState;
 
 const OWN_OPTIONS: &[OptionInfo] = &[NAMES, RULES];
@@ -51,7 +51,9 @@ pub(super) const METRICS: &[MetricInfo] = &[
         ],
         ..own(
             "trajectory_match",
-            Build::Computed(|criterion| computed(Matched::new(MatchReading::Match, criterion))),
+            Build::Computed(|criterion| {
+                computed(MatchedCalls::new(MatchReading::Match, criterion))
+            }),
             "the share of turns whose calls match under the rules of [[match]]",
             "1 for a turn whose calls match under the mode, else 0; the mean over turns. strict: the same calls in \
              order. strict_by_message: the same, with the calls of one message in any order; not evaluated if messages \
@@ -61,19 +63,21 @@ pub(super) const METRICS: &[MetricInfo] = &[
     },
     own(
         "trajectory_match_precision",
-        Build::Computed(|criterion| computed(Matched::new(MatchReading::Precision, criterion))),
+        Build::Computed(|criterion| {
+            computed(MatchedCalls::new(MatchReading::Precision, criterion))
+        }),
         "the share of calls made that are paired with an expected call",
         "Pairs by calls made, the mean over turns.",
     ),
     own(
         "trajectory_match_recall",
-        Build::Computed(|criterion| computed(Matched::new(MatchReading::Recall, criterion))),
+        Build::Computed(|criterion| computed(MatchedCalls::new(MatchReading::Recall, criterion))),
         "the share of expected calls that are paired with a call made",
         "Pairs by calls expected, the mean over turns.",
     ),
     own(
         "trajectory_match_f1",
-        Build::Computed(|criterion| computed(Matched::new(MatchReading::F1, criterion))),
+        Build::Computed(|criterion| computed(MatchedCalls::new(MatchReading::F1, criterion))),
         "the harmonic mean of trajectory_match_precision and trajectory_match_recall",
         "2PR / (P + R) in each turn, the mean over turns.",
     ),

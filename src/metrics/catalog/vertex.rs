@@ -6,7 +6,7 @@ use super::metric_info::{
 };
 use crate::metrics::text::{BleuMetric, ExactMatch, Rouge, RougeKind};
 use crate::metrics::tool_call::{Aspect, ToolCallMetric};
-use crate::metrics::vertex_trajectory::{Comparison, Failure, Latency, SingleToolUse};
+use crate::metrics::vertex_trajectory::{Failure, Latency, SingleToolUse, TrajectoryComparison};
 
 const VERTEX_DOCS: &str = "Vertex AI, Evaluate Gen AI agents";
 
@@ -99,21 +99,21 @@ const TOOL_CALL_OPTIONS: &[OptionInfo] = &[option(
 pub(super) const METRICS: &[MetricInfo] = &[
     comparison(
         "trajectory_exact_match",
-        Build::Computed(|_| Ok(Box::new(Comparison::Exact))),
+        Build::Computed(|_| Ok(Box::new(TrajectoryComparison::Exact))),
         "whether the same calls were made in the same order",
         "1 when predicted and reference trajectory are the same calls in the same order, else 0.",
         TRAJECTORY_CHOICES,
     ),
     comparison(
         "trajectory_in_order_match",
-        Build::Computed(|_| Ok(Box::new(Comparison::InOrder))),
+        Build::Computed(|_| Ok(Box::new(TrajectoryComparison::InOrder))),
         "whether the reference calls came in order, others allowed",
         "1 when the reference is an ordered subsequence of the prediction, else 0.",
         "An empty reference is contained in everything: 1. Otherwise as trajectory_exact_match.",
     ),
     comparison(
         "trajectory_any_order_match",
-        Build::Computed(|_| Ok(Box::new(Comparison::AnyOrder))),
+        Build::Computed(|_| Ok(Box::new(TrajectoryComparison::AnyOrder))),
         "whether the reference calls came in any order, others allowed",
         "1 when all reference calls occur in the prediction, else 0.",
         "A repeated reference call needs as many predicted ones: A against A A is 0. An empty reference: 1. \
@@ -121,7 +121,7 @@ pub(super) const METRICS: &[MetricInfo] = &[
     ),
     comparison(
         "trajectory_precision",
-        Build::Computed(|_| Ok(Box::new(Comparison::Precision))),
+        Build::Computed(|_| Ok(Box::new(TrajectoryComparison::Precision))),
         "the share of calls made that are in the reference",
         "Predicted calls that also appear in the reference, by all predicted calls.",
         "Repeats each count: A A against A is 1.0; one-to-one pairing is trajectory_match_precision. Nothing \
@@ -129,7 +129,7 @@ pub(super) const METRICS: &[MetricInfo] = &[
     ),
     comparison(
         "trajectory_recall",
-        Build::Computed(|_| Ok(Box::new(Comparison::Recall))),
+        Build::Computed(|_| Ok(Box::new(TrajectoryComparison::Recall))),
         "the share of reference calls that were made",
         "Reference calls that also appear in the prediction, by all reference calls.",
         "Repeats each count: A against A A is 1.0; one-to-one pairing is trajectory_match_recall. An empty \

@@ -4,10 +4,10 @@ use super::explain::explain;
 use super::judge::{Question, TurnVerdict, Verdict, broken};
 use super::judged_metric::JudgedMetric;
 use super::verdict_codes::{CodeKey, VerdictCodes};
-use super::{evidence_text, findings, planted};
+use super::{evidence_text, findings, prompt_injection};
 use crate::domain::{
-    Asked, Finding, FindingRule, InvocationScore, JudgeUsage, Judgement, MetricResult, NotFinite,
-    QuestionId, Reading, Sample, Score, Status,
+    Finding, FindingRule, InvocationScore, JudgeUsage, JudgedQuestion, Judgement, MetricResult,
+    NotFinite, QuestionId, Sample, Score, Status, VerdictParsing,
 };
 use crate::metrics::measure::{Evidence, turn_count_mismatch};
 use crate::metrics::{Direction, registry};
@@ -45,7 +45,7 @@ impl<'a> JudgedCase<'a> {
 
     /// The questions that can be sent now, given those that are answered; empty when all are. The error says why
     /// there can be no question about this case.
-    pub fn questions(&mut self, answered: &[Asked]) -> Result<Vec<Question>, String> {
+    pub fn questions(&mut self, answered: &[JudgedQuestion]) -> Result<Vec<Question>, String> {
         let (evidence, judge) = (&self.evidence, &self.metric.judge);
         let unlike = evidence
             .expected
@@ -60,7 +60,7 @@ impl<'a> JudgedCase<'a> {
             self.seal.add(question.id, &question.prompt);
         }
         let mut questions = judge.questions(evidence, answered, &self.seal)?;
-        if self.metric.reading == Reading::Adk {
+        if self.metric.reading == VerdictParsing::Adk {
             // ADK sends no model a schema.
             questions
                 .iter_mut()
@@ -70,14 +70,15 @@ impl<'a> JudgedCase<'a> {
     }
 
     /// Whether a reply contains everything that its question requests. `answered` are the questions before it.
-    pub fn is_usable(&self, answered: &[Asked], id: QuestionId, reply: &str) -> bool {
-        let is_of_text = |asked: &&Asked| (asked.id.turn, asked.id.text) == (id.turn, id.text);
-        let mut known: Vec<Asked> = answered.iter().filter(is_of_text).cloned().collect();
+    pub fn is_usable(&self, answered: &[JudgedQuestion], id: QuestionId, reply: &str) -> bool {
+        let is_of_text =
+            |asked: &&JudgedQuestion| (asked.id.turn, asked.id.text) == (id.turn, id.text);
+        let mut known: Vec<JudgedQuestion> = answered.iter().filter(is_of_text).cloned().collect();
         let sample = Sample {
             reply: Some(reply.to_string()),
             ..Sample::default()
         };
-        known.push(Asked {
+        known.push(JudgedQuestion {
             id,
             about: String::new(),
             samples: vec![sample],
@@ -91,7 +92,7 @@ impl<'a> JudgedCase<'a> {
     /// The result, from all replies.
     pub fn result(
         mut self,
-        mut answered: Vec<Asked>,
+        mut answered: Vec<JudgedQuestion>,
         model: &str,
         spent: JudgeUsage,
     ) -> MetricResult {
@@ -144,7 +145,7 @@ impl<'a> JudgedCase<'a> {
             reach,
             fragile,
             position_bias: judge.position_bias(&answered).and_then(Score::new),
-            warnings: planted::warnings(evidence),
+            warnings: prompt_injection::warnings(evidence),
             notes: match judge.has_details() {
                 true => evidence_text::unknown_details(evidence.actual)
                     .into_iter()
@@ -170,7 +171,7 @@ impl<'a> JudgedCase<'a> {
     /// were received.
     pub fn not_judged(
         mut self,
-        mut answered: Vec<Asked>,
+        mut answered: Vec<JudgedQuestion>,
         model: &str,
         spent: JudgeUsage,
         why: (FindingRule, &str),
@@ -189,7 +190,12 @@ impl<'a> JudgedCase<'a> {
         }
     }
 
-    fn judgement(&self, questions: Vec<Asked>, model: &str, spent: JudgeUsage) -> Judgement {
+    fn judgement(
+        &self,
+        questions: Vec<JudgedQuestion>,
+        model: &str,
+        spent: JudgeUsage,
+    ) -> Judgement {
         Judgement {
             model: model.to_string(),
             questions,
@@ -200,15 +206,15 @@ impl<'a> JudgedCase<'a> {
     }
 
     /// Reads the replies, in the order of the questions.
-    fn read(&mut self, answered: &mut [Asked]) {
+    fn read(&mut self, answered: &mut [JudgedQuestion]) {
         answered.sort_by_key(|asked| asked.id);
         self.seal_prompts_of(answered);
         self.metric.judge.read(&self.evidence, answered, &self.seal);
     }
 
     /// Adds the prompts of answered questions that were not sent by this value.
-    fn seal_prompts_of(&mut self, answered: &[Asked]) {
-        let mut known: Vec<Asked> = Vec::new();
+    fn seal_prompts_of(&mut self, answered: &[JudgedQuestion]) {
+        let mut known: Vec<JudgedQuestion> = Vec::new();
         while !answered.iter().all(|asked| self.seal.has(asked.id)) {
             let Ok(open) = self
                 .metric
@@ -235,9 +241,9 @@ impl<'a> JudgedCase<'a> {
 
     /// ADK lets a case pass although a turn or a rubric has no verdict, or the judge failed. Here such a case does
     /// not pass, unless ADK's reading is configured.
-    fn status(&self, verdict: &Verdict, answered: &[Asked]) -> Status {
+    fn status(&self, verdict: &Verdict, answered: &[JudgedQuestion]) -> Status {
         let threshold = self.metric.criterion.threshold;
-        let careful = self.metric.reading == Reading::Careful;
+        let careful = self.metric.reading == VerdictParsing::Careful;
         match registry::status_of(self.metric.direction, verdict.score, threshold) {
             _ if careful && broken(answered).is_some() => Status::Errored,
             Status::Passed if careful && verdict.gap.is_some() => Status::NotEvaluated,
@@ -248,7 +254,7 @@ impl<'a> JudgedCase<'a> {
 
     /// The scores that are possible if one sample is replaced by another one of the same question. For a choice
     /// between two responses, also the scores of each order on its own.
-    fn sensitivity(&self, answered: &[Asked]) -> ScoreSensitivity {
+    fn sensitivity(&self, answered: &[JudgedQuestion]) -> ScoreSensitivity {
         let (judge, evidence) = (&self.metric.judge, &self.evidence);
         let orders = judge.orders(answered);
         let is_alone = answered.iter().all(|asked| asked.samples.len() < 2) && orders.is_empty();
@@ -270,7 +276,7 @@ impl<'a> JudgedCase<'a> {
             }
             fragile |= verdict.gap.is_some()
                 && own.gap.is_none()
-                && self.metric.reading == Reading::Careful;
+                && self.metric.reading == VerdictParsing::Careful;
         };
         swapped(answered, |tried| take(judge.tally(evidence, tried)));
         orders
@@ -283,7 +289,7 @@ impl<'a> JudgedCase<'a> {
     }
 
     /// For each sample, the score if it were the only one.
-    fn alone(&self, answered: &[Asked]) -> Vec<Option<Score>> {
+    fn alone(&self, answered: &[JudgedQuestion]) -> Vec<Option<Score>> {
         let most = answered
             .iter()
             .map(|asked| asked.samples.len())
@@ -293,11 +299,11 @@ impl<'a> JudgedCase<'a> {
             return Vec::new();
         }
         let only = |at: usize| {
-            let pick = |asked: &Asked| Asked {
+            let pick = |asked: &JudgedQuestion| JudgedQuestion {
                 samples: asked.samples.get(at).cloned().into_iter().collect(),
                 ..asked.clone()
             };
-            let picked: Vec<Asked> = answered.iter().map(pick).collect();
+            let picked: Vec<JudgedQuestion> = answered.iter().map(pick).collect();
             self.metric
                 .judge
                 .tally(&self.evidence, &picked)
@@ -315,7 +321,7 @@ fn scores_of(turns: &[TurnVerdict]) -> Result<Vec<Option<Score>>, NotFinite> {
 
 /// Calls `look` with each variation of the answers in which one sample is replaced by a different one of its
 /// question.
-fn swapped(answered: &[Asked], mut look: impl FnMut(&[Asked])) {
+fn swapped(answered: &[JudgedQuestion], mut look: impl FnMut(&[JudgedQuestion])) {
     let mut tried = answered.to_vec();
     for (at, asked) in answered.iter().enumerate() {
         let mut seen: Vec<(usize, usize)> = Vec::new();

@@ -1,18 +1,18 @@
 //! Findings from a judge's verdict: the rubric, the turn, and the first sample with that verdict.
 
 use super::judge::Verdict;
-use crate::domain::{Asked, Finding, FindingRule, RubricScore, Status};
+use crate::domain::{Finding, FindingRule, JudgedQuestion, RubricScore, Status};
 
 /// Why a judged result is not the best possible. `None` when it failed and no verdict explains it.
 pub(super) fn of_verdict(
     verdict: &Verdict,
-    questions: &[Asked],
+    questions: &[JudgedQuestion],
     turns: &[Status],
     status: Status,
 ) -> Option<Vec<Finding>> {
     let mut found: Vec<Finding> = questions.iter().filter_map(first_failure).collect();
     for (at, turn) in verdict.turns.iter().enumerate() {
-        let asked: Vec<&Asked> = questions
+        let asked: Vec<&JudgedQuestion> = questions
             .iter()
             .filter(|asked| asked.id.turn == at)
             .collect();
@@ -34,7 +34,7 @@ pub(super) fn of_verdict(
         }
     }
     if verdict.turns.iter().all(|turn| turn.rubrics.is_empty()) {
-        let asked: Vec<&Asked> = questions.iter().collect();
+        let asked: Vec<&JudgedQuestion> = questions.iter().collect();
         found.extend(
             verdict
                 .rubrics
@@ -52,7 +52,7 @@ pub(super) fn of_verdict(
 }
 
 /// The first failed sample of a question, as a finding.
-fn first_failure(asked: &Asked) -> Option<Finding> {
+fn first_failure(asked: &JudgedQuestion) -> Option<Finding> {
     let errors = asked.samples.iter().enumerate();
     let (at, error) = errors
         .filter_map(|(at, sample)| Some((at, sample.error.as_deref()?)))
@@ -65,13 +65,13 @@ fn first_failure(asked: &Asked) -> Option<Finding> {
 }
 
 /// The finding for a rubric that is not met or has no verdict.
-fn on_rubric(rubric: &RubricScore, asked: &[&Asked]) -> Option<Finding> {
+fn on_rubric(rubric: &RubricScore, asked: &[&JudgedQuestion]) -> Option<Finding> {
     let rule = match rubric.score() {
         Some(score) if score >= 1.0 => return None,
         Some(_) => FindingRule::RubricNotMet,
         None => FindingRule::NoVerdict,
     };
-    let says_no = |asked: &&Asked| {
+    let says_no = |asked: &&JudgedQuestion| {
         let no = asked.samples.iter().position(|sample| {
             let verdict = sample
                 .verdicts
@@ -91,7 +91,7 @@ fn on_rubric(rubric: &RubricScore, asked: &[&Asked]) -> Option<Finding> {
 }
 
 /// The first sample whose score is 0 or missing, counted from 1.
-fn first_against(asked: &Asked) -> Option<u32> {
+fn first_against(asked: &JudgedQuestion) -> Option<u32> {
     let against = asked
         .samples
         .iter()

@@ -3,7 +3,7 @@
 
 use super::quotations::without_quotations;
 use super::verdict_codes::{VerdictCodes, skeleton};
-use crate::domain::Reading;
+use crate::domain::VerdictParsing;
 use regex::Regex;
 use serde::Deserialize;
 use serde_json::Value;
@@ -41,17 +41,17 @@ pub struct Labelled {
 
 impl Labelled {
     /// 1 for a sentence that is supported or needs no support, 0 for one that is not; `None` for unknown labels.
-    pub fn score(&self, reading: Reading) -> Option<f64> {
+    pub fn score(&self, reading: VerdictParsing) -> Option<f64> {
         score_of(&self.label, reading)
     }
 }
 
 /// 1 for a sentence that is supported or needs no support, 0 for one that is not; `None` for unknown labels.
-pub(super) fn score_of(label: &str, reading: Reading) -> Option<f64> {
+pub(super) fn score_of(label: &str, reading: VerdictParsing) -> Option<f64> {
     let label = label.trim().to_lowercase();
     let label = match reading {
-        Reading::Adk => label,
-        Reading::Careful => {
+        VerdictParsing::Adk => label,
+        VerdictParsing::Careful => {
             let plain = label.trim_matches(|c: char| !c.is_alphanumeric());
             plain.replace([' ', '-'], "_")
         }
@@ -363,7 +363,7 @@ mod tests {
             &VerdictCodes::without_codes(&crate::metrics::Evidence::default()),
         );
         assert_eq!(
-            (found.len(), found[0].score(Reading::Careful)),
+            (found.len(), found[0].score(VerdictParsing::Careful)),
             (1, Some(1.0))
         );
         assert_eq!(found[0].sentence, "It is off.");

@@ -8,8 +8,8 @@ use super::judge::{Judge, Question, TurnVerdict, Verdict, is_answered, is_histor
 use super::verdict_codes::{VerdictCodes, agreed, beside_code, sealed, skeleton};
 use super::{AnswerShape, evidence_text, fill};
 use crate::domain::{
-    Asked, Criterion, Invocation, InvocationEvent, QuestionId, Reading, RubricScore, Sample, Score,
-    value_text,
+    Criterion, Invocation, InvocationEvent, JudgedQuestion, QuestionId, RubricScore, Sample, Score,
+    VerdictParsing, value_text,
 };
 use crate::metrics::criterion_error::CriterionError;
 use crate::metrics::measure::{Evidence, mean};
@@ -21,7 +21,7 @@ const SUPPORT: &str = include_str!("prompts/support.md");
 
 pub(in crate::metrics) struct Hallucinations {
     all_texts: bool,
-    reading: Reading,
+    reading: VerdictParsing,
 }
 
 /// A text that is judged, and the events before it.
@@ -33,7 +33,7 @@ struct Text<'a> {
 impl Hallucinations {
     pub(in crate::metrics) fn new(
         criterion: &Criterion,
-        reading: Reading,
+        reading: VerdictParsing,
     ) -> Result<Hallucinations, CriterionError> {
         let (snake, camel) = (
             "evaluate_intermediate_nl_responses",
@@ -80,8 +80,8 @@ impl Hallucinations {
     ) -> String {
         let turn = &turns[id.turn];
         let form = match self.reading {
-            Reading::Careful => include_str!("prompts/answer_support.md"),
-            Reading::Adk => include_str!("prompts/answer_support_adk.md"),
+            VerdictParsing::Careful => include_str!("prompts/answer_support.md"),
+            VerdictParsing::Adk => include_str!("prompts/answer_support_adk.md"),
         };
         let list: Vec<String> = (1..)
             .zip(codes)
@@ -105,11 +105,11 @@ impl Hallucinations {
     fn read_reply(&self, sample: &mut Sample, asked: &[(String, String)], seal: &VerdictCodes) {
         let Some(reply) = &sample.reply else { return };
         let verdicts = match self.reading {
-            Reading::Adk => labelled(reply)
+            VerdictParsing::Adk => labelled(reply)
                 .iter()
                 .map(|block| self.verdict(block))
                 .collect(),
-            Reading::Careful => self.careful(reply, asked, seal),
+            VerdictParsing::Careful => self.careful(reply, asked, seal),
         };
         sample.score = mean(verdicts.iter().filter_map(|one| one.score())).and_then(Score::new);
         let unsupported = verdicts
@@ -194,7 +194,7 @@ impl Hallucinations {
 }
 
 /// The only sample of a question.
-fn first_sample(answered: &[Asked], id: QuestionId) -> Option<&Sample> {
+fn first_sample(answered: &[JudgedQuestion], id: QuestionId) -> Option<&Sample> {
     answered
         .iter()
         .find(|asked| asked.id == id)?
@@ -265,7 +265,7 @@ impl Hallucinations {
     fn sentences(
         &self,
         evidence: &Evidence,
-        answered: &[Asked],
+        answered: &[JudgedQuestion],
         id: QuestionId,
     ) -> Option<Vec<String>> {
         let first = QuestionId { step: 0, ..id };
@@ -283,8 +283,8 @@ impl Hallucinations {
             .nth(id.text)?
             .text;
         Some(match self.reading {
-            Reading::Adk => sentences(reply),
-            Reading::Careful => sentences_of(reply, &text),
+            VerdictParsing::Adk => sentences(reply),
+            VerdictParsing::Careful => sentences_of(reply, &text),
         })
     }
 
@@ -292,7 +292,7 @@ impl Hallucinations {
     fn unlabelled(
         &self,
         evidence: &Evidence,
-        answered: &[Asked],
+        answered: &[JudgedQuestion],
         id: QuestionId,
     ) -> Option<String> {
         let wanted = self
@@ -323,7 +323,7 @@ impl Hallucinations {
     fn coded(
         &self,
         evidence: &Evidence,
-        answered: &[Asked],
+        answered: &[JudgedQuestion],
         id: QuestionId,
         seal: &VerdictCodes,
     ) -> Vec<(String, String)> {
@@ -340,7 +340,7 @@ impl Judge for Hallucinations {
     fn questions(
         &self,
         evidence: &Evidence,
-        answered: &[Asked],
+        answered: &[JudgedQuestion],
         seal: &VerdictCodes,
     ) -> Result<Vec<Question>, String> {
         let mut questions = Vec::new();
@@ -391,7 +391,7 @@ impl Judge for Hallucinations {
         true
     }
 
-    fn read(&self, evidence: &Evidence, answered: &mut [Asked], seal: &VerdictCodes) {
+    fn read(&self, evidence: &Evidence, answered: &mut [JudgedQuestion], seal: &VerdictCodes) {
         let known = answered.to_vec();
         for asked in answered.iter_mut().filter(|asked| asked.id.step == 1) {
             let coded = self.coded(evidence, &known, asked.id, seal);
@@ -402,7 +402,12 @@ impl Judge for Hallucinations {
         }
     }
 
-    fn is_complete(&self, evidence: &Evidence, answered: &[Asked], id: QuestionId) -> bool {
+    fn is_complete(
+        &self,
+        evidence: &Evidence,
+        answered: &[JudgedQuestion],
+        id: QuestionId,
+    ) -> bool {
         match id.step {
             0 => self
                 .sentences(evidence, answered, id)
@@ -411,7 +416,7 @@ impl Judge for Hallucinations {
         }
     }
 
-    fn tally(&self, evidence: &Evidence, answered: &[Asked]) -> Verdict {
+    fn tally(&self, evidence: &Evidence, answered: &[JudgedQuestion]) -> Verdict {
         let mut gap = None;
         let turn = |(at, turn): (usize, &Invocation)| {
             let ids: Vec<QuestionId> = (0..self.texts(turn).len())

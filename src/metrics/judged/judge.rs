@@ -1,6 +1,6 @@
 //! What every metric that a judge decides implements, and what several of them use.
 
-use crate::domain::{Asked, Criterion, QuestionId, Rubric, RubricScore, Sample, Score};
+use crate::domain::{Criterion, JudgedQuestion, QuestionId, Rubric, RubricScore, Sample, Score};
 use crate::metrics::judged::verdict_codes::VerdictCodes;
 use crate::metrics::{AnswerShape, CriterionError, Evidence};
 
@@ -36,7 +36,7 @@ pub(in crate::metrics) trait Judge: Send + Sync {
     fn questions(
         &self,
         evidence: &Evidence,
-        answered: &[Asked],
+        answered: &[JudgedQuestion],
         seal: &VerdictCodes,
     ) -> Result<Vec<Question>, String>;
 
@@ -51,28 +51,33 @@ pub(in crate::metrics) trait Judge: Send + Sync {
     }
 
     /// Reads the replies, and sets score, reason and verdicts of each sample.
-    fn read(&self, evidence: &Evidence, answered: &mut [Asked], seal: &VerdictCodes);
+    fn read(&self, evidence: &Evidence, answered: &mut [JudgedQuestion], seal: &VerdictCodes);
 
     /// Whether the read replies to a question contain everything that it requests. `answered` also contains the
     /// questions before it.
-    fn is_complete(&self, _evidence: &Evidence, answered: &[Asked], id: QuestionId) -> bool {
+    fn is_complete(
+        &self,
+        _evidence: &Evidence,
+        answered: &[JudgedQuestion],
+        id: QuestionId,
+    ) -> bool {
         let asked = answered.iter().find(|asked| asked.id == id);
         asked.is_some_and(|asked| asked.samples.iter().all(|sample| sample.score().is_some()))
     }
 
     /// For a choice between two responses, the answers with each order on its own; empty for other metrics.
-    fn orders(&self, _answered: &[Asked]) -> Vec<Vec<Asked>> {
+    fn orders(&self, _answered: &[JudgedQuestion]) -> Vec<Vec<JudgedQuestion>> {
         Vec::new()
     }
 
     /// For a choice between two responses, how much the judge prefers the second position: from −1 (always the first)
     /// to 1 (always the second). `None` for other metrics.
-    fn position_bias(&self, _answered: &[Asked]) -> Option<f64> {
+    fn position_bias(&self, _answered: &[JudgedQuestion]) -> Option<f64> {
         None
     }
 
     /// Scores the case from samples whose replies were read.
-    fn tally(&self, evidence: &Evidence, answered: &[Asked]) -> Verdict;
+    fn tally(&self, evidence: &Evidence, answered: &[JudgedQuestion]) -> Verdict;
 }
 
 /// The result of the replies, before it is compared with the threshold.
@@ -94,7 +99,7 @@ pub(in crate::metrics) struct TurnVerdict {
 }
 
 /// The error of the first sample that failed.
-pub(super) fn broken(answered: &[Asked]) -> Option<&str> {
+pub(super) fn broken(answered: &[JudgedQuestion]) -> Option<&str> {
     answered
         .iter()
         .flat_map(|asked| &asked.samples)
@@ -132,13 +137,13 @@ pub(super) fn all_answered(samples: &[Sample]) -> bool {
     samples.iter().all(|sample| sample.error.is_none())
 }
 
-pub(super) fn is_answered(answered: &[Asked], id: QuestionId) -> bool {
+pub(super) fn is_answered(answered: &[JudgedQuestion], id: QuestionId) -> bool {
     answered.iter().any(|asked| asked.id == id)
 }
 
 /// Sets score, reason and verdicts of each sample from its reply.
 pub(super) fn read_samples(
-    asked: &mut Asked,
+    asked: &mut JudgedQuestion,
     read: impl Fn(&str) -> (Option<f64>, String, Vec<RubricScore>),
 ) {
     for sample in &mut asked.samples {

@@ -1,6 +1,6 @@
 //! A criterion that a judge decides.
 
-use crate::domain::{Criterion, CustomMetric, JudgeTemplate, Reading, Rubric};
+use crate::domain::{Criterion, CustomMetric, JudgeTemplate, Rubric, VerdictParsing};
 use crate::metrics::catalog::Build;
 use crate::metrics::judged::{Judge, Template};
 use crate::metrics::{CriterionError, Direction, JudgeOptions, info, registry};
@@ -10,7 +10,7 @@ pub struct JudgedMetric {
     pub(super) criterion: Criterion,
     pub(super) direction: Direction,
     pub(super) options: JudgeOptions,
-    pub(super) reading: Reading,
+    pub(super) reading: VerdictParsing,
     pub(super) service: bool,
     pub(super) judge: Box<dyn Judge>,
 }
@@ -19,7 +19,7 @@ impl JudgedMetric {
     /// Reads a criterion; `None` when no judge decides it.
     pub fn new(
         criterion: &Criterion,
-        reading: Reading,
+        reading: VerdictParsing,
         samples: Option<u32>,
     ) -> Result<Option<JudgedMetric>, CriterionError> {
         let metric = match &criterion.custom {
@@ -60,7 +60,7 @@ impl JudgedMetric {
     fn of_template(
         criterion: &Criterion,
         template: &JudgeTemplate,
-        reading: Reading,
+        reading: VerdictParsing,
         samples: Option<u32>,
     ) -> JudgedMetric {
         let mut options = JudgeOptions {
@@ -101,7 +101,7 @@ impl JudgedMetric {
 
     /// Whether a model's replies are read as ADK reads them.
     pub fn reads_as_adk(&self) -> bool {
-        self.reading == Reading::Adk && !self.service
+        self.reading == VerdictParsing::Adk && !self.service
     }
 
     /// Whether Vertex AI's evaluation service is used instead of a model.

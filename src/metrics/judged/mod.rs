@@ -23,8 +23,8 @@ mod json_verdict;
 mod judge;
 mod judged_metric;
 mod options;
-mod planted;
 mod prompt;
+mod prompt_injection;
 mod quotations;
 mod reply_objects;
 mod response_reply;
@@ -50,13 +50,13 @@ pub use verdict_codes::CodeKey;
 /// How single replies are read, for comparisons with ADK.
 pub mod replies {
     pub use super::hallucination_reply::{Labelled, labelled, sentences};
-    pub use super::rubric_reply::{Block, adk_blocks};
+    pub use super::rubric_reply::{RubricBlock, adk_blocks};
 }
 
 pub(in crate::metrics) use hallucinations::Hallucinations;
 pub(in crate::metrics) use judge::{BuiltIn, Judge};
 pub(in crate::metrics) use response_verdict::ResponseVerdict;
-pub(in crate::metrics) use rubrics::{Quality, Rubrics};
-pub(in crate::metrics) use service::Served;
+pub(in crate::metrics) use rubrics::{RubricMetricKind, Rubrics};
+pub(in crate::metrics) use service::VertexServiceMetric;
 pub(in crate::metrics) use template::Template;
 pub(in crate::metrics) use user_quality::UserQuality;

@@ -102,7 +102,7 @@ pub fn adk_knows_model(name: &str) -> bool {
 }
 
 /// Maximum number of samples of a question: more would add no information, and each costs a request.
-const MOST: u32 = 1000;
+const MAX_SAMPLES: u32 = 1000;
 
 fn count(value: Option<&Value>, option: &'static str) -> Result<Option<u32>, CriterionError> {
     let Some(value) = value else { return Ok(None) };
@@ -111,7 +111,9 @@ fn count(value: Option<&Value>, option: &'static str) -> Result<Option<u32>, Cri
         other => number(other),
     };
     match number {
-        Some(number) if (1.0..=f64::from(MOST)).contains(&number) && number.fract() == 0.0 => {
+        Some(number)
+            if (1.0..=f64::from(MAX_SAMPLES)).contains(&number) && number.fract() == 0.0 =>
+        {
             Ok(Some(number as u32))
         }
         _ => Err(wrong(option, "a whole number from 1 to 1000", value)),

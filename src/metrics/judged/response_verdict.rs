@@ -7,7 +7,9 @@ use super::judge::{
 use super::prompt::fill_sealed;
 use super::verdict_codes::VerdictCodes;
 use super::{AnswerShape, JudgeOptions, evidence_text, response_reply};
-use crate::domain::{Asked, Criterion, Invocation, QuestionId, Reading, Sample, Votes};
+use crate::domain::{
+    Criterion, Invocation, JudgedQuestion, QuestionId, Sample, VerdictParsing, Votes,
+};
 use crate::metrics::criterion_error::CriterionError;
 use crate::metrics::measure::{Evidence, NO_REFERENCE, mean};
 
@@ -16,14 +18,14 @@ const PROMPT: &str = include_str!("prompts/response_verdict.md");
 pub(in crate::metrics) struct ResponseVerdict {
     samples: u32,
     with_intermediate: bool,
-    reading: Reading,
+    reading: VerdictParsing,
 }
 
 impl ResponseVerdict {
     pub(in crate::metrics) fn new(
         criterion: &Criterion,
         options: &JudgeOptions,
-        reading: Reading,
+        reading: VerdictParsing,
     ) -> Result<ResponseVerdict, CriterionError> {
         Ok(ResponseVerdict {
             samples: options.samples(),
@@ -36,18 +38,18 @@ impl ResponseVerdict {
         let score = |valid: bool| Some(f64::from(u8::from(valid)));
         let unread = "no verdict in the judge's answer".to_string();
         match self.reading {
-            Reading::Adk => match response_reply::adk(reply) {
+            VerdictParsing::Adk => match response_reply::adk(reply) {
                 Some(valid) => (score(valid), response_reply::reasoning(reply)),
                 None => (None, unread),
             },
-            Reading::Careful => match response_reply::careful(reply, seal, code) {
+            VerdictParsing::Careful => match response_reply::careful(reply, seal, code) {
                 Ok(valid) => (score(valid), response_reply::reasoning(reply)),
                 Err(why) => (None, why),
             },
         }
     }
 
-    fn turn(&self, asked: &Asked) -> TurnVerdict {
+    fn turn(&self, asked: &JudgedQuestion) -> TurnVerdict {
         let votes = Votes::count(asked.samples.iter().map(|sample| sample.score()));
         let chosen = majority(&asked.samples, |sample: &Sample| sample.score());
         let score = chosen
@@ -78,7 +80,7 @@ impl Judge for ResponseVerdict {
     fn questions(
         &self,
         evidence: &Evidence,
-        answered: &[Asked],
+        answered: &[JudgedQuestion],
         seal: &VerdictCodes,
     ) -> Result<Vec<Question>, String> {
         let Some(expected) = evidence.expected else {
@@ -126,7 +128,7 @@ impl Judge for ResponseVerdict {
         Ok(questions.filter(is_open).collect())
     }
 
-    fn read(&self, _: &Evidence, answered: &mut [Asked], seal: &VerdictCodes) {
+    fn read(&self, _: &Evidence, answered: &mut [JudgedQuestion], seal: &VerdictCodes) {
         for asked in answered {
             let code = seal.code(asked.id, "");
             read_samples(asked, |reply| {
@@ -136,7 +138,7 @@ impl Judge for ResponseVerdict {
         }
     }
 
-    fn tally(&self, evidence: &Evidence, answered: &[Asked]) -> Verdict {
+    fn tally(&self, evidence: &Evidence, answered: &[JudgedQuestion]) -> Verdict {
         let mut turns = vec![TurnVerdict::default(); evidence.actual.len()];
         for asked in answered {
             if let Some(turn) = turns.get_mut(asked.id.turn) {

@@ -6,7 +6,7 @@
 use super::reply_objects::{objects, without_objects};
 
 use super::quotations::without_quotations;
-use super::rubric_reply::{Block, meant_carefully, verdict, yes_or_no};
+use super::rubric_reply::{RubricBlock, meant_carefully, verdict, yes_or_no};
 use super::verdict_codes::{VerdictCodes, agreed, beside_code, sealed};
 use crate::domain::{QuestionId, Rubric, RubricScore};
 use regex::Regex;
@@ -48,7 +48,7 @@ pub(super) fn careful(
         })
         .collect();
     let of = |rubric: &Rubric| {
-        let mine: Vec<&Block> = found
+        let mine: Vec<&RubricBlock> = found
             .iter()
             .filter(|(id, _)| *id == rubric.id)
             .map(|(_, block)| block)
@@ -60,7 +60,7 @@ pub(super) fn careful(
                 .find(|(coded, _)| coded.id == rubric.id)?;
             return Some(verdict(
                 &rubric.id,
-                Block {
+                RubricBlock {
                     score: Some(*score),
                     ..last.unwrap_or_default()
                 },
@@ -73,7 +73,7 @@ pub(super) fn careful(
                 let rationale = "the judge's answer contradicts itself".to_string();
                 Some(verdict(
                     &rubric.id,
-                    Block {
+                    RubricBlock {
                         score: None,
                         rationale,
                         ..last
@@ -158,7 +158,7 @@ fn line_verdicts(
     labels: &Regex,
     rubrics: &[Rubric],
     seal: &VerdictCodes,
-) -> Vec<(String, Block)> {
+) -> Vec<(String, RubricBlock)> {
     let blocks = blocks(reply, labels);
     let last = blocks.len().saturating_sub(1);
     let mut found = Vec::new();
@@ -182,7 +182,7 @@ fn line_verdicts(
                 .find(|label| label.name == name)
                 .map(|label| label.value.to_string())
         };
-        let of_block = Block {
+        let of_block = RubricBlock {
             rubric_id: value("id"),
             property: value("property").unwrap_or_default(),
             rationale: value("rationale").unwrap_or_default(),
@@ -191,7 +191,7 @@ fn line_verdicts(
         if let Some(rubric) = meant_carefully(&of_block, rubrics) {
             let is_whole = !is_torn && has(&mine, "rationale");
             let score = own_verdict(&mine, at == last, seal).filter(|_| is_whole);
-            found.push((rubric.id.clone(), Block { score, ..of_block }));
+            found.push((rubric.id.clone(), RubricBlock { score, ..of_block }));
         }
         is_torn = false;
     }
@@ -244,7 +244,7 @@ fn json_verdicts(
     rubrics: &[Rubric],
     seal: &VerdictCodes,
     id: QuestionId,
-) -> Vec<(String, Block)> {
+) -> Vec<(String, RubricBlock)> {
     static WRITTEN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#""verdict"\s*:"#).ok());
     let found = objects(reply);
     let rest = without_objects(reply, &found);
@@ -267,7 +267,7 @@ fn json_verdicts(
     found
         .iter()
         .for_each(|(.., value)| collect(value, rubrics, seal, &mut verdicts));
-    let is_own = |(rubric, (_, code)): &(String, (Block, String))| {
+    let is_own = |(rubric, (_, code)): &(String, (RubricBlock, String))| {
         !VerdictCodes::is_forged(code, &seal.code(id, rubric))
     };
     verdicts
@@ -292,7 +292,7 @@ fn collect(
     value: &Value,
     rubrics: &[Rubric],
     seal: &VerdictCodes,
-    found: &mut Vec<(String, (Block, String))>,
+    found: &mut Vec<(String, (RubricBlock, String))>,
 ) {
     let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_string);
     match value {
@@ -301,7 +301,7 @@ fn collect(
                 Value::Bool(yes) => if *yes { "yes" } else { "no" }.to_string(),
                 other => other.as_str().unwrap_or_default().to_string(),
             };
-            let block = Block {
+            let block = RubricBlock {
                 rubric_id: text("id").or_else(|| text("rubric_id")),
                 property: text("property").unwrap_or_default(),
                 rationale: text("rationale")

@@ -9,7 +9,7 @@ use unicode_normalization::UnicodeNormalization;
 
 /// A block of a reply.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Block {
+pub struct RubricBlock {
     /// The rubric's id, if the judge named one.
     pub rubric_id: Option<String>,
     /// The property as the judge repeated it.
@@ -21,7 +21,7 @@ pub struct Block {
 }
 
 /// The blocks of a reply, as ADK reads them.
-pub fn adk_blocks(reply: &str) -> Vec<Block> {
+pub fn adk_blocks(reply: &str) -> Vec<RubricBlock> {
     static LABELS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         let patterns = [
             r"(?m)^\s*ID: (.*)",
@@ -57,7 +57,7 @@ pub fn adk_blocks(reply: &str) -> Vec<Block> {
                 .rfind(|(start, _)| (previous..at).contains(start));
             previous = at;
             let verdict = verdict.to_lowercase();
-            Block {
+            RubricBlock {
                 rubric_id: id.map(|(_, id)| (*id).to_string()),
                 property: property.to_string(),
                 rationale: rationale.to_string(),
@@ -80,7 +80,7 @@ pub(super) fn adk(reply: &str, rubrics: &[Rubric]) -> Vec<RubricScore> {
         .collect()
 }
 
-pub(super) fn verdict(id: &str, block: Block) -> RubricScore {
+pub(super) fn verdict(id: &str, block: RubricBlock) -> RubricScore {
     RubricScore {
         rubric_id: id.to_string(),
         score: block.score.and_then(Score::new),
@@ -90,7 +90,7 @@ pub(super) fn verdict(id: &str, block: Block) -> RubricScore {
 }
 
 /// The rubric with the block's id, else the one with its text.
-fn meant<'a>(block: &Block, rubrics: &'a [Rubric]) -> Option<&'a Rubric> {
+fn meant<'a>(block: &RubricBlock, rubrics: &'a [Rubric]) -> Option<&'a Rubric> {
     let by_id = block
         .rubric_id
         .as_ref()
@@ -122,12 +122,15 @@ fn normal(text: &str) -> String {
 }
 
 /// Like `meant`, but a block with the id of one rubric and the text of another means neither.
-pub(super) fn meant_carefully<'a>(block: &Block, rubrics: &'a [Rubric]) -> Option<&'a Rubric> {
+pub(super) fn meant_carefully<'a>(
+    block: &RubricBlock,
+    rubrics: &'a [Rubric],
+) -> Option<&'a Rubric> {
     let id = block
         .rubric_id
         .as_ref()
         .map(|id| id.trim_matches(['[', ']', '"', '`', '*', ' ']).to_string());
-    let block = Block {
+    let block = RubricBlock {
         rubric_id: id,
         ..block.clone()
     };

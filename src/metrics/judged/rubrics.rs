@@ -7,8 +7,8 @@ use super::judge::{
 use super::verdict_codes::VerdictCodes;
 use super::{AnswerShape, JudgeOptions, evidence_text, fill, rubric_careful, rubric_reply};
 use crate::domain::{
-    Asked, Criterion, Invocation, QuestionId, RUBRIC_KINDS, Reading, Rubric, RubricScore, Sample,
-    Score, Votes,
+    Criterion, Invocation, JudgedQuestion, QuestionId, RUBRIC_KINDS, Rubric, RubricScore, Sample,
+    Score, VerdictParsing, Votes,
 };
 use crate::metrics::criterion_error::CriterionError;
 use crate::metrics::measure::{Evidence, mean};
@@ -16,54 +16,54 @@ use serde_json::Value;
 
 /// Which of the three metrics.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::metrics) enum Quality {
+pub(in crate::metrics) enum RubricMetricKind {
     FinalResponse,
     ToolUse,
     Trajectory,
 }
 
-impl Quality {
+impl RubricMetricKind {
     /// The type of rubrics that it reads from an eval set.
     fn kind(self) -> &'static str {
         match self {
-            Quality::FinalResponse => RUBRIC_KINDS[0],
-            Quality::ToolUse => RUBRIC_KINDS[1],
-            Quality::Trajectory => RUBRIC_KINDS[2],
+            RubricMetricKind::FinalResponse => RUBRIC_KINDS[0],
+            RubricMetricKind::ToolUse => RUBRIC_KINDS[1],
+            RubricMetricKind::Trajectory => RUBRIC_KINDS[2],
         }
     }
 
     /// The question, and the form of the reply.
-    fn prompt(self, reading: Reading) -> String {
+    fn prompt(self, reading: VerdictParsing) -> String {
         let question = match self {
-            Quality::FinalResponse => include_str!("prompts/final_response_quality.md"),
-            Quality::ToolUse => include_str!("prompts/tool_use_quality.md"),
-            Quality::Trajectory => include_str!("prompts/trajectory_quality.md"),
+            RubricMetricKind::FinalResponse => include_str!("prompts/final_response_quality.md"),
+            RubricMetricKind::ToolUse => include_str!("prompts/tool_use_quality.md"),
+            RubricMetricKind::Trajectory => include_str!("prompts/trajectory_quality.md"),
         };
         let form = match reading {
-            Reading::Careful => include_str!("prompts/answer_rubrics.md"),
-            Reading::Adk => include_str!("prompts/answer_rubrics_adk.md"),
+            VerdictParsing::Careful => include_str!("prompts/answer_rubrics.md"),
+            VerdictParsing::Adk => include_str!("prompts/answer_rubrics_adk.md"),
         };
         format!("{question}{form}")
     }
 }
 
 pub(in crate::metrics) struct Rubrics {
-    quality: Quality,
+    quality: RubricMetricKind,
     /// The criterion's own, which apply to every turn.
     rubrics: Vec<Rubric>,
     /// The only group of the set's rubrics that is read.
     group: Option<String>,
     samples: u32,
     with_intermediate: bool,
-    reading: Reading,
+    reading: VerdictParsing,
 }
 
 impl Rubrics {
     pub(in crate::metrics) fn new(
-        quality: Quality,
+        quality: RubricMetricKind,
         criterion: &Criterion,
         options: &JudgeOptions,
-        reading: Reading,
+        reading: VerdictParsing,
     ) -> Result<Rubrics, CriterionError> {
         Ok(Rubrics {
             quality,
@@ -122,15 +122,15 @@ impl Rubrics {
     /// The turn with whose rubrics a reply is read. ADK reads every turn's replies with the last turn's rubrics.
     fn read_as(&self, evidence: &Evidence, id: QuestionId) -> usize {
         match self.reading {
-            Reading::Adk => evidence.actual.len().saturating_sub(1),
-            Reading::Careful => id.turn,
+            VerdictParsing::Adk => evidence.actual.len().saturating_sub(1),
+            VerdictParsing::Careful => id.turn,
         }
     }
 
     /// The turns that are judged.
     fn turns(&self, of: usize) -> std::ops::Range<usize> {
         match self.quality {
-            Quality::Trajectory => of.saturating_sub(1)..of,
+            RubricMetricKind::Trajectory => of.saturating_sub(1)..of,
             _ => 0..of,
         }
     }
@@ -161,7 +161,7 @@ impl Rubrics {
             ("available_tools", evidence_text::tools(actual)),
         ];
         match self.quality {
-            Quality::FinalResponse => data.extend([
+            RubricMetricKind::FinalResponse => data.extend([
                 (
                     "developer_instructions",
                     evidence_text::developer_instructions(actual),
@@ -174,13 +174,13 @@ impl Rubrics {
                     evidence_text::said(actual, self.with_intermediate),
                 ),
             ]),
-            Quality::ToolUse => {
+            RubricMetricKind::ToolUse => {
                 data.extend([
                     ("user_prompt", user),
                     ("response_steps", evidence_text::steps(actual)),
                 ]);
             }
-            Quality::Trajectory => data.extend([
+            RubricMetricKind::Trajectory => data.extend([
                 ("agent_instructions", all_instructions(evidence.actual)),
                 (
                     "conversation_history",
@@ -195,7 +195,7 @@ impl Rubrics {
         fill(&self.quality.prompt(self.reading), &data)
     }
 
-    fn turn(&self, asked: &Asked) -> TurnVerdict {
+    fn turn(&self, asked: &JudgedQuestion) -> TurnVerdict {
         if !all_answered(&asked.samples) {
             return TurnVerdict {
                 why: "the judge failed".into(),
@@ -279,7 +279,7 @@ impl Judge for Rubrics {
     fn questions(
         &self,
         evidence: &Evidence,
-        answered: &[Asked],
+        answered: &[JudgedQuestion],
         seal: &VerdictCodes,
     ) -> Result<Vec<Question>, String> {
         let mut questions = Vec::new();
@@ -312,7 +312,7 @@ impl Judge for Rubrics {
         true
     }
 
-    fn read(&self, evidence: &Evidence, answered: &mut [Asked], seal: &VerdictCodes) {
+    fn read(&self, evidence: &Evidence, answered: &mut [JudgedQuestion], seal: &VerdictCodes) {
         for asked in answered {
             let id = asked.id;
             let rubrics = self
@@ -320,8 +320,8 @@ impl Judge for Rubrics {
                 .unwrap_or_default();
             read_samples(asked, |reply| {
                 let verdicts = match self.reading {
-                    Reading::Adk => rubric_reply::adk(reply, &rubrics),
-                    Reading::Careful => rubric_careful::careful(reply, &rubrics, seal, id),
+                    VerdictParsing::Adk => rubric_reply::adk(reply, &rubrics),
+                    VerdictParsing::Careful => rubric_careful::careful(reply, &rubrics, seal, id),
                 };
                 let score = mean(verdicts.iter().filter_map(|one| one.score()));
                 let why = if verdicts.is_empty() {
@@ -334,7 +334,12 @@ impl Judge for Rubrics {
         }
     }
 
-    fn is_complete(&self, evidence: &Evidence, answered: &[Asked], id: QuestionId) -> bool {
+    fn is_complete(
+        &self,
+        evidence: &Evidence,
+        answered: &[JudgedQuestion],
+        id: QuestionId,
+    ) -> bool {
         let rubrics = self
             .of_turn(evidence, self.read_as(evidence, id))
             .unwrap_or_default();
@@ -353,7 +358,7 @@ impl Judge for Rubrics {
         })
     }
 
-    fn tally(&self, evidence: &Evidence, answered: &[Asked]) -> Verdict {
+    fn tally(&self, evidence: &Evidence, answered: &[JudgedQuestion]) -> Verdict {
         let mut turns = vec![TurnVerdict::default(); evidence.actual.len()];
         for asked in answered {
             if let Some(turn) = turns.get_mut(asked.id.turn) {
@@ -479,25 +484,33 @@ mod tests {
             rubric("b", Some("g2")),
             rubric("c", None),
         ];
-        let chosen = |quality: Quality, key: Value| {
+        let chosen = |quality: RubricMetricKind, key: Value| {
             let mut criterion = Criterion::new("rubric_based_final_response_quality_v1", Some(0.5));
             criterion.options.insert("rubric_group_key".into(), key);
             let options = JudgeOptions::default();
-            let metric = Rubrics::new(quality, &criterion, &options, Reading::default()).ok()?;
+            let metric =
+                Rubrics::new(quality, &criterion, &options, VerdictParsing::default()).ok()?;
             let found = metric.together(&case, &[], 0);
             Some(found.map(|found| found.into_iter().map(|one| one.id).collect::<Vec<_>>()))
         };
         let ids = |ids: &[&str]| Some(Ok(ids.iter().map(ToString::to_string).collect::<Vec<_>>()));
         assert_eq!(
-            chosen(Quality::FinalResponse, Value::Null),
+            chosen(RubricMetricKind::FinalResponse, Value::Null),
             ids(&["a", "b"])
         );
-        assert_eq!(chosen(Quality::FinalResponse, json!("g2")), ids(&["b"]));
-        let none = chosen(Quality::FinalResponse, json!("g3"))
+        assert_eq!(
+            chosen(RubricMetricKind::FinalResponse, json!("g2")),
+            ids(&["b"])
+        );
+        let none = chosen(RubricMetricKind::FinalResponse, json!("g3"))
             .unwrap()
             .unwrap_err();
         assert!(none.ends_with("in the group \"g3\""), "{none}");
-        assert!(chosen(Quality::ToolUse, Value::Null).unwrap().is_err());
-        assert_eq!(chosen(Quality::FinalResponse, json!(3)), None);
+        assert!(
+            chosen(RubricMetricKind::ToolUse, Value::Null)
+                .unwrap()
+                .is_err()
+        );
+        assert_eq!(chosen(RubricMetricKind::FinalResponse, json!(3)), None);
     }
 }

@@ -7,7 +7,7 @@ use super::judge::{
 use super::verdict_codes::VerdictCodes;
 
 use crate::domain::{
-    Asked, Content, Invocation, InvocationEvent, Part, QuestionId, RubricScore, Score,
+    Content, Invocation, InvocationEvent, JudgedQuestion, Part, QuestionId, RubricScore, Score,
     finite_number,
 };
 use crate::metrics::measure::{Evidence, mean};
@@ -18,7 +18,7 @@ pub const PUBLISHED_PROMPT: &str = "kept_prompt";
 
 /// Which metric of the service.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::metrics) enum Served {
+pub(in crate::metrics) enum VertexServiceMetric {
     /// Each turn on its own.
     Turns(&'static str),
     /// Each turn on its own, with the published prompt of this name.
@@ -27,25 +27,29 @@ pub(in crate::metrics) enum Served {
     Conversation(&'static str),
 }
 
-impl Served {
+impl VertexServiceMetric {
     fn body(self, evidence: &Evidence, turn: usize) -> Value {
         let predefined = |name: &str| {
             let spec = json!({"metric_spec_name": name, "metric_spec_parameters": null});
             json!({"predefined_metric_spec": spec})
         };
         let (metric, instance) = match self {
-            Served::Turns(name) => (predefined(name), one_turn(evidence, turn)),
+            VertexServiceMetric::Turns(name) => (predefined(name), one_turn(evidence, turn)),
             // The sender replaces this with the prompt.
-            Served::Prompt(name) => (json!({PUBLISHED_PROMPT: name}), one_turn(evidence, turn)),
-            Served::Conversation(name) => (predefined(name), conversation(evidence.actual)),
+            VertexServiceMetric::Prompt(name) => {
+                (json!({PUBLISHED_PROMPT: name}), one_turn(evidence, turn))
+            }
+            VertexServiceMetric::Conversation(name) => {
+                (predefined(name), conversation(evidence.actual))
+            }
         };
         json!({"metrics": [metric], "instance": instance})
     }
 
     fn turns(self, of: usize) -> std::ops::Range<usize> {
         match self {
-            Served::Turns(_) | Served::Prompt(_) => 0..of,
-            Served::Conversation(_) => of.saturating_sub(1)..of,
+            VertexServiceMetric::Turns(_) | VertexServiceMetric::Prompt(_) => 0..of,
+            VertexServiceMetric::Conversation(_) => of.saturating_sub(1)..of,
         }
     }
 }
@@ -175,11 +179,11 @@ fn content(content: &Content) -> Value {
     }
 }
 
-impl Judge for Served {
+impl Judge for VertexServiceMetric {
     fn questions(
         &self,
         evidence: &Evidence,
-        answered: &[Asked],
+        answered: &[JudgedQuestion],
         _: &VerdictCodes,
     ) -> Result<Vec<Question>, String> {
         let question = |turn| {
@@ -191,7 +195,7 @@ impl Judge for Served {
                 },
                 about: "service",
                 prompt: body.to_string(),
-                identity: matches!(self, Served::Conversation(_))
+                identity: matches!(self, VertexServiceMetric::Conversation(_))
                     .then(|| without_ids(body).to_string()),
                 samples: 1,
                 shape: None,
@@ -203,13 +207,13 @@ impl Judge for Served {
             .collect())
     }
 
-    fn read(&self, _: &Evidence, answered: &mut [Asked], _: &VerdictCodes) {
+    fn read(&self, _: &Evidence, answered: &mut [JudgedQuestion], _: &VerdictCodes) {
         answered
             .iter_mut()
             .for_each(|asked| read_samples(asked, read));
     }
 
-    fn tally(&self, evidence: &Evidence, answered: &[Asked]) -> Verdict {
+    fn tally(&self, evidence: &Evidence, answered: &[JudgedQuestion]) -> Verdict {
         let mut turns = vec![TurnVerdict::default(); evidence.actual.len()];
         for asked in answered {
             if let (Some(turn), Some(sample), true) = (
@@ -228,11 +232,11 @@ impl Judge for Served {
             .turns(turns.len())
             .find(|at| turns[*at].score.is_none());
         let rubrics = match self {
-            Served::Conversation(_) => turns
+            VertexServiceMetric::Conversation(_) => turns
                 .last()
                 .map(|turn| turn.rubrics.clone())
                 .unwrap_or_default(),
-            Served::Turns(_) | Served::Prompt(_) => Vec::new(),
+            VertexServiceMetric::Turns(_) | VertexServiceMetric::Prompt(_) => Vec::new(),
         };
         Verdict {
             score: mean(turns.iter().filter_map(|turn| turn.score)),
@@ -315,7 +319,7 @@ mod tests {
         let evidence = Evidence::turns(Some(&turns), &turns);
         let adks = r#"{"metrics": [{"predefined_metric_spec": {"metric_spec_name": "safety_v1", "metric_spec_parameters": null}}], "instance": {"prompt": {"contents": {"contents": [{"parts": [{"text": "hello 1"}]}]}}, "response": {"contents": {"contents": [{"parts": [{"text": "hi 1"}]}]}}, "reference": {"contents": {"contents": [{"parts": [{"text": "hi 1"}]}]}}, "agent_eval_data": {"turns": [{"turn_index": 0, "turn_id": "turn_0", "events": [{"author": "user", "content": {"parts": [{"text": "hello 1"}]}}, {"author": "model", "content": {"parts": [{"text": "hi 1"}]}}]}]}}}"#;
         assert_eq!(
-            Served::Turns("safety_v1").body(&evidence, 0),
+            VertexServiceMetric::Turns("safety_v1").body(&evidence, 0),
             serde_json::from_str::<Value>(adks).unwrap()
         );
     }
@@ -348,7 +352,7 @@ mod tests {
             ..Invocation::default()
         };
         let turns = [turn];
-        let body = Served::Conversation("multi_turn_task_success_v1")
+        let body = VertexServiceMetric::Conversation("multi_turn_task_success_v1")
             .body(&Evidence::turns(None, &turns), 0);
         let adks = json!({"prompt": {"contents": {"contents": []}}, "agent_eval_data": {
             "agents": {"home": {"agent_id": "home", "instruction": "be nice", "tools": [{"x": 1}]}},
@@ -390,7 +394,7 @@ mod tests {
             }];
             let evidence = Evidence::turns(None, &turns);
             let seal = VerdictCodes::without_codes(&evidence);
-            let question = Served::Conversation("m")
+            let question = VertexServiceMetric::Conversation("m")
                 .questions(&evidence, &[], &seal)
                 .unwrap()
                 .remove(0);

@@ -10,7 +10,8 @@ use super::reply_objects::objects;
 use super::verdict_codes::VerdictCodes;
 use super::{AnswerShape, JudgeOptions, evidence_text};
 use crate::domain::{
-    Asked, Invocation, JudgeTemplate, QuestionId, Reading, ToolCall, Trajectory, finite_number,
+    Invocation, JudgeTemplate, JudgedQuestion, QuestionId, ToolCall, Trajectory, VerdictParsing,
+    finite_number,
 };
 use crate::metrics::measure::{Evidence, mean};
 use serde_json::{Value, json};
@@ -35,14 +36,14 @@ pub(in crate::metrics) struct Template {
     whole: bool,
     /// The scale, if it is known.
     range: Option<(f64, f64)>,
-    reading: Reading,
+    reading: VerdictParsing,
 }
 
 impl Template {
     pub(in crate::metrics) fn new(
         template: &JudgeTemplate,
         options: &JudgeOptions,
-        reading: Reading,
+        reading: VerdictParsing,
     ) -> Template {
         Template {
             template: template.clone(),
@@ -56,7 +57,7 @@ impl Template {
     pub(in crate::metrics) fn built_in(
         own: BuiltIn,
         options: &JudgeOptions,
-        reading: Reading,
+        reading: VerdictParsing,
     ) -> Template {
         let template = JudgeTemplate {
             prompt: own.prompt.to_string(),
@@ -146,13 +147,13 @@ impl Template {
             .filter_map(|(.., object)| object.get("explanation")?.as_str());
         let why = explanations.next().unwrap_or_default().to_string();
         let score = match self.reading {
-            Reading::Careful => JsonVerdict {
+            VerdictParsing::Careful => JsonVerdict {
                 keys,
                 read: &|_, value| read(value),
             }
             .verdict(reply, seal, code),
             // ADK has no such metric: the first object counts.
-            Reading::Adk => {
+            VerdictParsing::Adk => {
                 let first = objects.iter().find_map(|(.., object)| object.get(key));
                 first
                     .and_then(read)
@@ -176,7 +177,7 @@ impl Template {
         }
     }
 
-    fn turn(&self, asked: &[&Asked]) -> TurnVerdict {
+    fn turn(&self, asked: &[&JudgedQuestion]) -> TurnVerdict {
         let samples = || asked.iter().flat_map(|asked| &asked.samples);
         if asked.is_empty() {
             return TurnVerdict::default();
@@ -189,7 +190,8 @@ impl Template {
         }
         // Both orders have the same weight, however many of their samples are unclear. If one has no verdict, there
         // is no score.
-        let of_order = |one: &&Asked| mean(one.samples.iter().filter_map(|sample| sample.score()));
+        let of_order =
+            |one: &&JudgedQuestion| mean(one.samples.iter().filter_map(|sample| sample.score()));
         let orders: Vec<Option<f64>> = asked.iter().map(of_order).collect();
         let score = match self.is_flipped() {
             true => orders
@@ -241,7 +243,7 @@ impl Template {
 }
 
 impl Judge for Template {
-    fn orders(&self, answered: &[Asked]) -> Vec<Vec<Asked>> {
+    fn orders(&self, answered: &[JudgedQuestion]) -> Vec<Vec<JudgedQuestion>> {
         let of = |step| {
             answered
                 .iter()
@@ -256,7 +258,7 @@ impl Judge for Template {
         }
     }
 
-    fn position_bias(&self, answered: &[Asked]) -> Option<f64> {
+    fn position_bias(&self, answered: &[JudgedQuestion]) -> Option<f64> {
         let score = |turn: usize, step: usize| {
             let asked = answered
                 .iter()
@@ -279,7 +281,7 @@ impl Judge for Template {
     fn questions(
         &self,
         evidence: &Evidence,
-        answered: &[Asked],
+        answered: &[JudgedQuestion],
         seal: &VerdictCodes,
     ) -> Result<Vec<Question>, String> {
         // Both orders get the same number of samples: half of them, rounded up.
@@ -317,7 +319,7 @@ impl Judge for Template {
         Ok(questions)
     }
 
-    fn read(&self, _: &Evidence, answered: &mut [Asked], seal: &VerdictCodes) {
+    fn read(&self, _: &Evidence, answered: &mut [JudgedQuestion], seal: &VerdictCodes) {
         for asked in answered.iter_mut() {
             let code = seal.code(asked.id, "");
             let flipped = asked.id.step == 1;
@@ -330,8 +332,8 @@ impl Judge for Template {
         }
     }
 
-    fn tally(&self, evidence: &Evidence, answered: &[Asked]) -> Verdict {
-        let of = |turn: usize| -> Vec<&Asked> {
+    fn tally(&self, evidence: &Evidence, answered: &[JudgedQuestion]) -> Verdict {
+        let of = |turn: usize| -> Vec<&JudgedQuestion> {
             answered
                 .iter()
                 .filter(|asked| asked.id.turn == turn)
@@ -469,7 +471,7 @@ mod tests {
             let judge = build(
                 &Criterion::new(metric.name, None),
                 &JudgeOptions::default(),
-                Reading::default(),
+                VerdictParsing::default(),
             );
             let questions = judge.ok().unwrap().questions(
                 &evidence,
@@ -506,7 +508,7 @@ mod tests {
             samples: 1,
             whole: false,
             range: None,
-            reading: Reading::Careful,
+            reading: VerdictParsing::Careful,
         };
         let rated = |reply: &str| {
             template(None)

@@ -9,7 +9,9 @@ use super::prompt::fill_sealed;
 use super::reply_objects::objects;
 use super::verdict_codes::VerdictCodes;
 use super::{AnswerShape, JudgeOptions};
-use crate::domain::{Asked, Criterion, Invocation, QuestionId, Reading, Sample, Votes};
+use crate::domain::{
+    Criterion, Invocation, JudgedQuestion, QuestionId, Sample, VerdictParsing, Votes,
+};
 use crate::metrics::criterion_error::CriterionError;
 use crate::metrics::measure::{Evidence, flag};
 use regex::Regex;
@@ -22,14 +24,14 @@ pub(in crate::metrics) struct UserQuality {
     samples: u32,
     stop_signal: String,
     threshold: Option<f64>,
-    reading: Reading,
+    reading: VerdictParsing,
 }
 
 impl UserQuality {
     pub(in crate::metrics) fn new(
         criterion: &Criterion,
         options: &JudgeOptions,
-        reading: Reading,
+        reading: VerdictParsing,
     ) -> Result<UserQuality, CriterionError> {
         let stop_signal = match criterion.option("stop_signal", "stopSignal") {
             None => "</finished>".to_string(),
@@ -52,10 +54,10 @@ impl UserQuality {
 
     fn read_reply(&self, reply: &str, seal: &VerdictCodes, code: &str) -> (Option<f64>, String) {
         let valid = match self.reading {
-            Reading::Adk => {
+            VerdictParsing::Adk => {
                 adk(reply).ok_or_else(|| "no verdict in the judge's answer".to_string())
             }
-            Reading::Careful => careful(reply, seal, code),
+            VerdictParsing::Careful => careful(reply, seal, code),
         };
         match valid {
             Ok(valid) => (Some(flag(valid)), reasons(reply)),
@@ -63,7 +65,7 @@ impl UserQuality {
         }
     }
 
-    fn judged(&self, asked: &Asked) -> TurnVerdict {
+    fn judged(&self, asked: &JudgedQuestion) -> TurnVerdict {
         let chosen = majority(&asked.samples, |sample: &Sample| sample.score());
         let votes = Votes::count(asked.samples.iter().map(|sample| sample.score()));
         // A judge may name no criterion: all are met, or it gives no reason.
@@ -179,7 +181,7 @@ impl Judge for UserQuality {
     fn questions(
         &self,
         evidence: &Evidence,
-        answered: &[Asked],
+        answered: &[JudgedQuestion],
         seal: &VerdictCodes,
     ) -> Result<Vec<Question>, String> {
         let Some(scenario) = evidence.scenario else {
@@ -229,7 +231,7 @@ impl Judge for UserQuality {
             .collect())
     }
 
-    fn read(&self, _: &Evidence, answered: &mut [Asked], seal: &VerdictCodes) {
+    fn read(&self, _: &Evidence, answered: &mut [JudgedQuestion], seal: &VerdictCodes) {
         for asked in answered {
             let code = seal.code(asked.id, "");
             read_samples(asked, |reply| {
@@ -239,7 +241,7 @@ impl Judge for UserQuality {
         }
     }
 
-    fn tally(&self, evidence: &Evidence, answered: &[Asked]) -> Verdict {
+    fn tally(&self, evidence: &Evidence, answered: &[JudgedQuestion]) -> Verdict {
         let begins = evidence
             .scenario
             .map(|one| text(one, "starting_prompt", "startingPrompt"))
@@ -323,7 +325,7 @@ mod tests {
             samples: 1,
             stop_signal: "</finished>".into(),
             threshold: Some(1.0),
-            reading: Reading::Adk,
+            reading: VerdictParsing::Adk,
         };
         let why = |reply: &str| {
             let seal = VerdictCodes::without_codes(&Evidence::default());
@@ -335,9 +337,9 @@ mod tests {
                 ..Sample::default()
             };
             metric
-                .judged(&Asked {
+                .judged(&JudgedQuestion {
                     samples: vec![sample],
-                    ..Asked::default()
+                    ..JudgedQuestion::default()
                 })
                 .why
         };

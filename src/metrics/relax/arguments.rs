@@ -18,14 +18,14 @@ struct Values {
 }
 
 /// A tool and the path of one of its arguments.
-type Argument = (String, String);
+type ToolArgument = (String, String);
 
 /// The differences between the arguments of some aligned calls.
 pub(super) struct ArgumentDifferences {
     /// By argument, at the path of the smallest part that differs.
-    parts: BTreeMap<Argument, Vec<Values>>,
+    parts: BTreeMap<ToolArgument, Vec<Values>>,
     /// By argument of a call, as a whole.
-    whole: BTreeMap<Argument, Vec<Values>>,
+    whole: BTreeMap<ToolArgument, Vec<Values>>,
     /// The tools of the calls.
     tools: BTreeSet<String>,
 }
@@ -46,11 +46,11 @@ impl ArgumentDifferences {
             };
             changed_calls(attempt, &matcher, &mut calls);
         }
-        let paths: BTreeSet<Argument> = calls
+        let paths: BTreeSet<ToolArgument> = calls
             .iter()
             .flat_map(|call| call.paths(&|_| false))
             .collect();
-        let is_within = |(tool, path): &Argument| {
+        let is_within = |(tool, path): &ToolArgument| {
             let outer = path
                 .match_indices('.')
                 .map(|(at, _)| path[..at].to_string());
@@ -58,7 +58,8 @@ impl ArgumentDifferences {
                 .into_iter()
                 .any(|outer| paths.contains(&(tool.clone(), outer)))
         };
-        let outermost: BTreeSet<&Argument> = paths.iter().filter(|path| !is_within(path)).collect();
+        let outermost: BTreeSet<&ToolArgument> =
+            paths.iter().filter(|path| !is_within(path)).collect();
         let mut found = ArgumentDifferences {
             parts: BTreeMap::new(),
             whole: BTreeMap::new(),
@@ -173,7 +174,7 @@ impl ChangedCall {
     fn collect(
         &self,
         is_whole: &dyn Fn(&str) -> bool,
-        found: &mut BTreeMap<Argument, Vec<Values>>,
+        found: &mut BTreeMap<ToolArgument, Vec<Values>>,
     ) {
         let mut add = |path: &str, values: Values| {
             if self.counts(path) {
@@ -186,7 +187,7 @@ impl ChangedCall {
         members(&self.expected, &self.actual, "", is_whole, &mut add);
     }
 
-    fn paths(&self, is_whole: &dyn Fn(&str) -> bool) -> Vec<Argument> {
+    fn paths(&self, is_whole: &dyn Fn(&str) -> bool) -> Vec<ToolArgument> {
         let mut found = BTreeMap::new();
         self.collect(is_whole, &mut found);
         found.into_keys().collect()
@@ -258,7 +259,7 @@ fn are_reordered(e: &[Value], a: &[Value]) -> bool {
     e.len() <= UNORDERED_AT_MOST && equal_in_any_order(&unordered(e), &unordered(a))
 }
 
-fn rules_for(differences: &BTreeMap<Argument, Vec<Values>>) -> Vec<MatchRule> {
+fn rules_for(differences: &BTreeMap<ToolArgument, Vec<Values>>) -> Vec<MatchRule> {
     differences
         .iter()
         .map(|((tool, path), values)| smallest_rule(tool, path, values))

@@ -9,15 +9,15 @@ use crate::domain::RunState;
 use serde_json::{Value, json};
 
 impl ComparedRuns<'_> {
-    /// The comparison as JSON: all cases, the counts of each fate, and the metrics.
+    /// The comparison as JSON: all cases, the counts of each change, and the metrics.
     pub fn json(&self) -> Value {
         let run = |run: &RunToCompare| json!({"run_id": run.plan.run_id, "started": run.plan.started, "agent": run.agent_label()});
         let counts: serde_json::Map<String, Value> = CaseChange::ALL
             .into_iter()
-            .map(|fate| {
+            .map(|change| {
                 (
-                    fate.key().to_string(),
-                    self.found.cases_with(fate).count().into(),
+                    change.key().to_string(),
+                    self.found.cases_with(change).count().into(),
                 )
             })
             .collect();
@@ -44,7 +44,7 @@ impl ComparedRuns<'_> {
                 .map(|condition| condition.label())
                 .collect();
             let is_removed = case.before.is_some_and(|at| self.removed.contains(&at));
-            json!({"fate": case.fate.key(), "changed": changed, "removed": is_removed,
+            json!({"fate": case.change.key(), "changed": changed, "removed": is_removed,
                    "before": side(&self.before, case.before), "after": side(&self.after, case.after)})
         };
         let metrics = self.found.metrics.iter().map(|of| {

@@ -28,7 +28,7 @@ pub struct ComparedRuns<'a> {
     pub removed: &'a BTreeSet<usize>,
 }
 
-/// The cases of one fate, as a report lists them.
+/// The cases of one change, as a report lists them.
 struct ChangeList<'a> {
     title: &'static str,
     status: Status,
@@ -46,7 +46,7 @@ impl ChangeList<'_> {
 impl ComparedRuns<'_> {
     /// The lists that are not empty, in the order of a report. Cases that still pass are in none.
     fn lists(&self) -> Vec<ChangeList<'_>> {
-        let fates = [
+        let changes = [
             (CaseChange::Broke, Status::Failed),
             (CaseChange::Fixed, Status::Passed),
             (CaseChange::Unclear, Status::NotEvaluated),
@@ -68,24 +68,24 @@ impl ComparedRuns<'_> {
                 .collect(),
             shown: LISTED,
         };
-        let list = |(fate, status): (CaseChange, Status)| {
+        let list = |(change, status): (CaseChange, Status)| {
             let is_change = matches!(
-                fate,
+                change,
                 CaseChange::Broke | CaseChange::Fixed | CaseChange::Unclear | CaseChange::Edited
             );
             let shown = if is_change { LISTED } else { OTHERS_LISTED };
             let cases = self
                 .found
-                .cases_with(fate)
-                .filter(|case| fate != CaseChange::OnlyBefore || !is_removed(case));
+                .cases_with(change)
+                .filter(|case| change != CaseChange::OnlyBefore || !is_removed(case));
             ChangeList {
-                title: fate.heading(),
+                title: change.heading(),
                 status,
                 cases: cases.collect(),
                 shown,
             }
         };
-        let mut lists: Vec<ChangeList> = fates.into_iter().map(list).collect();
+        let mut lists: Vec<ChangeList> = changes.into_iter().map(list).collect();
         lists.insert(3, removed);
         lists.retain(|list| !list.cases.is_empty());
         lists
@@ -120,7 +120,10 @@ impl ComparedRuns<'_> {
                 )
             })
         });
-        unfinished
+        let nothing_compared = self.found.nothing_compared_text().map(str::to_string);
+        nothing_compared
+            .into_iter()
+            .chain(unfinished)
             .chain(changed)
             .chain(self.found.undecidable_text())
             .collect()

@@ -17,7 +17,7 @@ fn set_of(file: &str, threshold: f64) -> PlannedSet {
         file: file.into(),
         path: file.into(),
         digest: String::new(),
-        agent: AgentSpec::Kept,
+        agent: AgentSpec::PriorAttempts,
         agent_name: String::new(),
         agent_jobs: None,
         file_cases: None,

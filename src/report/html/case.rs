@@ -15,7 +15,7 @@ pub(super) fn has_passed_or_scored(status: Status) -> bool {
     matches!(status, Status::Passed | Status::Informational)
 }
 
-/// The id of the HTML element of an attempt: `case-3`, or `case-3-2` for the second repetition.
+/// The id of the HTML element of an attempt: `case-3`, or `case-3-2` for the second attempt.
 pub(super) fn anchor(ended: &EndedAttempt) -> String {
     let number = ended.key.case + 1;
     match ended.key.attempt {

@@ -1,7 +1,7 @@
 //! What was expected beside what the agent did, aligned and marked as in the explorer.
 
 use super::escape::text;
-use crate::diff::{Line, Row, Span, Tone, align, call_rows, diff_words, text_rows};
+use crate::diff::{DiffRow, Line, Span, Tone, align, call_rows, diff_words, text_rows};
 use crate::domain::{Attempt, IntermediateResponse, Invocation, ModelError};
 use std::fmt::Write;
 
@@ -87,7 +87,7 @@ fn write_texts(expected: &str, actual: &str, is_compared: bool, out: &mut String
 }
 
 /// Writes rows. Differences are marked only if the sides can be compared.
-fn write_rows(rows: Vec<Row>, is_compared: bool, out: &mut String) {
+fn write_rows(rows: Vec<DiffRow>, is_compared: bool, out: &mut String) {
     let unmarked = |line: Line| -> Line {
         let plain = |span: Span| Span {
             changed: false,
@@ -99,7 +99,7 @@ fn write_rows(rows: Vec<Row>, is_compared: bool, out: &mut String) {
         match is_compared {
             true => write_row(&one, out),
             false => write_row(
-                &Row {
+                &DiffRow {
                     mark: "",
                     left: one.left.map(unmarked),
                     right: one.right.map(unmarked),
@@ -111,7 +111,7 @@ fn write_rows(rows: Vec<Row>, is_compared: bool, out: &mut String) {
     }
 }
 
-fn write_row(row: &Row, out: &mut String) {
+fn write_row(row: &DiffRow, out: &mut String) {
     let _ = writeln!(
         out,
         "<tr><td>{}<td>{}<td>{}</tr>",

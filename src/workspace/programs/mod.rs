@@ -9,7 +9,7 @@ mod user;
 use super::discover::repository_of;
 use crate::store::read_head;
 use std::path::{Path, PathBuf};
-use user::{Refusal, User};
+use user::{UnsafePath, User};
 
 /// Names of the folders of virtual environments.
 const ENVIRONMENTS: [&str; 2] = [".venv", "venv"];
@@ -27,7 +27,7 @@ pub(super) struct FoundProgram {
     /// The path of the program.
     pub(super) path: Option<PathBuf>,
     /// Programs that were found first and are not used.
-    pub(super) refused: Vec<(PathBuf, Refusal)>,
+    pub(super) refused: Vec<(PathBuf, UnsafePath)>,
 }
 
 /// Finds the `adk` program: in the active virtual environment, in one beside or above the agents, or on PATH.
@@ -142,7 +142,7 @@ impl Candidate {
     /// Why the program is not used; `None` if the user chose it. If it was found by the name of a folder, the user, or root, must
     /// own everything that decides what is executed, and not every user may be able to change it: the program and its
     /// interpreter, the folders of its environment, all links on the way and what they lead to.
-    fn refusal_for(&self, user: User) -> Option<Refusal> {
+    fn refusal_for(&self, user: User) -> Option<UnsafePath> {
         let folder = self.within.as_ref()?;
         let parts = PARTS
             .map(|part| folder.join(part))

@@ -98,13 +98,16 @@ fn what_another_user_owns_is_not_used() {
     };
     let foreign = FoundProgram {
         path: None,
-        refused: vec![(path.clone(), Refusal::OtherOwner(path.clone()))],
+        refused: vec![(path.clone(), UnsafePath::OtherOwner(path.clone()))],
     };
     assert_eq!(in_environment(owner), own);
     // What root owns may be used by everybody: root could do anything anyway.
     assert_eq!(in_environment(other) == own, owner.0 == 0);
     if owner.0 != 0 {
-        let refused = vec![(path.clone(), Refusal::OtherOwner(place.join(".venv/bin")))];
+        let refused = vec![(
+            path.clone(),
+            UnsafePath::OtherOwner(place.join(".venv/bin")),
+        )];
         assert_eq!(
             in_environment(other),
             FoundProgram {
@@ -185,7 +188,7 @@ fn a_program_of_another_user_is_not_used() {
         assert_ne!(found.path.as_ref(), Some(&adk), "{part}");
         assert_eq!(
             found.refused.first(),
-            Some(&(adk.clone(), Refusal::OtherOwner(root.join(part)))),
+            Some(&(adk.clone(), UnsafePath::OtherOwner(root.join(part)))),
             "{part}"
         );
         let python = find_python(root);
@@ -381,7 +384,7 @@ fn script_with_writable_interpreter_is_refused() {
         let found = find_adk(&root, &root);
         assert_eq!(
             found.refused.first(),
-            Some(&(adk, Refusal::WritableByAll(interpreter))),
+            Some(&(adk, UnsafePath::WritableByAll(interpreter))),
             "{named}"
         );
     }

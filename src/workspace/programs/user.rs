@@ -21,7 +21,7 @@ const MOST_LINKS: usize = 40;
         reason = "Windows has no owners and permissions of this kind"
     )
 )]
-pub(in crate::workspace) enum Refusal {
+pub(in crate::workspace) enum UnsafePath {
     /// Another user owns it.
     OtherOwner(PathBuf),
     /// Every user can write to it.
@@ -30,13 +30,13 @@ pub(in crate::workspace) enum Refusal {
     Unreadable(PathBuf),
 }
 
-impl Refusal {
+impl UnsafePath {
     /// The reason in words, of a program.
     pub(super) fn describe(&self, program: &Path) -> String {
         let (path, why) = match self {
-            Refusal::OtherOwner(path) => (path, "belongs to another user"),
-            Refusal::WritableByAll(path) => (path, "can be changed by every user"),
-            Refusal::Unreadable(path) => (path, "cannot be examined"),
+            UnsafePath::OtherOwner(path) => (path, "belongs to another user"),
+            UnsafePath::WritableByAll(path) => (path, "can be changed by every user"),
+            UnsafePath::Unreadable(path) => (path, "cannot be examined"),
         };
         match path == program {
             true => format!("{} {why}", program.display()),
@@ -65,12 +65,12 @@ impl User {
     /// file, a folder or a link, or every user can write to a file or folder. The folder in which the environment is, and those
     /// above it, are where the user works, whoever owns them. Who can write to a folder elsewhere can replace what is in it,
     /// unless it is sticky, as `/tmp` is; but code that is added to a folder of the environment is executed in any case.
-    pub(super) fn refusal_on_way_to(self, path: &Path, environment: &Path) -> Option<Refusal> {
+    pub(super) fn refusal_on_way_to(self, path: &Path, environment: &Path) -> Option<UnsafePath> {
         let place = environment
             .parent()
             .and_then(|place| dunce::canonicalize(place).ok());
         let Some(place) = place else {
-            return Some(Refusal::Unreadable(path.to_path_buf()));
+            return Some(UnsafePath::Unreadable(path.to_path_buf()));
         };
         let rest = environment
             .parent()
@@ -99,7 +99,7 @@ impl User {
             if let Ok(target) = read_link(&at) {
                 links += 1;
                 if links > MOST_LINKS {
-                    return Some(Refusal::Unreadable(at));
+                    return Some(UnsafePath::Unreadable(at));
                 }
                 at.pop();
                 next.push(target);
@@ -109,17 +109,17 @@ impl User {
     }
 
     /// Why a file, a folder or, where the path is a link, the link is not used.
-    fn refusal(self, path: &Path, may_be_sticky: bool) -> Option<Refusal> {
+    fn refusal(self, path: &Path, may_be_sticky: bool) -> Option<UnsafePath> {
         let path_buf = path.to_path_buf();
         match symlink_metadata(path) {
             Ok(meta) if meta.uid() != self.0 && meta.uid() != 0 => {
-                Some(Refusal::OtherOwner(path_buf))
+                Some(UnsafePath::OtherOwner(path_buf))
             }
             Ok(meta) => {
                 let is_open = is_writable_by_all(&meta) && !(may_be_sticky && is_sticky(&meta));
-                is_open.then_some(Refusal::WritableByAll(path_buf))
+                is_open.then_some(UnsafePath::WritableByAll(path_buf))
             }
-            Err(_) => Some(Refusal::Unreadable(path_buf)),
+            Err(_) => Some(UnsafePath::Unreadable(path_buf)),
         }
     }
 }
@@ -147,7 +147,7 @@ impl User {
         User
     }
 
-    pub(super) fn refusal_on_way_to(self, _: &Path, _: &Path) -> Option<Refusal> {
+    pub(super) fn refusal_on_way_to(self, _: &Path, _: &Path) -> Option<UnsafePath> {
         None
     }
 }

@@ -1,7 +1,7 @@
 //! Random changes of cases, and the part of the file that each of them may modify.
 
 use super::styles::{args, value, word};
-use evaltrail::diff::{Piece, accept};
+use evaltrail::diff::{AcceptablePart, accept};
 use evaltrail::domain::{
     Content, Conversation, EvalCase, Invocation, Rubric, ToolCall, Trajectory,
 };
@@ -106,7 +106,7 @@ pub fn change(rng: &mut StdRng, before: &EvalCase, legacy: bool) -> Changed {
                 trajectory,
                 ..Invocation::default()
             };
-            *turn = accept(turn, &actual, &Piece::Calls);
+            *turn = accept(turn, &actual, &AcceptablePart::Calls);
             (data, "what the agent did")
         }
         7 => {

@@ -5,7 +5,7 @@ use super::open;
 use crate::common::Place;
 use evaltrail::domain::Conversation;
 use evaltrail::formats::{Edit, SetFile, plan, rebase};
-use evaltrail::store::{AppFolders, EditLog, FileAction, FileJob, SaveError};
+use evaltrail::store::{AppFolders, EditLog, FileAction, FileEdit, SaveError};
 use std::path::Path;
 
 const ROUNDS: usize = 100;
@@ -46,7 +46,7 @@ fn save(path: &Path, at: usize, words: impl Fn(&SetFile) -> String) -> bool {
     let mut edits = vec![to_say(&file, at, &words(&file))];
     loop {
         let change = plan(&file, &edits).unwrap();
-        let jobs = [FileJob {
+        let jobs = [FileEdit {
             path: path.to_path_buf(),
             action: FileAction::Change(file.shared_text(), change),
         }];

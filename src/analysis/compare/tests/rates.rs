@@ -65,9 +65,9 @@ fn a_flaky_case_is_neither_broke_nor_fixed() {
     let before = run_of(&[(5, 5), (4, 5), (3, 5), (5, 5)]);
     let after = run_of(&[(4, 5), (5, 5), (4, 5), (0, 5)]);
     let found = compared(&before, &after);
-    let fates: Vec<CaseChange> = found.cases.iter().map(|case| case.fate).collect();
+    let changes: Vec<CaseChange> = found.cases.iter().map(|case| case.change).collect();
     assert_eq!(
-        fates,
+        changes,
         [
             CaseChange::Unclear,
             CaseChange::Unclear,
@@ -226,8 +226,8 @@ fn false_alarms_are_at_most_the_level() {
                 .collect();
             let found = compare_counts(&tables, &ComparisonRule::default());
             let is_fall = found.rate_change.map(RateChange::is_fall);
-            let worse = found.fates.contains(&CaseChange::Broke) || is_fall == Some(true);
-            let better = found.fates.contains(&CaseChange::Fixed) || is_fall == Some(false);
+            let worse = found.changes.contains(&CaseChange::Broke) || is_fall == Some(true);
+            let better = found.changes.contains(&CaseChange::Fixed) || is_fall == Some(false);
             alarms[0] += usize::from(worse);
             alarms[1] += usize::from(better);
         }
@@ -254,10 +254,10 @@ fn partly_evaluated_cases_are_compared_by_rates() {
         found.overall.cases, 3,
         "a case is not left out because its attempts passed"
     );
-    let fates: Vec<CaseChange> = found.cases.iter().map(|case| case.fate).collect();
+    let changes: Vec<CaseChange> = found.cases.iter().map(|case| case.change).collect();
     let (not_evaluated, failing) = (CaseChange::NotEvaluated, CaseChange::StillFailing);
     assert_eq!(
-        fates,
+        changes,
         [not_evaluated, failing, CaseChange::Unclear, not_evaluated]
     );
     assert!(
@@ -288,7 +288,10 @@ fn case_is_lost_if_no_attempt_is_evaluated() {
 fn one_evaluated_attempt_of_five_is_unclear() {
     let before = run_with(&[&[P, U, U, U, U], &[P; 5], &[P; 5]]);
     let after = run_with(&[&[F, U, U, U, U], &[P; 5], &[P; 5]]);
-    assert_eq!(compared(&before, &after).cases[0].fate, CaseChange::Unclear);
+    assert_eq!(
+        compared(&before, &after).cases[0].change,
+        CaseChange::Unclear
+    );
 }
 
 #[test]

@@ -106,7 +106,7 @@ fn other_conditions_of_a_case_in_words() {
         let case = ComparedCase {
             before: Some(0),
             after: Some(0),
-            fate: CaseChange::Broke,
+            change: CaseChange::Broke,
             changed: changed.to_vec(),
         };
         case.other_conditions_text()

@@ -3,7 +3,7 @@
 use super::reason::{attempt_text, problem, reason_parts};
 use crate::domain::Status;
 use crate::explorer::case_list::trend::points;
-use crate::explorer::shared::case_list::Node;
+use crate::explorer::shared::case_list::TreeNode;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::list_columns::Column;
 use crate::explorer::shared::model::Model;
@@ -134,7 +134,7 @@ fn reason_width(model: &Model, rows: &[CaseRef], theme: &Theme) -> u16 {
 /// The width of the names of the sets, where the list has cases of several.
 fn set_width(model: &Model, rows: &[CaseRef]) -> u16 {
     let node = model.view.browse.nodes.get(model.view.browse.node);
-    if matches!(node, Some(Node::Set(_)) | None) {
+    if matches!(node, Some(TreeNode::Set(_)) | None) {
         return 0;
     }
     let label = |case: &CaseRef| columns_of(&set_label(&model.view.sets, case.set)) + 2;

@@ -7,11 +7,11 @@ use crate::diff::{Span, wrap_line};
 use crate::domain::{Totals, clean_line};
 use crate::explorer::authoring::conditions::can_write_set;
 use crate::explorer::case_list::decisions::quarantined_totals;
-use crate::explorer::shared::case_list::{Node, Pane};
+use crate::explorer::shared::case_list::{Pane, TreeNode};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::command_names::{CLEAR, NEW_CASE};
 use crate::explorer::shared::layout::{Layout, case_rows, inside};
-use crate::explorer::shared::list_order::Order;
+use crate::explorer::shared::list_order::ListOrder;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::set_view::SetState;
 use crate::explorer::shared::theme::{Role, Theme};
@@ -81,13 +81,13 @@ pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
 /// What is listed; where there is room, which runs the results are from.
 fn list_title(model: &Model, room: usize) -> String {
     let name = match model.view.browse.nodes.get(model.view.browse.node) {
-        Some(Node::All) => "all".to_string(),
-        Some(Node::Group(name)) => name.clone(),
-        Some(Node::Set(set)) => model.view.sets[*set].path.shown.clone(),
+        Some(TreeNode::All) => "all".to_string(),
+        Some(TreeNode::Group(name)) => name.clone(),
+        Some(TreeNode::Set(set)) => model.view.sets[*set].path.shown.clone(),
         None => String::new(),
     };
     let order = match model.view.browse.order {
-        Order::File => String::new(),
+        ListOrder::File => String::new(),
         order => format!(" · {}", order.describe()),
     };
     let filter = match model.view.browse.filter.is_empty() {
@@ -171,7 +171,7 @@ fn running_cases(model: &Model) -> HashSet<CaseRef> {
 
 fn empty_text(model: &Model, rows: Rect, theme: &Theme, buffer: &mut Buffer) {
     let failed = match model.view.browse.nodes.get(model.view.browse.node) {
-        Some(Node::Set(set)) => match &model.view.sets[*set].state {
+        Some(TreeNode::Set(set)) => match &model.view.sets[*set].state {
             SetState::Failed(why) => Some(why.clone()),
             SetState::Loading => Some("opening…".into()),
             SetState::Gone => Some("the file was deleted".into()),

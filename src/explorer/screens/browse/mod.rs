@@ -9,7 +9,7 @@ mod reason;
 mod update;
 mod view;
 
-use crate::explorer::shared::case_list::ListPage;
+use crate::explorer::shared::case_list::BrowseScreen;
 use crate::explorer::shared::model::{Screen, ScreenFunctions};
 pub(crate) use update::{
     clear, focus, follow_cursor, keep_in_sight, select, select_all, sort, switch_pane,
@@ -32,7 +32,7 @@ static SCREEN: ScreenFunctions = ScreenFunctions {
     text: None,
 };
 
-impl Screen for ListPage {
+impl Screen for BrowseScreen {
     fn functions(&self) -> &'static ScreenFunctions {
         &SCREEN
     }

@@ -3,7 +3,7 @@
 use super::reason::attempt_text;
 use crate::domain::Status;
 use crate::explorer::case_list::trend::{points, put_sparkline};
-use crate::explorer::shared::case_lines::{Body, BodyLine};
+use crate::explorer::shared::case_lines::{BodyLine, CaseLines};
 use crate::explorer::shared::case_screen::CaseScreen;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
@@ -161,7 +161,7 @@ fn is_a_reason(line: &VerdictLine) -> bool {
 
 /// Draws the comparison, with the events of the turn beside it or, on a narrow preview, below it.
 fn comparison_and_events(
-    body: &Body,
+    body: &CaseLines,
     turn: usize,
     (inner, area): (Rect, Rect),
     theme: &Theme,
@@ -202,7 +202,7 @@ fn comparison_and_events(
 }
 
 /// The lines of the side pane from this turn on; all if they have no turns.
-fn events_of(body: &Body, turn: usize) -> &[BodyLine] {
+fn events_of(body: &CaseLines, turn: usize) -> &[BodyLine] {
     let is_heading = |line: &&BodyLine| matches!(line, BodyLine::Turn(..));
     let position = body.turns.iter().position(|one| one.turn == turn);
     let headings = body
@@ -216,7 +216,13 @@ fn events_of(body: &Body, turn: usize) -> &[BodyLine] {
 
 /// Draws the comparison, and returns the number of rows drawn. A comparison that does not fit begins at the first difference,
 /// with the beginning of the user's message above it.
-fn difference(body: &Body, turn: usize, area: Rect, theme: &Theme, buffer: &mut Buffer) -> u16 {
+fn difference(
+    body: &CaseLines,
+    turn: usize,
+    area: Rect,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> u16 {
     let rows = usize::from(area.height);
     let lines = &body.lines[body.lines_of(turn)];
     let start = body.lines_of(turn).start;

@@ -94,13 +94,13 @@ pub(super) fn reason_parts(
 }
 
 /// No column is wider, in characters. It bounds the time for a row with a very long reason.
-const LONGEST: usize = 400;
+const MAX_CHARS: usize = 400;
 
 /// The first line of a reason; the case has all lines.
 fn first_line(reason: &str) -> String {
     let mut lines = reason.lines();
     let mut chars = lines.next().unwrap_or_default().chars();
-    let first: String = chars.by_ref().take(LONGEST).collect();
+    let first: String = chars.by_ref().take(MAX_CHARS).collect();
     match chars.next().is_some() || lines.next().is_some() {
         true => first + " …",
         false => first,

@@ -3,12 +3,12 @@
 use crate::domain::Query;
 use crate::explorer::case_list::listing::{choose_node, narrow, relist, set_filter};
 use crate::explorer::opened_run;
-use crate::explorer::shared::case_list::{Browse, Pane};
+use crate::explorer::shared::case_list::{BrowseState, Pane};
 use crate::explorer::shared::case_screen::CaseOrigin;
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::effect::Effect;
 use crate::explorer::shared::layout::{case_rows, inside};
-use crate::explorer::shared::list_order::Order;
+use crate::explorer::shared::list_order::ListOrder;
 use crate::explorer::shared::message::Mouse;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::motion::Motion;
@@ -83,7 +83,7 @@ pub(crate) fn select(model: &mut Model) -> Vec<Effect> {
 }
 
 pub(crate) fn select_all(model: &mut Model) -> Vec<Effect> {
-    let Browse {
+    let BrowseState {
         visible, selected, ..
     } = &mut model.view.browse;
     if visible.iter().all(|case| selected.contains(case)) {
@@ -96,11 +96,11 @@ pub(crate) fn select_all(model: &mut Model) -> Vec<Effect> {
 
 pub(crate) fn sort(model: &mut Model) -> Vec<Effect> {
     model.view.browse.order = match model.view.browse.order {
-        Order::File => Order::Failing,
-        Order::Failing => Order::Cause,
-        Order::Cause => Order::Slowest,
-        Order::Slowest => Order::Disputed,
-        _ => Order::File,
+        ListOrder::File => ListOrder::Failing,
+        ListOrder::Failing => ListOrder::Cause,
+        ListOrder::Cause => ListOrder::Slowest,
+        ListOrder::Slowest => ListOrder::Disputed,
+        _ => ListOrder::File,
     };
     relist(model);
     Vec::new()
@@ -138,7 +138,7 @@ pub(crate) fn follow_cursor(model: &mut Model) {
 pub(crate) fn keep_in_sight(model: &mut Model) {
     let rows = usize::from(case_rows(&layout(model)).height).max(1);
     let is_shown = model.is_on(Context::Browse);
-    let Browse {
+    let BrowseState {
         cursor,
         offset,
         visible,

@@ -2,7 +2,7 @@
 
 use super::{empty, list, preview};
 use crate::explorer::screens::browse::update::tree_offset;
-use crate::explorer::shared::case_list::{Node, Pane};
+use crate::explorer::shared::case_list::{Pane, TreeNode};
 use crate::explorer::shared::layout::{Layout, TWO_PANES_FROM};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::set_view::SetState;
@@ -201,12 +201,12 @@ fn tree(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
         let style = theme.cursor_row(at == model.view.browse.node, focused);
         buffer.set_style(row, style);
         match node {
-            Node::All => {
+            TreeNode::All => {
                 let style = theme.within(style, theme.style(Role::Title));
                 set_totals(model, node, row, style, theme, buffer);
                 put(buffer, row.x + 1, row.y, row.width / 2, "all", style);
             }
-            Node::Group(name) => {
+            TreeNode::Group(name) => {
                 put(
                     buffer,
                     row.x + 1,
@@ -216,7 +216,7 @@ fn tree(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
                     theme.within(style, theme.style(Role::Title)),
                 );
             }
-            Node::Set(set) => set_row(model, *set, row, style, theme, buffer),
+            TreeNode::Set(set) => set_row(model, *set, row, style, theme, buffer),
         }
     }
     scrollbar(
@@ -278,7 +278,7 @@ fn set_row(model: &Model, set: usize, row: Rect, style: Style, theme: &Theme, bu
 /// How many cases of a row's sets passed, of how many.
 fn set_totals(
     model: &Model,
-    node: &Node,
+    node: &TreeNode,
     row: Rect,
     style: Style,
     theme: &Theme,

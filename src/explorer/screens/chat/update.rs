@@ -4,10 +4,10 @@ use crate::domain::{SessionInput, captured_case, eval_id_error};
 use crate::explorer::authoring as author;
 use crate::explorer::authoring::capture::{CASE_EXAMPLE, id_and_turns};
 use crate::explorer::prompts::ask::Purpose;
-use crate::explorer::prompts::trust::Allowed;
+use crate::explorer::prompts::trust::AfterConsent;
 use crate::explorer::prompts::{ask, confirm, trust};
 use crate::explorer::screens::chat::state::{ChatScreen, ChatStatus};
-use crate::explorer::shared::case_list::ListPage;
+use crate::explorer::shared::case_list::BrowseScreen;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::effect::{ChatEffect, Effect, ScreenRequest};
 use crate::explorer::shared::key::{Key, KeyCode, request};
@@ -162,7 +162,7 @@ pub(crate) fn event(model: &mut Model, number: u64, msg: ChatMsg) -> Vec<Effect>
             trust::open(
                 model,
                 questions,
-                Allowed::Chat {
+                AfterConsent::Chat {
                     set,
                     session,
                     number,
@@ -325,6 +325,6 @@ pub(crate) fn leave(model: &mut Model) -> Vec<Effect> {
 
 /// Ends the conversation.
 pub(crate) fn close(model: &mut Model) -> Vec<Effect> {
-    model.show(ListPage);
+    model.show(BrowseScreen);
     vec![Effect::Chat(ChatEffect::Close)]
 }

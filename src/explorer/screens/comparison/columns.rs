@@ -1,7 +1,7 @@
 //! The lines of one case of two runs: what is expected and what the agent did in each run, in columns.
 
 use super::state::{CaseColumns, ColumnLine};
-use crate::diff::{Line, Row, Span, Tone, align, call_rows, diff_words, text_rows, wrap_line};
+use crate::diff::{DiffRow, Line, Span, Tone, align, call_rows, diff_words, text_rows, wrap_line};
 use crate::domain::{Attempt, Invocation, MetricResult, ToolCall, clean_line, score_text};
 use crate::explorer::shown_case::compare::shown_response;
 use std::collections::{HashSet, VecDeque};
@@ -226,13 +226,13 @@ fn response_cells(
         let left = a
             .and_then(|row| row.left.clone())
             .or_else(|| b.and_then(|row| row.left.clone()));
-        let side = |row: Option<&Row>| row.and_then(|row| row.right.clone());
+        let side = |row: Option<&DiffRow>| row.and_then(|row| row.right.clone());
         three_sided(left, side(a), side(b))
     };
     (0..a.len().max(b.len())).map(cells).collect()
 }
 
-fn two_sided(row: Row) -> UnwrappedRow {
+fn two_sided(row: DiffRow) -> UnwrappedRow {
     let is_equal = plain(&row.left) == plain(&row.right);
     UnwrappedRow {
         sides: vec![row.left, row.right],
@@ -268,8 +268,8 @@ fn plain(line: &Option<Line>) -> Option<String> {
 
 /// Joins the rows of expected and first run with those of expected and second run, by their expected side, which is
 /// the same in both. Rows without an expected side, or with an absent argument there, stay alone.
-fn merged(first: Vec<Row>, second: Vec<Row>) -> Vec<UnwrappedRow> {
-    let key = |row: &Row| plain(&row.left).filter(|text| text.trim() != ABSENT);
+fn merged(first: Vec<DiffRow>, second: Vec<DiffRow>) -> Vec<UnwrappedRow> {
+    let key = |row: &DiffRow| plain(&row.left).filter(|text| text.trim() != ABSENT);
     let mut cells = Vec::new();
     let (mut first, mut second) = (VecDeque::from(first), VecDeque::from(second));
     loop {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// A list of cases under one heading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CaseList {
-    /// The cases of one fate, without those that are removed.
+    /// The cases of one change, without those that are removed.
     Of(CaseChange),
     /// The cases that passed in the first run and that the workspace does not have any more.
     Removed,
@@ -22,15 +22,15 @@ impl CaseList {
         if pair.is_removed(case) {
             CaseList::Removed
         } else {
-            CaseList::Of(case.fate)
+            CaseList::Of(case.change)
         }
     }
 
     /// All, in display order.
     fn all() -> impl Iterator<Item = CaseList> {
-        CaseChange::ALL.into_iter().flat_map(|fate| {
-            let list = CaseList::Of(fate);
-            if fate == CaseChange::Unclear {
+        CaseChange::ALL.into_iter().flat_map(|change| {
+            let list = CaseList::Of(change);
+            if change == CaseChange::Unclear {
                 vec![list, CaseList::Removed]
             } else {
                 vec![list]
@@ -41,7 +41,7 @@ impl CaseList {
     /// The heading.
     pub fn heading(self) -> &'static str {
         match self {
-            CaseList::Of(fate) => fate.heading(),
+            CaseList::Of(change) => change.heading(),
             CaseList::Removed => "removed, passed in the first run",
         }
     }
@@ -186,7 +186,7 @@ mod tests {
             file: file.to_string(),
             path: file.into(),
             digest: String::new(),
-            agent: AgentSpec::Kept,
+            agent: AgentSpec::PriorAttempts,
             agent_name: String::new(),
             agent_jobs: None,
             file_cases: None,

@@ -6,12 +6,14 @@ use crate::explorer::screens::comparison::draw_case::lines_area;
 use crate::explorer::screens::comparison::state::{CaseColumns, ComparisonRow, ComparisonScreen};
 use crate::explorer::shared::compared_pair::ComparedPair;
 use crate::explorer::shared::context::Context;
+use crate::explorer::shared::cyclic_search::next_row;
 use crate::explorer::shared::effect::{Effect, ScreenRequest};
 use crate::explorer::shared::enabled::Enabled;
 use crate::explorer::shared::layout::inside;
 use crate::explorer::shared::message::Mouse;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::motion::Motion;
+use crate::explorer::shared::notices;
 use crate::explorer::shared::screen::layout;
 use std::sync::Arc;
 
@@ -106,7 +108,7 @@ fn open_case(model: &mut Model, at: usize) {
 /// What differs between the two results beside what the agent did.
 fn notes_on(case: &ComparedCase) -> Vec<String> {
     let mut notes = Vec::new();
-    if case.fate == CaseChange::Edited {
+    if case.change == CaseChange::Edited {
         notes.push(
             "the case was edited between the runs: expected is what the second run expected".into(),
         );
@@ -193,27 +195,28 @@ pub(crate) fn previous_case(model: &mut Model) -> Vec<Effect> {
     step(model, false)
 }
 
-/// Goes to the next or previous listed case, after the last one to the first.
+/// Goes to the next or previous listed case; after the last one it says that it is at the first.
 fn step(model: &mut Model, forward: bool) -> Vec<Effect> {
     let page = usize::from(inside(layout(model).main).height);
     let Some(screen) = screen_mut(model) else {
         return Vec::new();
     };
-    let count = screen.rows.len();
-    let place = |by: usize| if forward { screen.cursor + by } else { screen.cursor + count - by } % count;
-    let Some(row) = (1..=count)
-        .map(place)
-        .find(|row| is_case(&screen.rows[*row]))
-    else {
+    let from = Some(screen.cursor);
+    let Some(found) = next_row(from, screen.rows.len(), forward, |row| {
+        is_case(&screen.rows[row])
+    }) else {
         return Vec::new();
     };
-    screen.cursor = row;
+    screen.cursor = found.row;
     keep_in_sight(screen, page);
     let is_open = screen.case.is_some();
     if let Some(at) = screen.case_here().filter(|_| is_open) {
         open_case(model, at);
     }
-    Vec::new()
+    match found.wrap_notice(from, forward, "listed case") {
+        Some(text) => notices::notify(model, text, false),
+        None => Vec::new(),
+    }
 }
 
 pub(super) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {

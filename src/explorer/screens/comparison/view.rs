@@ -103,12 +103,17 @@ pub(super) fn draw(
 }
 
 fn list(screen: &ComparisonScreen, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let title = screen.pair.found.changes_text().replace(", ", " · ");
+    let found = &screen.pair.found;
+    let title = std::iter::once(found.changes_text())
+        .chain(found.unpaired_text())
+        .collect::<Vec<_>>()
+        .join(", ")
+        .replace(", ", " · ");
     let inner = panel(area, &title, true, theme, buffer);
     panel_note(
         area,
         area.y,
-        &screen.pair.found.overall.short_passed_text(),
+        &found.overall.short_passed_text(),
         theme.style(Role::Title),
         buffer,
     );
@@ -160,10 +165,10 @@ fn list(screen: &ComparisonScreen, area: Rect, theme: &Theme, buffer: &mut Buffe
 }
 
 fn role_of(list: CaseList, theme: &Theme) -> Style {
-    let CaseList::Of(fate) = list else {
+    let CaseList::Of(change) = list else {
         return theme.status(Status::NotEvaluated);
     };
-    match fate {
+    match change {
         CaseChange::Broke | CaseChange::StillFailing => theme.status(Status::Failed),
         CaseChange::Fixed | CaseChange::StillPassing => theme.status(Status::Passed),
         CaseChange::Unclear | CaseChange::Edited | CaseChange::NotEvaluated => {

@@ -1,8 +1,8 @@
 //! What the agent did, beside the fields of a case: the values of a field in the attempts, and taking one of them.
 
-use crate::diff::{Alignment, Piece, accept, accept_in_case, align};
+use crate::diff::{AcceptablePart, Alignment, accept, accept_in_case, align};
 use crate::domain::{Attempt, Conversation, EvalCase, Invocation, ToolCall, value_text};
-use crate::explorer::shared::case_field::Field;
+use crate::explorer::shared::case_field::CaseField;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::outcomes::CaseOutcome;
@@ -38,13 +38,13 @@ pub(super) struct ActualValue {
     /// The first of these attempts, as a position among those that were read.
     attempt: usize,
     /// The part of the expected turn that it replaces.
-    piece: Piece,
+    piece: AcceptablePart,
 }
 
 /// The values of a field in the attempts, the most frequent first. Empty for a field that no attempt has.
 pub(super) fn actual_values(
     draft: &EvalCase,
-    field: &Field,
+    field: &CaseField,
     attempts: &[Arc<Attempt>],
 ) -> Vec<ActualValue> {
     let mut values: Vec<ActualValue> = Vec::new();
@@ -76,7 +76,7 @@ pub(super) fn actual_values(
 /// The draft with a value of an attempt in the place of a field.
 pub(super) fn take_value(
     draft: &EvalCase,
-    field: &Field,
+    field: &CaseField,
     value: &ActualValue,
     attempts: &[Arc<Attempt>],
 ) -> Option<EvalCase> {
@@ -92,26 +92,26 @@ pub(super) fn take_value(
 }
 
 /// The field of a difference; its turn is counted from 0.
-pub(super) fn field_of_piece(turn: usize, piece: &Piece, draft: &EvalCase) -> Field {
+pub(super) fn field_of_piece(turn: usize, piece: &AcceptablePart, draft: &EvalCase) -> CaseField {
     let has_argument = |call: usize, key: &str| {
         let calls = draft.turns().get(turn).map(Invocation::calls);
         let args = calls.and_then(|calls| calls.get(call)?.args.clone());
         args.is_some_and(|args| args.contains_key(key))
     };
     match piece {
-        Piece::Argument { expected, key, .. } if has_argument(*expected, key) => {
-            Field::Argument(turn, *expected, key.clone())
+        AcceptablePart::Argument { expected, key, .. } if has_argument(*expected, key) => {
+            CaseField::Argument(turn, *expected, key.clone())
         }
-        Piece::Argument { expected, .. } => Field::Call(turn, *expected),
-        Piece::Call {
+        AcceptablePart::Argument { expected, .. } => CaseField::Call(turn, *expected),
+        AcceptablePart::Call {
             expected: Some(call),
             ..
-        } => Field::Call(turn, *call),
-        Piece::Call { expected: None, .. } | Piece::Calls | Piece::Intermediate => {
-            Field::Calls(turn)
-        }
-        Piece::Response => Field::Response(turn),
-        Piece::Turn => Field::Turn(turn),
+        } => CaseField::Call(turn, *call),
+        AcceptablePart::Call { expected: None, .. }
+        | AcceptablePart::Calls
+        | AcceptablePart::Intermediate => CaseField::Calls(turn),
+        AcceptablePart::Response => CaseField::Response(turn),
+        AcceptablePart::Turn => CaseField::Turn(turn),
     }
 }
 
@@ -125,23 +125,27 @@ pub(super) fn call_text(call: &ToolCall) -> String {
 }
 
 /// The value of a field in an actual turn, and the part of the expected turn that it replaces.
-fn value_in(expected: &Invocation, actual: &Invocation, field: &Field) -> Option<(String, Piece)> {
+fn value_in(
+    expected: &Invocation,
+    actual: &Invocation,
+    field: &CaseField,
+) -> Option<(String, AcceptablePart)> {
     let (left, right) = (expected.calls(), actual.calls());
-    if !actual.trajectory.is_known() && !matches!(field, Field::Response(_)) {
+    if !actual.trajectory.is_known() && !matches!(field, CaseField::Response(_)) {
         return None;
     }
     match field {
-        Field::Response(_) => Some((actual.response_text(), Piece::Response)),
-        Field::Calls(_) => {
+        CaseField::Response(_) => Some((actual.response_text(), AcceptablePart::Response)),
+        CaseField::Calls(_) => {
             let calls: Vec<String> = right.iter().map(|call| call_text(call)).collect();
             let text = match calls.is_empty() {
                 true => "no calls".to_string(),
                 false => calls.join(", "),
             };
-            Some((text, Piece::Calls))
+            Some((text, AcceptablePart::Calls))
         }
-        Field::Call(_, call) => {
-            let piece = |actual| Piece::Call {
+        CaseField::Call(_, call) => {
+            let piece = |actual| AcceptablePart::Call {
                 expected: Some(*call),
                 actual,
             };
@@ -152,11 +156,11 @@ fn value_in(expected: &Invocation, actual: &Invocation, field: &Field) -> Option
                 None => ("no such call".into(), piece(None)),
             })
         }
-        Field::Argument(_, call, key) => {
+        CaseField::Argument(_, call, key) => {
             let at = partner(&align(&left, &right), *call)?;
             let value = right[at].args.as_ref().and_then(|args| args.get(key));
             let text = value.map_or("(absent)".into(), value_text);
-            let piece = Piece::Argument {
+            let piece = AcceptablePart::Argument {
                 expected: *call,
                 actual: at,
                 key: key.clone(),
@@ -233,7 +237,7 @@ mod tests {
             attempt(turn(&[("read", json!({})), ("water", args)], "done"))
         };
         let attempts = [watered(7), watered(5), watered(5)];
-        let field = Field::Argument(0, 1, "litres".into());
+        let field = CaseField::Argument(0, 1, "litres".into());
         let values = actual_values(&draft, &field, &attempts);
         let shown: Vec<_> = values
             .iter()
@@ -244,10 +248,10 @@ mod tests {
         let litres =
             |case: &EvalCase| case.turns()[0].calls()[1].args.clone().unwrap()["litres"].clone();
         assert_eq!((litres(&taken), litres(&draft)), (json!(5), json!(6)));
-        let response = actual_values(&taken, &Field::Response(0), &attempts);
-        let taken = take_value(&taken, &Field::Response(0), &response[0], &attempts).unwrap();
+        let response = actual_values(&taken, &CaseField::Response(0), &attempts);
+        let taken = take_value(&taken, &CaseField::Response(0), &response[0], &attempts).unwrap();
         assert_eq!(taken.turns()[0].response_text(), "done");
-        assert_eq!(actual_values(&draft, &Field::EvalId, &attempts), []);
+        assert_eq!(actual_values(&draft, &CaseField::EvalId, &attempts), []);
     }
 
     #[test]
@@ -256,17 +260,17 @@ mod tests {
             conversation: Conversation::Turns(vec![turn(&[("water", json!({"litres": 6}))], "")]),
             ..EvalCase::default()
         };
-        let argument = |key: &str| Piece::Argument {
+        let argument = |key: &str| AcceptablePart::Argument {
             expected: 0,
             actual: 0,
             key: key.into(),
         };
-        let field = |piece: &Piece| field_of_piece(0, piece, &draft);
+        let field = |piece: &AcceptablePart| field_of_piece(0, piece, &draft);
         assert_eq!(
             field(&argument("litres")),
-            Field::Argument(0, 0, "litres".into())
+            CaseField::Argument(0, 0, "litres".into())
         );
-        assert_eq!(field(&argument("extra")), Field::Call(0, 0));
-        assert_eq!(field(&Piece::Response), Field::Response(0));
+        assert_eq!(field(&argument("extra")), CaseField::Call(0, 0));
+        assert_eq!(field(&AcceptablePart::Response), CaseField::Response(0));
     }
 }

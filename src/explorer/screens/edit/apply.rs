@@ -4,8 +4,8 @@ use crate::domain::{
     Content, Conversation, EvalCase, Invocation, Part, Rubric, SessionInput, ToolCall, Trajectory,
     special_number,
 };
-use crate::explorer::shared::case_field::{Adding, Field};
-use crate::explorer::shared::tools::Tools;
+use crate::explorer::shared::case_field::{Adding, CaseField};
+use crate::explorer::shared::tools::KnownTools;
 use crate::formats::json;
 use serde_json::{Map, Value};
 
@@ -13,14 +13,14 @@ use serde_json::{Map, Value};
 pub type FieldError = String;
 
 /// Sets a field to the typed text.
-pub fn set(case: &mut EvalCase, field: &Field, typed: &str) -> Result<(), FieldError> {
+pub fn set(case: &mut EvalCase, field: &CaseField, typed: &str) -> Result<(), FieldError> {
     let at = |case: &EvalCase, turn: usize| case.turns().len() > turn;
     match field {
-        Field::EvalId => case.eval_id = typed.to_string(),
-        Field::User(turn) if at(case, *turn) => {
+        CaseField::EvalId => case.eval_id = typed.to_string(),
+        CaseField::User(turn) if at(case, *turn) => {
             set_text(&mut turns(case)?[*turn].user, "user", typed)
         }
-        Field::Response(turn) if at(case, *turn) => {
+        CaseField::Response(turn) if at(case, *turn) => {
             let response = &mut turns(case)?[*turn].final_response;
             set_text(
                 response.get_or_insert_with(|| Content::text("model", "")),
@@ -28,19 +28,19 @@ pub fn set(case: &mut EvalCase, field: &Field, typed: &str) -> Result<(), FieldE
                 typed,
             );
         }
-        Field::Call(turn, call) if at(case, *turn) => {
+        CaseField::Call(turn, call) if at(case, *turn) => {
             let name = nonempty(typed, "the tool's name")?;
             turns(case)?[*turn]
                 .trajectory
                 .change_call(*call, |call| call.name = name);
         }
-        Field::Argument(turn, call, key) if at(case, *turn) => {
+        CaseField::Argument(turn, call, key) if at(case, *turn) => {
             let value = json_value(typed)?;
             turns(case)?[*turn].trajectory.change_call(*call, |call| {
                 call.args.get_or_insert_default().insert(key.clone(), value);
             });
         }
-        Field::Said(turn, number) if at(case, *turn) => {
+        CaseField::Said(turn, number) if at(case, *turn) => {
             let said = said(typed)?;
             if let Trajectory::Listed { texts, .. } = &mut turns(case)?[*turn].trajectory
                 && let Some(text) = texts.get_mut(*number)
@@ -48,22 +48,22 @@ pub fn set(case: &mut EvalCase, field: &Field, typed: &str) -> Result<(), FieldE
                 *text = said;
             }
         }
-        Field::Rubric(turn, number) => {
+        CaseField::Rubric(turn, number) => {
             let id = nonempty(typed, "the rubric's id")?;
             change_rubric(case, *turn, *number, |rubric| rubric.id = id);
         }
-        Field::RubricText(turn, number) => {
+        CaseField::RubricText(turn, number) => {
             let text = nonempty(typed, "the rubric's text")?;
             change_rubric(case, *turn, *number, |rubric| rubric.text = Some(text));
         }
-        Field::RubricKind(turn, number) => {
+        CaseField::RubricKind(turn, number) => {
             let kind = (!typed.trim().is_empty()).then(|| typed.trim().to_string());
             change_rubric(case, *turn, *number, |rubric| rubric.kind = kind);
         }
-        Field::App => session(case).app_name = typed.to_string(),
-        Field::UserId => session(case).user_id = typed.to_string(),
-        Field::State => session(case).state = json_object(typed)?,
-        Field::FinalState => {
+        CaseField::App => session(case).app_name = typed.to_string(),
+        CaseField::UserId => session(case).user_id = typed.to_string(),
+        CaseField::State => session(case).state = json_object(typed)?,
+        CaseField::FinalState => {
             let unset = typed.trim().is_empty();
             case.final_session_state = if unset {
                 None
@@ -71,7 +71,9 @@ pub fn set(case: &mut EvalCase, field: &Field, typed: &str) -> Result<(), FieldE
                 Some(json_object(typed)?.into())
             };
         }
-        Field::Scenario => case.conversation = Conversation::Scenario(json_object(typed)?.into()),
+        CaseField::Scenario => {
+            case.conversation = Conversation::Scenario(json_object(typed)?.into())
+        }
         _ => return Err("this field cannot be edited".into()),
     }
     Ok(())
@@ -81,31 +83,31 @@ pub fn set(case: &mut EvalCase, field: &Field, typed: &str) -> Result<(), FieldE
 /// its file.
 pub fn wrong_value(
     case: &EvalCase,
-    field: &Field,
+    field: &CaseField,
     adding: Option<Adding>,
     typed: &str,
 ) -> Option<FieldError> {
-    let mut trial = case.clone();
+    let mut edited = case.clone();
     match adding {
-        None => set(&mut trial, field, typed).err(),
-        Some(adding) => add_after(&mut trial, field, adding, typed).err(),
+        None => set(&mut edited, field, typed).err(),
+        Some(adding) => add_after(&mut edited, field, adding, typed).err(),
     }
 }
 
 /// A warning about the valid value of an argument whose kind is not the usual one.
 pub fn argument_warning(
     case: &EvalCase,
-    tools: &Tools,
-    field: &Field,
+    tools: &KnownTools,
+    field: &CaseField,
     adding: Option<Adding>,
     typed: &str,
 ) -> Option<String> {
     let (name, value) = match (adding, field) {
-        (None, Field::Argument(.., name)) => (name.as_str(), typed),
+        (None, CaseField::Argument(.., name)) => (name.as_str(), typed),
         (Some(Adding::Argument), _) => typed.split_once('=')?,
         _ => return None,
     };
-    let (Field::Call(turn, call) | Field::Argument(turn, call, _)) = field else {
+    let (CaseField::Call(turn, call) | CaseField::Argument(turn, call, _)) = field else {
         return None;
     };
     let calls = case.turns().get(*turn)?.calls();
@@ -116,10 +118,10 @@ pub fn argument_warning(
 /// Adds a turn, call, argument, intermediate response or rubric after a field. Returns the new field.
 pub fn add_after(
     case: &mut EvalCase,
-    field: &Field,
+    field: &CaseField,
     adding: Adding,
     typed: &str,
-) -> Result<Field, FieldError> {
+) -> Result<CaseField, FieldError> {
     let turn = field.turn();
     let missing = || "there is no such turn".to_string();
     match adding {
@@ -136,22 +138,22 @@ pub fn add_after(
                 ..Invocation::default()
             };
             turns(case)?.insert(at, new);
-            Ok(Field::User(at))
+            Ok(CaseField::User(at))
         }
         Adding::Call => {
             let at = turn
                 .filter(|turn| *turn < case.turns().len())
                 .ok_or_else(missing)?;
             let place = match field {
-                Field::Call(_, call) | Field::Argument(_, call, _) => call + 1,
+                CaseField::Call(_, call) | CaseField::Argument(_, call, _) => call + 1,
                 _ => case.turns()[at].calls().len(),
             };
             let call = ToolCall::new(nonempty(typed, "the tool's name")?, Some(Map::new()));
             turns(case)?[at].trajectory.insert_call(place, call, None);
-            Ok(Field::Call(at, place))
+            Ok(CaseField::Call(at, place))
         }
         Adding::Argument => {
-            let (Field::Call(at, call) | Field::Argument(at, call, _)) = field else {
+            let (CaseField::Call(at, call) | CaseField::Argument(at, call, _)) = field else {
                 return Err(missing());
             };
             let (key, value) = typed.split_once('=').ok_or("type it as name = value")?;
@@ -168,10 +170,10 @@ pub fn add_after(
             }
             set(
                 case,
-                &Field::Argument(*at, *call, key.clone()),
+                &CaseField::Argument(*at, *call, key.clone()),
                 value.to_string().as_str(),
             )?;
-            Ok(Field::Argument(*at, *call, key))
+            Ok(CaseField::Argument(*at, *call, key))
         }
         Adding::Said => {
             let at = turn
@@ -189,11 +191,11 @@ pub fn add_after(
                         responses: Vec::new(),
                         texts: vec![said],
                     };
-                    Ok(Field::Said(at, 0))
+                    Ok(CaseField::Said(at, 0))
                 }
                 Trajectory::Listed { texts, .. } => {
                     texts.push(said);
-                    Ok(Field::Said(at, texts.len() - 1))
+                    Ok(CaseField::Said(at, texts.len() - 1))
                 }
             }
         }
@@ -201,10 +203,16 @@ pub fn add_after(
     }
 }
 
-fn add_rubric(case: &mut EvalCase, field: &Field, typed: &str) -> Result<Field, FieldError> {
+fn add_rubric(
+    case: &mut EvalCase,
+    field: &CaseField,
+    typed: &str,
+) -> Result<CaseField, FieldError> {
     let id = nonempty(typed, "the rubric's id")?;
     let turn = match field {
-        Field::Rubric(turn, _) | Field::RubricText(turn, _) | Field::RubricKind(turn, _) => *turn,
+        CaseField::Rubric(turn, _)
+        | CaseField::RubricText(turn, _)
+        | CaseField::RubricKind(turn, _) => *turn,
         _ => None,
     };
     let rubrics = rubrics(case, turn).ok_or("there is no such turn")?;
@@ -217,53 +225,53 @@ fn add_rubric(case: &mut EvalCase, field: &Field, typed: &str) -> Result<Field, 
         ..Rubric::default()
     });
     let at = rubrics.len() - 1;
-    Ok(Field::RubricText(turn, at))
+    Ok(CaseField::RubricText(turn, at))
 }
 
 /// Removes what a field represents.
-pub fn remove(case: &mut EvalCase, field: &Field) -> Result<(), FieldError> {
+pub fn remove(case: &mut EvalCase, field: &CaseField) -> Result<(), FieldError> {
     match field {
-        Field::Turn(_) if case.turns().len() == 1 => {
+        CaseField::Turn(_) if case.turns().len() == 1 => {
             return Err("a case has at least one turn".into());
         }
-        Field::Turn(turn) => drop(turns(case)?.remove(*turn)),
-        Field::Call(turn, call) => drop(turns(case)?[*turn].trajectory.remove_call(*call)),
-        Field::Argument(turn, call, key) => {
+        CaseField::Turn(turn) => drop(turns(case)?.remove(*turn)),
+        CaseField::Call(turn, call) => drop(turns(case)?[*turn].trajectory.remove_call(*call)),
+        CaseField::Argument(turn, call, key) => {
             turns(case)?[*turn].trajectory.change_call(*call, |call| {
                 call.args.get_or_insert_default().shift_remove(key);
             })
         }
-        Field::Said(turn, number) => {
+        CaseField::Said(turn, number) => {
             if let Trajectory::Listed { texts, .. } = &mut turns(case)?[*turn].trajectory {
                 texts.remove(*number);
             }
         }
-        Field::Response(turn) => turns(case)?[*turn].final_response = None,
-        Field::Rubric(turn, number) => {
+        CaseField::Response(turn) => turns(case)?[*turn].final_response = None,
+        CaseField::Rubric(turn, number) => {
             if let Some(rubrics) = rubrics(case, *turn) {
                 rubrics.remove(*number);
             }
         }
-        Field::RubricKind(turn, number) => {
+        CaseField::RubricKind(turn, number) => {
             change_rubric(case, *turn, *number, |rubric| rubric.kind = None)
         }
-        Field::State => session(case).state = Map::new(),
-        Field::FinalState => case.final_session_state = None,
-        Field::App | Field::UserId => case.session_input = None,
+        CaseField::State => session(case).state = Map::new(),
+        CaseField::FinalState => case.final_session_state = None,
+        CaseField::App | CaseField::UserId => case.session_input = None,
         _ => return Err("this cannot be removed".into()),
     }
     Ok(())
 }
 
 /// Adds a copy of a turn or call after it. Returns the new field.
-pub fn duplicate(case: &mut EvalCase, field: &Field) -> Result<Field, FieldError> {
+pub fn duplicate(case: &mut EvalCase, field: &CaseField) -> Result<CaseField, FieldError> {
     match field {
-        Field::Turn(turn) => {
+        CaseField::Turn(turn) => {
             let copy = case.turns()[*turn].clone();
             turns(case)?.insert(turn + 1, copy);
-            Ok(Field::Turn(turn + 1))
+            Ok(CaseField::Turn(turn + 1))
         }
-        Field::Call(turn, call) | Field::Argument(turn, call, _) => {
+        CaseField::Call(turn, call) | CaseField::Argument(turn, call, _) => {
             let trajectory = &mut turns(case)?[*turn].trajectory;
             let copy = trajectory
                 .calls()
@@ -273,7 +281,7 @@ pub fn duplicate(case: &mut EvalCase, field: &Field) -> Result<Field, FieldError
                 .ok_or("there is no such call")?;
             let response = trajectory.response_to(*call).cloned();
             trajectory.insert_call(call + 1, copy, response);
-            Ok(Field::Call(*turn, call + 1))
+            Ok(CaseField::Call(*turn, call + 1))
         }
         _ => {
             Err("turns and calls can be duplicated here; a whole case is copied in the list".into())
@@ -282,7 +290,11 @@ pub fn duplicate(case: &mut EvalCase, field: &Field) -> Result<Field, FieldError
 }
 
 /// Moves a turn, a call or a rubric up or down by one. Returns its new field.
-pub fn move_field(case: &mut EvalCase, field: &Field, down: bool) -> Result<Field, FieldError> {
+pub fn move_field(
+    case: &mut EvalCase,
+    field: &CaseField,
+    down: bool,
+) -> Result<CaseField, FieldError> {
     let to = |at: usize, count: usize| {
         let to = if down { at + 1 } else { at.wrapping_sub(1) };
         if to < count {
@@ -292,21 +304,21 @@ pub fn move_field(case: &mut EvalCase, field: &Field, down: bool) -> Result<Fiel
         }
     };
     match field {
-        Field::Turn(turn) => {
+        CaseField::Turn(turn) => {
             let new = to(*turn, case.turns().len())?;
             turns(case)?.swap(*turn, new);
-            Ok(Field::Turn(new))
+            Ok(CaseField::Turn(new))
         }
-        Field::Call(turn, call) | Field::Argument(turn, call, _) => {
+        CaseField::Call(turn, call) | CaseField::Argument(turn, call, _) => {
             let new = to(*call, case.turns()[*turn].calls().len())?;
             turns(case)?[*turn].trajectory.move_call(*call, new);
-            Ok(Field::Call(*turn, new))
+            Ok(CaseField::Call(*turn, new))
         }
-        Field::Rubric(turn, number) => {
+        CaseField::Rubric(turn, number) => {
             let rubrics = rubrics(case, *turn).ok_or("there is no such turn")?;
             let new = to(*number, rubrics.len())?;
             rubrics.swap(*number, new);
-            Ok(Field::Rubric(*turn, new))
+            Ok(CaseField::Rubric(*turn, new))
         }
         _ => Err("turns, calls and rubrics can be moved".into()),
     }
@@ -418,11 +430,11 @@ mod tests {
 
     fn case() -> EvalCase {
         let mut case = EvalCase::default();
-        let added = |case: &mut EvalCase, field: &Field, adding, typed: &str| {
+        let added = |case: &mut EvalCase, field: &CaseField, adding, typed: &str| {
             add_after(case, field, adding, typed).unwrap()
         };
-        added(&mut case, &Field::EvalId, Adding::Turn, "hello");
-        let call = added(&mut case, &Field::Calls(0), Adding::Call, "get");
+        added(&mut case, &CaseField::EvalId, Adding::Turn, "hello");
+        let call = added(&mut case, &CaseField::Calls(0), Adding::Call, "get");
         added(&mut case, &call, Adding::Argument, "id = \"x\"");
         case
     }
@@ -431,25 +443,25 @@ mod tests {
     fn a_case_is_made_field_by_field() {
         let mut case = case();
         assert_eq!(case.turns()[0].calls()[0].args.as_ref().unwrap()["id"], "x");
-        set(&mut case, &Field::Argument(0, 0, "id".into()), "1.0").unwrap();
+        set(&mut case, &CaseField::Argument(0, 0, "id".into()), "1.0").unwrap();
         assert_eq!(
             case.turns()[0].calls()[0].args.as_ref().unwrap()["id"].to_string(),
             "1.0"
         );
-        set(&mut case, &Field::Response(0), "a\nb").unwrap();
-        set(&mut case, &Field::State, "{\"room\": \"x\"}").unwrap();
-        set(&mut case, &Field::FinalState, "{}").unwrap();
-        let rubric = add_after(&mut case, &Field::Rubrics, Adding::Rubric, "polite").unwrap();
+        set(&mut case, &CaseField::Response(0), "a\nb").unwrap();
+        set(&mut case, &CaseField::State, "{\"room\": \"x\"}").unwrap();
+        set(&mut case, &CaseField::FinalState, "{}").unwrap();
+        let rubric = add_after(&mut case, &CaseField::Rubrics, Adding::Rubric, "polite").unwrap();
         set(&mut case, &rubric, "is polite").unwrap();
         assert_eq!(case.rubrics[0].text.as_deref(), Some("is polite"));
         assert_eq!(
-            duplicate(&mut case, &Field::Call(0, 0)).unwrap(),
-            Field::Call(0, 1)
+            duplicate(&mut case, &CaseField::Call(0, 0)).unwrap(),
+            CaseField::Call(0, 1)
         );
-        set(&mut case, &Field::Call(0, 1), "put").unwrap();
+        set(&mut case, &CaseField::Call(0, 1), "put").unwrap();
         assert_eq!(
-            move_field(&mut case, &Field::Call(0, 1), false).unwrap(),
-            Field::Call(0, 0)
+            move_field(&mut case, &CaseField::Call(0, 1), false).unwrap(),
+            CaseField::Call(0, 0)
         );
         let names: Vec<_> = case.turns()[0]
             .calls()
@@ -457,29 +469,35 @@ mod tests {
             .map(|call| call.name.clone())
             .collect();
         assert_eq!(names, ["put", "get"]);
-        remove(&mut case, &Field::Argument(0, 1, "id".into())).unwrap();
-        remove(&mut case, &Field::Call(0, 0)).unwrap();
+        remove(&mut case, &CaseField::Argument(0, 1, "id".into())).unwrap();
+        remove(&mut case, &CaseField::Call(0, 0)).unwrap();
         assert_eq!(case.turns()[0].calls().len(), 1);
     }
 
     #[test]
     fn what_is_wrong_is_said_and_changes_nothing() {
         let case = case();
-        let wrong = |field: Field, typed: &str| wrong_value(&case, &field, None, typed).unwrap();
-        let argument = || Field::Argument(0, 0, "id".into());
+        let wrong =
+            |field: CaseField, typed: &str| wrong_value(&case, &field, None, typed).unwrap();
+        let argument = || CaseField::Argument(0, 0, "id".into());
         assert_eq!(
             wrong(argument(), "device two"),
             "text needs quotes: \"device two\""
         );
         assert!(wrong(argument(), "{\"a\": ").starts_with("at character 6: expected"));
-        assert!(wrong(Field::State, "[1]").starts_with("expected an object"));
-        assert!(wrong(Field::Call(0, 0), " ").contains("missing"));
-        let again = wrong_value(&case, &Field::Call(0, 0), Some(Adding::Argument), "id = 1");
+        assert!(wrong(CaseField::State, "[1]").starts_with("expected an object"));
+        assert!(wrong(CaseField::Call(0, 0), " ").contains("missing"));
+        let again = wrong_value(
+            &case,
+            &CaseField::Call(0, 0),
+            Some(Adding::Argument),
+            "id = 1",
+        );
         assert_eq!(
             again.as_deref(),
             Some("the call has an argument id already")
         );
-        assert!(remove(&mut case.clone(), &Field::Turn(0)).is_err());
+        assert!(remove(&mut case.clone(), &CaseField::Turn(0)).is_err());
         assert_eq!(
             wrong_value(&case, &argument(), None, "NaN"),
             None,

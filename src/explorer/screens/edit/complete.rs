@@ -1,8 +1,8 @@
 //! Completion of names: tools and arguments that occur in the workspace, and types of rubrics.
 
 use crate::domain::EvalCase;
-use crate::explorer::shared::case_field::{Adding, Field};
-use crate::explorer::shared::tools::Tools;
+use crate::explorer::shared::case_field::{Adding, CaseField};
+use crate::explorer::shared::tools::KnownTools;
 
 /// The types of rubrics that metrics use.
 const KINDS: &[&str] = &[
@@ -14,14 +14,17 @@ const KINDS: &[&str] = &[
 /// Completions of the typed text, those that begin with it first.
 pub fn completions(
     case: &EvalCase,
-    tools: &Tools,
-    field: &Field,
+    tools: &KnownTools,
+    field: &CaseField,
     adding: Option<Adding>,
     typed: &str,
 ) -> Vec<String> {
     let names: Vec<String> = match (adding, field) {
-        (Some(Adding::Call), _) | (None, Field::Call(..)) => tools.0.keys().cloned().collect(),
-        (Some(Adding::Argument), Field::Call(turn, call) | Field::Argument(turn, call, _)) => {
+        (Some(Adding::Call), _) | (None, CaseField::Call(..)) => tools.0.keys().cloned().collect(),
+        (
+            Some(Adding::Argument),
+            CaseField::Call(turn, call) | CaseField::Argument(turn, call, _),
+        ) => {
             let calls = case
                 .turns()
                 .get(*turn)
@@ -42,7 +45,7 @@ pub fn completions(
                 .map(|key| format!("{key} = "))
                 .collect()
         }
-        (None, Field::RubricKind(..)) => KINDS.iter().map(|kind| kind.to_string()).collect(),
+        (None, CaseField::RubricKind(..)) => KINDS.iter().map(|kind| kind.to_string()).collect(),
         _ => Vec::new(),
     };
     let typed = typed.trim().to_lowercase();
@@ -61,7 +64,7 @@ mod tests {
 
     #[test]
     fn what_begins_so_comes_first() {
-        let mut tools = Tools::default();
+        let mut tools = KnownTools::default();
         for (name, args) in [
             ("get_room", json!({"room": 1, "unit": 2})),
             ("forget", json!({})),
@@ -70,8 +73,15 @@ mod tests {
             tools.see(&ToolCall::new(name, args.as_object().cloned()));
         }
         let case = EvalCase::default();
-        let of =
-            |typed: &str| completions(&case, &tools, &Field::Calls(0), Some(Adding::Call), typed);
+        let of = |typed: &str| {
+            completions(
+                &case,
+                &tools,
+                &CaseField::Calls(0),
+                Some(Adding::Call),
+                typed,
+            )
+        };
         assert_eq!(of("get"), ["get_room", "forget"]);
         assert_eq!(of("set"), Vec::<String>::new(), "it is that already");
     }

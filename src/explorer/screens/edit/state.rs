@@ -7,8 +7,8 @@
 
 pub use super::apply::{add_after, duplicate, move_field, remove, set, wrong_value};
 pub use super::complete::completions;
-use crate::explorer::shared::case_field::{Adding, Field, FieldRow, fields};
-use crate::explorer::shared::tools::Tools;
+use crate::explorer::shared::case_field::{Adding, CaseField, FieldRow, fields};
+use crate::explorer::shared::tools::KnownTools;
 
 use crate::domain::{Attempt, EvalCase};
 use crate::explorer::shared::case_ref::CaseRef;
@@ -45,7 +45,7 @@ pub struct EditScreen {
     /// The value that is being typed, if any.
     pub typing: Option<Typing>,
     /// The known tools, for completion.
-    pub tools: Arc<Tools>,
+    pub tools: Arc<KnownTools>,
     /// What the agent did in the attempts that are shown, if they could be read at once.
     pub actual: Vec<Arc<Attempt>>,
     /// Where the case was opened from; `None` if the editor was opened from the list.
@@ -56,7 +56,7 @@ pub struct EditScreen {
 #[derive(Debug)]
 pub struct Typing {
     /// The field that is edited, or after which something is added.
-    pub field: Field,
+    pub field: CaseField,
     /// What is being added; `None` if the field itself is edited.
     pub adding: Option<Adding>,
     /// The text field.
@@ -102,7 +102,7 @@ impl EditScreen {
     }
 
     /// Moves the cursor to a field, if it has a row.
-    pub fn go_to(&mut self, field: &Field) {
+    pub fn go_to(&mut self, field: &CaseField) {
         let place = self.rows.iter().position(|row| row.field == *field);
         self.cursor = place.unwrap_or(self.cursor);
     }
@@ -113,7 +113,7 @@ impl EditScreen {
     }
 
     /// Replaces the draft if it differs, and moves the cursor to the field `go_to`.
-    pub fn take(&mut self, draft: EvalCase, go_to: Option<&Field>) {
+    pub fn take(&mut self, draft: EvalCase, go_to: Option<&CaseField>) {
         if draft == self.draft {
             return;
         }
@@ -142,7 +142,7 @@ impl EditScreen {
         true
     }
 
-    fn show(&mut self, go_to: Option<&Field>) {
+    fn show(&mut self, go_to: Option<&CaseField>) {
         self.rows = fields(&self.draft);
         let place = go_to.and_then(|field| self.rows.iter().position(|row| row.field == *field));
         self.cursor = place

@@ -11,8 +11,8 @@ use crate::explorer::screens::edit::apply::{add_after, argument_warning, wrong_v
 use crate::explorer::screens::edit::complete::completions;
 use crate::explorer::screens::edit::state;
 use crate::explorer::screens::edit::state::{EditScreen, Typing};
-use crate::explorer::shared::case_field::{Adding, Field, adding_after, value_of};
-use crate::explorer::shared::case_list::ListPage;
+use crate::explorer::shared::case_field::{Adding, CaseField, adding_after, value_of};
+use crate::explorer::shared::case_list::BrowseScreen;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::case_screen::CaseOrigin;
 use crate::explorer::shared::effect::{EditorOf, Effect, ScreenRequest, SetEffect, TerminalEffect};
@@ -23,12 +23,12 @@ use crate::explorer::shared::model::Model;
 use crate::explorer::shared::motion::Motion;
 use crate::explorer::shared::notices;
 use crate::explorer::shared::screen::layout;
-use crate::explorer::shared::tools::Tools;
+use crate::explorer::shared::tools::KnownTools;
 use crate::explorer::shown_case::refresh;
 use crate::formats::Edit;
 use crate::formats::adk::read_config;
 use crate::formats::json::TextChange;
-use crate::store::{FileAction, FileJob};
+use crate::store::{FileAction, FileEdit};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tui_input::{Input, InputRequest};
@@ -116,7 +116,7 @@ pub(crate) fn takes_text(model: &Model) -> bool {
 }
 
 /// The field under the cursor.
-fn field(edit: &EditScreen) -> Option<Field> {
+fn field(edit: &EditScreen) -> Option<CaseField> {
     edit.row().map(|row| row.field.clone())
 }
 
@@ -201,7 +201,7 @@ fn keep_in_sight(model: &mut Model) {
 /// Changes the draft at the field under the cursor, or shows why this is not possible.
 fn change(
     model: &mut Model,
-    change: impl FnOnce(&mut EvalCase, &Field) -> Result<Field, String>,
+    change: impl FnOnce(&mut EvalCase, &CaseField) -> Result<CaseField, String>,
 ) -> Vec<Effect> {
     let Some(edit) = screen(model) else {
         return Vec::new();
@@ -221,8 +221,11 @@ fn change(
     effects
 }
 
-fn type_value(edit: &mut EditScreen, field: Field) {
-    if matches!(field, Field::Turn(_) | Field::Calls(_) | Field::Rubrics) {
+fn type_value(edit: &mut EditScreen, field: CaseField) {
+    if matches!(
+        field,
+        CaseField::Turn(_) | CaseField::Calls(_) | CaseField::Rubrics
+    ) {
         if let Some(adding) = adding_after(&field) {
             type_new(edit, field, adding);
         }
@@ -240,7 +243,7 @@ fn type_value(edit: &mut EditScreen, field: Field) {
     look(edit);
 }
 
-fn type_new(edit: &mut EditScreen, field: Field, adding: Adding) {
+fn type_new(edit: &mut EditScreen, field: CaseField, adding: Adding) {
     let input = Input::default();
     edit.typing = Some(Typing {
         field,
@@ -334,7 +337,7 @@ fn take(model: &mut Model) -> Vec<Effect> {
         return Vec::new();
     };
     let typed = typing.input.value().to_string();
-    if typing.field == Field::EvalId && typed != edit.before.eval_id {
+    if typing.field == CaseField::EvalId && typed != edit.before.eval_id {
         typing.wrong = eval_id_error(&typed, others.iter().map(|id| id.as_str().into()));
         if typing.wrong.is_some() {
             return Vec::new();
@@ -379,9 +382,9 @@ fn ids_of_others(model: &Model) -> Vec<String> {
 }
 
 /// What is typed next: a new call is followed by its arguments, a new rubric by its text.
-fn next_to_type(added: Option<Adding>, field: &Field) -> Option<Adding> {
+fn next_to_type(added: Option<Adding>, field: &CaseField) -> Option<Adding> {
     match (added, field) {
-        (Some(Adding::Call), Field::Call(..)) => Some(Adding::Argument),
+        (Some(Adding::Call), CaseField::Call(..)) => Some(Adding::Argument),
         (Some(Adding::Rubric), _) => Some(Adding::Rubric),
         _ => None,
     }
@@ -395,12 +398,14 @@ pub(crate) fn in_editor(model: &mut Model) -> Vec<Effect> {
         return Vec::new();
     };
     let (name, ending) = match field {
-        Field::Argument(..) | Field::State | Field::FinalState | Field::Scenario => {
-            ("value", "json")
-        }
-        Field::User(_) | Field::Response(_) | Field::Said(..) | Field::RubricText(..) => {
-            ("text", "txt")
-        }
+        CaseField::Argument(..)
+        | CaseField::State
+        | CaseField::FinalState
+        | CaseField::Scenario => ("value", "json"),
+        CaseField::User(_)
+        | CaseField::Response(_)
+        | CaseField::Said(..)
+        | CaseField::RubricText(..) => ("text", "txt"),
         _ => ("value", "txt"),
     };
     let text = value_of(&edit.draft, &field);
@@ -499,7 +504,7 @@ fn criteria_typed(
     };
     let proposal = Proposal::new(
         "edit the criteria".into(),
-        vec![FileJob { path, action }],
+        vec![FileEdit { path, action }],
         |_| name.clone(),
     );
     authoring::show(model, proposal)
@@ -609,7 +614,7 @@ pub(crate) fn close(model: &mut Model) -> Vec<Effect> {
         return Vec::new();
     };
     let (at, from) = (edit.at, edit.from);
-    model.show(ListPage);
+    model.show(BrowseScreen);
     let exists = model.file(at.set).is_some_and(|file| at.index < file.len());
     match from.filter(|_| exists) {
         Some(CaseOrigin::Queue) => return vec![ScreenRequest::ContinueTriage.into()],
@@ -646,7 +651,7 @@ pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
 }
 
 /// Updates the known tools.
-pub(crate) fn tools_seen(model: &mut Model, tools: Tools) -> Vec<Effect> {
+pub(crate) fn tools_seen(model: &mut Model, tools: KnownTools) -> Vec<Effect> {
     if let Some(edit) = screen(model) {
         edit.tools = Arc::new(tools);
         look(edit);

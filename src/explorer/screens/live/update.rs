@@ -6,7 +6,7 @@ use crate::explorer::shared::layout::inside;
 use crate::explorer::shared::message::Mouse;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::motion::Motion;
-use crate::explorer::shared::run_screen::{LiveScreen, RunPage};
+use crate::explorer::shared::run_screen::{LiveScreen, RunScreen};
 use crate::explorer::shared::screen::layout;
 
 pub(crate) fn scroll(model: &mut Model, motion: Motion) {
@@ -32,6 +32,6 @@ pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
 }
 
 pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
-    model.show(RunPage);
+    model.show(RunScreen);
     Vec::new()
 }

@@ -8,7 +8,7 @@ use crate::explorer::case_list::listing;
 use crate::explorer::prompts::confirm;
 use crate::explorer::running::start;
 use crate::explorer::screens::queue::count::pending;
-use crate::explorer::shared::case_list::ListPage;
+use crate::explorer::shared::case_list::BrowseScreen;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::effect::{Effect, ResultEffect, ScreenRequest};
@@ -17,7 +17,7 @@ use crate::explorer::shared::notices;
 use crate::explorer::shared::triage::{Applying, FinishedTriage};
 use crate::explorer::what_if;
 use crate::metrics::WhatIf;
-use crate::store::FileJob;
+use crate::store::FileEdit;
 use std::collections::BTreeSet;
 
 /// Shows what was decided and what would be written.
@@ -37,7 +37,7 @@ pub(crate) fn summary(model: &mut Model) -> Vec<Effect> {
 pub(crate) fn criteria_planned(
     model: &mut Model,
     change: &WhatIf,
-    jobs: Result<Vec<FileJob>, String>,
+    jobs: Result<Vec<FileEdit>, String>,
 ) -> Vec<Effect> {
     let is_awaited = model.screen_context() == Context::Queue
         && model.view.open_dialog.is_none()
@@ -56,7 +56,7 @@ pub(crate) fn criteria_planned(
     }
 }
 
-fn show_summary(model: &mut Model, criteria: Vec<FileJob>) -> Vec<Effect> {
+fn show_summary(model: &mut Model, criteria: Vec<FileEdit>) -> Vec<Effect> {
     let Some(queue) = &model.queue else {
         return Vec::new();
     };
@@ -176,7 +176,7 @@ fn summary_lines(
 fn jobs_of(
     model: &Model,
     decided: &[(CaseRef, Decision)],
-) -> Result<(Vec<FileJob>, NotAccepted), String> {
+) -> Result<(Vec<FileEdit>, NotAccepted), String> {
     let of_kind = |kind| {
         decided
             .iter()
@@ -200,7 +200,7 @@ fn jobs_of(
 /// Decisions on the cases that pass with the changed criteria. Rules are for the whole workspace; other criteria are
 /// written for the folders of the queue's sets only.
 fn relaxed(model: &Model) -> Vec<Decision> {
-    let (Some(queue), Some(trial)) = (&model.queue, &model.view.trial) else {
+    let (Some(queue), Some(what_if)) = (&model.queue, &model.view.what_if) else {
         return Vec::new();
     };
     let folder = |set: usize| model.view.sets[set].path.path.parent();
@@ -211,18 +211,18 @@ fn relaxed(model: &Model) -> Vec<Decision> {
     }
     .is_empty();
     let note = queue.change.describe().join(", ");
-    let passing = trial.flips.iter().filter(|flip| {
-        flip.to == Status::Passed
-            && model.decision(flip.case).is_none()
-            && (has_only_rules || folders.contains(&folder(flip.case.set)))
+    let passing = what_if.status_changes.iter().filter(|status_change| {
+        status_change.to == Status::Passed
+            && model.decision(status_change.case).is_none()
+            && (has_only_rules || folders.contains(&folder(status_change.case.set)))
     });
     passing
-        .map(|flip| Decision {
+        .map(|status_change| Decision {
             kind: Some(DecisionKind::Relax),
-            finding: model.finding_of(flip.case),
+            finding: model.finding_of(status_change.case),
             note: note.clone(),
             is_applied: true,
-            ..model.blank_decision(flip.case)
+            ..model.blank_decision(status_change.case)
         })
         .collect()
 }
@@ -286,11 +286,11 @@ pub(crate) fn applied(model: &mut Model) -> Vec<Effect> {
         after: decisions.clone(),
     });
     // The results are those of the runs again; the next run uses the new criteria.
-    let mut effects = what_if::drop_trial(model);
+    let mut effects = what_if::drop_what_if(model);
     model.decisions.take(&decisions);
     model.queue = None;
     if model.open_case().is_some() {
-        model.show(ListPage);
+        model.show(BrowseScreen);
     }
     effects.push(Effect::Results(ResultEffect::SaveDecisions(decisions)));
     if !applying.run_again.is_empty() {

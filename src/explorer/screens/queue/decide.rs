@@ -274,9 +274,9 @@ pub(crate) fn add_criteria(model: &mut Model, change: WhatIf) -> Vec<Effect> {
     // With many results, they are rescored in the background: the next case is known then.
     if model
         .view
-        .trial
+        .what_if
         .as_ref()
-        .is_some_and(|trial| trial.pending.is_some())
+        .is_some_and(|what_if| what_if.pending.is_some())
     {
         return effects;
     }

@@ -4,8 +4,8 @@ use crate::domain::Status;
 use crate::explorer::case_list::causes::by_cause;
 use crate::explorer::screens::queue::apply::summary;
 use crate::explorer::screens::queue::count::pending;
-use crate::explorer::shared::case_lines::CaseMode;
-use crate::explorer::shared::case_list::{ListPage, Narrowing};
+use crate::explorer::shared::case_lines::CaseTab;
+use crate::explorer::shared::case_list::{BrowseScreen, Narrowing};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::case_screen::{CaseOrigin, TriageScreen};
 use crate::explorer::shared::command_names::TRIAGE;
@@ -80,7 +80,11 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     };
     // Decisions of a triage that was left can still be taken back.
     let before = model.queue.take().unwrap_or_default();
-    let active = model.view.trial.as_ref().map(|trial| trial.change.clone());
+    let active = model
+        .view
+        .what_if
+        .as_ref()
+        .map(|what_if| what_if.change.clone());
     let change = active.unwrap_or(before.change);
     model.queue = Some(Queue {
         groups,
@@ -111,9 +115,9 @@ pub(super) fn try_criteria(model: &mut Model) -> Vec<Effect> {
     };
     let active = model
         .view
-        .trial
+        .what_if
         .as_ref()
-        .map(|trial| trial.change.clone())
+        .map(|what_if| what_if.change.clone())
         .unwrap_or_default();
     if wanted == active {
         Vec::new()
@@ -155,7 +159,7 @@ pub(super) fn to_undecided(model: &mut Model, start: CaseRef, from_itself: bool)
 pub(super) fn show(model: &mut Model, case: CaseRef) {
     let mode = model
         .screen::<TriageScreen>()
-        .map_or(CaseMode::Compare, |open| open.0.mode);
+        .map_or(CaseTab::Compare, |open| open.0.mode);
     if let Some(queue) = &mut model.queue {
         queue.at = case;
     }
@@ -222,14 +226,14 @@ pub(crate) fn skip(model: &mut Model, group: bool) -> Vec<Effect> {
 pub(super) fn back(model: &mut Model) -> Vec<Effect> {
     if model
         .open_case()
-        .is_some_and(|case| case.mode != CaseMode::Compare)
+        .is_some_and(|case| case.mode != CaseTab::Compare)
     {
         return movement::back(model);
     }
     let open = model.queue.as_ref().map_or(0, |queue| {
         pending(model, queue).len() + usize::from(!queue.change.is_empty())
     });
-    model.show(ListPage);
+    model.show(BrowseScreen);
     let decisions = match open {
         0 => return Vec::new(),
         1 => "1 decision is".to_string(),

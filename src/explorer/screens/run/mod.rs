@@ -9,7 +9,7 @@ pub(crate) use update::{
 
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::model::{Screen, ScreenFunctions};
-use crate::explorer::shared::run_screen::RunPage;
+use crate::explorer::shared::run_screen::RunScreen;
 
 /// The functions of this screen.
 static SCREEN: ScreenFunctions = ScreenFunctions {
@@ -25,7 +25,7 @@ static SCREEN: ScreenFunctions = ScreenFunctions {
     text: None,
 };
 
-impl Screen for RunPage {
+impl Screen for RunScreen {
     fn functions(&self) -> &'static ScreenFunctions {
         &SCREEN
     }

@@ -4,16 +4,17 @@ use crate::domain::{AttemptKey, CancelReason, EndedAttempt, Status};
 use crate::explorer::authoring;
 use crate::explorer::authoring::conditions::can_accept;
 use crate::explorer::case_list::listing::list_with;
-use crate::explorer::shared::case_list::ListPage;
+use crate::explorer::shared::case_list::BrowseScreen;
 use crate::explorer::shared::case_screen::CaseOrigin;
 use crate::explorer::shared::command_names::{ACCEPT, CANCEL_ALL};
+use crate::explorer::shared::cyclic_search::next_row;
 use crate::explorer::shared::effect::{Effect, RunEffect};
 use crate::explorer::shared::layout::inside;
 use crate::explorer::shared::message::Mouse;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::motion::Motion;
 use crate::explorer::shared::notices;
-use crate::explorer::shared::run_screen::{LiveScreen, RunPage};
+use crate::explorer::shared::run_screen::{LiveScreen, RunScreen};
 use crate::explorer::shared::screen::layout;
 use crate::explorer::shown_case::refresh;
 use std::sync::Arc;
@@ -41,12 +42,12 @@ pub(crate) fn cancel_all(model: &mut Model) -> Vec<Effect> {
 }
 
 pub(crate) fn watch(model: &mut Model) -> Vec<Effect> {
-    model.show(RunPage);
+    model.show(RunScreen);
     Vec::new()
 }
 
 pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
-    model.show(ListPage);
+    model.show(BrowseScreen);
     Vec::new()
 }
 
@@ -146,39 +147,29 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     }
 }
 
-/// Moves the cursor to the next or previous finished attempt that did not pass, wrapping around.
+/// Moves the cursor to the next or previous finished attempt that did not pass; after the last one it says that it is at
+/// the first.
 pub(crate) fn next_failing(model: &mut Model, forward: bool) -> Vec<Effect> {
     let Some(run) = &model.run else {
         return Vec::new();
     };
     let screen = &model.run_screen;
-    let (count, from) = (
-        run.finished.len(),
-        if screen.in_finished { screen.cursor } else { 0 },
-    );
-    // From the attempts in flight, the search includes the first row.
-    let from = if screen.in_finished || !forward {
-        from
-    } else {
-        count.saturating_sub(1)
-    };
-    let row = |step: usize| {
-        if forward {
-            (from + step) % count
-        } else {
-            (from + count - step) % count
-        }
-    };
-    let is_failing = |row: &usize| {
-        let at = screen.position(*row, count);
+    let count = run.finished.len();
+    let from = screen.in_finished.then_some(screen.cursor);
+    let is_failing = |row: usize| {
+        let at = screen.position(row, count);
         let status = at.and_then(|at| run.finished.status(at));
         status.is_some_and(|status| !matches!(status, Status::Passed | Status::Informational))
     };
-    if let Some(row) = (1..=count).map(row).find(is_failing) {
-        model.run_screen.in_finished = true;
-        model.run_screen.cursor = row;
+    let Some(found) = next_row(from, count, forward, is_failing) else {
+        return Vec::new();
+    };
+    model.run_screen.in_finished = true;
+    model.run_screen.cursor = found.row;
+    match found.wrap_notice(from, forward, "attempt that did not pass") {
+        Some(text) => notices::notify(model, text, false),
+        None => Vec::new(),
     }
-    Vec::new()
 }
 
 /// Opens the case under the cursor, and proposes to accept its first difference.

@@ -10,7 +10,7 @@ pub(crate) use update::{
 
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::model::{Screen, ScreenFunctions};
-use crate::explorer::shared::run_list::RunsPage;
+use crate::explorer::shared::run_list::RunsScreen;
 
 /// The functions of this screen.
 static SCREEN: ScreenFunctions = ScreenFunctions {
@@ -26,7 +26,7 @@ static SCREEN: ScreenFunctions = ScreenFunctions {
     text: None,
 };
 
-impl Screen for RunsPage {
+impl Screen for RunsScreen {
     fn functions(&self) -> &'static ScreenFunctions {
         &SCREEN
     }

@@ -3,7 +3,7 @@
 use crate::explorer::case_list::listing::relist;
 use crate::explorer::prompts::ask::Purpose;
 use crate::explorer::prompts::{ask, confirm};
-use crate::explorer::shared::case_list::ListPage;
+use crate::explorer::shared::case_list::BrowseScreen;
 use crate::explorer::shared::effect::{Effect, HistoryEffect, ResultEffect, ScreenRequest};
 use crate::explorer::shared::enabled::Enabled;
 use crate::explorer::shared::layout::case_rows;
@@ -11,7 +11,7 @@ use crate::explorer::shared::message::Mouse;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::motion::Motion;
 use crate::explorer::shared::notices;
-use crate::explorer::shared::run_list::RunsPage;
+use crate::explorer::shared::run_list::RunsScreen;
 use crate::explorer::shared::screen::layout;
 use crate::explorer::shared::ticket::Ticket;
 use crate::explorer::{opened_run, what_if};
@@ -25,7 +25,7 @@ use std::sync::Arc;
 pub(crate) fn show(model: &mut Model) -> Vec<Effect> {
     // A past run was opened from this screen.
     opened_run::close(model);
-    model.show(RunsPage);
+    model.show(RunsScreen);
     vec![Effect::History(HistoryEffect::List(model.ticket()))]
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn listed(model: &mut Model, ticket: Ticket, history: Arc<History>) -
 }
 
 pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
-    model.show(ListPage);
+    model.show(BrowseScreen);
     Vec::new()
 }
 
@@ -281,7 +281,7 @@ pub(crate) fn removed(
     listed(model, ticket, history);
     notices::notify(model, format!("run {run_id} was deleted"), false);
     // A what-if was computed from these results, too.
-    let mut effects = what_if::drop_trial(model);
+    let mut effects = what_if::drop_what_if(model);
     if model.view.outcomes.forget(run_id) {
         relist(model);
         effects.push(Effect::Results(ResultEffect::ReadAgain(

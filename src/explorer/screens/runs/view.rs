@@ -4,19 +4,23 @@ use crate::domain::{Shard, Status};
 use crate::explorer::case_list::trend::short;
 use crate::explorer::shared::layout::{Layout, case_rows, inside};
 use crate::explorer::shared::model::Model;
-use crate::explorer::shared::run_list::RunsScreen;
+use crate::explorer::shared::run_list::RunsState;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::{fit, put, put_right};
 use crate::explorer::widgets::{counts_text, panel, panel_note, scrollbar};
 use crate::history::{RunSource, RunSummary};
 use crate::workspace::SetPath;
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::{Constraint, Position, Rect};
 use ratatui::style::Style;
 use unicode_width::UnicodeWidthStr;
 
 /// Width in columns from which the details of a run are beside the list.
-const DETAILS_FROM: u16 = 100;
+const DETAILS_BESIDE_FROM: u16 = 100;
+/// Height in lines from which the details of a run are below the list of a narrower screen.
+const DETAILS_BELOW_FROM: u16 = 18;
+/// The most lines of the details below the list.
+const DETAILS_BELOW: u16 = 12;
 /// Columns for the signs: marked, pinned.
 const SIGNS: u16 = 4;
 /// Sign of the run that is the first of a comparison.
@@ -28,23 +32,18 @@ const PINNED: &str = "◇";
 
 pub(super) fn layout(base: Layout, _: &Model) -> Layout {
     let body = base.body;
-    let details = if body.width >= DETAILS_FROM {
-        body.width * 2 / 5
+    let [main, panel] = if body.width >= DETAILS_BESIDE_FROM {
+        let details = Constraint::Length(body.width * 2 / 5);
+        ratatui::layout::Layout::horizontal([Constraint::Fill(1), details]).areas(body)
+    } else if body.height >= DETAILS_BELOW_FROM {
+        let details = Constraint::Length(DETAILS_BELOW.min(body.height / 2));
+        ratatui::layout::Layout::vertical([Constraint::Fill(1), details]).areas(body)
     } else {
-        0
-    };
-    let main = Rect {
-        width: body.width - details,
-        ..body
-    };
-    let beside = Rect {
-        x: main.right(),
-        width: details,
-        ..body
+        [body, Rect::default()]
     };
     Layout {
         main,
-        panel: beside,
+        panel,
         ..base
     }
 }
@@ -136,26 +135,26 @@ pub(super) fn draw(
 }
 
 /// Name, or the short id.
-fn name_of(runs: &RunsScreen, head: &RunSummary) -> String {
+fn name_of(runs: &RunsState, head: &RunSummary) -> String {
     let name = runs.name_of(head).map(str::to_string);
     name.unwrap_or_else(|| head.short_id())
 }
 
 /// The text and style of a run in a column.
-type Cell<'a> = Box<dyn Fn(&RunSummary) -> (String, Style) + 'a>;
+type CellText<'a> = Box<dyn Fn(&RunSummary) -> (String, Style) + 'a>;
 
 /// A column: its heading, its width, whether it is aligned to the right, and the text and style of a run.
 struct RunColumn<'a> {
     heading: &'static str,
     width: u16,
     right: bool,
-    cell: Cell<'a>,
+    cell: CellText<'a>,
 }
 
 /// The columns that fit, the most important first. The last one takes the rest of the width.
 fn columns<'a>(
     model: &'a Model,
-    runs: &'a RunsScreen,
+    runs: &'a RunsState,
     width: u16,
     theme: &'a Theme,
 ) -> Vec<RunColumn<'a>> {
@@ -181,7 +180,7 @@ fn columns<'a>(
     } else {
         0
     };
-    let column = |heading, width, right, cell: Cell<'a>| RunColumn {
+    let column = |heading, width, right, cell: CellText<'a>| RunColumn {
         heading,
         width,
         right,
@@ -334,7 +333,7 @@ fn special_text(head: &RunSummary) -> Option<String> {
     }
 }
 
-fn list(model: &Model, runs: &RunsScreen, rows: Rect, theme: &Theme, buffer: &mut Buffer) {
+fn list(model: &Model, runs: &RunsState, rows: Rect, theme: &Theme, buffer: &mut Buffer) {
     let columns = columns(model, runs, rows.width.saturating_sub(SIGNS), theme);
     let mut x = rows.x + SIGNS;
     for column in &columns {
@@ -392,7 +391,7 @@ fn list(model: &Model, runs: &RunsScreen, rows: Rect, theme: &Theme, buffer: &mu
 }
 
 /// Everything that is known about the run under the cursor without reading it.
-fn details(model: &Model, runs: &RunsScreen, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+fn details(model: &Model, runs: &RunsState, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let Some(head) = runs.head() else {
         panel(area, "", false, theme, buffer);
         return;
@@ -433,7 +432,7 @@ fn details(model: &Model, runs: &RunsScreen, area: Rect, theme: &Theme, buffer: 
 /// Columns for the name of a fact.
 const FACT_NAME: u16 = 10;
 
-fn facts(model: &Model, runs: &RunsScreen, head: &RunSummary) -> Vec<(&'static str, String)> {
+fn facts(model: &Model, runs: &RunsState, head: &RunSummary) -> Vec<(&'static str, String)> {
     let mut facts = vec![("run", head.run_id.clone())];
     let day = head
         .started

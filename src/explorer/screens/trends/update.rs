@@ -2,7 +2,7 @@
 
 use crate::explorer::opened_run;
 use crate::explorer::screens::trends::state::TrendsScreen;
-use crate::explorer::shared::case_list::ListPage;
+use crate::explorer::shared::case_list::BrowseScreen;
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::effect::{Effect, HistoryEffect, ScreenRequest};
 use crate::explorer::shared::enabled::Enabled;
@@ -49,7 +49,7 @@ pub(crate) fn listed(model: &mut Model, ticket: Ticket, history: Arc<History>) {
 
 pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
     let from_runs = screen(model).is_some_and(|trends| trends.from_runs);
-    model.show(ListPage);
+    model.show(BrowseScreen);
     if from_runs {
         vec![ScreenRequest::ShowRuns.into()]
     } else {

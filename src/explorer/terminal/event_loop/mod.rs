@@ -9,7 +9,7 @@ use crate::domain::{RunEvent, clean_json};
 use crate::explorer::app::draw::draw;
 use crate::explorer::app::update::update;
 use crate::explorer::opened_run;
-use crate::explorer::shared::case_list::Node;
+use crate::explorer::shared::case_list::TreeNode;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::effect::{Effect, RunEffect, RunTarget, TerminalEffect};
 use crate::explorer::shared::message::{Msg, ResultMsg, RunMsg, SetMsg};
@@ -17,14 +17,14 @@ use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::Theme;
 use crate::explorer::terminal::effects::{EffectExecutor, LoopEvent};
 use crate::explorer::terminal::frames::Frames;
-use crate::explorer::terminal::guard::{Guard, Screen};
-use crate::explorer::terminal::keys::Keys;
+use crate::explorer::terminal::guard::{Guard, TerminalScreen};
+use crate::explorer::terminal::keys::KeyInput;
 use crate::explorer::terminal::newer_run::NewerRun;
 use crate::explorer::terminal::{clipboard, guard as terminal, input};
 use crate::formats::ColumnMap;
 use crate::process::Runtimes;
 use crate::runner::TrustQuestion;
-use crate::store::Remembered;
+use crate::store::WorkspacePreferences;
 use crate::workspace::{Watch, Workspace};
 use std::io;
 use std::path::PathBuf;
@@ -64,12 +64,12 @@ struct EventLoop {
     theme: Theme,
     /// The value of `model.theme` that `theme` was built for.
     theme_of: String,
-    screen: Screen,
+    screen: TerminalScreen,
     frames: Frames,
     executor: EffectExecutor,
     arrivals: mpsc::Receiver<LoopEvent>,
     run_events: Option<mpsc::Receiver<RunEvent>>,
-    keys: Keys,
+    keys: KeyInput,
     /// Notified when the process continues after it was stopped from outside.
     resumed: Arc<Notify>,
     /// Whether the open trust question has been drawn.
@@ -77,7 +77,7 @@ struct EventLoop {
     began: Instant,
     true_colour: bool,
     no_colour: bool,
-    left: Option<Leaving>,
+    left: Option<ExplorerExit>,
     /// Reports changed files until it is dropped.
     _watch: Option<Watch>,
     /// Reports changed results until it is dropped.
@@ -86,7 +86,7 @@ struct EventLoop {
 
 /// Why the explorer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Leaving {
+pub enum ExplorerExit {
     /// The user quit.
     Quit,
     /// The user wants to see the sample workspace.
@@ -94,7 +94,7 @@ pub enum Leaving {
 }
 
 /// Runs the explorer until the user quits.
-pub fn explore(explorer: Explorer) -> io::Result<Leaving> {
+pub fn explore(explorer: Explorer) -> io::Result<ExplorerExit> {
     terminal::install_panic_hook();
     let signals = terminal::listen_to_signals()?;
     let runtimes = Runtimes::start()?;
@@ -108,7 +108,7 @@ pub fn explore(explorer: Explorer) -> io::Result<Leaving> {
 }
 
 impl EventLoop {
-    async fn go(mut self, first: Vec<Effect>) -> io::Result<Leaving> {
+    async fn go(mut self, first: Vec<Effect>) -> io::Result<ExplorerExit> {
         let _guard = Guard;
         first
             .into_iter()
@@ -150,7 +150,7 @@ impl EventLoop {
             event = self.keys.next() => match event {
                 Ok(event) => self.input(event)?,
                 // The terminal is gone. Either the signal thread exits the process, or the loop ends here.
-                Err(_) => self.left = Some(Leaving::Quit),
+                Err(_) => self.left = Some(ExplorerExit::Quit),
             },
             Some(arrival) = self.arrivals.recv() => self.arrival(arrival)?,
             event = run_event => match event {
@@ -304,11 +304,11 @@ impl EventLoop {
             }
             TerminalEffect::Suspend => self.suspend(),
             TerminalEffect::Quit => {
-                self.left = Some(Leaving::Quit);
+                self.left = Some(ExplorerExit::Quit);
                 Ok(())
             }
             TerminalEffect::OpenSample => {
-                self.left = Some(Leaving::OpenSample);
+                self.left = Some(ExplorerExit::OpenSample);
                 Ok(())
             }
         }
@@ -413,11 +413,11 @@ impl EventLoop {
         };
         let model = &self.model;
         let set = match model.view.browse.nodes.get(model.view.browse.node) {
-            Some(Node::Set(set)) => Some(model.view.sets[*set].path.shown.clone()),
+            Some(TreeNode::Set(set)) => Some(model.view.sets[*set].path.shown.clone()),
             _ => None,
         };
         let case = set.is_some().then(|| model.current_case()).flatten();
-        let state = Remembered {
+        let state = WorkspacePreferences {
             theme: Some(model.theme.clone()),
             set,
             case: case.map(|case| case.index),

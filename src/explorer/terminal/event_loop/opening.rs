@@ -5,7 +5,7 @@ use crate::explorer::app::update::update;
 use crate::explorer::sets::load::{go_to, load_set};
 use crate::explorer::shared::effect::{Effect, HistoryEffect};
 use crate::explorer::shared::list_columns::hidden_columns;
-use crate::explorer::shared::list_order::Order;
+use crate::explorer::shared::list_order::ListOrder;
 use crate::explorer::shared::message::{Msg, SetMsg};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::set_view::SetState;
@@ -13,11 +13,11 @@ use crate::explorer::shared::theme::Theme;
 use crate::explorer::terminal::effects::{EffectExecutor, LoopEvent, loaded};
 use crate::explorer::terminal::frames::Frames;
 use crate::explorer::terminal::guard as terminal;
-use crate::explorer::terminal::keys::Keys;
+use crate::explorer::terminal::keys::KeyInput;
 use crate::explorer::terminal::paths::folder_of;
 use crate::explorer::terminal::user_config::apply_user_config;
 use crate::formats::ColumnMap;
-use crate::store::{AppFolders, Remembered};
+use crate::store::{AppFolders, WorkspacePreferences};
 use crate::workspace::{Workspace, root_of};
 use std::collections::BTreeSet;
 use std::io;
@@ -32,7 +32,7 @@ use tokio_util::sync::CancellationToken;
 const OPEN_TIMEOUT: Duration = Duration::from_millis(80);
 
 /// The theme of the last time. It may have been removed from the user's configuration since.
-fn last_theme(remembered: Remembered) -> String {
+fn last_theme(remembered: WorkspacePreferences) -> String {
     let is_known = |name: &String| Theme::names().any(|known| known == name);
     remembered
         .theme
@@ -60,7 +60,7 @@ impl EventLoop {
         let places = AppFolders::find();
         let remembered = places
             .as_ref()
-            .map(|places| Remembered::load(places, &workspace.root))
+            .map(|places| WorkspacePreferences::load(places, &workspace.root))
             .unwrap_or_default();
         let mut model = model_of(&workspace, explorer.title, &opened);
         model.is_searching = looking;
@@ -118,7 +118,7 @@ impl EventLoop {
             executor,
             arrivals,
             run_events: None,
-            keys: Keys::open(signals.resized)?,
+            keys: KeyInput::open(signals.resized)?,
             resumed: signals.resumed,
             is_question_shown: false,
             began,
@@ -154,12 +154,12 @@ fn colours_of_terminal() -> (bool, bool) {
 }
 
 /// Restores the columns and the order of the list of cases.
-fn restore_list(model: &mut Model, remembered: &Remembered) {
+fn restore_list(model: &mut Model, remembered: &WorkspacePreferences) {
     model.view.browse.hidden = hidden_columns(&remembered.hidden_columns);
-    let order = Order::ALL
+    let order = ListOrder::ALL
         .into_iter()
         .find(|order| order.describe() == remembered.order);
-    model.view.browse.order = order.unwrap_or(Order::Failing);
+    model.view.browse.order = order.unwrap_or(ListOrder::Failing);
 }
 
 /// The name of the user in the environment; empty if there is none.
@@ -201,7 +201,7 @@ fn open_workspace(
 fn first_sets(
     model: &mut Model,
     executor: &EffectExecutor,
-    remembered: &Remembered,
+    remembered: &WorkspacePreferences,
 ) -> Vec<Effect> {
     let by_name = |shown: &String| {
         model

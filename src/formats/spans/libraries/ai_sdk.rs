@@ -3,7 +3,7 @@
 
 use crate::formats::spans::dialect::Dialect;
 use crate::formats::spans::facts::{SpanFacts, first, string, tool_of};
-use crate::formats::spans::message::{Message, messages};
+use crate::formats::spans::message::{SpanMessage, messages};
 use crate::formats::spans::{TraceSpan, unquoted};
 use serde_json::Value;
 
@@ -49,15 +49,15 @@ fn facts_of(span: &TraceSpan) -> SpanFacts {
 }
 
 /// The messages of a request: of the model, or of the program, which may have given a text only.
-fn asked(span: &TraceSpan) -> Vec<Message> {
+fn asked(span: &TraceSpan) -> Vec<SpanMessage> {
     let prompt = first(span, &["ai.prompt.messages", "ai.prompt"])
         .map(unquoted)
         .unwrap_or_default();
     match prompt.get("prompt").unwrap_or(&prompt) {
         Value::String(text) => vec![
-            Message {
+            SpanMessage {
                 text: text.clone(),
-                ..Message::default()
+                ..SpanMessage::default()
             }
             .with_role("user"),
         ],
@@ -67,7 +67,7 @@ fn asked(span: &TraceSpan) -> Vec<Message> {
 }
 
 /// What the model replied, if the span contains it.
-fn said(span: &TraceSpan) -> Option<Message> {
+fn said(span: &TraceSpan) -> Option<SpanMessage> {
     let text = string(
         span,
         &["ai.response.text", "ai.result.text", "ai.response.object"],

@@ -4,7 +4,7 @@ use crate::formats::spans::arguments::given_arguments;
 use crate::formats::spans::batch::{SpanMemory, UnusableBatch};
 use crate::formats::spans::dialect::Dialect;
 use crate::formats::spans::facts::{SpanFacts, ToolFacts};
-use crate::formats::spans::message::{Message, messages};
+use crate::formats::spans::message::{SpanMessage, messages};
 use crate::formats::spans::{TraceSpan, instant, unquoted};
 use serde_json::Value;
 
@@ -113,9 +113,9 @@ fn facts_of(span: &TraceSpan) -> SpanFacts {
         .cloned();
     let kind = span.attributes[KIND].as_str().unwrap_or_default();
     let text = |value: &Value| match value {
-        Value::String(text) => vec![Message {
+        Value::String(text) => vec![SpanMessage {
             text: text.clone(),
-            ..Message::default()
+            ..SpanMessage::default()
         }],
         value => messages(value),
     };

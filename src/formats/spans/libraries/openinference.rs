@@ -3,7 +3,7 @@
 use crate::formats::spans::dialect::Dialect;
 use crate::formats::spans::facts::{SpanFacts, ToolFacts, string, tool_of};
 use crate::formats::spans::flattened::flattened;
-use crate::formats::spans::message::{Message, messages};
+use crate::formats::spans::message::{SpanMessage, messages};
 use crate::formats::spans::{TraceSpan, unquoted};
 use serde_json::{Map, Value};
 
@@ -63,12 +63,12 @@ fn task(span: &TraceSpan) -> Option<String> {
 }
 
 /// The messages in an attribute; a bare text is a message with the role.
-fn given(span: &TraceSpan, key: &str, role: &str) -> Vec<Message> {
+fn given(span: &TraceSpan, key: &str, role: &str) -> Vec<SpanMessage> {
     let text = |text: &str| {
         vec![
-            Message {
+            SpanMessage {
                 text: text.to_string(),
-                ..Message::default()
+                ..SpanMessage::default()
             }
             .with_role(role),
         ]

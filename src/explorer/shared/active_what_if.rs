@@ -15,7 +15,7 @@ pub struct ActiveWhatIf {
     /// The outcomes without the change.
     pub before: Arc<Outcomes>,
     /// The cases whose status would change.
-    pub flips: Vec<StatusChange>,
+    pub status_changes: Vec<StatusChange>,
     /// The pending request for rescored outcomes, with the version of the outcomes that were sent.
     pub pending: Option<(Ticket, u64)>,
     /// Whether the files of the criteria contain the change. The results remain those of runs with the earlier criteria,
@@ -43,31 +43,32 @@ impl ActiveWhatIf {
     /// How many cases would newly pass, and how many would no longer pass.
     pub fn counts(&self) -> (usize, usize) {
         let would_pass = self
-            .flips
+            .status_changes
             .iter()
-            .filter(|flip| flip.to == Status::Passed)
+            .filter(|status_change| status_change.to == Status::Passed)
             .count();
         let no_more = self
-            .flips
+            .status_changes
             .iter()
-            .filter(|flip| flip.from == Status::Passed)
+            .filter(|status_change| status_change.from == Status::Passed)
             .count();
         (would_pass, no_more)
     }
 
-    /// Updates `flips` for one case.
+    /// Updates `status_changes` for one case.
     pub(crate) fn note_flip(&mut self, case: CaseRef, after: &Outcomes) {
-        let flip = match (self.before.worst(case), after.worst(case)) {
+        let status_change = match (self.before.worst(case), after.worst(case)) {
             (Some(from), Some(to)) if from != to => Some(StatusChange { case, from, to }),
             _ => None,
         };
         match (
-            self.flips.binary_search_by_key(&case, |flip| flip.case),
-            flip,
+            self.status_changes
+                .binary_search_by_key(&case, |status_change| status_change.case),
+            status_change,
         ) {
-            (Ok(at), Some(flip)) => self.flips[at] = flip,
-            (Ok(at), None) => drop(self.flips.remove(at)),
-            (Err(at), Some(flip)) => self.flips.insert(at, flip),
+            (Ok(at), Some(status_change)) => self.status_changes[at] = status_change,
+            (Ok(at), None) => drop(self.status_changes.remove(at)),
+            (Err(at), Some(status_change)) => self.status_changes.insert(at, status_change),
             (Err(_), None) => {}
         }
     }
@@ -79,7 +80,7 @@ pub struct Rescored {
     /// The outcomes with the change applied.
     pub outcomes: Outcomes,
     /// The cases whose status would change, in order.
-    pub flips: Vec<StatusChange>,
+    pub status_changes: Vec<StatusChange>,
     /// Rules of the change that match neither an expected nor an actual call. Only rules that have argument paths or
     /// that are optional are checked.
     pub unmatched: Vec<MatchRule>,

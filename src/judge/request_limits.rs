@@ -5,9 +5,9 @@ use std::time::Duration;
 use tokio::sync::{Mutex, Semaphore, SemaphorePermit};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 
-/// One gate for all requests to the same judge.
+/// The limits of all requests to the same judge.
 #[derive(Debug)]
-pub(super) struct JudgeGate {
+pub(super) struct RequestLimits {
     slots: Semaphore,
     pace: Option<Mutex<Interval>>,
     /// The end of a delay that the server requested.
@@ -16,14 +16,14 @@ pub(super) struct JudgeGate {
     shut: std::sync::Mutex<Option<(Instant, JudgeError)>>,
 }
 
-impl JudgeGate {
-    pub(super) fn new(jobs: u32, rate: Option<u32>) -> JudgeGate {
+impl RequestLimits {
+    pub(super) fn new(jobs: u32, rate: Option<u32>) -> RequestLimits {
         let pace = rate.map(|rate| {
             let mut pace = interval(Duration::from_secs(60) / rate.max(1));
             pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
             Mutex::new(pace)
         });
-        JudgeGate {
+        RequestLimits {
             slots: Semaphore::new(jobs.max(1) as usize),
             pace,
             opens: Default::default(),
@@ -32,7 +32,7 @@ impl JudgeGate {
     }
 
     /// Waits for a free slot, which is freed again by dropping the permit. Fails during a long delay (see
-    /// [`JudgeGate::shut_for`]).
+    /// [`RequestLimits::shut_for`]).
     pub(super) async fn enter(&self) -> Result<Option<SemaphorePermit<'_>>, JudgeError> {
         let permit = self.slots.acquire().await.ok();
         self.is_open()?;
@@ -87,12 +87,12 @@ mod tests {
 
     #[tokio::test]
     async fn so_many_at_once() {
-        let gate = Arc::new(JudgeGate::new(3, None));
+        let limits = Arc::new(RequestLimits::new(3, None));
         let (inside, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let enter = |_| {
-            let (gate, inside, most) = (gate.clone(), inside.clone(), most.clone());
+            let (limits, inside, most) = (limits.clone(), inside.clone(), most.clone());
             tokio::spawn(async move {
-                let _room = gate.enter().await;
+                let _room = limits.enter().await;
                 most.fetch_max(inside.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
                 tokio::task::yield_now().await;
                 inside.fetch_sub(1, Ordering::SeqCst);
@@ -106,25 +106,28 @@ mod tests {
 
     #[tokio::test]
     async fn shut_gate_refuses_requests_with_its_error() {
-        use crate::judge::Fault;
-        let gate = JudgeGate::new(1, None);
-        gate.shut_for(
+        use crate::judge::JudgeErrorKind;
+        let limits = RequestLimits::new(1, None);
+        limits.shut_for(
             Duration::from_secs(3600),
-            JudgeError::new(Fault::Unavailable, "tomorrow"),
+            JudgeError::new(JudgeErrorKind::Unavailable, "tomorrow"),
         );
-        assert_eq!(gate.enter().await.unwrap_err().message, "tomorrow");
+        assert_eq!(limits.enter().await.unwrap_err().message, "tomorrow");
         assert_eq!(
-            gate.wait_until_allowed().await.unwrap_err().message,
+            limits.wait_until_allowed().await.unwrap_err().message,
             "tomorrow"
         );
-        gate.shut_for(Duration::ZERO, JudgeError::new(Fault::Unavailable, "over"));
-        assert!(gate.enter().await.is_ok());
+        limits.shut_for(
+            Duration::ZERO,
+            JudgeError::new(JudgeErrorKind::Unavailable, "over"),
+        );
+        assert!(limits.enter().await.is_ok());
     }
 
     /// Only a lower bound is checked: a slow machine is not an error.
     #[tokio::test]
     async fn so_many_a_minute_and_none_while_closed() {
-        let paced = JudgeGate::new(10, Some(1200));
+        let paced = RequestLimits::new(10, Some(1200));
         let began = Instant::now();
         for _ in 0..4 {
             paced.wait_until_allowed().await.unwrap();
@@ -134,7 +137,7 @@ mod tests {
             "{:?}",
             began.elapsed()
         );
-        let closed = JudgeGate::new(10, None);
+        let closed = RequestLimits::new(10, None);
         closed.close_for(Duration::from_millis(60));
         closed.close_for(Duration::from_millis(1));
         let began = Instant::now();

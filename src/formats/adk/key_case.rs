@@ -1,16 +1,16 @@
 //! Rewrites the keys of a case that ADK defines between camelCase and snake_case. All other keys stay as they are.
 
 use super::schema::{EVAL_CASE, INTERMEDIATE_DATA, INVOCATION_EVENTS, PARTS};
-use super::schema_types::{Field, Model, Type};
+use super::schema_types::{SchemaField, SchemaModel, Type};
 use crate::formats::read::{camel, lookup, same_name};
 use serde_json::{Map, Value};
 
 /// A case with the keys that ADK knows in camelCase or in snake_case.
-pub(in crate::formats) fn respelt(case: &Value, in_camel_case: bool) -> Value {
+pub(in crate::formats) fn convert_key_case(case: &Value, in_camel_case: bool) -> Value {
     model(&EVAL_CASE, case, in_camel_case)
 }
 
-fn model(model: &Model, value: &Value, in_camel_case: bool) -> Value {
+fn model(model: &SchemaModel, value: &Value, in_camel_case: bool) -> Value {
     let Some(map) = value.as_object() else {
         return value.clone();
     };
@@ -24,7 +24,7 @@ fn model(model: &Model, value: &Value, in_camel_case: bool) -> Value {
     map.iter().map(member).collect::<Map<_, _>>().into()
 }
 
-fn field_of(model: &Model, key: &str) -> Option<&'static Field> {
+fn field_of(model: &SchemaModel, key: &str) -> Option<&'static SchemaField> {
     model
         .fields
         .iter()
@@ -36,8 +36,8 @@ fn field_of(model: &Model, key: &str) -> Option<&'static Field> {
 
 /// The new spelling of a key. A key that is present in both spellings stays, since each has its own value.
 fn spelt(
-    model: &Model,
-    field: &Field,
+    model: &SchemaModel,
+    field: &SchemaField,
     map: &Map<String, Value>,
     key: &str,
     in_camel_case: bool,

@@ -43,8 +43,8 @@ pub(super) fn runs_below(path: &Path) -> anyhow::Result<PathBuf> {
     }
 }
 
-/// A shard on the board.
-struct Row {
+/// One shard.
+struct ShardRow {
     number: u32,
     claim: ClaimState,
     progress: ShardProgress,
@@ -53,15 +53,15 @@ struct Row {
 }
 
 /// The shards of a run.
-struct Board {
+struct ShardStatus {
     address: BucketAddress,
     shards: PushedShards,
-    rows: Vec<Row>,
+    rows: Vec<ShardRow>,
 }
 
 /// Prints how far the shards at an address are; with `--watch` again and again until all are complete.
-pub(super) fn board(address: &BucketAddress, args: &RunsArgs) -> anyhow::Result<Exit> {
-    const EVERY: Duration = Duration::from_secs(10);
+pub(super) fn show_shard_status(address: &BucketAddress, args: &RunsArgs) -> anyhow::Result<Exit> {
+    const INTERVAL: Duration = Duration::from_secs(10);
     let mut before: Option<String> = None;
     loop {
         let folder = if before.is_none() {
@@ -69,15 +69,15 @@ pub(super) fn board(address: &BucketAddress, args: &RunsArgs) -> anyhow::Result<
         } else {
             copy_runs_quietly(address)?
         };
-        let board = Board::read(address, &folder)?;
+        let status = ShardStatus::read(address, &folder)?;
         if args.json {
-            print_json(&serde_json::to_string_pretty(&board.json())?);
+            print_json(&serde_json::to_string_pretty(&status.json())?);
             return Ok(Exit::Success);
         }
-        let text = board.text(paint(ColorWhen::Auto));
+        let text = status.text(paint(ColorWhen::Auto));
         if before.as_ref() != Some(&text) {
             let lines = before.map_or(0, |before| before.lines().count());
-            board
+            status
                 .shards
                 .problems
                 .iter()
@@ -87,16 +87,16 @@ pub(super) fn board(address: &BucketAddress, args: &RunsArgs) -> anyhow::Result<
             }
             before = Some(text);
         }
-        if !args.watch || board.rows.iter().all(Row::is_complete) {
+        if !args.watch || status.rows.iter().all(ShardRow::is_complete) {
             return Ok(Exit::Success);
         }
-        std::thread::sleep(EVERY);
+        std::thread::sleep(INTERVAL);
     }
 }
 
-impl Board {
+impl ShardStatus {
     /// Reads the claims at an address, and the copy of its runs.
-    fn read(address: &BucketAddress, folder: &Path) -> anyhow::Result<Board> {
+    fn read(address: &BucketAddress, folder: &Path) -> anyhow::Result<ShardStatus> {
         let mut shards =
             pushed_shards(folder).map_err(|why| anyhow::anyhow!("{address}: {why}"))?;
         let mut states = claim_states(&Bucket::open(address)?)?;
@@ -111,7 +111,7 @@ impl Board {
             );
             let claim = states.remove(&name).unwrap_or(ClaimState::Open);
             let progress = shards.progress.remove(&number).unwrap_or_default();
-            Row {
+            ShardRow {
                 number,
                 claim,
                 progress,
@@ -119,7 +119,7 @@ impl Board {
             }
         };
         let rows = (1..=shards.shard.of).map(&mut row).collect();
-        Ok(Board {
+        Ok(ShardStatus {
             address: address.clone(),
             shards,
             rows,
@@ -141,11 +141,11 @@ impl Board {
     }
 }
 
-fn totals(rows: &[Row]) -> Totals {
+fn totals(rows: &[ShardRow]) -> Totals {
     rows.iter().fold(
         Totals::default(),
         |sum,
-         Row {
+         ShardRow {
              progress: ShardProgress { totals, .. },
              ..
          }| Totals {
@@ -157,7 +157,7 @@ fn totals(rows: &[Row]) -> Totals {
     )
 }
 
-fn headline(address: &BucketAddress, shards: &PushedShards, rows: &[Row]) -> String {
+fn headline(address: &BucketAddress, shards: &PushedShards, rows: &[ShardRow]) -> String {
     let sum = totals(rows);
     let complete = rows.iter().filter(|row| row.is_complete()).count();
     let of = shards.shard.of;
@@ -181,7 +181,7 @@ fn headline(address: &BucketAddress, shards: &PushedShards, rows: &[Row]) -> Str
     )
 }
 
-impl Row {
+impl ShardRow {
     fn is_complete(&self) -> bool {
         let is_marked = match self.claim {
             ClaimState::Done(_) => true,
@@ -211,7 +211,7 @@ impl Row {
     }
 }
 
-fn line(row: &Row, paint: Paint) -> String {
+fn line(row: &ShardRow, paint: Paint) -> String {
     let ShardProgress {
         run_id,
         attempts,
@@ -242,8 +242,8 @@ fn line(row: &Row, paint: Paint) -> String {
     )
 }
 
-fn json_of(address: &BucketAddress, shards: &PushedShards, rows: &[Row]) -> Value {
-    let each = |row: &Row| {
+fn json_of(address: &BucketAddress, shards: &PushedShards, rows: &[ShardRow]) -> Value {
+    let each = |row: &ShardRow| {
         let ShardProgress {
             run_id,
             attempts,

@@ -116,8 +116,8 @@ pub(super) fn table_of(
     }
 }
 
-/// The fates of comparable cases.
-pub(super) fn fates_of(
+/// The changes of comparable cases.
+pub(super) fn changes_of(
     tables: &[PassTable],
     rule: &ComparisonRule,
     test: Option<&RateTest>,

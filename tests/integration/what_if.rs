@@ -1,4 +1,4 @@
-//! What if: criteria are changed from the keyboard, every case is rescored, flips are counted, and the change is
+//! What if: criteria are changed from the keyboard, every case is rescored, status_changes are counted, and the change is
 //! written or dropped.
 
 use crate::common::input::{press, type_text};
@@ -7,10 +7,10 @@ use evaltrail::domain::{
     Attempt, AttemptKey, Content, Conversation, Criterion, EvalCase, Invocation, Status, ToolCall,
     Trajectory, case_status,
 };
-use evaltrail::explorer::dialogs::flips::ChangedCases;
 use evaltrail::explorer::dialogs::metrics::MetricCatalog;
 use evaltrail::explorer::dialogs::rule::RuleLine;
 use evaltrail::explorer::dialogs::statistics::StatisticsTable;
+use evaltrail::explorer::dialogs::changed_cases::ChangedCases;
 use evaltrail::explorer::{
     CaseRef, EditDone, EditMsg, Effect, Model, Msg, OpenedSet, ResultEffect, ResultMsg, RunEffect,
     RunTarget, SetLoaded, SetMsg, rescored, update,
@@ -19,7 +19,7 @@ use evaltrail::explorer::{Proposal, ProposalLine};
 use evaltrail::formats::adk::write_case;
 use evaltrail::formats::{PreviewLine, SetFile};
 use evaltrail::metrics::{Evidence, score_case};
-use evaltrail::store::{FileAction, FileJob};
+use evaltrail::store::{FileAction, FileEdit};
 use evaltrail::workspace::SetPath;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -127,7 +127,7 @@ const P: Status = Status::Passed;
 const F: Status = Status::Failed;
 
 #[test]
-fn trial_changes_criteria_from_keyboard() {
+fn what_if_changes_criteria_from_keyboard() {
     let mut model = model();
     assert_eq!(statuses(&model), [P, F, F, F]);
     press(&mut model, "w m");
@@ -138,25 +138,25 @@ fn trial_changes_criteria_from_keyboard() {
     );
     press(&mut model, "w m");
     assert_eq!(statuses(&model), [P, P, F, F], "ANY_ORDER");
-    assert_eq!(model.view.trial.as_ref().unwrap().counts(), (1, 0));
+    assert_eq!(model.view.what_if.as_ref().unwrap().counts(), (1, 0));
     press(&mut model, "w i");
     assert_eq!(statuses(&model), [P, P, P, F], "arguments ignored");
     press(&mut model, "down down down");
     press(&mut model, "w - w - w -");
     assert_eq!(
-        model.view.trial.as_ref().unwrap().change.thresholds["response_match_score"],
+        model.view.what_if.as_ref().unwrap().change.thresholds["response_match_score"],
         0.65
     );
     assert_eq!(statuses(&model), [P, P, P, P]);
-    assert_eq!(model.view.trial.as_ref().unwrap().flips.len(), 3);
+    assert_eq!(model.view.what_if.as_ref().unwrap().status_changes.len(), 3);
     press(&mut model, "w d");
-    assert!(model.view.trial.is_none());
+    assert!(model.view.what_if.is_none());
     assert_eq!(statuses(&model), [P, F, F, F], "dropped");
 }
 
 /// Another program edits a case: its results are evaluated again, under the what-if.
 #[test]
-fn trial_survives_external_case_edit() {
+fn what_if_survives_external_case_edit() {
     let mut model = model();
     press(&mut model, "w m");
     press(&mut model, "w m");
@@ -191,7 +191,7 @@ fn trial_survives_external_case_edit() {
     assert_eq!(
         model
             .view
-            .trial
+            .what_if
             .as_ref()
             .expect("the what-if is active")
             .counts(),
@@ -288,7 +288,7 @@ fn written_what_if_stays_and_follows_undo() {
         panic!("{effects:?}")
     };
     assert!(change.match_type.is_some() && *sets == [0], "{effects:?}");
-    let file = FileJob {
+    let file = FileEdit {
         path: PathBuf::from("/w/test_config.json"),
         action: FileAction::Create("{\"criteria\": {}}\n".into()),
     };
@@ -301,7 +301,7 @@ fn written_what_if_stays_and_follows_undo() {
     assert!(proposal.lines.iter().any(added), "{:?}", proposal.lines);
     let words = proposal.words.clone();
     assert_eq!(press(&mut model, "esc"), []);
-    assert!(!model.view.trial.as_ref().unwrap().is_written);
+    assert!(!model.view.what_if.as_ref().unwrap().is_written);
 
     let case = CaseRef { set: 0, index: 0 };
     let passed = model.view.outcomes.totals(0).passed;
@@ -315,8 +315,8 @@ fn written_what_if_stays_and_follows_undo() {
             ..EditDone::default()
         };
         update(&mut model, Msg::Edits(EditMsg::Made(done)));
-        let trial = model.view.trial.as_ref().expect("it stays");
-        assert_eq!(trial.is_written, is_written);
+        let what_if = model.view.what_if.as_ref().expect("it stays");
+        assert_eq!(what_if.is_written, is_written);
         assert_eq!(model.view.outcomes.totals(0).passed, passed);
     }
     // Other sets may be listed by now; nothing is left to write for this one.
@@ -325,7 +325,7 @@ fn written_what_if_stays_and_follows_undo() {
         &again[..],
         [Effect::Results(ResultEffect::PlanCriteria(..))]
     ));
-    let change = model.view.trial.as_ref().unwrap().change.clone();
+    let change = model.view.what_if.as_ref().unwrap().change.clone();
     update(
         &mut model,
         Msg::Results(ResultMsg::CriteriaPlanned(change, Ok(Vec::new()))),
@@ -333,7 +333,7 @@ fn written_what_if_stays_and_follows_undo() {
     assert!(model.view.open_dialog.is_none());
     press(&mut model, "w m");
     assert!(
-        !model.view.trial.as_ref().unwrap().is_written,
+        !model.view.what_if.as_ref().unwrap().is_written,
         "another change is not"
     );
     assert_eq!(
@@ -350,7 +350,7 @@ fn written_what_if_stays_and_follows_undo() {
 }
 
 #[test]
-fn results_during_trial_are_rescored() {
+fn results_during_what_if_are_rescored() {
     let mut model = model();
     press(&mut model, "w m w m");
     let (a, b) = (("search_web", json!({"query": "x"})), ("log", json!({})));
@@ -415,23 +415,23 @@ fn late_rescore_results_are_dropped() {
         let rescored = rescored(before, change);
         Msg::Results(ResultMsg::Rescored(*ticket, Box::new(rescored)))
     };
-    assert!(model.view.trial.as_ref().unwrap().pending.is_some());
+    assert!(model.view.what_if.as_ref().unwrap().pending.is_some());
     update(&mut model, answer(&first));
     assert!(
-        model.view.trial.as_ref().unwrap().pending.is_some(),
+        model.view.what_if.as_ref().unwrap().pending.is_some(),
         "an answer for the change before"
     );
     update(&mut model, answer(&second));
     assert_eq!(statuses(&model)[1], P);
-    assert!(model.view.trial.as_ref().unwrap().pending.is_none());
+    assert!(model.view.what_if.as_ref().unwrap().pending.is_none());
     press(&mut model, "w d");
     let dropped = press(&mut model, "w m");
     press(&mut model, "w d");
     let shown = press(&mut model, "w m w m");
     update(&mut model, answer(&dropped));
     assert!(
-        model.view.trial.as_ref().unwrap().pending.is_some(),
-        "an answer for a trial that was dropped"
+        model.view.what_if.as_ref().unwrap().pending.is_some(),
+        "an answer for a what_if that was dropped"
     );
     let key = AttemptKey {
         case: 1,
@@ -530,7 +530,7 @@ fn a_suggestion_is_tried_from_the_list_once() {
         .clone()
         .expect("a suggestion");
     press(&mut model, "=");
-    assert_eq!(model.view.trial.as_ref().unwrap().change, suggestion);
+    assert_eq!(model.view.what_if.as_ref().unwrap().change, suggestion);
     assert_eq!(
         model.shown_attempt().unwrap().status,
         P,

@@ -30,7 +30,7 @@ const CODES: &str = "codes";
 
 /// The cache of the responses of judges.
 #[derive(Clone, Debug)]
-pub struct Answers {
+pub struct JudgeResponseCache {
     folder: PathBuf,
 }
 
@@ -47,10 +47,10 @@ pub struct CachedResponse {
     pub output_tokens: u64,
 }
 
-impl Answers {
+impl JudgeResponseCache {
     /// The cache in a folder, which need not exist yet.
-    pub fn below(folder: PathBuf) -> Answers {
-        Answers { folder }
+    pub fn below(folder: PathBuf) -> JudgeResponseCache {
+        JudgeResponseCache { folder }
     }
 
     /// The secret of the codes in the requests, created on first use. It is part of the cache, because the cached
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn answers_are_found_again_and_forgotten() {
         let folder = tempfile::tempdir().unwrap();
-        let answers = Answers::below(folder.path().join("judge"));
+        let answers = JudgeResponseCache::below(folder.path().join("judge"));
         let key = answers.code_key().unwrap();
         assert_eq!(answers.code_key().unwrap(), key, "the key is stored");
         assert_eq!(answers.get("abcd"), None);
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn overfull_cache_has_hits_in_next_run() {
         let folder = tempfile::tempdir().unwrap();
-        let answers = Answers::below(folder.path().to_path_buf());
+        let answers = JudgeResponseCache::below(folder.path().to_path_buf());
         let most = (SUBFOLDER_LIMIT / BLOCK) as usize;
         answers
             .put("cd0000", &response("in another subfolder"))
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn a_large_response_replaces_several() {
         let folder = tempfile::tempdir().unwrap();
-        let answers = Answers::below(folder.path().to_path_buf());
+        let answers = JudgeResponseCache::below(folder.path().to_path_buf());
         let most = (SUBFOLDER_LIMIT / BLOCK) as usize;
         for at in 0..most {
             answers

@@ -1,5 +1,6 @@
 //! The list of cases whose status a what-if changes.
 
+use crate::explorer::shared::active_what_if::StatusChange;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::dialog;
 use crate::explorer::shared::effect::Effect;
@@ -7,7 +8,6 @@ use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::model::{Dialog, Model};
 use crate::explorer::shared::motion::Motion;
 use crate::explorer::shared::theme::Theme;
-use crate::explorer::shared::trial::StatusChange;
 use crate::explorer::shown_case::refresh::go_to;
 use crate::explorer::widgets::picker::{Picker, follow, pick};
 use crate::explorer::widgets::text::put;
@@ -23,21 +23,24 @@ pub struct ChangedCases {
 }
 
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
-    let flips = model
+    let status_changes = model
         .view
-        .trial
+        .what_if
         .as_ref()
-        .map(|trial| trial.flips.clone())
+        .map(|what_if| what_if.status_changes.clone())
         .unwrap_or_default();
-    let words = |flip: &StatusChange| {
-        let set = &model.view.sets[flip.case.set].path.stem;
-        let (from, to) = (flip.from.label(), flip.to.label());
+    let words = |status_change: &StatusChange| {
+        let set = &model.view.sets[status_change.case.set].path.stem;
+        let (from, to) = (status_change.from.label(), status_change.to.label());
         (
-            flip.case,
-            format!("{set} › {}   {from} → {to}", model.eval_id(flip.case)),
+            status_change.case,
+            format!(
+                "{set} › {}   {from} → {to}",
+                model.eval_id(status_change.case)
+            ),
         )
     };
-    let picker = Picker::new(flips.iter().map(words).collect());
+    let picker = Picker::new(status_changes.iter().map(words).collect());
     dialog::open(model, ChangedCases { picker })
 }
 

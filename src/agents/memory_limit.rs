@@ -2,7 +2,7 @@
 
 use super::{AgentError, ErrorKind};
 use crate::formats::adk::Event;
-use crate::formats::json::{SyntaxError, Unreadable, parse_within};
+use crate::formats::json::{ParseFailure, SyntaxError, parse_within};
 use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -106,8 +106,8 @@ impl TurnBudget {
         no_json: impl FnOnce(SyntaxError) -> String,
     ) -> Result<(Value, usize), AgentError> {
         parse_within(text, self.left).map_err(|error| match error {
-            Unreadable::TooLarge => self.exceeded(),
-            Unreadable::Syntax(error) => AgentError::new(ErrorKind::Protocol, no_json(error)),
+            ParseFailure::TooLarge => self.exceeded(),
+            ParseFailure::Syntax(error) => AgentError::new(ErrorKind::Protocol, no_json(error)),
         })
     }
 
@@ -154,7 +154,7 @@ impl TurnBudget {
 pub(super) const EVENT: usize = 2 * size_of::<Event>();
 
 /// Parses a response body that is not an event of a turn.
-pub(super) fn parse_answer(text: &str) -> Result<Value, Unreadable> {
+pub(super) fn parse_answer(text: &str) -> Result<Value, ParseFailure> {
     parse_within(text, ANSWER).map(|(value, _)| value)
 }
 

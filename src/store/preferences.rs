@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// The remembered state of one workspace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Remembered {
+pub struct WorkspacePreferences {
     /// The colour theme.
     #[serde(default)]
     pub theme: Option<String>,
@@ -29,7 +29,7 @@ pub struct Remembered {
     pub hidden_columns: Vec<String>,
 }
 
-impl Remembered {
+impl WorkspacePreferences {
     fn file(places: &AppFolders, workspace: &Path) -> PathBuf {
         let id = fingerprint(&[workspace.as_os_str().as_encoded_bytes()]);
         places
@@ -39,7 +39,7 @@ impl Remembered {
     }
 
     /// Reads the state of a workspace; the default when there is none.
-    pub fn load(places: &AppFolders, workspace: &Path) -> Remembered {
+    pub fn load(places: &AppFolders, workspace: &Path) -> WorkspacePreferences {
         let text = std::fs::read_to_string(Self::file(places, workspace)).ok();
         text.and_then(|text| serde_json::from_str(&text).ok())
             .unwrap_or_default()
