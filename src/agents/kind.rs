@@ -168,7 +168,7 @@ pub struct TurnOutcome {
     pub end: TurnEnd,
     /// Whether the agent reported all its tool calls. If not, they are not scored.
     pub has_all_calls: bool,
-    /// How long evaltrail waited for something else than the agent's response. It is not part of the turn's duration.
+    /// How long evaltrail waited for anything but the agent's response. It is not part of the turn's duration.
     pub waited: Duration,
 }
 

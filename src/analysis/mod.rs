@@ -21,7 +21,7 @@ mod trends;
 
 pub use compare::{
     CaseChange, ChangedCondition, ComparedCase, ComparedCounts, ComparedMetric, OutcomeTest,
-    OverallChange, RateChange, RunComparison, RunConditions, RunToCompare, ScoreTest, cases_text,
+    OverallChange, RateChange, RunComparison, RunConditions, RunToCompare, ScoreTest,
     compare_counts, compare_runs, expectation_in_file, expectation_of, p_text,
 };
 pub use evidence::{ChangeEvidence, ComparisonRule, DEFAULT_LEVEL};

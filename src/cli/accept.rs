@@ -7,6 +7,7 @@ use super::output::{print_note, print_patch};
 use super::paths::path_word;
 use super::write::make_asking;
 use crate::diff::{AcceptablePart, accept_in_case};
+use crate::domain::counted;
 use crate::domain::{EndedAttempt, RunPlan, Status, clean_line};
 use crate::formats::{self, Edit, SetFile, unified};
 use crate::history::place;
@@ -51,11 +52,7 @@ pub(super) fn accept(args: AcceptArgs) -> anyhow::Result<Exit> {
 }
 
 fn conclude(root: &Path, args: &AcceptArgs, jobs: &[FileEdit], count: usize) -> anyhow::Result<()> {
-    let cases = if count == 1 {
-        "1 case".to_string()
-    } else {
-        format!("{count} cases")
-    };
+    let cases = counted(count, "case");
     if jobs.is_empty() {
         print_note("nothing would change: what the agent did is already expected");
         return Ok(());

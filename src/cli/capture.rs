@@ -7,6 +7,7 @@ use super::output::{print_note, print_patch};
 use super::paths::parse_target;
 use super::write::make_asking;
 use crate::domain::EndedAttempt;
+use crate::domain::counted;
 use crate::domain::{
     Invocation, SessionInput, captured_case, clean_line, eval_id_error, set_id_error, turn_range,
 };
@@ -87,11 +88,7 @@ pub(super) fn capture(args: CaptureArgs) -> anyhow::Result<Exit> {
     }];
     let done = make_asking(&workspace.root, &format!("capture {eval_id}"), &jobs)?;
     done.note.iter().for_each(|note| print_note(note));
-    let turns = if turns.len() == 1 {
-        "1 turn".to_string()
-    } else {
-        format!("{} turns", turns.len())
-    };
+    let turns = counted(turns.len(), "turn");
     print_note(&format!(
         "{eval_id} is saved in {}: {turns}",
         target.path.display()

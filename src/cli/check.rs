@@ -3,8 +3,9 @@
 use super::Exit;
 use super::args::{CheckArgs, ColorWhen};
 use super::malformed::{excerpt_of, readable_text};
-use super::output::{paint, plural, print_line};
+use super::output::{paint, print_line};
 use crate::config::FILE_NAME;
+use crate::domain::counted;
 use crate::domain::{CaseNotes, Criterion, Status, clean_line};
 use crate::formats::adk::{Issue, Severity, check_text};
 use crate::formats::json::position;
@@ -49,10 +50,10 @@ pub(super) fn check(args: CheckArgs) -> anyhow::Result<Exit> {
     let [errors, refused, warnings] = counts;
     print_line(&format!(
         "{} checked: {}, {} refused by ADK, {}",
-        plural(files.len(), "file"),
-        plural(errors, "error"),
+        counted(files.len(), "file"),
+        counted(errors, "error"),
         refused,
-        plural(warnings, "warning")
+        counted(warnings, "warning")
     ));
     let wrong = missing || errors > 0 || (args.strict && refused > 0);
     Ok(if wrong {

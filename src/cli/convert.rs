@@ -3,8 +3,9 @@
 use super::Exit;
 use super::addresses::fill_output;
 use super::args::{ConvertArgs, ConvertTo};
-use super::output::{plural, print_note};
+use super::output::print_note;
 use crate::domain::clean_line;
+use crate::domain::counted;
 use crate::formats::{
     ConversionInputs, ConversionTarget, Converted, SetFile, adk, convert as convert_cases,
 };
@@ -74,12 +75,12 @@ fn said(output: &Path, converted: &Converted) -> Exit {
     for (what, count) in &converted.lost {
         print_note(&format!(
             "lost in {count} of {}: {what}",
-            plural(converted.cases, "case")
+            counted(converted.cases, "case")
         ));
     }
     print_note(&format!(
         "{} in {}",
-        plural(converted.cases, "case"),
+        counted(converted.cases, "case"),
         output.display()
     ));
     if converted.problems.is_empty() {

@@ -21,7 +21,7 @@ fn failures_by_gate(state: &RunState) -> usize {
     }
 }
 
-/// The failures with which a run is successful.
+/// The failures that are allowed in a successful run.
 pub(super) struct AllowedFailures {
     /// The maximum number of attempts that did not pass, or of cases if another gate than all attempts decides.
     pub(super) failures: Option<usize>,

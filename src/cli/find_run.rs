@@ -87,7 +87,8 @@ fn head_named<'a>(history: &'a History, named: &str) -> anyhow::Result<&'a RunSu
             }
         }
         _ if usable().any(has_name) => {
-            // An id may begin with a name since another machine recorded it, or two machines named runs.
+            // A name can be the beginning of an id if another machine recorded that run, and two machines can give
+            // the same name.
             let mut found =
                 usable().filter(|head| has_name(head) || head.run_id.starts_with(named));
             match (found.next(), found.next()) {

@@ -57,7 +57,7 @@ use args::{Cli, CliCommand};
 use clap::{CommandFactory, FromArgMatches};
 use std::path::Path;
 
-/// The parser takes a misspelled subcommand for a path, and complains about the arguments behind it. Errors: the first
+/// The parser reads a misspelled subcommand as a path, and rejects the arguments after it. Errors: the first
 /// argument is neither a path nor a subcommand, but similar to one.
 fn refuse_unknown_subcommand(arguments: &[std::ffi::OsString]) -> anyhow::Result<()> {
     let word = arguments.get(1).and_then(|word| word.to_str());

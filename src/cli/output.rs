@@ -149,15 +149,6 @@ fn write_line(mut out: impl Write, mut text: String) -> bool {
         .is_ok()
 }
 
-/// A count with a noun: "1 case", "2 cases".
-pub(super) fn plural(count: usize, word: &str) -> String {
-    if count == 1 {
-        format!("1 {word}")
-    } else {
-        format!("{count} {word}s")
-    }
-}
-
 /// Whether to colour standard output.
 pub(super) fn paint(when: ColorWhen) -> Paint {
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());

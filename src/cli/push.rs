@@ -4,9 +4,10 @@
 use super::Exit;
 use super::addresses::{address_in, copy_runs, print_when_slow, title_of_copy};
 use super::args::CaseArgs;
-use super::output::{plural, print_note};
+use super::output::print_note;
 use super::uploader::{ClaimedShard, ClaimedWork, Heartbeat, PeerRuns, UploadTarget, Uploader};
 use crate::buckets::{Bucket, BucketAddress};
+use crate::domain::counted;
 use crate::domain::{PlannedCases, RunPlan, RunState, Shard, clean_line};
 use crate::history::{MergedRun, done_by_earlier_runs, merge_one_shard, merge_shards};
 use crate::process::host_name;
@@ -173,7 +174,7 @@ fn exit_of_complete(
         ));
         return Ok(Exit::Failures);
     }
-    let failed = plural(done.failed, "attempt");
+    let failed = counted(done.failed, "attempt");
     print_note(&format!(
         "{words} is complete at {address}: {all} cases, {failed} did not pass; push to another address for a new run"
     ));
@@ -210,7 +211,7 @@ fn leave_out_done(
     let cases = PlannedCases::new(left.iter().filter_map(|case| plan.cases.get(*case)))?;
     let failed = match done.failed {
         0 => String::new(),
-        failed => format!(", of which {} did not pass", plural(failed, "attempt")),
+        failed => format!(", of which {} did not pass", counted(failed, "attempt")),
     };
     print_note(&format!(
         "{}: continued; {} of {of} cases are done at {}{failed}",

@@ -3,9 +3,10 @@
 use super::addresses::copy_at;
 use super::args::{ColorWhen, RunsArgs};
 use super::find_run::name_of;
-use super::output::{paint, plural, print_json, print_line, print_note};
+use super::output::{paint, print_json, print_line, print_note};
 use super::shard_status::{pushed_at, show_shard_status};
 use super::{Exit, run_labels};
+use crate::domain::counted;
 use crate::domain::{Status, clean_line};
 use crate::history::{History, RunSource, RunSummary, SetResults};
 use crate::report::{Paint, started_text};
@@ -108,7 +109,7 @@ fn what_ran(history: &History, head: &RunSummary, root: &Path) -> String {
     let sets = sets_of(head, root);
     let mut words = vec![match sets.len() {
         0..=MAX_NAMED_SETS => sets.join(", "),
-        count => plural(count, "set"),
+        count => counted(count, "set"),
     }];
     if let Some(name) = name_of(history, head) {
         words.insert(0, format!("“{name}”"));
@@ -125,7 +126,7 @@ fn what_ran(history: &History, head: &RunSummary, root: &Path) -> String {
         words.push(shard.describe());
     }
     if !head.merged.is_empty() {
-        words.push(format!("merged from {}", plural(head.merged.len(), "run")));
+        words.push(format!("merged from {}", counted(head.merged.len(), "run")));
     }
     if let Some(turn) = head.turn {
         words.push(format!("turn {turn} alone"));

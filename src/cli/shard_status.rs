@@ -1,10 +1,11 @@
-//! `evaltrail runs ADDRESS`: how far the shards of a run are that machines upload to one place.
+//! `evaltrail runs ADDRESS`: the progress of the shards that machines upload to one address.
 
 use super::Exit;
 use super::addresses::{address_in, copy_runs, copy_runs_quietly, print_when_slow};
 use super::args::{ColorWhen, RunsArgs};
-use super::output::{paint, plural, print_json, print_note, print_over};
+use super::output::{paint, print_json, print_note, print_over};
 use crate::buckets::{Bucket, BucketAddress};
+use crate::domain::counted;
 use crate::domain::{Shard, ShardBy, Status, Totals, clean_line};
 use crate::history::{PushedShards, ShardProgress, pushed_shards};
 use crate::report::{Paint, shell_word};
@@ -164,7 +165,7 @@ fn headline(address: &BucketAddress, shards: &PushedShards, rows: &[ShardRow]) -
     let parts = match shards.shard.by {
         ShardBy::Queue if complete > 0 => "the queue is empty".to_string(),
         ShardBy::Queue => "the queue is not empty".to_string(),
-        _ => format!("{complete} of {} complete", plural(of as usize, "shard")),
+        _ => format!("{complete} of {} complete", counted(of as usize, "shard")),
     };
     let next = match complete == of as usize {
         true => format!("; evaltrail merge {}", shell_word(&address.to_string())),
@@ -173,7 +174,7 @@ fn headline(address: &BucketAddress, shards: &PushedShards, rows: &[ShardRow]) -
     format!(
         "{address}: {} of {} done, {} passed, {} failed, {} errored, {} not judged; {parts}{next}",
         sum.ended(),
-        plural(shards.attempts, "attempt"),
+        counted(shards.attempts, "attempt"),
         sum.passed,
         sum.failed,
         sum.errored,
@@ -196,7 +197,7 @@ impl ShardRow {
         const CONTINUED: &str = "the same command continues it";
         match &self.claim {
             _ if self.is_complete() => "complete".into(),
-            _ if self.is_queue => format!("queue of {}", plural(self.progress.runs, "machine")),
+            _ if self.is_queue => format!("queue of {}", counted(self.progress.runs, "machine")),
             ClaimState::Open if self.progress.run_id.is_empty() => "not started".into(),
             ClaimState::Open | ClaimState::Released => format!("interrupted; {CONTINUED}"),
             ClaimState::Held(who, age) if *age > who.lease_s.max(1) as i64 * 2 => {

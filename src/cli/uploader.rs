@@ -70,7 +70,7 @@ impl ClaimedWork {
         self.mark(&sent)
     }
 
-    /// Marks the cases of a queue as done of which these attempts are uploaded.
+    /// Marks the cases of a queue as done whose attempts are uploaded.
     fn mark(&self, sent: &[AttemptKey]) -> Result<(), PushError> {
         if let ClaimedWork::Cases(queue, repeat) = self {
             queue.uploaded(sent, *repeat)?;

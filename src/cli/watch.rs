@@ -52,7 +52,7 @@ pub(super) fn run_and_watch(args: &RunArgs) -> anyhow::Result<Exit> {
     while exit != Exit::Interrupted
         && runtime.block_on(next_change(&mut changes, &mut interrupted))?
     {
-        // After it is repaired, the next change is found.
+        // Watching continues after the file is repaired.
         let (workspace, selections) = match opened(args) {
             Ok(opened) => opened,
             Err(error) => {

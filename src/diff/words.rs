@@ -1,6 +1,7 @@
 //! Differences between two texts, word by word.
 
 use super::diff_sequences;
+use std::borrow::Cow;
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -39,8 +40,10 @@ pub struct TextDiff {
     pub coarse: bool,
 }
 
-/// Compares two texts.
+/// Compares two texts. `\r\n` and `\n` are the same line end.
 pub fn diff_words(expected: &str, actual: &str) -> TextDiff {
+    let (expected, actual) = (with_unix_line_ends(expected), with_unix_line_ends(actual));
+    let (expected, actual) = (expected.as_ref(), actual.as_ref());
     let mut diff = TextDiff::default();
     if expected.len().max(actual.len()) < SENTENCES_FROM {
         diff.compare_words(expected, actual);
@@ -59,6 +62,13 @@ pub fn diff_words(expected: &str, actual: &str) -> TextDiff {
         }
     }
     diff
+}
+
+fn with_unix_line_ends(text: &str) -> Cow<'_, str> {
+    match text.contains("\r\n") {
+        true => Cow::Owned(text.replace("\r\n", "\n")),
+        false => Cow::Borrowed(text),
+    }
 }
 
 impl TextDiff {
@@ -200,6 +210,12 @@ mod tests {
                 "It [should] rain on [Wednesday]."
             ]
         );
+    }
+
+    #[test]
+    fn line_ends_are_no_difference() {
+        let diff = diff_words("one\r\ntwo", "one\ntwo");
+        assert_eq!(diff.parts, [TextPart::Same("one\ntwo".into())]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The summary of an attempt: what lists, filters and tables need of it.
 
+use super::counted;
 use super::{
     Attempt, AttemptKey, Cause, Finding, FindingRule, Invocation, JudgeUsage, MetricResult,
     ModelError, Score, Status, ToolCounts, ToolUse, TurnEnd, compared_texts,
@@ -59,7 +60,7 @@ pub struct AttemptSummary {
     pub causes: Vec<Cause>,
     /// A hash of the tool calls of all turns, with their arguments: equal for equal trajectories.
     pub trajectory: u64,
-    /// How the agent ended the last of the turns that it did not complete; answered if it completed all.
+    /// How the last incomplete turn ended; [`TurnEnd::Answered`] if all turns were completed.
     pub end: TurnEnd,
     /// The first errors that the model reported, each with its turn, from 1.
     pub model_errors: Vec<(usize, ModelError)>,
@@ -255,11 +256,7 @@ fn undecided(attempt: &Attempt) -> String {
         (Some(metric), 0) if metric.explanation.is_empty() => "no metric has a score".into(),
         (Some(metric), 0) => metric.explanation.clone(),
         (_, scored) => {
-            let metrics = if scored == 1 {
-                "1 metric".to_string()
-            } else {
-                format!("{scored} metrics")
-            };
+            let metrics = counted(scored, "metric");
             // Counts and times are scored without a reference.
             let lacking = if expects_nothing(attempt) {
                 format!("{}; ", nothing_to_compare(attempt))

@@ -1,5 +1,5 @@
-//! Attempts that ended, as they are represented while evaltrail runs. What counts need of each is in memory, the summary
-//! is in memory or packed together with those of other attempts, and the rest is read from its record when it is needed.
+//! Attempts that ended, as they are represented while evaltrail runs. The fields that counts need are in memory, the summary is
+//! in memory or packed together with those of other attempts, and the rest is read from its record when it is needed.
 
 use super::packed_summaries::PackedSummaries;
 use super::{Attempt, AttemptKey, AttemptSummary, Cause, Status};

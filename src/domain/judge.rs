@@ -46,7 +46,8 @@ pub struct JudgeSpec {
 }
 
 impl JudgeSpec {
-    /// The configuration with what was chosen for one run. A model that is named is asked: no recording answers in its name.
+    /// The configuration with what was chosen for one run. If a model is
+    /// named, it is called even when a recording is configured.
     pub fn with_choice(self, model: Option<String>, samples: Option<u32>) -> JudgeSpec {
         let plays_recording = self.provider == Some(Provider::Replay) && model.is_none();
         JudgeSpec {

@@ -26,7 +26,7 @@ pub struct MatchRule {
     /// Whether the tool must not be called. `args` limits this to calls with these arguments.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forbidden: bool,
-    /// The calls after which a call is forbidden, in order, with wildcards; one name or a list. Without it, every call is.
+    /// The calls after which a call is forbidden, in order, with wildcards; one name or a list. If absent, every call is.
     #[serde(
         default,
         deserialize_with = "one_or_more",

@@ -19,6 +19,7 @@ mod cause;
 mod clean;
 mod command_secrets;
 mod content;
+mod counted;
 mod criterion;
 mod custom;
 mod decision;
@@ -82,6 +83,7 @@ pub use clean::{
     clean, clean_exact, clean_json, clean_line, clean_output, is_hidden, without_log_commands,
 };
 pub use content::{Content, Part, ToolCall, ToolResponse};
+pub use counted::counted;
 pub use criterion::{Criterion, MatchType, criteria_by_metric};
 pub use custom::{CallingConvention, CustomMetric, MetricProgram};
 pub use decision::{Decision, DecisionKind, Decisions};

@@ -20,7 +20,7 @@ pub struct ServerSpec {
     /// Headers of every request. `{env.NAME}` in a value stands for an environment variable; its value is not stored.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// The longest time without a sign of the agent during a turn, in milliseconds; `None` is without limit.
+    /// The longest time without data from the agent during a turn, in milliseconds; `None` is without limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_ms: Option<u64>,
     /// A command that prints an access token, which is sent as bearer token.

@@ -64,7 +64,7 @@ const FLAGS: [&str; 11] = [
     "SIGNATURE",
     "WEBHOOK",
 ];
-/// Parts of names whose values do not leave the machine, wherever they are in the name.
+/// Parts of a name, wherever they are in it, that mark a variable as secret.
 const BROAD: [&str; 20] = [
     "AUTH",
     "BEARER",

@@ -1,4 +1,4 @@
-//! How the tools of an agent are answered during an evaluation, and what came of it.
+//! How the tools of an agent are answered during an evaluation, and the result.
 
 use super::ToolCall;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ pub struct ToolsSpec {
     /// The MCP servers that evaltrail stands in for, by the environment variable from which the agent takes the address.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub mcp: BTreeMap<String, McpSource>,
-    /// Failures that tools are made to have.
+    /// Failures to inject into tools.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<ToolFault>,
     /// Whether the calls of an agent that does not report them are taken from the spans that it exports.
@@ -144,7 +144,7 @@ impl ToolFault {
     }
 }
 
-/// How the calls of an attempt were answered that evaltrail saw before the tools did.
+/// How the intercepted calls of an attempt were answered.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ToolUse {

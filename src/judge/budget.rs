@@ -149,8 +149,8 @@ impl SpendingBudget {
         characters: usize,
     ) -> Result<SpendingReservation<'_>, JudgeError> {
         loop {
-            // Before the check: a request that ends between the check and the wait is not missed. Only the end of a
-            // request completes it, and a check that reserves nothing ends none.
+            // Created before the check, so that a request that ends between the check and the wait is not missed. Only
+            // the end of a request completes it, and a check that reserves nothing ends none.
             let released = self.released.notified();
             if let Some(estimate) = self.try_reserve(characters)? {
                 return Ok(SpendingReservation {

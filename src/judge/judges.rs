@@ -28,7 +28,7 @@ pub struct Judges {
     /// By origin: models of one server share its limits.
     limits_by_origin: Mutex<HashMap<String, Arc<RequestLimits>>>,
     answers: Option<JudgeResponseCache>,
-    /// Equal requests that are sent now. Without a cache they are not shared.
+    /// The requests in flight, so that equal ones are sent once. Without a cache they are not shared.
     flights: RequestsInFlight,
     /// Why responses are not cached although the configuration allows it.
     cache_problem: Option<String>,
@@ -284,7 +284,7 @@ impl Judges {
         Ok(response)
     }
 
-    /// Sends a question. Returns the response, and once more if it can be used.
+    /// Sends a question. Returns the response, and a copy for the cache if it can be used.
     async fn request_response(
         &self,
         model: &JudgeModel,
@@ -371,7 +371,7 @@ impl Judges {
         }
     }
 
-    /// The question for the service with the prompt that it names; `None` when it names none.
+    /// The question for the service with the published prompt that it names, filled in; `None` if it names none.
     async fn with_prompt(&self, question: &str) -> Result<Option<String>, JudgeError> {
         let mut body: Value = serde_json::from_str(question).unwrap_or_default();
         let name = body

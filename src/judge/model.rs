@@ -16,7 +16,7 @@ use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// Time limit of the check before a run that the model exists.
+/// Time limit of the check, before a run, whether the model exists.
 const HELLO: Duration = Duration::from_secs(10);
 /// The longest error message of a judge, in characters.
 const LONGEST_MESSAGE: usize = 600;
@@ -141,7 +141,7 @@ impl JudgeModel {
                 Some(asked) => self.limits.close_for(asked),
                 None => {}
             }
-            let Some(delay) = backoff.next(error.retry_after, chance()) else {
+            let Some(delay) = backoff.next(error.retry_after) else {
                 return (Err(after_tries(error, asking.retries + 1)), asking);
             };
             asking.retries += 1;
@@ -354,11 +354,6 @@ fn redirected(response: &Response) -> String {
     format!(
         "the judge redirects to {host}; keys are not sent there, so set its address as base_url under [judge]"
     )
-}
-
-/// A random number between 0 and 1, from the system's randomness.
-pub(super) fn chance() -> f64 {
-    f64::from(uuid::Uuid::new_v4().as_u128() as u32) / f64::from(u32::MAX)
 }
 
 #[cfg(test)]
@@ -593,13 +588,6 @@ mod tests {
             masked("http://127.0.0.1:1/", "not with canary-pass-17"),
             "not with canary-pass-17"
         );
-    }
-
-    #[test]
-    fn random_numbers_are_between_0_and_1() {
-        let chances: Vec<f64> = (0..200).map(|_| chance()).collect();
-        assert!(chances.iter().all(|one| (0.0..=1.0).contains(one)));
-        assert!(chances.iter().any(|one| *one < 0.5) && chances.iter().any(|one| *one > 0.5));
     }
 
     #[test]

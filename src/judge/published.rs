@@ -1,7 +1,6 @@
 //! The prompts that Google publishes and a run has fetched, each on first use.
 
 use super::error::JudgeError;
-use super::model::chance;
 use super::template;
 use crate::net::Backoff;
 use serde_json::Value;
@@ -73,7 +72,7 @@ impl PublishedPrompts {
             };
             let delay = error
                 .may_retry()
-                .then(|| backoff.next(error.retry_after, chance()))
+                .then(|| backoff.next(error.retry_after))
                 .flatten();
             let Some(delay) = delay else {
                 *fetched = Fetched::Failed {

@@ -36,7 +36,7 @@ pub(super) struct Leader<'a> {
 }
 
 impl RequestsInFlight {
-    /// The flight of the requests with this digest.
+    /// The request in flight with this digest; a new one if there is none.
     pub(super) fn flight(&self, digest: &str) -> Arc<RequestInFlight> {
         let mut flights = self.flights.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(flight) = flights.get(digest).and_then(Weak::upgrade) {

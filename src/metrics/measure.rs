@@ -1,6 +1,7 @@
 //! The input and output of metrics, and helpers for metrics that score turn by turn.
 
 use super::sentences::reasons;
+use crate::domain::counted;
 use crate::domain::{
     Attempt, Finding, FindingRule, Invocation, MetricDetails, Rubric, Status, compared_texts,
     score_text,
@@ -311,18 +312,10 @@ pub(super) fn turn_count_mismatch(expected: usize, actual: usize) -> Option<Stri
     (expected != actual).then(|| {
         format!(
             "the case expects {} and the agent took {}",
-            turns(expected),
-            turns(actual)
+            counted(expected, "turn"),
+            counted(actual, "turn")
         )
     })
-}
-
-fn turns(count: usize) -> String {
-    if count == 1 {
-        "1 turn".into()
-    } else {
-        format!("{count} turns")
-    }
 }
 
 pub(super) use crate::domain::mean;

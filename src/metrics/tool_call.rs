@@ -6,6 +6,7 @@ use super::criterion_error::CriterionError;
 use super::measure::{Evidence, Measure, Outcome, TurnScore, by_turn, flag};
 use super::options::flag_option;
 use crate::diff::json_equal;
+use crate::domain::counted;
 use crate::domain::{Criterion, Invocation, ToolCall, value_text};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -41,7 +42,7 @@ impl Measure for ToolCallMetric {
                 return match answer {
                     Ok(calls) => TurnScore::scored(
                         1.0,
-                        format!("a valid answer with {}", count(calls.len())),
+                        format!("a valid answer with {}", counted(calls.len(), "call")),
                     ),
                     Err(why) => TurnScore::of_response(0.0, why),
                 };
@@ -122,14 +123,6 @@ fn text_of(value: &Value) -> String {
     value
         .as_str()
         .map_or_else(|| value_text(value), str::to_string)
-}
-
-fn count(calls: usize) -> String {
-    if calls == 1 {
-        "1 call".into()
-    } else {
-        format!("{calls} calls")
-    }
 }
 
 /// The calls in the text of a turn's response, else those that the agent made.

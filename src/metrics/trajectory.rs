@@ -10,6 +10,7 @@ use crate::diff::{
     Difference, DifferenceKind, PairKind, align, calls_equal, compared_args, differences,
     json_equal,
 };
+use crate::domain::counted;
 use crate::domain::{Criterion, Finding, FindingRule, MatchType, ToolCall, Trajectory};
 use serde_json::Value;
 
@@ -159,17 +160,16 @@ fn explain(
 fn matching_text(expected: usize, actual: usize) -> String {
     match (expected, actual) {
         (0, 0) => "no calls, as expected".into(),
-        (0, n) => format!("no calls are expected, so {} are ignored", calls(n)),
-        (n, m) if m > n => format!("{} as expected, among {}", calls(n), calls(m)),
-        (n, _) => format!("{} as expected", calls(n)),
-    }
-}
-
-fn calls(count: usize) -> String {
-    if count == 1 {
-        "1 call".into()
-    } else {
-        format!("{count} calls")
+        (0, n) => format!(
+            "no calls are expected, so {} are ignored",
+            counted(n, "call")
+        ),
+        (n, m) if m > n => format!(
+            "{} as expected, among {}",
+            counted(n, "call"),
+            counted(m, "call")
+        ),
+        (n, _) => format!("{} as expected", counted(n, "call")),
     }
 }
 

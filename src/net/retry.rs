@@ -28,18 +28,27 @@ impl Backoff {
         }
     }
 
-    /// The delay before the next retry; `None` when there are no more. `chance` is a random number between 0 and 1; the
-    /// delay that the server requested is a minimum.
-    pub fn next(&mut self, asked: Option<Duration>, chance: f64) -> Option<Duration> {
+    /// The delay before the next retry; `None` when there are no more. The delay that the server requested is a minimum.
+    pub fn next(&mut self, requested: Option<Duration>) -> Option<Duration> {
+        self.next_at(requested, random_fraction())
+    }
+
+    /// The same for a random number between 0 and 1.
+    fn next_at(&mut self, requested: Option<Duration>, chance: f64) -> Option<Duration> {
         self.left = self.left.checked_sub(1)?;
         let delay = self.next.mul_f64(0.5 + 0.5 * chance.clamp(0.0, 1.0));
         self.next = (self.next * 2).min(self.longest);
-        match asked {
-            Some(asked) if asked > MAX_RETRY_AFTER => None,
-            Some(asked) => Some(delay.max(asked)),
+        match requested {
+            Some(requested) if requested > MAX_RETRY_AFTER => None,
+            Some(requested) => Some(delay.max(requested)),
             None => Some(delay),
         }
     }
+}
+
+/// A random number between 0 and 1.
+fn random_fraction() -> f64 {
+    f64::from(uuid::Uuid::new_v4().as_u128() as u32) / f64::from(u32::MAX)
 }
 
 #[cfg(test)]
@@ -49,22 +58,29 @@ mod tests {
     #[test]
     fn delays_double_to_a_limit() {
         let mut backoff = Backoff::new(7);
-        let delays: Vec<u128> = std::iter::from_fn(|| backoff.next(None, 1.0))
+        let delays: Vec<u128> = std::iter::from_fn(|| backoff.next_at(None, 1.0))
             .map(|d| d.as_millis())
             .collect();
         assert_eq!(delays, [500, 1000, 2000, 4000, 8000, 8000, 8000]);
         assert_eq!(
-            Backoff::new(1).next(None, 0.0),
+            Backoff::new(1).next_at(None, 0.0),
             Some(Duration::from_millis(250))
         );
-        assert_eq!(Backoff::new(0).next(None, 0.5), None);
+        assert_eq!(Backoff::new(0).next_at(None, 0.5), None);
     }
 
     #[test]
     fn what_the_server_asks_for_is_a_floor() {
-        let asked = |seconds| Backoff::new(1).next(Some(Duration::from_secs(seconds)), 0.0);
+        let asked = |seconds| Backoff::new(1).next_at(Some(Duration::from_secs(seconds)), 0.0);
         assert_eq!(asked(3), Some(Duration::from_secs(3)));
         assert_eq!(asked(0), Some(Duration::from_millis(250)));
         assert_eq!(asked(3600), None);
+    }
+
+    #[test]
+    fn random_numbers_are_between_0_and_1() {
+        let numbers: Vec<f64> = (0..200).map(|_| random_fraction()).collect();
+        assert!(numbers.iter().all(|one| (0.0..=1.0).contains(one)));
+        assert!(numbers.iter().any(|one| *one < 0.5) && numbers.iter().any(|one| *one > 0.5));
     }
 }

@@ -1,10 +1,10 @@
 //! Programs that evaltrail starts. A program and all of its descendants are terminated when its handle is dropped, and
 //! when evaltrail itself ends in any way: see `keeper.rs`, and `job.rs` for Windows.
 
-#[cfg(windows)]
-use super::windows_job as supervision;
 #[cfg(unix)]
 use super::keeper as supervision;
+#[cfg(windows)]
+use super::windows_job as supervision;
 use crate::domain::ProgramSpec;
 use std::io;
 use std::path::PathBuf;

@@ -13,7 +13,7 @@ pub type WriteReport = fn(&RunState, &mut dyn Write) -> io::Result<()>;
 /// What a report may contain besides the run: how it compares with earlier runs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EarlierRuns<'a> {
-    /// The numbers of its sets over the runs of the workspace.
+    /// The trends of its sets over the runs of the workspace.
     pub trends: Option<&'a RunTrends>,
     /// The comparison with the baseline: a line, followed by lines with cases.
     pub baseline: Option<&'a str>,

@@ -1,6 +1,7 @@
 //! What reports say beside the results: about the run as a whole, and why an attempt did not pass or is not counted.
 
 use super::attempts::cases_not_run;
+use crate::domain::counted;
 use crate::domain::{AttemptSummary, Gate, Quarantine, RunState, Status, ToolCounts, clean_line};
 use std::collections::BTreeMap;
 
@@ -106,11 +107,7 @@ fn model_errors_remark(state: &RunState) -> Option<String> {
                 .or_default() += 1;
         }
     }
-    let of = if attempts == 1 {
-        "1 attempt".to_string()
-    } else {
-        format!("{attempts} attempts")
-    };
+    let of = counted(attempts, "attempt");
     let kinds: Vec<String> = kinds
         .into_iter()
         .map(|(kind, count)| format!("{kind} ×{count}"))

@@ -528,8 +528,8 @@ fn passes_by_k(passes: &RepeatedPasses, paint: Paint) -> String {
 }
 
 /// A table with the mean, the standard deviation and the counts of each metric; with [`Verbosity::Verbose`] also the distribution. A requested metric without any score is in
-/// it, with the reason. For a single attempt, only these are, and requested metrics that do not decide: no other line has
-/// their scores.
+/// it, with the reason. For a single attempt, the table has only
+/// these and the requested metrics that do not decide: no other line has their scores.
 fn metric_table(state: &RunState, paint: Paint, verbosity: Verbosity) -> String {
     let is_requested = |of: &Aggregate, is_wanted: fn(&Criterion) -> bool| {
         let mut criteria = state.plan.sets.iter().flat_map(|set| &set.criteria);

@@ -325,9 +325,7 @@ impl RunResources {
                     // Retried only if the agent has not done anything yet: it may have side effects.
                     let fresh =
                         attempt.actual.is_empty() && !tools.were_used() && error.may_retry();
-                    let delay = fresh
-                        .then(|| backoff.next(error.retry_after, random_fraction()))
-                        .flatten();
+                    let delay = fresh.then(|| backoff.next(error.retry_after)).flatten();
                     let Some(delay) = delay else {
                         return self.fail(attempt, error.message);
                     };
@@ -503,9 +501,4 @@ fn informational(recorded: MetricResult) -> MetricResult {
         },
         _ => recorded,
     }
-}
-
-/// A random number between 0 and 1.
-pub(super) fn random_fraction() -> f64 {
-    f64::from(uuid::Uuid::new_v4().as_u128() as u32) / f64::from(u32::MAX)
 }

@@ -76,7 +76,8 @@ pub fn unpin_run(workspace: &Workspace, run_id: &str) -> std::io::Result<String>
     ))
 }
 
-/// Names a run; `None` removes the name. The error says why it cannot have the name: a name must not stand for two runs.
+/// Names a run; `None` removes the name. The error says why it cannot have the name: names are
+/// unique.
 pub fn name_run(workspace: &Workspace, run_id: &str, name: Option<&str>) -> Result<(), String> {
     if let Some(name) = name {
         let history = history_of(workspace);

@@ -27,7 +27,7 @@ pub(super) async fn score_batches(
         if batches.len() >= at_once {
             let _ = batches.join_next().await;
         }
-        // The first attempt stands for the batch.
+        // The request names the first attempt of the batch.
         let (ask, answer) = oneshot::channel();
         let asked = reports
             .send(ExecutorMessage::StartRequested(keys[0], ask))

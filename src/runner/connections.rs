@@ -1,7 +1,6 @@
 //! Connects the agents of a run before its first attempt, so that an agent that cannot be used is one error and not one for
 //! each attempt.
 
-use super::attempt::random_fraction;
 use super::report::ExecutorMessage;
 use super::run_resources::RunResources;
 use crate::agents::{AgentError, ConnectionStatus};
@@ -140,7 +139,7 @@ async fn connect_with_retries(
         };
         let delay = error
             .may_retry()
-            .then(|| backoff.next(error.retry_after, random_fraction()))
+            .then(|| backoff.next(error.retry_after))
             .flatten();
         let Some(delay) = delay else {
             return Err(error);

@@ -73,14 +73,14 @@ impl JournalWriter {
             .is_some_and(|requests| requests.send(JournalRequest::Append(attempts)).is_ok())
     }
 
-    /// Submits what judges spent on attempts that were cancelled. There is no outcome.
+    /// Submits what judges spent on attempts that were cancelled. There is no reply.
     pub(super) fn spent_on_cancelled(&self, spent: JudgeUsage) {
         if let Some(requests) = &self.requests {
             let _ = requests.send(JournalRequest::SpentOnCancelled(spent));
         }
     }
 
-    /// Marks the run as complete. There is no outcome: if the mark is missing, `--resume` finds no attempts to run.
+    /// Marks the run as complete. There is no reply: if the mark is missing, `--resume` finds no attempts to run.
     pub(super) fn end(&self) {
         if let Some(requests) = &self.requests {
             let _ = requests.send(JournalRequest::End);

@@ -75,7 +75,7 @@ pub fn result_folders(workspace: &Workspace) -> Vec<PathBuf> {
 /// Removes the oldest of the user's own runs beyond the configured number. Returns a message about what was removed.
 pub fn remove_old(workspace: &Workspace) -> Option<String> {
     let keep = workspace.config.keep.unwrap_or(DEFAULT_RUNS_KEPT).max(1);
-    // The run that just ended is not in the index yet; without need it is not read only for that.
+    // The run that just ended is not in the index yet; it is read only if it may be one run too many.
     match run_folders(&workspace.root) {
         Ok(runs) if runs.len() <= keep => return None,
         Ok(_) => {}
@@ -212,7 +212,7 @@ fn with_sets<T>(
                     set.shown
                 ));
             }
-            // The result belongs to another one.
+            // The result belongs to another set.
             Err(_) => {}
         }
     }

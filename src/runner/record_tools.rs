@@ -83,7 +83,7 @@ pub fn add_missing_answers(
         }
     }
     let mut found: Vec<Option<Value>> = vec![None; calls.len()];
-    // The newest run knows which variables are secret.
+    // The plan of the newest run says which variables are secret.
     let mut plan: Option<Arc<RunPlan>> = None;
     let history = history_of(workspace);
     for head in history

@@ -6,10 +6,9 @@ use crate::workspace::{SetPath, Workspace, open_set};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
-/// The cases, by their positions in the first run, of which all attempts passed in it and that are not in the second run
-/// because the workspace does not have them any more: no file has a case with the same content or expectation that is not
-/// another case of the first run. So neither a case that was not selected nor one that was renamed or moved is removed. A
-/// file that cannot be read is reported where it is run.
+/// The cases, by their positions in the first run, that passed all attempts in it and no longer exist in the workspace.
+/// A case that was renamed, moved or not selected still exists: a file has a case with the same content or expectation
+/// that is not another case of the first run. A file that cannot be read is reported where it is run.
 pub fn removed_cases(found: &RunComparison, before: RunToCompare, root: &Path) -> BTreeSet<usize> {
     let missing = found.removed(before.state).filter_map(|case| case.before);
     let mut files: HashMap<usize, Option<SetFile>> = HashMap::new();

@@ -50,7 +50,7 @@ pub(super) struct RunResources {
     pub(super) judging: Semaphore,
     /// The earlier attempts that are re-evaluated.
     pub(super) kept: HashMap<AttemptKey, Arc<EndedAttempt>>,
-    /// The clock of the run, so that its duration is measured.
+    /// Measures the duration of the run.
     pub(super) clock: SteadyClock,
     /// A lock for each pinned session id: cases that share a session run one after the other.
     pub(super) pinned: Mutex<HashMap<String, Arc<Mutex<()>>>>,

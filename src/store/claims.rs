@@ -58,7 +58,7 @@ pub struct Claim {
     beats: u64,
 }
 
-/// What came of a claim.
+/// The outcome of a claim.
 #[derive(Debug)]
 pub enum ClaimOutcome {
     /// This process has it. The second value tells whether another one had it before.

@@ -3,7 +3,7 @@
 //!
 //! The files are in 256 subfolders by the first two digits of their names, so each subfolder gets the same share. Its
 //! size is checked once for every [`CHECK_EVERY`] bytes that are added to it, on average. Above [`SUBFOLDER_LIMIT`],
-//! responses are removed in pseudo-random order, whenever they were used last: a run requests its responses in the same
+//! responses are removed in pseudo-random order, regardless of when they were last used: a run requests its responses in the same
 //! order each time, so if they do not all fit, each would be the least recently used one just before it is needed.
 
 #![expect(clippy::disallowed_methods, reason = "it reads what evaltrail wrote")]

@@ -150,7 +150,7 @@ impl RunPush {
     }
 }
 
-/// The attempt of a line of the journal; `None` if it is not that of one.
+/// The attempt of a line of the journal; `None` for a line of another kind.
 fn key_of_line(line: &[u8]) -> Option<AttemptKey> {
     #[derive(Deserialize)]
     struct Line {

@@ -401,7 +401,7 @@ mod tests {
         };
         assert_eq!(taken, NextCase::Run(of_first), "without a heartbeat");
         assert!(began.elapsed() >= LEASE / 2);
-        // A worker that says that it ends is not waited for.
+        // No heartbeat is awaited from a worker that announced its end.
         second.leave().unwrap();
         let third = queue("c");
         assert_eq!(third.next().unwrap(), NextCase::Run(of_first));

@@ -7,10 +7,10 @@ use evaltrail::domain::{
     Attempt, AttemptKey, Content, Conversation, Criterion, EvalCase, Invocation, Status, ToolCall,
     Trajectory, case_status,
 };
+use evaltrail::explorer::dialogs::changed_cases::ChangedCases;
 use evaltrail::explorer::dialogs::metrics::MetricCatalog;
 use evaltrail::explorer::dialogs::rule::RuleLine;
 use evaltrail::explorer::dialogs::statistics::StatisticsTable;
-use evaltrail::explorer::dialogs::changed_cases::ChangedCases;
 use evaltrail::explorer::{
     CaseRef, EditDone, EditMsg, Effect, Model, Msg, OpenedSet, ResultEffect, ResultMsg, RunEffect,
     RunTarget, SetLoaded, SetMsg, rescored, update,

@@ -19,7 +19,7 @@ pub(super) enum MessageSource {
 #[derive(Debug, Default)]
 pub(super) struct Texts {
     /// The latest message. It may be continued or repeated.
-    pending: Option<StreamedMessage>,
+    pending: Option<ReceivedMessage>,
     /// The ids and the texts of the messages that became events.
     done: HashSet<String>,
     known_texts: HashSet<String>,
@@ -31,7 +31,7 @@ pub(super) struct Texts {
 }
 
 #[derive(Debug)]
-struct StreamedMessage {
+struct ReceivedMessage {
     id: String,
     event: Event,
 }
@@ -88,7 +88,7 @@ impl Texts {
             return None;
         }
         let Some(known) = &mut self.pending else {
-            self.pending = Some(StreamedMessage {
+            self.pending = Some(ReceivedMessage {
                 id: id.to_string(),
                 event,
             });
@@ -102,7 +102,7 @@ impl Texts {
                 if old.starts_with(&new) && (is_same || old == new) => {}
             MessageSource::History if is_same => known.event = event,
             MessageSource::Status if goes_on => {
-                *known = StreamedMessage {
+                *known = ReceivedMessage {
                     id: id.to_string(),
                     event,
                 }
@@ -121,7 +121,7 @@ impl Texts {
             }
             _ => {
                 let flushed = self.flush();
-                self.pending = Some(StreamedMessage {
+                self.pending = Some(ReceivedMessage {
                     id: id.to_string(),
                     event,
                 });
@@ -133,7 +133,7 @@ impl Texts {
 
     /// The latest message as an event: something else follows it.
     pub(super) fn flush(&mut self) -> Option<Event> {
-        let StreamedMessage { id, event } = self.pending.take()?;
+        let ReceivedMessage { id, event } = self.pending.take()?;
         self.note(&id);
         self.known_texts.insert(text_of(&event));
         Some(intermediate(event))
@@ -141,7 +141,7 @@ impl Texts {
 
     /// Adds the message with which the task ended or paused.
     pub(super) fn end(&mut self, id: &str, event: Event) {
-        let is_pending = |known: &mut StreamedMessage| {
+        let is_pending = |known: &mut ReceivedMessage| {
             (!id.is_empty() && known.id == id) || text_of(&known.event) == text_of(&event)
         };
         let pending = self

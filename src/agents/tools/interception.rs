@@ -9,7 +9,7 @@ use crate::agents::{AgentError, SessionOptions};
 use crate::domain::{AgentSpec, ToolsSpec, TraceSource};
 use std::sync::Arc;
 
-/// What makes the process of an agent ask. It lasts as long as this.
+/// What makes the process of an agent ask evaltrail about its calls. It stops when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Interception {
     server: ToolServer,
@@ -20,7 +20,8 @@ pub(crate) struct Interception {
 }
 
 impl Interception {
-    /// Prepares the program of an agent. Returns `None` if its tools are its own affair, or its caller's.
+    /// Prepares the program of an agent. Returns `None` if its tools are not intercepted, or its caller runs
+    /// them.
     pub(crate) async fn prepare(
         spec: &mut AgentSpec,
         tools: &ToolsSpec,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::{Mutex, Notify, OwnedMutexGuard};
 use tokio::time::{Instant, timeout_at};
 
-/// Memory of all who share it.
+/// A memory limit that several readers share.
 #[derive(Debug)]
 pub(super) struct Memory {
     /// The limit, in bytes.
@@ -22,7 +22,7 @@ pub(super) struct Memory {
 pub(super) enum ReserveError<E> {
     /// It needs more than all of the memory.
     TooLarge,
-    /// It needs memory that others have.
+    /// Others have reserved the memory that it needs.
     Occupied,
     /// For another reason.
     Failed(E),

@@ -13,7 +13,7 @@ pub use conditions::ChangedCondition;
 pub use overall::{OutcomeTest, OverallChange, RateChange};
 pub use run::{RunConditions, RunToCompare, expectation_in_file, expectation_of};
 pub use scores::{ComparedMetric, ScoreTest};
-pub use text::{cases_text, p_text};
+pub use text::p_text;
 
 use super::evidence::{ComparisonRule, Undecidable};
 use super::pass_table::PassTable;

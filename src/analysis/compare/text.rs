@@ -5,6 +5,7 @@ use super::conditions::ChangedCondition;
 use super::overall::{OutcomeTest, OverallChange, RateChange};
 use super::scores::{ComparedMetric, ScoreTest};
 use super::{ComparedCase, RunComparison};
+use crate::domain::counted;
 
 /// A p-value in words: "p 0.0123" or, above the level, "p 0.4000, could be noise".
 pub fn p_text(p: f64, level: f64) -> String {
@@ -130,16 +131,7 @@ impl ComparedMetric {
     /// "other options in 3 cases"; `None` if all cases were scored with the same options.
     pub fn other_options_text(&self) -> Option<String> {
         (self.other_options > 0)
-            .then(|| format!("other options in {}", cases_text(self.other_options)))
-    }
-}
-
-/// "1 case" or "2 cases".
-pub fn cases_text(count: usize) -> String {
-    if count == 1 {
-        "1 case".into()
-    } else {
-        format!("{count} cases")
+            .then(|| format!("other options in {}", counted(self.other_options, "case")))
     }
 }
 
@@ -165,7 +157,7 @@ impl RunComparison {
             words += &format!(", {unclear} unclear");
         }
         if let other @ 1.. = self.changed_in(ChangedCondition::Criteria) {
-            words += &format!(", {} with other criteria", cases_text(other));
+            words += &format!(", {} with other criteria", counted(other, "case"));
         }
         words
     }

@@ -32,7 +32,7 @@ pub(super) fn with_notes(
     }
 }
 
-/// What is done to the file beside a set; nothing when it stays.
+/// The edit of the file beside a set; `None` if the file does not change.
 pub(crate) fn notes_job(
     model: &Model,
     set: usize,

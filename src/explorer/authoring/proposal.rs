@@ -47,7 +47,8 @@ pub struct Conflict {
     pub theirs: Arc<str>,
     /// The edits applied to `theirs`. `None` if both changes affect the same place, or if that is not known.
     pub merged: Option<Vec<Edit>>,
-    /// Whether both changes affect the same place. Not known of changes of several files, which are made anew.
+    /// Whether both changes affect the same place. False for changes of several files, which
+    /// are recomputed.
     pub is_same_place: bool,
 }
 

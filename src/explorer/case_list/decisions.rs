@@ -108,7 +108,7 @@ pub(crate) fn day_of(seconds: f64) -> String {
     rfc3339(seconds).get(..10).unwrap_or_default().to_string()
 }
 
-/// The quarantine of a case, if it holds today; in a past run, if it held then.
+/// The quarantine of a case, if it is active today; in a past run, if it was active then.
 pub(crate) fn quarantine_of(model: &Model, case: CaseRef) -> Option<&Quarantine> {
     let quarantine = model.notes(case)?.quarantine.as_ref()?;
     // Those of a past run held when it was planned.

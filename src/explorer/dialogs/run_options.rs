@@ -76,7 +76,7 @@ impl RunOption {
         }
     }
 
-    /// What stands beside the field.
+    /// The hint beside the field.
     fn help(self) -> &'static str {
         match self {
             RunOption::Repeats => "attempts of each case",

@@ -1,6 +1,7 @@
 //! The conversations of a recording or a trace, to choose the one that is saved as a case.
 
 use crate::domain::clean_line;
+use crate::domain::counted;
 use crate::explorer::shared::dialog;
 use crate::explorer::shared::effect::{CaptureTarget, Effect};
 use crate::explorer::shared::layout::Layout;
@@ -53,11 +54,7 @@ pub(crate) fn open(
 /// `id   3 turns   the first message`, each with its position.
 fn rows(all: &[Arc<RecordedConversation>]) -> Vec<(usize, String)> {
     let row = |(at, one): (usize, &Arc<RecordedConversation>)| {
-        let turns = if one.turns.len() == 1 {
-            "1 turn".into()
-        } else {
-            format!("{} turns", one.turns.len())
-        };
+        let turns = counted(one.turns.len(), "turn");
         let said = one
             .turns
             .first()

@@ -1,5 +1,6 @@
 //! Starting runs: of which cases, and against what.
 
+use crate::domain::counted;
 use crate::domain::{EndedAttempt, JudgeUsage, Status, seconds_text};
 use crate::explorer::prompts::confirm;
 use crate::explorer::shared::case_list::{Pane, TreeNode};
@@ -67,7 +68,8 @@ pub(crate) fn cases_in_scope(model: &Model) -> Vec<CaseRef> {
     }
 }
 
-/// How many of these cases [`run_selected`] runs with an agent. It is part of each frame.
+/// How many of these cases [`run_selected`] runs with an agent. It is called for each frame,
+/// so it must be fast.
 fn count_run<'a>(model: &Model, cases: impl ExactSizeIterator<Item = &'a CaseRef>) -> usize {
     let all = cases.len();
     let scored: Vec<bool> = (0..model.view.sets.len())
@@ -187,10 +189,7 @@ pub(crate) fn estimate(
     (jobs, rate): (u32, Option<u32>),
 ) -> String {
     let attempts = cases.len() as u64 * u64::from(repeat);
-    let mut words = match attempts {
-        1 => "1 attempt".to_string(),
-        attempts => format!("{attempts} attempts"),
-    };
+    let mut words = counted(attempts as usize, "attempt");
     let known: Vec<CaseCost> = cases
         .iter()
         .filter_map(|case| cost_of(model, *case))

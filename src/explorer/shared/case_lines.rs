@@ -125,8 +125,8 @@ impl CaseLines {
             .saturating_sub(1)
     }
 
-    /// The lines to which one can go within the difference at a position of [`CaseLines::pieces`]: its first one, then those of
-    /// the stretches in it.
+    /// The lines at which the cursor stops within the difference at a position of [`CaseLines::pieces`]: its first line, then
+    /// the first line of each later stretch.
     pub fn stops(&self, piece: usize) -> Vec<usize> {
         let Some(own) = self.pieces.get(piece) else {
             return Vec::new();

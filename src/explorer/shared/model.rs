@@ -94,7 +94,7 @@ pub struct Model {
     pub author: String,
     /// The current decisions on failures.
     pub decisions: Decisions,
-    /// The edits of criteria since the start that stand: the file of criteria or rules, the description of the edit, and
+    /// The edits of criteria since the start that are not undone: the file of criteria or rules, the description of the edit, and
     /// when it was written.
     pub criteria_edits: Vec<(PathBuf, String, Timestamp)>,
     /// The triages that were finished since the start.

@@ -372,8 +372,7 @@ impl Builder {
         if let (Some(e), Some(a)) = (json_response(expected), json_response(actual)) {
             return self.json_response(&e, &a, text(expected) != text(actual));
         }
-        let unix = |text: String| text.replace("\r\n", "\n");
-        let diff = diff_words(&unix(text(expected)), &unix(text(actual)));
+        let diff = diff_words(&text(expected), &text(actual));
         let is_coarse = diff.coarse;
         let differs_in_ends = !diff.is_changed() && text(expected) != text(actual);
         match actual {

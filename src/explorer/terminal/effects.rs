@@ -606,7 +606,7 @@ fn is_allowed(workspace: &Workspace, agent: &AgentSpec) -> bool {
         .all(|question| trust.allows(&question.fingerprint))
 }
 
-/// The change that adds the answers which calls of an attempt lacked.
+/// The change that adds stubs for the calls of an attempt that no stub answered.
 fn found_answers(
     context: &TaskContext,
     case: CaseRef,

@@ -27,8 +27,8 @@ const fn own(
         summary,
         definition,
         choices: "Pairs are one to one and as many as can be: A A made against A expected has precision 0.5 and \
-                  recall 1. Of no calls made, precision is 1; of none expected, recall is 1. Optional calls that stay away are not \
-                  missed. Arguments are equal as in ADK (1 is 1.0 and true).",
+                  recall 1. Of no calls made, precision is 1; of none expected, recall is 1. Optional calls that are not made \
+                  are not missed. Arguments are equal as in ADK (1 is 1.0 and true).",
         needs: BOTH_TRAJECTORIES,
         options: OWN_OPTIONS,
         source: "evaltrail",

@@ -6,8 +6,9 @@ mod text;
 
 use crate::analysis::{
     CaseChange, ChangedCondition, ComparedCase, ComparedMetric, PassCount, RunComparison,
-    RunToCompare, cases_text,
+    RunToCompare,
 };
+use crate::domain::counted;
 use crate::domain::{RunState, Status, clean_line, worst_attempt};
 use std::collections::BTreeSet;
 
@@ -91,7 +92,7 @@ impl ComparedRuns<'_> {
         lists
     }
 
-    /// What makes the comparison less than it seems: unfinished runs, and conditions that differ.
+    /// The limits of the comparison: no common case, unfinished runs, and conditions that differ.
     fn remarks(&self) -> Vec<String> {
         let unfinished = [("first", &self.before), ("second", &self.after)]
             .into_iter()
@@ -116,7 +117,7 @@ impl ComparedRuns<'_> {
                 format!(
                     "{} changed in between for {}",
                     condition.label(),
-                    cases_text(count)
+                    counted(count, "case")
                 )
             })
         });
@@ -184,7 +185,7 @@ impl ComparedRuns<'_> {
         )
     }
 
-    /// The significance of a metric's difference, and whether the metric was another one.
+    /// The significance of a metric's difference, and whether the options of the metric changed.
     fn metric_text(&self, of: &ComparedMetric) -> String {
         let test = self.found.score_text(of.test);
         [Some(test), of.other_options_text()]

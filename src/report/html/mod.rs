@@ -97,7 +97,7 @@ fn write_html_report(
     to.write_all(b"</body>\n</html>\n")
 }
 
-/// How many attempts have which status.
+/// The number of attempts by status.
 fn headline(state: &RunState, out: &mut String) {
     out.push_str("<h1>Agent evaluation</h1>\n<p class=\"counts\">");
     let counts = state.totals.each().into_iter();

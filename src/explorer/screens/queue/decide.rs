@@ -1,5 +1,6 @@
 //! Decisions of the queue, for one case and for the rest of its group, and their undo.
 
+use crate::domain::counted;
 use crate::domain::{Decision, DecisionKind};
 use crate::explorer::authoring::{self, conditions, quarantine};
 use crate::explorer::prompts::ask::Purpose;
@@ -136,7 +137,7 @@ pub(crate) fn decide_group(model: &mut Model, choice: Choice) -> Vec<Effect> {
                 let why = "no small change of criteria was found with which these cases would pass";
                 return notices::notify(model, why.into(), true);
             }
-            let title = format!("Try this for {}?", cases_text(rest.len()));
+            let title = format!("Try this for {}?", counted(rest.len(), "case"));
             confirm::open(
                 model,
                 title,
@@ -176,10 +177,10 @@ fn preview(
     if !left_out.is_empty() {
         lines.push(format!(
             "{} cannot be accepted and stay undecided",
-            cases_text(left_out.len())
+            counted(left_out.len(), "case")
         ));
     }
-    let title = format!("{}: {}?", kind.label(), cases_text(cases.len()));
+    let title = format!("{}: {}?", kind.label(), counted(cases.len(), "case"));
     confirm::open(
         model,
         title,
@@ -191,14 +192,6 @@ fn preview(
             until,
         },
     )
-}
-
-fn cases_text(count: usize) -> String {
-    if count == 1 {
-        "1 case".into()
-    } else {
-        format!("{count} cases")
-    }
 }
 
 /// Stores a decision about these cases, and goes on to the next undecided one.

@@ -1,6 +1,7 @@
 //! Drawing of the run screen: progress, attempts in flight and finished attempts.
 
 use crate::diff::{Span, Tone, wrap_line};
+use crate::domain::counted;
 use crate::domain::{
     AttemptKey, AttemptSummary, Gate, InFlight, Progress, RunState, Status, seconds_text,
 };
@@ -115,10 +116,7 @@ fn progress(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &m
     let all = run.plan.attempts().max(1);
     let done = run.totals.ended();
     let x = area.x + 1;
-    let cases = match run.plan.cases.len() {
-        1 => "1 case".to_string(),
-        count => format!("{count} cases"),
-    };
+    let cases = counted(run.plan.cases.len(), "case");
     let repeat = match run.plan.options.repeat {
         1 => String::new(),
         repeat => format!(" × {repeat}"),

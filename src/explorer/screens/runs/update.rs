@@ -1,5 +1,6 @@
 //! Updates of the screen of runs.
 
+use crate::domain::counted;
 use crate::explorer::case_list::listing::relist;
 use crate::explorer::prompts::ask::Purpose;
 use crate::explorer::prompts::{ask, confirm};
@@ -246,10 +247,7 @@ pub(crate) fn remove(model: &mut Model) -> Vec<Effect> {
     let Some(head) = model.runs.head().cloned() else {
         return Vec::new();
     };
-    let attempts = match head.totals.ended() {
-        1 => "1 attempt".to_string(),
-        count => format!("{count} attempts"),
-    };
+    let attempts = counted(head.totals.ended(), "attempt");
     let mut lines = vec![format!("{attempts}, in {}", head.path.display())];
     lines.push(
         "The results of its cases are those of older runs again. This cannot be undone.".into(),

@@ -1,5 +1,6 @@
 //! Drawing of the screen of runs.
 
+use crate::domain::counted;
 use crate::domain::{Shard, Status};
 use crate::explorer::case_list::trend::short;
 use crate::explorer::shared::layout::{Layout, case_rows, inside};
@@ -480,11 +481,7 @@ fn set_lines(model: &Model, head: &RunSummary) -> Vec<String> {
         RunSource::Evaltrail { sets, .. } => {
             let line = |set: &crate::history::SetCount| {
                 let shown = SetPath::of_file(&set.path, &model.folder).shown;
-                let cases = if set.cases == 1 {
-                    "1 case".into()
-                } else {
-                    format!("{} cases", set.cases)
-                };
+                let cases = counted(set.cases, "case");
                 format!("{shown}  {cases}")
             };
             sets.iter().map(line).collect()

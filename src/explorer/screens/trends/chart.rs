@@ -1,6 +1,7 @@
 //! The chart of a row over its runs, with the chosen run below it.
 
 use super::state::TrendsScreen;
+use crate::domain::counted;
 use crate::explorer::case_list::trend::{changes, short};
 use crate::explorer::shared::layout::inside;
 use crate::explorer::shared::model::Model;
@@ -195,11 +196,7 @@ fn facts_of(
             series.difference(point.value - previous.value)
         )
     });
-    let attempts = if point.attempts == 1 {
-        "1 attempt".into()
-    } else {
-        format!("{} attempts", point.attempts)
-    };
+    let attempts = counted(point.attempts, "attempt");
     let interval = point.interval.map(|(low, high)| {
         let [low, high] = [low, high].map(|bound| bound * 100.0);
         format!(", 95 % interval {low:.0}–{high:.0} %")

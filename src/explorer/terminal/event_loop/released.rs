@@ -1,4 +1,4 @@
-//! Times in which the terminal is not the explorer's: an editor is open, or the process is stopped.
+//! Gives the terminal to an editor or to the shell, and takes it back.
 
 use super::EventLoop;
 use crate::explorer::shared::effect::EditorOf;
