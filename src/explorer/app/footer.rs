@@ -57,11 +57,13 @@ struct PlacedHint {
     text: String,
     /// Its first column.
     x: u16,
+    /// Its line.
+    y: u16,
 }
 
 impl PlacedHint {
-    fn end(&self) -> u16 {
-        self.x + width_of(self.key, &self.text)
+    fn area(&self) -> Rect {
+        Rect::new(self.x, self.y, width_of(self.key, &self.text), 1)
     }
 }
 
@@ -70,57 +72,63 @@ fn width_of(key: &str, text: &str) -> u16 {
     (key.width() + text.width() + 3) as u16
 }
 
-/// The hints that fit: the commands and prefixes that are enabled on this screen, most important first.
+/// The hints that fit: the commands and prefixes that are enabled on this screen, most important first. The last ones
+/// are always shown.
 fn placed_hints(model: &Model, area: Rect) -> Vec<PlacedHint> {
-    let mut all = all_hints(model);
-    let last = all.split_off(all.len().saturating_sub(ALWAYS));
-    let width = |(key, text): &(&str, String)| width_of(key, text);
-    let mut room = area
-        .width
-        .saturating_sub(1)
-        .saturating_sub(last.iter().map(width).sum());
-    let fitting = all.into_iter().take_while(|hint| {
-        let fits = width(hint) <= room;
-        room -= if fits { width(hint) } else { 0 };
-        fits
-    });
-    let mut x = area.x + 1;
-    let place = |(key, text): (&'static str, String)| {
-        let hint = PlacedHint { key, text, x };
-        x = hint.end();
-        hint
+    let mut hints = all_hints(model);
+    let always = hints.split_off(hints.len().saturating_sub(ALWAYS));
+    let reserved = always.iter().map(|(key, text)| width_of(key, text)).sum();
+    let last_line = area.bottom().saturating_sub(1);
+    let first = area.x + 1;
+    // The position of a hint: after the one before it, else at the beginning of the next line.
+    let position = |(x, y): (u16, u16), width: u16, reserved: u16| {
+        let has_room = |(x, y): &(u16, u16)| {
+            let end = area
+                .right()
+                .saturating_sub(if *y == last_line { reserved } else { 0 });
+            *y <= last_line && x + width <= end
+        };
+        [(x, y), (first, y + 1)].into_iter().find(has_room)
     };
-    fitting
-        .collect::<Vec<_>>()
-        .into_iter()
-        .chain(last)
-        .map(place)
-        .collect()
+    let mut placed = Vec::new();
+    let mut place = |(key, text): (&'static str, String), (x, y): (u16, u16)| {
+        let hint = PlacedHint { key, text, x, y };
+        let end = (hint.area().right(), y);
+        placed.push(hint);
+        end
+    };
+    let mut at = (first, area.y);
+    for hint in hints {
+        let Some(found) = position(at, width_of(hint.0, &hint.1), reserved) else {
+            break;
+        };
+        at = place(hint, found);
+    }
+    for hint in always {
+        let found = position(at, width_of(hint.0, &hint.1), 0).unwrap_or(at);
+        at = place(hint, found);
+    }
+    placed
 }
 
 fn hints(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
     let area = areas.footer;
     for hint in placed_hints(model, area) {
         let room = |x: u16| area.right().saturating_sub(x);
-        let used = put(
-            buffer,
-            hint.x,
-            area.y,
-            room(hint.x),
-            hint.key,
-            theme.style(Role::Accent),
-        );
+        let key = theme.style(Role::Accent);
+        let used = put(buffer, hint.x, hint.y, room(hint.x), hint.key, key);
         let x = hint.x + used;
         let text = format!(" {}", hint.text);
-        put(buffer, x, area.y, room(x), &text, theme.style(Role::Faint));
+        put(buffer, x, hint.y, room(x), &text, theme.style(Role::Faint));
     }
 }
 
 /// The keys of the hint at a place of the screen.
 pub(crate) fn keys_at(model: &Model, area: Rect, at: Position) -> Option<&'static str> {
-    let hints = || placed_hints(model, area).into_iter();
-    let hint = hints().find(|hint| (hint.x..hint.end()).contains(&at.x));
-    hint.filter(|_| area.contains(at)).map(|hint| hint.key)
+    let hint = placed_hints(model, area)
+        .into_iter()
+        .find(|hint| hint.area().contains(at));
+    hint.map(|hint| hint.key)
 }
 
 /// Keys and texts of all hints: commands in the order of the table, with the prefixes before the hints that are

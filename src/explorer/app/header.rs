@@ -18,6 +18,9 @@ const JUDGE_FROM: u16 = 90;
 
 pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
     let area = areas.header;
+    if area.is_empty() {
+        return;
+    }
     let right = right_text(model);
     let right_width = (right.width() as u16 + 2).min(area.width / 2);
     put_right(

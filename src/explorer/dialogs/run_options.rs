@@ -15,7 +15,7 @@ use crate::explorer::shared::model::{Dialog, Model};
 use crate::explorer::shared::motion::Motion;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::over;
-use crate::explorer::widgets::text::put;
+use crate::explorer::widgets::text::{fit, put};
 use crate::explorer::widgets::text_field::text_field;
 use crate::metrics::{catalog, info};
 use ratatui::buffer::Buffer;
@@ -390,6 +390,17 @@ impl RunOptionsForm {
     }
 
     /// The last line: what is wrong, or more about the field under the cursor.
+    /// What is run: the id of a single case, else a description of the cases.
+    fn scope_text(&self, model: &Model) -> String {
+        /// A longer id is cut, in columns.
+        const MAX_ID: usize = 24;
+        let scope = start::scope(model);
+        match self.cases[..] {
+            [case] if scope == "case" => format!("case {}", fit(&model.shown_id(case), MAX_ID)),
+            _ => scope,
+        }
+    }
+
     fn note(&self, model: &Model) -> (String, Role) {
         if let Some(wrong) = &self.wrong {
             return (wrong.clone(), Role::Bad);
@@ -500,8 +511,10 @@ impl Dialog for RunOptionsForm {
         theme: &Theme,
         buffer: &mut Buffer,
     ) -> Option<Position> {
-        let scope = start::scope(model);
-        let title = format!("run {scope}   enter run, esc cancel");
+        let title = format!(
+            "run {}   enter run, ↑ ↓ option, tab next value, esc cancel",
+            self.scope_text(model)
+        );
         let inner = over(
             areas.body,
             WIDTH,

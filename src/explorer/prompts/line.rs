@@ -6,7 +6,8 @@ use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::put;
 use crate::explorer::widgets::text_field::text_field;
 use ratatui::buffer::Buffer;
-use ratatui::layout::Position;
+use ratatui::layout::{Position, Rect};
+use ratatui::widgets::{Clear, Widget};
 use tui_input::Input;
 use unicode_width::UnicodeWidthStr;
 
@@ -29,15 +30,13 @@ pub(crate) fn draw_line(
     theme: &Theme,
     buffer: &mut Buffer,
 ) -> Option<Position> {
-    let area = areas.footer;
-    put(
-        buffer,
-        area.x,
-        area.y,
-        area.width,
-        &" ".repeat(usize::from(area.width)),
-        theme.style(Role::Text),
-    );
+    Clear.render(areas.footer, buffer);
+    buffer.set_style(areas.footer, theme.style(Role::Text));
+    let area = Rect {
+        y: areas.footer.bottom().saturating_sub(1),
+        height: 1,
+        ..areas.footer
+    };
     let used = put(
         buffer,
         area.x + 1,

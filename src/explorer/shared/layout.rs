@@ -6,6 +6,10 @@ use ratatui::layout::Rect;
 pub const SMALLEST: (u16, u16) = (40, 12);
 /// Width in columns from which two panes are shown side by side. On narrower screens only one of them is visible.
 pub(crate) const TWO_PANES_FROM: u16 = 90;
+/// Height in rows from which the hints have a second line.
+const TWO_HINT_LINES_FROM: u16 = 24;
+/// Width in columns from which one line has room for the hints.
+const ONE_HINT_LINE_FROM: u16 = 140;
 
 /// The parts of the screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -18,7 +22,7 @@ pub struct Layout {
     pub body: Rect,
     /// The lines of a notice, above the hints; empty when there is none.
     pub notice: Rect,
-    /// The line at the bottom.
+    /// The line at the bottom, or two: the hints.
     pub footer: Rect,
     /// The tree of sets, or the attempts in flight.
     pub left: Rect,
@@ -40,9 +44,13 @@ pub(crate) fn base(size: (u16, u16), has_banner: bool, notice_lines: u16) -> Opt
     }
     let (width, height) = size;
     let header = Rect::new(0, 0, width, 1);
-    let footer = Rect::new(0, height - 1, width, 1);
+    let hint_lines = match height >= TWO_HINT_LINES_FROM && width < ONE_HINT_LINE_FROM {
+        true => 2,
+        false => 1,
+    };
+    let footer = Rect::new(0, height - hint_lines, width, hint_lines);
     let banner = Rect::new(0, 1, width, u16::from(has_banner));
-    let notice = Rect::new(0, height - 1 - notice_lines, width, notice_lines);
+    let notice = Rect::new(0, footer.y - notice_lines, width, notice_lines);
     let body = Rect::new(0, 1 + banner.height, width, notice.y - 1 - banner.height);
     Some(Layout {
         header,

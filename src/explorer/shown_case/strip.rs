@@ -35,6 +35,11 @@ impl StripItem {
     }
 }
 
+/// Whether there are neither several turns nor several attempts to draw.
+pub(crate) fn is_empty(model: &Model, case: &CaseScreen) -> bool {
+    turns(model, case).is_empty() && attempts(model, case).is_empty()
+}
+
 /// Draws turns and attempts into the upper border. If not all of them fit, those around the current one are shown,
 /// and "…" marks the rest.
 pub(crate) fn turns_and_attempts(

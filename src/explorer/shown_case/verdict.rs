@@ -7,13 +7,14 @@ use crate::domain::{
 };
 use crate::explorer::case_list::trend::since_text;
 use crate::explorer::shared::command_names::{
-    APPLY_SUGGESTION, JUDGE_AGAIN, QUEUE_RELAX, RUN, SCORE,
+    APPLY_SUGGESTION, JUDGE_AGAIN, METRICS_TAB, QUEUE_RELAX, RUN, SCORE,
 };
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::enabled::can_score;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shown_case::body_data::people;
 use crate::explorer::widgets::text::fit;
+use crate::metrics::WhatIf;
 
 /// Columns before the reason of a metric: symbol, name, numbers.
 pub const REASON_AT: usize = 48;
@@ -85,15 +86,7 @@ pub fn verdict_lines(model: &Model, width: usize, whole: bool) -> Vec<VerdictLin
     };
     failed.iter().for_each(|metric| add(metric, &mut lines));
     if let Some(change) = model.shown_case().and_then(|case| case.suggestion.as_ref()) {
-        let words = change.describe().join(" + ");
-        let hint = match model.screen_context() {
-            Context::Queue => format!("{} ignores it by this rule", QUEUE_RELAX.key()),
-            _ => format!("{} try it", APPLY_SUGGESTION.key()),
-        };
-        lines.extend(notes(
-            &format!("would pass with {}  ({hint})", clean_line(&words)),
-            width,
-        ));
+        lines.extend(notes(&suggestion_text(model, change), width));
     }
     if !attempt.undecided.is_empty() {
         lines.extend(notes(&clean_line(&attempt.undecided), width));
@@ -106,6 +99,64 @@ pub fn verdict_lines(model: &Model, width: usize, whole: bool) -> Vec<VerdictLin
         lines.extend(numbers_line(&informational, width));
     }
     lines
+}
+
+/// The number of lines of [`brief_lines`].
+pub const BRIEF_LINES: u16 = 2;
+
+/// Two lines in the place of `lines`: the first failed metric with its reason, else the first line; and how many more there
+/// are, after the suggestion if there is one.
+pub fn brief_lines(model: &Model, lines: Vec<VerdictLine>, width: usize) -> Vec<VerdictLine> {
+    let room = width.saturating_sub(2);
+    let all = lines.len();
+    let attempt = model.shown_attempt();
+    let failed = attempt
+        .filter(|attempt| attempt.error.is_none())
+        .and_then(|attempt| in_order(attempt).into_iter().next())
+        .filter(|metric| metric.status == Status::Failed);
+    let first = match failed {
+        Some(metric) => {
+            let glyph = metric.status.glyph();
+            let (name, numbers) = (clean_line(&metric.metric), numbers_text(metric));
+            let reason = clean_line(&metric.explanation);
+            let words = format!("{glyph} {name} {numbers}  {reason}");
+            let line = vec![plain(&fit(&words, room))];
+            VerdictLine::Words(metric.status, line)
+        }
+        None => lines
+            .into_iter()
+            .next()
+            .unwrap_or(VerdictLine::Note(String::new())),
+    };
+    let key = METRICS_TAB.key();
+    let suggestion = model.shown_case().and_then(|case| case.suggestion.as_ref());
+    let second = match suggestion {
+        Some(change) => format!("{}  ({key} all metrics)", suggestion_text(model, change)),
+        None => format!("… {} more lines  ({key} all metrics)", all - 1),
+    };
+    vec![first, VerdictLine::Note(fit(&second, room).into_owned())]
+}
+
+/// What a change of criteria would do, with the key that tries it.
+fn suggestion_text(model: &Model, change: &WhatIf) -> String {
+    let words = change.describe().join(" + ");
+    let hint = match model.screen_context() {
+        Context::Queue => format!("{} ignores it by this rule", QUEUE_RELAX.key()),
+        _ => format!("{} try it", APPLY_SUGGESTION.key()),
+    };
+    format!("would pass with {}  ({hint})", clean_line(&words))
+}
+
+/// The score and the threshold of a metric.
+fn numbers_text(metric: &MetricSummary) -> String {
+    match (metric.score(), metric.threshold) {
+        (Some(score), Some(threshold)) => {
+            let (score, threshold) = compared_texts(score, threshold);
+            format!("{score} / {threshold}")
+        }
+        (Some(score), None) => score_text(score),
+        _ => String::new(),
+    }
 }
 
 /// Informational metrics one after the other: `· tool calls 2 · tokens 619`.
@@ -301,14 +352,7 @@ fn in_order(attempt: &AttemptSummary) -> Vec<&MetricSummary> {
 }
 
 fn metric_lines(metric: &MetricSummary, width: usize, whole: bool, lines: &mut Vec<VerdictLine>) {
-    let numbers = match (metric.score(), metric.threshold) {
-        (Some(score), Some(threshold)) => {
-            let (score, threshold) = compared_texts(score, threshold);
-            format!("{score} / {threshold}")
-        }
-        (Some(score), None) => score_text(score),
-        _ => String::new(),
-    };
+    let numbers = numbers_text(metric);
     let narrow = width < NARROW;
     let reason_at = if narrow { NARROW_REASON_AT } else { REASON_AT };
     let room = width.saturating_sub(reason_at + 1).max(10);

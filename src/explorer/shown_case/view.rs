@@ -11,11 +11,13 @@ use crate::explorer::shown_case::draw_lines::{
     WIDE_FROM, body_lines, is_wide, lines_area, verdict_line,
 };
 use crate::explorer::shown_case::strip;
-use crate::explorer::shown_case::verdict::{VerdictLine, verdict_lines};
+use crate::explorer::shown_case::title::{failing_text, title};
+use crate::explorer::shown_case::verdict::{BRIEF_LINES, VerdictLine, brief_lines, verdict_lines};
 use crate::explorer::widgets::text::put;
 use crate::explorer::widgets::{panel, panel_note, scrollbar};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
+use unicode_width::UnicodeWidthStr;
 
 pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
     let Some(case) = model.open_case() else {
@@ -46,22 +48,52 @@ pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
         };
     }
     let wanted = verdict_lines(model, usize::from(body.width), false).len() as u16;
-    let most = body.height.saturating_sub(7).min(body.height * 2 / 5);
-    let height = wanted.min(most);
+    let height = wanted.min(most_verdict_lines(body.height));
+    let panel = Rect {
+        y: body.bottom() - height,
+        height,
+        ..body
+    };
     let main = Rect {
         height: body.height - height,
         ..body
     };
-    let panel = Rect {
-        y: body.y + main.height,
-        height,
-        ..body
-    };
-    Layout {
-        main,
-        panel,
-        ..base
+    match has_title_in_border(&base, model, case) {
+        true => Layout {
+            header: Rect::default(),
+            main: Rect {
+                y: base.header.y,
+                height: main.height + 1,
+                ..main
+            },
+            panel,
+            ..base
+        },
+        false => Layout {
+            main,
+            panel,
+            ..base
+        },
     }
+}
+
+/// The number of lines that the difference needs, with its border, before the metrics get more than
+/// [`BRIEF_LINES`].
+const DIFFERENCE_LINES: u16 = 19;
+
+/// The maximum number of lines of metrics below the difference, for the number of lines of both.
+fn most_verdict_lines(lines: u16) -> u16 {
+    let most = (lines * 2 / 5).max(BRIEF_LINES);
+    lines
+        .saturating_sub(DIFFERENCE_LINES)
+        .clamp(BRIEF_LINES, most)
+}
+
+/// Whether the title is in the upper border of the difference, which saves a line on low screens. Not where turns and
+/// attempts are in the border, or a what-if is below the title.
+fn has_title_in_border(base: &Layout, model: &Model, case: &CaseScreen) -> bool {
+    let is_low = base.body.height < DIFFERENCE_LINES + 2 * BRIEF_LINES;
+    is_low && base.banner.is_empty() && strip::is_empty(model, case)
 }
 
 /// Whether the metrics tab fills the screen, so that scrolling applies to it.
@@ -99,6 +131,9 @@ pub(crate) fn draw(
     let case = model.open_case()?;
     let wide = is_wide(areas);
     panel(areas.main, "", true, theme, buffer);
+    if areas.header.is_empty() {
+        title_in_border(model, areas.main, theme, buffer);
+    }
     strip::turns_and_attempts(model, case, areas.main, theme, buffer);
     match wide {
         true => beside(model, case, areas, theme, buffer),
@@ -160,6 +195,23 @@ pub(crate) fn draw(
         }
     }
     None
+}
+
+fn title_in_border(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let row = Rect {
+        x: area.x + 2,
+        width: area.width.saturating_sub(4),
+        height: 1,
+        ..area
+    };
+    let position = failing_text(model);
+    panel_note(area, area.y, &position, theme.style(Role::Accent), buffer);
+    let used = position.width() as u16 + 3;
+    let row = Rect {
+        width: row.width.saturating_sub(used),
+        ..row
+    };
+    title(model, row, theme, buffer);
 }
 
 /// Draws the headings of the two columns or, if the sides are stacked, a legend of the signs.
@@ -293,7 +345,10 @@ fn difference_text(case: &CaseScreen, width: u16) -> String {
 
 /// Draws the first lines of the metrics, and the number of lines that do not fit.
 fn verdict(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let lines = verdict_lines(model, usize::from(area.width), false);
+    let mut lines = verdict_lines(model, usize::from(area.width), false);
+    if area.height == BRIEF_LINES && lines.len() > usize::from(BRIEF_LINES) {
+        lines = brief_lines(model, lines, usize::from(area.width));
+    }
     let at_hand = model.metric_at_hand().map(|metric| &metric.metric);
     let rows = usize::from(area.height);
     let shown = if lines.len() > rows {

@@ -9,7 +9,7 @@ use crate::explorer::running::events::without_result_text;
 use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
-use crate::explorer::widgets::text::{put, put_right};
+use crate::explorer::widgets::text::{fit, put, put_right};
 use crate::explorer::widgets::{bar, counts, panel, scrollbar, spinner};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout as Layouts, Position, Rect};
@@ -236,12 +236,7 @@ fn in_flight(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &
         };
         let style = theme.row(focused && at == model.run_screen.cursor);
         buffer.set_style(row, style);
-        let repeat = if run.plan.options.repeat > 1 {
-            format!(" #{}", key.attempt)
-        } else {
-            String::new()
-        };
-        let name = format!("{}{repeat}", run.plan.case_name(key.case));
+        let name = attempt_name(run, **key, lane_name_width(row));
         let elapsed = model.run_screen.elapsed(**key, model.now);
         lane_row(lane, &name, elapsed, row, style, (model.now, theme), buffer);
     }
@@ -280,6 +275,11 @@ fn connecting(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: 
     }
 }
 
+/// Columns for the name of an attempt in flight.
+fn lane_name_width(row: Rect) -> u16 {
+    (row.width / 3).max(12)
+}
+
 fn lane_row(
     lane: &InFlight,
     name: &str,
@@ -289,7 +289,7 @@ fn lane_row(
     (now, theme): (f64, &Theme),
     buffer: &mut Buffer,
 ) {
-    let name_width = (row.width / 3).max(12);
+    let name_width = lane_name_width(row);
     put(
         buffer,
         row.x,
@@ -298,8 +298,8 @@ fn lane_row(
         &format!("{:>2}", lane.slot + 1),
         theme.within(style, theme.style(Role::Faint)),
     );
-    put(buffer, row.x + 3, row.y, name_width - 1, name, style);
-    let mut x = row.x + 3 + name_width;
+    put(buffer, row.x + 3, row.y, name_width, name, style);
+    let mut x = row.x + 4 + name_width;
     let turn = match lane.turn {
         (0, _) => String::new(),
         (turn, of) => format!("turn {turn}/{of} "),
@@ -447,21 +447,10 @@ fn cancelled_row(
     buffer: &mut Buffer,
 ) {
     let faint = theme.within(style, theme.style(Role::Faint));
-    let id = run.plan.case_name(key.case);
-    let repeat = if run.plan.options.repeat > 1 {
-        format!(" #{}", key.attempt)
-    } else {
-        String::new()
-    };
     put(buffer, row.x + 1, row.y, 1, "–", faint);
-    put(
-        buffer,
-        row.x + 3,
-        row.y,
-        name_width.saturating_sub(4),
-        &format!("{id}{repeat}"),
-        style,
-    );
+    let name_room = name_width.saturating_sub(4);
+    let name = attempt_name(run, key, name_room);
+    put(buffer, row.x + 3, row.y, name_room, &name, style);
     let x = row.x + name_width;
     put(
         buffer,
@@ -491,6 +480,16 @@ fn name_width(run: &RunState, width: u16) -> u16 {
     (longest.min(1000) as u16 + number + 6).clamp(14, (width * 2 / 5).max(14))
 }
 
+/// The name of the case, cut to a width in columns so that the number of a repeated attempt is always behind it.
+fn attempt_name(run: &RunState, key: AttemptKey, width: u16) -> String {
+    let number = match run.plan.options.repeat {
+        0 | 1 => String::new(),
+        _ => format!(" #{}", key.attempt),
+    };
+    let room = usize::from(width).saturating_sub(number.width());
+    format!("{}{number}", fit(&run.plan.case_name(key.case), room))
+}
+
 fn finished_row(
     run: &RunState,
     attempt: &AttemptSummary,
@@ -500,11 +499,6 @@ fn finished_row(
     theme: &Theme,
     buffer: &mut Buffer,
 ) {
-    let repeat = if run.plan.options.repeat > 1 {
-        format!(" #{}", attempt.key.attempt)
-    } else {
-        String::new()
-    };
     let look = if attempt.unsteady {
         theme.style(Role::Note)
     } else {
@@ -522,15 +516,9 @@ fn finished_row(
         },
         theme.within(style, look),
     );
-    let name = format!("{}{repeat}", run.plan.case_name(attempt.key.case));
-    put(
-        buffer,
-        row.x + 3,
-        row.y,
-        name_width.saturating_sub(4),
-        &name,
-        style,
-    );
+    let name_room = name_width.saturating_sub(4);
+    let name = attempt_name(run, attempt.key, name_room);
+    put(buffer, row.x + 3, row.y, name_room, &name, style);
     let time = seconds_text(attempt.latency_s);
     let faint = theme.within(style, theme.style(Role::Faint));
     put_right(buffer, row.right() - 1, row.y, TIME, &time, faint);
