@@ -8,6 +8,8 @@
 #[allow(dead_code)]
 #[path = "../tests/integration/common/terminal.rs"]
 mod terminal;
+#[path = "../tests/integration/common/time_limit.rs"]
+mod time_limit;
 
 use evaltrail::explorer::{Model, Msg, OpenedSet, SetLoaded, SetMsg, parse_key, update};
 use evaltrail::explorer::{Theme, draw};

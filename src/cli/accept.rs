@@ -90,7 +90,7 @@ fn chosen(run: &LoadedRun, args: &AcceptArgs) -> anyhow::Result<Chosen> {
             false => args.cases.contains(&attempt.eval_id),
         };
         if meant {
-            let set = run.state.plan.cases.set(attempt.key.case);
+            let set = run.state.plan.cases.set_of(attempt.key.case);
             chosen.entry(set).or_default().push(attempt);
         }
     }
@@ -121,7 +121,11 @@ fn edits_of(
     };
     let (mut edits, mut left_out) = (Vec::new(), 0);
     for attempt in attempts {
-        let at = place(file, &attempt.eval_id, plan.cases.content(attempt.key.case));
+        let at = place(
+            file,
+            &attempt.eval_id,
+            plan.cases.content_hash(attempt.key.case),
+        );
         let meant = match at {
             None => Err("the case is no longer in the file".to_string()),
             Some(at) => file

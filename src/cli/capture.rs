@@ -179,7 +179,7 @@ fn of_run(
         let at = place(
             &open.file,
             &attempt.eval_id,
-            plan.cases.content(attempt.key.case),
+            plan.cases.content_hash(attempt.key.case),
         )?;
         open.file.case(at).ok()
     });

@@ -9,71 +9,99 @@ use crate::formats::SetFile;
 use crate::history::{CaseResult, History, PastResult, PastResults, RunSource, case_results};
 use crate::report::Paint;
 use crate::runner::{history_of, past_results, unreadable_text};
-use crate::workspace::{OpenSet, SetPath, SetProblem, Workspace, named_path, open_set, read_notes};
+use crate::workspace::{
+    OpenSet, SetPath, SetProblem, Workspace, named_path, open_whole_set, read_notes,
+};
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::Write;
 use std::path::Path;
 use unicode_width::UnicodeWidthStr;
 
+/// A set, and its content or why it cannot be read.
+type SetOrProblem<'a> = (&'a SetPath, Result<OpenSet, SetProblem>);
+
+/// The sets of a workspace with their latest results.
+struct Listing<'a> {
+    sets: Vec<SetOrProblem<'a>>,
+    past: PastResults,
+    history: History,
+}
+
+impl<'a> Listing<'a> {
+    /// Errors: an id in `target` is not that of a case.
+    fn read(workspace: &'a Workspace, target: &CasePath) -> anyhow::Result<Listing<'a>> {
+        let open = |set: &'a SetPath| (set, open_whole_set(set));
+        let sets: Vec<SetOrProblem> = workspace.sets.iter().map(open).collect();
+        check_ids(&sets, target)?;
+        let files: Vec<(&SetPath, &SetFile)> = sets
+            .iter()
+            .filter_map(|(set, open)| Some((*set, &open.as_ref().ok()?.file)))
+            .collect();
+        let past = past_results(workspace, &files, InMemory::Summary);
+        Ok(Listing {
+            sets,
+            past,
+            history: history_of(workspace),
+        })
+    }
+
+    /// An error if a file that must be a set cannot be read.
+    fn exit(&self) -> Exit {
+        let is_unreadable = |(set, open): &SetOrProblem| open.is_err() && !set.is_unknown_data;
+        match self.sets.iter().any(is_unreadable) {
+            true => Exit::UsageError,
+            false => Exit::Success,
+        }
+    }
+}
+
 pub(super) fn list(args: ListArgs) -> anyhow::Result<Exit> {
     let target = parse_target(&args.path);
     let workspace = Workspace::open_with(&target.path, &args.columns)?;
-    let paint = paint(ColorWhen::Auto);
-    let mut exit = Exit::Success;
-    let history = history_of(&workspace);
     let opened = named_path(&target.path).unwrap_or_else(|_| workspace.root.clone());
     let is_listed = |path: &Path| path.starts_with(&opened) || opened.starts_with(path);
+    let listing = Listing::read(&workspace, &target)?;
     if args.json {
-        return list_json(&args, &target, &workspace, is_listed);
+        return list_json(&args, &target, &workspace, &listing, is_listed);
     }
-    if !list_agents(&workspace, &history, is_listed, paint) {
-        return Ok(exit);
+    let paint = paint(ColorWhen::Auto);
+    if list_agents(&workspace, &listing.history, is_listed, paint) {
+        list_sets(&args, &target, &workspace, &listing, paint);
+        return Ok(listing.exit());
     }
-    let opened: Vec<(&SetPath, Result<OpenSet, SetProblem>)> = workspace
-        .sets
-        .iter()
-        .map(|set| (set, open_set(set)))
-        .collect();
-    check_ids(&opened, &target)?;
-    let files: Vec<(&SetPath, &SetFile)> = opened
-        .iter()
-        .filter_map(|(set, open)| Some((*set, &open.as_ref().ok()?.file)))
-        .collect();
-    let PastResults {
-        results: past,
-        unreadable,
-    } = past_results(&workspace, &files, InMemory::Summary);
-    workspace
-        .unreadable
-        .iter()
-        .for_each(|problem| print_note(&clean_line(problem)));
-    unreadable
-        .iter()
-        .for_each(|error| print_note(&unreadable_text(error)));
-    let widths = Widths::of_sets(&opened);
-    if !opened.is_empty() {
+    Ok(Exit::Success)
+}
+
+fn list_sets(
+    args: &ListArgs,
+    target: &CasePath,
+    workspace: &Workspace,
+    listing: &Listing,
+    paint: Paint,
+) {
+    for problem in &workspace.unreadable {
+        print_note(&clean_line(problem));
+    }
+    for error in &listing.past.unreadable {
+        print_note(&unreadable_text(error));
+    }
+    let widths = Widths::of_sets(&listing.sets);
+    if !listing.sets.is_empty() {
         print_line(&paint.bold("eval sets"));
     }
-    for (set, open) in &opened {
+    for (set, open) in &listing.sets {
         match open {
-            Ok(open) => {
-                list_set(
-                    (set, &open.file),
-                    (&past, &history),
-                    cases_of(&args, &target),
-                    (paint, widths),
-                );
-            }
+            Ok(open) => list_set(
+                (set, &open.file),
+                (&listing.past.results, &listing.history),
+                cases_of(args, target),
+                (paint, widths),
+            ),
             Err(error) => {
                 let why = paint.status(Status::Errored, &clean_line(&error.to_string()));
                 let name = pad_to_width(&set.shown, widths.name);
                 print_line(&format!("  {name}  {why}"));
-                exit = if set.is_unknown_data {
-                    exit
-                } else {
-                    Exit::UsageError
-                };
             }
         }
     }
@@ -82,7 +110,6 @@ pub(super) fn list(args: ListArgs) -> anyhow::Result<Exit> {
             "no eval sets here; evaltrail looks for *.evalset.json, *.test.json and data sets (.jsonl, .csv, .json)",
         );
     }
-    Ok(exit)
 }
 
 /// The widths of the columns of sets.
@@ -95,7 +122,7 @@ struct Widths {
 }
 
 impl Widths {
-    fn of_sets(opened: &[(&SetPath, Result<OpenSet, SetProblem>)]) -> Widths {
+    fn of_sets(opened: &[SetOrProblem]) -> Widths {
         /// A longer name shifts only its own line.
         const MAX_NAME: usize = 60;
         let names = opened
@@ -165,10 +192,7 @@ fn is_listed_id(ids: &[String], eval_id: &str) -> bool {
 }
 
 /// An error if no set has a case that the target names.
-fn check_ids(
-    opened: &[(&SetPath, Result<OpenSet, SetProblem>)],
-    target: &CasePath,
-) -> anyhow::Result<()> {
+fn check_ids(opened: &[SetOrProblem], target: &CasePath) -> anyhow::Result<()> {
     let files = || {
         opened
             .iter()
@@ -190,23 +214,9 @@ fn list_json(
     args: &ListArgs,
     target: &CasePath,
     workspace: &Workspace,
+    listing: &Listing,
     is_listed: impl Fn(&Path) -> bool,
 ) -> anyhow::Result<Exit> {
-    let opened: Vec<(&SetPath, Result<OpenSet, SetProblem>)> = workspace
-        .sets
-        .iter()
-        .map(|set| (set, open_set(set)))
-        .collect();
-    let files: Vec<(&SetPath, &SetFile)> = opened
-        .iter()
-        .filter_map(|(set, open)| Some((*set, &open.as_ref().ok()?.file)))
-        .collect();
-    check_ids(&opened, target)?;
-    let PastResults {
-        results: past,
-        unreadable,
-    } = past_results(workspace, &files, InMemory::Summary);
-    let history = history_of(workspace);
     let of_adk = workspace
         .agents
         .iter()
@@ -214,28 +224,23 @@ fn list_json(
     let of_adk = of_adk.map(|agent| json!({"name": agent.name, "kind": "ADK agent"}));
     let configured = workspace.config.agents.iter();
     let configured = configured.map(|(name, spec)| json!({"name": name, "kind": spec.label()}));
-    let sets = opened.iter().map(|(set, open)| match open {
-        Ok(open) => set_json((set, &open.file), (&past, &history), cases_of(args, target)),
+    let results = (&listing.past.results[..], &listing.history);
+    let sets = listing.sets.iter().map(|(set, open)| match open {
+        Ok(open) => set_json((set, &open.file), results, cases_of(args, target)),
         Err(error) => json!({"file": set.shown, "eval_set": set.stem, "error": error.to_string()}),
     });
+    let unreadable = listing.past.unreadable.iter().chain(&workspace.unreadable);
     let list = json!({
         "evaltrail": env!("CARGO_PKG_VERSION"),
         "agents": of_adk.chain(configured).collect::<Vec<_>>(),
         "sets": sets.collect::<Vec<_>>(),
-        "unreadable": unreadable.iter().chain(&workspace.unreadable).collect::<Vec<_>>(),
+        "unreadable": unreadable.collect::<Vec<_>>(),
     });
     let mut out = json_output();
     serde_json::to_writer_pretty(&mut out, &list)?;
     out.write_all(b"\n")?;
     out.end()?;
-    let is_unreadable = opened
-        .iter()
-        .any(|(set, open)| open.is_err() && !set.is_unknown_data);
-    Ok(if is_unreadable {
-        Exit::UsageError
-    } else {
-        Exit::Success
-    })
+    Ok(listing.exit())
 }
 
 fn set_json(

@@ -163,7 +163,7 @@ fn exit_of_complete(
     let is_missing = |case: &usize| {
         !done
             .cases
-            .contains(&(plan.cases.set(*case), plan.cases.index(*case)))
+            .contains(&(plan.cases.set_of(*case), plan.cases.index_in_file(*case)))
     };
     let missing = (0..plan.cases.len()).filter(is_missing).count();
     let (words, all) = (shard.describe(), plan.cases.len());
@@ -204,7 +204,7 @@ fn leave_out_done(
     let is_left = |case: &usize| {
         !done
             .cases
-            .contains(&(plan.cases.set(*case), plan.cases.index(*case)))
+            .contains(&(plan.cases.set_of(*case), plan.cases.index_in_file(*case)))
     };
     let left: Vec<usize> = (0..plan.cases.len()).filter(is_left).collect();
     let of = plan.cases.len();

@@ -15,7 +15,9 @@ use super::uploader::{PeerRuns, Uploader};
 use super::write::make_asking;
 use super::{Exit, github, trust};
 use crate::config::{ShardChoice, job_of_environment, shard_of_environment};
-use crate::domain::{Gate, JudgeSpec, Query, RunOptions, RunState, Shard, ShardBy, clean_line};
+use crate::domain::{
+    Gate, JudgeSpec, Query, RunOptions, RunState, Shard, ShardBy, clean_line, counted,
+};
 use crate::formats::adk::read_initial_session;
 use crate::formats::recording::recording_line;
 use crate::history::{Resume, ResumedRun, unfinished};
@@ -24,6 +26,7 @@ use crate::report::{EarlierRuns, run_summary, write_json_report};
 use crate::runner::{self, BaselineChange, PreparedRun, Request, Selection};
 use crate::workspace::{Workspace, read_text};
 use anyhow::Context;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -183,12 +186,28 @@ fn request(
     })
 }
 
-fn execute_run(
+/// Prints why files cannot be used, each reason once.
+fn print_problems(problems: &[(String, String)]) {
+    let mut files_by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (file, why) in problems {
+        files_by_reason.entry(why).or_default().push(file);
+    }
+    for (why, files) in files_by_reason {
+        let others = match files.len() {
+            1 => String::new(),
+            count => format!(" and {}", counted(count - 1, "other file")),
+        };
+        print_note(&format!("error: {}{others}: {why}", files[0]));
+    }
+}
+
+/// Plans the run, prints what cannot be part of it, and asks for permissions. Returns the exit if there is nothing to run.
+fn permitted_run(
     cases: &CaseArgs,
-    how: RunMode,
+    how: &RunMode,
     workspace: &Workspace,
-    request: Request,
-) -> anyhow::Result<Exit> {
+    request: &Request,
+) -> anyhow::Result<Result<PreparedRun, Exit>> {
     if request
         .selections
         .iter()
@@ -198,27 +217,36 @@ fn execute_run(
             true => "no selected case changed since its latest result: there is nothing to run",
             false => "the latest result of every selected case is a pass: there is nothing to run",
         });
-        return Ok(Exit::Success);
+        return Ok(Err(Exit::Success));
     }
-    let mut prepared = runner::prepare(workspace, &request, &runner::RunIdentity::now())?;
+    let mut prepared = runner::prepare(workspace, request, &runner::RunIdentity::now())?;
     if !prepared.malformed.is_empty() {
         print_malformed(&prepared.malformed);
-        return Ok(Exit::UsageError);
+        return Ok(Err(Exit::UsageError));
     }
-    for (file, why) in &prepared.problems {
-        print_note(&format!("{file}: {why}"));
-    }
+    print_problems(&prepared.problems);
     prepared
         .remarks
         .iter()
         .for_each(|remark| print_note(remark));
     // A shard may have no cases: that it ran tells the merged run that none is missing.
-    if prepared.plan.cases.is_empty() && prepared.whole.is_none() {
-        return Ok(Exit::UsageError);
+    let is_empty = prepared.plan.cases.is_empty() && prepared.whole.is_none();
+    if is_empty || !is_permitted(cases, how.agent.as_deref(), workspace, &mut prepared)? {
+        return Ok(Err(Exit::UsageError));
     }
-    if !is_permitted(cases, how.agent.as_deref(), workspace, &mut prepared)? {
-        return Ok(Exit::UsageError);
-    }
+    Ok(Ok(prepared))
+}
+
+fn execute_run(
+    cases: &CaseArgs,
+    how: RunMode,
+    workspace: &Workspace,
+    request: Request,
+) -> anyhow::Result<Exit> {
+    let mut prepared = match permitted_run(cases, &how, workspace, &request)? {
+        Ok(prepared) => prepared,
+        Err(exit) => return Ok(exit),
+    };
     check_report_files(cases, how.record.as_deref())?;
     let baseline = baseline(cases, prepared.plan.options.turn, workspace)?;
     let resumed = match how

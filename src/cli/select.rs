@@ -92,7 +92,7 @@ pub(super) fn only_failed_in(run: &RunState, selections: Vec<Selection>) -> Vec<
             .filter(has_failed);
         let key = |case: usize| CaseKey {
             eval_id: run.plan.cases.eval_id(case).to_string(),
-            content: run.plan.cases.content(case).to_string(),
+            content: run.plan.cases.content_hash(case).to_string(),
         };
         Selection {
             cases: Some(failed.map(key).collect()),

@@ -163,7 +163,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn they_are_counted_as_they_are_listed() {
+    fn difference_count_equals_listed_differences() {
         for (a, b) in [
             (json!({"x": 1, "y": 2}), json!({"x": 1, "z": 3, "w": 4})),
             (

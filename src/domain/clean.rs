@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn of_escape_sequences_our_colours_alone_stay() {
+    fn only_own_colour_sequences_are_kept() {
         assert_eq!(
             clean_output("\u{1b}[32m✓\u{1b}[0m ok\n"),
             "\u{1b}[32m✓\u{1b}[0m ok\n"

@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn they_can_be_written_and_read_back() {
+    fn numbers_survive_writing_and_reading() {
         let words = ["NaN", "Infinity", "-Infinity"];
         let value: Value = words
             .iter()

@@ -163,7 +163,7 @@ impl PlannedCases {
             set: place.set as usize,
             index: place.index as usize,
             eval_id: self.eval_id(case).into(),
-            content: self.content(case).into(),
+            content: self.content_hash(case).into(),
             quarantine: self.quarantine(case).map(Cow::Borrowed),
         })
     }
@@ -174,12 +174,12 @@ impl PlannedCases {
     }
 
     /// The index of a case's set. Panics if there is no such case.
-    pub fn set(&self, case: usize) -> usize {
+    pub fn set_of(&self, case: usize) -> usize {
         self.places[case].set as usize
     }
 
     /// The position of a case in its file when the plan was created. Panics if there is no such case.
-    pub fn index(&self, case: usize) -> usize {
+    pub fn index_in_file(&self, case: usize) -> usize {
         self.places[case].index as usize
     }
 
@@ -190,7 +190,7 @@ impl PlannedCases {
     }
 
     /// The content hash of a case. Panics if there is no such case.
-    pub fn content(&self, case: usize) -> &str {
+    pub fn content_hash(&self, case: usize) -> &str {
         let place = self.places[case];
         let end = self
             .places
@@ -217,7 +217,7 @@ impl PlannedCases {
                 set,
                 index,
                 id_length,
-                content_length: self.content(case).len(),
+                content_length: self.content_hash(case).len(),
             }
         };
         let rows = (0..self.len()).map(row).collect();
@@ -350,9 +350,9 @@ mod tests {
         assert_eq!(
             (
                 cases.eval_id(2),
-                cases.content(2),
-                cases.index(2),
-                cases.set(2)
+                cases.content_hash(2),
+                cases.index_in_file(2),
+                cases.set_of(2)
             ),
             ("ü\u{0}\"", "x", 7, 2)
         );

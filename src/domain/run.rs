@@ -64,7 +64,7 @@ impl RunPlan {
 
     /// The set of a case.
     pub fn set_of(&self, case: usize) -> &PlannedSet {
-        &self.sets[self.cases.set(case)]
+        &self.sets[self.cases.set_of(case)]
     }
 
     /// Whether the sets compute a metric in different ways, so that a mean over them is one of different measures.
@@ -83,9 +83,12 @@ impl RunPlan {
     /// The name of a case's set in messages, as by [`RunPlan::name_of_set`], followed by the position of the case in the
     /// file, from 1, if another case of the set has the same id.
     pub fn set_name(&self, case: usize) -> Cow<'_, str> {
-        let name = self.name_of_set(self.cases.set(case));
+        let name = self.name_of_set(self.cases.set_of(case));
         match self.cases.is_repeated(case) {
-            true => Cow::Owned(format!("{name} (case {})", self.cases.index(case) + 1)),
+            true => Cow::Owned(format!(
+                "{name} (case {})",
+                self.cases.index_in_file(case) + 1
+            )),
             false => name,
         }
     }

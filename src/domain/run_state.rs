@@ -486,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_owed_is_what_has_not_ended() {
+    fn missing_attempts_are_those_not_ended() {
         let mut state = RunState::new(plan(2, 2));
         state.apply(RunEvent::Started {
             key: AttemptKey {

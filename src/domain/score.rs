@@ -308,7 +308,7 @@ mod tests {
 
     /// Columns: metrics, status here, status in ADK.
     #[test]
-    fn what_could_not_be_judged_is_never_green() {
+    fn unjudged_metric_never_passes() {
         use Status::*;
         let table: &[(&[Status], Status, Status)] = &[
             (&[Passed, NotEvaluated, Informational], NotEvaluated, Passed),

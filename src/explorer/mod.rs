@@ -90,4 +90,3 @@ pub use terminal::{
     Explorer, ExplorerExit, NewerRun, OpenedRunFile, edit_text, explore, has_escape_sequences,
 };
 pub use what_if::rescored;
-pub use widgets::svg::svg;

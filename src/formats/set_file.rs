@@ -255,6 +255,28 @@ impl SetFile {
         }
     }
 
+    /// The first syntax error of a JSON document, whose cases are otherwise parsed one by one: ADK reads none of them. The
+    /// rows of JSON Lines and tables do not depend on each other, so an error in one is not one of the file.
+    pub fn syntax_problem(&self) -> Option<FileProblem> {
+        let Cases::Document(entries, _) = &self.cases else {
+            return None;
+        };
+        let text = self.text();
+        if serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() {
+            return None;
+        }
+        // Some texts that serde_json refuses are read as ADK reads them, such as NaN.
+        entries.iter().find_map(|entry| {
+            let error = json::parse(&text[entry.range.clone()]).err()?;
+            Some(self.syntax_error_in(entry, error))
+        })
+    }
+
+    fn syntax_error_in(&self, entry: &CaseEntry, error: SyntaxError) -> FileProblem {
+        let offset = error.offset + entry.range.start;
+        FileProblem::syntax_in(&self.places, self.text(), SyntaxError { offset, ..error })
+    }
+
     fn case_of_document(
         &self,
         entry: &CaseEntry,
@@ -262,10 +284,8 @@ impl SetFile {
         list: &JsonPath,
     ) -> Result<EvalCase, FileProblem> {
         let text = self.text();
-        let value = json::parse(&text[entry.range.clone()]).map_err(|error| {
-            let offset = error.offset + entry.range.start;
-            FileProblem::syntax_in(&self.places, text, SyntaxError { offset, ..error })
-        })?;
+        let value = json::parse(&text[entry.range.clone()])
+            .map_err(|error| self.syntax_error_in(entry, error))?;
         let node = JsonNode::top(&value.value);
         let case: Read<EvalCase> = match self.form {
             FileFormat::EvaluationResult => self.case_of_result(entry, node),

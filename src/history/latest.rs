@@ -392,14 +392,14 @@ fn of_run(
     };
     let origins: Vec<Option<Arc<ResultOrigin>>> = plan.sets.iter().map(origin).collect();
     let of_case = |case: usize| {
-        let origin = origins[plan.cases.set(case)].as_ref()?;
+        let origin = origins[plan.cases.set_of(case)].as_ref()?;
         let attempts = state.attempts_of(case);
         (!attempts.is_empty()).then(|| PastResult {
             origin: origin.clone(),
             eval_id: plan.cases.eval_id(case).to_string(),
-            content: plan.cases.content(case).to_string(),
+            content: plan.cases.content_hash(case).to_string(),
             attempts,
-            planned: Some(plan.cases.index(case)),
+            planned: Some(plan.cases.index_in_file(case)),
             found: None,
         })
     };

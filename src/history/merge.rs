@@ -321,10 +321,12 @@ fn attempts_of(
                     "{path}: it repeats cases more often than its plan says"
                 )));
             }
-            let at = place.get(&(cases.set(case), cases.index(case))).copied();
+            let at = place
+                .get(&(cases.set_of(case), cases.index_in_file(case)))
+                .copied();
             let is_same = |at: &usize| {
                 whole.cases.eval_id(*at) == cases.eval_id(case)
-                    && whole.cases.content(*at) == cases.content(case)
+                    && whole.cases.content_hash(*at) == cases.content_hash(case)
             };
             let at = at.filter(is_same).ok_or_else(|| {
                 let id = cases.eval_id(case);

@@ -72,7 +72,7 @@ pub fn done_by_earlier_runs(folder: &Path, whole: &[u8], shard: Shard) -> DoneCa
             let case = attempt.key.case;
             let is_failure =
                 attempt.status != Status::Passed && plan.cases.quarantine(case).is_none();
-            let place = (plan.cases.set(case), plan.cases.index(case));
+            let place = (plan.cases.set_of(case), plan.cases.index_in_file(case));
             attempts
                 .entry(place)
                 .or_default()
@@ -115,8 +115,8 @@ pub fn pushed_shards(folder: &Path) -> Result<PushedShards, String> {
             let case = attempt.key.case;
             let key = (
                 number,
-                plan.cases.set(case),
-                plan.cases.index(case),
+                plan.cases.set_of(case),
+                plan.cases.index_in_file(case),
                 attempt.key.attempt,
             );
             ended.insert(key, attempt.status);

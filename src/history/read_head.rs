@@ -69,7 +69,7 @@ pub(super) fn head_of_run(path: &Path, run: &LoadedRun) -> RunSummary {
     let mut by_set: Vec<CollectedResults> = plan.sets.iter().map(|_| Default::default()).collect();
     let mut end: Option<f64> = None;
     for attempt in state.finished.iter() {
-        by_set[plan.cases.set(attempt.key.case)].add(&attempt);
+        by_set[plan.cases.set_of(attempt.key.case)].add(&attempt);
         let ended = unix_seconds(&attempt.started)
             .map(|started| started + attempt.latency_s.unwrap_or(0.0));
         end = end.into_iter().chain(ended).reduce(f64::max);

@@ -11,61 +11,89 @@ const REPORTED_NO_REASON: &str = "the program gave no reason";
 
 /// Reads an output: a number, or `{"score", "explanation", "status", "per_invocation"}`; or `{"error"}`.
 pub(super) fn result(criterion: &Criterion, turns: usize, answer: &Value) -> MetricResult {
-    let broken = |why: &str| unscored(criterion, turns, Status::Errored, why);
+    read_result(criterion, turns, answer)
+        .unwrap_or_else(|why| unscored(criterion, turns, Status::Errored, &why))
+}
+
+/// The error says what is wrong with the output, or what the program reported as an error.
+fn read_result(
+    criterion: &Criterion,
+    turns: usize,
+    answer: &Value,
+) -> Result<MetricResult, String> {
     if let Some(error) = answer.get("error").filter(|error| !error.is_null()) {
-        let words = error
-            .as_str()
-            .map_or_else(|| error.to_string(), str::to_string);
-        return match answer.get("traceback").and_then(Value::as_str) {
-            Some(traceback) => broken(&format!("{words}\n{}", traceback.trim_end())),
-            None => broken(&words),
-        };
+        return Err(reported_error(error, answer));
     }
-    let score = match answer {
-        Value::Number(number) => float_of(number),
-        Value::Object(map) => match map.get("score") {
-            Some(Value::Null) => None,
-            Some(Value::Number(number)) => float_of(number),
-            Some(other) => return broken(&format!("the metric's score is not a number: {other}")),
-            None => return broken("the metric's answer has no \"score\""),
-        },
-        other => {
-            return broken(&format!(
-                "the metric returned neither a number nor an object: {other}"
-            ));
-        }
-    };
-    let Ok(score) = Score::check(score) else {
-        return broken("the metric's score is not finite");
-    };
-    let decided = |value: &Value| {
-        value
-            .get("status")
-            .and_then(Value::as_u64)
-            .and_then(Status::from_adk)
-    };
-    let status = |score: Option<Score>, reported: Option<Status>| match reported {
-        Some(reported) => reported,
-        None => Status::from_score(score.map(Score::get), criterion.threshold),
-    };
-    if (score, decided(answer)) == (None, Some(Status::Passed)) {
-        return broken("the metric passed, but it has no score");
+    let score = Score::check(score_in(answer)?)
+        .map_err(|NotFinite(_)| "the metric's score is not finite".to_string())?;
+    let reported = reported_status(answer);
+    if (score, reported) == (None, Some(Status::Passed)) {
+        return Err("the metric passed, but it has no score".into());
     }
-    let explanation = answer
-        .get("explanation")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
-    let explanation = match (explanation, score) {
+    let explanation = answer.get("explanation").and_then(Value::as_str);
+    let explanation = match (explanation.unwrap_or_default(), score) {
         ("", None) => "the program gave no score and no reason",
         (explanation, _) => explanation,
     };
-    let of_turn = |turn: &Value| {
-        let number = turn
-            .get("score")
-            .and_then(Value::as_number)
-            .and_then(float_of);
-        let score = Score::check(number)?;
-        let status = match (score, status(score, decided(turn))) {
+    let status = status_of(criterion, score, reported);
+    let mut result = unscored(criterion, turns, status, explanation);
+    result.score = score;
+    let text = if explanation.is_empty() {
+        REPORTED_NO_REASON
+    } else {
+        explanation
+    };
+    result.findings = vec![Finding::text(FindingRule::ReportedReason, text)];
+    let per_invocation = turn_scores(criterion, answer)?;
+    if !per_invocation.is_empty() {
+        result.per_invocation = per_invocation;
+    }
+    Ok(result)
+}
+
+fn reported_error(error: &Value, answer: &Value) -> String {
+    let words = error
+        .as_str()
+        .map_or_else(|| error.to_string(), str::to_string);
+    match answer.get("traceback").and_then(Value::as_str) {
+        Some(traceback) => format!("{words}\n{}", traceback.trim_end()),
+        None => words,
+    }
+}
+
+/// The score of an output; `None` if it says that there is none.
+fn score_in(answer: &Value) -> Result<Option<f64>, String> {
+    match answer {
+        Value::Number(number) => Ok(float_of(number)),
+        Value::Object(map) => match map.get("score") {
+            Some(Value::Null) => Ok(None),
+            Some(Value::Number(number)) => Ok(float_of(number)),
+            Some(other) => Err(format!("the metric's score is not a number: {other}")),
+            None => Err("the metric's answer has no \"score\"".into()),
+        },
+        other => Err(format!(
+            "the metric returned neither a number nor an object: {other}"
+        )),
+    }
+}
+
+fn reported_status(value: &Value) -> Option<Status> {
+    let number = value.get("status").and_then(Value::as_u64);
+    number.and_then(Status::from_adk)
+}
+
+/// The status that the program reports; without one, that of the score.
+fn status_of(criterion: &Criterion, score: Option<Score>, reported: Option<Status>) -> Status {
+    let of_score = || Status::from_score(score.map(Score::get), criterion.threshold);
+    reported.unwrap_or_else(of_score)
+}
+
+/// The scores of the turns, if the output has them.
+fn turn_scores(criterion: &Criterion, answer: &Value) -> Result<Vec<InvocationScore>, String> {
+    let read = |turn: &Value| {
+        let number = turn.get("score").and_then(Value::as_number);
+        let score = Score::check(number.and_then(float_of))?;
+        let status = match (score, status_of(criterion, score, reported_status(turn))) {
             (None, Status::Passed) => Status::NotEvaluated,
             (_, status) => status,
         };
@@ -78,33 +106,13 @@ pub(super) fn result(criterion: &Criterion, turns: usize, answer: &Value) -> Met
             rubrics,
         })
     };
-    let per_invocation = answer
-        .get("per_invocation")
-        .and_then(Value::as_array)
+    let turns = answer.get("per_invocation").and_then(Value::as_array);
+    turns
         .into_iter()
-        .flatten();
-    let per_invocation: Result<Vec<InvocationScore>, NotFinite> =
-        per_invocation.map(of_turn).collect();
-    let Ok(per_invocation) = per_invocation else {
-        return broken("the metric's score of a turn is not finite");
-    };
-    let mut result = unscored(
-        criterion,
-        turns,
-        status(score, decided(answer)),
-        explanation,
-    );
-    result.score = score;
-    let text = if explanation.is_empty() {
-        REPORTED_NO_REASON
-    } else {
-        explanation
-    };
-    result.findings = vec![Finding::text(FindingRule::ReportedReason, text)];
-    if !per_invocation.is_empty() {
-        result.per_invocation = per_invocation;
-    }
-    result
+        .flatten()
+        .map(read)
+        .collect::<Result<_, NotFinite>>()
+        .map_err(|NotFinite(_)| "the metric's score of a turn is not finite".into())
 }
 
 #[cfg(test)]

@@ -542,7 +542,7 @@ mod tests {
     }
 
     #[test]
-    fn ones_own_server_gets_no_key_it_was_not_given() {
+    fn own_server_gets_only_configured_key() {
         let own = JudgeSpec {
             provider: Some(Provider::Openai),
             url: Some("https://judge.example/v1".into()),

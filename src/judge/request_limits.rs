@@ -86,7 +86,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     #[tokio::test]
-    async fn so_many_at_once() {
+    async fn requests_at_once_are_limited() {
         let limits = Arc::new(RequestLimits::new(3, None));
         let (inside, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let enter = |_| {
@@ -126,7 +126,7 @@ mod tests {
 
     /// Only a lower bound is checked: a slow machine is not an error.
     #[tokio::test]
-    async fn so_many_a_minute_and_none_while_closed() {
+    async fn rate_and_requested_delay_are_kept() {
         let paced = RequestLimits::new(10, Some(1200));
         let began = Instant::now();
         for _ in 0..4 {

@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_never_shown() {
+    fn secret_is_never_formatted() {
         let key = Secret::new(" sk/abc+1\n".into());
         let answer = r#"{"verdict": "valid", "reason": null, "score": 0.100000, "id": 123456}"#;
         for ordinary in [

@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn known_numbers() {
+    fn aggregates_equal_reference_values() {
         let attempts: Vec<AttemptSummary> = [1.0, 2.0, 3.0, 4.0]
             .map(|score| attempt(Some(score), Status::Passed))
             .into();

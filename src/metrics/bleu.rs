@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn known_answers() {
+    fn bleu_equals_reference_values() {
         let close = |a: f64, b: f64| (a - b).abs() < 5e-5;
         let found = bleu("The cat is on the mat.", "The cat sat on the mat.");
         assert!(close(found.score, 0.4889) && close(found.effective_order, 0.4889));

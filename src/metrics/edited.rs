@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_computed_is_computed_again() {
+    fn computed_metrics_are_rescored() {
         let attempt = ran();
         assert_eq!(
             reevaluated_attempt(&attempt, &case(turn("hi", "a")), &[]),

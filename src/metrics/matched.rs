@@ -531,7 +531,7 @@ mod tests {
 
     /// Expected and actual calls; then strict, in_order, unordered, subset, superset.
     #[test]
-    fn modes() {
+    fn each_mode_matches_its_calls() {
         let table = [
             ("ab", "ab", [1, 1, 1, 1, 1]),
             ("ab", "ba", [0, 0, 1, 1, 1]),

@@ -249,7 +249,7 @@ mod tests {
         possibly>possibl lied>lie cried>cri by>by skies>sky innings>inning news>news";
 
     #[test]
-    fn known_answers() {
+    fn stems_equal_reference_values() {
         for pair in KNOWN.split_whitespace() {
             let (word, expected) = pair.split_once('>').unwrap();
             assert_eq!(stem(word), expected, "{word}");

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn known_answers() {
+    fn rouge_equals_reference_values() {
         for (candidate, reference, f) in KNOWN {
             assert!(
                 (rouge1(reference, candidate).fmeasure - f).abs() < 1e-9,

@@ -5,7 +5,7 @@ use crate::domain::{Criterion, MatchRule, MatchType};
 use serde_json::Value;
 
 /// The metric that decides under rules.
-pub const MATCH: &str = "trajectory_match";
+pub const TRAJECTORY_MATCH: &str = "trajectory_match";
 /// Metrics that compare calls without rules, with the equivalent mode of `trajectory_match`; `None` if the match type
 /// determines it.
 const OTHERS: &[(&str, Option<&str>)] = &[
@@ -30,9 +30,11 @@ pub(super) fn replace_with_trajectory_match(
     rules: &[MatchRule],
     of: impl Fn(&str) -> bool,
 ) -> Vec<Criterion> {
-    let takes_rules = |criterion: &Criterion| criterion.name().starts_with(MATCH);
+    let takes_rules = |criterion: &Criterion| criterion.name().starts_with(TRAJECTORY_MATCH);
     // The shares of pairs (`trajectory_match_recall` …) do not read rules about calls.
-    let replaced = criteria.iter().any(|criterion| criterion.name() == MATCH);
+    let replaced = criteria
+        .iter()
+        .any(|criterion| criterion.name() == TRAJECTORY_MATCH);
     let mut out = Vec::with_capacity(criteria.len() + 1);
     for mut criterion in criteria {
         let other = OTHERS.iter().find(|(name, _)| *name == criterion.name());
@@ -58,7 +60,7 @@ pub fn compared_by(criterion: &Criterion) -> Option<TrajectoryOptions> {
         "superset" | "any_order" => MatchType::AnyOrder,
         _ => MatchType::Exact,
     };
-    if criterion.name() == MATCH {
+    if criterion.name() == TRAJECTORY_MATCH {
         let mode = criterion
             .options
             .get("mode")
@@ -92,7 +94,7 @@ fn in_place_of(criterion: &Criterion, mode: Option<&str>, rules: &[MatchRule]) -
         .metric
         .strip_prefix(criterion.name())
         .unwrap_or_default();
-    let mut ours = Criterion::new(&format!("{MATCH}{label}"), criterion.threshold);
+    let mut ours = Criterion::new(&format!("{TRAJECTORY_MATCH}{label}"), criterion.threshold);
     ours.options
         .insert("threshold".into(), criterion.threshold.into());
     ours.options
@@ -184,7 +186,7 @@ mod tests {
         assert_eq!(
             names,
             [
-                MATCH,
+                TRAJECTORY_MATCH,
                 "tool_trajectory_avg_score",
                 "trajectory_match_recall"
             ]
@@ -192,7 +194,7 @@ mod tests {
         assert!(
             ruled
                 .iter()
-                .filter(|criterion| criterion.name().starts_with(MATCH))
+                .filter(|criterion| criterion.name().starts_with(TRAJECTORY_MATCH))
                 .all(|one| one.rules.len() == 1)
         );
     }
@@ -200,7 +202,7 @@ mod tests {
     #[test]
     fn a_mode_is_a_match_type() {
         let of = |mode: &str| {
-            let mut criterion = Criterion::new(MATCH, Some(1.0));
+            let mut criterion = Criterion::new(TRAJECTORY_MATCH, Some(1.0));
             criterion.options = json!({"mode": mode}).as_object().cloned().unwrap();
             compared_by(&criterion).unwrap().match_type
         };

@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_turns_no_single_one_is_told() {
+    fn reason_of_several_turns_names_no_turn() {
         let options = TrajectoryOptions::default();
         let turns = [
             TurnScore::scored(1.0, "no calls, as expected"),

@@ -1,7 +1,7 @@
 //! What-if changes of criteria, applied to existing results.
 
 use super::registry::{direction_of, status_of};
-use super::rules::{MATCH, compared_by, replace_with_trajectory_match, with_rules};
+use super::rules::{TRAJECTORY_MATCH, compared_by, replace_with_trajectory_match, with_rules};
 use super::scorer::Scorer;
 use super::variants::configured;
 use crate::domain::{Attempt, Criterion, Finding, MatchRule, MatchType, MetricResult, Status};
@@ -111,8 +111,8 @@ impl WhatIf {
                     .insert("threshold".into(), (*threshold).into());
             }
         }
-        if criterion.name() == ADK || criterion.name() == MATCH {
-            let ours = criterion.name() == MATCH;
+        if criterion.name() == ADK || criterion.name() == TRAJECTORY_MATCH {
+            let ours = criterion.name() == TRAJECTORY_MATCH;
             if let Some(kind) = self.match_type {
                 let (key, value) = match (ours, kind) {
                     (false, kind) => ("match_type", kind.name()),

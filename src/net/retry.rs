@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_asks_for_is_a_floor() {
+    fn requested_delay_is_a_minimum() {
         let asked = |seconds| Backoff::new(1).next_at(Some(Duration::from_secs(seconds)), 0.0);
         assert_eq!(asked(3), Some(Duration::from_secs(3)));
         assert_eq!(asked(0), Some(Duration::from_millis(250)));

@@ -130,7 +130,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_does_not_matter_where_the_stream_is_cut(mut cuts in proptest::collection::vec(0..STREAM.len(), 0..6)) {
+        fn events_do_not_depend_on_chunks(mut cuts in proptest::collection::vec(0..STREAM.len(), 0..6)) {
             cuts.sort_unstable();
             let bytes = STREAM.as_bytes();
             let mut chunks = Vec::new();

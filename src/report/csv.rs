@@ -82,7 +82,7 @@ fn row(state: &RunState, ended: &EndedAttempt, metrics: &[String]) -> io::Result
     cells.push(text(&model_errors.join("; ")));
     cells.push(attempt.adk_status.key().to_string());
     cells.push(reason);
-    cells.push((state.plan.cases.index(attempt.key.case) + 1).to_string());
+    cells.push((state.plan.cases.index_in_file(attempt.key.case) + 1).to_string());
     for name in metrics {
         let metric = attempt.metrics.iter().find(|metric| metric.metric == *name);
         cells.push(

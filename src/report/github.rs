@@ -89,7 +89,7 @@ fn annotation(
         let attempt = case.attempt(state)?;
         let at = attempt.key.case;
         let position = match state.plan.cases.is_repeated(at) {
-            true => format!(" (case {})", state.plan.cases.index(at) + 1),
+            true => format!(" (case {})", state.plan.cases.index_in_file(at) + 1),
             false => String::new(),
         };
         Some(format!(

@@ -57,7 +57,7 @@ impl Serialize for WrittenCase<'_> {
             eval_set: &set.id,
             file: &set.file,
             eval_id: &attempt.eval_id,
-            position: self.plan.cases.index(attempt.key.case) + 1,
+            position: self.plan.cases.index_in_file(attempt.key.case) + 1,
             attempt: attempt.key.attempt,
             status: attempt.status,
             adk_status: attempt.adk_status.adk(),

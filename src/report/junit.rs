@@ -59,8 +59,8 @@ fn write_junit_report(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn suite(writer: &mut Writer<&mut dyn Write>, state: &RunState, set: usize) -> io::Result<()> {
-    let cases = || (0..state.plan.cases.len()).filter(|case| state.plan.cases.set(*case) == set);
-    let not_run = || cases_not_run(state).filter(|case| state.plan.cases.set(*case) == set);
+    let cases = || (0..state.plan.cases.len()).filter(|case| state.plan.cases.set_of(*case) == set);
+    let not_run = || cases_not_run(state).filter(|case| state.plan.cases.set_of(*case) == set);
     let of_case = |case: usize| {
         let passes_gate = state.passes_gate(case);
         state

@@ -62,7 +62,7 @@ impl RunResources {
             started: self.clock.now().to_string(),
             ..Attempt::blank(key, cases.eval_id(key.case))
         };
-        match self.sets[cases.set(key.case)].case(cases.index(key.case)) {
+        match self.sets[cases.set_of(key.case)].case(cases.index_in_file(key.case)) {
             Err(problem) => attempt.fail(format!("the case cannot be read: {problem}")),
             Ok(case) => match &case.conversation {
                 _ if self.plan.set_of(key.case).agent == AgentSpec::Saved => {
@@ -87,7 +87,7 @@ impl RunResources {
             },
         }
         if attempt.status == Status::Errored {
-            let set = cases.set(key.case);
+            let set = cases.set_of(key.case);
             // Saved responses have no events for the metrics that are added to those of a run.
             let is_run = self.plan.sets[set].agent != AgentSpec::Saved;
             attempt.asked = self.scorers[set].names(is_run);
@@ -288,7 +288,7 @@ impl RunResources {
         attempt.expected_state = case.final_session_state.clone();
         attempt.rubrics = case.rubrics.clone();
         self.keep_variables(attempt, &case.extra);
-        let set = self.plan.cases.set(attempt.key.case);
+        let set = self.plan.cases.set_of(attempt.key.case);
         let opening = SessionOptions {
             history: history.to_vec(),
             with_details: !self.judged[set].is_empty(),
@@ -344,7 +344,7 @@ impl RunResources {
 
     /// The tools of an attempt. The responses that the case records are stubs, also those of the turns before.
     fn tools_of(&self, attempt: &Attempt, history: &[Invocation]) -> AttemptTools {
-        let set = self.plan.cases.set(attempt.key.case);
+        let set = self.plan.cases.set_of(attempt.key.case);
         let turns: Cow<'_, [Invocation]> = match history {
             [] => Cow::Borrowed(&attempt.expected),
             before => before

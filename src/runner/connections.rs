@@ -38,7 +38,7 @@ pub(super) async fn connect_agents(
         .filter(|(_, is_connected)| !is_connected)
         .flat_map(|(agent, _)| agent.sets.keys().copied())
         .collect();
-    let is_connected = |key: &AttemptKey| !failed.contains(&shared.plan.cases.set(key.case));
+    let is_connected = |key: &AttemptKey| !failed.contains(&shared.plan.cases.set_of(key.case));
     ConnectedAttempts {
         attempts: attempts.into_iter().filter(is_connected).collect(),
         all: failed.is_empty(),
@@ -62,7 +62,9 @@ impl AgentOfRun {
 fn agents_of(shared: &RunResources, attempts: &[AttemptKey]) -> Vec<AgentOfRun> {
     let mut by_set: BTreeMap<usize, usize> = BTreeMap::new();
     for key in attempts {
-        *by_set.entry(shared.plan.cases.set(key.case)).or_default() += 1;
+        *by_set
+            .entry(shared.plan.cases.set_of(key.case))
+            .or_default() += 1;
     }
     let mut agents: Vec<AgentOfRun> = Vec::new();
     for (set, count) in by_set {

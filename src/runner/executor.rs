@@ -67,7 +67,7 @@ pub(super) async fn execute(
 ) {
     let mut pace = shared.plan.options.rate.map(pace_of);
     let is_computed = |key: &AttemptKey| {
-        queue.is_none() && pace.is_none() && shared.is_computed(shared.plan.cases.set(key.case))
+        queue.is_none() && pace.is_none() && shared.is_computed(shared.plan.cases.set_of(key.case))
     };
     let (computed, outstanding_attempts) = outstanding_attempts.into_iter().partition(is_computed);
     if !score_batches(&shared, computed, &reports).await {
@@ -235,7 +235,7 @@ impl AgentLimits {
 
     /// Acquires a slot: `None` when the agent has no free slot, `Some(None)` when it has no limit.
     fn take(&self, key: AttemptKey) -> Option<Option<OwnedSemaphorePermit>> {
-        match &self.by_set[self.plan.cases.set(key.case)] {
+        match &self.by_set[self.plan.cases.set_of(key.case)] {
             None => Some(None),
             Some(limit) => limit.clone().try_acquire_owned().ok().map(Some),
         }

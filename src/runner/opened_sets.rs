@@ -2,7 +2,7 @@
 
 use crate::formats::{FileProblem, Notes};
 use crate::runner::Selection;
-use crate::workspace::{OpenSet, SetProblem, SetStubs, open_set, read_notes, read_stubs};
+use crate::workspace::{OpenSet, SetProblem, SetStubs, open_whole_set, read_notes, read_stubs};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -33,7 +33,7 @@ pub(super) fn open_selections(selections: &[Selection]) -> OpenedSelections<'_> 
     } = OpenedSelections::default();
     for selection in selections {
         let mut problem = |why: String| problems.push((selection.set.shown.clone(), why));
-        let read = open_set(&selection.set).map_err(|error| {
+        let read = open_whole_set(&selection.set).map_err(|error| {
             let why = error.to_string();
             if let SetProblem::Content(problem) = error {
                 malformed.insert(selection.set.path.clone(), problem);

@@ -47,7 +47,7 @@ fn record_set(
         .map_err(|error| failed(error.to_string()))?;
     let file = Arc::new(file);
     let mut new = NewStubs::default();
-    for case in (0..state.plan.cases.len()).filter(|case| state.plan.cases.set(*case) == set) {
+    for case in (0..state.plan.cases.len()).filter(|case| state.plan.cases.set_of(*case) == set) {
         let attempts = state.attempts_of(case);
         let complete = attempts
             .iter()

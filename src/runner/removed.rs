@@ -13,7 +13,7 @@ pub fn removed_cases(found: &RunComparison, before: RunToCompare, root: &Path) -
     let missing = found.removed(before.state).filter_map(|case| case.before);
     let mut files: HashMap<usize, Option<SetFile>> = HashMap::new();
     let mut is_gone = |case: usize| {
-        let set = before.plan.cases.set(case);
+        let set = before.plan.cases.set_of(case);
         let path = &before.plan.sets[set].path;
         let file = files.entry(set).or_insert_with(|| {
             open_set(&SetPath::of_file(path, root))
@@ -60,7 +60,7 @@ fn remove_moved(gone: &mut BTreeSet<usize>, before: RunToCompare, workspace: &Wo
                 .ok()
                 .and_then(|case| expectation_in_file(&case));
             let is_it = |case: &usize| {
-                (!content.is_empty() && cases.content(*case) == content)
+                (!content.is_empty() && cases.content_hash(*case) == content)
                     || (expectation.is_some() && expectation_of(&before, *case) == expectation)
             };
             if let Some(case) = gone.iter().copied().find(is_it) {

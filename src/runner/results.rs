@@ -25,7 +25,7 @@ pub(super) fn write_results(state: &RunState) -> Vec<String> {
             continue;
         };
         let attempts: Vec<Arc<EndedAttempt>> = (0..state.plan.cases.len())
-            .filter(|&case| state.plan.cases.set(case) == at)
+            .filter(|&case| state.plan.cases.set_of(case) == at)
             .flat_map(|case| state.attempts_of(case))
             // ADK does not run single turns, so its history does not contain them.
             .filter(|attempt| attempt.turn.is_none())

@@ -27,7 +27,7 @@ impl RunResources {
     /// Scores an attempt.
     pub(super) async fn score(&self, attempt: &mut Attempt, sink: &mut impl ProgressSink) {
         sink.send_progress(Progress::Scoring).await;
-        let set = self.plan.cases.set(attempt.key.case);
+        let set = self.plan.cases.set_of(attempt.key.case);
         if let Some(notes) = self
             .notes
             .get(set)

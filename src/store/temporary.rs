@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_writes_is_taken_away() {
+    fn abandoned_file_is_removed() {
         let folder = tempfile::tempdir().unwrap();
         // No process has such a high id.
         let stray = folder.path().join(".evaltrail-2147483646-abc.tmp");

@@ -5,7 +5,7 @@ use super::programs::{find_adk, find_python};
 use super::{AgentFolder, SetPath, Workspace};
 use crate::config::{is_agent_address, parse_agent_uri};
 use crate::domain::stored_path::path_below;
-use crate::domain::{AgentServer, AgentSpec, ProgramSpec, agent_without_secrets};
+use crate::domain::{AgentServer, AgentSpec, ProgramSpec, agent_without_secrets, did_you_mean};
 use crate::formats::SetFile;
 use std::path::Path;
 
@@ -54,8 +54,9 @@ fn default_agent(workspace: &Workspace, name: &str) -> Result<(String, AgentSpec
     match workspace.agent_folder(name, None) {
         Some(agent) => served(&agent.name, &agent.path, &workspace.root),
         None => Err(AgentNotFound(format!(
-            "[run] agent: there is no agent {name:?}; {}",
-            known(workspace)
+            "[run] agent: there is no agent {name:?}; {}{}",
+            known(workspace),
+            did_you_mean(name, workspace.agent_names())
         ))),
     }
 }
@@ -157,8 +158,9 @@ fn asked_for(workspace: &Workspace, asked: &str) -> Result<(String, AgentSpec), 
         Some(Err(error)) => Err(AgentNotFound(error.0)),
         None => folder_of_agent(&here.join(asked), &workspace.root).unwrap_or_else(|| {
             Err(AgentNotFound(format!(
-                "there is no agent {asked:?}; {}",
-                known(workspace)
+                "there is no agent {asked:?}; {}{}",
+                known(workspace),
+                did_you_mean(asked, workspace.agent_names())
             )))
         }),
     }

@@ -43,6 +43,15 @@ pub enum SetProblem {
     Content(#[from] FileProblem),
 }
 
+/// Opens a set of which every case is going to be used: a JSON document with a syntax error anywhere is an error.
+pub fn open_whole_set(set: &SetPath) -> Result<OpenSet, SetProblem> {
+    let open = open_set(set)?;
+    match open.file.syntax_problem() {
+        Some(problem) => Err(SetProblem::Content(problem)),
+        None => Ok(open),
+    }
+}
+
 /// Opens a set.
 pub fn open_set(set: &SetPath) -> Result<OpenSet, SetProblem> {
     let meta = std::fs::metadata(&set.path)?;

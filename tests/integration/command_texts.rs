@@ -110,6 +110,37 @@ fn malformed_files_stop_command_with_excerpt() {
     );
 }
 
+/// A syntax error inside a case is one of the file: ADK reads no case of it. Unlike a row of JSON Lines.
+#[test]
+fn syntax_error_in_a_case_stops_command() {
+    let sample = Sample::new();
+    let file = sample.root().join("garden/weekend.evalset.json");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let (before, after) = text.rsplit_once(",\n").unwrap();
+    std::fs::write(&file, format!("{before}\n{after}")).unwrap();
+    insta::with_settings!({ filters => FILTERS }, {
+        assert_snapshot!("command_run_missing_comma", sample.run("run . --trust"));
+        assert_snapshot!("command_list_missing_comma", sample.run("list garden"));
+    });
+    let rows =
+        "{\"prompt\": \"a\", \"response\": \"b\", \"reference\": \"b\"}\n{\"prompt\" \"a\"}\n";
+    std::fs::write(sample.root().join("rows.jsonl"), rows).unwrap();
+    let scored = sample.run("score rows.jsonl");
+    assert!(
+        scored.contains("1 passed") || scored.contains("✓ 1"),
+        "{scored}"
+    );
+}
+
+/// The same reason for several files is printed once.
+#[test]
+fn unknown_agent_is_one_error() {
+    let sample = Sample::new();
+    insta::with_settings!({ filters => FILTERS }, {
+        assert_snapshot!("command_run_unknown_agent", sample.run("run . --trust --agent gardn"));
+    });
+}
+
 /// In a log, every case that did not pass is listed with its reason, however many there are.
 #[test]
 fn all_reasons_are_in_logs() {

@@ -242,7 +242,7 @@ fn typeahead_does_not_answer_prompt() {
 /// A program cannot restore the terminal before a SIGSTOP; the shell does.
 #[cfg(target_os = "linux")]
 #[test]
-fn it_comes_back_after_sigstop() {
+fn explorer_is_redrawn_after_sigstop() {
     let home = tempfile::tempdir().unwrap();
     let mut terminal = Terminal::start("bash", &["--norc", "-i"], home.path(), (100, 30));
     terminal.keys(&format!(

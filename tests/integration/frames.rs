@@ -3,6 +3,7 @@
 
 use crate::common::judge::judged_case;
 use crate::common::root;
+use crate::common::svg::{AnimationFrame, animated_svg, svg};
 use evaltrail::analysis::{ComparisonRule, compare_runs};
 use evaltrail::domain::{
     AgentSpec, Attempt, AttemptKey, Content, Criterion, EndedAttempt, Invocation, JudgeUsage,
@@ -15,7 +16,7 @@ use evaltrail::explorer::{
     HistoryMsg, Key, KeyCode, Model, Msg, OpenedSet, ResultEffect, ResultMsg, RunMsg, SetEffect,
     SetLoaded, SetMsg, SetState, changes_for_groups, parse_key, update,
 };
-use evaltrail::explorer::{CaseTab, Mouse, MouseKind, Theme, draw, svg};
+use evaltrail::explorer::{CaseTab, Mouse, MouseKind, Theme, draw};
 use evaltrail::formats::adk::{Event, invocations_of};
 use evaltrail::formats::recording::read_recording;
 use evaltrail::formats::{RecordedCase, SetFile, read_responses};
@@ -625,26 +626,121 @@ fn pictures_are_current() {
         (
             "what_if",
             &what_if,
-            "What if: a rule and a match type on what_if",
+            "What if: a rule and a match type are tried",
         ),
     ];
     for (name, model, title) in pictures {
-        let path = root().join("assets").join(format!("{name}.svg"));
-        let drawn = svg(&frame(model, "dark"), title);
-        if std::env::var_os("EVALTRAIL_PICTURES").is_some() {
-            std::fs::write(&path, &drawn).unwrap();
-        }
-        // Browsers do not inherit the attribute: without it, spaces collapse, and what is left is stretched.
-        assert_eq!(
-            drawn.matches("<text ").count(),
-            drawn.matches("<text xml:space=\"preserve\" ").count()
-        );
-        let kept = std::fs::read_to_string(&path).unwrap_or_default();
-        assert!(
-            kept == drawn,
-            "assets/{name}.svg is stale; write it with EVALTRAIL_PICTURES=write cargo test --test integration frames::"
-        );
+        assert_is_current(name, &svg(&frame(model, "dark"), title));
     }
+}
+
+/// The animation of the README shows the steps of the demo.
+#[test]
+fn animation_is_current() {
+    let at = |done: usize, typed: &str| {
+        let mut model = sample((112, 26));
+        if done > 0 {
+            run(&mut model, done);
+        }
+        keys(&mut model, typed);
+        frame(&model, "dark")
+    };
+    let all = usize::MAX / 2;
+    let steps = [
+        (at(0, ""), "A folder of eval sets"),
+        (at(9, ""), "r   runs the cases against your agent"),
+        (
+            at(all, "q o g"),
+            "The ended run: which cases fail, where and why",
+        ),
+        (
+            at(all, "q n enter"),
+            "enter   expected and actual side by side, the difference marked",
+        ),
+        (
+            at(all, "q n enter ="),
+            "=   tries the smallest change of criteria with which it would pass",
+        ),
+        (
+            at(all, "q n n n enter a"),
+            "a   accepts what the agent did: the change of the file, before it is saved",
+        ),
+    ];
+    let frames = steps.map(|(buffer, caption)| AnimationFrame {
+        buffer,
+        caption,
+        seconds: 4,
+    });
+    let drawn = animated_svg(&frames, 3, "evaltrail in six steps");
+    assert_is_current("demo", &drawn);
+}
+
+/// Compares a picture with its file, or writes it with `EVALTRAIL_PICTURES=write`.
+fn assert_is_current(name: &str, drawn: &str) {
+    let path = root().join("assets").join(format!("{name}.svg"));
+    if std::env::var_os("EVALTRAIL_PICTURES").is_some() {
+        std::fs::write(&path, drawn).unwrap();
+    }
+    // Browsers do not inherit the attribute: without it, spaces collapse, and what is left is stretched.
+    assert_eq!(
+        drawn.matches("<text ").count(),
+        drawn.matches("<text xml:space=\"preserve\" ").count()
+    );
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        kept == drawn,
+        "assets/{name}.svg is stale; write it with EVALTRAIL_PICTURES=write cargo test --test integration frames::"
+    );
+}
+
+/// A browser draws the texts of a picture as wide as the terminal: without stretching or squeezing them. Needs Chromium.
+#[test]
+fn browser_draws_texts_as_wide_as_cells() {
+    let Some(chromium) = chromium() else {
+        assert!(
+            std::env::var_os("EVALTRAIL_REQUIRE_BROWSER").is_none(),
+            "no Chromium"
+        );
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let picture = std::fs::read_to_string(root().join("assets/case.svg")).unwrap();
+    let script = "const texts = [...document.querySelectorAll('text')]; \
+         const ratios = texts.map(text => { const width = text.textLength.baseVal.value; \
+         text.removeAttribute('textLength'); return text.getComputedTextLength() / width; }); \
+         document.body.textContent = 'ratios ' + Math.min(...ratios) + ' ' + Math.max(...ratios);";
+    let page = folder.path().join("page.html");
+    let text = format!("<!doctype html><body>{picture}<script>{script}</script></body>");
+    std::fs::write(&page, text).unwrap();
+    let ran = std::process::Command::new(chromium)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", folder.path().display()))
+        .arg(format!("file://{}", page.display()))
+        .output()
+        .unwrap();
+    let shown = String::from_utf8_lossy(&ran.stdout).into_owned();
+    let ratios: Vec<f64> = shown
+        .split("ratios ")
+        .nth(1)
+        .unwrap_or_else(|| panic!("{shown}"))
+        .split(|c: char| c.is_whitespace() || c == '<')
+        .take(2)
+        .map(|ratio| ratio.parse().unwrap())
+        .collect();
+    assert!(
+        ratios[0] > 0.9 && ratios[1] < 1.1,
+        "natural width of the texts by the width of their cells: {ratios:?}"
+    );
+}
+
+fn chromium() -> Option<std::path::PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let named = |folder: std::path::PathBuf| {
+        ["chromium", "chromium-browser", "google-chrome"].map(|name| folder.join(name))
+    };
+    std::env::split_paths(&path)
+        .flat_map(named)
+        .find(|file| file.is_file())
 }
 
 /// A judged result with hostile text in its rubric, response and error.
@@ -1260,7 +1356,8 @@ fn with_results(set: SetCount, passed: usize) -> SetCount {
 fn past_run(model: &Model) -> PastRun {
     let state = model.run.as_ref().unwrap();
     let set = |set: usize| {
-        let cases = (0..state.plan.cases.len()).filter(|case| state.plan.cases.set(*case) == set);
+        let cases =
+            (0..state.plan.cases.len()).filter(|case| state.plan.cases.set_of(*case) == set);
         let (cases, attempts) = cases
             .map(|case| {
                 let attempts = state.attempts_of(case);
@@ -1622,8 +1719,8 @@ fn hints_and_tabs_can_be_clicked() {
     click(&mut model, "1 diff", None);
     assert_eq!(model.open_case().unwrap().mode, CaseTab::Compare);
     let before = model.open_case().unwrap().at;
-    click(&mut model, "n next failing", Some(39));
+    click(&mut model, "n next failing", Some(38));
     assert_ne!(model.open_case().unwrap().at, before);
-    click(&mut model, "? help", Some(39));
+    click(&mut model, "? help", None);
     assert!(model.view.open_dialog.is_some());
 }

@@ -3,6 +3,7 @@
 #![cfg(target_os = "linux")]
 
 use crate::common::terminal::Terminal;
+use crate::common::time_limit::TimeLimit;
 use crate::common::{copy_folder, evaltrail, peak_memory, root};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_evaltrail");
 const CANARY: &str = "canary-of-the-environment";
@@ -361,10 +362,10 @@ fn watched(mut child: Child, what: &str) -> (String, u64) {
         read(Box::new(child.stdout.take().unwrap())),
         read(Box::new(child.stderr.take().unwrap())),
     ];
-    let (began, mut peak) = (Instant::now(), 0);
+    let (mut time, mut peak) = (TimeLimit::new(LIMIT), 0);
     while child.try_wait().unwrap().is_none() {
         peak = peak.max(peak_memory(child.id()).unwrap_or(0));
-        if began.elapsed() > LIMIT {
+        if time.has_passed() {
             let _ = child.kill();
             panic!("{what}: still running after {LIMIT:?}");
         }

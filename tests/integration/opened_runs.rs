@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 use crate::common::terminal::Terminal;
+use crate::common::time_limit::TimeLimit;
 use crate::common::{Place, both, evaltrail, output, wait_for};
 use flate2::Compression;
 use flate2::read::GzDecoder;
@@ -12,7 +13,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_evaltrail");
 const FILE: &str = "run.evaltrail";
@@ -198,12 +199,12 @@ fn a_pipe_is_not_waited_for() {
         .current_dir(place.path())
         .spawn()
         .unwrap();
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let mut time = TimeLimit::new(Duration::from_secs(30));
     let ended = loop {
         if let Some(status) = child.try_wait().unwrap() {
             break Some(status);
         }
-        if Instant::now() > deadline {
+        if time.has_passed() {
             child.kill().unwrap();
             break None;
         }

@@ -195,7 +195,7 @@ fn peak_and_report(folder: &Path, agent: &str, target: &str) -> (u64, Value) {
     let child = evaltrail(folder)
         .current_dir(folder)
         .args(["run", target, "--trust", ".", "--agent", agent])
-        .args(["--retries", "0", "--timeout", "60s", "--report"])
+        .args(["--retries", "0", "--timeout", "300s", "--report"])
         .arg(format!("json={}", report.display()))
         .stdout(Stdio::null())
         .stderr(Stdio::null())

@@ -74,7 +74,7 @@ impl<'a> Conditions<'a> {
     pub(super) fn changed(&mut self, pair: &CasePair) -> Vec<ChangedCondition> {
         let (before, after) = (self.before, self.after);
         let (a, b) = pair.cases;
-        let sets = (before.plan.cases.set(a), after.plan.cases.set(b));
+        let sets = (before.plan.cases.set_of(a), after.plan.cases.set_of(b));
         let of_sets = self
             .of_sets
             .entry(sets)

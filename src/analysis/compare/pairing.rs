@@ -34,7 +34,7 @@ pub(super) fn paired(before: &RunToCompare, after: &RunToCompare) -> Vec<CasePos
     let mut found: HashMap<usize, usize> = HashMap::new();
     let mut lost: Vec<usize> = cases_with_results(before).collect();
     pair_by(before, after, &mut lost, &mut found, |run, case| {
-        Some((name_of(run, case), run.plan.cases.content(case)))
+        Some((name_of(run, case), run.plan.cases.content_hash(case)))
     });
     pair_by(before, after, &mut lost, &mut found, |run, case| {
         Some(name_of(run, case))
@@ -82,7 +82,7 @@ fn cases_with_results(run: &RunState) -> impl Iterator<Item = usize> {
 }
 
 fn is_same_content(before: &RunState, a: usize, after: &RunState, b: usize) -> bool {
-    before.plan.cases.content(a) == after.plan.cases.content(b)
+    before.plan.cases.content_hash(a) == after.plan.cases.content_hash(b)
 }
 
 /// Whether the case is not the same in both runs. A renamed case was found by its equal expectation. Where the responses

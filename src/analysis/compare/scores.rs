@@ -90,8 +90,8 @@ impl<'a> CollectedMetrics<'a> {
     pub(super) fn add(&mut self, pair: &CasePair) {
         let (before, after) = (self.before, self.after);
         let sets = (
-            before.plan.cases.set(pair.cases.0),
-            after.plan.cases.set(pair.cases.1),
+            before.plan.cases.set_of(pair.cases.0),
+            after.plan.cases.set_of(pair.cases.1),
         );
         self.add_new_metrics(&pair.attempts.1);
         for of in &mut self.metrics {

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_and_the_rest_holds() {
+    fn invalid_bindings_are_reported_others_apply() {
         let (bound, problems) = read(&[
             ("pause", &["r r"]),
             ("run", &["p p"]),

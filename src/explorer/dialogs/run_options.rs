@@ -512,7 +512,7 @@ impl Dialog for RunOptionsForm {
         buffer: &mut Buffer,
     ) -> Option<Position> {
         let title = format!(
-            "run {}   enter run, ↑ ↓ option, tab next value, esc cancel",
+            "run {}   enter run, tab next value, esc cancel",
             self.scope_text(model)
         );
         let inner = over(

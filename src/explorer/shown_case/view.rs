@@ -90,10 +90,11 @@ fn most_verdict_lines(lines: u16) -> u16 {
 }
 
 /// Whether the title is in the upper border of the difference, which saves a line on low screens. Not where turns and
-/// attempts are in the border, or a what-if is below the title.
+/// attempts are in the border, or something else is below the title.
 fn has_title_in_border(base: &Layout, model: &Model, case: &CaseScreen) -> bool {
     let is_low = base.body.height < DIFFERENCE_LINES + 2 * BRIEF_LINES;
-    is_low && base.banner.is_empty() && strip::is_empty(model, case)
+    let is_below_title = base.body.y == base.header.bottom();
+    is_low && is_below_title && strip::is_empty(model, case)
 }
 
 /// Whether the metrics tab fills the screen, so that scrolling applies to it.
@@ -211,7 +212,19 @@ fn title_in_border(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer
         width: row.width.saturating_sub(used),
         ..row
     };
-    title(model, row, theme, buffer);
+    // The border stays behind the title, which has gaps.
+    let mut drawn = Buffer::empty(row);
+    drawn.set_style(row, theme.style(Role::Text));
+    title(model, row, theme, &mut drawn);
+    let is_text = |x: &u16| drawn[(*x, row.y)].symbol() != " ";
+    if let Some(end) = (row.left()..row.right()).rev().find(is_text) {
+        for x in row.left()..=end {
+            buffer[(x, row.y)] = drawn[(x, row.y)].clone();
+        }
+        for x in [row.x - 1, (end + 1).min(row.right())] {
+            buffer[(x, row.y)].set_symbol(" ");
+        }
+    }
 }
 
 /// Draws the headings of the two columns or, if the sides are stacked, a legend of the signs.

@@ -270,17 +270,21 @@ impl EffectExecutor {
         }
     }
 
-    /// The tools that the workspace knows, and then those that the set's agent declares as well, where it may be reached.
+    /// The tools that the sets of the same agent call, and then those that it declares as well, where it may be reached.
     fn collect_tools(&self, set: usize) {
         let (workspace, sets, back) =
             (self.workspace.clone(), self.sets.clone(), self.back.clone());
         self.workers.spawn(async move {
             let of_sets = tokio::task::spawn_blocking(move || {
-                let spec = agent_for(&workspace, &sets[set], None, None)
-                    .ok()
-                    .map(|(_, spec)| spec);
-                let spec = spec.filter(|spec| is_allowed(&workspace, spec));
-                (tools::of_sets(&sets), spec)
+                let agent = |set: &SetPath| agent_for(&workspace, set, None, None).ok();
+                let own = agent(&sets[set]);
+                let is_of_agent = |other: &&SetPath| match (&own, agent(other)) {
+                    (Some((own, _)), Some((other, _))) => *own == other,
+                    (own, other) => own.is_none() && other.is_none(),
+                };
+                let tools = tools::tools_of_sets(sets.iter().filter(is_of_agent));
+                let spec = own.map(|(_, spec)| spec);
+                (tools, spec.filter(|spec| is_allowed(&workspace, spec)))
             });
             let Ok((mut tools, spec)) = of_sets.await else {
                 return;

@@ -11,9 +11,9 @@ use crate::workspace::{SetPath, Workspace, open_set};
 const CASES: usize = 2_000;
 
 /// The tools that the cases of sets call, in expected and saved turns.
-pub(crate) fn of_sets(sets: &[SetPath]) -> KnownTools {
+pub(crate) fn tools_of_sets<'a>(sets: impl Iterator<Item = &'a SetPath>) -> KnownTools {
     let mut tools = KnownTools::default();
-    for open in sets.iter().filter_map(|set| open_set(set).ok()) {
+    for open in sets.filter_map(|set| open_set(set).ok()) {
         for case in (0..open.file.len().min(CASES)).filter_map(|at| open.file.case(at).ok()) {
             let saved = case.saved.iter().flat_map(|saved| &saved.turns);
             for turn in case.turns().iter().chain(saved) {

@@ -197,4 +197,3 @@ pub(crate) fn scrollbar(
         );
     }
 }
-pub mod svg;

@@ -159,7 +159,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn it_places_as_looking_each_time_does() {
+    fn places_equal_those_of_repeated_search() {
         let text =
             "\u{feff}{\n  \"a\": [1, {\"b\\n\": \"x\"}],\n  \"é\": 2, \"c\": 3, \"a\": [[], {}]\n}";
         let places = JsonPositions::default();

@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_trace_does_not_say_is_told() {
+    fn missing_parts_of_trace_are_reported() {
         let bare = otlp()
             .replace("gen_ai.tool.call.arguments", "x")
             .replace("gen_ai.input.messages", "y");

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_refused() {
+    fn text_that_is_no_literal_is_refused() {
         for text in [
             "",
             "f(x)",

@@ -2,8 +2,8 @@
 
 use super::judge_model;
 use super::metric_info::{
-    BASE, BOTH_RESPONSES, BOTH_TRAJECTORIES, Build, Direction, MetricInfo, NAMES, Need, computed,
-    option,
+    BASE, BOTH_RESPONSES, BOTH_TRAJECTORIES, Build, Direction, IGNORE_ARGS, MetricInfo, Need,
+    computed, option,
 };
 use crate::metrics::efficiency::EfficiencyMeasure;
 use crate::metrics::judged::VertexServiceMetric;
@@ -66,7 +66,7 @@ pub(super) const METRICS: &[MetricInfo] = &[
                 "EXACT",
                 "how the two lists are compared",
             ),
-            NAMES,
+            IGNORE_ARGS,
         ],
         build: Build::Computed(|criterion| computed(TrajectoryOptions::new(criterion))),
         ..BASE

@@ -219,5 +219,5 @@ pub(super) const fn option(
     }
 }
 
-pub(super) const NAMES: OptionInfo =
+pub(super) const IGNORE_ARGS: OptionInfo =
     option("ignore_args", "true or false", "false", "names alone count");

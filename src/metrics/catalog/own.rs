@@ -1,13 +1,14 @@
 //! evaltrail's own metrics.
 
 use super::metric_info::{
-    BASE, BOTH_TRAJECTORIES, Build, Family, MetricInfo, NAMES, Need, OptionInfo, computed, option,
+    BASE, BOTH_TRAJECTORIES, Build, Family, IGNORE_ARGS, MetricInfo, Need, OptionInfo, computed,
+    option,
 };
 use crate::metrics::intermediate::IntermediateResponses;
 use crate::metrics::matched::{MatchReading, MatchedCalls};
 use crate::metrics::state::SessionState;
 
-const OWN_OPTIONS: &[OptionInfo] = &[NAMES, RULES];
+const OWN_OPTIONS: &[OptionInfo] = &[IGNORE_ARGS, RULES];
 const RULES: OptionInfo = option(
     "[[match]]",
     "rules in evaltrail.toml",
@@ -46,7 +47,7 @@ pub(super) const METRICS: &[MetricInfo] = &[
                 "strict",
                 "when two trajectories match",
             ),
-            NAMES,
+            IGNORE_ARGS,
             RULES,
         ],
         ..own(

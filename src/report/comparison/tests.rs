@@ -181,6 +181,21 @@ fn cases_with_other_criteria_are_counted() {
 }
 
 #[test]
+fn runs_without_common_case_are_not_compared() {
+    let before = run(0.5, &[("a.json", &[Status::Passed])]);
+    let after = run(0.5, &[("b.json", &[Status::Passed])]);
+    let (text, markdown, _) = reports(&before, &after);
+    for report in [text, markdown] {
+        assert!(
+            report.contains("no case has results in both runs"),
+            "{report}"
+        );
+    }
+    let (text, _, _) = reports(&before, &before);
+    assert!(!text.contains("no case has results in both runs"), "{text}");
+}
+
+#[test]
 fn json_has_the_number_of_evaluated_attempts() {
     let (passed, failed, none) = (Status::Passed, Status::Failed, Status::NotEvaluated);
     let before = run(0.5, &[("s.json", &[passed, failed, none, none])]);

@@ -6,13 +6,16 @@ pub mod past;
 pub mod scripted;
 pub mod server;
 pub mod store;
+pub mod svg;
 pub mod terminal;
+pub mod time_limit;
 pub mod watchdog;
 
+use self::time_limit::TimeLimit;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The root of the repository.
 pub fn root() -> PathBuf {
@@ -111,14 +114,14 @@ pub fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-/// Waits until `look` returns a value; panics with `what` after the limit.
+/// Waits until `look` returns a value; panics with `what` after the limit, which is longer on a busy machine.
 pub fn wait_for<T>(what: &str, limit: Duration, mut look: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + limit;
+    let mut time = TimeLimit::new(limit);
     loop {
         if let Some(found) = look() {
             return found;
         }
-        assert!(Instant::now() < deadline, "waited {limit:?} for {what}");
+        assert!(!time.has_passed(), "waited {limit:?} for {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -1,6 +1,7 @@
 //! The real binary in a pseudo-terminal, with an independent terminal emulator that interprets its output.
 // Shared by tests and a benchmark, which use different parts of it.
 
+use super::time_limit::TimeLimit;
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use std::io::{Read, Write};
 use std::path::Path;
@@ -14,6 +15,7 @@ pub struct Terminal {
     writer: Box<dyn Write + Send>,
     bytes: Arc<Mutex<Vec<u8>>>,
     parser: Arc<Mutex<vt100::Parser>>,
+    reader: std::thread::JoinHandle<()>,
 }
 
 /// The terminal emulator needs at least two cells.
@@ -48,6 +50,8 @@ fn whole_frames(output: &[u8]) -> usize {
 
 /// Time limit of each wait.
 const LIMIT: Duration = Duration::from_secs(60);
+/// After the end of a program, its output is complete when nothing comes for this long.
+const REST: Duration = Duration::from_secs(1);
 
 impl Terminal {
     /// Starts a program in a terminal of this size: columns and rows.
@@ -100,7 +104,7 @@ impl Terminal {
             0,
         )));
         let (kept, screen) = (bytes.clone(), parser.clone());
-        std::thread::spawn(move || {
+        let reader = std::thread::spawn(move || {
             let mut buffer = [0; 65536];
             let mut unshown = Vec::new();
             while let Ok(count @ 1..) = reader.read(&mut buffer) {
@@ -117,6 +121,19 @@ impl Terminal {
             writer,
             bytes,
             parser,
+            reader,
+        }
+    }
+
+    /// Waits until all is read that the program wrote before its end. A process that it left behind can keep the terminal
+    /// open; then the output is complete when nothing more comes.
+    fn wait_for_rest(&self) {
+        let mut rest = (self.written(), TimeLimit::new(REST));
+        while !self.reader.is_finished() && !rest.1.has_passed() {
+            std::thread::sleep(Duration::from_millis(1));
+            if self.written() != rest.0 {
+                rest = (self.written(), TimeLimit::new(REST));
+            }
         }
     }
 
@@ -153,10 +170,10 @@ impl Terminal {
 
     /// Waits until the screen meets a condition; `what` describes the condition in the panic.
     pub fn wait_until(&self, what: &str, is_so: impl Fn(&str) -> bool) {
-        let deadline = Instant::now() + LIMIT;
+        let mut time = TimeLimit::new(LIMIT);
         while !is_so(&self.screen()) {
             assert!(
-                Instant::now() < deadline,
+                !time.has_passed(),
                 "waited for {what}; the screen is\n{}",
                 self.screen()
             );
@@ -167,9 +184,9 @@ impl Terminal {
     /// Waits until nothing has been written for a while.
     pub fn wait_until_quiet(&self, quiet: Duration) {
         let mut last = (self.written(), Instant::now());
-        let deadline = Instant::now() + LIMIT;
+        let mut time = TimeLimit::new(LIMIT);
         while last.1.elapsed() < quiet {
-            assert!(Instant::now() < deadline, "it never stops writing");
+            assert!(!time.has_passed(), "it never stops writing");
             std::thread::sleep(Duration::from_millis(10));
             if self.written() != last.0 {
                 last = (self.written(), Instant::now());
@@ -206,15 +223,16 @@ impl Terminal {
         assert!(status.expect("kill runs").success());
     }
 
-    /// Waits until the program ends. Returns its exit code.
+    /// Waits until the program ends and all that it wrote is read. Returns its exit code.
     pub fn wait_for_end(&mut self) -> u32 {
-        let deadline = Instant::now() + LIMIT;
+        let mut time = TimeLimit::new(LIMIT);
         loop {
             if let Some(status) = self.child.try_wait().expect("it can be waited for") {
+                self.wait_for_rest();
                 return status.exit_code();
             }
             assert!(
-                Instant::now() < deadline,
+                !time.has_passed(),
                 "it does not end; the screen is\n{}",
                 self.screen()
             );

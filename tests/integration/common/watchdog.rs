@@ -1,6 +1,7 @@
 //! Ends the tests when one of them takes too long, with the stacks of its processes: a test that hangs does not block
 //! the others, and shows where it hangs.
 
+use super::time_limit::load;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -106,18 +107,6 @@ fn watch() {
             std::process::abort();
         }
     }
-}
-
-/// How many times slower a test is, because processes wait for a processor; 1 if none does or this is not known.
-fn load() -> f64 {
-    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    let load: f64 = text
-        .split(' ')
-        .next()
-        .and_then(|load| load.parse().ok())
-        .unwrap_or(1.0);
-    let processors = std::thread::available_parallelism().map_or(1.0, |count| count.get() as f64);
-    (load / processors).max(1.0)
 }
 
 /// The threads of this process and of its children: with their stacks if gdb is installed, otherwise with their names and

@@ -63,7 +63,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_begins_so_comes_first() {
+    fn completions_with_prefix_come_first() {
         let mut tools = KnownTools::default();
         for (name, args) in [
             ("get_room", json!({"room": 1, "unit": 2})),

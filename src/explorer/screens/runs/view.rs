@@ -159,38 +159,41 @@ fn columns<'a>(
     width: u16,
     theme: &'a Theme,
 ) -> Vec<RunColumn<'a>> {
+    let mut room = width;
+    let fits = |column: &RunColumn| {
+        let fits = column.width <= room;
+        room -= column.width.min(room);
+        fits
+    };
+    let mut columns: Vec<RunColumn<'a>> = all_columns(model, runs, width, theme)
+        .into_iter()
+        .take_while(fits)
+        .collect();
+    let used: u16 = columns.iter().map(|column| column.width).sum();
+    if let Some(last) = columns.last_mut().filter(|last| !last.right) {
+        last.width += width.saturating_sub(used);
+    }
+    columns
+}
+
+fn all_columns<'a>(
+    model: &'a Model,
+    runs: &'a RunsState,
+    width: u16,
+    theme: &'a Theme,
+) -> Vec<RunColumn<'a>> {
     let (text, faint) = (theme.style(Role::Text), theme.style(Role::Faint));
-    let shown = || {
-        (0..runs.rows.len())
-            .skip(runs.offset)
-            .take(100)
-            .filter_map(|row| runs.row(row))
-    };
-    let name = shown()
-        .map(|head| name_of(runs, head).width())
-        .max()
-        .unwrap_or(0);
-    let name = name.clamp(4, usize::from(width / 3).clamp(8, 24)) as u16;
-    let agent = shown()
-        .map(|head| head.agent.width())
-        .max()
-        .unwrap_or(0)
-        .clamp(5, 24) as u16;
-    let kind = if shown().any(|head| !kind_text(head).is_empty()) {
-        12
-    } else {
-        0
-    };
+    let widths = MeasuredWidths::of_shown(runs, width);
     let column = |heading, width, right, cell: CellText<'a>| RunColumn {
         heading,
         width,
         right,
         cell,
     };
-    let all: Vec<RunColumn<'a>> = vec![
+    vec![
         column(
             "run",
-            name + 2,
+            widths.name + 2,
             false,
             Box::new(move |head| (name_of(runs, head), text)),
         ),
@@ -214,7 +217,7 @@ fn columns<'a>(
         ),
         column(
             "",
-            kind,
+            widths.kind,
             false,
             Box::new(move |head| (kind_text(head).into(), theme.style(Role::Note))),
         ),
@@ -226,7 +229,7 @@ fn columns<'a>(
         ),
         column(
             "agent",
-            agent + 2,
+            widths.agent + 2,
             false,
             Box::new(move |head| (head.agent.clone(), text)),
         ),
@@ -236,19 +239,33 @@ fn columns<'a>(
             false,
             Box::new(move |head| (sets_text(model, head), faint)),
         ),
-    ];
-    let mut room = width;
-    let fits = |column: &RunColumn| {
-        let fits = column.width <= room;
-        room -= column.width.min(room);
-        fits
-    };
-    let mut columns: Vec<RunColumn<'a>> = all.into_iter().take_while(fits).collect();
-    let used: u16 = columns.iter().map(|column| column.width).sum();
-    if let Some(last) = columns.last_mut().filter(|last| !last.right) {
-        last.width += width.saturating_sub(used);
+    ]
+}
+
+/// Widths of columns that depend on the runs that are shown.
+struct MeasuredWidths {
+    name: u16,
+    agent: u16,
+    /// 0 if no run is of a special kind.
+    kind: u16,
+}
+
+impl MeasuredWidths {
+    fn of_shown(runs: &RunsState, width: u16) -> MeasuredWidths {
+        let shown = || {
+            let rows = (0..runs.rows.len()).skip(runs.offset).take(100);
+            rows.filter_map(|row| runs.row(row))
+        };
+        let name = shown().map(|head| name_of(runs, head).width()).max();
+        let most = usize::from(width / 3).clamp(8, 24);
+        let agent = shown().map(|head| head.agent.width()).max();
+        let is_special = shown().any(|head| !kind_text(head).is_empty());
+        MeasuredWidths {
+            name: name.unwrap_or(0).clamp(4, most) as u16,
+            agent: agent.unwrap_or(0).clamp(5, 24) as u16,
+            kind: if is_special { 12 } else { 0 },
+        }
     }
-    columns
 }
 
 fn passed_text(head: &RunSummary, theme: &Theme) -> (String, Style) {

@@ -1,7 +1,8 @@
-//! Renders a frame as SVG, for the documentation. Adjacent cells of a row with the same style become one text and, if
+//! Renders frames as SVG, for the documentation. Adjacent cells of a row with the same style become one text and, if
 //! they have a background, one rectangle.
 
 use ratatui::buffer::{Buffer, Cell};
+use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
 use std::fmt::Write;
 
@@ -10,24 +11,99 @@ const MARGIN: f64 = 14.0;
 const FOREGROUND: &str = "#d5d9e0";
 const BACKGROUND: &str = "#15181e";
 
+/// Lines below a frame of an animation, for its caption.
+const CAPTION_LINES: f64 = 2.0;
+
+/// A frame of an animation.
+pub struct AnimationFrame {
+    pub buffer: Buffer,
+    /// What the frame shows.
+    pub caption: &'static str,
+    /// How long it is shown.
+    pub seconds: u32,
+}
+
 /// Renders a frame as SVG.
 pub fn svg(buffer: &Buffer, title: &str) -> String {
-    let (columns, rows) = (f64::from(buffer.area.width), f64::from(buffer.area.height));
+    let mut out = beginning(buffer.area, 0.0, title);
+    rows(buffer, &mut out);
+    out.push_str("</g>\n</svg>\n");
+    out
+}
+
+/// Renders frames of the same size as an SVG that shows one after the other. Where motion is not wanted, it shows the frame
+/// at the position `still`.
+pub fn animated_svg(frames: &[AnimationFrame], still: usize, title: &str) -> String {
+    let area = frames[0].buffer.area;
+    let mut out = beginning(area, CAPTION_LINES, title);
+    out.push_str(&animation_style(frames, still));
+    let baseline = MARGIN + (f64::from(area.height) + CAPTION_LINES - 0.5) * CELL.1;
+    for (at, frame) in frames.iter().enumerate() {
+        let _ = writeln!(out, "<g class=\"frame frame{at}\">");
+        rows(&frame.buffer, &mut out);
+        let _ = writeln!(
+            out,
+            "<text xml:space=\"preserve\" x=\"{:.1}\" y=\"{baseline:.1}\" fill=\"#ffffff\" font-weight=\"bold\">{}</text>\n</g>",
+            MARGIN + CELL.0,
+            escape(frame.caption)
+        );
+    }
+    out.push_str("</g>\n</svg>\n");
+    out
+}
+
+/// The style sheet that shows each frame in its part of the time.
+fn animation_style(frames: &[AnimationFrame], still: usize) -> String {
+    let total: u32 = frames.iter().map(|frame| frame.seconds).sum();
+    let percent = |seconds: u32| f64::from(seconds) * 100.0 / f64::from(total);
+    let mut style = String::from("<style>\n.frame { visibility: hidden; }\n");
+    let mut begin = 0;
+    for (at, frame) in frames.iter().enumerate() {
+        let end = begin + frame.seconds;
+        let hidden_before = if begin > 0 {
+            "0% { visibility: hidden; } "
+        } else {
+            ""
+        };
+        let hidden_after = if end < total {
+            format!(" {:.2}% {{ visibility: hidden; }}", percent(end))
+        } else {
+            String::new()
+        };
+        let _ = writeln!(
+            style,
+            "@keyframes show{at} {{ {hidden_before}{:.2}% {{ visibility: visible; }}{hidden_after} }}\n\
+             .frame{at} {{ animation: show{at} {total}s step-end infinite; }}",
+            percent(begin)
+        );
+        begin = end;
+    }
+    let _ = writeln!(
+        style,
+        "@media (prefers-reduced-motion: reduce) {{ .frame {{ animation: none; }} .frame{still} {{ visibility: visible; }} }}\n</style>"
+    );
+    style
+}
+
+/// The beginning of a picture of an area, with lines below it.
+fn beginning(area: Rect, lines_below: f64, title: &str) -> String {
+    let (columns, rows) = (f64::from(area.width), f64::from(area.height) + lines_below);
     let (width, height) = (
         columns * CELL.0 + 2.0 * MARGIN,
         rows * CELL.1 + 2.0 * MARGIN,
     );
-    let mut out = format!(
+    format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\">\n\
          <title>{}</title>\n<rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"{BACKGROUND}\"/>\n\
          <g font-family=\"ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace\" font-size=\"14\">\n",
         escape(title)
-    );
+    )
+}
+
+fn rows(buffer: &Buffer, out: &mut String) {
     for y in 0..buffer.area.height {
-        row(buffer, y, &mut out);
+        row(buffer, y, out);
     }
-    out.push_str("</g>\n</svg>\n");
-    out
 }
 
 fn row(buffer: &Buffer, y: u16, out: &mut String) {
