@@ -15,7 +15,7 @@
 //! | [`net`] | HTTP with limits, server-sent events, retries | network |
 //! | [`buckets`] | objects in Google Cloud Storage, S3, Azure and folders | network |
 //! | [`process`] | child processes, and clocks that exclude the time in which evaltrail was suspended | processes |
-//! | [`store`] | journal, history, trust; the only writer of users' files | files, and objects that are edited |
+//! | [`store`] | journal, undo log, trust; the only writer of users' files | files, and objects that are edited |
 //! | [`history`] | past runs, and the latest result of each case | files, reading only |
 //! | [`workspace`] | discovery of eval sets, agents and configuration in a folder | files, reading only |
 //! | [`agents`] | agents: one kind of connection per file | network, processes |

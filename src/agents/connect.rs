@@ -21,7 +21,9 @@ use super::server::{Server, StartedServerSession};
 use super::sub_agent::SubAgentFolder;
 use super::tools::{AttemptRegistration, Interception, PluginFolder};
 use super::{Agent, AgentDescription, AgentError, ErrorKind, Replay, Session, SessionOptions};
-use crate::domain::{AgentServer, AgentSpec, Protocol, SentSecrets, ServerSpec, ToolsSpec};
+use crate::domain::{
+    AgentServer, AgentSpec, ProgramSpec, Protocol, SentSecrets, ServerSpec, ToolsSpec,
+};
 use crate::process::clock::timeout;
 use async_trait::async_trait;
 use std::collections::HashMap;
@@ -312,64 +314,22 @@ async fn connected(
     spec: &AgentSpec,
     request: &ConnectionRequest<'_>,
 ) -> Result<Box<dyn Agent>, AgentError> {
-    let ConnectionRequest {
-        limit,
-        sent,
-        status,
-    } = *request;
     Ok(match spec {
         AgentSpec::Adk {
             server: AgentServer::Start(program),
             app,
-            agent_name: Some(agent_name),
-        } => {
-            let folder = SubAgentFolder::write(app, agent_name, program)?;
-            let server = AgentServer::Start(folder.program(program)?);
-            let AdkAddress {
-                url,
-                server,
-                plugin,
-            } = adk_address(&server, status).await?;
-            let connecting = async {
-                let agent = within(limit, &url, AdkAgent::connect(&url, &folder.app, sent)).await?;
-                within(limit, &url, agent.load()).await.map(|()| agent)
-            };
-            let agent = explained(connecting.await, &server).await?;
-            served(
-                Box::new(agent),
-                server,
-                ServerFolders {
-                    agent: Some(folder),
-                    plugin,
-                },
-            )
-        }
-        AgentSpec::Adk { server, app, .. } => {
-            let AdkAddress {
-                url,
-                server,
-                plugin,
-            } = adk_address(server, status).await?;
-            let connected = within(limit, &url, AdkAgent::connect(&url, app, sent)).await;
-            let agent = explained(connected, &server).await?;
-            served(
-                Box::new(agent),
-                server,
-                ServerFolders {
-                    agent: None,
-                    plugin,
-                },
-            )
-        }
+            agent_name: Some(name),
+        } => connected_to_sub_agent(program, app, name, request).await?,
+        AgentSpec::Adk { server, app, .. } => connected_to_adk(server, app, request).await?,
         AgentSpec::Server(spec) => {
-            let (address, started) = address_of(&spec.server, &spec.path, status).await?;
-            let connected =
-                within(limit, &address, connected_to_server(&address, spec, sent)).await;
+            let (address, started) = address_of(&spec.server, &spec.path, request.status).await?;
+            let connecting = connected_to_server(&address, spec, request.sent);
+            let connected = within(request.limit, &address, connecting).await;
             let agent = explained(connected, &started).await?;
             served(agent, started, ServerFolders::default())
         }
         AgentSpec::Python { function, program } => {
-            status.report(&format!("importing {function}"), "");
+            request.status.report(&format!("importing {function}"), "");
             Box::new(PythonAgent::connect(function, program).await?)
         }
         AgentSpec::Command(program) => Box::new(CommandAgent::connect(program.clone())?),
@@ -392,6 +352,56 @@ async fn connected(
             Box::new(Arc::new(replay))
         }
     })
+}
+
+/// Connects to an application on an ADK server.
+async fn connected_to_adk(
+    server: &AgentServer,
+    app: &str,
+    request: &ConnectionRequest<'_>,
+) -> Result<Box<dyn Agent>, AgentError> {
+    let AdkAddress {
+        url,
+        server,
+        plugin,
+    } = adk_address(server, request.status).await?;
+    let connecting = AdkAgent::connect(&url, app, request.sent);
+    let connected = within(request.limit, &url, connecting).await;
+    let agent = explained(connected, &server).await?;
+    let folders = ServerFolders {
+        agent: None,
+        plugin,
+    };
+    Ok(served(Box::new(agent), server, folders))
+}
+
+/// Starts a server with a folder in which the sub-agent is the root agent.
+async fn connected_to_sub_agent(
+    program: &ProgramSpec,
+    app: &str,
+    name: &str,
+    request: &ConnectionRequest<'_>,
+) -> Result<Box<dyn Agent>, AgentError> {
+    let folder = SubAgentFolder::write(app, name, program)?;
+    let server = AgentServer::Start(folder.program(program)?);
+    let AdkAddress {
+        url,
+        server,
+        plugin,
+    } = adk_address(&server, request.status).await?;
+    let connecting = async {
+        let connecting = AdkAgent::connect(&url, &folder.app, request.sent);
+        let agent = within(request.limit, &url, connecting).await?;
+        within(request.limit, &url, agent.load())
+            .await
+            .map(|()| agent)
+    };
+    let agent = explained(connecting.await, &server).await?;
+    let folders = ServerFolders {
+        agent: Some(folder),
+        plugin,
+    };
+    Ok(served(Box::new(agent), server, folders))
 }
 
 /// Connects to an agent on a server. Every protocol is registered here.

@@ -31,6 +31,8 @@ pub(super) struct RawJudge {
 
 /// Maximum of jobs and of requests per minute. A larger number is a mistake.
 const MAX_JOBS_AND_RATE: u32 = 100_000;
+/// Maximum number of samples of a question.
+const MAX_SAMPLES: u32 = 1000;
 
 /// Prices per million tokens.
 #[derive(Deserialize)]
@@ -42,69 +44,10 @@ struct RawPrices {
 
 impl RawJudge {
     pub(super) fn spec(self, root: &Path) -> Result<JudgeSpec, String> {
-        if self.api_key.is_some() {
-            return Err("a key does not belong in a file: put it into the environment, and name that variable as api_key_env".into());
-        }
+        self.check_provider()?;
+        self.check_costs()?;
+        self.check_counts()?;
         let standard = JudgeSpec::standard();
-        match (self.kind, &self.recording) {
-            (Some(Provider::Replay), None) => {
-                return Err("kind = \"replay\" needs a recording".into());
-            }
-            (kind, Some(_)) if kind != Some(Provider::Replay) => {
-                return Err("a recording needs kind = \"replay\"".into());
-            }
-            _ => {}
-        }
-        if self.base_url.is_some() && self.kind.is_none() {
-            return Err(
-                "with a base_url, kind must name its API: gemini, openai, anthropic or ollama"
-                    .into(),
-            );
-        }
-        let has_user = |url: &Url| !url.username().is_empty() || url.password().is_some();
-        if self
-            .base_url
-            .as_deref()
-            .and_then(|url| Url::parse(url).ok())
-            .is_some_and(|url| has_user(&url))
-        {
-            return Err(
-                "a base_url must not contain a user name: the text before the @ hides the actual host".into(),
-            );
-        }
-        if self.spending_limit.is_some() && self.prices.is_none() {
-            return Err(
-                "a spending_limit needs prices = { input = …, output = … } per million tokens"
-                    .into(),
-            );
-        }
-        let costs = [
-            ("spending_limit", self.spending_limit),
-            (
-                "prices.input",
-                self.prices.as_ref().map(|prices| prices.input),
-            ),
-            (
-                "prices.output",
-                self.prices.as_ref().map(|prices| prices.output),
-            ),
-        ];
-        for (name, cost) in costs {
-            if cost.is_some_and(|cost| !(cost.is_finite() && cost >= 0.0)) {
-                return Err(format!("{name} must be a number of at least 0"));
-            }
-        }
-        for (name, count) in [("jobs", self.jobs), ("rate", self.rate)] {
-            if count.is_some_and(|count| !(1..=MAX_JOBS_AND_RATE).contains(&count)) {
-                return Err(format!("{name} must be from 1 to {MAX_JOBS_AND_RATE}"));
-            }
-        }
-        if self
-            .samples
-            .is_some_and(|samples| !(1..=1000).contains(&samples))
-        {
-            return Err("samples must be from 1 to 1000".into());
-        }
         let timeout = self.timeout.as_deref().map(parse_duration).transpose();
         let timeout = timeout.map_err(|why| format!("timeout: {why}"))?;
         Ok(JudgeSpec {
@@ -128,6 +71,71 @@ impl RawJudge {
             spending_limit: self.spending_limit,
             cache: self.cache.unwrap_or(standard.cache),
         })
+    }
+
+    /// Which model is asked, where, and with which key.
+    fn check_provider(&self) -> Result<(), String> {
+        if self.api_key.is_some() {
+            return Err("a key does not belong in a file: put it into the environment, and name that variable as api_key_env".into());
+        }
+        match (self.kind, &self.recording) {
+            (Some(Provider::Replay), None) => {
+                return Err("kind = \"replay\" needs a recording".into());
+            }
+            (kind, Some(_)) if kind != Some(Provider::Replay) => {
+                return Err("a recording needs kind = \"replay\"".into());
+            }
+            _ => {}
+        }
+        if self.base_url.is_some() && self.kind.is_none() {
+            return Err(
+                "with a base_url, kind must name its API: gemini, openai, anthropic or ollama"
+                    .into(),
+            );
+        }
+        let url = self
+            .base_url
+            .as_deref()
+            .and_then(|url| Url::parse(url).ok());
+        if url.is_some_and(|url| !url.username().is_empty() || url.password().is_some()) {
+            return Err(
+                "a base_url must not contain a user name: the text before the @ hides the actual host".into(),
+            );
+        }
+        Ok(())
+    }
+
+    fn check_costs(&self) -> Result<(), String> {
+        if self.spending_limit.is_some() && self.prices.is_none() {
+            return Err(
+                "a spending_limit needs prices = { input = …, output = … } per million tokens"
+                    .into(),
+            );
+        }
+        let prices = self.prices.as_ref();
+        for (name, cost) in [
+            ("spending_limit", self.spending_limit),
+            ("prices.input", prices.map(|prices| prices.input)),
+            ("prices.output", prices.map(|prices| prices.output)),
+        ] {
+            if cost.is_some_and(|cost| !(cost.is_finite() && cost >= 0.0)) {
+                return Err(format!("{name} must be a number of at least 0"));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_counts(&self) -> Result<(), String> {
+        for (name, count, most) in [
+            ("jobs", self.jobs, MAX_JOBS_AND_RATE),
+            ("rate", self.rate, MAX_JOBS_AND_RATE),
+            ("samples", self.samples, MAX_SAMPLES),
+        ] {
+            if count.is_some_and(|count| !(1..=most).contains(&count)) {
+                return Err(format!("{name} must be from 1 to {most}"));
+            }
+        }
+        Ok(())
     }
 }
 

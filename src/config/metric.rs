@@ -102,91 +102,81 @@ pub(super) enum RawMetric {
 
 impl RawMetric {
     pub(super) fn define(self, name: &str) -> Result<DefinedMetric, String> {
-        let of = |threshold: Option<f64>, kind| match threshold.filter(|number| !number.is_finite())
-        {
-            Some(number) => Err(format!("the threshold {number} is not a finite number")),
-            None => Ok(DefinedMetric {
-                name: name.to_string(),
-                threshold,
-                kind,
-            }),
-        };
+        let threshold = self.threshold();
+        if let Some(number) = threshold.filter(|number| !number.is_finite()) {
+            return Err(format!("the threshold {number} is not a finite number"));
+        }
+        Ok(DefinedMetric {
+            name: name.to_string(),
+            threshold,
+            kind: self.kind()?,
+        })
+    }
+
+    fn threshold(&self) -> Option<f64> {
         match self {
-            RawMetric::Tools { tools, threshold } if tools.is_empty() => {
-                let _ = threshold;
-                Err("tools is empty: name the tools that must be called".into())
+            RawMetric::Pointwise(raw) | RawMetric::Pairwise(raw) => raw.threshold,
+            RawMetric::Tools { threshold, .. }
+            | RawMetric::Response { threshold, .. }
+            | RawMetric::Argument { threshold, .. }
+            | RawMetric::MaxCalls { threshold, .. }
+            | RawMetric::Command { threshold, .. }
+            | RawMetric::Python { threshold, .. } => *threshold,
+        }
+    }
+
+    fn kind(self) -> Result<DefinedKind, String> {
+        Ok(match self {
+            RawMetric::Tools { tools, .. } if tools.is_empty() => {
+                return Err("tools is empty: name the tools that must be called".into());
             }
-            RawMetric::Tools { tools, threshold } => of(threshold, DefinedKind::Tools { tools }),
-            RawMetric::Response { pattern, threshold } => {
-                of(threshold, DefinedKind::Response { pattern })
-            }
+            RawMetric::Tools { tools, .. } => DefinedKind::Tools { tools },
+            RawMetric::Response { pattern, .. } => DefinedKind::Response { pattern },
             RawMetric::Argument {
                 equals: None,
                 pattern: None,
                 ..
-            } => Err("an argument metric needs equals or pattern".into()),
+            } => return Err("an argument metric needs equals or pattern".into()),
             RawMetric::Argument {
                 tool,
                 path,
                 equals,
                 pattern,
-                threshold,
-            } => of(
-                threshold,
-                DefinedKind::Argument {
-                    tool,
-                    path,
-                    equals,
-                    pattern,
-                },
-            ),
-            RawMetric::MaxCalls {
+                ..
+            } => DefinedKind::Argument {
                 tool,
-                max,
-                threshold,
-            } => of(threshold, DefinedKind::MaxCalls { tool, max }),
-            RawMetric::Pointwise(raw) => {
-                of(raw.threshold, DefinedKind::Judged(raw.template(false)?))
-            }
-            RawMetric::Pairwise(raw) => of(raw.threshold, DefinedKind::Judged(raw.template(true)?)),
+                path,
+                equals,
+                pattern,
+            },
+            RawMetric::MaxCalls { tool, max, .. } => DefinedKind::MaxCalls { tool, max },
+            RawMetric::Pointwise(raw) => DefinedKind::Judged(raw.template(false)?),
+            RawMetric::Pairwise(raw) => DefinedKind::Judged(raw.template(true)?),
             RawMetric::Command {
                 command,
                 env,
                 timeout,
-                threshold,
-            } => {
-                let argv = split_command(&command).map_err(|error| error.0)?;
-                of(
-                    threshold,
-                    DefinedKind::Command {
-                        argv,
-                        env,
-                        timeout_ms: limit(timeout)?,
-                    },
-                )
-            }
+                ..
+            } => DefinedKind::Command {
+                argv: split_command(&command).map_err(|error| error.0)?,
+                env,
+                timeout_ms: limit(timeout)?,
+            },
             RawMetric::Python {
                 function,
                 convention,
                 python,
                 env,
                 timeout,
-                threshold,
-            } => {
-                let convention = convention.unwrap_or(CallingConvention::Vertex);
-                let timeout_ms = limit(timeout)?;
-                of(
-                    threshold,
-                    DefinedKind::Python {
-                        function,
-                        convention,
-                        python,
-                        env,
-                        timeout_ms,
-                    },
-                )
-            }
-        }
+                ..
+            } => DefinedKind::Python {
+                function,
+                convention: convention.unwrap_or(CallingConvention::Vertex),
+                python,
+                env,
+                timeout_ms: limit(timeout)?,
+            },
+        })
     }
 }
 

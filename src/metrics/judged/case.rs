@@ -18,7 +18,7 @@ pub struct JudgedCase<'a> {
     evidence: Evidence<'a>,
     /// For prompts without codes, from which the codes are computed.
     plain: VerdictCodes,
-    seal: VerdictCodes,
+    codes: VerdictCodes,
 }
 
 impl JudgedMetric {
@@ -38,7 +38,7 @@ impl<'a> JudgedCase<'a> {
         JudgedCase {
             metric,
             evidence: *evidence,
-            seal: plain.with_codes(key),
+            codes: plain.with_codes(key),
             plain,
         }
     }
@@ -57,9 +57,9 @@ impl<'a> JudgedCase<'a> {
             return Err("there are no turns to judge".into());
         }
         for question in judge.questions(evidence, answered, &self.plain)? {
-            self.seal.add(question.id, &question.prompt);
+            self.codes.add(question.id, &question.prompt);
         }
-        let mut questions = judge.questions(evidence, answered, &self.seal)?;
+        let mut questions = judge.questions(evidence, answered, &self.codes)?;
         if self.metric.reading == VerdictParsing::Adk {
             // ADK sends no model a schema.
             questions
@@ -85,7 +85,7 @@ impl<'a> JudgedCase<'a> {
         });
         self.metric
             .judge
-            .read(&self.evidence, &mut known, &self.seal);
+            .read(&self.evidence, &mut known, &self.codes);
         self.metric.judge.is_complete(&self.evidence, &known, id)
     }
 
@@ -208,14 +208,16 @@ impl<'a> JudgedCase<'a> {
     /// Reads the replies, in the order of the questions.
     fn read(&mut self, answered: &mut [JudgedQuestion]) {
         answered.sort_by_key(|asked| asked.id);
-        self.seal_prompts_of(answered);
-        self.metric.judge.read(&self.evidence, answered, &self.seal);
+        self.add_prompts_of(answered);
+        self.metric
+            .judge
+            .read(&self.evidence, answered, &self.codes);
     }
 
     /// Adds the prompts of answered questions that were not sent by this value.
-    fn seal_prompts_of(&mut self, answered: &[JudgedQuestion]) {
+    fn add_prompts_of(&mut self, answered: &[JudgedQuestion]) {
         let mut known: Vec<JudgedQuestion> = Vec::new();
-        while !answered.iter().all(|asked| self.seal.has(asked.id)) {
+        while !answered.iter().all(|asked| self.codes.has(asked.id)) {
             let Ok(open) = self
                 .metric
                 .judge
@@ -225,7 +227,7 @@ impl<'a> JudgedCase<'a> {
             };
             let before = known.len();
             for question in open {
-                self.seal.add(question.id, &question.prompt);
+                self.codes.add(question.id, &question.prompt);
                 known.extend(
                     answered
                         .iter()

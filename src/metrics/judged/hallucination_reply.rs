@@ -81,7 +81,7 @@ pub fn labelled(reply: &str) -> Vec<Labelled> {
 pub(super) fn own_blocks<'a>(
     reply: &str,
     asked: impl Iterator<Item = &'a str>,
-    seal: &VerdictCodes,
+    codes: &VerdictCodes,
 ) -> Vec<Labelled> {
     static LABELS: LazyLock<Option<Regex>> = LazyLock::new(|| {
         let words = "sentence|label|rationale|supporting_excerpt|contradicting_excerpt";
@@ -93,7 +93,7 @@ pub(super) fn own_blocks<'a>(
     let Some(labels) = LABELS.as_ref() else {
         return Vec::new();
     };
-    let own = without_quotations(reply, seal, labels, "label", "rationale");
+    let own = without_quotations(reply, codes, labels, "label", "rationale");
     let mut found = blocks(&own);
     if found.is_empty() {
         found = blocks(&undecorated(&own));
@@ -115,14 +115,14 @@ pub(super) fn own_blocks<'a>(
 pub(super) fn label_objects(
     reply: &str,
     sentences: &[(String, String)],
-    seal: &VerdictCodes,
+    codes: &VerdictCodes,
 ) -> Option<Vec<Option<Labelled>>> {
     let plain = reply
         .trim()
         .trim_start_matches("```json")
         .trim_matches('`')
         .trim();
-    let is_object = plain.starts_with('{') && !seal.quotes(plain);
+    let is_object = plain.starts_with('{') && !codes.quotes(plain);
     let answer: LabelList = is_object
         .then(|| serde_json::from_str(plain).ok())
         .flatten()?;
@@ -141,7 +141,7 @@ pub(super) fn label_objects(
         let given = text(one.code);
         let words = format!("sentence {} label {}", at + 1, one.label);
         let is_own =
-            given == *code || (!VerdictCodes::is_forged(&given, code) && !seal.quotes(&words));
+            given == *code || (!VerdictCodes::is_forged(&given, code) && !codes.quotes(&words));
         labels[at] = is_own.then(|| Labelled {
             sentence: sentence.clone(),
             label: one.label,
@@ -276,7 +276,7 @@ fn blocks(reply: &str) -> Vec<Labelled> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::judged::verdict_codes::seal_of_response;
+    use crate::metrics::judged::verdict_codes::codes_of_response;
 
     #[test]
     fn labels_are_matched_by_sentence_number() {
@@ -285,7 +285,7 @@ mod tests {
             label_objects(
                 &format!("{{\"labels\": [{list}]}}"),
                 &asked,
-                &seal_of_response(text),
+                &codes_of_response(text),
             )
         };
         let labels = |list: &str| said("Done. Done.", list);
@@ -325,7 +325,7 @@ mod tests {
             one(1, "unsupported").replace("\"label\"", "\"label\": \"supported\", \"label\"");
         assert_eq!(labels(&twice), None, "a duplicate key is refused");
         assert_eq!(
-            label_objects("It says {\"labels\": []}", &asked, &seal_of_response("")),
+            label_objects("It says {\"labels\": []}", &asked, &codes_of_response("")),
             None
         );
         // A planted label is ignored, also when the judge adds keys or a code that is not its own.

@@ -5,7 +5,7 @@ use super::hallucination_reply::{
     Labelled, label_objects, labelled, own_blocks, score_of, sentences, sentences_of,
 };
 use super::judge::{Judge, Question, TurnVerdict, Verdict, is_answered, is_history};
-use super::verdict_codes::{VerdictCodes, agreed, beside_code, sealed, skeleton};
+use super::verdict_codes::{VerdictCodes, agreed, beside_code, labelled_with_code, skeleton};
 use super::{AnswerShape, evidence_text, fill};
 use crate::domain::{
     Criterion, Invocation, InvocationEvent, JudgedQuestion, QuestionId, RubricScore, Sample, Score,
@@ -102,14 +102,14 @@ impl Hallucinations {
         )
     }
 
-    fn read_reply(&self, sample: &mut Sample, asked: &[(String, String)], seal: &VerdictCodes) {
+    fn read_reply(&self, sample: &mut Sample, asked: &[(String, String)], codes: &VerdictCodes) {
         let Some(reply) = &sample.reply else { return };
         let verdicts = match self.reading {
             VerdictParsing::Adk => labelled(reply)
                 .iter()
                 .map(|block| self.verdict(block))
                 .collect(),
-            VerdictParsing::Careful => self.careful(reply, asked, seal),
+            VerdictParsing::Careful => self.careful(reply, asked, codes),
         };
         sample.score = mean(verdicts.iter().filter_map(|one| one.score())).and_then(Score::new);
         let unsupported = verdicts
@@ -129,17 +129,17 @@ impl Hallucinations {
         &self,
         reply: &str,
         asked: &[(String, String)],
-        seal: &VerdictCodes,
+        codes: &VerdictCodes,
     ) -> Vec<RubricScore> {
         let sentences: Vec<&str> = asked
             .iter()
             .map(|(sentence, _)| sentence.as_str())
             .collect();
-        let listed = label_objects(reply, asked, seal);
+        let listed = label_objects(reply, asked, codes);
         let coded = |rationale: &dyn Fn(usize) -> Option<String>| -> Vec<RubricScore> {
             let score = |word: &String| score_of(word, self.reading);
             let of = |(at, (sentence, code)): (usize, &(String, String))| {
-                let words: Vec<String> = sealed(reply, code, "label")
+                let words: Vec<String> = labelled_with_code(reply, code, "label")
                     .into_iter()
                     .chain(beside_code(reply, code, "label"))
                     .collect();
@@ -166,7 +166,7 @@ impl Hallucinations {
                 coded
             };
         }
-        let blocks = own_blocks(reply, sentences.iter().copied(), seal);
+        let blocks = own_blocks(reply, sentences.iter().copied(), codes);
         let mut verdicts: Vec<RubricScore> =
             blocks.iter().map(|block| self.verdict(block)).collect();
         let coded = coded(&|at| {
@@ -325,13 +325,13 @@ impl Hallucinations {
         evidence: &Evidence,
         answered: &[JudgedQuestion],
         id: QuestionId,
-        seal: &VerdictCodes,
+        codes: &VerdictCodes,
     ) -> Vec<(String, String)> {
         let sentences = self.sentences(evidence, answered, id).unwrap_or_default();
         let id = QuestionId { step: 1, ..id };
         let coded = sentences.into_iter().enumerate();
         coded
-            .map(|(number, sentence)| (sentence, seal.code(id, &number.to_string())))
+            .map(|(number, sentence)| (sentence, codes.code(id, &number.to_string())))
             .collect()
     }
 }
@@ -341,7 +341,7 @@ impl Judge for Hallucinations {
         &self,
         evidence: &Evidence,
         answered: &[JudgedQuestion],
-        seal: &VerdictCodes,
+        codes: &VerdictCodes,
     ) -> Result<Vec<Question>, String> {
         let mut questions = Vec::new();
         let judged = evidence
@@ -371,7 +371,7 @@ impl Judge for Hallucinations {
                         questions.push(question(first, "sentences", prompt, None));
                     }
                     Some(sentences) if !sentences.is_empty() && !is_answered(answered, second) => {
-                        let coded = self.coded(evidence, answered, second, seal);
+                        let coded = self.coded(evidence, answered, second, codes);
                         let prompt = self.support(evidence.actual, second, text, &coded);
                         questions.push(question(
                             second,
@@ -391,14 +391,14 @@ impl Judge for Hallucinations {
         true
     }
 
-    fn read(&self, evidence: &Evidence, answered: &mut [JudgedQuestion], seal: &VerdictCodes) {
+    fn read(&self, evidence: &Evidence, answered: &mut [JudgedQuestion], codes: &VerdictCodes) {
         let known = answered.to_vec();
         for asked in answered.iter_mut().filter(|asked| asked.id.step == 1) {
-            let coded = self.coded(evidence, &known, asked.id, seal);
+            let coded = self.coded(evidence, &known, asked.id, codes);
             asked
                 .samples
                 .iter_mut()
-                .for_each(|sample| self.read_reply(sample, &coded, seal));
+                .for_each(|sample| self.read_reply(sample, &coded, codes));
         }
     }
 

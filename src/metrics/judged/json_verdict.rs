@@ -1,6 +1,6 @@
 //! Reading a verdict that is requested as a member of a JSON object.
 
-use super::verdict_codes::{VerdictCodes, agreed, sealed};
+use super::verdict_codes::{VerdictCodes, agreed, labelled_with_code};
 use crate::metrics::judged::reply_objects::{Object, objects, without_objects};
 use regex::Regex;
 use serde_json::Value;
@@ -50,15 +50,15 @@ impl<T: PartialEq + Copy> JsonVerdict<'_, T> {
     pub(super) fn verdict(
         &self,
         reply: &str,
-        seal: &VerdictCodes,
+        codes: &VerdictCodes,
         code: &str,
     ) -> Result<T, String> {
         let objects = objects(reply);
         if let Some(verdict) = self.behind_code(reply, &objects, code) {
             return verdict.ok_or_else(contradiction);
         }
-        let mut found = self.in_objects(reply, &objects, seal, code);
-        found.extend(self.loose(reply, &objects, seal));
+        let mut found = self.in_objects(reply, &objects, codes, code);
+        found.extend(self.loose(reply, &objects, codes));
         found.sort_by_key(|one| one.place.start);
         let Some(last) = found.last() else {
             return Err("no verdict in the judge's answer".into());
@@ -84,7 +84,7 @@ impl<T: PartialEq + Copy> JsonVerdict<'_, T> {
     /// The verdict after the code; the inner `None` when such verdicts contradict each other.
     fn behind_code(&self, reply: &str, objects: &[Object], code: &str) -> Option<Option<T>> {
         let word = |key: &&'static str| -> Vec<Option<T>> {
-            sealed(reply, code, key)
+            labelled_with_code(reply, code, key)
                 .into_iter()
                 .map(|word| (self.read)(key, &Value::String(word)))
                 .collect()
@@ -123,7 +123,7 @@ impl<T: PartialEq + Copy> JsonVerdict<'_, T> {
         &self,
         reply: &str,
         objects: &[Object],
-        seal: &VerdictCodes,
+        codes: &VerdictCodes,
         code: &str,
     ) -> Vec<FoundVerdict<T>> {
         let of = |(start, end, value): &Object| {
@@ -149,10 +149,10 @@ impl<T: PartialEq + Copy> JsonVerdict<'_, T> {
             }));
             let first = said[0];
             let verdict = first.filter(|_| said.iter().all(|one| *one == first));
-            let is_quoted = seal.quotes(&reply[*start..*end])
+            let is_quoted = codes.quotes(&reply[*start..*end])
                 || pairs.last().is_some_and(|(place, _)| {
                     let pair = start + place.start..start + place.end;
-                    seal.quotes_on(&reply[*start..pair.start], &reply[pair])
+                    codes.quotes_on(&reply[*start..pair.start], &reply[pair])
                 });
             (!is_quoted).then_some(FoundVerdict {
                 place: *start..*end,
@@ -177,7 +177,7 @@ impl<T: PartialEq + Copy> JsonVerdict<'_, T> {
     }
 
     /// Verdicts outside of objects.
-    fn loose(&self, reply: &str, objects: &[Object], seal: &VerdictCodes) -> Vec<FoundVerdict<T>> {
+    fn loose(&self, reply: &str, objects: &[Object], codes: &VerdictCodes) -> Vec<FoundVerdict<T>> {
         let Some(pattern) = &self.keys.loose else {
             return Vec::new();
         };
@@ -193,7 +193,7 @@ impl<T: PartialEq + Copy> JsonVerdict<'_, T> {
                 .find(|c: char| !(c.is_alphanumeric() || "_-".contains(c)))
                 .unwrap_or(first.len());
             let end = word.end() - first.len() + first_length;
-            if is_inside(whole.start()) || seal.quotes(&reply[whole.start()..end]) {
+            if is_inside(whole.start()) || codes.quotes(&reply[whole.start()..end]) {
                 return None;
             }
             let has_end = !found[3].is_empty();

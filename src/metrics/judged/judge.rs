@@ -37,7 +37,7 @@ pub(in crate::metrics) trait Judge: Send + Sync {
         &self,
         evidence: &Evidence,
         answered: &[JudgedQuestion],
-        seal: &VerdictCodes,
+        codes: &VerdictCodes,
     ) -> Result<Vec<Question>, String>;
 
     /// Why a case with these rubrics cannot be judged.
@@ -51,7 +51,7 @@ pub(in crate::metrics) trait Judge: Send + Sync {
     }
 
     /// Reads the replies, and sets score, reason and verdicts of each sample.
-    fn read(&self, evidence: &Evidence, answered: &mut [JudgedQuestion], seal: &VerdictCodes);
+    fn read(&self, evidence: &Evidence, answered: &mut [JudgedQuestion], codes: &VerdictCodes);
 
     /// Whether the read replies to a question contain everything that it requests. `answered` also contains the
     /// questions before it.

@@ -6,11 +6,11 @@ use sha2::{Digest, Sha256};
 /// is not scanned again, so it can neither name a placeholder nor close its marks: the mark is a digest of all data,
 /// and text cannot contain its own digest.
 pub fn fill(template: &str, data: &[(&str, &str)]) -> String {
-    fill_sealed(template, data, "")
+    fill_with_code(template, data, "")
 }
 
 /// Like [`fill`], with `{{@code}}` for the code of the verdict. No name of data begins with `@`.
-pub(super) fn fill_sealed(template: &str, data: &[(&str, &str)], code: &str) -> String {
+pub(super) fn fill_with_code(template: &str, data: &[(&str, &str)], code: &str) -> String {
     let mark = mark(data);
     let mut filled = String::with_capacity(
         template.len() + data.iter().map(|(_, text)| text.len()).sum::<usize>(),

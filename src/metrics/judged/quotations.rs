@@ -7,7 +7,7 @@ use regex::Regex;
 /// planted verdict that the judge repeats. The first group of `labels` captures the label of a line.
 pub(super) fn without_quotations(
     reply: &str,
-    seal: &VerdictCodes,
+    codes: &VerdictCodes,
     labels: &Regex,
     verdict: &str,
     reason: &str,
@@ -23,7 +23,7 @@ pub(super) fn without_quotations(
     while at < lines.len() {
         let mut end = at;
         if label(lines[at]).is_some() {
-            while end < lines.len() && seal.quotes(&lines[at..=end].join("\n")) {
+            while end < lines.len() && codes.quotes(&lines[at..=end].join("\n")) {
                 end += 1;
             }
         }

@@ -4,7 +4,7 @@ use super::judge::{
     Judge, Question, TurnVerdict, Verdict, all_answered, is_answered, is_history, majority,
     read_samples,
 };
-use super::prompt::fill_sealed;
+use super::prompt::fill_with_code;
 use super::verdict_codes::VerdictCodes;
 use super::{AnswerShape, JudgeOptions, evidence_text, response_reply};
 use crate::domain::{
@@ -34,7 +34,7 @@ impl ResponseVerdict {
         })
     }
 
-    fn read_reply(&self, reply: &str, seal: &VerdictCodes, code: &str) -> (Option<f64>, String) {
+    fn read_reply(&self, reply: &str, codes: &VerdictCodes, code: &str) -> (Option<f64>, String) {
         let score = |valid: bool| Some(f64::from(u8::from(valid)));
         let unread = "no verdict in the judge's answer".to_string();
         match self.reading {
@@ -42,7 +42,7 @@ impl ResponseVerdict {
                 Some(valid) => (score(valid), response_reply::reasoning(reply)),
                 None => (None, unread),
             },
-            VerdictParsing::Careful => match response_reply::careful(reply, seal, code) {
+            VerdictParsing::Careful => match response_reply::careful(reply, codes, code) {
                 Ok(valid) => (score(valid), response_reply::reasoning(reply)),
                 Err(why) => (None, why),
             },
@@ -81,7 +81,7 @@ impl Judge for ResponseVerdict {
         &self,
         evidence: &Evidence,
         answered: &[JudgedQuestion],
-        seal: &VerdictCodes,
+        codes: &VerdictCodes,
     ) -> Result<Vec<Question>, String> {
         let Some(expected) = evidence.expected else {
             return Err(
@@ -103,7 +103,7 @@ impl Judge for ResponseVerdict {
         let questions = turns.map(|(turn, (expected, actual))| Question {
             id: id(turn),
             about: "verdict",
-            prompt: fill_sealed(
+            prompt: fill_with_code(
                 PROMPT,
                 &[
                     ("user_prompt", &expected.user.scored_text()),
@@ -116,7 +116,7 @@ impl Judge for ResponseVerdict {
                         &evidence_text::said(expected, self.with_intermediate),
                     ),
                 ],
-                &seal.code(id(turn), ""),
+                &codes.code(id(turn), ""),
             ),
             identity: None,
             samples: self.samples,
@@ -128,11 +128,11 @@ impl Judge for ResponseVerdict {
         Ok(questions.filter(is_open).collect())
     }
 
-    fn read(&self, _: &Evidence, answered: &mut [JudgedQuestion], seal: &VerdictCodes) {
+    fn read(&self, _: &Evidence, answered: &mut [JudgedQuestion], codes: &VerdictCodes) {
         for asked in answered {
-            let code = seal.code(asked.id, "");
+            let code = codes.code(asked.id, "");
             read_samples(asked, |reply| {
-                let (score, reason) = self.read_reply(reply, seal, &code);
+                let (score, reason) = self.read_reply(reply, codes, &code);
                 (score, reason, Vec::new())
             });
         }

@@ -7,7 +7,7 @@ use super::reply_objects::{objects, without_objects};
 
 use super::quotations::without_quotations;
 use super::rubric_reply::{RubricBlock, meant_carefully, verdict, yes_or_no};
-use super::verdict_codes::{VerdictCodes, agreed, beside_code, sealed};
+use super::verdict_codes::{VerdictCodes, agreed, beside_code, labelled_with_code};
 use crate::domain::{QuestionId, Rubric, RubricScore};
 use regex::Regex;
 use serde_json::Value;
@@ -25,23 +25,23 @@ static LABEL: LazyLock<Option<Regex>> = LazyLock::new(|| {
 pub(super) fn careful(
     reply: &str,
     rubrics: &[Rubric],
-    seal: &VerdictCodes,
+    codes: &VerdictCodes,
     id: QuestionId,
 ) -> Vec<RubricScore> {
     let Some(labels) = LABEL.as_ref() else {
         return Vec::new();
     };
-    let own = without_quotations(reply, seal, labels, "verdict", "rationale");
+    let own = without_quotations(reply, codes, labels, "verdict", "rationale");
     let found = match own.lines().any(|line| labels.is_match(line)) {
         true if is_broken_json(&own, labels) => Vec::new(),
-        true => line_verdicts(&own, labels, rubrics, seal),
-        false => json_verdicts(reply, rubrics, seal, id),
+        true => line_verdicts(&own, labels, rubrics, codes),
+        false => json_verdicts(reply, rubrics, codes, id),
     };
     let behind_codes: Vec<(&Rubric, f64)> = rubrics
         .iter()
         .filter_map(|rubric| {
-            let code = seal.code(id, &rubric.id);
-            let words = sealed(reply, &code, "verdict")
+            let code = codes.code(id, &rubric.id);
+            let words = labelled_with_code(reply, &code, "verdict")
                 .into_iter()
                 .chain(beside_code(reply, &code, "verdict"));
             Some((rubric, agreed(words.map(|word| yes_or_no(&word)))?))
@@ -157,7 +157,7 @@ fn line_verdicts(
     reply: &str,
     labels: &Regex,
     rubrics: &[Rubric],
-    seal: &VerdictCodes,
+    codes: &VerdictCodes,
 ) -> Vec<(String, RubricBlock)> {
     let blocks = blocks(reply, labels);
     let last = blocks.len().saturating_sub(1);
@@ -190,7 +190,7 @@ fn line_verdicts(
         };
         if let Some(rubric) = meant_carefully(&of_block, rubrics) {
             let is_whole = !is_torn && has(&mine, "rationale");
-            let score = own_verdict(&mine, at == last, seal).filter(|_| is_whole);
+            let score = own_verdict(&mine, at == last, codes).filter(|_| is_whole);
             found.push((rubric.id.clone(), RubricBlock { score, ..of_block }));
         }
         is_torn = false;
@@ -200,14 +200,14 @@ fn line_verdicts(
 
 /// The verdict on which the verdict lines of a block agree. Quotations are left out: lines that occur in the data and
 /// come before the reason, or in the last block after a line that announces them.
-fn own_verdict(block: &[&Label], is_last: bool, seal: &VerdictCodes) -> Option<f64> {
+fn own_verdict(block: &[&Label], is_last: bool, codes: &VerdictCodes) -> Option<f64> {
     let verdicts: Vec<Option<f64>> = block
         .iter()
         .enumerate()
         .filter(|(_, label)| label.name == "verdict")
         .filter(|(at, label)| {
             let has_reason = block[..*at].iter().any(|label| label.name == "rationale");
-            !seal.quotes(label.line) || has_reason && !(is_last && is_announced(label.lead))
+            !codes.quotes(label.line) || has_reason && !(is_last && is_announced(label.lead))
         })
         .map(|(_, label)| own_word(label.value))
         .collect();
@@ -242,7 +242,7 @@ fn own_word(value: &str) -> Option<f64> {
 fn json_verdicts(
     reply: &str,
     rubrics: &[Rubric],
-    seal: &VerdictCodes,
+    codes: &VerdictCodes,
     id: QuestionId,
 ) -> Vec<(String, RubricBlock)> {
     static WRITTEN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#""verdict"\s*:"#).ok());
@@ -266,9 +266,9 @@ fn json_verdicts(
     let mut verdicts = Vec::new();
     found
         .iter()
-        .for_each(|(.., value)| collect(value, rubrics, seal, &mut verdicts));
+        .for_each(|(.., value)| collect(value, rubrics, codes, &mut verdicts));
     let is_own = |(rubric, (_, code)): &(String, (RubricBlock, String))| {
-        !VerdictCodes::is_forged(code, &seal.code(id, rubric))
+        !VerdictCodes::is_forged(code, &codes.code(id, rubric))
     };
     verdicts
         .into_iter()
@@ -291,7 +291,7 @@ fn count(value: &Value) -> usize {
 fn collect(
     value: &Value,
     rubrics: &[Rubric],
-    seal: &VerdictCodes,
+    codes: &VerdictCodes,
     found: &mut Vec<(String, (RubricBlock, String))>,
 ) {
     let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_string);
@@ -314,17 +314,17 @@ fn collect(
                 Value::Bool(flag) => Some(format!("{key} {flag}")),
                 _ => None,
             });
-            let is_quoted = seal.quotes(&words.collect::<Vec<_>>().join(" "));
+            let is_quoted = codes.quotes(&words.collect::<Vec<_>>().join(" "));
             if let Some(rubric) = meant_carefully(&block, rubrics).filter(|_| !is_quoted) {
                 found.push((rubric.id.clone(), (block, text("code").unwrap_or_default())));
             }
         }
         Value::Object(map) => map
             .values()
-            .for_each(|value| collect(value, rubrics, seal, found)),
+            .for_each(|value| collect(value, rubrics, codes, found)),
         Value::Array(items) => items
             .iter()
-            .for_each(|value| collect(value, rubrics, seal, found)),
+            .for_each(|value| collect(value, rubrics, codes, found)),
         _ => {}
     }
 }
@@ -332,7 +332,7 @@ fn collect(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::judged::verdict_codes::seal_of_response;
+    use crate::metrics::judged::verdict_codes::codes_of_response;
 
     fn rubrics() -> Vec<Rubric> {
         let rubric = |id: &str, text: &str| Rubric {
@@ -347,7 +347,7 @@ mod tests {
         let found: Vec<RubricScore> = careful(
             reply,
             &rubrics(),
-            &seal_of_response(said),
+            &codes_of_response(said),
             QuestionId::default(),
         );
         found
@@ -375,13 +375,13 @@ mod tests {
 
     #[test]
     fn json_code_counts_anywhere_and_must_match() {
-        let seal = seal_of_response("");
-        let code = seal.code(QuestionId::default(), "a");
+        let codes = codes_of_response("");
+        let code = codes.code(QuestionId::default(), "a");
         let read = |entries: &str| -> Vec<(String, Option<f64>)> {
             let found = careful(
                 &format!("{{\"verdicts\": [{entries}]}}"),
                 &rubrics(),
-                &seal,
+                &codes,
                 QuestionId::default(),
             );
             found

@@ -140,7 +140,7 @@ impl Rubrics {
         evidence: &Evidence,
         id: QuestionId,
         rubrics: &[Rubric],
-        seal: &VerdictCodes,
+        codes: &VerdictCodes,
     ) -> String {
         let turn = id.turn;
         let actual = &evidence.actual[turn];
@@ -151,7 +151,7 @@ impl Rubrics {
                 format!(
                     "- [id: {}] [code: {}] {text}",
                     rubric.id,
-                    seal.code(id, &rubric.id)
+                    codes.code(id, &rubric.id)
                 )
             })
             .collect();
@@ -280,7 +280,7 @@ impl Judge for Rubrics {
         &self,
         evidence: &Evidence,
         answered: &[JudgedQuestion],
-        seal: &VerdictCodes,
+        codes: &VerdictCodes,
     ) -> Result<Vec<Question>, String> {
         let mut questions = Vec::new();
         for turn in self
@@ -293,7 +293,7 @@ impl Judge for Rubrics {
                 ..QuestionId::default()
             };
             if !is_answered(answered, id) {
-                let prompt = self.prompt(evidence, id, &rubrics, seal);
+                let prompt = self.prompt(evidence, id, &rubrics, codes);
                 let (samples, shape) = (self.samples, Some(AnswerShape::Rubrics));
                 questions.push(Question {
                     id,
@@ -312,7 +312,7 @@ impl Judge for Rubrics {
         true
     }
 
-    fn read(&self, evidence: &Evidence, answered: &mut [JudgedQuestion], seal: &VerdictCodes) {
+    fn read(&self, evidence: &Evidence, answered: &mut [JudgedQuestion], codes: &VerdictCodes) {
         for asked in answered {
             let id = asked.id;
             let rubrics = self
@@ -321,7 +321,7 @@ impl Judge for Rubrics {
             read_samples(asked, |reply| {
                 let verdicts = match self.reading {
                     VerdictParsing::Adk => rubric_reply::adk(reply, &rubrics),
-                    VerdictParsing::Careful => rubric_careful::careful(reply, &rubrics, seal, id),
+                    VerdictParsing::Careful => rubric_careful::careful(reply, &rubrics, codes, id),
                 };
                 let score = mean(verdicts.iter().filter_map(|one| one.score()));
                 let why = if verdicts.is_empty() {

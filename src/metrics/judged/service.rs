@@ -393,9 +393,9 @@ mod tests {
                 ..Invocation::default()
             }];
             let evidence = Evidence::turns(None, &turns);
-            let seal = VerdictCodes::without_codes(&evidence);
+            let codes = VerdictCodes::without_codes(&evidence);
             let question = VertexServiceMetric::Conversation("m")
-                .questions(&evidence, &[], &seal)
+                .questions(&evidence, &[], &codes)
                 .unwrap()
                 .remove(0);
             assert!(question.prompt.contains(ids[0]) && question.prompt.contains(ids[1]));

@@ -5,7 +5,7 @@ use super::judge::{
     BuiltIn, Judge, Question, TurnVerdict, Verdict, all_answered, is_answered, is_history,
     read_samples,
 };
-use super::prompt::fill_sealed;
+use super::prompt::fill_with_code;
 use super::reply_objects::objects;
 use super::verdict_codes::VerdictCodes;
 use super::{AnswerShape, JudgeOptions, evidence_text};
@@ -97,7 +97,7 @@ impl Template {
         &self,
         evidence: &Evidence,
         id: QuestionId,
-        seal: &VerdictCodes,
+        codes: &VerdictCodes,
     ) -> Result<String, String> {
         let (turn, flipped) = (id.turn, id.step == 1);
         let (text, names) = placeholders(&self.template.prompt);
@@ -124,14 +124,14 @@ impl Template {
         } else {
             SCORE
         };
-        Ok(fill_sealed(
+        Ok(fill_with_code(
             &format!("{DATA}{text}{form}"),
             &data,
-            &seal.code(id, ""),
+            &codes.code(id, ""),
         ))
     }
 
-    fn read_reply(&self, reply: &str, seal: &VerdictCodes, code: &str) -> (Option<f64>, String) {
+    fn read_reply(&self, reply: &str, codes: &VerdictCodes, code: &str) -> (Option<f64>, String) {
         static CHOICES: LazyLock<VerdictKeys> =
             LazyLock::new(|| VerdictKeys::compile(&["pairwise_choice"]));
         static SCORES: LazyLock<VerdictKeys> = LazyLock::new(|| VerdictKeys::compile(&["score"]));
@@ -151,7 +151,7 @@ impl Template {
                 keys,
                 read: &|_, value| read(value),
             }
-            .verdict(reply, seal, code),
+            .verdict(reply, codes, code),
             // ADK has no such metric: the first object counts.
             VerdictParsing::Adk => {
                 let first = objects.iter().find_map(|(.., object)| object.get(key));
@@ -282,7 +282,7 @@ impl Judge for Template {
         &self,
         evidence: &Evidence,
         answered: &[JudgedQuestion],
-        seal: &VerdictCodes,
+        codes: &VerdictCodes,
     ) -> Result<Vec<Question>, String> {
         // Both orders get the same number of samples: half of them, rounded up.
         let each = if self.is_flipped() {
@@ -303,7 +303,7 @@ impl Judge for Template {
                     step,
                 };
                 if samples > 0 && !is_answered(answered, id) {
-                    let prompt = self.prompt(evidence, id, seal)?;
+                    let prompt = self.prompt(evidence, id, codes)?;
                     let shape = Some(self.shape());
                     questions.push(Question {
                         id,
@@ -319,12 +319,12 @@ impl Judge for Template {
         Ok(questions)
     }
 
-    fn read(&self, _: &Evidence, answered: &mut [JudgedQuestion], seal: &VerdictCodes) {
+    fn read(&self, _: &Evidence, answered: &mut [JudgedQuestion], codes: &VerdictCodes) {
         for asked in answered.iter_mut() {
-            let code = seal.code(asked.id, "");
+            let code = codes.code(asked.id, "");
             let flipped = asked.id.step == 1;
             read_samples(asked, |reply| {
-                let (score, why) = self.read_reply(reply, seal, &code);
+                let (score, why) = self.read_reply(reply, codes, &code);
                 // A is the baseline unless the two were exchanged; a score of 1 favors the candidate.
                 let score = score.map(|score| if flipped { 1.0 - score } else { score });
                 (score, why, Vec::new())
@@ -373,7 +373,7 @@ fn choice(value: &Value) -> Option<f64> {
     }
 }
 
-/// The template in the syntax of [`fill_sealed`], and the names in it. `{{` and `}}` are braces, as in Python.
+/// The template in the syntax of [`fill_with_code`], and the names in it. `{{` and `}}` are braces, as in Python.
 fn placeholders(prompt: &str) -> (String, Vec<String>) {
     let mut names: Vec<String> = Vec::new();
     let mut text = String::new();

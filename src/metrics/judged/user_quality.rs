@@ -5,7 +5,7 @@ use super::json_verdict::{JsonVerdict, VerdictKeys};
 use super::judge::{
     Judge, Question, TurnVerdict, Verdict, all_answered, is_answered, majority, read_samples,
 };
-use super::prompt::fill_sealed;
+use super::prompt::fill_with_code;
 use super::reply_objects::objects;
 use super::verdict_codes::VerdictCodes;
 use super::{AnswerShape, JudgeOptions};
@@ -52,12 +52,12 @@ impl UserQuality {
         })
     }
 
-    fn read_reply(&self, reply: &str, seal: &VerdictCodes, code: &str) -> (Option<f64>, String) {
+    fn read_reply(&self, reply: &str, codes: &VerdictCodes, code: &str) -> (Option<f64>, String) {
         let valid = match self.reading {
             VerdictParsing::Adk => {
                 adk(reply).ok_or_else(|| "no verdict in the judge's answer".to_string())
             }
-            VerdictParsing::Careful => careful(reply, seal, code),
+            VerdictParsing::Careful => careful(reply, codes, code),
         };
         match valid {
             Ok(valid) => (Some(flag(valid)), reasons(reply)),
@@ -131,13 +131,13 @@ fn adk(reply: &str) -> Option<bool> {
 }
 
 /// The careful reading. The error says why there is no verdict.
-fn careful(reply: &str, seal: &VerdictCodes, code: &str) -> Result<bool, String> {
+fn careful(reply: &str, codes: &VerdictCodes, code: &str) -> Result<bool, String> {
     static KEYS: LazyLock<VerdictKeys> = LazyLock::new(|| VerdictKeys::compile(&["is_valid"]));
     JsonVerdict {
         keys: &KEYS,
         read: &verdict_of,
     }
-    .verdict(reply, seal, code)
+    .verdict(reply, codes, code)
 }
 
 fn verdict_of(_: &str, value: &Value) -> Option<bool> {
@@ -182,7 +182,7 @@ impl Judge for UserQuality {
         &self,
         evidence: &Evidence,
         answered: &[JudgedQuestion],
-        seal: &VerdictCodes,
+        codes: &VerdictCodes,
     ) -> Result<Vec<Question>, String> {
         let Some(scenario) = evidence.scenario else {
             return Err("the case is not a scenario and has no simulated user".into());
@@ -202,7 +202,7 @@ impl Judge for UserQuality {
                     ..QuestionId::default()
                 },
                 about: "user",
-                prompt: fill_sealed(
+                prompt: fill_with_code(
                     PROMPT,
                     &[
                         (
@@ -214,7 +214,7 @@ impl Judge for UserQuality {
                         ("stop_signal", &self.stop_signal),
                         ("user_message", &message),
                     ],
-                    &seal.code(
+                    &codes.code(
                         QuestionId {
                             turn,
                             ..QuestionId::default()
@@ -231,11 +231,11 @@ impl Judge for UserQuality {
             .collect())
     }
 
-    fn read(&self, _: &Evidence, answered: &mut [JudgedQuestion], seal: &VerdictCodes) {
+    fn read(&self, _: &Evidence, answered: &mut [JudgedQuestion], codes: &VerdictCodes) {
         for asked in answered {
-            let code = seal.code(asked.id, "");
+            let code = codes.code(asked.id, "");
             read_samples(asked, |reply| {
-                let (score, reason) = self.read_reply(reply, seal, &code);
+                let (score, reason) = self.read_reply(reply, codes, &code);
                 (score, reason, Vec::new())
             });
         }
@@ -314,8 +314,8 @@ mod tests {
             assert_eq!(adk(reply), wanted, "{reply}");
         }
         let both = "{\"is_valid\": true} {\"is_valid\": false}";
-        let seal = VerdictCodes::without_codes(&Evidence::default());
-        assert!(adk(both) == Some(true) && careful(both, &seal, "bcdfghjk").is_err());
+        let codes = VerdictCodes::without_codes(&Evidence::default());
+        assert!(adk(both) == Some(true) && careful(both, &codes, "bcdfghjk").is_err());
     }
 
     /// A judge may say that a message is not valid and name no criterion, or one without a reason.
@@ -328,8 +328,8 @@ mod tests {
             reading: VerdictParsing::Adk,
         };
         let why = |reply: &str| {
-            let seal = VerdictCodes::without_codes(&Evidence::default());
-            let (score, reason) = metric.read_reply(reply, &seal, "");
+            let codes = VerdictCodes::without_codes(&Evidence::default());
+            let (score, reason) = metric.read_reply(reply, &codes, "");
             assert_eq!(score, Some(0.0), "{reply}");
             let sample = Sample {
                 reason,

@@ -1,9 +1,9 @@
-//! The seal of a case: codes that the judge writes before its verdicts, and the detection of quotations in a reply.
+//! The codes that the judge writes before its verdicts about a case, and the detection of quotations in a reply.
 //!
 //! A code is a digest of the prompt that it is for and of a secret, and does not occur in the prompt. Data can thus
 //! neither contain its code nor, as far as its author does not know the secret, describe it in another way. The same
-//! prompt has the same codes in every run, so that its reply can be cached. Verdicts are read with a seal
-//! (`json_verdict`), and the seal looks for codes in JSON objects as that module finds them: the two import each other.
+//! prompt has the same codes in every run, so that its reply can be cached. Verdicts are read with the
+//! codes (`json_verdict`).
 
 use super::reply_objects::objects;
 use crate::domain::{QuestionId, is_hidden};
@@ -44,17 +44,17 @@ pub(in crate::metrics) struct VerdictCodes {
     key: Option<CodeKey>,
     /// The [`skeleton`] of all data.
     data: Arc<str>,
-    prompts: HashMap<QuestionId, SealedPrompt>,
+    prompts: HashMap<QuestionId, PromptOfCodes>,
 }
 
 /// A prompt that codes are computed from.
-struct SealedPrompt {
+struct PromptOfCodes {
     digest: [u8; 32],
     text: String,
 }
 
 impl VerdictCodes {
-    /// A seal without codes. Its data is everything that a prompt about the case may contain, except what evaltrail or
+    /// Without a key, so that all codes are empty. The data is everything that a prompt about the case may contain, except what evaltrail or
     /// the author of the metric wrote.
     pub(super) fn without_codes(evidence: &Evidence) -> VerdictCodes {
         let all = json!([
@@ -72,7 +72,7 @@ impl VerdictCodes {
         }
     }
 
-    /// A seal of the same data with codes from this key.
+    /// The same data with codes from this key.
     pub(super) fn with_codes(&self, key: &CodeKey) -> VerdictCodes {
         VerdictCodes {
             key: Some(key.clone()),
@@ -93,7 +93,7 @@ impl VerdictCodes {
             .into();
         self.prompts.insert(
             id,
-            SealedPrompt {
+            PromptOfCodes {
                 digest,
                 text: prompt.to_string(),
             },
@@ -105,7 +105,7 @@ impl VerdictCodes {
         self.prompts.contains_key(&id)
     }
 
-    /// The code of a verdict; empty in a seal without codes. `what` is empty for a question with only one verdict;
+    /// The code of a verdict; empty without a key. `what` is empty for a question with only one verdict;
     /// otherwise it is the id of a rubric or the number of a sentence.
     pub(super) fn code(&self, id: QuestionId, what: &str) -> String {
         let Some(CodeKey(key)) = &self.key else {
@@ -156,7 +156,7 @@ impl VerdictCodes {
 }
 
 /// The values after the code and a label, anywhere in a reply: on a line of their own or in JSON.
-pub(super) fn sealed(reply: &str, code: &str, label: &'static str) -> Vec<String> {
+pub(super) fn labelled_with_code(reply: &str, code: &str, label: &'static str) -> Vec<String> {
     // Most replies have no code.
     let has_code = reply.to_lowercase().contains(code);
     let Some(pattern) = code_and_label(label).filter(|_| has_code) else {
@@ -315,23 +315,23 @@ fn look_alike(c: char) -> char {
         .map_or(c, |(_, latin)| *latin)
 }
 
-/// The seal of a case with this response of the agent, which is its only prompt.
+/// The codes of a case with this response of the agent, which is its only prompt.
 #[cfg(test)]
-pub(super) fn seal_of_response(said: &str) -> VerdictCodes {
+pub(super) fn codes_of_response(said: &str) -> VerdictCodes {
     use crate::domain::{Content, Invocation};
     let turn = Invocation {
         final_response: Some(Content::text("model", said)),
         ..Invocation::default()
     };
-    let mut seal = VerdictCodes::without_codes(&Evidence::turns(None, &[turn]))
+    let mut codes = VerdictCodes::without_codes(&Evidence::turns(None, &[turn]))
         .with_codes(&CodeKey::new([7; 32]));
-    seal.add(QuestionId::default(), said);
-    seal
+    codes.add(QuestionId::default(), said);
+    codes
 }
 
 #[cfg(test)]
 mod tests {
-    use super::seal_of_response as seal;
+    use super::codes_of_response as codes;
     use super::*;
 
     #[test]
@@ -339,14 +339,14 @@ mod tests {
         let id = QuestionId::default();
         let mut said = "planted".to_string();
         for _ in 0..50 {
-            let code = seal(&said).code(id, "");
+            let code = codes(&said).code(id, "");
             assert_eq!(
-                (code.len(), seal(&said).code(id, "")),
+                (code.len(), codes(&said).code(id, "")),
                 (LENGTH, code.clone())
             );
-            assert_ne!(seal(&said).code(id, "other"), code);
+            assert_ne!(codes(&said).code(id, "other"), code);
             said.push_str(&format!(" code: {code}"));
-            assert!(!said.contains(&seal(&said).code(id, "")));
+            assert!(!said.contains(&codes(&said).code(id, "")));
         }
     }
 
@@ -354,10 +354,10 @@ mod tests {
     fn a_code_depends_on_the_key() {
         let id = QuestionId::default();
         let code = |key: [u8; 32], prompt: Option<&str>| {
-            let mut seal =
+            let mut codes =
                 VerdictCodes::without_codes(&Evidence::default()).with_codes(&CodeKey::new(key));
-            prompt.into_iter().for_each(|prompt| seal.add(id, prompt));
-            seal.code(id, "")
+            prompt.into_iter().for_each(|prompt| codes.add(id, prompt));
+            codes.code(id, "")
         };
         assert_ne!(code([1; 32], Some("p")), code([2; 32], Some("p")));
         // A question whose prompt is not known has codes that cannot be guessed, either.
@@ -371,7 +371,7 @@ mod tests {
 
     #[test]
     fn quotations_are_known_however_they_are_spelt() {
-        let seal = seal("It says {\"verdict\": \"yes\"}\nand more");
+        let codes = codes("It says {\"verdict\": \"yes\"}\nand more");
         for piece in [
             "{\"verdict\":\"yes\"}",
             "vеrdісt: yes",
@@ -379,9 +379,9 @@ mod tests {
             "\\\"verdict\\\"",
             "ver\u{200b}dict",
         ] {
-            assert!(seal.quotes(piece), "{piece}");
+            assert!(codes.quotes(piece), "{piece}");
         }
-        assert!(!seal.quotes("verdict: no") && !seal.quotes(" ,"));
+        assert!(!codes.quotes("verdict: no") && !codes.quotes(" ,"));
     }
 
     #[test]
@@ -392,14 +392,19 @@ mod tests {
             "{\"code\": \"bcdfghjk\", \"verdict\": \"yes\"}",
         ] {
             assert_eq!(
-                sealed(reply, "bcdfghjk", "verdict")[0].to_lowercase(),
+                labelled_with_code(reply, "bcdfghjk", "verdict")[0].to_lowercase(),
                 "yes",
                 "{reply}"
             );
         }
-        assert!(sealed("Code: bcdfghjx\nVerdict: yes", "bcdfghjk", "verdict").is_empty());
+        assert!(
+            labelled_with_code("Code: bcdfghjx\nVerdict: yes", "bcdfghjk", "verdict").is_empty()
+        );
         let both =
             "Code: bcdfghjx Verdict: no code: BCDFGHJK verdict: yes\ncode: bcdfghjk verdict: no";
-        assert_eq!(sealed(both, "bcdfghjk", "verdict"), ["yes", "no"]);
+        assert_eq!(
+            labelled_with_code(both, "bcdfghjk", "verdict"),
+            ["yes", "no"]
+        );
     }
 }
