@@ -29,13 +29,13 @@ use std::path::{Path, PathBuf};
 pub(super) fn check(args: CheckArgs) -> anyhow::Result<Exit> {
     let paint = paint(ColorWhen::Auto);
     let mut files = Vec::new();
-    let mut missing = false;
+    let mut unreadable = 0;
     for path in &args.paths {
         match files_of(path, &args.columns) {
             Ok(found) => files.extend(found),
             Err(error) => {
                 print_line(&format!("{}: {error}", path.display()));
-                missing = true;
+                unreadable += 1;
             }
         }
     }
@@ -48,6 +48,7 @@ pub(super) fn check(args: CheckArgs) -> anyhow::Result<Exit> {
         print_issues(file, &issues_of(file, &files), &mut counts, paint);
     }
     let [errors, refused, warnings] = counts;
+    let errors = errors + unreadable;
     print_line(&format!(
         "{} checked: {}, {} refused by ADK, {}",
         counted(files.len(), "file"),
@@ -55,7 +56,7 @@ pub(super) fn check(args: CheckArgs) -> anyhow::Result<Exit> {
         refused,
         counted(warnings, "warning")
     ));
-    let wrong = missing || errors > 0 || (args.strict && refused > 0);
+    let wrong = errors > 0 || (args.strict && refused > 0);
     Ok(if wrong {
         Exit::UsageError
     } else {

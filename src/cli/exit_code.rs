@@ -14,7 +14,7 @@ pub(super) fn counted_failures(state: &RunState) -> usize {
 
 /// What fails a run, without quarantined cases: the attempts that did not pass, or with another gate than all attempts the
 /// cases that do not pass it.
-fn failures_by_gate(state: &RunState) -> usize {
+pub(super) fn failures_by_gate(state: &RunState) -> usize {
     match state.plan.options.gate {
         Gate::All => counted_failures(state),
         Gate::Mean | Gate::Rate(_) => state.gate_counts().failed,

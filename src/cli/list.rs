@@ -22,15 +22,15 @@ use unicode_width::UnicodeWidthStr;
 type SetOrProblem<'a> = (&'a SetPath, Result<OpenSet, SetProblem>);
 
 /// The sets of a workspace with their latest results.
-struct Listing<'a> {
+struct ListedSets<'a> {
     sets: Vec<SetOrProblem<'a>>,
     past: PastResults,
     history: History,
 }
 
-impl<'a> Listing<'a> {
+impl<'a> ListedSets<'a> {
     /// Errors: an id in `target` is not that of a case.
-    fn read(workspace: &'a Workspace, target: &CasePath) -> anyhow::Result<Listing<'a>> {
+    fn read(workspace: &'a Workspace, target: &CasePath) -> anyhow::Result<ListedSets<'a>> {
         let open = |set: &'a SetPath| (set, open_whole_set(set));
         let sets: Vec<SetOrProblem> = workspace.sets.iter().map(open).collect();
         check_ids(&sets, target)?;
@@ -39,7 +39,7 @@ impl<'a> Listing<'a> {
             .filter_map(|(set, open)| Some((*set, &open.as_ref().ok()?.file)))
             .collect();
         let past = past_results(workspace, &files, InMemory::Summary);
-        Ok(Listing {
+        Ok(ListedSets {
             sets,
             past,
             history: history_of(workspace),
@@ -61,7 +61,7 @@ pub(super) fn list(args: ListArgs) -> anyhow::Result<Exit> {
     let workspace = Workspace::open_with(&target.path, &args.columns)?;
     let opened = named_path(&target.path).unwrap_or_else(|_| workspace.root.clone());
     let is_listed = |path: &Path| path.starts_with(&opened) || opened.starts_with(path);
-    let listing = Listing::read(&workspace, &target)?;
+    let listing = ListedSets::read(&workspace, &target)?;
     if args.json {
         return list_json(&args, &target, &workspace, &listing, is_listed);
     }
@@ -77,7 +77,7 @@ fn list_sets(
     args: &ListArgs,
     target: &CasePath,
     workspace: &Workspace,
-    listing: &Listing,
+    listing: &ListedSets,
     paint: Paint,
 ) {
     for problem in &workspace.unreadable {
@@ -214,7 +214,7 @@ fn list_json(
     args: &ListArgs,
     target: &CasePath,
     workspace: &Workspace,
-    listing: &Listing,
+    listing: &ListedSets,
     is_listed: impl Fn(&Path) -> bool,
 ) -> anyhow::Result<Exit> {
     let of_adk = workspace

@@ -2,7 +2,7 @@
 
 use super::addresses::{can_write_output, fill_result};
 use super::args::{CaseArgs, ReportTo, RunArgs, ScoreArgs};
-use super::exit_code::{AllowedFailures, baseline, exit_of, is_counted_change};
+use super::exit_code::{AllowedFailures, baseline, exit_of, failures_by_gate, is_counted_change};
 use super::find_run::find_run;
 use super::live_run::run_to_completion;
 use super::malformed::print_malformed;
@@ -371,6 +371,12 @@ fn conclude(
             is_counted_change(&cases.fail_on, (change.broke, change.fell), change.removed)
         }),
     };
+    if let Some(allowed) = cases.max_failures {
+        let failed = failures_by_gate(state);
+        print_note(&format!(
+            "{failed} did not pass, {allowed} allowed by --max-failures"
+        ));
+    }
     exit_of(state, &tolerated, interrupted, bad_input)
 }
 

@@ -1,6 +1,6 @@
 //! Reading of values by key in either spelling, with errors that contain the path.
 
-use crate::domain::float_of;
+use crate::domain::{float_of, most_similar};
 use crate::formats::json::{JsonPath, Step};
 use serde_json::{Map, Value};
 
@@ -78,7 +78,13 @@ impl<'a> JsonNode<'a> {
         ReadError {
             path: self.path(),
             expected: format!("a key {key:?}"),
-            found: "none".into(),
+            found: match self.value.as_object() {
+                Some(members) => match most_similar(key, members.keys()) {
+                    Some(similar) => format!("{similar:?}"),
+                    None => "none".into(),
+                },
+                None => "none".into(),
+            },
         }
     }
 

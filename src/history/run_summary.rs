@@ -2,7 +2,7 @@
 
 use crate::domain::{JudgeUsage, RunBy, RunRef, Shard, Totals, stored_path};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// A summary of a run.
@@ -125,6 +125,18 @@ pub struct SetCount {
 }
 
 impl RunSummary {
+    /// What identifies the sets of the run: their files, or in a result of ADK the agent's folder and the set's id.
+    pub fn set_keys(&self) -> BTreeSet<(&Path, &str)> {
+        match &self.source {
+            RunSource::Evaltrail { sets, .. } => {
+                sets.iter().map(|set| (set.path.as_path(), "")).collect()
+            }
+            RunSource::Adk {
+                app_dir, set_id, ..
+            } => BTreeSet::from([(app_dir.as_path(), set_id.as_str())]),
+        }
+    }
+
     /// The reference to the run that its results contain.
     pub fn run_ref(&self) -> RunRef {
         let by = match &self.source {

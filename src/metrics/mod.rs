@@ -71,7 +71,7 @@ pub use measure::Evidence;
 pub use pattern::CallPattern;
 pub use porter::stem;
 pub use registry::{
-    criterion_of, info, is_adk, needs_judge, score, status_of, unknown_metric,
+    criterion_of, info, is_adk, needs_judge, score, status_of, unknown_metric, unknown_options,
     unreachable_threshold, unscored, unusable_threshold, without_responses,
 };
 pub use relax::{common_relaxation, relaxation, relaxation_of_all};

@@ -6,7 +6,7 @@ use super::declared::declared;
 use super::measure::{Evidence, Measure, Outcome, TurnScore};
 use crate::domain::{
     Criterion, CustomMetric, Finding, FindingRule, InvocationScore, MetricResult, NotFinite, Score,
-    Status, most_similar,
+    Status, did_you_mean, most_similar,
 };
 use serde_json::{Map, Value};
 
@@ -53,6 +53,32 @@ pub(super) fn check_threshold(criterion: &Criterion) -> Result<(), CriterionErro
 /// Why a criterion cannot be used because its threshold is not a finite number; `None` if it is one, or there is none.
 pub fn unusable_threshold(criterion: &Criterion) -> Option<CriterionError> {
     check_threshold(criterion).err()
+}
+
+/// The options of a criterion that its metric does not have and that are thus ignored, each with a sentence. Empty for
+/// custom and unknown metrics.
+pub fn unknown_options(criterion: &Criterion) -> Vec<(&str, String)> {
+    let Some(metric) = info(criterion.name()).filter(|_| criterion.custom.is_none()) else {
+        return Vec::new();
+    };
+    let known = || {
+        let own = metric.options.iter().map(|option| option.name);
+        own.chain(["threshold"])
+    };
+    // Both spellings are accepted: match_type and matchType.
+    let plain = |name: &str| name.replace('_', "").to_lowercase();
+    let is_known = |key: &str| known().any(|name| plain(name) == plain(key));
+    let keys = criterion.options.keys().map(String::as_str);
+    keys.filter(|key| !is_known(key))
+        .map(|key| {
+            let similar = did_you_mean(key, known());
+            let text = format!(
+                "{} has no option {key:?}, so it is ignored{similar}",
+                criterion.name()
+            );
+            (key, text)
+        })
+        .collect()
 }
 
 /// Why a criterion cannot be used because no metric has its name; `None` if one has.

@@ -2,7 +2,7 @@
 
 use super::attempts::cases_not_run;
 use super::format::{BASE, ReportFormat};
-use super::open_command::open_command;
+use super::open_command::{export_command, open_command};
 use super::remarks::why_not_counted;
 use crate::domain::{AttemptSummary, RunState, Status, clean};
 use quick_xml::Writer;
@@ -133,7 +133,8 @@ fn case(
     ));
     let first = said.lines().next().unwrap_or_default().to_string();
     let said = format!(
-        "{said}\n\nto open it: {}",
+        "{said}\n\nto open it: {}, then {}",
+        valid(&export_command(&state.plan)),
         valid(&open_command(&state.plan, &attempt.eval_id))
     );
     element.write_inner_content(|writer| {

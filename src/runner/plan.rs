@@ -12,7 +12,7 @@ use crate::domain::{
 use crate::formats::{FileProblem, Notes, SetFile};
 use crate::history::{CaseResult, PastResult, PastResults, case_results, place};
 use crate::judge::JudgeGrant;
-use crate::metrics::unreachable_threshold;
+use crate::metrics::{unknown_options, unreachable_threshold};
 use crate::runner::chosen_cases::quarantine_on;
 use crate::store::{AllShardsPlan, CaseQueue, MOST_ATTEMPTS};
 use crate::stubs::StubFile;
@@ -125,7 +125,7 @@ pub fn prepare(
         (plan, remarks) = (part, of_split);
     }
     remarks.extend(unreadable.into_iter().map(unreadable_text));
-    remarks.extend(unreachable_thresholds(&plan));
+    remarks.extend(criteria_remarks(&plan));
     Ok(PreparedRun {
         kept: kept_of(&plan, &planned.sets, &request.kept),
         plan: Arc::new(plan),
@@ -212,12 +212,13 @@ impl PlannedSets {
     }
 }
 
-/// A remark for each criterion that no score can meet.
-fn unreachable_thresholds(plan: &RunPlan) -> BTreeSet<String> {
-    plan.sets
-        .iter()
-        .flat_map(|set| &set.criteria)
+/// A remark for each criterion that no score can meet, and for each option that its metric ignores.
+fn criteria_remarks(plan: &RunPlan) -> BTreeSet<String> {
+    let criteria = || plan.sets.iter().flat_map(|set| &set.criteria);
+    let ignored = criteria().flat_map(unknown_options).map(|(_, text)| text);
+    criteria()
         .filter_map(unreachable_threshold)
+        .chain(ignored)
         .collect()
 }
 

@@ -296,7 +296,7 @@ fn unavailable_agent_is_one_error() {
 
 /// A server of an ADK application that exits after each run of the agent.
 const MORTAL_SERVER: &str = r#"
-import http.server, json, sys, threading, os
+import http.server, json, sys, os
 open("log", "a").write("started\n")
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.0"
@@ -305,13 +305,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_response(200); self.send_header("Content-Type", kind); self.end_headers()
         self.wfile.write(body.encode()); self.wfile.flush()
     def do_GET(self): self.say(json.dumps(["a"]))
-    def do_DELETE(self): self.say("{}")
+    def do_DELETE(self):
+        self.say("{}")
+        os._exit(7)
     def do_POST(self):
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
         if self.path == "/run_sse":
             event = {"author": "a", "content": {"role": "model", "parts": [{"text": "ok"}]}}
             self.say("data: " + json.dumps(event) + "\n\n", "text/event-stream")
-            threading.Timer(0.05, lambda: os._exit(7)).start()
         else: self.say(json.dumps({"id": "s", "events": []}))
 http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 "#;

@@ -540,7 +540,7 @@ fn unredactable_plan_writes_only_summary() {
         "--agent",
         &agent,
         "--timeout",
-        "300ms",
+        "3s",
         "--report=json=report.json",
     ];
     command

@@ -57,7 +57,10 @@ pub(crate) fn banner(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut 
     let known = [
         (&CHANGED_CASES, "list"),
         (&WRITE_WHAT_IF, "write"),
-        (&DROP_WHAT_IF, "drop"),
+        (
+            &DROP_WHAT_IF,
+            if what_if.is_written { "close" } else { "drop" },
+        ),
     ];
     let can_be_given = |(command, _): &(&Command, &str)| {
         command.is_in(model.context())

@@ -33,6 +33,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         return opened_run::in_workspace(model, |model| update(model, msg));
     }
     let (place, notice) = (place(model), model.notice.clone());
+    let is_key = matches!(msg, Msg::Key(_));
     let effects = match msg {
         Msg::Key(key) => key_pressed(model, key),
         Msg::Paste(text) => pasted(model, &text),
@@ -64,8 +65,9 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Failed(text) => notices::notify(model, text, true),
     };
     let mut effects = carry_out(model, effects);
-    if place != self::place(model) && notice == model.notice {
-        // A notice of another screen is hidden; it is still in the message log.
+    let is_about_earlier_key = is_key && model.notice.as_ref().is_some_and(|notice| !notice.bad);
+    if (place != self::place(model) || is_about_earlier_key) && notice == model.notice {
+        // A notice of another screen or about an earlier key is hidden; it is still in the message log.
         model.notice = None;
     }
     queue::count(model);

@@ -32,7 +32,7 @@ pub(crate) fn is_written_here(model: &Model) -> Enabled {
         Some(TreeNode::Set(_))
     );
     if is_in_tree && !on_set && model.view.browse.selected.is_empty() {
-        return Err("choose a set in the tree, or go to its cases");
+        return Err("this row has several sets: choose one of them, or a case");
     }
     let file = model
         .current_set()

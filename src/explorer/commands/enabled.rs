@@ -4,6 +4,7 @@ use crate::domain::Status;
 use crate::explorer::authoring::conditions::{can_accept, is_written_here};
 use crate::explorer::authoring::proposal::Proposal;
 use crate::explorer::screens::{run, runs, trends};
+use crate::explorer::shared::case_lines::CaseTab;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::command_names::RUN;
 use crate::explorer::shared::context::Context;
@@ -149,8 +150,11 @@ pub(crate) fn has_run(model: &Model) -> Enabled {
 
 pub(crate) fn has_judgement(model: &Model) -> Enabled {
     let attempt = model.current_attempt().ok_or("the case has not been run")?;
-    if model.open_case().is_some() {
-        // The tab itself reports if no judge scored the case.
+    // From the tab, the same key goes back.
+    if model
+        .open_case()
+        .is_some_and(|case| case.mode == CaseTab::Judged)
+    {
         return Ok(());
     }
     let judged = attempt.metrics.iter().any(|metric| metric.judged);
@@ -263,7 +267,9 @@ pub(crate) fn can_save(model: &Model) -> Enabled {
         .and_then(|proposal| proposal.conflict.as_ref());
     match conflict.filter(|conflict| conflict.merged.is_none()) {
         None => Ok(()),
-        Some(conflict) if conflict.is_same_place => Err("the same lines were changed by others"),
+        Some(conflict) if conflict.is_same_place => {
+            Err("the file was changed by others so that this change cannot be made any more")
+        }
         Some(_) => Err("the file was changed by others; make the change again"),
     }
 }

@@ -180,7 +180,7 @@ pub static REFUSE: Command = Command {
 pub static ALLOW: Command = Command {
     id: &command_names::ALLOW,
     help: "allow what the question names, when all of it has been shown",
-    hint: Some("allow"),
+    hint: Some("yes"),
     access: Access::Reads,
     contexts: &[Context::Trust],
     run: |model| trust::answer(model, true),
@@ -190,7 +190,7 @@ pub static ALLOW: Command = Command {
 pub static DENY: Command = Command {
     id: &command_names::DENY,
     help: "allow nothing",
-    hint: Some("do not allow"),
+    hint: Some("no"),
     access: Access::Reads,
     contexts: &[Context::Trust],
     run: |model| trust::answer(model, false),

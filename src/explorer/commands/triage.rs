@@ -59,7 +59,7 @@ pub static QUEUE_ACCEPT: Command = Command {
         default_keys: &["a"],
     },
     help: "accept everything the agent did in the case as expected",
-    hint: Some("accept"),
+    hint: Some("accept case"),
     enabled: queue::can_accept,
     run: |model| queue::decide(model, Choice::Decide(DecisionKind::Accept)),
     ..BASE
@@ -79,7 +79,7 @@ pub static QUEUE_ACCEPT_GROUP: Command = Command {
 pub static QUEUE_RELAX: Command = Command {
     id: &command_names::QUEUE_RELAX,
     help: "add the smallest change of criteria with which the case passes to the what-if",
-    hint: Some("ignore"),
+    hint: Some("loosen criteria"),
     enabled: queue::can_relax,
     run: |model| queue::decide(model, Choice::Relax),
     ..BASE

@@ -118,6 +118,6 @@ pub static DROP_WHAT_IF: Command = Command {
     help: "drop the what-if: the criteria as they are in the files",
     access: Access::Reads,
     enabled: has_what_if,
-    run: what_if::drop_what_if,
+    run: what_if::discard,
     ..BASE
 };

@@ -261,7 +261,7 @@ fn state_text(proposal: &Proposal) -> (String, Role) {
         }
         Some(_) => {
             format!(
-                "the same lines were changed by others: {beside} write yours beside    {leave} keep theirs"
+                "the file was changed by others so that this change cannot be made any more: {beside} write yours to a new file beside it    {leave} keep theirs"
             )
         }
     };

@@ -92,6 +92,18 @@ impl RunOption {
         }
     }
 
+    /// Whether there is a list of values, through which `tab` goes.
+    fn has_values(self) -> bool {
+        matches!(
+            self,
+            RunOption::Agent
+                | RunOption::Stubs
+                | RunOption::Gate
+                | RunOption::Criteria
+                | RunOption::Metrics
+        )
+    }
+
     fn is_number(self) -> bool {
         matches!(
             self,
@@ -512,8 +524,13 @@ impl Dialog for RunOptionsForm {
         buffer: &mut Buffer,
     ) -> Option<Position> {
         let title = format!(
-            "run {}   enter run, tab next value, esc cancel",
-            self.scope_text(model)
+            "run {}   enter run, {}esc cancel",
+            self.scope_text(model),
+            if self.fields[self.cursor].0.has_values() {
+                "tab next value, "
+            } else {
+                ""
+            }
         );
         let inner = over(
             areas.body,

@@ -86,8 +86,8 @@ fn question_text(asked: &[TrustQuestion]) -> (&'static str, Vec<String>) {
         .iter()
         .any(|question| question.action == TrustAction::Start);
     let title = match starts {
-        true => "Start this program? The files of this folder ask for it.",
-        false => "Allow this? The files of this folder ask for it.",
+        true => "Start this program? The agents of this folder need it.",
+        false => "Allow this? The configuration of this folder needs it.",
     };
     (title, lines)
 }

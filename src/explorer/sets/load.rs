@@ -61,7 +61,13 @@ pub(crate) fn set_loaded(model: &mut Model, loaded: SetLoaded) -> Vec<Effect> {
             {
                 return effects;
             }
+            let view = &model.view.sets[set];
+            let is_repaired = matches!(view.state, SetState::Failed(_)) && view.read.is_none();
             effects.extend(put_file(model, set, file, digest));
+            if is_repaired {
+                // When the results were read, the cases of this file were not known.
+                effects.extend(records_changed(model));
+            }
         }
         Err(why) => effects.extend(put_failure(model, set, why)),
     }

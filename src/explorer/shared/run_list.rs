@@ -22,12 +22,14 @@ pub struct RunsState {
     pub cursor: usize,
     /// First visible row.
     pub offset: usize,
+    /// Whether the cursor stays on the newest run when others arrive: since the screen was opened, it was not moved.
+    pub follows_newest: bool,
     /// The path of the run that is marked as the first of a comparison.
     pub marked: Option<PathBuf>,
 }
 
 impl RunsState {
-    /// Shows these runs. The cursor stays on its run.
+    /// Shows these runs. The cursor stays on its run, or on the newest one.
     pub(crate) fn put(&mut self, history: Arc<History>) {
         let here = self.head().map(|head| head.path.clone());
         self.rows = (0..history.runs.len()).collect();
@@ -35,7 +37,11 @@ impl RunsState {
             .rows
             .iter()
             .position(|at| Some(&history.runs[*at].path) == here.as_ref());
-        self.cursor = kept.unwrap_or(self.cursor.min(self.rows.len().saturating_sub(1)));
+        self.cursor = match kept {
+            _ if self.follows_newest => 0,
+            Some(row) => row,
+            None => self.cursor.min(self.rows.len().saturating_sub(1)),
+        };
         if !history
             .runs
             .iter()
@@ -91,10 +97,14 @@ impl RunsState {
         if let Some(marked) = &self.marked {
             return history.runs.iter().find(|head| head.path == *marked);
         }
-        let later = self.rows.get(self.cursor + 1..)?;
-        later
-            .iter()
-            .map(|at| &history.runs[*at])
-            .find(|head| head.is_usable())
+        let second = self.head()?;
+        let earlier = self.rows.get(self.cursor + 1..)?;
+        let usable = || {
+            let runs = earlier.iter().map(|at| &history.runs[*at]);
+            runs.filter(|head| head.is_usable())
+        };
+        // A run of one set says little about a run of all sets, and the other way round.
+        let has_same_sets = |head: &&RunSummary| head.set_keys() == second.set_keys();
+        usable().find(has_same_sets).or_else(|| usable().next())
     }
 }

@@ -66,7 +66,9 @@ impl Model {
 /// The layout of the current screen. All parts are empty if the terminal is too small.
 pub fn layout(model: &Model) -> Layout {
     let notice_lines = notice_lines(model).len() as u16;
-    match base(model.size, model.view.what_if.is_some(), notice_lines) {
+    // The run screen shows what the run recorded, without the what-if.
+    let has_banner = model.view.what_if.is_some() && model.screen_context() != Context::Run;
+    match base(model.size, has_banner, notice_lines) {
         Some(base) => (model.view.screen.functions().layout)(base, model),
         None => Layout::default(),
     }

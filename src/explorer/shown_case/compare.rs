@@ -457,7 +457,7 @@ impl Builder {
                 mark: if visual.continued {
                     ""
                 } else {
-                    rows[visual.row].mark
+                    mark_of_pair(&rows[visual.row])
                 },
                 left: visual.left,
                 right: visual.right,
@@ -547,6 +547,17 @@ pub(crate) fn shown_response(turn: &Invocation) -> String {
         .as_ref()
         .map(Content::shown_text)
         .unwrap_or_default()
+}
+
+/// The mark of a row with both sides: its own, else a sign that it differs, so that colours are not needed to see it.
+fn mark_of_pair(row: &DiffRow) -> &'static str {
+    let is_changed = |line: &Option<Line>| line.iter().flatten().any(|span| span.changed);
+    match (row.mark, is_changed(&row.left), is_changed(&row.right)) {
+        ("", true, true) => "~",
+        ("", true, false) => "-",
+        ("", false, true) => "+",
+        (mark, ..) => mark,
+    }
 }
 
 #[cfg(test)]

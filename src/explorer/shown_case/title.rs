@@ -29,7 +29,8 @@ pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
     x += put(buffer, x, area.y, room, &id, theme.style(Role::Title)) + 2;
     let (words, style) = status_text(model.shown_attempt(), theme);
     x += put(buffer, x, area.y, end.saturating_sub(x), &words, style) + 2;
-    if let Some(words) = rate_text(model, case.at) {
+    let room = usize::from(end.saturating_sub(x));
+    if let Some(words) = rate_text(model, case.at, room) {
         x += put(
             buffer,
             x,
@@ -56,17 +57,19 @@ pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
     }
 }
 
-/// How many attempts of a repeated case passed, with the interval of the pass rate.
-fn rate_text(model: &Model, case: CaseRef) -> Option<String> {
+/// How many attempts of a repeated case passed; with the interval of the pass rate, if there is room for it.
+fn rate_text(model: &Model, case: CaseRef, room: usize) -> Option<String> {
     let attempts = &model.view.outcomes.get(case)?.attempts;
     let count = PassCount::count(attempts);
     let (low, high) = count.interval().filter(|_| attempts.len() > 1)?;
     let flaky = if count.is_flaky() { "flaky: " } else { "" };
     let (low, high) = (low * 100.0, high * 100.0);
-    Some(format!(
-        "{flaky}{} passed (95 %: {low:.0} to {high:.0} %)",
-        count.describe()
-    ))
+    let rate = format!("{flaky}{} passed", count.describe());
+    let with_interval = format!("{rate} (95 %: {low:.0} to {high:.0} %)");
+    Some(match with_interval.width() <= room {
+        true => with_interval,
+        false => rate,
+    })
 }
 
 fn status_text(

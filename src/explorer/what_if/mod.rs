@@ -4,8 +4,8 @@ mod update;
 
 use crate::explorer::shared::active_what_if::{Rescored, StatusChange};
 pub(crate) use update::{
-    apply_suggestion, change, drop_what_if, edited, follow, has_suggestion, next_match_type,
-    next_metric, rescore, rescored_elsewhere, threshold, toggle_ignore,
+    apply_suggestion, change, discard, drop_what_if, edited, follow, has_suggestion,
+    next_match_type, next_metric, rescore, rescored_elsewhere, threshold, toggle_ignore,
 };
 
 use crate::domain::{

@@ -149,6 +149,14 @@ fn invalidate_lines(model: &mut Model) {
 }
 
 /// Ends the what-if and shows the original outcomes.
+/// Drops the what-if for good: the triage does not try its change again either.
+pub(crate) fn discard(model: &mut Model) -> Vec<Effect> {
+    if let Some(queue) = &mut model.queue {
+        queue.change = WhatIf::default();
+    }
+    drop_what_if(model)
+}
+
 pub(crate) fn drop_what_if(model: &mut Model) -> Vec<Effect> {
     if let Some(what_if) = model.view.what_if.take() {
         let shown = std::mem::replace(

@@ -7,7 +7,10 @@ use crate::formats::index::{RootKind, root_kind};
 use crate::formats::json::{self, JsonPath, JsonPositions};
 use crate::formats::read::{describe, lookup, same_name};
 use crate::formats::{FileFormat, FileProblem, SetFile};
-use crate::metrics::{JudgedMetric, adk_knows_model, criterion_rubrics};
+use crate::metrics::{
+    CriterionError, JudgedMetric, adk_knows_model, criterion_rubrics, unknown_metric,
+    unknown_options,
+};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -336,6 +339,9 @@ impl Checker<'_> {
             let rubrics = criterion_rubrics(criterion).unwrap_or_default();
             let found = check_rubrics::of_criterion(&rubrics, &path).into_iter();
             issues.extend(found.map(|(path, message)| self.at(Severity::Warning, &path, message)));
+            for (key, message) in unknown_options(criterion) {
+                issues.push(self.at(Severity::Warning, &path.key(key), message));
+            }
             let message = match unusable(criterion) {
                 Some(why) => why,
                 None if config.custom_metrics.contains_key(&criterion.metric) => continue,
@@ -349,11 +355,12 @@ impl Checker<'_> {
                     Err(why) => why.to_string(),
                 },
             };
-            issues.push(self.at(
-                Severity::Warning,
-                &path,
-                format!("not evaluated: {message}"),
-            ));
+            // A run with an agent refuses a misspelled metric.
+            let severity = match unknown_metric(criterion) {
+                Some(CriterionError::Unknown { .. }) => Severity::Error,
+                _ => Severity::Warning,
+            };
+            issues.push(self.at(severity, &path, format!("not evaluated: {message}")));
         }
         issues.extend(self.simulated_user(value));
         let keys = [

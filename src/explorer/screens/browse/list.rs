@@ -4,7 +4,7 @@ use super::case_row::{FLAKY, QUARANTINED, case_row};
 use super::columns::{ColumnWidths, heads};
 use super::reason::note_reason;
 use crate::diff::{Span, wrap_line};
-use crate::domain::{Totals, clean_line};
+use crate::domain::{Totals, clean_line, counted};
 use crate::explorer::authoring::conditions::can_write_set;
 use crate::explorer::case_list::decisions::quarantined_totals;
 use crate::explorer::shared::case_list::{Pane, TreeNode};
@@ -111,8 +111,13 @@ fn list_title(model: &Model, room: usize) -> String {
         count => format!(" · {count} selected"),
     };
     let mut sets = model.sets_at_cursor();
+    let is_unreadable = |set: &&usize| matches!(model.view.sets[**set].state, SetState::Failed(_));
+    let unreadable = match sets.iter().filter(is_unreadable).count() {
+        0 => String::new(),
+        count => format!(" · {} cannot be read", counted(count, "file")),
+    };
     sets.retain(|set| model.file(*set).is_some());
-    let title = format!("{narrowing}{name}{order}{filter}{selected}");
+    let title = format!("{narrowing}{name}{unreadable}{order}{filter}{selected}");
     match model
         .runs_text(&sets)
         .map(|words| format!("{title} · {words}"))

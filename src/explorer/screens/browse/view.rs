@@ -16,6 +16,7 @@ use unicode_width::UnicodeWidthStr;
 
 /// Columns of the tree, on wide screens and on others.
 const TREE_WIDTH: u16 = 28;
+const MAX_TREE_WIDTH: u16 = 44;
 const TREE_NARROW: u16 = 20;
 /// Width in columns from which the tree is wide.
 const WIDE_TREE_FROM: u16 = 140;
@@ -34,10 +35,9 @@ pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
         };
     }
     if body.width >= TWO_PANES_FROM {
-        let tree = if body.width < WIDE_TREE_FROM {
-            TREE_NARROW
-        } else {
-            TREE_WIDTH
+        let tree = match body.width < WIDE_TREE_FROM {
+            true => TREE_NARROW,
+            false => tree_width(model),
         };
         let [left, rest] =
             Layouts::horizontal([Constraint::Length(tree), Constraint::Fill(1)]).areas(body);
@@ -173,6 +173,15 @@ pub(crate) fn draw(
         preview::draw(model, areas.panel, theme, buffer);
     }
     None
+}
+
+/// The width of the tree on a wide screen: all names are whole, up to a limit.
+fn tree_width(model: &Model) -> u16 {
+    /// Columns for the border, the indentation and the counts.
+    const BESIDE_NAME: usize = 14;
+    let names = model.view.sets.iter().map(|set| set.path.stem.width());
+    let wanted = names.max().unwrap_or(0) + BESIDE_NAME;
+    (wanted.min(usize::from(MAX_TREE_WIDTH)) as u16).max(TREE_WIDTH)
 }
 
 fn tree(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {

@@ -24,7 +24,11 @@ use std::sync::Arc;
 
 /// Shows the runs of the folder. Those that were shown last are visible until they are read again.
 pub(crate) fn show(model: &mut Model) -> Vec<Effect> {
-    // A past run was opened from this screen.
+    // A past run was opened from this screen: the cursor stays on it.
+    if model.opened_run.is_none() {
+        (model.runs.cursor, model.runs.offset) = (0, 0);
+        model.runs.follows_newest = true;
+    }
     opened_run::close(model);
     model.show(RunsScreen);
     vec![Effect::History(HistoryEffect::List(model.ticket()))]
@@ -295,6 +299,7 @@ pub(crate) fn removed(
 pub(crate) fn scroll(model: &mut Model, motion: Motion) {
     let page = usize::from(case_rows(&layout(model)).height);
     let runs = &mut model.runs;
+    runs.follows_newest = false;
     runs.cursor = motion.target(runs.cursor, runs.rows.len(), page);
     runs.offset = runs.offset.clamp(
         runs.cursor.saturating_sub(page.saturating_sub(1)),
@@ -319,6 +324,7 @@ pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
     if row >= runs.rows.len() {
         return Vec::new();
     }
+    runs.follows_newest = false;
     if runs.cursor == row {
         return open(model);
     }
