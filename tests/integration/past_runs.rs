@@ -525,7 +525,7 @@ fn an_exported_run_shows_the_same_elsewhere() {
             env!("CARGO_BIN_EXE_evaltrail"),
             &args,
             elsewhere.path(),
-            (150, 40),
+            (150, 42),
         )
     };
     let mut there = open(&[]);
@@ -536,7 +536,7 @@ fn an_exported_run_shows_the_same_elsewhere() {
         env!("CARGO_BIN_EXE_evaltrail"),
         &[&path],
         &home(&place),
-        (150, 40),
+        (150, 42),
     );
     here.wait_for("✓ 15  ✗ 5");
     // The same list, case and causes.

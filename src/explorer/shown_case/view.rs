@@ -221,8 +221,9 @@ fn title_in_border(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer
         for x in row.left()..=end {
             buffer[(x, row.y)] = drawn[(x, row.y)].clone();
         }
-        for x in [row.x - 1, (end + 1).min(row.right())] {
-            buffer[(x, row.y)].set_symbol(" ");
+        let style = theme.style(Role::Text);
+        for x in [row.x.saturating_sub(1), (end + 1).min(row.right())] {
+            put(buffer, x, row.y, 1, " ", style);
         }
     }
 }
