@@ -373,8 +373,13 @@ fn conclude(
     };
     if let Some(allowed) = cases.max_failures {
         let failed = failures_by_gate(state);
+        let what = match state.plan.options.gate {
+            Gate::All => "attempt",
+            Gate::Mean | Gate::Rate(_) => "case",
+        };
         print_note(&format!(
-            "{failed} did not pass, {allowed} allowed by --max-failures"
+            "{} did not pass, {allowed} allowed by --max-failures",
+            counted(failed, what)
         ));
     }
     exit_of(state, &tolerated, interrupted, bad_input)

@@ -267,13 +267,17 @@ impl SetFile {
         }
         // Some texts that serde_json refuses are read as ADK reads them, such as NaN.
         entries.iter().find_map(|entry| {
-            let error = json::parse(&text[entry.range.clone()]).err()?;
-            Some(self.syntax_error_in(entry, error))
+            let ranges = [Some(&entry.range), entry.asked.as_ref()];
+            let mut ranges = ranges.into_iter().flatten();
+            ranges.find_map(|range| {
+                let error = json::parse(&text[range.clone()]).err()?;
+                Some(self.syntax_error_in(range, error))
+            })
         })
     }
 
-    fn syntax_error_in(&self, entry: &CaseEntry, error: SyntaxError) -> FileProblem {
-        let offset = error.offset + entry.range.start;
+    fn syntax_error_in(&self, range: &Range<usize>, error: SyntaxError) -> FileProblem {
+        let offset = error.offset + range.start;
         FileProblem::syntax_in(&self.places, self.text(), SyntaxError { offset, ..error })
     }
 
@@ -285,7 +289,7 @@ impl SetFile {
     ) -> Result<EvalCase, FileProblem> {
         let text = self.text();
         let value = json::parse(&text[entry.range.clone()])
-            .map_err(|error| self.syntax_error_in(entry, error))?;
+            .map_err(|error| self.syntax_error_in(&entry.range, error))?;
         let node = JsonNode::top(&value.value);
         let case: Read<EvalCase> = match self.form {
             FileFormat::EvaluationResult => self.case_of_result(entry, node),

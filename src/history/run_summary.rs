@@ -125,6 +125,14 @@ pub struct SetCount {
 }
 
 impl RunSummary {
+    /// The number of sets of the run.
+    pub fn set_count(&self) -> usize {
+        match &self.source {
+            RunSource::Evaltrail { sets, .. } => sets.len(),
+            RunSource::Adk { .. } => 1,
+        }
+    }
+
     /// What identifies the sets of the run: their files, or in a result of ADK the agent's folder and the set's id.
     pub fn set_keys(&self) -> BTreeSet<(&Path, &str)> {
         match &self.source {

@@ -63,11 +63,17 @@ pub fn unknown_options(criterion: &Criterion) -> Vec<(&str, String)> {
     };
     let known = || {
         let own = metric.options.iter().map(|option| option.name);
-        own.chain(["threshold"])
+        own.filter(|name| !name.starts_with('['))
+            .chain(["threshold"])
     };
     // Both spellings are accepted: match_type and matchType.
-    let plain = |name: &str| name.replace('_', "").to_lowercase();
-    let is_known = |key: &str| known().any(|name| plain(name) == plain(key));
+    let without_underscores = |name: &str| name.replace('_', "");
+    let is_known = |key: &str| {
+        known().any(|name| {
+            let has_same_letters = without_underscores(name).eq_ignore_ascii_case(key);
+            key == name || has_same_letters && key.starts_with(|c: char| c.is_ascii_lowercase())
+        })
+    };
     let keys = criterion.options.keys().map(String::as_str);
     keys.filter(|key| !is_known(key))
         .map(|key| {

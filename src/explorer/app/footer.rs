@@ -75,6 +75,9 @@ fn width_of(key: &str, text: &str) -> u16 {
 /// The hints that fit: the commands and prefixes that are enabled on this screen, most important first. The last ones
 /// are always shown.
 fn placed_hints(model: &Model, area: Rect) -> Vec<PlacedHint> {
+    if area.is_empty() {
+        return Vec::new();
+    }
     let mut hints = all_hints(model);
     let always = hints.split_off(hints.len().saturating_sub(ALWAYS));
     let reserved = always.iter().map(|(key, text)| width_of(key, text)).sum();

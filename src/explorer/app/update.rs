@@ -34,6 +34,12 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     }
     let (place, notice) = (place(model), model.notice.clone());
     let is_key = matches!(msg, Msg::Key(_));
+    if matches!(
+        msg,
+        Msg::Key(_) | Msg::Paste(_) | Msg::Mouse(_) | Msg::Command(_)
+    ) {
+        model.view.browse.stays_first = false;
+    }
     let effects = match msg {
         Msg::Key(key) => key_pressed(model, key),
         Msg::Paste(text) => pasted(model, &text),
@@ -65,9 +71,10 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Failed(text) => notices::notify(model, text, true),
     };
     let mut effects = carry_out(model, effects);
-    let is_about_earlier_key = is_key && model.notice.as_ref().is_some_and(|notice| !notice.bad);
-    if (place != self::place(model) || is_about_earlier_key) && notice == model.notice {
-        // A notice of another screen or about an earlier key is hidden; it is still in the message log.
+    let was_read = is_key && notices::was_read(model);
+    if (place != self::place(model) || was_read) && notice == model.notice {
+        // A notice of another screen, or that the user could read before this key, is hidden; it is still in the message
+        // log.
         model.notice = None;
     }
     queue::count(model);

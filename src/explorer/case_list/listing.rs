@@ -108,17 +108,13 @@ pub(crate) fn relist(model: &mut Model) {
         ListOrder::Score => visible.sort_by_cached_key(|case| lowest_score(model, *case)),
         ListOrder::Turns => visible.sort_by_cached_key(|case| Reverse(turns(model, *case))),
     }
-    // Until the cursor is moved, the first failing case is under it.
-    let is_at_start = model.open_case().is_none()
-        && model.view.browse.has_new_results
-        && model.view.browse.cursor == 0;
     let browse = &mut model.view.browse;
     let row_of = |case: CaseRef| visible.iter().position(|other| *other == case);
     browse.edited = browse.edited.filter(|edited| edited.cursor_on == before);
     let edited = browse.edited.and_then(|edited| row_of(edited.case));
     let last = visible.len().saturating_sub(1);
     browse.cursor = edited
-        .or(is_at_start.then_some(0))
+        .or((browse.stays_first && browse.cursor == 0).then_some(0))
         .or_else(|| before.and_then(row_of))
         .unwrap_or(browse.cursor.min(last));
     if let Some(edited) = &mut browse.edited {

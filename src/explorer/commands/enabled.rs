@@ -268,7 +268,7 @@ pub(crate) fn can_save(model: &Model) -> Enabled {
     match conflict.filter(|conflict| conflict.merged.is_none()) {
         None => Ok(()),
         Some(conflict) if conflict.is_same_place => {
-            Err("the file was changed by others so that this change cannot be made any more")
+            Err("others changed the file, and this change no longer fits")
         }
         Some(_) => Err("the file was changed by others; make the change again"),
     }

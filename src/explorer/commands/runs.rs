@@ -25,7 +25,7 @@ pub static RUNS: Command = Command {
     access: Access::Reads,
     contexts: SCREENS,
     enabled: runs::has_folder,
-    run: runs::show,
+    run: runs::show_newest,
     ..BASE
 };
 

@@ -261,7 +261,7 @@ fn state_text(proposal: &Proposal) -> (String, Role) {
         }
         Some(_) => {
             format!(
-                "the file was changed by others so that this change cannot be made any more: {beside} write yours to a new file beside it    {leave} keep theirs"
+                "others changed the file, and this change no longer fits: {beside} write yours beside    {leave} keep theirs"
             )
         }
     };

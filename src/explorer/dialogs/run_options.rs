@@ -401,7 +401,6 @@ impl RunOptionsForm {
         }
     }
 
-    /// The last line: what is wrong, or more about the field under the cursor.
     /// What is run: the id of a single case, else a description of the cases.
     fn scope_text(&self, model: &Model) -> String {
         /// A longer id is cut, in columns.
@@ -413,6 +412,7 @@ impl RunOptionsForm {
         }
     }
 
+    /// The last line: what is wrong, or more about the field under the cursor.
     fn note(&self, model: &Model) -> (String, Role) {
         if let Some(wrong) = &self.wrong {
             return (wrong.clone(), Role::Bad);

@@ -86,7 +86,7 @@ fn question_text(asked: &[TrustQuestion]) -> (&'static str, Vec<String>) {
         .iter()
         .any(|question| question.action == TrustAction::Start);
     let title = match starts {
-        true => "Start this program? The agents of this folder need it.",
+        true => "Start this? The configuration of this folder needs it.",
         false => "Allow this? The configuration of this folder needs it.",
     };
     (title, lines)
@@ -102,8 +102,9 @@ fn is_about_keys(asked: &[TrustQuestion]) -> bool {
 /// The part of the screen for the question. It does not depend on whether a notice is shown: otherwise, when the
 /// notice disappears, lines that were never drawn would count as shown.
 fn body(model: &Model) -> Rect {
-    let body = layout(model).body;
-    let bottom = model.size.1.saturating_sub(1 + NOTICE_LINES as u16);
+    let areas = layout(model);
+    let body = areas.body;
+    let bottom = areas.footer.y.saturating_sub(NOTICE_LINES as u16);
     Rect {
         height: bottom.saturating_sub(body.y),
         ..body

@@ -108,6 +108,8 @@ pub struct BrowseState {
     pub preview: Option<Box<CaseScreen>>,
     /// The case that was edited, to which the cursor returns.
     pub edited: Option<EditedCase>,
+    /// Whether the user has not done anything yet: until then, the cursor stays on the first row, whatever arrives.
+    pub stays_first: bool,
     /// Whether there are new results since the user last went to a failing case.
     pub has_new_results: bool,
     /// What the preview was built from: the case, the ticket of its file, and
@@ -134,6 +136,7 @@ impl BrowseState {
             hidden: BTreeSet::new(),
             preview: None,
             edited: None,
+            stays_first: true,
             has_new_results: false,
             previewed: None,
         }

@@ -42,6 +42,15 @@ pub(crate) fn notify_about(
     Vec::new()
 }
 
+/// Whether the notice is no error and has been shown long enough to be read.
+pub(crate) fn was_read(model: &Model) -> bool {
+    /// In seconds.
+    const READ_IN: f64 = 1.0;
+    let began = |notice: &Notice| notice.until - NOTICE_S;
+    let notice = model.notice.as_ref().filter(|notice| !notice.bad);
+    notice.is_some_and(|notice| began(notice) + READ_IN <= model.now)
+}
+
 pub(crate) fn tick(model: &mut Model, now: f64) {
     model.now = now;
     if model

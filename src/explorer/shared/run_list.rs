@@ -101,10 +101,12 @@ impl RunsState {
         let earlier = self.rows.get(self.cursor + 1..)?;
         let usable = || {
             let runs = earlier.iter().map(|at| &history.runs[*at]);
-            runs.filter(|head| head.is_usable())
+            runs.filter(|head| head.is_usable() && head.turn == second.turn)
         };
         // A run of one set says little about a run of all sets, and the other way round.
-        let has_same_sets = |head: &&RunSummary| head.set_keys() == second.set_keys();
+        let (count, keys) = (second.set_count(), second.set_keys());
+        let has_same_sets =
+            |head: &&RunSummary| head.set_count() == count && head.set_keys() == keys;
         usable().find(has_same_sets).or_else(|| usable().next())
     }
 }

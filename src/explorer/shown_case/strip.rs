@@ -37,7 +37,12 @@ impl StripItem {
 
 /// Whether there are neither several turns nor several attempts to draw.
 pub(crate) fn is_empty(model: &Model, case: &CaseScreen) -> bool {
-    turns(model, case).is_empty() && attempts(model, case).is_empty()
+    let attempts = model
+        .view
+        .outcomes
+        .get(case.at)
+        .map(|one| one.attempts.len());
+    model.turns_shown() <= 1 && attempts.unwrap_or(0) <= 1
 }
 
 /// Draws turns and attempts into the upper border. If not all of them fit, those around the current one are shown,

@@ -104,16 +104,20 @@ pub fn verdict_lines(model: &Model, width: usize, whole: bool) -> Vec<VerdictLin
 /// The number of lines of [`brief_lines`].
 pub const BRIEF_LINES: u16 = 2;
 
-/// Two lines in the place of `lines`: the first failed metric with its reason, else the first line; and how many more there
-/// are, after the suggestion if there is one.
+/// Two lines in the place of `lines`: the metric whose threshold a what-if changes, else the first failed one, with its
+/// reason, or the first line if there is no such metric; and the suggestion, or that there is more.
 pub fn brief_lines(model: &Model, lines: Vec<VerdictLine>, width: usize) -> Vec<VerdictLine> {
     let room = width.saturating_sub(2);
-    let all = lines.len();
     let attempt = model.shown_attempt();
     let failed = attempt
         .filter(|attempt| attempt.error.is_none())
-        .and_then(|attempt| in_order(attempt).into_iter().next())
-        .filter(|metric| metric.status == Status::Failed);
+        .and_then(|attempt| {
+            let at_hand = model.metric_at_hand().map(|metric| &metric.metric);
+            let metrics = in_order(attempt);
+            let chosen = metrics.iter().find(|one| Some(&one.metric) == at_hand);
+            let first = metrics.first().filter(|one| one.status == Status::Failed);
+            chosen.or(first).copied()
+        });
     let first = match failed {
         Some(metric) => {
             let glyph = metric.status.glyph();
@@ -132,7 +136,7 @@ pub fn brief_lines(model: &Model, lines: Vec<VerdictLine>, width: usize) -> Vec<
     let suggestion = model.shown_case().and_then(|case| case.suggestion.as_ref());
     let second = match suggestion {
         Some(change) => format!("{}  ({key} all metrics)", suggestion_text(model, change)),
-        None => format!("… {} more lines  ({key} all metrics)", all - 1),
+        None => format!("… more  ({key} all metrics)"),
     };
     vec![first, VerdictLine::Note(fit(&second, room).into_owned())]
 }
@@ -141,7 +145,7 @@ pub fn brief_lines(model: &Model, lines: Vec<VerdictLine>, width: usize) -> Vec<
 fn suggestion_text(model: &Model, change: &WhatIf) -> String {
     let words = change.describe().join(" + ");
     let hint = match model.screen_context() {
-        Context::Queue => format!("{} ignores it by this rule", QUEUE_RELAX.key()),
+        Context::Queue => format!("{} loosens the criteria", QUEUE_RELAX.key()),
         _ => format!("{} try it", APPLY_SUGGESTION.key()),
     };
     format!("would pass with {}  ({hint})", clean_line(&words))

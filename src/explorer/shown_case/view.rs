@@ -84,17 +84,19 @@ const DIFFERENCE_LINES: u16 = 19;
 /// The maximum number of lines of metrics below the difference, for the number of lines of both.
 fn most_verdict_lines(lines: u16) -> u16 {
     let most = (lines * 2 / 5).max(BRIEF_LINES);
-    lines
-        .saturating_sub(DIFFERENCE_LINES)
-        .clamp(BRIEF_LINES, most)
+    match lines.saturating_sub(DIFFERENCE_LINES) {
+        0..=3 => BRIEF_LINES,
+        spare => spare.min(most),
+    }
 }
 
 /// Whether the title is in the upper border of the difference, which saves a line on low screens. Not where turns and
-/// attempts are in the border, or something else is below the title.
+/// attempts are in the border, or something else is below the title, or a run is live, whose progress is beside the title.
 fn has_title_in_border(base: &Layout, model: &Model, case: &CaseScreen) -> bool {
     let is_low = base.body.height < DIFFERENCE_LINES + 2 * BRIEF_LINES;
     let is_below_title = base.body.y == base.header.bottom();
-    is_low && is_below_title && strip::is_empty(model, case)
+    let has_live_run = model.run.as_ref().is_some_and(|run| run.is_live());
+    is_low && is_below_title && !has_live_run && strip::is_empty(model, case)
 }
 
 /// Whether the metrics tab fills the screen, so that scrolling applies to it.
@@ -362,6 +364,9 @@ fn verdict(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let mut lines = verdict_lines(model, usize::from(area.width), false);
     if area.height == BRIEF_LINES && lines.len() > usize::from(BRIEF_LINES) {
         lines = brief_lines(model, lines, usize::from(area.width));
+        if model.metric_at_hand().is_some() {
+            put(buffer, area.x, area.y, 1, "▸", theme.style(Role::Accent));
+        }
     }
     let at_hand = model.metric_at_hand().map(|metric| &metric.metric);
     let rows = usize::from(area.height);

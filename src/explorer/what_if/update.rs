@@ -11,6 +11,7 @@ use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
 use crate::explorer::shared::outcomes::Outcomes;
 use crate::explorer::shared::ticket::Ticket;
+use crate::explorer::shared::triage::{QueueStep, StepChange};
 use crate::explorer::what_if::rescored;
 use crate::metrics::{TrajectoryOptions, WhatIf, compared_by, criterion_of, info};
 use std::sync::Arc;
@@ -148,15 +149,23 @@ fn invalidate_lines(model: &mut Model) {
     }
 }
 
-/// Ends the what-if and shows the original outcomes.
-/// Drops the what-if for good: the triage does not try its change again either.
+/// Drops the what-if for good: the triage does not try its change again either, except with undo.
 pub(crate) fn discard(model: &mut Model) -> Vec<Effect> {
-    if let Some(queue) = &mut model.queue {
-        queue.change = WhatIf::default();
+    if let Some(queue) = model
+        .queue
+        .as_mut()
+        .filter(|queue| !queue.change.is_empty())
+    {
+        let before = std::mem::take(&mut queue.change);
+        queue.steps.push(QueueStep {
+            at: queue.at,
+            change: StepChange::Criteria(before),
+        });
     }
     drop_what_if(model)
 }
 
+/// Ends the what-if and shows the original outcomes.
 pub(crate) fn drop_what_if(model: &mut Model) -> Vec<Effect> {
     if let Some(what_if) = model.view.what_if.take() {
         let shown = std::mem::replace(

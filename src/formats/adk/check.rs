@@ -7,10 +7,7 @@ use crate::formats::index::{RootKind, root_kind};
 use crate::formats::json::{self, JsonPath, JsonPositions};
 use crate::formats::read::{describe, lookup, same_name};
 use crate::formats::{FileFormat, FileProblem, SetFile};
-use crate::metrics::{
-    CriterionError, JudgedMetric, adk_knows_model, criterion_rubrics, unknown_metric,
-    unknown_options,
-};
+use crate::metrics::{JudgedMetric, adk_knows_model, criterion_rubrics, unknown_options};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -344,7 +341,7 @@ impl Checker<'_> {
             }
             let message = match unusable(criterion) {
                 Some(why) => why,
-                None if config.custom_metrics.contains_key(&criterion.metric) => continue,
+                None if config.custom_metrics.contains_key(criterion.name()) => continue,
                 None => match crate::metrics::usable(criterion) {
                     Ok(()) => {
                         let unreachable = crate::metrics::unreachable_threshold(criterion);
@@ -355,12 +352,8 @@ impl Checker<'_> {
                     Err(why) => why.to_string(),
                 },
             };
-            // A run with an agent refuses a misspelled metric.
-            let severity = match unknown_metric(criterion) {
-                Some(CriterionError::Unknown { .. }) => Severity::Error,
-                _ => Severity::Warning,
-            };
-            issues.push(self.at(severity, &path, format!("not evaluated: {message}")));
+            let message = format!("not evaluated: {message}");
+            issues.push(self.at(Severity::Warning, &path, message));
         }
         issues.extend(self.simulated_user(value));
         let keys = [

@@ -23,7 +23,7 @@ impl TimeLimit {
         }
     }
 
-    /// Whether the time has passed. To be called again and again.
+    /// Whether the time has passed. Call it repeatedly.
     pub fn has_passed(&mut self) -> bool {
         let since = self.looked.elapsed();
         if since >= LOOK {

@@ -24,14 +24,19 @@ use std::sync::Arc;
 
 /// Shows the runs of the folder. Those that were shown last are visible until they are read again.
 pub(crate) fn show(model: &mut Model) -> Vec<Effect> {
-    // A past run was opened from this screen: the cursor stays on it.
+    // A past run was opened from this screen.
+    opened_run::close(model);
+    model.show(RunsScreen);
+    vec![Effect::History(HistoryEffect::List(model.ticket()))]
+}
+
+/// Shows the runs from another screen than one that was opened from them: with the cursor on the newest one.
+pub(crate) fn show_newest(model: &mut Model) -> Vec<Effect> {
     if model.opened_run.is_none() {
         (model.runs.cursor, model.runs.offset) = (0, 0);
         model.runs.follows_newest = true;
     }
-    opened_run::close(model);
-    model.show(RunsScreen);
-    vec![Effect::History(HistoryEffect::List(model.ticket()))]
+    show(model)
 }
 
 /// The runs of the folder arrived.
@@ -118,6 +123,7 @@ pub(crate) fn can_compare(model: &Model) -> Enabled {
 
 /// Opens the run under the cursor: its cases as they were.
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
+    model.runs.follows_newest = false;
     let head = model.runs.head().cloned();
     head.into_iter()
         .map(|head| Effect::History(HistoryEffect::Open(Box::new(head))))
@@ -127,14 +133,16 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
 /// Marks the run as the first of a comparison, or removes the mark.
 pub(crate) fn mark(model: &mut Model) -> Vec<Effect> {
     let runs = &mut model.runs;
+    runs.follows_newest = false;
     if let Some(path) = runs.head().map(|head| head.path.clone()) {
         runs.marked = Some(path).filter(|path| runs.marked.as_ref() != Some(path));
     }
     Vec::new()
 }
 
-/// Compares the marked run, or else the one before, with the run under the cursor.
+/// Compares the marked run, or else the newest earlier one of the same sets, with the run under the cursor.
 pub(crate) fn compare(model: &mut Model) -> Vec<Effect> {
+    model.runs.follows_newest = false;
     let runs = &model.runs;
     let pair = runs
         .first_of_comparison()
