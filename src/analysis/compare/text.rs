@@ -144,8 +144,8 @@ fn range_text((fewest, most): (usize, usize)) -> String {
 }
 
 impl RunComparison {
-    /// The numbers of cases that broke, were fixed, are unclear, and were scored with other criteria in the second run, as
-    /// far as there are any of the last two.
+    /// The numbers of cases that broke, were fixed, are unclear, and were scored with other criteria in the second run. The
+    /// last two are left out if they are 0.
     pub fn changes_text(&self) -> String {
         let count = |change| self.cases_with(change).count();
         let mut words = format!(
@@ -162,7 +162,7 @@ impl RunComparison {
         words
     }
 
-    /// The numbers of cases with a result in only one of the runs, as far as there are any.
+    /// The numbers of cases with a result in only one of the runs; `None` if every case has results in both.
     pub fn unpaired_text(&self) -> Option<String> {
         let counts = [
             (CaseChange::OnlyBefore, "first"),

@@ -158,7 +158,7 @@ fn sign_and_text(line: &ProposalLine) -> (&'static str, u16, Cow<'_, str>, Role)
     }
 }
 
-/// The rows of a line, wrapped to `width` columns: what is written is shown whole.
+/// The rows of a line, wrapped to `width` columns. Nothing is cut, so that the user sees everything that is written.
 fn rows_of_line(line: &ProposalLine, width: u16) -> Vec<ProposalRow> {
     let (sign, indent, text, role) = sign_and_text(line);
     let texts = wrapped(&text, width.saturating_sub(indent + 1));

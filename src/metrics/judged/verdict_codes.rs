@@ -44,18 +44,18 @@ pub(in crate::metrics) struct VerdictCodes {
     key: Option<CodeKey>,
     /// The [`skeleton`] of all data.
     data: Arc<str>,
-    prompts: HashMap<QuestionId, PromptOfCodes>,
+    prompts: HashMap<QuestionId, HashedPrompt>,
 }
 
 /// A prompt that codes are computed from.
-struct PromptOfCodes {
+struct HashedPrompt {
     digest: [u8; 32],
     text: String,
 }
 
 impl VerdictCodes {
-    /// Without a key, so that all codes are empty. The data is everything that a prompt about the case may contain, except what evaltrail or
-    /// the author of the metric wrote.
+    /// Without a key, so that all codes are empty. The data is everything that a prompt about the case may contain, except
+    /// what evaltrail or the author of the metric wrote.
     pub(super) fn without_codes(evidence: &Evidence) -> VerdictCodes {
         let all = json!([
             evidence.actual,
@@ -93,7 +93,7 @@ impl VerdictCodes {
             .into();
         self.prompts.insert(
             id,
-            PromptOfCodes {
+            HashedPrompt {
                 digest,
                 text: prompt.to_string(),
             },

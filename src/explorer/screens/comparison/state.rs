@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// A list of cases under one heading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CaseList {
-    /// The cases of one change, without those that are removed.
+    /// The cases with this change, except those that were removed from the workspace.
     Of(CaseChange),
     /// The cases that passed in the first run and that the workspace does not have any more.
     Removed,
