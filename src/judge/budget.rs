@@ -4,6 +4,24 @@ use super::error::{JudgeError, JudgeErrorKind};
 use crate::domain::{JudgeSpec, JudgeUsage};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+/// What decides whether a request may be sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RequestPermission<'a> {
+    pub(super) budget: &'a SpendingBudget,
+    /// No request begins after its cancellation, because the attempts that need the response are cancelled, too.
+    pub(super) ends: &'a CancellationToken,
+}
+
+impl RequestPermission<'_> {
+    /// Never completes after the end of requests: whoever waits here is about to be cancelled.
+    pub(super) async fn wait_if_ended(self) {
+        if self.ends.is_cancelled() {
+            std::future::pending().await
+        }
+    }
+}
 
 #[derive(Debug)]
 pub(super) struct SpendingBudget {

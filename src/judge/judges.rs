@@ -1,6 +1,6 @@
 //! The judges of a run: the models, the cache of responses and the cost.
 
-use super::budget::SpendingBudget;
+use super::budget::{RequestPermission, SpendingBudget};
 use super::endpoint::SERVICE;
 use super::error::{JudgeError, JudgeErrorKind};
 use super::keys::ApiKeys;
@@ -18,6 +18,7 @@ use crate::store::{CachedResponse, JudgeResponseCache, fingerprint};
 use serde_json::{Map, Value};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
+use tokio_util::sync::CancellationToken;
 use url::Url;
 
 /// All judges of a run.
@@ -38,6 +39,16 @@ pub struct Judges {
     recording: Option<Result<Recording, String>>,
     prompts: PublishedPrompts,
     grant: JudgeGrant,
+    ends: RequestEnds,
+}
+
+/// After which cancellations no request to a model begins. The default is never.
+#[derive(Clone, Debug, Default)]
+pub struct RequestEnds {
+    /// Requests for a metric.
+    pub judging: CancellationToken,
+    /// Requests for the messages of a simulated user.
+    pub conversations: CancellationToken,
 }
 
 /// What the user allowed for a judge, beyond the user's own environment and flags. The default is nothing.
@@ -77,12 +88,22 @@ impl Judges {
             recording,
             prompts: PublishedPrompts::new(RETRY_AFTER_FAILURE),
             grant: JudgeGrant::default(),
+            ends: RequestEnds::default(),
         }
     }
 
     /// Sets what the user allowed.
     pub fn with_grant(self, grant: JudgeGrant) -> Judges {
         Judges { grant, ..self }
+    }
+
+    /// Sets after which cancellations no request begins.
+    pub fn until(self, ends: RequestEnds) -> Judges {
+        Judges { ends, ..self }
+    }
+
+    pub(super) fn ends(&self) -> &RequestEnds {
+        &self.ends
     }
 
     /// The configuration.
@@ -254,9 +275,13 @@ impl Judges {
             text: asking.prompt,
             schema: schema.as_ref(),
         };
+        let permission = RequestPermission {
+            budget: &self.budget,
+            ends: asking.ends,
+        };
+        let question = (prompt, &settings);
         if self.answers.is_none() {
-            return Ok(self
-                .request_response(&found, prompt, &settings, is_usable)
+            return Ok(request_response(&found, question, permission, is_usable)
                 .await
                 .0);
         }
@@ -272,9 +297,7 @@ impl Judges {
         if let Some(cached) = self.cached(&digest, is_usable).await {
             return Ok(cached);
         }
-        let (response, usable) = self
-            .request_response(&found, prompt, &settings, is_usable)
-            .await;
+        let (response, usable) = request_response(&found, question, permission, is_usable).await;
         if let Some(usable) = usable.clone() {
             self.keep(digest, usable).await;
         }
@@ -282,65 +305,6 @@ impl Judges {
             leader.ends(usable);
         }
         Ok(response)
-    }
-
-    /// Sends a question. Returns the response, and a copy for the cache if it can be used.
-    async fn request_response(
-        &self,
-        model: &JudgeModel,
-        prompt: Prompt<'_>,
-        settings: &Settings,
-        is_usable: &(dyn Fn(&str) -> bool + Sync),
-    ) -> (SampleResponse, Option<CachedResponse>) {
-        let (answer, asking) = model.ask(prompt, settings, &self.budget).await;
-        let spent = JudgeUsage {
-            retries: asking.retries,
-            cost: asking.cost,
-            ..JudgeUsage::default()
-        };
-        match answer {
-            Ok(ModelAnswer {
-                text,
-                input_tokens,
-                output_tokens,
-            }) => {
-                let usable = text.as_ref().ok().filter(|text| is_usable(text));
-                let usable = usable.map(|text| CachedResponse {
-                    text: text.clone(),
-                    input_tokens,
-                    output_tokens,
-                });
-                let spent = JudgeUsage {
-                    asked: 1,
-                    input_tokens,
-                    output_tokens,
-                    ..spent
-                };
-                let text = text.map_err(|why| JudgeError::new(JudgeErrorKind::NoAnswer, why));
-                (
-                    SampleResponse {
-                        text,
-                        cached: false,
-                        spent,
-                    },
-                    usable,
-                )
-            }
-            Err(error) => {
-                let spent = JudgeUsage {
-                    missing: u32::from(error.fault == JudgeErrorKind::Limit),
-                    ..spent
-                };
-                (
-                    SampleResponse {
-                        text: Err(error),
-                        cached: false,
-                        spent,
-                    },
-                    None,
-                )
-            }
-        }
     }
 
     /// The cached response with this digest, if it can be used.
@@ -444,6 +408,64 @@ impl Judges {
             .map(|name| format!(" in the project {name}"))
             .unwrap_or_default();
         Some(format!("send what agents say to {to}{project}{key}"))
+    }
+}
+
+/// Sends a question. Returns the response, and a copy for the cache if it can be used.
+async fn request_response(
+    model: &JudgeModel,
+    (prompt, settings): (Prompt<'_>, &Settings),
+    permission: RequestPermission<'_>,
+    is_usable: &(dyn Fn(&str) -> bool + Sync),
+) -> (SampleResponse, Option<CachedResponse>) {
+    let (answer, asking) = model.ask(prompt, settings, permission).await;
+    let spent = JudgeUsage {
+        retries: asking.retries,
+        cost: asking.cost,
+        ..JudgeUsage::default()
+    };
+    match answer {
+        Ok(ModelAnswer {
+            text,
+            input_tokens,
+            output_tokens,
+        }) => {
+            let usable = text.as_ref().ok().filter(|text| is_usable(text));
+            let usable = usable.map(|text| CachedResponse {
+                text: text.clone(),
+                input_tokens,
+                output_tokens,
+            });
+            let spent = JudgeUsage {
+                asked: 1,
+                input_tokens,
+                output_tokens,
+                ..spent
+            };
+            let text = text.map_err(|why| JudgeError::new(JudgeErrorKind::NoAnswer, why));
+            (
+                SampleResponse {
+                    text,
+                    cached: false,
+                    spent,
+                },
+                usable,
+            )
+        }
+        Err(error) => {
+            let spent = JudgeUsage {
+                missing: u32::from(error.fault == JudgeErrorKind::Limit),
+                ..spent
+            };
+            (
+                SampleResponse {
+                    text: Err(error),
+                    cached: false,
+                    spent,
+                },
+                None,
+            )
+        }
     }
 }
 

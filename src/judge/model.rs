@@ -1,6 +1,6 @@
 //! A model that is called over HTTP.
 
-use super::budget::SpendingBudget;
+use super::budget::RequestPermission;
 use super::endpoint::ModelEndpoint;
 use super::error::{JudgeError, JudgeErrorKind};
 use super::request_limits::RequestLimits;
@@ -85,13 +85,13 @@ impl JudgeModel {
         })
     }
 
-    /// Sends a prompt, with retries where they may help, as long as the budget allows each request. Returns the
+    /// Sends a prompt, with retries where they may help, as long as each request is permitted. Returns the
     /// response, and what was needed for it.
     pub(super) async fn ask(
         &self,
         prompt: Prompt<'_>,
         settings: &Settings,
-        budget: &SpendingBudget,
+        permission: RequestPermission<'_>,
     ) -> (Result<ModelAnswer, JudgeError>, RequestCost) {
         let timeout = settings.timeout().unwrap_or(self.timeout);
         let mut backoff = match settings.retries() {
@@ -105,7 +105,7 @@ impl JudgeModel {
         };
         loop {
             let sent = self
-                .send_within(budget, prompt, settings, timeout, mode)
+                .send_within(permission, prompt, settings, timeout, mode)
                 .await;
             let answer = match sent {
                 Ok((answer, cost)) => {
@@ -149,11 +149,11 @@ impl JudgeModel {
         }
     }
 
-    /// Sends one request as soon as the limits and the budget allow it. Returns the response and what is charged. The outer
+    /// Sends one request as soon as the limits and the budget allow it, and none after the end of requests. Returns the response and what is charged. The outer
     /// error says why nothing was sent.
     async fn send_within(
         &self,
-        budget: &SpendingBudget,
+        permission: RequestPermission<'_>,
         prompt: Prompt<'_>,
         settings: &Settings,
         timeout: Duration,
@@ -161,8 +161,9 @@ impl JudgeModel {
     ) -> Result<(Result<ModelAnswer, JudgeError>, Option<f64>), JudgeError> {
         let _room = self.limits.enter().await?;
         // Before the wait for the rate: when the limit is reached, requests fail at once.
-        let mut reserved = budget.reserve(prompt.text.len()).await?;
+        let mut reserved = permission.budget.reserve(prompt.text.len()).await?;
         self.limits.wait_until_allowed().await?;
+        permission.wait_if_ended().await;
         reserved.sent();
         let answer = self.once(prompt, settings, timeout, mode).await;
         Ok(match answer {
@@ -359,7 +360,9 @@ fn redirected(response: &Response) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Provider;
+    use crate::domain::{JudgeUsage, Provider};
+    use crate::judge::budget::SpendingBudget;
+    use futures_util::FutureExt;
     use std::io::{Read, Write};
     use std::net::{TcpListener, TcpStream};
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -427,6 +430,16 @@ mod tests {
         Settings::new(config.as_object().unwrap())
     }
 
+    /// Permission by a budget alone.
+    fn endless(budget: &SpendingBudget) -> RequestPermission<'_> {
+        static ENDS: std::sync::LazyLock<tokio_util::sync::CancellationToken> =
+            std::sync::LazyLock::new(Default::default);
+        RequestPermission {
+            budget,
+            ends: &ENDS,
+        }
+    }
+
     /// Sends a question at most `count` times.
     async fn ask(base: &Url, budget: &SpendingBudget, count: u32) -> JudgeError {
         let model = model_at(base, Arc::new(RequestLimits::new(1, None)));
@@ -437,7 +450,7 @@ mod tests {
                     schema: None,
                 },
                 &attempts(count),
-                budget,
+                endless(budget),
             )
             .await
             .0
@@ -468,13 +481,34 @@ mod tests {
                 schema: None,
             };
             let error = model
-                .ask(prompt, &attempts(1), &budget)
+                .ask(prompt, &attempts(1), endless(&budget))
                 .await
                 .0
                 .unwrap_err();
             assert_eq!(error.retry_after, Some(Duration::from_secs(seconds)));
             assert_eq!(limits.enter().await.is_ok(), is_open, "{seconds}");
         }
+    }
+
+    #[tokio::test]
+    async fn no_request_begins_after_the_end() {
+        let answering = server(reply("200 x", "", r#"{"message": {"content": "yes"}}"#));
+        let (model, schema) = (
+            model_at(&answering.base, Arc::new(RequestLimits::new(1, None))),
+            None,
+        );
+        let budget = SpendingBudget::from_spec(&JudgeSpec::standard());
+        let ends = tokio_util::sync::CancellationToken::new();
+        ends.cancel();
+        let permission = RequestPermission {
+            budget: &budget,
+            ends: &ends,
+        };
+        let (prompt, settings) = (Prompt { text: "?", schema }, attempts(1));
+        let asking = std::pin::pin!(model.ask(prompt, &settings, permission));
+        assert!(asking.now_or_never().is_none(), "it waits to be cancelled");
+        assert_eq!(answering.requests.load(Ordering::SeqCst), 0);
+        assert_eq!(budget.cancelled(), JudgeUsage::default());
     }
 
     #[tokio::test]
@@ -489,7 +523,7 @@ mod tests {
             text: "?",
             schema: Some(&schema),
         };
-        let (answer, asking) = model.ask(prompt, &attempts(1), &budget).await;
+        let (answer, asking) = model.ask(prompt, &attempts(1), endless(&budget)).await;
         assert_eq!(
             (answer.unwrap_err().fault, asking.retries),
             (JudgeErrorKind::Rejected, 0)
@@ -508,7 +542,7 @@ mod tests {
         );
         for (schema, mode) in [(None, None), (Some(&schema), Some(FormMode::Schema))] {
             let answer = model
-                .ask(Prompt { text: "?", schema }, &attempts(1), &budget)
+                .ask(Prompt { text: "?", schema }, &attempts(1), endless(&budget))
                 .await
                 .0
                 .unwrap();

@@ -82,6 +82,7 @@ mod tests {
     use super::*;
     use crate::domain::QuestionId;
     use serde_json::json;
+    use tokio_util::sync::CancellationToken;
 
     #[test]
     fn answer_belongs_to_the_question() {
@@ -112,6 +113,7 @@ mod tests {
                 prompt,
                 identity,
                 shape,
+                ends: &CancellationToken::new(),
             };
             let answer = recording.answer(asking);
             assert_eq!(answer.spent.asked, u32::from(answer.text.is_ok()));

@@ -3,6 +3,7 @@
 use super::error::JudgeError;
 use crate::domain::{JudgeUsage, QuestionId};
 use crate::metrics::AnswerShape;
+use tokio_util::sync::CancellationToken;
 
 /// A request for one sample.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +24,8 @@ pub struct SampleRequest<'a> {
     pub identity: Option<&'a str>,
     /// The form of the response, where a schema may be sent.
     pub shape: Option<AnswerShape>,
+    /// The request does not begin after its cancellation.
+    pub ends: &'a CancellationToken,
 }
 
 /// A response, or why there is none, and the cost.

@@ -208,6 +208,7 @@ impl CaseToJudge<'_> {
             prompt: &question.prompt,
             identity: question.identity.as_deref(),
             shape,
+            ends: &self.judges.ends().judging,
         };
         let is_usable = |reply: &str| case.is_usable(before, id, reply);
         let config = &self.metric.options().config;

@@ -135,6 +135,7 @@ impl<'a> SimulatedUser<'a> {
             prompt: &self.prompt(done),
             identity: None,
             shape: None,
+            ends: &judges.ends().conversations,
         };
         let has_text = |text: &str| !text.trim().is_empty();
         let response = judges

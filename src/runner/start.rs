@@ -15,7 +15,7 @@ use super::results::has_results;
 use super::run_resources::RunResources;
 use crate::domain::{AttemptKey, CancelReason, RunEvent, RunState};
 use crate::history::ResumedRun;
-use crate::judge::Judges;
+use crate::judge::{Judges, RequestEnds};
 use crate::store::{AppFolders, JournalError, JudgeResponseCache, RunFolder, RunKey};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -94,14 +94,21 @@ pub fn start(prepared: PreparedRun, resumed: Option<ResumedRun>, workspace: &Pat
     let (orders, order_box) = mpsc::unbounded_channel();
     let (reports, report_box) = mpsc::channel(WAITING);
     let answers = AppFolders::find().map(|places| JudgeResponseCache::below(places.answers()));
-    let judges = Judges::new(&state.plan.judge, answers).with_grant(prepared.grant);
+    let (cancel, judging_ends) = (CancellationToken::new(), CancellationToken::new());
+    let ends = RequestEnds {
+        judging: judging_ends.clone(),
+        conversations: cancel.clone(),
+    };
+    let judges = Judges::new(&state.plan.judge, answers)
+        .with_grant(prepared.grant)
+        .until(ends);
     let shared = Arc::new(RunResources::new(
         state.plan.clone(),
         (prepared.sets, prepared.notes, prepared.stubs),
         judges,
         prepared.kept,
     ));
-    let (closing, judging_ends) = (CancellationToken::new(), CancellationToken::new());
+    let closing = CancellationToken::new();
     let mut dispatcher = Dispatcher {
         closing: closing.clone(),
         judging_ends: judging_ends.clone(),
@@ -117,7 +124,7 @@ pub fn start(prepared: PreparedRun, resumed: Option<ResumedRun>, workspace: &Pat
         outbox: Outbox::new(listener),
         orders: order_box,
         reports: report_box,
-        cancel: CancellationToken::new(),
+        cancel,
         running: BTreeMap::new(),
         writing: BTreeMap::new(),
     };
