@@ -41,6 +41,7 @@ fn main() {
     filter(10_000, "10,000 cases", "5 ms");
     filter(100_000, "100,000 cases", "—");
     keys_while_streaming();
+    long_texts();
     idle_memory();
     binary();
     cpu_per_case();
@@ -111,6 +112,43 @@ fn first_frames() {
         &what,
         "50 ms",
         &ms(first_frame(&[&path], home.path(), "case_00000")),
+    );
+}
+
+/// Texts of 1 MB on both sides that are compared by words: with one word changed in a thousand, and with all changed.
+fn long_texts() {
+    let text = |other: &dyn Fn(usize) -> bool| {
+        let word = |at: usize| match other(at) {
+            true => format!("other{at}"),
+            false => format!("word{at}"),
+        };
+        let words: Vec<String> = (0..105_000).map(word).collect();
+        words
+            .chunks(12)
+            .map(|sentence| sentence.join(" ") + ". ")
+            .collect::<String>()
+    };
+    let expected = text(&|_| false);
+    let measured = |actual: &str| {
+        let times = (0..11).map(|_| {
+            let began = Instant::now();
+            assert!(evaltrail::diff::diff_words(&expected, actual).is_changed());
+            began.elapsed()
+        });
+        ms(median(times.collect()))
+    };
+    let (few, all) = (text(&|at| at % 1_000 == 500), text(&|_| true));
+    row(
+        &format!(
+            "comparison by words of two texts of {:.1} MB",
+            expected.len() as f64 / 1e6
+        ),
+        "50 ms",
+        &format!(
+            "{} (1 of 1,000 words changed), {} (all changed)",
+            measured(&few),
+            measured(&all)
+        ),
     );
 }
 

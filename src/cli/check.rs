@@ -44,8 +44,9 @@ pub(super) fn check(args: CheckArgs) -> anyhow::Result<Exit> {
         counts[issue.severity as usize] += 1;
         print_line(&line(&config, &issue, paint));
     }
+    let own = own_metrics(&args.paths);
     for file in &files {
-        print_issues(file, &issues_of(file, &files), &mut counts, paint);
+        print_issues(file, &issues_of(file, &files, &own), &mut counts, paint);
     }
     let [errors, refused, warnings] = counts;
     let errors = errors + unreadable;
@@ -119,6 +120,15 @@ fn rules_of(paths: &[PathBuf]) -> Vec<(PathBuf, Issue)> {
     found
 }
 
+/// The names of the metrics that the workspaces of these paths define.
+fn own_metrics(paths: &[PathBuf]) -> Vec<String> {
+    let workspaces = paths.iter().filter_map(|path| Workspace::open(path).ok());
+    workspaces
+        .flat_map(|workspace| workspace.config.metrics)
+        .map(|metric| metric.name)
+        .collect()
+}
+
 /// The files to check: a file with any name and those beside it, or the eval sets, tests and configs of a folder.
 fn files_of(path: &Path, columns: &ColumnMap) -> anyhow::Result<Vec<SetPath>> {
     let workspace = Workspace::open_with(path, columns)?;
@@ -161,8 +171,8 @@ fn beside(set: &Path) -> impl Iterator<Item = PathBuf> + use<> {
         .filter(|file| file.is_file())
 }
 
-/// The problems of a file. `files` has the sets beside which it lies.
-fn issues_of(set: &SetPath, files: &[SetPath]) -> Vec<Issue> {
+/// The problems of a file. `files` has the sets beside which it lies, `own_metrics` the metrics that the workspace defines.
+fn issues_of(set: &SetPath, files: &[SetPath], own_metrics: &[String]) -> Vec<Issue> {
     let file = &set.path;
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let is_beside = name.ends_with(NOTES_ENDING) || name.ends_with(STUBS_ENDING);
@@ -201,10 +211,10 @@ fn issues_of(set: &SetPath, files: &[SetPath]) -> Vec<Issue> {
             ),
             Err(error) => vec![stub_issue(Severity::Error, error)],
         },
-        Ok(text) if name == "test_config.json" => check_text(&text, &name),
+        Ok(text) if name == "test_config.json" => check_text(&text, &name, own_metrics),
         Ok(text) if AGENTS_CLI_CONFIGS.contains(&&*name) => issues_of_agents_cli(&text),
         Ok(text) => check_rows(&text, &FileHints::named(&name, set.columns.clone()))
-            .unwrap_or_else(|| check_text(&text, &name)),
+            .unwrap_or_else(|| check_text(&text, &name, own_metrics)),
         Err(error) => vec![Issue {
             severity: Severity::Error,
             line: 1,

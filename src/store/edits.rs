@@ -102,6 +102,26 @@ pub struct EditOutcome {
     pub written: Vec<(PathBuf, Option<Arc<str>>)>,
 }
 
+/// An edit that can be undone or redone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReversibleEdit {
+    /// Identifies it in the log.
+    pub id: u64,
+    /// A description of the edit.
+    pub words: String,
+    /// When it was made; `None` if the log does not contain a valid time.
+    pub made: Option<jiff::Timestamp>,
+    /// Its files, absolute, with links in their folders resolved.
+    pub files: Vec<PathBuf>,
+}
+
+impl ReversibleEdit {
+    /// Whether any of these files is one of its files.
+    pub fn concerns(&self, files: &[PathBuf]) -> bool {
+        files.iter().any(|file| self.files.contains(&real(file)))
+    }
+}
+
 /// Which edits to consider.
 #[derive(Clone, Debug)]
 pub enum Scope {
@@ -252,6 +272,20 @@ impl EditLog {
         self.turn(&Scope::files(files), within, false)
     }
 
+    /// The edit that [`EditLog::turn`] would undo (`back`) or redo now, if there is one.
+    pub fn next_turn(&self, scope: &Scope, back: bool) -> Option<ReversibleEdit> {
+        let _lock = self.lock();
+        let mut edits = self.history().edits;
+        correct_newest(&mut edits, scope);
+        let kept = &next_turn(&edits, scope, back)?.kept;
+        Some(ReversibleEdit {
+            id: kept.id,
+            words: kept.words.clone(),
+            made: kept.at.parse().ok(),
+            files: kept.files.iter().map(|file| file.path.clone()).collect(),
+        })
+    }
+
     /// Undoes (`back`) the newest edit of a scope, or redoes the one that was undone last.
     pub fn turn(
         &self,
@@ -265,13 +299,7 @@ impl EditLog {
             // If this fails, the next undo or redo finds the same correction.
             let _ = self.append(&correction);
         }
-        let meant = |logged: &&LogRecord| logged.undone != back && scope.holds(&logged.kept);
-        let found = if back {
-            edits.iter().rev().find(meant)
-        } else {
-            edits.iter().find(meant)
-        };
-        let Some(LogRecord { kept, .. }) = found else {
+        let Some(LogRecord { kept, .. }) = next_turn(&edits, scope, back) else {
             return Err(UndoError::Nothing(if back { "undo" } else { "redo" }));
         };
         let is_known = |file: &LoggedFile| is_as_left(file, back) || is_as_left(file, !back);
@@ -414,6 +442,15 @@ fn texts_of(paths: impl Iterator<Item = PathBuf>) -> Vec<(PathBuf, Option<Arc<st
             )
         })
         .collect()
+}
+
+/// The newest edit that was not undone (`back`), or the oldest one that was.
+fn next_turn<'a>(edits: &'a [LogRecord], scope: &Scope, back: bool) -> Option<&'a LogRecord> {
+    let is_meant = |logged: &&LogRecord| logged.undone != back && scope.holds(&logged.kept);
+    match back {
+        true => edits.iter().rev().find(is_meant),
+        false => edits.iter().find(is_meant),
+    }
 }
 
 /// Undoes (`back`) or redoes the changes of files, the last one first. Returns those that failed.

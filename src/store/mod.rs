@@ -60,7 +60,9 @@ pub use claims::{
     shard_claim_name,
 };
 pub use decisions::{read_decisions, save_decisions};
-pub use edits::{EditLog, EditOutcome, FileAction, FileEdit, FileEditError, Scope, UndoError};
+pub use edits::{
+    EditLog, EditOutcome, FileAction, FileEdit, FileEditError, ReversibleEdit, Scope, UndoError,
+};
 pub use journal::RunFolder;
 pub use journal_error::JournalError;
 pub use journal_reader::{JournalLines, LoadedRun, load_plan, load_run, load_run_with};

@@ -19,7 +19,7 @@ fn read_as_everything(text: &str) {
     }
     let _ = read_config(text);
     let _ = read_recording(text);
-    check_text(text, "x");
+    check_text(text, "x", &[]);
 }
 
 /// Data sets: JSON Lines, CSV, JSON by columns, and the format of the newer Vertex client.

@@ -132,7 +132,7 @@ fn targets() -> Vec<Target> {
                 format!(
                     "{:?}{:?}",
                     check_rows(text, &FileHints::default()),
-                    check_text(text, "x.evalset.json")
+                    check_text(text, "x.evalset.json", &[])
                 )
             },
         ),

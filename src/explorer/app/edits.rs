@@ -2,23 +2,24 @@
 
 use super::requests::carry_out;
 use crate::config::{CRITERIA_FILE, FILE_NAME};
-use crate::explorer::authoring::proposal::Proposal;
+use crate::explorer::authoring::{proposal::Proposal, shown};
 use crate::explorer::case_list::listing;
 use crate::explorer::commands::authoring::{REDO, UNDO};
 use crate::explorer::commands::editing::SAVE;
 use crate::explorer::commands::hint;
+use crate::explorer::prompts::confirm;
 use crate::explorer::screens::{chat, edit, queue};
 use crate::explorer::sets::{edited_cases, load};
 use crate::explorer::shared::case_list::EditedCase;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::context::Context;
-use crate::explorer::shared::effect::{Effect, SetEffect};
+use crate::explorer::shared::effect::{EditEffect, Effect, SetEffect};
 use crate::explorer::shared::message::{EditDone, EditFailure};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
 use crate::explorer::what_if;
 use crate::formats::{Notes, SetFile};
-use crate::store::fingerprint;
+use crate::store::{ReversibleEdit, fingerprint};
 use crate::workspace::notes_path;
 use jiff::Timestamp;
 use std::path::{Path, PathBuf};
@@ -138,6 +139,32 @@ fn show_written(model: &mut Model, path: &Path, text: Arc<str>) -> Vec<Effect> {
     }
 }
 
+/// Asks before an edit is undone (`back`) or redone that the user may not expect.
+pub(crate) fn ask_turn(model: &mut Model, back: bool, edit: &ReversibleEdit) -> Vec<Effect> {
+    let title = if back {
+        "Undo this edit?"
+    } else {
+        "Redo this edit?"
+    };
+    let made = edit.made.map(|made| made.to_string()).unwrap_or_default();
+    let made = match model.started_text(&made) {
+        when if when.is_empty() => String::new(),
+        when => format!(" ({when})"),
+    };
+    let files = edit.files.iter().map(|path| shown(model, path));
+    let lines = [format!("{}{made}", edit.words), String::new()]
+        .into_iter()
+        .chain(files)
+        .collect();
+    let shown = model.current_set_path();
+    let then = EditEffect::Turn {
+        back,
+        shown,
+        confirmed: Some(edit.id),
+    };
+    confirm::open(model, title, lines, Effect::Edits(then))
+}
+
 /// It was not made: what was meant stays on the screen.
 pub(crate) fn failed(model: &mut Model, failure: EditFailure) -> Vec<Effect> {
     let Some(proposal) = model.dialog_mut::<Proposal>() else {
@@ -211,5 +238,31 @@ mod tests {
         assert!(model.is_on(Context::Queue));
         let notice = model.notice.unwrap().text;
         assert!(notice.starts_with("done: edit a"), "{notice}");
+    }
+
+    #[test]
+    fn yes_undoes_the_edit_that_was_asked_about() {
+        let path = SetPath::of_file(Path::new("/w/s.evalset.json"), Path::new("/w"));
+        let mut model = Model::new("w".into(), vec![path], (120, 40));
+        let edit = ReversibleEdit {
+            id: 7,
+            words: "an edit".into(),
+            made: None,
+            files: vec![PathBuf::from("/w/other.evalset.json")],
+        };
+        assert_eq!(ask_turn(&mut model, true, &edit), []);
+        assert!(model.view.open_dialog.is_some());
+        let undo = confirm::answer(&mut model, true);
+        assert!(
+            matches!(
+                undo[..],
+                [Effect::Edits(EditEffect::Turn {
+                    back: true,
+                    confirmed: Some(7),
+                    ..
+                })]
+            ),
+            "{undo:?}"
+        );
     }
 }

@@ -289,7 +289,12 @@ pub(crate) fn show(model: &mut Model, proposal: Proposal) -> Vec<Effect> {
 /// Undoes the last change of a file of the workspace, or makes it again.
 pub(crate) fn undo_or_redo(model: &mut Model, undo: bool) -> Vec<Effect> {
     let mut effects = what_if::drop_what_if(model);
-    effects.push(Effect::Edits(EditEffect::Turn { back: undo }));
+    let shown = model.current_set_path();
+    effects.push(Effect::Edits(EditEffect::Turn {
+        back: undo,
+        shown,
+        confirmed: None,
+    }));
     effects
 }
 pub mod proposal;

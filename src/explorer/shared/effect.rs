@@ -353,10 +353,15 @@ pub enum EditEffect {
         /// The set that the case is added to.
         target: CaptureTarget,
     },
-    /// Undo or redo the last edit in the workspace.
+    /// Undo or redo the last edit in the workspace. The reply is [`crate::explorer::shared::message::EditMsg::TurnQuestion`]
+    /// if the edit is not of the shown set, or was made before the program started, and is not confirmed.
     Turn {
         /// True to undo, false to redo.
         back: bool,
+        /// The file of the shown set.
+        shown: Option<PathBuf>,
+        /// The edit that the user confirmed, by its id in the log.
+        confirmed: Option<u64>,
     },
 }
 

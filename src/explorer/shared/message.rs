@@ -20,7 +20,7 @@ use crate::formats::{Notes, SetFile};
 use crate::history::{CaseTrends, History, PastResults, PastRun};
 use crate::metrics::WhatIf;
 use crate::runner::{ChatEvent, RecordedConversation, TrustQuestion};
-use crate::store::FileEdit;
+use crate::store::{FileEdit, ReversibleEdit};
 use crate::workspace::SetPath;
 use jiff::Timestamp;
 use std::path::PathBuf;
@@ -187,6 +187,13 @@ pub enum EditMsg {
     Made(EditDone),
     /// The text after the user edited it in `$EDITOR`.
     TextEdited(EditorOf, String),
+    /// The edit that would be undone or redone is one that the user may not expect.
+    TurnQuestion {
+        /// True to undo, false to redo.
+        back: bool,
+        /// The edit.
+        edit: ReversibleEdit,
+    },
     /// An edit failed.
     Failed(EditFailure),
     /// A source of conversations was read.

@@ -14,7 +14,7 @@ use crate::formats::SetFile;
 use crate::history::place;
 use jiff::Timestamp;
 use std::borrow::Cow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 impl Model {
@@ -45,6 +45,12 @@ impl Model {
             (None, Some(TreeNode::Set(set))) => Some(*set),
             _ => None,
         }
+    }
+
+    /// The file of the set that commands act on.
+    pub fn current_set_path(&self) -> Option<PathBuf> {
+        let set = self.view.sets.get(self.current_set()?)?;
+        Some(set.path.path.clone())
     }
 
     /// The sets whose files exist, in the order of the tree.

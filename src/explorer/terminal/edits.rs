@@ -1,11 +1,12 @@
 //! Making edits, and taking them back.
 
 use crate::explorer::shared::message::{EditDone, EditFailure, EditMsg, Msg};
-use crate::store::{EditLog, EditOutcome, FileEdit, SaveError, Scope, UndoError};
+use crate::store::{EditLog, EditOutcome, FileEdit, ReversibleEdit, SaveError, Scope, UndoError};
 use crate::workspace::edited_with;
 use jiff::Timestamp;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 /// Makes an edit; links may lead out of the folder only where that was asked.
 pub(crate) fn make(
@@ -31,13 +32,32 @@ pub(crate) fn make(
     }
 }
 
-/// Takes the last edit of what was opened back, or makes it again.
-pub(crate) fn turn(log: &EditLog, opened: &Path, back: bool) -> Msg {
-    let scope = match opened.is_file() {
+/// The edits of what was opened.
+fn scope_of(opened: &Path) -> Scope {
+    match opened.is_file() {
         true => Scope::files(&edited_with(opened)),
         false => Scope::folder(opened),
-    };
-    match log.turn(&scope, None, back) {
+    }
+}
+
+/// The edit that would be undone (`back`) or redone, if the user may not expect that: it is not of the shown set, or it
+/// was made before the program started.
+pub(crate) fn turn_question(
+    log: &EditLog,
+    opened: &Path,
+    (back, shown, since): (bool, Option<PathBuf>, SystemTime),
+) -> Option<ReversibleEdit> {
+    let edit = log.next_turn(&scope_of(opened), back)?;
+    let is_shown = shown.is_some_and(|set| edit.concerns(&edited_with(&set)));
+    let is_recent = edit
+        .made
+        .is_some_and(|made| SystemTime::from(made) >= since);
+    (!is_shown || !is_recent).then_some(edit)
+}
+
+/// Takes the last edit of what was opened back, or makes it again.
+pub(crate) fn turn(log: &EditLog, opened: &Path, back: bool) -> Msg {
+    match log.turn(&scope_of(opened), None, back) {
         Ok(done) => Msg::Edits(EditMsg::Made(done_of(done, !back))),
         Err(UndoError::Nothing(what)) => Msg::Notice(format!("there is nothing to {what} here")),
         Err(error) => Msg::Edits(EditMsg::Failed(EditFailure::Other(error.to_string()))),
@@ -51,5 +71,44 @@ fn done_of(done: EditOutcome, stands: bool) -> EditDone {
         written: done.written,
         stands,
         at: Some(Timestamp::now()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{AppFolders, FileAction};
+    use std::time::Duration;
+
+    #[test]
+    fn unexpected_edits_are_not_undone_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = EditLog::in_folder(Some(&AppFolders {
+            config: folder.path().join("config"),
+            data: folder.path().join("data"),
+            cache: folder.path().join("cache"),
+        }));
+        let [edited, other] = ["a", "b"].map(|name| folder.path().join(format!("{name}.json")));
+        let edit = FileEdit {
+            path: edited.clone(),
+            action: FileAction::Create("{}".into()),
+        };
+        log.make(None, "an edit", &[edit]).unwrap();
+        let question = |shown: &Path, since: SystemTime| {
+            turn_question(&log, folder.path(), (true, Some(shown.into()), since))
+        };
+        let (before, after) = (
+            SystemTime::UNIX_EPOCH,
+            SystemTime::now() + Duration::from_secs(60),
+        );
+        assert_eq!(question(&edited, before), None);
+        let asked = question(&other, before).expect("another set is shown");
+        assert_eq!((asked.words.as_str(), asked.files.len()), ("an edit", 1));
+        assert_eq!(question(&edited, after), Some(asked), "an earlier session");
+        assert!(matches!(
+            turn(&log, folder.path(), true),
+            Msg::Edits(EditMsg::Made(_))
+        ));
+        assert_eq!(question(&other, before), None, "nothing is left to undo");
     }
 }

@@ -193,9 +193,20 @@ impl EffectExecutor {
             EditEffect::ReadConversations { source, target } => {
                 self.read_conversations(source, target)
             }
-            EditEffect::Turn { back } => {
-                let opened = self.opened.clone();
-                self.elsewhere(move |_| Some(edits::turn(&log, &opened, back)))
+            EditEffect::Turn {
+                back,
+                shown,
+                confirmed,
+            } => {
+                let (opened, since) = (self.opened.clone(), self.since);
+                self.elsewhere(move |_| {
+                    let question = edits::turn_question(&log, &opened, (back, shown, since));
+                    let asked = question.filter(|edit| Some(edit.id) != confirmed);
+                    Some(match asked {
+                        Some(edit) => Msg::Edits(EditMsg::TurnQuestion { back, edit }),
+                        None => edits::turn(&log, &opened, back),
+                    })
+                })
             }
         }
     }

@@ -7,7 +7,9 @@ use crate::formats::index::{RootKind, root_kind};
 use crate::formats::json::{self, JsonPath, JsonPositions};
 use crate::formats::read::{describe, lookup, same_name};
 use crate::formats::{FileFormat, FileProblem, SetFile};
-use crate::metrics::{JudgedMetric, adk_knows_model, criterion_rubrics, unknown_options};
+use crate::metrics::{
+    CriterionError, JudgedMetric, adk_knows_model, criterion_rubrics, unknown_options,
+};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -39,8 +41,9 @@ pub struct Issue {
 }
 
 /// Checks an eval set, a config (a file with `criteria`) or a result. The content determines which of them it is,
-/// except that a file whose name ends with `test_config.json` is always checked as a config.
-pub fn check_text(text: &str, file_name: &str) -> Vec<Issue> {
+/// except that a file whose name ends with `test_config.json` is always checked as a config. `own_metrics` are the names of
+/// the metrics that the workspace defines.
+pub fn check_text(text: &str, file_name: &str, own_metrics: &[String]) -> Vec<Issue> {
     let parsed = match json::parse(text) {
         Ok(parsed) => parsed,
         Err(error) => return vec![problem(FileProblem::syntax(text, error))],
@@ -48,6 +51,7 @@ pub fn check_text(text: &str, file_name: &str) -> Vec<Issue> {
     let checker = Checker {
         text,
         places: JsonPositions::default(),
+        own_metrics,
     };
     let named = file_name.ends_with("test_config.json");
     let mut issues = match &parsed.value {
@@ -120,6 +124,7 @@ fn problem(problem: FileProblem) -> Issue {
 struct Checker<'a> {
     text: &'a str,
     places: JsonPositions,
+    own_metrics: &'a [String],
 }
 
 impl Checker<'_> {
@@ -342,11 +347,18 @@ impl Checker<'_> {
             let message = match unusable(criterion) {
                 Some(why) => why,
                 None if config.custom_metrics.contains_key(criterion.name()) => continue,
+                None if self.own_metrics.iter().any(|name| name == criterion.name()) => continue,
                 None => match crate::metrics::usable(criterion) {
                     Ok(()) => {
                         let unreachable = crate::metrics::unreachable_threshold(criterion);
                         issues
                             .extend(unreachable.map(|why| self.at(Severity::Warning, &path, why)));
+                        continue;
+                    }
+                    // A run that calls an agent refuses it, and ADK ends with a KeyError.
+                    Err(why @ CriterionError::Unknown { .. }) => {
+                        let message = format!("{why}; `evaltrail metrics` lists them");
+                        issues.push(self.at(Severity::Error, &path, message));
                         continue;
                     }
                     Err(why) => why.to_string(),
@@ -462,13 +474,13 @@ mod tests {
                 issue.severity, issue.line, issue.column, issue.message
             )
         };
-        check_text(text, name).iter().map(word).collect()
+        check_text(text, name, &[]).iter().map(word).collect()
     }
 
     #[test]
     fn places_are_told_by_line_column_and_path() {
         let text = "{\n  \"eval_set_id\": \"s\", \"colour\": 1,\n  \"eval_cases\": [{\"eval_id\": 7, \"conversation\": []}]\n}";
-        let issues = check_text(text, "s.evalset.json");
+        let issues = check_text(text, "s.evalset.json", &[]);
         let places: Vec<_> = issues
             .iter()
             .map(|i| (i.severity, i.line, i.column, i.path.as_str()))

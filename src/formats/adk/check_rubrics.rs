@@ -110,7 +110,7 @@ mod tests {
             "{{\"eval_set_id\": \"s\", \"eval_cases\": [{{\"eval_id\": \"e\", \"conversation\": [], \"rubrics\": [{}]}}]}}",
             list.join(", ")
         );
-        let issues = check_text(&set, "s.evalset.json");
+        let issues = check_text(&set, "s.evalset.json", &[]);
         let said: Vec<(&str, &str)> = issues
             .iter()
             .map(|issue| (issue.path.as_str(), issue.message.as_str()))
@@ -134,7 +134,7 @@ mod tests {
             rubric("a", "x", ""),
             rubric("a", "", "")
         );
-        let said: Vec<String> = check_text(&config, "c.json")
+        let said: Vec<String> = check_text(&config, "c.json", &[])
             .into_iter()
             .map(|issue| issue.message)
             .collect();

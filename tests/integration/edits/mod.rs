@@ -176,7 +176,7 @@ fn one_case_more_or_less(rng: &mut StdRng, text: &str) -> (String, TextChange) {
 
 /// The messages of `check` about a file, without positions.
 fn issues(text: &str) -> BTreeSet<String> {
-    check_text(text, "set.evalset.json")
+    check_text(text, "set.evalset.json", &[])
         .into_iter()
         .map(|issue| issue.message)
         .collect()
