@@ -333,7 +333,7 @@ fn keys_while_streaming() {
     terminal.wait_for("case_00000");
     terminal.keys("*r");
     terminal.wait_for("in flight");
-    terminal.wait_for("32 case_");
+    terminal.wait_for("attempts/s");
     let mut times = Vec::new();
     for _ in 0..150 {
         for (key, open) in [("?", true), ("\x1b", false)] {

@@ -5,9 +5,11 @@
 //! two runs ───────────────compare──▶ what became of each case, each metric, and whether it is more than noise
 //! several attempts ───────repeats──▶ pass rate with an interval, pass@k and pass^k, flaky cases
 //! outcomes of a case ─────trends───▶ since which run it does not pass
+//! cases and attempts ─────coverage─▶ which tools are expected and called, with which arguments
 //! ```
 
 mod compare;
+mod coverage;
 mod evidence;
 mod groups;
 mod pass_rate;
@@ -23,6 +25,12 @@ pub use compare::{
     CaseChange, ChangedCondition, ComparedCase, ComparedCounts, ComparedMetric, OutcomeTest,
     OverallChange, RateChange, RunComparison, RunConditions, RunToCompare, ScoreTest,
     compare_counts, compare_runs, expectation_in_file, expectation_of, p_text,
+};
+pub use coverage::{
+    AgentCoverage, ArgumentClass, ArgumentCoverage, Assertion, CallOutcome, CaseColumns, CaseSet,
+    Coverage, CoverageCollector, CoverageFinding, CoverageGates, CoverageProblem, CoverageShare,
+    CoveredAgent, CoveredCase, Declarations, GateFailure, MAX_VALUES, PairCoverage, Parameter,
+    StateCoverage, ToolCoverage, WaivedTools,
 };
 pub use evidence::{ChangeEvidence, ComparisonRule, DEFAULT_LEVEL};
 pub use groups::{FailureGroup, FailureGroups, group_failures};

@@ -43,6 +43,10 @@ pub(super) fn with_copies(mut cli: Cli) -> anyhow::Result<Cli> {
                 .try_for_each(copy_at)?;
         }
         Some(CliCommand::List(args)) => copy_target(&mut args.path)?,
+        Some(CliCommand::Coverage(args)) => {
+            copy_target(&mut args.path)?;
+            args.declarations.iter_mut().try_for_each(copy_at)?;
+        }
         Some(CliCommand::Check(args)) => args.paths.iter_mut().try_for_each(copy_at)?,
         Some(CliCommand::Convert(args)) => {
             copy_at(&mut args.input)?;

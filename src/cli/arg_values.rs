@@ -1,6 +1,6 @@
 //! Values of arguments that several commands take.
 
-use crate::analysis::{ChangeEvidence, ComparisonRule};
+use crate::analysis::{ChangeEvidence, ComparisonRule, CoverageShare};
 use crate::config::{parse_evidence, parse_level};
 use crate::report::{REPORTS, ReportFormat, report_format};
 use clap::{Args, ValueEnum};
@@ -66,6 +66,34 @@ pub(super) fn parse_report(text: &str) -> Result<ReportTo, String> {
         format,
         file: PathBuf::from(file),
     })
+}
+
+/// Parses a demanded share of `coverage`: `tools=0.9`.
+pub(super) fn parse_min(text: &str) -> Result<(CoverageShare, f64), String> {
+    let names: Vec<&str> = CoverageShare::ALL
+        .iter()
+        .map(|share| share.name())
+        .collect();
+    let form = || format!("expected NAME=NUMBER, with one of {}", names.join(", "));
+    let (name, number) = text.split_once('=').ok_or_else(form)?;
+    let share = CoverageShare::ALL
+        .into_iter()
+        .find(|share| share.name() == name)
+        .ok_or_else(form)?;
+    match number.parse::<f64>() {
+        Ok(number) if (0.0..=1.0).contains(&number) => Ok((share, number)),
+        _ => Err("a share is a number from 0 to 1".into()),
+    }
+}
+
+/// Parses tools that are left out, with the reason: `debug_*=only for developers`.
+pub(super) fn parse_waived(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((tools, reason)) if !tools.is_empty() && !reason.trim().is_empty() => {
+            Ok((tools.to_string(), reason.trim().to_string()))
+        }
+        _ => Err("expected TOOLS=REASON, such as 'debug_*=only for developers'".into()),
+    }
 }
 
 pub(super) fn parse_comparison_report(text: &str) -> Result<ReportTo, String> {

@@ -3,7 +3,8 @@
 pub(super) use super::arg_values::{ColorWhen, FailOn, ReportTo, RuleArgs};
 pub(super) use super::run_args::{CaseArgs, MergeArgs, RunArgs, ScoreArgs};
 
-use super::arg_values::{comparison_report_help, parse_comparison_report};
+use super::arg_values::{comparison_report_help, parse_comparison_report, parse_min, parse_waived};
+use crate::analysis::CoverageShare;
 use crate::formats::ColumnMap;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -50,6 +51,8 @@ pub(super) enum CliCommand {
     Agents(AgentsArgs),
     /// Check files for errors, and for what ADK would reject or drop
     Check(CheckArgs),
+    /// Show which tools the cases expect and the agent called, with which arguments, and what nothing tests
+    Coverage(CoverageArgs),
     /// List the metrics, or describe some of them
     Metrics(MetricsArgs),
     /// Check the judge: model, latency, and whether planted verdicts mislead it
@@ -113,6 +116,47 @@ pub(super) struct CheckArgs {
     /// Treat what ADK would refuse as an error
     #[arg(long)]
     pub(super) strict: bool,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  evaltrail coverage                                    all agents of this folder
+  evaltrail coverage . --min tools=0.9 --require 'pay_*'    for CI: exit code 1 if it is less
+  evaltrail coverage . --waive 'debug_*=only for developers'
+  evaltrail coverage . --declarations tools.json        tools of an agent whose results do not name them
+
+A number is a number of cases. Expected: the expected side of a case asks for the tool. Called: an attempt of the latest
+results called it. Passed: an attempt that passed did. The tools that an agent declares are read from its results, if they
+contain them, and from --declarations; without declarations nothing is a share of all tools.")]
+pub(super) struct CoverageArgs {
+    /// Folder or file; PATH:id,id takes only these cases
+    #[arg(default_value = ".", value_name = "PATH[:ID,ID]")]
+    pub(super) path: String,
+    /// Only the cases of this agent
+    #[arg(long, value_name = "NAME")]
+    pub(super) agent: Option<String>,
+    /// Read the tools that the agent declares from this JSON file: ADK's app-info, the tools of an OpenAI request, or MCP's
+    /// tools/list (repeatable)
+    #[arg(long, value_name = "FILE")]
+    pub(super) declarations: Vec<PathBuf>,
+    /// Demand a share, e.g. tools=0.9; the shares are tools, called, passed, arguments and pairs (repeatable)
+    #[arg(long, value_name = "SHARE=NUMBER", value_parser = parse_min)]
+    pub(super) min: Vec<(CoverageShare, f64)>,
+    /// Demand that a case expects each tool whose name matches, with * and ? (repeatable)
+    #[arg(long, value_name = "TOOLS")]
+    pub(super) require: Vec<String>,
+    /// Leave tools out of every share, with the reason (repeatable)
+    #[arg(long, value_name = "TOOLS=REASON", value_parser = parse_waived)]
+    pub(super) waive: Vec<(String, String)>,
+    /// Read these columns of data sets as those that evaltrail knows, e.g. prompt=question,reference=answer
+    #[arg(long, value_name = "KNOWN=NAME,...", value_parser = ColumnMap::parse, default_value = "", hide_default_value = true)]
+    pub(super) columns: ColumnMap,
+    /// Print the coverage as JSON, with the cases behind each number
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Print the coverage as Markdown
+    #[arg(long, conflicts_with = "json")]
+    pub(super) markdown: bool,
 }
 
 #[derive(Args, Debug)]

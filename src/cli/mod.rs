@@ -12,6 +12,7 @@ mod capture;
 mod check;
 mod compare;
 mod convert;
+mod coverage;
 mod docs;
 mod edit;
 mod error_text;
@@ -116,6 +117,7 @@ pub fn main() -> anyhow::Result<Exit> {
         Some(CliCommand::New(args)) => new::new(args),
         Some(CliCommand::Agents(args)) => agents::agents(args),
         Some(CliCommand::Judge(args)) => judge::judge(args),
+        Some(CliCommand::Coverage(args)) => coverage::coverage(args),
         Some(CliCommand::Metrics(args)) => metrics::metrics(args),
         Some(CliCommand::Completions { shell }) => docs::completions(shell),
         Some(CliCommand::Man) => docs::man(),

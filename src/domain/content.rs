@@ -182,6 +182,9 @@ impl Part {
     }
 }
 
+/// ADK's tool that transfers a conversation to another agent. No agent declares it.
+pub const TRANSFER_TOOL: &str = "transfer_to_agent";
+
 /// A call of a tool: its name and arguments.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {

@@ -82,7 +82,7 @@ pub use cause::Cause;
 pub use clean::{
     clean, clean_exact, clean_json, clean_line, clean_output, is_hidden, without_log_commands,
 };
-pub use content::{Content, Part, ToolCall, ToolResponse};
+pub use content::{Content, Part, TRANSFER_TOOL, ToolCall, ToolResponse};
 pub use counted::counted;
 pub use criterion::{Criterion, MatchType, criteria_by_metric};
 pub use custom::{CallingConvention, CustomMetric, MetricProgram};

@@ -2,6 +2,7 @@
 
 mod attempts;
 mod comparison;
+mod coverage;
 mod csv;
 mod failures;
 mod format;
@@ -21,6 +22,7 @@ mod turns;
 mod vertex;
 
 pub use comparison::{ComparedRuns, started_text};
+pub use coverage::{AgentReport, coverage_json, coverage_markdown, coverage_text};
 pub use format::{EarlierRuns, ReportFormat};
 pub use github::github_annotations;
 pub use json::write_json_report;

@@ -10,7 +10,8 @@ use crate::history::{CaseResult, PastResult, case_results};
 use crate::metrics::{CriterionError, unknown_metric};
 use crate::runner::Selection;
 use crate::workspace::{
-    CriteriaSource, OpenSet, SetPath, Workspace, agent_for, agent_of_set, criteria_for, user_for,
+    CriteriaSource, OpenSet, SetPath, Workspace, agent_for, agent_of_set, app_of_first_case,
+    criteria_for, user_for,
 };
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -218,11 +219,4 @@ fn app_folder(workspace: &Workspace, set: &SetPath, app: &str) -> Option<PathBuf
         .find(|folder| folder.file_name().is_some_and(|name| name == app));
     near.filter(|folder| folder.join("agent.py").is_file())
         .map(Path::to_path_buf)
-}
-
-fn app_of_first_case(file: &SetFile) -> Option<String> {
-    (!file.is_empty())
-        .then(|| file.case(0).ok()?.session_input)
-        .flatten()
-        .map(|input| input.app_name)
 }

@@ -14,6 +14,14 @@ use std::path::Path;
 #[error("{0}")]
 pub struct AgentNotFound(pub String);
 
+/// The application that the first case of a set names.
+pub fn app_of_first_case(file: &SetFile) -> Option<String> {
+    (!file.is_empty())
+        .then(|| file.case(0).ok()?.session_input)
+        .flatten()
+        .map(|input| input.app_name)
+}
+
 /// Chooses the agent of a set: the requested one (`asked`); else the one in the configuration or in the folder with the
 /// name of the set's application; else the only agent in the workspace.
 /// `case_app` is the application that the set's first case names.

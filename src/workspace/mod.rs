@@ -14,7 +14,10 @@ mod sets;
 mod sidecar_files;
 mod watch;
 
-pub use agent::{AgentNotFound, agent_for, agent_named, agent_of_set, named_agents, with_python};
+pub use agent::{
+    AgentNotFound, agent_for, agent_named, agent_of_set, app_of_first_case, named_agents,
+    with_python,
+};
 pub use agent_folders::{AgentFolder, is_agent};
 pub use changed::{sources_changed_at, watched_folders};
 pub use commit::current_commit;

@@ -21,6 +21,7 @@ mod common;
 mod comparison;
 mod conversations;
 mod convert;
+mod coverage;
 mod crash;
 mod datasets;
 mod docs;

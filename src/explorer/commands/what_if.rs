@@ -20,7 +20,7 @@ const BASE: Command = Command {
 pub static APPLY_SUGGESTION: Command = Command {
     id: &command_names::APPLY_SUGGESTION,
     help: "try the smallest change of criteria with which the case would pass",
-    hint: Some("apply suggestion"),
+    hint: Some("try suggestion"),
     access: Access::Reads,
     enabled: has_suggestion,
     run: what_if::apply_suggestion,

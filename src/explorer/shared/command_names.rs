@@ -177,7 +177,7 @@ pub static TRIAGE: CommandName = CommandName {
     default_keys: &["T"],
 };
 pub static APPLY_SUGGESTION: CommandName = CommandName {
-    name: "apply suggestion",
+    name: "try suggestion",
     default_keys: &["="],
 };
 pub static NEXT_FAILING: CommandName = CommandName {

@@ -1,15 +1,12 @@
 //! The expected conversation as the first events of a session, so that a later turn can be run on the expected history.
 
 use super::content::write_content;
-use crate::domain::{Content, Invocation, Part, ToolCall, ToolResponse, Trajectory};
+use crate::domain::{Content, Invocation, Part, TRANSFER_TOOL, ToolCall, ToolResponse, Trajectory};
 use crate::formats::read::camel;
 use serde_json::{Map, Value, json};
 
 /// Placeholder for a tool response that the file does not contain: models refuse calls without a response.
 const NOT_RECORDED: &str = "not recorded in the eval case";
-
-/// ADK's tool that transfers a conversation to another agent.
-const TRANSFER: &str = "transfer_to_agent";
 
 /// The events of turns, in the form that ADK's server accepts when a session is created. `root` is the name of the
 /// agent that begins the conversation. ADK's runner continues with the agent that is the author of the newest event,
@@ -63,7 +60,7 @@ pub fn golden_events(turns: &[Invocation], root: &str) -> Vec<Value> {
 
 /// The agent to which a message transfers the conversation.
 fn handed_to(content: &Content) -> Option<String> {
-    let call = content.calls().find(|call| call.name == TRANSFER)?;
+    let call = content.calls().find(|call| call.name == TRANSFER_TOOL)?;
     let args = call.args.as_ref()?;
     let name = args.get("agent_name").or_else(|| args.get("agentName"))?;
     name.as_str().map(str::to_string)
@@ -225,7 +222,7 @@ mod tests {
             },
             ..Invocation::default()
         };
-        let over = || call(TRANSFER, json!({"agent_name": "refunds"}));
+        let over = || call(TRANSFER_TOOL, json!({"agent_name": "refunds"}));
         let listed = [
             turn(vec![over(), call("book", json!({}))], Some("done")),
             turn(vec![call("look", json!({}))], Some("yes")),
@@ -261,13 +258,13 @@ mod tests {
             })
         };
         let mut over = ToolCall::new(
-            TRANSFER,
+            TRANSFER_TOOL,
             json!({"agent_name": "refunds"}).as_object().cloned(),
         );
         over.id = Some("1".into());
         let answer = ToolResponse {
             id: Some("1".into()),
-            name: TRANSFER.into(),
+            name: TRANSFER_TOOL.into(),
             response: json!({}),
         };
         let events = vec![

@@ -1,0 +1,129 @@
+//! `evaltrail coverage`: what the cases of a folder cover, and whether that is as much as demanded.
+
+use super::Exit;
+use super::args::{ColorWhen, CoverageArgs};
+use super::output::{paint, print_json, print_line, print_note};
+use super::paths::parse_target;
+use crate::analysis::{Coverage, CoverageGates, Declarations, GateFailure, WaivedTools};
+use crate::domain::clean_line;
+use crate::report::{AgentReport, coverage_json, coverage_markdown, coverage_text};
+use crate::runner::{CoverageRequest, coverage_of_workspace};
+use crate::workspace::{Workspace, read_text};
+use anyhow::{Context, bail};
+use serde_json::{Value, json};
+
+pub(super) fn coverage(args: CoverageArgs) -> anyhow::Result<Exit> {
+    let target = parse_target(&args.path);
+    let workspace = Workspace::open_with(&target.path, &args.columns)?;
+    let gates = CoverageGates {
+        min: args.min.clone(),
+        require: args.require.clone(),
+        waived: WaivedTools(args.waive.clone()),
+    };
+    let declarations = read_declarations(&args)?;
+    let covered = coverage_of_workspace(
+        &workspace,
+        &CoverageRequest {
+            ids: &target.ids,
+            agent: args.agent.as_deref(),
+            declarations: &declarations,
+        },
+    );
+    for note in &covered.notes {
+        print_note(&clean_line(note));
+    }
+    if covered.agents.is_empty() && !covered.is_unreadable {
+        match &args.agent {
+            Some(agent) => bail!("no eval set here is of the agent {agent}"),
+            None => bail!("there are no eval sets in {}", target.path.display()),
+        }
+    }
+    let reports: Vec<AgentReport> = covered
+        .agents
+        .into_iter()
+        .map(|agent| AgentReport {
+            agent,
+            waived: gates.waived.clone(),
+        })
+        .collect();
+    let failures = failures_of(&reports, &gates);
+    print_reports(&args, &reports, &failures)?;
+    Ok(match (failures.is_empty(), covered.is_unreadable) {
+        (_, true) => Exit::UsageError,
+        (false, false) => Exit::Failures,
+        (true, false) => Exit::Success,
+    })
+}
+
+/// The documents of `--declarations`. Errors: one cannot be read, or declares no tool.
+fn read_declarations(args: &CoverageArgs) -> anyhow::Result<Vec<(String, Value)>> {
+    let mut documents = Vec::new();
+    for path in &args.declarations {
+        let shown = path.display().to_string();
+        let text = read_text(path).with_context(|| shown.clone())?;
+        let document: Value = serde_json::from_str(&text).with_context(|| shown.clone())?;
+        if !Declarations::default().add(&document) {
+            bail!(
+                "{shown} declares no tool; ADK's app-info, the tools of an OpenAI request, and MCP's tools/list are read"
+            );
+        }
+        documents.push((shown, document));
+    }
+    Ok(documents)
+}
+
+/// The demands that are not met, each with its agent if there are several.
+fn failures_of(reports: &[AgentReport], gates: &CoverageGates) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let unknown = |coverage: &Coverage, pattern: &str| {
+        let failure = GateFailure::NoSuchTool(pattern.to_string());
+        coverage.failures(gates).contains(&failure)
+    };
+    for report in reports {
+        for failure in report.agent.coverage.failures(gates) {
+            // A pattern is about the agents that have such a tool.
+            if let GateFailure::NoSuchTool(pattern) = &failure
+                && !reports
+                    .iter()
+                    .all(|report| unknown(&report.agent.coverage, pattern))
+            {
+                continue;
+            }
+            let text = match (reports.len(), &report.agent.name, &failure) {
+                (0 | 1, ..) | (_, None, _) | (.., GateFailure::NoSuchTool(_)) => failure.text(),
+                (_, Some(agent), _) => format!("{agent}: {}", failure.text()),
+            };
+            if !found.contains(&text) {
+                found.push(text);
+            }
+        }
+    }
+    found
+}
+
+fn print_reports(
+    args: &CoverageArgs,
+    reports: &[AgentReport],
+    failures: &[String],
+) -> anyhow::Result<()> {
+    if args.json {
+        let agents: Vec<Value> = reports.iter().map(coverage_json).collect();
+        let report = json!({"agents": agents, "not_met": failures});
+        print_json(&serde_json::to_string_pretty(&report)?);
+    } else {
+        let paint = paint(ColorWhen::Auto);
+        for (at, report) in reports.iter().enumerate() {
+            if at > 0 {
+                print_line("");
+            }
+            print_line(&match args.markdown {
+                true => coverage_markdown(report),
+                false => coverage_text(report, paint),
+            });
+        }
+    }
+    for failure in failures {
+        print_note(&format!("not met: {}", clean_line(failure)));
+    }
+    Ok(())
+}

@@ -1,0 +1,68 @@
+//! Reports of the coverage of one or several agents.
+
+mod json;
+mod markdown;
+mod text;
+
+pub use json::coverage_json;
+pub use markdown::coverage_markdown;
+pub use text::coverage_text;
+
+use crate::analysis::{CoverageShare, CoveredAgent, PairCoverage, WaivedTools};
+
+/// The coverage of an agent.
+pub struct AgentReport {
+    /// The agent.
+    pub agent: CoveredAgent,
+    /// Tools that are left out of every share.
+    pub waived: WaivedTools,
+}
+
+impl AgentReport {
+    fn title(&self) -> &str {
+        self.agent
+            .name
+            .as_deref()
+            .unwrap_or("cases without an agent")
+    }
+
+    /// "5 of 6", or only the number if the whole is not known.
+    fn share_text(&self, share: CoverageShare, covered: usize) -> String {
+        match self.agent.coverage.share(share, &self.waived) {
+            Some((covered, of)) => format!("{covered} of {of}"),
+            None => covered.to_string(),
+        }
+    }
+
+    /// Where the declarations are from, as a sentence.
+    fn source_text(&self) -> String {
+        match &self.agent.coverage.source {
+            Some(source) => format!("declared tools: from {source}"),
+            None => "declared tools: not known, so nothing is a share of all tools".into(),
+        }
+    }
+
+    /// The feasible pairs that no case expects, with the number of cases in which data flows.
+    fn missing_pairs(&self) -> Vec<(&(String, String), &PairCoverage)> {
+        let is_missing =
+            |(_, pair): &(&(String, String), &PairCoverage)| pair.cases.expected.is_empty();
+        self.agent
+            .coverage
+            .feasible_pairs()
+            .filter(is_missing)
+            .collect()
+    }
+
+    /// The names of some cases, at most `most`.
+    fn case_names(&self, cases: &[usize], most: usize) -> String {
+        let names: Vec<&str> = cases
+            .iter()
+            .take(most)
+            .map(|case| self.agent.coverage.cases[*case].as_str())
+            .collect();
+        match cases.len().saturating_sub(most) {
+            0 => names.join(", "),
+            more => format!("{} and {more} more", names.join(", ")),
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! The coverage of the sets of a workspace by their latest results.
+
+use super::past::past_results;
+use crate::analysis::{CoverageCollector, CoveredAgent, CoveredCase};
+use crate::domain::{Attempt, InMemory, counted};
+use crate::formats::SetFile;
+use crate::history::{CaseResult, PastResult, case_results};
+use crate::workspace::{
+    OpenSet, SetPath, Workspace, agent_for, app_of_first_case, open_whole_set, read_notes,
+};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Which cases are covered, and what their agents declare.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CoverageRequest<'a> {
+    /// The ids of the cases; empty for all.
+    pub ids: &'a [String],
+    /// Only the cases of this agent.
+    pub agent: Option<&'a str>,
+    /// Documents with declarations of tools, each with its name.
+    pub declarations: &'a [(String, Value)],
+}
+
+/// The coverage of a workspace.
+#[derive(Debug, Default)]
+pub struct CoveredWorkspace {
+    /// The agents, by name.
+    pub agents: Vec<CoveredAgent>,
+    /// What is left out and why, as messages.
+    pub notes: Vec<String>,
+    /// Whether a file could not be read.
+    pub is_unreadable: bool,
+}
+
+/// What is collected of an agent.
+#[derive(Default)]
+struct Collected {
+    files: usize,
+    collector: CoverageCollector,
+    positions: Vec<(Arc<PathBuf>, usize)>,
+}
+
+/// Reads the sets of a workspace and their latest results. No agent is started.
+pub fn coverage_of_workspace(
+    workspace: &Workspace,
+    request: &CoverageRequest<'_>,
+) -> CoveredWorkspace {
+    let mut covered = CoveredWorkspace::default();
+    let mut opened: Vec<(&SetPath, OpenSet)> = Vec::new();
+    for set in &workspace.sets {
+        match open_whole_set(set) {
+            Ok(open) => opened.push((set, open)),
+            Err(_) if set.is_unknown_data => {}
+            Err(error) => {
+                covered.notes.push(format!("{}: {error}", set.shown));
+                covered.is_unreadable = true;
+            }
+        }
+    }
+    let files: Vec<(&SetPath, &SetFile)> = opened
+        .iter()
+        .map(|(set, open)| (*set, &open.file))
+        .collect();
+    let past = past_results(workspace, &files, InMemory::Summary);
+    covered
+        .notes
+        .extend(past.unreadable.iter().map(super::unreadable_text));
+    let mut agents: BTreeMap<Option<String>, Collected> = BTreeMap::new();
+    for (set, file) in files {
+        let name = agent_name(workspace, set, file);
+        if request.agent.is_some() && request.agent != name.as_deref() {
+            continue;
+        }
+        let agent = agents.entry(name).or_insert_with(|| {
+            let mut collected = Collected::default();
+            for (source, document) in request.declarations {
+                collected.collector.declare(document, source);
+            }
+            collected
+        });
+        agent.files += 1;
+        agent.add_set(
+            (set, file),
+            (&past.results, request.ids),
+            &mut covered.notes,
+        );
+    }
+    let agents = agents.into_iter().map(|(name, collected)| CoveredAgent {
+        name,
+        files: collected.files,
+        coverage: collected.collector.finish(),
+        positions: collected.positions,
+    });
+    covered.agents = agents.collect();
+    covered
+}
+
+/// The agent whose cases a set has; `None` if it has none here.
+fn agent_name(workspace: &Workspace, set: &SetPath, file: &SetFile) -> Option<String> {
+    let app = app_of_first_case(file);
+    let found = agent_for(workspace, set, app.as_deref(), None);
+    found.ok().map(|(name, _)| name).or(app)
+}
+
+impl Collected {
+    /// Adds the cases of a file with their latest results. Results of other users, and records that cannot be read, are left
+    /// out with a note.
+    fn add_set(
+        &mut self,
+        (set, file): (&SetPath, &SetFile),
+        (past, ids): (&[PastResult], &[String]),
+        left_out: &mut Vec<String>,
+    ) {
+        let notes = read_notes(&set.path).unwrap_or_default();
+        let mut results: BTreeMap<usize, CaseResult> = case_results(file, &set.path, &notes, past)
+            .into_iter()
+            .map(|result| (result.index, result))
+            .collect();
+        let path = Arc::new(set.path.clone());
+        let (mut unreadable, mut foreign, mut lost) = (0, 0, 0);
+        for index in 0..file.len() {
+            let Ok(case) = file.case(index) else {
+                unreadable += 1;
+                continue;
+            };
+            if !ids.is_empty() && !ids.contains(&case.eval_id) {
+                continue;
+            }
+            let result = results.remove(&index);
+            let is_foreign = result.as_ref().is_some_and(CaseResult::is_foreign);
+            foreign += usize::from(is_foreign);
+            let result = result.filter(|_| !is_foreign);
+            let ended = result.iter().flat_map(|result| &result.attempts);
+            let read: Vec<Result<Arc<Attempt>, String>> =
+                ended.map(|attempt| attempt.read()).collect();
+            lost += read.iter().filter(|attempt| attempt.is_err()).count();
+            let attempts: Vec<Arc<Attempt>> = read.into_iter().flatten().collect();
+            self.positions.push((path.clone(), index));
+            self.collector.add_case(CoveredCase {
+                name: &format!("{}:{}", set.shown, case.eval_id),
+                case: &case,
+                attempts: &attempts,
+            });
+        }
+        for (count, what, why) in [
+            (unreadable, "case", "cannot be read"),
+            (foreign, "result", "of other users left out"),
+            (lost, "attempt", "cannot be read"),
+        ] {
+            if count > 0 {
+                left_out.push(format!("{}: {} {why}", set.shown, counted(count, what)));
+            }
+        }
+    }
+}
