@@ -73,6 +73,7 @@ pub(super) fn declared_by(declaration: &Value) -> Option<DeclaredTool> {
     Some(DeclaredTool {
         name: declaration.get("name")?.as_str()?.to_string(),
         arguments,
+        schema: parameters.cloned(),
     })
 }
 
@@ -83,7 +84,8 @@ mod tests {
 
     #[test]
     fn declarations_name_tools_and_arguments() {
-        let declaration = json!({"name": "get", "parameters": {"type": "OBJECT", "properties": {"room": {"type": "STRING"}}}});
+        let schema = json!({"type": "OBJECT", "properties": {"room": {"type": "STRING"}}});
+        let declaration = json!({"name": "get", "parameters": schema});
         let info = json!({"agents": {"a": {"tools": [{"functionDeclarations": [declaration, {"name": "list"}]}]}, "b": {}}});
         assert_eq!(
             declared(&info),
@@ -93,11 +95,13 @@ mod tests {
                     arguments: vec![DeclaredArgument {
                         name: "room".into(),
                         kind: Some(JsonKind::Text)
-                    }]
+                    }],
+                    schema: Some(schema)
                 },
                 DeclaredTool {
                     name: "list".into(),
-                    arguments: Vec::new()
+                    arguments: Vec::new(),
+                    schema: None
                 }
             ]
         );

@@ -86,6 +86,8 @@ pub struct DeclaredTool {
     pub name: String,
     /// The arguments in their order.
     pub arguments: Vec<DeclaredArgument>,
+    /// The JSON Schema of the arguments, if it is declared.
+    pub schema: Option<Value>,
 }
 
 /// An argument of a tool.

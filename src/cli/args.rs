@@ -139,6 +139,9 @@ pub(super) struct CoverageArgs {
     /// tools/list (repeatable)
     #[arg(long, value_name = "FILE")]
     pub(super) declarations: Vec<PathBuf>,
+    /// Ask agents which tools they declare: servers that run already, and that may be contacted
+    #[arg(long)]
+    pub(super) ask_agents: bool,
     /// Demand a share, e.g. tools=0.9; the shares are tools, called, passed, arguments and pairs (repeatable)
     #[arg(long, value_name = "SHARE=NUMBER", value_parser = parse_min)]
     pub(super) min: Vec<(CoverageShare, f64)>,

@@ -7,7 +7,8 @@ use super::paths::parse_target;
 use crate::analysis::{Coverage, CoverageGates, Declarations, GateFailure, WaivedTools};
 use crate::domain::clean_line;
 use crate::report::{AgentReport, coverage_json, coverage_markdown, coverage_text};
-use crate::runner::{CoverageRequest, coverage_of_workspace};
+use crate::runner::{CoverageRequest, ToolSource, coverage_of_workspace, tools_of_running_agents};
+use crate::store::{AppFolders, Trust};
 use crate::workspace::{Workspace, read_text};
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
@@ -20,13 +21,16 @@ pub(super) fn coverage(args: CoverageArgs) -> anyhow::Result<Exit> {
         require: args.require.clone(),
         waived: WaivedTools(args.waive.clone()),
     };
-    let declarations = read_declarations(&args)?;
+    let mut declared = read_declarations(&args)?;
+    if args.ask_agents {
+        declared.extend(ask_agents(&workspace)?);
+    }
     let covered = coverage_of_workspace(
         &workspace,
         &CoverageRequest {
             ids: &target.ids,
             agent: args.agent.as_deref(),
-            declarations: &declarations,
+            declared: &declared,
         },
     );
     for note in &covered.notes {
@@ -56,20 +60,38 @@ pub(super) fn coverage(args: CoverageArgs) -> anyhow::Result<Exit> {
 }
 
 /// The documents of `--declarations`. Errors: one cannot be read, or declares no tool.
-fn read_declarations(args: &CoverageArgs) -> anyhow::Result<Vec<(String, Value)>> {
-    let mut documents = Vec::new();
+fn read_declarations(args: &CoverageArgs) -> anyhow::Result<Vec<ToolSource>> {
+    let mut found = Vec::new();
     for path in &args.declarations {
         let shown = path.display().to_string();
         let text = read_text(path).with_context(|| shown.clone())?;
         let document: Value = serde_json::from_str(&text).with_context(|| shown.clone())?;
-        if !Declarations::default().add(&document) {
+        let mut declarations = Declarations::default();
+        if !declarations.add(&document) {
             bail!(
                 "{shown} declares no tool; ADK's app-info, the tools of an OpenAI request, and MCP's tools/list are read"
             );
         }
-        documents.push((shown, document));
+        found.push(ToolSource {
+            agent: None,
+            source: shown,
+            declarations,
+        });
     }
-    Ok(documents)
+    Ok(found)
+}
+
+/// What the agents declare that run already, and that may be contacted.
+fn ask_agents(workspace: &Workspace) -> anyhow::Result<Vec<ToolSource>> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let trust = Trust::load(AppFolders::find().as_ref());
+    let found = runtime.block_on(tools_of_running_agents(workspace, &trust));
+    if found.is_empty() {
+        print_note("no agent here that runs and may be contacted declares tools");
+    }
+    Ok(found)
 }
 
 /// The demands that are not met, each with its agent if there are several.

@@ -50,6 +50,7 @@ mod trajectory;
 mod variants;
 mod vertex_trajectory;
 mod what_if;
+mod without_tool;
 mod words;
 
 pub use aggregate::{Aggregate, Aggregation, aggregates, aggregates_by_case};
@@ -85,3 +86,4 @@ pub use tokenize::{adk_tokens, rouge_tokens};
 pub use trajectory::{TrajectoryOptions, trajectory_matches};
 pub use variants::{candidates, with_variant};
 pub use what_if::{Rescorer, WhatIf};
+pub use without_tool::passes_without_tool;

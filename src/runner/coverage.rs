@@ -1,14 +1,16 @@
 //! The coverage of the sets of a workspace by their latest results.
 
+use super::agents::list_agents;
 use super::past::past_results;
-use crate::analysis::{CoverageCollector, CoveredAgent, CoveredCase};
+use crate::agents::DeclaredTool;
+use crate::analysis::{CoverageCollector, CoveredAgent, CoveredCase, Declarations};
 use crate::domain::{Attempt, InMemory, counted};
 use crate::formats::SetFile;
 use crate::history::{CaseResult, PastResult, case_results};
+use crate::store::Trust;
 use crate::workspace::{
     OpenSet, SetPath, Workspace, agent_for, app_of_first_case, open_whole_set, read_notes,
 };
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,8 +22,37 @@ pub struct CoverageRequest<'a> {
     pub ids: &'a [String],
     /// Only the cases of this agent.
     pub agent: Option<&'a str>,
-    /// Documents with declarations of tools, each with its name.
-    pub declarations: &'a [(String, Value)],
+    /// Declarations of tools from elsewhere than the results.
+    pub declared: &'a [ToolSource],
+}
+
+/// Declarations of tools, and where they are from.
+#[derive(Clone, Debug)]
+pub struct ToolSource {
+    /// The agent that declares them; `None` for all agents.
+    pub agent: Option<String>,
+    /// Where they are from, in words.
+    pub source: String,
+    /// The declarations.
+    pub declarations: Declarations,
+}
+
+/// What the agents of a workspace declare that run already and may be contacted. No program is started.
+pub async fn tools_of_running_agents(workspace: &Workspace, trust: &Trust) -> Vec<ToolSource> {
+    let listed = list_agents(workspace, trust).await.into_iter();
+    let described = listed.filter_map(|agent| Some((agent.name, agent.hello?.tools)));
+    let source = |(name, tools): (String, Vec<DeclaredTool>)| {
+        let mut declarations = Declarations::default();
+        for tool in tools {
+            declarations.add_tool(&tool.name, tool.schema.as_ref());
+        }
+        (!declarations.tools.is_empty()).then(|| ToolSource {
+            source: format!("the agent {name}, which runs"),
+            agent: Some(name),
+            declarations,
+        })
+    };
+    described.filter_map(source).collect()
 }
 
 /// The coverage of a workspace.
@@ -74,10 +105,13 @@ pub fn coverage_of_workspace(
         if request.agent.is_some() && request.agent != name.as_deref() {
             continue;
         }
-        let agent = agents.entry(name).or_insert_with(|| {
+        let agent = agents.entry(name.clone()).or_insert_with(|| {
             let mut collected = Collected::default();
-            for (source, document) in request.declarations {
-                collected.collector.declare(document, source);
+            let own = request.declared.iter();
+            for tools in own.filter(|tools| tools.agent.is_none() || tools.agent == name) {
+                collected
+                    .collector
+                    .declare(&tools.declarations, &tools.source);
             }
             collected
         });

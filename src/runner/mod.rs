@@ -53,7 +53,9 @@ pub use changed::{
 };
 pub use chat::{ChatEvent, chat, tools_of_chat, tools_of_chat_about};
 pub use chosen_cases::Selection;
-pub use coverage::{CoverageRequest, CoveredWorkspace, coverage_of_workspace};
+pub use coverage::{
+    CoverageRequest, CoveredWorkspace, ToolSource, coverage_of_workspace, tools_of_running_agents,
+};
 pub use export::{export, redacted, redacted_text};
 pub use past::{
     case_trends, history_of, load_past_run, past_results, past_run, remove_old, result_folders,

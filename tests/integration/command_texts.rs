@@ -80,6 +80,17 @@ fn run_prints_each_reason_once() {
     });
 }
 
+/// The example of docs/coverage.md.
+#[test]
+fn coverage_lists_tools_and_gaps() {
+    let sample = Sample::new();
+    sample.run(RUN);
+    insta::with_settings!({ filters => FILTERS }, {
+        assert_snapshot!("command_coverage", sample.run("coverage garden"));
+        assert_snapshot!("command_coverage_markdown", sample.run("coverage garden --markdown"));
+    });
+}
+
 #[test]
 fn help_has_groups_and_examples() {
     let sample = Sample::new();

@@ -56,6 +56,21 @@ fn declared_names(details: &Value) -> BTreeSet<String> {
         .collect()
 }
 
+/// Whether the session of a result ends with the state that its case states. ADK compares no states.
+fn reaches_stated_state(set: &Value, result: &Value) -> bool {
+    let id = get(result, "eval_id");
+    let case = list(get(set, "eval_cases"))
+        .iter()
+        .find(|case| get(case, "eval_id") == id);
+    let stated = case.and_then(|case| get(case, "final_session_state").as_object());
+    let reached = get(get(result, "session_details"), "state");
+    stated.is_none_or(|stated| {
+        stated
+            .iter()
+            .all(|(key, value)| reached.get(key) == Some(value))
+    })
+}
+
 fn raw_count(set: &Value, result: &Value) -> RawCount {
     let mut count = RawCount::default();
     let mut add = |map: fn(&mut RawCount) -> &mut BTreeMap<String, BTreeSet<String>>,
@@ -87,7 +102,7 @@ fn raw_count(set: &Value, result: &Value) -> RawCount {
             let actual = get(turn, "actual_invocation");
             declared.extend(declared_names(get(actual, "app_details")));
             for tool in tools_of(actual) {
-                if get(case, "final_eval_status") == 1 {
+                if get(case, "final_eval_status") == 1 && reaches_stated_state(set, case) {
                     add(|count| &mut count.passed, tool.clone(), id);
                 }
                 add(|count| &mut count.called, tool, id);
@@ -292,4 +307,29 @@ fn thousand_cases_and_hundred_tools_are_reported() {
             .iter()
             .all(|tool| tool["cases"]["expected"].as_array().unwrap().len() == 50)
     );
+}
+
+#[cfg(unix)]
+#[test]
+fn explorer_lists_the_cases_behind_a_number() {
+    use crate::common::terminal::Terminal;
+    let sets = set(&[("a", &["look"]), ("b", &["look", "sow"]), ("c", &["sow"])]);
+    let place = Place::new(&[("s.evalset.json", sets)]);
+    let home = tempfile::tempdir().unwrap();
+    let path = place.path().display().to_string();
+    let binary = env!("CARGO_BIN_EXE_evaltrail");
+    let mut terminal = Terminal::start(binary, &[&path], home.path(), (120, 40));
+    terminal.wait_for("case");
+    terminal.keys("mc");
+    terminal.wait_for("coverage of 3 cases, 0 with results");
+    assert!(
+        terminal.screen().contains("expected 2"),
+        "{}",
+        terminal.screen()
+    );
+    // The called column of a case that was never run has no cases, so nothing is listed.
+    terminal.keys("\t");
+    terminal.wait_for("0 cases (called)");
+    terminal.keys("\t\t\tsow\r");
+    terminal.wait_for("2: expect sow");
 }

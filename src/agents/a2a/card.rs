@@ -91,6 +91,7 @@ impl Card {
                 Some(DeclaredTool {
                     name: id.rsplit('-').next().unwrap_or(id).to_string(),
                     arguments: Vec::new(),
+                    schema: None,
                 })
             });
         AgentDescription {

@@ -10,6 +10,7 @@ use super::{
 use crate::domain::{
     Attempt, EvalCase, Invocation, Status, TRANSFER_TOOL, ToolCall, ToolResponse, Trajectory,
 };
+use crate::metrics::passes_without_tool;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -37,13 +38,15 @@ pub struct CoverageCollector {
     /// The last agent details that were read, which are usually the same in all attempts.
     details: Option<Value>,
     cases: Vec<String>,
-    with_attempts: usize,
+    with_attempts: CaseSet,
     tools: BTreeMap<String, SeenTool>,
     pairs: BTreeMap<(String, String), PairCoverage>,
     sequences: BTreeMap<Vec<String>, CaseColumns>,
     agents: BTreeMap<String, AgentCoverage>,
     state: BTreeMap<String, StateCoverage>,
     assertions: BTreeMap<Assertion, CaseSet>,
+    /// By tool: the cases that pass as well if it is not called.
+    unnoticed: BTreeMap<String, CaseSet>,
 }
 
 /// What was seen of a tool.
@@ -82,13 +85,18 @@ impl CaseColumns {
 }
 
 impl CoverageCollector {
-    /// Adds declarations from a document, see [`Declarations::add`]. `source` is shown. Returns whether it contains any.
-    pub fn declare(&mut self, document: &Value, source: &str) -> bool {
-        let is_any = self.declarations.add(document);
-        if is_any {
-            self.sources.insert(source.to_string());
+    /// Adds declarations. `source` is shown.
+    pub fn declare(&mut self, declarations: &Declarations, source: &str) {
+        for (name, parameters) in &declarations.tools {
+            let known = self.declarations.tools.entry(name.clone()).or_default();
+            if known.is_none() {
+                known.clone_from(parameters);
+            }
         }
-        is_any
+        self.declarations
+            .agents
+            .extend(declarations.agents.iter().cloned());
+        self.sources.insert(source.to_string());
     }
 
     /// Adds a case with its attempts.
@@ -100,7 +108,13 @@ impl CoverageCollector {
             self.assertions.entry(assertion).or_default().add(at);
         }
         self.see_turns(at, Side::Expected, covered.case.turns());
-        self.with_attempts += usize::from(!covered.attempts.is_empty());
+        if !covered.attempts.is_empty() {
+            self.with_attempts.add(at);
+        }
+        let mut attempts = covered.attempts.iter();
+        if let Some(attempt) = attempts.find(|attempt| attempt.status == Status::Passed) {
+            self.see_unnoticed(at, attempt);
+        }
         for attempt in covered.attempts {
             let passed = attempt.status == Status::Passed;
             self.see_turns(at, Side::Called { passed }, &attempt.actual);
@@ -109,6 +123,20 @@ impl CoverageCollector {
                 .actual
                 .iter()
                 .for_each(|turn| self.see_agents(at, turn));
+        }
+    }
+
+    /// Notes the tools whose calls no criterion of the case needs.
+    fn see_unnoticed(&mut self, at: usize, attempt: &Attempt) {
+        let scored = attempt.actual.iter().filter(|turn| !turn.history);
+        let tools: BTreeSet<&str> = scored
+            .flat_map(|turn| turn.calls())
+            .map(|call| call.name.as_str())
+            .collect();
+        for tool in tools {
+            if passes_without_tool(attempt, tool) == Some(true) {
+                self.unnoticed.entry(tool.to_string()).or_default().add(at);
+            }
         }
     }
 
@@ -258,7 +286,7 @@ impl CoverageCollector {
         let sources: Vec<String> = self.sources.into_iter().collect();
         let mut coverage = Coverage {
             cases: self.cases,
-            with_attempts: self.with_attempts,
+            cases_with_attempts: self.with_attempts,
             source: is_known.then(|| sources.join(", ")),
             tools: tools.collect(),
             pairs: self.pairs,
@@ -268,7 +296,7 @@ impl CoverageCollector {
             assertions: self.assertions,
             findings: Vec::new(),
         };
-        coverage.findings = findings(&coverage, &declarations);
+        coverage.findings = findings(&coverage, &declarations, &self.unnoticed);
         coverage
     }
 }

@@ -59,6 +59,14 @@ impl Declarations {
         self.tools.len() > before
     }
 
+    /// Adds a tool with the schema of its parameters, if that is known.
+    pub fn add_tool(&mut self, name: &str, schema: Option<&Value>) {
+        let known = self.tools.entry(name.to_string()).or_default();
+        if known.is_none() {
+            *known = schema.map(parameters_of);
+        }
+    }
+
     /// The names of ADK's agents: the keys of `agent_details`, or of `agents` in app-info.
     fn add_agents(&mut self, document: &Value) {
         let by_name = ["agent_details", "agents"]
@@ -83,10 +91,7 @@ impl Declarations {
                 if let Some(name) = name.filter(|name| !name.is_empty())
                     && (schema.is_some() || is_listed)
                 {
-                    let known = self.tools.entry(name.to_string()).or_default();
-                    if known.is_none() {
-                        *known = schema.map(parameters_of);
-                    }
+                    self.add_tool(name, schema);
                     return;
                 }
                 for (key, member) in members {

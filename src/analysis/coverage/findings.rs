@@ -2,6 +2,7 @@
 
 use super::declarations::Declarations;
 use super::{Assertion, CaseSet, Coverage};
+use std::collections::BTreeMap;
 
 /// A constant argument is reported from this number of cases on.
 const MIN_CASES_OF_CONSTANT: usize = 3;
@@ -28,6 +29,8 @@ pub enum CoverageProblem {
     MissingArgument(String, String),
     /// All expected calls have the same value, so that an agent that always sends it passes: tool, argument.
     ConstantArgument(String, String),
+    /// Cases pass as well if this tool, which they call, is not called.
+    UnnoticedTool(String),
     /// A case asserts nothing.
     NoAssertion,
 }
@@ -41,7 +44,21 @@ impl CoverageProblem {
             CoverageProblem::UndeclaredArgument(..) => "undeclared_argument",
             CoverageProblem::MissingArgument(..) => "missing_argument",
             CoverageProblem::ConstantArgument(..) => "constant_argument",
+            CoverageProblem::UnnoticedTool(_) => "unnoticed_tool",
             CoverageProblem::NoAssertion => "no_assertion",
+        }
+    }
+
+    /// The tool that it is about; `None` if it is about none.
+    pub fn tool(&self) -> Option<&str> {
+        match self {
+            CoverageProblem::UndeclaredTool(tool)
+            | CoverageProblem::UndeclaredCall(tool)
+            | CoverageProblem::UnnoticedTool(tool)
+            | CoverageProblem::UndeclaredArgument(tool, _)
+            | CoverageProblem::MissingArgument(tool, _)
+            | CoverageProblem::ConstantArgument(tool, _) => Some(tool),
+            CoverageProblem::NoAssertion => None,
         }
     }
 
@@ -63,6 +80,9 @@ impl CoverageProblem {
             CoverageProblem::ConstantArgument(tool, argument) => format!(
                 "{tool}.{argument} has one value in all expected calls: an agent that always sends it passes"
             ),
+            CoverageProblem::UnnoticedTool(tool) => {
+                format!("no criterion notices when {tool} is not called")
+            }
             CoverageProblem::NoAssertion => {
                 "neither calls nor a response, rubrics or state are expected".into()
             }
@@ -70,8 +90,12 @@ impl CoverageProblem {
     }
 }
 
-/// The findings of a coverage, in the order of their kinds.
-pub(super) fn findings(coverage: &Coverage, declarations: &Declarations) -> Vec<CoverageFinding> {
+/// The findings of a coverage, in the order of their kinds. `unnoticed` has the tools whose calls no criterion needs.
+pub(super) fn findings(
+    coverage: &Coverage,
+    declarations: &Declarations,
+    unnoticed: &BTreeMap<String, CaseSet>,
+) -> Vec<CoverageFinding> {
     let mut found = Vec::new();
     let mut add = |problem: CoverageProblem, cases: &CaseSet| {
         if !cases.is_empty() {
@@ -121,6 +145,9 @@ pub(super) fn findings(coverage: &Coverage, declarations: &Declarations) -> Vec<
                 add(problem, &of.expected_in);
             }
         }
+    }
+    for (tool, cases) in unnoticed {
+        add(CoverageProblem::UnnoticedTool(tool.clone()), cases);
     }
     if let Some(cases) = coverage.assertions.get(&Assertion::Nothing) {
         add(CoverageProblem::NoAssertion, cases);

@@ -5,8 +5,8 @@ use super::requests::carry_out;
 use crate::explorer::app::edits;
 use crate::explorer::case_list::listing;
 use crate::explorer::commands::keymap::{KeyLookup, elsewhere, resolve};
-use crate::explorer::dialogs::causes;
 use crate::explorer::dialogs::run_options;
+use crate::explorer::dialogs::{causes, coverage};
 use crate::explorer::running::{events, watch};
 use crate::explorer::screens::{browse, chat, comparison, edit, queue, runs, trends};
 use crate::explorer::sets::{edited_cases, load};
@@ -186,6 +186,7 @@ fn results(model: &mut Model, msg: ResultMsg) -> Vec<Effect> {
             causes::groups_relaxed(model, ticket, &changes);
             Vec::new()
         }
+        ResultMsg::CoverageRead(ticket, covered) => coverage::read(model, ticket, &covered),
         ResultMsg::BodyBuilt(key, body) => {
             refresh::body_built(model, key, body);
             Vec::new()

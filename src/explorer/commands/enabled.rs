@@ -47,6 +47,13 @@ pub(crate) fn has_something_to_clear(model: &Model) -> Enabled {
     }
 }
 
+pub(crate) fn in_workspace(model: &Model) -> Enabled {
+    match model.opened_run.is_some() {
+        true => Err("it is about the workspace, and a past run is shown"),
+        false => Ok(()),
+    }
+}
+
 pub(crate) fn has_failure(model: &Model) -> Enabled {
     let Some(node) = model.view.browse.nodes.get(model.view.browse.node) else {
         return Err("there is no eval set here");

@@ -365,6 +365,7 @@ pub static COMMANDS: &[&Command] = &[
     &VERDICT,
     &AGREEMENT,
     &STATISTICS,
+    &COVERAGE,
     &METRICS,
     &NEXT_METRIC,
     &MATCH_TYPE,

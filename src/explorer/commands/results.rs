@@ -3,7 +3,9 @@
 // Each command is documented by its `help`.
 #![allow(missing_docs)]
 
-use super::enabled::{can_judge_again, has_attempt, has_judgement, has_outcomes, has_two_sides};
+use super::enabled::{
+    can_judge_again, has_attempt, has_judgement, has_outcomes, has_two_sides, in_workspace,
+};
 use super::{Access, Command, CommandGroup, LIST_OR_CASE, LISTS, ONE_CASE, SCREENS};
 use crate::explorer::running::start;
 use crate::explorer::screens::comparison;
@@ -115,6 +117,19 @@ pub static STATISTICS: Command = Command {
     contexts: LISTS,
     enabled: has_outcomes,
     run: dialogs::statistics::open,
+    ..BASE
+};
+
+pub static COVERAGE: Command = Command {
+    id: &CommandName {
+        name: "coverage",
+        default_keys: &["m c"],
+    },
+    help: "which tools the cases expect and the agent called, with the cases of each",
+    access: Access::Reads,
+    contexts: LISTS,
+    enabled: in_workspace,
+    run: dialogs::coverage::open,
     ..BASE
 };
 

@@ -6,6 +6,7 @@ pub mod agreement;
 pub mod causes;
 pub mod changed_cases;
 pub mod columns;
+pub mod coverage;
 pub mod filter;
 pub mod jump;
 pub mod messages;

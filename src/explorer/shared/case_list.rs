@@ -39,6 +39,8 @@ pub enum Narrowing {
     Others(Cause),
     /// Failures that share no cause with another one.
     Alone,
+    /// Cases that have this to do with a tool, as a predicate: "expect water_bed".
+    Tool(String),
 }
 
 impl Narrowing {
@@ -48,6 +50,7 @@ impl Narrowing {
             Narrowing::Cause(cause) => cause.describe(),
             Narrowing::Others(cause) => format!("{} (others)", cause.describe()),
             Narrowing::Alone => "each for its own reason".into(),
+            Narrowing::Tool(what) => what.clone(),
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::explorer::shared::watching::CasesToRunAgain;
 use crate::formats::{Notes, SetFile};
 use crate::history::{CaseTrends, History, PastResults, PastRun};
 use crate::metrics::WhatIf;
-use crate::runner::{ChatEvent, RecordedConversation, TrustQuestion};
+use crate::runner::{ChatEvent, CoveredWorkspace, RecordedConversation, TrustQuestion};
 use crate::store::{FileEdit, ReversibleEdit};
 use crate::workspace::SetPath;
 use jiff::Timestamp;
@@ -126,6 +126,8 @@ pub enum ResultMsg {
     Rescored(Ticket, Box<Rescored>),
     /// The reply to [`crate::explorer::shared::effect::ResultEffect::RelaxGroups`]: for each group the change, if there is one.
     GroupsRelaxed(Ticket, Vec<Option<WhatIf>>),
+    /// The reply to [`crate::explorer::shared::effect::ResultEffect::ReadCoverage`], with the ticket of the request.
+    CoverageRead(Ticket, Arc<CoveredWorkspace>),
     /// The reply to [`crate::explorer::shared::effect::ResultEffect::BuildBody`].
     BodyBuilt(BodyKey, Arc<CaseLines>),
     /// The reply to [`crate::explorer::shared::effect::ResultEffect::ReadAttempt`]: the attempt, or why it cannot be read.

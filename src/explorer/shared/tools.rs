@@ -95,6 +95,7 @@ mod tests {
                 name: "litres".into(),
                 kind: Some(JsonKind::Text),
             }],
+            schema: None,
         });
         assert_eq!(
             warning(&tools, "litres", json!(4)).as_deref(),

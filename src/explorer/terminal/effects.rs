@@ -27,8 +27,8 @@ use crate::explorer::terminal::{chat, criteria, edits, runs, tools};
 use crate::explorer::what_if::rescored;
 use crate::formats::{ColumnMap, SetFile};
 use crate::runner::{
-    self, ChangedCase, Run, RunHandle, Selection, TrustQuestion, add_missing_answers,
-    agent_questions,
+    self, ChangedCase, CoverageRequest, Run, RunHandle, Selection, TrustQuestion,
+    add_missing_answers, agent_questions,
 };
 use crate::store::{
     AppFolders, EditLog, FileEdit, Trust, read_decisions, read_verdicts, save_decisions,
@@ -131,6 +131,14 @@ impl EffectExecutor {
             ResultEffect::RelaxGroups(ticket, groups) => self.elsewhere(move |_| {
                 let changes = changes_for_groups(&groups);
                 Some(Msg::Results(ResultMsg::GroupsRelaxed(ticket, changes)))
+            }),
+            ResultEffect::ReadCoverage(ticket) => self.elsewhere(move |context| {
+                let covered =
+                    runner::coverage_of_workspace(&context.workspace, &CoverageRequest::default());
+                Some(Msg::Results(ResultMsg::CoverageRead(
+                    ticket,
+                    Arc::new(covered),
+                )))
             }),
             ResultEffect::Forget(outcomes) => self.elsewhere(move |_| {
                 drop(outcomes);

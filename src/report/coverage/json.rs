@@ -1,105 +1,154 @@
 //! Coverage as JSON.
 
 use super::AgentReport;
-use crate::analysis::{CaseColumns, CaseSet, CoverageShare, ToolCoverage};
+use crate::analysis::{
+    ArgumentCoverage, CaseColumns, CaseSet, Coverage, CoverageShare, ToolCoverage,
+};
 use serde_json::{Map, Value, json};
 
 /// The coverage of an agent, with the names of the cases behind each number.
 pub fn coverage_json(report: &AgentReport) -> Value {
     let coverage = &report.agent.coverage;
-    let names = |cases: &CaseSet| -> Vec<&str> {
-        let name = |case: &usize| coverage.cases[*case].as_str();
-        cases.0.iter().map(name).collect()
-    };
-    let columns = |cases: &CaseColumns| json!({"expected": names(&cases.expected), "called": names(&cases.called), "passed": names(&cases.passed)});
-    let counts = |cases: &CaseColumns| json!({"expected": cases.expected.count(), "called": cases.called.count(), "passed": cases.passed.count()});
-    let arguments = |tool: &ToolCoverage| -> Map<String, Value> {
-        let argument = |(name, of): (&String, &crate::analysis::ArgumentCoverage)| {
-            let classes: Vec<Value> = of
-                .classes
-                .iter()
-                .map(|(class, cases)| json!({"class": class.label(), "cases": columns(cases)}))
-                .collect();
-            let values = json!({"expected": of.expected_values, "called": of.called_values});
-            (
-                name.clone(),
-                json!({"distinct_values": values, "classes": classes}),
-            )
-        };
-        tool.arguments.iter().map(argument).collect()
-    };
     let tools: Vec<Value> = coverage
         .tools
         .iter()
-        .map(|(name, tool)| {
-            let outcomes: Map<String, Value> = tool
-                .outcomes
-                .iter()
-                .map(|(outcome, cases)| (outcome.label().replace(' ', "_"), json!(names(cases))))
-                .collect();
-            json!({
-                "name": name, "declared": tool.declared, "waived": report.waived.reason(name),
-                "cases": columns(&tool.cases), "outcomes": outcomes, "arguments": arguments(tool),
-            })
-        })
-        .collect();
-    let shares: Map<String, Value> = CoverageShare::ALL
-        .iter()
-        .map(|share| {
-            let value = coverage.share(*share, &report.waived);
-            let value = value.map(|(covered, of)| json!({"covered": covered, "of": of}));
-            (share.name().to_string(), value.unwrap_or(Value::Null))
-        })
-        .collect();
-    let pairs: Vec<Value> = coverage
-        .pairs
-        .iter()
-        .map(|((first, second), pair)| {
-            json!({"first": first, "second": second, "feasible": pair.is_feasible(), "data_flow": names(&pair.data_flow), "cases": columns(&pair.cases)})
-        })
-        .collect();
-    let sequences: Vec<Value> = coverage
-        .sequences
-        .iter()
-        .map(|(calls, cases)| json!({"calls": calls, "cases": columns(cases)}))
-        .collect();
-    let agents: Vec<Value> = coverage
-        .agents
-        .iter()
-        .map(|(name, agent)| {
-            json!({"name": name, "declared": agent.declared, "acted": names(&agent.acted), "transfers": counts(&agent.transfers)})
-        })
-        .collect();
-    let state: Map<String, Value> = coverage
-        .state
-        .iter()
-        .map(|(key, state)| {
-            let initial: Vec<Value> = state
-                .initial
-                .iter()
-                .map(|(value, cases)| json!({"value": value, "cases": names(cases)}))
-                .collect();
-            (
-                key.clone(),
-                json!({"initial": initial, "final_stated": names(&state.asserted)}),
-            )
-        })
+        .map(|(name, tool)| tool_json(report, name, tool))
         .collect();
     let assertions: Map<String, Value> = coverage
         .assertions
         .iter()
-        .map(|(assertion, cases)| (assertion.label().to_string(), json!(names(cases))))
+        .map(|(assertion, cases)| (assertion.label().to_string(), names(coverage, cases)))
         .collect();
     let findings: Vec<Value> = coverage
         .findings
         .iter()
         .map(|finding| {
-            json!({"kind": finding.problem.kind(), "message": finding.problem.text(), "cases": names(&finding.cases)})
+            json!({
+                "kind": finding.problem.kind(),
+                "message": finding.problem.text(),
+                "cases": names(coverage, &finding.cases),
+            })
         })
         .collect();
     json!({
-        "agent": report.agent.name, "files": report.agent.files, "cases": coverage.cases.len(), "cases_with_results": coverage.with_attempts,
-        "declarations": coverage.source, "shares": shares, "tools": tools, "pairs": pairs, "sequences": sequences,
-        "agents": agents, "state": state, "assertions": assertions, "findings": findings,
+        "agent": report.agent.name,
+        "files": report.agent.files,
+        "cases": coverage.cases.len(),
+        "cases_with_results": coverage.cases_with_attempts.count(),
+        "declarations": coverage.source,
+        "shares": shares_json(report),
+        "tools": tools,
+        "pairs": pairs_json(coverage),
+        "sequences": sequences_json(coverage),
+        "agents": agents_json(coverage),
+        "state": state_json(coverage),
+        "assertions": assertions,
+        "findings": findings,
     })
+}
+
+fn names(coverage: &Coverage, cases: &CaseSet) -> Value {
+    let name = |case: &usize| coverage.cases[*case].as_str();
+    cases.0.iter().map(name).collect::<Vec<_>>().into()
+}
+
+fn columns(coverage: &Coverage, cases: &CaseColumns) -> Value {
+    json!({
+        "expected": names(coverage, &cases.expected),
+        "called": names(coverage, &cases.called),
+        "passed": names(coverage, &cases.passed),
+    })
+}
+
+/// Null where the whole is not known.
+fn shares_json(report: &AgentReport) -> Map<String, Value> {
+    let share = |share: &CoverageShare| {
+        let value = report.agent.coverage.share(*share, &report.waived);
+        let value = value.map(|(covered, of)| json!({"covered": covered, "of": of}));
+        (share.name().to_string(), value.unwrap_or(Value::Null))
+    };
+    CoverageShare::ALL.iter().map(share).collect()
+}
+
+fn tool_json(report: &AgentReport, name: &str, tool: &ToolCoverage) -> Value {
+    let coverage = &report.agent.coverage;
+    let outcomes: Map<String, Value> = tool
+        .outcomes
+        .iter()
+        .map(|(outcome, cases)| {
+            let key = outcome.label().replace(' ', "_");
+            (key, names(coverage, cases))
+        })
+        .collect();
+    let arguments: Map<String, Value> = tool
+        .arguments
+        .iter()
+        .map(|(name, argument)| (name.clone(), argument_json(coverage, argument)))
+        .collect();
+    json!({
+        "name": name,
+        "declared": tool.declared,
+        "waived": report.waived.reason(name),
+        "cases": columns(coverage, &tool.cases),
+        "outcomes": outcomes,
+        "arguments": arguments,
+    })
+}
+
+fn argument_json(coverage: &Coverage, argument: &ArgumentCoverage) -> Value {
+    let classes: Vec<Value> = argument
+        .classes
+        .iter()
+        .map(|(class, cases)| json!({"class": class.label(), "cases": columns(coverage, cases)}))
+        .collect();
+    json!({
+        "distinct_values": {"expected": argument.expected_values, "called": argument.called_values},
+        "classes": classes,
+    })
+}
+
+fn pairs_json(coverage: &Coverage) -> Vec<Value> {
+    let pair = |((first, second), pair): (&(String, String), &crate::analysis::PairCoverage)| {
+        json!({
+            "first": first,
+            "second": second,
+            "feasible": pair.is_feasible(),
+            "data_flow": names(coverage, &pair.data_flow),
+            "cases": columns(coverage, &pair.cases),
+        })
+    };
+    coverage.pairs.iter().map(pair).collect()
+}
+
+fn sequences_json(coverage: &Coverage) -> Vec<Value> {
+    let sequence = |(calls, cases): (&Vec<String>, &CaseColumns)| json!({"calls": calls, "cases": columns(coverage, cases)});
+    coverage.sequences.iter().map(sequence).collect()
+}
+
+fn agents_json(coverage: &Coverage) -> Vec<Value> {
+    let agent = |(name, agent): (&String, &crate::analysis::AgentCoverage)| {
+        json!({
+            "name": name,
+            "declared": agent.declared,
+            "acted": names(coverage, &agent.acted),
+            "transfers": columns(coverage, &agent.transfers),
+        })
+    };
+    coverage.agents.iter().map(agent).collect()
+}
+
+fn state_json(coverage: &Coverage) -> Map<String, Value> {
+    let key = |(key, state): (&String, &crate::analysis::StateCoverage)| {
+        let initial: Vec<Value> = state
+            .initial
+            .iter()
+            .map(|(value, cases)| json!({"value": value, "cases": names(coverage, cases)}))
+            .collect();
+        let stated = names(coverage, &state.asserted);
+        (
+            key.clone(),
+            json!({"initial": initial, "final_stated": stated}),
+        )
+    };
+    coverage.state.iter().map(key).collect()
 }

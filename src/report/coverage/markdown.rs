@@ -16,7 +16,7 @@ pub fn coverage_markdown(report: &AgentReport) -> String {
         cell(report.title()),
         counted(coverage.cases.len(), "case"),
         counted(report.agent.files, "file"),
-        coverage.with_attempts,
+        coverage.cases_with_attempts.count(),
         cell(&report.source_text())
     );
     out.push_str("| tool | declared | expected | called | passed |\n|---|---|---:|---:|---:|\n");

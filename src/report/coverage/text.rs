@@ -22,7 +22,7 @@ pub fn coverage_text(report: &AgentReport, paint: Paint) -> String {
                 "{} in {}, {} with results · {}",
                 counted(coverage.cases.len(), "case"),
                 counted(report.agent.files, "file"),
-                coverage.with_attempts,
+                coverage.cases_with_attempts.count(),
                 report.source_text(),
             ))
         ),
