@@ -51,7 +51,7 @@ pub(super) enum CliCommand {
     Agents(AgentsArgs),
     /// Check files for errors, and for what ADK would reject or drop
     Check(CheckArgs),
-    /// Show which tools the cases expect and the agent called, with which arguments, and what nothing tests
+    /// Show which tools the cases exercise, with which arguments, and what nothing tests
     Coverage(CoverageArgs),
     /// List the metrics, or describe some of them
     Metrics(MetricsArgs),

@@ -89,7 +89,9 @@ fn ask_agents(workspace: &Workspace) -> anyhow::Result<Vec<ToolSource>> {
     let trust = Trust::load(AppFolders::find().as_ref());
     let found = runtime.block_on(tools_of_running_agents(workspace, &trust));
     if found.is_empty() {
-        print_note("no agent here that runs and may be contacted declares tools");
+        print_note(
+            "no agent here that runs and may be contacted declares tools; `evaltrail agents check NAME` asks for the permission",
+        );
     }
     Ok(found)
 }

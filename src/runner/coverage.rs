@@ -68,7 +68,7 @@ pub struct CoveredWorkspace {
 
 /// What is collected of an agent.
 #[derive(Default)]
-struct Collected {
+struct CollectedAgent {
     files: usize,
     collector: CoverageCollector,
     positions: Vec<(Arc<PathBuf>, usize)>,
@@ -99,14 +99,14 @@ pub fn coverage_of_workspace(
     covered
         .notes
         .extend(past.unreadable.iter().map(super::unreadable_text));
-    let mut agents: BTreeMap<Option<String>, Collected> = BTreeMap::new();
+    let mut agents: BTreeMap<Option<String>, CollectedAgent> = BTreeMap::new();
     for (set, file) in files {
         let name = agent_name(workspace, set, file);
         if request.agent.is_some() && request.agent != name.as_deref() {
             continue;
         }
         let agent = agents.entry(name.clone()).or_insert_with(|| {
-            let mut collected = Collected::default();
+            let mut collected = CollectedAgent::default();
             let own = request.declared.iter();
             for tools in own.filter(|tools| tools.agent.is_none() || tools.agent == name) {
                 collected
@@ -139,7 +139,7 @@ fn agent_name(workspace: &Workspace, set: &SetPath, file: &SetFile) -> Option<St
     found.ok().map(|(name, _)| name).or(app)
 }
 
-impl Collected {
+impl CollectedAgent {
     /// Adds the cases of a file with their latest results. Results of other users, and records that cannot be read, are left
     /// out with a note.
     fn add_set(

@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_inside_objects_are_read_one_level_deep() {
+    fn members_of_objects_are_read_one_level_deep() {
         let found = declared(
             json!([{"name": "send", "parameters": {"properties": {"to": {"type": "object",
             "properties": {"city": {"type": "string", "enum": ["Oslo"]}, "more": {"properties": {"deep": {}}}}}}}}]),

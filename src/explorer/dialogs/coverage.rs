@@ -200,7 +200,7 @@ impl CoverageList {
         let tool = &self.tools[self.picker.chosen()?];
         let (label, _) = COLUMNS[self.column];
         let count = counted(tool.cases[self.column].len(), "case");
-        let keys = format!("enter lists {count} ({label})  ·  tab next column");
+        let keys = format!("enter list {count} ({label})  ·  tab next column");
         let notes = tool.notes.iter().take(MAX_NOTES);
         let lines: Vec<String> = [keys]
             .into_iter()

@@ -35,7 +35,9 @@ pub fn coverage_markdown(report: &AgentReport) -> String {
             tool.cases.passed.count()
         ));
     }
-    out.push_str("\n| covered | of |\n|---|---|\n");
+    if coverage.source.is_some() {
+        out.push_str("\n| share | covered |\n|---|---|\n");
+    }
     for share in CoverageShare::ALL {
         if let Some((covered, of)) = coverage.share(share, &report.waived) {
             out.push_str(&format!("| {} | {covered} of {of} |\n", share.name()));
