@@ -27,10 +27,10 @@ pub use compare::{
     compare_counts, compare_runs, expectation_in_file, expectation_of, p_text,
 };
 pub use coverage::{
-    AgentCoverage, ArgumentClass, ArgumentCoverage, Assertion, CallOutcome, CaseColumns, CaseSet,
+    AgentCoverage, ArgumentClass, ArgumentCoverage, Assertion, CallOutcome, CaseSet, CasesByColumn,
     Coverage, CoverageCollector, CoverageFinding, CoverageGates, CoverageProblem, CoverageShare,
-    CoveredAgent, CoveredCase, Declarations, GateFailure, MAX_VALUES, PairCoverage, Parameter,
-    StateCoverage, ToolCoverage, WaivedTools,
+    CoveredAgent, CoveredCase, Declarations, GateFailure, MAX_COUNTED_VALUES, PairCoverage,
+    Parameter, StateCoverage, ToolCoverage, WaivedTools,
 };
 pub use evidence::{ChangeEvidence, ComparisonRule, DEFAULT_LEVEL};
 pub use groups::{FailureGroup, FailureGroups, group_failures};

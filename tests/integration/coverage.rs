@@ -286,7 +286,7 @@ fn demands_decide_the_exit_code() {
 }
 
 #[test]
-fn thousand_cases_and_hundred_tools_are_reported() {
+fn a_hundred_tools_of_1000_cases_are_counted() {
     let tools: Vec<String> = (0..100).map(|at| format!("tool_{at}")).collect();
     let cases: Vec<(String, Vec<&str>)> = (0..1000)
         .map(|at| {

@@ -4,8 +4,8 @@ use super::classes::ArgumentClass;
 use super::declarations::{Declarations, Parameter};
 use super::findings::findings;
 use super::{
-    AgentCoverage, ArgumentCoverage, Assertion, CallOutcome, CaseColumns, CaseSet, Coverage,
-    MAX_VALUES, PairCoverage, StateCoverage, ToolCoverage, is_built_in,
+    AgentCoverage, ArgumentCoverage, Assertion, CallOutcome, CaseSet, CasesByColumn, Coverage,
+    MAX_COUNTED_VALUES, PairCoverage, StateCoverage, ToolCoverage, is_built_in,
 };
 use crate::domain::{
     Attempt, EvalCase, Invocation, Status, TRANSFER_TOOL, ToolCall, ToolResponse, Trajectory,
@@ -41,7 +41,7 @@ pub struct CoverageCollector {
     with_attempts: CaseSet,
     tools: BTreeMap<String, SeenTool>,
     pairs: BTreeMap<(String, String), PairCoverage>,
-    sequences: BTreeMap<Vec<String>, CaseColumns>,
+    sequences: BTreeMap<Vec<String>, CasesByColumn>,
     agents: BTreeMap<String, AgentCoverage>,
     state: BTreeMap<String, StateCoverage>,
     assertions: BTreeMap<Assertion, CaseSet>,
@@ -52,17 +52,17 @@ pub struct CoverageCollector {
 /// What was seen of a tool.
 #[derive(Default)]
 struct SeenTool {
-    cases: CaseColumns,
+    cases: CasesByColumn,
     outcomes: BTreeMap<CallOutcome, CaseSet>,
     /// By argument, by the text of the value.
-    values: BTreeMap<String, HashMap<String, (Value, CaseColumns)>>,
+    values: BTreeMap<String, HashMap<String, (Value, CasesByColumn)>>,
     /// By the names of the arguments that a call has. Calls with unknown arguments are left out.
-    shapes: BTreeMap<BTreeSet<String>, CaseColumns>,
+    shapes: BTreeMap<BTreeSet<String>, CasesByColumn>,
 }
 
 /// Whether a call is expected or made.
 #[derive(Clone, Copy, PartialEq)]
-enum Side {
+enum CallSide {
     Expected,
     /// By an attempt that passed, or not.
     Called {
@@ -70,11 +70,11 @@ enum Side {
     },
 }
 
-impl CaseColumns {
-    fn see(&mut self, side: Side, case: usize) {
+impl CasesByColumn {
+    fn see(&mut self, side: CallSide, case: usize) {
         match side {
-            Side::Expected => self.expected.add(case),
-            Side::Called { passed } => {
+            CallSide::Expected => self.expected.add(case),
+            CallSide::Called { passed } => {
                 self.called.add(case);
                 if passed {
                     self.passed.add(case);
@@ -107,7 +107,7 @@ impl CoverageCollector {
         for assertion in assertions_of(covered.case) {
             self.assertions.entry(assertion).or_default().add(at);
         }
-        self.see_turns(at, Side::Expected, covered.case.turns());
+        self.see_turns(at, CallSide::Expected, covered.case.turns());
         if !covered.attempts.is_empty() {
             self.with_attempts.add(at);
         }
@@ -117,7 +117,7 @@ impl CoverageCollector {
         }
         for attempt in covered.attempts {
             let passed = attempt.status == Status::Passed;
-            self.see_turns(at, Side::Called { passed }, &attempt.actual);
+            self.see_turns(at, CallSide::Called { passed }, &attempt.actual);
             self.see_data_flow(at, &attempt.actual);
             attempt
                 .actual
@@ -159,13 +159,13 @@ impl CoverageCollector {
     }
 
     /// Adds the calls of the turns of a case, or of one of its attempts.
-    fn see_turns(&mut self, at: usize, side: Side, turns: &[Invocation]) {
+    fn see_turns(&mut self, at: usize, side: CallSide, turns: &[Invocation]) {
         let scored = || turns.iter().filter(|turn| !turn.history);
         let mut sequence = Vec::new();
         for turn in scored() {
             for (position, call) in turn.calls().into_iter().enumerate() {
                 self.see_call(at, side, call);
-                if side != Side::Expected {
+                if side != CallSide::Expected {
                     let response = turn.trajectory.response_to(position);
                     let outcome = CallOutcome::of_response(response.map(|one| &one.response));
                     let tool = self.tools.entry(call.name.clone()).or_default();
@@ -183,7 +183,7 @@ impl CoverageCollector {
         }
     }
 
-    fn see_call(&mut self, at: usize, side: Side, call: &ToolCall) {
+    fn see_call(&mut self, at: usize, side: CallSide, call: &ToolCall) {
         if call.name == TRANSFER_TOOL
             && let Some(agent) = call.args.as_ref().and_then(|args| args.get("agent_name"))
             && let Some(agent) = agent.as_str()
@@ -202,10 +202,10 @@ impl CoverageCollector {
         for (name, value) in arguments {
             let values = tool.values.entry(name).or_default();
             let text = value.to_string();
-            if values.len() < MAX_VALUES || values.contains_key(&text) {
+            if values.len() < MAX_COUNTED_VALUES || values.contains_key(&text) {
                 let (_, cases) = values
                     .entry(text)
-                    .or_insert_with(|| (value.clone(), CaseColumns::default()));
+                    .or_insert_with(|| (value.clone(), CasesByColumn::default()));
                 cases.see(side, at);
             }
         }
@@ -333,7 +333,7 @@ impl SeenTool {
     fn argument(&self, name: &str) -> ArgumentCoverage {
         let values = || self.values.get(name).into_iter().flat_map(HashMap::values);
         let count =
-            |is_of: fn(&CaseColumns) -> bool| values().filter(|(_, cases)| is_of(cases)).count();
+            |is_of: fn(&CasesByColumn) -> bool| values().filter(|(_, cases)| is_of(cases)).count();
         ArgumentCoverage {
             classes: Vec::new(),
             expected_in: CaseSet::union(values().map(|(_, cases)| &cases.expected)),
@@ -344,7 +344,7 @@ impl SeenTool {
     }
 
     /// The calls without an argument; of an argument inside an object, those with the object.
-    fn shapes_without(&self, argument: &str) -> impl Iterator<Item = &CaseColumns> + Clone {
+    fn shapes_without(&self, argument: &str) -> impl Iterator<Item = &CasesByColumn> + Clone {
         let outer = argument.split_once('.').map(|(outer, _)| outer.to_string());
         let argument = argument.to_string();
         let shapes = self.shapes.iter().filter(move |(shape, _)| {
@@ -354,9 +354,9 @@ impl SeenTool {
     }
 
     /// The cases with a call whose argument is in a class.
-    fn cases_of_class(&self, argument: &str, class: &ArgumentClass) -> CaseColumns {
+    fn cases_of_class(&self, argument: &str, class: &ArgumentClass) -> CasesByColumn {
         if *class == ArgumentClass::Absent {
-            return CaseColumns::union(self.shapes_without(argument));
+            return CasesByColumn::union(self.shapes_without(argument));
         }
         let values = self
             .values
@@ -364,7 +364,7 @@ impl SeenTool {
             .into_iter()
             .flat_map(HashMap::values);
         let within = values.filter(|(value, _)| class.contains(Some(value)));
-        CaseColumns::union(within.map(|(_, cases)| cases))
+        CasesByColumn::union(within.map(|(_, cases)| cases))
     }
 }
 

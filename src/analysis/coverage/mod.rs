@@ -62,7 +62,7 @@ impl CaseSet {
 
 /// In which cases something is expected, called, and called in an attempt that passed.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct CaseColumns {
+pub struct CasesByColumn {
     /// Cases whose expected side has it.
     pub expected: CaseSet,
     /// Cases of which an attempt did it.
@@ -71,9 +71,9 @@ pub struct CaseColumns {
     pub passed: CaseSet,
 }
 
-impl CaseColumns {
-    fn union<'a>(all: impl Iterator<Item = &'a CaseColumns> + Clone) -> CaseColumns {
-        CaseColumns {
+impl CasesByColumn {
+    fn union<'a>(all: impl Iterator<Item = &'a CasesByColumn> + Clone) -> CasesByColumn {
+        CasesByColumn {
             expected: CaseSet::union(all.clone().map(|one| &one.expected)),
             called: CaseSet::union(all.clone().map(|one| &one.called)),
             passed: CaseSet::union(all.map(|one| &one.passed)),
@@ -108,7 +108,7 @@ pub struct Coverage {
     /// Ordered pairs of tools, the second directly after the first.
     pub pairs: BTreeMap<(String, String), PairCoverage>,
     /// Sequences of calls of whole cases.
-    pub sequences: BTreeMap<Vec<String>, CaseColumns>,
+    pub sequences: BTreeMap<Vec<String>, CasesByColumn>,
     /// By name: agents that are declared, to which a call transferred, or that acted.
     pub agents: BTreeMap<String, AgentCoverage>,
     /// By key of the session state.
@@ -125,7 +125,7 @@ pub struct ToolCoverage {
     /// Whether the agent declares it; `None` if its declarations are not known.
     pub declared: Option<bool>,
     /// The cases.
-    pub cases: CaseColumns,
+    pub cases: CasesByColumn,
     /// How its calls ended, as numbers of cases.
     pub outcomes: BTreeMap<CallOutcome, CaseSet>,
     /// By name, as declared or as in the calls.
@@ -136,25 +136,25 @@ pub struct ToolCoverage {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ArgumentCoverage {
     /// The classes of its values; empty if the tool does not declare it.
-    pub classes: Vec<(ArgumentClass, CaseColumns)>,
+    pub classes: Vec<(ArgumentClass, CasesByColumn)>,
     /// Cases with an expected call that has the argument.
     pub expected_in: CaseSet,
     /// Cases with an expected call that does not have it.
     pub missing_in: CaseSet,
-    /// Different values in expected calls. At most [`MAX_VALUES`] are counted.
+    /// Different values in expected calls. At most [`MAX_COUNTED_VALUES`] are counted.
     pub expected_values: usize,
-    /// Different values in calls of attempts. At most [`MAX_VALUES`] are counted.
+    /// Different values in calls of attempts. At most [`MAX_COUNTED_VALUES`] are counted.
     pub called_values: usize,
 }
 
 /// Different values of an argument that are counted.
-pub const MAX_VALUES: usize = 10_000;
+pub const MAX_COUNTED_VALUES: usize = 10_000;
 
 /// What is known of a tool that is called directly after another one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PairCoverage {
     /// The cases.
-    pub cases: CaseColumns,
+    pub cases: CasesByColumn,
     /// Cases in which an argument of the second call has a value that the response to the first one contains.
     pub data_flow: CaseSet,
 }
@@ -172,7 +172,7 @@ pub struct AgentCoverage {
     /// Whether it is declared; `None` if that is not known.
     pub declared: Option<bool>,
     /// Transfers to it.
-    pub transfers: CaseColumns,
+    pub transfers: CasesByColumn,
     /// Cases in which it acted.
     pub acted: CaseSet,
 }
@@ -229,7 +229,7 @@ impl Coverage {
     /// The classes of all arguments: tool, argument, class and its cases.
     pub fn classes(
         &self,
-    ) -> impl Iterator<Item = (&String, &String, &ArgumentClass, &CaseColumns)> {
+    ) -> impl Iterator<Item = (&String, &String, &ArgumentClass, &CasesByColumn)> {
         self.tools.iter().flat_map(|(tool, of)| {
             of.arguments.iter().flat_map(move |(argument, of)| {
                 of.classes

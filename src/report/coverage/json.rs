@@ -2,7 +2,7 @@
 
 use super::AgentReport;
 use crate::analysis::{
-    ArgumentCoverage, CaseColumns, CaseSet, Coverage, CoverageShare, ToolCoverage,
+    ArgumentCoverage, CaseSet, CasesByColumn, Coverage, CoverageShare, ToolCoverage,
 };
 use serde_json::{Map, Value, json};
 
@@ -52,7 +52,7 @@ fn names(coverage: &Coverage, cases: &CaseSet) -> Value {
     cases.0.iter().map(name).collect::<Vec<_>>().into()
 }
 
-fn columns(coverage: &Coverage, cases: &CaseColumns) -> Value {
+fn columns(coverage: &Coverage, cases: &CasesByColumn) -> Value {
     json!({
         "expected": names(coverage, &cases.expected),
         "called": names(coverage, &cases.called),
@@ -121,7 +121,7 @@ fn pairs_json(coverage: &Coverage) -> Vec<Value> {
 }
 
 fn sequences_json(coverage: &Coverage) -> Vec<Value> {
-    let sequence = |(calls, cases): (&Vec<String>, &CaseColumns)| json!({"calls": calls, "cases": columns(coverage, cases)});
+    let sequence = |(calls, cases): (&Vec<String>, &CasesByColumn)| json!({"calls": calls, "cases": columns(coverage, cases)});
     coverage.sequences.iter().map(sequence).collect()
 }
 

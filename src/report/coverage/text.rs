@@ -213,7 +213,7 @@ fn order_lines(report: &AgentReport, paint: Paint) -> Vec<String> {
         ));
     }
     let unexpected = coverage.unexpected_sequences();
-    let count = |is: fn(&crate::analysis::CaseColumns) -> bool| {
+    let count = |is: fn(&crate::analysis::CasesByColumn) -> bool| {
         coverage
             .sequences
             .values()
