@@ -58,9 +58,10 @@ pub(super) fn declared(info: &Value) -> Vec<DeclaredTool> {
 
 /// The tool that a declaration declares.
 pub(super) fn declared_by(declaration: &Value) -> Option<DeclaredTool> {
-    let parameters = declaration
-        .get("parameters")
-        .or(declaration.get("parametersJsonSchema"));
+    let parameters = ["parameters", "parametersJsonSchema"]
+        .iter()
+        .filter_map(|key| declaration.get(*key))
+        .find(|schema| schema.is_object());
     let properties = parameters.and_then(|schema| schema.get("properties")?.as_object());
     let arguments = properties
         .into_iter()
@@ -73,7 +74,8 @@ pub(super) fn declared_by(declaration: &Value) -> Option<DeclaredTool> {
     Some(DeclaredTool {
         name: declaration.get("name")?.as_str()?.to_string(),
         arguments,
-        schema: parameters.cloned(),
+        // Without a schema, the tool has no parameters.
+        schema: Some(parameters.cloned().unwrap_or_default()),
     })
 }
 
@@ -101,7 +103,7 @@ mod tests {
                 DeclaredTool {
                     name: "list".into(),
                     arguments: Vec::new(),
-                    schema: None
+                    schema: Some(Value::Null)
                 }
             ]
         );

@@ -30,7 +30,7 @@ pub use coverage::{
     AgentCoverage, ArgumentClass, ArgumentCoverage, Assertion, CallOutcome, CaseSet, CasesByColumn,
     Coverage, CoverageCollector, CoverageFinding, CoverageGates, CoverageProblem, CoverageShare,
     CoveredAgent, CoveredCase, Declarations, GateFailure, MAX_COUNTED_VALUES, PairCoverage,
-    Parameter, StateCoverage, ToolCoverage, WaivedTools,
+    Parameter, SchemaKnowledge, StateCoverage, ToolCoverage, ToolSchema, WaivedTools,
 };
 pub use evidence::{ChangeEvidence, ComparisonRule, DEFAULT_LEVEL};
 pub use groups::{FailureGroup, FailureGroups, group_failures};

@@ -125,9 +125,7 @@ pub(super) struct CheckArgs {
   evaltrail coverage . --waive 'debug_*=only for developers'
   evaltrail coverage . --declarations tools.json        tools of an agent whose results do not name them
 
-A number is a number of cases. Expected: the expected side of a case asks for the tool. Called: an attempt of the latest
-results called it. Passed: an attempt that passed did. The tools that an agent declares are read from its results, if they
-contain them, and from --declarations; without declarations nothing is a share of all tools.")]
+A number is a number of cases. Expected: the expected side of a case asks for the tool. Called: an attempt of the latest results called it. Passed: an attempt that passed did. The tools that an agent declares are read from --declarations and --ask-agents, else from its results, if they contain them; without declarations nothing is a share of all tools.")]
 pub(super) struct CoverageArgs {
     /// Folder or file; PATH:id,id takes only these cases
     #[arg(default_value = ".", value_name = "PATH[:ID,ID]")]
@@ -158,8 +156,11 @@ pub(super) struct CoverageArgs {
     #[arg(long)]
     pub(super) json: bool,
     /// Print the coverage as Markdown
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "html"])]
     pub(super) markdown: bool,
+    /// Print the coverage as one HTML page
+    #[arg(long, conflicts_with = "json")]
+    pub(super) html: bool,
 }
 
 #[derive(Args, Debug)]

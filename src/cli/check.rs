@@ -25,6 +25,7 @@ use crate::workspace::{
 use serde_json::Value;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub(super) fn check(args: CheckArgs) -> anyhow::Result<Exit> {
     let paint = paint(ColorWhen::Auto);
@@ -32,7 +33,10 @@ pub(super) fn check(args: CheckArgs) -> anyhow::Result<Exit> {
     let mut unreadable = 0;
     for path in &args.paths {
         match files_of(path, &args.columns) {
-            Ok(found) => files.extend(found),
+            Ok((found, own_metrics)) => {
+                let own_metrics: Arc<[String]> = own_metrics.into();
+                files.extend(found.into_iter().map(|set| (set, own_metrics.clone())));
+            }
             Err(error) => {
                 print_line(&format!("{}: {error}", path.display()));
                 unreadable += 1;
@@ -44,9 +48,10 @@ pub(super) fn check(args: CheckArgs) -> anyhow::Result<Exit> {
         counts[issue.severity as usize] += 1;
         print_line(&line(&config, &issue, paint));
     }
-    let own = own_metrics(&args.paths);
-    for file in &files {
-        print_issues(file, &issues_of(file, &files, &own), &mut counts, paint);
+    let sets: Vec<SetPath> = files.iter().map(|(set, _)| set.clone()).collect();
+    for (file, own_metrics) in &files {
+        let issues = issues_of(file, &sets, own_metrics);
+        print_issues(file, &issues, &mut counts, paint);
     }
     let [errors, refused, warnings] = counts;
     let errors = errors + unreadable;
@@ -120,25 +125,20 @@ fn rules_of(paths: &[PathBuf]) -> Vec<(PathBuf, Issue)> {
     found
 }
 
-/// The names of the metrics that the workspaces of these paths define.
-fn own_metrics(paths: &[PathBuf]) -> Vec<String> {
-    let workspaces = paths.iter().filter_map(|path| Workspace::open(path).ok());
-    workspaces
-        .flat_map(|workspace| workspace.config.metrics)
-        .map(|metric| metric.name)
-        .collect()
-}
-
 /// The files to check: a file with any name and those beside it, or the eval sets, tests and configs of a folder.
-fn files_of(path: &Path, columns: &ColumnMap) -> anyhow::Result<Vec<SetPath>> {
+/// With the names of the metrics that their workspace defines.
+fn files_of(path: &Path, columns: &ColumnMap) -> anyhow::Result<(Vec<SetPath>, Vec<String>)> {
     let workspace = Workspace::open_with(path, columns)?;
+    let own = workspace.config.metrics.iter();
+    let own = own.map(|metric| metric.name.clone()).collect();
     let other = |path: PathBuf| SetPath::of_file(&path, &workspace.root);
     if path.is_file() {
         let set = SetPath {
             path: path.to_path_buf(),
             ..workspace.set_path(path)
         };
-        return Ok([set].into_iter().chain(beside(path).map(other)).collect());
+        let files = [set].into_iter().chain(beside(path).map(other));
+        return Ok((files.collect(), own));
     }
     let mut files = workspace.sets.clone();
     let mut folders: Vec<PathBuf> = files
@@ -158,7 +158,7 @@ fn files_of(path: &Path, columns: &ColumnMap) -> anyhow::Result<Vec<SetPath>> {
     files.extend(beside);
     files.sort_by(|a, b| a.path.cmp(&b.path));
     files.dedup_by(|a, b| a.path == b.path);
-    Ok(files)
+    Ok((files, own))
 }
 
 /// The files of criteria of ADK.

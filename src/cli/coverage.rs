@@ -6,7 +6,9 @@ use super::output::{paint, print_json, print_line, print_note};
 use super::paths::parse_target;
 use crate::analysis::{Coverage, CoverageGates, Declarations, GateFailure, WaivedTools};
 use crate::domain::clean_line;
-use crate::report::{AgentReport, coverage_json, coverage_markdown, coverage_text};
+use crate::report::{
+    AgentReport, coverage_html, coverage_json, coverage_markdown, coverage_text, markdown_cell,
+};
 use crate::runner::{CoverageRequest, ToolSource, coverage_of_workspace, tools_of_running_agents};
 use crate::store::{AppFolders, Trust};
 use crate::workspace::{Workspace, read_text};
@@ -30,11 +32,22 @@ pub(super) fn coverage(args: CoverageArgs) -> anyhow::Result<Exit> {
         &CoverageRequest {
             ids: &target.ids,
             agent: args.agent.as_deref(),
+            files: None,
             declared: &declared,
         },
     );
     for note in &covered.notes {
         print_note(&clean_line(note));
+    }
+    if let Some(id) = covered.unknown_ids.first() {
+        bail!("there is no case {id:?} in {}", target.path.display());
+    }
+    if !args.declarations.is_empty() && covered.agents.len() > 1 {
+        let names = covered.agents.iter().filter_map(|agent| agent.name.clone());
+        bail!(
+            "--declarations is about one agent; name it with --agent: {}",
+            names.collect::<Vec<_>>().join(", ")
+        );
     }
     if covered.agents.is_empty() && !covered.is_unreadable {
         match &args.agent {
@@ -50,6 +63,15 @@ pub(super) fn coverage(args: CoverageArgs) -> anyhow::Result<Exit> {
             waived: gates.waived.clone(),
         })
         .collect();
+    for (pattern, _) in &gates.waived.0 {
+        let is_known = |report: &AgentReport| report.agent.coverage.has_tool(pattern);
+        if !reports.iter().any(is_known) {
+            print_note(&format!(
+                "--waive: no tool has a name that matches {}",
+                clean_line(pattern)
+            ));
+        }
+    }
     let failures = failures_of(&reports, &gates);
     print_reports(&args, &reports, &failures)?;
     Ok(match (failures.is_empty(), covered.is_unreadable) {
@@ -114,8 +136,11 @@ fn failures_of(reports: &[AgentReport], gates: &CoverageGates) -> Vec<String> {
                 continue;
             }
             let text = match (reports.len(), &report.agent.name, &failure) {
-                (0 | 1, ..) | (_, None, _) | (.., GateFailure::NoSuchTool(_)) => failure.text(),
-                (_, Some(agent), _) => format!("{agent}: {}", failure.text()),
+                (0 | 1, ..) | (.., GateFailure::NoSuchTool(_)) => failure.text(),
+                (_, agent, _) => {
+                    let agent = agent.as_deref().unwrap_or("cases without an agent");
+                    format!("{agent}: {}", failure.text())
+                }
             };
             if !found.contains(&text) {
                 found.push(text);
@@ -134,8 +159,15 @@ fn print_reports(
         let agents: Vec<Value> = reports.iter().map(coverage_json).collect();
         let report = json!({"agents": agents, "not_met": failures});
         print_json(&serde_json::to_string_pretty(&report)?);
+    } else if args.html {
+        print_json(&coverage_html(reports));
     } else {
         let paint = paint(ColorWhen::Auto);
+        if args.markdown {
+            for failure in failures {
+                print_line(&format!("**Not met:** {}\n", markdown_cell(failure)));
+            }
+        }
         for (at, report) in reports.iter().enumerate() {
             if at > 0 {
                 print_line("");

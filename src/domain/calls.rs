@@ -1,6 +1,7 @@
 //! Changing the calls of a trajectory, in each of its representations. A call and its response are changed together.
 
 use super::{Content, InvocationEvent, Part, ToolCall, ToolResponse, Trajectory};
+use std::collections::{HashMap, HashSet};
 
 impl Trajectory {
     /// The calls in order.
@@ -40,6 +41,71 @@ impl Trajectory {
     pub fn response_to(&self, call: usize) -> Option<&ToolResponse> {
         self.response_at(call)
             .and_then(|at| self.responses().get(at).copied())
+    }
+
+    /// The calls in order, each with its response, as [`Trajectory::response_to`] finds it.
+    pub fn calls_with_responses(&self) -> Vec<(&ToolCall, Option<&ToolResponse>)> {
+        let (calls, responses) = (self.calls(), self.responses());
+        let mut by_id: HashMap<&str, &ToolResponse> = HashMap::new();
+        let mut unnamed: Vec<&ToolResponse> = Vec::new();
+        for response in responses {
+            match &response.id {
+                Some(id) => {
+                    by_id.insert(id, response);
+                }
+                None => unnamed.push(response),
+            }
+        }
+        let without_id = calls.iter().filter(|call| call.id.is_none()).count();
+        let is_in_order = without_id == unnamed.len();
+        let mut in_order = unnamed.into_iter().filter(|_| is_in_order);
+        let mut response = |call: &ToolCall| match &call.id {
+            Some(id) => by_id.get(id.as_str()).copied(),
+            None => in_order.next(),
+        };
+        calls
+            .into_iter()
+            .map(|call| (call, response(call)))
+            .collect()
+    }
+
+    /// Removes all calls of a tool with their responses.
+    pub fn remove_calls_of(&mut self, tool: &str) {
+        let calls = self.calls_with_responses();
+        let named: HashSet<String> = calls
+            .iter()
+            .filter(|(call, _)| call.name == tool)
+            .filter_map(|(call, _)| call.id.clone())
+            .collect();
+        let unnamed: Vec<bool> = calls
+            .iter()
+            .filter(|(call, _)| call.id.is_none())
+            .map(|(call, _)| call.name == tool)
+            .collect();
+        let mut unnamed = unnamed.into_iter();
+        let mut is_removed_response = |response: &ToolResponse| match &response.id {
+            Some(id) => named.contains(id),
+            None => unnamed.next().unwrap_or(false),
+        };
+        match self {
+            Trajectory::Unknown => {}
+            Trajectory::Listed {
+                calls, responses, ..
+            } => {
+                calls.retain(|call| call.name != tool);
+                responses.retain(|response| !is_removed_response(response));
+            }
+            Trajectory::Events(events) | Trajectory::Partial(events) => {
+                for content in events.iter_mut().filter_map(|event| event.content.as_mut()) {
+                    content.parts.retain(|part| {
+                        let is_call = part.call.as_ref().is_some_and(|call| call.name == tool);
+                        let is_response =
+                            part.response.as_ref().is_some_and(&mut is_removed_response);
+                        !is_call && !is_response
+                    });
+                }
+            }
+        }
     }
 
     /// Changes a call in place.

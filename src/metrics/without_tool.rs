@@ -2,7 +2,7 @@
 
 use super::scorer::Scorer;
 use super::variants::configured;
-use crate::domain::{Attempt, Criterion, Status, Trajectory};
+use crate::domain::{Attempt, Criterion, Status};
 
 /// Whether an attempt that passed would pass as well if its agent had not called a tool, and had done and said all the
 /// rest. `None` if that cannot be computed: a judge or a program decides, or the final state of the session.
@@ -16,7 +16,7 @@ pub fn passes_without_tool(attempt: &Attempt, tool: &str) -> Option<bool> {
     }
     let mut turns = attempt.actual.to_vec();
     for turn in &mut turns {
-        remove_calls(&mut turn.trajectory, tool);
+        turn.trajectory.remove_calls_of(tool);
     }
     let mut without = Attempt {
         actual: turns.into(),
@@ -29,22 +29,10 @@ pub fn passes_without_tool(attempt: &Attempt, tool: &str) -> Option<bool> {
     Some(without.status == Status::Passed)
 }
 
-fn remove_calls(trajectory: &mut Trajectory, tool: &str) {
-    loop {
-        let calls = trajectory.calls();
-        let Some(at) = calls.iter().position(|call| call.name == tool) else {
-            return;
-        };
-        if trajectory.remove_call(at).is_none() {
-            return;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{AttemptKey, Content, Invocation, ToolCall};
+    use crate::domain::{AttemptKey, Content, Invocation, ToolCall, Trajectory};
     use crate::metrics::{Evidence, score_case};
 
     fn attempt(criterion: Criterion) -> Attempt {

@@ -6,7 +6,7 @@ use crate::domain::clean_line;
 const APART: &str = "<!-- -->";
 
 /// Escapes a text, so that it contains no markup, HTML, mention, reference, link or line break.
-pub(super) fn cell(text: &str) -> String {
+pub fn cell(text: &str) -> String {
     const MAX_CHARS: usize = 300;
     let line = clean_line(text);
     let mut out = String::with_capacity(line.len() + 8);

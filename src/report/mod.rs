@@ -22,11 +22,12 @@ mod turns;
 mod vertex;
 
 pub use comparison::{ComparedRuns, started_text};
-pub use coverage::{AgentReport, coverage_json, coverage_markdown, coverage_text};
+pub use coverage::{AgentReport, coverage_html, coverage_json, coverage_markdown, coverage_text};
 pub use format::{EarlierRuns, ReportFormat};
 pub use github::github_annotations;
 pub use json::write_json_report;
 pub use markdown::REPORT as MARKDOWN;
+pub use markdown_cell::cell as markdown_cell;
 pub use open_command::shell_word;
 pub use rerun::rerun_of_plan;
 pub use text::{Paint, SummaryStyle, Verbosity, attempt_line, reason_lines, run_summary};

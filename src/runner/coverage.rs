@@ -11,7 +11,7 @@ use crate::store::Trust;
 use crate::workspace::{
     OpenSet, SetPath, Workspace, agent_for, app_of_first_case, open_whole_set, read_notes,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -22,6 +22,8 @@ pub struct CoverageRequest<'a> {
     pub ids: &'a [String],
     /// Only the cases of this agent.
     pub agent: Option<&'a str>,
+    /// Only the cases of these files; `None` for all.
+    pub files: Option<&'a [PathBuf]>,
     /// Declarations of tools from elsewhere than the results.
     pub declared: &'a [ToolSource],
 }
@@ -62,8 +64,10 @@ pub struct CoveredWorkspace {
     pub agents: Vec<CoveredAgent>,
     /// What is left out and why, as messages.
     pub notes: Vec<String>,
-    /// Whether a file could not be read.
+    /// Whether a file, a case or a result could not be read.
     pub is_unreadable: bool,
+    /// Requested ids that no case has.
+    pub unknown_ids: Vec<String>,
 }
 
 /// What is collected of an agent.
@@ -81,7 +85,8 @@ pub fn coverage_of_workspace(
 ) -> CoveredWorkspace {
     let mut covered = CoveredWorkspace::default();
     let mut opened: Vec<(&SetPath, OpenSet)> = Vec::new();
-    for set in &workspace.sets {
+    let is_requested = |set: &&SetPath| request.files.is_none_or(|files| files.contains(&set.path));
+    for set in workspace.sets.iter().filter(is_requested) {
         match open_whole_set(set) {
             Ok(open) => opened.push((set, open)),
             Err(_) if set.is_unknown_data => {}
@@ -96,13 +101,20 @@ pub fn coverage_of_workspace(
         .map(|(set, open)| (*set, &open.file))
         .collect();
     let past = past_results(workspace, &files, InMemory::Summary);
+    covered.is_unreadable |= !past.unreadable.is_empty();
     covered
         .notes
         .extend(past.unreadable.iter().map(super::unreadable_text));
+    let mut unknown: BTreeSet<&String> = request.ids.iter().collect();
     let mut agents: BTreeMap<Option<String>, CollectedAgent> = BTreeMap::new();
     for (set, file) in files {
         let name = agent_name(workspace, set, file);
         if request.agent.is_some() && request.agent != name.as_deref() {
+            continue;
+        }
+        let ids: HashSet<String> = file.eval_ids().map(|id| id.into_owned()).collect();
+        unknown.retain(|id| !ids.contains(*id));
+        if !request.ids.is_empty() && !request.ids.iter().any(|id| ids.contains(id)) {
             continue;
         }
         let agent = agents.entry(name.clone()).or_insert_with(|| {
@@ -116,7 +128,7 @@ pub fn coverage_of_workspace(
             collected
         });
         agent.files += 1;
-        agent.add_set(
+        covered.is_unreadable |= agent.add_set(
             (set, file),
             (&past.results, request.ids),
             &mut covered.notes,
@@ -129,6 +141,7 @@ pub fn coverage_of_workspace(
         positions: collected.positions,
     });
     covered.agents = agents.collect();
+    covered.unknown_ids = unknown.into_iter().cloned().collect();
     covered
 }
 
@@ -141,13 +154,13 @@ fn agent_name(workspace: &Workspace, set: &SetPath, file: &SetFile) -> Option<St
 
 impl CollectedAgent {
     /// Adds the cases of a file with their latest results. Results of other users, and records that cannot be read, are left
-    /// out with a note.
+    /// out with a note. Returns whether something cannot be read.
     fn add_set(
         &mut self,
         (set, file): (&SetPath, &SetFile),
         (past, ids): (&[PastResult], &[String]),
         left_out: &mut Vec<String>,
-    ) {
+    ) -> bool {
         let notes = read_notes(&set.path).unwrap_or_default();
         let mut results: BTreeMap<usize, CaseResult> = case_results(file, &set.path, &notes, past)
             .into_iter()
@@ -188,5 +201,6 @@ impl CollectedAgent {
                 left_out.push(format!("{}: {} {why}", set.shown, counted(count, what)));
             }
         }
+        unreadable + lost > 0
     }
 }

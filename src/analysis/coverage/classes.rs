@@ -42,7 +42,7 @@ pub enum ArgumentClass {
 }
 
 impl ArgumentClass {
-    /// The classes of a parameter by its schema.
+    /// The classes of a parameter by its schema: those that it allows.
     pub fn of_parameter(parameter: &Parameter) -> Vec<ArgumentClass> {
         let mut classes = Vec::new();
         if !parameter.required {
@@ -55,16 +55,32 @@ impl ArgumentClass {
             classes.push(ArgumentClass::Null);
         }
         let by_kind = classes_of_kind(parameter);
-        let is_default = |class: &ArgumentClass| match (class, &parameter.default) {
-            (ArgumentClass::Is(value), Some(default)) => values_equal(value, default),
-            _ => false,
-        };
         match (&parameter.default, by_kind.is_empty()) {
             (Some(default), true) => classes.push(ArgumentClass::OtherThan(default.clone())),
             (None, true) => classes.push(ArgumentClass::Given),
-            _ => classes.extend(by_kind.into_iter().filter(|class| !is_default(class))),
+            (default, false) => {
+                // A class with the default as its only value is that of the default.
+                let is_default = |class: &ArgumentClass| {
+                    default.as_ref().is_some_and(|default| {
+                        class.has_one_value() && class.contains(Some(default))
+                    })
+                };
+                classes.extend(by_kind.into_iter().filter(|class| !is_default(class)));
+            }
         }
         classes
+    }
+
+    /// Whether all values of the class are equal for an agent.
+    fn has_one_value(&self) -> bool {
+        matches!(
+            self,
+            ArgumentClass::Is(_)
+                | ArgumentClass::Zero
+                | ArgumentClass::Limit(_)
+                | ArgumentClass::EmptyText
+                | ArgumentClass::Elements(0)
+        )
     }
 
     /// Whether a value belongs to the class; `None` is an argument that the call does not have.
@@ -119,33 +135,41 @@ impl ArgumentClass {
     }
 }
 
+/// Of a longer list of allowed values, the values are no classes.
+const MAX_VALUES_OF_ENUMERATION: usize = 100;
+
 fn classes_of_kind(parameter: &Parameter) -> Vec<ArgumentClass> {
-    if !parameter.values.is_empty() {
-        return parameter
-            .values
-            .iter()
-            .cloned()
-            .map(ArgumentClass::Is)
-            .collect();
+    match parameter.values.len() {
+        0 => {}
+        1..=MAX_VALUES_OF_ENUMERATION => {
+            let values = parameter.values.iter().cloned();
+            return values.map(ArgumentClass::Is).collect();
+        }
+        _ => return Vec::new(),
     }
     match parameter.kind {
         Some(JsonKind::Boolean) => [true, false]
             .map(|value| ArgumentClass::Is(value.into()))
             .into(),
         Some(JsonKind::Number) => classes_of_number(parameter),
-        // The characters of a date or an address are given by its format.
-        Some(JsonKind::Text) if parameter.format.is_some() => vec![ArgumentClass::Text],
-        Some(JsonKind::Text) => vec![
-            ArgumentClass::Text,
-            ArgumentClass::EmptyText,
-            ArgumentClass::NonAscii,
-        ],
+        // The characters of a date or an address are given by its form.
+        Some(JsonKind::Text) if parameter.has_form => vec![ArgumentClass::Text],
+        Some(JsonKind::Text) => {
+            let empty = (parameter.length.0 == 0).then_some(ArgumentClass::EmptyText);
+            [ArgumentClass::Text]
+                .into_iter()
+                .chain(empty)
+                .chain([ArgumentClass::NonAscii])
+                .collect()
+        }
         Some(JsonKind::List) => {
-            let least = parameter.minimum.unwrap_or(0.0);
-            let short = [0, 1].into_iter().filter(|count| *count as f64 >= least);
+            let (least, most) = parameter.length;
+            let is_allowed = |count: u64| count >= least && most.is_none_or(|most| count <= most);
+            let short = [0, 1].into_iter().filter(|count| is_allowed(*count));
+            let long = most.is_none_or(|most| most >= 2);
             short
-                .map(ArgumentClass::Elements)
-                .chain([ArgumentClass::ElementsAtLeast(2)])
+                .map(|count| ArgumentClass::Elements(count as usize))
+                .chain(long.then_some(ArgumentClass::ElementsAtLeast(2)))
                 .collect()
         }
         Some(JsonKind::Object) | None => Vec::new(),
@@ -153,27 +177,49 @@ fn classes_of_kind(parameter: &Parameter) -> Vec<ArgumentClass> {
 }
 
 fn classes_of_number(parameter: &Parameter) -> Vec<ArgumentClass> {
-    let limits: Vec<f64> = parameter
+    let mut limits: Vec<f64> = parameter
         .minimum
         .into_iter()
         .chain(parameter.maximum)
         .collect();
+    limits.dedup();
     let allows = |number: f64| {
         parameter.minimum.is_none_or(|least| number >= least)
             && parameter.maximum.is_none_or(|most| number <= most)
+            && parameter.above.is_none_or(|limit| number > limit)
+            && parameter.below.is_none_or(|limit| number < limit)
     };
     let mut classes = Vec::new();
     if allows(0.0) && !limits.contains(&0.0) {
         classes.push(ArgumentClass::Zero);
     }
-    if parameter.minimum.is_none_or(|least| least < 0.0) {
+    let least = parameter.minimum.or(parameter.above);
+    if least.is_none_or(|least| least < 0.0) {
         classes.push(ArgumentClass::Negative);
     }
     classes.extend(limits.iter().copied().map(ArgumentClass::Limit));
     let default = parameter.default.as_ref().and_then(Value::as_f64);
-    let apart_from = limits.into_iter().chain(default).collect();
-    classes.push(ArgumentClass::OtherNumber { apart_from });
+    let apart_from: Vec<f64> = limits.into_iter().chain(default).collect();
+    if has_another(parameter, &apart_from, allows) {
+        classes.push(ArgumentClass::OtherNumber { apart_from });
+    }
     classes
+}
+
+/// Whether a number above zero is allowed that is none of these.
+fn has_another(parameter: &Parameter, apart_from: &[f64], allows: impl Fn(f64) -> bool) -> bool {
+    let is_another = |number: f64| number > 0.0 && allows(number) && !apart_from.contains(&number);
+    let first = parameter
+        .minimum
+        .or(parameter.above)
+        .unwrap_or(0.0)
+        .max(0.0)
+        .floor();
+    // Among more integers than numbers that are excluded, there is another one.
+    let integers = (0..=apart_from.len() as u32 + 2).map(|step| first + f64::from(step));
+    let last = parameter.maximum.or(parameter.below).unwrap_or(f64::MAX);
+    let between = (!parameter.is_integer).then(|| (first + last.min(first + 1.0)) / 2.0 + 1e-9);
+    integers.chain(between).any(is_another)
 }
 
 #[cfg(test)]
@@ -222,6 +268,49 @@ mod tests {
             ..required(JsonKind::Text)
         };
         assert_eq!(labels(optional), ["absent", "\"en\"", "null", "\"no\""]);
+    }
+
+    #[test]
+    fn classes_excluded_by_schema_are_left_out() {
+        let number = |parameter: Parameter| {
+            labels(Parameter {
+                required: true,
+                kind: Some(JsonKind::Number),
+                is_integer: true,
+                ..parameter
+            })
+        };
+        let positive = Parameter {
+            above: Some(0.0),
+            ..Parameter::default()
+        };
+        assert_eq!(number(positive), ["other number"]);
+        let between = |minimum: f64, maximum: f64| Parameter {
+            minimum: Some(minimum),
+            maximum: Some(maximum),
+            ..Parameter::default()
+        };
+        assert_eq!(number(between(0.0, 1.0)), ["limit 0", "limit 1"]);
+        assert_eq!(number(between(3.0, 3.0)), ["limit 3"]);
+        assert_eq!(
+            number(between(-9.0, -1.0)),
+            ["negative", "limit -9", "limit -1"]
+        );
+        let zero = Parameter {
+            default: Some(json!(0)),
+            ..Parameter::default()
+        };
+        assert_eq!(number(zero), ["0", "negative", "other number"]);
+        let text = Parameter {
+            length: (1, None),
+            ..required(JsonKind::Text)
+        };
+        assert_eq!(labels(text), ["text", "not ASCII"]);
+        let one = Parameter {
+            length: (1, Some(1)),
+            ..required(JsonKind::List)
+        };
+        assert_eq!(labels(one), ["1 element"]);
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! Collects what cases expect and what their attempts did, one case after the other.
 
 use super::classes::ArgumentClass;
-use super::declarations::{Declarations, Parameter};
+use super::declarations::{Declarations, ToolSchema};
 use super::findings::findings;
 use super::{
     AgentCoverage, ArgumentCoverage, Assertion, CallOutcome, CaseSet, CasesByColumn, Coverage,
-    MAX_COUNTED_VALUES, PairCoverage, StateCoverage, ToolCoverage, is_built_in,
+    MAX_COUNTED_VALUES, PairCoverage, SchemaKnowledge, StateCoverage, ToolCoverage, is_built_in,
 };
 use crate::domain::{
-    Attempt, EvalCase, Invocation, Status, TRANSFER_TOOL, ToolCall, ToolResponse, Trajectory,
+    Attempt, Conversation, EvalCase, Invocation, Status, TRANSFER_TOOL, ToolCall, Trajectory,
 };
 use crate::metrics::passes_without_tool;
 use serde_json::{Map, Value};
@@ -17,6 +17,10 @@ use std::sync::Arc;
 
 /// Different initial values of a key of the session state that are counted.
 const MAX_INITIAL_VALUES: usize = 1_000;
+/// Different combinations of arguments of a tool that are told apart.
+const MAX_SHAPES: usize = 1_000;
+/// Tools of a case for which it is computed whether the case passes without their calls.
+const MAX_TOOLS_TRIED: usize = 50;
 
 /// A case with its attempts.
 #[derive(Clone, Copy, Debug)]
@@ -45,8 +49,14 @@ pub struct CoverageCollector {
     agents: BTreeMap<String, AgentCoverage>,
     state: BTreeMap<String, StateCoverage>,
     assertions: BTreeMap<Assertion, CaseSet>,
-    /// By tool: the cases that pass as well if it is not called.
-    unnoticed: BTreeMap<String, CaseSet>,
+    /// By tool: the passing cases that pass as well without its calls, and all for which that was computed.
+    needs: BTreeMap<String, (CaseSet, CaseSet)>,
+    /// Whether declarations are from elsewhere than the results.
+    is_declared_elsewhere: bool,
+    /// Cases with an attempt whose agent does not report all calls.
+    partial: CaseSet,
+    /// Arguments with more different values, or tools with more combinations of arguments, than are told apart.
+    capped: BTreeSet<String>,
 }
 
 /// What was seen of a tool.
@@ -85,18 +95,19 @@ impl CasesByColumn {
 }
 
 impl CoverageCollector {
-    /// Adds declarations. `source` is shown.
+    /// Adds declarations. `source` is shown. What results declare does not count then: they may be older.
     pub fn declare(&mut self, declarations: &Declarations, source: &str) {
-        for (name, parameters) in &declarations.tools {
+        for (name, schema) in &declarations.tools {
             let known = self.declarations.tools.entry(name.clone()).or_default();
             if known.is_none() {
-                known.clone_from(parameters);
+                known.clone_from(schema);
             }
         }
         self.declarations
             .agents
             .extend(declarations.agents.iter().cloned());
         self.sources.insert(source.to_string());
+        self.is_declared_elsewhere = true;
     }
 
     /// Adds a case with its attempts.
@@ -113,29 +124,35 @@ impl CoverageCollector {
         }
         let mut attempts = covered.attempts.iter();
         if let Some(attempt) = attempts.find(|attempt| attempt.status == Status::Passed) {
-            self.see_unnoticed(at, attempt);
+            self.see_unneeded(at, covered.case, attempt);
         }
         for attempt in covered.attempts {
             let passed = attempt.status == Status::Passed;
             self.see_turns(at, CallSide::Called { passed }, &attempt.actual);
             self.see_data_flow(at, &attempt.actual);
-            attempt
-                .actual
-                .iter()
-                .for_each(|turn| self.see_agents(at, turn));
+            for turn in attempt.actual.iter() {
+                self.see_agents(at, turn);
+            }
         }
     }
 
-    /// Notes the tools whose calls no criterion of the case needs.
-    fn see_unnoticed(&mut self, at: usize, attempt: &Attempt) {
-        let scored = attempt.actual.iter().filter(|turn| !turn.history);
-        let tools: BTreeSet<&str> = scored
+    /// Notes the tools whose calls the case expects, and whose calls its criteria do not need.
+    fn see_unneeded(&mut self, at: usize, case: &EvalCase, attempt: &Attempt) {
+        let scored = case.turns().iter().filter(|turn| !turn.history);
+        let expected: BTreeSet<&str> = scored
             .flat_map(|turn| turn.calls())
             .map(|call| call.name.as_str())
+            .filter(|tool| !is_built_in(tool))
             .collect();
-        for tool in tools {
-            if passes_without_tool(attempt, tool) == Some(true) {
-                self.unnoticed.entry(tool.to_string()).or_default().add(at);
+        for tool in expected.into_iter().take(MAX_TOOLS_TRIED) {
+            match passes_without_tool(attempt, tool) {
+                Some(true) => {
+                    let needs = self.needs.entry(tool.to_string()).or_default();
+                    needs.0.add(at);
+                    needs.1.add(at);
+                }
+                Some(false) => self.needs.entry(tool.to_string()).or_default().1.add(at),
+                None => {}
             }
         }
     }
@@ -160,26 +177,34 @@ impl CoverageCollector {
 
     /// Adds the calls of the turns of a case, or of one of its attempts.
     fn see_turns(&mut self, at: usize, side: CallSide, turns: &[Invocation]) {
-        let scored = || turns.iter().filter(|turn| !turn.history);
-        let mut sequence = Vec::new();
-        for turn in scored() {
-            for (position, call) in turn.calls().into_iter().enumerate() {
+        let mut sequence: Vec<String> = Vec::new();
+        // The last call, unless a turn with unknown calls follows it.
+        let mut last: Option<String> = None;
+        let (mut has_turn, mut is_known) = (false, true);
+        for turn in turns.iter().filter(|turn| !turn.history) {
+            has_turn = true;
+            if !turn.trajectory.is_known() {
+                (is_known, last) = (false, None);
+            }
+            let has_responses = !turn.trajectory.responses().is_empty();
+            for (call, response) in turn.trajectory.calls_with_responses() {
                 self.see_call(at, side, call);
-                if side != CallSide::Expected {
-                    let response = turn.trajectory.response_to(position);
+                if side != CallSide::Expected && has_responses {
                     let outcome = CallOutcome::of_response(response.map(|one| &one.response));
                     let tool = self.tools.entry(call.name.clone()).or_default();
                     tool.outcomes.entry(outcome).or_default().add(at);
                 }
+                if let Some(first) = last.replace(call.name.clone()) {
+                    let pair = self.pairs.entry((first, call.name.clone())).or_default();
+                    pair.cases.see(side, at);
+                }
                 sequence.push(call.name.clone());
             }
         }
-        for pair in sequence.windows(2) {
-            let pair = (pair[0].clone(), pair[1].clone());
-            self.pairs.entry(pair).or_default().cases.see(side, at);
-        }
-        if scored().any(|turn| turn.trajectory != Trajectory::Unknown) {
-            self.sequences.entry(sequence).or_default().see(side, at);
+        match (has_turn, is_known, side) {
+            (true, true, _) => self.sequences.entry(sequence).or_default().see(side, at),
+            (true, false, CallSide::Called { .. }) => self.partial.add(at),
+            _ => {}
         }
     }
 
@@ -197,37 +222,50 @@ impl CoverageCollector {
             return;
         }
         let arguments = arguments_of(call);
-        let shape = arguments.iter().map(|(name, _)| name.clone()).collect();
-        tool.shapes.entry(shape).or_default().see(side, at);
+        let shape: BTreeSet<String> = arguments.iter().map(|(name, _)| name.clone()).collect();
+        if tool.shapes.len() < MAX_SHAPES || tool.shapes.contains_key(&shape) {
+            tool.shapes.entry(shape).or_default().see(side, at);
+        } else {
+            self.capped.insert(call.name.clone());
+        }
+        // Calls of attempts leave room for values of expected calls.
+        let most = match side {
+            CallSide::Expected => 2 * MAX_COUNTED_VALUES,
+            CallSide::Called { .. } => MAX_COUNTED_VALUES,
+        };
         for (name, value) in arguments {
+            let capped = format!("{}.{name}", call.name);
             let values = tool.values.entry(name).or_default();
-            let text = value.to_string();
-            if values.len() < MAX_COUNTED_VALUES || values.contains_key(&text) {
+            let (text, value) = stored_value(value);
+            if values.len() < most || values.contains_key(&text) {
                 let (_, cases) = values
                     .entry(text)
-                    .or_insert_with(|| (value.clone(), CasesByColumn::default()));
+                    .or_insert_with(|| (value, CasesByColumn::default()));
                 cases.see(side, at);
+            } else {
+                self.capped.insert(capped);
             }
         }
     }
 
-    /// Notes the pairs of calls, the second directly after the first, between which data flows: the second has an argument
-    /// with a value that the response to the first contains.
+    /// Notes the pairs of calls, the second directly after the first, between which data flows: an argument of the second has
+    /// a value that is equal to a value in the response to the first one, and that the user did not name.
     fn see_data_flow(&mut self, at: usize, turns: &[Invocation]) {
         let mut last: Option<(&str, BTreeSet<String>)> = None;
+        let mut said = String::new();
         for turn in turns.iter().filter(|turn| !turn.history) {
-            for (position, call) in turn.calls().into_iter().enumerate() {
+            said.push_str(&turn.user.scored_text());
+            for (call, response) in turn.trajectory.calls_with_responses() {
                 if let Some((first, values)) = &last {
                     let arguments = call.args.iter().flat_map(Map::values);
                     let flows = arguments
                         .flat_map(telling_values)
-                        .any(|value| values.contains(&value));
+                        .any(|value| values.contains(&value) && !said.contains(&value));
                     if flows {
                         let pair = (first.to_string(), call.name.clone());
                         self.pairs.entry(pair).or_default().data_flow.add(at);
                     }
                 }
-                let response: Option<&ToolResponse> = turn.trajectory.response_to(position);
                 let values = response.map(|one| telling_values(&one.response));
                 last = Some((&call.name, values.unwrap_or_default().into_iter().collect()));
             }
@@ -236,26 +274,26 @@ impl CoverageCollector {
 
     /// Notes which agents acted in a turn, and reads what they declare.
     fn see_agents(&mut self, at: usize, turn: &Invocation) {
-        if let Trajectory::Events(events) | Trajectory::Partial(events) = &turn.trajectory {
-            let acting = events.iter().filter(|event| event.content.is_some());
-            let authors: BTreeSet<&str> = acting.map(|event| event.author.as_str()).collect();
-            for author in authors
-                .into_iter()
-                .filter(|author| !author.is_empty() && *author != "user")
-            {
-                self.agents
-                    .entry(author.to_string())
-                    .or_default()
-                    .acted
-                    .add(at);
+        if let (false, Trajectory::Events(events) | Trajectory::Partial(events)) =
+            (turn.history, &turn.trajectory)
+        {
+            let authors: BTreeSet<&str> =
+                events.iter().map(|event| event.author.as_str()).collect();
+            for author in authors {
+                if !author.is_empty() && author != "user" {
+                    let agent = self.agents.entry(author.to_string()).or_default();
+                    agent.acted.add(at);
+                }
             }
         }
         if let Some(details) = &turn.app_details
+            && !self.is_declared_elsewhere
             && self.details.as_ref() != Some(details)
         {
-            self.declarations.add(details);
-            self.sources
-                .insert("the agent details in its results".into());
+            if self.declarations.add(details) {
+                self.sources
+                    .insert("the agent details in its results".into());
+            }
             self.details = Some(details.clone());
         }
     }
@@ -271,12 +309,12 @@ impl CoverageCollector {
             self.agents.entry(name.clone()).or_default();
         }
         let tools = self.tools.into_iter().map(|(name, seen)| {
-            let parameters = declarations.tools.get(&name);
-            let declared = is_known
-                .then(|| parameters.is_some())
-                .filter(|declared| *declared || !is_built_in(&name));
-            let parameters = parameters.and_then(Option::as_deref).unwrap_or_default();
-            (name, seen.coverage(declared, parameters))
+            let schema = declarations.tools.get(&name);
+            let declared = (is_known && !is_built_in(&name)).then_some(schema.is_some());
+            (
+                name,
+                seen.coverage(declared, schema.and_then(Option::as_ref)),
+            )
         });
         let mut agents = self.agents;
         for (name, agent) in &mut agents {
@@ -294,15 +332,18 @@ impl CoverageCollector {
             agents,
             state: self.state,
             assertions: self.assertions,
+            partial: self.partial,
+            capped: self.capped,
             findings: Vec::new(),
         };
-        coverage.findings = findings(&coverage, &declarations, &self.unnoticed);
+        coverage.findings = findings(&coverage, &self.needs);
         coverage
     }
 }
 
 impl SeenTool {
-    fn coverage(self, declared: Option<bool>, parameters: &[Parameter]) -> ToolCoverage {
+    fn coverage(self, declared: Option<bool>, schema: Option<&ToolSchema>) -> ToolCoverage {
+        let parameters = schema.map_or(&[][..], |schema| &schema.parameters);
         let mut arguments: BTreeMap<String, ArgumentCoverage> = BTreeMap::new();
         let is_shown = |name: &&String| {
             !name.contains('.') || parameters.iter().any(|parameter| parameter.name == **name)
@@ -314,15 +355,26 @@ impl SeenTool {
             arguments.insert(name, argument);
         }
         for parameter in parameters {
-            let classes = ArgumentClass::of_parameter(parameter);
+            // Tools of ADK's own have parameters that say nothing about the agent.
+            let classes = match declared {
+                Some(true) => ArgumentClass::of_parameter(parameter),
+                _ => Vec::new(),
+            };
             let classes = classes.into_iter().map(|class| {
                 let cases = self.cases_of_class(&parameter.name, &class);
                 (class, cases)
             });
-            arguments.entry(parameter.name.clone()).or_default().classes = classes.collect();
+            let argument = arguments.entry(parameter.name.clone()).or_default();
+            argument.classes = classes.collect();
+            argument.declaration = Some(parameter.clone());
         }
         ToolCoverage {
             declared,
+            schema: match schema {
+                None => SchemaKnowledge::Unknown,
+                Some(schema) if schema.is_open => SchemaKnowledge::Open,
+                Some(_) => SchemaKnowledge::Closed,
+            },
             cases: self.cases,
             outcomes: self.outcomes,
             arguments,
@@ -336,6 +388,7 @@ impl SeenTool {
             |is_of: fn(&CasesByColumn) -> bool| values().filter(|(_, cases)| is_of(cases)).count();
         ArgumentCoverage {
             classes: Vec::new(),
+            declaration: None,
             expected_in: CaseSet::union(values().map(|(_, cases)| &cases.expected)),
             missing_in: CaseSet::union(self.shapes_without(name).map(|cases| &cases.expected)),
             expected_values: count(|cases| !cases.expected.is_empty()),
@@ -366,6 +419,31 @@ impl SeenTool {
         let within = values.filter(|(value, _)| class.contains(Some(value)));
         CasesByColumn::union(within.map(|(_, cases)| cases))
     }
+}
+
+/// The text by which a value is told apart from others, and the value itself. Of a long one, only a short one of the same
+/// classes is kept.
+fn stored_value(value: &Value) -> (String, Value) {
+    /// In bytes of JSON.
+    const MAX_KEPT: usize = 200;
+    let text = value.to_string();
+    if text.len() <= MAX_KEPT {
+        return (text, value.clone());
+    }
+    let mut hasher = std::hash::DefaultHasher::new();
+    std::hash::Hash::hash(&text, &mut hasher);
+    let digest = format!("{:016x} {}", std::hash::Hasher::finish(&hasher), text.len());
+    let short = match value {
+        Value::String(text) => {
+            let other = text.chars().find(|c| !c.is_ascii());
+            let first = text.trim_start().chars().take(40);
+            Value::String(first.chain(other).collect())
+        }
+        Value::Array(elements) => vec![Value::Null; elements.len().min(3)].into(),
+        Value::Object(_) => Map::new().into(),
+        other => other.clone(),
+    };
+    (digest, short)
 }
 
 /// The arguments of a call, and the members of those that are objects.
@@ -420,6 +498,9 @@ fn assertions_of(case: &EvalCase) -> Vec<Assertion> {
             .map(|content| content.scored_text());
         text.is_some_and(|text| !text.trim().is_empty())
     };
+    if let Conversation::Scenario(_) = case.conversation {
+        return vec![Assertion::Scenario];
+    }
     let is_stated = [
         (
             Assertion::Calls,

@@ -20,10 +20,19 @@ const TOOL_LISTS: [&str; 3] = ["function_declarations", "functionDeclarations", 
 /// What agents declare: their tools, and the agents themselves where the source names them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Declarations {
-    /// By name; `None` if the source has no schema of the parameters.
-    pub tools: BTreeMap<String, Option<Vec<Parameter>>>,
+    /// By name; `None` if the source has no schemas of parameters.
+    pub tools: BTreeMap<String, Option<ToolSchema>>,
     /// The names of the agents.
     pub agents: BTreeSet<String>,
+}
+
+/// What a tool declares about its arguments.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ToolSchema {
+    /// The parameters, and those inside objects one level deep.
+    pub parameters: Vec<Parameter>,
+    /// Whether other arguments are allowed as well, or may be.
+    pub is_open: bool,
 }
 
 /// A parameter of a tool.
@@ -41,12 +50,20 @@ pub struct Parameter {
     pub default: Option<Value>,
     /// The allowed values; empty if there is no such list.
     pub values: Vec<Value>,
-    /// The smallest allowed number, or number of elements.
+    /// The smallest allowed number.
     pub minimum: Option<f64>,
     /// The largest allowed number.
     pub maximum: Option<f64>,
-    /// The format of a text, such as `date`.
-    pub format: Option<String>,
+    /// A number that all allowed ones are above.
+    pub above: Option<f64>,
+    /// A number that all allowed ones are below.
+    pub below: Option<f64>,
+    /// Whether numbers must be integers.
+    pub is_integer: bool,
+    /// The smallest and the largest allowed number of elements or characters.
+    pub length: (u64, Option<u64>),
+    /// Whether a format, such as `date`, or a pattern says which characters a text has.
+    pub has_form: bool,
 }
 
 impl Declarations {
@@ -59,11 +76,11 @@ impl Declarations {
         self.tools.len() > before
     }
 
-    /// Adds a tool with the schema of its parameters, if that is known.
+    /// Adds a tool with the schema of its parameters; `None` if that is not known.
     pub fn add_tool(&mut self, name: &str, schema: Option<&Value>) {
         let known = self.tools.entry(name.to_string()).or_default();
         if known.is_none() {
-            *known = schema.map(parameters_of);
+            *known = schema.map(ToolSchema::read);
         }
     }
 
@@ -87,16 +104,21 @@ impl Declarations {
                 .for_each(|element| self.collect(element, is_listed, depth + 1)),
             Value::Object(members) => {
                 let name = members.get("name").and_then(Value::as_str);
-                let schema = SCHEMA_KEYS.iter().find_map(|key| members.get(*key));
+                let schema = SCHEMA_KEYS
+                    .iter()
+                    .filter_map(|key| members.get(*key))
+                    .find(|schema| schema.is_object());
                 if let Some(name) = name.filter(|name| !name.is_empty())
                     && (schema.is_some() || is_listed)
                 {
-                    self.add_tool(name, schema);
+                    // Without a schema, the tool has no parameters.
+                    self.add_tool(name, Some(schema.unwrap_or(&Value::Null)));
                     return;
                 }
+                let is_openai = members.get("type").is_some_and(|kind| kind == "function");
                 for (key, member) in members {
                     let is_listed =
-                        TOOL_LISTS.contains(&key.as_str()) || key == "function" && is_listed;
+                        TOOL_LISTS.contains(&key.as_str()) || key == "function" && is_openai;
                     self.collect(member, is_listed, depth + 1);
                 }
             }
@@ -105,18 +127,70 @@ impl Declarations {
     }
 }
 
-/// The parameters of a schema, and those of its objects, one level deep.
-fn parameters_of(schema: &Value) -> Vec<Parameter> {
-    let mut found = Vec::new();
-    for (name, property, required) in properties(schema) {
-        let parameter = Parameter::from_schema(name.to_string(), property, required);
-        found.push(parameter);
-        for (inner, property, required) in properties(property) {
-            let name = format!("{name}.{inner}");
-            found.push(Parameter::from_schema(name, property, required));
+impl ToolSchema {
+    fn read(schema: &Value) -> ToolSchema {
+        let root = schema;
+        let schema = resolved(schema, root);
+        let mut parameters = Vec::new();
+        for (name, property, required) in properties(schema) {
+            let property = resolved(property, root);
+            parameters.push(Parameter::from_schema(
+                name.clone(),
+                property,
+                root,
+                required,
+            ));
+            let inner = variants(property, root)
+                .into_iter()
+                .find(|one| one.get("properties").is_some());
+            for (member, property, required) in inner.into_iter().flat_map(properties) {
+                let name = format!("{name}.{member}");
+                let property = resolved(property, root);
+                parameters.push(Parameter::from_schema(name, property, root, required));
+            }
+        }
+        let others = schema
+            .get("additionalProperties")
+            .or(schema.get("additional_properties"));
+        let is_composed = ["anyOf", "oneOf", "allOf", "$ref"]
+            .iter()
+            .any(|key| schema.get(*key).is_some());
+        ToolSchema {
+            parameters,
+            is_open: is_composed
+                || others.is_some_and(|others| *others == true || others.is_object()),
         }
     }
-    found
+}
+
+/// A schema, or the one to which its reference within the document leads.
+fn resolved<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
+    /// References that lead to references.
+    const MAX_STEPS: usize = 8;
+    let mut schema = schema;
+    for _ in 0..MAX_STEPS {
+        let reference = schema.get("$ref").and_then(Value::as_str);
+        let target = reference.and_then(|path| root.pointer(path.strip_prefix('#')?));
+        let only = schema
+            .get("allOf")
+            .and_then(Value::as_array)
+            .filter(|all| all.len() == 1);
+        match target.or(only.and_then(|all| all.first())) {
+            Some(next) => schema = next,
+            None => return schema,
+        }
+    }
+    schema
+}
+
+/// A schema and its alternatives.
+fn variants<'a>(schema: &'a Value, root: &'a Value) -> Vec<&'a Value> {
+    let alternatives = ["anyOf", "any_of", "oneOf"]
+        .iter()
+        .filter_map(|key| schema.get(*key)?.as_array())
+        .flatten()
+        .map(|one| resolved(one, root));
+    [schema].into_iter().chain(alternatives).collect()
 }
 
 /// The properties of a schema, and whether each is required.
@@ -136,41 +210,57 @@ fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value, bool)> {
 }
 
 impl Parameter {
-    fn from_schema(name: String, schema: &Value, required: bool) -> Parameter {
-        let variants: Vec<&Value> = ["anyOf", "any_of", "oneOf"]
-            .iter()
-            .filter_map(|key| schema.get(*key)?.as_array())
-            .flatten()
-            .collect();
-        let types = || [schema].into_iter().chain(variants.iter().copied());
+    fn from_schema(name: String, schema: &Value, root: &Value, required: bool) -> Parameter {
+        let variants = variants(schema, root);
         let is_null = |schema: &Value| named_types(schema).any(|name| name == "null");
-        let kinds: BTreeSet<JsonKind> = types().flat_map(kinds_of).collect();
-        let main = types().find(|schema| kinds_of(schema).next().is_some());
-        let field = |key: &str| {
-            schema
-                .get(key)
-                .or_else(|| main.and_then(|main| main.get(key)))
+        let kinds: BTreeSet<JsonKind> = variants.iter().flat_map(|one| kinds_of(one)).collect();
+        let field = |names: [&str; 2]| {
+            let of = |schema: &&Value| -> Option<Value> {
+                let values = names.iter().filter_map(|name| schema.get(*name));
+                let mut given = values.filter(|value| !value.is_null());
+                given.next().cloned()
+            };
+            variants.iter().find_map(of)
         };
-        let number = |key: &str| field(key).and_then(Value::as_f64);
+        let number = |names: [&str; 2]| field(names).and_then(|value| value.as_f64());
+        let count = |names: [&str; 2]| field(names).and_then(|value| value.as_u64());
+        let listed = field(["enum", "enum"]).and_then(|values| values.as_array().cloned());
+        let listed: Vec<Value> = listed
+            .or(field(["const", "const"]).map(|value| vec![value]))
+            .unwrap_or_default();
+        let kind = kinds.first().copied().filter(|_| kinds.len() == 1);
+        let kind = kind.or(JsonKind::of_value(listed.first().unwrap_or(&Value::Null)));
+        let has = |name: &str| {
+            variants
+                .iter()
+                .any(|one| one.get(name).is_some_and(|it| !it.is_null()))
+        };
         Parameter {
             name,
             required,
-            kind: kinds.first().copied().filter(|_| kinds.len() == 1),
-            nullable: schema.get("nullable") == Some(&Value::Bool(true)) || types().any(is_null),
-            default: field("default").filter(|value| !value.is_null()).cloned(),
-            values: field("enum")
-                .and_then(Value::as_array)
-                .map(|values| {
-                    values
-                        .iter()
-                        .filter(|value| !value.is_null())
-                        .cloned()
-                        .collect()
-                })
-                .unwrap_or_default(),
-            minimum: number("minimum").or_else(|| number("minItems")),
-            maximum: number("maximum"),
-            format: field("format").and_then(Value::as_str).map(String::from),
+            kind,
+            nullable: schema.get("nullable") == Some(&Value::Bool(true))
+                || variants.iter().any(|one| is_null(one))
+                || listed.contains(&Value::Null),
+            default: field(["default", "default"]),
+            values: listed
+                .into_iter()
+                .filter(|value| !value.is_null())
+                .collect(),
+            minimum: number(["minimum", "minimum"]),
+            maximum: number(["maximum", "maximum"]),
+            above: number(["exclusiveMinimum", "exclusive_minimum"]),
+            below: number(["exclusiveMaximum", "exclusive_maximum"]),
+            is_integer: variants
+                .iter()
+                .any(|one| named_types(one).any(|name| name == "integer")),
+            length: (
+                count(["minItems", "min_items"])
+                    .or(count(["minLength", "min_length"]))
+                    .unwrap_or(0),
+                count(["maxItems", "max_items"]),
+            ),
+            has_form: has("format") || has("pattern"),
         }
     }
 }
@@ -211,14 +301,14 @@ mod tests {
     fn declarations_of_every_protocol_are_read() {
         let documents = [
             json!({"agent_details": {"home": {"name": "home", "instructions": "", "tool_declarations":
-                [{"function_declarations": [{"name": "water", "parameters_json_schema": schema()}]}]}}}),
+                [{"function_declarations": [{"name": "water", "parameters": null, "parameters_json_schema": schema()}]}]}}}),
             json!({"agents": {"home": {"tools": [{"functionDeclarations": [{"name": "water", "parameters": schema()}]}]}}}),
             json!([{"type": "function", "function": {"name": "water", "parameters": schema()}}]),
             json!({"tools": [{"name": "water", "inputSchema": schema()}]}),
         ];
         for document in documents {
             let found = declared(document.clone());
-            let parameters = found.tools["water"].as_ref().unwrap();
+            let parameters = &found.tools["water"].as_ref().unwrap().parameters;
             let names: Vec<&str> = parameters.iter().map(|one| one.name.as_str()).collect();
             assert_eq!(names, ["bed", "litres"], "{document}");
             assert!(parameters[0].required && !parameters[1].required);
@@ -237,7 +327,7 @@ mod tests {
     #[test]
     fn tool_without_parameters_is_declared() {
         let found = declared(json!({"tools": [{"name": "now", "description": "the time"}]}));
-        assert_eq!(found.tools["now"], None);
+        assert_eq!(found.tools["now"], Some(ToolSchema::default()));
         assert!(!Declarations::default().add(&json!({"name": "no tool", "eval_cases": []})));
     }
 
@@ -247,23 +337,47 @@ mod tests {
             json!([{"name": "send", "parameters": {"properties": {"to": {"type": "object",
             "properties": {"city": {"type": "string", "enum": ["Oslo"]}, "more": {"properties": {"deep": {}}}}}}}}]),
         );
-        let parameters = found.tools["send"].as_ref().unwrap();
+        let parameters = &found.tools["send"].as_ref().unwrap().parameters;
         let names: Vec<&str> = parameters.iter().map(|one| one.name.as_str()).collect();
         assert_eq!(names, ["to", "to.city", "to.more"]);
         assert_eq!(parameters[1].values, [json!("Oslo")]);
     }
 
     #[test]
-    fn optional_types_of_pydantic_are_nullable() {
-        let parameter = Parameter::from_schema(
-            "n".into(),
-            &json!({"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}], "default": null}),
-            false,
-        );
+    fn schemas_of_pydantic_are_read() {
+        let found = declared(json!([{"name": "set", "parameters": {
+        "$defs": {"Mode": {"enum": ["a", "b"]}, "Place": {"type": "object", "properties": {"city": {"type": "string"}}}},
+        "properties": {
+            "n": {"anyOf": [{"type": "integer", "exclusiveMinimum": 0}, {"type": "null"}], "default": null},
+            "mode": {"allOf": [{"$ref": "#/$defs/Mode"}]},
+            "place": {"anyOf": [{"$ref": "#/$defs/Place"}, {"type": "null"}]},
+        }}}]));
+        let schema = found.tools["set"].as_ref().unwrap();
+        let names: Vec<&str> = schema
+            .parameters
+            .iter()
+            .map(|one| one.name.as_str())
+            .collect();
+        assert_eq!(names, ["n", "mode", "place", "place.city"]);
+        let [n, mode, ..] = &schema.parameters[..] else {
+            panic!("{schema:?}")
+        };
         assert_eq!(
-            (parameter.kind, parameter.minimum),
-            (Some(JsonKind::Number), Some(1.0))
+            (n.kind, n.above, n.is_integer),
+            (Some(JsonKind::Number), Some(0.0), true)
         );
-        assert!(parameter.nullable && parameter.default.is_none());
+        assert!(n.nullable && n.default.is_none());
+        assert_eq!(mode.values, [json!("a"), json!("b")]);
+        assert!(!schema.is_open);
+    }
+
+    #[test]
+    fn bare_list_of_openai_has_tools_without_parameters() {
+        let found = declared(json!([{"type": "function", "function": {"name": "now"}}]));
+        assert_eq!(found.tools["now"], Some(ToolSchema::default()));
+        let open = declared(
+            json!([{"name": "any", "parameters": {"type": "object", "additionalProperties": true}}]),
+        );
+        assert!(open.tools["any"].as_ref().unwrap().is_open);
     }
 }

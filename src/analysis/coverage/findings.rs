@@ -1,7 +1,8 @@
 //! What does not fit together: expectations that no agent can meet, and those that many wrong agents meet.
 
-use super::declarations::Declarations;
-use super::{Assertion, CaseSet, Coverage};
+use super::declarations::Parameter;
+use super::{ArgumentCoverage, Assertion, CaseSet, Coverage, SchemaKnowledge, ToolCoverage};
+use crate::domain::counted;
 use std::collections::BTreeMap;
 
 /// A constant argument is reported from this number of cases on.
@@ -29,8 +30,9 @@ pub enum CoverageProblem {
     MissingArgument(String, String),
     /// All expected calls have the same value, so that an agent that always sends it passes: tool, argument.
     ConstantArgument(String, String),
-    /// Cases pass as well if this tool, which they call, is not called.
-    UnnoticedTool(String),
+    /// Cases that expect the tool pass as well without its calls: the tool, and the number of cases for which that was
+    /// computed.
+    UnneededCalls(String, usize),
     /// A case asserts nothing.
     NoAssertion,
 }
@@ -44,7 +46,7 @@ impl CoverageProblem {
             CoverageProblem::UndeclaredArgument(..) => "undeclared_argument",
             CoverageProblem::MissingArgument(..) => "missing_argument",
             CoverageProblem::ConstantArgument(..) => "constant_argument",
-            CoverageProblem::UnnoticedTool(_) => "unnoticed_tool",
+            CoverageProblem::UnneededCalls(..) => "unneeded_calls",
             CoverageProblem::NoAssertion => "no_assertion",
         }
     }
@@ -54,7 +56,7 @@ impl CoverageProblem {
         match self {
             CoverageProblem::UndeclaredTool(tool)
             | CoverageProblem::UndeclaredCall(tool)
-            | CoverageProblem::UnnoticedTool(tool)
+            | CoverageProblem::UnneededCalls(tool, _)
             | CoverageProblem::UndeclaredArgument(tool, _)
             | CoverageProblem::MissingArgument(tool, _)
             | CoverageProblem::ConstantArgument(tool, _) => Some(tool),
@@ -80,77 +82,89 @@ impl CoverageProblem {
             CoverageProblem::ConstantArgument(tool, argument) => format!(
                 "{tool}.{argument} has one value in all expected calls: an agent that always sends it passes"
             ),
-            CoverageProblem::UnnoticedTool(tool) => {
-                format!("no criterion notices when {tool} is not called")
-            }
+            CoverageProblem::UnneededCalls(tool, of) => format!(
+                "{tool} is expected, and passing cases pass as well without its calls ({} passed)",
+                counted(*of, "case")
+            ),
             CoverageProblem::NoAssertion => {
-                "neither calls nor a response, rubrics or state are expected".into()
+                "no calls, response, rubrics or state are stated".into()
             }
         }
     }
 }
 
-/// The findings of a coverage, in the order of their kinds. `unnoticed` has the tools whose calls no criterion needs.
+/// The findings of a coverage, in the order of their kinds. `needs` has for each tool the passing cases that pass as well
+/// without its calls, and all for which that was computed.
 pub(super) fn findings(
     coverage: &Coverage,
-    declarations: &Declarations,
-    unnoticed: &BTreeMap<String, CaseSet>,
+    needs: &BTreeMap<String, (CaseSet, CaseSet)>,
 ) -> Vec<CoverageFinding> {
     let mut found = Vec::new();
-    let mut add = |problem: CoverageProblem, cases: &CaseSet| {
-        if !cases.is_empty() {
-            let cases = cases.clone();
-            found.push(CoverageFinding { problem, cases });
-        }
-    };
     for (name, tool) in &coverage.tools {
-        if tool.declared == Some(false) {
-            add(
-                CoverageProblem::UndeclaredTool(name.clone()),
-                &tool.cases.expected,
-            );
-            if tool.cases.expected.is_empty() {
-                add(
-                    CoverageProblem::UndeclaredCall(name.clone()),
-                    &tool.cases.called,
-                );
-            }
-        }
-        let Some(Some(parameters)) = declarations.tools.get(name) else {
-            continue;
-        };
-        for (argument, of) in &tool.arguments {
-            let declared = parameters.iter().find(|one| one.name == *argument);
-            match declared {
-                None if of.expected_values > 0 => {
-                    add(
-                        CoverageProblem::UndeclaredArgument(name.clone(), argument.clone()),
-                        &of.expected_in,
-                    );
-                }
-                Some(one) if one.required => {
-                    add(
-                        CoverageProblem::MissingArgument(name.clone(), argument.clone()),
-                        &of.missing_in,
-                    );
-                }
-                _ => {}
-            }
-        }
+        add_impossible(name, tool, &mut found);
     }
     for (name, tool) in &coverage.tools {
-        for (argument, of) in &tool.arguments {
-            if of.expected_values == 1 && of.expected_in.count() >= MIN_CASES_OF_CONSTANT {
-                let problem = CoverageProblem::ConstantArgument(name.clone(), argument.clone());
-                add(problem, &of.expected_in);
-            }
+        let constant = tool.arguments.iter().filter(|(_, of)| is_constant(of));
+        for (argument, of) in constant {
+            let problem = CoverageProblem::ConstantArgument(name.clone(), argument.clone());
+            add(&mut found, problem, &of.expected_in);
         }
     }
-    for (tool, cases) in unnoticed {
-        add(CoverageProblem::UnnoticedTool(tool.clone()), cases);
+    for (tool, (without, all)) in needs {
+        let problem = CoverageProblem::UnneededCalls(tool.clone(), all.count());
+        add(&mut found, problem, without);
     }
     if let Some(cases) = coverage.assertions.get(&Assertion::Nothing) {
-        add(CoverageProblem::NoAssertion, cases);
+        add(&mut found, CoverageProblem::NoAssertion, cases);
     }
     found
+}
+
+fn add(found: &mut Vec<CoverageFinding>, problem: CoverageProblem, cases: &CaseSet) {
+    if !cases.is_empty() {
+        let cases = cases.clone();
+        found.push(CoverageFinding { problem, cases });
+    }
+}
+
+/// Adds the calls of a tool that no agent can make as expected, or that it does not declare.
+fn add_impossible(name: &str, tool: &ToolCoverage, found: &mut Vec<CoverageFinding>) {
+    if tool.declared == Some(false) {
+        match tool.cases.expected.is_empty() {
+            false => {
+                let problem = CoverageProblem::UndeclaredTool(name.into());
+                add(found, problem, &tool.cases.expected);
+            }
+            true => {
+                let problem = CoverageProblem::UndeclaredCall(name.into());
+                add(found, problem, &tool.cases.called);
+            }
+        }
+    }
+    if tool.declared != Some(true) || tool.schema == SchemaKnowledge::Unknown {
+        return;
+    }
+    for (argument, of) in &tool.arguments {
+        let (tool_name, argument) = (name.to_string(), argument.clone());
+        match &of.declaration {
+            None if tool.schema == SchemaKnowledge::Closed => {
+                let problem = CoverageProblem::UndeclaredArgument(tool_name, argument);
+                add(found, problem, &of.expected_in);
+            }
+            Some(parameter) if parameter.required => {
+                let problem = CoverageProblem::MissingArgument(tool_name, argument);
+                add(found, problem, &of.missing_in);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether an agent that always sends one value meets all expected calls, although others are allowed.
+fn is_constant(argument: &ArgumentCoverage) -> bool {
+    let only_one = |parameter: &Parameter| parameter.values.len() == 1;
+    argument.expected_values == 1
+        && argument.missing_in.is_empty()
+        && argument.expected_in.count() >= MIN_CASES_OF_CONSTANT
+        && !argument.declaration.as_ref().is_some_and(only_one)
 }

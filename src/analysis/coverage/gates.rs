@@ -1,6 +1,6 @@
 //! What is demanded of a coverage, and what of it is not met.
 
-use super::{Coverage, ToolCoverage};
+use super::{Coverage, PairCoverage, SchemaKnowledge, ToolCoverage};
 use wildmatch::WildMatch;
 
 /// Tools that are left out of every share, by a pattern with `*` and `?`, with the reason.
@@ -71,7 +71,7 @@ pub struct CoverageGates {
 pub enum GateFailure {
     /// A share is too small: what, how many are covered, of how many, and what is demanded.
     BelowMinimum(CoverageShare, usize, usize, f64),
-    /// A share cannot be computed, because the tools that the agent declares are not known.
+    /// A share cannot be computed: what it would be a share of is not known, or there is nothing of which it could be one.
     UnknownTotal(CoverageShare),
     /// No tool has a name that matches the pattern.
     NoSuchTool(String),
@@ -86,48 +86,73 @@ impl GateFailure {
             GateFailure::BelowMinimum(share, covered, of, min) => {
                 format!("{}: {covered} of {of}, less than {min}", share.name())
             }
-            GateFailure::UnknownTotal(share) => format!(
-                "{}: a share of what is unknown, because the tools that the agent declares are not known; --declarations reads them from a file",
-                share.name()
-            ),
-            GateFailure::NoSuchTool(pattern) => format!("no tool is called {pattern}"),
+            GateFailure::UnknownTotal(share) => {
+                let why = match share {
+                    CoverageShare::Pairs => "no case has results, or no pair is feasible",
+                    CoverageShare::Arguments => {
+                        "the parameters of the declared tools are not all known, or there are none"
+                    }
+                    _ => "the tools that the agent declares are not known, or all are waived",
+                };
+                format!("{}: nothing to take a share of: {why}", share.name())
+            }
+            GateFailure::NoSuchTool(pattern) => {
+                format!("no tool has a name that matches {pattern}")
+            }
             GateFailure::NotExpected(tool) => format!("{tool} is required, and no case expects it"),
         }
     }
 }
 
 impl Coverage {
-    /// How many are covered, and of how many, without waived tools; `None` if the tools that the agent declares are not
-    /// known.
+    /// How many are covered, and of how many, without waived tools. `None` if the whole is not known, or empty.
     pub fn share(&self, share: CoverageShare, waived: &WaivedTools) -> Option<(usize, usize)> {
         let is_counted = |tool: &String| waived.reason(tool).is_none();
+        let counted: Vec<&ToolCoverage> = self
+            .declared_tools()
+            .filter(|(name, _)| is_counted(name))
+            .map(|(_, tool)| tool)
+            .collect();
         let tools = |is_covered: fn(&ToolCoverage) -> bool| {
-            let counted: Vec<&ToolCoverage> = self
-                .declared_tools()
-                .filter(|(name, _)| is_counted(name))
-                .map(|(_, tool)| tool)
-                .collect();
             let covered = counted.iter().filter(|tool| is_covered(tool)).count();
             (covered, counted.len())
         };
-        self.source.as_ref()?;
-        Some(match share {
+        let (covered, of) = match share {
             CoverageShare::Tools => tools(|tool| !tool.cases.expected.is_empty()),
             CoverageShare::Called => tools(|tool| !tool.cases.called.is_empty()),
             CoverageShare::Passed => tools(|tool| !tool.cases.passed.is_empty()),
             CoverageShare::Arguments => {
+                let is_unknown = |tool: &&ToolCoverage| tool.schema == SchemaKnowledge::Unknown;
+                if counted.iter().any(is_unknown) {
+                    return None;
+                }
                 let classes = || self.classes().filter(|(tool, ..)| is_counted(tool));
                 let covered = classes().filter(|(.., cases)| !cases.expected.is_empty());
                 (covered.count(), classes().count())
             }
+            CoverageShare::Pairs if self.cases_with_attempts.is_empty() => return None,
             CoverageShare::Pairs => {
-                let pairs = || {
-                    self.feasible_pairs()
-                        .filter(|((first, second), _)| is_counted(first) && is_counted(second))
-                };
+                let pairs = || self.counted_pairs(waived);
                 let covered = pairs().filter(|(_, pair)| !pair.cases.expected.is_empty());
                 (covered.count(), pairs().count())
             }
+        };
+        (of > 0).then_some((covered, of))
+    }
+
+    /// Whether a tool has a name that matches a pattern.
+    pub fn has_tool(&self, pattern: &str) -> bool {
+        let matcher = WildMatch::new(pattern);
+        self.tools.keys().any(|name| matcher.matches(name))
+    }
+
+    /// The feasible pairs without waived tools.
+    pub fn counted_pairs(
+        &self,
+        waived: &WaivedTools,
+    ) -> impl Iterator<Item = (&(String, String), &PairCoverage)> {
+        self.feasible_pairs().filter(|((first, second), _)| {
+            waived.reason(first).is_none() && waived.reason(second).is_none()
         })
     }
 
@@ -137,7 +162,7 @@ impl Coverage {
         for (share, min) in &gates.min {
             match self.share(*share, &gates.waived) {
                 None => failures.push(GateFailure::UnknownTotal(*share)),
-                Some((covered, of)) if (covered as f64) < min * of as f64 => {
+                Some((covered, of)) if (covered as f64 / of as f64) < *min => {
                     failures.push(GateFailure::BelowMinimum(*share, covered, of, *min));
                 }
                 Some(_) => {}

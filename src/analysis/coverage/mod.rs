@@ -18,14 +18,14 @@ mod outcome;
 
 pub use classes::ArgumentClass;
 pub use collect::{CoverageCollector, CoveredCase};
-pub use declarations::{Declarations, Parameter};
+pub use declarations::{Declarations, Parameter, ToolSchema};
 pub use findings::{CoverageFinding, CoverageProblem};
 pub use gates::{CoverageGates, CoverageShare, GateFailure, WaivedTools};
 pub use outcome::CallOutcome;
 
 use crate::domain::TRANSFER_TOOL;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -115,6 +115,10 @@ pub struct Coverage {
     pub state: BTreeMap<String, StateCoverage>,
     /// By what a case asserts.
     pub assertions: BTreeMap<Assertion, CaseSet>,
+    /// Cases with an attempt whose agent does not report all calls.
+    pub partial: CaseSet,
+    /// Arguments with more different values, and tools with more combinations of arguments, than are told apart.
+    pub capped: BTreeSet<String>,
     /// What does not fit together, or is tested by nothing.
     pub findings: Vec<CoverageFinding>,
 }
@@ -124,6 +128,8 @@ pub struct Coverage {
 pub struct ToolCoverage {
     /// Whether the agent declares it; `None` if its declarations are not known.
     pub declared: Option<bool>,
+    /// What is known of the schema of its parameters.
+    pub schema: SchemaKnowledge,
     /// The cases.
     pub cases: CasesByColumn,
     /// How its calls ended, as numbers of cases.
@@ -132,11 +138,33 @@ pub struct ToolCoverage {
     pub arguments: BTreeMap<String, ArgumentCoverage>,
 }
 
+impl ToolCoverage {
+    /// The cases in which a call ended with an error or without a response.
+    pub fn without_answer(&self) -> CaseSet {
+        let ends = [CallOutcome::Error, CallOutcome::NoResponse];
+        CaseSet::union(ends.iter().filter_map(|end| self.outcomes.get(end)))
+    }
+}
+
+/// What is known of the schema of a tool's parameters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SchemaKnowledge {
+    /// Nothing.
+    #[default]
+    Unknown,
+    /// The parameters; other arguments are, or may be, allowed as well.
+    Open,
+    /// All parameters.
+    Closed,
+}
+
 /// What is known of an argument.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ArgumentCoverage {
     /// The classes of its values; empty if the tool does not declare it.
     pub classes: Vec<(ArgumentClass, CasesByColumn)>,
+    /// How the tool declares it; `None` if it does not.
+    pub declaration: Option<Parameter>,
     /// Cases with an expected call that has the argument.
     pub expected_in: CaseSet,
     /// Cases with an expected call that does not have it.
@@ -197,7 +225,9 @@ pub enum Assertion {
     Rubrics,
     /// The final session state.
     State,
-    /// Nothing: no change of the agent makes the case fail, but for metrics that need no expectation.
+    /// A scenario for a simulated user, which criteria judge.
+    Scenario,
+    /// Nothing: only criteria without an expectation can fail the case.
     Nothing,
 }
 
@@ -209,6 +239,7 @@ impl Assertion {
             Assertion::Response => "response",
             Assertion::Rubrics => "rubrics",
             Assertion::State => "state",
+            Assertion::Scenario => "scenario",
             Assertion::Nothing => "nothing",
         }
     }
@@ -219,6 +250,15 @@ impl Coverage {
     pub fn declared_tools(&self) -> impl Iterator<Item = (&String, &ToolCoverage)> {
         let is_declared = |(_, tool): &(&String, &ToolCoverage)| tool.declared == Some(true);
         self.tools.iter().filter(is_declared)
+    }
+
+    /// The declared tools that no case expects, without waived ones.
+    pub fn never_expected(&self, waived: &WaivedTools) -> Vec<&str> {
+        let declared = self.declared_tools();
+        declared
+            .filter(|(name, tool)| tool.cases.expected.is_empty() && waived.reason(name).is_none())
+            .map(|(name, _)| name.as_str())
+            .collect()
     }
 
     /// The pairs that are feasible, see [`PairCoverage::is_feasible`].

@@ -58,21 +58,22 @@ impl CallOutcome {
 
 /// Whether a response reports an error, in the forms of ADK, MCP and HTTP.
 fn is_error(response: &Value) -> bool {
-    let member = |key: &str| response.get(key);
-    let is_some =
-        |value: &Value| !matches!(value, Value::Null | Value::Bool(false)) && !is_empty(value);
+    let is_given = |value: &Value| match value {
+        Value::Bool(is) => *is,
+        Value::Number(code) => code.as_f64() != Some(0.0),
+        other => !is_empty(other),
+    };
     let is_failed = |status: &Value| {
         status.as_u64().is_some_and(|code| code >= 400)
             || status
                 .as_str()
                 .is_some_and(|status| status.eq_ignore_ascii_case("error"))
     };
-    ["error", "error_code", "error_message", "isError"]
-        .iter()
-        .any(|key| member(key).is_some_and(is_some))
-        || ["status", "status_code"]
-            .iter()
-            .any(|key| member(key).is_some_and(is_failed))
+    let has = |keys: &[&str], is: &dyn Fn(&Value) -> bool| {
+        keys.iter().any(|key| response.get(*key).is_some_and(is))
+    };
+    let errors = ["error", "errors", "error_code", "error_message", "isError"];
+    has(&errors, &is_given) || has(&["status", "status_code", "statusCode"], &is_failed)
 }
 
 fn is_empty(value: &Value) -> bool {
@@ -98,6 +99,8 @@ mod tests {
             json!({"isError": true, "content": []}),
             json!({"status": "error", "message": "x"}),
             json!({"status_code": 404}),
+            json!({"statusCode": 500}),
+            json!({"errors": ["a"]}),
             json!({"result": {"error_code": "E1"}}),
         ] {
             assert_eq!(outcome(error.clone()), CallOutcome::Error, "{error}");
@@ -115,6 +118,7 @@ mod tests {
             json!({"error": null, "n": 1}),
             json!({"isError": false, "content": [1]}),
             json!({"status": "success"}),
+            json!({"error_code": 0, "error_message": "", "data": 1}),
         ] {
             assert_eq!(outcome(answer.clone()), CallOutcome::Answered, "{answer}");
         }

@@ -156,13 +156,13 @@ pub(crate) fn ask_turn(model: &mut Model, back: bool, edit: &ReversibleEdit) -> 
         .into_iter()
         .chain(files)
         .collect();
-    let shown = model.current_set_path();
     let then = EditEffect::Turn {
         back,
-        shown,
+        shown: model.current_set_path(),
         confirmed: Some(edit.id),
     };
-    confirm::open(model, title, lines, Effect::Edits(then))
+    // The question comes after a while, so the next key may be meant for something else.
+    confirm::open_refusing_enter(model, title, lines, Effect::Edits(then))
 }
 
 /// It was not made: what was meant stays on the screen.

@@ -186,7 +186,7 @@ fn results(model: &mut Model, msg: ResultMsg) -> Vec<Effect> {
             causes::groups_relaxed(model, ticket, &changes);
             Vec::new()
         }
-        ResultMsg::CoverageRead(ticket, covered) => coverage::read(model, ticket, &covered),
+        ResultMsg::CoverageRead(ticket, covered) => coverage::read(model, ticket, covered),
         ResultMsg::BodyBuilt(key, body) => {
             refresh::body_built(model, key, body);
             Vec::new()

@@ -1,7 +1,7 @@
-//! Coverage: a row for each tool, with the cases that expect it, called it, passed with it, or got an error from it. Choosing
+//! Coverage: a row for each tool, with the cases that expect it, called it, passed with it, or got no answer from it. Choosing
 //! a row lists the cases of the marked column.
 
-use crate::analysis::{CallOutcome, CaseSet, CoveredAgent};
+use crate::analysis::{CaseSet, CoveredAgent, ToolCoverage};
 use crate::domain::{clean_line, counted};
 use crate::explorer::case_list::listing::narrow;
 use crate::explorer::shared::case_list::{NarrowedTo, Narrowing, Pane};
@@ -22,7 +22,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
 use tui_input::InputRequest;
 
 /// The columns, with what the cases of each have in common.
@@ -30,13 +31,10 @@ const COLUMNS: [(&str, &str); 4] = [
     ("expected", "expect"),
     ("called", "called"),
     ("passed", "passed with"),
-    ("error", "got an error from"),
+    ("failed", "got an error or no response from"),
 ];
-/// Columns of the screen for each.
-const COLUMN_WIDTH: u16 = 13;
 /// A list of fewer columns has only the numbers.
 const WIDE: u16 = 70;
-const NARROW_COLUMN_WIDTH: u16 = 6;
 /// The number of notes on a tool that are shown.
 const MAX_NOTES: usize = 6;
 
@@ -46,6 +44,7 @@ pub struct CoverageList {
     /// The matching tools.
     pub picker: Picker<usize>,
     tools: Vec<ToolRow>,
+    covered: Arc<CoveredWorkspace>,
     /// Index into [`COLUMNS`].
     column: usize,
     progress: ReadingProgress,
@@ -66,8 +65,10 @@ struct ToolRow {
     name: String,
     /// Whether the agent declares it; `None` if that is not known.
     declared: Option<bool>,
-    /// By column.
-    cases: [BTreeSet<CaseRef>; COLUMNS.len()],
+    /// Index into the agents of the workspace.
+    agent: usize,
+    /// By column, by the positions in the coverage of the agent.
+    cases: [CaseSet; COLUMNS.len()],
     /// The classes of its arguments that no case expects, and the findings.
     notes: Vec<String>,
 }
@@ -75,101 +76,81 @@ struct ToolRow {
 /// Opens the coverage of the sets at the cursor of the tree, and has it read.
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let ticket = model.ticket();
+    let node = model.view.browse.nodes.get(model.view.browse.node);
+    let sets = node.map(|node| model.sets_under(node)).unwrap_or_default();
+    let files = sets
+        .into_iter()
+        .map(|set| model.view.sets[set].path.path.clone())
+        .collect();
     let list = CoverageList {
         picker: Picker::new(Vec::new()),
         tools: Vec::new(),
+        covered: Arc::default(),
         column: 0,
         progress: ReadingProgress::Reading,
         ticket,
     };
     dialog::open(model, list);
-    vec![Effect::Results(ResultEffect::ReadCoverage(ticket))]
+    vec![Effect::Results(ResultEffect::ReadCoverage(ticket, files))]
 }
 
 /// Shows the coverage, if the dialog that asked for it is still open.
-pub(crate) fn read(model: &mut Model, ticket: Ticket, covered: &CoveredWorkspace) -> Vec<Effect> {
-    let node = model.view.browse.nodes.get(model.view.browse.node);
-    let listed: BTreeSet<usize> = node
-        .map(|node| model.sets_under(node))
-        .unwrap_or_default()
-        .into_iter()
-        .collect();
-    let sets: BTreeMap<&Path, usize> = listed
-        .iter()
-        .map(|set| (model.view.sets[*set].path.path.as_path(), *set))
-        .collect();
-    let several = covered.agents.len() > 1;
-    let (mut tools, mut counts) = (Vec::new(), (0, 0));
-    for agent in &covered.agents {
-        let places = places_of(agent, &sets);
-        counts.0 += places.iter().flatten().count();
-        counts.1 += with_results(agent, &places);
-        tools.extend(tool_rows(agent, &places, several));
-    }
-    let notes = covered.notes.clone();
-    let Some(list) = model
+pub(crate) fn read(
+    model: &mut Model,
+    ticket: Ticket,
+    covered: Arc<CoveredWorkspace>,
+) -> Vec<Effect> {
+    let list = model
         .dialog_mut::<CoverageList>()
-        .filter(|list| list.ticket == ticket)
-    else {
+        .filter(|list| list.ticket == ticket);
+    let Some(list) = list else {
         return Vec::new();
     };
-    list.tools = tools;
-    list.progress = ReadingProgress::Done(counts.0, counts.1);
+    let agents = &covered.agents;
+    let rows = |(at, agent)| tool_rows(at, agent, agents.len() > 1);
+    list.tools = agents.iter().enumerate().flat_map(rows).collect();
+    let counts = agents.iter().map(|agent| {
+        let coverage = &agent.coverage;
+        (coverage.cases.len(), coverage.cases_with_attempts.count())
+    });
+    let sum = counts.fold((0, 0), |sum, counts| (sum.0 + counts.0, sum.1 + counts.1));
+    list.progress = ReadingProgress::Done(sum.0, sum.1);
+    let notes = covered.notes.join("; ");
+    list.covered = covered;
     list.find();
     match notes.is_empty() {
         true => Vec::new(),
-        false => notices::notify(model, notes.join("; "), true),
+        false => notices::notify(model, notes, true),
     }
 }
 
-/// Where each case of an agent is listed; `None` if it is not.
-fn places_of(agent: &CoveredAgent, sets: &BTreeMap<&Path, usize>) -> Vec<Option<CaseRef>> {
-    let place = |(path, index): &(std::sync::Arc<std::path::PathBuf>, usize)| {
-        let set = *sets.get(path.as_path())?;
-        Some(CaseRef { set, index: *index })
-    };
-    agent.positions.iter().map(place).collect()
-}
-
-/// The number of listed cases with results.
-fn with_results(agent: &CoveredAgent, places: &[Option<CaseRef>]) -> usize {
-    let cases = &agent.coverage.cases_with_attempts.0;
-    cases.iter().filter(|case| places[**case].is_some()).count()
-}
-
-fn tool_rows(agent: &CoveredAgent, places: &[Option<CaseRef>], with_agent: bool) -> Vec<ToolRow> {
-    let listed = |cases: &CaseSet| -> BTreeSet<CaseRef> {
-        cases.0.iter().filter_map(|case| places[*case]).collect()
-    };
-    if places.iter().all(Option::is_none) {
-        return Vec::new();
-    }
+fn tool_rows(at: usize, agent: &CoveredAgent, with_agent: bool) -> Vec<ToolRow> {
     let mut notes: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for finding in &agent.coverage.findings {
         if let Some(tool) = finding.problem.tool() {
-            notes.entry(tool).or_default().push(finding.problem.text());
+            let cases = counted(finding.cases.count(), "case");
+            let text = format!("{} ({cases})", finding.problem.text());
+            notes.entry(tool).or_default().push(text);
         }
     }
     for (tool, argument, labels) in agent.coverage.missing_classes() {
         let text = format!("{argument} is never expected as {}", labels.join(", "));
         notes.entry(tool).or_default().push(text);
     }
-    let row = |(name, tool): (&String, &crate::analysis::ToolCoverage)| {
-        let errors = tool.outcomes.get(&CallOutcome::Error);
-        ToolRow {
-            name: match (with_agent, &agent.name) {
-                (true, Some(agent)) => format!("{agent}: {name}"),
-                _ => name.clone(),
-            },
-            declared: tool.declared,
-            cases: [
-                listed(&tool.cases.expected),
-                listed(&tool.cases.called),
-                listed(&tool.cases.passed),
-                errors.map(listed).unwrap_or_default(),
-            ],
-            notes: notes.remove(name.as_str()).unwrap_or_default(),
-        }
+    let row = |(name, tool): (&String, &ToolCoverage)| ToolRow {
+        name: match (with_agent, &agent.name) {
+            (true, Some(agent)) => format!("{agent}: {name}"),
+            _ => name.clone(),
+        },
+        declared: tool.declared,
+        agent: at,
+        cases: [
+            tool.cases.expected.clone(),
+            tool.cases.called.clone(),
+            tool.cases.passed.clone(),
+            tool.without_answer(),
+        ],
+        notes: notes.remove(name.as_str()).unwrap_or_default(),
     };
     agent.coverage.tools.iter().map(row).collect()
 }
@@ -182,6 +163,18 @@ impl CoverageList {
         self.picker.find(named.collect::<Vec<_>>().into_iter());
     }
 
+    /// The width of each column of numbers in a list of this width.
+    fn column_width(&self, width: u16) -> u16 {
+        let counts = self.tools.iter().flat_map(|tool| &tool.cases);
+        let most = counts.map(CaseSet::count).max().unwrap_or(0);
+        let digits = most.to_string().len() as u16;
+        let labels = COLUMNS.iter().map(|(label, _)| label.len() as u16);
+        match width >= WIDE {
+            true => labels.max().unwrap_or(0) + digits + 3,
+            false => digits + 2,
+        }
+    }
+
     fn headline(&self) -> String {
         match self.progress {
             ReadingProgress::Reading => "coverage: reading the results".into(),
@@ -190,7 +183,8 @@ impl CoverageList {
                     true => "",
                     false => ", declared tools not known",
                 };
-                format!("coverage of {cases} cases, {with_results} with results{declared}")
+                let cases = counted(cases, "case");
+                format!("coverage of {cases}, {with_results} with results{declared}")
             }
         }
     }
@@ -199,7 +193,7 @@ impl CoverageList {
     fn note(&self) -> Option<String> {
         let tool = &self.tools[self.picker.chosen()?];
         let (label, _) = COLUMNS[self.column];
-        let count = counted(tool.cases[self.column].len(), "case");
+        let count = counted(tool.cases[self.column].count(), "case");
         let keys = format!("enter list {count} ({label})  ·  tab next column");
         let notes = tool.notes.iter().take(MAX_NOTES);
         let lines: Vec<String> = [keys]
@@ -230,7 +224,21 @@ impl Dialog for CoverageList {
 
     fn choose(&mut self, model: &mut Model) -> Option<Vec<Effect>> {
         let tool = &self.tools[self.picker.chosen()?];
-        let cases = tool.cases[self.column].clone();
+        let positions = &self.covered.agents[tool.agent].positions;
+        let set_of = |path: &PathBuf| {
+            model
+                .view
+                .sets
+                .iter()
+                .position(|set| set.path.path == *path)
+        };
+        let mut sets: BTreeMap<&PathBuf, Option<usize>> = BTreeMap::new();
+        let mut cases = BTreeSet::new();
+        for case in &tool.cases[self.column].0 {
+            let (path, index) = &positions[*case];
+            let set = *sets.entry(path).or_insert_with(|| set_of(path));
+            cases.extend(set.map(|set| CaseRef { set, index: *index }));
+        }
         if cases.is_empty() {
             return None;
         }
@@ -241,13 +249,6 @@ impl Dialog for CoverageList {
         Some(Vec::new())
     }
 
-    fn follow(&mut self, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {
-        for cases in self.tools.iter_mut().flat_map(|tool| &mut tool.cases) {
-            *cases = cases.iter().filter_map(|case| new(*case)).collect();
-        }
-        true
-    }
-
     fn draw(
         &self,
         _: &Model,
@@ -256,10 +257,11 @@ impl Dialog for CoverageList {
         buffer: &mut Buffer,
     ) -> Option<Position> {
         let row = |(at, name): &(usize, String), area: Rect, style: Style, buffer: &mut Buffer| {
+            let columns = (self.column, self.column_width(area.width));
             draw_tool(
                 &self.tools[*at],
                 name,
-                self.column,
+                columns,
                 area,
                 (style, theme),
                 buffer,
@@ -282,15 +284,11 @@ impl Dialog for CoverageList {
 fn draw_tool(
     tool: &ToolRow,
     name: &str,
-    column: usize,
+    (column, width): (usize, u16),
     area: Rect,
     (style, theme): (Style, &Theme),
     buffer: &mut Buffer,
 ) {
-    let width = match area.width >= WIDE {
-        true => COLUMN_WIDTH,
-        false => NARROW_COLUMN_WIDTH,
-    };
     let room = area.width.saturating_sub(width * COLUMNS.len() as u16 + 1);
     let (name, name_style) = match tool.declared {
         Some(false) => (
@@ -301,7 +299,7 @@ fn draw_tool(
     };
     put(buffer, area.x, area.y, room, &name, name_style);
     for (at, ((label, _), cases)) in COLUMNS.iter().zip(&tool.cases).enumerate() {
-        let count = cases.len();
+        let count = cases.count();
         let role = match (at == column, at, count) {
             (true, ..) => Role::Accent,
             (_, 3, 1..) => Role::Errored,

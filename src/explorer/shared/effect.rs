@@ -289,8 +289,8 @@ pub enum ResultEffect {
     /// Find the smallest change of criteria for each of these groups with which all of its attempts pass. The reply is
     /// [`crate::explorer::shared::message::ResultMsg::GroupsRelaxed`] with the same ticket.
     RelaxGroups(Ticket, Vec<Vec<Arc<EndedAttempt>>>),
-    /// Read what the cases of the workspace cover. The reply is [`crate::explorer::shared::message::ResultMsg::CoverageRead`].
-    ReadCoverage(Ticket),
+    /// Read what the cases of these files cover. The reply is [`crate::explorer::shared::message::ResultMsg::CoverageRead`].
+    ReadCoverage(Ticket, Vec<PathBuf>),
     /// Drop outcomes that are no longer shown, in the background: freeing many of them takes noticeable time.
     Forget(Arc<Outcomes>),
     /// Compute how these changed criteria would change the configs of these sets. The reply is

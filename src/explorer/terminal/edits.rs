@@ -41,18 +41,24 @@ fn scope_of(opened: &Path) -> Scope {
 }
 
 /// The edit that would be undone (`back`) or redone, if the user may not expect that: it is not of the shown set, or it
-/// was made before the program started.
+/// was made before the program started. After a question, that is any edit but the confirmed one.
 pub(crate) fn turn_question(
     log: &EditLog,
     opened: &Path,
     (back, shown, since): (bool, Option<PathBuf>, SystemTime),
+    confirmed: Option<u64>,
 ) -> Option<ReversibleEdit> {
     let edit = log.next_turn(&scope_of(opened), back)?;
     let is_shown = shown.is_some_and(|set| edit.concerns(&edited_with(&set)));
     let is_recent = edit
         .made
         .is_some_and(|made| SystemTime::from(made) >= since);
-    (!is_shown || !is_recent).then_some(edit)
+    // Another edit may have been made since the question.
+    let is_expected = match confirmed {
+        Some(id) => id == edit.id,
+        None => is_shown && is_recent,
+    };
+    (!is_expected).then_some(edit)
 }
 
 /// Takes the last edit of what was opened back, or makes it again.
@@ -95,7 +101,7 @@ mod tests {
         };
         log.make(None, "an edit", &[edit]).unwrap();
         let question = |shown: &Path, since: SystemTime| {
-            turn_question(&log, folder.path(), (true, Some(shown.into()), since))
+            turn_question(&log, folder.path(), (true, Some(shown.into()), since), None)
         };
         let (before, after) = (
             SystemTime::UNIX_EPOCH,
@@ -105,6 +111,9 @@ mod tests {
         let asked = question(&other, before).expect("another set is shown");
         assert_eq!((asked.words.as_str(), asked.files.len()), ("an edit", 1));
         assert_eq!(question(&edited, after), Some(asked), "an earlier session");
+        let confirmed =
+            |id| turn_question(&log, folder.path(), (true, None, before), Some(id)).is_none();
+        assert!(confirmed(1) && !confirmed(7), "only what was asked about");
         assert!(matches!(
             turn(&log, folder.path(), true),
             Msg::Edits(EditMsg::Made(_))

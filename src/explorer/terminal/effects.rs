@@ -132,9 +132,14 @@ impl EffectExecutor {
                 let changes = changes_for_groups(&groups);
                 Some(Msg::Results(ResultMsg::GroupsRelaxed(ticket, changes)))
             }),
-            ResultEffect::ReadCoverage(ticket) => self.elsewhere(move |context| {
-                let covered =
-                    runner::coverage_of_workspace(&context.workspace, &CoverageRequest::default());
+            ResultEffect::ReadCoverage(ticket, files) => self.elsewhere(move |context| {
+                let covered = runner::coverage_of_workspace(
+                    &context.workspace,
+                    &CoverageRequest {
+                        files: Some(&files),
+                        ..CoverageRequest::default()
+                    },
+                );
                 Some(Msg::Results(ResultMsg::CoverageRead(
                     ticket,
                     Arc::new(covered),
@@ -208,8 +213,8 @@ impl EffectExecutor {
             } => {
                 let (opened, since) = (self.opened.clone(), self.since);
                 self.elsewhere(move |_| {
-                    let question = edits::turn_question(&log, &opened, (back, shown, since));
-                    let asked = question.filter(|edit| Some(edit.id) != confirmed);
+                    let expected = (back, shown, since);
+                    let asked = edits::turn_question(&log, &opened, expected, confirmed);
                     Some(match asked {
                         Some(edit) => Msg::Edits(EditMsg::TurnQuestion { back, edit }),
                         None => edits::turn(&log, &opened, back),

@@ -36,6 +36,7 @@ pub fn coverage_json(report: &AgentReport) -> Value {
         "cases": coverage.cases.len(),
         "cases_with_results": coverage.cases_with_attempts.count(),
         "declarations": coverage.source,
+        "never_expected": coverage.never_expected(&report.waived),
         "shares": shares_json(report),
         "tools": tools,
         "pairs": pairs_json(coverage),
@@ -44,6 +45,7 @@ pub fn coverage_json(report: &AgentReport) -> Value {
         "state": state_json(coverage),
         "assertions": assertions,
         "findings": findings,
+        "limits": report.limits(),
     })
 }
 

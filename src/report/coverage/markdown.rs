@@ -19,6 +19,13 @@ pub fn coverage_markdown(report: &AgentReport) -> String {
         coverage.cases_with_attempts.count(),
         cell(&report.source_text())
     );
+    let never = coverage.never_expected(&report.waived);
+    if !never.is_empty() {
+        out.push_str(&format!(
+            "**Never expected:** {}\n\n",
+            cell(&never.join(", "))
+        ));
+    }
     out.push_str("| tool | declared | expected | called | passed |\n|---|---|---:|---:|---:|\n");
     for (name, tool) in &coverage.tools {
         let declared = match (report.waived.reason(name), tool.declared) {
@@ -35,7 +42,8 @@ pub fn coverage_markdown(report: &AgentReport) -> String {
             tool.cases.passed.count()
         ));
     }
-    if coverage.source.is_some() {
+    let is_known = |share| coverage.share(share, &report.waived).is_some();
+    if CoverageShare::ALL.into_iter().any(is_known) {
         out.push_str("\n| share | covered |\n|---|---|\n");
     }
     for share in CoverageShare::ALL {

@@ -1,14 +1,17 @@
 //! Reports of the coverage of one or several agents.
 
+mod html;
 mod json;
 mod markdown;
 mod text;
 
+pub use html::coverage_html;
 pub use json::coverage_json;
 pub use markdown::coverage_markdown;
 pub use text::coverage_text;
 
-use crate::analysis::{CoverageShare, CoveredAgent, PairCoverage, WaivedTools};
+use crate::analysis::{CoverageShare, CoveredAgent, MAX_COUNTED_VALUES, PairCoverage, WaivedTools};
+use crate::domain::counted;
 
 /// The coverage of an agent.
 pub struct AgentReport {
@@ -44,13 +47,28 @@ impl AgentReport {
 
     /// The feasible pairs that no case expects, with the number of cases in which data flows.
     fn missing_pairs(&self) -> Vec<(&(String, String), &PairCoverage)> {
-        let is_missing =
-            |(_, pair): &(&(String, String), &PairCoverage)| pair.cases.expected.is_empty();
-        self.agent
-            .coverage
-            .feasible_pairs()
-            .filter(is_missing)
+        let pairs = self.agent.coverage.counted_pairs(&self.waived);
+        pairs
+            .filter(|(_, pair)| pair.cases.expected.is_empty())
             .collect()
+    }
+
+    /// What is not complete, as messages.
+    fn limits(&self) -> Vec<String> {
+        let coverage = &self.agent.coverage;
+        let mut limits = Vec::new();
+        if !coverage.partial.is_empty() {
+            let cases = counted(coverage.partial.count(), "case");
+            limits.push(format!(
+                "the agent does not report all its calls in {cases}"
+            ));
+        }
+        for argument in &coverage.capped {
+            limits.push(format!(
+                "{argument}: more than {MAX_COUNTED_VALUES} values, or too many combinations of arguments; not all are counted"
+            ));
+        }
+        limits
     }
 
     /// The names of some cases, at most `most`.

@@ -23,20 +23,30 @@ pub fn coverage_text(report: &AgentReport, paint: Paint) -> String {
                 counted(coverage.cases.len(), "case"),
                 counted(report.agent.files, "file"),
                 coverage.cases_with_attempts.count(),
-                report.source_text(),
+                clean_line(&report.source_text()),
             ))
         ),
         String::new(),
     ];
     lines.extend(tool_lines(report, paint));
     lines.push(String::new());
+    lines.extend(never_expected_line(report, paint));
     lines.extend(argument_lines(report, paint));
     lines.extend(order_lines(report, paint));
     lines.extend(agent_lines(report, paint));
     lines.extend(state_lines(report, paint));
     lines.push(assertion_line(report, paint));
+    let limits = report.limits().into_iter();
+    lines.extend(limits.map(|limit| paint.faint(&clean_line(&limit))));
     lines.extend(finding_lines(report, paint));
     lines.join("\n")
+}
+
+/// The declared tools that no case expects.
+fn never_expected_line(report: &AgentReport, paint: Paint) -> Option<String> {
+    let tools = report.agent.coverage.never_expected(&report.waived);
+    let text = format!("never expected  {}", clean_line(&tools.join(", ")));
+    (!tools.is_empty()).then(|| paint.status(Status::Failed, &text))
 }
 
 const COLUMNS: [&str; 4] = ["declared", "expected", "called", "passed"];
@@ -63,13 +73,13 @@ fn tool_lines(report: &AgentReport, paint: Paint) -> Vec<String> {
     let labels: Vec<String> = labels.map(|label| format!("{label:>8}")).collect();
     let mut lines = vec![paint.faint(&format!("{:name_width$}  {}", "tool", labels.join("  ")))];
     for (name, tool) in tools {
+        let waived = report
+            .waived
+            .reason(name)
+            .map(|reason| paint.faint(&format!("  waived: {}", clean_line(reason))));
         let name = clean_line(name);
         let padding = " ".repeat(name_width.saturating_sub(name.width()));
         let cells: Vec<String> = tool_cells(tool, &outcomes, &labels, paint);
-        let waived = report
-            .waived
-            .reason(&name)
-            .map(|reason| paint.faint(&format!("  waived: {}", clean_line(reason))));
         lines.push(format!(
             "{name}{padding}  {}{}",
             cells.join("  "),
@@ -193,14 +203,13 @@ fn argument_lines(report: &AgentReport, paint: Paint) -> Vec<String> {
 fn order_lines(report: &AgentReport, paint: Paint) -> Vec<String> {
     let coverage = &report.agent.coverage;
     let mut lines = Vec::new();
-    let feasible = coverage.feasible_pairs().count();
-    if feasible > 0 {
+    let feasible = coverage.counted_pairs(&report.waived).count();
+    if feasible > 0 && !coverage.cases_with_attempts.is_empty() {
         let missing = report.missing_pairs();
         let expected = feasible - missing.len();
-        let not = if missing.is_empty() {
-            ""
-        } else {
-            "; data flows in results, and no case expects:"
+        let not = match missing.is_empty() {
+            true => "",
+            false => "; data flows, but no case expects:",
         };
         let pairs = missing.iter().map(|((first, second), pair)| {
             let cases = counted(pair.data_flow.count(), "case");
@@ -228,7 +237,7 @@ fn order_lines(report: &AgentReport, paint: Paint) -> Vec<String> {
         let not = if unexpected.is_empty() {
             ""
         } else {
-            "; made, and expected by no case:"
+            "; made, but expected by no case:"
         };
         let sequences = unexpected.iter().map(|(sequence, cases)| {
             let calls = match sequence.is_empty() {

@@ -20,7 +20,7 @@ use crate::formats::HTML_TITLE;
 use crate::metrics::aggregates;
 use case::{anchor, case, has_passed_or_scored};
 use charts::{attempts_of_cases, distribution};
-use escape::text;
+pub(super) use escape::text;
 use std::fmt::Write;
 use std::io;
 use std::sync::Arc;
@@ -44,15 +44,7 @@ fn write_html_report(
     earlier: EarlierRuns<'_>,
     to: &mut dyn io::Write,
 ) -> io::Result<()> {
-    let mut out =
-        String::from("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
-    out.push_str("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n");
-    out.push_str("<meta name=\"viewport\" content=\"width=device-width\">\n");
-    let _ = writeln!(
-        out,
-        "{HTML_TITLE}{}</title>\n<style>{STYLE}</style>\n</head>\n<body>",
-        text(&state.plan.run_id)
-    );
+    let mut out = page_begin(&format!("{HTML_TITLE}{}", text(&state.plan.run_id)));
     headline(state, &mut out);
     facts(state, &mut out);
     for words in run_remarks(state) {
@@ -95,6 +87,16 @@ fn write_html_report(
     }
     to.write_all(out.as_bytes())?;
     to.write_all(b"</body>\n</html>\n")
+}
+
+/// The begin of a page, up to its body. `title` is the begin of the element `title`, escaped.
+pub(super) fn page_begin(title: &str) -> String {
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width\">\n\
+         {title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
+    )
 }
 
 /// The number of attempts by status.
