@@ -2,7 +2,7 @@
 
 use super::declarations::Parameter;
 use crate::diff::values_equal;
-use crate::domain::JsonKind;
+use crate::domain::{JsonKind, finite_number};
 use serde_json::Value;
 
 /// A class of values of an argument.
@@ -88,7 +88,7 @@ impl ArgumentClass {
         let Some(value) = value else {
             return *self == ArgumentClass::Absent;
         };
-        let number = value.as_f64();
+        let number = finite_number(value);
         let text = value.as_str();
         let elements = value.as_array().map(Vec::len);
         match self {
@@ -198,7 +198,7 @@ fn classes_of_number(parameter: &Parameter) -> Vec<ArgumentClass> {
         classes.push(ArgumentClass::Negative);
     }
     classes.extend(limits.iter().copied().map(ArgumentClass::Limit));
-    let default = parameter.default.as_ref().and_then(Value::as_f64);
+    let default = parameter.default.as_ref().and_then(finite_number);
     let apart_from: Vec<f64> = limits.into_iter().chain(default).collect();
     if has_another(parameter, &apart_from, allows) {
         classes.push(ArgumentClass::OtherNumber { apart_from });

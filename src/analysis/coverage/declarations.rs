@@ -1,6 +1,6 @@
 //! The tools that an agent declares, read from the forms in which protocols and libraries describe them.
 
-use crate::domain::JsonKind;
+use crate::domain::{JsonKind, finite_number};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -222,7 +222,7 @@ impl Parameter {
             };
             variants.iter().find_map(of)
         };
-        let number = |names: [&str; 2]| field(names).and_then(|value| value.as_f64());
+        let number = |names: [&str; 2]| field(names).as_ref().and_then(finite_number);
         let count = |names: [&str; 2]| field(names).and_then(|value| value.as_u64());
         let listed = field(["enum", "enum"]).and_then(|values| values.as_array().cloned());
         let listed: Vec<Value> = listed

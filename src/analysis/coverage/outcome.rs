@@ -1,5 +1,6 @@
 //! How a call of a tool ended, as its response tells.
 
+use crate::domain::finite_number;
 use serde_json::Value;
 
 /// How the calls of a tool ended.
@@ -60,7 +61,7 @@ impl CallOutcome {
 fn is_error(response: &Value) -> bool {
     let is_given = |value: &Value| match value {
         Value::Bool(is) => *is,
-        Value::Number(code) => code.as_f64() != Some(0.0),
+        code @ Value::Number(_) => finite_number(code) != Some(0.0),
         other => !is_empty(other),
     };
     let is_failed = |status: &Value| {
