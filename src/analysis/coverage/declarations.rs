@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn bare_list_of_openai_has_tools_without_parameters() {
+    fn openai_tools_without_parameters_are_read() {
         let found = declared(json!([{"type": "function", "function": {"name": "now"}}]));
         assert_eq!(found.tools["now"], Some(ToolSchema::default()));
         let open = declared(

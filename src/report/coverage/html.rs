@@ -3,7 +3,7 @@
 use super::AgentReport;
 use crate::analysis::{ArgumentCoverage, CallOutcome, CasesByColumn, CoverageShare, ToolCoverage};
 use crate::domain::counted;
-use crate::report::html::{page_begin, text};
+use crate::report::html::{escaped, page_begin};
 use std::fmt::Write;
 
 /// Cases that are named with a finding.
@@ -25,11 +25,11 @@ fn agent(report: &AgentReport, out: &mut String) {
     let _ = writeln!(
         out,
         "<h2>{}</h2>\n<p>{} in {}, {} with results · {}</p>",
-        text(report.title()),
+        escaped(report.title()),
         counted(coverage.cases.len(), "case"),
         counted(report.agent.files, "file"),
         coverage.cases_with_attempts.count(),
-        text(&report.source_text())
+        escaped(&report.source_text())
     );
     shares(report, out);
     let most = coverage
@@ -71,7 +71,7 @@ fn tool_row(
     out: &mut String,
 ) {
     let declared = match (report.waived.reason(name), tool.declared) {
-        (Some(reason), _) => format!("waived: {}", text(reason)),
+        (Some(reason), _) => format!("waived: {}", escaped(reason)),
         (_, Some(true)) => "yes".into(),
         (_, Some(false)) => "<span class=\"failed\">no</span>".into(),
         (_, None) => "–".into(),
@@ -80,7 +80,7 @@ fn tool_row(
     let _ = writeln!(
         out,
         "<tr><th>{}</th><td>{declared}</td>{}<td class=\"n\">{}</td></tr>",
-        text(name),
+        escaped(name),
         cells(&tool.cases, most),
         errors.map_or(0, |cases| cases.count())
     );
@@ -96,7 +96,7 @@ fn arguments(name: &str, tool: &ToolCoverage, most: usize, out: &mut String) {
     let _ = writeln!(
         out,
         "<details><summary>Arguments of {}</summary>\n<table>",
-        text(name)
+        escaped(name)
     );
     out.push_str("<tr><th>argument</th><th>class</th><th class=\"n\">expected</th><th class=\"n\">called</th><th class=\"n\">passed</th></tr>\n");
     for (argument, of) in classed {
@@ -104,8 +104,8 @@ fn arguments(name: &str, tool: &ToolCoverage, most: usize, out: &mut String) {
             let _ = writeln!(
                 out,
                 "<tr><th>{}</th><td>{}</td>{}</tr>",
-                text(argument),
-                text(&class.label()),
+                escaped(argument),
+                escaped(&class.label()),
                 cells(cases, most)
             );
         }
@@ -137,8 +137,8 @@ fn findings(report: &AgentReport, out: &mut String) {
         let _ = writeln!(
             out,
             "<tr><td>{}</td><td><i>{}</i></td></tr>",
-            text(&finding.problem.text()),
-            text(&report.case_names(&finding.cases.0, MAX_CASES))
+            escaped(&finding.problem.text()),
+            escaped(&report.case_names(&finding.cases.0, MAX_CASES))
         );
     }
     out.push_str("</table>\n");

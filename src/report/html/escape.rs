@@ -3,7 +3,7 @@
 use crate::domain::clean;
 
 /// Escapes a text for HTML.
-pub(in super::super) fn text(text: &str) -> String {
+pub(super) fn text(text: &str) -> String {
     clean(text)
         .replace('&', "&amp;")
         .replace('<', "&lt;")

@@ -20,7 +20,7 @@ use crate::formats::HTML_TITLE;
 use crate::metrics::aggregates;
 use case::{anchor, case, has_passed_or_scored};
 use charts::{attempts_of_cases, distribution};
-pub(super) use escape::text;
+use escape::text;
 use std::fmt::Write;
 use std::io;
 use std::sync::Arc;
@@ -87,6 +87,11 @@ fn write_html_report(
     }
     to.write_all(out.as_bytes())?;
     to.write_all(b"</body>\n</html>\n")
+}
+
+/// Escapes a text for HTML.
+pub(super) fn escaped(raw: &str) -> String {
+    text(raw)
 }
 
 /// The begin of a page, up to its body. `title` is the begin of the element `title`, escaped.
