@@ -204,7 +204,11 @@ fn argument_accept_is_saved_and_undone() {
     close(&mut terminal);
     let mut terminal = open();
     terminal.wait_for("✓ passed");
+    // It was made before this start of the program.
     terminal.keys("u");
+    terminal.wait_for("Undo this edit?");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), saved);
+    terminal.keys("y");
     terminal.wait_for("undone: accept litres of call 2 water_bed");
     terminal.wait_for("✗ failed");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), before);
