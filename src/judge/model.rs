@@ -431,7 +431,7 @@ mod tests {
     }
 
     /// Permission by a budget alone.
-    fn endless(budget: &SpendingBudget) -> RequestPermission<'_> {
+    fn permission_by_budget(budget: &SpendingBudget) -> RequestPermission<'_> {
         static ENDS: std::sync::LazyLock<tokio_util::sync::CancellationToken> =
             std::sync::LazyLock::new(Default::default);
         RequestPermission {
@@ -450,7 +450,7 @@ mod tests {
                     schema: None,
                 },
                 &attempts(count),
-                endless(budget),
+                permission_by_budget(budget),
             )
             .await
             .0
@@ -481,7 +481,7 @@ mod tests {
                 schema: None,
             };
             let error = model
-                .ask(prompt, &attempts(1), endless(&budget))
+                .ask(prompt, &attempts(1), permission_by_budget(&budget))
                 .await
                 .0
                 .unwrap_err();
@@ -523,7 +523,9 @@ mod tests {
             text: "?",
             schema: Some(&schema),
         };
-        let (answer, asking) = model.ask(prompt, &attempts(1), endless(&budget)).await;
+        let (answer, asking) = model
+            .ask(prompt, &attempts(1), permission_by_budget(&budget))
+            .await;
         assert_eq!(
             (answer.unwrap_err().fault, asking.retries),
             (JudgeErrorKind::Rejected, 0)
@@ -542,7 +544,11 @@ mod tests {
         );
         for (schema, mode) in [(None, None), (Some(&schema), Some(FormMode::Schema))] {
             let answer = model
-                .ask(Prompt { text: "?", schema }, &attempts(1), endless(&budget))
+                .ask(
+                    Prompt { text: "?", schema },
+                    &attempts(1),
+                    permission_by_budget(&budget),
+                )
                 .await
                 .0
                 .unwrap();

@@ -24,7 +24,7 @@ pub enum ArgumentClass {
     Negative,
     /// The smallest or the largest allowed number.
     Limit(f64),
-    /// A number above zero that is neither a limit nor the default.
+    /// A positive number other than the limits and the default.
     OtherNumber {
         /// The limits and the default.
         apart_from: Vec<f64>,
@@ -200,14 +200,18 @@ fn classes_of_number(parameter: &Parameter) -> Vec<ArgumentClass> {
     classes.extend(limits.iter().copied().map(ArgumentClass::Limit));
     let default = parameter.default.as_ref().and_then(finite_number);
     let apart_from: Vec<f64> = limits.into_iter().chain(default).collect();
-    if has_another(parameter, &apart_from, allows) {
+    if allows_another_number(parameter, &apart_from, allows) {
         classes.push(ArgumentClass::OtherNumber { apart_from });
     }
     classes
 }
 
 /// Whether a number above zero is allowed that is none of these.
-fn has_another(parameter: &Parameter, apart_from: &[f64], allows: impl Fn(f64) -> bool) -> bool {
+fn allows_another_number(
+    parameter: &Parameter,
+    apart_from: &[f64],
+    allows: impl Fn(f64) -> bool,
+) -> bool {
     let is_another = |number: f64| number > 0.0 && allows(number) && !apart_from.contains(&number);
     let first = parameter
         .minimum

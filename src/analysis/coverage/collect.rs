@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// Different initial values of a key of the session state that are counted.
 const MAX_INITIAL_VALUES: usize = 1_000;
-/// Different combinations of arguments of a tool that are told apart.
+/// The maximum number of combinations of arguments that are counted for each tool.
 const MAX_SHAPES: usize = 1_000;
 /// Tools of a case for which it is computed whether the case passes without their calls.
 const MAX_TOOLS_TRIED: usize = 50;
@@ -55,7 +55,7 @@ pub struct CoverageCollector {
     is_declared_elsewhere: bool,
     /// Cases with an attempt whose agent does not report all calls.
     partial: CaseSet,
-    /// Arguments with more different values, or tools with more combinations of arguments, than are told apart.
+    /// Arguments, tools and state keys with too many different values or combinations to count all of them.
     capped: BTreeSet<String>,
 }
 
@@ -166,7 +166,9 @@ impl CoverageCollector {
                 None if values.len() < MAX_INITIAL_VALUES => {
                     values.push((value.clone(), CaseSet(vec![at])));
                 }
-                None => {}
+                None => {
+                    self.capped.insert(format!("state key {key}"));
+                }
             }
         }
         let stated = case.final_session_state.as_ref().and_then(Value::as_object);

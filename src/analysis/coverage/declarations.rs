@@ -54,9 +54,9 @@ pub struct Parameter {
     pub minimum: Option<f64>,
     /// The largest allowed number.
     pub maximum: Option<f64>,
-    /// A number that all allowed ones are above.
+    /// The exclusive lower bound of numbers.
     pub above: Option<f64>,
-    /// A number that all allowed ones are below.
+    /// The exclusive upper bound of numbers.
     pub below: Option<f64>,
     /// Whether numbers must be integers.
     pub is_integer: bool,
@@ -265,7 +265,7 @@ impl Parameter {
     }
 }
 
-/// The types that a schema names, in lower case, as Gemini's API writes them in upper case.
+/// The types that a schema names, in lower case. Gemini's API writes them in upper case.
 fn named_types(schema: &Value) -> impl Iterator<Item = String> {
     let named = schema.get("type");
     let several = named.and_then(Value::as_array).into_iter().flatten();

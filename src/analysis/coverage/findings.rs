@@ -107,20 +107,20 @@ pub(super) fn findings(
         let constant = tool.arguments.iter().filter(|(_, of)| is_constant(of));
         for (argument, of) in constant {
             let problem = CoverageProblem::ConstantArgument(name.clone(), argument.clone());
-            add(&mut found, problem, &of.expected_in);
+            add_finding(&mut found, problem, &of.expected_in);
         }
     }
     for (tool, (without, all)) in needs {
         let problem = CoverageProblem::UnneededCalls(tool.clone(), all.count());
-        add(&mut found, problem, without);
+        add_finding(&mut found, problem, without);
     }
     if let Some(cases) = coverage.assertions.get(&Assertion::Nothing) {
-        add(&mut found, CoverageProblem::NoAssertion, cases);
+        add_finding(&mut found, CoverageProblem::NoAssertion, cases);
     }
     found
 }
 
-fn add(found: &mut Vec<CoverageFinding>, problem: CoverageProblem, cases: &CaseSet) {
+fn add_finding(found: &mut Vec<CoverageFinding>, problem: CoverageProblem, cases: &CaseSet) {
     if !cases.is_empty() {
         let cases = cases.clone();
         found.push(CoverageFinding { problem, cases });
@@ -133,11 +133,11 @@ fn add_impossible(name: &str, tool: &ToolCoverage, found: &mut Vec<CoverageFindi
         match tool.cases.expected.is_empty() {
             false => {
                 let problem = CoverageProblem::UndeclaredTool(name.into());
-                add(found, problem, &tool.cases.expected);
+                add_finding(found, problem, &tool.cases.expected);
             }
             true => {
                 let problem = CoverageProblem::UndeclaredCall(name.into());
-                add(found, problem, &tool.cases.called);
+                add_finding(found, problem, &tool.cases.called);
             }
         }
     }
@@ -149,11 +149,11 @@ fn add_impossible(name: &str, tool: &ToolCoverage, found: &mut Vec<CoverageFindi
         match &of.declaration {
             None if tool.schema == SchemaKnowledge::Closed => {
                 let problem = CoverageProblem::UndeclaredArgument(tool_name, argument);
-                add(found, problem, &of.expected_in);
+                add_finding(found, problem, &of.expected_in);
             }
             Some(parameter) if parameter.required => {
                 let problem = CoverageProblem::MissingArgument(tool_name, argument);
-                add(found, problem, &of.missing_in);
+                add_finding(found, problem, &of.missing_in);
             }
             _ => {}
         }

@@ -1,4 +1,4 @@
-//! What is demanded of a coverage, and what of it is not met.
+//! Demands on the coverage, such as a minimum share, and the check whether they are met.
 
 use super::{Coverage, PairCoverage, SchemaKnowledge, ToolCoverage};
 use wildmatch::WildMatch;

@@ -117,7 +117,7 @@ pub struct Coverage {
     pub assertions: BTreeMap<Assertion, CaseSet>,
     /// Cases with an attempt whose agent does not report all calls.
     pub partial: CaseSet,
-    /// Arguments with more different values, and tools with more combinations of arguments, than are told apart.
+    /// Arguments, tools and state keys with too many different values or combinations to count all of them.
     pub capped: BTreeSet<String>,
     /// What does not fit together, or is tested by nothing.
     pub findings: Vec<CoverageFinding>,

@@ -10,7 +10,7 @@ pub use json::coverage_json;
 pub use markdown::coverage_markdown;
 pub use text::coverage_text;
 
-use crate::analysis::{CoverageShare, CoveredAgent, MAX_COUNTED_VALUES, PairCoverage, WaivedTools};
+use crate::analysis::{CoverageShare, CoveredAgent, PairCoverage, WaivedTools};
 use crate::domain::counted;
 
 /// The coverage of an agent.
@@ -65,7 +65,7 @@ impl AgentReport {
         }
         for argument in &coverage.capped {
             limits.push(format!(
-                "{argument}: more than {MAX_COUNTED_VALUES} values, or too many combinations of arguments; not all are counted"
+                "{argument}: too many different values or combinations; not all are counted"
             ));
         }
         limits
