@@ -64,7 +64,7 @@ fn wrap_level(left: &[Span], right: &[Span], width: usize) -> Option<(Vec<Line>,
         actual.pad_to(expected.lines.len());
         (rest_left, rest_right) = (left, right);
         for run in runs(&of_left.text) {
-            match run.width() <= width.max(1) {
+            match columns(run) <= width.max(1) {
                 true => word_of_both(run, (&mut expected, of_left), (&mut actual, of_right)),
                 false => parts(run).into_iter().for_each(|part| {
                     word_of_both(part, (&mut expected, of_left), (&mut actual, of_right));
@@ -80,7 +80,7 @@ fn word_of_both(
     (left, of_left): (&mut Wrapper, &Span),
     (right, of_right): (&mut Wrapper, &Span),
 ) {
-    let wide = word.width();
+    let wide = columns(word);
     let fits = |side: &Wrapper| side.used + wide <= side.width;
     let is_begun = left.used > 0 || right.used > 0;
     if is_begun && !(fits(left) && fits(right)) {
@@ -147,6 +147,19 @@ fn belongs(
     !is_space(before) && !is_space(word) && (is_closing(word) || is_opening(before))
 }
 
+/// Whether all characters are one byte and one column.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+}
+
+/// Columns of a text on the terminal.
+fn columns(text: &str) -> usize {
+    match is_plain(text) {
+        true => text.len(),
+        false => text.width(),
+    }
+}
+
 struct Wrapper {
     lines: Vec<Line>,
     used: usize,
@@ -164,7 +177,7 @@ impl Wrapper {
 
     fn span(&mut self, span: &Span) {
         for run in runs(&span.text) {
-            match run.width() <= self.width {
+            match columns(run) <= self.width {
                 true => self.word(run, span),
                 false => parts(run)
                     .into_iter()
@@ -188,7 +201,7 @@ impl Wrapper {
     }
 
     fn word(&mut self, word: &str, like: &Span) {
-        let wide = word.width();
+        let wide = columns(word);
         if self.used + wide <= self.width {
             return self.put(word, wide, like);
         }
@@ -201,12 +214,33 @@ impl Wrapper {
         if wide <= self.width {
             return self.put(word, wide, like);
         }
+        match is_plain(word) {
+            true => self.cut_plain(word, like),
+            false => self.cut(word, like),
+        }
+    }
+
+    /// Adds a word that is longer than a line, broken between characters.
+    fn cut(&mut self, word: &str, like: &Span) {
         for grapheme in word.graphemes(true) {
             let wide = grapheme.width();
             if self.used + wide > self.width && self.used > 0 {
                 self.next_line();
             }
             self.put(grapheme, wide, like);
+        }
+    }
+
+    /// The same for a word whose characters are all one byte and one column.
+    fn cut_plain(&mut self, word: &str, like: &Span) {
+        let mut rest = word;
+        while !rest.is_empty() {
+            if self.used == self.width {
+                self.next_line();
+            }
+            let (part, after) = rest.split_at(rest.len().min(self.width - self.used));
+            self.put(part, part.len(), like);
+            rest = after;
         }
     }
 
@@ -317,6 +351,25 @@ mod tests {
         let without_spaces = |text: &str| text.split_whitespace().collect::<String>();
         assert_eq!(all(|row| &row.left), without_spaces(&short));
         assert_eq!(all(|row| &row.right), without_spaces(&long));
+    }
+
+    /// A long word is cut at the same columns, whether its characters are all plain or not.
+    #[test]
+    fn long_words_are_cut_at_the_width() {
+        let cut = |text: &str| {
+            let spans = ["ab ", text].map(|text| Span {
+                text: text.into(),
+                ..Span::default()
+            });
+            wrap_line(&spans, 8).iter().map(plain).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            cut(&"w".repeat(20)),
+            ["ab ", "wwwwwwww", "wwwwwwww", "wwww"]
+        );
+        let other = cut(&"é".repeat(20));
+        assert_eq!(other, ["ab ", "éééééééé", "éééééééé", "éééé"]);
+        assert_eq!(cut(&"Ｗ".repeat(5)), ["ab ", "ＷＷＷＷ", "Ｗ"]);
     }
 
     fn plain(line: &Line) -> String {

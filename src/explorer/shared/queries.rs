@@ -170,12 +170,10 @@ impl Model {
         Some(CaseRef { set, index })
     }
 
-    /// Why a case cannot be read.
-    pub fn problem_of(&self, case: CaseRef) -> Option<String> {
-        self.file(case.set)?
-            .case(case.index)
-            .err()
-            .map(|problem| problem.to_string())
+    /// Why a case cannot be read. `None` until its set is summarized.
+    pub fn problem_of(&self, case: CaseRef) -> Option<&str> {
+        let summaries = self.view.sets.get(case.set)?.summaries.as_ref()?;
+        summaries.get(case.index)?.problem.as_deref()
     }
 
     /// A key that identifies the case in later versions of its file.

@@ -79,11 +79,15 @@ pub(crate) fn notice_lines(model: &Model) -> Vec<Line> {
     let Some(notice) = &model.notice else {
         return Vec::new();
     };
+    let width = usize::from(model.size.0.saturating_sub(2)).max(1);
+    // More than fits, although some characters have no width and words are not broken.
+    let most = 4 * NOTICE_LINES * width;
+    let start: String = notice.text.chars().take(most).collect();
     let span = Span {
-        text: clean_line(&notice.text).into_owned(),
+        text: clean_line(&start).into_owned(),
         ..Span::default()
     };
-    let mut lines = wrap_line(&[span], usize::from(model.size.0.saturating_sub(2)).max(1));
+    let mut lines = wrap_line(&[span], width);
     lines.truncate(NOTICE_LINES);
     lines
 }

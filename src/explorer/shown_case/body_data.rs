@@ -12,7 +12,9 @@ use std::sync::Arc;
 
 /// The data for the lines of a case that was not run.
 pub(crate) fn not_run(model: &Model, case: &CaseScreen) -> Option<Compared> {
-    let read = model.last_file(case.at.set)?.case(case.at.index).ok();
+    let read = model.last_file(case.at.set)?.case(case.at.index);
+    let problem = read.as_ref().err().map(ToString::to_string);
+    let read = read.ok();
     let state = read
         .as_ref()
         .and_then(|read| read.final_session_state.as_ref());
@@ -27,7 +29,7 @@ pub(crate) fn not_run(model: &Model, case: &CaseScreen) -> Option<Compared> {
     };
     Some(Compared {
         turns: turns.into_iter().enumerate().map(turn).collect(),
-        problem: model.problem_of(case.at),
+        problem,
         states: states(state, None),
         ..Compared::default()
     })
@@ -65,7 +67,10 @@ pub(crate) fn compared(
     });
     let now = model
         .last_file(case.at.set)
-        .and_then(|file| file.case(case.at.index).ok());
+        .map(|file| file.case(case.at.index));
+    let problem = now.as_ref().and_then(|now| now.as_ref().err());
+    let problem = problem.map(ToString::to_string);
+    let now = now.and_then(Result::ok);
     // The file spells numbers as a person wrote them.
     let as_in_file = |at: usize, own: &Invocation| {
         let now = now.as_ref().and_then(|now| now.turns().get(first + at));
@@ -92,7 +97,7 @@ pub(crate) fn compared(
         turns: (0..count).map(turn).collect(),
         has_run: true,
         people,
-        problem: model.problem_of(case.at),
+        problem,
         states: states(
             attempt.expected_state.as_ref(),
             attempt.actual_state.as_ref(),

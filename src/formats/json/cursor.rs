@@ -15,6 +15,9 @@ const IS_STRUCTURE: [bool; 256] = {
     table
 };
 
+/// Most strings are short. Up to this length in bytes, comparing bytes is faster than calling `memchr`.
+const SHORT_STRING: usize = 24;
+
 /// A position in JSON text.
 pub(in crate::formats) struct Cursor<'a> {
     text: &'a str,
@@ -94,9 +97,7 @@ impl<'a> Cursor<'a> {
         let mut out = Cow::Borrowed("");
         loop {
             let start = self.at;
-            while !matches!(self.peek(), None | Some(b'"' | b'\\' | 0..=0x1F)) {
-                self.at += 1;
-            }
+            self.at += string_part(&self.text.as_bytes()[start..]);
             // The first part is borrowed.
             out += &self.text[start..self.at];
             match self.peek() {
@@ -116,11 +117,9 @@ impl<'a> Cursor<'a> {
 
     /// Skips a string without building it. The cursor is at its opening quote.
     pub(in crate::formats) fn skip_string(&mut self) -> Result<(), SyntaxError> {
-        /// Most strings are short. For them, calling `memchr` is slower than comparing bytes.
-        const SHORT: usize = 24;
         let bytes = self.text.as_bytes();
         self.at += 1;
-        let near = bytes.len().min(self.at + SHORT);
+        let near = bytes.len().min(self.at + SHORT_STRING);
         while self.at < near && !matches!(bytes[self.at], b'"' | b'\\') {
             self.at += 1;
         }
@@ -243,6 +242,18 @@ impl<'a> Cursor<'a> {
         self.at += 4;
         u32::from_str_radix(digits, 16).map_err(|_| self.wrong("four hexadecimal digits"))
     }
+}
+
+/// The number of bytes before a quote, a backslash or a control character.
+fn string_part(bytes: &[u8]) -> usize {
+    let (near, far) = bytes.split_at(bytes.len().min(SHORT_STRING));
+    let ends = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1F);
+    if let Some(end) = near.iter().position(ends) {
+        return end;
+    }
+    let far = &far[..memchr::memchr2(b'"', b'\\', far).unwrap_or(far.len())];
+    let control = far.iter().position(|byte| *byte < b' ');
+    near.len() + control.unwrap_or(far.len())
 }
 
 fn lone_surrogate(offset: usize, code: u32) -> SyntaxError {

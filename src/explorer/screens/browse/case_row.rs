@@ -1,7 +1,7 @@
 //! A row of the list of cases.
 
 use super::columns::{ColumnWidths, METRIC_WIDTH, SIGNS};
-use super::reason::{attempt_text, problem, reason_parts};
+use super::reason::{attempt_text, reason_parts};
 use crate::domain::{AttemptSummary, MetricSummary, Score, Status, score_text, seconds_text};
 use crate::explorer::case_list::decisions::quarantine_of;
 use crate::explorer::case_list::trend::put_sparkline;
@@ -60,7 +60,7 @@ pub(super) fn case_row(
     buffer: &mut Buffer,
 ) {
     let (outcome, summary) = (model.view.outcomes.get(case), summary_of(model, case));
-    let problem = problem(model, case);
+    let problem = model.problem_of(case);
     let is_selected = model.view.browse.selected.contains(&case);
     let (x, y) = (row.x, row.y);
     let mut cells = CellPainter {

@@ -1,6 +1,6 @@
 //! The widths of the columns of the list of cases, and their headings.
 
-use super::reason::{attempt_text, problem, reason_parts};
+use super::reason::{attempt_text, reason_parts};
 use crate::domain::Status;
 use crate::explorer::case_list::trend::points;
 use crate::explorer::shared::case_list::TreeNode;
@@ -122,7 +122,7 @@ impl ColumnWidths {
 /// The width in which four of five reasons of these rows are shown whole; 0 if there is no reason.
 fn reason_width(model: &Model, rows: &[CaseRef], theme: &Theme) -> u16 {
     let width = |case: &CaseRef| {
-        let parts = reason_parts(model, *case, problem(model, *case), theme);
+        let parts = reason_parts(model, *case, model.problem_of(*case), theme);
         parts.iter().map(|(text, _)| columns_of(text)).sum::<u16>()
     };
     let mut widths: Vec<u16> = rows.iter().map(width).filter(|width| *width > 0).collect();

@@ -125,12 +125,3 @@ pub(super) fn attempt_text(attempts: &[Status]) -> String {
     };
     format!("{signs}{rate}")
 }
-
-/// Why a case cannot be read.
-pub(super) fn problem(model: &Model, case: CaseRef) -> Option<&str> {
-    let summary = model.view.sets[case.set]
-        .summaries
-        .as_ref()?
-        .get(case.index)?;
-    summary.problem.as_deref()
-}
