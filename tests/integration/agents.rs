@@ -414,7 +414,7 @@ fn flooding_agent_errors_with_bounded_memory() {
 #[test]
 fn what_agents_did_does_not_stay_in_memory() {
     let script = "head -c 1000000 /dev/zero | tr '\\0' x | sed 's/.*/{\"response\": \"&\"}/'; echo";
-    let work = Work::scripted(120, script);
+    let work = Work::scripted(60, script);
     work.write(
         "test_config.json",
         &json!({"criteria": {"tool_trajectory_avg_score": 1.0}}).to_string(),
@@ -443,9 +443,9 @@ fn what_agents_did_does_not_stay_in_memory() {
             .iter()
             .filter(|case| said(case) == Some(1_000_000))
             .count(),
-        120
+        60
     );
-    assert!(work.read("report.html").len() > 120_000_000);
+    assert!(work.read("report.html").len() > 60_000_000);
     assert!(peak < 150, "{peak} MB");
 }
 

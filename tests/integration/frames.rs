@@ -32,10 +32,12 @@ use proptest::prelude::*;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Modifier;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, OnceLock};
 
-fn workspace() -> Workspace {
-    Workspace::open(&root().join("fixtures/workspace")).unwrap()
+fn workspace() -> &'static Workspace {
+    static WORKSPACE: LazyLock<Workspace> =
+        LazyLock::new(|| Workspace::open(&root().join("fixtures/workspace")).unwrap());
+    &WORKSPACE
 }
 
 /// A model of the sample workspace, without runs.
@@ -140,7 +142,7 @@ fn plan(model: &Model) -> RunPlan {
             agent_jobs: None,
             file_cases: None,
             app_dir: None,
-            criteria: criteria_for(&workspace(), &view.path, file, None, &[])
+            criteria: criteria_for(workspace(), &view.path, file, None, &[])
                 .unwrap()
                 .0,
         });
@@ -294,10 +296,11 @@ fn judge(metric: &JudgedMetric, eval_id: &str, evidence: &Evidence) -> MetricRes
 
 /// A run of the whole sample, `done` of its attempts ended and the next four in flight.
 fn run(model: &mut Model, done: usize) {
+    // Scored once: all models have the same plan.
+    static ATTEMPTS: OnceLock<Vec<Attempt>> = OnceLock::new();
     let plan = plan(model);
-    let attempts: Vec<Attempt> = (0..plan.cases.len())
-        .map(|case| attempt(model, &plan, case))
-        .collect();
+    let all = || (0..plan.cases.len()).map(|case| attempt(model, &plan, case));
+    let attempts = ATTEMPTS.get_or_init(|| all().collect()).clone();
     let all = attempts.len();
     update(
         model,
@@ -1457,6 +1460,7 @@ fn captures(size: (u16, u16)) -> [(&'static str, Model); 3] {
     };
     let conversation = |id: &str, messages: &[&str], problem: Option<&str>| RecordedConversation {
         id: id.into(),
+        agent: None,
         turns: messages.iter().map(|text| turn(text)).collect(),
         input: None,
         states: Vec::new(),
@@ -1483,6 +1487,7 @@ fn captures(size: (u16, u16)) -> [(&'static str, Model); 3] {
         source,
         target: CaptureTarget::Set(0),
         found: Ok(found),
+        additions: Vec::new(),
     };
     update(&mut conversations, Msg::Edits(msg));
     [

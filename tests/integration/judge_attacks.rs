@@ -8,8 +8,10 @@ use evaltrail::domain::{
     QuestionId, Sample, VerdictParsing,
 };
 use evaltrail::metrics::{Evidence, JudgedMetric};
+use regex::Regex;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// A reply of a judge. `{CODE N}` and `{JSON N}` are placeholders for the code with the index `N`.
 struct Attack {
@@ -599,9 +601,10 @@ fn codes(metric: &JudgedMetric, evidence: &Evidence, answered: &[JudgedQuestion]
         .first()
         .map(|question| question.prompt.clone())
         .unwrap_or_default();
-    let pattern = regex::Regex::new(r#"(?:\[code: |"code": ")([a-z]{8})\b"#).unwrap();
+    static PATTERN: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r#"(?:\[code: |"code": ")([a-z]{8})\b"#).unwrap());
     // The prompt also contains the planted text.
-    pattern
+    PATTERN
         .captures_iter(&prompt)
         .map(|found| found[1].to_string())
         .filter(|code| code != FORGED)

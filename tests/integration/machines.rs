@@ -437,7 +437,7 @@ fn machine_that_cannot_record_skips_queue() {
 /// case once, and they are those of one machine.
 #[test]
 fn queue_has_one_result_per_case_after_kills() {
-    const CASES: usize = 2000;
+    const CASES: usize = 600;
     let place = answers(CASES);
     let one = output(&mut machine(
         place.path(),
@@ -477,7 +477,7 @@ fn queue_has_one_result_per_case_after_kills() {
             both(&ended)
         );
         assert!(
-            both(&ended).contains("merged the runs of 8 machines: 2000 of 2000 cases"),
+            both(&ended).contains("merged the runs of 8 machines: 600 of 600 cases"),
             "{}",
             both(&ended)
         );
@@ -494,7 +494,7 @@ fn queue_has_one_result_per_case_after_kills() {
         &["score", "answers.jsonl", "-q", "--queue", "runs"],
     ));
     assert!(
-        both(&late).contains("this machine ran 0 of 2000 attempts"),
+        both(&late).contains("this machine ran 0 of 600 attempts"),
         "{}",
         both(&late)
     );

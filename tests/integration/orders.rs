@@ -447,7 +447,8 @@ impl World {
 
 #[test]
 fn state_is_current_after_random_messages() {
-    for seed in 0..600 {
+    let rounds: u64 = std::env::var("EVALTRAIL_ROUNDS").map_or(1, |text| text.parse().unwrap());
+    for seed in 0..150 * rounds {
         let mut world = World::new(seed);
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             for _ in 0..120 {

@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 use styles::{Style, eval_set, named_list};
 
-const EDITS: u64 = 2_000;
+const EDITS: u64 = 1_000;
 
 fn open(text: &str) -> SetFile {
     SetFile::open(Arc::from(text), "set").unwrap_or_else(|error| panic!("{error}\n{text}"))
