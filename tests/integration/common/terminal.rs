@@ -5,6 +5,7 @@ use super::time_limit::TimeLimit;
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use std::io::{Read, Write};
 use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -15,7 +16,7 @@ pub struct Terminal {
     writer: Box<dyn Write + Send>,
     bytes: Arc<Mutex<Vec<u8>>>,
     parser: Arc<Mutex<vt100::Parser>>,
-    reader: std::thread::JoinHandle<()>,
+    display: std::thread::JoinHandle<()>,
 }
 
 /// The terminal emulator needs at least two cells.
@@ -48,6 +49,29 @@ fn whole_frames(output: &[u8]) -> usize {
             .unwrap_or(0)
 }
 
+/// Draws output on the screen until there is no more. As in terminals, a frame is drawn as it is when its rest does not come:
+/// its program may have been stopped.
+fn show_output(written: &Receiver<Vec<u8>>, screen: &Mutex<vt100::Parser>) {
+    let mut unshown = Vec::new();
+    loop {
+        let output = written.recv_timeout(FRAME_LIMIT);
+        let complete = match &output {
+            Ok(output) => {
+                unshown.extend_from_slice(output);
+                whole_frames(&unshown)
+            }
+            Err(_) => unshown.len(),
+        };
+        let shown: Vec<u8> = unshown.drain(..complete).collect();
+        screen.lock().unwrap().process(&shown);
+        if output == Err(RecvTimeoutError::Disconnected) {
+            return;
+        }
+    }
+}
+
+/// How long a terminal waits for the rest of a frame.
+const FRAME_LIMIT: Duration = Duration::from_secs(1);
 /// Time limit of each wait.
 const LIMIT: Duration = Duration::from_secs(60);
 /// After the end of a program, its output is complete when nothing comes for this long.
@@ -103,25 +127,26 @@ impl Terminal {
             cells(columns),
             0,
         )));
-        let (kept, screen) = (bytes.clone(), parser.clone());
-        let reader = std::thread::spawn(move || {
+        let kept = bytes.clone();
+        let (output, written) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
             let mut buffer = [0; 65536];
-            let mut unshown = Vec::new();
             while let Ok(count @ 1..) = reader.read(&mut buffer) {
                 kept.lock().unwrap().extend_from_slice(&buffer[..count]);
-                unshown.extend_from_slice(&buffer[..count]);
-                let shown = unshown.drain(..whole_frames(&unshown)).collect::<Vec<_>>();
-                screen.lock().unwrap().process(&shown);
+                if output.send(buffer[..count].to_vec()).is_err() {
+                    break;
+                }
             }
-            screen.lock().unwrap().process(&unshown);
         });
+        let screen = parser.clone();
+        let display = std::thread::spawn(move || show_output(&written, &screen));
         Terminal {
             child,
             master: pair.master,
             writer,
             bytes,
             parser,
-            reader,
+            display,
         }
     }
 
@@ -129,7 +154,7 @@ impl Terminal {
     /// open; then the output is complete when nothing more comes.
     fn wait_for_rest(&self) {
         let mut rest = (self.written(), TimeLimit::new(REST));
-        while !self.reader.is_finished() && !rest.1.has_passed() {
+        while !self.display.is_finished() && !rest.1.has_passed() {
             std::thread::sleep(Duration::from_millis(1));
             if self.written() != rest.0 {
                 rest = (self.written(), TimeLimit::new(REST));
