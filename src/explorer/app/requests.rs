@@ -37,7 +37,7 @@ fn carry_out_one(model: &mut Model, request: ScreenRequest) -> Vec<Effect> {
         ScreenRequest::LeaveChat => chat::close(model),
         ScreenRequest::RestartChat(session) => chat::restart(model, *session),
         ScreenRequest::ShowRuns => runs::show(model),
-        ScreenRequest::RemoveRun(path) => runs::remove_confirmed(model, path),
+        ScreenRequest::RemoveRun(path) => runs::remove_confirmed(path),
         ScreenRequest::ContinueTriage => queue::resume(model),
         ScreenRequest::DecideGroup {
             kind,

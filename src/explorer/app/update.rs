@@ -231,20 +231,13 @@ fn past_runs(model: &mut Model, msg: HistoryMsg) -> Vec<Effect> {
         }
         HistoryMsg::Renewed { past, outcomes } => opened_run::renew(model, *past, *outcomes),
         HistoryMsg::Compared(pair) => comparison::compared(model, pair),
-        HistoryMsg::Pinned {
-            words,
-            ticket,
-            history,
-        } => {
-            runs::listed(model, ticket, history);
+        HistoryMsg::Named => vec![runs::list_again(model)],
+        HistoryMsg::Pinned(words) => {
             notices::notify(model, words, false);
-            vec![Effect::Results(ResultEffect::CompareBaseline)]
+            let compare = Effect::Results(ResultEffect::CompareBaseline);
+            vec![runs::list_again(model), compare]
         }
-        HistoryMsg::Removed {
-            run_id,
-            ticket,
-            history,
-        } => runs::removed(model, &run_id, ticket, history),
+        HistoryMsg::Removed(run_id) => runs::removed(model, &run_id),
     }
 }
 

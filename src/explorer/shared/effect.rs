@@ -325,14 +325,14 @@ pub enum HistoryEffect {
     Export(Box<RunSummary>, PathBuf),
     /// Compare the first run with the second.
     Compare(Box<RunSummary>, Box<RunSummary>),
-    /// Give the run with this id a name or none, and list the runs again.
-    Name(String, Option<String>, Ticket),
-    /// Pin the run with this id no longer, and list the runs again.
-    Unpin(String, Ticket),
-    /// Keep a run when old ones are removed, write it as the baseline, and list the runs again.
-    Pin(Box<RunSummary>, Ticket),
-    /// Delete the run in this folder, and list the runs again.
-    Remove(PathBuf, Ticket),
+    /// Give the run with this id a name or none.
+    Name(String, Option<String>),
+    /// Pin the run with this id no longer.
+    Unpin(String),
+    /// Keep a run when old ones are removed, and write it as the baseline.
+    Pin(Box<RunSummary>),
+    /// Delete the run in this folder.
+    Remove(PathBuf),
 }
 
 /// Effects on files that the user edits.

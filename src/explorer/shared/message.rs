@@ -162,24 +162,12 @@ pub enum HistoryMsg {
     },
     /// Two runs were compared.
     Compared(Arc<ComparedPair>),
-    /// A run was pinned.
-    Pinned {
-        /// What was done.
-        words: String,
-        /// Identifies the request.
-        ticket: Ticket,
-        /// The runs.
-        history: Arc<History>,
-    },
-    /// A run was deleted.
-    Removed {
-        /// Its id.
-        run_id: String,
-        /// Identifies the request.
-        ticket: Ticket,
-        /// The runs that are left.
-        history: Arc<History>,
-    },
+    /// A run got a name, or has none any more.
+    Named,
+    /// A run was pinned, or is pinned no longer; with what was done.
+    Pinned(String),
+    /// The run with this id was deleted.
+    Removed(String),
 }
 
 /// Messages about edits.

@@ -29,17 +29,12 @@ pub(crate) fn reply(context: &TaskContext, effect: HistoryEffect) -> Msg {
             "the runs cannot be compared",
             compare(context, &before, &after),
         ),
-        HistoryEffect::Name(run_id, name, ticket) => (
-            "the name is not saved",
-            rename(context, &run_id, name, ticket),
-        ),
-        HistoryEffect::Unpin(run_id, ticket) => {
-            ("the run stays pinned", unpin(context, &run_id, ticket))
+        HistoryEffect::Name(run_id, name) => {
+            ("the name is not saved", rename(context, &run_id, name))
         }
-        HistoryEffect::Pin(head, ticket) => ("the run is not pinned", pin(context, &head, ticket)),
-        HistoryEffect::Remove(path, ticket) => {
-            ("the run is not deleted", remove(context, &path, ticket))
-        }
+        HistoryEffect::Unpin(run_id) => ("the run stays pinned", unpin(context, &run_id)),
+        HistoryEffect::Pin(head) => ("the run is not pinned", pin(context, &head)),
+        HistoryEffect::Remove(path) => ("the run is not deleted", remove(&path)),
     };
     replied.unwrap_or_else(|why| Msg::Failed(format!("{what}: {why}")))
 }
@@ -137,51 +132,27 @@ fn compared_run(
     })
 }
 
-fn rename(
-    context: &TaskContext,
-    run_id: &str,
-    name: Option<String>,
-    ticket: Ticket,
-) -> Result<Msg, String> {
+fn rename(context: &TaskContext, run_id: &str, name: Option<String>) -> Result<Msg, String> {
     name_run(&context.workspace, run_id, name.as_deref())?;
-    Ok(listed(context, ticket))
+    Ok(Msg::History(HistoryMsg::Named))
 }
 
-fn unpin(context: &TaskContext, run_id: &str, ticket: Ticket) -> Result<Msg, String> {
+fn unpin(context: &TaskContext, run_id: &str) -> Result<Msg, String> {
     let words = unpin_run(&context.workspace, run_id).map_err(|error| error.to_string())?;
-    let history = Arc::new(history_of(&context.workspace));
-    Ok(Msg::History(HistoryMsg::Pinned {
-        words,
-        ticket,
-        history,
-    }))
+    Ok(Msg::History(HistoryMsg::Pinned(words)))
 }
 
-fn pin(context: &TaskContext, head: &RunSummary, ticket: Ticket) -> Result<Msg, String> {
+fn pin(context: &TaskContext, head: &RunSummary) -> Result<Msg, String> {
     let state = load_past_run(&context.workspace, &history_of(&context.workspace), head)?.state;
     let words = pin_run(&context.workspace, &state).map_err(|error| error.to_string())?;
-    let history = Arc::new(history_of(&context.workspace));
-    Ok(Msg::History(HistoryMsg::Pinned {
-        words,
-        ticket,
-        history,
-    }))
+    Ok(Msg::History(HistoryMsg::Pinned(words)))
 }
 
-fn remove(context: &TaskContext, path: &Path, ticket: Ticket) -> Result<Msg, String> {
+fn remove(path: &Path) -> Result<Msg, String> {
     match remove_run(path) {
         Ok(true) => {
-            let run_id = path
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned();
-            let history = Arc::new(history_of(&context.workspace));
-            Ok(Msg::History(HistoryMsg::Removed {
-                run_id,
-                ticket,
-                history,
-            }))
+            let run_id = path.file_name().unwrap_or_default().to_string_lossy();
+            Ok(Msg::History(HistoryMsg::Removed(run_id.into_owned())))
         }
         Ok(false) => Err("it is being written".into()),
         Err(error) => Err(error.to_string()),

@@ -49,6 +49,12 @@ pub(crate) fn listed(model: &mut Model, ticket: Ticket, history: Arc<History>) -
     Vec::new()
 }
 
+/// Lists the runs after one was changed. The request is made after the change, so its reply shows it: that of a request which
+/// was made before may have read the runs before the change.
+pub(crate) fn list_again(model: &mut Model) -> Effect {
+    Effect::History(HistoryEffect::List(model.ticket()))
+}
+
 pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
     model.show(BrowseScreen);
     Vec::new()
@@ -159,11 +165,10 @@ pub(crate) fn pin(model: &mut Model) -> Vec<Effect> {
     let Some(head) = model.runs.head().cloned() else {
         return Vec::new();
     };
-    let ticket = model.ticket();
     let is_pinned = model.runs.is_pinned(&head) || model.runs.is_baseline(&head);
     vec![Effect::History(match is_pinned {
-        true => HistoryEffect::Unpin(head.run_id, ticket),
-        false => HistoryEffect::Pin(Box::new(head), ticket),
+        true => HistoryEffect::Unpin(head.run_id),
+        false => HistoryEffect::Pin(Box::new(head)),
     })]
 }
 
@@ -195,12 +200,11 @@ impl Purpose for NameOfRun {
         run_name_error(typed.trim())
     }
 
-    fn accept(&self, model: &mut Model, typed: &str) -> Vec<Effect> {
+    fn accept(&self, _: &mut Model, typed: &str) -> Vec<Effect> {
         let name = Some(typed.to_string()).filter(|name| !name.is_empty());
         vec![Effect::History(HistoryEffect::Name(
             self.run_id.clone(),
             name,
-            model.ticket(),
         ))]
     }
 }
@@ -277,18 +281,12 @@ pub(crate) fn remove(model: &mut Model) -> Vec<Effect> {
 }
 
 /// Deletes a run after the confirmation.
-pub(crate) fn remove_confirmed(model: &mut Model, path: PathBuf) -> Vec<Effect> {
-    vec![Effect::History(HistoryEffect::Remove(path, model.ticket()))]
+pub(crate) fn remove_confirmed(path: PathBuf) -> Vec<Effect> {
+    vec![Effect::History(HistoryEffect::Remove(path))]
 }
 
 /// A run was deleted: results that were from it are those of older runs.
-pub(crate) fn removed(
-    model: &mut Model,
-    run_id: &str,
-    ticket: Ticket,
-    history: Arc<History>,
-) -> Vec<Effect> {
-    listed(model, ticket, history);
+pub(crate) fn removed(model: &mut Model, run_id: &str) -> Vec<Effect> {
     notices::notify(model, format!("run {run_id} was deleted"), false);
     // A what-if was computed from these results, too.
     let mut effects = what_if::drop_what_if(model);
@@ -299,6 +297,7 @@ pub(crate) fn removed(
             model.read_files(),
         )));
     }
+    effects.push(list_again(model));
     effects.push(Effect::Results(ResultEffect::CompareBaseline));
     effects.push(Effect::Results(ResultEffect::ReadTrends));
     effects
