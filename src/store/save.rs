@@ -13,7 +13,7 @@
 
 use super::bucket_copy::CopyError;
 use super::copy_edit::CopyEdit;
-use super::temporary::{sweep, sync_folder, write_beside};
+use super::temporary::{sweep, sync_folder, without_name, write_beside};
 use crate::buckets::BucketError;
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
@@ -103,6 +103,7 @@ pub fn can_write(path: &Path) -> io::Result<()> {
     tempfile::Builder::new()
         .prefix(".evaltrail-")
         .tempfile_in(folder_of(&target))
+        .map_err(without_name)
         .map(drop)
 }
 

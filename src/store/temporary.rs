@@ -43,10 +43,20 @@ fn create(folder: &Path, is_private: bool) -> io::Result<NamedTempFile> {
     }
     #[cfg(windows)]
     let _ = is_private;
-    let temporary = builder.tempfile_in(folder)?;
+    let temporary = builder.tempfile_in(folder).map_err(without_name)?;
     // If files cannot be locked, `sweep` does not remove any.
     let _ = temporary.as_file().try_lock();
     Ok(temporary)
+}
+
+/// The error without the name of the temporary file, which tells users nothing.
+pub(super) fn without_name(error: io::Error) -> io::Error {
+    let of_system = error
+        .get_ref()
+        .and_then(|named| named.source())
+        .and_then(|source| source.downcast_ref::<io::Error>())
+        .and_then(io::Error::raw_os_error);
+    of_system.map_or(error, io::Error::from_raw_os_error)
 }
 
 /// Removes evaltrail's temporary files that a crash left in a folder.
