@@ -370,6 +370,9 @@ impl RunOptionsForm {
         if let (false, Err(why)) = (gate.is_empty(), Gate::parse(gate)) {
             return Some(format!("gate: {why}"));
         }
+        if let Some(why) = self.unknown_agent() {
+            return Some(why);
+        }
         let stubs = self.value(RunOption::Stubs);
         let names = StubMode::NAMES.map(|(name, _)| name).join(", ");
         if !stubs.is_empty() && stubs_named(stubs).is_none() {
@@ -387,6 +390,21 @@ impl RunOptionsForm {
             "there is no metric {unknown}{}",
             did_you_mean(unknown, known)
         ))
+    }
+
+    /// Why the agent in the field cannot be one: it looks like a name, and no agent has it. Addresses and paths are read when
+    /// the run starts.
+    fn unknown_agent(&self) -> Option<String> {
+        let named = self.value(RunOption::Agent);
+        let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+        let is_unknown = !self.agents.is_empty()
+            && !named.is_empty()
+            && named.chars().all(is_name)
+            && !self.agents.iter().any(|agent| agent == named);
+        is_unknown.then(|| {
+            let known = self.agents.iter().map(String::as_str);
+            format!("there is no agent {named}{}", did_you_mean(named, known))
+        })
     }
 
     /// What the agent in the field says about itself, or the names that can be chosen.
