@@ -2,49 +2,43 @@
 
 use super::Exit;
 use super::args::CaptureArgs;
+use super::capture_best::capture_best;
+use super::capture_file::{CaptureFile, now, session_input};
+use super::capture_sources::{of_attempt, recorded};
 use super::find_run::find_run;
-use super::output::{print_note, print_patch};
+use super::output::print_note;
 use super::paths::parse_target;
-use super::write::make_asking;
-use crate::domain::EndedAttempt;
-use crate::domain::counted;
 use crate::domain::{
-    Invocation, SessionInput, captured_case, clean_line, eval_id_error, set_id_error, turn_range,
+    EndedAttempt, Invocation, captured_case, clean_line, counted, eval_id_error, turn_range,
 };
-use crate::formats::{Edit, SetFile, blank_set, created, plan, unified};
-use crate::history::place;
-use crate::runner::{RecordedConversation, recorded_conversations, with_user_message};
-use crate::store::{FileAction, FileEdit};
-use crate::workspace::{Workspace, open_set};
+use crate::runner::{RecordedConversation, with_user_message};
+use crate::workspace::Workspace;
 use anyhow::{Context, bail};
+use std::collections::HashMap;
 use std::ops::Range;
-use std::path::Path;
 use std::sync::Arc;
 
 /// Maximum number of ids in a message.
 const LISTED: usize = 8;
 
 pub(super) fn capture(args: CaptureArgs) -> anyhow::Result<Exit> {
+    if let Some(most) = args.best {
+        return capture_best(&args, most as usize);
+    }
+    let [source] = args.sources.as_slice() else {
+        bail!(
+            "one conversation is saved at a time; --best N saves the best ones of several sources"
+        )
+    };
     let target = parse_target(&args.into);
     let [eval_id] = target.ids.as_slice() else {
         bail!("--into FILE:CASE names the file and the new case")
     };
-    let opened = if target.path.exists() {
-        target.path.as_path()
-    } else {
-        folder_of(&target.path)
-    };
-    let workspace = Workspace::open(opened)?;
-    let set = workspace.set_path(&target.path);
-    let is_new = !target.path.exists();
-    let file = match is_new {
-        true => blank(&target.path)?,
-        false => open_set(&set).with_context(|| set.shown.clone())?.file,
-    };
-    if let Some(why) = eval_id_error(eval_id, file.eval_ids()) {
+    let target = CaptureFile::open(target.path)?;
+    if let Some(why) = eval_id_error(eval_id, target.file.eval_ids()) {
         bail!("{why}");
     }
-    let conversation = conversation(&args, &workspace)?;
+    let conversation = conversation(&args, source, &target.workspace)?;
     conversation
         .notes
         .iter()
@@ -69,87 +63,32 @@ pub(super) fn capture(args: CaptureArgs) -> anyhow::Result<Exit> {
     without
         .iter()
         .for_each(|turn| print_note(&format!("left out: {}", clean_line(turn))));
-    let case = captured_case(eval_id, &turns, session_input(input, &args), now());
-    let change = plan(&file, &[Edit::Insert(file.len(), Box::new(case))])?;
-    if args.dry_run {
-        print_patch(&match is_new {
-            true => created(&change.apply(file.text()).unwrap_or_default(), &set.shown),
-            false => unified(file.text(), &change, &set.shown),
-        });
-        return Ok(Exit::Success);
+    let case = captured_case(
+        eval_id,
+        &turns,
+        session_input(input, args.app.as_deref()),
+        now(),
+    );
+    if target.save(&[case], &format!("capture {eval_id}"), args.dry_run)? {
+        let turns = counted(turns.len(), "turn");
+        print_note(&format!(
+            "{eval_id} is saved in {}: {turns}",
+            target.path.display()
+        ));
     }
-    let action = match is_new {
-        true => FileAction::Create(change.apply(file.text()).unwrap_or_default()),
-        false => FileAction::Change(file.shared_text(), change),
-    };
-    let jobs = [FileEdit {
-        path: target.path.clone(),
-        action,
-    }];
-    let done = make_asking(&workspace.root, &format!("capture {eval_id}"), &jobs)?;
-    done.note.iter().for_each(|note| print_note(note));
-    let turns = counted(turns.len(), "turn");
-    print_note(&format!(
-        "{eval_id} is saved in {}: {turns}",
-        target.path.display()
-    ));
     Ok(Exit::Success)
 }
 
-fn folder_of(path: &Path) -> &Path {
-    path.parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."))
-}
-
-/// A new set for a file that does not exist yet.
-fn blank(path: &Path) -> anyhow::Result<SetFile> {
-    let name = path
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
-    let Some(id) = name.strip_suffix(".evalset.json") else {
-        bail!(
-            "{}: there is no such file; a new set needs a name that ends in .evalset.json",
-            path.display()
-        );
-    };
-    if let Some(why) = set_id_error(id) {
-        bail!("{why}");
-    }
-    Ok(SetFile::open(blank_set(id, None, now()).into(), id)?)
-}
-
-fn now() -> f64 {
-    jiff::Timestamp::now().as_microsecond() as f64 / 1e6
-}
-
-fn session_input(found: Option<SessionInput>, args: &CaptureArgs) -> Option<SessionInput> {
-    let app = args.app.clone();
-    match (found, app) {
-        (Some(input), Some(app_name)) => Some(SessionInput { app_name, ..input }),
-        (None, Some(app_name)) => Some(SessionInput {
-            app_name,
-            user_id: "user".into(),
-            ..SessionInput::default()
-        }),
-        (found, None) => found,
-    }
-}
-
 /// The conversation of a run, or of the source that is named.
-fn conversation(args: &CaptureArgs, workspace: &Workspace) -> anyhow::Result<RecordedConversation> {
-    let source = args.source.as_str();
-    if let Some(run) = source.strip_prefix("run:") {
-        return of_run(args, workspace, run);
-    }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    let all = runtime
-        .block_on(recorded_conversations(source, Path::new("")))
-        .map_err(anyhow::Error::msg)?;
+fn conversation(
+    args: &CaptureArgs,
+    source: &str,
+    workspace: &Workspace,
+) -> anyhow::Result<RecordedConversation> {
+    let all = match source.strip_prefix("run:") {
+        Some(run) => return of_run(args.case.as_deref(), workspace, run),
+        None => recorded(source)?,
+    };
     let ids: Vec<&str> = all.iter().map(|one| one.id.as_str()).collect();
     let conversation = all[one_of(args.case.as_deref(), &ids)?].clone();
     match &conversation.problem {
@@ -159,7 +98,7 @@ fn conversation(args: &CaptureArgs, workspace: &Workspace) -> anyhow::Result<Rec
 }
 
 fn of_run(
-    args: &CaptureArgs,
+    case: Option<&str>,
     workspace: &Workspace,
     run: &str,
 ) -> anyhow::Result<RecordedConversation> {
@@ -169,29 +108,12 @@ fn of_run(
         .iter()
         .map(|attempt| attempt.eval_id.as_str())
         .collect();
-    let attempt = &attempts[one_of(args.case.as_deref(), &ids)?];
-    if let Some(error) = &attempt.error {
-        bail!("the agent did not finish: {}", clean_line(error));
+    let attempt = &attempts[one_of(case, &ids)?];
+    let conversation = of_attempt(workspace, &run.state, attempt, &mut HashMap::new())?;
+    match &conversation.problem {
+        Some(why) => bail!("{}", clean_line(why)),
+        None => Ok(conversation),
     }
-    let plan = &run.state.plan;
-    let set = workspace.set_path(&plan.set_of(attempt.key.case).path);
-    let case = open_set(&set).ok().and_then(|open| {
-        let at = place(
-            &open.file,
-            &attempt.eval_id,
-            plan.cases.content_hash(attempt.key.case),
-        )?;
-        open.file.case(at).ok()
-    });
-    Ok(RecordedConversation {
-        id: attempt.eval_id.clone(),
-        turns: attempt.read().map_err(anyhow::Error::msg)?.actual.to_vec(),
-        input: case.and_then(|case| case.session_input),
-        // A run records the state at the end of a conversation only.
-        states: Vec::new(),
-        notes: Vec::new(),
-        problem: None,
-    })
 }
 
 /// The position of the id that is named, or of the only one.

@@ -14,6 +14,7 @@ use crate::store::{AppFolders, Trust};
 use crate::workspace::{Workspace, read_text};
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
+use std::path::PathBuf;
 
 pub(super) fn coverage(args: CoverageArgs) -> anyhow::Result<Exit> {
     let target = parse_target(&args.path);
@@ -23,7 +24,7 @@ pub(super) fn coverage(args: CoverageArgs) -> anyhow::Result<Exit> {
         require: args.require.clone(),
         waived: WaivedTools(args.waive.clone()),
     };
-    let mut declared = read_declarations(&args)?;
+    let mut declared = read_declarations(&args.declarations)?;
     if args.ask_agents {
         declared.extend(ask_agents(&workspace)?);
     }
@@ -82,9 +83,9 @@ pub(super) fn coverage(args: CoverageArgs) -> anyhow::Result<Exit> {
 }
 
 /// The documents of `--declarations`. Errors: one cannot be read, or declares no tool.
-fn read_declarations(args: &CoverageArgs) -> anyhow::Result<Vec<ToolSource>> {
+pub(super) fn read_declarations(paths: &[PathBuf]) -> anyhow::Result<Vec<ToolSource>> {
     let mut found = Vec::new();
-    for path in &args.declarations {
+    for path in paths {
         let shown = path.display().to_string();
         let text = read_text(path).with_context(|| shown.clone())?;
         let document: Value = serde_json::from_str(&text).with_context(|| shown.clone())?;

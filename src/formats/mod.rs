@@ -65,7 +65,7 @@ pub use own::{
     EvaltrailFile, HTML_TITLE, MARKDOWN_TITLE, REPORT_COLUMNS, REPORT_KEY, RESULT_ID, TAIL,
     is_own_result, is_packed, own_file,
 };
-pub use plan::{Edit, plan, rebase};
+pub use plan::{Edit, append_cases, plan, rebase};
 pub use preview::{PreviewLine, created, preview, unified};
 pub use problem::FileProblem;
 pub use read::ReadError;

@@ -50,6 +50,29 @@ pub fn plan(file: &SetFile, edits: &[Edit]) -> Result<TextChange, EditError> {
     }
 }
 
+/// The text change that appends cases, in order.
+pub fn append_cases(file: &SetFile, cases: &[EvalCase]) -> Result<TextChange, EditError> {
+    let (first, rest) = match cases {
+        // Two insertions into an empty list would have no comma between them.
+        [first, rest @ ..] if file.is_empty() && !rest.is_empty() => (first, rest),
+        _ => return plan(file, &insertions(file, cases)),
+    };
+    let text = file.text();
+    let apply = |change: TextChange, text: &str| {
+        let lost = || EditError::Unsupported("the file changed meanwhile".into());
+        change.apply(text).ok_or_else(lost)
+    };
+    let with_first = apply(insert_case(file, 0, first)?, text)?;
+    let one = SetFile::open(with_first.clone().into(), &file.id).map_err(EditError::Unreadable)?;
+    let all = apply(plan(&one, &insertions(&one, rest))?, &with_first)?;
+    Ok(TextChange::one(0, text, &all))
+}
+
+fn insertions(file: &SetFile, cases: &[EvalCase]) -> Vec<Edit> {
+    let insert = |case: &EvalCase| Edit::Insert(file.len(), Box::new(case.clone()));
+    cases.iter().map(insert).collect()
+}
+
 /// The same edits for the current file: `None` when a case that they change has changed in the file.
 pub fn rebase(was: &SetFile, now: &SetFile, edits: &[Edit]) -> Option<Vec<Edit>> {
     let moved = |at: usize| {
@@ -140,5 +163,31 @@ mod tests {
             None,
             "the case was changed in the file"
         );
+    }
+
+    /// The same text as when each case is appended alone, in a set without and with cases.
+    #[test]
+    fn several_cases_are_appended_in_order() {
+        let case = |id: &str| EvalCase {
+            eval_id: id.into(),
+            ..EvalCase::default()
+        };
+        let cases = ["x", "y", "z"].map(case);
+        for text in [
+            "{\n  \"eval_set_id\": \"s\",\n  \"eval_cases\": []\n}\n",
+            "{\n  \"eval_set_id\": \"s\",\n  \"eval_cases\": [\n    {\"eval_id\": \"a\", \"conversation\": []}\n  ]\n}\n",
+        ] {
+            let open = |text: &str| SetFile::open(text.to_string().into(), "s").unwrap();
+            let change = append_cases(&open(text), &cases).unwrap();
+            let all = change.apply(text).unwrap();
+            let mut expected = text.to_string();
+            for case in &cases {
+                let file = open(&expected);
+                let change = insert_case(&file, file.len(), case).unwrap();
+                expected = change.apply(&expected).unwrap();
+            }
+            assert_eq!(all, expected);
+            assert_eq!(change.inverse().apply(&all).as_deref(), Some(text));
+        }
     }
 }

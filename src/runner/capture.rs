@@ -17,6 +17,8 @@ use std::path::Path;
 pub struct RecordedConversation {
     /// What identifies it in its source: the session, the case of a recording, or the conversation of a trace.
     pub id: String,
+    /// The configured agent that had it, if that is known.
+    pub agent: Option<String>,
     /// Its turns.
     pub turns: Vec<Invocation>,
     /// Application, user and the state that it began in, as far as the source contains them.
@@ -69,6 +71,7 @@ fn of_stored(session: StoredSession) -> RecordedConversation {
     let input = Some(input).filter(|input| !input.app_name.is_empty());
     RecordedConversation {
         id,
+        agent: None,
         turns,
         input,
         states,
@@ -83,6 +86,7 @@ fn of_file(path: &Path, name: &str) -> Result<Vec<RecordedConversation>, String>
         Ok(attempts) if !attempts.is_empty() => {
             let conversation = attempts.iter().map(|attempt| RecordedConversation {
                 id: attempt.eval_id.clone(),
+                agent: None,
                 turns: recorded_turns(attempt),
                 input: None,
                 states: Vec::new(),
@@ -142,6 +146,7 @@ fn of_chats(chats: Vec<LoggedChat>) -> Vec<RecordedConversation> {
     let system = "the system message is not part of the case: the agent has its own instruction";
     let conversation = |chat: LoggedChat| RecordedConversation {
         id: chat.id,
+        agent: None,
         turns: chat.turns,
         input: None,
         states: Vec::new(),
@@ -167,6 +172,7 @@ fn of_trace(text: &str) -> Result<Vec<RecordedConversation>, String> {
             .any(|turn| turn.user.scored_text().is_empty());
         RecordedConversation {
             id: traced.id,
+            agent: None,
             turns: traced.turns,
             input: traced.agent.map(|app_name| SessionInput {
                 app_name,

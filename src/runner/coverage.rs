@@ -4,7 +4,7 @@ use super::agents::list_agents;
 use super::past::past_results;
 use crate::agents::DeclaredTool;
 use crate::analysis::{CoverageCollector, CoveredAgent, CoveredCase, Declarations};
-use crate::domain::{Attempt, InMemory, counted};
+use crate::domain::{Attempt, InMemory, Invocation, counted};
 use crate::formats::SetFile;
 use crate::history::{CaseResult, PastResult, case_results};
 use crate::store::Trust;
@@ -12,6 +12,7 @@ use crate::workspace::{
     OpenSet, SetPath, Workspace, agent_for, app_of_first_case, open_whole_set, read_notes,
 };
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::hash::{Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -72,10 +73,27 @@ pub struct CoveredWorkspace {
 
 /// What is collected of an agent.
 #[derive(Default)]
-struct CollectedAgent {
+pub(super) struct CollectedAgent {
     files: usize,
-    collector: CoverageCollector,
+    pub(super) collector: CoverageCollector,
     positions: Vec<(Arc<PathBuf>, usize)>,
+    /// What users say in the cases, see [`messages_digest`].
+    pub(super) messages: HashSet<u64>,
+}
+
+/// A digest of the messages of the user in a conversation, regardless of upper and lower case and of spaces.
+pub(super) fn messages_digest(turns: &[Invocation]) -> u64 {
+    let mut hasher = std::hash::DefaultHasher::new();
+    for turn in turns.iter().filter(|turn| !turn.history) {
+        let said = turn.user.scored_text().to_lowercase();
+        let words: Vec<&str> = said.split_whitespace().collect();
+        words.hash(&mut hasher);
+        if words.is_empty() {
+            // Pictures, for example.
+            serde_json::to_string(&turn.user).ok().hash(&mut hasher);
+        }
+    }
+    hasher.finish()
 }
 
 /// Reads the sets of a workspace and their latest results. No agent is started.
@@ -84,6 +102,23 @@ pub fn coverage_of_workspace(
     request: &CoverageRequest<'_>,
 ) -> CoveredWorkspace {
     let mut covered = CoveredWorkspace::default();
+    let agents = collect_agents(workspace, request, &mut covered);
+    let agents = agents.into_iter().map(|(name, collected)| CoveredAgent {
+        name,
+        files: collected.files,
+        coverage: collected.collector.finish(),
+        positions: collected.positions,
+    });
+    covered.agents = agents.collect();
+    covered
+}
+
+/// Reads the cases of each agent with their latest results. What cannot be read is noted in `covered`.
+pub(super) fn collect_agents(
+    workspace: &Workspace,
+    request: &CoverageRequest<'_>,
+    covered: &mut CoveredWorkspace,
+) -> BTreeMap<Option<String>, CollectedAgent> {
     let mut opened: Vec<(&SetPath, OpenSet)> = Vec::new();
     let is_requested = |set: &&SetPath| request.files.is_none_or(|files| files.contains(&set.path));
     for set in workspace.sets.iter().filter(is_requested) {
@@ -117,16 +152,9 @@ pub fn coverage_of_workspace(
         if !request.ids.is_empty() && !request.ids.iter().any(|id| ids.contains(id)) {
             continue;
         }
-        let agent = agents.entry(name.clone()).or_insert_with(|| {
-            let mut collected = CollectedAgent::default();
-            let own = request.declared.iter();
-            for tools in own.filter(|tools| tools.agent.is_none() || tools.agent == name) {
-                collected
-                    .collector
-                    .declare(&tools.declarations, &tools.source);
-            }
-            collected
-        });
+        let agent = agents
+            .entry(name.clone())
+            .or_insert_with(|| CollectedAgent::declaring(name.as_deref(), request.declared));
         agent.files += 1;
         covered.is_unreadable |= agent.add_set(
             (set, file),
@@ -134,25 +162,34 @@ pub fn coverage_of_workspace(
             &mut covered.notes,
         );
     }
-    let agents = agents.into_iter().map(|(name, collected)| CoveredAgent {
-        name,
-        files: collected.files,
-        coverage: collected.collector.finish(),
-        positions: collected.positions,
-    });
-    covered.agents = agents.collect();
     covered.unknown_ids = unknown.into_iter().cloned().collect();
-    covered
+    agents
 }
 
 /// The agent whose cases a set has; `None` if it has none here.
-fn agent_name(workspace: &Workspace, set: &SetPath, file: &SetFile) -> Option<String> {
+pub(super) fn agent_name(workspace: &Workspace, set: &SetPath, file: &SetFile) -> Option<String> {
     let app = app_of_first_case(file);
     let found = agent_for(workspace, set, app.as_deref(), None);
     found.ok().map(|(name, _)| name).or(app)
 }
 
 impl CollectedAgent {
+    /// An agent without cases, with what is declared for it or for all agents.
+    pub(super) fn declaring(name: Option<&str>, declared: &[ToolSource]) -> CollectedAgent {
+        let mut collected = CollectedAgent::default();
+        let is_own = |tools: &&ToolSource| tools.agent.is_none() || tools.agent.as_deref() == name;
+        for tools in declared.iter().filter(is_own) {
+            let collector = &mut collected.collector;
+            collector.declare(&tools.declarations, &tools.source);
+        }
+        collected
+    }
+
+    /// The number of its cases.
+    pub(super) fn cases(&self) -> usize {
+        self.positions.len()
+    }
+
     /// Adds the cases of a file with their latest results. Results of other users, and records that cannot be read, are left
     /// out with a note. Returns whether something cannot be read.
     fn add_set(
@@ -186,6 +223,7 @@ impl CollectedAgent {
             lost += read.iter().filter(|attempt| attempt.is_err()).count();
             let attempts: Vec<Arc<Attempt>> = read.into_iter().flatten().collect();
             self.positions.push((path.clone(), index));
+            self.messages.insert(messages_digest(case.turns()));
             self.collector.add_case(CoveredCase {
                 name: &format!("{}:{}", set.shown, case.eval_id),
                 case: &case,

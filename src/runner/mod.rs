@@ -15,6 +15,7 @@ mod agents;
 mod attempt;
 mod baseline;
 mod batches;
+mod best_conversations;
 mod capture;
 mod changed;
 mod chat;
@@ -47,6 +48,7 @@ mod trust;
 
 pub use agents::{ListedAgent, list_agents};
 pub use baseline::{BaselineChange, PinError, compared_with, name_run, pin_run, unpin_run};
+pub use best_conversations::{BestConversations, BestRequest, best_conversations};
 pub use capture::{RecordedConversation, recorded_conversations, with_user_message};
 pub use changed::{
     AttemptCost, CaseVersion, ChangedCase, FoundChanges, RunEstimate, SeenCases, changed_cases,

@@ -548,3 +548,92 @@ fn check_warns_of_stubs_for_unknown_case() {
         "{said}"
     );
 }
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Conversations of the recording in a folder without cases, and in the sample, whose cases say the same.
+#[test]
+fn conversations_that_add_coverage_are_captured() {
+    let work = Work::ran();
+    let recording = work.path().join("recordings/garden.jsonl");
+    let recording = recording.display().to_string();
+    let empty = work.folder.path().join("empty");
+    std::fs::create_dir_all(&empty).unwrap();
+    let into = empty.join("best.evalset.json").display().to_string();
+    let best = |most: &str, rest: &[&str]| {
+        let first = ["capture", "--best", most, &recording, "--into", &into];
+        let captured = work.evaltrail(&[&first[..], rest].concat());
+        assert!(captured.status.success(), "{}", both(&captured));
+        stderr(&captured)
+    };
+    let shown = best("2", &["--dry-run"]);
+    assert!(!PathBuf::from(&into).exists(), "a dry run writes nothing");
+    let written = best("2", &[]);
+    assert_eq!(
+        shown.lines().take(3).collect::<Vec<_>>(),
+        written.lines().take(3).collect::<Vec<_>>()
+    );
+    assert!(
+        written.contains("2 of 13 conversations add the most to what 0 cases of the agent cover:"),
+        "{written}"
+    );
+    // What is added to two cases is not what is added to none.
+    let more = best("50", &[]);
+    assert!(
+        more.contains("to what 2 cases of the agent cover:"),
+        "{more}"
+    );
+    assert!(best("50", &[]).contains("nothing is saved: none of 13 conversations"));
+    let set: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(&into).unwrap()).unwrap();
+    let cases = set["eval_cases"].as_array().unwrap();
+    let added: Vec<usize> = written
+        .lines()
+        .chain(more.lines())
+        .filter_map(|line| line.split_once('+')?.1.split(':').next()?.parse().ok())
+        .collect();
+    assert_eq!(
+        added.len(),
+        cases.len(),
+        "a line for each case\n{written}{more}"
+    );
+    let checked = work.evaltrail(&["check", &into]);
+    assert!(checked.status.success(), "{}", both(&checked));
+
+    // The sample has a case with the messages of each conversation.
+    let watering = work.watering().display().to_string();
+    let before = work.read();
+    let known = work.evaltrail(&["capture", "--best", "5", &recording, "--into", &watering]);
+    assert!(
+        stderr(&known).contains("13 conversations left out: the user says the same"),
+        "{}",
+        both(&known)
+    );
+    assert_eq!(work.read(), before);
+
+    // Some attempts of the run are of another agent, and one was not finished.
+    let run = work.evaltrail(&["capture", "--best", "5", "run:last", "--into", &watering]);
+    for note in [
+        "10 conversations left out: not with the agent garden",
+        "12 conversations left out: the user says the same",
+        "1 conversation cannot be saved: roses_valve: the agent did not finish",
+        "nothing is saved: none of 23 conversations",
+    ] {
+        assert!(stderr(&run).contains(note), "{note}: {}", both(&run));
+    }
+    let refused = work.evaltrail(&["capture", "a", "b", "--into", &watering]);
+    assert!(
+        stderr(&refused).contains("--best N saves the best ones of several sources"),
+        "{}",
+        both(&refused)
+    );
+    let named = format!("{watering}:id");
+    let refused = work.evaltrail(&["capture", "--best", "1", &recording, "--into", &named]);
+    assert!(
+        stderr(&refused).contains("names only the file"),
+        "{}",
+        both(&refused)
+    );
+}

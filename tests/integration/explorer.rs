@@ -3,6 +3,7 @@
 use crate::common::input::{press, type_text};
 use crate::common::past::past;
 use crate::common::root;
+use evaltrail::analysis::{Addition, CoverageItem};
 use evaltrail::domain::{
     AgentSpec, Attempt, AttemptKey, AttemptRecords, CancelReason, Content, Criterion, EndedAttempt,
     Gate, InMemory, Invocation, MetricResult, PlannedCase, PlannedCases, PlannedSet, Progress,
@@ -1562,6 +1563,7 @@ fn conversation(id: &str, messages: &[&str]) -> RecordedConversation {
     };
     RecordedConversation {
         id: id.into(),
+        agent: None,
         turns: messages.iter().map(turn).collect(),
         input: None,
         states: Vec::new(),
@@ -1619,6 +1621,7 @@ fn empty_folder_offers_create_and_capture() {
             source,
             target,
             found: Ok(found),
+            additions: Vec::new(),
         }),
     );
     press(&mut model, "ctrl-u");
@@ -1632,6 +1635,49 @@ fn empty_folder_offers_create_and_capture() {
         set["eval_cases"][0]["conversation"][0]["user_content"]["parts"][0]["text"],
         "Good morning!"
     );
+}
+
+/// Those that add coverage are first, and the source is proposed again for the next one.
+#[test]
+fn conversations_that_add_coverage_are_first() {
+    let mut model = sample();
+    press(&mut model, "c g");
+    type_text(&mut model, "garden.jsonl");
+    press(&mut model, "enter");
+    let conversations = ["first", "second", "third"].map(|id| conversation(id, &[id]));
+    let addition = |candidate, tools: &[&str]| Addition {
+        candidate,
+        items: tools
+            .iter()
+            .map(|tool| CoverageItem::Tool(tool.to_string()))
+            .collect(),
+    };
+    update(
+        &mut model,
+        Msg::Edits(EditMsg::Conversations {
+            source: "garden.jsonl".into(),
+            target: CaptureTarget::Set(0),
+            found: Ok(conversations.to_vec()),
+            additions: vec![addition(2, &["a", "b", "c", "d"]), addition(1, &["e"])],
+        }),
+    );
+    let screen = screen_text(&model);
+    let line = |words: &str| {
+        let found = screen.lines().position(|line| line.contains(words));
+        found.unwrap_or_else(|| panic!("{words}\n{screen}"))
+    };
+    assert!(line("third   1 turn   +4: a, b, c …   third") < line("second   1 turn   +1: e"));
+    assert!(line("second   1 turn") < line("first   1 turn   first"));
+    press(&mut model, "enter");
+    let Some(line) = model.dialog::<AskLine>() else {
+        panic!("an id is asked for")
+    };
+    assert_eq!(line.input.value(), "third");
+    press(&mut model, "esc c g");
+    let Some(line) = model.dialog::<AskLine>() else {
+        panic!("a source is asked for")
+    };
+    assert_eq!(line.input.value(), "garden.jsonl");
 }
 
 #[test]
@@ -1671,6 +1717,7 @@ fn one_of_several_conversations_is_captured() {
                 source,
                 target,
                 found,
+                additions: Vec::new(),
             }),
         );
     };
@@ -1719,6 +1766,7 @@ fn one_of_several_conversations_is_captured() {
             source,
             target,
             found,
+            additions: Vec::new(),
         }),
     );
     assert!(

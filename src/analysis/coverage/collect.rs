@@ -64,6 +64,7 @@ pub struct CoverageCollector {
 struct SeenTool {
     cases: CasesByColumn,
     outcomes: BTreeMap<CallOutcome, CaseSet>,
+    expected_outcomes: BTreeMap<CallOutcome, CaseSet>,
     /// By argument, by the text of the value.
     values: BTreeMap<String, HashMap<String, (Value, CasesByColumn)>>,
     /// By the names of the arguments that a call has. Calls with unknown arguments are left out.
@@ -191,10 +192,14 @@ impl CoverageCollector {
             let has_responses = !turn.trajectory.responses().is_empty();
             for (call, response) in turn.trajectory.calls_with_responses() {
                 self.see_call(at, side, call);
-                if side != CallSide::Expected && has_responses {
+                if has_responses {
                     let outcome = CallOutcome::of_response(response.map(|one| &one.response));
                     let tool = self.tools.entry(call.name.clone()).or_default();
-                    tool.outcomes.entry(outcome).or_default().add(at);
+                    let outcomes = match side {
+                        CallSide::Expected => &mut tool.expected_outcomes,
+                        CallSide::Called { .. } => &mut tool.outcomes,
+                    };
+                    outcomes.entry(outcome).or_default().add(at);
                 }
                 if let Some(first) = last.replace(call.name.clone()) {
                     let pair = self.pairs.entry((first, call.name.clone())).or_default();
@@ -379,6 +384,7 @@ impl SeenTool {
             },
             cases: self.cases,
             outcomes: self.outcomes,
+            expected_outcomes: self.expected_outcomes,
             arguments,
         }
     }

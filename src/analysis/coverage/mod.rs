@@ -9,6 +9,7 @@
 //! There are three columns: *expected* (the expected side of a case asks for it), *called* (an attempt did it) and *passed*
 //! (an attempt that passed did it). Each is a number of cases. What is not declared is never a share of something.
 
+mod additions;
 mod classes;
 mod collect;
 mod declarations;
@@ -16,6 +17,7 @@ mod findings;
 mod gates;
 mod outcome;
 
+pub use additions::{Addition, CoverageItem};
 pub use classes::ArgumentClass;
 pub use collect::{CoverageCollector, CoveredCase};
 pub use declarations::{Declarations, Parameter, ToolSchema};
@@ -134,6 +136,8 @@ pub struct ToolCoverage {
     pub cases: CasesByColumn,
     /// How its calls ended, as numbers of cases.
     pub outcomes: BTreeMap<CallOutcome, CaseSet>,
+    /// How its expected calls ended, by the responses that the cases contain.
+    pub expected_outcomes: BTreeMap<CallOutcome, CaseSet>,
     /// By name, as declared or as in the calls.
     pub arguments: BTreeMap<String, ArgumentCoverage>,
 }

@@ -1,6 +1,7 @@
 //! Saving a conversation that took place elsewhere as a case: from an ADK session, a recording or a trace.
 
 use super::{propose, show};
+use crate::analysis::Addition;
 use crate::domain::{Invocation, captured_case, clean_line, eval_id_error, free_id, turn_range};
 use crate::explorer::authoring::proposal::Proposal;
 use crate::explorer::prompts::ask::Purpose;
@@ -26,7 +27,8 @@ pub(crate) fn ask_source(model: &mut Model) -> Vec<Effect> {
     let target = model
         .current_set()
         .map_or(CaptureTarget::NewSet, CaptureTarget::Set);
-    ask::open(model, CaptureLine::Source(target), String::new())
+    let last = model.capture_source.clone();
+    ask::open(model, CaptureLine::Source(target), last)
 }
 
 /// What a line is typed for.
@@ -75,6 +77,7 @@ impl Purpose for CaptureLine {
 
 /// Reads the conversations of a source; they arrive as [`crate::explorer::shared::message::EditMsg::Conversations`].
 fn read(model: &mut Model, source: String, target: CaptureTarget) -> Vec<Effect> {
+    model.capture_source.clone_from(&source);
     let mut effects = notices::notify(model, format!("reading {source}…"), false);
     effects.push(Effect::Edits(EditEffect::ReadConversations {
         source,
@@ -90,6 +93,7 @@ pub(crate) fn arrived(
     source: String,
     target: CaptureTarget,
     found: Result<Vec<RecordedConversation>, String>,
+    additions: &[Addition],
 ) -> Vec<Effect> {
     let is_free = model.view.open_dialog.is_none() && model.is_on(Context::Browse);
     match found {
@@ -110,7 +114,7 @@ pub(crate) fn arrived(
             notices::notify(model, words, true)
         }
         Ok(mut found) if found.len() == 1 => ask_id(model, target, Arc::new(found.swap_remove(0))),
-        Ok(found) => conversations::open(model, target, found, ask_id),
+        Ok(found) => conversations::open(model, target, (found, additions), ask_id),
     }
 }
 

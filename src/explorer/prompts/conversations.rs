@@ -1,7 +1,7 @@
 //! The conversations of a recording or a trace, to choose the one that is saved as a case.
 
-use crate::domain::clean_line;
-use crate::domain::counted;
+use crate::analysis::{Addition, CoverageItem};
+use crate::domain::{clean_line, counted};
 use crate::explorer::shared::dialog;
 use crate::explorer::shared::effect::{CaptureTarget, Effect};
 use crate::explorer::shared::layout::Layout;
@@ -14,11 +14,15 @@ use crate::runner::RecordedConversation;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
+use std::collections::HashMap;
 use std::sync::Arc;
 use tui_input::InputRequest;
 
 /// The longest beginning of a message that is listed, in characters.
 const MESSAGE_AT_MOST: usize = 80;
+
+/// Items of coverage that are listed of a conversation.
+const ITEMS_AT_MOST: usize = 3;
 
 /// What is done with the chosen conversation.
 type Choose = fn(&mut Model, CaptureTarget, Arc<RecordedConversation>) -> Vec<Effect>;
@@ -28,17 +32,17 @@ type Choose = fn(&mut Model, CaptureTarget, Arc<RecordedConversation>) -> Vec<Ef
 pub struct ConversationPicker {
     target: CaptureTarget,
     choose: Choose,
-    all: Vec<Arc<RecordedConversation>>,
+    all: Vec<ListedConversation>,
     picker: Picker<usize>,
 }
 
 pub(crate) fn open(
     model: &mut Model,
     target: CaptureTarget,
-    all: Vec<RecordedConversation>,
+    (all, additions): (Vec<RecordedConversation>, &[Addition]),
     choose: Choose,
 ) -> Vec<Effect> {
-    let all: Vec<Arc<RecordedConversation>> = all.into_iter().map(Arc::new).collect();
+    let all = best_first(all, additions);
     let picker = Picker::new(rows(&all));
     dialog::open(
         model,
@@ -51,9 +55,52 @@ pub(crate) fn open(
     )
 }
 
-/// `id   3 turns   the first message`, each with its position.
-fn rows(all: &[Arc<RecordedConversation>]) -> Vec<(usize, String)> {
-    let row = |(at, one): (usize, &Arc<RecordedConversation>)| {
+/// A conversation, and what it adds to what the cases cover, in words.
+#[derive(Debug)]
+struct ListedConversation {
+    conversation: Arc<RecordedConversation>,
+    adds: Option<String>,
+}
+
+/// The conversations that add coverage, best first, then the others.
+fn best_first(all: Vec<RecordedConversation>, additions: &[Addition]) -> Vec<ListedConversation> {
+    let rank: HashMap<usize, usize> = additions
+        .iter()
+        .enumerate()
+        .map(|(rank, addition)| (addition.candidate, rank))
+        .collect();
+    let mut listed: Vec<(Option<usize>, ListedConversation)> = all
+        .into_iter()
+        .enumerate()
+        .map(|(at, conversation)| {
+            let rank = rank.get(&at).copied();
+            let listed = ListedConversation {
+                conversation: Arc::new(conversation),
+                adds: rank.map(|rank| items_text(&additions[rank])),
+            };
+            (rank, listed)
+        })
+        .collect();
+    listed.sort_by_key(|(rank, _)| rank.unwrap_or(usize::MAX));
+    listed.into_iter().map(|(_, listed)| listed).collect()
+}
+
+/// `+5: water, water: answered …`
+fn items_text(addition: &Addition) -> String {
+    let items = addition.items.iter().take(ITEMS_AT_MOST);
+    let named: Vec<String> = items.map(CoverageItem::text).collect();
+    let more = if addition.items.len() > ITEMS_AT_MOST {
+        " …"
+    } else {
+        ""
+    };
+    format!("+{}: {}{more}", addition.items.len(), named.join(", "))
+}
+
+/// `id   3 turns   +2: what it adds   the first message`, each with its position.
+fn rows(all: &[ListedConversation]) -> Vec<(usize, String)> {
+    let row = |(at, listed): (usize, &ListedConversation)| {
+        let one = &listed.conversation;
         let turns = counted(one.turns.len(), "turn");
         let said = one
             .turns
@@ -61,9 +108,11 @@ fn rows(all: &[Arc<RecordedConversation>]) -> Vec<(usize, String)> {
             .map(|turn| turn.user.shown_text())
             .unwrap_or_default();
         let said: String = said.chars().take(MESSAGE_AT_MOST).collect();
+        let adds = listed.adds.as_ref().map(|adds| format!("{adds}   "));
+        let adds = adds.unwrap_or_default();
         (
             at,
-            clean_line(&format!("{}   {turns}   {said}", one.id)).into_owned(),
+            clean_line(&format!("{}   {turns}   {adds}{said}", one.id)).into_owned(),
         )
     };
     all.iter().enumerate().map(row).collect()
@@ -80,7 +129,8 @@ impl Dialog for ConversationPicker {
     }
 
     fn choose(&mut self, model: &mut Model) -> Option<Vec<Effect>> {
-        let conversation = self.all.get(self.picker.chosen()?)?.clone();
+        let listed = self.all.get(self.picker.chosen()?)?;
+        let conversation = listed.conversation.clone();
         Some((self.choose)(model, self.target.clone(), conversation))
     }
 
@@ -92,7 +142,8 @@ impl Dialog for ConversationPicker {
         buffer: &mut Buffer,
     ) -> Option<Position> {
         let row = |(at, words): &(usize, String), area: Rect, style: Style, buffer: &mut Buffer| {
-            let cannot = self.all.get(*at).is_some_and(|one| one.problem.is_some());
+            let listed = self.all.get(*at);
+            let cannot = listed.is_some_and(|listed| listed.conversation.problem.is_some());
             let style = if cannot {
                 theme.within(style, theme.style(Role::Faint))
             } else {
@@ -100,13 +151,11 @@ impl Dialog for ConversationPicker {
             };
             put(buffer, area.x, area.y, area.width, words, style);
         };
-        Some(pick(
-            &self.picker,
-            "conversation   enter choose, esc cancel",
-            areas,
-            theme,
-            buffer,
-            row,
-        ))
+        let adds = self.all.first().is_some_and(|first| first.adds.is_some());
+        let title = match adds {
+            true => "conversation   +: adds coverage   enter choose, esc cancel",
+            false => "conversation   enter choose, esc cancel",
+        };
+        Some(pick(&self.picker, title, areas, theme, buffer, row))
     }
 }

@@ -1,5 +1,6 @@
 //! Messages to `update`.
 
+use crate::analysis::Addition;
 use crate::domain::{Attempt, Decision, EndedAttempt, HumanVerdict, RunEvent, RunState};
 use crate::explorer::shared::active_what_if::Rescored;
 use crate::explorer::shared::agent_line::AgentLine;
@@ -194,6 +195,8 @@ pub enum EditMsg {
         target: CaptureTarget,
         /// The conversations, or an error message.
         found: Result<Vec<RecordedConversation>, String>,
+        /// Those that add coverage, best first.
+        additions: Vec<Addition>,
     },
 }
 

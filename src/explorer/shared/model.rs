@@ -72,6 +72,8 @@ pub struct Model {
     pub now: f64,
     /// Number of conversations started so far.
     pub chats: u64,
+    /// The source of conversations that was read last, as typed.
+    pub capture_source: String,
     /// When the explorer opened, in Unix seconds.
     pub opened_at: f64,
     /// The notice that is currently shown.
@@ -335,6 +337,7 @@ impl Model {
             mouse: true,
             now: 0.0,
             chats: 0,
+            capture_source: String::new(),
             opened_at: 0.0,
             notice: None,
             notices: Vec::new(),

@@ -23,7 +23,7 @@ use crate::explorer::terminal::run_request::{
     ChosenCase, GivenConsents, configured_run, left_out, prepare,
 };
 use crate::explorer::terminal::task_context::TaskContext;
-use crate::explorer::terminal::{chat, criteria, edits, runs, tools};
+use crate::explorer::terminal::{captures, chat, criteria, edits, runs, tools};
 use crate::explorer::what_if::rescored;
 use crate::formats::{ColumnMap, SetFile};
 use crate::runner::{
@@ -226,14 +226,23 @@ impl EffectExecutor {
 
     fn read_conversations(&self, source: String, target: CaptureTarget) {
         let (back, folder) = (self.back.clone(), folder_of(&self.opened));
+        let (workspace, sets) = (self.workspace.clone(), self.sets.clone());
         self.workers.spawn(async move {
-            let found = runner::recorded_conversations(&with_home(&source), &folder).await;
-            let msg = EditMsg::Conversations {
-                source,
-                target,
-                found,
-            };
-            let _ = back.send(LoopEvent::Msg(Msg::Edits(msg))).await;
+            let read = runner::recorded_conversations(&with_home(&source), &folder).await;
+            let ranking = tokio::task::spawn_blocking(move || {
+                let found = read.as_deref().unwrap_or_default();
+                let additions = captures::additions(&workspace, (&sets, &target), &folder, found);
+                let msg = EditMsg::Conversations {
+                    source,
+                    target,
+                    found: read,
+                    additions,
+                };
+                LoopEvent::Msg(Msg::Edits(msg))
+            });
+            if let Ok(msg) = ranking.await {
+                let _ = back.send(msg).await;
+            }
         });
     }
 

@@ -6,6 +6,7 @@
 //! run events ────────┘        └─▶ frame, when something changed
 //! ```
 
+mod captures;
 mod changes;
 mod chat;
 mod clipboard;
