@@ -20,9 +20,10 @@ use evaltrail::explorer::prompts::ask::AskLine;
 use evaltrail::explorer::prompts::confirm::Confirm;
 use evaltrail::explorer::shared::run_screen::LiveScreen;
 use evaltrail::explorer::{
-    CaptureTarget, CaseOrigin, CaseRef, ConfiguredRun, EditEffect, EditMsg, Effect, Model, Mouse,
-    MouseKind, Msg, OpenedSet, ResultEffect, ResultMsg, RunEffect, RunMsg, RunOverrides, RunTarget,
-    SetEffect, SetLoaded, SetMsg, SetState, TerminalEffect, update, verdict_lines,
+    CaptureTarget, CaseOrigin, CaseRef, ConfiguredRun, EditEffect, EditMsg, Effect, HistoryEffect,
+    HistoryMsg, Model, Mouse, MouseKind, Msg, OpenedSet, ResultEffect, ResultMsg, RunEffect,
+    RunMsg, RunOverrides, RunTarget, SetEffect, SetLoaded, SetMsg, SetState, TerminalEffect,
+    update, verdict_lines,
 };
 use evaltrail::explorer::{ChatScreen, Context};
 use evaltrail::metrics::unscored;
@@ -1635,6 +1636,23 @@ fn empty_folder_offers_create_and_capture() {
         set["eval_cases"][0]["conversation"][0]["user_content"]["parts"][0]["text"],
         "Good morning!"
     );
+}
+
+/// A list that was requested before the change may be read before it. Only one that is requested after it shows it for sure.
+#[test]
+fn runs_are_listed_after_a_change() {
+    let mut model = sample();
+    let changes = [
+        HistoryMsg::Named,
+        HistoryMsg::Pinned("the run is pinned".into()),
+        HistoryMsg::Removed("r".into()),
+    ];
+    for change in changes {
+        let before = model.ticket();
+        let effects = update(&mut model, Msg::History(change.clone()));
+        let is_newer = |effect: &Effect| matches!(effect, Effect::History(HistoryEffect::List(ticket)) if *ticket > before);
+        assert!(effects.iter().any(is_newer), "{change:?}: {effects:?}");
+    }
 }
 
 /// Those that add coverage are first, and the source is proposed again for the next one.

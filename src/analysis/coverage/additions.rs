@@ -33,9 +33,10 @@ impl CoverageItem {
             }
             CoverageItem::Pair(first, second) => format!("{first} → {second}"),
             CoverageItem::Sequence(tools) if tools.is_empty() => "no calls".into(),
-            CoverageItem::Sequence(tools) => {
-                format!("another sequence of {} calls", tools.len())
+            CoverageItem::Sequence(tools) if tools.len() <= 3 => {
+                format!("sequence {}", tools.join(", "))
             }
+            CoverageItem::Sequence(tools) => format!("sequence of {} calls", tools.len()),
             CoverageItem::Transfer(agent) => format!("transfer to {agent}"),
             CoverageItem::State(key) => format!("initial state of {key}"),
         }
@@ -216,7 +217,7 @@ mod tests {
                         "water",
                         "water: answered",
                         "look → water",
-                        "another sequence of 2 calls"
+                        "sequence look, water"
                     ])
                 ),
                 (1, text(&["look: error"])),
