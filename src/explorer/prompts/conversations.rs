@@ -153,7 +153,7 @@ impl Dialog for ConversationPicker {
         };
         let adds = self.all.first().is_some_and(|first| first.adds.is_some());
         let title = match adds {
-            true => "conversation   +: adds coverage   enter choose, esc cancel",
+            true => "conversation  + new coverage   enter choose, esc cancel",
             false => "conversation   enter choose, esc cancel",
         };
         Some(pick(&self.picker, title, areas, theme, buffer, row))
