@@ -27,11 +27,11 @@ pub use compare::{
     compare_counts, compare_runs, expectation_in_file, expectation_of, p_text,
 };
 pub use coverage::{
-    Addition, AgentCoverage, ArgumentClass, ArgumentCoverage, Assertion, CallOutcome, CaseSet,
-    CasesByColumn, Coverage, CoverageCollector, CoverageFinding, CoverageGates, CoverageItem,
-    CoverageProblem, CoverageShare, CoveredAgent, CoveredCase, Declarations, GateFailure,
-    MAX_COUNTED_VALUES, PairCoverage, Parameter, SchemaKnowledge, StateCoverage, ToolCoverage,
-    ToolSchema, WaivedTools,
+    Addition, AgentCoverage, ArgumentClass, ArgumentCoverage, Assertion, BestAdditions,
+    CallOutcome, CandidateCase, CaseSet, CasesByColumn, Coverage, CoverageCollector,
+    CoverageFinding, CoverageGates, CoverageItem, CoverageProblem, CoverageShare, CoveredAgent,
+    CoveredCase, Declarations, GateFailure, MAX_COUNTED_VALUES, PairCoverage, Parameter,
+    SchemaKnowledge, StateCoverage, ToolCoverage, ToolSchema, WaivedTools,
 };
 pub use evidence::{ChangeEvidence, ComparisonRule, DEFAULT_LEVEL};
 pub use groups::{FailureGroup, FailureGroups, group_failures};

@@ -7,15 +7,19 @@ use super::capture_sources::conversations;
 use super::coverage::read_declarations;
 use super::output::print_note;
 use super::paths::parse_target;
-use crate::analysis::{Addition, CoverageItem};
+use crate::analysis::{Addition, BestAdditions};
 use crate::domain::{EvalCase, captured_case, clean_line, counted, eval_id_error, free_id};
+use crate::formats::append_cases;
 use crate::runner::{BestRequest, RecordedConversation, best_conversations, with_user_message};
 use anyhow::bail;
 use std::collections::HashSet;
+use std::path::PathBuf;
 use unicode_width::UnicodeWidthStr;
 
 /// Items of coverage that are named of each conversation.
 const MAX_ITEMS: usize = 6;
+/// The longest id or item that is printed whole, in characters.
+const MAX_WORD: usize = 60;
 /// The longest id that is made of one that is not valid, in characters.
 const MAX_ID: usize = 64;
 
@@ -27,39 +31,60 @@ pub(super) fn capture_best(args: &CaptureArgs, most: usize) -> anyhow::Result<Ex
         );
     }
     let target = CaptureFile::open_with_folder(target.path)?;
+    // A file that no case can be added to is an error before the sources are read.
+    append_cases(&target.file, &[EvalCase::default()])?;
     let declared = read_declarations(&args.declarations)?;
     let mut found: Vec<RecordedConversation> = Vec::new();
+    let mut is_unreadable = false;
     for source in &args.sources {
-        found.extend(conversations(source, &target.workspace)?);
+        match conversations(source, &target.workspace) {
+            Ok(read) => found.extend(read),
+            Err(error) if args.sources.len() > 1 => {
+                print_note(&clean_line(&format!("left out: {error:#}")));
+                is_unreadable = true;
+            }
+            Err(error) => return Err(error),
+        }
     }
+    let sources: Vec<PathBuf> = args.sources.iter().map(PathBuf::from).collect();
     let request = BestRequest {
         workspace: &target.workspace,
         set: (&target.set, &target.file),
+        sources: &sources,
         declared: &declared,
         user_turns_only: args.user_turns_only,
         any_app: args.app.is_some(),
         most,
     };
-    let best = best_conversations(&request, &found);
-    for note in &best.notes {
+    let chosen = best_conversations(&request, &found);
+    for note in &chosen.notes {
         print_note(&clean_line(note));
     }
-    let cases = counted(best.cases, "case");
-    if best.additions.is_empty() {
-        print_note(&format!(
-            "nothing is saved: none of {} covers anything that {cases} of the agent do not",
-            counted(found.len(), "conversation")
-        ));
-        return Ok(Exit::Success);
+    let cases = counted(chosen.cases, "case");
+    let cases = match &chosen.agent {
+        Some(agent) => format!("{cases} of {}", clean_line(agent)),
+        None => format!("{cases} without an agent"),
+    };
+    let all = counted(found.len(), "conversation");
+    if chosen.best.additions.is_empty() {
+        print_note(&match counted(chosen.compared, "conversation") {
+            _ if chosen.compared == 0 => format!("nothing is saved: {all}, none to compare"),
+            compared => format!("nothing is saved: {compared} compared with {cases} add nothing"),
+        });
+        return Ok(if is_unreadable {
+            Exit::UsageError
+        } else {
+            Exit::Success
+        });
     }
-    let new = new_cases(args, &target, &found, &best.additions);
-    let title = format!(
-        "{} of {} add the most to what {cases} of the agent cover:",
-        best.additions.len(),
-        counted(found.len(), "conversation")
-    );
-    print_note(&title);
-    print_additions(&new, &best.additions);
+    for addition in &chosen.best.additions {
+        print_lacks(&found[addition.candidate]);
+    }
+    let new = new_cases(args, &target, &found, &chosen.best.additions);
+    print_note(&format!(
+        "of {all}, these add the most to what {cases} cover:"
+    ));
+    print_additions(&new, &chosen.best);
     let words = format!("capture {}", counted(new.len(), "conversation"));
     if target.save(&new, &words, args.dry_run)? {
         print_note(&format!(
@@ -68,7 +93,29 @@ pub(super) fn capture_best(args: &CaptureArgs, most: usize) -> anyhow::Result<Ex
             target.path.display()
         ));
     }
-    Ok(Exit::Success)
+    Ok(if is_unreadable {
+        Exit::UsageError
+    } else {
+        Exit::Success
+    })
+}
+
+/// Prints what the case of a conversation lacks.
+fn print_lacks(conversation: &RecordedConversation) {
+    let all = 0..conversation.turns.len();
+    let (_, without) = with_user_message(&conversation.turns, all);
+    let (_, lacks) = conversation.session_from(0);
+    let left_out = without.iter().map(|turn| format!("left out: {turn}"));
+    for note in conversation
+        .notes
+        .iter()
+        .cloned()
+        .chain(lacks)
+        .chain(left_out)
+    {
+        let id = short(&conversation.id);
+        print_note(&clean_line(&format!("{id}: {note}")));
+    }
 }
 
 /// The cases of the chosen conversations, with ids that no case has.
@@ -120,29 +167,39 @@ fn new_id(id: &str, is_taken: impl Fn(&str) -> bool) -> String {
     }
 }
 
-/// One line for each case: its id, its turns and what it adds.
-fn print_additions(cases: &[EvalCase], additions: &[Addition]) {
-    let width = cases.iter().map(|case| case.eval_id.width()).max();
-    let width = width.unwrap_or(0);
-    for (case, addition) in cases.iter().zip(additions) {
+/// One line for each case: its id, its turns and what it adds; then how many others would add something.
+fn print_additions(cases: &[EvalCase], best: &BestAdditions) {
+    let ids: Vec<String> = cases.iter().map(|case| short(&case.eval_id)).collect();
+    let width = ids.iter().map(|id| id.width()).max().unwrap_or(0);
+    for ((case, id), addition) in cases.iter().zip(&ids).zip(&best.additions) {
         let turns = counted(case.turns().len(), "turn");
-        let items = &addition.items;
-        let named: Vec<String> = items
-            .iter()
-            .take(MAX_ITEMS)
-            .map(CoverageItem::text)
-            .collect();
-        let more = match items.len().saturating_sub(MAX_ITEMS) {
+        let items = addition.items.iter().take(MAX_ITEMS);
+        let named: Vec<String> = items.map(|item| short(&item.text())).collect();
+        let more = match addition.items.len().saturating_sub(MAX_ITEMS) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
         let text = format!(
-            "  {:width$}  {turns:>8}  +{}: {}{more}",
-            case.eval_id,
-            items.len(),
+            "  {id:width$}  {turns:>8}  +{}: {}{more}",
+            addition.items.len(),
             named.join(", ")
         );
         print_note(&clean_line(&text));
+    }
+    if best.others > 0 {
+        print_note(&format!(
+            "{} would add something as well, {} of them only another sequence of calls",
+            counted(best.others, "other"),
+            best.others_with_sequence
+        ));
+    }
+}
+
+/// The beginning of a text that is too long for a column.
+fn short(text: &str) -> String {
+    match text.char_indices().nth(MAX_WORD) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_string(),
     }
 }
 

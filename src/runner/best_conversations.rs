@@ -1,23 +1,29 @@
-//! Which of many recorded conversations are worth a case: those that add the most coverage.
+//! Which of many recorded conversations add the most to what the cases of an agent cover.
 
 use super::capture::{RecordedConversation, with_user_message};
 use super::coverage::{
     CollectedAgent, CoverageRequest, CoveredWorkspace, ToolSource, agent_name, collect_agents,
     messages_digest,
 };
-use crate::analysis::{Addition, CoveredCase};
+use crate::analysis::{BestAdditions, CandidateCase, CoveredCase};
 use crate::domain::{Attempt, AttemptKey, Invocation, captured_case, counted};
 use crate::formats::SetFile;
 use crate::workspace::{SetPath, Workspace, app_of_first_case};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Conversations that are worth a case.
+/// The conversations that add the most coverage.
 #[derive(Debug, Default)]
 pub struct BestConversations {
     /// The conversations, best first: the position of each, and what it adds.
-    pub additions: Vec<Addition>,
-    /// The number of cases that they were compared with.
+    pub best: BestAdditions,
+    /// The agent whose cases they were compared with, if it is known.
+    pub agent: Option<String>,
+    /// The number of these cases.
     pub cases: usize,
+    /// The number of conversations that were compared with them.
+    pub compared: usize,
     /// What is left out or cannot be read, as messages.
     pub notes: Vec<String>,
 }
@@ -29,6 +35,8 @@ pub struct BestRequest<'a> {
     pub workspace: &'a Workspace,
     /// The set that cases are added to.
     pub set: (&'a SetPath, &'a SetFile),
+    /// The files that the conversations are from, which are no cases even if they are data sets.
+    pub sources: &'a [PathBuf],
     /// Declarations of tools from elsewhere than the results.
     pub declared: &'a [ToolSource],
     /// Whether turns without a user message are left out. Otherwise conversations with such turns are.
@@ -40,8 +48,7 @@ pub struct BestRequest<'a> {
 }
 
 /// Chooses the conversations that together add the most to what the cases of the agent cover. A conversation is left out if it
-/// cannot be saved as a case, is with another agent, or if its user says the same as in a case or in a conversation
-/// before it.
+/// cannot be saved as a case, is with another agent, or if its user says the same as in a case or in a better one.
 pub fn best_conversations(
     request: &BestRequest<'_>,
     conversations: &[RecordedConversation],
@@ -52,14 +59,28 @@ pub fn best_conversations(
         declared,
         ..
     } = *request;
-    let app_of =
-        |one: &RecordedConversation| one.input.as_ref().map(|input| input.app_name.clone());
+    let app_of = |one: &RecordedConversation| {
+        let app = one.input.as_ref().map(|input| input.app_name.clone());
+        app.filter(|app| !app.is_empty())
+    };
     let app = app_of_first_case(file).filter(|app| !app.is_empty());
     let app = app.or_else(|| conversations.iter().find_map(app_of));
     let agent = agent_name(workspace, set, file).or_else(|| app.clone());
     let mut covered = CoveredWorkspace::default();
+    let files: Vec<PathBuf> = workspace
+        .sets
+        .iter()
+        .map(|set| set.path.clone())
+        .filter(|path| {
+            !request
+                .sources
+                .iter()
+                .any(|source| is_same_file(source, path))
+        })
+        .collect();
     let of_agent = CoverageRequest {
         agent: agent.as_deref(),
+        files: Some(&files),
         declared,
         ..CoverageRequest::default()
     };
@@ -84,20 +105,25 @@ pub fn best_conversations(
     }
     let all = own.iter().map(|at| &conversations[*at]);
     let candidates = known.add_candidates(all, request.user_turns_only, &mut notes);
-    let turns: Vec<usize> = candidates.iter().map(|(_, turns)| *turns).collect();
-    let additions = known
-        .collector
-        .finish()
-        .best_additions(&turns, request.most);
-    let at_source = |addition: Addition| Addition {
-        candidate: own[candidates[addition.candidate].0],
-        ..addition
-    };
+    let of_cover: Vec<CandidateCase> = candidates.iter().map(|(_, one)| *one).collect();
+    let coverage = known.collector.finish();
+    let mut best = coverage.best_additions(&of_cover, request.most);
+    for addition in &mut best.additions {
+        addition.candidate = own[candidates[addition.candidate].0];
+    }
     BestConversations {
-        additions: additions.into_iter().map(at_source).collect(),
+        best,
+        agent,
         cases,
+        compared: candidates.len(),
         notes,
     }
+}
+
+/// Whether two paths lead to the same file, as far as that can be found out.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    let whole = |path: &Path| dunce::canonicalize(path).ok();
+    one == other || whole(one).is_some_and(|one| Some(one) == whole(other))
 }
 
 /// The turns that a case of a conversation has, or why it cannot be saved.
@@ -110,38 +136,55 @@ fn turns_of_case(
     }
     let all = 0..conversation.turns.len();
     let (turns, without) = with_user_message(&conversation.turns, all);
+    if conversation.turns.is_empty() {
+        return Err("it has no turns".into());
+    }
     match without.first() {
-        _ if conversation.turns.is_empty() => Err("it has no turns".into()),
-        Some(why) if turns.is_empty() || !user_turns_only => Err(why.clone()),
+        Some(why) if turns.is_empty() => Err(why.clone()),
+        Some(why) if !user_turns_only => {
+            Err(format!("{why}; --user-turns-only leaves such turns out"))
+        }
         _ => Ok(turns),
     }
 }
 
 impl CollectedAgent {
-    /// Adds the conversations that can be saved and are not known yet. Returns the position and the number of turns of each.
+    /// Adds the conversations that can be saved, and whose user does not say the same as in a case. Returns the position of
+    /// each; those whose user says the same are a group.
     fn add_candidates<'a>(
         &mut self,
         conversations: impl Iterator<Item = &'a RecordedConversation>,
         user_turns_only: bool,
         notes: &mut Vec<String>,
-    ) -> Vec<(usize, usize)> {
-        let mut candidates: Vec<(usize, usize)> = Vec::new();
-        let mut repeated = 0;
+    ) -> Vec<(usize, CandidateCase)> {
+        let mut candidates: Vec<(usize, CandidateCase)> = Vec::new();
+        let mut known = 0;
         let mut unusable: Vec<String> = Vec::new();
         for (at, conversation) in conversations.enumerate() {
             match turns_of_case(conversation, user_turns_only) {
                 Err(why) => unusable.push(format!("{}: {why}", conversation.id)),
-                Ok(turns) if !self.messages.insert(messages_digest(&turns)) => repeated += 1,
+                Ok(turns) if self.messages.contains(&messages_digest(&turns)) => known += 1,
                 Ok(turns) => {
-                    candidates.push((at, turns.len()));
+                    let candidate = CandidateCase {
+                        turns: turns.len(),
+                        group: messages_digest(&turns),
+                    };
+                    candidates.push((at, candidate));
                     self.add_conversation(conversation, turns);
                 }
             }
         }
-        if repeated > 0 {
-            let repeated = counted(repeated, "conversation");
+        if known > 0 {
+            let known = counted(known, "conversation");
             notes.push(format!(
-                "{repeated} left out: the user says the same as in a case, or in a conversation before"
+                "{known} left out: the user says the same as in a case"
+            ));
+        }
+        let groups: HashSet<u64> = candidates.iter().map(|(_, one)| one.group).collect();
+        if groups.len() < candidates.len() {
+            let repeated = counted(candidates.len() - groups.len(), "conversation");
+            notes.push(format!(
+                "in {repeated} the user says the same as in another one: at most one of them is saved"
             ));
         }
         if let Some(first) = unusable.first() {

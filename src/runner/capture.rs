@@ -91,7 +91,10 @@ fn of_file(path: &Path, name: &str) -> Result<Vec<RecordedConversation>, String>
                 input: None,
                 states: Vec::new(),
                 notes: Vec::new(),
-                problem: None,
+                problem: attempt.turns.iter().find_map(|turn| {
+                    let error = turn.error.as_ref()?;
+                    Some(format!("the agent did not finish: {error}"))
+                }),
             });
             Ok(conversation.collect())
         }

@@ -81,16 +81,17 @@ pub(super) struct CollectedAgent {
     pub(super) messages: HashSet<u64>,
 }
 
-/// A digest of the messages of the user in a conversation, regardless of upper and lower case and of spaces.
+/// A digest of the messages of the user in a conversation, regardless of upper and lower case and of the
+/// number of spaces.
 pub(super) fn messages_digest(turns: &[Invocation]) -> u64 {
     let mut hasher = std::hash::DefaultHasher::new();
     for turn in turns.iter().filter(|turn| !turn.history) {
         let said = turn.user.scored_text().to_lowercase();
         let words: Vec<&str> = said.split_whitespace().collect();
         words.hash(&mut hasher);
-        if words.is_empty() {
-            // Pictures, for example.
-            serde_json::to_string(&turn.user).ok().hash(&mut hasher);
+        // Pictures, for example.
+        for part in turn.user.parts.iter().filter(|part| part.text.is_none()) {
+            serde_json::to_string(part).ok().hash(&mut hasher);
         }
     }
     hasher.finish()

@@ -13,7 +13,7 @@
 
 use super::bucket_copy::CopyError;
 use super::copy_edit::CopyEdit;
-use super::temporary::{sweep, sync_folder, without_name, write_beside};
+use super::temporary::{new_beside, sweep, sync_folder, write_beside};
 use crate::buckets::BucketError;
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
@@ -100,11 +100,7 @@ pub fn can_write(path: &Path) -> io::Result<()> {
         Err(error) => return Err(error),
     }
     // Creates and removes a temporary file: there is no other reliable check.
-    tempfile::Builder::new()
-        .prefix(".evaltrail-")
-        .tempfile_in(folder_of(&target))
-        .map_err(without_name)
-        .map(drop)
+    new_beside(folder_of(&target), (".evaltrail-", ""), 0o600).map(drop)
 }
 
 /// Why a file was not saved. Except for `Halfway`, the file is unchanged.

@@ -34,29 +34,38 @@ pub(super) fn private_beside(folder: &Path) -> io::Result<NamedTempFile> {
 
 fn create(folder: &Path, is_private: bool) -> io::Result<NamedTempFile> {
     let prefix = format!("{PREFIX}{}-", std::process::id());
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix).suffix(SUFFIX);
-    #[cfg(unix)]
-    if !is_private {
-        // A new file gets the permissions that the umask allows.
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    }
-    #[cfg(windows)]
-    let _ = is_private;
-    let temporary = builder.tempfile_in(folder).map_err(without_name)?;
+    // A file that not only its owner may read gets the permissions that the umask allows.
+    let temporary = new_beside(
+        folder,
+        (&prefix, SUFFIX),
+        if is_private { 0o600 } else { 0o666 },
+    )?;
     // If files cannot be locked, `sweep` does not remove any.
     let _ = temporary.as_file().try_lock();
     Ok(temporary)
 }
 
-/// The error without the name of the temporary file, which tells users nothing.
-pub(super) fn without_name(error: io::Error) -> io::Error {
-    let of_system = error
-        .get_ref()
-        .and_then(|named| named.source())
-        .and_then(|source| source.downcast_ref::<io::Error>())
-        .and_then(io::Error::raw_os_error);
-    of_system.map_or(error, io::Error::from_raw_os_error)
+/// Creates a file with a name that no other has. Errors are those of the system: they do not contain the name, which tells users
+/// nothing.
+pub(super) fn new_beside(
+    folder: &Path,
+    (prefix, suffix): (&str, &str),
+    mode: u32,
+) -> io::Result<NamedTempFile> {
+    let create_new = |path: &Path| {
+        let mut options = File::options();
+        options.read(true).write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
+        #[cfg(not(unix))]
+        let _ = mode;
+        options.open(path)
+    };
+    let mut builder = tempfile::Builder::new();
+    builder
+        .prefix(prefix)
+        .suffix(suffix)
+        .make_in(folder, create_new)
 }
 
 /// Removes evaltrail's temporary files that a crash left in a folder.

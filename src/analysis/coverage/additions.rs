@@ -2,6 +2,7 @@
 
 use super::{ArgumentClass, CallOutcome, CaseSet, Coverage, is_built_in};
 use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
 
 /// Something that a case can cover.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,9 +35,9 @@ impl CoverageItem {
             CoverageItem::Pair(first, second) => format!("{first} → {second}"),
             CoverageItem::Sequence(tools) if tools.is_empty() => "no calls".into(),
             CoverageItem::Sequence(tools) if tools.len() <= 3 => {
-                format!("sequence {}", tools.join(", "))
+                format!("exactly {}", tools.join(" → "))
             }
-            CoverageItem::Sequence(tools) => format!("sequence of {} calls", tools.len()),
+            CoverageItem::Sequence(tools) => format!("another sequence of {} calls", tools.len()),
             CoverageItem::Transfer(agent) => format!("transfer to {agent}"),
             CoverageItem::State(key) => format!("initial state of {key}"),
         }
@@ -48,44 +49,53 @@ impl CoverageItem {
 pub struct Addition {
     /// Position among the candidates.
     pub candidate: usize,
-    /// What it covers first.
+    /// The items that no case and no addition before it covers.
     pub items: Vec<CoverageItem>,
+}
+
+/// A case that may be added.
+#[derive(Clone, Copy, Debug)]
+pub struct CandidateCase {
+    /// Number of turns.
+    pub turns: usize,
+    /// Of the candidates of a group, at most one is added.
+    pub group: u64,
+}
+
+/// The candidates that are worth adding.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BestAdditions {
+    /// Best first.
+    pub additions: Vec<Addition>,
+    /// How many others would add something as well.
+    pub others: usize,
+    /// How many of those would only add a sequence of calls.
+    pub others_with_sequence: usize,
 }
 
 impl Coverage {
     /// Chooses among the last cases, the candidates, those that together cover the most that the other cases do not: in each
     /// step the one that adds the most items, of equal ones the one with the fewest turns, then the first one (greedy set
-    /// cover). `turns` is the number of turns of each candidate. There are at most `most`, and fewer if no other adds
-    /// anything.
-    pub fn best_additions(&self, turns: &[usize], most: usize) -> Vec<Addition> {
-        let first = self.cases.len() - turns.len();
-        let items = self.uncovered_items(first);
-        let mut left: Vec<Vec<usize>> = vec![Vec::new(); turns.len()];
-        for (at, (_, cases)) in items.iter().enumerate() {
-            cases.0.iter().for_each(|case| left[case - first].push(at));
-        }
-        let mut is_covered = vec![false; items.len()];
+    /// cover). There are at most `most`, and fewer if no other adds anything. `candidates` must not be more than the cases.
+    pub fn best_additions(&self, candidates: &[CandidateCase], most: usize) -> BestAdditions {
+        let first = self.cases.len() - candidates.len();
+        let mut cover = GreedyCover::new(self.uncovered_items(first), first, candidates);
         let mut additions: Vec<Addition> = Vec::new();
-        while additions.len() < most {
-            let best = (0..turns.len())
-                .max_by_key(|at| (left[*at].len(), Reverse(turns[*at]), Reverse(*at)))
-                .filter(|at| !left[*at].is_empty());
-            let Some(candidate) = best else { break };
-            let added = std::mem::take(&mut left[candidate]);
-            added.iter().for_each(|item| is_covered[*item] = true);
-            for items in &mut left {
-                items.retain(|item| !is_covered[*item]);
-            }
-            let items = added.into_iter().map(|item| items[item].0.clone());
-            additions.push(Addition {
-                candidate,
-                items: items.collect(),
-            });
+        while additions.len() < most
+            && let Some(candidate) = cover.best()
+        {
+            let items = cover.add(candidate);
+            additions.push(Addition { candidate, items });
         }
-        additions
+        let (others, others_with_sequence) = cover.others();
+        BestAdditions {
+            additions,
+            others,
+            others_with_sequence,
+        }
     }
 
-    /// What cases from a position on cover, and no case before them, with these cases.
+    /// The items that cases from the position `first` on cover, and no case before it does. With each, the cases that cover it.
     fn uncovered_items(&self, first: usize) -> Vec<(CoverageItem, CaseSet)> {
         let mut items: Vec<(CoverageItem, CaseSet)> = Vec::new();
         let mut add = |item: CoverageItem, cases: &CaseSet| {
@@ -95,10 +105,12 @@ impl Coverage {
         };
         for (name, tool) in self.tools.iter().filter(|(name, _)| !is_built_in(name)) {
             add(CoverageItem::Tool(name.clone()), &tool.cases.expected);
-            for outcome in CallOutcome::ALL {
-                let sides = [&tool.outcomes, &tool.expected_outcomes];
-                let cases = CaseSet::union(sides.iter().filter_map(|side| side.get(&outcome)));
-                add(CoverageItem::Outcome(name.clone(), outcome), &cases);
+            for (outcome, cases) in &tool.expected_outcomes {
+                // Cases that were run have the outcomes of their attempts as well.
+                let made = tool.outcomes.get(outcome);
+                if made.is_none_or(|made| made.0.first().is_none_or(|case| *case >= first)) {
+                    add(CoverageItem::Outcome(name.clone(), *outcome), cases);
+                }
             }
             for (argument, of) in &tool.arguments {
                 let item = |class: &ArgumentClass| {
@@ -131,6 +143,105 @@ impl Coverage {
             add(CoverageItem::State(key.clone()), &cases);
         }
         items
+    }
+}
+
+/// Items and the candidates that cover them, while candidates are chosen.
+struct GreedyCover<'a> {
+    candidates: &'a [CandidateCase],
+    /// The items that are not covered yet, each with the candidates that cover it.
+    items: Vec<Option<(CoverageItem, Vec<usize>)>>,
+    /// The items of each candidate, by position in `items`.
+    items_of: Vec<Vec<usize>>,
+    /// How many items each candidate would add.
+    counts: Vec<usize>,
+    /// Candidates with the count that each had when it was put here, the best one on top.
+    queue: BinaryHeap<(usize, Reverse<usize>, Reverse<usize>)>,
+    groups: HashMap<u64, Vec<usize>>,
+}
+
+impl<'a> GreedyCover<'a> {
+    /// `first` is the case of the first candidate.
+    fn new(
+        items: Vec<(CoverageItem, CaseSet)>,
+        first: usize,
+        candidates: &'a [CandidateCase],
+    ) -> GreedyCover<'a> {
+        let mut items_of: Vec<Vec<usize>> = vec![Vec::new(); candidates.len()];
+        let mut groups: HashMap<u64, Vec<usize>> = HashMap::new();
+        let of_candidates = |(item, cases): (CoverageItem, CaseSet)| {
+            (item, cases.0.iter().map(|case| case - first).collect())
+        };
+        let items: Vec<Option<(CoverageItem, Vec<usize>)>> =
+            items.into_iter().map(of_candidates).map(Some).collect();
+        for (item, (_, covering)) in items.iter().flatten().enumerate() {
+            covering.iter().for_each(|at| items_of[*at].push(item));
+        }
+        let counts: Vec<usize> = items_of.iter().map(Vec::len).collect();
+        let mut queue = BinaryHeap::new();
+        for (at, candidate) in candidates.iter().enumerate() {
+            groups.entry(candidate.group).or_default().push(at);
+            queue.push((counts[at], Reverse(candidate.turns), Reverse(at)));
+        }
+        GreedyCover {
+            candidates,
+            items,
+            items_of,
+            counts,
+            queue,
+            groups,
+        }
+    }
+
+    /// The candidate that adds most; `None` if none adds anything. Counts only fall, so one whose count is as it was put into
+    /// the queue is the best.
+    fn best(&mut self) -> Option<usize> {
+        while let Some((count, turns, Reverse(at))) = self.queue.pop() {
+            match self.counts[at] {
+                0 => {}
+                now if now == count => return Some(at),
+                now => self.queue.push((now, turns, Reverse(at))),
+            }
+        }
+        None
+    }
+
+    /// Adds a candidate. Returns the items that it adds.
+    fn add(&mut self, candidate: usize) -> Vec<CoverageItem> {
+        let mut added = Vec::new();
+        for item in &self.items_of[candidate] {
+            if let Some((item, covering)) = self.items[*item].take() {
+                covering.iter().for_each(|at| self.counts[*at] -= 1);
+                added.push(item);
+            }
+        }
+        // Those that are not candidates any more.
+        let group = self.candidates[candidate].group;
+        for other in self.groups.remove(&group).unwrap_or_default() {
+            for item in std::mem::take(&mut self.items_of[other]) {
+                if let Some((_, covering)) = &mut self.items[item] {
+                    covering.retain(|at| *at != other);
+                }
+            }
+            self.counts[other] = 0;
+        }
+        added
+    }
+
+    /// How many candidates would add something, and how many of them only a sequence of calls.
+    fn others(&self) -> (usize, usize) {
+        let is_only_sequence = |at: &usize| {
+            let left = self.items_of[*at]
+                .iter()
+                .filter_map(|item| self.items[*item].as_ref());
+            left.into_iter()
+                .all(|(item, _)| matches!(item, CoverageItem::Sequence(_)))
+        };
+        let others: Vec<usize> = (0..self.counts.len())
+            .filter(|at| self.counts[*at] > 0)
+            .collect();
+        let only_sequence = others.iter().filter(|at| is_only_sequence(at)).count();
+        (others.len(), only_sequence)
     }
 }
 
@@ -206,7 +317,18 @@ mod tests {
             conversation(&[]),
         ];
         let coverage = collected(&cases);
-        let best = chosen(&coverage.best_additions(&[1; 5], 10));
+        let of_turns = |turns: &[usize]| -> Vec<CandidateCase> {
+            let candidates = turns.iter().zip(0..);
+            candidates
+                .map(|(turns, group)| CandidateCase {
+                    turns: *turns,
+                    group,
+                })
+                .collect()
+        };
+        let best = coverage.best_additions(&of_turns(&[1; 5]), 10);
+        assert_eq!((best.others, best.others_with_sequence), (0, 0));
+        let best = chosen(&best.additions);
         let text = |items: &[&str]| items.iter().map(|item| item.to_string()).collect();
         assert_eq!(
             best,
@@ -217,17 +339,29 @@ mod tests {
                         "water",
                         "water: answered",
                         "look → water",
-                        "sequence look, water"
+                        "exactly look → water"
                     ])
                 ),
                 (1, text(&["look: error"])),
                 (4, text(&["no calls"])),
             ]
         );
-        assert_eq!(coverage.best_additions(&[1; 5], 1).len(), 1);
+        let one = coverage.best_additions(&of_turns(&[1; 5]), 1);
+        assert_eq!(
+            (one.additions.len(), one.others, one.others_with_sequence),
+            (1, 2, 1)
+        );
         // Of equal ones, the one with fewer turns.
-        let shorter = coverage.best_additions(&[1, 1, 3, 2, 1], 1);
-        assert_eq!(shorter[0].candidate, 3);
+        let shorter = coverage.best_additions(&of_turns(&[1, 1, 3, 2, 1]), 1);
+        assert_eq!(shorter.additions[0].candidate, 3);
+        // Of a group, the best one.
+        let mut grouped = of_turns(&[1; 5]);
+        (grouped[1].group, grouped[2].group) = (9, 9);
+        let best = coverage.best_additions(&grouped, 10).additions;
+        assert_eq!(
+            best.iter().map(|one| one.candidate).collect::<Vec<_>>(),
+            [2, 4]
+        );
     }
 
     proptest! {
@@ -247,7 +381,10 @@ mod tests {
             let known = known.min(cases.len());
             let candidates = cases.len() - known;
             let coverage = collected(&conversations);
-            let best = coverage.best_additions(&vec![1; candidates], usize::MAX);
+            let of_count = |count: usize| -> Vec<CandidateCase> {
+                (0..count as u64).map(|group| CandidateCase { turns: 1, group }).collect()
+            };
+            let best = coverage.best_additions(&of_count(candidates), usize::MAX).additions;
             prop_assert!(best.windows(2).all(|two| two[0].items.len() >= two[1].items.len()));
             prop_assert!(best.iter().all(|addition| !addition.items.is_empty()));
             let different: BTreeSet<usize> = best.iter().map(|addition| addition.candidate).collect();
@@ -257,7 +394,8 @@ mod tests {
             let mut all = of_known.to_vec();
             all.extend(different.iter().map(|at| of_candidates[*at].clone()));
             all.extend(of_candidates.iter().cloned());
-            prop_assert_eq!(collected(&all).best_additions(&vec![1; candidates], 1), vec![]);
+            let more = collected(&all).best_additions(&of_count(candidates), 1);
+            prop_assert_eq!(more, BestAdditions::default());
         }
     }
 }

@@ -17,7 +17,7 @@ mod findings;
 mod gates;
 mod outcome;
 
-pub use additions::{Addition, CoverageItem};
+pub use additions::{Addition, BestAdditions, CandidateCase, CoverageItem};
 pub use classes::ArgumentClass;
 pub use collect::{CoverageCollector, CoveredCase};
 pub use declarations::{Declarations, Parameter, ToolSchema};

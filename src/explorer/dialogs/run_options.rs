@@ -403,7 +403,10 @@ impl RunOptionsForm {
             && !self.agents.iter().any(|agent| agent == named);
         is_unknown.then(|| {
             let known = self.agents.iter().map(String::as_str);
-            format!("there is no agent {named}{}", did_you_mean(named, known))
+            format!(
+                "there is no agent {named}{} (a folder: ./{named})",
+                did_you_mean(named, known)
+            )
         })
     }
 

@@ -170,8 +170,23 @@ impl Model {
         Some(CaseRef { set, index })
     }
 
-    /// Why a case cannot be read. `None` until its set is summarized.
-    pub fn problem_of(&self, case: CaseRef) -> Option<&str> {
+    /// Why a case cannot be read, as the summary of its set says. Without a summary, the case is read.
+    pub fn problem_of(&self, case: CaseRef) -> Option<Cow<'_, str>> {
+        let set = self.view.sets.get(case.set)?;
+        match &set.summaries {
+            Some(summaries) => {
+                let problem = summaries.get(case.index)?.problem.as_deref()?;
+                Some(Cow::Borrowed(problem))
+            }
+            None => {
+                let problem = self.file(case.set)?.case(case.index).err()?;
+                Some(Cow::Owned(problem.to_string()))
+            }
+        }
+    }
+
+    /// The same, if it is known without reading the case.
+    pub fn known_problem_of(&self, case: CaseRef) -> Option<&str> {
         let summaries = self.view.sets.get(case.set)?.summaries.as_ref()?;
         summaries.get(case.index)?.problem.as_deref()
     }

@@ -309,7 +309,7 @@ fn notes(words: &str, width: usize) -> impl Iterator<Item = VerdictLine> + use<>
 /// Text for a case that was not run.
 fn not_run_text(model: &Model) -> String {
     if let Some(problem) = model.current_case().and_then(|case| model.problem_of(case)) {
-        return format!("this case cannot be read: {}", clean_line(problem));
+        return format!("this case cannot be read: {}", clean_line(&problem));
     }
     let score = match can_score(model) {
         Ok(()) => format!(", {} score the saved responses", SCORE.key()),

@@ -7,11 +7,14 @@ use crate::runner::{BestRequest, RecordedConversation, best_conversations};
 use crate::workspace::{SetPath, Workspace, open_set};
 use std::path::Path;
 
+/// The number of conversations that are ranked.
+const MOST: usize = 100;
+
 /// The conversations that add coverage, best first. Empty if there is only one, or if the set cannot be read.
 pub(super) fn additions(
     workspace: &Workspace,
     (sets, target): (&[SetPath], &CaptureTarget),
-    folder: &Path,
+    (folder, source): (&Path, &str),
     found: &[RecordedConversation],
 ) -> Vec<Addition> {
     if found.len() < 2 {
@@ -32,12 +35,13 @@ pub(super) fn additions(
         let request = BestRequest {
             workspace,
             set: (&set, &file),
+            sources: &[folder.join(source)],
             declared: &[],
             user_turns_only: true,
             any_app: false,
-            most: usize::MAX,
+            most: MOST,
         };
         best_conversations(&request, found)
     });
-    best.map(|best| best.additions).unwrap_or_default()
+    best.map(|found| found.best.additions).unwrap_or_default()
 }

@@ -231,7 +231,12 @@ impl EffectExecutor {
             let read = runner::recorded_conversations(&with_home(&source), &folder).await;
             let ranking = tokio::task::spawn_blocking(move || {
                 let found = read.as_deref().unwrap_or_default();
-                let additions = captures::additions(&workspace, (&sets, &target), &folder, found);
+                let additions = captures::additions(
+                    &workspace,
+                    (&sets, &target),
+                    (&folder, &with_home(&source)),
+                    found,
+                );
                 let msg = EditMsg::Conversations {
                     source,
                     target,

@@ -71,7 +71,7 @@ fn show_output(written: &Receiver<Vec<u8>>, screen: &Mutex<vt100::Parser>) {
 }
 
 /// How long a terminal waits for the rest of a frame.
-const FRAME_LIMIT: Duration = Duration::from_secs(1);
+const FRAME_LIMIT: Duration = Duration::from_millis(500);
 /// Time limit of each wait.
 const LIMIT: Duration = Duration::from_secs(60);
 /// After the end of a program, its output is complete when nothing comes for this long.

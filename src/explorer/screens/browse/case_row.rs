@@ -60,7 +60,7 @@ pub(super) fn case_row(
     buffer: &mut Buffer,
 ) {
     let (outcome, summary) = (model.view.outcomes.get(case), summary_of(model, case));
-    let problem = model.problem_of(case);
+    let problem = model.known_problem_of(case);
     let is_selected = model.view.browse.selected.contains(&case);
     let (x, y) = (row.x, row.y);
     let mut cells = CellPainter {

@@ -122,7 +122,7 @@ impl ColumnWidths {
 /// The width in which four of five reasons of these rows are shown whole; 0 if there is no reason.
 fn reason_width(model: &Model, rows: &[CaseRef], theme: &Theme) -> u16 {
     let width = |case: &CaseRef| {
-        let parts = reason_parts(model, *case, model.problem_of(*case), theme);
+        let parts = reason_parts(model, *case, model.known_problem_of(*case), theme);
         parts.iter().map(|(text, _)| columns_of(text)).sum::<u16>()
     };
     let mut widths: Vec<u16> = rows.iter().map(width).filter(|width| *width > 0).collect();

@@ -287,6 +287,11 @@ pub(crate) fn remove_confirmed(path: PathBuf) -> Vec<Effect> {
 
 /// A run was deleted: results that were from it are those of older runs.
 pub(crate) fn removed(model: &mut Model, run_id: &str) -> Vec<Effect> {
+    if let Some(history) = &model.runs.history {
+        let mut left = History::clone(history);
+        left.runs.retain(|run| run.run_id != run_id);
+        model.runs.put(Arc::new(left));
+    }
     notices::notify(model, format!("run {run_id} was deleted"), false);
     // A what-if was computed from these results, too.
     let mut effects = what_if::drop_what_if(model);
