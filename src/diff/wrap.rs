@@ -235,7 +235,7 @@ impl Wrapper {
     fn cut_plain(&mut self, word: &str, like: &Span) {
         let mut rest = word;
         while !rest.is_empty() {
-            if self.used == self.width {
+            if self.used >= self.width {
                 self.next_line();
             }
             let (part, after) = rest.split_at(rest.len().min(self.width - self.used));
@@ -370,6 +370,13 @@ mod tests {
         let other = cut(&"é".repeat(20));
         assert_eq!(other, ["ab ", "éééééééé", "éééééééé", "éééé"]);
         assert_eq!(cut(&"Ｗ".repeat(5)), ["ab ", "ＷＷＷＷ", "Ｗ"]);
+        // A character that is wider than the line leaves no room in it.
+        let spans = ["Ｗ", "abc"].map(|text| Span {
+            text: text.into(),
+            ..Span::default()
+        });
+        let narrow = wrap_line(&spans, 1);
+        assert_eq!(narrow.len(), 4, "{narrow:?}");
     }
 
     fn plain(line: &Line) -> String {
