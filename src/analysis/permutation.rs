@@ -402,7 +402,7 @@ mod tests {
                     after: scores_of(20),
                 })
                 .collect();
-            // As few permutations as there can be, for the time that this takes.
+            // With the minimum number of permutations, because the test is slow in a debug build.
             let p = p_value(&cases, PERMUTATIONS.0);
             alarms += usize::from(p.is_some_and(|p| p <= 0.01));
         }

@@ -152,7 +152,7 @@ fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
-/// Columns of a text on the terminal.
+/// The width of a text on the terminal, in columns.
 fn columns(text: &str) -> usize {
     match is_plain(text) {
         true => text.len(),
@@ -220,7 +220,7 @@ impl Wrapper {
         }
     }
 
-    /// Adds a word that is longer than a line, broken between characters.
+    /// Adds a word that is longer than a line. It is broken between characters.
     fn cut(&mut self, word: &str, like: &Span) {
         for grapheme in word.graphemes(true) {
             let wide = grapheme.width();

@@ -165,7 +165,7 @@ mod tests {
         );
     }
 
-    /// The same text as when each case is appended alone, in a set without and with cases.
+    /// Appending several cases gives the same text as appending one after the other.
     #[test]
     fn several_cases_are_appended_in_order() {
         let case = |id: &str| EvalCase {

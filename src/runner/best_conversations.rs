@@ -39,7 +39,7 @@ pub struct BestRequest<'a> {
     pub sources: &'a [PathBuf],
     /// Declarations of tools from elsewhere than the results.
     pub declared: &'a [ToolSource],
-    /// Whether turns without a user message are left out. Otherwise conversations with such turns are.
+    /// If true, turns without a user message are left out; if false, conversations with such a turn are.
     pub user_turns_only: bool,
     /// Whether conversations with other applications than that of the set are taken as well.
     pub any_app: bool,

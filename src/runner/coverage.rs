@@ -81,8 +81,7 @@ pub(super) struct CollectedAgent {
     pub(super) messages: HashSet<u64>,
 }
 
-/// A digest of the messages of the user in a conversation, regardless of upper and lower case and of the
-/// number of spaces.
+/// A digest of the user's messages in a conversation. It ignores case and the number of spaces.
 pub(super) fn messages_digest(turns: &[Invocation]) -> u64 {
     let mut hasher = std::hash::DefaultHasher::new();
     for turn in turns.iter().filter(|turn| !turn.history) {

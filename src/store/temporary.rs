@@ -34,7 +34,7 @@ pub(super) fn private_beside(folder: &Path) -> io::Result<NamedTempFile> {
 
 fn create(folder: &Path, is_private: bool) -> io::Result<NamedTempFile> {
     let prefix = format!("{PREFIX}{}-", std::process::id());
-    // A file that not only its owner may read gets the permissions that the umask allows.
+    // A public file gets the permissions that the umask allows.
     let temporary = new_beside(
         folder,
         (&prefix, SUFFIX),

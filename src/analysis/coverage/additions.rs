@@ -67,16 +67,16 @@ pub struct CandidateCase {
 pub struct BestAdditions {
     /// Best first.
     pub additions: Vec<Addition>,
-    /// How many others would add something as well.
+    /// The number of other candidates that would still add something.
     pub others: usize,
-    /// How many of those would only add a sequence of calls.
+    /// The number of those that would only add a sequence of calls.
     pub others_with_sequence: usize,
 }
 
 impl Coverage {
     /// Chooses among the last cases, the candidates, those that together cover the most that the other cases do not: in each
     /// step the one that adds the most items, of equal ones the one with the fewest turns, then the first one (greedy set
-    /// cover). There are at most `most`, and fewer if no other adds anything. `candidates` must not be more than the cases.
+    /// cover). There are at most `most`, and fewer if no other adds anything. There must be at least as many cases as `candidates`.
     pub fn best_additions(&self, candidates: &[CandidateCase], most: usize) -> BestAdditions {
         let first = self.cases.len() - candidates.len();
         let mut cover = GreedyCover::new(self.uncovered_items(first), first, candidates);
@@ -215,7 +215,7 @@ impl<'a> GreedyCover<'a> {
                 added.push(item);
             }
         }
-        // Those that are not candidates any more.
+        // At most one candidate of a group is added.
         let group = self.candidates[candidate].group;
         for other in self.groups.remove(&group).unwrap_or_default() {
             for item in std::mem::take(&mut self.items_of[other]) {

@@ -327,9 +327,9 @@ pub enum HistoryEffect {
     Compare(Box<RunSummary>, Box<RunSummary>),
     /// Give the run with this id a name or none.
     Name(String, Option<String>),
-    /// Pin the run with this id no longer.
+    /// Unpin the run with this id.
     Unpin(String),
-    /// Keep a run when old ones are removed, and write it as the baseline.
+    /// Pin a run, so that it is not removed with old runs, and write it as the baseline.
     Pin(Box<RunSummary>),
     /// Delete the run in this folder.
     Remove(PathBuf),
