@@ -82,20 +82,18 @@ impl Decision {
 pub struct Decisions {
     /// By file and case id; several of an id if it is not unique.
     by_case: HashMap<String, HashMap<String, Vec<Decision>>>,
-    /// Increases with every change.
-    pub version: u64,
 }
 
 impl Decisions {
-    /// Replaces all decisions.
-    pub fn replace(&mut self, decisions: &[Decision]) {
-        self.by_case.clear();
-        self.take(decisions);
+    /// The current decisions of a list, the latest last.
+    pub fn new(decisions: &[Decision]) -> Decisions {
+        let mut current = Decisions::default();
+        current.take(decisions);
+        current
     }
 
     /// Adds decisions; one without a kind takes an earlier one back.
     pub fn take(&mut self, decisions: &[Decision]) {
-        self.version += 1;
         for decision in decisions {
             let of_file = self.by_case.entry(decision.file.clone()).or_default();
             let of_case = of_file.entry(decision.eval_id.clone()).or_default();

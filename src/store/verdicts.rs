@@ -8,7 +8,7 @@ use std::path::Path;
 
 const NAME: &str = "verdicts.jsonl";
 
-/// Saves verdicts with the current time.
+/// Saves verdicts with the current time. They are not synced to disk, so that a key press does not wait for it.
 pub fn save_verdicts(workspace: &Path, verdicts: &[HumanVerdict]) -> io::Result<()> {
     let at = jiff::Timestamp::now().to_string();
     let line = |verdict: &HumanVerdict| {
@@ -20,8 +20,7 @@ pub fn save_verdicts(workspace: &Path, verdicts: &[HumanVerdict]) -> io::Result<
     };
     let lines = verdicts.iter().map(line).collect::<Result<String, _>>()?;
     let mut file = EvaltrailFolder::make(workspace)?.append(NAME)?;
-    file.write_all(lines.as_bytes())?;
-    file.sync_data()
+    file.write_all(lines.as_bytes())
 }
 
 /// The current verdicts, in the order in which they were given. Lines that cannot be read are skipped.

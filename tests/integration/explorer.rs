@@ -917,6 +917,28 @@ fn overruled_rubric_shows_both_verdicts() {
     assert!(!lines(&model).contains("your verdict"), "{}", lines(&model));
 }
 
+/// Files that were requested before a decision may have been read before it was saved.
+#[test]
+fn late_reply_does_not_drop_a_decision() {
+    let mut model = with_run(&[Status::Failed, Status::Failed]);
+    let before = model.ticket();
+    press(&mut model, "T a");
+    let counts = |model: &Model| {
+        let queue = model.queue.as_ref().unwrap();
+        (queue.undecided.len(), queue.pending.values().sum::<usize>())
+    };
+    assert_eq!(counts(&model), (1, 1));
+    let read = Msg::Results(ResultMsg::Decisions(before, Vec::new()));
+    let effects = update(&mut model, read);
+    let [Effect::Results(ResultEffect::ReadDecisions(again))] = effects[..] else {
+        panic!("{effects:?}")
+    };
+    assert_eq!(counts(&model), (1, 1));
+    let read = Msg::Results(ResultMsg::Decisions(again, Vec::new()));
+    assert_eq!(update(&mut model, read), []);
+    assert_eq!(counts(&model), (2, 0), "another program took it back");
+}
+
 /// A run of this explorer is also in the files that are read again when it has ended.
 #[test]
 fn own_results_cause_no_foreign_notice() {
@@ -1133,7 +1155,7 @@ fn run_dialog_sets_repeats_and_jobs() {
     let list = || Effect::Sets(SetEffect::ListAgents);
     let press = |model: &mut Model, keys: &str| -> Vec<Effect> {
         let mut effects = press(model, keys);
-        effects.retain(|one| !matches!(one, Effect::Sets(SetEffect::ReadConfigured(_))));
+        effects.retain(|one| !matches!(one, Effect::Sets(SetEffect::ReadConfigured(..))));
         effects
     };
     let wanted = [list(), start(five)];
@@ -1229,7 +1251,15 @@ fn run_dialog_sets_agent_judge_and_filter() {
 #[test]
 fn run_dialog_shows_configured_values() {
     let mut model = sample();
-    press(&mut model, "h O");
+    let requested = |effects: &[Effect]| {
+        let ticket = effects.iter().find_map(|effect| match effect {
+            Effect::Sets(SetEffect::ReadConfigured(ticket, _)) => Some(*ticket),
+            _ => None,
+        });
+        ticket.unwrap()
+    };
+    let of_closed = requested(&press(&mut model, "h O"));
+    let ticket = requested(&press(&mut model, "esc O"));
     let configured = ConfiguredRun {
         repeat: 2,
         jobs: 4,
@@ -1239,10 +1269,16 @@ fn run_dialog_shows_configured_values() {
         metrics: vec!["response_match_score 0.80".into()],
         ..ConfiguredRun::default()
     };
-    update(
-        &mut model,
-        Msg::Sets(SetMsg::Configured(Box::new(configured))),
-    );
+    let late = Box::new(ConfiguredRun {
+        repeat: 7,
+        ..configured.clone()
+    });
+    for (ticket, configured) in [(ticket, Box::new(configured)), (of_closed, late)] {
+        update(
+            &mut model,
+            Msg::Sets(SetMsg::Configured(ticket, configured)),
+        );
+    }
     let shown = screen_text(&model);
     for words in [
         "repeats        2 ",

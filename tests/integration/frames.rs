@@ -1044,9 +1044,12 @@ fn places(size: (u16, u16)) -> Vec<(&'static str, Model)> {
                     let found = ResultMsg::GroupsRelaxed(ticket, changes_for_groups(&groups));
                     update(&mut model, Msg::Results(found));
                 }
-                Effect::Sets(SetEffect::ReadConfigured(_)) => {
+                Effect::Sets(SetEffect::ReadConfigured(ticket, _)) => {
                     let configured = Box::new(configured_run());
-                    update(&mut model, Msg::Sets(SetMsg::Configured(configured)));
+                    update(
+                        &mut model,
+                        Msg::Sets(SetMsg::Configured(ticket, configured)),
+                    );
                 }
                 _ => {}
             }

@@ -134,13 +134,22 @@ fn show_written(model: &mut Model, path: &Path, text: Arc<str>) -> Vec<Effect> {
         .iter()
         .position(|set| notes_path(&set.path.path) == path);
     match (beside, Notes::open(text)) {
-        (Some(set), Ok(notes)) => load::put_notes(model, set, Ok(notes)),
+        (Some(set), Ok(notes)) => {
+            // A reply to an earlier request has the notes from before.
+            model.view.sets[set].loaded = model.tickets.issue();
+            load::put_notes(model, set, Ok(notes))
+        }
         _ => Vec::new(),
     }
 }
 
 /// Asks before an edit is undone (`back`) or redone that the user may not expect.
 pub(crate) fn ask_turn(model: &mut Model, back: bool, edit: &ReversibleEdit) -> Vec<Effect> {
+    if model.view.open_dialog.is_some() {
+        let key = if back { UNDO.key() } else { REDO.key() };
+        let words = format!("{}: {key} again asks about this edit", edit.words);
+        return notices::notify(model, words, true);
+    }
     let title = if back {
         "Undo this edit?"
     } else {

@@ -2,6 +2,7 @@
 
 use super::footer;
 use super::requests::carry_out;
+use crate::domain::Decisions;
 use crate::explorer::app::edits;
 use crate::explorer::case_list::listing;
 use crate::explorer::commands::keymap::{KeyLookup, elsewhere, resolve};
@@ -13,6 +14,7 @@ use crate::explorer::sets::{edited_cases, load};
 use crate::explorer::shared::case_screen::CaseOrigin;
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::effect::{Effect, ResultEffect, ScreenRequest, SetEffect};
+use crate::explorer::shared::from_disk::Replacement;
 use crate::explorer::shared::key::{Key, KeyCode, parse_key};
 use crate::explorer::shared::message::{EditMsg, HistoryMsg, Mouse, Msg, ResultMsg, SetMsg};
 use crate::explorer::shared::model::{Model, TextEntry};
@@ -114,9 +116,9 @@ fn sets(model: &mut Model, msg: SetMsg) -> Vec<Effect> {
             effects.extend(watch::files_changed(model));
             effects
         }
-        SetMsg::ToolsCollected(tools) => edit::tools_seen(model, tools),
-        SetMsg::Configured(configured) => {
-            run_options::show_configured_values(model, *configured);
+        SetMsg::ToolsCollected(set, tools) => edit::tools_seen(model, set, tools),
+        SetMsg::Configured(ticket, configured) => {
+            run_options::show_configured_values(model, ticket, *configured);
             Vec::new()
         }
         SetMsg::AgentsListed(agents) => {
@@ -158,26 +160,35 @@ fn results(model: &mut Model, msg: ResultMsg) -> Vec<Effect> {
             effects
         }
         ResultMsg::RecordsChanged => load::records_changed(model),
-        ResultMsg::Verdicts(verdicts) => {
-            model.verdicts = verdicts;
-            model.verdicts_version += 1;
-            Vec::new()
-        }
-        ResultMsg::Decisions(decisions) => {
-            model.decisions.replace(&decisions);
-            Vec::new()
+        ResultMsg::Verdicts(ticket, verdicts) => match model.verdicts.arrived(ticket, verdicts) {
+            Replacement::LacksChange => {
+                let again = ResultEffect::ReadVerdicts(model.ticket());
+                vec![Effect::Results(again)]
+            }
+            Replacement::Taken | Replacement::Outdated => Vec::new(),
+        },
+        ResultMsg::Decisions(ticket, decisions) => {
+            match model.decisions.arrived(ticket, Decisions::new(&decisions)) {
+                Replacement::LacksChange => {
+                    let again = ResultEffect::ReadDecisions(model.ticket());
+                    vec![Effect::Results(again)]
+                }
+                Replacement::Taken | Replacement::Outdated => Vec::new(),
+            }
         }
         ResultMsg::CriteriaPlanned(change, jobs) => match model.screen_context() {
             Context::Queue => queue::criteria_planned(model, &change, jobs),
             _ => authoring::criteria::planned(model, &change, jobs),
         },
-        ResultMsg::Trends(trends) => {
-            model.trends = trends.clone();
-            listing::relist(model);
-            unreadable_results(model, &trends.unreadable)
-        }
-        ResultMsg::BaselineCompared(words) => {
-            model.vs_baseline = words;
+        ResultMsg::Trends(ticket, trends) => match model.trends.arrived(ticket, trends.clone()) {
+            Replacement::Taken => {
+                listing::relist(model);
+                unreadable_results(model, &trends.unreadable)
+            }
+            Replacement::Outdated | Replacement::LacksChange => Vec::new(),
+        },
+        ResultMsg::BaselineCompared(ticket, words) => {
+            model.vs_baseline.arrived(ticket, words);
             Vec::new()
         }
         ResultMsg::Rescored(ticket, rescored) => {
@@ -235,7 +246,7 @@ fn past_runs(model: &mut Model, msg: HistoryMsg) -> Vec<Effect> {
         HistoryMsg::Named => vec![runs::list_again(model)],
         HistoryMsg::Pinned(words) => {
             notices::notify(model, words, false);
-            let compare = Effect::Results(ResultEffect::CompareBaseline);
+            let compare = Effect::Results(ResultEffect::CompareBaseline(model.ticket()));
             vec![runs::list_again(model), compare]
         }
         HistoryMsg::Removed(run_id) => runs::removed(model, &run_id),

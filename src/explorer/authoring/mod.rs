@@ -83,6 +83,10 @@ pub(crate) fn answers_found(
     found: Result<(String, FileEdit), String>,
 ) -> Vec<Effect> {
     match found {
+        Ok(_) if model.view.open_dialog.is_some() => {
+            let words = "answers for the calls were found; accept again to see them";
+            notices::notify(model, words.into(), false)
+        }
         Ok((words, job)) => {
             let proposal = Proposal::new(words, vec![job], |job| shown(model, &job.path));
             show(model, proposal)

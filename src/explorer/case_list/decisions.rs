@@ -4,6 +4,7 @@ use crate::domain::{
     Decision, DecisionKind, Quarantine, Status, Totals, causes_of_worst_attempt, rfc3339,
 };
 use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::effect::{Effect, ResultEffect};
 use crate::explorer::shared::model::Model;
 
 impl Model {
@@ -29,6 +30,14 @@ impl Model {
         let is_same =
             decision.is_applied || is_for.is_empty() || *is_for == self.content_hash(case);
         (is_same && decision.finding == self.finding_of(case)).then_some(decision)
+    }
+
+    /// Takes decisions over; one without a kind takes an earlier one back. Returns the effect that saves them.
+    pub(crate) fn decide(&mut self, decisions: Vec<Decision>) -> Effect {
+        let ticket = self.ticket();
+        self.decisions
+            .change(ticket, |known| known.take(&decisions));
+        Effect::Results(ResultEffect::SaveDecisions(decisions))
     }
 
     /// The content hash of a case; empty if its file cannot be read.

@@ -14,6 +14,7 @@ use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::model::{Dialog, Model};
 use crate::explorer::shared::motion::Motion;
 use crate::explorer::shared::theme::{Role, Theme};
+use crate::explorer::shared::ticket::Ticket;
 use crate::explorer::widgets::over;
 use crate::explorer::widgets::text::{fit, put};
 use crate::explorer::widgets::text_field::text_field;
@@ -115,6 +116,8 @@ impl RunOption {
 /// The options being chosen, as typed; an empty field is what is configured.
 #[derive(Debug)]
 pub struct RunOptionsForm {
+    /// Ticket of the request for what is configured.
+    ticket: Ticket,
     fields: Vec<(RunOption, Input)>,
     cursor: usize,
     /// Whether the field under the cursor was typed into since the cursor came: the first digit replaces its value.
@@ -158,8 +161,11 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let agents_of_cases = agents_of_sets(model, &sets);
     let files = sets.into_iter();
     let files = files.filter_map(|set| Some((set, model.file(set)?.clone())));
-    let read = SetEffect::ReadConfigured(files.collect());
+    let files = files.collect();
+    let ticket = model.ticket();
+    let read = SetEffect::ReadConfigured(ticket, files);
     let form = RunOptionsForm {
+        ticket,
         fields,
         cursor: 0,
         is_typed: false,
@@ -177,9 +183,11 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
 }
 
 /// Shows what a run of the cases uses where a field is empty.
-pub(crate) fn show_configured_values(model: &mut Model, configured: ConfiguredRun) {
+pub(crate) fn show_configured_values(model: &mut Model, ticket: Ticket, configured: ConfiguredRun) {
     if let Some(mut form) = model.take_dialog::<RunOptionsForm>() {
-        form.show_configured(model, configured);
+        if form.ticket == ticket {
+            form.show_configured(model, configured);
+        }
         model.view.open_dialog = Some(Box::new(form));
     }
 }

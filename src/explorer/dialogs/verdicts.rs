@@ -165,13 +165,13 @@ impl Dialog for VerdictForm {
         if changed.is_empty() {
             return Some(Vec::new());
         }
-        for verdict in &changed {
-            model.verdicts.retain(|known| !known.is_about(verdict));
-            if verdict.verdict.is_some() {
-                model.verdicts.push(verdict.clone());
+        let ticket = model.ticket();
+        model.verdicts.change(ticket, |known| {
+            for verdict in &changed {
+                known.retain(|known| !known.is_about(verdict));
+                known.extend(verdict.verdict.map(|_| verdict.clone()));
             }
-        }
-        model.verdicts_version += 1;
+        });
         let words = match changed.as_slice() {
             [one] => format!(
                 "your verdict on {} is saved",

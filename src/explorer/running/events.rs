@@ -9,9 +9,9 @@ use crate::explorer::running::watch;
 use crate::explorer::sets::edited_cases;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::case_screen::CaseOrigin;
-use crate::explorer::shared::command_names::RUN_CHANGED;
+use crate::explorer::shared::command_names::{RUN, RUN_CHANGED};
 use crate::explorer::shared::context::Context;
-use crate::explorer::shared::effect::{Effect, HistoryEffect, ResultEffect};
+use crate::explorer::shared::effect::{Effect, HistoryEffect};
 use crate::explorer::shared::list_order::ListOrder;
 use crate::explorer::shared::message::RunMsg;
 use crate::explorer::shared::model::Model;
@@ -47,6 +47,13 @@ pub(crate) fn run_msg(model: &mut Model, msg: RunMsg) -> Vec<Effect> {
             let words = format!(
                 "not run: it needs a permission; {} asks for it",
                 RUN_CHANGED.key()
+            );
+            return notices::notify(model, words, true);
+        }
+        RunMsg::AskTrust(..) if model.view.open_dialog.is_some() => {
+            let words = format!(
+                "not run: it needs a permission; {} again asks for it",
+                RUN.key()
             );
             return notices::notify(model, words, true);
         }
@@ -94,8 +101,7 @@ fn event_of_run(model: &mut Model, event: RunEvent) -> Vec<Effect> {
             }
             model.run_screen.in_finished = true;
             model.run_screen.cursor = 0;
-            effects.push(Effect::Results(ResultEffect::CompareBaseline));
-            effects.push(Effect::Results(ResultEffect::ReadTrends));
+            effects.extend(model.read_summaries_of_runs());
             if model.is_on(Context::Trends) {
                 effects.push(Effect::History(HistoryEffect::List(model.ticket())));
             }

@@ -18,7 +18,7 @@ pub struct BodyKey {
     pub read: Ticket,
     /// What is shown, and its size.
     pub view: BodyView,
-    /// [`crate::explorer::shared::model::Model::verdicts_version`] when the lines were built.
+    /// The version of [`crate::explorer::shared::model::Model::verdicts`] when the lines were built.
     pub verdicts: u64,
 }
 

@@ -248,7 +248,7 @@ pub enum SetEffect {
     /// [`crate::explorer::shared::message::SetMsg::AgentsListed`].
     ListAgents,
     /// Read what a run of these sets would use. The reply is [`crate::explorer::shared::message::SetMsg::Configured`].
-    ReadConfigured(Vec<(usize, Arc<SetFile>)>),
+    ReadConfigured(Ticket, Vec<(usize, Arc<SetFile>)>),
     /// Look for the answers that calls of a case lacked in past runs. The reply is
     /// [`crate::explorer::shared::message::SetMsg::AnswersFound`].
     FindAnswers(CaseRef, Arc<EndedAttempt>),
@@ -297,9 +297,13 @@ pub enum ResultEffect {
     /// [`crate::explorer::shared::message::ResultMsg::CriteriaPlanned`].
     PlanCriteria(WhatIf, Vec<usize>),
     /// Compare the last run with the baseline. The reply is [`crate::explorer::shared::message::ResultMsg::BaselineCompared`].
-    CompareBaseline,
+    CompareBaseline(Ticket),
     /// Read the outcomes of every case over the past runs. The reply is [`crate::explorer::shared::message::ResultMsg::Trends`].
-    ReadTrends,
+    ReadTrends(Ticket),
+    /// Read the decisions on failures. The reply is [`crate::explorer::shared::message::ResultMsg::Decisions`].
+    ReadDecisions(Ticket),
+    /// Read the verdicts given by people. The reply is [`crate::explorer::shared::message::ResultMsg::Verdicts`].
+    ReadVerdicts(Ticket),
     /// Save decisions on failures.
     SaveDecisions(Vec<Decision>),
     /// Build the comparison of large turns in the background.

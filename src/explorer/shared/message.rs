@@ -89,10 +89,10 @@ pub enum SetMsg {
     FilesChanged,
     /// The eval sets that exist now.
     Found(Vec<SetPath>),
-    /// The tools that the workspace and the set's agent use or declare.
-    ToolsCollected(KnownTools),
+    /// The tools that the workspace and the agent of this set use or declare.
+    ToolsCollected(usize, KnownTools),
     /// The reply to [`crate::explorer::shared::effect::SetEffect::ReadConfigured`].
-    Configured(Box<ConfiguredRun>),
+    Configured(Ticket, Box<ConfiguredRun>),
     /// The agents of the workspace, each with its name, how it is reached, and its state with its tools.
     AgentsListed(Vec<AgentLine>),
     /// The reply to [`crate::explorer::shared::effect::SetEffect::FindAnswers`]: the change of the file of stubs in words, or why there is
@@ -113,13 +113,13 @@ pub enum ResultMsg {
     /// Another program recorded or removed results in the workspace, or this one did.
     RecordsChanged,
     /// Verdicts given by people, oldest first.
-    Verdicts(Vec<HumanVerdict>),
+    Verdicts(Ticket, Vec<HumanVerdict>),
     /// The current decisions on failures.
-    Decisions(Vec<Decision>),
+    Decisions(Ticket, Vec<Decision>),
     /// The outcomes of every case over the past runs.
-    Trends(Arc<CaseTrends>),
+    Trends(Ticket, Arc<CaseTrends>),
     /// How the last run compares with the baseline; `None` without a baseline or a run.
-    BaselineCompared(Option<String>),
+    BaselineCompared(Ticket, Option<String>),
     /// The reply to [`crate::explorer::shared::effect::ResultEffect::PlanCriteria`]: the change of criteria, and the
     /// changes of files, or why they cannot be made.
     CriteriaPlanned(WhatIf, Result<Vec<FileEdit>, String>),

@@ -15,6 +15,7 @@ pub(crate) mod cyclic_search;
 pub mod dialog;
 pub mod effect;
 pub mod enabled;
+pub mod from_disk;
 pub mod key;
 pub mod layout;
 pub mod list_columns;

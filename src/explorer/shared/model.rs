@@ -8,7 +8,8 @@ use crate::explorer::shared::case_list::{BrowseScreen, BrowseState};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::case_screen::CaseScreen;
 use crate::explorer::shared::context::Context;
-use crate::explorer::shared::effect::{Effect, RunOverrides};
+use crate::explorer::shared::effect::{Effect, ResultEffect, RunOverrides};
+use crate::explorer::shared::from_disk::FromDisk;
 use crate::explorer::shared::key::Key;
 use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::message::Mouse;
@@ -95,7 +96,7 @@ pub struct Model {
     /// The name of the user, for decisions; may be empty.
     pub author: String,
     /// The current decisions on failures.
-    pub decisions: Decisions,
+    pub decisions: FromDisk<Decisions>,
     /// The edits of criteria since the start that are not undone: the file of criteria or rules, the description of the edit, and
     /// when it was written.
     pub criteria_edits: Vec<(PathBuf, String, Timestamp)>,
@@ -106,13 +107,11 @@ pub struct Model {
     /// Watch mode.
     pub watching: Watching,
     /// The outcomes of every case over the past runs.
-    pub trends: Arc<CaseTrends>,
+    pub trends: FromDisk<Arc<CaseTrends>>,
     /// How the last run compares with the baseline, if there is one.
-    pub vs_baseline: Option<String>,
+    pub vs_baseline: FromDisk<Option<String>>,
     /// Verdicts given by people.
-    pub verdicts: Vec<HumanVerdict>,
-    /// Increases whenever `verdicts` changes.
-    pub verdicts_version: u64,
+    pub verdicts: FromDisk<Vec<HumanVerdict>>,
 }
 
 /// Sets of cases with their results, and what is on the screen of them. The workspace has one; a past run that is opened
@@ -348,15 +347,14 @@ impl Model {
             agents: Vec::new(),
             agent_lines: Vec::new(),
             author: String::new(),
-            decisions: Decisions::default(),
+            decisions: FromDisk::default(),
             criteria_edits: Vec::new(),
             finished_triages: Vec::new(),
             queue: None,
             watching: Watching::default(),
-            trends: Arc::default(),
-            vs_baseline: None,
-            verdicts: Vec::new(),
-            verdicts_version: 0,
+            trends: FromDisk::default(),
+            vs_baseline: FromDisk::default(),
+            verdicts: FromDisk::default(),
         }
     }
 
@@ -404,5 +402,13 @@ impl Model {
     /// Issues a ticket for a new request.
     pub fn ticket(&mut self) -> Ticket {
         self.tickets.issue()
+    }
+
+    /// Has the comparison with the baseline and the trends computed again, after a run ended or was removed.
+    pub(crate) fn read_summaries_of_runs(&mut self) -> [Effect; 2] {
+        [
+            Effect::Results(ResultEffect::CompareBaseline(self.ticket())),
+            Effect::Results(ResultEffect::ReadTrends(self.ticket())),
+        ]
     }
 }

@@ -185,7 +185,7 @@ pub(crate) fn wanted(model: &Model) -> Option<BodyKey> {
         alone: alone.map(|attempt| (case.turn, attempt.started.clone())),
         read: model.view.sets[case.at.set].loaded,
         view: shown_view(model, case),
-        verdicts: model.verdicts_version,
+        verdicts: model.verdicts.version(),
     };
     (case.is_stale || case.key.as_ref() != Some(&key)).then_some(key)
 }

@@ -36,6 +36,7 @@ use crate::store::{
 };
 use crate::workspace::{SetPath, Watch, Workspace, agent_for, open_set, read_notes, stubs_text};
 use std::collections::BTreeSet;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -110,7 +111,7 @@ impl EffectExecutor {
             }),
             SetEffect::CollectTools(set) => self.collect_tools(set),
             SetEffect::ListAgents => self.list_agents(),
-            SetEffect::ReadConfigured(sets) => self.read_configured(sets),
+            SetEffect::ReadConfigured(ticket, sets) => self.read_configured(ticket, sets),
             SetEffect::FindAnswers(case, attempt) => self.elsewhere(move |context| {
                 let found = found_answers(context, case, &attempt);
                 Some(Msg::Sets(SetMsg::AnswersFound(found)))
@@ -158,12 +159,15 @@ impl EffectExecutor {
                 let planned = planned.map_err(|error| format!("{error:#}"));
                 Some(Msg::Results(ResultMsg::CriteriaPlanned(change, planned)))
             }),
-            // At once, so that they are written in the order in which they were made.
+            // At once, as the verdicts below, so that they are written in the order in which they were made.
             ResultEffect::SaveDecisions(decisions) => {
-                if let Err(error) = save_decisions(&self.workspace.root, &decisions) {
-                    let failed = Msg::Failed(format!("the decisions are not saved: {error}"));
-                    self.elsewhere(move |_| Some(failed));
-                }
+                self.saved(
+                    "decisions",
+                    save_decisions(&self.workspace.root, &decisions),
+                );
+            }
+            ResultEffect::SaveVerdicts(verdicts) => {
+                self.saved("verdicts", save_verdicts(&self.workspace.root, &verdicts));
             }
             ResultEffect::BuildBody(key, compared) => self.elsewhere(move |_| {
                 let body = build_body(&compared, key.view);
@@ -172,15 +176,34 @@ impl EffectExecutor {
             ResultEffect::ReadAttempt(key, attempt) => self.elsewhere(move |_| {
                 Some(Msg::Results(ResultMsg::AttemptRead(key, attempt.read())))
             }),
-            ResultEffect::CompareBaseline => self.compare_with_baseline(),
-            ResultEffect::ReadTrends => self.read_trends(),
+            ResultEffect::CompareBaseline(ticket) => self.compare_with_baseline(ticket),
+            ResultEffect::ReadTrends(ticket) => self.read_trends(ticket),
+            ResultEffect::ReadDecisions(ticket) => self.read_decisions(ticket),
+            ResultEffect::ReadVerdicts(ticket) => self.read_verdicts(ticket),
             ResultEffect::ReadAgain(ticket, files) => self.read_history(ticket, files),
-            ResultEffect::SaveVerdicts(verdicts) => self.elsewhere(move |context| {
-                let kept = save_verdicts(&context.workspace.root, &verdicts);
-                kept.err()
-                    .map(|error| Msg::Failed(format!("the verdicts are not saved: {error}")))
-            }),
         }
+    }
+
+    /// Reports that something could not be saved.
+    fn saved(&self, what: &str, saved: io::Result<()>) {
+        if let Err(error) = saved {
+            let failed = Msg::Failed(format!("the {what} are not saved: {error}"));
+            self.elsewhere(move |_| Some(failed));
+        }
+    }
+
+    fn read_decisions(&self, ticket: Ticket) {
+        self.elsewhere(move |context| {
+            let decisions = read_decisions(&context.workspace.root);
+            Some(Msg::Results(ResultMsg::Decisions(ticket, decisions)))
+        });
+    }
+
+    fn read_verdicts(&self, ticket: Ticket) {
+        self.elsewhere(move |context| {
+            let verdicts = read_verdicts(&context.workspace.root);
+            Some(Msg::Results(ResultMsg::Verdicts(ticket, verdicts)))
+        });
     }
 
     pub(crate) fn past_runs(&self, effect: HistoryEffect) {
@@ -329,6 +352,7 @@ impl EffectExecutor {
             };
             let _ = back
                 .send(LoopEvent::Msg(Msg::Sets(SetMsg::ToolsCollected(
+                    set,
                     tools.clone(),
                 ))))
                 .await;
@@ -337,7 +361,9 @@ impl EffectExecutor {
                 tools.declare(tool);
             }
             let _ = back
-                .send(LoopEvent::Msg(Msg::Sets(SetMsg::ToolsCollected(tools))))
+                .send(LoopEvent::Msg(Msg::Sets(SetMsg::ToolsCollected(
+                    set, tools,
+                ))))
                 .await;
         });
     }
@@ -362,32 +388,24 @@ impl EffectExecutor {
             failed.disarm();
             Some(Msg::Results(ResultMsg::History { ticket, results }))
         });
-        self.elsewhere(move |context| {
-            Some(Msg::Results(ResultMsg::Verdicts(read_verdicts(
-                &context.workspace.root,
-            ))))
-        });
-        self.compare_with_baseline();
-        self.read_trends();
-        self.elsewhere(move |context| {
-            Some(Msg::Results(ResultMsg::Decisions(read_decisions(
-                &context.workspace.root,
-            ))))
-        });
+        self.read_verdicts(ticket);
+        self.compare_with_baseline(ticket);
+        self.read_trends(ticket);
+        self.read_decisions(ticket);
     }
 
-    fn read_trends(&self) {
+    fn read_trends(&self, ticket: Ticket) {
         self.after_results(move |context| {
-            Some(Msg::Results(ResultMsg::Trends(Arc::new(trends(context)))))
+            let trends = Arc::new(trends(context));
+            Some(Msg::Results(ResultMsg::Trends(ticket, trends)))
         });
     }
 
     /// Compares the last run with the baseline.
-    fn compare_with_baseline(&self) {
+    fn compare_with_baseline(&self, ticket: Ticket) {
         self.after_results(move |context| {
-            Some(Msg::Results(ResultMsg::BaselineCompared(
-                runs::compared_with_baseline(context),
-            )))
+            let compared = runs::compared_with_baseline(context);
+            Some(Msg::Results(ResultMsg::BaselineCompared(ticket, compared)))
         });
     }
 
@@ -434,10 +452,10 @@ impl EffectExecutor {
     }
 
     /// Reads what a run of these sets would use.
-    fn read_configured(&self, sets: Vec<(usize, Arc<SetFile>)>) {
+    fn read_configured(&self, ticket: Ticket, sets: Vec<(usize, Arc<SetFile>)>) {
         self.elsewhere(move |context| {
             let configured = configured_run(context, &sets);
-            Some(Msg::Sets(SetMsg::Configured(Box::new(configured))))
+            Some(Msg::Sets(SetMsg::Configured(ticket, Box::new(configured))))
         });
     }
 

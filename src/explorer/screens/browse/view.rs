@@ -136,7 +136,7 @@ pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
         &model.title,
         theme.style(Role::Faint),
     );
-    if let Some(words) = &model.vs_baseline {
+    if let Some(words) = &*model.vs_baseline {
         let words = format!("   last run {words}");
         let room = room.saturating_sub(folder);
         // A part of it could be misread.

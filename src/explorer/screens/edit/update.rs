@@ -651,8 +651,8 @@ pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
 }
 
 /// Updates the known tools.
-pub(crate) fn tools_seen(model: &mut Model, tools: KnownTools) -> Vec<Effect> {
-    if let Some(edit) = screen(model) {
+pub(crate) fn tools_seen(model: &mut Model, set: usize, tools: KnownTools) -> Vec<Effect> {
+    if let Some(edit) = screen(model).filter(|edit| edit.at.set == set) {
         edit.tools = Arc::new(tools);
         look(edit);
     }

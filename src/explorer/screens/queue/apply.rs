@@ -257,9 +257,9 @@ pub(crate) fn edited(model: &mut Model, words: &str, stands: bool) -> Vec<Effect
         true => triage.after.clone(),
         false => triage.before.clone(),
     };
-    model.decisions.take(&decisions);
+    let save = model.decide(decisions);
     listing::relist(model);
-    vec![Effect::Results(ResultEffect::SaveDecisions(decisions))]
+    vec![save]
 }
 
 /// The files are written: the decisions are carried out, and cases are run again. Comments stay.
@@ -287,12 +287,11 @@ pub(crate) fn applied(model: &mut Model) -> Vec<Effect> {
     });
     // The results are those of the runs again; the next run uses the new criteria.
     let mut effects = what_if::drop_what_if(model);
-    model.decisions.take(&decisions);
+    effects.push(model.decide(decisions));
     model.queue = None;
     if model.open_case().is_some() {
         model.show(BrowseScreen);
     }
-    effects.push(Effect::Results(ResultEffect::SaveDecisions(decisions)));
     if !applying.run_again.is_empty() {
         let against = start::against_of(model, &applying.run_again);
         effects.extend(start::start(model, applying.run_again, against));

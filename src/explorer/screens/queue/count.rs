@@ -19,7 +19,7 @@ pub(super) fn pending(model: &Model, queue: &Queue) -> Vec<(CaseRef, Decision)> 
 
 /// Counts the undecided cases and the pending decisions, if results or decisions changed.
 pub(crate) fn count(model: &mut Model) {
-    let versions = (model.view.outcomes.version, model.decisions.version);
+    let versions = (model.view.outcomes.version, model.decisions.version());
     let Some(queue) = model
         .queue
         .as_ref()

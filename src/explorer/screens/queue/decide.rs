@@ -8,7 +8,7 @@ use crate::explorer::prompts::{ask, confirm};
 use crate::explorer::screens::queue::update::{show, to_undecided, try_criteria};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::context::Context;
-use crate::explorer::shared::effect::{Effect, ResultEffect, ScreenRequest};
+use crate::explorer::shared::effect::{Effect, ScreenRequest};
 use crate::explorer::shared::enabled::Enabled;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
@@ -237,7 +237,7 @@ pub(crate) fn take(
             ..model.blank_decision(*case)
         })
         .collect();
-    model.decisions.take(&decided);
+    let mut effects = vec![model.decide(decided)];
     if let Some(queue) = &mut model.queue {
         queue.steps.push(QueueStep {
             at,
@@ -247,7 +247,6 @@ pub(crate) fn take(
             queue.later.remove(case);
         });
     }
-    let mut effects = vec![Effect::Results(ResultEffect::SaveDecisions(decided))];
     effects.extend(to_undecided(model, at, false));
     effects
 }
@@ -291,8 +290,7 @@ pub(crate) fn undo(model: &mut Model) -> Vec<Effect> {
     let mut effects = Vec::new();
     match step.change {
         StepChange::Decisions(before) => {
-            model.decisions.take(&before);
-            effects.push(Effect::Results(ResultEffect::SaveDecisions(before)));
+            effects.push(model.decide(before));
         }
         StepChange::Criteria(before) => {
             if let Some(queue) = &mut model.queue {

@@ -303,8 +303,7 @@ pub(crate) fn removed(model: &mut Model, run_id: &str) -> Vec<Effect> {
         )));
     }
     effects.push(list_again(model));
-    effects.push(Effect::Results(ResultEffect::CompareBaseline));
-    effects.push(Effect::Results(ResultEffect::ReadTrends));
+    effects.extend(model.read_summaries_of_runs());
     effects
 }
 
