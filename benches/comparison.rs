@@ -4,7 +4,7 @@
 
 #![allow(clippy::disallowed_methods, clippy::print_stdout, clippy::unwrap_used)]
 
-use evaltrail::analysis::{
+use evaltrail_core::analysis::{
     CaseChange, ComparisonRule, DEFAULT_LEVEL, PassCount, PassTable, compare_counts,
 };
 use rand::rngs::StdRng;

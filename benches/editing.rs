@@ -3,12 +3,12 @@
 
 #![allow(clippy::disallowed_methods, clippy::print_stdout, clippy::unwrap_used)]
 
-use evaltrail::domain::Conversation;
 use evaltrail::explorer::{Model, Msg, OpenedSet, SetLoaded, SetMsg, parse_key, update};
 use evaltrail::explorer::{Theme, draw};
-use evaltrail::formats::{Edit, SetFile, plan, preview};
-use evaltrail::store::{AppFolders, EditLog, FileAction, FileEdit};
-use evaltrail::workspace::{SetPath, open_set};
+use evaltrail_core::domain::Conversation;
+use evaltrail_core::formats::{Edit, SetFile, plan, preview};
+use evaltrail_engine::store::{AppFolders, EditLog, FileAction, FileEdit};
+use evaltrail_engine::workspace::{SetPath, open_set};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use serde_json::{Value, json};

@@ -13,10 +13,10 @@ mod time_limit;
 
 use evaltrail::explorer::{Model, Msg, OpenedSet, SetLoaded, SetMsg, parse_key, update};
 use evaltrail::explorer::{Theme, draw};
-use evaltrail::formats::SetFile;
-use evaltrail::formats::adk::{ResultFile, default_criteria};
-use evaltrail::metrics::{Evidence, score_case};
-use evaltrail::workspace::SetPath;
+use evaltrail_core::formats::SetFile;
+use evaltrail_core::formats::adk::{ResultFile, default_criteria};
+use evaltrail_core::metrics::{Evidence, score_case};
+use evaltrail_engine::workspace::SetPath;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use serde_json::{Value, json};
@@ -132,7 +132,7 @@ fn long_texts() {
     let measured = |actual: &str| {
         let times = (0..11).map(|_| {
             let began = Instant::now();
-            assert!(evaltrail::diff::diff_words(&expected, actual).is_changed());
+            assert!(evaltrail_core::diff::diff_words(&expected, actual).is_changed());
             began.elapsed()
         });
         ms(median(times.collect()))
@@ -206,7 +206,7 @@ fn index() {
 
 /// Runs in a separate process: reads and indexes a file, opens its last case, and prints the peak memory in MB.
 fn index_and_tell(file: &Path) {
-    let text: Arc<str> = Arc::from(evaltrail::workspace::read_text(file).unwrap());
+    let text: Arc<str> = Arc::from(evaltrail_engine::workspace::read_text(file).unwrap());
     let result = ResultFile::open(text).unwrap();
     result.attempt(result.entries.len() - 1).unwrap();
     println!("{}", peak_mb("self", "VmHWM"));

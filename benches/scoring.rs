@@ -5,12 +5,12 @@
 
 #![allow(clippy::disallowed_methods, clippy::print_stdout, clippy::unwrap_used)]
 
-use evaltrail::domain::{
+use evaltrail::explorer::{CaseRef, Outcomes, Rescored, rescored};
+use evaltrail_core::domain::{
     Attempt, AttemptKey, Content, Criterion, EndedAttempt, Invocation, MatchRule, MatchType, RunBy,
     RunRef, ToolCall, Trajectory, case_status,
 };
-use evaltrail::explorer::{CaseRef, Outcomes, Rescored, rescored};
-use evaltrail::metrics::{Evidence, Scorer, WhatIf, catalog, needs_judge, rouge_n_of, usable};
+use evaltrail_core::metrics::{Evidence, Scorer, WhatIf, catalog, needs_judge, rouge_n_of, usable};
 use serde_json::json;
 use std::io::{Read, Write};
 use std::path::Path;

@@ -2,21 +2,21 @@
 
 #![allow(clippy::disallowed_methods, clippy::print_stdout, clippy::unwrap_used)]
 
-use evaltrail::analysis::{CaseChange, ComparisonRule, compare_runs, group_failures};
-use evaltrail::domain::{
+use evaltrail::explorer::{
+    Model, Msg, OpenedSet, ResultMsg, SetLoaded, SetMsg, Theme, draw, parse_key, update,
+};
+use evaltrail_core::analysis::{CaseChange, ComparisonRule, compare_runs, group_failures};
+use evaltrail_core::domain::{
     AgentSpec, Attempt, AttemptKey, Cause, Criterion, EndedAttempt, JudgeSpec, MetricResult,
     PlannedCase, PlannedCases, PlannedSet, RunBy, RunEvent, RunOptions, RunPlan, RunRef, RunState,
     Status, UserSpec,
 };
-use evaltrail::explorer::{
-    Model, Msg, OpenedSet, ResultMsg, SetLoaded, SetMsg, Theme, draw, parse_key, update,
-};
-use evaltrail::formats::SetFile;
-use evaltrail::formats::adk::default_criteria;
-use evaltrail::history::{History, PastResult, ResultOrigin};
-use evaltrail::metrics::unscored;
-use evaltrail::store::{AppFolders, RunFolder, RunKey};
-use evaltrail::workspace::SetPath;
+use evaltrail_core::formats::SetFile;
+use evaltrail_core::formats::adk::default_criteria;
+use evaltrail_core::metrics::unscored;
+use evaltrail_engine::history::{History, PastResult, ResultOrigin};
+use evaltrail_engine::store::{AppFolders, RunFolder, RunKey};
+use evaltrail_engine::workspace::SetPath;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use serde_json::{Value, json};
@@ -107,7 +107,7 @@ fn finished_run(cases: usize, fails: usize) -> RunState {
         let metric = |criterion: &Criterion| {
             let score = if case % fails == 0 { 0.25 } else { 1.0 };
             MetricResult {
-                score: evaltrail::domain::Score::new(score),
+                score: evaltrail_core::domain::Score::new(score),
                 ..unscored(criterion, 1, status, "")
             }
         };

@@ -4,15 +4,15 @@
 use super::args::{Cli, CliCommand};
 use super::output::{print_note, print_progress};
 use super::standard_input::read_standard_input;
-use crate::buckets::{
+use anyhow::{Context, bail};
+use evaltrail_engine::buckets::{
     BigQueryTable, Bucket, BucketAddress, TableAddress, is_bucket_address, is_table_address,
 };
-use crate::store::{
+use evaltrail_engine::store::{
     self, AppFolders, Copied, CopyError, RecordedOutput, address_of_copy, copy_bucket,
     copy_pushed_runs, copy_table, new_copy,
 };
-use crate::workspace::edited_with;
-use anyhow::{Context, bail};
+use evaltrail_engine::workspace::edited_with;
 use serde_json::{Map, Value};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -3,8 +3,8 @@
 use super::args::RunArgs;
 use super::output::print_note;
 use super::paths::parse_target;
-use crate::domain::clean_line;
-use crate::workspace::is_agent;
+use evaltrail_core::domain::clean_line;
+use evaltrail_engine::workspace::is_agent;
 use std::path::{Path, PathBuf};
 
 /// The arguments with the agent's folder as `--agent`, if they begin with one and sets follow: then only these sets are

@@ -2,9 +2,9 @@
 
 use super::Exit;
 use super::output::{print_line, print_note};
-use crate::agents::SessionOptions;
-use crate::domain::{AgentSpec, Invocation, ToolsSpec, clean, clean_line, value_text};
-use crate::runner::{ChatEvent, chat};
+use evaltrail_core::domain::{AgentSpec, Invocation, ToolsSpec, clean, clean_line, value_text};
+use evaltrail_engine::agents::SessionOptions;
+use evaltrail_engine::runner::{ChatEvent, chat};
 use serde_json::Value;
 
 /// Sends the prompt as the first message of a conversation, and displays the turn.

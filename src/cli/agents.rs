@@ -7,12 +7,12 @@ use super::agents_init;
 use super::args::{AgentCheckArgs, AgentsArgs, AgentsCommand, ColorWhen};
 use super::output::{paint, print_json, print_line, print_note};
 use super::trust;
-use crate::agents::{AgentDescription, TemplateProbe, probe_server, probe_template};
-use crate::config::is_agent_address;
-use crate::domain::{AgentSpec, ToolsSpec, clean, clean_line, value_text};
-use crate::runner::{ListedAgent, agent_questions, list_agents, tools_of_chat};
-use crate::store::{AppFolders, Trust};
-use crate::workspace::Workspace;
+use evaltrail_core::domain::{AgentSpec, ToolsSpec, clean, clean_line, value_text};
+use evaltrail_engine::agents::{AgentDescription, TemplateProbe, probe_server, probe_template};
+use evaltrail_engine::config::is_agent_address;
+use evaltrail_engine::runner::{ListedAgent, agent_questions, list_agents, tools_of_chat};
+use evaltrail_engine::store::{AppFolders, Trust};
+use evaltrail_engine::workspace::Workspace;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -89,7 +89,7 @@ fn as_json(one: &ListedAgent) -> Value {
 
 async fn check_one(args: &AgentCheckArgs) -> anyhow::Result<Exit> {
     let workspace = Workspace::open(&args.path)?;
-    let (name, spec) = crate::workspace::agent_named(&workspace, &args.agent)?;
+    let (name, spec) = evaltrail_engine::workspace::agent_named(&workspace, &args.agent)?;
     let questions = agent_questions(&workspace, &spec);
     if !is_agent_address(&args.agent) && !trust::allowed(&questions, args.trust)? {
         return Ok(Exit::UsageError);

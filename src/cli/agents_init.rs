@@ -5,13 +5,13 @@ use super::agent_turn::show_one_turn;
 use super::args::AgentInitArgs;
 use super::output::{print_line, print_note};
 use super::trust;
-use crate::agents::{FoundAgent, discover};
-use crate::config::{ConfigFile, FILE_NAME};
-use crate::domain::{ToolsSpec, clean, clean_line};
-use crate::runner::agent_questions;
-use crate::store::{Replace, create, read_file, replace};
-use crate::workspace::{Workspace, with_python};
 use anyhow::{Context, bail};
+use evaltrail_core::domain::{ToolsSpec, clean, clean_line};
+use evaltrail_engine::agents::{FoundAgent, discover};
+use evaltrail_engine::config::{ConfigFile, FILE_NAME};
+use evaltrail_engine::runner::agent_questions;
+use evaltrail_engine::store::{Replace, create, read_file, replace};
+use evaltrail_engine::workspace::{Workspace, with_python};
 use std::path::Path;
 
 /// The maximum size of a configuration file, in bytes.

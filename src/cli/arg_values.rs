@@ -1,9 +1,9 @@
 //! Values of arguments that several commands take.
 
-use crate::analysis::{ChangeEvidence, ComparisonRule, CoverageShare};
-use crate::config::{parse_evidence, parse_level};
-use crate::report::{REPORTS, ReportFormat, report_format};
 use clap::{Args, ValueEnum};
+use evaltrail_core::analysis::{ChangeEvidence, ComparisonRule, CoverageShare};
+use evaltrail_engine::config::{parse_evidence, parse_level};
+use evaltrail_engine::report::{REPORTS, ReportFormat, report_format};
 use std::path::PathBuf;
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,9 +4,9 @@ pub(super) use super::arg_values::{ColorWhen, FailOn, ReportTo, RuleArgs};
 pub(super) use super::run_args::{CaseArgs, MergeArgs, RunArgs, ScoreArgs};
 
 use super::arg_values::{comparison_report_help, parse_comparison_report, parse_min, parse_waived};
-use crate::analysis::CoverageShare;
-use crate::formats::ColumnMap;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use evaltrail_core::analysis::CoverageShare;
+use evaltrail_core::formats::ColumnMap;
 use std::path::PathBuf;
 
 /// A terminal explorer for agent evaluations.

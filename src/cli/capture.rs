@@ -8,12 +8,12 @@ use super::capture_sources::{of_attempt, recorded};
 use super::find_run::find_run;
 use super::output::print_note;
 use super::paths::parse_target;
-use crate::domain::{
+use anyhow::{Context, bail};
+use evaltrail_core::domain::{
     EndedAttempt, Invocation, captured_case, clean_line, counted, eval_id_error, turn_range,
 };
-use crate::runner::{RecordedConversation, with_user_message};
-use crate::workspace::Workspace;
-use anyhow::{Context, bail};
+use evaltrail_engine::runner::{RecordedConversation, with_user_message};
+use evaltrail_engine::workspace::Workspace;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;

@@ -7,11 +7,15 @@ use super::capture_sources::conversations;
 use super::coverage::read_declarations;
 use super::output::print_note;
 use super::paths::parse_target;
-use crate::analysis::{Addition, BestAdditions};
-use crate::domain::{EvalCase, captured_case, clean_line, counted, eval_id_error, free_id};
-use crate::formats::append_cases;
-use crate::runner::{BestRequest, RecordedConversation, best_conversations, with_user_message};
 use anyhow::bail;
+use evaltrail_core::analysis::{Addition, BestAdditions};
+use evaltrail_core::domain::{
+    EvalCase, captured_case, clean_line, counted, eval_id_error, free_id,
+};
+use evaltrail_core::formats::append_cases;
+use evaltrail_engine::runner::{
+    BestRequest, RecordedConversation, best_conversations, with_user_message,
+};
 use std::collections::HashSet;
 use std::path::PathBuf;
 use unicode_width::UnicodeWidthStr;

@@ -2,11 +2,11 @@
 
 use super::output::{print_note, print_patch};
 use super::write::make_asking;
-use crate::domain::{EvalCase, SessionInput, set_id_error};
-use crate::formats::{SetFile, append_cases, blank_set, created, unified};
-use crate::store::{FileAction, FileEdit};
-use crate::workspace::{SetPath, Workspace, open_set};
 use anyhow::{Context, bail};
+use evaltrail_core::domain::{EvalCase, SessionInput, set_id_error};
+use evaltrail_core::formats::{SetFile, append_cases, blank_set, created, unified};
+use evaltrail_engine::store::{FileAction, FileEdit};
+use evaltrail_engine::workspace::{SetPath, Workspace, open_set};
 use std::path::{Path, PathBuf};
 
 /// The file that cases are added to.

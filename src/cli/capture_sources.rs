@@ -1,11 +1,11 @@
 //! The conversations of the sources that `evaltrail capture` reads.
 
 use super::find_run::find_run;
-use crate::domain::{EndedAttempt, RunState, Status};
-use crate::formats::SetFile;
-use crate::history::place;
-use crate::runner::{RecordedConversation, recorded_conversations};
-use crate::workspace::{Workspace, open_set};
+use evaltrail_core::domain::{EndedAttempt, RunState, Status};
+use evaltrail_core::formats::SetFile;
+use evaltrail_engine::history::place;
+use evaltrail_engine::runner::{RecordedConversation, recorded_conversations};
+use evaltrail_engine::workspace::{Workspace, open_set};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;

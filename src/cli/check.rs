@@ -4,21 +4,21 @@ use super::Exit;
 use super::args::{CheckArgs, ColorWhen};
 use super::malformed::{excerpt_of, readable_text};
 use super::output::{paint, print_line};
-use crate::config::FILE_NAME;
-use crate::domain::counted;
-use crate::domain::{CaseNotes, Criterion, Status, clean_line};
-use crate::formats::adk::{Issue, Severity, check_text};
-use crate::formats::json::position;
-use crate::formats::{
+use evaltrail_core::domain::counted;
+use evaltrail_core::domain::{CaseNotes, Criterion, Status, clean_line};
+use evaltrail_core::formats::adk::{Issue, Severity, check_text};
+use evaltrail_core::formats::json::position;
+use evaltrail_core::formats::{
     AGENTS_CLI_CONFIGS, ColumnMap, ConfiguredKind, ConfiguredMetric, FileHints, FileProblem, Notes,
     check_rows, read_agents_cli_config, what_bytes_are,
 };
-use crate::metrics::{usable, wrong_rule};
-use crate::report::Paint;
-use crate::runner::RunIdentity;
-use crate::store::read_head;
-use crate::stubs::{StubError, StubFile, StubLine};
-use crate::workspace::{
+use evaltrail_core::metrics::{usable, wrong_rule};
+use evaltrail_engine::config::FILE_NAME;
+use evaltrail_engine::report::Paint;
+use evaltrail_engine::runner::RunIdentity;
+use evaltrail_engine::store::read_head;
+use evaltrail_engine::stubs::{StubError, StubFile, StubLine};
+use evaltrail_engine::workspace::{
     NOTES_ENDING, STUBS_ENDING, SetPath, SetProblem, Workspace, notes_path, open_set,
     read_set_text, read_text, stubs_path,
 };

@@ -6,13 +6,13 @@ use super::args::{ColorWhen, CompareArgs, ReportTo};
 use super::exit_code::{is_counted_change, no_baseline};
 use super::find_run::find_run;
 use super::output::{paint, print_json, print_line};
-use crate::analysis::{RunConditions, RunToCompare, compare_runs};
-use crate::domain::RunState;
-use crate::report::ComparedRuns;
-use crate::runner::removed_cases;
-use crate::store::read_baseline;
-use crate::workspace::Workspace;
 use anyhow::{Context, bail};
+use evaltrail_core::analysis::{RunConditions, RunToCompare, compare_runs};
+use evaltrail_core::domain::RunState;
+use evaltrail_engine::report::ComparedRuns;
+use evaltrail_engine::runner::removed_cases;
+use evaltrail_engine::store::read_baseline;
+use evaltrail_engine::workspace::Workspace;
 
 pub(super) fn compare(args: CompareArgs) -> anyhow::Result<Exit> {
     let workspace = Workspace::open(&args.folder)?;

@@ -4,13 +4,13 @@ use super::Exit;
 use super::addresses::fill_output;
 use super::args::{ConvertArgs, ConvertTo};
 use super::output::print_note;
-use crate::domain::clean_line;
-use crate::domain::counted;
-use crate::formats::{
+use anyhow::{Context, bail};
+use evaltrail_core::domain::clean_line;
+use evaltrail_core::domain::counted;
+use evaltrail_core::formats::{
     ConversionInputs, ConversionTarget, Converted, SetFile, adk, convert as convert_cases,
 };
-use crate::workspace::{Workspace, open_set, read_text};
-use anyhow::{Context, bail};
+use evaltrail_engine::workspace::{Workspace, open_set, read_text};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub(super) fn convert(args: ConvertArgs) -> anyhow::Result<Exit> {
     let open = open_set(set).with_context(|| args.input.display().to_string())?;
     // A list of turns has no id of its own; ADK names its one case after the file.
     let file = match open.file.form {
-        crate::formats::FileFormat::TurnList => {
+        evaltrail_core::formats::FileFormat::TurnList => {
             let name = args.input.file_name().unwrap_or_default().to_string_lossy();
             SetFile::open(Arc::from(open.file.text()), &name)?
         }

@@ -4,15 +4,17 @@ use super::Exit;
 use super::args::{ColorWhen, CoverageArgs};
 use super::output::{paint, print_json, print_line, print_note};
 use super::paths::parse_target;
-use crate::analysis::{Coverage, CoverageGates, Declarations, GateFailure, WaivedTools};
-use crate::domain::clean_line;
-use crate::report::{
+use anyhow::{Context, bail};
+use evaltrail_core::analysis::{Coverage, CoverageGates, Declarations, GateFailure, WaivedTools};
+use evaltrail_core::domain::clean_line;
+use evaltrail_engine::report::{
     AgentReport, coverage_html, coverage_json, coverage_markdown, coverage_text, markdown_cell,
 };
-use crate::runner::{CoverageRequest, ToolSource, coverage_of_workspace, tools_of_running_agents};
-use crate::store::{AppFolders, Trust};
-use crate::workspace::{Workspace, read_text};
-use anyhow::{Context, bail};
+use evaltrail_engine::runner::{
+    CoverageRequest, ToolSource, coverage_of_workspace, tools_of_running_agents,
+};
+use evaltrail_engine::store::{AppFolders, Trust};
+use evaltrail_engine::workspace::{Workspace, read_text};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 

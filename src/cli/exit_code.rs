@@ -3,9 +3,9 @@
 use super::Exit;
 use super::args::{CaseArgs, FailOn};
 use super::output::print_note;
-use crate::domain::{Gate, RunState};
-use crate::store::{BASELINE_FILE, Baseline, read_baseline};
-use crate::workspace::Workspace;
+use evaltrail_core::domain::{Gate, RunState};
+use evaltrail_engine::store::{BASELINE_FILE, Baseline, read_baseline};
+use evaltrail_engine::workspace::Workspace;
 
 /// The attempts that did not pass, without those of quarantined cases.
 pub(super) fn counted_failures(state: &RunState) -> usize {

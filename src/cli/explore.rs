@@ -13,13 +13,13 @@ use super::output::print_note;
 use super::own_files::run_file;
 use super::paths::{path_word, similar_subcommand};
 use super::terminal::{has_terminal, no_terminal};
-use crate::buckets::BucketAddress;
 use crate::explorer::{Explorer, ExplorerExit, explore};
-use crate::formats::ColumnMap;
-use crate::process::{PrivateFolder, remove_private_folders_on_signals};
-use crate::store::{check_links, has_pushed_runs};
-use crate::workspace::named_path;
 use anyhow::Context;
+use evaltrail_core::formats::ColumnMap;
+use evaltrail_engine::buckets::BucketAddress;
+use evaltrail_engine::process::{PrivateFolder, remove_private_folders_on_signals};
+use evaltrail_engine::store::{check_links, has_pushed_runs};
+use evaltrail_engine::workspace::named_path;
 use std::path::{Path, PathBuf};
 
 /// The sample workspace, file by file.

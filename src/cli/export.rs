@@ -7,14 +7,14 @@ use super::output::print_note;
 use super::own_files::{RunFile, exported, run_file};
 use super::paths::path_word;
 use super::terminal::no_terminal;
-use crate::domain::clean_line;
 use crate::explorer::{Explorer, OpenedRunFile, explore};
-use crate::formats::ColumnMap;
-use crate::process::{PrivateFolder, remove_private_folders_on_signals};
-use crate::runner;
-use crate::store::{file_id, unpack_run};
-use crate::workspace::Workspace;
 use anyhow::Context;
+use evaltrail_core::domain::clean_line;
+use evaltrail_core::formats::ColumnMap;
+use evaltrail_engine::process::{PrivateFolder, remove_private_folders_on_signals};
+use evaltrail_engine::runner;
+use evaltrail_engine::store::{file_id, unpack_run};
+use evaltrail_engine::workspace::Workspace;
 use std::path::Path;
 
 pub(super) fn export(args: ExportArgs) -> anyhow::Result<Exit> {

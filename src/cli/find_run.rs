@@ -1,11 +1,11 @@
 //! Runs as they are named on the command line.
 
-use crate::history::{History, RunSummary};
-use crate::report::shell_word;
-use crate::runner::{history_of, load_past_run};
-use crate::store::{LoadedRun, RunKey, load_run};
-use crate::workspace::Workspace;
 use anyhow::{Context, bail};
+use evaltrail_engine::history::{History, RunSummary};
+use evaltrail_engine::report::shell_word;
+use evaltrail_engine::runner::{history_of, load_past_run};
+use evaltrail_engine::store::{LoadedRun, RunKey, load_run};
+use evaltrail_engine::workspace::Workspace;
 
 /// The name that the user gave a run.
 pub(super) fn name_of<'a>(history: &'a History, head: &RunSummary) -> Option<&'a str> {

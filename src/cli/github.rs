@@ -1,9 +1,9 @@
 //! Output for GitHub Actions: annotations, and the summary of the step.
 
 use super::output::{print_log_command, print_note};
-use crate::domain::{RunPlan, RunState};
-use crate::report::{MARKDOWN, github_annotations};
-use crate::store::append_to;
+use evaltrail_core::domain::{RunPlan, RunState};
+use evaltrail_engine::report::{MARKDOWN, github_annotations};
+use evaltrail_engine::store::append_to;
 use std::path::{Path, PathBuf};
 
 /// Prints an annotation for each cause, and appends the Markdown report to the file that `GITHUB_STEP_SUMMARY` names.

@@ -3,7 +3,7 @@
 //! the process, and so does one that arrives before the previous one was handled.
 
 use super::Exit;
-use crate::process::exit;
+use evaltrail_engine::process::exit;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::mpsc::{Receiver, Sender, channel};

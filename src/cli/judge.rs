@@ -4,12 +4,12 @@ use super::Exit;
 use super::args::JudgeArgs;
 use super::output::{print_line, print_note};
 use super::trust;
-use crate::domain::{JudgeSpec, clean_line};
-use crate::judge::{JudgeCheckResult, JudgeGrant, Judges};
-use crate::metrics::JudgeOptions;
-use crate::runner::{allowed_destinations, judge_questions, missing_keys};
-use crate::store::{AppFolders, JudgeResponseCache};
-use crate::workspace::Workspace;
+use evaltrail_core::domain::{JudgeSpec, clean_line};
+use evaltrail_core::metrics::JudgeOptions;
+use evaltrail_engine::judge::{JudgeCheckResult, JudgeGrant, Judges};
+use evaltrail_engine::runner::{allowed_destinations, judge_questions, missing_keys};
+use evaltrail_engine::store::{AppFolders, JudgeResponseCache};
+use evaltrail_engine::workspace::Workspace;
 use std::time::Instant;
 
 pub(super) fn judge(args: JudgeArgs) -> anyhow::Result<Exit> {

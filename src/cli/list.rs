@@ -4,12 +4,14 @@ use super::Exit;
 use super::args::{ColorWhen, ListArgs};
 use super::output::{json_output, paint, print_line, print_note};
 use super::paths::{CasePath, parse_target};
-use crate::domain::{InMemory, Status, clean_line, did_you_mean};
-use crate::formats::SetFile;
-use crate::history::{CaseResult, History, PastResult, PastResults, RunSource, case_results};
-use crate::report::Paint;
-use crate::runner::{history_of, past_results, unreadable_text};
-use crate::workspace::{
+use evaltrail_core::domain::{InMemory, Status, clean_line, did_you_mean};
+use evaltrail_core::formats::SetFile;
+use evaltrail_engine::history::{
+    CaseResult, History, PastResult, PastResults, RunSource, case_results,
+};
+use evaltrail_engine::report::Paint;
+use evaltrail_engine::runner::{history_of, past_results, unreadable_text};
+use evaltrail_engine::workspace::{
     OpenSet, SetPath, SetProblem, Workspace, named_path, open_whole_set, read_notes,
 };
 use serde_json::{Value, json};

@@ -7,9 +7,11 @@ use super::output::{paint, print_note};
 use super::progress::Reporter;
 use super::uploader::Uploader;
 use super::{Exit, print_error};
-use crate::domain::{CancelReason, InFlight, Progress, RunEvent, RunState, Status, clean_line};
-use crate::process::{Deadline, exit};
-use crate::runner::{Run, RunHandle};
+use evaltrail_core::domain::{
+    CancelReason, InFlight, Progress, RunEvent, RunState, Status, clean_line,
+};
+use evaltrail_engine::process::{Deadline, exit};
+use evaltrail_engine::runner::{Run, RunHandle};
 use std::time::{Duration, Instant};
 
 /// How long a run may take to stop. Then the process ends: what was reported is in the journal.

@@ -1,9 +1,9 @@
 //! Files with invalid content: where, what was expected, and the line itself.
 
 use super::output::print_note;
-use crate::domain::clean_line;
-use crate::formats::FileProblem;
-use crate::workspace::read_text;
+use evaltrail_core::domain::clean_line;
+use evaltrail_core::formats::FileProblem;
+use evaltrail_engine::workspace::read_text;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use unicode_width::UnicodeWidthStr;

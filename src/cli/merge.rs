@@ -8,15 +8,15 @@ use super::output::{is_output_redirected, json_output, paint, print_line, print_
 use super::paths::place_of;
 use super::run::{without_reader, write_reports};
 use super::shard_status::runs_below;
-use crate::domain::{PlannedSet, RunState, clean_line, criteria_by_metric};
-use crate::history::{MergedRun, merge_shards};
-use crate::report::{
+use anyhow::Context;
+use evaltrail_core::domain::{PlannedSet, RunState, clean_line, criteria_by_metric};
+use evaltrail_engine::history::{MergedRun, merge_shards};
+use evaltrail_engine::report::{
     EarlierRuns, SummaryStyle, Verbosity, rerun_of_plan, run_summary, write_json_report,
 };
-use crate::runner::{RunIdentity, history_of};
-use crate::store::RunKey;
-use crate::workspace::{OpenSet, SetPath, Workspace, criteria_for, open_set};
-use anyhow::Context;
+use evaltrail_engine::runner::{RunIdentity, history_of};
+use evaltrail_engine::store::RunKey;
+use evaltrail_engine::workspace::{OpenSet, SetPath, Workspace, criteria_for, open_set};
 use std::collections::HashSet;
 
 /// What follows the command that runs the failures again if the workspace has other criteria than the run.

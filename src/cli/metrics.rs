@@ -3,10 +3,10 @@
 use super::Exit;
 use super::args::{ColorWhen, MetricsArgs};
 use super::output::{paint, print_json, print_line, print_note};
-use crate::diff::{Span, wrap_line};
-use crate::domain::Criterion;
-use crate::metrics::{Direction, MetricInfo, catalog, unknown_metric};
-use crate::report::Paint;
+use evaltrail_core::diff::{Span, wrap_line};
+use evaltrail_core::domain::Criterion;
+use evaltrail_core::metrics::{Direction, MetricInfo, catalog, unknown_metric};
+use evaltrail_engine::report::Paint;
 use serde_json::{Value, json};
 
 /// The width of the descriptions, in columns.

@@ -79,11 +79,11 @@ fn refuse_unknown_subcommand(arguments: &[std::ffi::OsString]) -> anyhow::Result
 /// Parses the arguments and runs the command.
 pub fn main() -> anyhow::Result<Exit> {
     let arguments: Vec<std::ffi::OsString> = std::env::args_os().collect();
-    if let Some(code) = crate::process::run_as_keeper(&arguments)? {
+    if let Some(code) = evaltrail_engine::process::run_as_keeper(&arguments)? {
         return Ok(Exit::Code(code.clamp(0, 255) as u8));
     }
-    crate::process::raise_open_file_limit();
-    crate::process::remove_left_over_folders();
+    evaltrail_engine::process::raise_open_file_limit();
+    evaltrail_engine::process::remove_left_over_folders();
     // The text of the version is made at run time, and lives as long as the process.
     let command = Cli::command().version(&*version::version().leak());
     let matches = command.try_get_matches_from(&arguments);

@@ -5,14 +5,14 @@ use super::args::NewArgs;
 use super::output::print_note;
 use super::paths::parse_target;
 use super::write::make_asking;
-use crate::domain::{
+use anyhow::{Context, bail};
+use evaltrail_core::domain::{
     Content, Conversation, EvalCase, Invocation, SessionInput, Trajectory, eval_id_error,
     set_id_error,
 };
-use crate::formats::{Edit, blank_set, plan};
-use crate::store::{AppFolders, EditLog, FileAction, FileEdit, check_links};
-use crate::workspace::{SetPath, Workspace, open_set};
-use anyhow::{Context, bail};
+use evaltrail_core::formats::{Edit, blank_set, plan};
+use evaltrail_engine::store::{AppFolders, EditLog, FileAction, FileEdit, check_links};
+use evaltrail_engine::workspace::{SetPath, Workspace, open_set};
 use std::path::{Path, PathBuf};
 
 const ENDING: &str = ".evalset.json";

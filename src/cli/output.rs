@@ -7,10 +7,10 @@
 )]
 
 use super::args::ColorWhen;
-use crate::domain::{clean_json, clean_output, without_log_commands};
 use crate::explorer::has_escape_sequences;
-use crate::report::Paint;
-use crate::store::with_addresses;
+use evaltrail_core::domain::{clean_json, clean_output, without_log_commands};
+use evaltrail_engine::report::Paint;
+use evaltrail_engine::store::with_addresses;
 use std::borrow::Cow;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::sync::LazyLock;

@@ -1,13 +1,13 @@
 //! Files that evaltrail wrote, opened by name.
 
 use super::find_run::find_run;
-use crate::domain::clean_line;
-use crate::formats::{EvaltrailFile, HEAD, TAIL, is_packed, own_file};
-use crate::process::PrivateFolder;
-use crate::runner;
-use crate::store::{read_head, read_tail};
-use crate::workspace::{Workspace, root_of};
 use anyhow::{Context, bail};
+use evaltrail_core::domain::clean_line;
+use evaltrail_core::formats::{EvaltrailFile, HEAD, TAIL, is_packed, own_file};
+use evaltrail_engine::process::PrivateFolder;
+use evaltrail_engine::runner;
+use evaltrail_engine::store::{read_head, read_tail};
+use evaltrail_engine::workspace::{Workspace, root_of};
 use std::path::{Path, PathBuf};
 
 /// A file of a run that can be opened.

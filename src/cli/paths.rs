@@ -3,15 +3,15 @@
 use super::addresses::title_of_copy;
 use super::args::{CaseArgs, Cli};
 use super::output::print_note;
-use crate::domain::stored_path::path_below;
-use crate::domain::{clean_line, most_similar};
-use crate::formats::ColumnMap;
-use crate::report::shell_word;
-use crate::runner::Selection;
-use crate::store::read_text_file;
-use crate::workspace::{SetPath, Workspace};
 use anyhow::{Context, bail};
 use clap::CommandFactory;
+use evaltrail_core::domain::stored_path::path_below;
+use evaltrail_core::domain::{clean_line, most_similar};
+use evaltrail_core::formats::ColumnMap;
+use evaltrail_engine::report::shell_word;
+use evaltrail_engine::runner::Selection;
+use evaltrail_engine::store::read_text_file;
+use evaltrail_engine::workspace::{SetPath, Workspace};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 

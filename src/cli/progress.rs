@@ -1,8 +1,8 @@
 //! The progress of a run: a line that is redrawn on a terminal, plain lines elsewhere.
 
 use super::output::print_line;
-use crate::domain::{EndedAttempt, Progress, RunState, Status, clean_line};
-use crate::report::{Paint, Verbosity, attempt_line, reason_lines, turn_lines};
+use evaltrail_core::domain::{EndedAttempt, Progress, RunState, Status, clean_line};
+use evaltrail_engine::report::{Paint, Verbosity, attempt_line, reason_lines, turn_lines};
 use std::io::{self, IsTerminal, Write};
 
 pub(super) struct Reporter {

@@ -6,17 +6,17 @@ use super::addresses::{address_in, copy_runs, print_when_slow, title_of_copy};
 use super::args::CaseArgs;
 use super::output::print_note;
 use super::uploader::{ClaimedShard, ClaimedWork, Heartbeat, PeerRuns, UploadTarget, Uploader};
-use crate::buckets::{Bucket, BucketAddress};
-use crate::domain::counted;
-use crate::domain::{PlannedCases, RunPlan, RunState, Shard, clean_line};
-use crate::history::{MergedRun, done_by_earlier_runs, merge_one_shard, merge_shards};
-use crate::process::host_name;
-use crate::runner::{PreparedRun, RunIdentity};
-use crate::store::{
+use anyhow::{Context, bail};
+use evaltrail_core::domain::counted;
+use evaltrail_core::domain::{PlannedCases, RunPlan, RunState, Shard, clean_line};
+use evaltrail_engine::buckets::{Bucket, BucketAddress};
+use evaltrail_engine::history::{MergedRun, done_by_earlier_runs, merge_one_shard, merge_shards};
+use evaltrail_engine::process::host_name;
+use evaltrail_engine::runner::{PreparedRun, RunIdentity};
+use evaltrail_engine::store::{
     CaseQueue, ClaimOutcome, Claimant, CopyError, MOST_QUEUED, RunKey, claim, fingerprint,
     mark_place, run_path, shard_claim_name, whole_plan_text,
 };
-use anyhow::{Context, bail};
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;

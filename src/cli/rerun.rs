@@ -1,8 +1,8 @@
 //! The command that runs the failures of a run again, as the run was started.
 
 use super::args::{CaseArgs, RunArgs};
-use crate::domain::{StubMode, agent_without_secrets};
-use crate::report::shell_word;
+use evaltrail_core::domain::{StubMode, agent_without_secrets};
+use evaltrail_engine::report::shell_word;
 
 /// The command. Its agent, criteria and options are those of the run `run_id`, which `--failed` names: the latest results of the
 /// files may be of other runs, and the run may have been a part of them. Secrets in the address of the agent are left out.

@@ -14,18 +14,18 @@ use super::select::{only_changed, only_failed, only_failed_in};
 use super::uploader::{PeerRuns, Uploader};
 use super::write::make_asking;
 use super::{Exit, github, trust};
-use crate::config::{ShardChoice, job_of_environment, shard_of_environment};
-use crate::domain::{
+use anyhow::Context;
+use evaltrail_core::domain::{
     Gate, JudgeSpec, Query, RunOptions, RunState, Shard, ShardBy, clean_line, counted,
 };
-use crate::formats::adk::read_initial_session;
-use crate::formats::recording::recording_line;
-use crate::history::{Resume, ResumedRun, unfinished};
-use crate::process::Runtimes;
-use crate::report::{EarlierRuns, run_summary, write_json_report};
-use crate::runner::{self, BaselineChange, PreparedRun, Request, Selection};
-use crate::workspace::{Workspace, read_text};
-use anyhow::Context;
+use evaltrail_core::formats::adk::read_initial_session;
+use evaltrail_core::formats::recording::recording_line;
+use evaltrail_engine::config::{ShardChoice, job_of_environment, shard_of_environment};
+use evaltrail_engine::history::{Resume, ResumedRun, unfinished};
+use evaltrail_engine::process::Runtimes;
+use evaltrail_engine::report::{EarlierRuns, run_summary, write_json_report};
+use evaltrail_engine::runner::{self, BaselineChange, PreparedRun, Request, Selection};
+use evaltrail_engine::workspace::{Workspace, read_text};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -263,7 +263,7 @@ fn execute_run(
         ShardClaim::Nothing(exit) => return Ok(exit),
     };
     let bad_input = !prepared.problems.is_empty();
-    crate::process::remove_private_folders_on_hangup()?;
+    evaltrail_engine::process::remove_private_folders_on_hangup()?;
     let runtimes = Runtimes::start()?;
     let run = {
         let _entered = runtimes.workers().enter();

@@ -2,11 +2,11 @@
 
 use super::arg_values::{ColorWhen, FailOn, ReportTo, RuleArgs, parse_report, report_help};
 use super::output::{is_output_redirected, paint};
-use crate::config::ShardChoice;
-use crate::domain::{Gate, StubMode, ToolFault};
-use crate::formats::ColumnMap;
-use crate::report::{SummaryStyle, Verbosity};
 use clap::Args;
+use evaltrail_core::domain::{Gate, StubMode, ToolFault};
+use evaltrail_core::formats::ColumnMap;
+use evaltrail_engine::config::ShardChoice;
+use evaltrail_engine::report::{SummaryStyle, Verbosity};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -115,7 +115,7 @@ pub(super) struct CaseArgs {
     #[command(flatten, next_help_heading = RESULT)]
     pub(super) rule: RuleArgs,
     /// Only this part of the cases: K/N, or auto, which takes it from the scheduler's environment
-    #[arg(long, value_name = "K/N[:slice|hash|time]", value_parser = crate::config::parse_shard, conflicts_with = "fail_on", help_heading = MACHINES, hide_short_help = true)]
+    #[arg(long, value_name = "K/N[:slice|hash|time]", value_parser = evaltrail_engine::config::parse_shard, conflicts_with = "fail_on", help_heading = MACHINES, hide_short_help = true)]
     pub(super) shard: Option<ShardChoice>,
     /// Upload the run, while it runs, to gs://, s3://, az:// or a shared folder, as one shard if no other is given
     #[arg(long, value_name = "URL|FOLDER", conflicts_with_all = ["fail_on"], help_heading = MACHINES, hide_short_help = true)]
@@ -124,7 +124,7 @@ pub(super) struct CaseArgs {
     #[arg(long, value_name = "URL|FOLDER", conflicts_with_all = ["shard", "push", "fail_on"], help_heading = MACHINES, hide_short_help = true)]
     pub(super) queue: Option<PathBuf>,
     /// Time without a heartbeat after which another machine takes over (for --push and --queue)
-    #[arg(long, value_name = "TIME", value_parser = crate::config::parse_duration, default_value = "2m", help_heading = MACHINES, hide_short_help = true)]
+    #[arg(long, value_name = "TIME", value_parser = evaltrail_engine::config::parse_duration, default_value = "2m", help_heading = MACHINES, hide_short_help = true)]
     pub(super) lease: Duration,
 }
 
@@ -171,7 +171,7 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "all|mean|RATE", value_parser = Gate::parse, help_heading = EXECUTION, hide_short_help = true)]
     pub(super) gate: Option<Gate>,
     /// Time limit of one attempt, e.g. 90s, 2m [default: 2m]
-    #[arg(long, value_name = "TIME", value_parser = crate::config::parse_duration, help_heading = AGENT, hide_short_help = true)]
+    #[arg(long, value_name = "TIME", value_parser = evaltrail_engine::config::parse_duration, help_heading = AGENT, hide_short_help = true)]
     pub(super) timeout: Option<Duration>,
     /// Maximum number of retries when an agent is not available [default: 2]
     #[arg(long, value_name = "N", help_heading = AGENT, hide_short_help = true)]
@@ -193,7 +193,7 @@ pub(super) struct RunArgs {
           value_parser = parse_stub_mode, help_heading = AGENT)]
     pub(super) stubs: Option<StubMode>,
     /// Make tools fail: 'book_*=timeout:30s', search=error:503 or get=empty (repeatable)
-    #[arg(long, value_name = "TOOL=FAULT", value_parser = crate::config::parse_tool_fault, help_heading = AGENT, hide_short_help = true)]
+    #[arg(long, value_name = "TOOL=FAULT", value_parser = evaltrail_engine::config::parse_tool_fault, help_heading = AGENT, hide_short_help = true)]
     pub(super) tool_fault: Vec<ToolFault>,
     /// Record what tools answer as stubs, in the file SET.tools.jsonl beside each set
     #[arg(long, conflicts_with_all = ["tool_fault", "watch"], help_heading = AGENT, hide_short_help = true)]

@@ -5,11 +5,11 @@ use super::addresses::copy_at;
 use super::args::{OneRunArgs, RunsAction};
 use super::find_run::find_run;
 use super::output::print_note;
-use crate::domain::clean_line;
-use crate::runner::{history_of, name_run, pin_run, unpin_run};
-use crate::store::{LoadedRun, remove_run};
-use crate::workspace::Workspace;
 use anyhow::bail;
+use evaltrail_core::domain::clean_line;
+use evaltrail_engine::runner::{history_of, name_run, pin_run, unpin_run};
+use evaltrail_engine::store::{LoadedRun, remove_run};
+use evaltrail_engine::workspace::Workspace;
 
 pub(super) fn change(action: RunsAction) -> anyhow::Result<Exit> {
     match action {

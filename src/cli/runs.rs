@@ -6,12 +6,12 @@ use super::find_run::name_of;
 use super::output::{paint, print_json, print_line, print_note};
 use super::shard_status::{pushed_at, show_shard_status};
 use super::{Exit, run_labels};
-use crate::domain::counted;
-use crate::domain::{Status, clean_line};
-use crate::history::{History, RunSource, RunSummary, SetResults};
-use crate::report::{Paint, started_text};
-use crate::runner::history_of;
-use crate::workspace::{SetPath, Workspace};
+use evaltrail_core::domain::counted;
+use evaltrail_core::domain::{Status, clean_line};
+use evaltrail_engine::history::{History, RunSource, RunSummary, SetResults};
+use evaltrail_engine::report::{Paint, started_text};
+use evaltrail_engine::runner::history_of;
+use evaltrail_engine::workspace::{SetPath, Workspace};
 use serde_json::{Value, json};
 use std::path::Path;
 

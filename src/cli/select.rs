@@ -1,11 +1,11 @@
 //! The cases that `--failed` and `--changed` select.
 
 use super::output::print_note;
-use crate::domain::{CaseKey, InMemory, RunState, Status};
-use crate::formats::SetFile;
-use crate::history::{CaseResult, PastResults, case_results};
-use crate::runner::{self, Selection};
-use crate::workspace::{OpenSet, SetPath, Workspace, open_set, read_notes};
+use evaltrail_core::domain::{CaseKey, InMemory, RunState, Status};
+use evaltrail_core::formats::SetFile;
+use evaltrail_engine::history::{CaseResult, PastResults, case_results};
+use evaltrail_engine::runner::{self, Selection};
+use evaltrail_engine::workspace::{OpenSet, SetPath, Workspace, open_set, read_notes};
 
 /// The files of the selections, and the past results of their cases. A file that cannot be opened is reported when the
 /// run is prepared.

@@ -1,9 +1,9 @@
 //! `evaltrail score -`: cases on standard input.
 
 use super::args::CaseArgs;
-use crate::store::store_input;
-use crate::workspace::root_of;
 use anyhow::{Context, bail};
+use evaltrail_engine::store::store_input;
+use evaltrail_engine::workspace::root_of;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 

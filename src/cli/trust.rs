@@ -1,10 +1,10 @@
 //! Asks for permission for actions that the files of a folder cause.
 
 use super::output::{can_prompt, confirm, print_note};
-use crate::domain::{clean_exact, clean_line};
-use crate::judge::ApiKeys;
-use crate::runner::{DotenvKeyQuestion, TrustAction, TrustQuestion};
-use crate::store::{AppFolders, Trust};
+use evaltrail_core::domain::{clean_exact, clean_line};
+use evaltrail_engine::judge::ApiKeys;
+use evaltrail_engine::runner::{DotenvKeyQuestion, TrustAction, TrustQuestion};
+use evaltrail_engine::store::{AppFolders, Trust};
 use std::io;
 
 /// Whether all actions are allowed: by an earlier permission, by `--trust`, or by the user now.

@@ -2,11 +2,11 @@
 
 use super::interrupts::InterruptFlag;
 use super::output::print_note;
-use crate::buckets::{Bucket, BucketAddress, BucketError};
-use crate::domain::{AttemptKey, RunPlan, Shard, clean_line};
-use crate::report::shell_word;
-use crate::store::{CaseQueue, Claim, ClaimEnd, PushError, RunPush};
 use anyhow::bail;
+use evaltrail_core::domain::{AttemptKey, RunPlan, Shard, clean_line};
+use evaltrail_engine::buckets::{Bucket, BucketAddress, BucketError};
+use evaltrail_engine::report::shell_word;
+use evaltrail_engine::store::{CaseQueue, Claim, ClaimEnd, PushError, RunPush};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};

@@ -6,12 +6,12 @@ use super::output::{can_prompt, confirm, print_note};
 use super::paths::{open_targets, targets};
 use super::run::{give_session, options, run, run_selected};
 use super::{Exit, print_error};
-use crate::domain::CaseKey;
-use crate::runner::{
+use anyhow::Context;
+use evaltrail_core::domain::CaseKey;
+use evaltrail_engine::runner::{
     ChangedCase, FoundChanges, RunEstimate, SeenCases, Selection, changed_cases, unreadable_text,
 };
-use crate::workspace::{Watch, Workspace, watched_folders};
-use anyhow::Context;
+use evaltrail_engine::workspace::{Watch, Workspace, watched_folders};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -1,9 +1,11 @@
 //! Makes edits for the command line. If a file is a link to outside the folder, the user is asked before it is written.
 
 use super::output::{can_prompt, confirm};
-use crate::domain::clean_line;
-use crate::store::{AppFolders, EditLog, EditOutcome, FileEdit, FileEditError, SaveError};
 use anyhow::bail;
+use evaltrail_core::domain::clean_line;
+use evaltrail_engine::store::{
+    AppFolders, EditLog, EditOutcome, FileEdit, FileEditError, SaveError,
+};
 use std::path::Path;
 
 /// Makes an edit of files below `root`.

@@ -3,7 +3,6 @@
 //! While a run is open, [`Model::view`] is that of the run, which has that of the workspace behind it. Messages about the
 //! workspace are applied to the latter.
 
-use crate::domain::{CaseNotes, Quarantine};
 use crate::explorer::case_list::listing::relist;
 use crate::explorer::prompts::quit;
 use crate::explorer::shared::case_ref::CaseRef;
@@ -13,12 +12,13 @@ use crate::explorer::shared::message::{EditMsg, HistoryMsg, Msg, ResultMsg, RunM
 use crate::explorer::shared::model::{Model, OpenedRun, View};
 use crate::explorer::shared::notices;
 use crate::explorer::shared::outcomes::Outcomes;
+use evaltrail_core::domain::{CaseNotes, Quarantine};
 
 use crate::explorer::shared::set_view::{SetState, SetView};
 use crate::explorer::what_if;
-use crate::formats::Notes;
-use crate::history::PastRun;
-use crate::workspace::SetPath;
+use evaltrail_core::formats::Notes;
+use evaltrail_engine::history::PastRun;
+use evaltrail_engine::workspace::SetPath;
 use std::sync::Arc;
 
 /// Shows the cases of a run in place of the workspace, unless the screen on which it was chosen was left in the meantime.
@@ -271,11 +271,11 @@ pub(crate) fn asks_about_workspace(msg: &Msg) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Attempt, AttemptKey, EndedAttempt, RunBy, RunRef, Status};
     use crate::explorer::app::update::update;
     use crate::explorer::shared::message::Msg;
-    use crate::formats::{RecordedCase, SetFile};
-    use crate::history::PastSet;
+    use evaltrail_core::domain::{Attempt, AttemptKey, EndedAttempt, RunBy, RunRef, Status};
+    use evaltrail_core::formats::{RecordedCase, SetFile};
+    use evaltrail_engine::history::PastSet;
 
     /// A run of cases, each with the numbers and statuses of its attempts.
     fn run(id: &str, cases: &[(&str, &[(u32, Status)])]) -> PastRun {

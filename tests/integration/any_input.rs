@@ -1,9 +1,9 @@
 //! Readers with arbitrary input: they return a value or an error, and never panic or hang.
 
 use crate::common::root;
-use evaltrail::formats::SetFile;
-use evaltrail::formats::adk::{ResultFile, check_text, read_config};
-use evaltrail::formats::recording::read_recording;
+use evaltrail_core::formats::SetFile;
+use evaltrail_core::formats::adk::{ResultFile, check_text, read_config};
+use evaltrail_core::formats::recording::read_recording;
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -109,7 +109,7 @@ fn json_test_suite_matches_python_json() {
         let (by_python, name) = (line.starts_with('1'), &line[2..]);
         let bytes = std::fs::read(std::path::Path::new(&suite).join(name)).unwrap();
         let ours = String::from_utf8(bytes)
-            .is_ok_and(|text| evaltrail::formats::json::parse(&text).is_ok());
+            .is_ok_and(|text| evaltrail_core::formats::json::parse(&text).is_ok());
         count += 1;
         if ours != (by_python && name != "i_structure_500_nested_arrays.json") {
             others.push(format!("{name}: {by_python} by Python, {ours} here"));

@@ -3,10 +3,6 @@
 
 use crate::common::Place;
 use crate::common::past::past;
-use evaltrail::domain::{
-    Attempt, AttemptKey, Content, Conversation, Criterion, EvalCase, Invocation, Status, ToolCall,
-    Trajectory, case_status,
-};
 use evaltrail::explorer::Proposal;
 use evaltrail::explorer::dialogs::variants::VariantList;
 use evaltrail::explorer::prompts::ask::AskLine;
@@ -17,11 +13,15 @@ use evaltrail::explorer::{
     update,
 };
 use evaltrail::explorer::{Context, EditScreen};
-use evaltrail::formats::adk::write_case;
-use evaltrail::metrics::{Evidence, score_case};
-use evaltrail::runner::ChatEvent;
-use evaltrail::store::{AppFolders, EditLog};
-use evaltrail::workspace::{SetPath, edited_with, open_set, read_notes};
+use evaltrail_core::domain::{
+    Attempt, AttemptKey, Content, Conversation, Criterion, EvalCase, Invocation, Status, ToolCall,
+    Trajectory, case_status,
+};
+use evaltrail_core::formats::adk::write_case;
+use evaltrail_core::metrics::{Evidence, score_case};
+use evaltrail_engine::runner::ChatEvent;
+use evaltrail_engine::store::{AppFolders, EditLog};
+use evaltrail_engine::workspace::{SetPath, edited_with, open_set, read_notes};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -181,12 +181,15 @@ impl Workshop {
                 }))
             }
             Err(failed) => match failed.why {
-                evaltrail::store::SaveError::Outside(path) => {
+                evaltrail_engine::store::SaveError::Outside(path) => {
                     Msg::Edits(EditMsg::Failed(EditFailure::Outside(path)))
                 }
-                evaltrail::store::SaveError::Changed { theirs } => Msg::Edits(EditMsg::Failed(
-                    EditFailure::Changed(failed.path, String::from_utf8(theirs).unwrap().into()),
-                )),
+                evaltrail_engine::store::SaveError::Changed { theirs } => {
+                    Msg::Edits(EditMsg::Failed(EditFailure::Changed(
+                        failed.path,
+                        String::from_utf8(theirs).unwrap().into(),
+                    )))
+                }
                 other => Msg::Edits(EditMsg::Failed(EditFailure::Other(other.to_string()))),
             },
         };

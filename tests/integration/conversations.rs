@@ -1,8 +1,8 @@
 //! Conversations as lists of messages, in files and columns, with the real binary and the real google-adk.
 
 use crate::common::{adk_or_skip, both, copy_folder, evaltrail, output, python, root};
-use evaltrail::domain::{EvalCase, Invocation, Trajectory};
-use evaltrail::formats::SetFile;
+use evaltrail_core::domain::{EvalCase, Invocation, Trajectory};
+use evaltrail_core::formats::SetFile;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::Command;

@@ -2,8 +2,8 @@
 //! represent.
 
 use crate::common::root;
-use evaltrail::formats::adk::read_initial_session;
-use evaltrail::formats::{ConversionInputs, ConversionTarget, Converted, SetFile, convert};
+use evaltrail_core::formats::adk::read_initial_session;
+use evaltrail_core::formats::{ConversionInputs, ConversionTarget, Converted, SetFile, convert};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Data sets in every format: the same row gives the same case, and an invalid row is reported with its line and does
 //! not affect the others.
 
-use evaltrail::domain::{Content, Conversation, EvalCase, Trajectory};
-use evaltrail::formats::{FileFormat, SetFile};
+use evaltrail_core::domain::{Content, Conversation, EvalCase, Trajectory};
+use evaltrail_core::formats::{FileFormat, SetFile};
 use serde_json::{Value, json};
 use std::sync::Arc;
 

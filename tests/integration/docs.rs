@@ -167,7 +167,7 @@ fn the_samples_template_is_a_metric() {
         .filter_map(|line| line.strip_prefix("#: "))
         .map(|line| format!("{line}\n"))
         .collect();
-    let config = evaltrail::config::ConfigFile::parse(&example, &root()).unwrap();
+    let config = evaltrail_engine::config::ConfigFile::parse(&example, &root()).unwrap();
     assert_eq!(config.metrics[0].name, "response_follows_trajectory");
 }
 
@@ -254,7 +254,7 @@ fn configuration_in_the_documents_can_be_read() {
         for code in blocks(&text, "toml") {
             read += 1;
             if code.starts_with("# config.toml") {
-                let config = evaltrail::config::UserConfig::parse(&code).unwrap();
+                let config = evaltrail_engine::config::UserConfig::parse(&code).unwrap();
                 let keys = config
                     .keys
                     .iter()
@@ -264,7 +264,7 @@ fn configuration_in_the_documents_can_be_read() {
                 assert_eq!(problems, Vec::<String>::new());
                 continue;
             }
-            let parsed = evaltrail::config::ConfigFile::parse(&code, &root());
+            let parsed = evaltrail_engine::config::ConfigFile::parse(&code, &root());
             assert!(
                 parsed.is_ok(),
                 "{}: {:?}\n{code}",
@@ -273,7 +273,7 @@ fn configuration_in_the_documents_can_be_read() {
             );
         }
         for code in blocks(&text, "json") {
-            let parsed = evaltrail::formats::adk::read_config(&code);
+            let parsed = evaltrail_core::formats::adk::read_config(&code);
             assert!(
                 parsed.is_ok(),
                 "{}: {:?}\n{code}",
@@ -283,7 +283,7 @@ fn configuration_in_the_documents_can_be_read() {
             read += 1;
         }
         for code in blocks(&text, "jsonl") {
-            let parsed = evaltrail::stubs::StubFile::parse(&code);
+            let parsed = evaltrail_engine::stubs::StubFile::parse(&code);
             assert!(
                 parsed.is_ok(),
                 "{}: {:?}\n{code}",
@@ -300,7 +300,7 @@ fn configuration_in_the_documents_can_be_read() {
 #[test]
 fn rows_in_the_document_on_data_sets_are_read() {
     let document = std::fs::read_to_string(root().join("docs/datasets.md")).unwrap();
-    let columns = evaltrail::formats::ColumnMap::default();
+    let columns = evaltrail_core::formats::ColumnMap::default();
     let (mut rows, mut with_reference) = (0, 0);
     for (name, code) in blocks(&document, "rows")
         .into_iter()
@@ -311,12 +311,12 @@ fn rows_in_the_document_on_data_sets_are_read() {
                 .map(|code| ("a.csv", code)),
         )
     {
-        let read_as = evaltrail::formats::FileHints::named(name, columns.clone());
+        let read_as = evaltrail_core::formats::FileHints::named(name, columns.clone());
         let file =
-            evaltrail::formats::SetFile::open_as(code.as_str().into(), "a", &read_as).unwrap();
+            evaltrail_core::formats::SetFile::open_as(code.as_str().into(), "a", &read_as).unwrap();
         assert_eq!(
-            evaltrail::formats::content_of(name, code.as_bytes(), &columns),
-            evaltrail::formats::FileContent::Cases,
+            evaltrail_core::formats::content_of(name, code.as_bytes(), &columns),
+            evaltrail_core::formats::FileContent::Cases,
             "it is found in a folder: {code}"
         );
         for at in 0..file.len() {
@@ -442,7 +442,9 @@ fn every_rule_of_a_finding_is_documented() {
         .find(|line| line.starts_with("| `rule` |"))
         .expect("the row of the rules");
     let documented: Vec<&str> = row.split('`').skip(3).step_by(2).collect();
-    let source = std::fs::read_to_string(root().join("src/domain/finding.rs")).unwrap();
+    let source =
+        std::fs::read_to_string(root().join("crates/evaltrail-core/src/domain/finding.rs"))
+            .unwrap();
     let body = source
         .split("pub enum FindingRule {")
         .nth(1)

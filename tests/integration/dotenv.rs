@@ -1,7 +1,7 @@
 //! The reader of `.env` files, compared with python-dotenv.
 
 use crate::common::adk_or_skip;
-use evaltrail::formats::read_dotenv;
+use evaltrail_core::formats::read_dotenv;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};

@@ -3,13 +3,6 @@
 use crate::common::input::{press, type_text};
 use crate::common::past::past;
 use crate::common::root;
-use evaltrail::analysis::{Addition, CoverageItem};
-use evaltrail::domain::{
-    AgentSpec, Attempt, AttemptKey, AttemptRecords, CancelReason, Content, Criterion, EndedAttempt,
-    Gate, InMemory, Invocation, MetricResult, PlannedCase, PlannedCases, PlannedSet, Progress,
-    RecordedAt, RubricScore, RunBy, RunEvent, RunOptions, RunPlan, RunRef, RunState, Score, Status,
-    StubMode,
-};
 use evaltrail::explorer::Proposal;
 use evaltrail::explorer::app::palette::Palette;
 use evaltrail::explorer::dialogs::jump::CaseFinder;
@@ -26,10 +19,17 @@ use evaltrail::explorer::{
     update, verdict_lines,
 };
 use evaltrail::explorer::{ChatScreen, Context};
-use evaltrail::metrics::unscored;
-use evaltrail::runner::{RecordedConversation, TrustQuestion};
-use evaltrail::store::{FileAction, FileEdit};
-use evaltrail::workspace::{Workspace, open_set};
+use evaltrail_core::analysis::{Addition, CoverageItem};
+use evaltrail_core::domain::{
+    AgentSpec, Attempt, AttemptKey, AttemptRecords, CancelReason, Content, Criterion, EndedAttempt,
+    Gate, InMemory, Invocation, MetricResult, PlannedCase, PlannedCases, PlannedSet, Progress,
+    RecordedAt, RubricScore, RunBy, RunEvent, RunOptions, RunPlan, RunRef, RunState, Score, Status,
+    StubMode,
+};
+use evaltrail_core::metrics::unscored;
+use evaltrail_engine::runner::{RecordedConversation, TrustQuestion};
+use evaltrail_engine::store::{FileAction, FileEdit};
+use evaltrail_engine::workspace::{Workspace, open_set};
 use std::sync::Arc;
 
 fn sample() -> Model {
@@ -109,7 +109,7 @@ fn run_state(model: &Model, cases: usize) -> RunState {
     };
     RunState::new(Arc::new(RunPlan {
         commit: None,
-        judge: evaltrail::domain::JudgeSpec::standard(),
+        judge: evaltrail_core::domain::JudgeSpec::standard(),
         run_id: "r1".into(),
         started: String::new(),
         sets: vec![set],
@@ -302,7 +302,7 @@ fn a_run_can_be_ended_gently_and_at_once() {
 #[test]
 fn trust_question_defaults_to_no() {
     let question = TrustQuestion {
-        action: evaltrail::runner::TrustAction::Start,
+        action: evaltrail_engine::runner::TrustAction::Start,
         command: "adk api_server".into(),
         folder: "/w".into(),
         fingerprint: "f".into(),
@@ -333,7 +333,7 @@ fn trust_question_defaults_to_no() {
 #[test]
 fn yes_requires_whole_question_displayed() {
     let question = |n: usize| TrustQuestion {
-        action: evaltrail::runner::TrustAction::Start,
+        action: evaltrail_engine::runner::TrustAction::Start,
         command: format!("program-{n}{}--and-this", "\u{2800}".repeat(40)),
         folder: "/w".into(),
         fingerprint: n.to_string(),
@@ -366,7 +366,7 @@ fn yes_requires_whole_question_displayed() {
 #[test]
 fn key_question_starts_run_or_declines_key() {
     let question = TrustQuestion {
-        action: evaltrail::runner::TrustAction::Use,
+        action: evaltrail_engine::runner::TrustAction::Use,
         command: "use GOOGLE_API_KEY of /w/.env to call gemini-2.5-flash".into(),
         folder: "/w".into(),
         fingerprint: "f".into(),

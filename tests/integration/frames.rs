@@ -4,30 +4,30 @@
 use crate::common::judge::judged_case;
 use crate::common::root;
 use crate::common::svg::{AnimationFrame, animated_svg, svg};
-use evaltrail::analysis::{ComparisonRule, compare_runs};
-use evaltrail::domain::{
-    AgentSpec, Attempt, AttemptKey, Content, Criterion, EndedAttempt, Invocation, JudgeUsage,
-    JudgedQuestion, MetricResult, ModelError, Part, PlannedCase, PlannedCases, PlannedSet,
-    Progress, RunBy, RunEvent, RunOptions, RunPlan, RunRef, RunState, Sample, Status, ToolCall,
-    Totals, VerdictParsing, adk_status, case_status, is_hidden,
-};
 use evaltrail::explorer::{
     CaptureTarget, CaseSummary, ChatMsg, ComparedPair, ComparedRun, ConfiguredRun, EditMsg, Effect,
     HistoryMsg, Key, KeyCode, Model, Msg, OpenedSet, ResultEffect, ResultMsg, RunMsg, SetEffect,
     SetLoaded, SetMsg, SetState, changes_for_groups, parse_key, update,
 };
 use evaltrail::explorer::{CaseTab, Mouse, MouseKind, Theme, draw};
-use evaltrail::formats::adk::{Event, invocations_of};
-use evaltrail::formats::recording::read_recording;
-use evaltrail::formats::{RecordedCase, SetFile, read_responses};
-use evaltrail::history::{
+use evaltrail_core::analysis::{ComparisonRule, compare_runs};
+use evaltrail_core::domain::{
+    AgentSpec, Attempt, AttemptKey, Content, Criterion, EndedAttempt, Invocation, JudgeUsage,
+    JudgedQuestion, MetricResult, ModelError, Part, PlannedCase, PlannedCases, PlannedSet,
+    Progress, RunBy, RunEvent, RunOptions, RunPlan, RunRef, RunState, Sample, Status, ToolCall,
+    Totals, VerdictParsing, adk_status, case_status, is_hidden,
+};
+use evaltrail_core::formats::adk::{Event, invocations_of};
+use evaltrail_core::formats::recording::read_recording;
+use evaltrail_core::formats::{RecordedCase, SetFile, read_responses};
+use evaltrail_core::metrics::{Evidence, JudgedMetric, Question, score_case};
+use evaltrail_engine::history::{
     History, MetricMean, PastRun, PastSet, RunSource, RunSummary, SetCount, SetResults,
 };
-use evaltrail::metrics::{Evidence, JudgedMetric, Question, score_case};
-use evaltrail::runner::{ChatEvent, RecordedConversation};
-use evaltrail::store::RunLabel;
-use evaltrail::store::{FileAction, FileEdit};
-use evaltrail::workspace::{Workspace, criteria_for, open_set};
+use evaltrail_engine::runner::{ChatEvent, RecordedConversation};
+use evaltrail_engine::store::RunLabel;
+use evaltrail_engine::store::{FileAction, FileEdit};
+use evaltrail_engine::workspace::{Workspace, criteria_for, open_set};
 use proptest::prelude::*;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -111,7 +111,7 @@ fn keys(model: &mut Model, keys: &str) -> Vec<Effect> {
 fn plan(model: &Model) -> RunPlan {
     let mut plan = RunPlan {
         commit: None,
-        judge: evaltrail::domain::JudgeSpec::standard(),
+        judge: evaltrail_core::domain::JudgeSpec::standard(),
         run_id: "7f3a1c09d2e4".into(),
         started: "2026-01-01T00:00:00Z".into(),
         sets: vec![],
@@ -226,12 +226,12 @@ fn attempt(model: &Model, plan: &RunPlan, case: usize) -> Attempt {
         key: AttemptKey { case, attempt: 1 },
         eval_id: planned.eval_id.to_string(),
         status: if error.is_some() {
-            evaltrail::domain::Status::Errored
+            evaltrail_core::domain::Status::Errored
         } else {
             case_status(&metrics)
         },
         adk_status: if error.is_some() {
-            evaltrail::domain::Status::Failed
+            evaltrail_core::domain::Status::Failed
         } else {
             adk_status(&metrics)
         },
@@ -840,7 +840,7 @@ fn hostile() -> (Model, String) {
         Some(std::slice::from_ref(&expected)),
         std::slice::from_ref(&actual),
     );
-    let mut metrics = score_case(&evaltrail::formats::adk::default_criteria(), &evidence);
+    let mut metrics = score_case(&evaltrail_core::formats::adk::default_criteria(), &evidence);
     metrics.push(hostile_judgement(&bad, &long, &evidence));
     let attempt = Attempt {
         asked: vec![],
@@ -1426,7 +1426,7 @@ fn compared_pair(model: &Model) -> ComparedPair {
                     .filter(|metric| metric.threshold.is_some())
                 {
                     metric.status = whole.status;
-                    metric.score = Some(evaltrail::domain::Score::of_flag(now_passes));
+                    metric.score = Some(evaltrail_core::domain::Score::of_flag(now_passes));
                 }
             }
             before.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(

@@ -4,12 +4,12 @@
 //! `EVALTRAIL_FUZZ=1000000 cargo test --release --test integration fuzz::` sets the number of inputs for each reader.
 
 use crate::common::root;
-use evaltrail::config::ConfigFile;
-use evaltrail::formats::adk::{ResultFile, check_text, read_config};
-use evaltrail::formats::recording::read_recording;
-use evaltrail::formats::spans::{conversations, read_spans};
-use evaltrail::formats::{FileHints, Notes, SetFile, check_rows, read_dotenv, read_responses};
-use evaltrail::net::SseDecoder;
+use evaltrail_core::formats::adk::{ResultFile, check_text, read_config};
+use evaltrail_core::formats::recording::read_recording;
+use evaltrail_core::formats::spans::{conversations, read_spans};
+use evaltrail_core::formats::{FileHints, Notes, SetFile, check_rows, read_dotenv, read_responses};
+use evaltrail_engine::config::ConfigFile;
+use evaltrail_engine::net::SseDecoder;
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
 use std::path::Path;
@@ -186,8 +186,8 @@ fn targets() -> Vec<Target> {
 /// A recorded run: the plan, a separator, the journal.
 fn journal() -> String {
     let plan = "{\"format\": 2, \"run_id\": \"r\", \"started\": \"2026-01-01T00:00:00Z\", \"sets\": [{\"id\": \"s\", \"file\": \"s\", \"path\": \"/s\", \"digest\": \"\", \"agent\": {\"kind\": \"saved\"}, \"agent_name\": \"\", \"app_dir\": null, \"criteria\": []}], \"cases\": [{\"set\": 0, \"index\": 0, \"eval_id\": \"a\"}], \"options\": {\"jobs\": 1, \"repeat\": 1, \"timeout_ms\": 1, \"retries\": 0}}";
-    let attempt = evaltrail::domain::Attempt::blank(
-        evaltrail::domain::AttemptKey {
+    let attempt = evaltrail_core::domain::Attempt::blank(
+        evaltrail_core::domain::AttemptKey {
             case: 0,
             attempt: 1,
         },
@@ -206,7 +206,7 @@ fn read_run(text: &str) -> String {
     let (plan, journal) = text.split_once('\u{1e}').unwrap_or((text, ""));
     std::fs::write(run.join("run.json"), plan).unwrap();
     std::fs::write(run.join("journal.jsonl"), journal).unwrap();
-    match evaltrail::store::load_run(&run, None) {
+    match evaltrail_engine::store::load_run(&run, None) {
         Ok(run) => format!("{:?}{}{}", run.state.finished, run.damaged, run.ended),
         Err(error) => error.source.to_string(),
     }

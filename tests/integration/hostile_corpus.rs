@@ -384,7 +384,7 @@ fn watched(mut child: Child, what: &str) -> (String, u64) {
 /// The first control character or invisible character in an output.
 fn is_clean(text: &str) -> Option<char> {
     text.chars()
-        .find(|&c| c != '\n' && (c.is_control() || evaltrail::domain::is_hidden(c)))
+        .find(|&c| c != '\n' && (c.is_control() || evaltrail_core::domain::is_hidden(c)))
 }
 
 /// The content of every file below a folder, without following links.

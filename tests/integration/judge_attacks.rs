@@ -3,11 +3,11 @@
 //! the code is before it. The counts are printed (`cargo test --test integration judge_attacks:: -- --nocapture`).
 
 use crate::common::judge::judged_case;
-use evaltrail::domain::{
+use evaltrail_core::domain::{
     Content, Criterion, CustomMetric, Invocation, JudgeTemplate, JudgeUsage, JudgedQuestion,
     QuestionId, Sample, VerdictParsing,
 };
-use evaltrail::metrics::{Evidence, JudgedMetric};
+use evaltrail_core::metrics::{Evidence, JudgedMetric};
 use regex::Regex;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

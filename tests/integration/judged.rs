@@ -2,13 +2,13 @@
 //! reading gives the right verdict or none, and all its differences are listed.
 
 use crate::common::judge::judged_case;
-use evaltrail::domain::{
+use evaltrail_core::domain::{
     Content, Criterion, Invocation, InvocationEvent, JudgeUsage, JudgedQuestion, MetricResult,
     Part, QuestionId, Rubric, Sample, Score, Status, ToolCall, ToolResponse, Trajectory,
     VerdictParsing,
 };
-use evaltrail::formats::json;
-use evaltrail::metrics::{Evidence, JudgedMetric, replies};
+use evaltrail_core::formats::json;
+use evaltrail_core::metrics::{Evidence, JudgedMetric, replies};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -519,7 +519,7 @@ fn whole_metrics_come_to_what_adk_says() {
     }
 }
 
-fn same_rubrics(ours: &[evaltrail::domain::RubricScore], adks: &Value, row: &Value) {
+fn same_rubrics(ours: &[evaltrail_core::domain::RubricScore], adks: &Value, row: &Value) {
     let adks = adks.as_array().cloned().unwrap_or_default();
     assert_eq!(ours.len(), adks.len(), "{row}");
     for (ours, adks) in ours.iter().zip(&adks) {
@@ -623,7 +623,7 @@ fn turns_of_history_are_not_judged() {
 
 /// The result of a custom template; `replies` contains the samples of each question.
 fn rated(baseline: bool, lower: bool, threshold: f64, replies: &[&[&str]]) -> MetricResult {
-    use evaltrail::domain::{CustomMetric, JudgeTemplate};
+    use evaltrail_core::domain::{CustomMetric, JudgeTemplate};
     let template = JudgeTemplate {
         prompt: if baseline {
             "{response_a} {response_b}"
@@ -706,7 +706,7 @@ fn huge_scores_survive_serialization() {
 
 #[test]
 fn pair_order_sampling_reports_position_bias() {
-    use evaltrail::domain::{CustomMetric, JudgeTemplate};
+    use evaltrail_core::domain::{CustomMetric, JudgeTemplate};
     for (samples, each) in [(1, 1), (2, 1), (3, 2), (5, 3), (6, 3)] {
         let template = JudgeTemplate {
             prompt: "{response_a} {response_b}".into(),

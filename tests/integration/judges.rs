@@ -701,8 +701,8 @@ fn a_folder_that_names_a_project_is_asked_about() {
 /// The question shows the address in the form in which it is used, so that it cannot look like another host.
 #[test]
 fn an_address_is_shown_as_it_is_used() {
-    use evaltrail::domain::{JudgeSpec, Provider};
-    use evaltrail::judge::Judges;
+    use evaltrail_core::domain::{JudgeSpec, Provider};
+    use evaltrail_engine::judge::Judges;
     let destination = |url: &str| {
         let url = Some(url.to_string());
         let spec = JudgeSpec {
@@ -806,8 +806,8 @@ fn model_with_own_project_needs_permission() {
 /// The permission is checked where the client is created, so that no client can exist without a question.
 #[test]
 fn judge_client_requires_exact_permission() {
-    use evaltrail::domain::{JudgeSpec, Provider};
-    use evaltrail::judge::{JudgeErrorKind, JudgeGrant, Judges};
+    use evaltrail_core::domain::{JudgeSpec, Provider};
+    use evaltrail_engine::judge::{JudgeErrorKind, JudgeGrant, Judges};
     let judge = JudgeDouble::start(|_| panic!("nothing is asked"));
     let spec = JudgeSpec {
         provider: Some(Provider::Ollama),
@@ -1167,11 +1167,11 @@ fn judge_calls_the_model_and_probes_it() {
 /// A saved attempt is judged again with the current file, without a run of the agent.
 #[test]
 fn what_was_done_can_be_judged_again() {
-    use evaltrail::domain::{
+    use evaltrail_core::domain::{
         Attempt, AttemptKey, CaseKey, Content, EndedAttempt, Invocation, JudgeSpec, Provider,
         RunEvent, RunOptions, Status,
     };
-    use evaltrail::runner::{Request, RunIdentity, Selection, prepare, start};
+    use evaltrail_engine::runner::{Request, RunIdentity, Selection, prepare, start};
     let case = json!({"eval_id": "a", "conversation": [{
         "user_content": {"parts": [{"text": "Off"}]}, "final_response": {"parts": [{"text": "It is off."}]},
     }]});
@@ -1183,7 +1183,7 @@ fn what_was_done_can_be_judged_again() {
         ("test_config.json", judged("gemini-x", 1)),
         ("judge.jsonl", recorded),
     ]);
-    let workspace = evaltrail::workspace::Workspace::open(place.path()).unwrap();
+    let workspace = evaltrail_engine::workspace::Workspace::open(place.path()).unwrap();
     let turn = Invocation {
         final_response: Some(Content::text("model", "Off it is.")),
         ..Invocation::default()

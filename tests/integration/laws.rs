@@ -1,11 +1,11 @@
 //! Properties of the metrics for arbitrary trajectories: ranges, implications, symmetry. Rescoring equals scoring.
 
-use evaltrail::diff::align;
-use evaltrail::domain::{
+use evaltrail_core::diff::align;
+use evaltrail_core::domain::{
     Attempt, AttemptKey, Content, Criterion, FindingRule, Invocation, MatchRule, MatchType,
     MetricResult, Status, ToolCall, Trajectory, case_status,
 };
-use evaltrail::metrics::{
+use evaltrail_core::metrics::{
     Direction, Evidence, Rescorer, WhatIf, catalog, score, score_case, usable, with_rules,
 };
 use proptest::prelude::*;
@@ -119,7 +119,7 @@ proptest! {
         let mut rest = 0;
         let mut paired = 0;
         for call in &e {
-            if let Some(at) = (rest..a.len()).find(|&at| evaltrail::diff::calls_equal(call, a[at], false)) {
+            if let Some(at) = (rest..a.len()).find(|&at| evaltrail_core::diff::calls_equal(call, a[at], false)) {
                 (rest, paired) = (at + 1, paired + 1);
             }
         }

@@ -2,21 +2,21 @@
 //! results, what-ifs and keys. At the end nothing is lost and nothing is stale. A failing seed is printed.
 
 use crate::common::Place;
-use evaltrail::domain::{
+use evaltrail::explorer::{
+    CaseRef, Effect, Model, Msg, OpenedSet, ResultEffect, ResultMsg, RunMsg, SetEffect, SetLoaded,
+    SetMsg, parse_key, reevaluated, requested_cases, rescored, update,
+};
+use evaltrail_core::domain::{
     AgentSpec, Attempt, AttemptKey, AttemptRecords, Content, Conversation, Criterion, EndedAttempt,
     EvalCase, InMemory, Invocation, PlannedCase, PlannedCases, PlannedSet, RecordedAt, RunBy,
     RunEvent, RunOptions, RunPlan, RunRef, RunState, ToolCall, Trajectory, WHOLE_AT_MOST,
     case_status,
 };
-use evaltrail::explorer::{
-    CaseRef, Effect, Model, Msg, OpenedSet, ResultEffect, ResultMsg, RunMsg, SetEffect, SetLoaded,
-    SetMsg, parse_key, reevaluated, requested_cases, rescored, update,
-};
-use evaltrail::formats::Notes;
-use evaltrail::formats::adk::write_case;
-use evaltrail::history::{PastResult, ResultOrigin, reevaluate};
-use evaltrail::metrics::{Evidence, score_case};
-use evaltrail::workspace::{SetPath, open_set, read_notes};
+use evaltrail_core::formats::Notes;
+use evaltrail_core::formats::adk::write_case;
+use evaltrail_core::metrics::{Evidence, score_case};
+use evaltrail_engine::history::{PastResult, ResultOrigin, reevaluate};
+use evaltrail_engine::workspace::{SetPath, open_set, read_notes};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
@@ -270,7 +270,7 @@ impl World {
         });
         let plan = RunPlan {
             commit: None,
-            judge: evaltrail::domain::JudgeSpec::standard(),
+            judge: evaltrail_core::domain::JudgeSpec::standard(),
             run_id: format!("run {}", self.runs),
             started: format!("2026-02-01T00:{:02}:{:02}Z", self.runs / 60, self.runs % 60),
             sets: vec![PlannedSet {

@@ -3,11 +3,11 @@
 //! With `../shared/oracle` beside the checkout all rows are compared; without it, the part of them in
 //! `fixtures/vectors`.
 
-use evaltrail::domain::{Criterion, Invocation, MatchType, Status, ToolCall, Trajectory};
-use evaltrail::formats::SetFile;
-use evaltrail::formats::adk::{self, Severity, invocations_of, read_event};
-use evaltrail::formats::json;
-use evaltrail::metrics::{self, Evidence};
+use evaltrail_core::domain::{Criterion, Invocation, MatchType, Status, ToolCall, Trajectory};
+use evaltrail_core::formats::SetFile;
+use evaltrail_core::formats::adk::{self, Severity, invocations_of, read_event};
+use evaltrail_core::formats::json;
+use evaltrail_core::metrics::{self, Evidence};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 use std::sync::Arc;

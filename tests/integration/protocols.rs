@@ -1,4 +1,4 @@
-//! Agents that speak the protocols of `src/agents`, at servers that misbehave: an endless stream, a huge body, deep
+//! Agents that speak the protocols of `crates/evaltrail-engine/src/agents`, at servers that misbehave: an endless stream, a huge body, deep
 //! nesting, another version, a redirect, a connection that breaks.
 #![cfg(unix)]
 

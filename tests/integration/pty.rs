@@ -726,10 +726,12 @@ fn a_persons_keys_and_themes_are_used() {
     terminal.wait_for("ctrl-g run case");
     terminal.keys("t");
     terminal.wait_for("mine");
-    terminal.keys("\x1b");
+    terminal.type_bytes(b"\x1b");
     terminal.wait_until("no dialog", |screen| !screen.contains("enter keep"));
     terminal.keys("\x07");
     terminal.wait_for("✓ water_tomatoes");
+    // Its notice would replace the next one.
+    terminal.wait_for("run ended:");
     terminal.keys("r");
     terminal.wait_for("r is not bound here");
     terminal.keys("q");

@@ -5,8 +5,8 @@
 use crate::common::terminal::Terminal;
 use crate::common::{Place, both, evaltrail, output};
 use crate::triage::{CAUSES, id, members, row};
-use evaltrail::domain::{Decision, DecisionKind};
-use evaltrail::store::read_decisions;
+use evaltrail_core::domain::{Decision, DecisionKind};
+use evaltrail_engine::store::read_decisions;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;

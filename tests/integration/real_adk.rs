@@ -7,9 +7,9 @@ use crate::common::{
     ScriptedJudge, Server, adk_or_skip, both, copy_folder, evaltrail, number, oracle, output,
     python, root,
 };
-use evaltrail::agents::SessionOptions;
-use evaltrail::domain::{AgentServer, AgentSpec, Progress};
-use evaltrail::runner::{ChatEvent, chat};
+use evaltrail_core::domain::{AgentServer, AgentSpec, Progress};
+use evaltrail_engine::agents::SessionOptions;
+use evaltrail_engine::runner::{ChatEvent, chat};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1006,8 +1006,8 @@ fn a_reader_that_goes_away_is_no_error() {
 /// An agent with its own limit has no more attempts at once; other agents run at the same time.
 #[test]
 fn an_agent_keeps_its_own_limit() {
-    use evaltrail::domain::RunEvent;
-    use evaltrail::runner::{Request, RunIdentity, Selection, prepare, start};
+    use evaltrail_core::domain::RunEvent;
+    use evaltrail_engine::runner::{Request, RunIdentity, Selection, prepare, start};
     let work = tempfile::tempdir().unwrap();
     crate::common::copy_folder(
         &crate::common::root().join("fixtures/workspace"),
@@ -1019,7 +1019,7 @@ fn an_agent_keeps_its_own_limit() {
         "kind = \"replay\"\njobs = 1\nspeed = 1000\nrecording = \"recordings/garden",
     );
     std::fs::write(&toml, text).unwrap();
-    let workspace = evaltrail::workspace::Workspace::open(work.path()).unwrap();
+    let workspace = evaltrail_engine::workspace::Workspace::open(work.path()).unwrap();
     let selections = workspace.sets.iter().cloned().map(Selection::all).collect();
     let prepared = prepare(
         &workspace,
@@ -1043,7 +1043,7 @@ fn an_agent_keeps_its_own_limit() {
             let started = matches!(event, RunEvent::Started { .. });
             run.state.apply(event);
             let state = &run.state;
-            let garden = |key: &&evaltrail::domain::AttemptKey| {
+            let garden = |key: &&evaltrail_core::domain::AttemptKey| {
                 state.plan.set_of(key.case).agent_name == "garden"
             };
             let (of_garden, others) = (
@@ -1061,14 +1061,14 @@ fn an_agent_keeps_its_own_limit() {
 /// While a run is paused no attempt starts; after it is resumed all attempts end.
 #[test]
 fn a_paused_run_begins_nothing_and_goes_on() {
-    use evaltrail::domain::RunEvent;
-    use evaltrail::runner::{Request, RunIdentity, Selection, prepare, start};
+    use evaltrail_core::domain::RunEvent;
+    use evaltrail_engine::runner::{Request, RunIdentity, Selection, prepare, start};
     let work = tempfile::tempdir().unwrap();
     crate::common::copy_folder(
         &crate::common::root().join("fixtures/workspace"),
         work.path(),
     );
-    let workspace = evaltrail::workspace::Workspace::open(work.path()).unwrap();
+    let workspace = evaltrail_engine::workspace::Workspace::open(work.path()).unwrap();
     let selections = workspace.sets.iter().cloned().map(Selection::all).collect();
     let request = Request {
         selections,
@@ -1111,8 +1111,8 @@ fn a_paused_run_begins_nothing_and_goes_on() {
 /// One attempt is cancelled: the others continue, and it remains outstanding.
 #[test]
 fn one_attempt_can_be_cancelled() {
-    use evaltrail::domain::RunEvent;
-    use evaltrail::runner::{Request, RunIdentity, Selection, prepare, start};
+    use evaltrail_core::domain::RunEvent;
+    use evaltrail_engine::runner::{Request, RunIdentity, Selection, prepare, start};
     let (work, server) = (tempfile::tempdir().unwrap(), Double::start());
     write_set(
         work.path(),
@@ -1123,7 +1123,7 @@ fn one_attempt_can_be_cancelled() {
             case("b", "fine too", "ok"),
         ],
     );
-    let workspace = evaltrail::workspace::Workspace::open(work.path()).unwrap();
+    let workspace = evaltrail_engine::workspace::Workspace::open(work.path()).unwrap();
     let selections = workspace.sets.iter().cloned().map(Selection::all).collect();
     let request = Request {
         selections,
@@ -1155,8 +1155,8 @@ fn one_attempt_can_be_cancelled() {
 /// While `$EDITOR` is open, the explorer receives no events of the run: no attempt waits for it.
 #[test]
 fn a_slow_receiver_of_events_delays_no_attempt() {
-    use evaltrail::domain::{RunEvent, RunOptions};
-    use evaltrail::runner::{Request, RunIdentity, Selection, prepare, start};
+    use evaltrail_core::domain::{RunEvent, RunOptions};
+    use evaltrail_engine::runner::{Request, RunIdentity, Selection, prepare, start};
     let work = tempfile::tempdir().unwrap();
     crate::common::copy_folder(
         &crate::common::root().join("fixtures/workspace"),
@@ -1176,7 +1176,7 @@ fn a_slow_receiver_of_events_delays_no_attempt() {
         ),
     )
     .unwrap();
-    let workspace = evaltrail::workspace::Workspace::open(work.path()).unwrap();
+    let workspace = evaltrail_engine::workspace::Workspace::open(work.path()).unwrap();
     let selections = workspace.sets.iter().cloned().map(Selection::all).collect();
     let options = RunOptions {
         repeat: 20,

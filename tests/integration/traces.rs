@@ -4,7 +4,7 @@
 use crate::common::scripted::{JSON, ScriptedServer, answer};
 use crate::common::{both, copy_folder, evaltrail, oracle, output, root, text, wait_for};
 use crate::real_agents::environment;
-use evaltrail::formats::spans::{TracedConversation, conversations, read_spans};
+use evaltrail_core::formats::spans::{TracedConversation, conversations, read_spans};
 use serde_json::{Value, json};
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};

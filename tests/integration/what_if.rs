@@ -3,10 +3,6 @@
 
 use crate::common::input::{press, type_text};
 use crate::common::past::past;
-use evaltrail::domain::{
-    Attempt, AttemptKey, Content, Conversation, Criterion, EvalCase, Invocation, Status, ToolCall,
-    Trajectory, case_status,
-};
 use evaltrail::explorer::dialogs::changed_cases::ChangedCases;
 use evaltrail::explorer::dialogs::metrics::MetricCatalog;
 use evaltrail::explorer::dialogs::rule::RuleLine;
@@ -16,11 +12,15 @@ use evaltrail::explorer::{
     RunTarget, SetLoaded, SetMsg, rescored, update,
 };
 use evaltrail::explorer::{Proposal, ProposalLine};
-use evaltrail::formats::adk::write_case;
-use evaltrail::formats::{PreviewLine, SetFile};
-use evaltrail::metrics::{Evidence, score_case};
-use evaltrail::store::{FileAction, FileEdit};
-use evaltrail::workspace::SetPath;
+use evaltrail_core::domain::{
+    Attempt, AttemptKey, Content, Conversation, Criterion, EvalCase, Invocation, Status, ToolCall,
+    Trajectory, case_status,
+};
+use evaltrail_core::formats::adk::write_case;
+use evaltrail_core::formats::{PreviewLine, SetFile};
+use evaltrail_core::metrics::{Evidence, score_case};
+use evaltrail_engine::store::{FileAction, FileEdit};
+use evaltrail_engine::workspace::SetPath;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,7 +1,6 @@
 //! What follows an edit of files: it was made, undone, or failed.
 
 use super::requests::carry_out;
-use crate::config::{CRITERIA_FILE, FILE_NAME};
 use crate::explorer::authoring::{proposal::Proposal, shown};
 use crate::explorer::case_list::listing;
 use crate::explorer::commands::authoring::{REDO, UNDO};
@@ -18,9 +17,10 @@ use crate::explorer::shared::message::{EditDone, EditFailure};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
 use crate::explorer::what_if;
-use crate::formats::{Notes, SetFile};
-use crate::store::{ReversibleEdit, fingerprint};
-use crate::workspace::notes_path;
+use evaltrail_core::formats::{Notes, SetFile};
+use evaltrail_engine::config::{CRITERIA_FILE, FILE_NAME};
+use evaltrail_engine::store::{ReversibleEdit, fingerprint};
+use evaltrail_engine::workspace::notes_path;
 use jiff::Timestamp;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -208,7 +208,7 @@ mod tests {
     use crate::explorer::shared::case_screen::CaseOrigin;
     use crate::explorer::shared::set_view::SetState;
     use crate::explorer::shared::triage::{Queue, QueueGroup};
-    use crate::workspace::SetPath;
+    use evaltrail_engine::workspace::SetPath;
 
     #[test]
     fn triage_edit_is_reported_on_triage_screen() {

@@ -1,7 +1,6 @@
 //! The line at the top: the title of the screen, and the state of the run or what the screen shows. Below it, the
 //! banner of the active what-if.
 
-use crate::domain::{CancelReason, RunState};
 use crate::explorer::commands::Command;
 use crate::explorer::commands::what_if::{CHANGED_CASES, DROP_WHAT_IF, WRITE_WHAT_IF};
 use crate::explorer::shared::layout::Layout;
@@ -9,6 +8,7 @@ use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::{put, put_right};
 use crate::explorer::widgets::{counts_text, spinner};
+use evaltrail_core::domain::{CancelReason, RunState};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use unicode_width::UnicodeWidthStr;

@@ -1,6 +1,5 @@
 //! Help: the keys of a screen by group, with the reasons why some are disabled.
 
-use crate::diff::{Span, wrap_line};
 use crate::explorer::commands::general::HELP;
 use crate::explorer::commands::{COMMANDS, Command, CommandGroup, hint_keys};
 use crate::explorer::shared::context::Context;
@@ -13,6 +12,7 @@ use crate::explorer::shared::screen::layout;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::scrolled;
 use crate::explorer::widgets::text::put;
+use evaltrail_core::diff::{Span, wrap_line};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 

@@ -2,7 +2,6 @@
 
 use super::footer;
 use super::requests::carry_out;
-use crate::domain::Decisions;
 use crate::explorer::app::edits;
 use crate::explorer::case_list::listing;
 use crate::explorer::commands::keymap::{KeyLookup, elsewhere, resolve};
@@ -22,7 +21,8 @@ use crate::explorer::shared::screen::layout;
 use crate::explorer::shared::{dialog, notices};
 use crate::explorer::shown_case::refresh;
 use crate::explorer::{authoring, opened_run, what_if};
-use crate::history::PastResults;
+use evaltrail_core::domain::Decisions;
+use evaltrail_engine::history::PastResults;
 use ratatui::layout::Position;
 use std::any::TypeId;
 

@@ -1,8 +1,6 @@
 //! Saving a conversation that took place elsewhere as a case: from an ADK session, a recording or a trace.
 
 use super::{propose, show};
-use crate::analysis::Addition;
-use crate::domain::{Invocation, captured_case, clean_line, eval_id_error, free_id, turn_range};
 use crate::explorer::authoring::proposal::Proposal;
 use crate::explorer::prompts::ask::Purpose;
 use crate::explorer::prompts::{ask, conversations};
@@ -10,9 +8,13 @@ use crate::explorer::shared::context::Context;
 use crate::explorer::shared::effect::{CaptureTarget, EditEffect, Effect};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
-use crate::formats::{Edit, SetFile, blank_set, plan};
-use crate::runner::{RecordedConversation, with_user_message};
-use crate::store::{FileAction, FileEdit};
+use evaltrail_core::analysis::Addition;
+use evaltrail_core::domain::{
+    Invocation, captured_case, clean_line, eval_id_error, free_id, turn_range,
+};
+use evaltrail_core::formats::{Edit, SetFile, blank_set, plan};
+use evaltrail_engine::runner::{RecordedConversation, with_user_message};
+use evaltrail_engine::store::{FileAction, FileEdit};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::path::PathBuf;

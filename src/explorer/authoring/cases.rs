@@ -3,17 +3,17 @@
 use super::notes::{add_job, notes_job, with_notes};
 use super::set_files::shown;
 use super::show;
-use crate::domain::{
-    CaseNotes, Content, Conversation, EvalCase, Invocation, Trajectory, eval_id_error,
-};
 use crate::explorer::authoring::proposal::{NOTHING, Proposal};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::effect::{Effect, ScreenRequest};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
-use crate::formats::{Edit, FileFormat};
-use crate::store::{FileAction, FileEdit};
+use evaltrail_core::domain::{
+    CaseNotes, Content, Conversation, EvalCase, Invocation, Trajectory, eval_id_error,
+};
+use evaltrail_core::formats::{Edit, FileFormat};
+use evaltrail_engine::store::{FileAction, FileEdit};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The selected cases, or the one under the cursor.
@@ -149,12 +149,12 @@ pub(super) fn move_cases(model: &Model, target: usize) -> Result<Proposal, Strin
             return Err(why);
         }
         ids.push(read.eval_id.clone());
-        let change = crate::formats::append_case(&text, from, case.index);
+        let change = evaltrail_core::formats::append_case(&text, from, case.index);
         let after = change
             .map_err(|error| error.to_string())?
             .apply(text.text())
             .unwrap_or_default();
-        let opened = crate::formats::SetFile::open(after.into(), "")
+        let opened = evaltrail_core::formats::SetFile::open(after.into(), "")
             .map_err(|problem| problem.to_string())?;
         text = std::sync::Arc::new(opened);
     }
@@ -166,7 +166,7 @@ pub(super) fn move_cases(model: &Model, target: usize) -> Result<Proposal, Strin
     };
     let words = format!("move {what} to {}", model.view.sets[target].path.stem);
     let mut proposal = model.propose(source, vec![Edit::Remove(gone)], words)?;
-    let grown = crate::formats::json::TextChange::one(0, to.text(), text.text());
+    let grown = evaltrail_core::formats::json::TextChange::one(0, to.text(), text.text());
     let action = FileAction::Change(to.shared_text(), grown);
     add_job(
         &mut proposal,

@@ -5,7 +5,7 @@ use crate::explorer::shared::case_list::{Pane, TreeNode};
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::enabled::Enabled;
 use crate::explorer::shared::model::Model;
-use crate::formats::is_editable;
+use evaltrail_core::formats::is_editable;
 
 pub(crate) fn has_case(model: &Model) -> Enabled {
     model

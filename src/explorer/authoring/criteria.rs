@@ -6,8 +6,8 @@ use crate::explorer::shared::active_what_if::ActiveWhatIf;
 use crate::explorer::shared::effect::{Effect, ResultEffect};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
-use crate::metrics::WhatIf;
-use crate::store::FileEdit;
+use evaltrail_core::metrics::WhatIf;
+use evaltrail_engine::store::FileEdit;
 use std::collections::BTreeSet;
 
 /// Has the changes of the files computed that write the what-if: the criteria of the listed sets in which it changes an

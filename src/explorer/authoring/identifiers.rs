@@ -3,13 +3,13 @@
 use super::cases::{chosen, copy_case, new_case, rename_case, tag};
 use super::set_files::{ENDING, file_of_set, folder_of, is_set};
 use super::sets::{copy_set, new_set, on_set, rename_set};
-use crate::domain::{clean_line, eval_id_error, free_id, set_id_error};
 use crate::explorer::prompts::ask;
 use crate::explorer::prompts::ask::Purpose;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::dialog::follow_all;
 use crate::explorer::shared::effect::Effect;
 use crate::explorer::shared::model::Model;
+use evaltrail_core::domain::{clean_line, eval_id_error, free_id, set_id_error};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 

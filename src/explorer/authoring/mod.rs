@@ -12,8 +12,6 @@ pub mod sets;
 
 pub(crate) use set_files::shown;
 
-use crate::diff::{AcceptablePart, accept_in_case, same_calls};
-use crate::domain::{EndedAttempt, EvalCase, Invocation, Status};
 use crate::explorer::authoring::proposal::Proposal;
 use crate::explorer::shared::case_lines::PieceLine;
 use crate::explorer::shared::case_ref::CaseRef;
@@ -23,8 +21,10 @@ use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
 use crate::explorer::shared::outcomes::CaseOutcome;
 use crate::explorer::what_if;
-use crate::formats::{Edit, SetFile};
-use crate::store::FileEdit;
+use evaltrail_core::diff::{AcceptablePart, accept_in_case, same_calls};
+use evaltrail_core::domain::{EndedAttempt, EvalCase, Invocation, Status};
+use evaltrail_core::formats::{Edit, SetFile};
+use evaltrail_engine::store::FileEdit;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -187,7 +187,7 @@ pub(crate) fn accepting_edits(
 pub(crate) fn can_be_accepted(model: &Model, at: CaseRef) -> bool {
     let is_editable = model
         .file(at.set)
-        .is_some_and(|file| crate::formats::is_editable(file).is_ok());
+        .is_some_and(|file| evaltrail_core::formats::is_editable(file).is_ok());
     let outcome = model
         .view
         .outcomes
@@ -237,7 +237,7 @@ fn accepted(
 /// A case's text as the file would have it.
 pub(crate) fn drafted(file: &SetFile, at: usize, draft: &EvalCase) -> Option<String> {
     let range = file.range(at)?;
-    let change = crate::formats::change_case(file, at, draft).ok()?;
+    let change = evaltrail_core::formats::change_case(file, at, draft).ok()?;
     let grown: isize = change
         .0
         .iter()

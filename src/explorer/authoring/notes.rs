@@ -2,14 +2,14 @@
 
 use super::set_files::shown;
 use super::show;
-use crate::domain::CaseNotes;
 use crate::explorer::authoring::proposal::Proposal;
 use crate::explorer::shared::effect::Effect;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
-use crate::formats::Edit;
-use crate::store::{FileAction, FileEdit};
-use crate::workspace::notes_path;
+use evaltrail_core::domain::CaseNotes;
+use evaltrail_core::formats::Edit;
+use evaltrail_engine::store::{FileAction, FileEdit};
+use evaltrail_engine::workspace::notes_path;
 use std::collections::BTreeMap;
 
 /// Proposes edits of a set, with what is kept beside it.

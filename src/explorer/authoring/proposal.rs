@@ -1,9 +1,9 @@
 //! A proposed change of files, and its conflicts with changes of the file by others.
 
 use crate::explorer::shared::model::Model;
-use crate::formats::json::TextChange;
-use crate::formats::{Edit, PreviewLine, SetFile, plan, preview, rebase};
-use crate::store::{FileAction, FileEdit};
+use evaltrail_core::formats::json::TextChange;
+use evaltrail_core::formats::{Edit, PreviewLine, SetFile, plan, preview, rebase};
+use evaltrail_engine::store::{FileAction, FileEdit};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

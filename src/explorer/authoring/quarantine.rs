@@ -4,7 +4,6 @@ use super::cases::chosen;
 use super::notes::notes_job;
 use super::set_files::shown;
 use super::show;
-use crate::domain::{CaseNotes, Quarantine, is_day};
 use crate::explorer::authoring::proposal::{NOTHING, Proposal};
 use crate::explorer::case_list::decisions::day_of;
 use crate::explorer::prompts::ask;
@@ -14,7 +13,8 @@ use crate::explorer::shared::dialog::follow_all;
 use crate::explorer::shared::effect::Effect;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
-use crate::store::FileEdit;
+use evaltrail_core::domain::{CaseNotes, Quarantine, is_day};
+use evaltrail_engine::store::FileEdit;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 

@@ -10,9 +10,9 @@ use crate::explorer::shared::effect::Effect;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
 use crate::explorer::shared::set_view::SetView;
-use crate::formats::{Edit, FileFormat, blank_set};
-use crate::store::{FileAction, FileEdit};
-use crate::workspace::{notes_path, stubs_path};
+use evaltrail_core::formats::{Edit, FileFormat, blank_set};
+use evaltrail_engine::store::{FileAction, FileEdit};
+use evaltrail_engine::workspace::{notes_path, stubs_path};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -91,7 +91,7 @@ pub(super) fn copy_set(model: &mut Model, set: usize, id: &str) -> Vec<Effect> {
     let view = &model.view.sets[set];
     let change = match file.form {
         FileFormat::EvalSet => {
-            crate::formats::plan(file, &[Edit::Set("eval_set_id", id.to_string())])
+            evaltrail_core::formats::plan(file, &[Edit::Set("eval_set_id", id.to_string())])
         }
         _ => Ok(Default::default()),
     };
@@ -123,7 +123,7 @@ pub(super) fn rename_set(model: &mut Model, set: usize, id: &str, to: PathBuf) -
     let view = &model.view.sets[set];
     let change = match file.form {
         FileFormat::EvalSet => {
-            crate::formats::plan(&file, &[Edit::Set("eval_set_id", id.to_string())])
+            evaltrail_core::formats::plan(&file, &[Edit::Set("eval_set_id", id.to_string())])
         }
         _ => Ok(Default::default()),
     };

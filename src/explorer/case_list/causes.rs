@@ -1,10 +1,10 @@
 //! Failures by cause.
 
-use crate::analysis::{FailureGroup, FailureGroups, group_failures};
-use crate::domain::{Cause, causes_of_worst_attempt};
 use crate::explorer::shared::case_list::Narrowing;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::model::Model;
+use evaltrail_core::analysis::{FailureGroup, FailureGroups, group_failures};
+use evaltrail_core::domain::{Cause, causes_of_worst_attempt};
 use std::collections::HashMap;
 
 /// Failures that share a cause, or share none with another one.

@@ -1,11 +1,11 @@
 //! Decisions on failures and quarantines, as the explorer knows them.
 
-use crate::domain::{
-    Decision, DecisionKind, Quarantine, Status, Totals, causes_of_worst_attempt, rfc3339,
-};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::effect::{Effect, ResultEffect};
 use crate::explorer::shared::model::Model;
+use evaltrail_core::domain::{
+    Decision, DecisionKind, Quarantine, Status, Totals, causes_of_worst_attempt, rfc3339,
+};
 
 impl Model {
     /// The decision on the failure of a case, if it fails for the same reason as when it was decided.

@@ -1,12 +1,12 @@
 //! A case as the filter reads it.
 
-use crate::domain::{Cause, Filterable, MetricSummary, Status, causes_of_worst_attempt};
 use crate::explorer::case_list::decisions::quarantine_of;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::outcomes::CaseOutcome;
 use crate::explorer::shared::set_view::CaseSummary;
-use crate::formats::SetFile;
+use evaltrail_core::domain::{Cause, Filterable, MetricSummary, Status, causes_of_worst_attempt};
+use evaltrail_core::formats::SetFile;
 use std::borrow::Cow;
 
 /// A case of a file that was read.

@@ -1,7 +1,5 @@
 //! The list of cases: which are listed, in which order, and the cursor.
 
-use crate::analysis::PassCount;
-use crate::domain::{Query, Status};
 use crate::explorer::case_list::causes::{CauseGroup, cause_groups, sort_by_cause};
 use crate::explorer::case_list::filtered_case::ListedCase;
 use crate::explorer::case_list::trend::first_failed_run;
@@ -16,6 +14,8 @@ use crate::explorer::shared::matched::{FilteredSet, MatchedCases};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
 use crate::explorer::shared::outcomes::Outcomes;
+use evaltrail_core::analysis::PassCount;
+use evaltrail_core::domain::{Query, Status};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 

@@ -1,8 +1,8 @@
 //! Text about runs: which run a result is from.
 
-use crate::domain::{InFlight, RunBy, RunRef, RunState, unix_seconds};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::model::Model;
+use evaltrail_core::domain::{InFlight, RunBy, RunRef, RunState, unix_seconds};
 use std::collections::BTreeSet;
 
 /// Formats a time relative to now, for example "3 min ago". A time more than a month ago is shown as its date.

@@ -1,12 +1,12 @@
 //! The outcomes of a case over the past runs: since when it fails, and a sparkline.
 
-use crate::analysis::{CasePoint, block, failing_since};
-use crate::domain::Status;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::put;
-use crate::history::RunSummary;
+use evaltrail_core::analysis::{CasePoint, block, failing_since};
+use evaltrail_core::domain::Status;
+use evaltrail_engine::history::RunSummary;
 use ratatui::buffer::Buffer;
 use ratatui::style::Style;
 use std::path::Path;

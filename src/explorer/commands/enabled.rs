@@ -1,6 +1,5 @@
 //! Conditions under which commands are enabled.
 
-use crate::domain::Status;
 use crate::explorer::authoring::conditions::{can_accept, is_written_here};
 use crate::explorer::authoring::proposal::Proposal;
 use crate::explorer::screens::{run, runs, trends};
@@ -13,6 +12,7 @@ use crate::explorer::shared::model::Model;
 use crate::explorer::shared::outcomes::CaseOutcome;
 use crate::explorer::shared::screen;
 use crate::explorer::shown_case::draw_lines;
+use evaltrail_core::domain::Status;
 use std::sync::LazyLock;
 
 pub(crate) fn always(_: &Model) -> Enabled {

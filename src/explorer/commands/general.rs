@@ -5,7 +5,6 @@
 
 use super::enabled::{can_suspend, has_no_sets};
 use super::{ANY_SCREEN, Access, Command, CommandGroup, EVERYWHERE, LIST_OR_CASE};
-use crate::domain::Status;
 use crate::explorer::authoring::conditions::has_case;
 use crate::explorer::prompts::{confirm, quit, trust};
 use crate::explorer::shared::command_names;
@@ -15,6 +14,7 @@ use crate::explorer::shared::effect::{Effect, ScreenRequest, TerminalEffect};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices::notify;
 use crate::explorer::{dialogs, opened_run};
+use evaltrail_core::domain::Status;
 use serde_json::json;
 
 /// The fields that the commands of this file share.
@@ -230,7 +230,7 @@ pub(crate) fn copy(model: &mut Model) -> Vec<Effect> {
         Ok(attempt) => attempt,
         Err(why) => return notify(model, format!("not copied: {why}"), true),
     };
-    let turn = |turn: &crate::domain::Invocation| {
+    let turn = |turn: &evaltrail_core::domain::Invocation| {
         let calls: Vec<_> = turn
             .calls()
             .iter()

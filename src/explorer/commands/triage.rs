@@ -4,12 +4,12 @@
 #![allow(missing_docs)]
 
 use super::{Command, CommandGroup};
-use crate::domain::DecisionKind;
 use crate::explorer::screens::queue;
 use crate::explorer::screens::queue::decide::Choice;
 use crate::explorer::shared::command_names;
 use crate::explorer::shared::command_names::CommandName;
 use crate::explorer::shared::context::Context;
+use evaltrail_core::domain::DecisionKind;
 
 const QUEUE: &[Context] = &[Context::Queue];
 

@@ -10,7 +10,7 @@ use crate::explorer::shared::motion::Motion;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::over;
 use crate::explorer::widgets::text::{put, put_right};
-use crate::metrics::{Agreement, agreements};
+use evaltrail_core::metrics::{Agreement, agreements};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 

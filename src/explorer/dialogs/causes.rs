@@ -1,7 +1,6 @@
 //! Failures by cause: a row for each group of failures that share one, and below it a row for each nested group.
 //! Choosing a row lists its cases.
 
-use crate::domain::{EndedAttempt, Status, clean_line};
 use crate::explorer::case_list::causes::CauseGroup;
 use crate::explorer::case_list::listing::{groups_here, narrow};
 use crate::explorer::shared::case_list::{NarrowedTo, Narrowing, Pane};
@@ -16,7 +15,8 @@ use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::shared::ticket::Ticket;
 use crate::explorer::widgets::picker::{Picker, pick_with_note};
 use crate::explorer::widgets::text::{put, put_right};
-use crate::metrics::{WhatIf, common_relaxation};
+use evaltrail_core::domain::{EndedAttempt, Status, clean_line};
+use evaltrail_core::metrics::{WhatIf, common_relaxation};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;

@@ -1,8 +1,6 @@
 //! Coverage: a row for each tool, with the cases that expect it, called it, passed with it, or got no answer from it. Choosing
 //! a row lists the cases of the marked column.
 
-use crate::analysis::{CaseSet, CoveredAgent, ToolCoverage};
-use crate::domain::{clean_line, counted};
 use crate::explorer::case_list::listing::narrow;
 use crate::explorer::shared::case_list::{NarrowedTo, Narrowing, Pane};
 use crate::explorer::shared::case_ref::CaseRef;
@@ -17,7 +15,9 @@ use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::shared::ticket::Ticket;
 use crate::explorer::widgets::picker::{Picker, pick_with_note};
 use crate::explorer::widgets::text::{put, put_right};
-use crate::runner::CoveredWorkspace;
+use evaltrail_core::analysis::{CaseSet, CoveredAgent, ToolCoverage};
+use evaltrail_core::domain::{clean_line, counted};
+use evaltrail_engine::runner::CoveredWorkspace;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;

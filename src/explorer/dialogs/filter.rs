@@ -1,6 +1,5 @@
 //! The line in which the filter of the list is typed. It is applied with every key.
 
-use crate::domain::Query;
 use crate::explorer::case_list::listing;
 use crate::explorer::prompts::line::{draw_line, example_or_keys};
 use crate::explorer::shared::dialog;
@@ -8,6 +7,7 @@ use crate::explorer::shared::effect::Effect;
 use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::model::{Dialog, Model};
 use crate::explorer::shared::theme::Theme;
+use evaltrail_core::domain::Query;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Position;
 use tui_input::{Input, InputRequest};

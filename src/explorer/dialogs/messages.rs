@@ -1,7 +1,5 @@
 //! The message log: all notices so far, newest first.
 
-use crate::diff::{Line, Span, wrap_line};
-use crate::domain::clean_line;
 use crate::explorer::shared::command_names::BACK;
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::dialog;
@@ -13,6 +11,8 @@ use crate::explorer::shared::screen::layout;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::scrolled;
 use crate::explorer::widgets::text::put_spans;
+use evaltrail_core::diff::{Line, Span, wrap_line};
+use evaltrail_core::domain::clean_line;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 

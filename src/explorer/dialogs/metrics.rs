@@ -1,6 +1,5 @@
 //! The catalog of metrics: what each needs, computes and means.
 
-use crate::diff::{Line, Span, wrap_line};
 use crate::explorer::shared::dialog;
 use crate::explorer::shared::effect::Effect;
 use crate::explorer::shared::layout::Layout;
@@ -11,7 +10,8 @@ use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::picker::{Picker, pick};
 use crate::explorer::widgets::scrolled;
 use crate::explorer::widgets::text::{put, put_spans};
-use crate::metrics::{catalog, info};
+use evaltrail_core::diff::{Line, Span, wrap_line};
+use evaltrail_core::metrics::{catalog, info};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;

@@ -1,7 +1,6 @@
 //! A proposed change of files that the user reviews before it is saved, and its conflicts with changes of the file by
 //! others.
 
-use crate::diff::{Line, Span, Tone, wrap_line};
 use crate::explorer::authoring;
 use crate::explorer::authoring::proposal::{Conflict, Proposal, ProposalLine};
 use crate::explorer::sets::load;
@@ -15,8 +14,9 @@ use crate::explorer::shared::screen::layout;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::put;
 use crate::explorer::widgets::{over, scrollbar};
-use crate::formats::{Edit, PreviewLine, SetFile};
-use crate::store::{FileAction, FileEdit};
+use evaltrail_core::diff::{Line, Span, Tone, wrap_line};
+use evaltrail_core::formats::{Edit, PreviewLine, SetFile};
+use evaltrail_engine::store::{FileAction, FileEdit};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use std::borrow::Cow;

@@ -1,6 +1,5 @@
 //! The line in which a rule for comparing calls is typed, to be tried as a what-if.
 
-use crate::domain::{COMPARISONS, MatchRule, ToolCall};
 use crate::explorer::prompts::line::draw_line;
 use crate::explorer::shared::dialog;
 use crate::explorer::shared::effect::Effect;
@@ -9,7 +8,8 @@ use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::model::{Dialog, Model};
 use crate::explorer::shared::theme::Theme;
 use crate::explorer::what_if;
-use crate::metrics::argument_paths;
+use evaltrail_core::domain::{COMPARISONS, MatchRule, ToolCall};
+use evaltrail_core::metrics::argument_paths;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Position;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,7 +1,6 @@
 //! Options for one run: agent, judge, criteria, how often, and which of the cases. What was chosen is remembered until
 //! evaltrail ends; a run without this dialog takes what is configured.
 
-use crate::domain::{Gate, Query, StubMode, clean_line, did_you_mean};
 use crate::explorer::case_list::listing;
 use crate::explorer::running::start;
 use crate::explorer::shared::agent_line::AgentLine;
@@ -18,7 +17,8 @@ use crate::explorer::shared::ticket::Ticket;
 use crate::explorer::widgets::over;
 use crate::explorer::widgets::text::{fit, put};
 use crate::explorer::widgets::text_field::text_field;
-use crate::metrics::{catalog, info};
+use evaltrail_core::domain::{Gate, Query, StubMode, clean_line, did_you_mean};
+use evaltrail_core::metrics::{catalog, info};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use std::collections::BTreeSet;

@@ -1,7 +1,6 @@
 //! Mean, standard deviation and quantiles of each metric over the selected or listed cases, and the distribution of the
 //! scores of the metric under the cursor.
 
-use crate::domain::{clean_line, score_text};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::command_names::BACK;
 use crate::explorer::shared::context::Context;
@@ -13,7 +12,8 @@ use crate::explorer::shared::motion::Motion;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::over;
 use crate::explorer::widgets::text::{put, put_right};
-use crate::metrics::{Aggregate, INTERVALS, aggregates_by_case};
+use evaltrail_core::domain::{clean_line, score_text};
+use evaltrail_core::metrics::{Aggregate, INTERVALS, aggregates_by_case};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;

@@ -1,7 +1,6 @@
 //! Variants: other trajectories that are allowed for a case. They are chosen from actual attempts and saved next to
 //! the file.
 
-use crate::domain::{Invocation, Trajectory, Variant, value_text};
 use crate::explorer::authoring::notes::notes_job;
 use crate::explorer::authoring::proposal::Proposal;
 use crate::explorer::authoring::show;
@@ -14,7 +13,8 @@ use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::shared::{dialog, notices};
 use crate::explorer::widgets::picker::{Picker, pick};
 use crate::explorer::widgets::text::put;
-use crate::metrics::candidates;
+use evaltrail_core::domain::{Invocation, Trajectory, Variant, value_text};
+use evaltrail_core::metrics::candidates;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;

@@ -1,6 +1,5 @@
 //! The form in which the user gives verdicts on the metrics and rubrics of an attempt.
 
-use crate::domain::{Attempt, HumanVerdict, MetricResult, Status};
 use crate::explorer::shared::effect::{Effect, ResultEffect};
 use crate::explorer::shared::key::{Key, KeyCode};
 use crate::explorer::shared::layout::Layout;
@@ -11,6 +10,7 @@ use crate::explorer::shared::{dialog, notices};
 use crate::explorer::widgets::over;
 use crate::explorer::widgets::text::put;
 use crate::explorer::widgets::text_field::text_field;
+use evaltrail_core::domain::{Attempt, HumanVerdict, MetricResult, Status};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use tui_input::{Input, InputRequest};

@@ -1,7 +1,5 @@
 //! The conversations of a recording or a trace, to choose the one that is saved as a case.
 
-use crate::analysis::{Addition, CoverageItem};
-use crate::domain::{clean_line, counted};
 use crate::explorer::shared::dialog;
 use crate::explorer::shared::effect::{CaptureTarget, Effect};
 use crate::explorer::shared::layout::Layout;
@@ -10,7 +8,9 @@ use crate::explorer::shared::motion::Motion;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::picker::{Picker, pick};
 use crate::explorer::widgets::text::put;
-use crate::runner::RecordedConversation;
+use evaltrail_core::analysis::{Addition, CoverageItem};
+use evaltrail_core::domain::{clean_line, counted};
+use evaltrail_engine::runner::RecordedConversation;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;

@@ -1,10 +1,10 @@
 //! A dialog in the bottom line: a prompt, the typed text, and a hint or an error.
 
-use crate::domain::clean_line;
 use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::put;
 use crate::explorer::widgets::text_field::text_field;
+use evaltrail_core::domain::clean_line;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::widgets::{Clear, Widget};

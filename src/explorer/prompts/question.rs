@@ -1,11 +1,11 @@
 //! The text of a question: cleaned, wrapped and scrollable. Shared by confirmations and the trust dialog.
 
-use crate::diff::{Line, Span, wrap_line};
-use crate::domain::{clean_exact, clean_line};
 use crate::explorer::shared::motion::Motion;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::over;
 use crate::explorer::widgets::text::{put, put_spans};
+use evaltrail_core::diff::{Line, Span, wrap_line};
+use evaltrail_core::domain::{clean_exact, clean_line};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 

@@ -1,6 +1,5 @@
 //! The trust dialog: what may be started, connected to or used. It can be allowed only after all of it was shown.
 
-use crate::domain::SessionInput;
 use crate::explorer::prompts::confirm;
 use crate::explorer::prompts::confirm::Confirm;
 use crate::explorer::prompts::question::QuestionText;
@@ -15,7 +14,8 @@ use crate::explorer::shared::motion::Motion;
 use crate::explorer::shared::notices;
 use crate::explorer::shared::screen::{NOTICE_LINES, layout};
 use crate::explorer::shared::theme::Theme;
-use crate::runner::{TrustAction, TrustQuestion};
+use evaltrail_core::domain::SessionInput;
+use evaltrail_engine::runner::{TrustAction, TrustQuestion};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 

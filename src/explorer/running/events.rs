@@ -1,6 +1,5 @@
 //! What the events of a run change.
 
-use crate::domain::{AttemptKey, EndedAttempt, RunEvent, RunState};
 use crate::explorer::case_list::listing;
 use crate::explorer::case_list::listing::{relist, relist_with_results};
 use crate::explorer::prompts::trust;
@@ -19,7 +18,8 @@ use crate::explorer::shared::notices;
 use crate::explorer::shared::run_screen::{LiveScreen, RunScreen, RunScreenState};
 use crate::explorer::shared::set_view::SetState;
 use crate::explorer::shown_case::refresh;
-use crate::history::{PastResult, ResultOrigin, place};
+use evaltrail_core::domain::{AttemptKey, EndedAttempt, RunEvent, RunState};
+use evaltrail_engine::history::{PastResult, ResultOrigin, place};
 use std::sync::Arc;
 
 pub(crate) fn run_msg(model: &mut Model, msg: RunMsg) -> Vec<Effect> {

@@ -1,7 +1,5 @@
 //! Starting runs: of which cases, and against what.
 
-use crate::domain::counted;
-use crate::domain::{EndedAttempt, JudgeUsage, Status, seconds_text};
 use crate::explorer::prompts::confirm;
 use crate::explorer::shared::case_list::{Pane, TreeNode};
 use crate::explorer::shared::case_ref::CaseRef;
@@ -11,6 +9,8 @@ use crate::explorer::shared::effect::{Effect, RunEffect, RunOverrides, RunTarget
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
 use crate::explorer::shared::outcomes::CaseOutcome;
+use evaltrail_core::domain::counted;
+use evaltrail_core::domain::{EndedAttempt, JudgeUsage, Status, seconds_text};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

@@ -1,7 +1,6 @@
 //! Watch mode: cases that change are run again, and those that changed can be run with one key. A run that takes long or
 //! may cost something is asked about first.
 
-use crate::domain::unix_seconds;
 use crate::explorer::prompts::confirm;
 use crate::explorer::running::start;
 use crate::explorer::shared::case_ref::CaseRef;
@@ -13,8 +12,9 @@ use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
 use crate::explorer::shared::ticket::Ticket;
 use crate::explorer::shared::watching::{CasesToRunAgain, ChangedInFile, Watching};
-use crate::history::place;
-use crate::runner::{RunEstimate, SeenCases};
+use evaltrail_core::domain::unix_seconds;
+use evaltrail_engine::history::place;
+use evaltrail_engine::runner::{RunEstimate, SeenCases};
 
 pub(crate) fn can_watch(model: &Model) -> Enabled {
     if model.view.sets.is_empty() {

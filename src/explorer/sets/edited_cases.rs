@@ -1,7 +1,6 @@
 //! Results after a file was edited. They move with their cases and are re-evaluated, that is, compared with the cases
 //! as they are now.
 
-use crate::domain::EndedAttempt;
 use crate::explorer::case_list::decisions::real;
 use crate::explorer::case_list::listing::relist;
 use crate::explorer::shared::case_list::BrowseScreen;
@@ -11,8 +10,9 @@ use crate::explorer::shared::model::Model;
 use crate::explorer::shared::outcomes::{CaseAttempts, CaseOutcome};
 use crate::explorer::shared::set_view::SetState;
 use crate::explorer::what_if;
-use crate::formats::{Notes, SetFile};
-use crate::history::{PastResult, ResultOrigin, reevaluate};
+use evaltrail_core::domain::EndedAttempt;
+use evaltrail_core::formats::{Notes, SetFile};
+use evaltrail_engine::history::{PastResult, ResultOrigin, reevaluate};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 

@@ -1,6 +1,5 @@
 //! Loading of set files and past results.
 
-use crate::domain::RunRef;
 use crate::explorer::case_list::listing::{node_of_set, relist, relist_with_results};
 use crate::explorer::sets::edited_cases;
 use crate::explorer::shared::case_list::BrowseScreen;
@@ -13,9 +12,10 @@ use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices::notify_about;
 use crate::explorer::shared::set_view::{CaseSummary, SetState, SetView};
 use crate::explorer::shared::ticket::Ticket;
-use crate::formats::{Notes, SetFile};
-use crate::history::{PastResult, is_unchanged};
-use crate::workspace::SetPath;
+use evaltrail_core::domain::RunRef;
+use evaltrail_core::formats::{Notes, SetFile};
+use evaltrail_engine::history::{PastResult, is_unchanged};
+use evaltrail_engine::workspace::SetPath;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;

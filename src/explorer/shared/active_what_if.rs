@@ -1,10 +1,10 @@
 //! A change of criteria that is tried on all results.
 
-use crate::domain::{MatchRule, Status};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::outcomes::Outcomes;
 use crate::explorer::shared::ticket::Ticket;
-use crate::metrics::WhatIf;
+use evaltrail_core::domain::{MatchRule, Status};
+use evaltrail_core::metrics::WhatIf;
 use std::sync::Arc;
 
 /// An active what-if. While it is active, the screens show the outcomes with the change applied.

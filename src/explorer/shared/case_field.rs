@@ -1,6 +1,6 @@
 //! The fields of a case as rows of the editor.
 
-use crate::domain::{EvalCase, Invocation, Trajectory, value_text};
+use evaltrail_core::domain::{EvalCase, Invocation, Trajectory, value_text};
 use serde_json::Value;
 
 /// A field of a case. Turns, calls, intermediate responses and rubrics are numbered from 0.
@@ -122,13 +122,13 @@ pub fn fields(case: &EvalCase) -> Vec<FieldRow> {
     let mut rows = FieldRows(Vec::new());
     rows.put(CaseField::EvalId, 0, "case", Some(case.eval_id.clone()));
     match &case.conversation {
-        crate::domain::Conversation::Turns(turns) => {
+        evaltrail_core::domain::Conversation::Turns(turns) => {
             turns
                 .iter()
                 .enumerate()
                 .for_each(|(at, turn)| rows.turn(at, turn));
         }
-        crate::domain::Conversation::Scenario(scenario) => {
+        evaltrail_core::domain::Conversation::Scenario(scenario) => {
             rows.put(
                 CaseField::Scenario,
                 0,
@@ -235,7 +235,7 @@ impl FieldRows {
             .for_each(|(number, rubric)| self.rubric(Some(at), number, rubric));
     }
 
-    fn rubric(&mut self, turn: Option<usize>, at: usize, rubric: &crate::domain::Rubric) {
+    fn rubric(&mut self, turn: Option<usize>, at: usize, rubric: &evaltrail_core::domain::Rubric) {
         self.put(
             CaseField::Rubric(turn, at),
             1,

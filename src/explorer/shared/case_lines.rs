@@ -1,8 +1,8 @@
 //! The lines of a compared case, and what they are built from.
 
-use crate::diff::{AcceptablePart, Line};
-use crate::domain::{Attempt, HumanVerdict, Invocation, Status, ToolUse};
 use crate::explorer::shared::ticket::Ticket;
+use evaltrail_core::diff::{AcceptablePart, Line};
+use evaltrail_core::domain::{Attempt, HumanVerdict, Invocation, Status, ToolUse};
 use serde_json::Value;
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,12 +1,12 @@
 //! State of the home screen.
 
-use crate::domain::{Cause, Query};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::case_screen::CaseScreen;
 use crate::explorer::shared::list_columns::Column;
 use crate::explorer::shared::list_order::ListOrder;
 use crate::explorer::shared::matched::MatchedCases;
 use crate::explorer::shared::ticket::Ticket;
+use evaltrail_core::domain::{Cause, Query};
 use std::collections::BTreeSet;
 
 /// A row of the tree of sets.

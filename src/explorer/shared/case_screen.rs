@@ -2,7 +2,7 @@
 
 use crate::explorer::shared::case_lines::{BodyKey, CaseLines, CaseTab, PieceLine};
 use crate::explorer::shared::case_ref::CaseRef;
-use crate::metrics::WhatIf;
+use evaltrail_core::metrics::WhatIf;
 use std::sync::Arc;
 
 /// Where a case was opened from.

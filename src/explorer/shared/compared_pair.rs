@@ -1,7 +1,7 @@
 //! Two runs that were compared.
 
-use crate::analysis::{ComparedCase, RunComparison};
-use crate::domain::{EndedAttempt, RunState, worst_attempt};
+use evaltrail_core::analysis::{ComparedCase, RunComparison};
+use evaltrail_core::domain::{EndedAttempt, RunState, worst_attempt};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;

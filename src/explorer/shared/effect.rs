@@ -1,20 +1,20 @@
 //! Effects: requests for side effects, as data.
 
-use crate::domain::{
-    AttemptKey, CancelReason, Decision, DecisionKind, EndedAttempt, EvalCase, Gate, HumanVerdict,
-    SessionInput, StubMode,
-};
 use crate::explorer::shared::case_field::CaseField;
 use crate::explorer::shared::case_lines::{BodyKey, Compared};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::command_names::CommandName;
 use crate::explorer::shared::outcomes::{CaseAttempts, Outcomes};
 use crate::explorer::shared::ticket::Ticket;
-use crate::formats::{Notes, SetFile};
-use crate::history::RunSummary;
-use crate::metrics::WhatIf;
-use crate::runner::TrustQuestion;
-use crate::store::FileEdit;
+use evaltrail_core::domain::{
+    AttemptKey, CancelReason, Decision, DecisionKind, EndedAttempt, EvalCase, Gate, HumanVerdict,
+    SessionInput, StubMode,
+};
+use evaltrail_core::formats::{Notes, SetFile};
+use evaltrail_core::metrics::WhatIf;
+use evaltrail_engine::history::RunSummary;
+use evaltrail_engine::runner::TrustQuestion;
+use evaltrail_engine::store::FileEdit;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;

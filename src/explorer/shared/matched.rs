@@ -1,10 +1,10 @@
 //! The cases that match the filter. When words of the filter become longer or more, only the cases that matched before are
 //! tested again.
 
-use crate::domain::Query;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::set_view::CaseSummary;
-use crate::formats::SetFile;
+use evaltrail_core::domain::Query;
+use evaltrail_core::formats::SetFile;
 use std::sync::Arc;
 
 /// A set whose cases are tested, as it was read.
@@ -92,7 +92,7 @@ impl MatchedCases {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Subject;
+    use evaltrail_core::domain::Subject;
     use proptest::prelude::*;
     use std::cell::Cell;
 

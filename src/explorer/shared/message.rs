@@ -1,7 +1,5 @@
 //! Messages to `update`.
 
-use crate::analysis::Addition;
-use crate::domain::{Attempt, Decision, EndedAttempt, HumanVerdict, RunEvent, RunState};
 use crate::explorer::shared::active_what_if::Rescored;
 use crate::explorer::shared::agent_line::AgentLine;
 use crate::explorer::shared::case_lines::{BodyKey, CaseLines};
@@ -17,12 +15,14 @@ use crate::explorer::shared::set_view::CaseSummary;
 use crate::explorer::shared::ticket::Ticket;
 use crate::explorer::shared::tools::KnownTools;
 use crate::explorer::shared::watching::CasesToRunAgain;
-use crate::formats::{Notes, SetFile};
-use crate::history::{CaseTrends, History, PastResults, PastRun};
-use crate::metrics::WhatIf;
-use crate::runner::{ChatEvent, CoveredWorkspace, RecordedConversation, TrustQuestion};
-use crate::store::{FileEdit, ReversibleEdit};
-use crate::workspace::SetPath;
+use evaltrail_core::analysis::Addition;
+use evaltrail_core::domain::{Attempt, Decision, EndedAttempt, HumanVerdict, RunEvent, RunState};
+use evaltrail_core::formats::{Notes, SetFile};
+use evaltrail_core::metrics::WhatIf;
+use evaltrail_engine::history::{CaseTrends, History, PastResults, PastRun};
+use evaltrail_engine::runner::{ChatEvent, CoveredWorkspace, RecordedConversation, TrustQuestion};
+use evaltrail_engine::store::{FileEdit, ReversibleEdit};
+use evaltrail_engine::workspace::SetPath;
 use jiff::Timestamp;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,6 +1,5 @@
 //! The state of the explorer, and the interfaces of the screen and the dialog that are part of it.
 
-use crate::domain::{Decisions, HumanVerdict, RunRef, RunState};
 use crate::explorer::shared::active_what_if::ActiveWhatIf;
 use crate::explorer::shared::agent_line::AgentLine;
 use crate::explorer::shared::case_lines::BodyKey;
@@ -23,8 +22,9 @@ use crate::explorer::shared::theme::Theme;
 use crate::explorer::shared::ticket::{Ticket, Tickets};
 use crate::explorer::shared::triage::{FinishedTriage, Queue};
 use crate::explorer::shared::watching::Watching;
-use crate::history::CaseTrends;
-use crate::workspace::SetPath;
+use evaltrail_core::domain::{Decisions, HumanVerdict, RunRef, RunState};
+use evaltrail_engine::history::CaseTrends;
+use evaltrail_engine::workspace::SetPath;
 use jiff::Timestamp;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};

@@ -1,9 +1,9 @@
 //! The latest result of each case.
 
-use crate::analysis::PassCount;
-use crate::domain::{EndedAttempt, RunBy, RunRef, Status, Totals};
 use crate::explorer::shared::case_ref::CaseRef;
-use crate::history::is_unsteady;
+use evaltrail_core::analysis::PassCount;
+use evaltrail_core::domain::{EndedAttempt, RunBy, RunRef, Status, Totals};
+use evaltrail_engine::history::is_unsteady;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -79,7 +79,7 @@ impl CaseOutcome {
         }
     }
 
-    /// The attempt that represents the case ([`crate::domain::worst_attempt`]).
+    /// The attempt that represents the case ([`evaltrail_core::domain::worst_attempt`]).
     pub fn worst_attempt(&self) -> Option<&Arc<EndedAttempt>> {
         self.attempts.get(self.worst_position())
     }

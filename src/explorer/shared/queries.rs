@@ -1,7 +1,5 @@
 //! What the model says about sets, cases and attempts.
 
-use crate::config::{CRITERIA_FILE, FILE_NAME};
-use crate::domain::{AttemptKey, CaseKey, CaseNotes, EndedAttempt, RunRef, RunState};
 use crate::explorer::shared::case_list::TreeNode;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::case_screen::CaseScreen;
@@ -10,8 +8,10 @@ use crate::explorer::shared::effect::ReadFiles;
 use crate::explorer::shared::model::{CommandTarget, Model};
 use crate::explorer::shared::set_tree::group_of;
 use crate::explorer::shared::set_view::{SetState, SetView};
-use crate::formats::SetFile;
-use crate::history::place;
+use evaltrail_core::domain::{AttemptKey, CaseKey, CaseNotes, EndedAttempt, RunRef, RunState};
+use evaltrail_core::formats::SetFile;
+use evaltrail_engine::config::{CRITERIA_FILE, FILE_NAME};
+use evaltrail_engine::history::place;
 use jiff::Timestamp;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! State of the screen of runs.
 
 use crate::explorer::shared::ticket::Ticket;
-use crate::history::{History, RunSummary};
+use evaltrail_engine::history::{History, RunSummary};
 use std::path::PathBuf;
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! State of the run screen.
 
-use crate::domain::{AttemptKey, RunState, Status};
+use evaltrail_core::domain::{AttemptKey, RunState, Status};
 use std::collections::BTreeMap;
 
 /// The run screen. The model keeps its state, [`RunScreenState`], while another screen is shown.
@@ -61,7 +61,7 @@ impl RunScreenState {
     }
 }
 
-/// State of the screen of an attempt in flight. The transcript is part of [`crate::domain::RunState`].
+/// State of the screen of an attempt in flight. The transcript is part of [`evaltrail_core::domain::RunState`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LiveScreen {
     /// The attempt.

@@ -1,7 +1,5 @@
 //! The current screen: its parts, and what is done with it or with the dialog over it.
 
-use crate::diff::{Line, Span, wrap_line};
-use crate::domain::clean_line;
 use crate::explorer::shared::case_screen::CaseScreen;
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::dialog;
@@ -9,6 +7,8 @@ use crate::explorer::shared::effect::Effect;
 use crate::explorer::shared::layout::{Layout, base};
 use crate::explorer::shared::model::{Model, Screen};
 use crate::explorer::shared::motion::Motion;
+use evaltrail_core::diff::{Line, Span, wrap_line};
+use evaltrail_core::domain::clean_line;
 use std::any::Any;
 
 /// Maximum number of lines of a notice. Longer notices are cut; the message log shows them in full.

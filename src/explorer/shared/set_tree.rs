@@ -2,7 +2,7 @@
 
 use crate::explorer::shared::case_list::TreeNode;
 use crate::explorer::shared::set_view::SetView;
-use crate::workspace::SetPath;
+use evaltrail_engine::workspace::SetPath;
 
 /// Group of a set: the folder of its agent, else the folder of its file.
 pub(crate) fn group_of(set: &SetView) -> String {

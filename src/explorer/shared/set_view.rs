@@ -1,9 +1,9 @@
 //! An eval set as the explorer knows it.
 
 use crate::explorer::shared::ticket::Ticket;
-use crate::formats::{Notes, SetFile};
-use crate::history::PastResult;
-use crate::workspace::SetPath;
+use evaltrail_core::formats::{Notes, SetFile};
+use evaltrail_engine::history::PastResult;
+use evaltrail_engine::workspace::SetPath;
 use std::borrow::Cow;
 use std::sync::Arc;
 

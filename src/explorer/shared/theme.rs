@@ -1,7 +1,7 @@
 //! Colours by role. The built-in themes are TOML files embedded in the binary. Roles that a theme omits are drawn in
 //! the terminal's default style.
 
-use crate::domain::Status;
+use evaltrail_core::domain::Status;
 use ratatui::style::{Color, Modifier, Style};
 use std::collections::BTreeMap;
 use std::fmt;

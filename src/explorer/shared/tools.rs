@@ -1,7 +1,7 @@
 //! The tools that are known: for the completion of what is typed, and to warn of values of another kind.
 
-use crate::agents::DeclaredTool;
-use crate::domain::{JsonKind, ToolCall};
+use evaltrail_core::domain::{JsonKind, ToolCall};
+use evaltrail_engine::agents::DeclaredTool;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -62,7 +62,7 @@ impl KnownTools {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agents::DeclaredArgument;
+    use evaltrail_engine::agents::DeclaredArgument;
     use serde_json::json;
 
     #[test]

@@ -1,8 +1,8 @@
 //! State of the triage queue.
 
-use crate::domain::{Decision, DecisionKind};
 use crate::explorer::shared::case_ref::CaseRef;
-use crate::metrics::WhatIf;
+use evaltrail_core::domain::{Decision, DecisionKind};
+use evaltrail_core::metrics::WhatIf;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// The triage queue.

@@ -1,8 +1,8 @@
 //! The state of watch mode.
 
-use crate::domain::RunOptions;
 use crate::explorer::shared::ticket::Ticket;
-use crate::runner::{ChangedCase, SeenCases};
+use evaltrail_core::domain::RunOptions;
+use evaltrail_engine::runner::{ChangedCase, SeenCases};
 use std::path::PathBuf;
 
 /// The state of watch mode and of the search for changed cases.

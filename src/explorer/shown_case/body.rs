@@ -2,11 +2,11 @@
 //! built once for an attempt and a size; drawing uses only the visible ones. The modules that build lines (`compare`,
 //! `timeline`, `judged`) use the types of this module, and [`build_body`] calls them.
 
-use crate::domain::{Invocation, MetricResult, Status};
 use crate::explorer::shared::case_lines::{BodyView, CaseLines, CaseTab, Compared, TurnLines};
 use crate::explorer::shown_case::compare::{compare, shown_response};
 use crate::explorer::shown_case::judged::judged_lines;
 use crate::explorer::shown_case::timeline::timeline;
+use evaltrail_core::domain::{Invocation, MetricResult, Status};
 use serde_json::Value;
 
 /// Width in columns from which expected and actual are shown side by side. On narrower screens they are stacked.

@@ -1,12 +1,14 @@
 //! The data from which the lines of a case are built: expected and actual turns, states and people's verdicts.
 
-use crate::diff::same_calls;
-use crate::domain::{Attempt, AttemptSummary, EndedAttempt, HumanVerdict, Invocation, Trajectory};
 use crate::explorer::shared::case_lines::{CaseTab, Compared, ComparedTurn};
 use crate::explorer::shared::case_screen::CaseScreen;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shown_case::body::turn_status;
-use crate::metrics::is_declared;
+use evaltrail_core::diff::same_calls;
+use evaltrail_core::domain::{
+    Attempt, AttemptSummary, EndedAttempt, HumanVerdict, Invocation, Trajectory,
+};
+use evaltrail_core::metrics::is_declared;
 use serde_json::Value;
 use std::sync::Arc;
 

@@ -1,15 +1,17 @@
 //! Comparison of expected and actual for each turn: aligned calls with their arguments, and responses word by word.
 
-use crate::diff::{
-    AcceptablePart, Alignment, DiffRow, Line, Span, TextDiff, Tone, align, call_rows, calls_equal,
-    diff_words, fold_identical_rows, json_rows, text_rows, wrap_line, wrap_rows,
-};
-use crate::domain::{Content, IntermediateResponse, Invocation, ToolCall, ToolUse, Trajectory};
 use crate::explorer::shared::case_lines::{
     BodyLine, BodyView, CaseLines, Compared, ComparedTurn, PieceLine, TurnLines,
 };
 use crate::explorer::shared::command_names::TIMELINE;
 use crate::explorer::shown_case::pieces::call_pieces;
+use evaltrail_core::diff::{
+    AcceptablePart, Alignment, DiffRow, Line, Span, TextDiff, Tone, align, call_rows, calls_equal,
+    diff_words, fold_identical_rows, json_rows, text_rows, wrap_line, wrap_rows,
+};
+use evaltrail_core::domain::{
+    Content, IntermediateResponse, Invocation, ToolCall, ToolUse, Trajectory,
+};
 use serde_json::Value;
 
 /// Maximum number of lines of the user message above the comparison. The timeline shows all of them.
@@ -563,7 +565,7 @@ fn mark_of_pair(row: &DiffRow) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Content;
+    use evaltrail_core::domain::Content;
 
     fn turn(text: &str) -> Option<Invocation> {
         Some(Invocation {

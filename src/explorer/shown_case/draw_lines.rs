@@ -1,6 +1,5 @@
 //! Drawing of the lines of a case.
 
-use crate::domain::Status;
 use crate::explorer::shared::case_lines::{BodyLine, CaseTab};
 use crate::explorer::shared::layout::{Layout, inside};
 use crate::explorer::shared::model::Model;
@@ -8,6 +7,7 @@ use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::shown_case::compare::column_width;
 use crate::explorer::shown_case::verdict::{REASON_AT, VerdictLine};
 use crate::explorer::widgets::text::{put, put_right, put_spans};
+use evaltrail_core::domain::Status;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -83,8 +83,8 @@ pub(crate) fn body_line(
 }
 
 fn pair(
-    left: &[crate::diff::Span],
-    right: &[crate::diff::Span],
+    left: &[evaltrail_core::diff::Span],
+    right: &[evaltrail_core::diff::Span],
     row: Rect,
     theme: &Theme,
     buffer: &mut Buffer,

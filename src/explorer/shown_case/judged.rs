@@ -1,13 +1,13 @@
 //! The lines of the judges tab: each rubric with its votes, each sample with its reason, verdicts given by people,
 //! and the raw responses.
 
-use crate::diff::{Line, Span, Tone, wrap_line};
-use crate::domain::{
+use crate::explorer::shared::case_lines::BodyLine;
+use evaltrail_core::diff::{Line, Span, Tone, wrap_line};
+use evaltrail_core::domain::{
     Attempt, HumanVerdict, JudgedQuestion, Judgement, MetricResult, Rubric, RubricScore, Sample,
     Status, clean_line, compared_texts, score_text,
 };
-use crate::explorer::shared::case_lines::BodyLine;
-use crate::metrics::criterion_of;
+use evaltrail_core::metrics::criterion_of;
 use serde_json::Value;
 use std::borrow::Cow;
 

@@ -1,7 +1,7 @@
 //! Differences between the calls of a turn that can be accepted one by one, with the rows that show them.
 
-use crate::diff::{AcceptablePart, AlignedPair, Alignment, DiffRow, PairKind};
-use crate::domain::ToolCall;
+use evaltrail_core::diff::{AcceptablePart, AlignedPair, Alignment, DiffRow, PairKind};
+use evaltrail_core::domain::ToolCall;
 
 /// The differences of aligned calls, each with its first row. A call that differs in one argument yields only that
 /// argument; one that differs in several yields the call, followed by each argument.

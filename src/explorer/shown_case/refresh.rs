@@ -1,6 +1,5 @@
 //! Opening a case, and building the lines that are shown of it.
 
-use crate::domain::{Attempt, EndedAttempt, MetricSummary, Query, Status};
 use crate::explorer::case_list::listing;
 use crate::explorer::shared::case_lines::{
     BodyKey, BodyView, CaseLines, CaseTab, Compared, PieceLine,
@@ -16,7 +15,8 @@ use crate::explorer::shared::screen::layout;
 use crate::explorer::shown_case::body::{build_body, is_large, is_slow_to_relax};
 use crate::explorer::shown_case::body_data::{compared, not_run};
 use crate::explorer::shown_case::draw_lines;
-use crate::metrics::relaxation;
+use evaltrail_core::domain::{Attempt, EndedAttempt, MetricSummary, Query, Status};
+use evaltrail_core::metrics::relaxation;
 use std::sync::Arc;
 
 /// Opens a case at its worst attempt.

@@ -1,6 +1,5 @@
 //! Turns, attempts and tabs in the border of the case screen.
 
-use crate::domain::{EndedAttempt, Status};
 use crate::explorer::shared::case_lines::CaseTab;
 use crate::explorer::shared::case_screen::CaseScreen;
 use crate::explorer::shared::command_names::{
@@ -10,6 +9,7 @@ use crate::explorer::shared::command_names::{
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::put;
+use evaltrail_core::domain::{EndedAttempt, Status};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! The timeline of an attempt: messages, calls and tool responses in order.
 
-use crate::diff::{Span, Tone, wrap_line};
-use crate::domain::{Invocation, ModelError, Part, value_text};
 use crate::explorer::shared::case_lines::{BodyLine, CaseLines, ComparedTurn, TurnLines};
+use evaltrail_core::diff::{Span, Tone, wrap_line};
+use evaltrail_core::domain::{Invocation, ModelError, Part, value_text};
 use serde_json::Value;
 
 /// Builds the events of all turns.

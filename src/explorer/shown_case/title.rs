@@ -1,12 +1,12 @@
 //! The title of the case screen.
 
-use crate::analysis::PassCount;
-use crate::domain::{EndedAttempt, Status};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::command_names::{NEXT_FAILING, PREVIOUS_FAILING};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::{fit, put};
+use evaltrail_core::analysis::PassCount;
+use evaltrail_core::domain::{EndedAttempt, Status};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::sync::Arc;

@@ -1,10 +1,6 @@
 //! The lines of the metrics of a case: why it errored, the status in ADK if it differs, and every metric with its
 //! reason. Failed metrics come first and with their full reason.
 
-use crate::diff::{Line, Span, Tone, wrap_line};
-use crate::domain::{
-    AttemptSummary, HumanVerdict, MetricSummary, Status, clean_line, compared_texts, score_text,
-};
 use crate::explorer::case_list::trend::since_text;
 use crate::explorer::shared::command_names::{
     APPLY_SUGGESTION, JUDGE_AGAIN, METRICS_TAB, QUEUE_RELAX, RUN, SCORE,
@@ -14,7 +10,11 @@ use crate::explorer::shared::enabled::can_score;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shown_case::body_data::people;
 use crate::explorer::widgets::text::fit;
-use crate::metrics::WhatIf;
+use evaltrail_core::diff::{Line, Span, Tone, wrap_line};
+use evaltrail_core::domain::{
+    AttemptSummary, HumanVerdict, MetricSummary, Status, clean_line, compared_texts, score_text,
+};
+use evaltrail_core::metrics::WhatIf;
 
 /// Columns before the reason of a metric: symbol, name, numbers.
 pub const REASON_AT: usize = 48;

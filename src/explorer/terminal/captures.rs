@@ -1,10 +1,10 @@
 //! Which conversations of a source add coverage to the cases of a set.
 
-use crate::analysis::Addition;
 use crate::explorer::shared::effect::CaptureTarget;
-use crate::formats::{SetFile, blank_set};
-use crate::runner::{BestRequest, RecordedConversation, best_conversations};
-use crate::workspace::{SetPath, Workspace, open_set};
+use evaltrail_core::analysis::Addition;
+use evaltrail_core::formats::{SetFile, blank_set};
+use evaltrail_engine::runner::{BestRequest, RecordedConversation, best_conversations};
+use evaltrail_engine::workspace::{SetPath, Workspace, open_set};
 use std::path::Path;
 
 /// The number of conversations that are ranked.

@@ -2,9 +2,9 @@
 
 use super::effects::{EffectExecutor, LoopEvent};
 use crate::explorer::shared::message::{Msg, ResultMsg, SetMsg};
-use crate::runner::result_folders;
-use crate::store::sweep;
-use crate::workspace::{Watch, watched_folders};
+use evaltrail_engine::runner::result_folders;
+use evaltrail_engine::store::sweep;
+use evaltrail_engine::workspace::{Watch, watched_folders};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::mpsc::Sender;

@@ -1,11 +1,11 @@
 //! Preparation of a conversation: the agent, and the permissions that it needs.
 
-use crate::agents::SessionOptions;
-use crate::domain::{AgentSpec, SessionInput, ToolsSpec};
 use crate::explorer::shared::message::ChatMsg;
-use crate::runner::{TrustQuestion, agent_questions, tools_of_chat_about};
-use crate::store::{AppFolders, Trust};
-use crate::workspace::{SetPath, Workspace, agent_for};
+use evaltrail_core::domain::{AgentSpec, SessionInput, ToolsSpec};
+use evaltrail_engine::agents::SessionOptions;
+use evaltrail_engine::runner::{TrustQuestion, agent_questions, tools_of_chat_about};
+use evaltrail_engine::store::{AppFolders, Trust};
+use evaltrail_engine::workspace::{SetPath, Workspace, agent_for};
 use std::sync::Arc;
 
 /// ADK's default user id, if a case specifies none.

@@ -6,7 +6,7 @@
     reason = "programs of the clipboard, and the escape sequence for it"
 )]
 
-use crate::process::FILE_FOR_USER;
+use evaltrail_engine::process::FILE_FOR_USER;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};

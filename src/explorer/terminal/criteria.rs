@@ -1,14 +1,14 @@
 //! The changes of files that change criteria: thresholds and options to `test_config.json` next to the sets, rules to
 //! `evaltrail.toml`.
 
-use crate::config::{CRITERIA_FILE, FILE_NAME};
-use crate::domain::{MatchRule, float_of};
-use crate::formats::adk::change_criteria;
-use crate::formats::json::TextChange;
-use crate::metrics::WhatIf;
-use crate::store::{FileAction, FileEdit};
-use crate::workspace::{SetPath, Workspace, default_criteria, open_set, read_text};
 use anyhow::Context;
+use evaltrail_core::domain::{MatchRule, float_of};
+use evaltrail_core::formats::adk::change_criteria;
+use evaltrail_core::formats::json::TextChange;
+use evaltrail_core::metrics::WhatIf;
+use evaltrail_engine::config::{CRITERIA_FILE, FILE_NAME};
+use evaltrail_engine::store::{FileAction, FileEdit};
+use evaltrail_engine::workspace::{SetPath, Workspace, default_criteria, open_set, read_text};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -150,7 +150,7 @@ fn to_toml(value: &Value) -> anyhow::Result<toml::Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::ConfigFile;
+    use evaltrail_engine::config::ConfigFile;
     use std::path::Path;
 
     #[test]

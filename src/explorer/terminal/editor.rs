@@ -5,7 +5,7 @@
     reason = "the editor of the user owns the terminal until it ends"
 )]
 
-use crate::config::split_command;
+use evaltrail_engine::config::split_command;
 use std::io;
 use std::path::Path;
 use std::process::Command;

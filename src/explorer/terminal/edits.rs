@@ -1,8 +1,10 @@
 //! Making edits, and taking them back.
 
 use crate::explorer::shared::message::{EditDone, EditFailure, EditMsg, Msg};
-use crate::store::{EditLog, EditOutcome, FileEdit, ReversibleEdit, SaveError, Scope, UndoError};
-use crate::workspace::edited_with;
+use evaltrail_engine::store::{
+    EditLog, EditOutcome, FileEdit, ReversibleEdit, SaveError, Scope, UndoError,
+};
+use evaltrail_engine::workspace::edited_with;
 use jiff::Timestamp;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -83,7 +85,7 @@ fn done_of(done: EditOutcome, stands: bool) -> EditDone {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{AppFolders, FileAction};
+    use evaltrail_engine::store::{AppFolders, FileAction};
     use std::time::Duration;
 
     #[test]

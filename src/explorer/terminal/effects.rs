@@ -1,7 +1,5 @@
 //! Executes effects on tasks and blocking threads; their results come back as messages.
 
-use crate::agents::declared_tools;
-use crate::domain::{AgentSpec, EndedAttempt, SessionInput};
 use crate::explorer::dialogs::causes::changes_for_groups;
 use crate::explorer::sets::edited_cases::{reevaluated, requested_cases};
 use crate::explorer::shared::case_ref::CaseRef;
@@ -25,16 +23,20 @@ use crate::explorer::terminal::run_request::{
 use crate::explorer::terminal::task_context::TaskContext;
 use crate::explorer::terminal::{captures, chat, criteria, edits, runs, tools};
 use crate::explorer::what_if::rescored;
-use crate::formats::{ColumnMap, SetFile};
-use crate::runner::{
+use evaltrail_core::domain::{AgentSpec, EndedAttempt, SessionInput};
+use evaltrail_core::formats::{ColumnMap, SetFile};
+use evaltrail_engine::agents::declared_tools;
+use evaltrail_engine::runner::{
     self, ChangedCase, CoverageRequest, Run, RunHandle, Selection, TrustQuestion,
     add_missing_answers, agent_questions,
 };
-use crate::store::{
+use evaltrail_engine::store::{
     AppFolders, EditLog, FileEdit, Trust, read_decisions, read_verdicts, save_decisions,
     save_verdicts,
 };
-use crate::workspace::{SetPath, Watch, Workspace, agent_for, open_set, read_notes, stubs_text};
+use evaltrail_engine::workspace::{
+    SetPath, Watch, Workspace, agent_for, open_set, read_notes, stubs_text,
+};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;

@@ -141,7 +141,7 @@ pub(crate) fn listen_to_signals() -> io::Result<SignalNotifications> {
     use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH};
     let heard = [SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH];
     let mut signals = signal_hook::iterator::Signals::new(heard)?;
-    crate::process::signals_are_handled();
+    evaltrail_engine::process::signals_are_handled();
     std::thread::Builder::new()
         .name("signals".into())
         .spawn(move || {
@@ -163,7 +163,7 @@ pub(crate) fn listen_to_signals() -> io::Result<SignalNotifications> {
                     SIGINT | SIGQUIT if !TAKEN.load(Ordering::SeqCst) => {}
                     signal => {
                         restore_terminal();
-                        crate::process::exit(128 + signal);
+                        evaltrail_engine::process::exit(128 + signal);
                     }
                 }
             }

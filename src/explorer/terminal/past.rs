@@ -1,12 +1,12 @@
 //! Loading of past results and trends of all files of the workspace.
 
-use crate::domain::InMemory;
 use crate::explorer::shared::effect::ReadFiles;
 use crate::explorer::terminal::task_context::TaskContext;
-use crate::formats::SetFile;
-use crate::history::{CaseTrends, PastResults};
-use crate::runner::{case_trends, past_results};
-use crate::workspace::{SetPath, open_set};
+use evaltrail_core::domain::InMemory;
+use evaltrail_core::formats::SetFile;
+use evaltrail_engine::history::{CaseTrends, PastResults};
+use evaltrail_engine::runner::{case_trends, past_results};
+use evaltrail_engine::workspace::{SetPath, open_set};
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::path::Path;

@@ -2,16 +2,18 @@
 
 use super::paths::with_home;
 use super::task_context::TaskContext;
-use crate::config::CRITERIA_FILE;
-use crate::domain::{CaseKey, EndedAttempt, JudgeSpec, RunOptions, StubMode, score_text};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::configured_run::ConfiguredRun;
 use crate::explorer::shared::effect::{RunOverrides, RunTarget};
 use crate::explorer::shared::message::RunMsg;
-use crate::formats::SetFile;
-use crate::runner::{self, DotenvKeyQuestion, PreparedRun, Request, Selection, TrustQuestion};
-use crate::store::{AppFolders, Trust};
-use crate::workspace::{CriteriaSource, SetPath, Workspace, agent_for, criteria_for};
+use evaltrail_core::domain::{CaseKey, EndedAttempt, JudgeSpec, RunOptions, StubMode, score_text};
+use evaltrail_core::formats::SetFile;
+use evaltrail_engine::config::CRITERIA_FILE;
+use evaltrail_engine::runner::{
+    self, DotenvKeyQuestion, PreparedRun, Request, Selection, TrustQuestion,
+};
+use evaltrail_engine::store::{AppFolders, Trust};
+use evaltrail_engine::workspace::{CriteriaSource, SetPath, Workspace, agent_for, criteria_for};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,18 +1,18 @@
 //! Past runs for the explorer: reads, compares, labels and removes them.
 
-use crate::analysis::compare_runs;
 use crate::explorer::opened_run::outcomes_of;
 use crate::explorer::shared::compared_pair::{ComparedPair, ComparedRun};
 use crate::explorer::shared::effect::HistoryEffect;
 use crate::explorer::shared::message::{HistoryMsg, Msg};
 use crate::explorer::shared::ticket::Ticket;
 use crate::explorer::terminal::task_context::TaskContext;
-use crate::history::{History, PastRun, RunSummary};
-use crate::runner::{
+use evaltrail_core::analysis::compare_runs;
+use evaltrail_engine::history::{History, PastRun, RunSummary};
+use evaltrail_engine::runner::{
     self, compared_with, history_of, load_past_run, name_run, past_run, pin_run, removed_cases,
     unpin_run,
 };
-use crate::store::{read_baseline, remove_run};
+use evaltrail_engine::store::{read_baseline, remove_run};
 use std::path::Path;
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! The input of background tasks.
 
-use crate::workspace::{SetPath, Workspace};
+use evaltrail_engine::workspace::{SetPath, Workspace};
 use std::sync::Arc;
 
 /// The workspace at the start of a task, which may change meanwhile.

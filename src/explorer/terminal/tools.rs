@@ -1,11 +1,11 @@
 //! The tools and the agents of a workspace.
 
-use crate::agents::AgentDescription;
 use crate::explorer::shared::agent_line::AgentLine;
 use crate::explorer::shared::tools::KnownTools;
-use crate::runner::{ListedAgent, list_agents};
-use crate::store::{AppFolders, Trust};
-use crate::workspace::{SetPath, Workspace, open_set};
+use evaltrail_engine::agents::AgentDescription;
+use evaltrail_engine::runner::{ListedAgent, list_agents};
+use evaltrail_engine::store::{AppFolders, Trust};
+use evaltrail_engine::workspace::{SetPath, Workspace, open_set};
 
 /// Maximum number of cases of a file that are searched.
 const CASES: usize = 2_000;

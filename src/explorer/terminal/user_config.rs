@@ -1,12 +1,12 @@
 //! Keys and themes of the user's `config.toml`.
 
-use crate::config::{USER_FILE_NAME, UserConfig};
 use crate::explorer::app::update::update;
 use crate::explorer::commands::bindings::Bindings;
 use crate::explorer::shared::message::Msg;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::Theme;
-use crate::store::{AppFolders, read_text_file};
+use evaltrail_engine::config::{USER_FILE_NAME, UserConfig};
+use evaltrail_engine::store::{AppFolders, read_text_file};
 use std::io;
 
 /// Maximum size of the file, in bytes. A larger file is not read.

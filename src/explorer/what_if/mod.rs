@@ -8,13 +8,13 @@ pub(crate) use update::{
     next_match_type, next_metric, rescore, rescored_elsewhere, threshold, toggle_ignore,
 };
 
-use crate::domain::{
-    Attempt, Derivation, EndedAttempt, Invocation, MatchRule, MetricSummary, RunRef, Status,
-};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::outcomes::Outcomes;
-use crate::metrics::{Rescorer, WhatIf, is_about};
+use evaltrail_core::domain::{
+    Attempt, Derivation, EndedAttempt, Invocation, MatchRule, MetricSummary, RunRef, Status,
+};
+use evaltrail_core::metrics::{Rescorer, WhatIf, is_about};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 

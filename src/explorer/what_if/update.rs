@@ -1,6 +1,5 @@
 //! Updates of the active what-if.
 
-use crate::domain::MatchType;
 use crate::explorer::case_list::listing::relist;
 use crate::explorer::shared::active_what_if::{ActiveWhatIf, Rescored, StatusChange};
 use crate::explorer::shared::case_ref::CaseRef;
@@ -13,7 +12,8 @@ use crate::explorer::shared::outcomes::Outcomes;
 use crate::explorer::shared::ticket::Ticket;
 use crate::explorer::shared::triage::{QueueStep, StepChange};
 use crate::explorer::what_if::rescored;
-use crate::metrics::{TrajectoryOptions, WhatIf, compared_by, criterion_of, info};
+use evaltrail_core::domain::MatchType;
+use evaltrail_core::metrics::{TrajectoryOptions, WhatIf, compared_by, criterion_of, info};
 use std::sync::Arc;
 
 /// Maximum number of attempts that are rescored immediately; more are rescored in the background.

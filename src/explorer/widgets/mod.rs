@@ -5,10 +5,10 @@ pub(crate) mod steps;
 pub mod text;
 pub mod text_field;
 
-use crate::domain::Totals;
 use crate::explorer::shared::layout::inside;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::{put, put_right};
+use evaltrail_core::domain::Totals;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;

@@ -3,11 +3,11 @@
 use super::over;
 use super::text::put;
 use super::text_field::text_field;
-use crate::diff::{Span, Tone, wrap_line};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::motion::Motion;
 use crate::explorer::shared::theme::{Role, Theme};
+use evaltrail_core::diff::{Span, Tone, wrap_line};
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 use ratatui::buffer::Buffer;

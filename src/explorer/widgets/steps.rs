@@ -1,7 +1,7 @@
 //! The steps of an agent as lines: tool calls, tool responses and messages.
 
-use crate::diff::{Line, Span, Tone, wrap_line};
-use crate::domain::Progress;
+use evaltrail_core::diff::{Line, Span, Tone, wrap_line};
+use evaltrail_core::domain::Progress;
 use unicode_width::UnicodeWidthStr;
 
 /// The lines of a step, `width` columns wide. Empty for a step without content.

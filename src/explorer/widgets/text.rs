@@ -1,8 +1,8 @@
 //! Drawing of text into cells: control characters are replaced, and text that is too wide is cut.
 
-use crate::diff::{Span, Tone};
-use crate::domain::clean_line;
 use crate::explorer::shared::theme::{Role, Theme};
+use evaltrail_core::diff::{Span, Tone};
+use evaltrail_core::domain::clean_line;
 use ratatui::buffer::Buffer;
 use ratatui::style::Style;
 use std::borrow::Cow;

@@ -1,7 +1,7 @@
 //! One line of editable text.
 
 use super::text::put;
-use crate::domain::clean_line;
+use evaltrail_core::domain::clean_line;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Position;
 use ratatui::style::Style;

@@ -1,4 +1,4 @@
-//! The structure of the crate: a module imports only modules above it in the list of `lib.rs`, pure modules do no I/O,
+//! The structure of the crates: a module imports only modules above it in the list of `lib.rs`, pure modules do no I/O,
 //! and what must happen in one place happens in one place.
 
 mod imports;
@@ -11,16 +11,33 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The modules of the crate in the order of `lib.rs`, which is the order of the layers.
+/// The folders of the sources of the crates. A crate uses those before it: the others are no dependencies of it.
+fn crates() -> [PathBuf; 3] {
+    let folders = [
+        "crates/evaltrail-core/src",
+        "crates/evaltrail-engine/src",
+        "src",
+    ];
+    folders.map(|folder| root().join(folder))
+}
+
+/// The modules of all crates in the order of each `lib.rs`, which is the order of the layers.
 fn layers() -> Vec<String> {
-    let lib = std::fs::read_to_string(root().join("src/lib.rs")).unwrap();
-    lib.lines()
-        .filter_map(|line| {
-            line.strip_prefix("pub mod ")?
-                .strip_suffix(';')
-                .map(str::to_string)
-        })
-        .collect()
+    let modules = |folder: PathBuf| {
+        let lib = std::fs::read_to_string(folder.join("lib.rs")).unwrap();
+        let module = |line: &str| {
+            let name = line.strip_prefix("pub mod ")?.strip_suffix(';')?;
+            Some(name.to_string())
+        };
+        lib.lines().filter_map(module).collect::<Vec<_>>()
+    };
+    crates().into_iter().flat_map(modules).collect()
+}
+
+/// The sources of the crate with this module.
+fn sources_of_crate(module: &str) -> PathBuf {
+    let has_module = |folder: &PathBuf| folder.join(module).is_dir();
+    crates().into_iter().find(has_module).unwrap()
 }
 
 fn files_below(folder: &Path, out: &mut Vec<PathBuf>) {
@@ -34,10 +51,10 @@ fn files_below(folder: &Path, out: &mut Vec<PathBuf>) {
     }
 }
 
-/// Each source file of a module: its path below `src`, and its code without tests and comments.
+/// Each source file of a module: its path in its crate, and its code without tests and comments.
 fn sources(module: &str) -> Vec<(String, String)> {
-    let mut files = Vec::new();
-    files_below(&root().join("src").join(module), &mut files);
+    let (mut files, folder) = (Vec::new(), sources_of_crate(module));
+    files_below(&folder.join(module), &mut files);
     files
         .into_iter()
         .filter(|path| {
@@ -51,11 +68,7 @@ fn sources(module: &str) -> Vec<(String, String)> {
                 .lines()
                 .filter(|line| !line.trim_start().starts_with("//"))
                 .collect();
-            let name = path
-                .strip_prefix(root().join("src"))
-                .unwrap()
-                .display()
-                .to_string();
+            let name = path.strip_prefix(&folder).unwrap().display().to_string();
             (name, code.join("\n"))
         })
         .collect()
@@ -406,8 +419,9 @@ fn names_are_plain() {
 /// The names of all tests, with the names of the files that they are in: `crash::killed_save_leaves_old_or_new_file`.
 fn names_of_tests() -> Vec<String> {
     let mut files = Vec::new();
-    files_below(&root().join("src"), &mut files);
-    files_below(&root().join("tests"), &mut files);
+    for folder in crates().into_iter().chain([root().join("tests")]) {
+        files_below(&folder, &mut files);
+    }
     let mut names = Vec::new();
     for file in files
         .iter()

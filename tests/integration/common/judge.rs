@@ -1,7 +1,7 @@
 //! A test double for the APIs of judge models. It checks each request against the protocol of its provider; invalid
 //! requests are rejected and recorded.
 
-use evaltrail::metrics::{CodeKey, Evidence, JudgedCase, JudgedMetric};
+use evaltrail_core::metrics::{CodeKey, Evidence, JudgedCase, JudgedMetric};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};

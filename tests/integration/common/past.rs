@@ -1,7 +1,7 @@
 //! Past results, as the history returns them.
 
-use evaltrail::domain::{Attempt, EndedAttempt, RunBy, RunRef};
-use evaltrail::history::{PastResult, ResultOrigin};
+use evaltrail_core::domain::{Attempt, EndedAttempt, RunBy, RunRef};
+use evaltrail_engine::history::{PastResult, ResultOrigin};
 use std::path::Path;
 use std::sync::Arc;
 

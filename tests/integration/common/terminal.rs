@@ -162,9 +162,23 @@ impl Terminal {
         }
     }
 
-    /// Types.
+    /// Types. Escape is typed as a sequence of its own: if the next key arrived with a bare escape, as can happen on a busy
+    /// machine, the two would be one key with alt.
     pub fn keys(&mut self, keys: &str) {
-        self.writer.write_all(keys.as_bytes()).expect("typed");
+        let mut typed = String::new();
+        let mut rest = keys.chars().peekable();
+        while let Some(key) = rest.next() {
+            typed.push(key);
+            if key == '\x1b' && !matches!(rest.peek(), Some('[' | 'O')) {
+                typed.push_str("[27u");
+            }
+        }
+        self.type_bytes(typed.as_bytes());
+    }
+
+    /// Types exactly these bytes.
+    pub fn type_bytes(&mut self, bytes: &[u8]) {
+        self.writer.write_all(bytes).expect("typed");
         self.writer.flush().expect("typed");
     }
 

@@ -1,11 +1,11 @@
 //! Random changes of cases, and the part of the file that each of them may modify.
 
 use super::styles::{args, value, word};
-use evaltrail::diff::{AcceptablePart, accept};
-use evaltrail::domain::{
+use evaltrail_core::diff::{AcceptablePart, accept};
+use evaltrail_core::domain::{
     Content, Conversation, EvalCase, Invocation, Rubric, ToolCall, Trajectory,
 };
-use evaltrail::formats::json::JsonPath;
+use evaltrail_core::formats::json::JsonPath;
 use rand::RngExt;
 use rand::rngs::StdRng;
 

@@ -5,10 +5,10 @@ mod styles;
 mod two_editors;
 
 use changes::{Changed, change};
-use evaltrail::domain::EvalCase;
-use evaltrail::formats::adk::check_text;
-use evaltrail::formats::json::{JsonPath, Step, TextChange, locate};
-use evaltrail::formats::{SetFile, change_case, copy_case, insert_case, remove_cases};
+use evaltrail_core::domain::EvalCase;
+use evaltrail_core::formats::adk::check_text;
+use evaltrail_core::formats::json::{JsonPath, Step, TextChange, locate};
+use evaltrail_core::formats::{SetFile, change_case, copy_case, insert_case, remove_cases};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use std::collections::BTreeSet;
@@ -31,7 +31,7 @@ fn span(text: &str, path: &JsonPath) -> Range<usize> {
 }
 
 fn exists(text: &str, path: &JsonPath) -> bool {
-    let parsed = evaltrail::formats::json::parse(text).unwrap().value;
+    let parsed = evaltrail_core::formats::json::parse(text).unwrap().value;
     let found = path.0.iter().try_fold(&parsed, |value, step| match step {
         Step::Key(key) => value.get(key),
         Step::Index(index) => value.get(index),

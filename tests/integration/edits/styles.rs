@@ -142,7 +142,7 @@ pub fn value(rng: &mut StdRng, depth: usize) -> Value {
         1 => rng.random_bool(0.5).into(),
         2 => {
             let spelt = NUMBERS.choose(rng).unwrap();
-            evaltrail::formats::json::parse(spelt).unwrap().value
+            evaltrail_core::formats::json::parse(spelt).unwrap().value
         }
         3 => word(rng).into(),
         4 => (0..rng.random_range(0..3))

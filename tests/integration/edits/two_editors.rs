@@ -3,9 +3,9 @@
 
 use super::open;
 use crate::common::Place;
-use evaltrail::domain::Conversation;
-use evaltrail::formats::{Edit, SetFile, plan, rebase};
-use evaltrail::store::{AppFolders, EditLog, FileAction, FileEdit, SaveError};
+use evaltrail_core::domain::Conversation;
+use evaltrail_core::formats::{Edit, SetFile, plan, rebase};
+use evaltrail_engine::store::{AppFolders, EditLog, FileAction, FileEdit, SaveError};
 use std::path::Path;
 
 const ROUNDS: usize = 100;

@@ -2,7 +2,6 @@
 
 use super::columns::{ColumnWidths, METRIC_WIDTH, SIGNS};
 use super::reason::{attempt_text, reason_parts};
-use crate::domain::{AttemptSummary, MetricSummary, Score, Status, score_text, seconds_text};
 use crate::explorer::case_list::decisions::quarantine_of;
 use crate::explorer::case_list::trend::put_sparkline;
 use crate::explorer::shared::case_ref::CaseRef;
@@ -12,6 +11,9 @@ use crate::explorer::shared::set_view::{CaseSummary, set_label};
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::spinner;
 use crate::explorer::widgets::text::{put, put_right};
+use evaltrail_core::domain::{
+    AttemptSummary, MetricSummary, Score, Status, score_text, seconds_text,
+};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;

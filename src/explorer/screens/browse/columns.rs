@@ -1,7 +1,6 @@
 //! The widths of the columns of the list of cases, and their headings.
 
 use super::reason::{attempt_text, reason_parts};
-use crate::domain::Status;
 use crate::explorer::case_list::trend::points;
 use crate::explorer::shared::case_list::TreeNode;
 use crate::explorer::shared::case_ref::CaseRef;
@@ -11,6 +10,7 @@ use crate::explorer::shared::outcomes::CaseOutcome;
 use crate::explorer::shared::set_view::set_label;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::{put, put_right};
+use evaltrail_core::domain::Status;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use unicode_width::UnicodeWidthStr;

@@ -1,12 +1,12 @@
 //! The list where there are no eval sets: what was searched for, and what can be done.
 
-use crate::diff::{Span, wrap_line};
-use crate::domain::clean_line;
 use crate::explorer::shared::command_names::{CAPTURE, CommandName, NEW_SET, SAMPLE};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::panel;
 use crate::explorer::widgets::text::{put, put_spans};
+use evaltrail_core::diff::{Span, wrap_line};
+use evaltrail_core::domain::clean_line;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 

@@ -3,8 +3,6 @@
 use super::case_row::{FLAKY, QUARANTINED, case_row};
 use super::columns::{ColumnWidths, heads};
 use super::reason::note_reason;
-use crate::diff::{Span, wrap_line};
-use crate::domain::{Totals, clean_line, counted};
 use crate::explorer::authoring::conditions::can_write_set;
 use crate::explorer::case_list::decisions::quarantined_totals;
 use crate::explorer::shared::case_list::{Pane, TreeNode};
@@ -17,6 +15,8 @@ use crate::explorer::shared::set_view::SetState;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::put_spans;
 use crate::explorer::widgets::{counts_text, panel, panel_note, scrollbar};
+use evaltrail_core::diff::{Span, wrap_line};
+use evaltrail_core::domain::{Totals, clean_line, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::collections::HashSet;

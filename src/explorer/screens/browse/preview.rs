@@ -1,7 +1,6 @@
 //! Preview of the case under the cursor: why it did not pass, the user's message, and the first difference.
 
 use super::reason::attempt_text;
-use crate::domain::Status;
 use crate::explorer::case_list::trend::{points, put_sparkline};
 use crate::explorer::shared::case_lines::{BodyLine, CaseLines};
 use crate::explorer::shared::case_screen::CaseScreen;
@@ -13,6 +12,7 @@ use crate::explorer::shown_case::draw_lines::{
 use crate::explorer::shown_case::verdict::{VerdictLine, verdict_lines};
 use crate::explorer::widgets::panel;
 use crate::explorer::widgets::text::put;
+use evaltrail_core::domain::Status;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 

@@ -1,12 +1,12 @@
 //! Why a case did not pass, and what else to know about its result.
 
-use crate::analysis::PassCount;
-use crate::domain::Status;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::outcomes::CaseOutcome;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::put;
+use evaltrail_core::analysis::PassCount;
+use evaltrail_core::domain::Status;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;

@@ -1,6 +1,5 @@
 //! Updates of the home screen.
 
-use crate::domain::Query;
 use crate::explorer::case_list::listing::{choose_node, narrow, relist, set_filter};
 use crate::explorer::opened_run;
 use crate::explorer::shared::case_list::{BrowseState, Pane};
@@ -14,6 +13,7 @@ use crate::explorer::shared::model::Model;
 use crate::explorer::shared::motion::Motion;
 use crate::explorer::shared::screen::layout;
 use crate::explorer::shown_case::refresh;
+use evaltrail_core::domain::Query;
 
 pub(crate) fn scroll(model: &mut Model, motion: Motion) {
     let areas = layout(model);

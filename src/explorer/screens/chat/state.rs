@@ -1,7 +1,7 @@
 //! Talking to an agent: what is said and done, and the session it is said in.
 
-use crate::domain::{Invocation, SessionInput, StubMode, Transcript};
 use crate::explorer::shared::case_ref::CaseRef;
+use evaltrail_core::domain::{Invocation, SessionInput, StubMode, Transcript};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::ops::Range;

@@ -1,6 +1,5 @@
 //! Chatting with an agent, and saving the conversation as a case.
 
-use crate::domain::{SessionInput, captured_case, eval_id_error};
 use crate::explorer::authoring as author;
 use crate::explorer::authoring::capture::{CASE_EXAMPLE, id_and_turns};
 use crate::explorer::prompts::ask::Purpose;
@@ -15,8 +14,9 @@ use crate::explorer::shared::message::{ChatMsg, Mouse};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::motion::Motion;
 use crate::explorer::shared::notices;
-use crate::formats::{Edit, json};
-use crate::runner::ChatEvent;
+use evaltrail_core::domain::{SessionInput, captured_case, eval_id_error};
+use evaltrail_core::formats::{Edit, json};
+use evaltrail_engine::runner::ChatEvent;
 use serde_json::Value;
 use std::borrow::Cow;
 use tui_input::{Input, InputRequest};

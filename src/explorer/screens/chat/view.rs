@@ -1,7 +1,5 @@
 //! A conversation with an agent.
 
-use crate::diff::{Line, Span, Tone, wrap_line};
-use crate::domain::{Invocation, StubMode, value_text};
 use crate::explorer::screens::chat::state::{ChatScreen, ChatStatus};
 use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::model::Model;
@@ -10,6 +8,8 @@ use crate::explorer::widgets::steps::{said, step_lines};
 use crate::explorer::widgets::text::{put, put_spans};
 use crate::explorer::widgets::text_field::text_field;
 use crate::explorer::widgets::{panel, panel_note, spinner};
+use evaltrail_core::diff::{Line, Span, Tone, wrap_line};
+use evaltrail_core::domain::{Invocation, StubMode, value_text};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use serde_json::Value;

@@ -1,9 +1,11 @@
 //! The lines of one case of two runs: what is expected and what the agent did in each run, in columns.
 
 use super::state::{CaseColumns, ColumnLine};
-use crate::diff::{DiffRow, Line, Span, Tone, align, call_rows, diff_words, text_rows, wrap_line};
-use crate::domain::{Attempt, Invocation, MetricResult, ToolCall, clean_line, score_text};
 use crate::explorer::shown_case::compare::shown_response;
+use evaltrail_core::diff::{
+    DiffRow, Line, Span, Tone, align, call_rows, diff_words, text_rows, wrap_line,
+};
+use evaltrail_core::domain::{Attempt, Invocation, MetricResult, ToolCall, clean_line, score_text};
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 

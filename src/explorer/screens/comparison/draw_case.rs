@@ -1,6 +1,5 @@
 //! Drawing of one case of two runs.
 
-use crate::domain::Status;
 use crate::explorer::screens::comparison::columns::{GAP, is_beside, side_names, side_width};
 use crate::explorer::screens::comparison::state::{CaseColumns, ColumnLine, ComparisonScreen};
 use crate::explorer::shared::layout::{Layout, inside};
@@ -8,6 +7,7 @@ use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::{put, put_spans};
 use crate::explorer::widgets::{panel, scrollbar};
+use evaltrail_core::domain::Status;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 

@@ -1,9 +1,9 @@
 //! State of the screen that compares two runs.
 
-use crate::analysis::{CaseChange, ComparedCase};
-use crate::diff::Line;
-use crate::domain::Attempt;
 use crate::explorer::shared::compared_pair::ComparedPair;
+use evaltrail_core::analysis::{CaseChange, ComparedCase};
+use evaltrail_core::diff::Line;
+use evaltrail_core::domain::Attempt;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -163,13 +163,13 @@ pub enum ColumnLine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::{ComparisonRule, compare_runs};
-    use crate::domain::{
+    use crate::explorer::shared::compared_pair::ComparedRun;
+    use evaltrail_core::analysis::{ComparisonRule, compare_runs};
+    use evaltrail_core::domain::{
         AgentSpec, AttemptKey, JudgeSpec, PlannedCase, PlannedCases, PlannedSet, RunEvent,
         RunOptions, RunPlan, Status, UserSpec,
     };
-    use crate::domain::{EndedAttempt, RunState};
-    use crate::explorer::shared::compared_pair::ComparedRun;
+    use evaltrail_core::domain::{EndedAttempt, RunState};
 
     /// A run of cases that pass, each of the set of this name and with this id. All sets have the same id.
     fn run(cases: &[(&str, &str)]) -> ComparedRun {

@@ -1,6 +1,5 @@
 //! Updates of the screen of two runs.
 
-use crate::analysis::{CaseChange, ChangedCondition, ComparedCase};
 use crate::explorer::screens::comparison::columns::build;
 use crate::explorer::screens::comparison::draw_case::lines_area;
 use crate::explorer::screens::comparison::state::{CaseColumns, ComparisonRow, ComparisonScreen};
@@ -15,6 +14,7 @@ use crate::explorer::shared::model::Model;
 use crate::explorer::shared::motion::Motion;
 use crate::explorer::shared::notices;
 use crate::explorer::shared::screen::layout;
+use evaltrail_core::analysis::{CaseChange, ChangedCondition, ComparedCase};
 use std::sync::Arc;
 
 fn screen(model: &Model) -> Option<&ComparisonScreen> {

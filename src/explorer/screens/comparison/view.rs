@@ -1,10 +1,5 @@
 //! Drawing of the list of cases of two runs, and of their metrics.
 
-use crate::analysis::{CaseChange, ChangedCondition, ComparedCase, PassCount};
-use crate::diff::{Span, Tone, wrap_line};
-use crate::domain::{
-    EndedAttempt, Status, clean_line, difference_text, statistic_text, worst_attempt,
-};
 use crate::explorer::screens::comparison::state::{CaseList, ComparisonRow, ComparisonScreen};
 use crate::explorer::shared::command_names::{NEXT_COMPARED, PREVIOUS_COMPARED};
 use crate::explorer::shared::compared_pair::{ComparedPair, ComparedRun};
@@ -13,6 +8,11 @@ use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::{put, put_right};
 use crate::explorer::widgets::{panel, panel_note, scrollbar};
+use evaltrail_core::analysis::{CaseChange, ChangedCondition, ComparedCase, PassCount};
+use evaltrail_core::diff::{Span, Tone, wrap_line};
+use evaltrail_core::domain::{
+    EndedAttempt, Status, clean_line, difference_text, statistic_text, worst_attempt,
+};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;

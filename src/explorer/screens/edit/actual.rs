@@ -1,11 +1,11 @@
 //! What the agent did, beside the fields of a case: the values of a field in the attempts, and taking one of them.
 
-use crate::diff::{AcceptablePart, Alignment, accept, accept_in_case, align};
-use crate::domain::{Attempt, Conversation, EvalCase, Invocation, ToolCall, value_text};
 use crate::explorer::shared::case_field::CaseField;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::outcomes::CaseOutcome;
+use evaltrail_core::diff::{AcceptablePart, Alignment, accept, accept_in_case, align};
+use evaltrail_core::domain::{Attempt, Conversation, EvalCase, Invocation, ToolCall, value_text};
 use std::sync::Arc;
 
 /// The maximum number of attempts that are read when the editor opens.
@@ -191,7 +191,7 @@ fn nearest_extra(alignment: &Alignment, call: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{AttemptKey, Content, Trajectory};
+    use evaltrail_core::domain::{AttemptKey, Content, Trajectory};
     use serde_json::{Value, json};
 
     fn turn(calls: &[(&str, Value)], response: &str) -> Invocation {

@@ -1,12 +1,12 @@
 //! Changes of a case by the editor: set, add, remove, duplicate and move fields.
 
-use crate::domain::{
+use crate::explorer::shared::case_field::{Adding, CaseField};
+use crate::explorer::shared::tools::KnownTools;
+use evaltrail_core::domain::{
     Content, Conversation, EvalCase, Invocation, Part, Rubric, SessionInput, ToolCall, Trajectory,
     special_number,
 };
-use crate::explorer::shared::case_field::{Adding, CaseField};
-use crate::explorer::shared::tools::KnownTools;
-use crate::formats::json;
+use evaltrail_core::formats::json;
 use serde_json::{Map, Value};
 
 /// Why an input or a change is invalid; a message for the user.

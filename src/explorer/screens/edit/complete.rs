@@ -1,8 +1,8 @@
 //! Completion of names: tools and arguments that occur in the workspace, and types of rubrics.
 
-use crate::domain::EvalCase;
 use crate::explorer::shared::case_field::{Adding, CaseField};
 use crate::explorer::shared::tools::KnownTools;
+use evaltrail_core::domain::EvalCase;
 
 /// The types of rubrics that metrics use.
 const KINDS: &[&str] = &[
@@ -59,7 +59,7 @@ pub fn completions(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::ToolCall;
+    use evaltrail_core::domain::ToolCall;
     use serde_json::json;
 
     #[test]

@@ -10,10 +10,10 @@ pub use super::complete::completions;
 use crate::explorer::shared::case_field::{Adding, CaseField, FieldRow, fields};
 use crate::explorer::shared::tools::KnownTools;
 
-use crate::domain::{Attempt, EvalCase};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::case_screen::CaseOrigin;
-use crate::formats::SetFile;
+use evaltrail_core::domain::{Attempt, EvalCase};
+use evaltrail_core::formats::SetFile;
 use std::sync::Arc;
 use tui_input::Input;
 

@@ -1,6 +1,5 @@
 //! Updates of the case editor.
 
-use crate::domain::{EvalCase, Part, eval_id_error};
 use crate::explorer::authoring;
 use crate::explorer::authoring::proposal::{NOTHING, Proposal};
 use crate::explorer::prompts::confirm;
@@ -25,10 +24,11 @@ use crate::explorer::shared::notices;
 use crate::explorer::shared::screen::layout;
 use crate::explorer::shared::tools::KnownTools;
 use crate::explorer::shown_case::refresh;
-use crate::formats::Edit;
-use crate::formats::adk::read_config;
-use crate::formats::json::TextChange;
-use crate::store::{FileAction, FileEdit};
+use evaltrail_core::domain::{EvalCase, Part, eval_id_error};
+use evaltrail_core::formats::Edit;
+use evaltrail_core::formats::adk::read_config;
+use evaltrail_core::formats::json::TextChange;
+use evaltrail_engine::store::{FileAction, FileEdit};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tui_input::{Input, InputRequest};

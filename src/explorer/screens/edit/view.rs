@@ -1,7 +1,5 @@
 //! Drawing of the case editor: the fields as rows, and the text field below.
 
-use crate::diff::{Span, Tone, wrap_line};
-use crate::domain::clean_line;
 use crate::explorer::screens::edit::actual::{ActualValue, actual_values, call_text};
 use crate::explorer::screens::edit::state::{EditScreen, Typing};
 use crate::explorer::shared::case_field::FieldRow;
@@ -11,6 +9,8 @@ use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::put;
 use crate::explorer::widgets::text_field::text_field;
 use crate::explorer::widgets::{panel, panel_note, scrollbar};
+use evaltrail_core::diff::{Span, Tone, wrap_line};
+use evaltrail_core::domain::clean_line;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 

@@ -1,7 +1,5 @@
 //! Drawing of the screen of an attempt in flight.
 
-use crate::diff::{Line, Span, Tone};
-use crate::domain::{InFlight, Progress};
 use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::run_screen::LiveScreen;
@@ -9,6 +7,8 @@ use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::steps::step_lines;
 use crate::explorer::widgets::text::{put, put_spans};
 use crate::explorer::widgets::{panel, panel_note, scrollbar, spinner};
+use evaltrail_core::diff::{Line, Span, Tone};
+use evaltrail_core::domain::{InFlight, Progress};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 

@@ -1,7 +1,6 @@
 //! The end of a triage: a summary of the decisions and of the changes of files. Once it is confirmed, the files are
 //! written as one edit, which can be undone, and cases are run again.
 
-use crate::domain::{Decision, DecisionKind, Status};
 use crate::explorer::authoring::proposal::{Proposal, ProposalLine};
 use crate::explorer::authoring::{self, NotAccepted};
 use crate::explorer::case_list::listing;
@@ -16,8 +15,9 @@ use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
 use crate::explorer::shared::triage::{Applying, FinishedTriage};
 use crate::explorer::what_if;
-use crate::metrics::WhatIf;
-use crate::store::FileEdit;
+use evaltrail_core::domain::{Decision, DecisionKind, Status};
+use evaltrail_core::metrics::WhatIf;
+use evaltrail_engine::store::FileEdit;
 use std::collections::BTreeSet;
 
 /// Shows what was decided and what would be written.

@@ -1,9 +1,9 @@
 //! The decisions of the queue: their counts, and those that are not carried out yet.
 
-use crate::domain::{Decision, DecisionKind};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::triage::Queue;
+use evaltrail_core::domain::{Decision, DecisionKind};
 use std::collections::BTreeMap;
 
 /// The decisions of the queue that are not carried out yet.

@@ -1,7 +1,5 @@
 //! Decisions of the queue, for one case and for the rest of its group, and their undo.
 
-use crate::domain::counted;
-use crate::domain::{Decision, DecisionKind};
 use crate::explorer::authoring::{self, conditions, quarantine};
 use crate::explorer::prompts::ask::Purpose;
 use crate::explorer::prompts::{ask, confirm};
@@ -14,7 +12,9 @@ use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
 use crate::explorer::shared::triage::{QueueStep, StepChange};
 use crate::explorer::what_if;
-use crate::metrics::{WhatIf, relaxation_of_all};
+use evaltrail_core::domain::counted;
+use evaltrail_core::domain::{Decision, DecisionKind};
+use evaltrail_core::metrics::{WhatIf, relaxation_of_all};
 use std::borrow::Cow;
 
 /// Maximum number of cases that are named in a preview.

@@ -1,6 +1,5 @@
 //! Opening the queue, and moving in it.
 
-use crate::domain::Status;
 use crate::explorer::case_list::causes::by_cause;
 use crate::explorer::screens::queue::apply::summary;
 use crate::explorer::screens::queue::count::pending;
@@ -16,6 +15,7 @@ use crate::explorer::shared::notices;
 use crate::explorer::shared::triage::{Queue, QueueGroup, QueueStep, StepChange};
 use crate::explorer::shown_case::{movement, refresh};
 use crate::explorer::what_if;
+use evaltrail_core::domain::Status;
 
 pub(crate) fn can_open(model: &Model) -> Enabled {
     // Looked at first, because this is called for every frame, and a set may have a million cases.

@@ -1,12 +1,12 @@
 //! Drawing of the queue: two lines above the case.
 
-use crate::domain::DecisionKind;
 use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::shared::triage::Queue;
 use crate::explorer::shown_case::view as case_view;
 use crate::explorer::widgets::text::{put, put_right};
+use evaltrail_core::domain::DecisionKind;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use unicode_width::UnicodeWidthStr;

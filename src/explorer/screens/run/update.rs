@@ -1,6 +1,5 @@
 //! Updates of the run screen; starting and cancelling runs.
 
-use crate::domain::{AttemptKey, CancelReason, EndedAttempt, Status};
 use crate::explorer::authoring;
 use crate::explorer::authoring::conditions::can_accept;
 use crate::explorer::case_list::listing::list_with;
@@ -17,6 +16,7 @@ use crate::explorer::shared::notices;
 use crate::explorer::shared::run_screen::{LiveScreen, RunScreen};
 use crate::explorer::shared::screen::layout;
 use crate::explorer::shown_case::refresh;
+use evaltrail_core::domain::{AttemptKey, CancelReason, EndedAttempt, Status};
 use std::sync::Arc;
 
 /// Cancels the run. The first time, attempts in flight are finished; the second time, they are stopped.

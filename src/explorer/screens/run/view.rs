@@ -1,16 +1,16 @@
 //! Drawing of the run screen: progress, attempts in flight and finished attempts.
 
-use crate::diff::{Span, Tone, wrap_line};
-use crate::domain::counted;
-use crate::domain::{
-    AttemptKey, AttemptSummary, Gate, InFlight, Progress, RunState, Status, seconds_text,
-};
 use crate::explorer::running::events::without_result_text;
 use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::{fit, put, put_right};
 use crate::explorer::widgets::{bar, counts, panel, scrollbar, spinner};
+use evaltrail_core::diff::{Span, Tone, wrap_line};
+use evaltrail_core::domain::counted;
+use evaltrail_core::domain::{
+    AttemptKey, AttemptSummary, Gate, InFlight, Progress, RunState, Status, seconds_text,
+};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout as Layouts, Position, Rect};
 use ratatui::style::Style;

@@ -1,6 +1,5 @@
 //! Updates of the screen of runs.
 
-use crate::domain::counted;
 use crate::explorer::case_list::listing::relist;
 use crate::explorer::prompts::ask::Purpose;
 use crate::explorer::prompts::{ask, confirm};
@@ -16,8 +15,9 @@ use crate::explorer::shared::run_list::RunsScreen;
 use crate::explorer::shared::screen::layout;
 use crate::explorer::shared::ticket::Ticket;
 use crate::explorer::{opened_run, what_if};
-use crate::history::{History, RunSummary};
-use crate::store::{file_id, run_name_error};
+use evaltrail_core::domain::counted;
+use evaltrail_engine::history::{History, RunSummary};
+use evaltrail_engine::store::{file_id, run_name_error};
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,7 +1,5 @@
 //! Drawing of the screen of runs.
 
-use crate::domain::counted;
-use crate::domain::{Shard, Status};
 use crate::explorer::case_list::trend::short;
 use crate::explorer::shared::layout::{Layout, case_rows, inside};
 use crate::explorer::shared::model::Model;
@@ -9,8 +7,10 @@ use crate::explorer::shared::run_list::RunsState;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::{fit, put, put_right};
 use crate::explorer::widgets::{counts_text, panel, panel_note, scrollbar};
-use crate::history::{RunSource, RunSummary};
-use crate::workspace::SetPath;
+use evaltrail_core::domain::counted;
+use evaltrail_core::domain::{Shard, Status};
+use evaltrail_engine::history::{RunSource, RunSummary};
+use evaltrail_engine::workspace::SetPath;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Position, Rect};
 use ratatui::style::Style;
@@ -279,7 +279,7 @@ fn passed_text(head: &RunSummary, theme: &Theme) -> (String, Style) {
 
 /// The counts of attempts that did not pass.
 fn others_text(head: &RunSummary) -> String {
-    counts_text(crate::domain::Totals {
+    counts_text(evaltrail_core::domain::Totals {
         passed: 0,
         ..head.totals
     })
@@ -496,7 +496,7 @@ fn set_lines(model: &Model, head: &RunSummary) -> Vec<String> {
     match &head.source {
         RunSource::Adk { set_id, .. } => vec![set_id.clone()],
         RunSource::Evaltrail { sets, .. } => {
-            let line = |set: &crate::history::SetCount| {
+            let line = |set: &evaltrail_engine::history::SetCount| {
                 let shown = SetPath::of_file(&set.path, &model.folder).shown;
                 let cases = counted(set.cases, "case");
                 format!("{shown}  {cases}")

@@ -1,14 +1,15 @@
 //! The chart of a row over its runs, with the chosen run below it.
 
+use super::series_text::difference_of;
 use super::state::TrendsScreen;
-use crate::domain::counted;
 use crate::explorer::case_list::trend::{changes, short};
 use crate::explorer::shared::layout::inside;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::put;
 use crate::explorer::widgets::{panel, panel_note};
-use crate::history::{RunSummary, Series, SeriesPoint};
+use evaltrail_core::domain::counted;
+use evaltrail_engine::history::{RunSummary, Series, SeriesPoint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::symbols::Marker;
@@ -193,7 +194,7 @@ fn facts_of(
         };
         format!(
             " ({}{other})",
-            series.difference(point.value - previous.value)
+            difference_of(series, point.value - previous.value)
         )
     });
     let attempts = counted(point.attempts, "attempt");

@@ -2,7 +2,9 @@
 
 use crate::explorer::shared::set_view::SetView;
 use crate::explorer::shared::ticket::Ticket;
-use crate::history::{History, ListedSet, RunSummary, Series, SeriesPoint, collect_series};
+use evaltrail_engine::history::{
+    History, ListedSet, RunSummary, Series, SeriesPoint, collect_series,
+};
 use std::path::Path;
 use std::sync::Arc;
 

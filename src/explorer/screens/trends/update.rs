@@ -12,7 +12,7 @@ use crate::explorer::shared::model::Model;
 use crate::explorer::shared::motion::Motion;
 use crate::explorer::shared::screen::layout;
 use crate::explorer::shared::ticket::Ticket;
-use crate::history::History;
+use evaltrail_engine::history::History;
 use std::sync::Arc;
 
 fn screen(model: &Model) -> Option<&TrendsScreen> {

@@ -1,16 +1,14 @@
 //! Drawing of the screen of trends: a row for each set and metric, and below it the chart of the row under the cursor.
 
 use super::chart;
+use super::series_text::{change, has_other_criteria, sparkline};
 use super::state::TrendsScreen;
-use crate::analysis::block;
-use crate::domain::difference_text;
-use crate::explorer::case_list::trend::OTHER_CRITERIA;
 use crate::explorer::shared::layout::{Layout, case_rows};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::{put, put_right};
 use crate::explorer::widgets::{panel, scrollbar};
-use crate::history::Series;
+use evaltrail_engine::history::Series;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use unicode_width::UnicodeWidthStr;
@@ -77,7 +75,7 @@ pub(super) fn draw(
     buffer: &mut Buffer,
 ) -> Option<Position> {
     let trends = model.screen::<TrendsScreen>()?;
-    let title = match trends.series.iter().any(Series::has_other_criteria) {
+    let title = match trends.series.iter().any(has_other_criteria) {
         true => "each set over its runs   │ ≠ other criteria",
         false => "each set over its runs",
     };
@@ -144,60 +142,6 @@ impl SeriesColumns {
             change,
             runs,
             line,
-        }
-    }
-}
-
-impl Series {
-    /// A difference between two values, with its sign: in percentage points for the share that passed.
-    pub(super) fn difference(&self, difference: f64) -> String {
-        match self.metric {
-            None => format!("{:+.0} pp", difference * 100.0),
-            Some(_) => difference_text(difference, 2),
-        }
-    }
-
-    /// The latest value minus the one of the run before, with a sign if that run had other criteria.
-    fn change(&self) -> Option<String> {
-        let mut latest = self.points.iter().rev();
-        let (last, before) = (latest.next()?, latest.next()?);
-        let sign = if last.criteria == before.criteria {
-            ""
-        } else {
-            "≠"
-        };
-        Some(format!(
-            "{sign}{}",
-            self.difference(last.value - before.value)
-        ))
-    }
-
-    /// Whether a run had other criteria than the one before it.
-    fn has_other_criteria(&self) -> bool {
-        self.points
-            .windows(2)
-            .any(|pair| pair[0].criteria != pair[1].criteria)
-    }
-
-    /// The values as blocks, at most `width`, the latest last; a line where the criteria changed.
-    fn sparkline(&self, width: usize) -> String {
-        let mut signs = Vec::new();
-        for (at, point) in self.points.iter().enumerate() {
-            if at > 0 && self.points[at - 1].criteria != point.criteria {
-                signs.push(OTHER_CRITERIA);
-            }
-            signs.push(block(point.value, self.line_scale()));
-        }
-        signs[signs.len().saturating_sub(width)..].iter().collect()
-    }
-
-    /// The lowest and the highest value of the sparkline: 0 and 1 if all values are between, as for a case.
-    fn line_scale(&self) -> (f64, f64) {
-        let (lowest, highest) = self.range();
-        if lowest >= 0.0 && highest <= 1.0 {
-            (0.0, 1.0)
-        } else {
-            self.scale()
         }
     }
 }
@@ -287,7 +231,7 @@ fn series_row(
     );
     x += NUMBER_WIDTH;
     if columns.change > 0 {
-        let words = series.change().unwrap_or_default();
+        let words = change(series).unwrap_or_default();
         let faint = theme.within(style, theme.style(Role::Faint));
         put_right(
             buffer,
@@ -308,7 +252,7 @@ fn series_row(
         );
         x += columns.runs;
     }
-    let line = series.sparkline(usize::from(columns.line));
+    let line = sparkline(series, usize::from(columns.line));
     let accent = theme.within(style, theme.style(Role::Accent));
     put(buffer, x + 2, y, columns.line, &line, accent);
 }

@@ -5,7 +5,6 @@
 mod opening;
 mod released;
 
-use crate::domain::{RunEvent, clean_json};
 use crate::explorer::app::draw::draw;
 use crate::explorer::app::update::update;
 use crate::explorer::opened_run;
@@ -21,11 +20,12 @@ use crate::explorer::terminal::guard::{Guard, TerminalScreen};
 use crate::explorer::terminal::keys::KeyInput;
 use crate::explorer::terminal::newer_run::NewerRun;
 use crate::explorer::terminal::{clipboard, guard as terminal, input};
-use crate::formats::ColumnMap;
-use crate::process::Runtimes;
-use crate::runner::TrustQuestion;
-use crate::store::WorkspacePreferences;
-use crate::workspace::{Watch, Workspace};
+use evaltrail_core::domain::{RunEvent, clean_json};
+use evaltrail_core::formats::ColumnMap;
+use evaltrail_engine::process::Runtimes;
+use evaltrail_engine::runner::TrustQuestion;
+use evaltrail_engine::store::WorkspacePreferences;
+use evaltrail_engine::workspace::{Watch, Workspace};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,0 +1,224 @@
+//! Reads what the list of runs contains of a run, from its journal or from a result of ADK.
+
+use crate::history::adk_results::{ended_attempt, open_result};
+use crate::history::criteria::{DecidingMetrics, criteria_id, scoring_of};
+use crate::history::{MetricMean, RunSource, RunSummary, SetCount, SetResults};
+use crate::store::{LoadedRun, RunKey, load_run};
+use evaltrail_core::analysis::PassRateCollector;
+use evaltrail_core::domain::{
+    AttemptKey, AttemptSummary, Criterion, InMemory, PlannedSet, RunPlan, Totals, rfc3339,
+    unix_seconds,
+};
+use evaltrail_core::formats::adk::ResultFile;
+use evaltrail_core::metrics::{Aggregate, Aggregation, criterion_of};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Reads the summary of a run of evaltrail, or of a result of the agent in `app_dir`.
+pub(super) fn read_head(
+    path: &Path,
+    app_dir: Option<&Path>,
+    key: Option<&RunKey>,
+) -> Result<RunSummary, String> {
+    match app_dir {
+        None => load_run(path, key)
+            .map(|run| head_of_run(path, &run))
+            .map_err(|error| error.to_string()),
+        Some(app_dir) => {
+            open_result(path).map(|file| head_of_result(path, app_dir, &Arc::new(file)))
+        }
+    }
+}
+
+/// Collects the results of a set.
+#[derive(Default)]
+pub(super) struct CollectedResults {
+    totals: Totals,
+    pass_rate: PassRateCollector,
+    metrics: Aggregation,
+    criteria: DecidingMetrics,
+}
+
+impl CollectedResults {
+    fn add(&mut self, attempt: &AttemptSummary) {
+        self.totals.add(attempt.status);
+        self.pass_rate.add(attempt.key, attempt.status);
+        self.metrics.add(attempt);
+        self.criteria.add(attempt);
+    }
+
+    fn finish(self) -> SetResults {
+        let mean = |of: Aggregate| MetricMean {
+            metric: of.metric,
+            mean: of.mean,
+            scored: of.valid,
+        };
+        let metrics = self.metrics.finish().into_iter().map(mean).collect();
+        SetResults {
+            totals: self.totals,
+            pass_rate: self.pass_rate.finish(),
+            metrics,
+            criteria: self.criteria.finish(),
+        }
+    }
+}
+
+pub(super) fn head_of_run(path: &Path, run: &LoadedRun) -> RunSummary {
+    let (state, plan) = (&run.state, &run.state.plan);
+    let mut by_set: Vec<CollectedResults> = plan.sets.iter().map(|_| Default::default()).collect();
+    let mut end: Option<f64> = None;
+    for attempt in state.finished.iter() {
+        by_set[plan.cases.set_of(attempt.key.case)].add(&attempt);
+        let ended = unix_seconds(&attempt.started)
+            .map(|started| started + attempt.latency_s.unwrap_or(0.0));
+        end = end.into_iter().chain(ended).reduce(f64::max);
+    }
+    let mut cases = vec![0; plan.sets.len()];
+    plan.cases.iter().for_each(|case| cases[case.set] += 1);
+    let sets = plan.sets.iter().zip(cases).zip(by_set);
+    // A filter may leave no case of a set.
+    let sets = sets.filter(|((_, cases), _)| *cases > 0);
+    let sets = sets
+        .map(|((set, cases), results)| counted(set, cases, results.finish(), plan))
+        .collect();
+    RunSummary {
+        run_id: plan.run_id.clone(),
+        path: path.to_path_buf(),
+        started: plan.started.clone(),
+        commit: plan.commit.clone(),
+        source: RunSource::Evaltrail {
+            sets,
+            is_foreign: !run.is_signed,
+        },
+        agent: plan.agent_label(),
+        criteria: criteria_of(plan),
+        judge: plan.judge.label(),
+        duration_s: end
+            .zip(unix_seconds(&plan.started))
+            .map(|(end, start)| (end - start).max(0.0)),
+        spent: state.spent(),
+        turn: plan.options.turn,
+        attempts: plan.attempts(),
+        totals: state.totals,
+        ended: run.ended,
+        number: run.number,
+        shard: plan.options.shard,
+        merged: plan.options.merged.clone(),
+        is_in_merged: false,
+    }
+}
+
+/// A set of a run with its results.
+pub(super) fn counted(
+    set: &PlannedSet,
+    cases: usize,
+    results: SetResults,
+    plan: &RunPlan,
+) -> SetCount {
+    let is_complete = results.totals.ended() >= cases * plan.options.repeat as usize;
+    SetCount {
+        path: set.path.clone(),
+        cases,
+        is_whole: set
+            .file_cases
+            .map(|in_file| cases >= in_file && is_complete),
+        agent: set.agent_label(),
+        criteria: criteria_text(&set.criteria),
+        criteria_id: criteria_id(&set.criteria),
+        scoring: scoring_of(&set.criteria),
+        results,
+    }
+}
+
+/// The metrics of a run with their thresholds, each once.
+pub(super) fn criteria_of(plan: &RunPlan) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for words in plan
+        .sets
+        .iter()
+        .flat_map(|set| criteria_text(&set.criteria))
+    {
+        if !found.contains(&words) {
+            found.push(words);
+        }
+    }
+    found
+}
+
+/// Metrics with their thresholds, as "tool_trajectory_avg_score 1".
+pub(super) fn criteria_text(criteria: &[Criterion]) -> Vec<String> {
+    let words = |criterion: &Criterion| {
+        let threshold = criterion
+            .threshold
+            .map(|threshold| format!(" {threshold}"))
+            .unwrap_or_default();
+        format!("{}{threshold}", criterion.metric)
+    };
+    criteria.iter().map(words).collect()
+}
+
+/// The attempts of a result.
+pub(super) fn attempts_of_result(file: &Arc<ResultFile>) -> Vec<AttemptSummary> {
+    let key = |at: usize| AttemptKey {
+        case: at,
+        attempt: file.entries[at].attempt,
+    };
+    let attempt = |at: usize| ended_attempt(file, at, key(at), None, InMemory::Summary);
+    (0..file.entries.len())
+        .map(|at| attempt(at).summary().clone())
+        .collect()
+}
+
+/// A hash of the criteria of a result's metrics with thresholds.
+pub(super) fn criteria_of_result(file: &ResultFile) -> u64 {
+    let mut found: BTreeMap<String, Criterion> = BTreeMap::new();
+    for attempt in (0..file.entries.len()).filter_map(|at| file.attempt(at).ok()) {
+        for metric in attempt
+            .metrics
+            .iter()
+            .filter(|metric| metric.threshold.is_some())
+        {
+            found
+                .entry(metric.metric.clone())
+                .or_insert_with(|| criterion_of(metric));
+        }
+    }
+    criteria_id(&found.into_values().collect::<Vec<_>>())
+}
+
+pub(super) fn head_of_result(path: &Path, app_dir: &Path, file: &Arc<ResultFile>) -> RunSummary {
+    let mut totals = Totals::default();
+    let mut results = CollectedResults::default();
+    for attempt in &attempts_of_result(file) {
+        totals.add(attempt.status);
+        results.add(attempt);
+    }
+    RunSummary {
+        run_id: file.id.clone(),
+        path: path.to_path_buf(),
+        started: rfc3339(file.created),
+        commit: None,
+        source: RunSource::Adk {
+            app_dir: app_dir.to_path_buf(),
+            set_id: file.set_id.clone(),
+            by_evaltrail: file.by_evaltrail(),
+            copied_run: file.copied_run(),
+            results: results.finish(),
+            criteria_id: criteria_of_result(file),
+        },
+        agent: String::new(),
+        criteria: Vec::new(),
+        judge: None,
+        duration_s: None,
+        spent: None,
+        turn: None,
+        attempts: file.entries.len(),
+        totals,
+        ended: true,
+        number: 0,
+        shard: None,
+        merged: Vec::new(),
+        is_in_merged: false,
+    }
+}

@@ -1,0 +1,340 @@
+//! The outcomes of every case over the runs.
+
+use super::adk_results::open_result;
+use super::criteria::CriteriaNumbers;
+use super::index::{History, stamp_of};
+use super::latest::{HistorySet, matching};
+use super::outcomes::{CaseOutcomeLine, RunOutcomes, SetOutcomes, hash_of_id};
+use super::read_head::attempts_of_result;
+use super::run_summary::{RunSource, RunSummary};
+use crate::store::load_run;
+use evaltrail_core::analysis::CasePoint;
+use rayon::prelude::*;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The outcomes of a run, with the files that they belong to.
+type OutcomesByFile = Vec<(PathBuf, SetOutcomes)>;
+
+/// The maximum number of outcomes of cases in memory.
+const POINTS_AT_MOST: usize = 1_000_000;
+
+/// The outcomes of the cases of a workspace over its runs. Foreign runs, unfinished attempts and runs of single turns are
+/// left out.
+#[derive(Clone, Debug, Default)]
+pub struct CaseTrends {
+    /// The runs, oldest first.
+    pub runs: Vec<RunSummary>,
+    /// Whether all runs are contained; if not, there were too many outcomes, and the oldest runs are left out.
+    pub is_complete: bool,
+    /// The runs that cannot be read, each with the error.
+    pub unreadable: Vec<String>,
+    /// The outcomes by file and by the hash of the case's id, oldest first.
+    points: HashMap<PathBuf, HashMap<u64, Vec<CasePoint>>>,
+}
+
+impl CaseTrends {
+    /// The outcomes of a case, oldest first; `run` is a position in `runs`. Empty for cases with equal ids, which cannot
+    /// be told apart.
+    pub fn of_case(&self, path: &Path, eval_id: &str) -> &[CasePoint] {
+        let points = self
+            .points
+            .get(path)
+            .and_then(|cases| cases.get(&hash_of_id(eval_id)));
+        points.map_or(&[], Vec::as_slice)
+    }
+}
+
+/// The number of runs that are read at the same time, before their points are counted.
+const READ_TOGETHER: usize = 64;
+
+impl History {
+    /// The outcomes of the cases of these sets.
+    pub fn trends(&self, sets: &[HistorySet]) -> CaseTrends {
+        let mut found: Vec<(RunSummary, OutcomesByFile)> = Vec::new();
+        let (mut count, mut is_complete) = (0, true);
+        let mut unreadable: Vec<String> = self
+            .unreadable
+            .iter()
+            .map(|(_, error)| error.clone())
+            .collect();
+        let heads: Vec<&RunSummary> = self
+            .runs
+            .iter()
+            .filter(|head| head.is_in_trends())
+            .collect();
+        for (head, outcomes) in heads
+            .chunks(READ_TOGETHER)
+            .flat_map(|heads| self.read_together(heads, sets))
+        {
+            let outcomes = match outcomes {
+                Ok(outcomes) => outcomes,
+                Err(error) => {
+                    unreadable.extend(head.path.exists().then_some(error));
+                    continue;
+                }
+            };
+            count += outcomes
+                .iter()
+                .map(|(_, set)| set.cases.len())
+                .sum::<usize>();
+            if count > POINTS_AT_MOST {
+                is_complete = false;
+                break;
+            }
+            found.push((head.clone(), outcomes));
+        }
+        found.reverse();
+        let mut trends = CaseTrends {
+            is_complete,
+            unreadable,
+            ..CaseTrends::default()
+        };
+        let mut criteria: HashMap<PathBuf, CriteriaNumbers<usize>> = HashMap::new();
+        for (run, (head, outcomes)) in found.into_iter().enumerate() {
+            trends.runs.push(head);
+            for (path, set) in outcomes {
+                let is_other = |a: &usize, b: &usize| {
+                    trends.runs[*a].has_other_criteria(&trends.runs[*b], &path)
+                };
+                let criteria = criteria
+                    .entry(path.clone())
+                    .or_default()
+                    .number(run, is_other);
+                let cases = trends.points.entry(path).or_default();
+                for line in set.cases {
+                    let CaseOutcomeLine {
+                        id,
+                        content,
+                        status,
+                        passed,
+                        evaluated,
+                    } = line;
+                    let point = CasePoint {
+                        run,
+                        status,
+                        passed,
+                        evaluated,
+                        content,
+                        criteria,
+                    };
+                    cases.entry(id).or_default().push(point);
+                }
+            }
+        }
+        trends
+    }
+
+    /// The outcomes of runs, which are read at the same time.
+    fn read_together<'a>(
+        &self,
+        heads: &[&'a RunSummary],
+        sets: &[HistorySet],
+    ) -> Vec<(&'a RunSummary, Result<OutcomesByFile, String>)> {
+        let outcomes_of = |head: &'a RunSummary| {
+            (
+                head,
+                self.outcomes_of(head)
+                    .map(|outcomes| by_file(head, outcomes, sets)),
+            )
+        };
+        heads.par_iter().copied().map(outcomes_of).collect()
+    }
+
+    /// The outcomes of a run, from the cache or from the run. Errors: it cannot be read any more.
+    fn outcomes_of(&self, head: &RunSummary) -> Result<RunOutcomes, String> {
+        let app_dir = match &head.source {
+            RunSource::Adk { app_dir, .. } => Some(app_dir.as_path()),
+            RunSource::Evaltrail { .. } => None,
+        };
+        let stamp = stamp_of(&head.path, app_dir.is_some());
+        let stored = self
+            .cache
+            .as_ref()
+            .and_then(|cache| cache.read(&head.path, &stamp));
+        if let Some(stored) = stored {
+            return Ok(stored);
+        }
+        let outcomes = match app_dir {
+            None => {
+                let run = load_run(&head.path, self.key.as_ref())
+                    .map_err(|error| format!("{}: {error}", head.path.display()))?;
+                // The index may be outdated.
+                if run.is_signed {
+                    RunOutcomes::of_run(&run.state)
+                } else {
+                    RunOutcomes::default()
+                }
+            }
+            Some(_) => {
+                RunOutcomes::of_result(&attempts_of_result(&Arc::new(open_result(&head.path)?)))
+            }
+        };
+        if let Some(cache) = &self.cache {
+            cache.write(&head.path, &stamp, &outcomes);
+        }
+        Ok(outcomes)
+    }
+}
+
+/// The outcomes with the files that they belong to.
+fn by_file(head: &RunSummary, outcomes: RunOutcomes, sets: &[HistorySet]) -> OutcomesByFile {
+    let of_adk = match &head.source {
+        RunSource::Evaltrail { .. } => None,
+        RunSource::Adk {
+            app_dir, set_id, ..
+        } => Some(matching(sets, app_dir, set_id)),
+    };
+    let file_of = |set: &SetOutcomes| match &of_adk {
+        None => Some(set.path.clone()),
+        Some(matching) => matching.first().map(|set| set.path.clone()),
+    };
+    outcomes
+        .sets
+        .into_iter()
+        .filter_map(|set| Some((file_of(&set)?, set)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{AppFolders, RunFolder, RunKey};
+    use evaltrail_core::domain::{
+        AgentSpec, Attempt, AttemptKey, JudgeSpec, PlannedCase, PlannedCases, PlannedSet,
+        RunOptions, RunPlan, Status,
+    };
+
+    fn plan(run_id: &str, workspace: &Path, ids: &[&str]) -> RunPlan {
+        let set = PlannedSet {
+            stubs: None,
+            tools: Default::default(),
+            id: "s".into(),
+            file: "s.json".into(),
+            path: workspace.join("s.json"),
+            digest: String::new(),
+            agent: AgentSpec::PriorAttempts,
+            agent_name: String::new(),
+            agent_jobs: None,
+            file_cases: None,
+            app_dir: None,
+            criteria: Vec::new(),
+            user: Default::default(),
+        };
+        let case = |(index, id): (usize, &&str)| PlannedCase {
+            set: 0,
+            index,
+            eval_id: id.to_string().into(),
+            content: format!("content of {id}").into(),
+            quarantine: None,
+        };
+        RunPlan {
+            run_id: run_id.into(),
+            started: "2026-01-01T00:00:00Z".into(),
+            commit: Some(format!("commit of {run_id}")),
+            sets: vec![set],
+            cases: PlannedCases::new(ids.iter().enumerate().map(case)).unwrap(),
+            options: RunOptions {
+                repeat: 2,
+                ..RunOptions::default()
+            },
+            judge: JudgeSpec::standard(),
+        }
+    }
+
+    /// Records a run in which every attempt has this status, except that the first attempt of each case passes.
+    fn record(plan: &RunPlan, workspace: &Path, key: Option<RunKey>, status: Status) {
+        let mut folder = RunFolder::create(workspace, plan, key).unwrap();
+        for (case, planned) in plan.cases.iter().enumerate() {
+            for (attempt, status) in [(1, Status::Passed), (2, status)] {
+                let blank = Attempt::blank(AttemptKey { case, attempt }, &planned.eval_id);
+                folder.append(&Attempt { status, ..blank }).unwrap();
+            }
+        }
+        folder.end().unwrap();
+    }
+
+    #[test]
+    fn trends_use_only_own_runs_with_any_cache() {
+        let place = tempfile::tempdir().unwrap();
+        let workspace = place.path().join("work");
+        std::fs::create_dir(&workspace).unwrap();
+        let home = |name: &str| AppFolders {
+            data: place.path().join(name),
+            cache: place.path().join(name).join("cache"),
+            config: place.path().join(name),
+        };
+        let (ours, others) = (home("ours"), home("others"));
+        let key = |places: &AppFolders| RunKey::open(places).ok();
+        record(
+            &plan("first", &workspace, &["a", "b", "b"]),
+            &workspace,
+            key(&ours),
+            Status::Failed,
+        );
+        record(
+            &plan("planted", &workspace, &["a"]),
+            &workspace,
+            key(&others),
+            Status::Errored,
+        );
+        record(
+            &plan("second", &workspace, &["a"]),
+            &workspace,
+            key(&ours),
+            Status::Passed,
+        );
+        let trends = || History::open(&workspace, &[], Some(&ours)).trends(&[]);
+        let found = trends();
+        let runs: Vec<_> = found
+            .runs
+            .iter()
+            .map(|head| (head.run_id.as_str(), head.commit.as_deref()))
+            .collect();
+        assert_eq!(
+            runs,
+            [
+                ("first", Some("commit of first")),
+                ("second", Some("commit of second"))
+            ]
+        );
+        let set = workspace.join("s.json");
+        let of_case = |trends: &CaseTrends, id: &str| {
+            let points = trends.of_case(&set, id).iter();
+            points
+                .map(|point| (point.run, point.status, point.passed, point.evaluated))
+                .collect::<Vec<_>>()
+        };
+        let a = vec![(0, Status::Failed, 1, 2), (1, Status::Passed, 2, 2)];
+        assert_eq!((of_case(&found, "a"), found.is_complete), (a.clone(), true));
+        assert_eq!(of_case(&found, "b"), [], "two cases have this id");
+        let content = |run: usize| found.of_case(&set, "a")[run].content;
+        assert!(content(0) != 0 && content(0) == content(1));
+        // The cache is only a cache, also if a file of it belongs to an older version of the run.
+        assert_eq!(of_case(&trends(), "a"), a);
+        let cached = walk(&ours.cache);
+        assert!(cached.len() >= 3, "{cached:?}");
+        cached
+            .iter()
+            .for_each(|file| std::fs::write(file, "{}").unwrap());
+        assert_eq!(of_case(&trends(), "a"), a);
+        std::fs::remove_dir_all(&ours.cache).unwrap();
+        assert_eq!(of_case(&trends(), "a"), a);
+    }
+
+    fn walk(folder: &Path) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        entries
+            .flat_map(|path| {
+                if path.is_dir() {
+                    walk(&path)
+                } else {
+                    vec![path]
+                }
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,81 @@
+//! A format of reports.
+
+use super::comparison::ComparedRuns;
+use crate::history::RunTrends;
+use evaltrail_core::domain::RunState;
+use std::fmt;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Writes a report. Errors: those of the output, and attempts that cannot be read.
+pub type WriteReport = fn(&RunState, &mut dyn Write) -> io::Result<()>;
+
+/// What a report may contain besides the run: how it compares with earlier runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EarlierRuns<'a> {
+    /// The trends of its sets over the runs of the workspace.
+    pub trends: Option<&'a RunTrends>,
+    /// The comparison with the baseline: a line, followed by lines with cases.
+    pub baseline: Option<&'a str>,
+}
+
+/// Writes a report that contains earlier runs. Errors: as of [`WriteReport`].
+pub type WriteWithEarlierRuns = fn(&RunState, EarlierRuns<'_>, &mut dyn Write) -> io::Result<()>;
+
+/// Writes two compared runs. Errors: those of the output.
+pub type WriteComparison = fn(&ComparedRuns<'_>, &mut dyn Write) -> io::Result<()>;
+
+/// A format of reports. Each has a file with a constant of this type, and a line in [`REPORTS`](super::REPORTS).
+#[derive(Clone, Copy)]
+pub struct ReportFormat {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// Another name on the command line; empty if there is none.
+    pub alias: &'static str,
+    /// Writes the report of a run.
+    pub write: WriteReport,
+    /// Writes the report of a run with the comparison to earlier runs, if the format has a place for it.
+    pub write_with_earlier_runs: Option<WriteWithEarlierRuns>,
+    /// Writes the report to a file whose name ends in `.csv`, if that is another form.
+    pub write_csv: Option<WriteReport>,
+    /// Writes two compared runs, if the format has a form for them.
+    pub write_comparison: Option<WriteComparison>,
+}
+
+/// The fields that most formats share.
+pub(super) const BASE: ReportFormat = ReportFormat {
+    name: "",
+    alias: "",
+    write: |_, _| Ok(()),
+    write_with_earlier_runs: None,
+    write_csv: None,
+    write_comparison: None,
+};
+
+impl ReportFormat {
+    /// Writes the report of a run to a file of this name. Errors: as of [`WriteReport`].
+    pub fn write_named(
+        &self,
+        state: &RunState,
+        earlier: EarlierRuns<'_>,
+        file: &Path,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let is_csv = file
+            .extension()
+            .is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
+        match self.write_csv {
+            Some(write_csv) if is_csv => write_csv(state, out),
+            _ => match self.write_with_earlier_runs {
+                Some(write) => write(state, earlier, out),
+                None => (self.write)(state, out),
+            },
+        }
+    }
+}
+
+impl fmt::Debug for ReportFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}

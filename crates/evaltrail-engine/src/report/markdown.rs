@@ -1,0 +1,207 @@
+//! A summary for a pull request: counts, metrics, and the cases that did not pass with the reason.
+
+use super::attempts::{attempts_in_order, no_score_text, titled};
+use super::failures::{
+    change_for, failed_cases, groups_headline, groups_of, listed_groups, percent,
+};
+use super::format::{BASE, ReportFormat};
+use super::markdown_cell::{cell, code};
+use super::open_command::{export_command, open_command};
+use super::remarks::{run_remarks, why_not_counted, why_with_remarks};
+use evaltrail_core::analysis::repeated_passes;
+use evaltrail_core::domain::{EndedAttempt, RunState, Status, statistic_text};
+use evaltrail_core::formats::MARKDOWN_TITLE;
+use evaltrail_core::metrics::{Aggregate, aggregates};
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// Maximum number of listed cases that did not pass, since the text of a pull request has a limit.
+const LISTED: usize = 100;
+/// Maximum number of causes that are listed.
+const GROUPS_LISTED: usize = 20;
+/// Maximum number of cases that are named for a cause.
+const NAMED_OF_GROUP: usize = 3;
+
+/// A summary for a pull request.
+pub const REPORT: ReportFormat = ReportFormat {
+    name: "markdown",
+    alias: "md",
+    write: |state, out| out.write_all(markdown_report(state).as_bytes()),
+    write_comparison: Some(|compared, out| out.write_all(compared.markdown().as_bytes())),
+    ..BASE
+};
+
+/// The report of a run.
+fn markdown_report(state: &RunState) -> String {
+    let totals = state.totals;
+    let mut out = format!("{MARKDOWN_TITLE}\n\n");
+    let counts: Vec<String> = totals
+        .each()
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, status)| format!("{} **{count}** {}", status.glyph(), status.label()))
+        .collect();
+    let time = state
+        .ended
+        .map(|seconds| format!(" in {seconds:.1} s"))
+        .unwrap_or_default();
+    let _ = writeln!(
+        out,
+        "{}{time} · {} · run {}\n",
+        counts.join(" · "),
+        cell(&state.plan.agent_label()),
+        code(&state.plan.run_id)
+    );
+    match state.quarantined().ended() {
+        0 => {}
+        1 => out.push_str("1 of those that did not pass is quarantined\n\n"),
+        count => {
+            let _ = write!(
+                out,
+                "{count} of those that did not pass are quarantined\n\n"
+            );
+        }
+    }
+    for words in run_remarks(state) {
+        let _ = writeln!(out, "{}\n", cell(&words));
+    }
+    metrics_table(
+        &titled(state, aggregates(attempts_in_order(state))),
+        &mut out,
+    );
+    repeats_table(state, &mut out);
+    let is_listed = |attempt: &Arc<EndedAttempt>| {
+        attempt.status != Status::Passed || !attempt.model_errors.is_empty()
+    };
+    let bad = state.finished.iter().filter(is_listed).count();
+    if bad == 0 {
+        return out;
+    }
+    let listed: Vec<Arc<EndedAttempt>> = attempts_in_order(state)
+        .filter(is_listed)
+        .take(LISTED)
+        .collect();
+    groups_table(state, &mut out);
+    out.push_str("\n| | case | why |\n|---|---|---|\n");
+    for attempt in &listed {
+        let set = state.plan.set_name(attempt.key.case);
+        let name = cell(&format!(
+            "{set} › {}",
+            attempt.title(state.plan.options.repeat)
+        ));
+        let not_counted = why_not_counted(state, attempt, state.passes_gate(attempt.key.case));
+        let _ = writeln!(
+            out,
+            "| {} {} | {name} | {} |",
+            attempt.status.glyph(),
+            attempt.status.label(),
+            cell(&format!("{not_counted}{}", why_with_remarks(attempt)))
+        );
+    }
+    if bad > LISTED {
+        let _ = writeln!(out, "\n… and {} more", bad - LISTED);
+    }
+    let _ = writeln!(
+        out,
+        "\nTo open a case: {}, then for instance {}",
+        code(&export_command(&state.plan)),
+        code(&open_command(&state.plan, &listed[0].eval_id))
+    );
+    out
+}
+
+/// pass@k and pass^k of a run whose cases were repeated, and how many cases are flaky.
+fn repeats_table(state: &RunState, out: &mut String) {
+    let Some(passes) = repeated_passes(state) else {
+        return;
+    };
+    if !passes.by_k.is_empty() {
+        out.push_str("\n| k | pass@k | pass^k |\n|--:|--:|--:|\n");
+    }
+    for of in &passes.by_k {
+        let _ = writeln!(out, "| {} | {:.3} | {:.3} |", of.k, of.pass_at, of.pass_hat);
+    }
+    for words in passes.remarks() {
+        let _ = writeln!(out, "\n{}", cell(&words));
+    }
+}
+
+/// What failed cases share, with the first cases of each cause.
+fn groups_table(state: &RunState, out: &mut String) {
+    let failed = failed_cases(state);
+    let found = groups_of(&failed);
+    let Some(headline) = groups_headline(&found, failed.len()) else {
+        return;
+    };
+    let _ = write!(
+        out,
+        "\n**{headline}**\n\n| cases | share | cause | for instance |\n|--:|--:|---|---|\n"
+    );
+    let groups = listed_groups(&found);
+    for group in groups.iter().take(GROUPS_LISTED) {
+        let name = |at: &usize| {
+            let case = failed[*at].key.case;
+            cell(&format!(
+                "{} › {}",
+                state.plan.set_name(case),
+                state.plan.cases.eval_id(case)
+            ))
+        };
+        let (size, nesting) = (group.members.len(), if group.is_nested { "↳ " } else { "" });
+        let mut cause = format!("{nesting}{}", cell(&group.cause));
+        let mut instances = String::new();
+        if !group.is_heading {
+            let names: Vec<String> = group
+                .members
+                .iter()
+                .take(NAMED_OF_GROUP)
+                .map(name)
+                .collect();
+            let more = size - names.len();
+            let more = if more > 0 {
+                format!(", … and {more} more")
+            } else {
+                String::new()
+            };
+            instances = format!("{}{more}", names.join(", "));
+        }
+        if let Some(change) = change_for(state, &failed, &group.members) {
+            let _ = write!(cause, " (all would pass with {})", cell(&change));
+        }
+        let share = percent(size, failed.len());
+        let _ = writeln!(out, "| {size} | {share} | {cause} | {instances} |");
+    }
+    let more = groups
+        .iter()
+        .skip(GROUPS_LISTED)
+        .filter(|group| !group.is_heading)
+        .count();
+    if more > 0 {
+        let _ = writeln!(out, "\n… and {more} more causes");
+    }
+}
+
+fn metrics_table(metrics: &[Aggregate], out: &mut String) {
+    if metrics.is_empty() {
+        return;
+    }
+    out.push_str("| metric | mean | std | valid / errored / total | min | median | p90 | p95 |\n");
+    out.push_str("|---|--:|--:|--:|--:|--:|--:|--:|\n");
+    let number = |value: Option<f64>| value.map_or("—".into(), statistic_text);
+    for of in metrics {
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {} / {} / {} | {} | {} | {} | {} |",
+            cell(&format!("{}{}", of.metric, no_score_text(of))),
+            number(of.mean),
+            number(of.std),
+            of.valid,
+            of.errored,
+            of.total,
+            number(of.min),
+            number(of.median),
+            number(of.p90),
+            number(of.p95)
+        );
+    }
+}

@@ -1,0 +1,141 @@
+//! Reports of a run in all formats. External data is cleaned before it is written.
+
+mod attempts;
+mod comparison;
+mod coverage;
+mod csv;
+mod failures;
+mod format;
+mod github;
+mod html;
+mod json;
+mod json_case;
+mod json_steps;
+mod junit;
+mod markdown;
+mod markdown_cell;
+mod open_command;
+mod remarks;
+mod rerun;
+mod text;
+mod turns;
+mod vertex;
+
+pub use comparison::{ComparedRuns, started_text};
+pub use coverage::{AgentReport, coverage_html, coverage_json, coverage_markdown, coverage_text};
+pub use format::{EarlierRuns, ReportFormat};
+pub use github::github_annotations;
+pub use json::write_json_report;
+pub use markdown::REPORT as MARKDOWN;
+pub use markdown_cell::cell as markdown_cell;
+pub use open_command::shell_word;
+pub use rerun::rerun_of_plan;
+pub use text::{Paint, SummaryStyle, Verbosity, attempt_line, reason_lines, run_summary};
+pub use turns::turn_lines;
+
+/// The formats of reports, in the order of the help.
+pub static REPORTS: &[&ReportFormat] = &[
+    &json::REPORT,
+    &junit::REPORT,
+    &markdown::REPORT,
+    &html::REPORT,
+    &csv::REPORT,
+    &vertex::METRICS_TABLE,
+    &vertex::SUMMARY,
+    &vertex::EVALUATION_RESULT,
+];
+
+/// The format with a name.
+pub fn report_format(name: &str) -> Option<&'static ReportFormat> {
+    REPORTS
+        .iter()
+        .copied()
+        .find(|format| format.name == name || !name.is_empty() && format.alias == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evaltrail_core::domain::{
+        AgentSpec, Attempt, AttemptKey, AttemptRecords, EndedAttempt, InMemory, JudgeSpec,
+        PlannedCase, PlannedCases, PlannedSet, RecordedAt, RunEvent, RunOptions, RunPlan, RunState,
+        Status,
+    };
+    use std::sync::Arc;
+
+    struct Lost;
+
+    impl AttemptRecords for Lost {
+        fn read(&self, _: RecordedAt) -> Result<Arc<Attempt>, String> {
+            Err("the journal is gone".into())
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_any_more_is_in_no_report() {
+        let set = PlannedSet {
+            stubs: None,
+            tools: Default::default(),
+            id: "s".into(),
+            file: "s".into(),
+            path: "/s".into(),
+            digest: String::new(),
+            agent: AgentSpec::Saved,
+            agent_name: String::new(),
+            agent_jobs: None,
+            file_cases: None,
+            app_dir: None,
+            criteria: Vec::new(),
+            user: Default::default(),
+        };
+        let mut state = RunState::new(Arc::new(RunPlan {
+            commit: None,
+            run_id: "r".into(),
+            started: String::new(),
+            sets: vec![set],
+            cases: PlannedCases::new([PlannedCase {
+                set: 0,
+                index: 0,
+                eval_id: "a".into(),
+                content: "".into(),
+                quarantine: None,
+            }])
+            .unwrap(),
+            options: RunOptions::default(),
+            judge: JudgeSpec::standard(),
+        }));
+        let key = AttemptKey {
+            case: 0,
+            attempt: 1,
+        };
+        let attempt = Attempt {
+            status: Status::Passed,
+            ..Attempt::blank(key, "a")
+        };
+        let lost: Arc<dyn AttemptRecords> = Arc::new(Lost);
+        let at = RecordedAt {
+            offset: 0,
+            length: 1,
+        };
+        let ended = EndedAttempt::recorded(attempt, at, &lost, InMemory::Summary);
+        state.apply(RunEvent::Finished(Arc::new(ended)));
+        for format in REPORTS {
+            let of_summaries = ["junit", "markdown", "vertex-summary"].contains(&format.name);
+            let written = (format.write)(&state, &mut Vec::new());
+            assert_eq!(
+                written.is_ok(),
+                of_summaries,
+                "{}: {written:?}",
+                format.name
+            );
+            if let Err(error) = written {
+                assert_eq!(
+                    error.to_string(),
+                    "a: the journal is gone",
+                    "{}",
+                    format.name
+                );
+            }
+        }
+    }
+}

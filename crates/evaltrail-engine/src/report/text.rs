@@ -1,0 +1,600 @@
+//! Text output for a terminal or a log.
+
+use super::attempts::titled;
+use super::failures::{
+    FailedCase, ListedGroup, change_for, failed_cases, groups_headline, groups_of, listed_groups,
+    percent,
+};
+use super::remarks::{MODEL_ERROR_SIGN, why_not_counted};
+use evaltrail_core::analysis::{PassCount, RepeatedPass, RepeatedPasses, repeated_passes};
+use evaltrail_core::domain::{
+    AgentSpec, AttemptSummary, Criterion, EndedAttempt, MetricSummary, RunState, Status,
+    clean_line, compared_texts, score_text, seconds_text,
+};
+use evaltrail_core::metrics::{Aggregate, aggregates};
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// The maximum numbers of what is listed at the end of a run.
+#[derive(Clone, Copy)]
+struct Limits {
+    /// Cases, each with its own reason.
+    failures: usize,
+    /// Cases of a group.
+    members: usize,
+    /// Groups.
+    groups: usize,
+}
+
+impl Limits {
+    fn new(lists_all: bool) -> Limits {
+        match lists_all {
+            true => Limits {
+                failures: usize::MAX,
+                members: usize::MAX,
+                groups: usize::MAX,
+            },
+            false => Limits {
+                failures: 50,
+                members: 10,
+                groups: 20,
+            },
+        }
+    }
+}
+
+/// Whether and how text is coloured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Paint {
+    /// Whether escape sequences may be written.
+    pub on: bool,
+}
+
+impl Paint {
+    fn wrap(self, code: &str, text: &str) -> String {
+        if self.on {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_string()
+        }
+    }
+
+    /// Text in the colour of a status.
+    pub fn status(self, status: Status, text: &str) -> String {
+        let code = match status {
+            Status::Passed => "32",
+            Status::Failed => "31",
+            Status::Errored => "35",
+            Status::NotEvaluated => "33",
+            Status::Informational => "2",
+        };
+        self.wrap(code, text)
+    }
+
+    /// Faint text.
+    pub fn faint(self, text: &str) -> String {
+        self.wrap("2", text)
+    }
+
+    /// Bold text.
+    pub fn bold(self, text: &str) -> String {
+        self.wrap("1", text)
+    }
+}
+
+/// How much is printed about a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verbosity {
+    /// Only what did not pass.
+    Quiet,
+    /// A line for each attempt; at the end, the metrics, and why cases did not pass.
+    Normal,
+    /// The turns and the scores of each attempt, too.
+    Verbose,
+}
+
+/// How the summary of a run is printed.
+#[derive(Clone, Copy, Debug)]
+pub struct SummaryStyle {
+    /// Whether it is coloured.
+    pub paint: Paint,
+    /// How much is printed.
+    pub verbosity: Verbosity,
+    /// Whether all cases that did not pass are listed, however many there are.
+    pub lists_all: bool,
+}
+
+/// A line for an attempt: its status, name and time.
+pub fn attempt_line(state: &RunState, attempt: &AttemptSummary, paint: Paint) -> String {
+    let set = state.plan.set_name(attempt.key.case);
+    let title = attempt.title(state.plan.options.repeat);
+    let name = format!("{} › {}", clean_line(&set), clean_line(&title));
+    let time = attempt
+        .latency_s
+        .map(|_| paint.faint(&format!("  {}", seconds_text(attempt.latency_s))));
+    let unsteady = if attempt.unsteady {
+        "  ≈ unsteady"
+    } else {
+        ""
+    };
+    let reported = attempt.model_error_text();
+    let warned = reported.map(|words| {
+        paint.status(
+            Status::NotEvaluated,
+            &format!("  {MODEL_ERROR_SIGN} {words}"),
+        )
+    });
+    let differs = attempt.status != attempt.adk_status || warned.is_some();
+    let in_adk = match differs && attempt.status != Status::Errored {
+        true => paint.faint(&format!("  ADK status: {}", attempt.adk_status.label())),
+        false => String::new(),
+    };
+    let glyph = paint.status(attempt.status, attempt.status.glyph());
+    format!(
+        "{glyph} {name}{}{unsteady}{}{in_adk}",
+        time.unwrap_or_default(),
+        warned.unwrap_or_default()
+    )
+}
+
+/// Lines with the reasons why an attempt did not pass, each after a line break; empty if it passed.
+pub fn reason_lines(attempt: &AttemptSummary, paint: Paint) -> String {
+    let mut out = String::new();
+    if let Some(error) = &attempt.error {
+        let _ = write!(
+            out,
+            "\n    {}",
+            paint.status(Status::Errored, &clean_line(error))
+        );
+    }
+    for metric in attempt
+        .metrics
+        .iter()
+        .filter(|metric| is_worth_a_line(metric))
+    {
+        let _ = write!(out, "\n    {}", metric_line(metric, paint));
+    }
+    if attempt.error.is_none()
+        && !attempt.metrics.iter().any(is_worth_a_line)
+        && !attempt.reason().is_empty()
+    {
+        let _ = write!(
+            out,
+            "\n    {}",
+            paint.status(attempt.status, &clean_line(&attempt.reason()))
+        );
+    }
+    let remarks = attempt.end_remarks();
+    if !remarks.is_empty() {
+        let _ = write!(out, "\n    {}", paint.faint(&remarks));
+    }
+    out
+}
+
+fn is_worth_a_line(metric: &MetricSummary) -> bool {
+    matches!(
+        metric.status,
+        Status::Failed | Status::NotEvaluated | Status::Errored
+    )
+}
+
+fn metric_line(metric: &MetricSummary, paint: Paint) -> String {
+    let number = match (metric.score(), metric.threshold) {
+        (Some(score), Some(threshold)) => {
+            let (score, threshold) = compared_texts(score, threshold);
+            format!(" {score} of {threshold}")
+        }
+        (Some(score), None) => format!(" {}", score_text(score)),
+        _ => format!(" {}", metric.status.label()),
+    };
+    let head = paint.status(
+        metric.status,
+        &format!("{}{number}", clean_line(&metric.metric)),
+    );
+    format!("{head}  {}", clean_line(&metric.explanation))
+}
+
+/// The summary at the end of a run: metrics, failures, counts and the next commands. `place` is the workspace as commands name
+/// it; `rerun` is the command that runs the failures again.
+pub fn run_summary(state: &RunState, style: SummaryStyle, place: &str, rerun: &str) -> String {
+    let SummaryStyle {
+        paint, verbosity, ..
+    } = style;
+    let totals = state.totals;
+    let mut parts = Vec::new();
+    let quarantined = state.quarantined();
+    for (count, status) in totals.without(quarantined).each() {
+        if count > 0 {
+            parts.push(paint.status(status, &format!("{count} {}", status.label())));
+        }
+    }
+    if quarantined.ended() > 0 {
+        let words = format!("{} quarantined", quarantined.ended());
+        parts.push(paint.status(Status::NotEvaluated, &words));
+    }
+    if parts.is_empty() {
+        parts.push("nothing ran".into());
+    }
+    let unsteady = state
+        .finished
+        .iter()
+        .filter(|attempt| attempt.unsteady)
+        .count();
+    if unsteady > 0 {
+        parts.push(format!("{unsteady} of them unsteady"));
+    }
+    let not_run = state.plan.attempts() - totals.ended();
+    if not_run > 0 {
+        parts.push(format!("{not_run} not run"));
+    }
+    let time = state
+        .ended
+        .map(|seconds| format!("  in {seconds:.1}s"))
+        .unwrap_or_default();
+    let counts = format!(
+        "{} {}{}{}",
+        paint.bold("evaltrail"),
+        parts.join(", "),
+        of_cases(state),
+        paint.faint(&time)
+    );
+    let table = match verbosity {
+        Verbosity::Quiet => String::new(),
+        Verbosity::Normal | Verbosity::Verbose => {
+            metric_table(state, paint, verbosity) + &repeats_table(state, paint)
+        }
+    };
+    let failures = failures(state, style);
+    format!(
+        "{table}{}{}{failures}{counts}{}{}",
+        judged(state, paint),
+        endings(state, paint),
+        unrecorded(state, paint),
+        next_steps(state, paint, place, rerun)
+    )
+}
+
+/// What to say at the end of a run whose results are only in memory; empty if they are recorded.
+fn unrecorded(state: &RunState, paint: Paint) -> String {
+    let lost = state
+        .finished
+        .iter()
+        .filter(|attempt| attempt.recorded_at().is_none())
+        .count();
+    let words = match lost {
+        0 => return String::new(),
+        1 => "1 result is not recorded: it is lost now, except for the reports".to_string(),
+        lost => {
+            format!("{lost} results are not recorded: they are lost now, except for the reports")
+        }
+    };
+    format!("\n{}", paint.status(Status::Errored, &words))
+}
+
+/// " of 26 attempts (13 cases, 2 each)" if cases were repeated, so that the counts add up to a known total.
+fn of_cases(state: &RunState) -> String {
+    match (state.plan.options.repeat, state.plan.cases.len()) {
+        (0 | 1, _) => String::new(),
+        (repeat, cases) => {
+            let noun = if cases == 1 { "case" } else { "cases" };
+            format!(
+                " of {} attempts ({cases} {noun}, {repeat} each)",
+                state.plan.attempts()
+            )
+        }
+    }
+}
+
+/// The cases that did not pass: those that share a cause first, then the others, each with how many of its attempts
+/// passed and why the first one did not.
+fn failures(state: &RunState, style: SummaryStyle) -> String {
+    let (paint, limits) = (style.paint, Limits::new(style.lists_all));
+    let failed = failed_cases(state);
+    if failed.is_empty() {
+        return String::new();
+    }
+    let found = groups_of(&failed);
+    let headline = groups_headline(&found, failed.len());
+    let mut out = format!("\n{}\n", paint.bold("not passed"));
+    if let Some(headline) = &headline {
+        let _ = writeln!(out, "{headline}\n");
+    }
+    let groups = listed_groups(&found);
+    for group in groups.iter().take(limits.groups) {
+        list_group(state, &failed, group, (paint, limits), &mut out);
+    }
+    let more = groups
+        .iter()
+        .skip(limits.groups)
+        .filter(|group| !group.is_heading)
+        .count();
+    if more > 0 {
+        let _ = writeln!(out, "… and {more} more causes");
+    }
+    if !found.alone.is_empty() && headline.is_some() {
+        let _ = writeln!(out, "{}", paint.bold("each for its own reason"));
+    }
+    let indent = if headline.is_some() { "    " } else { "" };
+    for at in found.alone.iter().take(limits.failures) {
+        list(
+            state,
+            std::iter::once(&failed[*at]),
+            1,
+            indent,
+            paint,
+            &mut out,
+        );
+        if let Some(change) = change_for(state, &failed, &[*at]) {
+            let words = format!("{indent}    would pass with {}", clean_line(&change));
+            let _ = writeln!(out, "{}", paint.faint(&words));
+        }
+    }
+    let unlisted = found.alone.len().saturating_sub(limits.failures);
+    if unlisted > 0 {
+        let _ = writeln!(out, "{indent}… and {unlisted} more");
+    }
+    if groups
+        .iter()
+        .any(|group| !group.is_heading && group.members.len() > limits.members)
+        || found.alone.len() > limits.failures
+        || more > 0
+    {
+        let _ = writeln!(
+            out,
+            "{}",
+            paint.faint("the reports list all of them (--report)")
+        );
+    }
+    out.push('\n');
+    out
+}
+
+/// A group: its size, cause and share, its first cases, and what would make all of them pass.
+fn list_group(
+    state: &RunState,
+    failed: &[FailedCase],
+    group: &ListedGroup,
+    (paint, limits): (Paint, Limits),
+    out: &mut String,
+) {
+    let members = &group.members;
+    let indent = if group.is_nested { "  " } else { "" };
+    let status = failed[members[0]].status;
+    let size = paint.status(status, &format!("{} {} ×", status.glyph(), members.len()));
+    let share = paint.faint(&percent(members.len(), failed.len()));
+    let _ = writeln!(
+        out,
+        "{indent}{size} {}  {share}",
+        paint.bold(&clean_line(&group.cause))
+    );
+    let below = format!("{indent}    ");
+    if !group.is_heading {
+        list(
+            state,
+            members.iter().map(|at| &failed[*at]),
+            limits.members,
+            &below,
+            paint,
+            out,
+        );
+    }
+    if let Some(change) = change_for(state, failed, members) {
+        let words = format!("{below}all would pass with {}", clean_line(&change));
+        let _ = writeln!(out, "{}", paint.faint(&words));
+    }
+}
+
+/// Lines for failed cases, at most `most`, and how many more there are.
+fn list<'a>(
+    state: &RunState,
+    cases: impl ExactSizeIterator<Item = &'a FailedCase>,
+    most: usize,
+    indent: &str,
+    paint: Paint,
+    out: &mut String,
+) {
+    let more = cases.len().saturating_sub(most);
+    for FailedCase {
+        passed,
+        evaluated,
+        ended,
+        key,
+        ..
+    } in cases.take(most)
+    {
+        let Some(attempt) = state.attempt(*key) else {
+            continue;
+        };
+        let set = clean_line(&state.plan.set_name(attempt.key.case)).into_owned();
+        let is_quarantined = state.plan.cases.quarantine(attempt.key.case).is_some();
+        let glyph = match is_quarantined {
+            true => paint.status(Status::NotEvaluated, "‖"),
+            false => paint.status(attempt.status, attempt.status.glyph()),
+        };
+        let rate = PassCount {
+            passed: *passed,
+            of: *evaluated,
+        }
+        .describe();
+        let rate = if *ended > 1 {
+            format!("  {rate}")
+        } else {
+            String::new()
+        };
+        let not_counted = why_not_counted(state, &attempt, state.passes_gate(attempt.key.case));
+        let reason = format!("{not_counted}{}", attempt.reason_with_model_errors());
+        let reason = clean_line(&reason).into_owned();
+        let _ = writeln!(
+            out,
+            "{indent}{glyph} {set} › {}{rate}  {reason}",
+            clean_line(attempt.shown_id())
+        );
+    }
+    if more > 0 {
+        let _ = writeln!(out, "{indent}… and {more} more");
+    }
+}
+
+/// The run's id, and the commands that usually follow, for the workspace at `place`.
+fn next_steps(state: &RunState, paint: Paint, place: &str, rerun: &str) -> String {
+    let is_recorded = |attempt: Arc<EndedAttempt>| attempt.recorded_at().is_some();
+    // A run without results is not kept, except for one of several machines.
+    let is_kept = state.plan.options.shard.is_some() || state.plan.cases.is_empty();
+    if !is_kept && !state.finished.iter().any(is_recorded) {
+        return String::new();
+    }
+    let id = clean_line(&state.plan.run_id).into_owned();
+    let totals = state.totals;
+    let mut lines = vec![format!("run {id}")];
+    if totals.failed + totals.errored + totals.not_evaluated > 0 {
+        lines.push(match place {
+            "." => "explore: evaltrail".into(),
+            place => format!("explore: evaltrail {place}"),
+        });
+        lines.push(format!("rerun:   {rerun}"));
+    }
+    // Files of saved responses cannot be edited.
+    let is_edited = state
+        .plan
+        .sets
+        .iter()
+        .any(|set| set.agent != AgentSpec::Saved);
+    if totals.failed > 0 && is_edited {
+        let folder = if place == "." {
+            String::new()
+        } else {
+            format!(" --in {place}")
+        };
+        lines.push(format!("accept:  evaltrail accept {id}{folder}"));
+    }
+    lines
+        .into_iter()
+        .map(|line| format!("\n{}", paint.faint(&line)))
+        .collect()
+}
+
+/// What the judges of the whole run spent; empty if no judge was called.
+fn judged(state: &RunState, paint: Paint) -> String {
+    state
+        .spent()
+        .map(|spent| paint.faint(&format!("judges: {}\n", spent.describe())))
+        .unwrap_or_default()
+}
+
+/// How the calls of tools were answered, and how many conversations ended without an answer of the agent.
+fn endings(state: &RunState, paint: Paint) -> String {
+    super::remarks::summary_remarks(state)
+        .iter()
+        .map(|words| paint.faint(words) + "\n")
+        .collect()
+}
+
+/// pass@k and pass^k, and the number of flaky cases; empty if cases were not repeated.
+fn repeats_table(state: &RunState, paint: Paint) -> String {
+    let Some(passes) = repeated_passes(state) else {
+        return String::new();
+    };
+    let remarks = passes.remarks().into_iter();
+    let remarks: String = remarks
+        .map(|words| paint.status(Status::NotEvaluated, &words) + "\n")
+        .collect();
+    match passes.by_k.is_empty() {
+        true => format!("\n{remarks}"),
+        false => format!("\n{}{remarks}", passes_by_k(&passes, paint)),
+    }
+}
+
+/// A row of `k`, a row of pass@k and a row of pass^k.
+fn passes_by_k(passes: &RepeatedPasses, paint: Paint) -> String {
+    let shown: Vec<_> = passes
+        .by_k
+        .iter()
+        .filter(|of| of.k <= 5 || of.k == passes.by_k.len())
+        .collect();
+    let row = |name: &str, value: fn(&RepeatedPass) -> f64| {
+        let values: Vec<String> = shown
+            .iter()
+            .map(|of| format!("{:>6.3}", value(of)))
+            .collect();
+        format!("{name:8}{}\n", values.join(" "))
+    };
+    let head: Vec<String> = shown.iter().map(|of| format!("{:>6}", of.k)).collect();
+    let head = paint.faint(&format!("{:8}{}", "k", head.join(" ")));
+    format!(
+        "{head}\n{}{}",
+        row("pass@k", |of| of.pass_at),
+        row("pass^k", |of| of.pass_hat)
+    )
+}
+
+/// A table with the mean, the standard deviation and the counts of each metric; with [`Verbosity::Verbose`] also the distribution. A requested metric without any score is in
+/// it, with the reason. For a single attempt, the table has only
+/// these and the requested metrics that do not decide: no other line has their scores.
+fn metric_table(state: &RunState, paint: Paint, verbosity: Verbosity) -> String {
+    let is_requested = |of: &Aggregate, is_wanted: fn(&Criterion) -> bool| {
+        let mut criteria = state.plan.sets.iter().flat_map(|set| &set.criteria);
+        criteria.any(|criterion| criterion.metric == of.metric && is_wanted(criterion))
+    };
+    let is_shown = |of: &Aggregate| match of.valid {
+        0 => is_requested(of, |_| true),
+        _ => {
+            state.finished.len() > 1 || is_requested(of, |criterion| criterion.threshold.is_none())
+        }
+    };
+    let table: Vec<Aggregate> = titled(
+        state,
+        aggregates(state.finished.iter())
+            .into_iter()
+            .filter(is_shown)
+            .collect(),
+    );
+    let width = table
+        .iter()
+        .map(|of| of.metric.chars().count())
+        .max()
+        .unwrap_or(0)
+        .max(6);
+    let number = |value: Option<f64>| value.map_or("—".into(), score_text);
+    let distribution = |cells: [&str; 4]| match verbosity {
+        Verbosity::Verbose => cells.map(|cell| format!(" {cell:>7}")).concat(),
+        Verbosity::Quiet | Verbosity::Normal => String::new(),
+    };
+    let head = format!(
+        "{:width$}  {:>8} {:>7} {:>18}{}",
+        "metric",
+        "mean",
+        "std",
+        "valid/error/total",
+        distribution(["min", "median", "p90", "p95"])
+    );
+    let mut out = format!("\n{}\n", paint.faint(&head));
+    for of in &table {
+        let behind = format!("{}/{}/{}", of.valid, of.errored, of.total);
+        if of.valid == 0 {
+            let why = match of.why_none.as_str() {
+                "" => format!(
+                    "{} of {} attempts errored before they were scored",
+                    of.errored, of.total
+                ),
+                why => clean_line(why).into_owned(),
+            };
+            let (none, why) = (number(None), paint.faint(&why));
+            let _ = writeln!(
+                out,
+                "{:width$}  {none:>8} {none:>7} {behind:>18}  {why}",
+                clean_line(&of.metric)
+            );
+            continue;
+        }
+        let values = [of.min, of.median, of.p90, of.p95].map(number);
+        let _ = writeln!(
+            out,
+            "{:width$}  {:>8} {:>7} {behind:>18}{}",
+            clean_line(&of.metric),
+            number(of.mean),
+            number(of.std),
+            distribution(values.each_ref().map(String::as_str))
+        );
+    }
+    if table.is_empty() { String::new() } else { out }
+}

@@ -1,0 +1,179 @@
+//! Starts a run.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "what is sent is counted by the budgets of the turns"
+)]
+
+use super::dispatcher::{Dispatcher, DispatcherRequest};
+use super::executor::execute;
+use super::journal::JournalWriter;
+use super::outbox::Outbox;
+use super::plan::PreparedRun;
+use super::preflight;
+use super::results::has_results;
+use super::run_resources::RunResources;
+use crate::history::ResumedRun;
+use crate::judge::{Judges, RequestEnds};
+use crate::store::{AppFolders, JournalError, JudgeResponseCache, RunFolder, RunKey};
+use evaltrail_core::domain::{AttemptKey, CancelReason, RunEvent, RunState};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+/// The capacity of the channels of events and reports. When the listener is slow, further events wait in the outbox,
+/// and attempts continue.
+const WAITING: usize = 256;
+
+/// A run that was started.
+pub struct Run {
+    /// The state before the first event: empty, or the attempts of a resumed run.
+    pub state: RunState,
+    /// The events of the run.
+    pub events: mpsc::Receiver<RunEvent>,
+    /// Controls the run.
+    pub handle: RunHandle,
+}
+
+/// Controls a run. Dropping it has no effect on the run.
+#[derive(Clone, Debug)]
+pub struct RunHandle {
+    orders: mpsc::UnboundedSender<DispatcherRequest>,
+}
+
+impl RunHandle {
+    /// Ends the run early.
+    pub fn cancel(&self, reason: CancelReason) {
+        let _ = self.orders.send(DispatcherRequest::Cancel(reason));
+    }
+
+    /// Pauses the run (no further attempts start), or resumes it.
+    pub fn pause(&self, on: bool) {
+        let _ = self.orders.send(DispatcherRequest::Pause(on));
+    }
+
+    /// Cancels one attempt. `--resume` runs it again.
+    pub fn cancel_one(&self, key: AttemptKey) {
+        let _ = self.orders.send(DispatcherRequest::CancelOne(key));
+    }
+}
+
+/// Starts a run, or continues `resumed`. It is recorded in the workspace; if that is not possible, a warning is emitted
+/// and the results stay in memory.
+pub fn start(prepared: PreparedRun, resumed: Option<ResumedRun>, workspace: &Path) -> Run {
+    // The others need to know of a shard without results.
+    let is_kept = resumed.is_some() || prepared.whole.is_some();
+    let (opened, state) = match resumed {
+        Some(run) => (Ok(run.folder), run.state),
+        None => {
+            let folder = RunFolder::create(workspace, &prepared.plan, RunKey::find());
+            (folder, RunState::new(prepared.plan.clone()))
+        }
+    };
+    let opened = opened.and_then(|folder| match &prepared.whole {
+        Some(whole) => folder.write_whole_plan(whole).map(|()| folder),
+        None => Ok(folder),
+    });
+    let unsigned = opened
+        .as_ref()
+        .is_ok_and(|folder| !folder.is_signed())
+        .then(unsigned_text);
+    let remove_at_end = match (&opened, is_kept) {
+        (Ok(folder), false) => Some(folder.path().to_path_buf()),
+        _ => None,
+    };
+    let (journal, warning) = open_or_warn(opened, &state, prepared.whole.is_some());
+    // What a shard does not record is lost for the others.
+    let (outstanding_attempts, queue) = match prepared.whole.is_some() && journal.is_none() {
+        true => (Vec::new(), None),
+        false => (state.outstanding(), prepared.queue),
+    };
+    let (listener, events) = mpsc::channel(WAITING);
+    let (orders, order_box) = mpsc::unbounded_channel();
+    let (reports, report_box) = mpsc::channel(WAITING);
+    let answers = AppFolders::find().map(|places| JudgeResponseCache::below(places.answers()));
+    let (cancel, judging_ends) = (CancellationToken::new(), CancellationToken::new());
+    let ends = RequestEnds {
+        judging: judging_ends.clone(),
+        conversations: cancel.clone(),
+    };
+    let judges = Judges::new(&state.plan.judge, answers)
+        .with_grant(prepared.grant)
+        .until(ends);
+    let shared = Arc::new(RunResources::new(
+        state.plan.clone(),
+        (prepared.sets, prepared.notes, prepared.stubs),
+        judges,
+        prepared.kept,
+    ));
+    let closing = CancellationToken::new();
+    let mut dispatcher = Dispatcher {
+        closing: closing.clone(),
+        judging_ends: judging_ends.clone(),
+        waiting: None,
+        plan: state.plan.clone(),
+        left: outstanding_attempts.len(),
+        paused: false,
+        cancelling: None,
+        of_adk: has_results(&state.plan).then(|| state.clone()),
+        journal,
+        remove_at_end,
+        is_journal_behind: false,
+        outbox: Outbox::new(listener),
+        orders: order_box,
+        reports: report_box,
+        cancel,
+        running: BTreeMap::new(),
+        writing: BTreeMap::new(),
+    };
+    tokio::spawn(async move {
+        let found = preflight::warnings(&shared).await;
+        warning
+            .into_iter()
+            .chain(unsigned)
+            .chain(found)
+            .for_each(|warning| dispatcher.warn(warning));
+        let attempts = execute(
+            shared,
+            (outstanding_attempts, queue),
+            reports,
+            (closing, judging_ends),
+        );
+        tokio::join!(attempts, dispatcher.dispatch());
+    });
+    Run {
+        state,
+        events,
+        handle: RunHandle { orders },
+    }
+}
+
+fn unsigned_text() -> String {
+    let data = AppFolders::find().map(|places| places.data.display().to_string());
+    let place =
+        data.unwrap_or_else(|| "the data folder, which this platform does not define".into());
+    format!(
+        "the run is not signed, so --resume and --failed will ignore it: cannot write to {place}"
+    )
+}
+
+fn open_or_warn(
+    opened: Result<RunFolder, JournalError>,
+    state: &RunState,
+    is_shard: bool,
+) -> (Option<JournalWriter>, Option<String>) {
+    let why = match opened.map(|folder| JournalWriter::start(folder, state)) {
+        Ok(Ok(journal)) => return (Some(journal), None),
+        Ok(Err(error)) => error.to_string(),
+        Err(error) => error.to_string(),
+    };
+    let words = match is_shard {
+        true => {
+            "nothing is run, because other machines need the records of a shard, and it cannot be recorded"
+        }
+        false => "the run is not recorded, results are kept in memory",
+    };
+    (None, Some(format!("{words}: {why}")))
+}

@@ -1,0 +1,234 @@
+//! Reads single attempts back from the journal into which they were written.
+
+use super::evaltrail_folder::EvaltrailFolder;
+use super::journal_line::{JOURNAL, read_attempt, verified};
+use super::run_key::RunKey;
+use crate::process::open_file_limit;
+use evaltrail_core::domain::{Attempt, AttemptRecords, RecordedAt};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The journal of a run, for reading attempts.
+pub(super) struct JournalRecords {
+    run: Arc<Path>,
+    run_id: String,
+    /// `None` when the run is not signed.
+    key: Option<RunKey>,
+    open: Option<OpenJournal>,
+}
+
+impl JournalRecords {
+    /// With `journal`, the attempts can be read even after the run was removed. The number of such open files is
+    /// limited, because a workspace may have a thousand runs.
+    pub(super) fn new(
+        run: PathBuf,
+        run_id: String,
+        key: Option<RunKey>,
+        journal: Option<File>,
+    ) -> JournalRecords {
+        JournalRecords {
+            run: run.into(),
+            run_id,
+            key,
+            open: journal.and_then(OpenJournal::open),
+        }
+    }
+
+    fn line(&self, at: RecordedAt) -> io::Result<Vec<u8>> {
+        match &self.open {
+            Some(open) => read_at(
+                &mut open.file.lock().unwrap_or_else(PoisonError::into_inner),
+                at,
+            ),
+            None => read_at(
+                &mut EvaltrailFolder::of_run(&self.run)?.open_to_read(JOURNAL)?.0,
+                at,
+            ),
+        }
+    }
+
+    /// A line without its signature.
+    fn verified_line(&self, at: RecordedAt) -> Result<Vec<u8>, String> {
+        let read = self
+            .line(at)
+            .map_err(|error| format!("{}: {error}", self.run.join(JOURNAL).display()))?;
+        let line = match &self.key {
+            Some(key) => verified(&read, key, &self.run_id),
+            None => Some(read),
+        };
+        line.ok_or_else(|| self.was_changed())
+    }
+
+    /// A line without a signature, as evaltrail writes it. That of a run that is not signed is written again.
+    pub(super) fn own_line(&self, at: RecordedAt) -> Result<Vec<u8>, String> {
+        match &self.key {
+            Some(_) => self.verified_line(at),
+            None => serde_json::to_vec(&self.read_line(at)?).map_err(|error| error.to_string()),
+        }
+    }
+
+    fn read_line(&self, at: RecordedAt) -> Result<Attempt, String> {
+        read_attempt(&self.verified_line(at)?).ok_or_else(|| self.was_changed())
+    }
+
+    fn was_changed(&self) -> String {
+        format!("{} was changed", self.run.join(JOURNAL).display())
+    }
+}
+
+impl AttemptRecords for JournalRecords {
+    fn read(&self, at: RecordedAt) -> Result<Arc<Attempt>, String> {
+        if let Some(attempt) = recent(|recent| recent.find(&self.run, at)) {
+            return Ok(attempt);
+        }
+        let attempt = Arc::new(self.read_line(at)?);
+        recent(|recent| recent.keep(&self.run, at, attempt.clone()));
+        Ok(attempt)
+    }
+}
+
+fn read_at(journal: &mut File, at: RecordedAt) -> io::Result<Vec<u8>> {
+    let mut line = vec![0; at.length as usize];
+    journal.seek(SeekFrom::Start(at.offset))?;
+    journal
+        .read_exact(&mut line)
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => {
+                io::Error::new(error.kind(), "the journal was truncated")
+            }
+            _ => error,
+        })?;
+    Ok(line)
+}
+
+/// The maximum number of journals that are open for reading, if the limit of open files is not low.
+const OPEN_AT_MOST: usize = 128;
+/// The part of the limit of open files that journals may have. Connections and programs need the rest.
+const PART_OF_LIMIT: usize = 8;
+
+static OPEN: AtomicUsize = AtomicUsize::new(0);
+
+/// The maximum number of open journals under this limit of open files.
+fn open_at_most(limit: Option<u64>) -> usize {
+    limit.map_or(OPEN_AT_MOST, |limit| {
+        (limit as usize / PART_OF_LIMIT).min(OPEN_AT_MOST)
+    })
+}
+
+/// One of at most [`open_at_most`] files.
+struct OpenJournal {
+    file: Mutex<File>,
+}
+
+impl OpenJournal {
+    fn open(file: File) -> Option<OpenJournal> {
+        let most = open_at_most(open_file_limit());
+        let one_more = |open: usize| (open < most).then_some(open + 1);
+        OPEN.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more)
+            .ok()?;
+        Some(OpenJournal {
+            file: Mutex::new(file),
+        })
+    }
+}
+
+impl Drop for OpenJournal {
+    fn drop(&mut self) {
+        OPEN.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A cache of the attempts that were read last, of all runs, because the screen needs the same ones repeatedly. It has
+/// at least the last one, and otherwise at most [`RECENT_AT_MOST`] bytes of records and [`ATTEMPTS_AT_MOST`] attempts:
+/// it is searched for every attempt that a report reads.
+#[derive(Default)]
+struct Recent {
+    attempts: VecDeque<(Arc<Path>, RecordedAt, Arc<Attempt>)>,
+}
+
+const RECENT_AT_MOST: u64 = 1 << 20;
+const ATTEMPTS_AT_MOST: usize = 32;
+
+static RECENT: Mutex<Option<Recent>> = Mutex::new(None);
+
+fn recent<T>(with: impl FnOnce(&mut Recent) -> T) -> T {
+    let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
+    with(recent.get_or_insert_default())
+}
+
+impl Recent {
+    fn find(&self, run: &Path, at: RecordedAt) -> Option<Arc<Attempt>> {
+        let found = self
+            .attempts
+            .iter()
+            .find(|(known, place, _)| *place == at && **known == *run);
+        found.map(|(_, _, attempt)| attempt.clone())
+    }
+
+    fn keep(&mut self, run: &Arc<Path>, at: RecordedAt, attempt: Arc<Attempt>) {
+        self.attempts.push_front((run.clone(), at, attempt));
+        let mut bytes = 0;
+        let fits = |(_, place, _): &&(Arc<Path>, RecordedAt, Arc<Attempt>)| {
+            bytes += place.length;
+            bytes <= RECENT_AT_MOST
+        };
+        let count = self
+            .attempts
+            .iter()
+            .take(ATTEMPTS_AT_MOST)
+            .take_while(fits)
+            .count();
+        self.attempts.truncate(count.max(1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evaltrail_core::domain::AttemptKey;
+
+    #[test]
+    fn a_low_limit_of_open_files_is_left_to_others() {
+        assert_eq!(open_at_most(None), 128);
+        assert_eq!(open_at_most(Some(1 << 20)), 128);
+        assert_eq!(open_at_most(Some(256)), 32);
+        assert_eq!(open_at_most(Some(4)), 0);
+    }
+
+    #[test]
+    fn a_journal_stays_open() {
+        assert!(OpenJournal::open(tempfile::tempfile().unwrap()).is_some());
+    }
+
+    #[test]
+    fn recent_attempts_are_kept_up_to_a_size() {
+        let run: &Arc<Path> = &Path::new("run").into();
+        let place = |offset: u64, length: u64| RecordedAt { offset, length };
+        let attempt = || {
+            Arc::new(Attempt::blank(
+                AttemptKey {
+                    case: 0,
+                    attempt: 1,
+                },
+                "a",
+            ))
+        };
+        let mut recent = Recent::default();
+        for offset in 0..4 {
+            recent.keep(run, place(offset, RECENT_AT_MOST / 2), attempt());
+        }
+        assert_eq!(recent.attempts.len(), 2, "the newest that fit");
+        assert!(recent.find(run, place(3, RECENT_AT_MOST / 2)).is_some());
+        assert!(recent.find(run, place(1, RECENT_AT_MOST / 2)).is_none());
+        recent.keep(run, place(9, 2 * RECENT_AT_MOST), attempt());
+        assert_eq!(
+            recent.attempts.len(),
+            1,
+            "the last one is kept whatever its size"
+        );
+    }
+}
