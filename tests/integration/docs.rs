@@ -4,7 +4,7 @@ use crate::common::{evaltrail, output, root, text};
 use evaltrail::explorer::commands::CommandGroup;
 use evaltrail::explorer::{COMMANDS, Command, Context};
 
-const BEGIN: &str = "<!-- keys: written from the table of commands by `EVALTRAIL_DOCS=write cargo test --test integration docs::` -->\n";
+const BEGIN: &str = "<!-- keys: written from the table of commands by `cargo xtask docs` -->\n";
 const END: &str = "<!-- /keys -->";
 
 fn key_table() -> String {
@@ -71,7 +71,7 @@ fn the_keys_are_documented() {
     }
     assert!(
         kept == table,
-        "docs/keys.md is stale; EVALTRAIL_DOCS=write cargo test --test integration docs:: writes them"
+        "docs/keys.md is stale; cargo xtask docs writes them"
     );
 }
 

@@ -692,7 +692,7 @@ fn assert_is_current(name: &str, drawn: &str) {
     let kept = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         kept == drawn,
-        "assets/{name}.svg is stale; write it with EVALTRAIL_PICTURES=write cargo test --test integration frames::"
+        "assets/{name}.svg is stale; write it with cargo xtask snapshots"
     );
 }
 
