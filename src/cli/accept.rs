@@ -1,12 +1,14 @@
 //! `evaltrail accept`: accepts what the agent did in a run as expected.
 
 use super::Exit;
-use super::args::{AcceptArgs, AcceptOnly};
+use super::addresses::copy_at;
 use super::find_run::find_run;
 use super::output::{print_note, print_patch};
 use super::paths::path_word;
+use super::subcommand::CliCommand;
 use super::write::make_asking;
 use anyhow::{Context, bail};
+use clap::{Args, ValueEnum};
 use evaltrail_core::diff::{AcceptablePart, accept_in_case};
 use evaltrail_core::domain::counted;
 use evaltrail_core::domain::{EndedAttempt, RunPlan, Status, clean_line};
@@ -16,7 +18,49 @@ use evaltrail_engine::store::{FileAction, FileEdit, LoadedRun};
 use evaltrail_engine::workspace::{Workspace, open_set};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
+
+/// Accept what the agent did in a run as expected: shows the change, or writes it with --write
+#[derive(Args, Debug)]
+pub(super) struct AcceptArgs {
+    /// The run: `last`, `previous`, the beginning of its id, or its folder
+    pub(super) run: String,
+    /// Ids of the cases; by default all that did not pass
+    #[arg(value_name = "CASE")]
+    pub(super) cases: Vec<String>,
+    /// Write the files, instead of showing what would change
+    #[arg(long)]
+    pub(super) write: bool,
+    /// Accept only this part
+    #[arg(long, value_enum)]
+    pub(super) only: Option<AcceptOnly>,
+    /// Number of the attempt
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(super) attempt: u32,
+    /// The folder of the run
+    #[arg(long = "in", value_name = "FOLDER", default_value = ".")]
+    pub(super) folder: PathBuf,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AcceptOnly {
+    Calls,
+    Intermediate,
+    Response,
+}
+
+impl CliCommand for AcceptArgs {
+    const NAME: &'static str = "accept";
+
+    fn copy_inputs(&mut self) -> anyhow::Result<()> {
+        copy_at(&mut self.folder)
+    }
+
+    fn run(self) -> anyhow::Result<Exit> {
+        accept(self)
+    }
+}
 
 pub(super) fn accept(args: AcceptArgs) -> anyhow::Result<Exit> {
     let workspace = Workspace::open(&args.folder)?;

@@ -1,7 +1,7 @@
 //! Addresses of object stores in the place of paths. What a command reads is copied first, and the command works with the
 //! copy; what it writes is uploaded.
 
-use super::args::{Cli, CliCommand};
+use super::args::CaseArgs;
 use super::output::{print_note, print_progress};
 use super::standard_input::read_standard_input;
 use anyhow::{Context, bail};
@@ -19,57 +19,12 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// Replaces the addresses in the arguments by the paths of copies.
-pub(super) fn with_copies(mut cli: Cli) -> anyhow::Result<Cli> {
-    match &mut cli.command {
-        // Runs of other machines are copied by the commands themselves.
-        None => {}
-        Some(CliCommand::Run(args)) => {
-            read_standard_input(&mut args.cases)?;
-            args.cases.paths.iter_mut().try_for_each(copy_target)?;
-            args.cases.config.iter_mut().try_for_each(copy_at)?;
-            args.cases
-                .initial_session
-                .iter_mut()
-                .try_for_each(copy_at)?;
-        }
-        Some(CliCommand::Score(args)) => {
-            read_standard_input(&mut args.cases)?;
-            args.cases.paths.iter_mut().try_for_each(copy_target)?;
-            args.cases.config.iter_mut().try_for_each(copy_at)?;
-            args.cases
-                .initial_session
-                .iter_mut()
-                .try_for_each(copy_at)?;
-        }
-        Some(CliCommand::List(args)) => copy_target(&mut args.path)?,
-        Some(CliCommand::Coverage(args)) => {
-            copy_target(&mut args.path)?;
-            args.declarations.iter_mut().try_for_each(copy_at)?;
-        }
-        Some(CliCommand::Check(args)) => args.paths.iter_mut().try_for_each(copy_at)?,
-        Some(CliCommand::Convert(args)) => {
-            copy_at(&mut args.input)?;
-            args.initial_session.iter_mut().try_for_each(copy_at)?;
-        }
-        Some(CliCommand::Agents(args)) => copy_at(&mut args.path)?,
-        Some(CliCommand::Judge(args)) => copy_at(&mut args.path)?,
-        Some(CliCommand::Compare(args)) => copy_at(&mut args.folder)?,
-        Some(CliCommand::Export(args)) => copy_at(&mut args.folder)?,
-        Some(CliCommand::Open(args)) => copy_at(&mut args.file)?,
-        Some(CliCommand::Accept(args)) => copy_at(&mut args.folder)?,
-        Some(CliCommand::Edit(args)) => copy_target(&mut args.target)?,
-        Some(CliCommand::New(args)) => copy_target_or_folder(&mut args.target)?,
-        Some(CliCommand::Capture(args)) => copy_target_or_folder(&mut args.into)?,
-        Some(CliCommand::Merge(_) | CliCommand::Runs(_)) => {}
-        Some(
-            CliCommand::Metrics(_)
-            | CliCommand::Completions { .. }
-            | CliCommand::Man
-            | CliCommand::Demo(_),
-        ) => {}
-    }
-    Ok(cli)
+/// Replaces the addresses in the arguments of `run` and `score` by the paths of copies.
+pub(super) fn copy_case_inputs(cases: &mut CaseArgs) -> anyhow::Result<()> {
+    read_standard_input(cases)?;
+    cases.paths.iter_mut().try_for_each(copy_target)?;
+    cases.config.iter_mut().try_for_each(copy_at)?;
+    cases.initial_session.iter_mut().try_for_each(copy_at)
 }
 
 /// The address that a path stands for, if it is one. The error is a message.
@@ -113,12 +68,12 @@ pub(super) fn copy_at(path: &mut PathBuf) -> anyhow::Result<()> {
 }
 
 /// Replaces the address in `ADDRESS[:id,id]` by the path of its copy.
-fn copy_target(target: &mut String) -> anyhow::Result<()> {
+pub(super) fn copy_target(target: &mut String) -> anyhow::Result<()> {
     replace_target(target, copy_of)
 }
 
 /// Like [`copy_target`], for an object that may not exist yet: then its folder is copied.
-fn copy_target_or_folder(target: &mut String) -> anyhow::Result<()> {
+pub(super) fn copy_target_or_folder(target: &mut String) -> anyhow::Result<()> {
     replace_target(target, |address| match copy_of(address) {
         Err(error)
             if error

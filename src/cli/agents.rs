@@ -2,11 +2,14 @@
 //! it does with a prompt.
 
 use super::Exit;
+use super::addresses::copy_at;
 use super::agent_turn::{show_one_turn, show_turn};
-use super::agents_init;
-use super::args::{AgentCheckArgs, AgentsArgs, AgentsCommand, ColorWhen};
+use super::agents_init::{self, AgentInitArgs};
+use super::args::ColorWhen;
 use super::output::{paint, print_json, print_line, print_note};
+use super::subcommand::CliCommand;
 use super::trust;
+use clap::{Args, Subcommand};
 use evaltrail_core::domain::{AgentSpec, ToolsSpec, clean, clean_line, value_text};
 use evaltrail_engine::agents::{AgentDescription, TemplateProbe, probe_server, probe_template};
 use evaltrail_engine::config::is_agent_address;
@@ -14,7 +17,57 @@ use evaltrail_engine::runner::{ListedAgent, agent_questions, list_agents, tools_
 use evaltrail_engine::store::{AppFolders, Trust};
 use evaltrail_engine::workspace::Workspace;
 use serde_json::{Value, json};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
+
+/// List the agents of a folder, or check whether one answers
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true, visible_alias = "agent")]
+pub(super) struct AgentsArgs {
+    /// Folder whose agents to list
+    #[arg(default_value = ".")]
+    pub(super) path: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub(super) json: bool,
+    #[command(subcommand)]
+    pub(super) command: Option<AgentsCommand>,
+}
+
+#[derive(Subcommand, Debug)]
+pub(super) enum AgentsCommand {
+    /// Connect to an agent, and print what it says about itself and does with a prompt
+    Check(AgentCheckArgs),
+    /// Find out what an agent is, show one turn, and add it to evaltrail.toml
+    Init(AgentInitArgs),
+}
+
+#[derive(Args, Debug)]
+pub(super) struct AgentCheckArgs {
+    /// The agent, by name or address
+    pub(super) agent: String,
+    /// Folder with the agent's configuration
+    #[arg(default_value = ".")]
+    pub(super) path: PathBuf,
+    /// Message to send; prints the calls and the response, and for a template the value that each path found
+    #[arg(long, value_name = "TEXT")]
+    pub(super) prompt: Option<String>,
+    /// Allow the program or the address in the folder's files without asking
+    #[arg(long)]
+    pub(super) trust: bool,
+}
+
+impl CliCommand for AgentsArgs {
+    const NAME: &'static str = "agents";
+
+    fn copy_inputs(&mut self) -> anyhow::Result<()> {
+        copy_at(&mut self.path)
+    }
+
+    fn run(self) -> anyhow::Result<Exit> {
+        agents(self)
+    }
+}
 
 /// The time limit for the agent that is checked to answer, in addition to the start of its server.
 const CHECKS_WITHIN: Duration = Duration::from_secs(30);

@@ -2,10 +2,10 @@
 
 use super::Exit;
 use super::agent_turn::show_one_turn;
-use super::args::AgentInitArgs;
 use super::output::{print_line, print_note};
 use super::trust;
 use anyhow::{Context, bail};
+use clap::Args;
 use evaltrail_core::domain::{ToolsSpec, clean, clean_line};
 use evaltrail_engine::agents::{FoundAgent, discover};
 use evaltrail_engine::config::{ConfigFile, FILE_NAME};
@@ -13,6 +13,29 @@ use evaltrail_engine::runner::agent_questions;
 use evaltrail_engine::store::{Replace, create, read_file, replace};
 use evaltrail_engine::workspace::{Workspace, with_python};
 use std::path::Path;
+use std::path::PathBuf;
+
+#[derive(Args, Debug)]
+pub(super) struct AgentInitArgs {
+    /// Address of a server, MODULE:NAME or FILE.py:NAME of a Python object, or folder of an agent of ADK or LangGraph
+    #[arg(value_name = "URL|MODULE:NAME|FOLDER")]
+    pub(super) target: String,
+    /// Folder whose evaltrail.toml gets the entry
+    #[arg(default_value = ".")]
+    pub(super) path: PathBuf,
+    /// Name of the agent; by default its own
+    #[arg(long)]
+    pub(super) name: Option<String>,
+    /// Message to send for the turn that is shown
+    #[arg(long, value_name = "TEXT", default_value = "Hello")]
+    pub(super) prompt: String,
+    /// Print the entry and the turn, and write nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Allow the program of the agent without asking
+    #[arg(long)]
+    pub(super) trust: bool,
+}
 
 /// The maximum size of a configuration file, in bytes.
 const LARGEST_CONFIG: u64 = 16 << 20;

@@ -1,13 +1,15 @@
 //! `evaltrail capture`: saves a recorded conversation as an eval case.
 
 use super::Exit;
-use super::args::CaptureArgs;
+use super::addresses::copy_target_or_folder;
+use super::capture_args::CaptureArgs;
 use super::capture_best::capture_best;
 use super::capture_file::{CaptureFile, now, session_input};
 use super::capture_sources::{of_attempt, recorded};
 use super::find_run::find_run;
 use super::output::print_note;
 use super::paths::parse_target;
+use super::subcommand::CliCommand;
 use anyhow::{Context, bail};
 use evaltrail_core::domain::{
     EndedAttempt, Invocation, captured_case, clean_line, counted, eval_id_error, turn_range,
@@ -17,6 +19,18 @@ use evaltrail_engine::workspace::Workspace;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
+
+impl CliCommand for CaptureArgs {
+    const NAME: &'static str = "capture";
+
+    fn copy_inputs(&mut self) -> anyhow::Result<()> {
+        copy_target_or_folder(&mut self.into)
+    }
+
+    fn run(self) -> anyhow::Result<Exit> {
+        capture(self)
+    }
+}
 
 /// Maximum number of ids in a message.
 const LISTED: usize = 8;

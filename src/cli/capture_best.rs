@@ -1,7 +1,7 @@
 //! `evaltrail capture --best`: saves the recorded conversations that add the most coverage as eval cases.
 
 use super::Exit;
-use super::args::CaptureArgs;
+use super::capture_args::CaptureArgs;
 use super::capture_file::{CaptureFile, now, session_input};
 use super::capture_sources::conversations;
 use super::coverage::read_declarations;

@@ -1,9 +1,12 @@
 //! `evaltrail check`: checks files for errors, and for what ADK would refuse or lose.
 
 use super::Exit;
-use super::args::{CheckArgs, ColorWhen};
+use super::addresses::copy_at;
+use super::args::ColorWhen;
 use super::malformed::{excerpt_of, readable_text};
 use super::output::{paint, print_line};
+use super::subcommand::CliCommand;
+use clap::Args;
 use evaltrail_core::domain::counted;
 use evaltrail_core::domain::{CaseNotes, Criterion, Status, clean_line};
 use evaltrail_core::formats::adk::{Issue, Severity, check_text};
@@ -26,6 +29,32 @@ use serde_json::Value;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Check files for errors, and for what ADK would reject or drop
+#[derive(Args, Debug)]
+pub(super) struct CheckArgs {
+    /// Files or folders
+    #[arg(required = true)]
+    pub(super) paths: Vec<PathBuf>,
+    /// Read these columns of data sets as those that evaltrail knows, e.g. prompt=question,reference=answer
+    #[arg(long, value_name = "KNOWN=NAME,...", value_parser = ColumnMap::parse, default_value = "", hide_default_value = true)]
+    pub(super) columns: ColumnMap,
+    /// Treat what ADK would refuse as an error
+    #[arg(long)]
+    pub(super) strict: bool,
+}
+
+impl CliCommand for CheckArgs {
+    const NAME: &'static str = "check";
+
+    fn copy_inputs(&mut self) -> anyhow::Result<()> {
+        self.paths.iter_mut().try_for_each(copy_at)
+    }
+
+    fn run(self) -> anyhow::Result<Exit> {
+        check(self)
+    }
+}
 
 pub(super) fn check(args: CheckArgs) -> anyhow::Result<Exit> {
     let paint = paint(ColorWhen::Auto);

@@ -1,18 +1,61 @@
 //! `evaltrail compare`: what became of the cases from one run to another.
 
 use super::Exit;
+use super::addresses::copy_at;
 use super::addresses::fill_result;
-use super::args::{ColorWhen, CompareArgs, ReportTo};
+use super::arg_values::{comparison_report_help, parse_comparison_report};
+use super::args::FailOn;
+use super::args::RuleArgs;
+use super::args::{ColorWhen, ReportTo};
 use super::exit_code::{is_counted_change, no_baseline};
 use super::find_run::find_run;
 use super::output::{paint, print_json, print_line};
+use super::subcommand::CliCommand;
 use anyhow::{Context, bail};
+use clap::Args;
 use evaltrail_core::analysis::{RunConditions, RunToCompare, compare_runs};
 use evaltrail_core::domain::RunState;
 use evaltrail_engine::report::ComparedRuns;
 use evaltrail_engine::runner::removed_cases;
 use evaltrail_engine::store::read_baseline;
 use evaltrail_engine::workspace::Workspace;
+use std::path::PathBuf;
+
+/// Compare two runs case by case: what broke, what was fixed, and whether it is more than noise
+#[derive(Args, Debug)]
+pub(super) struct CompareArgs {
+    /// The first run: `last`, `previous`, `baseline`, the beginning of its id, its name, or its folder
+    #[arg(default_value = "previous")]
+    pub(super) first: String,
+    /// The second run
+    #[arg(default_value = "last")]
+    pub(super) second: String,
+    /// Print the comparison as JSON
+    #[arg(long)]
+    pub(super) json: bool,
+    #[arg(long, help = comparison_report_help(), value_name = "FORMAT=FILE", value_parser = parse_comparison_report)]
+    pub(super) report: Vec<ReportTo>,
+    /// Exit with 1 if a case broke, or a case that passed is removed (`broke,removed` for both)
+    #[arg(long, value_enum, value_name = "WHAT,...", value_delimiter = ',')]
+    pub(super) fail_on: Vec<FailOn>,
+    #[command(flatten)]
+    pub(super) rule: RuleArgs,
+    /// The folder of the runs
+    #[arg(long = "in", value_name = "FOLDER", default_value = ".")]
+    pub(super) folder: PathBuf,
+}
+
+impl CliCommand for CompareArgs {
+    const NAME: &'static str = "compare";
+
+    fn copy_inputs(&mut self) -> anyhow::Result<()> {
+        copy_at(&mut self.folder)
+    }
+
+    fn run(self) -> anyhow::Result<Exit> {
+        compare(self)
+    }
+}
 
 pub(super) fn compare(args: CompareArgs) -> anyhow::Result<Exit> {
     let workspace = Workspace::open(&args.folder)?;

@@ -1,18 +1,63 @@
 //! `evaltrail convert`: converts legacy tests and other formats to eval sets, or to Vertex JSON Lines.
 
 use super::Exit;
+use super::addresses::copy_at;
 use super::addresses::fill_output;
-use super::args::{ConvertArgs, ConvertTo};
 use super::output::print_note;
+use super::subcommand::CliCommand;
 use anyhow::{Context, bail};
+use clap::{Args, ValueEnum};
 use evaltrail_core::domain::clean_line;
 use evaltrail_core::domain::counted;
+use evaltrail_core::formats::ColumnMap;
 use evaltrail_core::formats::{
     ConversionInputs, ConversionTarget, Converted, SetFile, adk, convert as convert_cases,
 };
 use evaltrail_engine::workspace::{Workspace, open_set, read_text};
 use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
+
+/// Convert legacy tests and other formats to ADK eval sets, or to Vertex JSON Lines
+#[derive(Args, Debug)]
+pub(super) struct ConvertArgs {
+    /// The file to convert
+    pub(super) input: PathBuf,
+    /// The file to write: .evalset.json for ADK, .jsonl for Vertex
+    #[arg(short, long)]
+    pub(super) output: PathBuf,
+    /// Read these columns of data sets as those that evaltrail knows, e.g. prompt=question,reference=answer
+    #[arg(long, value_name = "KNOWN=NAME,...", value_parser = ColumnMap::parse, default_value = "", hide_default_value = true)]
+    pub(super) columns: ColumnMap,
+    /// Output format, if the file extension does not determine it
+    #[arg(long, value_enum)]
+    pub(super) to: Option<ConvertTo>,
+    /// File with the initial session, for ADK's older test files
+    #[arg(long, value_name = "FILE")]
+    pub(super) initial_session: Option<PathBuf>,
+    /// Overwrite an existing file
+    #[arg(long)]
+    pub(super) force: bool,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ConvertTo {
+    Adk,
+    Vertex,
+}
+
+impl CliCommand for ConvertArgs {
+    const NAME: &'static str = "convert";
+
+    fn copy_inputs(&mut self) -> anyhow::Result<()> {
+        copy_at(&mut self.input)?;
+        self.initial_session.iter_mut().try_for_each(copy_at)
+    }
+
+    fn run(self) -> anyhow::Result<Exit> {
+        convert(self)
+    }
+}
 
 pub(super) fn convert(args: ConvertArgs) -> anyhow::Result<Exit> {
     let target = target(&args)?;

@@ -1,12 +1,18 @@
 //! `evaltrail coverage`: what the cases of a folder cover, and whether that is as much as demanded.
 
 use super::Exit;
-use super::args::{ColorWhen, CoverageArgs};
+use super::addresses::{copy_at, copy_target};
+use super::arg_values::{parse_min, parse_waived};
+use super::args::ColorWhen;
 use super::output::{paint, print_json, print_line, print_note};
 use super::paths::parse_target;
+use super::subcommand::CliCommand;
 use anyhow::{Context, bail};
+use clap::Args;
+use evaltrail_core::analysis::CoverageShare;
 use evaltrail_core::analysis::{Coverage, CoverageGates, Declarations, GateFailure, WaivedTools};
 use evaltrail_core::domain::clean_line;
+use evaltrail_core::formats::ColumnMap;
 use evaltrail_engine::report::{
     AgentReport, coverage_html, coverage_json, coverage_markdown, coverage_text, markdown_cell,
 };
@@ -17,6 +23,65 @@ use evaltrail_engine::store::{AppFolders, Trust};
 use evaltrail_engine::workspace::{Workspace, read_text};
 use serde_json::{Value, json};
 use std::path::PathBuf;
+
+/// Show which tools the cases exercise, with which arguments, and what nothing tests
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  evaltrail coverage                                    all agents of this folder
+  evaltrail coverage . --min tools=0.9 --require 'pay_*'    for CI: exit code 1 if it is less
+  evaltrail coverage . --waive 'debug_*=only for developers'
+  evaltrail coverage . --declarations tools.json        tools of an agent whose results do not name them
+
+A number is a number of cases. Expected: the expected side of a case asks for the tool. Called: an attempt of the latest results called it. Passed: an attempt that passed did. The tools that an agent declares are read from --declarations and --ask-agents, else from its results, if they contain them; without declarations nothing is a share of all tools.")]
+pub(super) struct CoverageArgs {
+    /// Folder or file; PATH:id,id takes only these cases
+    #[arg(default_value = ".", value_name = "PATH[:ID,ID]")]
+    pub(super) path: String,
+    /// Only the cases of this agent
+    #[arg(long, value_name = "NAME")]
+    pub(super) agent: Option<String>,
+    /// Read the tools that the agent declares from this JSON file: ADK's app-info, the tools of an OpenAI request, or MCP's
+    /// tools/list (repeatable)
+    #[arg(long, value_name = "FILE")]
+    pub(super) declarations: Vec<PathBuf>,
+    /// Ask agents which tools they declare: servers that run already, and that may be contacted
+    #[arg(long)]
+    pub(super) ask_agents: bool,
+    /// Demand a share, e.g. tools=0.9; the shares are tools, called, passed, arguments and pairs (repeatable)
+    #[arg(long, value_name = "SHARE=NUMBER", value_parser = parse_min)]
+    pub(super) min: Vec<(CoverageShare, f64)>,
+    /// Demand that a case expects each tool whose name matches, with * and ? (repeatable)
+    #[arg(long, value_name = "TOOLS")]
+    pub(super) require: Vec<String>,
+    /// Leave tools out of every share, with the reason (repeatable)
+    #[arg(long, value_name = "TOOLS=REASON", value_parser = parse_waived)]
+    pub(super) waive: Vec<(String, String)>,
+    /// Read these columns of data sets as those that evaltrail knows, e.g. prompt=question,reference=answer
+    #[arg(long, value_name = "KNOWN=NAME,...", value_parser = ColumnMap::parse, default_value = "", hide_default_value = true)]
+    pub(super) columns: ColumnMap,
+    /// Print the coverage as JSON, with the cases behind each number
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Print the coverage as Markdown
+    #[arg(long, conflicts_with_all = ["json", "html"])]
+    pub(super) markdown: bool,
+    /// Print the coverage as one HTML page
+    #[arg(long, conflicts_with = "json")]
+    pub(super) html: bool,
+}
+
+impl CliCommand for CoverageArgs {
+    const NAME: &'static str = "coverage";
+
+    fn copy_inputs(&mut self) -> anyhow::Result<()> {
+        copy_target(&mut self.path)?;
+        self.declarations.iter_mut().try_for_each(copy_at)
+    }
+
+    fn run(self) -> anyhow::Result<Exit> {
+        coverage(self)
+    }
+}
 
 pub(super) fn coverage(args: CoverageArgs) -> anyhow::Result<Exit> {
     let target = parse_target(&args.path);

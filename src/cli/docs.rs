@@ -6,21 +6,49 @@
 )]
 
 use super::Exit;
-use super::args::Cli;
+use super::program::program;
+use super::subcommand::CliCommand;
 use crate::explorer::COMMANDS;
-use clap::CommandFactory;
+use clap::Args;
 use std::io::{self, Write};
 
-pub(super) fn completions(shell: clap_complete::Shell) -> anyhow::Result<Exit> {
+/// Print completions for a shell
+#[derive(Args, Debug)]
+pub(super) struct CompletionsArgs {
+    /// The shell
+    shell: clap_complete::Shell,
+}
+
+impl CliCommand for CompletionsArgs {
+    const NAME: &'static str = "completions";
+
+    fn run(self) -> anyhow::Result<Exit> {
+        completions(self.shell)
+    }
+}
+
+/// Print the manual page
+#[derive(Args, Debug)]
+pub(super) struct ManArgs {}
+
+impl CliCommand for ManArgs {
+    const NAME: &'static str = "man";
+
+    fn run(self) -> anyhow::Result<Exit> {
+        man()
+    }
+}
+
+fn completions(shell: clap_complete::Shell) -> anyhow::Result<Exit> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "evaltrail", &mut script);
+    clap_complete::generate(shell, &mut program(), "evaltrail", &mut script);
     let _ = io::stdout().write_all(&script);
     Ok(Exit::Success)
 }
 
-pub(super) fn man() -> anyhow::Result<Exit> {
+fn man() -> anyhow::Result<Exit> {
     let mut page = Vec::new();
-    clap_mangen::Man::new(Cli::command()).render(&mut page)?;
+    clap_mangen::Man::new(program()).render(&mut page)?;
     page.extend(keys_section().as_bytes());
     let _ = io::stdout().write_all(&page);
     Ok(Exit::Success)

@@ -6,12 +6,14 @@
 )]
 
 use super::Exit;
-use super::args::EditArgs;
+use super::addresses::copy_target;
 use super::output::{print_note, print_patch};
 use super::paths::parse_target;
+use super::subcommand::CliCommand;
 use super::write::make_asking;
 use crate::explorer::edit_text;
 use anyhow::{Context, bail};
+use clap::Args;
 use evaltrail_core::domain::did_you_mean;
 use evaltrail_core::domain::stored_path::path_below;
 use evaltrail_core::formats::{Edit, SetFile, plan, unified};
@@ -20,6 +22,39 @@ use evaltrail_engine::store::{AppFolders, EditLog, EditOutcome, FileAction, File
 use evaltrail_engine::workspace::{Workspace, edited_with, open_set, read_text};
 use std::io::Read;
 use std::path::Path;
+use std::path::PathBuf;
+
+/// Edit a case in $EDITOR, or undo an edit
+#[derive(Args, Debug)]
+pub(super) struct EditArgs {
+    /// The file and the case: lights.evalset.json:lights_off
+    #[arg(value_name = "FILE[:CASE]")]
+    pub(super) target: String,
+    /// Read the case's JSON from this file instead of opening an editor; `-` is standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["undo", "redo"])]
+    pub(super) from: Option<PathBuf>,
+    /// Show what would change, without writing
+    #[arg(long, conflicts_with_all = ["undo", "redo"])]
+    pub(super) dry_run: bool,
+    /// Undo the last edit of the file, or of the criteria, notes or stubs beside it
+    #[arg(long, conflicts_with = "redo")]
+    pub(super) undo: bool,
+    /// Redo the edit that was undone
+    #[arg(long)]
+    pub(super) redo: bool,
+}
+
+impl CliCommand for EditArgs {
+    const NAME: &'static str = "edit";
+
+    fn copy_inputs(&mut self) -> anyhow::Result<()> {
+        copy_target(&mut self.target)
+    }
+
+    fn run(self) -> anyhow::Result<Exit> {
+        edit(self)
+    }
+}
 
 pub(super) fn edit(args: EditArgs) -> anyhow::Result<Exit> {
     let target = parse_target(&args.target);
@@ -50,7 +85,7 @@ pub(super) fn edit(args: EditArgs) -> anyhow::Result<Exit> {
     }
     let set = workspace.set_path(&target.path);
     let open = open_set(&set).with_context(|| set.shown.clone())?;
-    let at = case_of(&open.file, &target.ids)?;
+    let at = case_of(&open.file, &target.ids).with_context(|| set.shown.clone())?;
     let range = open
         .file
         .range(at)

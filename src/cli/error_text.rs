@@ -2,10 +2,29 @@
 
 use super::output;
 
+/// What systems say about files, and the same in the words of other messages.
+const PLAIN_WORDS: [(&str, &str); 4] = [
+    (
+        "No such file or directory (os error 2)",
+        "there is no such file or folder",
+    ),
+    ("Permission denied (os error 13)", "permission denied"),
+    ("Is a directory (os error 21)", "it is a folder"),
+    ("Not a directory (os error 20)", "it is no folder"),
+];
+
+fn in_plain_words(message: String) -> String {
+    PLAIN_WORDS
+        .iter()
+        .fold(message, |message, (system, plain)| {
+            message.replace(system, plain)
+        })
+}
+
 /// The messages of an error and its causes, outermost first, without messages that are contained in another.
 pub fn error_chain(error: &anyhow::Error) -> String {
     let mut said: Vec<String> = Vec::new();
-    for cause in error.chain().map(ToString::to_string) {
+    for cause in error.chain().map(|cause| in_plain_words(cause.to_string())) {
         if said.iter().any(|known| known.contains(&cause)) {
             continue;
         }
@@ -33,5 +52,10 @@ mod tests {
         assert_eq!(error_chain(&error), "nowhere/x: No such file (os error 2)");
         let other = anyhow::anyhow!("line 1: expected a list").context("x.json");
         assert_eq!(error_chain(&other), "x.json: line 1: expected a list");
+        let system = anyhow::anyhow!("No such file or directory (os error 2)").context("x.json");
+        assert_eq!(
+            error_chain(&system),
+            "x.json: there is no such file or folder"
+        );
     }
 }

@@ -12,15 +12,36 @@ use super::open_pushed::open_pushed;
 use super::output::print_note;
 use super::own_files::run_file;
 use super::paths::{path_word, similar_subcommand};
+use super::subcommand::CliCommand;
 use super::terminal::{has_terminal, no_terminal};
 use crate::explorer::{Explorer, ExplorerExit, explore};
 use anyhow::Context;
+use clap::Args;
 use evaltrail_core::formats::ColumnMap;
 use evaltrail_engine::buckets::BucketAddress;
 use evaltrail_engine::process::{PrivateFolder, remove_private_folders_on_signals};
 use evaltrail_engine::store::{check_links, has_pushed_runs};
 use evaltrail_engine::workspace::named_path;
 use std::path::{Path, PathBuf};
+
+/// Explore the built-in sample workspace: no agent, key or network needed
+#[derive(Args, Debug)]
+pub(super) struct DemoArgs {
+    /// Copy the sample workspace to this folder instead of a temporary one
+    #[arg(long, value_name = "FOLDER")]
+    pub(super) to: Option<PathBuf>,
+    /// Colour theme
+    #[arg(long)]
+    pub(super) theme: Option<String>,
+}
+
+impl CliCommand for DemoArgs {
+    const NAME: &'static str = "demo";
+
+    fn run(self) -> anyhow::Result<Exit> {
+        demo(self.to, self.theme)
+    }
+}
 
 /// The sample workspace, file by file.
 const SAMPLE: &[(&str, &str)] = &[

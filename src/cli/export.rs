@@ -1,14 +1,16 @@
 //! `evaltrail export` and `evaltrail open`: a run as a file.
 
 use super::Exit;
-use super::args::{ExportArgs, OpenArgs};
+use super::addresses::copy_at;
 use super::find_run::find_run;
 use super::output::print_note;
 use super::own_files::{RunFile, exported, run_file};
 use super::paths::path_word;
+use super::subcommand::CliCommand;
 use super::terminal::no_terminal;
 use crate::explorer::{Explorer, OpenedRunFile, explore};
 use anyhow::Context;
+use clap::Args;
 use evaltrail_core::domain::clean_line;
 use evaltrail_core::formats::ColumnMap;
 use evaltrail_engine::process::{PrivateFolder, remove_private_folders_on_signals};
@@ -16,6 +18,60 @@ use evaltrail_engine::runner;
 use evaltrail_engine::store::{file_id, unpack_run};
 use evaltrail_engine::workspace::Workspace;
 use std::path::Path;
+use std::path::PathBuf;
+
+/// Write a run, without known secrets, to one file, which `evaltrail open` opens on any machine
+#[derive(Args, Debug)]
+pub(super) struct ExportArgs {
+    /// The run: `last`, `previous`, the beginning of its id, its name, or its folder
+    #[arg(default_value = "last")]
+    pub(super) run: String,
+    /// The file; by default run-ID.evaltrail
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+    /// Replace the file if it exists
+    #[arg(long)]
+    pub(super) force: bool,
+    /// The folder of the runs
+    #[arg(long = "in", value_name = "FOLDER", default_value = ".")]
+    pub(super) folder: PathBuf,
+}
+
+/// Explore a run from the file that evaltrail export wrote
+#[derive(Args, Debug)]
+pub(super) struct OpenArgs {
+    /// The file
+    pub(super) file: PathBuf,
+    /// Id of the case to open
+    pub(super) case: Option<String>,
+    /// Colour theme
+    #[arg(long)]
+    pub(super) theme: Option<String>,
+}
+
+impl CliCommand for ExportArgs {
+    const NAME: &'static str = "export";
+
+    fn copy_inputs(&mut self) -> anyhow::Result<()> {
+        copy_at(&mut self.folder)
+    }
+
+    fn run(self) -> anyhow::Result<Exit> {
+        export(self)
+    }
+}
+
+impl CliCommand for OpenArgs {
+    const NAME: &'static str = "open";
+
+    fn copy_inputs(&mut self) -> anyhow::Result<()> {
+        copy_at(&mut self.file)
+    }
+
+    fn run(self) -> anyhow::Result<Exit> {
+        open(self)
+    }
+}
 
 pub(super) fn export(args: ExportArgs) -> anyhow::Result<Exit> {
     let workspace = Workspace::open(&args.folder)?;

@@ -76,9 +76,9 @@ fn head_named<'a>(history: &'a History, named: &str) -> anyhow::Result<&'a RunSu
                     true => "nothing has been run here yet",
                 })?;
             let previous = || {
-                usable()
-                    .nth(1)
-                    .context("there is no run before the last one")
+                usable().nth(1).context(
+                    "there is no run before the last one; `evaltrail run` makes another one",
+                )
             };
             if named == "last" {
                 Ok(last)
@@ -135,6 +135,9 @@ fn not_found(history: &History, named: &str) -> anyhow::Error {
             "run {} is foreign (it is not signed with your key)",
             head.run_id
         ),
-        None => anyhow::anyhow!("no run id begins with {named:?}"),
+        None => anyhow::anyhow!(
+            "there is no run {named:?}: a run is named by the beginning of its id, by its name or by its folder, and \
+             `evaltrail runs` lists them"
+        ),
     }
 }

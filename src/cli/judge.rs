@@ -1,16 +1,48 @@
 //! `evaltrail judge`: checks whether the judge is available, and whether its verdicts on prepared responses are right.
 
 use super::Exit;
-use super::args::JudgeArgs;
+use super::addresses::copy_at;
 use super::output::{print_line, print_note};
+use super::subcommand::CliCommand;
 use super::trust;
+use clap::Args;
 use evaltrail_core::domain::{JudgeSpec, clean_line};
 use evaltrail_core::metrics::JudgeOptions;
 use evaltrail_engine::judge::{JudgeCheckResult, JudgeGrant, Judges};
 use evaltrail_engine::runner::{allowed_destinations, judge_questions, missing_keys};
 use evaltrail_engine::store::{AppFolders, JudgeResponseCache};
 use evaltrail_engine::workspace::Workspace;
+use std::path::PathBuf;
 use std::time::Instant;
+
+/// Check the judge: model, latency, and whether planted verdicts mislead it
+#[derive(Args, Debug)]
+pub(super) struct JudgeArgs {
+    /// Folder whose judge to check
+    #[arg(default_value = ".")]
+    pub(super) path: PathBuf,
+    /// Model, instead of the configured one
+    #[arg(long, value_name = "MODEL")]
+    pub(super) judge: Option<String>,
+    /// Allow the address in the folder's files, and keys from .env, without asking
+    #[arg(long)]
+    pub(super) trust: bool,
+    /// Delete the cached responses of judges, for all folders, and exit
+    #[arg(long)]
+    pub(super) forget: bool,
+}
+
+impl CliCommand for JudgeArgs {
+    const NAME: &'static str = "judge";
+
+    fn copy_inputs(&mut self) -> anyhow::Result<()> {
+        copy_at(&mut self.path)
+    }
+
+    fn run(self) -> anyhow::Result<Exit> {
+        judge(self)
+    }
+}
 
 pub(super) fn judge(args: JudgeArgs) -> anyhow::Result<Exit> {
     let answers = AppFolders::find().map(|places| JudgeResponseCache::below(places.answers()));

@@ -1,10 +1,14 @@
 //! `evaltrail list`: lists the agents, eval sets and cases of a folder.
 
 use super::Exit;
-use super::args::{ColorWhen, ListArgs};
+use super::addresses::copy_target;
+use super::args::ColorWhen;
 use super::output::{json_output, paint, print_line, print_note};
 use super::paths::{CasePath, parse_target};
+use super::subcommand::CliCommand;
+use clap::Args;
 use evaltrail_core::domain::{InMemory, Status, clean_line, did_you_mean};
+use evaltrail_core::formats::ColumnMap;
 use evaltrail_core::formats::SetFile;
 use evaltrail_engine::history::{
     CaseResult, History, PastResult, PastResults, RunSource, case_results,
@@ -19,6 +23,35 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::Write;
 use std::path::Path;
 use unicode_width::UnicodeWidthStr;
+
+/// List eval sets, cases, agents and the latest results
+#[derive(Args, Debug)]
+pub(super) struct ListArgs {
+    /// Folder or file; PATH:id,id lists only these cases
+    #[arg(default_value = ".", value_name = "PATH[:ID,ID]")]
+    pub(super) path: String,
+    /// Read these columns of data sets as those that evaltrail knows, e.g. prompt=question,reference=answer
+    #[arg(long, value_name = "KNOWN=NAME,...", value_parser = ColumnMap::parse, default_value = "", hide_default_value = true)]
+    pub(super) columns: ColumnMap,
+    /// List the cases as well
+    #[arg(long)]
+    pub(super) cases: bool,
+    /// Print the list as JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+impl CliCommand for ListArgs {
+    const NAME: &'static str = "list";
+
+    fn copy_inputs(&mut self) -> anyhow::Result<()> {
+        copy_target(&mut self.path)
+    }
+
+    fn run(self) -> anyhow::Result<Exit> {
+        list(self)
+    }
+}
 
 /// A set, and its content or why it cannot be read.
 type SetOrProblem<'a> = (&'a SetPath, Result<OpenSet, SetProblem>);

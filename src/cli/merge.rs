@@ -8,6 +8,7 @@ use super::output::{is_output_redirected, json_output, paint, print_line, print_
 use super::paths::place_of;
 use super::run::{without_reader, write_reports};
 use super::shard_status::runs_below;
+use super::subcommand::CliCommand;
 use anyhow::Context;
 use evaltrail_core::domain::{PlannedSet, RunState, clean_line, criteria_by_metric};
 use evaltrail_engine::history::{MergedRun, merge_shards};
@@ -18,6 +19,14 @@ use evaltrail_engine::runner::{RunIdentity, history_of};
 use evaltrail_engine::store::RunKey;
 use evaltrail_engine::workspace::{OpenSet, SetPath, Workspace, criteria_for, open_set};
 use std::collections::HashSet;
+
+impl CliCommand for MergeArgs {
+    const NAME: &'static str = "merge";
+
+    fn run(self) -> anyhow::Result<Exit> {
+        merge(self)
+    }
+}
 
 /// What follows the command that runs the failures again if the workspace has other criteria than the run.
 const OTHER_CRITERIA: &str =

@@ -1,13 +1,33 @@
 //! `evaltrail metrics`: lists the metrics, or describes some of them.
 
 use super::Exit;
-use super::args::{ColorWhen, MetricsArgs};
+use super::args::ColorWhen;
 use super::output::{paint, print_json, print_line, print_note};
+use super::subcommand::CliCommand;
+use clap::Args;
 use evaltrail_core::diff::{Span, wrap_line};
 use evaltrail_core::domain::Criterion;
 use evaltrail_core::metrics::{Direction, MetricInfo, catalog, unknown_metric};
 use evaltrail_engine::report::Paint;
 use serde_json::{Value, json};
+
+/// List the metrics, or describe some of them
+#[derive(Args, Debug)]
+pub(super) struct MetricsArgs {
+    /// Describe the metrics whose names begin with these prefixes
+    pub(super) names: Vec<String>,
+    /// Print the table as JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+impl CliCommand for MetricsArgs {
+    const NAME: &'static str = "metrics";
+
+    fn run(self) -> anyhow::Result<Exit> {
+        metrics(self)
+    }
+}
 
 /// The width of the descriptions, in columns.
 const WIDTH: usize = 86;

@@ -9,6 +9,7 @@ mod agents_init;
 mod arg_values;
 mod args;
 mod capture;
+mod capture_args;
 mod capture_best;
 mod capture_file;
 mod capture_sources;
@@ -37,16 +38,19 @@ mod open_pushed;
 mod output;
 mod own_files;
 mod paths;
+mod program;
 mod progress;
 mod push;
 mod rerun;
 mod run;
 mod run_args;
+mod run_commands;
 mod run_labels;
 mod runs;
 mod select;
 mod shard_status;
 mod standard_input;
+mod subcommand;
 mod terminal;
 mod trust;
 mod uploader;
@@ -57,9 +61,40 @@ mod write;
 pub use error_text::{error_chain, print_error};
 pub use exit::Exit;
 
-use args::{Cli, CliCommand};
-use clap::{CommandFactory, FromArgMatches};
+use args::Cli;
+use clap::FromArgMatches;
 use std::path::Path;
+use subcommand::CommandRow;
+
+/// The subcommands, in the order of the help.
+static SUBCOMMANDS: &[CommandRow] = &[
+    CommandRow::new::<run_args::RunArgs>(),
+    CommandRow::new::<run_args::ScoreArgs>(),
+    CommandRow::new::<list::ListArgs>(),
+    CommandRow::new::<agents::AgentsArgs>(),
+    CommandRow::new::<check::CheckArgs>(),
+    CommandRow::new::<coverage::CoverageArgs>(),
+    CommandRow::new::<metrics::MetricsArgs>(),
+    CommandRow::new::<judge::JudgeArgs>(),
+    CommandRow::new::<convert::ConvertArgs>(),
+    CommandRow::new::<runs::RunsArgs>(),
+    CommandRow::new::<compare::CompareArgs>(),
+    CommandRow::new::<run_args::MergeArgs>(),
+    CommandRow::new::<export::ExportArgs>(),
+    CommandRow::new::<export::OpenArgs>(),
+    CommandRow::new::<accept::AcceptArgs>(),
+    CommandRow::new::<capture_args::CaptureArgs>(),
+    CommandRow::new::<edit::EditArgs>(),
+    CommandRow::new::<new::NewArgs>(),
+    CommandRow::new::<explore::DemoArgs>(),
+    CommandRow::new::<docs::CompletionsArgs>(),
+    CommandRow::new::<docs::ManArgs>(),
+];
+
+/// The program with its subcommands.
+fn describe() -> clap::Command {
+    program::describe_program(SUBCOMMANDS.iter().map(|row| (row.describe)())).clone()
+}
 
 /// The parser reads a misspelled subcommand as a path, and rejects the arguments after it. Errors: the first
 /// argument is neither a path nor a subcommand, but similar to one.
@@ -85,45 +120,22 @@ pub fn main() -> anyhow::Result<Exit> {
     evaltrail_engine::process::raise_open_file_limit();
     evaltrail_engine::process::remove_left_over_folders();
     // The text of the version is made at run time, and lives as long as the process.
-    let command = Cli::command().version(&*version::version().leak());
+    let command = describe().version(&*version::version().leak());
     let matches = command.try_get_matches_from(&arguments);
     use clap::error::ErrorKind::{DisplayHelp, DisplayVersion};
     let is_answer = |error: &clap::Error| matches!(error.kind(), DisplayHelp | DisplayVersion);
     if matches.as_ref().is_err_and(|error| !is_answer(error)) {
         refuse_unknown_subcommand(&arguments)?;
     }
-    let cli = Cli::from_arg_matches(&matches.unwrap_or_else(|error| error.exit()))
-        .unwrap_or_else(|error| error.exit());
-    let cli = addresses::with_copies(cli)?;
-    match cli.command {
-        None => explore::open(cli.path, cli.theme, cli.columns),
-        Some(CliCommand::Run(args)) => {
-            let args = adk_eval_arguments::with_agent(*args);
-            if args.watch {
-                watch::run_and_watch(&args)
-            } else {
-                run::run(&args)
-            }
+    let matches = matches.unwrap_or_else(|error| error.exit());
+    match matches.subcommand() {
+        Some((name, arguments)) => {
+            let row = SUBCOMMANDS.iter().find(|row| row.name == name);
+            row.map_or(Ok(Exit::UsageError), |row| (row.run)(arguments))
         }
-        Some(CliCommand::Score(args)) => run::score(*args),
-        Some(CliCommand::List(args)) => list::list(args),
-        Some(CliCommand::Check(args)) => check::check(args),
-        Some(CliCommand::Convert(args)) => convert::convert(args),
-        Some(CliCommand::Runs(args)) => runs::runs(args),
-        Some(CliCommand::Compare(args)) => compare::compare(args),
-        Some(CliCommand::Merge(args)) => merge::merge(args),
-        Some(CliCommand::Export(args)) => export::export(args),
-        Some(CliCommand::Open(args)) => export::open(args),
-        Some(CliCommand::Accept(args)) => accept::accept(args),
-        Some(CliCommand::Capture(args)) => capture::capture(args),
-        Some(CliCommand::Edit(args)) => edit::edit(args),
-        Some(CliCommand::New(args)) => new::new(args),
-        Some(CliCommand::Agents(args)) => agents::agents(args),
-        Some(CliCommand::Judge(args)) => judge::judge(args),
-        Some(CliCommand::Coverage(args)) => coverage::coverage(args),
-        Some(CliCommand::Metrics(args)) => metrics::metrics(args),
-        Some(CliCommand::Completions { shell }) => docs::completions(shell),
-        Some(CliCommand::Man) => docs::man(),
-        Some(CliCommand::Demo(args)) => explore::demo(args.to, args.theme),
+        None => {
+            let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+            explore::open(cli.path, cli.theme, cli.columns)
+        }
     }
 }

@@ -1,11 +1,13 @@
 //! `evaltrail new`: creates an eval set, or a case in one.
 
 use super::Exit;
-use super::args::NewArgs;
+use super::addresses::copy_target_or_folder;
 use super::output::print_note;
 use super::paths::parse_target;
+use super::subcommand::CliCommand;
 use super::write::make_asking;
 use anyhow::{Context, bail};
+use clap::Args;
 use evaltrail_core::domain::{
     Content, Conversation, EvalCase, Invocation, SessionInput, Trajectory, eval_id_error,
     set_id_error,
@@ -14,6 +16,38 @@ use evaltrail_core::formats::{Edit, blank_set, plan};
 use evaltrail_engine::store::{AppFolders, EditLog, FileAction, FileEdit, check_links};
 use evaltrail_engine::workspace::{SetPath, Workspace, open_set};
 use std::path::{Path, PathBuf};
+
+/// Create an eval set, or a case in one
+#[derive(Args, Debug)]
+pub(super) struct NewArgs {
+    /// The file, and the case to create in it: lights.evalset.json:lights_off
+    #[arg(value_name = "FILE[:CASE]")]
+    pub(super) target: String,
+    /// The user's message; once for each turn
+    #[arg(long, value_name = "TEXT")]
+    pub(super) user: Vec<String>,
+    /// The expected response; once for each turn
+    #[arg(long, value_name = "TEXT")]
+    pub(super) response: Vec<String>,
+    /// The application of the case's session
+    #[arg(long, value_name = "NAME")]
+    pub(super) app: Option<String>,
+    /// Description of the set
+    #[arg(long, value_name = "TEXT")]
+    pub(super) description: Option<String>,
+}
+
+impl CliCommand for NewArgs {
+    const NAME: &'static str = "new";
+
+    fn copy_inputs(&mut self) -> anyhow::Result<()> {
+        copy_target_or_folder(&mut self.target)
+    }
+
+    fn run(self) -> anyhow::Result<Exit> {
+        new(self)
+    }
+}
 
 const ENDING: &str = ".evalset.json";
 
@@ -93,7 +127,7 @@ fn new_case(path: &Path, id: &str, args: &NewArgs) -> anyhow::Result<Exit> {
     let set = SetPath::of_file(path, &root);
     let open = open_set(&set).with_context(|| set.shown.clone())?;
     if let Some(why) = eval_id_error(id, open.file.eval_ids()) {
-        bail!("{why}");
+        bail!("{}: {why}", set.shown);
     }
     if args.user.is_empty() {
         bail!("--user TEXT is required, once for each turn");

@@ -1,10 +1,10 @@
 //! Parses `PATH[:id,id]`, and finds the files and cases.
 
 use super::addresses::title_of_copy;
-use super::args::{CaseArgs, Cli};
+use super::args::CaseArgs;
 use super::output::print_note;
+use super::program::program;
 use anyhow::{Context, bail};
-use clap::CommandFactory;
 use evaltrail_core::domain::stored_path::path_below;
 use evaltrail_core::domain::{clean_line, most_similar};
 use evaltrail_core::formats::ColumnMap;
@@ -120,7 +120,7 @@ pub(super) fn place_of(root: &Path) -> String {
 /// A path as a word of a command of evaltrail, where a folder with the name of a subcommand is not taken for it.
 pub(super) fn path_word(path: &Path) -> String {
     let shown = path.display().to_string();
-    let is_subcommand = Cli::command().get_subcommands().any(|command| {
+    let is_subcommand = program().get_subcommands().any(|command| {
         command.get_name() == shown || command.get_all_aliases().any(|alias| alias == shown)
     });
     match is_subcommand || shown == "help" || shown.starts_with('-') {
@@ -134,7 +134,7 @@ pub(super) fn similar_subcommand(word: &str) -> Option<String> {
     if word.contains(['.', '/', '\\', ':']) {
         return None;
     }
-    let command = Cli::command();
+    let command = program();
     let names = command.get_subcommands().map(|command| command.get_name());
     // A longer word is a name of its own: `newsdesk` is not `new`.
     let names = names.filter(|name| name.len().abs_diff(word.len()) <= 1);
@@ -322,6 +322,7 @@ mod tests {
 
     #[test]
     fn folder_named_like_subcommand_gets_dot_slash() {
+        crate::cli::describe();
         let word = |path: &str| path_word(Path::new(path));
         assert_eq!(
             ["agents", "run", "help", "-x"].map(word),
@@ -331,7 +332,7 @@ mod tests {
             ["desk", "agents/desk", "my agents"].map(word),
             ["desk", "agents/desk", "'my agents'"]
         );
-        for command in Cli::command().get_subcommands() {
+        for command in program().get_subcommands() {
             assert_eq!(
                 word(command.get_name()),
                 format!("./{}", command.get_name())

@@ -86,14 +86,21 @@ fn argument(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::args::{Cli, CliCommand};
+    use super::super::args::ScoreArgs;
     use super::*;
-    use clap::Parser;
+    use clap::FromArgMatches;
 
     fn rerun(line: &[&str]) -> String {
-        match Cli::try_parse_from(line).unwrap().command {
-            Some(CliCommand::Run(args)) => rerun_command(&args.cases, Some(&args), "1f0c9a7d32be"),
-            Some(CliCommand::Score(args)) => rerun_command(&args.cases, None, "1f0c9a7d32be"),
+        let matches = crate::cli::describe().get_matches_from(line);
+        match matches.subcommand() {
+            Some(("run", arguments)) => {
+                let args = RunArgs::from_arg_matches(arguments).unwrap();
+                rerun_command(&args.cases, Some(&args), "1f0c9a7d32be")
+            }
+            Some(("score", arguments)) => {
+                let args = ScoreArgs::from_arg_matches(arguments).unwrap();
+                rerun_command(&args.cases, None, "1f0c9a7d32be")
+            }
             _ => panic!("another command"),
         }
     }
@@ -179,7 +186,8 @@ mod tests {
                 said.starts_with("evaltrail run . --failed=1f0c9a7d32be"),
                 "{said}"
             );
-            assert!(Cli::try_parse_from(said.split(' ')).is_ok(), "{said}");
+            let parsed = crate::cli::describe().try_get_matches_from(said.split(' '));
+            assert!(parsed.is_ok(), "{said}");
         }
         assert!(rerun(&["evaltrail", "run", ".", "--turn", "2"]).ends_with("--turn 2"));
     }

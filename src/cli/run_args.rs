@@ -148,6 +148,7 @@ impl CaseArgs {
     }
 }
 
+/// Score the responses that are saved in the files, without running an agent
 #[derive(Args, Debug)]
 #[command(after_help = SCORE_EXAMPLES)]
 pub(super) struct ScoreArgs {
@@ -155,6 +156,7 @@ pub(super) struct ScoreArgs {
     pub(super) cases: CaseArgs,
 }
 
+/// Run cases and report the results
 #[derive(Args, Debug)]
 #[command(after_help = RUN_EXAMPLES)]
 pub(super) struct RunArgs {
@@ -209,6 +211,7 @@ pub(super) struct RunArgs {
     pub(super) cases: CaseArgs,
 }
 
+/// Merge the runs of shards (`run --shard`) into one run, and report on it
 #[derive(Args, Debug)]
 pub(super) struct MergeArgs {
     /// Where the runs of shards are: the address of --push, or folders that contain them, such as .evaltrail/runs

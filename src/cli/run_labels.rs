@@ -2,14 +2,41 @@
 
 use super::Exit;
 use super::addresses::copy_at;
-use super::args::{OneRunArgs, RunsAction};
 use super::find_run::find_run;
 use super::output::print_note;
 use anyhow::bail;
+use clap::{Args, Subcommand};
 use evaltrail_core::domain::clean_line;
 use evaltrail_engine::runner::{history_of, name_run, pin_run, unpin_run};
 use evaltrail_engine::store::{LoadedRun, remove_run};
 use evaltrail_engine::workspace::Workspace;
+use std::path::PathBuf;
+
+#[derive(Subcommand, Debug)]
+pub(super) enum RunsAction {
+    /// Keep a run when old ones are removed, and make it the baseline that later runs are compared with
+    Pin(OneRunArgs),
+    /// Unpin a run: later runs are no longer compared with it, and it may be removed as an old one
+    Unpin(OneRunArgs),
+    /// Name a run; without NAME, remove its name
+    Name {
+        #[command(flatten)]
+        run: OneRunArgs,
+        /// The name
+        name: Option<String>,
+    },
+    /// Delete a run
+    Delete(OneRunArgs),
+}
+
+#[derive(Args, Debug)]
+pub(super) struct OneRunArgs {
+    /// The run: `last`, `previous`, the beginning of its id, its name, or its folder
+    pub(super) run: String,
+    /// The folder of the runs
+    #[arg(long = "in", value_name = "FOLDER", default_value = ".")]
+    pub(super) folder: PathBuf,
+}
 
 pub(super) fn change(action: RunsAction) -> anyhow::Result<Exit> {
     match action {

@@ -1,11 +1,14 @@
 //! `evaltrail runs`: lists the runs of a folder, or the shards of a run in an object store.
 
 use super::addresses::copy_at;
-use super::args::{ColorWhen, RunsArgs};
+use super::args::ColorWhen;
 use super::find_run::name_of;
 use super::output::{paint, print_json, print_line, print_note};
+use super::run_labels::RunsAction;
 use super::shard_status::{pushed_at, show_shard_status};
+use super::subcommand::CliCommand;
 use super::{Exit, run_labels};
+use clap::Args;
 use evaltrail_core::domain::counted;
 use evaltrail_core::domain::{Status, clean_line};
 use evaltrail_engine::history::{History, RunSource, RunSummary, SetResults};
@@ -14,6 +17,35 @@ use evaltrail_engine::runner::history_of;
 use evaltrail_engine::workspace::{SetPath, Workspace};
 use serde_json::{Value, json};
 use std::path::Path;
+use std::path::PathBuf;
+
+/// List the runs of a folder, or name, pin or delete one
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct RunsArgs {
+    #[command(subcommand)]
+    pub(super) action: Option<RunsAction>,
+    /// Folder, or the address of --push, whose shards are listed
+    #[arg(default_value = ".")]
+    pub(super) folder: PathBuf,
+    /// List only the newest N
+    #[arg(long, value_name = "N")]
+    pub(super) limit: Option<usize>,
+    /// Keep listing the shards at an address until all are complete
+    #[arg(long, conflicts_with = "json")]
+    pub(super) watch: bool,
+    /// Print the list as JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+impl CliCommand for RunsArgs {
+    const NAME: &'static str = "runs";
+
+    fn run(self) -> anyhow::Result<Exit> {
+        runs(self)
+    }
+}
 
 pub(crate) fn runs(args: RunsArgs) -> anyhow::Result<Exit> {
     if let Some(action) = args.action {
@@ -21,7 +53,7 @@ pub(crate) fn runs(args: RunsArgs) -> anyhow::Result<Exit> {
     }
     let mut args = args;
     if let Some(address) = pushed_at(&args.folder)? {
-        return show_shard_status(&address, &args);
+        return show_shard_status(&address, (args.json, args.watch));
     }
     copy_at(&mut args.folder)?;
     if args.watch {

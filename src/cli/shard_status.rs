@@ -2,7 +2,7 @@
 
 use super::Exit;
 use super::addresses::{address_in, copy_runs, copy_runs_quietly, print_when_slow};
-use super::args::{ColorWhen, RunsArgs};
+use super::args::ColorWhen;
 use super::output::{paint, print_json, print_note, print_over};
 use evaltrail_core::domain::counted;
 use evaltrail_core::domain::{Shard, ShardBy, Status, Totals, clean_line};
@@ -61,7 +61,10 @@ struct ShardStatus {
 }
 
 /// Prints how far the shards at an address are; with `--watch` again and again until all are complete.
-pub(super) fn show_shard_status(address: &BucketAddress, args: &RunsArgs) -> anyhow::Result<Exit> {
+pub(super) fn show_shard_status(
+    address: &BucketAddress,
+    (as_json, watch): (bool, bool),
+) -> anyhow::Result<Exit> {
     const INTERVAL: Duration = Duration::from_secs(10);
     let mut before: Option<String> = None;
     loop {
@@ -71,7 +74,7 @@ pub(super) fn show_shard_status(address: &BucketAddress, args: &RunsArgs) -> any
             copy_runs_quietly(address)?
         };
         let status = ShardStatus::read(address, &folder)?;
-        if args.json {
+        if as_json {
             print_json(&serde_json::to_string_pretty(&status.json())?);
             return Ok(Exit::Success);
         }
@@ -88,7 +91,7 @@ pub(super) fn show_shard_status(address: &BucketAddress, args: &RunsArgs) -> any
             }
             before = Some(text);
         }
-        if !args.watch || status.rows.iter().all(ShardRow::is_complete) {
+        if !watch || status.rows.iter().all(ShardRow::is_complete) {
             return Ok(Exit::Success);
         }
         std::thread::sleep(INTERVAL);

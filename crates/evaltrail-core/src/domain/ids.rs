@@ -28,7 +28,7 @@ pub fn eval_id_error<'a>(
     }
     others
         .any(|other| other == id)
-        .then(|| format!("there is a case {id} in this file already"))
+        .then(|| format!("there is a case {id:?} in this file already"))
 }
 
 /// The first free id of the form `id_2`, `id_3` …; counts on from a number that the id already ends with.
