@@ -131,7 +131,7 @@ fn accept_reports_what_it_skips() {
     );
     for (arguments, why) in [
         (&["last", "nobody"][..], "no case \"nobody\""),
-        (&["ffff"], "no run id begins with"),
+        (&["ffff"], "there is no run \"ffff\""),
     ] {
         let wrong = accept(arguments);
         assert_eq!(wrong.status.code(), Some(2));
@@ -267,7 +267,7 @@ fn new_creates_sets_that_adk_accepts() {
         (
             "lights:first",
             &["--user", "x"],
-            "there is a case first in this file already",
+            "there is a case \"first\" in this file already",
         ),
         ("lights:a/b", &["--user", "x"], "is not a valid case id"),
         ("lights:silent", &[], "--user TEXT is required"),

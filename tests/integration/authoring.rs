@@ -474,7 +474,7 @@ fn duplicate_or_invalid_case_id_is_refused() {
     let mut desk = Workshop::new();
     desk.press("e enter ctrl-u");
     for (typed, why) in [
-        ("two", "there is a case two"),
+        ("two", "there is a case \"two\""),
         ("a/b", "ADK allows only"),
         ("", "at least one"),
     ] {

@@ -7,7 +7,7 @@ use std::path::Path;
 /// What changes from run to run.
 const FILTERS: [(&str, &str); 9] = [
     (r"\b[0-9a-f]{12}\b", "[run]"),
-    (r"\d{4}-\d\d-\d\d \d\d:\d\d", "[started]"),
+    (r"\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d UTC)?", "[started]"),
     // An attempt that takes less than a millisecond has no time.
     (r"(?m)^([✓✗!] [^\n]*?)  \d+\.\d+s", "$1"),
     (r"\b\d+\.\d+s\b", "[time]"),
@@ -97,6 +97,108 @@ fn help_has_groups_and_examples() {
     assert_snapshot!("command_help", sample.run("--help"));
     assert_snapshot!("command_run_short_help", sample.run("run -h"));
     assert_snapshot!("command_run_help", sample.run("run --help"));
+}
+
+/// The help of each subcommand but `run`, which has its own text.
+#[test]
+fn every_subcommand_has_help() {
+    const COMMANDS: &str = "score list agents check coverage metrics judge convert runs compare merge export open accept \
+                            capture edit new demo completions man";
+    let sample = Sample::new();
+    let helps = COMMANDS
+        .split_whitespace()
+        .map(|command| sample.run(&format!("{command} --help")));
+    let helps: Vec<String> = helps.collect();
+    assert_snapshot!("command_helps", helps.join("\n\n"));
+}
+
+/// What each report and each report of a comparison has in it.
+#[test]
+fn every_report_is_reviewed() {
+    const REPORTS: [&str; 8] = [
+        "json",
+        "junit",
+        "markdown",
+        "html",
+        "csv",
+        "vertex",
+        "vertex-summary",
+        "evaluation-result",
+    ];
+    let sample = Sample::new();
+    let score = |folder: &str| {
+        let reports: String = REPORTS
+            .iter()
+            .map(|name| format!(" --report {name}={folder}-{name}"))
+            .collect();
+        sample.run(&format!(
+            "score saved_answers/answers.jsonl --jobs 1 -q{reports}"
+        ));
+    };
+    score("first");
+    // Another answer, so that the comparison has something to show.
+    let answers = sample.root().join("saved_answers/answers.jsonl");
+    let text = std::fs::read_to_string(&answers).unwrap();
+    std::fs::write(
+        &answers,
+        text.replacen("\"response\": \"", "\"response\": \"Well, ", 2),
+    )
+    .unwrap();
+    score("second");
+    sample.run("compare --report json=compared-json --report markdown=compared-markdown");
+    let filters = [
+        FILTERS.as_slice(),
+        &[
+            (r"\bin \d+\.\d s\b", "in [time]"),
+            (r"(?s)<style>.*?</style>", "<style>[style]</style>"),
+            (r"\d{4}-\d\d-\d\dT\d\d:\d\d:[\d.]+Z?", "[instant]"),
+            (
+                r#""(latency_s|seconds|duration_s|time)": ?[\d.e-]+"#,
+                "\"$1\": [seconds]",
+            ),
+            (r#"time="[\d.]+""#, "time=\"[seconds]\""),
+        ],
+    ]
+    .concat();
+    insta::with_settings!({ filters => filters }, {
+        for name in REPORTS {
+            let text = std::fs::read_to_string(sample.root().join(format!("second-{name}"))).unwrap();
+            assert_snapshot!(format!("report_{name}"), text);
+        }
+        for name in ["json", "markdown"] {
+            let text = std::fs::read_to_string(sample.root().join(format!("compared-{name}"))).unwrap();
+            assert_snapshot!(format!("compared_{name}"), text);
+        }
+    });
+}
+
+/// An error says what, where and why, and what to do next.
+#[test]
+fn errors_are_reviewed() {
+    const LINES: [&str; 17] = [
+        "run",
+        "run gardn",
+        "run garden:nowhere",
+        "run garden/weekend.evalset.json:evening_pla",
+        "run garden --trust --config nowhere.json",
+        "run garden --trust --metric tool_trajectory_avg",
+        "run garden --trust --repeat 0",
+        "run garden --trust --report pdf=x.pdf",
+        "run garden --trust --report json=nowhere/x.json",
+        "score garden",
+        "compare",
+        "export nowhere",
+        "open nowhere.evaltrail",
+        "accept last",
+        "edit garden/weekend.evalset.json:nowhere --dry-run",
+        "new garden/weekend.evalset.json:greeting --user hi",
+        "convert garden/weekend.evalset.json -o x.txt",
+    ];
+    let sample = Sample::new();
+    let texts: Vec<String> = LINES.iter().map(|line| sample.run(line)).collect();
+    insta::with_settings!({ filters => FILTERS }, {
+        assert_snapshot!("command_errors", texts.join("\n\n"));
+    });
 }
 
 #[test]
