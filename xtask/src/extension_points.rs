@@ -15,7 +15,7 @@ struct Sample {
     lines: &'static [AddedLine],
 }
 
-/// Text that is added behind the first line with this beginning; at the end of the file if it is empty.
+/// Text that is added behind the first line that has this in it; at the end of the file if it is empty.
 struct AddedLine {
     file: &'static str,
     behind: &'static str,
@@ -174,9 +174,9 @@ impl AddedLine {
         let end = match self.behind {
             "" => code.len(),
             behind => {
-                let line = code.lines().find(|line| line.starts_with(behind));
+                let line = code.lines().find(|line| line.contains(behind));
                 let line =
-                    line.with_context(|| format!("{}: no line begins with {behind:?}", self.file))?;
+                    line.with_context(|| format!("{}: no line has {behind:?} in it", self.file))?;
                 code.find(line).unwrap_or_default() + line.len()
             }
         };
