@@ -17,7 +17,7 @@ use crate::explorer::shared::outcomes::Outcomes;
 use crate::explorer::shared::run_list::RunsState;
 use crate::explorer::shared::run_screen::RunScreenState;
 use crate::explorer::shared::set_tree::{first_node, nodes_of, sorted};
-use crate::explorer::shared::set_view::{SetState, SetView};
+use crate::explorer::shared::set_view::{SetState, SetView, label_sets};
 use crate::explorer::shared::theme::Theme;
 use crate::explorer::shared::ticket::{Ticket, Tickets};
 use crate::explorer::shared::triage::{FinishedTriage, Queue};
@@ -139,7 +139,8 @@ pub struct View {
 
 impl View {
     /// The list of these sets, without results.
-    pub(crate) fn new(sets: Vec<SetView>) -> View {
+    pub(crate) fn new(mut sets: Vec<SetView>) -> View {
+        label_sets(&mut sets);
         let nodes = nodes_of(&sets);
         let node = first_node(&nodes);
         View {
@@ -377,6 +378,7 @@ impl Model {
                 None => self.view.sets.push(path),
             }
         }
+        label_sets(&mut self.view.sets);
         self.view.browse.nodes = nodes_of(&self.view.sets);
         let at = row.and_then(|row| {
             self.view

@@ -4,7 +4,7 @@ use crate::explorer::shared::ticket::Ticket;
 use evaltrail_core::formats::{Notes, SetFile};
 use evaltrail_engine::history::PastResult;
 use evaltrail_engine::workspace::SetPath;
-use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The state of the explorer. Owned by the event loop; only `update` changes it.
@@ -16,6 +16,8 @@ const MOST_WAITING: usize = 100_000;
 pub struct SetView {
     /// The file.
     pub path: SetPath,
+    /// The name in lists of several sets.
+    pub label: String,
     /// Whether the file is loaded.
     pub state: SetState,
     /// Name of the agent, or the reason why there is none.
@@ -71,6 +73,7 @@ impl SetView {
     /// A set whose file has not been opened yet.
     pub fn new(path: SetPath) -> SetView {
         SetView {
+            label: path.stem.clone(),
             path,
             state: SetState::Loading,
             agent: Err("not looked for yet".into()),
@@ -106,33 +109,48 @@ impl SetView {
     }
 }
 
-/// The name of a set in a list of several: that of its file without its ending. If another set has the same, folders are
+/// Names the sets for lists of several: by the file without its ending. If another set has the same name, folders are
 /// before it, or the whole path if these are the same, too.
-pub fn set_label(sets: &[SetView], set: usize) -> Cow<'_, str> {
-    let path = &sets[set].path;
-    let others = sets
-        .iter()
-        .map(|view| &view.path)
-        .filter(|other| other.path != path.path);
-    let others: Vec<&SetPath> = others.filter(|other| other.stem == path.stem).collect();
-    label_among(path, &others)
+pub(crate) fn label_sets(sets: &mut [SetView]) {
+    let mut same_stem: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (at, view) in sets.iter().enumerate() {
+        same_stem.entry(&view.path.stem).or_default().push(at);
+    }
+    let mut labels = vec![String::new(); sets.len()];
+    for positions in same_stem.into_values() {
+        let paths: Vec<&SetPath> = positions.iter().map(|at| &sets[*at].path).collect();
+        for (at, label) in positions.iter().zip(distinct_labels(&paths)) {
+            labels[*at] = label;
+        }
+    }
+    for (view, label) in sets.iter_mut().zip(labels) {
+        view.label = label;
+    }
 }
 
-fn label_among<'a>(path: &'a SetPath, others: &[&SetPath]) -> Cow<'a, str> {
-    if others.is_empty() {
-        return Cow::Borrowed(&path.stem);
+/// Labels of files with the same stem: each with as few folders as tell it apart from the others.
+fn distinct_labels(paths: &[&SetPath]) -> Vec<String> {
+    if let [one] = paths {
+        return vec![one.stem.clone()];
     }
-    let unique = |count: usize| {
-        let label = with_folders(path, count);
-        others
-            .iter()
-            .all(|other| with_folders(other, count) != label)
-            .then_some(label)
-    };
-    let most = path.shown.matches('/').count();
-    (1..=most)
-        .find_map(unique)
-        .map_or(Cow::Borrowed(path.shown.as_str()), Cow::Owned)
+    let folders = |path: &SetPath| path.shown.matches('/').count();
+    let deepest = paths.iter().map(|path| folders(path)).max().unwrap_or(0);
+    let mut labels: Vec<Option<String>> = vec![None; paths.len()];
+    for count in 1..=deepest {
+        let now: Vec<String> = paths.iter().map(|path| with_folders(path, count)).collect();
+        let mut times: HashMap<&str, usize> = HashMap::new();
+        now.iter()
+            .for_each(|label| *times.entry(label).or_default() += 1);
+        for (at, label) in labels.iter_mut().enumerate() {
+            if label.is_none() && times[now[at].as_str()] == 1 && count <= folders(paths[at]) {
+                *label = Some(now[at].clone());
+            }
+        }
+    }
+    let whole = labels.into_iter().zip(paths);
+    whole
+        .map(|(label, path)| label.unwrap_or_else(|| path.shown.clone()))
+        .collect()
 }
 
 /// The stem of a file with at most this number of its folders.
@@ -172,16 +190,9 @@ mod tests {
             "b/y/s.test.json",
         ];
         let paths = shown.map(path);
-        let label = |at: usize| {
-            let others: Vec<&SetPath> = paths
-                .iter()
-                .filter(|other| other.path != paths[at].path)
-                .collect();
-            label_among(&paths[at], &others).into_owned()
-        };
-        let labels = [0, 1, 2, 3, 4].map(label);
+        let paths: Vec<&SetPath> = paths.iter().collect();
         assert_eq!(
-            labels,
+            distinct_labels(&paths),
             [
                 "a/x/s",
                 "b/x/s",
@@ -190,6 +201,6 @@ mod tests {
                 "b/y/s.test.json"
             ]
         );
-        assert_eq!(label_among(&paths[0], &[]), "s");
+        assert_eq!(distinct_labels(&paths[..1]), ["s"]);
     }
 }

@@ -34,7 +34,9 @@ pub(super) fn choose(file: &SetFile, selection: &Selection) -> Result<Vec<usize>
         }
     };
     if !selection.ids.is_empty() {
-        chosen.retain(|at| selection.ids.iter().any(|id| *id == file.eval_id(*at)));
+        let named = selection.ids.iter().flat_map(|id| file.positions_of(id));
+        let named: BTreeSet<usize> = named.collect();
+        chosen.retain(|at| named.contains(at));
     }
     Ok(chosen.into_iter().collect())
 }

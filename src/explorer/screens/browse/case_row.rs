@@ -7,7 +7,7 @@ use crate::explorer::case_list::trend::put_sparkline;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::outcomes::CaseOutcome;
-use crate::explorer::shared::set_view::{CaseSummary, set_label};
+use crate::explorer::shared::set_view::CaseSummary;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::spinner;
 use crate::explorer::widgets::text::{put, put_right};
@@ -77,7 +77,7 @@ pub(super) fn case_row(
     let (glyph, look) = sign(model, case, (running, problem.is_some()), theme);
     cells.left(SIGNS - 2, glyph, look);
     name(model, case, columns.name, &mut cells);
-    cells.left(columns.set, &set_label(&model.view.sets, case.set), style);
+    cells.left(columns.set, &model.view.sets[case.set].label, style);
     attempts(outcome, columns.attempts, &mut cells);
     scores(outcome, &columns.metrics, &mut cells);
     let turns = summary.map(|summary| summary.turns.to_string());

@@ -7,7 +7,6 @@ use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::list_columns::Column;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::outcomes::CaseOutcome;
-use crate::explorer::shared::set_view::set_label;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::{put, put_right};
 use evaltrail_core::domain::Status;
@@ -137,7 +136,7 @@ fn set_width(model: &Model, rows: &[CaseRef]) -> u16 {
     if matches!(node, Some(TreeNode::Set(_)) | None) {
         return 0;
     }
-    let label = |case: &CaseRef| columns_of(&set_label(&model.view.sets, case.set)) + 2;
+    let label = |case: &CaseRef| columns_of(&model.view.sets[case.set].label) + 2;
     rows.iter().map(label).max().unwrap_or(0).min(SET_WIDTH)
 }
 
