@@ -111,7 +111,11 @@ async fn list(args: &AgentsArgs) -> anyhow::Result<Exit> {
             clean_line(&one.label())
         ));
         print_line(&paint.faint(&format!("  {}", clean_line(&one.state))));
-        if let Some(line) = one.hello.as_ref().and_then(AgentDescription::tool_text) {
+        if let Some(line) = one
+            .description
+            .as_ref()
+            .and_then(AgentDescription::tool_text)
+        {
             print_line(&paint.faint(&format!("  {}", clean_line(&line))));
         }
     }
@@ -120,9 +124,9 @@ async fn list(args: &AgentsArgs) -> anyhow::Result<Exit> {
 }
 
 fn as_json(one: &ListedAgent) -> Value {
-    let tools = one.hello.as_ref().map(|hello| {
+    let tools = one.description.as_ref().map(|description| {
         json!(
-            hello
+            description
                 .tools
                 .iter()
                 .map(|tool| &tool.name)
@@ -135,7 +139,7 @@ fn as_json(one: &ListedAgent) -> Value {
         "agent": one.spec.as_ref().ok().map(AgentSpec::label),
         "answers": one.answers,
         "state": one.spec.as_ref().map_or_else(|why| why.clone(), |_| one.state.clone()),
-        "about": one.hello.as_ref().map(|hello| hello.about.iter().map(|(key, words)| (key.to_string(), json!(words))).collect::<serde_json::Map<_, _>>()),
+        "about": one.description.as_ref().map(|description| description.about.iter().map(|(key, words)| (key.to_string(), json!(words))).collect::<serde_json::Map<_, _>>()),
         "tools": tools,
     })
 }
@@ -154,14 +158,14 @@ async fn check_one(args: &AgentCheckArgs) -> anyhow::Result<Exit> {
         clean_line(&spec.label())
     ));
     let began = Instant::now();
-    let hello = match probe_server(&spec, CHECKS_WITHIN).await {
-        Ok(hello) => hello,
+    let description = match probe_server(&spec, CHECKS_WITHIN).await {
+        Ok(description) => description,
         Err(error) => {
             print_note(&clean(&error.message));
             return Ok(Exit::Failures);
         }
     };
-    match (hello.was_asked, &args.prompt) {
+    match (description.was_asked, &args.prompt) {
         (true, _) => print_line(&format!(
             "answered in {:.2} s",
             began.elapsed().as_secs_f64()
@@ -171,14 +175,14 @@ async fn check_one(args: &AgentCheckArgs) -> anyhow::Result<Exit> {
             "not contacted: this kind of agent is only asked with a message; add --prompt TEXT",
         ),
     };
-    for (key, words) in &hello.about {
+    for (key, words) in &description.about {
         print_line(&format!(
             "  {}  {}",
             paint.faint(&format!("{key:10}")),
             clean_line(words)
         ));
     }
-    if let Some(line) = hello.tool_text() {
+    if let Some(line) = description.tool_text() {
         print_line(&format!("  {}", clean_line(&line)));
     }
     let Some(prompt) = &args.prompt else {

@@ -10,7 +10,10 @@ const PLAIN_WORDS: [(&str, &str); 4] = [
     ),
     ("Permission denied (os error 13)", "permission denied"),
     ("Is a directory (os error 21)", "it is a folder"),
-    ("Not a directory (os error 20)", "it is no folder"),
+    (
+        "Not a directory (os error 20)",
+        "a part of the path is no folder",
+    ),
 ];
 
 fn in_plain_words(message: String) -> String {

@@ -93,7 +93,7 @@ pub(super) fn judge(args: JudgeArgs) -> anyhow::Result<Exit> {
 }
 
 async fn describe(judges: &Judges, model: &str) -> anyhow::Result<Exit> {
-    if let Err(error) = judges.ready(model).await {
+    if let Err(error) = judges.probe(model).await {
         print_note(&format!(
             "{}: {}",
             clean_line(model),

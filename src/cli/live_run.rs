@@ -61,7 +61,7 @@ pub(super) async fn run_to_completion(
                         deadline = Some(stop(&handle, STOPS_WITHIN)?);
                     }
                     EndRequest::System => {
-                        print_note("stopping, as the system asks; --resume runs what is left");
+                        print_note("stopping, as the system asks (SIGTERM); --resume continues");
                         deadline = Some(stop(&handle, STOPS_WITHIN)?);
                     }
                 }

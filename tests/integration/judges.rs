@@ -826,7 +826,7 @@ fn judge_client_requires_exact_permission() {
             destinations: destination.into_iter().collect(),
             ..JudgeGrant::default()
         };
-        let found = runtime.block_on(Judges::new(&spec, None).with_grant(grant).ready("llama-x"));
+        let found = runtime.block_on(Judges::new(&spec, None).with_grant(grant).probe("llama-x"));
         assert_eq!(
             found.as_ref().err().map(|error| error.fault),
             (!is_asked).then_some(JudgeErrorKind::Setup),

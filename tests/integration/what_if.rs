@@ -463,7 +463,7 @@ fn late_rescore_results_are_dropped() {
 }
 
 #[test]
-fn s_scores_and_metrics_and_statistics_open() {
+fn keys_of_m_open_scores_and_statistics() {
     let mut model = model();
     assert_eq!(
         press(&mut model, "s"),

@@ -52,13 +52,13 @@ fn name(command: &Command) -> String {
 }
 
 /// A clone of the committed state. The checkout is not changed.
-pub struct Clone {
+pub struct RepositoryClone {
     _folder: TempDir,
     path: PathBuf,
 }
 
-impl Clone {
-    pub fn new() -> anyhow::Result<Clone> {
+impl RepositoryClone {
+    pub fn new() -> anyhow::Result<RepositoryClone> {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("evaltrail");
         let (from, to) = (root().display().to_string(), path.display().to_string());
@@ -67,7 +67,7 @@ impl Clone {
             "git",
             &["clone", "-q", &from, &to],
         ))?;
-        Ok(Clone {
+        Ok(RepositoryClone {
             _folder: folder,
             path,
         })

@@ -2,7 +2,7 @@
 //! screen, a dialog, a command, a subcommand, a report, a metric or a library that writes traces is enough. Prints the
 //! files that each one changes.
 
-use crate::commands::{Clone, command, root, run, text};
+use crate::commands::{RepositoryClone, command, root, run, text};
 use anyhow::Context;
 use std::fs;
 
@@ -15,10 +15,10 @@ struct Sample {
     lines: &'static [AddedLine],
 }
 
-/// Text that is added behind the first line that has this in it; at the end of the file if it is empty.
+/// Text that is inserted after the first line that contains `after`; at the end of the file if that is empty.
 struct AddedLine {
     file: &'static str,
-    behind: &'static str,
+    after: &'static str,
     text: &'static str,
 }
 
@@ -28,7 +28,7 @@ const SAMPLES: &[Sample] = &[
         file: Some(("src/explorer/screens/sample/mod.rs", SCREEN)),
         lines: &[AddedLine {
             file: "src/explorer/screens/mod.rs",
-            behind: "pub mod runs;",
+            after: "pub mod runs;",
             text: "pub mod sample;",
         }],
     },
@@ -37,7 +37,7 @@ const SAMPLES: &[Sample] = &[
         file: Some(("src/explorer/dialogs/sample.rs", DIALOG)),
         lines: &[AddedLine {
             file: "src/explorer/dialogs/mod.rs",
-            behind: "pub mod rule;",
+            after: "pub mod rule;",
             text: "pub mod sample;",
         }],
     },
@@ -47,12 +47,12 @@ const SAMPLES: &[Sample] = &[
         lines: &[
             AddedLine {
                 file: "src/explorer/commands/general.rs",
-                behind: "",
+                after: "",
                 text: COMMAND,
             },
             AddedLine {
                 file: "src/explorer/commands/mod.rs",
-                behind: "    &QUIT,",
+                after: "    &QUIT,",
                 text: "    &SAMPLE_COMMAND,",
             },
         ],
@@ -63,12 +63,12 @@ const SAMPLES: &[Sample] = &[
         lines: &[
             AddedLine {
                 file: "src/cli/mod.rs",
-                behind: "mod runs;",
+                after: "mod runs;",
                 text: "mod sample;",
             },
             AddedLine {
                 file: "src/cli/mod.rs",
-                behind: "    CommandRow::new::<docs::ManArgs>(),",
+                after: "    CommandRow::new::<docs::ManArgs>(),",
                 text: "    CommandRow::new::<sample::SampleArgs>(),",
             },
         ],
@@ -79,12 +79,12 @@ const SAMPLES: &[Sample] = &[
         lines: &[
             AddedLine {
                 file: "crates/evaltrail-engine/src/report/mod.rs",
-                behind: "mod rerun;",
+                after: "mod rerun;",
                 text: "mod sample;",
             },
             AddedLine {
                 file: "crates/evaltrail-engine/src/report/mod.rs",
-                behind: "    &json::REPORT,",
+                after: "    &json::REPORT,",
                 text: "    &sample::REPORT,",
             },
         ],
@@ -98,12 +98,12 @@ const SAMPLES: &[Sample] = &[
         lines: &[
             AddedLine {
                 file: "crates/evaltrail-core/src/formats/spans/libraries/mod.rs",
-                behind: "mod openinference;",
+                after: "mod openinference;",
                 text: "mod sample;",
             },
             AddedLine {
                 file: "crates/evaltrail-core/src/formats/spans/libraries/mod.rs",
-                behind: "    &ai_sdk::DIALECT,",
+                after: "    &ai_sdk::DIALECT,",
                 text: "    &sample::DIALECT,",
             },
         ],
@@ -114,12 +114,12 @@ const SAMPLES: &[Sample] = &[
         lines: &[
             AddedLine {
                 file: "crates/evaltrail-core/src/metrics/mod.rs",
-                behind: "mod rules;",
+                after: "mod rules;",
                 text: "mod sample;",
             },
             AddedLine {
                 file: "crates/evaltrail-core/src/metrics/catalog/own.rs",
-                behind: "pub(super) const METRICS",
+                after: "pub(super) const METRICS",
                 text: METRIC_ROW,
             },
         ],
@@ -127,7 +127,7 @@ const SAMPLES: &[Sample] = &[
 ];
 
 pub fn check() -> anyhow::Result<()> {
-    let clone = Clone::new()?;
+    let clone = RepositoryClone::new()?;
     for sample in SAMPLES {
         sample.add(&clone).with_context(|| sample.name)?;
         run(&mut clone.git(&["add", "-A"]))?;
@@ -157,7 +157,7 @@ pub fn check() -> anyhow::Result<()> {
 }
 
 impl Sample {
-    fn add(&self, clone: &Clone) -> anyhow::Result<()> {
+    fn add(&self, clone: &RepositoryClone) -> anyhow::Result<()> {
         if let Some((file, code)) = self.file {
             let path = clone.path().join(file);
             path.parent().map_or(Ok(()), fs::create_dir_all)?;
@@ -168,20 +168,20 @@ impl Sample {
 }
 
 impl AddedLine {
-    fn add(&self, clone: &Clone) -> anyhow::Result<()> {
+    fn add(&self, clone: &RepositoryClone) -> anyhow::Result<()> {
         let path = clone.path().join(self.file);
         let code = fs::read_to_string(&path)?;
-        let end = match self.behind {
+        let end = match self.after {
             "" => code.len(),
-            behind => {
-                let line = code.lines().find(|line| line.contains(behind));
+            after => {
+                let line = code.lines().find(|line| line.contains(after));
                 let line =
-                    line.with_context(|| format!("{}: no line has {behind:?} in it", self.file))?;
+                    line.with_context(|| format!("{}: no line has {after:?} in it", self.file))?;
                 code.find(line).unwrap_or_default() + line.len()
             }
         };
-        let (before, after) = code.split_at(end);
-        Ok(fs::write(path, format!("{before}\n{}{after}", self.text))?)
+        let (head, tail) = code.split_at(end);
+        Ok(fs::write(path, format!("{head}\n{}{tail}", self.text))?)
     }
 }
 

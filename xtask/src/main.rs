@@ -19,7 +19,7 @@ cargo xtask COMMAND
 
   snapshots [FILTER...]        accept the reviewed texts and screens as they are now, and draw the pictures again
   docs                         write the generated parts of the documents
-  broken-builds [LINE...]      break the code in known ways: each time a test must fail; one or two minutes each
+  broken-builds [ROW...]       break the code in known ways: each time a test must fail; one or two minutes each
   broken-builds --apply        only check that each of these changes can be applied, without building
   extension-points             add a sample of each extension point to a clone, and compile it
   other-platforms [test]       compile for Windows and macOS; with `test`, run the unit tests in Wine";
@@ -31,7 +31,7 @@ fn main() -> ExitCode {
         Some((&"snapshots", filters)) => generated::snapshots(filters),
         Some((&"docs", [])) => generated::docs(),
         Some((&"broken-builds", ["--apply"])) => broken_builds::check_changes(),
-        Some((&"broken-builds", lines)) => broken_builds::build(lines),
+        Some((&"broken-builds", rows)) => broken_builds::build(rows),
         Some((&"extension-points", [])) => extension_points::check(),
         Some((&"other-platforms", [])) => platforms::check(false),
         Some((&"other-platforms", ["test"])) => platforms::check(true),

@@ -119,7 +119,9 @@ impl Toolchain {
                 .env("PATH", format!("{}:{path}", copy.join("bin").display()))
                 .env("CARGO", copy.join("bin/cargo"))
                 .env("RUSTC", copy.join("bin/rustc"))
-                .env("RUSTC_BOOTSTRAP", "1");
+                .env("RUSTC_BOOTSTRAP", "1")
+                // That of the toolchain that runs this program, whose libraries are found first.
+                .env_remove("LD_LIBRARY_PATH");
         }
         cargo
     }
@@ -198,14 +200,17 @@ fn fetch_sources(folder: &Path, version: &str, copy: &Path) -> anyhow::Result<bo
         return Ok(false);
     };
     let unpacked = folder.join("unpacked");
-    let (package, to) = (
+    // What another version left.
+    let _ = fs::remove_dir_all(&unpacked);
+    remove_toolchains(folder)?;
+    let (from, to) = (
         package.display().to_string(),
         unpacked.display().to_string(),
     );
-    run(&mut command(folder, "dpkg-deb", &["-x", &package, &to]))?;
+    run(&mut command(folder, "dpkg-deb", &["-x", &from, &to]))?;
     let sysroot = text(&mut command(folder, "rustc", &["--print", "sysroot"]))?;
     // By hard links where that is possible, so that the original is not changed. It gets its name when it is complete.
-    let part = copy.with_extension("part");
+    let part = folder.join("toolchain-part");
     let _ = fs::remove_dir_all(&part);
     let to = part.display().to_string();
     if !succeeds(&mut command(folder, "cp", &["-al", &sysroot, &to])) {
@@ -222,7 +227,22 @@ fn fetch_sources(folder: &Path, version: &str, copy: &Path) -> anyhow::Result<bo
     run(&mut command(folder, "cp", &["-r", &library, &place]))?;
     fs::rename(&part, copy)?;
     fs::remove_dir_all(&unpacked)?;
+    fs::remove_file(package)?;
     Ok(true)
+}
+
+fn remove_toolchains(folder: &Path) -> anyhow::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry
+            .file_name()
+            .to_string_lossy()
+            .starts_with("toolchain-")
+        {
+            fs::remove_dir_all(entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// Downloads the sources of this version from a suite of Debian.

@@ -28,7 +28,8 @@ use std::any::TypeId;
 
 /// Applies a message to the model. Returns the effects to execute.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
-    if opened_run::asks_about_workspace(&msg) {
+    // While a dialog of the run is open, the question waits in the workspace.
+    if opened_run::asks_about_workspace(&msg) && model.view.open_dialog.is_none() {
         opened_run::close(model);
     }
     if opened_run::is_about_workspace(model, &msg) {

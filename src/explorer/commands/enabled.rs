@@ -49,7 +49,7 @@ pub(crate) fn has_something_to_clear(model: &Model) -> Enabled {
 
 pub(crate) fn in_workspace(model: &Model) -> Enabled {
     match model.opened_run.is_some() {
-        true => Err("it is about the workspace, and a past run is shown"),
+        true => Err("not available while a past run is open"),
         false => Ok(()),
     }
 }

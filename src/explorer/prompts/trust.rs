@@ -6,7 +6,7 @@ use crate::explorer::prompts::question::QuestionText;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::command_names::{ALLOW, DENY, DOWN, PAGE_DOWN, RUN};
 use crate::explorer::shared::context::Context;
-use crate::explorer::shared::dialog::follow_all;
+use crate::explorer::shared::dialog::{self, follow_all};
 use crate::explorer::shared::effect::{ChatEffect, Effect, RunEffect, RunTarget, ScreenRequest};
 use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::model::{Dialog, Model};
@@ -57,11 +57,14 @@ impl Model {
 pub(crate) fn open(model: &mut Model, asked: Vec<TrustQuestion>, then: AfterConsent) {
     let (title, lines) = question_text(&asked);
     let question = QuestionText::exact(title, lines);
-    model.view.open_dialog = Some(Box::new(TrustDialog {
-        question,
-        asked,
-        then,
-    }));
+    dialog::cover(
+        model,
+        TrustDialog {
+            question,
+            asked,
+            then,
+        },
+    );
 }
 
 /// The title and the lines of the question.
@@ -127,6 +130,7 @@ pub(crate) fn answer(model: &mut Model, yes: bool) -> Vec<Effect> {
     let Some(dialog) = model.take_dialog::<TrustDialog>() else {
         return Vec::new();
     };
+    model.view.open_dialog = model.view.covered_dialog.take();
     match yes {
         true => allowed(dialog),
         false => denied(model, dialog),

@@ -8,7 +8,7 @@ use crate::explorer::running::watch;
 use crate::explorer::sets::edited_cases;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::case_screen::CaseOrigin;
-use crate::explorer::shared::command_names::{RUN, RUN_CHANGED};
+use crate::explorer::shared::command_names::RUN_CHANGED;
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::effect::{Effect, HistoryEffect};
 use crate::explorer::shared::list_order::ListOrder;
@@ -47,13 +47,6 @@ pub(crate) fn run_msg(model: &mut Model, msg: RunMsg) -> Vec<Effect> {
             let words = format!(
                 "not run: it needs a permission; {} asks for it",
                 RUN_CHANGED.key()
-            );
-            return notices::notify(model, words, true);
-        }
-        RunMsg::AskTrust(..) if model.view.open_dialog.is_some() => {
-            let words = format!(
-                "not run: it needs a permission; {} again asks for it",
-                RUN.key()
             );
             return notices::notify(model, words, true);
         }

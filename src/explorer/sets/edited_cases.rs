@@ -177,13 +177,12 @@ fn move_cases(
     }) {
         model.view.browse.cursor = at;
     }
-    if model
-        .view
-        .open_dialog
-        .as_mut()
-        .is_some_and(|dialog| !dialog.follow(&new))
-    {
-        model.view.open_dialog = None;
+    let view = &mut model.view;
+    for dialog in [&mut view.open_dialog, &mut view.covered_dialog] {
+        dialog.take_if(|dialog| !dialog.follow(&new));
+    }
+    if view.open_dialog.is_none() {
+        view.open_dialog = view.covered_dialog.take();
     }
     // The preview is opened again for the case under the cursor.
     (model.view.browse.preview, model.view.browse.previewed) = (None, None);

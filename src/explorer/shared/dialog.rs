@@ -41,6 +41,13 @@ pub(crate) fn open(model: &mut Model, dialog: impl Dialog) -> Vec<Effect> {
     Vec::new()
 }
 
+/// Opens a question that comes as a reply. A dialog in which the user is typing is open again after the answer.
+pub(crate) fn cover(model: &mut Model, dialog: impl Dialog) {
+    if let Some(covered) = model.view.open_dialog.replace(Box::new(dialog)) {
+        model.view.covered_dialog.get_or_insert(covered);
+    }
+}
+
 /// Whether the open dialog takes text.
 pub(crate) fn takes_text(model: &Model) -> bool {
     model
@@ -114,5 +121,38 @@ pub(crate) fn on_set_loaded(model: &mut Model) {
     if let Some(mut dialog) = model.view.open_dialog.take() {
         dialog.on_set_loaded(model);
         model.view.open_dialog = Some(dialog);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explorer::prompts::trust::{self, AfterConsent};
+    use crate::explorer::shared::effect::RunTarget;
+    use crate::explorer::shared::layout::Layout;
+    use crate::explorer::shared::theme::Theme;
+    use ratatui::buffer::Buffer;
+    use ratatui::layout::Position;
+
+    #[derive(Debug)]
+    struct Typed(&'static str);
+
+    impl Dialog for Typed {
+        fn draw(&self, _: &Model, _: &Layout, _: &Theme, _: &mut Buffer) -> Option<Position> {
+            None
+        }
+    }
+
+    #[test]
+    fn dialog_is_open_again_after_a_question() {
+        let mut model = Model::new("w".into(), Vec::new(), (80, 24));
+        open(&mut model, Typed("half a line"));
+        let then = AfterConsent::Run(Vec::new(), RunTarget::Agent);
+        trust::open(&mut model, Vec::new(), then);
+        assert!(model.is_trust_dialog_open());
+        trust::answer(&mut model, false);
+        let text = model.dialog::<Typed>().map(|dialog| dialog.0);
+        assert_eq!(text, Some("half a line"));
+        assert!(model.view.covered_dialog.is_none());
     }
 }

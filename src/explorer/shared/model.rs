@@ -129,6 +129,8 @@ pub struct View {
     pub screen: Box<dyn Screen>,
     /// The open dialog, if any.
     pub open_dialog: Option<Box<dyn Dialog>>,
+    /// The dialog that a question covers, which came as a reply. It is open again after the answer.
+    pub covered_dialog: Option<Box<dyn Dialog>>,
     /// The active what-if: a change of criteria that is not written to files.
     pub what_if: Option<ActiveWhatIf>,
     /// The metric that the user chose for what-if changes of its threshold.
@@ -149,6 +151,7 @@ impl View {
             browse: BrowseState::new(nodes, node),
             screen: Box::new(BrowseScreen),
             open_dialog: None,
+            covered_dialog: None,
             what_if: None,
             chosen_metric: None,
             awaited_body: None,

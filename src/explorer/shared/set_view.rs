@@ -7,7 +7,6 @@ use evaltrail_engine::workspace::SetPath;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The state of the explorer. Owned by the event loop; only `update` changes it.
 /// Maximum number of results of a set that wait for their cases; beyond it the oldest are dropped.
 const MOST_WAITING: usize = 100_000;
 

@@ -354,7 +354,7 @@ mod tests {
 
     /// Contrast of text on its background as defined by WCAG, at least 4.5:1.
     #[test]
-    fn text_can_be_read() {
+    fn contrast_of_text_is_sufficient() {
         fn luminance(colour: Color) -> Option<f64> {
             let Color::Rgb(r, g, b) = colour else {
                 return None;

@@ -28,7 +28,10 @@ pub(crate) fn tools_of_sets<'a>(sets: impl Iterator<Item = &'a SetPath>) -> Know
 pub(crate) async fn agent_lines(workspace: &Workspace) -> Vec<AgentLine> {
     let trust = Trust::load(AppFolders::find().as_ref());
     let line = |agent: ListedAgent| {
-        let tools = agent.hello.as_ref().and_then(AgentDescription::tool_text);
+        let tools = agent
+            .description
+            .as_ref()
+            .and_then(AgentDescription::tool_text);
         let state: Vec<String> = [agent.state.clone()].into_iter().chain(tools).collect();
         AgentLine {
             label: agent.label(),

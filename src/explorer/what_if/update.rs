@@ -13,7 +13,7 @@ use crate::explorer::shared::ticket::Ticket;
 use crate::explorer::shared::triage::{QueueStep, StepChange};
 use crate::explorer::what_if::rescored;
 use evaltrail_core::domain::MatchType;
-use evaltrail_core::metrics::{TrajectoryOptions, WhatIf, compared_by, criterion_of, info};
+use evaltrail_core::metrics::{TrajectoryOptions, WhatIf, criterion_of, info, trajectory_options};
 use std::sync::Arc;
 
 /// Maximum number of attempts that are rescored immediately; more are rescored in the background.
@@ -202,7 +202,7 @@ pub(crate) fn apply_suggestion(model: &mut Model) -> Vec<Effect> {
 
 /// Changes the match type to the next one: EXACT, IN_ORDER, ANY_ORDER, then EXACT again.
 pub(crate) fn next_match_type(model: &mut Model) -> Vec<Effect> {
-    let now = trajectory_options(model).match_type;
+    let now = current_trajectory_options(model).match_type;
     let next = match now {
         MatchType::Exact => MatchType::InOrder,
         MatchType::InOrder => MatchType::AnyOrder,
@@ -212,12 +212,12 @@ pub(crate) fn next_match_type(model: &mut Model) -> Vec<Effect> {
 }
 
 pub(crate) fn toggle_ignore(model: &mut Model) -> Vec<Effect> {
-    let now = trajectory_options(model).ignore_args;
+    let now = current_trajectory_options(model).ignore_args;
     change(model, |change| change.ignore_args = Some(!now))
 }
 
 /// The options with which the calls of the current attempt are compared now.
-fn trajectory_options(model: &Model) -> TrajectoryOptions {
+fn current_trajectory_options(model: &Model) -> TrajectoryOptions {
     let change = model
         .view
         .what_if
@@ -229,7 +229,7 @@ fn trajectory_options(model: &Model) -> TrajectoryOptions {
     let metrics = attempt.iter().flat_map(|attempt| &attempt.metrics);
     let mut deciding = metrics.filter(|metric| metric.threshold.is_some());
     let written = deciding
-        .find_map(|metric| compared_by(&criterion_of(metric)))
+        .find_map(|metric| trajectory_options(&criterion_of(metric)))
         .unwrap_or_default();
     TrajectoryOptions {
         match_type: change.match_type.unwrap_or(written.match_type),

@@ -105,7 +105,7 @@ pub(super) enum Undecidable {
 /// Equal probabilities may differ in their last digits.
 const TOLERANCE: f64 = 1.0 + 1e-9;
 
-/// What the rate of all cases together shows of a fall: half of the level is for it.
+/// Whether the pass rate of all cases fell. The test of it uses half of the level.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OverallFall {
     /// Whether the rate fell significantly.

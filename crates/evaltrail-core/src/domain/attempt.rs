@@ -114,7 +114,7 @@ impl Attempt {
     }
 
     /// Marks the attempt as errored. ADK has no such status: it records a failure.
-    pub fn fail(&mut self, why: String) {
+    pub fn set_errored(&mut self, why: String) {
         self.status = Status::Errored;
         self.adk_status = Status::Failed;
         self.error = Some(why);

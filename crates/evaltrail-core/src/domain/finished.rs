@@ -16,8 +16,8 @@ pub const ATTEMPTS_IN_BLOCK: usize = 64;
 /// often read neighbouring attempts one after the other.
 const RECENT_AT_MOST: usize = 4;
 
-/// Attempts that ended, in that order. Attempts that are complete in memory or have no record are stored as they are,
-/// of all others the compressed summary is.
+/// Attempts that ended, in that order. Attempts that are complete in memory or have no record are stored in full;
+/// of the others, only the compressed summary is stored.
 #[derive(Default)]
 pub struct FinishedAttempts {
     places: Vec<FinishedEntry>,

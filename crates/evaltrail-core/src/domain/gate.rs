@@ -33,7 +33,7 @@ impl Gate {
         let rate = rate.filter(|rate| *rate > 0.0 && *rate <= 1.0);
         rate.map(Gate::Rate).ok_or_else(|| {
             format!(
-                "{text:?} is not all, mean, or a share of the attempts above 0 and at most 1, as 0.8 or 80%"
+                "{text:?} is not all, mean, or a share of the attempts above 0 and at most 1, such as 0.8 or 80%"
             )
         })
     }

@@ -80,10 +80,10 @@ impl RunPlan {
             .is_some_and(|first| all.any(|other| other != first))
     }
 
-    /// The name of a case's set in messages, as by [`RunPlan::name_of_set`], followed by the position of the case in the
+    /// Where a case is, in messages: the name of its set as by [`RunPlan::set_name`], followed by the position of the case in the
     /// file, from 1, if another case of the set has the same id.
-    pub fn set_name(&self, case: usize) -> Cow<'_, str> {
-        let name = self.name_of_set(self.cases.set_of(case));
+    pub fn case_location(&self, case: usize) -> Cow<'_, str> {
+        let name = self.set_name(self.cases.set_of(case));
         match self.cases.is_repeated(case) {
             true => Cow::Owned(format!(
                 "{name} (case {})",
@@ -103,7 +103,7 @@ impl RunPlan {
     }
 
     /// The name of a set in messages: its id, followed by its file if another set of the run has the same id.
-    pub fn name_of_set(&self, at: usize) -> Cow<'_, str> {
+    pub fn set_name(&self, at: usize) -> Cow<'_, str> {
         let set = &self.sets[at];
         match self.sets.iter().filter(|other| other.id == set.id).count() {
             0 | 1 => Cow::Borrowed(&set.id),

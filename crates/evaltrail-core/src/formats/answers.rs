@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_answers() {
+    fn each_line_is_one_answer() {
         let text = "{\"eval_id\": \"a\", \"metric\": \"m\", \"replies\": [\"x\"]}\n\n";
         let read = read_responses(text).unwrap();
         assert_eq!(

@@ -10,10 +10,10 @@ pub(super) enum ArgumentRule {
     Ignore,
     Exact,
     /// Equal except for letter case.
-    Case,
+    IgnoreCase,
     /// Equal except for white space at the ends and the length of white space between words.
-    Spaces,
-    CaseAndSpaces,
+    IgnoreSpaces,
+    IgnoreCaseAndSpaces,
     /// The actual text contains the expected one.
     ContainsExpected,
     Contains(String),
@@ -45,9 +45,9 @@ impl ArgumentRule {
             return Some(match word.as_str() {
                 "ignore" => ArgumentRule::Ignore,
                 "exact" => ArgumentRule::Exact,
-                "case" => ArgumentRule::Case,
-                "spaces" => ArgumentRule::Spaces,
-                "case_and_spaces" => ArgumentRule::CaseAndSpaces,
+                "case" => ArgumentRule::IgnoreCase,
+                "spaces" => ArgumentRule::IgnoreSpaces,
+                "case_and_spaces" => ArgumentRule::IgnoreCaseAndSpaces,
                 "contains" => ArgumentRule::ContainsExpected,
                 "subset" => ArgumentRule::Subset,
                 "superset" => ArgumentRule::Superset,
@@ -119,9 +119,13 @@ impl ArgumentRule {
     /// The rules that compare an expected with an actual value.
     fn accepts_both(&self, e: &Value, a: &Value) -> bool {
         match self {
-            ArgumentRule::Case => texts_match(e, a, |e, a| e.to_lowercase() == a.to_lowercase()),
-            ArgumentRule::Spaces => texts_match(e, a, |e, a| spaced_once(e) == spaced_once(a)),
-            ArgumentRule::CaseAndSpaces => texts_match(e, a, |e, a| {
+            ArgumentRule::IgnoreCase => {
+                texts_match(e, a, |e, a| e.to_lowercase() == a.to_lowercase())
+            }
+            ArgumentRule::IgnoreSpaces => {
+                texts_match(e, a, |e, a| spaced_once(e) == spaced_once(a))
+            }
+            ArgumentRule::IgnoreCaseAndSpaces => texts_match(e, a, |e, a| {
                 spaced_once(e).to_lowercase() == spaced_once(a).to_lowercase()
             }),
             ArgumentRule::ContainsExpected => texts_match(e, a, |e, a| a.contains(e)),

@@ -67,7 +67,7 @@ fn compare_state(attempt: &mut Attempt) {
     let (own, criteria): (Vec<usize>, Vec<Criterion>) =
         configured(&attempt.metrics).into_iter().unzip();
     let (known, adk_status) = (attempt.metrics.clone(), attempt.adk_status);
-    Scorer::again(&criteria).evaluate(attempt, |at| Some(known[own[at]].clone()));
+    Scorer::without_added_metrics(&criteria).evaluate(attempt, |at| Some(known[own[at]].clone()));
     attempt.adk_status = adk_status;
 }
 

@@ -2,7 +2,7 @@
 //! agent did; results of a judge or a program are not carried over, because they are about the old case.
 
 use super::registry::unscored;
-use super::rules::compared_by;
+use super::rules::trajectory_options;
 use super::scorer::Scorer;
 use super::variants::configured;
 use crate::diff::{json_equal, same_calls};
@@ -45,11 +45,11 @@ pub fn reevaluated_attempt(
         asks(&attempt.expected) != asks(&again.expected) || attempt.scenario != again.scenario;
     let (own, criteria): (Vec<usize>, Vec<Criterion>) =
         configured(&attempt.metrics).into_iter().unzip();
-    let scorer = Scorer::again(&criteria);
+    let scorer = Scorer::without_added_metrics(&criteria);
     let turns = again.actual.len();
     scorer.evaluate(&mut again, |at| {
         let (known, criterion) = (&attempt.metrics[own[at]], &criteria[at]);
-        if same && compared_by(criterion).is_none() {
+        if same && trajectory_options(criterion).is_none() {
             return Some(known.clone());
         }
         let unknown = if criterion.threshold.is_some() {

@@ -78,7 +78,7 @@ pub use registry::{
 pub use relax::{common_relaxation, relaxation, relaxation_of_all};
 pub use response_match::rouge1;
 pub use rouge::Overlap;
-pub use rules::{TRAJECTORY_MATCH, compared_by, with_rules};
+pub use rules::{TRAJECTORY_MATCH, trajectory_options, with_rules};
 pub use scorer::{Scorer, score_case, usable};
 pub use state::is_declared;
 pub use text::{rouge_l_of, rouge_l_sum_of, rouge_n_of};

@@ -24,7 +24,7 @@ pub(super) fn direction_of(criterion: &Criterion) -> Direction {
 }
 
 /// Builds the metric of a criterion from its options.
-pub(super) fn ready(criterion: &Criterion) -> Result<Box<dyn Measure>, CriterionError> {
+pub(super) fn build_measure(criterion: &Criterion) -> Result<Box<dyn Measure>, CriterionError> {
     check_threshold(criterion)?;
     if let Some(custom) = &criterion.custom {
         return declared(custom);
@@ -154,7 +154,7 @@ impl BuiltCriterion {
     pub(super) fn new(criterion: &Criterion) -> BuiltCriterion {
         BuiltCriterion {
             direction: info(criterion.name()).map_or(Direction::Higher, |metric| metric.direction),
-            measure: ready(criterion),
+            measure: build_measure(criterion),
             criterion: criterion.clone(),
         }
     }
@@ -347,7 +347,7 @@ fn as_written(criterion: &Criterion) -> Option<Value> {
     }
     if !criterion.rules.is_empty() {
         options.insert(
-            RULES.into(),
+            RULES_KEY.into(),
             serde_json::to_value(&criterion.rules).unwrap_or_default(),
         );
     }
@@ -355,7 +355,7 @@ fn as_written(criterion: &Criterion) -> Option<Value> {
 }
 
 /// The key under which a result stores the rules it was scored by.
-pub(super) const RULES: &str = "match";
+pub(super) const RULES_KEY: &str = "match";
 
 /// The criterion of a result.
 pub fn criterion_of(metric: &MetricResult) -> Criterion {
@@ -365,7 +365,7 @@ pub fn criterion_of(metric: &MetricResult) -> Criterion {
         let plain =
             options.len() == 2 && options.contains_key("include_intermediate_responses_in_final");
         criterion.options = if plain { Map::new() } else { options.clone() };
-        let rules = criterion.options.remove(RULES);
+        let rules = criterion.options.remove(RULES_KEY);
         criterion.rules = rules
             .and_then(|rules| serde_json::from_value(rules).ok())
             .unwrap_or_default();

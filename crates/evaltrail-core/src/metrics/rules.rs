@@ -8,7 +8,7 @@ use serde_json::Value;
 pub const TRAJECTORY_MATCH: &str = "trajectory_match";
 /// Metrics that compare calls without rules, with the equivalent mode of `trajectory_match`; `None` if the match type
 /// determines it.
-const OTHERS: &[(&str, Option<&str>)] = &[
+const TRAJECTORY_METRICS: &[(&str, Option<&str>)] = &[
     ("tool_trajectory_avg_score", None),
     ("trajectory_exact_match", Some("strict")),
     ("trajectory_in_order_match", Some("in_order")),
@@ -32,17 +32,19 @@ pub(super) fn replace_with_trajectory_match(
 ) -> Vec<Criterion> {
     let takes_rules = |criterion: &Criterion| criterion.name().starts_with(TRAJECTORY_MATCH);
     // The shares of pairs (`trajectory_match_recall` …) do not read rules about calls.
-    let replaced = criteria
+    let has_own_match = criteria
         .iter()
         .any(|criterion| criterion.name() == TRAJECTORY_MATCH);
     let mut out = Vec::with_capacity(criteria.len() + 1);
     for mut criterion in criteria {
-        let other = OTHERS.iter().find(|(name, _)| *name == criterion.name());
+        let other = TRAJECTORY_METRICS
+            .iter()
+            .find(|(name, _)| *name == criterion.name());
         if takes_rules(&criterion) {
             criterion.rules = rules.to_vec();
         } else if let Some((name, mode)) = other
             && criterion.threshold.is_some()
-            && !replaced
+            && !has_own_match
             && of(name)
         {
             out.push(in_place_of(&criterion, *mode, rules));
@@ -54,7 +56,7 @@ pub(super) fn replace_with_trajectory_match(
 }
 
 /// How a metric compares calls; `None` for metrics that do not.
-pub fn compared_by(criterion: &Criterion) -> Option<TrajectoryOptions> {
+pub fn trajectory_options(criterion: &Criterion) -> Option<TrajectoryOptions> {
     let of_mode = |mode: &str| match mode {
         "in_order" => MatchType::InOrder,
         "superset" | "any_order" => MatchType::AnyOrder,
@@ -72,7 +74,9 @@ pub fn compared_by(criterion: &Criterion) -> Option<TrajectoryOptions> {
             ignore_args,
         });
     }
-    let (_, mode) = OTHERS.iter().find(|(name, _)| *name == criterion.name())?;
+    let (_, mode) = TRAJECTORY_METRICS
+        .iter()
+        .find(|(name, _)| *name == criterion.name())?;
     match mode {
         Some(mode) => Some(TrajectoryOptions {
             match_type: of_mode(mode),
@@ -204,7 +208,7 @@ mod tests {
         let of = |mode: &str| {
             let mut criterion = Criterion::new(TRAJECTORY_MATCH, Some(1.0));
             criterion.options = json!({"mode": mode}).as_object().cloned().unwrap();
-            compared_by(&criterion).unwrap().match_type
+            trajectory_options(&criterion).unwrap().match_type
         };
         assert_eq!(of("superset"), MatchType::AnyOrder);
         assert_eq!(of("any_order"), MatchType::AnyOrder);

@@ -5,7 +5,7 @@ use super::catalog::{MetricInfo, catalog};
 use super::criterion_error::CriterionError;
 use super::judged::JudgedMetric;
 use super::measure::Evidence;
-use super::registry::{BuiltCriterion, ready};
+use super::registry::{BuiltCriterion, build_measure};
 use super::state::{is_declared, standard_comparison, with_state_threshold};
 use super::variants::allow_variants;
 use crate::domain::{
@@ -18,7 +18,7 @@ pub fn usable(criterion: &Criterion) -> Result<(), CriterionError> {
     if JudgedMetric::new(criterion, VerdictParsing::default(), None)?.is_some() {
         return Ok(());
     }
-    ready(criterion).map(|_| ())
+    build_measure(criterion).map(|_| ())
 }
 
 /// Criteria with their metrics built once, to score any number of cases.
@@ -44,12 +44,12 @@ impl Scorer {
             .collect();
         Scorer {
             added: added.iter().map(BuiltCriterion::new).collect(),
-            ..Scorer::again(criteria)
+            ..Scorer::without_added_metrics(criteria)
         }
     }
 
     /// Only these criteria, and the declared session state: those of an attempt that is scored again.
-    pub(super) fn again(criteria: &[Criterion]) -> Scorer {
+    pub(super) fn without_added_metrics(criteria: &[Criterion]) -> Scorer {
         let compares_state = criteria
             .iter()
             .any(|criterion| criterion.name() == SESSION_STATE_MATCH);

@@ -5,7 +5,7 @@
 use super::Evidence;
 use super::registry::BuiltCriterion;
 use super::registry::criterion_of;
-use super::rules::compared_by;
+use super::rules::trajectory_options;
 use super::sentences::reasons;
 use crate::diff::same_calls;
 use crate::domain::{
@@ -34,7 +34,7 @@ pub(super) fn allow_variants<'a>(
         else {
             continue;
         };
-        if compared_by(criterion).is_none() {
+        if trajectory_options(criterion).is_none() {
             continue;
         }
         let scored = BuiltCriterion::new(criterion);

@@ -1,14 +1,16 @@
 //! What-if changes of criteria, applied to existing results.
 
 use super::registry::{direction_of, status_of};
-use super::rules::{TRAJECTORY_MATCH, compared_by, replace_with_trajectory_match, with_rules};
+use super::rules::{
+    TRAJECTORY_MATCH, replace_with_trajectory_match, trajectory_options, with_rules,
+};
 use super::scorer::Scorer;
 use super::variants::configured;
 use crate::domain::{Attempt, Criterion, Finding, MatchRule, MatchType, MetricResult, Status};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-const ADK: &str = "tool_trajectory_avg_score";
+const ADK_TRAJECTORY: &str = "tool_trajectory_avg_score";
 
 /// A change to criteria.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -84,7 +86,7 @@ impl WhatIf {
         let by_name = self.match_type.is_some() || self.ignore_args.is_some();
         // Each of Vertex AI's metrics has one match type: another match type needs `trajectory_match`.
         let criteria = match by_name {
-            true => replace_with_trajectory_match(criteria, &[], |name| name != ADK),
+            true => replace_with_trajectory_match(criteria, &[], |name| name != ADK_TRAJECTORY),
             false => criteria,
         };
         let changed = criteria
@@ -111,7 +113,7 @@ impl WhatIf {
                     .insert("threshold".into(), (*threshold).into());
             }
         }
-        if criterion.name() == ADK || criterion.name() == TRAJECTORY_MATCH {
+        if criterion.name() == ADK_TRAJECTORY || criterion.name() == TRAJECTORY_MATCH {
             let ours = criterion.name() == TRAJECTORY_MATCH;
             if let Some(kind) = self.match_type {
                 let (key, value) = match (ours, kind) {
@@ -166,7 +168,7 @@ impl CriteriaList {
                 metric.criterion.clone(),
             )
         };
-        let scorer = Scorer::again(&after);
+        let scorer = Scorer::without_added_metrics(&after);
         CriteriaList {
             written: metrics.iter().map(written).collect(),
             before,
@@ -194,7 +196,7 @@ impl CriteriaList {
             .find(|(_, other)| other.metric == criterion.metric)?;
         let known = &attempt.metrics[*position];
         // With variants, metrics that compare calls are computed again.
-        let is_decided = attempt.variants.is_empty() || compared_by(criterion).is_none();
+        let is_decided = attempt.variants.is_empty() || trajectory_options(criterion).is_none();
         if before == criterion && is_decided {
             return Some(known.clone());
         }

@@ -348,7 +348,7 @@ impl Session for AdkSession {
             if !event.partial {
                 let added = descriptions.map_or(0, |all| all.add_to(&mut event, &mut described));
                 event.request = event.request.filter(|_| self.with_details);
-                items.keep(item.size + EVENT + added)?;
+                items.charge(item.size + EVENT + added)?;
                 let is_javascript = in_seconds(&mut event);
                 broke = failure_of(&event).filter(|_| is_javascript);
                 outcome.end = match event.has_long_running {

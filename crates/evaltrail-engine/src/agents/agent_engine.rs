@@ -178,7 +178,7 @@ impl Session for EngineSession {
             event.at = Some(began.elapsed().as_secs_f64());
             event.is_message = true;
             if !event.partial {
-                items.keep(item.size + EVENT)?;
+                items.charge(item.size + EVENT)?;
                 broke = failure_of(&event);
                 if event.has_long_running {
                     outcome.end = TurnEnd::LongRunning;

@@ -177,9 +177,9 @@ pub async fn probe_server(
         status: &ConnectionStatus::default(),
     };
     let agent = masked(connected(spec, &request).await, &sent)?;
-    let hello = agent.describe().await;
+    let description = agent.describe().await;
     agent.finish().await;
-    Ok(hello)
+    Ok(description)
 }
 
 /// A connected agent, and its server if evaltrail started it.

@@ -66,19 +66,19 @@ impl Agent for MaskedAgent {
     }
 
     async fn describe(&self) -> AgentDescription {
-        let mut hello = self.agent.describe().await;
+        let mut description = self.agent.describe().await;
         let secrets = self.sent.now();
-        hello
+        description
             .about
             .iter_mut()
             .for_each(|(_, words)| secrets.mask_text(words));
-        for tool in &mut hello.tools {
+        for tool in &mut description.tools {
             secrets.mask_text(&mut tool.name);
             tool.arguments
                 .iter_mut()
                 .for_each(|argument| secrets.mask_text(&mut argument.name));
         }
-        hello
+        description
     }
 
     async fn register_attempt(&self, opening: &SessionOptions) -> Option<AttemptRegistration> {

@@ -28,7 +28,7 @@ const ANSWER: usize = 4 << 20;
 pub(super) struct McpAgent {
     server: Arc<McpServer>,
     /// What the server says about itself.
-    hello: AgentDescription,
+    description: AgentDescription,
 }
 
 #[derive(Debug)]
@@ -92,14 +92,14 @@ impl McpAgent {
             ("protocol", version),
             ("tool", server.tool.clone()),
         ];
-        let hello = AgentDescription {
+        let description = AgentDescription {
             was_asked: true,
             about,
             tools: Vec::new(),
         };
         Ok(McpAgent {
             server: Arc::new(server),
-            hello,
+            description,
         })
     }
 }
@@ -198,7 +198,7 @@ impl McpServer {
         let mut answer = match kind.starts_with("text/event-stream") {
             false => self.remote.whole(response, budget).await?,
             true => {
-                let mut items = self.remote.items(response, budget.split());
+                let mut items = self.remote.items(response, budget.take_rest());
                 let answer = answer_among(&mut items, &request["id"]).await?;
                 *budget = items.into_budget();
                 answer
@@ -220,7 +220,7 @@ impl McpServer {
 /// The answer to a request among other messages of the server.
 async fn answer_among(items: &mut Items<'_>, id: &Value) -> Result<Value, AgentError> {
     while let Some(item) = items.next().await? {
-        items.keep(item.size)?;
+        items.charge(item.size)?;
         if item.value["id"] == *id && item.value.get("method").is_none() {
             return Ok(item.value);
         }
@@ -234,7 +234,7 @@ async fn answer_among(items: &mut Items<'_>, id: &Value) -> Result<Value, AgentE
 #[async_trait]
 impl Agent for McpAgent {
     async fn describe(&self) -> AgentDescription {
-        self.hello.clone()
+        self.description.clone()
     }
 
     async fn open(&self, opening: SessionOptions) -> Result<Box<dyn Session>, AgentError> {

@@ -83,8 +83,8 @@ impl TurnBudget {
         }
     }
 
-    /// The whole budget, of which none is left here. Whoever reads a part of the turn returns the rest.
-    pub(super) fn split(&mut self) -> TurnBudget {
+    /// Takes all that is left, for what reads a part of the turn and returns the rest.
+    pub(super) fn take_rest(&mut self) -> TurnBudget {
         let left = std::mem::take(&mut self.left);
         TurnBudget {
             most: self.most,
@@ -112,7 +112,7 @@ impl TurnBudget {
     }
 
     /// Counts `bytes` that are stored for the turn. Errors: the limit of the turn or of the run is exceeded.
-    pub(super) fn keep(&mut self, bytes: usize) -> Result<(), AgentError> {
+    pub(super) fn charge(&mut self, bytes: usize) -> Result<(), AgentError> {
         let before = self.counted();
         match self.left.checked_sub(bytes) {
             Some(left) => self.left = left,
@@ -168,16 +168,16 @@ mod tests {
         let attempt = AttemptMemory::new(&run);
         let taken = || run.taken.load(Ordering::Relaxed);
         let mut turn = TurnBudget::new(USUAL_TURN + 100, &attempt);
-        turn.keep(USUAL_TURN).unwrap();
+        turn.charge(USUAL_TURN).unwrap();
         assert_eq!(taken(), 0, "a usual turn does not count");
-        turn.keep(60).unwrap();
+        turn.charge(60).unwrap();
         assert_eq!((turn.left(), taken()), (40, 60));
-        assert_eq!(turn.keep(41).unwrap_err().kind, ErrorKind::Flood);
+        assert_eq!(turn.charge(41).unwrap_err().kind, ErrorKind::Flood);
         assert_eq!(taken(), 0);
         run.taken.store(RUN - 10, Ordering::Relaxed);
         let mut last = TurnBudget::new(USUAL_TURN + 100, &attempt);
-        last.keep(USUAL_TURN + 10).unwrap();
-        assert!(last.keep(1).unwrap_err().message.contains("in this run"));
+        last.charge(USUAL_TURN + 10).unwrap();
+        assert!(last.charge(1).unwrap_err().message.contains("in this run"));
         assert_eq!(taken(), RUN - 10);
     }
 
@@ -187,7 +187,7 @@ mod tests {
         for (stays, left) in [(false, 0), (true, 40)] {
             let attempt = AttemptMemory::new(&run);
             TurnBudget::new(2 * USUAL_TURN, &attempt)
-                .keep(USUAL_TURN + 40)
+                .charge(USUAL_TURN + 40)
                 .unwrap();
             assert_eq!(run.taken.load(Ordering::Relaxed), 40);
             if stays {

@@ -83,7 +83,7 @@ impl Session for ObservedSession {
                     .traces
                     .as_ref()
                     .is_some_and(|traces| traces.is_over_grpc());
-                self.tools.lacks_spans(over_grpc);
+                self.tools.note_missing_spans(over_grpc);
             }
             outcome.waited += began.elapsed();
         }

@@ -216,7 +216,7 @@ async fn next_output(
     };
     let (said, taken) = read_output(&line, budget)?;
     if !matches!(&said, OutputLine::Event(event) if event.partial) {
-        budget.keep(taken + EVENT)?;
+        budget.charge(taken + EVENT)?;
     }
     Ok(Some(said))
 }

@@ -311,7 +311,7 @@ impl Remote {
         let (value, size) = budget.parse(&text, |error| {
             self.clean(&format!("the answer is not JSON ({error}): {short}"))
         })?;
-        budget.keep(size)?;
+        budget.charge(size)?;
         Ok(value)
     }
 

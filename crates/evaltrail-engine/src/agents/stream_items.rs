@@ -78,8 +78,8 @@ impl Items<'_> {
     }
 
     /// Counts an item that is stored for the turn. Errors: the limit of the turn or of the run is exceeded.
-    pub(super) fn keep(&mut self, size: usize) -> Result<(), AgentError> {
-        self.budget.keep(size)
+    pub(super) fn charge(&mut self, size: usize) -> Result<(), AgentError> {
+        self.budget.charge(size)
     }
 
     /// The budget of the turn, for what is read after the stream.

@@ -1,10 +1,10 @@
-//! `--shard`: which part of a run this machine executes, as the user says or as a scheduler's environment tells.
+//! `--shard`: which part of a run this machine executes, given by the user or taken from the environment of a scheduler.
 
 use evaltrail_core::domain::{Shard, ShardBy};
 
-/// The shard, as `3/10`, where the environment is to tell it.
+/// The shard, such as `3/10`, if the environment sets it.
 const SHARD: &str = "EVALTRAIL_SHARD";
-/// The number of shards, for schedulers that tell only the index.
+/// The number of shards, for schedulers that set only the index.
 const SHARDS: &str = "EVALTRAIL_SHARDS";
 
 /// The value of `--shard`.
@@ -16,9 +16,9 @@ pub enum ShardChoice {
     Auto(ShardBy),
 }
 
-/// The job of which the shards are, where the user tells it.
+/// The scheduler job of the shards, if the user named one.
 const JOB: &str = "EVALTRAIL_JOB";
-/// The variables with which schedulers tell the job of a task. It stays the same when a task is repeated.
+/// The variables in which schedulers name the job of a task. It stays the same when a task is repeated.
 const JOBS: [&str; 12] = [
     JOB,
     "CLOUD_RUN_EXECUTION",
@@ -34,7 +34,7 @@ const JOBS: [&str; 12] = [
     "BUILD_BUILDID",
 ];
 
-/// The variables with which a scheduler tells a task which one it is.
+/// The variables in which a scheduler numbers a task.
 struct Scheduler {
     name: &'static str,
     index: &'static str,
@@ -137,7 +137,7 @@ pub fn parse_shard(text: &str) -> Result<ShardChoice, String> {
 }
 
 fn shard_of(text: &str, by: ShardBy) -> Result<Shard, String> {
-    let expected = || format!("{text:?}: expected K/N, as 3/10, with K from 1 to N, or auto");
+    let expected = || format!("{text:?}: expected K/N, such as 3/10, with K from 1 to N, or auto");
     let (number, of) = text.split_once('/').ok_or_else(expected)?;
     let whole = |number: &str| number.trim().parse::<u32>().map_err(|_| expected());
     let (number, of) = (whole(number)?, whole(of)?);

@@ -15,8 +15,8 @@ pub(super) struct RequestPermission<'a> {
 }
 
 impl RequestPermission<'_> {
-    /// Never completes after the end of requests: whoever waits here is about to be cancelled.
-    pub(super) async fn wait_if_ended(self) {
+    /// Returns at once, or never if requests are cancelled: then the task that waits here is about to be cancelled, too.
+    pub(super) async fn wait_if_cancelled(self) {
         if self.ends.is_cancelled() {
             std::future::pending().await
         }
@@ -67,15 +67,15 @@ enum RequestProgress {
 
 impl SpendingReservation<'_> {
     /// Marks the request as sent: from now on it may cost something, even if its response is never read.
-    pub(super) fn sent(&mut self) {
+    pub(super) fn mark_sent(&mut self) {
         self.progress = RequestProgress::Sent;
     }
 
     /// Charges a response, and returns its cost, if there are prices. If the response does not contain its number of
     /// tokens, that is the estimate.
-    pub(super) fn answered(mut self, input_tokens: u64, output_tokens: u64) -> Option<f64> {
+    pub(super) fn charge_response(mut self, input_tokens: u64, output_tokens: u64) -> Option<f64> {
         if (input_tokens, output_tokens) == (0, 0) {
-            return self.lost();
+            return self.charge_estimate();
         }
         let cost = self.budget.cost(input_tokens, output_tokens)?;
         self.progress = RequestProgress::Ended(cost);
@@ -86,13 +86,13 @@ impl SpendingReservation<'_> {
     }
 
     /// Charges a request whose response was not received, and returns what is charged, if there are prices.
-    pub(super) fn lost(mut self) -> Option<f64> {
+    pub(super) fn charge_estimate(mut self) -> Option<f64> {
         self.progress = RequestProgress::Ended(self.estimate);
         self.budget.prices.map(|_| self.estimate)
     }
 
     /// Marks the request as one that costs nothing: it was rejected.
-    pub(super) fn rejected(mut self) {
+    pub(super) fn release(mut self) {
         self.progress = RequestProgress::Ended(0.0);
     }
 }
@@ -239,12 +239,12 @@ mod tests {
     #[test]
     fn spending_ends_at_the_limit() {
         let budget = limited();
-        assert_eq!(reserved(&budget, 0).answered(1000, 500), Some(0.006));
+        assert_eq!(reserved(&budget, 0).charge_response(1000, 500), Some(0.006));
         // With one request in flight, estimated at 0.006, the limit would be exceeded: the next one waits for it.
         let one = reserved(&budget, 4000);
         let mut next = std::pin::pin!(budget.reserve(4000));
         assert!(poll_once(next.as_mut()).is_pending());
-        one.rejected();
+        one.release();
         let std::task::Poll::Ready(Ok(another)) = poll_once(next.as_mut()) else {
             panic!("a rejected request costs nothing")
         };
@@ -255,7 +255,7 @@ mod tests {
             "a request that was not sent costs nothing"
         );
         let mut cancelled = reserved(&budget, 4000);
-        cancelled.sent();
+        cancelled.mark_sent();
         drop(cancelled);
         let estimate = budget.cost(1000, 500);
         assert_eq!(
@@ -285,9 +285,9 @@ mod tests {
     fn response_without_tokens_costs_the_estimate() {
         let budget = limited();
         let mut one = reserved(&budget, 4000);
-        one.sent();
+        one.mark_sent();
         let estimate = 0.001 + 0.002;
-        let cost = one.answered(0, 0).unwrap();
+        let cost = one.charge_response(0, 0).unwrap();
         assert!(
             (cost - estimate).abs() < 1e-12,
             "the sums contain what is charged: {cost}"
@@ -340,7 +340,7 @@ mod tests {
         for _ in 0..2 {
             assert!(
                 reserved(&budget, 0)
-                    .answered(u64::MAX, u64::MAX)
+                    .charge_response(u64::MAX, u64::MAX)
                     .is_some_and(f64::is_finite)
             );
         }
@@ -350,7 +350,7 @@ mod tests {
     #[test]
     fn waiting_requests_do_not_wake_themselves() {
         let budget = limited();
-        reserved(&budget, 0).answered(1000, 500);
+        reserved(&budget, 0).charge_response(1000, 500);
         let sent = reserved(&budget, 4000);
         let mut first = std::pin::pin!(budget.reserve(4000));
         let mut second = std::pin::pin!(budget.reserve(4000));
@@ -358,7 +358,7 @@ mod tests {
             assert!(poll_once(first.as_mut()).is_pending());
             assert!(poll_once(second.as_mut()).is_pending());
         }
-        assert_eq!(sent.answered(1000, 500), Some(0.006));
+        assert_eq!(sent.charge_response(1000, 500), Some(0.006));
         for waiting in [first.as_mut(), second.as_mut()] {
             assert!(
                 matches!(poll_once(waiting), std::task::Poll::Ready(Err(_))),

@@ -41,12 +41,12 @@ pub struct Judges {
     recording: Option<Result<Recording, String>>,
     prompts: PublishedPrompts,
     grant: JudgeGrant,
-    ends: RequestEnds,
+    ends: RequestCancellation,
 }
 
-/// After which cancellations no request to a model begins. The default is never.
+/// Once one of these is cancelled, no request of its kind is sent. By default none is.
 #[derive(Clone, Debug, Default)]
-pub struct RequestEnds {
+pub struct RequestCancellation {
     /// Requests for a metric.
     pub judging: CancellationToken,
     /// Requests for the messages of a simulated user.
@@ -90,7 +90,7 @@ impl Judges {
             recording,
             prompts: PublishedPrompts::new(RETRY_AFTER_FAILURE),
             grant: JudgeGrant::default(),
-            ends: RequestEnds::default(),
+            ends: RequestCancellation::default(),
         }
     }
 
@@ -99,12 +99,12 @@ impl Judges {
         Judges { grant, ..self }
     }
 
-    /// Sets after which cancellations no request begins.
-    pub fn until(self, ends: RequestEnds) -> Judges {
+    /// Sets what stops new requests.
+    pub fn with_cancellation(self, ends: RequestCancellation) -> Judges {
         Judges { ends, ..self }
     }
 
-    pub(super) fn ends(&self) -> &RequestEnds {
+    pub(super) fn ends(&self) -> &RequestCancellation {
         &self.ends
     }
 
@@ -134,7 +134,7 @@ impl Judges {
     }
 
     /// The model or service that decides a metric.
-    pub fn who(&self, metric: &JudgedMetric) -> String {
+    pub fn judge_name(&self, metric: &JudgedMetric) -> String {
         match metric.asks_service() && self.recording.is_none() {
             true => SERVICE.to_string(),
             false => self.model_for(metric.options()),
@@ -152,7 +152,7 @@ impl Judges {
 
     /// Checks that a model can be called, as far as possible without a question. The error says what to do; it is
     /// remembered, so that later questions fail without a request.
-    pub async fn ready(&self, model: &str) -> Result<(), JudgeError> {
+    pub async fn probe(&self, model: &str) -> Result<(), JudgeError> {
         if let Some(recording) = &self.recording {
             return recording
                 .as_ref()
@@ -218,7 +218,7 @@ impl Judges {
         match wanted.find(|line| !self.grant.destinations.contains(line)) {
             Some(line) => Err(JudgeError::new(
                 JudgeErrorKind::Setup,
-                format!("it was not allowed to {line}"),
+                format!("permission is missing to {line}"),
             )),
             None => Ok(()),
         }
@@ -397,7 +397,7 @@ impl Judges {
         let to = match (&spec.url, spec.provider) {
             (Some(url), _) => address_without_secrets(&used(url)),
             (None, Some(provider)) => format!("{}'s own address", provider.name()),
-            (None, None) => "the own address of whichever provider a model is of".into(),
+            (None, None) => "the default address of the provider of the model".into(),
         };
         let key = spec
             .key_env
@@ -544,7 +544,7 @@ mod tests {
         assert!(
             told(folder_spec())
                 .unwrap()
-                .ends_with("the own address of whichever provider a model is of")
+                .ends_with("the default address of the provider of the model")
         );
     }
 
@@ -638,7 +638,7 @@ mod tests {
         );
         assert!(
             recorded
-                .ready("m")
+                .probe("m")
                 .await
                 .unwrap_err()
                 .message

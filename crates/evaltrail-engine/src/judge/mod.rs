@@ -37,7 +37,7 @@ mod wire;
 
 pub use check::{JudgeCheck, JudgeCheckResult};
 pub use error::{JudgeError, JudgeErrorKind};
-pub use judges::{JudgeGrant, Judges, RequestEnds};
+pub use judges::{JudgeGrant, Judges, RequestCancellation};
 pub use keys::ApiKeys;
 pub use program::Programs;
 pub use sample::{SampleRequest, SampleResponse};

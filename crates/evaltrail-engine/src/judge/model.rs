@@ -19,7 +19,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// Time limit of the check, before a run, whether the model exists.
-const HELLO: Duration = Duration::from_secs(10);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest error message of a judge, in characters.
 const LONGEST_MESSAGE: usize = 600;
 /// Maximum size of a response, in bytes.
@@ -139,8 +139,8 @@ impl JudgeModel {
             };
             // A delay that is requested once applies to all requests, so that the others are not rejected, too.
             match error.retry_after {
-                Some(asked) if asked > LONGEST_DELAY => self.limits.shut_for(asked, error.clone()),
-                Some(asked) => self.limits.close_for(asked),
+                Some(asked) if asked > LONGEST_DELAY => self.limits.fail_for(asked, error.clone()),
+                Some(asked) => self.limits.delay_for(asked),
                 None => {}
             }
             let Some(delay) = backoff.next(error.retry_after) else {
@@ -161,21 +161,21 @@ impl JudgeModel {
         timeout: Duration,
         mode: FormMode,
     ) -> Result<(Result<ModelAnswer, JudgeError>, Option<f64>), JudgeError> {
-        let _room = self.limits.enter().await?;
+        let _slot = self.limits.acquire_slot().await?;
         // Before the wait for the rate: when the limit is reached, requests fail at once.
         let mut reserved = permission.budget.reserve(prompt.text.len()).await?;
         self.limits.wait_until_allowed().await?;
-        permission.wait_if_ended().await;
-        reserved.sent();
+        permission.wait_if_cancelled().await;
+        reserved.mark_sent();
         let answer = self.once(prompt, settings, timeout, mode).await;
         Ok(match answer {
             Ok(answer) => {
-                let cost = reserved.answered(answer.input_tokens, answer.output_tokens);
+                let cost = reserved.charge_response(answer.input_tokens, answer.output_tokens);
                 (Ok(answer), cost)
             }
-            Err(error) if error.may_be_charged => (Err(error), reserved.lost()),
+            Err(error) if error.may_be_charged => (Err(error), reserved.charge_estimate()),
             Err(error) => {
-                reserved.rejected();
+                reserved.release();
                 (Err(error), None)
             }
         })
@@ -208,7 +208,7 @@ impl JudgeModel {
         let Some(call) = wire::probe(&self.endpoint) else {
             return Ok(());
         };
-        let error = match self.send(call, self.timeout.min(HELLO)).await {
+        let error = match self.send(call, self.timeout.min(PROBE_TIMEOUT)).await {
             Ok(_) => return Ok(()),
             Err(error) => self.masked(error),
         };
@@ -337,7 +337,7 @@ fn after_tries(error: JudgeError, tries: u32) -> JudgeError {
         return error;
     }
     JudgeError {
-        message: format!("{} ({tries} attempts)", error.message),
+        message: format!("{} ({tries} requests)", error.message),
         ..error
     }
 }
@@ -471,7 +471,7 @@ mod tests {
     #[tokio::test]
     async fn long_requested_delay_ends_all_requests() {
         let budget = SpendingBudget::from_spec(&JudgeSpec::standard());
-        for (seconds, is_open) in [
+        for (seconds, check_failing) in [
             (LONGEST_DELAY.as_secs(), true),
             (LONGEST_DELAY.as_secs() + 1, false),
         ] {
@@ -488,7 +488,11 @@ mod tests {
                 .0
                 .unwrap_err();
             assert_eq!(error.retry_after, Some(Duration::from_secs(seconds)));
-            assert_eq!(limits.enter().await.is_ok(), is_open, "{seconds}");
+            assert_eq!(
+                limits.acquire_slot().await.is_ok(),
+                check_failing,
+                "{seconds}"
+            );
         }
     }
 

@@ -11,9 +11,9 @@ pub(super) struct RequestLimits {
     slots: Semaphore,
     pace: Option<Mutex<Interval>>,
     /// The end of a delay that the server requested.
-    opens: std::sync::Mutex<Option<Instant>>,
+    delayed_until: std::sync::Mutex<Option<Instant>>,
     /// Until when requests fail, and with which error: the server requested a delay that is too long to wait for.
-    shut: std::sync::Mutex<Option<(Instant, JudgeError)>>,
+    failing_until: std::sync::Mutex<Option<(Instant, JudgeError)>>,
 }
 
 impl RequestLimits {
@@ -26,16 +26,16 @@ impl RequestLimits {
         RequestLimits {
             slots: Semaphore::new(jobs.max(1) as usize),
             pace,
-            opens: Default::default(),
-            shut: Default::default(),
+            delayed_until: Default::default(),
+            failing_until: Default::default(),
         }
     }
 
     /// Waits for a free slot, which is freed again by dropping the permit. Fails during a long delay (see
-    /// [`RequestLimits::shut_for`]).
-    pub(super) async fn enter(&self) -> Result<Option<SemaphorePermit<'_>>, JudgeError> {
+    /// [`RequestLimits::fail_for`]).
+    pub(super) async fn acquire_slot(&self) -> Result<Option<SemaphorePermit<'_>>, JudgeError> {
         let permit = self.slots.acquire().await.ok();
-        self.is_open()?;
+        self.check_failing()?;
         Ok(permit)
     }
 
@@ -45,36 +45,38 @@ impl RequestLimits {
         if let Some(pace) = &self.pace {
             pace.lock().await.tick().await;
         }
-        while let Some(opens) = self.closed_until() {
-            sleep_until(opens).await;
+        while let Some(delayed_until) = self.delay_ends() {
+            sleep_until(delayed_until).await;
         }
-        self.is_open()
+        self.check_failing()
     }
 
-    fn is_open(&self) -> Result<(), JudgeError> {
-        let shut = self.shut.lock().ok();
-        match shut.as_deref() {
+    fn check_failing(&self) -> Result<(), JudgeError> {
+        let failing_until = self.failing_until.lock().ok();
+        match failing_until.as_deref() {
             Some(Some((until, why))) if *until > Instant::now() => Err(why.clone()),
             _ => Ok(()),
         }
     }
 
     /// Rejects all requests during this time.
-    pub(super) fn shut_for(&self, time: Duration, why: JudgeError) {
-        if let (Some(until), Ok(mut shut)) = (Instant::now().checked_add(time), self.shut.lock()) {
-            *shut = Some((until, why));
+    pub(super) fn fail_for(&self, time: Duration, why: JudgeError) {
+        if let (Some(until), Ok(mut failing_until)) =
+            (Instant::now().checked_add(time), self.failing_until.lock())
+        {
+            *failing_until = Some((until, why));
         }
     }
 
-    fn closed_until(&self) -> Option<Instant> {
-        let opens = self.opens.lock().ok()?;
-        opens.filter(|opens| *opens > Instant::now())
+    fn delay_ends(&self) -> Option<Instant> {
+        let delayed_until = self.delayed_until.lock().ok()?;
+        delayed_until.filter(|delayed_until| *delayed_until > Instant::now())
     }
 
     /// Delays all requests for this time.
-    pub(super) fn close_for(&self, time: Duration) {
-        if let Ok(mut opens) = self.opens.lock() {
-            *opens = (*opens).max(Some(Instant::now() + time));
+    pub(super) fn delay_for(&self, time: Duration) {
+        if let Ok(mut delayed_until) = self.delayed_until.lock() {
+            *delayed_until = (*delayed_until).max(Some(Instant::now() + time));
         }
     }
 }
@@ -89,39 +91,39 @@ mod tests {
     async fn requests_at_once_are_limited() {
         let limits = Arc::new(RequestLimits::new(3, None));
         let (inside, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-        let enter = |_| {
+        let acquire_slot = |_| {
             let (limits, inside, most) = (limits.clone(), inside.clone(), most.clone());
             tokio::spawn(async move {
-                let _room = limits.enter().await;
+                let _slot = limits.acquire_slot().await;
                 most.fetch_max(inside.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
                 tokio::task::yield_now().await;
                 inside.fetch_sub(1, Ordering::SeqCst);
             })
         };
-        for task in (0..30).map(enter).collect::<Vec<_>>() {
+        for task in (0..30).map(acquire_slot).collect::<Vec<_>>() {
             task.await.unwrap();
         }
         assert_eq!(most.load(Ordering::SeqCst), 3);
     }
 
     #[tokio::test]
-    async fn shut_gate_refuses_requests_with_its_error() {
+    async fn long_delay_fails_requests_with_its_error() {
         use crate::judge::JudgeErrorKind;
         let limits = RequestLimits::new(1, None);
-        limits.shut_for(
+        limits.fail_for(
             Duration::from_secs(3600),
             JudgeError::new(JudgeErrorKind::Unavailable, "tomorrow"),
         );
-        assert_eq!(limits.enter().await.unwrap_err().message, "tomorrow");
+        assert_eq!(limits.acquire_slot().await.unwrap_err().message, "tomorrow");
         assert_eq!(
             limits.wait_until_allowed().await.unwrap_err().message,
             "tomorrow"
         );
-        limits.shut_for(
+        limits.fail_for(
             Duration::ZERO,
             JudgeError::new(JudgeErrorKind::Unavailable, "over"),
         );
-        assert!(limits.enter().await.is_ok());
+        assert!(limits.acquire_slot().await.is_ok());
     }
 
     /// Only a lower bound is checked: a slow machine is not an error.
@@ -138,8 +140,8 @@ mod tests {
             began.elapsed()
         );
         let closed = RequestLimits::new(10, None);
-        closed.close_for(Duration::from_millis(60));
-        closed.close_for(Duration::from_millis(1));
+        closed.delay_for(Duration::from_millis(60));
+        closed.delay_for(Duration::from_millis(1));
         let began = Instant::now();
         closed.wait_until_allowed().await.unwrap();
         assert!(

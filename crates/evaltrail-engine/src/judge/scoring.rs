@@ -71,7 +71,7 @@ impl Judges {
             judges: self,
             metric,
             eval_id,
-            model: self.who(metric),
+            model: self.judge_name(metric),
         };
         let mut case = metric.of_case(evidence, &self.code_key);
         let mut replies = Replies::default();

@@ -52,7 +52,7 @@ static WATCHED: LazyLock<Mutex<WatchedClock>> = LazyLock::new(|| {
 });
 
 fn watched<T>(with: impl FnOnce(&mut WatchedClock) -> T) -> T {
-    // `Watched` is consistent even if a thread panicked while it had the lock.
+    // `WatchedClock` is consistent even if a thread panicked while it had the lock.
     with(
         &mut WATCHED
             .lock()

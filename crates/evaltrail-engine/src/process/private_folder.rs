@@ -214,6 +214,7 @@ fn is_hangup_ignored() -> Option<bool> {
     Some(mask & (1 << (signal_hook::consts::SIGHUP - 1)) != 0)
 }
 
+/// Does nothing: Windows has no such signal.
 #[cfg(windows)]
 pub fn remove_private_folders_on_hangup() -> io::Result<()> {
     Ok(())
@@ -235,6 +236,7 @@ fn remove_private_folders_on(signals: &[i32]) -> io::Result<()> {
     Ok(())
 }
 
+/// Does nothing: folders that are left over are removed at the next start.
 #[cfg(windows)]
 pub fn remove_private_folders_on_signals() -> io::Result<()> {
     Ok(())

@@ -78,7 +78,7 @@ fn suite(writer: &mut Writer<&mut dyn Write>, state: &RunState, set: usize) -> i
     *counts.entry(Some(SKIPPED)).or_default() += not_run().count();
     let count = |kind| counts.get(&Some(kind)).copied().unwrap_or(0).to_string();
     let planned = &state.plan.sets[set];
-    let name = |case: usize| state.plan.set_name(case);
+    let name = |case: usize| state.plan.case_location(case);
     writer
         .create_element("testsuite")
         .with_attribute(("name", valid(&planned.file).as_str()))

@@ -84,7 +84,7 @@ fn markdown_report(state: &RunState) -> String {
     groups_table(state, &mut out);
     out.push_str("\n| | case | why |\n|---|---|---|\n");
     for attempt in &listed {
-        let set = state.plan.set_name(attempt.key.case);
+        let set = state.plan.case_location(attempt.key.case);
         let name = cell(&format!(
             "{set} › {}",
             attempt.title(state.plan.options.repeat)
@@ -143,7 +143,7 @@ fn groups_table(state: &RunState, out: &mut String) {
             let case = failed[*at].key.case;
             cell(&format!(
                 "{} › {}",
-                state.plan.set_name(case),
+                state.plan.case_location(case),
                 state.plan.cases.eval_id(case)
             ))
         };

@@ -106,7 +106,7 @@ pub struct SummaryStyle {
 
 /// A line for an attempt: its status, name and time.
 pub fn attempt_line(state: &RunState, attempt: &AttemptSummary, paint: Paint) -> String {
-    let set = state.plan.set_name(attempt.key.case);
+    let set = state.plan.case_location(attempt.key.case);
     let title = attempt.title(state.plan.options.repeat);
     let name = format!("{} › {}", clean_line(&set), clean_line(&title));
     let time = attempt
@@ -405,7 +405,7 @@ fn list<'a>(
         let Some(attempt) = state.attempt(*key) else {
             continue;
         };
-        let set = clean_line(&state.plan.set_name(attempt.key.case)).into_owned();
+        let set = clean_line(&state.plan.case_location(attempt.key.case)).into_owned();
         let is_quarantined = state.plan.cases.quarantine(attempt.key.case).is_some();
         let glyph = match is_quarantined {
             true => paint.status(Status::NotEvaluated, "‖"),

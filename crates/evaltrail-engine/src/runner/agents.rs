@@ -22,7 +22,7 @@ pub struct ListedAgent {
     /// Whether it answers; `None` if it was not asked.
     pub answers: Option<bool>,
     /// What it says about itself, if it was asked.
-    pub hello: Option<AgentDescription>,
+    pub description: Option<AgentDescription>,
 }
 
 impl ListedAgent {
@@ -48,7 +48,7 @@ async fn listed(
     name: String,
     spec: Result<AgentSpec, String>,
 ) -> ListedAgent {
-    let (state, answers, hello) = match &spec {
+    let (state, answers, description) = match &spec {
         Err(_) => ("cannot be used".to_string(), None, None),
         Ok(spec) if spec.address().is_none() => (started_text(spec).to_string(), None, None),
         Ok(spec) => {
@@ -62,10 +62,12 @@ async fn listed(
                     (words.to_string(), None, None)
                 }
                 true => match probe_server(spec, ANSWERS_WITHIN).await {
-                    Ok(hello) if !hello.was_asked => {
-                        ("asked only with a message".to_string(), None, Some(hello))
-                    }
-                    Ok(hello) => ("answers".to_string(), Some(true), Some(hello)),
+                    Ok(description) if !description.was_asked => (
+                        "asked only with a message".to_string(),
+                        None,
+                        Some(description),
+                    ),
+                    Ok(description) => ("answers".to_string(), Some(true), Some(description)),
                     Err(error) => (error.message, Some(false), None),
                 },
             }
@@ -76,7 +78,7 @@ async fn listed(
         spec,
         state,
         answers,
-        hello,
+        description,
     }
 }
 

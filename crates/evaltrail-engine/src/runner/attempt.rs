@@ -63,7 +63,7 @@ impl RunResources {
             ..Attempt::blank(key, cases.eval_id(key.case))
         };
         match self.sets[cases.set_of(key.case)].case(cases.index_in_file(key.case)) {
-            Err(problem) => attempt.fail(format!("the case cannot be read: {problem}")),
+            Err(problem) => attempt.set_errored(format!("the case cannot be read: {problem}")),
             Ok(case) => match &case.conversation {
                 _ if self.plan.set_of(key.case).agent == AgentSpec::Saved => {
                     self.score_saved(&mut attempt, case, sink).await;
@@ -75,7 +75,7 @@ impl RunResources {
                     self.play(&mut attempt, &case, scenario, sink).await
                 }
                 Conversation::Turns(_) if case.missing_prompt().is_some() => {
-                    attempt.fail(case.missing_prompt().unwrap_or_default());
+                    attempt.set_errored(case.missing_prompt().unwrap_or_default());
                 }
                 Conversation::Turns(turns) => {
                     let speaker = UserTurns::Script { turns, before: 0 };
@@ -105,12 +105,12 @@ impl RunResources {
     ) {
         attempt.scenario = Some(scenario.clone());
         match SimulatedUser::parse(scenario, &self.plan.set_of(attempt.key.case).user) {
-            Err(why) => attempt.fail(why),
+            Err(why) => attempt.set_errored(why),
             Ok(user) => {
                 // Checked first, so that no request is sent to the agent for nothing.
                 if let Err(error) = user.can_play(&self.judges) {
                     return attempt
-                        .fail(format!("the scenario's user cannot be simulated: {error}"));
+                        .set_errored(format!("the scenario's user cannot be simulated: {error}"));
                 }
                 let speaker = UserTurns::Simulated {
                     user,
@@ -135,7 +135,7 @@ impl RunResources {
         attempt.turn = Some(turn);
         let before = turn.saturating_sub(1) as usize;
         let Some(alone) = case.turns().get(before) else {
-            return attempt.fail(format!(
+            return attempt.set_errored(format!(
                 "there is no turn {turn}: the case has {}",
                 case.turns().len()
             ));
@@ -165,12 +165,13 @@ impl RunResources {
     ) {
         let Some(kept) = self.kept.get(&attempt.key) else {
             return attempt
-                .fail("the attempt to re-evaluate no longer exists; run the case".into());
+                .set_errored("the attempt to re-evaluate no longer exists; run the case".into());
         };
         let kept = match kept.read() {
             Ok(kept) => kept,
             Err(why) => {
-                return attempt.fail(format!("the attempt to re-evaluate cannot be read: {why}"));
+                return attempt
+                    .set_errored(format!("the attempt to re-evaluate cannot be read: {why}"));
             }
         };
         if let Conversation::Scenario(scenario) = &case.conversation {
@@ -243,7 +244,7 @@ impl RunResources {
 
     /// Ends an attempt that errored. Metrics about failures are still computed.
     fn fail(&self, attempt: &mut Attempt, why: String) {
-        attempt.fail(why);
+        attempt.set_errored(why);
         let criteria = &self.plan.set_of(attempt.key.case).criteria;
         let asked = criteria
             .iter()

@@ -234,7 +234,7 @@ fn lost_text(state: &RunState, case: &ComparedCase) -> Option<String> {
 fn name_of(run: &RunState, case: usize) -> String {
     format!(
         "{} › {}",
-        clean_line(&run.plan.set_name(case)),
+        clean_line(&run.plan.case_location(case)),
         clean_line(run.plan.cases.eval_id(case))
     )
 }

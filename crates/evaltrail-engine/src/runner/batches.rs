@@ -1,7 +1,7 @@
 //! Scores attempts that only have to be computed, many at a time: saved responses and earlier attempts, without judges
 //! and programs. A task and several messages for each of them would take longer than the scores.
 
-use super::report::ExecutorMessage;
+use super::executor_message::ExecutorMessage;
 use super::run_resources::{ProgressSink, RunResources};
 use evaltrail_core::domain::{Attempt, AttemptKey, JudgeUsage, Progress};
 use futures_util::FutureExt;
@@ -69,7 +69,7 @@ fn computed(shared: &RunResources, key: AttemptKey) -> Attempt {
         None => "it waits for something".to_string(),
     };
     let mut attempt = Attempt::blank(key, shared.plan.cases.eval_id(key.case));
-    attempt.fail(format!("evaltrail itself failed: {why}"));
+    attempt.set_errored(format!("evaltrail itself failed: {why}"));
     attempt
 }
 

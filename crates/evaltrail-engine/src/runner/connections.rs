@@ -1,7 +1,7 @@
 //! Connects the agents of a run before its first attempt, so that an agent that cannot be used is one error and not one for
 //! each attempt.
 
-use super::report::ExecutorMessage;
+use super::executor_message::ExecutorMessage;
 use super::run_resources::RunResources;
 use crate::agents::{AgentError, ConnectionStatus};
 use crate::net::Backoff;

@@ -43,7 +43,7 @@ pub struct ToolSource {
 /// What the agents of a workspace declare that run already and may be contacted. No program is started.
 pub async fn tools_of_running_agents(workspace: &Workspace, trust: &Trust) -> Vec<ToolSource> {
     let listed = list_agents(workspace, trust).await.into_iter();
-    let described = listed.filter_map(|agent| Some((agent.name, agent.hello?.tools)));
+    let described = listed.filter_map(|agent| Some((agent.name, agent.description?.tools)));
     let source = |(name, tools): (String, Vec<DeclaredTool>)| {
         let mut declarations = Declarations::default();
         for tool in tools {

@@ -1,9 +1,9 @@
 //! Puts the events of a run in order: submits finished attempts to the journal, updates the state of the run, and
 //! decides which attempts may start.
 
+use super::executor_message::{ExecutorMessage, JournalStatus};
 use super::journal::{JournalOutcome, JournalWriter};
 use super::outbox::Outbox;
-use super::report::{ExecutorMessage, RecordedRun};
 use super::results::write_results;
 use crate::process::clock::Stopwatch;
 use crate::store::remove_run;
@@ -57,7 +57,8 @@ pub(super) struct Dispatcher {
     pub(super) running: BTreeMap<AttemptKey, (usize, CancellationToken)>,
     /// Attempts that are being written, and the channel that reports whether they were; of attempts that ended
     /// together, the last one has it.
-    pub(super) writing: BTreeMap<AttemptKey, (Arc<Attempt>, Option<oneshot::Sender<RecordedRun>>)>,
+    pub(super) writing:
+        BTreeMap<AttemptKey, (Arc<Attempt>, Option<oneshot::Sender<JournalStatus>>)>,
 }
 
 impl Dispatcher {
@@ -116,7 +117,9 @@ impl Dispatcher {
         if let Some(folder) = self.remove_at_end.take()
             && let Err(error) = remove_run(&folder)
         {
-            self.warn(format!("the run without results is not removed: {error}"));
+            self.warn(format!(
+                "the folder of the run, which has no results, could not be removed: {error}"
+            ));
         }
     }
 
@@ -208,7 +211,7 @@ impl Dispatcher {
     }
 
     /// Submits finished attempts to the journal. Their events are sent after they were written.
-    fn record(&mut self, attempts: Vec<Arc<Attempt>>, recorded: oneshot::Sender<RecordedRun>) {
+    fn record(&mut self, attempts: Vec<Arc<Attempt>>, recorded: oneshot::Sender<JournalStatus>) {
         self.remove_at_end = None;
         let keys: Vec<AttemptKey> = attempts.iter().map(|attempt| attempt.key).collect();
         for attempt in &attempts {
@@ -223,7 +226,7 @@ impl Dispatcher {
             .is_some_and(|journal| journal.append(attempts));
         if !is_given {
             keys.into_iter()
-                .for_each(|key| self.unrecorded(key, RecordedRun::NotNow));
+                .for_each(|key| self.unrecorded(key, JournalStatus::Later));
         }
     }
 
@@ -233,19 +236,19 @@ impl Dispatcher {
             Some(JournalOutcome::Recorded(written)) => {
                 written
                     .into_iter()
-                    .for_each(|ended| self.finished(ended, RecordedRun::Yes));
+                    .for_each(|ended| self.finished(ended, JournalStatus::Written));
             }
             Some(JournalOutcome::Waiting(key, error)) => {
                 if !std::mem::replace(&mut self.is_journal_behind, true) {
                     let again = "writing is retried, and results are kept in memory";
                     self.warn(format!("the run cannot be recorded now; {again}: {error}"));
                 }
-                self.unrecorded(key, RecordedRun::NotNow);
+                self.unrecorded(key, JournalStatus::Later);
             }
             Some(JournalOutcome::Refused(key, error)) => {
                 let case = self.plan.cases.eval_id(key.case);
-                self.warn(format!("{case} is not recorded: {error}"));
-                self.unrecorded(key, RecordedRun::Never);
+                self.warn(format!("{case} could not be recorded: {error}"));
+                self.unrecorded(key, JournalStatus::Never);
             }
             Some(JournalOutcome::Recovered(attempts)) => {
                 self.is_journal_behind = false;
@@ -267,12 +270,12 @@ impl Dispatcher {
                 .into(),
         );
         for key in self.writing.keys().copied().collect::<Vec<_>>() {
-            self.unrecorded(key, RecordedRun::NotNow);
+            self.unrecorded(key, JournalStatus::Later);
         }
     }
 
     /// Reports an attempt that was not recorded.
-    fn unrecorded(&mut self, key: AttemptKey, recorded: RecordedRun) {
+    fn unrecorded(&mut self, key: AttemptKey, recorded: JournalStatus) {
         if let Some((attempt, _)) = self.writing.get(&key) {
             let ended = EndedAttempt::unrecorded(attempt.clone());
             self.finished(Arc::new(ended), recorded);
@@ -280,7 +283,7 @@ impl Dispatcher {
     }
 
     /// Reports an attempt that ended.
-    fn finished(&mut self, ended: Arc<EndedAttempt>, recorded: RecordedRun) {
+    fn finished(&mut self, ended: Arc<EndedAttempt>, recorded: JournalStatus) {
         self.running.remove(&ended.key);
         // An attempt that was written after a delay was reported before.
         let Some((_, waiting)) = self.writing.remove(&ended.key) else {
@@ -299,7 +302,7 @@ impl Dispatcher {
 
     fn broken(&self, key: AttemptKey, why: String) -> Attempt {
         let mut attempt = Attempt::blank(key, self.plan.cases.eval_id(key.case));
-        attempt.fail(format!("evaltrail itself failed: {why}"));
+        attempt.set_errored(format!("evaltrail itself failed: {why}"));
         attempt
     }
 }

@@ -2,8 +2,8 @@
 
 use super::batches::score_batches;
 use super::connections::connect_agents;
+use super::executor_message::{ExecutorMessage, JournalStatus};
 use super::queue_cases::{ClaimedCases, QueueRecords};
-use super::report::{ExecutorMessage, RecordedRun};
 use super::run_resources::{ProgressSink, RunResources};
 use crate::agents::AttemptMemory;
 use crate::store::CaseQueue;
@@ -20,11 +20,11 @@ type SlotPermits = Arc<Mutex<Option<(OwnedSemaphorePermit, Option<OwnedSemaphore
 struct ProgressReporter {
     key: AttemptKey,
     /// The slot among all attempts, and the slot of the agent.
-    room: SlotPermits,
+    slots: SlotPermits,
     memory: Arc<AttemptMemory>,
     reports: mpsc::Sender<ExecutorMessage>,
     /// Cancelled when the conversation has ended, so that the attempt is judged or waits for its judges.
-    is_judged: CancellationToken,
+    conversation_ended: CancellationToken,
     /// What its judges spent so far.
     spent: Arc<Mutex<JudgeUsage>>,
 }
@@ -47,12 +47,12 @@ impl ProgressSink for ProgressReporter {
     }
 
     fn on_conversation_ended(&mut self) {
-        self.is_judged.cancel();
+        self.conversation_ended.cancel();
     }
 
     fn release_agent(&mut self) {
-        if let Ok(mut room) = self.room.lock() {
-            room.take();
+        if let Ok(mut slots) = self.slots.lock() {
+            slots.take();
         }
     }
 }
@@ -102,7 +102,7 @@ pub(super) async fn execute(
             }
         }
         while attempts.tasks.try_join_next().is_some() {}
-        let next = next_owed(&mut outstanding_attempts, &limits, &mut attempts.tasks).await;
+        let next = next_startable(&mut outstanding_attempts, &limits, &mut attempts.tasks).await;
         let Some((key, permit)) = next else {
             break;
         };
@@ -113,15 +113,15 @@ pub(super) async fn execute(
                 _ = pace.tick() => {}
             }
         }
-        let (ask, answer) = oneshot::channel();
+        let (reply_tx, reply_rx) = oneshot::channel();
         if reports
-            .send(ExecutorMessage::StartRequested(key, ask))
+            .send(ExecutorMessage::StartRequested(key, reply_tx))
             .await
             .is_err()
         {
             break;
         }
-        let Ok(cancel) = answer.await else { break };
+        let Ok(cancel) = reply_rx.await else { break };
         attempts.start(key, cancel, (slot, permit));
     }
     attempts.all_end().await;
@@ -157,31 +157,31 @@ impl StartedAttempts {
             self.reports.clone(),
             self.of_queue.clone(),
         );
-        let room: SlotPermits = Arc::new(Mutex::new(Some(slots)));
+        let slots: SlotPermits = Arc::new(Mutex::new(Some(slots)));
         let memory = AttemptMemory::new(&shared.agents.memory);
         let ends = (cancel, self.judging_ends.clone());
-        let teller = ProgressReporter {
+        let reporter = ProgressReporter {
             key,
-            room: room.clone(),
+            slots: slots.clone(),
             memory: memory.clone(),
             reports: reports.clone(),
-            is_judged: CancellationToken::new(),
+            conversation_ended: CancellationToken::new(),
             spent: Arc::default(),
         };
         self.tasks.spawn(async move {
-            let (recorded, is_recorded) = oneshot::channel();
-            let report = one(shared, ends, teller, recorded).await;
+            let (recorded_tx, recorded_rx) = oneshot::channel();
+            let report = run_attempt(shared, ends, reporter, recorded_tx).await;
             let _ = reports.send(report).await;
             // The slots are released only now, so that no more attempts than allowed are ever shown at the same time.
-            if let Ok(recorded) = is_recorded.await
-                && recorded != RecordedRun::Yes
+            if let Ok(recorded) = recorded_rx.await
+                && recorded != JournalStatus::Written
             {
                 memory.stays();
                 if let Some(records) = of_queue {
                     records.failed(key.case, recorded).await;
                 }
             }
-            drop(room);
+            drop(slots);
         });
     }
 
@@ -191,7 +191,7 @@ impl StartedAttempts {
 }
 
 /// The first outstanding attempt whose agent has a free slot. Waits until there is one.
-async fn next_owed(
+async fn next_startable(
     outstanding_attempts: &mut VecDeque<AttemptKey>,
     limits: &AgentLimits,
     tasks: &mut JoinSet<()>,
@@ -250,20 +250,24 @@ fn pace_of(rate: u32) -> tokio::time::Interval {
 }
 
 /// Runs one attempt in a task of its own, so that a panic affects only this attempt.
-async fn one(
+async fn run_attempt(
     shared: Arc<RunResources>,
     (cancel, judging_ends): (CancellationToken, CancellationToken),
-    mut teller: ProgressReporter,
-    recorded: oneshot::Sender<RecordedRun>,
+    mut reporter: ProgressReporter,
+    recorded: oneshot::Sender<JournalStatus>,
 ) -> ExecutorMessage {
-    let (key, is_judged, spent) = (teller.key, teller.is_judged.clone(), teller.spent.clone());
+    let (key, conversation_ended, spent) = (
+        reporter.key,
+        reporter.conversation_ended.clone(),
+        reporter.spent.clone(),
+    );
     let attempt = tokio::spawn(async move {
         tokio::select! {
             // Cancellation is checked first, so that a cancelled attempt sends no request when another one releases its slot.
             biased;
             () = cancel.cancelled() => None,
-            _ = async { tokio::join!(judging_ends.cancelled(), is_judged.cancelled()) } => None,
-            attempt = shared.run(key, &mut teller) => Some(attempt),
+            _ = async { tokio::join!(judging_ends.cancelled(), conversation_ended.cancelled()) } => None,
+            attempt = shared.run(key, &mut reporter) => Some(attempt),
         }
     });
     match attempt.await {

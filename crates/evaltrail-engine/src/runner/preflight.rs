@@ -28,7 +28,9 @@ async fn judges(shared: &RunResources) -> Vec<String> {
         .flatten()
         .filter_map(|(_, metric)| metric.as_ref().ok())
     {
-        let names = by_model.entry(shared.judges.who(metric)).or_default();
+        let names = by_model
+            .entry(shared.judges.judge_name(metric))
+            .or_default();
         let name = metric.criterion().metric.as_str();
         if !names.contains(&name) {
             names.push(name);
@@ -36,7 +38,7 @@ async fn judges(shared: &RunResources) -> Vec<String> {
     }
     let mut warnings = Vec::new();
     for (model, names) in by_model {
-        if let Err(error) = shared.judges.ready(&model).await {
+        if let Err(error) = shared.judges.probe(&model).await {
             warnings.push(format!("not evaluated: {}; {error}", names.join(", ")));
         }
     }

@@ -1,6 +1,6 @@
 //! The cases that this machine takes from a queue, one after the other.
 
-use super::report::{ExecutorMessage, RecordedRun};
+use super::executor_message::{ExecutorMessage, JournalStatus};
 use crate::store::{CaseQueue, NextCase};
 use evaltrail_core::domain::AttemptKey;
 use std::collections::{HashMap, VecDeque};
@@ -101,11 +101,11 @@ pub(super) struct QueueRecords {
 impl QueueRecords {
     /// Of a case that no machine can record, this gives up; otherwise other machines take it over, and this one takes no
     /// further cases.
-    pub(super) async fn failed(self, case: usize, recorded: RecordedRun) {
+    pub(super) async fn failed(self, case: usize, recorded: JournalStatus) {
         match recorded {
-            RecordedRun::Yes => {}
-            RecordedRun::NotNow => self.cannot_record.cancel(),
-            RecordedRun::Never => {
+            JournalStatus::Written => {}
+            JournalStatus::Later => self.cannot_record.cancel(),
+            JournalStatus::Never => {
                 let queue = self.queue;
                 // If this fails, the case is taken over when this machine is gone.
                 let _ = tokio::task::spawn_blocking(move || queue.give_up(case)).await;

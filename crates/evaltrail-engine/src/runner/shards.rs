@@ -99,12 +99,12 @@ fn share_limits(plan: &mut RunPlan, shards: u32, remarks: &mut Vec<String>) {
     if let Some(rate) = &mut plan.options.rate {
         let all = std::mem::replace(rate, (*rate / shards).max(1));
         let more = if all < shards {
-            ", which is the least; all together start more"
+            " (the minimum: all shards together start more)"
         } else {
             ""
         };
         remarks.push(format!(
-            "of {all} attempts a minute for all shards, this one starts {rate}{more}"
+            "the rate of {all} attempts a minute is shared by {shards} shards: this one starts {rate}{more}"
         ));
     }
     if let Some(limit) = &mut plan.judge.spending_limit {

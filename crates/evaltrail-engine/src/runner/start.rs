@@ -14,7 +14,7 @@ use super::preflight;
 use super::results::has_results;
 use super::run_resources::RunResources;
 use crate::history::ResumedRun;
-use crate::judge::{Judges, RequestEnds};
+use crate::judge::{Judges, RequestCancellation};
 use crate::store::{AppFolders, JournalError, JudgeResponseCache, RunFolder, RunKey};
 use evaltrail_core::domain::{AttemptKey, CancelReason, RunEvent, RunState};
 use std::collections::BTreeMap;
@@ -95,13 +95,13 @@ pub fn start(prepared: PreparedRun, resumed: Option<ResumedRun>, workspace: &Pat
     let (reports, report_box) = mpsc::channel(WAITING);
     let answers = AppFolders::find().map(|places| JudgeResponseCache::below(places.answers()));
     let (cancel, judging_ends) = (CancellationToken::new(), CancellationToken::new());
-    let ends = RequestEnds {
+    let ends = RequestCancellation {
         judging: judging_ends.clone(),
         conversations: cancel.clone(),
     };
     let judges = Judges::new(&state.plan.judge, answers)
         .with_grant(prepared.grant)
-        .until(ends);
+        .with_cancellation(ends);
     let shared = Arc::new(RunResources::new(
         state.plan.clone(),
         (prepared.sets, prepared.notes, prepared.stubs),

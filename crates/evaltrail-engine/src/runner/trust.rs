@@ -376,7 +376,7 @@ fn models(prepared: &PreparedRun, set: usize, plays_users: bool) -> Vec<String> 
     let judged = planned.criteria.iter().filter_map(|criterion| {
         let metric =
             JudgedMetric::new(criterion, plan.judge.reading, plan.judge.samples).ok()??;
-        Some(judges.who(&metric))
+        Some(judges.judge_name(&metric))
     });
     let options = JudgeOptions {
         model: planned.user.model.clone(),

@@ -664,7 +664,7 @@ mod tests {
     }
 
     #[test]
-    fn two_do_not_write_one_run() {
+    fn second_writer_of_a_run_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let run = RunFolder::create(folder.path(), &plan(), None).unwrap();
         let error = RunFolder::reopen(run.path(), None).unwrap_err();

@@ -498,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_wrote_stays() {
+    fn save_keeps_what_others_wrote() {
         let (folder, file) = place();
         match replace(job(&file, "older", "new")) {
             Err(SaveError::Changed { theirs }) => assert_eq!(theirs, b"old"),

@@ -2,7 +2,7 @@
 
 use super::attempt::AttemptStubs;
 use super::file::StubFile;
-use super::tools::is_own_tool;
+use super::tools::is_control_tool;
 use evaltrail_core::diff::calls_equal;
 use evaltrail_core::domain::{Attempt, Invocation, ToolCall};
 use serde_json::{Map, Value, json};
@@ -43,16 +43,16 @@ impl NewStubs {
             let others = invocation
                 .calls()
                 .into_iter()
-                .filter(|call| !is_own_tool(&call.name))
+                .filter(|call| !is_control_tool(&call.name))
                 .count();
             let answered = answered_calls(invocation);
             let answers = answered
                 .iter()
-                .filter(|one| !is_own_tool(&one.call.name))
+                .filter(|one| !is_control_tool(&one.call.name))
                 .count();
             self.unanswered += others.saturating_sub(answers);
             for AnsweredCall { call, mut response } in answered {
-                if is_own_tool(&call.name) || is_missing(attempt, &call) {
+                if is_control_tool(&call.name) || is_missing(attempt, &call) {
                     continue;
                 }
                 redact(&mut response);

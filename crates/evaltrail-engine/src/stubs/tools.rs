@@ -19,7 +19,7 @@ use std::time::Duration;
 pub struct AttemptTools {
     spec: ToolsSpec,
     /// Whether the agent leaves calls to its caller.
-    has_caller: bool,
+    leaves_calls_to_caller: bool,
     state: Mutex<StubState>,
     /// What the records of calls must not contain.
     sent: OnceLock<Arc<SentSecrets>>,
@@ -82,10 +82,10 @@ impl fmt::Debug for AttemptTools {
 }
 
 impl AttemptTools {
-    /// The tools of an attempt of a case. `has_caller` tells whether the agent leaves calls to its caller; `expected` are
+    /// The tools of an attempt of a case. `leaves_calls_to_caller` tells whether the agent leaves calls to its caller; `expected` are
     /// the turns of the case, whose recorded responses are stubs too.
     pub fn new(
-        (spec, has_caller): (&ToolsSpec, bool),
+        (spec, leaves_calls_to_caller): (&ToolsSpec, bool),
         file: Arc<StubFile>,
         eval_id: &str,
         expected: &[Invocation],
@@ -93,7 +93,7 @@ impl AttemptTools {
         let stubs = AttemptStubs::new(file, eval_id, expected);
         AttemptTools {
             spec: spec.clone(),
-            has_caller,
+            leaves_calls_to_caller,
             state: Mutex::new(StubState {
                 stubs,
                 ..StubState::default()
@@ -191,19 +191,19 @@ impl AttemptTools {
 
     /// Notes that no span came in a turn, although the agent's spans were to show its calls, and whether that is because the
     /// agent exports them over gRPC.
-    pub fn lacks_spans(&self, exports_over_grpc: bool) {
+    pub fn note_missing_spans(&self, exports_over_grpc: bool) {
         let tool_use = &mut self.state().tool_use;
         tool_use.lacks_spans = true;
         tool_use.exports_over_grpc |= exports_over_grpc;
     }
 
     /// Notes the attributes in which the agent has kept something of earlier conversations.
-    pub fn keeps_state(&self, attributes: &str) {
+    pub fn note_kept_state(&self, attributes: &str) {
         self.state().tool_use.kept_state = attributes.to_string();
     }
 
     /// Notes that a call did not say to which attempt it belongs.
-    pub fn saw_unnamed_call(&self) {
+    pub fn note_unnamed_call(&self) {
         self.state().tool_use.one_at_a_time = true;
     }
 
@@ -243,14 +243,14 @@ impl AttemptTools {
     /// it did not see have run.
     pub fn compare_with(&self, reported: &[&ToolCall]) {
         // An agent that leaves some calls to its caller may run other tools by itself; those are not answered from stubs.
-        if self.spec.stubs == StubMode::Off || self.has_caller {
+        if self.spec.stubs == StubMode::Off || self.leaves_calls_to_caller {
             return;
         }
         let mut state = self.state();
         let others: Vec<&str> = reported
             .iter()
             .map(|call| call.name.as_str())
-            .filter(|name| !is_own_tool(name))
+            .filter(|name| !is_control_tool(name))
             .collect();
         let unseen = others.len().saturating_sub(state.calls);
         state.tool_use.live += unseen as u32;
@@ -385,7 +385,7 @@ fn failed(failure: &ToolFailure) -> ToolAnswer {
 
 /// Whether a tool only steers the conversation, and has no effect elsewhere: such tools of ADK, and handovers to other
 /// agents, are never answered from stubs.
-pub(super) fn is_own_tool(name: &str) -> bool {
+pub(super) fn is_control_tool(name: &str) -> bool {
     const OF_ADK: [&str; 5] = [
         "exit_loop",
         "adk_request_credential",

@@ -153,15 +153,10 @@ pub(crate) fn paste(model: &mut Model, text: &str) {
 
 /// What the agent did. Of a session that was left, nothing is heard.
 pub(crate) fn event(model: &mut Model, number: u64, msg: ChatMsg) -> Vec<Effect> {
-    let is_dialog_open = model.view.open_dialog.is_some();
     let Some(chat) = screen(model).filter(|chat| chat.number == number) else {
         return Vec::new();
     };
     match msg {
-        ChatMsg::AskTrust(_) if is_dialog_open => {
-            let why = "it needs a permission; open the conversation again to be asked";
-            chat.status = ChatStatus::Broken(why.into());
-        }
         ChatMsg::AskTrust(questions) => {
             let (set, session) = (chat.set, Box::new(chat.session.clone()));
             trust::open(

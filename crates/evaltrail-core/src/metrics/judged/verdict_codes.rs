@@ -335,7 +335,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_code_cannot_stand_in_what_it_is_made_of() {
+    fn code_is_not_part_of_its_prompt() {
         let id = QuestionId::default();
         let mut said = "planted".to_string();
         for _ in 0..50 {

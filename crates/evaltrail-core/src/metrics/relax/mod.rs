@@ -7,14 +7,14 @@ mod arguments;
 use self::arguments::{ArgumentDifferences, ignores};
 use super::Direction;
 use super::registry::{criterion_of, direction_of, info};
-use super::rules::compared_by;
+use super::rules::trajectory_options;
 use super::what_if::{Rescorer, WhatIf};
 use crate::domain::{Attempt, Criterion, MatchRule, MatchType, MetricResult, Status};
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A relaxation with more rules is not small.
-const RULES: usize = 10;
+const MAX_RULES: usize = 10;
 /// Nor is one with more rules that ignore arguments.
 const IGNORED: usize = 3;
 
@@ -122,7 +122,7 @@ fn minimal(change: WhatIf, attempts: &[&Attempt]) -> WhatIf {
 
 /// The changes that are tried, smallest first. Those that turn a comparison off come after the others.
 fn candidates(attempts: &[&Attempt]) -> Vec<WhatIf> {
-    let is_of_calls = |metric: &MetricResult| compared_by(&criterion_of(metric)).is_some();
+    let is_of_calls = |metric: &MetricResult| trajectory_options(&criterion_of(metric)).is_some();
     let Some(thresholds) = thresholds(attempts, |metric| !is_of_calls(metric)) else {
         return Vec::new();
     };
@@ -180,7 +180,7 @@ fn for_calls(attempts: &[&Attempt]) -> Vec<WhatIf> {
     };
     changes.extend(with_types(&exact));
     let of_calls = thresholds(attempts, |metric| {
-        compared_by(&criterion_of(metric)).is_some()
+        trajectory_options(&criterion_of(metric)).is_some()
     });
     changes.extend(of_calls.map(|thresholds| WhatIf {
         thresholds,
@@ -204,8 +204,9 @@ fn argument_changes(differences: &ArgumentDifferences) -> (Vec<WhatIf>, Vec<What
         differences.rules_for_tools(),
     ];
     let ignored = |rules: &[MatchRule]| rules.iter().filter(|rule| ignores(rule)).count();
-    let is_small =
-        |rules: &Vec<MatchRule>| (1..=RULES).contains(&rules.len()) && ignored(rules) <= IGNORED;
+    let is_small = |rules: &Vec<MatchRule>| {
+        (1..=MAX_RULES).contains(&rules.len()) && ignored(rules) <= IGNORED
+    };
     let small = lists.into_iter().filter(is_small);
     let (mut ignoring, exact): (Vec<Vec<MatchRule>>, Vec<Vec<MatchRule>>) =
         small.partition(|rules| rules.iter().any(ignores));
@@ -241,7 +242,7 @@ fn looser_types(attempts: &[&Attempt]) -> Vec<MatchType> {
         .flat_map(|attempt| &attempt.metrics)
         .filter(|metric| has_failed(metric));
     let present: Vec<MatchType> = metrics
-        .filter_map(|metric| compared_by(&criterion_of(metric)))
+        .filter_map(|metric| trajectory_options(&criterion_of(metric)))
         .map(|options| options.match_type)
         .collect();
     let looser: &[MatchType] = if present.iter().all(|kind| *kind == MatchType::AnyOrder) {

@@ -37,7 +37,7 @@ const POLLS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_
 pub(super) struct A2aAgent {
     place: Arc<A2aPlace>,
     /// What the card says.
-    hello: AgentDescription,
+    description: AgentDescription,
 }
 
 #[derive(Debug)]
@@ -76,14 +76,14 @@ impl A2aAgent {
             .interface(settings.binding, remote.base())
             .map_err(setup)?;
         let streams = settings.stream && card.streams();
-        let mut hello = card.describe();
+        let mut description = card.describe();
         let version = if protocol.is_latest { "1.0" } else { "0.3" };
         let how = if streams { "streamed" } else { "not streamed" };
         if let Some(words) = card.authentication() {
             remote.asks_for(&words);
-            hello.about.push(("authentication", words));
+            description.about.push(("authentication", words));
         }
-        hello.about.push((
+        description.about.push((
             "protocol",
             format!(
                 "{version}, {}, {how}, at {url}",
@@ -100,7 +100,7 @@ impl A2aAgent {
         };
         Ok(A2aAgent {
             place: Arc::new(place),
-            hello,
+            description,
         })
     }
 }
@@ -108,7 +108,7 @@ impl A2aAgent {
 #[async_trait]
 impl Agent for A2aAgent {
     async fn describe(&self) -> AgentDescription {
-        self.hello.clone()
+        self.description.clone()
     }
 
     async fn open(&self, opening: SessionOptions) -> Result<Box<dyn Session>, AgentError> {
@@ -296,13 +296,13 @@ impl A2aSession {
         on_event: &mut (dyn FnMut(Event) + Send),
     ) -> Result<Option<AgentError>, TurnFailure> {
         let place = self.place.clone();
-        let mut items = place.remote.items(response, turn.budget.split());
+        let mut items = place.remote.items(response, turn.budget.take_rest());
         let mut read = Ok(None);
         loop {
             match items.next().await {
                 Ok(None) => break,
                 Ok(Some(item)) => {
-                    let kept = items.keep(item.size + EVENT).map_err(TurnFailure::Error);
+                    let kept = items.charge(item.size + EVENT).map_err(TurnFailure::Error);
                     if let Err(refusal) =
                         kept.and_then(|()| self.take(reader, &item.value, on_event))
                     {
@@ -378,7 +378,7 @@ impl A2aSession {
                         .clone()
                         .unwrap_or_else(|| AgentError::new(ErrorKind::Protocol, why))
                 })?;
-            turn.budget.keep(EVENT)?;
+            turn.budget.charge(EVENT)?;
             self.take(reader, &asked, on_event)?;
             if let (Some(broke), true) = (&broke, reader.state().is_running()) {
                 return Err(broke.clone().into());

@@ -157,9 +157,9 @@ impl AgUiSession {
             .begin_turn(place.remote.base().clone(), &input, &headers)
             .await?;
         let mut reader = AgUiReader::new(std::mem::take(&mut self.state), turn.streams);
-        let mut items = place.remote.items(response, turn.budget.split());
+        let mut items = place.remote.items(response, turn.budget.take_rest());
         while let Some(item) = items.next().await? {
-            items.keep(item.size + EVENT)?;
+            items.charge(item.size + EVENT)?;
             reader.take(&item.value).into_iter().for_each(&mut *emit);
         }
         turn.budget = items.into_budget();

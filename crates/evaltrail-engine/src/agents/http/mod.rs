@@ -192,9 +192,9 @@ impl HttpSession {
         if settings.response.is_none() {
             // Without a path, the reply is the response.
             let text = remote.text(response).await?;
-            budget.keep(text.len())?;
+            budget.charge(text.len())?;
             let (value, size) = budget.parse(&text, |_| String::new()).unwrap_or_default();
-            budget.keep(size)?;
+            budget.charge(size)?;
             found.take(paths, &value, emit);
             found.take_reply(text);
             return Ok(found);
@@ -220,7 +220,7 @@ impl HttpSession {
             .as_ref()
             .and_then(|stream| stream.event.as_deref());
         while let Some(item) = items.next().await? {
-            items.keep(item.size + EVENT)?;
+            items.charge(item.size + EVENT)?;
             found.take(paths, &item.value, emit);
             let is_text = wanted.is_none_or(|name| item.name == name || item.value["type"] == name);
             let piece = is_text
@@ -257,7 +257,7 @@ impl Session for HttpSession {
         let mut found = match endpoint.settings.stream {
             None => self.read(response, &mut turn.budget, &mut emit).await?,
             Some(_) => {
-                let items = endpoint.remote.items(response, turn.budget.split());
+                let items = endpoint.remote.items(response, turn.budget.take_rest());
                 self.read_stream(items, turn.streams, &mut emit).await?
             }
         };

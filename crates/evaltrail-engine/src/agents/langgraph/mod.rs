@@ -202,7 +202,7 @@ impl LanggraphSession {
                 "updates" => {}
                 _ => continue,
             }
-            items.keep(item.size + EVENT)?;
+            items.charge(item.size + EVENT)?;
             let mut events = self.updates.take(&item.value, namespace);
             for asked in item.value["__interrupt__"].as_array().into_iter().flatten() {
                 end = TurnEnd::Interrupted;

@@ -63,11 +63,11 @@ pub(super) async fn streamed(
     on_text: &mut (dyn FnMut(&str) + Send),
 ) -> Result<Reply, AgentError> {
     let mut joined = StreamedMessage::default();
-    let mut items = remote.items(response, budget.split());
+    let mut items = remote.items(response, budget.take_rest());
     while let Some(item) = items.next().await? {
         failure(remote, &item.value)?;
         failure(remote, &item.value["choices"][0])?;
-        items.keep(joined.add(&item.value, on_text))?;
+        items.charge(joined.add(&item.value, on_text))?;
     }
     *budget = items.into_budget();
     if !joined.has_begun {

@@ -225,7 +225,7 @@ impl Session for OpenaiSession {
                 };
                 self.step(&mut turn.budget, &mut on_text).await?
             };
-            turn.budget.keep(EVENT)?;
+            turn.budget.charge(EVENT)?;
             let end = if reply.refuses {
                 TurnEnd::Refused
             } else {

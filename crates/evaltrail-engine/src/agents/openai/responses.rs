@@ -81,14 +81,14 @@ pub(super) async fn streamed(
 ) -> Result<Reply, AgentError> {
     let mut output = Vec::new();
     let mut ended = None;
-    let mut items = remote.items(response, budget.split());
+    let mut items = remote.items(response, budget.take_rest());
     while let Some(item) = items.next().await? {
         let size = item.size;
         let mut value = item.value;
         match value["type"].as_str().unwrap_or(&item.name) {
             "response.output_text.delta" => on_text(value["delta"].as_str().unwrap_or_default()),
             "response.output_item.done" => {
-                items.keep(size)?;
+                items.charge(size)?;
                 output.push(value["item"].take());
             }
             "response.completed" | "response.incomplete" => ended = Some(value["response"].take()),

@@ -205,7 +205,7 @@ impl McpProxy {
             None => self
                 .attempts
                 .only()
-                .inspect(|attempt| attempt.saw_unnamed_call()),
+                .inspect(|attempt| attempt.note_unnamed_call()),
         }
     }
 

@@ -238,7 +238,7 @@ fn outcome_of(run: &RunState, case: usize) -> Option<CaseResultWords> {
 fn name_of(run: &RunState, case: usize) -> String {
     format!(
         "{} › {}",
-        clean_line(&run.plan.set_name(case)),
+        clean_line(&run.plan.case_location(case)),
         clean_line(run.plan.cases.eval_id(case))
     )
 }

@@ -31,7 +31,7 @@ pub(super) fn case(
     out: &mut String,
 ) -> io::Result<()> {
     let attempt = ended.read_to_write()?;
-    let set = state.plan.set_name(attempt.key.case);
+    let set = state.plan.case_location(attempt.key.case);
     let open = if has_passed_or_scored(attempt.status) {
         ""
     } else {

@@ -63,7 +63,7 @@ pub(super) fn attempts_of_cases(state: &RunState, out: &mut String) {
             let x = left + (attempt.key.attempt as usize).saturating_sub(1) * CELL;
             let title = format!(
                 "{} › {}: {}",
-                state.plan.set_name(case),
+                state.plan.case_location(case),
                 attempt.title(state.plan.options.repeat),
                 attempt.status.label()
             );

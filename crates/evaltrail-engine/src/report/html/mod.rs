@@ -187,7 +187,7 @@ fn not_passed(state: &RunState, cases: &[usize], out: &mut String) {
     out.push_str("<h2>What did not pass, and why</h2>\n<table class=\"wide\">\n");
     for attempt in attempts.by_ref().take(MAX_LISTED) {
         let status = attempt.status;
-        let set = state.plan.set_name(attempt.key.case);
+        let set = state.plan.case_location(attempt.key.case);
         let not_counted = why_not_counted(state, &attempt, state.passes_gate(attempt.key.case));
         let _ = writeln!(
             out,
@@ -256,7 +256,7 @@ fn groups(state: &RunState, out: &mut String) {
             .iter()
             .filter_map(|at| failed[*at].attempt(state))
         {
-            let set = state.plan.set_name(attempt.key.case);
+            let set = state.plan.case_location(attempt.key.case);
             let (status, name) = (attempt.status, text(&attempt.eval_id));
             let glyph = format!("<span class=\"{}\">{}</span>", status.key(), status.glyph());
             let not_counted = why_not_counted(state, &attempt, state.passes_gate(attempt.key.case));

@@ -7,10 +7,10 @@ use tokio_util::sync::CancellationToken;
 
 /// Whether an attempt that ended was written to the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RecordedRun {
-    Yes,
-    /// Not now; it may be written later, or by another machine.
-    NotNow,
+pub(super) enum JournalStatus {
+    Written,
+    /// It may be written later, or by another machine.
+    Later,
     /// No journal can take it.
     Never,
 }
@@ -25,7 +25,7 @@ pub(super) enum ExecutorMessage {
     Progress(AttemptKey, Progress),
     /// The attempts ended, which have the slots of one. These stay occupied until the dispatcher replies or drops the
     /// channel.
-    Done(Vec<Arc<Attempt>>, oneshot::Sender<RecordedRun>),
+    Done(Vec<Arc<Attempt>>, oneshot::Sender<JournalStatus>),
     /// Something that the user should know.
     Warning(String),
     /// The attempt was cancelled, after its judges spent this.
@@ -33,5 +33,5 @@ pub(super) enum ExecutorMessage {
     /// The requests of judges that were cancelled, at the end of the run.
     CancelledRequests(JudgeUsage),
     /// The attempt failed because of an error in evaltrail itself.
-    Broke(AttemptKey, String, oneshot::Sender<RecordedRun>),
+    Broke(AttemptKey, String, oneshot::Sender<JournalStatus>),
 }
