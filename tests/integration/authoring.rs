@@ -20,7 +20,7 @@ use evaltrail_core::domain::{
 use evaltrail_core::formats::adk::write_case;
 use evaltrail_core::metrics::{Evidence, score_case};
 use evaltrail_engine::runner::ChatEvent;
-use evaltrail_engine::store::{AppFolders, EditLog};
+use evaltrail_engine::store::{AppFolders, EditLog, Reversal};
 use evaltrail_engine::workspace::{SetPath, edited_with, open_set, read_notes};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -892,7 +892,10 @@ fn undo_is_independent_of_cursor() {
     fn undoes(desk: &mut Workshop) -> bool {
         matches!(
             &desk.press("u")[..],
-            [Effect::Edits(EditEffect::Turn { back: true, .. })]
+            [Effect::Edits(EditEffect::UndoOrRedo {
+                reversal: Reversal::Undo,
+                ..
+            })]
         )
     }
     assert!(undoes(&mut desk));

@@ -28,7 +28,7 @@ use evaltrail_core::domain::{
 };
 use evaltrail_core::metrics::unscored;
 use evaltrail_engine::runner::{RecordedConversation, TrustQuestion};
-use evaltrail_engine::store::{FileAction, FileEdit};
+use evaltrail_engine::store::{FileAction, FileEdit, Reversal};
 use evaltrail_engine::workspace::{Workspace, open_set};
 use std::sync::Arc;
 
@@ -1039,8 +1039,8 @@ fn the_usual_steps_take_few_keys() {
         let is_undo = |effect: &Effect| {
             matches!(
                 effect,
-                Effect::Edits(EditEffect::Turn {
-                    back: true,
+                Effect::Edits(EditEffect::UndoOrRedo {
+                    reversal: Reversal::Undo,
                     shown: Some(_),
                     confirmed: None
                 })

@@ -19,7 +19,7 @@ use crate::explorer::shared::notices;
 use crate::explorer::what_if;
 use evaltrail_core::formats::{Notes, SetFile};
 use evaltrail_engine::config::{CRITERIA_FILE, FILE_NAME};
-use evaltrail_engine::store::{ReversibleEdit, fingerprint};
+use evaltrail_engine::store::{Reversal, ReversibleEdit, fingerprint};
 use evaltrail_engine::workspace::notes_path;
 use jiff::Timestamp;
 use std::path::{Path, PathBuf};
@@ -143,17 +143,23 @@ fn show_written(model: &mut Model, path: &Path, text: Arc<str>) -> Vec<Effect> {
     }
 }
 
-/// Asks before an edit is undone (`back`) or redone that the user may not expect.
-pub(crate) fn ask_turn(model: &mut Model, back: bool, edit: &ReversibleEdit) -> Vec<Effect> {
+/// Asks before an edit is undone or redone that the user may not expect.
+pub(crate) fn ask_about_edit(
+    model: &mut Model,
+    reversal: Reversal,
+    edit: &ReversibleEdit,
+) -> Vec<Effect> {
     if model.view.open_dialog.is_some() {
-        let key = if back { UNDO.key() } else { REDO.key() };
+        let key = match reversal {
+            Reversal::Undo => UNDO.key(),
+            Reversal::Redo => REDO.key(),
+        };
         let words = format!("{}: {key} again asks about this edit", edit.words);
         return notices::notify(model, words, true);
     }
-    let title = if back {
-        "Undo this edit?"
-    } else {
-        "Redo this edit?"
+    let title = match reversal {
+        Reversal::Undo => "Undo this edit?",
+        Reversal::Redo => "Redo this edit?",
     };
     let made = edit.made.map(|made| made.to_string()).unwrap_or_default();
     let made = match model.started_text(&made) {
@@ -165,8 +171,8 @@ pub(crate) fn ask_turn(model: &mut Model, back: bool, edit: &ReversibleEdit) -> 
         .into_iter()
         .chain(files)
         .collect();
-    let then = EditEffect::Turn {
-        back,
+    let then = EditEffect::UndoOrRedo {
+        reversal,
         shown: model.current_set_path(),
         confirmed: Some(edit.id),
     };
@@ -259,14 +265,14 @@ mod tests {
             made: None,
             files: vec![PathBuf::from("/w/other.evalset.json")],
         };
-        assert_eq!(ask_turn(&mut model, true, &edit), []);
+        assert_eq!(ask_about_edit(&mut model, Reversal::Undo, &edit), []);
         assert!(model.view.open_dialog.is_some());
         let undo = confirm::answer(&mut model, true);
         assert!(
             matches!(
                 undo[..],
-                [Effect::Edits(EditEffect::Turn {
-                    back: true,
+                [Effect::Edits(EditEffect::UndoOrRedo {
+                    reversal: Reversal::Undo,
                     confirmed: Some(7),
                     ..
                 })]

@@ -63,7 +63,9 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Run(msg) => events::run_msg(model, msg),
         Msg::Edits(EditMsg::Made(done)) => edits::edited(model, done),
         Msg::Edits(EditMsg::TextEdited(of, text)) => edit::edited_text(model, of, text),
-        Msg::Edits(EditMsg::TurnQuestion { back, edit }) => edits::ask_turn(model, back, &edit),
+        Msg::Edits(EditMsg::UnexpectedEdit(reversal, edit)) => {
+            edits::ask_about_edit(model, reversal, &edit)
+        }
         Msg::Edits(EditMsg::Failed(failure)) => edits::failed(model, failure),
         Msg::Edits(EditMsg::Conversations {
             source,

@@ -24,7 +24,7 @@ use crate::explorer::what_if;
 use evaltrail_core::diff::{AcceptablePart, accept_in_case, same_calls};
 use evaltrail_core::domain::{EndedAttempt, EvalCase, Invocation, Status};
 use evaltrail_core::formats::{Edit, SetFile};
-use evaltrail_engine::store::FileEdit;
+use evaltrail_engine::store::{FileEdit, Reversal};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -294,8 +294,9 @@ pub(crate) fn show(model: &mut Model, proposal: Proposal) -> Vec<Effect> {
 pub(crate) fn undo_or_redo(model: &mut Model, undo: bool) -> Vec<Effect> {
     let mut effects = what_if::drop_what_if(model);
     let shown = model.current_set_path();
-    effects.push(Effect::Edits(EditEffect::Turn {
-        back: undo,
+    let reversal = if undo { Reversal::Undo } else { Reversal::Redo };
+    effects.push(Effect::Edits(EditEffect::UndoOrRedo {
+        reversal,
         shown,
         confirmed: None,
     }));

@@ -16,7 +16,7 @@ pub enum TreeNode {
     All,
     /// The sets of an agent or folder.
     Group(String),
-    /// A set, by its index in [`crate::explorer::shared::model::Model::sets`].
+    /// A set, by its index in [`crate::explorer::shared::model::View::sets`].
     Set(usize),
 }
 

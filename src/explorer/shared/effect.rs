@@ -14,7 +14,7 @@ use evaltrail_core::formats::{Notes, SetFile};
 use evaltrail_core::metrics::WhatIf;
 use evaltrail_engine::history::RunSummary;
 use evaltrail_engine::runner::TrustQuestion;
-use evaltrail_engine::store::FileEdit;
+use evaltrail_engine::store::{FileEdit, Reversal};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -359,11 +359,11 @@ pub enum EditEffect {
         /// The set that the case is added to.
         target: CaptureTarget,
     },
-    /// Undo or redo the last edit in the workspace. The reply is [`crate::explorer::shared::message::EditMsg::TurnQuestion`]
+    /// Undo or redo the last edit in the workspace. The reply is [`crate::explorer::shared::message::EditMsg::UnexpectedEdit`]
     /// if the edit is not of the shown set, or was made before the program started, and is not confirmed.
-    Turn {
-        /// True to undo, false to redo.
-        back: bool,
+    UndoOrRedo {
+        /// Which of both.
+        reversal: Reversal,
         /// The file of the shown set.
         shown: Option<PathBuf>,
         /// The edit that the user confirmed, by its id in the log.

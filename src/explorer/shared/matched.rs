@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// A set whose cases are tested, as it was read.
 #[derive(Clone, Debug)]
 pub struct FilteredSet {
-    /// Its index in [`crate::explorer::shared::model::Model::sets`].
+    /// Its index in [`crate::explorer::shared::model::View::sets`].
     pub set: usize,
     /// Its file.
     pub file: Arc<SetFile>,

@@ -21,7 +21,7 @@ use evaltrail_core::formats::{Notes, SetFile};
 use evaltrail_core::metrics::WhatIf;
 use evaltrail_engine::history::{CaseTrends, History, PastResults, PastRun};
 use evaltrail_engine::runner::{ChatEvent, CoveredWorkspace, RecordedConversation, TrustQuestion};
-use evaltrail_engine::store::{FileEdit, ReversibleEdit};
+use evaltrail_engine::store::{FileEdit, Reversal, ReversibleEdit};
 use evaltrail_engine::workspace::SetPath;
 use jiff::Timestamp;
 use std::path::PathBuf;
@@ -179,12 +179,7 @@ pub enum EditMsg {
     /// The text after the user edited it in `$EDITOR`.
     TextEdited(EditorOf, String),
     /// The edit that would be undone or redone is one that the user may not expect.
-    TurnQuestion {
-        /// True to undo, false to redo.
-        back: bool,
-        /// The edit.
-        edit: ReversibleEdit,
-    },
+    UnexpectedEdit(Reversal, ReversibleEdit),
     /// An edit failed.
     Failed(EditFailure),
     /// A source of conversations was read.

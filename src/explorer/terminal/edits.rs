@@ -2,7 +2,7 @@
 
 use crate::explorer::shared::message::{EditDone, EditFailure, EditMsg, Msg};
 use evaltrail_engine::store::{
-    EditLog, EditOutcome, FileEdit, ReversibleEdit, SaveError, Scope, UndoError,
+    EditLog, EditOutcome, FileEdit, Reversal, ReversibleEdit, SaveError, Scope, UndoError,
 };
 use evaltrail_engine::workspace::edited_with;
 use jiff::Timestamp;
@@ -42,15 +42,15 @@ fn scope_of(opened: &Path) -> Scope {
     }
 }
 
-/// The edit that would be undone (`back`) or redone, if the user may not expect that: it is not of the shown set, or it
+/// The edit that would be undone or redone, if the user may not expect that: it is not of the shown set, or it
 /// was made before the program started. After a question, that is any edit but the confirmed one.
-pub(crate) fn turn_question(
+pub(crate) fn unexpected_edit(
     log: &EditLog,
     opened: &Path,
-    (back, shown, since): (bool, Option<PathBuf>, SystemTime),
+    (reversal, shown, since): (Reversal, Option<PathBuf>, SystemTime),
     confirmed: Option<u64>,
 ) -> Option<ReversibleEdit> {
-    let edit = log.next_turn(&scope_of(opened), back)?;
+    let edit = log.next_edit(&scope_of(opened), reversal)?;
     let is_shown = shown.is_some_and(|set| edit.concerns(&edited_with(&set)));
     let is_recent = edit
         .made
@@ -64,9 +64,12 @@ pub(crate) fn turn_question(
 }
 
 /// Takes the last edit of what was opened back, or makes it again.
-pub(crate) fn turn(log: &EditLog, opened: &Path, back: bool) -> Msg {
-    match log.turn(&scope_of(opened), None, back) {
-        Ok(done) => Msg::Edits(EditMsg::Made(done_of(done, !back))),
+pub(crate) fn undo_or_redo(log: &EditLog, opened: &Path, reversal: Reversal) -> Msg {
+    match log.undo_or_redo(&scope_of(opened), None, reversal) {
+        Ok(done) => {
+            let stands = reversal == Reversal::Redo;
+            Msg::Edits(EditMsg::Made(done_of(done, stands)))
+        }
         Err(UndoError::Nothing(what)) => Msg::Notice(format!("there is nothing to {what} here")),
         Err(error) => Msg::Edits(EditMsg::Failed(EditFailure::Other(error.to_string()))),
     }
@@ -103,7 +106,12 @@ mod tests {
         };
         log.make(None, "an edit", &[edit]).unwrap();
         let question = |shown: &Path, since: SystemTime| {
-            turn_question(&log, folder.path(), (true, Some(shown.into()), since), None)
+            unexpected_edit(
+                &log,
+                folder.path(),
+                (Reversal::Undo, Some(shown.into()), since),
+                None,
+            )
         };
         let (before, after) = (
             SystemTime::UNIX_EPOCH,
@@ -113,11 +121,18 @@ mod tests {
         let asked = question(&other, before).expect("another set is shown");
         assert_eq!((asked.words.as_str(), asked.files.len()), ("an edit", 1));
         assert_eq!(question(&edited, after), Some(asked), "an earlier session");
-        let confirmed =
-            |id| turn_question(&log, folder.path(), (true, None, before), Some(id)).is_none();
+        let confirmed = |id| {
+            unexpected_edit(
+                &log,
+                folder.path(),
+                (Reversal::Undo, None, before),
+                Some(id),
+            )
+            .is_none()
+        };
         assert!(confirmed(1) && !confirmed(7), "only what was asked about");
         assert!(matches!(
-            turn(&log, folder.path(), true),
+            undo_or_redo(&log, folder.path(), Reversal::Undo),
             Msg::Edits(EditMsg::Made(_))
         ));
         assert_eq!(question(&other, before), None, "nothing is left to undo");

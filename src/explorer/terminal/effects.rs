@@ -231,18 +231,18 @@ impl EffectExecutor {
             EditEffect::ReadConversations { source, target } => {
                 self.read_conversations(source, target)
             }
-            EditEffect::Turn {
-                back,
+            EditEffect::UndoOrRedo {
+                reversal,
                 shown,
                 confirmed,
             } => {
                 let (opened, since) = (self.opened.clone(), self.since);
                 self.elsewhere(move |_| {
-                    let expected = (back, shown, since);
-                    let asked = edits::turn_question(&log, &opened, expected, confirmed);
+                    let expected = (reversal, shown, since);
+                    let asked = edits::unexpected_edit(&log, &opened, expected, confirmed);
                     Some(match asked {
-                        Some(edit) => Msg::Edits(EditMsg::TurnQuestion { back, edit }),
-                        None => edits::turn(&log, &opened, back),
+                        Some(edit) => Msg::Edits(EditMsg::UnexpectedEdit(reversal, edit)),
+                        None => edits::undo_or_redo(&log, &opened, reversal),
                     })
                 })
             }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// Identifies an attempt: the case's position in the plan, and the number of the attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct AttemptKey {
-    /// Index into [`RunPlan::cases`].
+    /// Index into [`super::RunPlan::cases`].
     pub case: usize,
     /// From 1.
     pub attempt: u32,

@@ -610,7 +610,7 @@ mod tests {
         let error = Judges::new(&spec, None).is_configured("m").unwrap_err();
         assert_eq!(
             error.message,
-            "it was not allowed to send what agents say to http://127.0.0.1:1/"
+            "permission is missing to send what agents say to http://127.0.0.1:1/"
         );
         let destinations = Judges::destination(&spec).into_iter().collect();
         let allowed = Judges::new(&spec, None).with_grant(JudgeGrant {

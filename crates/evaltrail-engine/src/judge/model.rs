@@ -655,7 +655,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn number_of_attempts_is_reported() {
+    async fn number_of_requests_is_reported() {
         let failing = server(reply("503 x", "", "{}"));
         let budget = SpendingBudget::from_spec(&JudgeSpec::standard());
         let message = |error: JudgeError| error.message;
@@ -663,7 +663,7 @@ mod tests {
         assert_eq!(once, "the judge answered 503: {}");
         assert_eq!(
             message(ask(&failing.base, &budget, 3).await),
-            format!("{once} (3 attempts)")
+            format!("{once} (3 requests)")
         );
         assert_eq!(failing.requests.load(Ordering::SeqCst), 4);
     }

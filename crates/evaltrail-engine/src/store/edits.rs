@@ -195,12 +195,31 @@ struct EditHistory {
     newest_id: u64,
 }
 
+/// Whether an edit is taken back or made again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reversal {
+    /// The newest edit that was not undone is taken back.
+    Undo,
+    /// The edit that was undone last is made again.
+    Redo,
+}
+
+impl Reversal {
+    /// The verb, for messages.
+    pub fn verb(self) -> &'static str {
+        match self {
+            Reversal::Undo => "undo",
+            Reversal::Redo => "redo",
+        }
+    }
+}
+
 /// An edit with its state according to the log.
 struct LogRecord {
     kept: LoggedEdit,
     undone: bool,
     /// The number of the newest line about it.
-    turned: usize,
+    last_line: usize,
     /// The later edit of the same file that makes a redo impossible.
     dropped_by: Option<u64>,
 }
@@ -238,7 +257,7 @@ impl EditLog {
             match write(within, file, false) {
                 Ok(note) => notes.extend(note),
                 Err(why) => {
-                    let left = turn_files(within, &kept.files[..at], true);
+                    let left = change_files(within, &kept.files[..at], true);
                     if left.is_empty() {
                         // If this fails as well, the texts of the files show that the edit was not made.
                         let _ = self.append(&EditLogLine::Failed(id));
@@ -264,20 +283,20 @@ impl EditLog {
 
     /// Undoes the newest edit of any of these files.
     pub fn undo(&self, within: Option<&Path>, files: &[PathBuf]) -> Result<EditOutcome, UndoError> {
-        self.turn(&Scope::files(files), within, true)
+        self.undo_or_redo(&Scope::files(files), within, Reversal::Undo)
     }
 
     /// Redoes the edit that was undone last.
     pub fn redo(&self, within: Option<&Path>, files: &[PathBuf]) -> Result<EditOutcome, UndoError> {
-        self.turn(&Scope::files(files), within, false)
+        self.undo_or_redo(&Scope::files(files), within, Reversal::Redo)
     }
 
-    /// The edit that [`EditLog::turn`] would undo (`back`) or redo now, if there is one.
-    pub fn next_turn(&self, scope: &Scope, back: bool) -> Option<ReversibleEdit> {
+    /// The edit that [`EditLog::undo_or_redo`] would undo or redo now, if there is one.
+    pub fn next_edit(&self, scope: &Scope, reversal: Reversal) -> Option<ReversibleEdit> {
         let _lock = self.lock();
         let mut edits = self.history().edits;
         correct_newest(&mut edits, scope);
-        let kept = &next_turn(&edits, scope, back)?.kept;
+        let kept = &next_edit(&edits, scope, reversal)?.kept;
         Some(ReversibleEdit {
             id: kept.id,
             words: kept.words.clone(),
@@ -286,12 +305,12 @@ impl EditLog {
         })
     }
 
-    /// Undoes (`back`) the newest edit of a scope, or redoes the one that was undone last.
-    pub fn turn(
+    /// Undoes the newest edit of a scope, or redoes the one that was undone last.
+    pub fn undo_or_redo(
         &self,
         scope: &Scope,
         within: Option<&Path>,
-        back: bool,
+        reversal: Reversal,
     ) -> Result<EditOutcome, UndoError> {
         let _lock = self.lock();
         let mut edits = self.history().edits;
@@ -299,9 +318,10 @@ impl EditLog {
             // If this fails, the next undo or redo finds the same correction.
             let _ = self.append(&correction);
         }
-        let Some(LogRecord { kept, .. }) = next_turn(&edits, scope, back) else {
-            return Err(UndoError::Nothing(if back { "undo" } else { "redo" }));
+        let Some(LogRecord { kept, .. }) = next_edit(&edits, scope, reversal) else {
+            return Err(UndoError::Nothing(reversal.verb()));
         };
+        let back = reversal == Reversal::Undo;
         let is_known = |file: &LoggedFile| is_as_left(file, back) || is_as_left(file, !back);
         if let Some(other) = kept.files.iter().find(|file| !is_known(file)) {
             return Err(UndoError::Moved(
@@ -310,7 +330,7 @@ impl EditLog {
             ));
         }
         // Files that were already changed before a kill stay as they are.
-        let to_turn: Vec<&LoggedFile> = kept
+        let to_change: Vec<&LoggedFile> = kept
             .files
             .iter()
             .filter(|file| is_as_left(file, back))
@@ -321,11 +341,11 @@ impl EditLog {
             EditLogLine::Redone(kept.id)
         });
         let mut notes = Vec::new();
-        for (at, one) in to_turn.iter().enumerate() {
+        for (at, one) in to_change.iter().enumerate() {
             match write(within, one, back) {
                 Ok(note) => notes.extend(note),
                 Err(why) => {
-                    let left = turn_files(within, to_turn[..at].iter().copied(), !back);
+                    let left = change_files(within, to_change[..at].iter().copied(), !back);
                     let _ = self.append(&if back {
                         EditLogLine::Redone(kept.id)
                     } else {
@@ -444,17 +464,22 @@ fn texts_of(paths: impl Iterator<Item = PathBuf>) -> Vec<(PathBuf, Option<Arc<st
         .collect()
 }
 
-/// The newest edit that was not undone (`back`), or the oldest one that was.
-fn next_turn<'a>(edits: &'a [LogRecord], scope: &Scope, back: bool) -> Option<&'a LogRecord> {
-    let is_meant = |logged: &&LogRecord| logged.undone != back && scope.holds(&logged.kept);
-    match back {
-        true => edits.iter().rev().find(is_meant),
-        false => edits.iter().find(is_meant),
+/// The newest edit that was not undone, or the oldest one that was.
+fn next_edit<'a>(
+    edits: &'a [LogRecord],
+    scope: &Scope,
+    reversal: Reversal,
+) -> Option<&'a LogRecord> {
+    let was_undone = reversal == Reversal::Redo;
+    let is_meant = |logged: &&LogRecord| logged.undone == was_undone && scope.holds(&logged.kept);
+    match was_undone {
+        false => edits.iter().rev().find(is_meant),
+        true => edits.iter().find(is_meant),
     }
 }
 
 /// Undoes (`back`) or redoes the changes of files, the last one first. Returns those that failed.
-fn turn_files<'a>(
+fn change_files<'a>(
     within: Option<&Path>,
     files: impl IntoIterator<Item = &'a LoggedFile, IntoIter: DoubleEndedIterator>,
     back: bool,
@@ -470,7 +495,7 @@ fn turn_files<'a>(
 /// files, the texts of the files decide. Returns the line to log.
 fn correct_newest(edits: &mut [LogRecord], scope: &Scope) -> Option<EditLogLine> {
     let of_scope = edits.iter_mut().filter(|logged| scope.holds(&logged.kept));
-    let newest = of_scope.max_by_key(|logged| logged.turned)?;
+    let newest = of_scope.max_by_key(|logged| logged.last_line)?;
     // A file that the edit did not change is not evidence.
     let files: Vec<&LoggedFile> = newest
         .kept
@@ -623,7 +648,7 @@ impl EditHistory {
                 self.edits.push(LogRecord {
                     kept: made,
                     undone: false,
-                    turned: self.lines,
+                    last_line: self.lines,
                     dropped_by: None,
                 });
             }
@@ -644,7 +669,7 @@ impl EditHistory {
 
     fn mark(&mut self, id: u64, undone: bool) {
         if let Some(found) = self.edits.iter_mut().find(|logged| logged.kept.id == id) {
-            (found.undone, found.turned) = (undone, self.lines);
+            (found.undone, found.last_line) = (undone, self.lines);
         }
     }
 }
@@ -855,18 +880,18 @@ mod tests {
             .make(None, "of b again", &[change(&b, "BB")])
             .unwrap();
         let (whole, below) = (Scope::folder(folder.path()), Scope::folder(&sub));
-        let words = |scope: &Scope, back| {
+        let words = |scope: &Scope, reversal| {
             log(folder.path())
-                .turn(scope, None, back)
+                .undo_or_redo(scope, None, reversal)
                 .map(|done| done.words)
                 .unwrap_or_default()
         };
-        assert_eq!(words(&below, true), "of b again");
-        assert_eq!(words(&whole, true), "of b");
-        assert_eq!(words(&whole, true), "of a");
-        assert_eq!(words(&whole, true), "");
+        assert_eq!(words(&below, Reversal::Undo), "of b again");
+        assert_eq!(words(&whole, Reversal::Undo), "of b");
+        assert_eq!(words(&whole, Reversal::Undo), "of a");
+        assert_eq!(words(&whole, Reversal::Undo), "");
         assert_eq!(
-            words(&below, false),
+            words(&below, Reversal::Redo),
             "of b",
             "only of b: a is outside the folder"
         );

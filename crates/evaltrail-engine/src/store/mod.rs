@@ -61,7 +61,8 @@ pub use claims::{
 };
 pub use decisions::{read_decisions, save_decisions};
 pub use edits::{
-    EditLog, EditOutcome, FileAction, FileEdit, FileEditError, ReversibleEdit, Scope, UndoError,
+    EditLog, EditOutcome, FileAction, FileEdit, FileEditError, Reversal, ReversibleEdit, Scope,
+    UndoError,
 };
 pub use journal::RunFolder;
 pub use journal_error::JournalError;

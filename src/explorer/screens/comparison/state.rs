@@ -52,7 +52,7 @@ impl CaseList {
 pub enum ComparisonRow {
     /// The heading of a list, with the number of its cases.
     Heading(CaseList, usize),
-    /// A case, by its index in [`RunComparison::cases`].
+    /// A case, by its index in [`evaltrail_core::analysis::RunComparison::cases`].
     Case(usize),
 }
 
@@ -133,7 +133,7 @@ impl ComparisonScreen {
 /// One case of two runs in columns.
 #[derive(Debug)]
 pub struct CaseColumns {
-    /// Index in [`RunComparison::cases`].
+    /// Index in [`evaltrail_core::analysis::RunComparison::cases`].
     pub at: usize,
     /// The shown attempts of both runs, or why one cannot be read.
     pub attempts: [Option<Result<Arc<Attempt>, String>>; 2],

@@ -10,7 +10,7 @@
 //! The prompts are evaltrail's own (`prompts/`), except for the names by which replies are read, which are ADK's:
 //! `is_the_agent_response_valid`, `Property`, `Rationale`, `Verdict`, `<sentence>`, `label` and the excerpts,
 //! `is_valid`. Votes, ties and the scores of cases from turns follow ADK; replies are read as ADK reads them, or more
-//! carefully ([`Reading`]).
+//! carefully ([`crate::domain::VerdictParsing`]).
 
 mod answer_shape;
 mod case;
