@@ -167,6 +167,8 @@ fn explorer_keys_work_with_stopped_workers() {
     let mut terminal =
         Terminal::start_in(BINARY, &["."], home.path(), (100, 30), folder.path(), &[]);
     terminal.wait_for("enter open");
+    // A worker that is stopped while it reads files may hold a lock, for example that of the memory allocator.
+    terminal.wait_until_quiet(Duration::from_secs(1));
     let process = terminal.child.process_id().unwrap();
     let Some(stopped) = StoppedWorkers::find(process) else {
         terminal.keys("q");
