@@ -163,15 +163,20 @@ fn results(model: &mut Model, msg: ResultMsg) -> Vec<Effect> {
             effects
         }
         ResultMsg::RecordsChanged => load::records_changed(model),
-        ResultMsg::Verdicts(ticket, verdicts) => match model.verdicts.arrived(ticket, verdicts) {
-            Replacement::LacksChange => {
-                let again = ResultEffect::ReadVerdicts(model.ticket());
-                vec![Effect::Results(again)]
+        ResultMsg::Verdicts(ticket, verdicts) => {
+            match model.verdicts.take_reply(ticket, verdicts) {
+                Replacement::LacksChange => {
+                    let again = ResultEffect::ReadVerdicts(model.ticket());
+                    vec![Effect::Results(again)]
+                }
+                Replacement::Taken | Replacement::Outdated => Vec::new(),
             }
-            Replacement::Taken | Replacement::Outdated => Vec::new(),
-        },
+        }
         ResultMsg::Decisions(ticket, decisions) => {
-            match model.decisions.arrived(ticket, Decisions::new(&decisions)) {
+            match model
+                .decisions
+                .take_reply(ticket, Decisions::new(&decisions))
+            {
                 Replacement::LacksChange => {
                     let again = ResultEffect::ReadDecisions(model.ticket());
                     vec![Effect::Results(again)]
@@ -183,15 +188,17 @@ fn results(model: &mut Model, msg: ResultMsg) -> Vec<Effect> {
             Context::Queue => queue::criteria_planned(model, &change, jobs),
             _ => authoring::criteria::planned(model, &change, jobs),
         },
-        ResultMsg::Trends(ticket, trends) => match model.trends.arrived(ticket, trends.clone()) {
-            Replacement::Taken => {
-                listing::relist(model);
-                unreadable_results(model, &trends.unreadable)
+        ResultMsg::Trends(ticket, trends) => {
+            match model.trends.take_reply(ticket, trends.clone()) {
+                Replacement::Taken => {
+                    listing::relist(model);
+                    unreadable_results(model, &trends.unreadable)
+                }
+                Replacement::Outdated | Replacement::LacksChange => Vec::new(),
             }
-            Replacement::Outdated | Replacement::LacksChange => Vec::new(),
-        },
+        }
         ResultMsg::BaselineCompared(ticket, words) => {
-            model.vs_baseline.arrived(ticket, words);
+            model.vs_baseline.take_reply(ticket, words);
             Vec::new()
         }
         ResultMsg::Rescored(ticket, rescored) => {

@@ -37,7 +37,7 @@ impl<T> FromDisk<T> {
     }
 
     /// Replaces the value by the reply to a request, if that is newer.
-    pub fn arrived(&mut self, ticket: Ticket, value: T) -> Replacement {
+    pub fn take_reply(&mut self, ticket: Ticket, value: T) -> Replacement {
         if ticket <= self.read {
             return Replacement::Outdated;
         }
@@ -73,13 +73,13 @@ mod tests {
         let mut tickets = Tickets::default();
         let [first, second, change, third] = [(); 4].map(|()| tickets.issue());
         let mut value = FromDisk::<&str>::default();
-        assert_eq!(value.arrived(second, "second"), Replacement::Taken);
-        assert_eq!(value.arrived(first, "first"), Replacement::Outdated);
+        assert_eq!(value.take_reply(second, "second"), Replacement::Taken);
+        assert_eq!(value.take_reply(first, "first"), Replacement::Outdated);
         assert_eq!(*value, "second");
         value.change(change, |value| *value = "changed");
         let mut value_after = |ticket, text| {
             let version = value.version();
-            let arrival = value.arrived(ticket, text);
+            let arrival = value.take_reply(ticket, text);
             (arrival, *value, value.version() - version)
         };
         assert_eq!(
@@ -98,7 +98,10 @@ mod tests {
         let [request, change] = [(); 2].map(|()| tickets.issue());
         let mut value = FromDisk::<&str>::default();
         value.change(change, |value| *value = "changed");
-        assert_eq!(value.arrived(request, "before"), Replacement::LacksChange);
+        assert_eq!(
+            value.take_reply(request, "before"),
+            Replacement::LacksChange
+        );
         assert_eq!(*value, "changed");
     }
 }

@@ -163,13 +163,13 @@ impl EffectExecutor {
             }),
             // At once, as the verdicts below, so that they are written in the order in which they were made.
             ResultEffect::SaveDecisions(decisions) => {
-                self.saved(
+                self.report_if_unsaved(
                     "decisions",
                     save_decisions(&self.workspace.root, &decisions),
                 );
             }
             ResultEffect::SaveVerdicts(verdicts) => {
-                self.saved("verdicts", save_verdicts(&self.workspace.root, &verdicts));
+                self.report_if_unsaved("verdicts", save_verdicts(&self.workspace.root, &verdicts));
             }
             ResultEffect::BuildBody(key, compared) => self.elsewhere(move |_| {
                 let body = build_body(&compared, key.view);
@@ -187,7 +187,7 @@ impl EffectExecutor {
     }
 
     /// Reports that something could not be saved.
-    fn saved(&self, what: &str, saved: io::Result<()>) {
+    fn report_if_unsaved(&self, what: &str, saved: io::Result<()>) {
         if let Err(error) = saved {
             let failed = Msg::Failed(format!("the {what} are not saved: {error}"));
             self.elsewhere(move |_| Some(failed));
