@@ -4,8 +4,9 @@
 
 use super::Exit;
 use evaltrail_engine::process::exit;
+use parking_lot::{Mutex, MutexGuard};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 /// Who requests the end.
@@ -86,7 +87,7 @@ impl Recipient {
 static RECIPIENTS: Mutex<Vec<(u64, Recipient)>> = Mutex::new(Vec::new());
 
 fn recipients() -> MutexGuard<'static, Vec<(u64, Recipient)>> {
-    RECIPIENTS.lock().unwrap_or_else(PoisonError::into_inner)
+    RECIPIENTS.lock()
 }
 
 /// A registration, until it is dropped.

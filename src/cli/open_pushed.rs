@@ -11,9 +11,10 @@ use evaltrail_engine::history::{MergedRun, merge_shards};
 use evaltrail_engine::process::{PrivateFolder, remove_private_folders_on_signals};
 use evaltrail_engine::runner::RunIdentity;
 use evaltrail_engine::store::{RunKey, remove_run, run_path};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// Opens the run whose shards are at an address, as far as they are. What is uploaded later appears while it is open.
 pub(super) fn open_pushed(address: &BucketAddress, theme: Option<String>) -> anyhow::Result<Exit> {
@@ -65,7 +66,7 @@ fn newer(pushed: &Mutex<PushedRun>, address: &BucketAddress) -> anyhow::Result<O
 }
 
 fn locked(pushed: &Mutex<PushedRun>) -> MutexGuard<'_, PushedRun> {
-    pushed.lock().unwrap_or_else(PoisonError::into_inner)
+    pushed.lock()
 }
 
 /// A run that machines work on, merged again and again.

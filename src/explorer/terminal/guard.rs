@@ -7,10 +7,11 @@
 )]
 
 use crossterm::{cursor, event, execute, terminal};
+use parking_lot::Mutex;
 use std::io::{self, BufWriter, Stdout, Write};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, TryLockError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::Notify;
 
 /// Whether the explorer has the terminal.
@@ -67,12 +68,7 @@ pub(crate) fn draw_in_terminal(draw: impl FnOnce() -> io::Result<()>) -> io::Res
 
 /// Restores the terminal: first mouse and paste reports, raw mode last.
 pub(crate) fn restore_terminal() {
-    let deadline = Instant::now() + WRITES_WITHIN;
-    let mut writing = WRITING.try_lock();
-    while matches!(writing, Err(TryLockError::WouldBlock)) && Instant::now() < deadline {
-        std::thread::sleep(Duration::from_millis(1));
-        writing = WRITING.try_lock();
-    }
+    let _writing = WRITING.try_lock_for(WRITES_WITHIN);
     if !TAKEN.swap(false, Ordering::SeqCst) {
         return;
     }

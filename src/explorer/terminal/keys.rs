@@ -6,8 +6,9 @@
 //! for the rest without blocking the event loop.
 
 use crossterm::event::{self, Event};
+use parking_lot::{Condvar, Mutex};
 use std::io;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::Arc;
 use tokio::sync::{Notify, mpsc};
 
 /// Capacity of the channel to the event loop.
@@ -39,22 +40,17 @@ enum GateState {
 
 impl ReaderGate {
     fn set(&self, state: GateState) {
-        if let Ok(mut now) = self.state.lock() {
-            *now = state;
-        }
+        *self.state.lock() = state;
         self.changed.notify_all();
     }
 
     /// Waits while another program has the terminal. Errors if the explorer ended.
     fn wait(&self) -> io::Result<()> {
-        let Ok(state) = self.state.lock() else {
-            return Ok(());
-        };
-        match self
-            .changed
-            .wait_while(state, |state| *state == GateState::Paused)
-        {
-            Ok(state) if *state == GateState::Ended => Err(io::ErrorKind::Interrupted.into()),
+        let mut state = self.state.lock();
+        self.changed
+            .wait_while(&mut state, |state| *state == GateState::Paused);
+        match *state {
+            GateState::Ended => Err(io::ErrorKind::Interrupted.into()),
             _ => Ok(()),
         }
     }

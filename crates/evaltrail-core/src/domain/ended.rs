@@ -308,13 +308,13 @@ impl Drop for Reserved {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Mutex;
+    use parking_lot::Mutex;
 
     struct Records(Mutex<Result<Arc<Attempt>, String>>);
 
     impl AttemptRecords for Records {
         fn read(&self, _: RecordedAt) -> Result<Arc<Attempt>, String> {
-            self.0.lock().unwrap().clone()
+            self.0.lock().clone()
         }
     }
 
@@ -350,9 +350,9 @@ mod tests {
             },
             ..attempt()
         };
-        *records.0.lock().unwrap() = Ok(Arc::new(other));
+        *records.0.lock() = Ok(Arc::new(other));
         assert_eq!(ended.read(), Err("the record was changed".into()));
-        *records.0.lock().unwrap() = Err("it is gone".into());
+        *records.0.lock() = Err("it is gone".into());
         assert_eq!(
             ended.read_to_write().unwrap_err().to_string(),
             "x: it is gone"

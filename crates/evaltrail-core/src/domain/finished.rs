@@ -4,10 +4,11 @@
 use super::ended::{FullAttempt, Summary};
 use super::packed_summaries::{PackedSummaries, packed, unpacked};
 use super::{AttemptKey, AttemptRecords, AttemptSummary, EndedAttempt, RecordedAt, Status};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 /// The number of summaries that are compressed together. A larger block compresses better; a smaller one is faster to
 /// take a single summary from.
@@ -126,13 +127,13 @@ impl FinishedAttempts {
 
     /// The summaries of a block.
     fn summaries(&self, block: &PackedAttempts) -> Arc<PackedSummaries> {
-        let mut shared = block.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shared = block.shared.lock();
         if let Some(summaries) = shared.upgrade() {
             return summaries;
         }
         let summaries = Arc::new(PackedSummaries::new(block.bytes.clone()));
         *shared = Arc::downgrade(&summaries);
-        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut recent = self.recent.lock();
         recent.truncate(RECENT_AT_MOST - 1);
         recent.push_front(summaries.clone());
         summaries

@@ -2,11 +2,11 @@
 
 use super::escaped::{self, has_escapes, replace_escaped, unescaped};
 use super::spelling::spellings;
+use parking_lot::RwLock;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
-use std::sync::{PoisonError, RwLock};
 
 /// What takes the place of a secret.
 pub const REDACTED: &str = "[redacted]";
@@ -156,27 +156,17 @@ impl SentSecrets {
 
     /// Adds values before they are sent.
     pub fn add(&self, values: impl IntoIterator<Item = String>) {
-        self.secrets
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .add(values);
+        self.secrets.write().add(values);
     }
 
     /// The secrets as they are now.
     pub fn now(&self) -> Secrets {
-        self.secrets
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.secrets.read().clone()
     }
 
     /// A text without the secrets.
     pub fn mask(&self, text: &str) -> String {
-        self.secrets
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .mask(text)
-            .into_owned()
+        self.secrets.read().mask(text).into_owned()
     }
 }
 

@@ -12,11 +12,12 @@ use crate::process::clock::{Stopwatch, timeout};
 use async_trait::async_trait;
 use evaltrail_core::domain::{ModelError, SentSecrets, TurnEnd};
 use evaltrail_core::formats::adk::{Event, golden_events, read_event, write_message};
+use parking_lot::Mutex;
 use reqwest::header::HeaderMap;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::OnceCell;
 use tokio_util::task::TaskTracker;
@@ -106,10 +107,10 @@ impl Agent for AdkAgent {
             self.app.load_descriptions().await;
         }
         let session = self.app.create_session(&opening).await?;
-        if opening.pinned
-            && let Ok(mut pinned) = self.pinned.lock()
-        {
-            pinned.push((session.user_id.clone(), session.id.clone()));
+        if opening.pinned {
+            self.pinned
+                .lock()
+                .push((session.user_id.clone(), session.id.clone()));
         }
         Ok(Box::new(session))
     }
@@ -140,11 +141,7 @@ impl Agent for AdkAgent {
 
     /// Deletes the pinned sessions. Cases that name the same session share it, so it is deleted only when the run ends.
     async fn finish(&self) {
-        let pinned = self
-            .pinned
-            .lock()
-            .map(|mut pinned| std::mem::take(&mut *pinned))
-            .unwrap_or_default();
+        let pinned = std::mem::take(&mut *self.pinned.lock());
         for (user, id) in pinned {
             self.app.delete_session(&user, &id).await;
         }

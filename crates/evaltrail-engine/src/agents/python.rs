@@ -10,8 +10,9 @@ use super::{
 use async_trait::async_trait;
 use evaltrail_core::domain::ProgramSpec;
 use evaltrail_core::formats::adk::write_content;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Reads the worker from standard input and runs it: a command line has a maximum length.
@@ -134,7 +135,7 @@ impl Workers {
 
     /// A process without a conversation: one that is free, or another one.
     async fn take(&self) -> Result<ProgramLines, AgentError> {
-        let free = || self.free.lock().ok()?.pop();
+        let free = || self.free.lock().pop();
         while let Some(mut worker) = free() {
             if worker.is_alive() {
                 return Ok(worker);
@@ -144,9 +145,7 @@ impl Workers {
     }
 
     fn give_back(&self, worker: ProgramLines) {
-        if let Ok(mut free) = self.free.lock() {
-            free.push(worker);
-        }
+        self.free.lock().push(worker);
     }
 }
 
@@ -173,9 +172,7 @@ impl Agent for PythonAgent {
     }
 
     async fn finish(&self) {
-        if let Ok(mut free) = self.pool.free.lock() {
-            free.clear();
-        }
+        self.pool.free.lock().clear();
     }
 }
 

@@ -3,7 +3,8 @@
 use super::{AgentError, ErrorKind};
 use crate::process::{Program, Tail};
 use evaltrail_core::domain::{ProgramSpec, SentSecrets};
-use std::sync::{Arc, Mutex as Lock};
+use parking_lot::Mutex as Lock;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::io::AsyncReadExt;
 use tokio::sync::Mutex;
@@ -38,17 +39,13 @@ impl Tokens {
 
     /// The token in use, if the command has printed one.
     fn known(&self) -> Option<String> {
-        self.last
-            .lock()
-            .ok()?
-            .as_ref()
-            .map(|(token, _)| token.clone())
+        self.last.lock().as_ref().map(|(token, _)| token.clone())
     }
 
     /// A token that is still valid by its age.
     pub(super) async fn current(&self) -> Result<String, AgentError> {
         let _alone = self.printing.lock().await;
-        let last = self.last.lock().ok().and_then(|last| last.clone());
+        let last = self.last.lock().clone();
         match last.filter(|(_, since)| since.elapsed() < VALID_FOR) {
             Some((token, _)) => Ok(token),
             None => self.print().await,
@@ -99,9 +96,7 @@ impl Tokens {
             )));
         }
         self.sent.add([token.clone()]);
-        if let Ok(mut last) = self.last.lock() {
-            *last = Some((token.clone(), Instant::now()));
-        }
+        *self.last.lock() = Some((token.clone(), Instant::now()));
         Ok(token)
     }
 }

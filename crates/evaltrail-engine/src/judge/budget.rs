@@ -2,7 +2,7 @@
 
 use super::error::{JudgeError, JudgeErrorKind};
 use evaltrail_core::domain::{JudgeSpec, JudgeUsage};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -143,7 +143,7 @@ impl SpendingBudget {
     }
 
     fn account(&self) -> MutexGuard<'_, Account> {
-        self.account.lock().unwrap_or_else(PoisonError::into_inner)
+        self.account.lock()
     }
 
     /// The requests that were cancelled after they were sent, with their estimated cost.

@@ -17,9 +17,10 @@ use evaltrail_core::domain::{
     JudgeSpec, JudgeUsage, Provider, VerdictParsing, address_without_secrets,
 };
 use evaltrail_core::metrics::{AnswerShape, CodeKey, JudgeOptions, JudgedMetric, PUBLISHED_PROMPT};
+use parking_lot::Mutex;
 use serde_json::{Map, Value};
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
@@ -161,12 +162,12 @@ impl Judges {
         }
         let found = self.model(model)?;
         let answer = found.probe().await;
-        if let (Err(error), Ok(mut models)) = (&answer, self.models.lock()) {
+        if let Err(error) = &answer {
             let known = JudgeError {
                 fault: JudgeErrorKind::Setup,
                 ..error.clone()
             };
-            models.insert(model.to_string(), Err(known));
+            self.models.lock().insert(model.to_string(), Err(known));
         }
         answer
     }
@@ -190,20 +191,16 @@ impl Judges {
     }
 
     fn model(&self, name: &str) -> Result<Arc<JudgeModel>, JudgeError> {
-        let broken = |_| JudgeError::new(JudgeErrorKind::Setup, "a judge panicked");
-        let mut models = self.models.lock().map_err(broken)?;
+        let mut models = self.models.lock();
         let found = models.entry(name.to_string()).or_insert_with(|| {
             self.is_allowed(name)?;
             let endpoint = self.grant.keys.endpoint(&self.spec, name)?;
             let origin = endpoint.base.origin().ascii_serialization();
-            let limits = || Arc::new(RequestLimits::new(self.spec.jobs, self.spec.rate));
-            let limits = match self.limits_by_origin.lock() {
-                Ok(mut limits_by_origin) => limits_by_origin
-                    .entry(origin)
-                    .or_insert_with(limits)
-                    .clone(),
-                Err(_) => limits(),
-            };
+            let mut limits_by_origin = self.limits_by_origin.lock();
+            let limits = limits_by_origin
+                .entry(origin)
+                .or_insert_with(|| Arc::new(RequestLimits::new(self.spec.jobs, self.spec.rate)))
+                .clone();
             JudgeModel::new(endpoint, &self.spec, limits).map(Arc::new)
         });
         found.clone()

@@ -11,9 +11,9 @@ pub(super) struct RequestLimits {
     slots: Semaphore,
     pace: Option<Mutex<Interval>>,
     /// The end of a delay that the server requested.
-    delayed_until: std::sync::Mutex<Option<Instant>>,
+    delayed_until: parking_lot::Mutex<Option<Instant>>,
     /// Until when requests fail, and with which error: the server requested a delay that is too long to wait for.
-    failing_until: std::sync::Mutex<Option<(Instant, JudgeError)>>,
+    failing_until: parking_lot::Mutex<Option<(Instant, JudgeError)>>,
 }
 
 impl RequestLimits {
@@ -52,38 +52,35 @@ impl RequestLimits {
     }
 
     fn check_failing(&self) -> Result<(), JudgeError> {
-        let failing_until = self.failing_until.lock().ok();
-        match failing_until.as_deref() {
-            Some(Some((until, why))) if *until > Instant::now() => Err(why.clone()),
+        match &*self.failing_until.lock() {
+            Some((until, why)) if *until > Instant::now() => Err(why.clone()),
             _ => Ok(()),
         }
     }
 
     /// Rejects all requests during this time.
     pub(super) fn fail_for(&self, time: Duration, why: JudgeError) {
-        if let (Some(until), Ok(mut failing_until)) =
-            (Instant::now().checked_add(time), self.failing_until.lock())
-        {
-            *failing_until = Some((until, why));
+        if let Some(until) = Instant::now().checked_add(time) {
+            *self.failing_until.lock() = Some((until, why));
         }
     }
 
     fn delay_ends(&self) -> Option<Instant> {
-        let delayed_until = self.delayed_until.lock().ok()?;
+        let delayed_until = *self.delayed_until.lock();
         delayed_until.filter(|delayed_until| *delayed_until > Instant::now())
     }
 
     /// Delays all requests for this time.
     pub(super) fn delay_for(&self, time: Duration) {
-        if let Ok(mut delayed_until) = self.delayed_until.lock() {
-            *delayed_until = (*delayed_until).max(Some(Instant::now() + time));
-        }
+        let mut delayed_until = self.delayed_until.lock();
+        *delayed_until = (*delayed_until).max(Some(Instant::now() + time));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::judge::JudgeErrorKind;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -108,7 +105,6 @@ mod tests {
 
     #[tokio::test]
     async fn long_delay_fails_requests_with_its_error() {
-        use crate::judge::JudgeErrorKind;
         let limits = RequestLimits::new(1, None);
         limits.fail_for(
             Duration::from_secs(3600),
@@ -124,6 +120,22 @@ mod tests {
             JudgeError::new(JudgeErrorKind::Unavailable, "over"),
         );
         assert!(limits.acquire_slot().await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn panic_does_not_lift_a_limit() {
+        let limits = Arc::new(RequestLimits::new(1, None));
+        limits.fail_for(
+            Duration::from_secs(3600),
+            JudgeError::new(JudgeErrorKind::Unavailable, "tomorrow"),
+        );
+        let locking = limits.clone();
+        let panicked = std::thread::spawn(move || {
+            let _failing = locking.failing_until.lock();
+            panic!("while the limits are locked");
+        });
+        assert!(panicked.join().is_err());
+        assert_eq!(limits.acquire_slot().await.unwrap_err().message, "tomorrow");
     }
 
     /// Only a lower bound is checked: a slow machine is not an error.

@@ -1,8 +1,9 @@
 //! Equal requests at the same time: the first one is sent, and the others get its response.
 
 use crate::store::CachedResponse;
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// The requests that are sent now, by their digests.
@@ -38,7 +39,7 @@ pub(super) struct Leader<'a> {
 impl RequestsInFlight {
     /// The request in flight with this digest; a new one if there is none.
     pub(super) fn flight(&self, digest: &str) -> Arc<RequestInFlight> {
-        let mut flights = self.flights.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut flights = self.flights.lock();
         if let Some(flight) = flights.get(digest).and_then(Weak::upgrade) {
             return flight;
         }
@@ -89,7 +90,7 @@ mod tests {
         drop(first);
         drop(flights.flight("c"));
         let kept: Vec<bool> = ["a", "b"]
-            .map(|digest| flights.flights.lock().unwrap().contains_key(digest))
+            .map(|digest| flights.flights.lock().contains_key(digest))
             .into();
         assert_eq!(kept, [false, true]);
     }
@@ -154,6 +155,6 @@ mod tests {
         for digest in 0..100 {
             drop(flights.flight(&digest.to_string()));
         }
-        assert_eq!(flights.flights.lock().unwrap().len(), 1);
+        assert_eq!(flights.flights.lock().len(), 1);
     }
 }

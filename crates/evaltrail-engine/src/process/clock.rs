@@ -4,7 +4,8 @@
 //! While a stopwatch exists, a thread reads the clock several times a second. A gap between two readings is time in
 //! which the process did not run.
 
-use std::sync::{LazyLock, Mutex};
+use parking_lot::Mutex;
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 /// How often the thread reads the clock.
@@ -53,11 +54,7 @@ static WATCHED: LazyLock<Mutex<WatchedClock>> = LazyLock::new(|| {
 
 fn watched<T>(with: impl FnOnce(&mut WatchedClock) -> T) -> T {
     // `WatchedClock` is consistent even if a thread panicked while it had the lock.
-    with(
-        &mut WATCHED
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner),
-    )
+    with(&mut WATCHED.lock())
 }
 
 /// Measures the time in which this process runs. Suspensions are detected while at least one stopwatch exists.

@@ -4,10 +4,10 @@
 #![expect(clippy::disallowed_methods, reason = "it reads what evaltrail wrote")]
 
 use super::ended::has_ended;
+use parking_lot::{Mutex, MutexGuard};
 use std::fs::{self, DirEntry, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// What the names of all folders begin with. The id of the process follows.
@@ -29,7 +29,7 @@ const READ_WITHIN: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn folders() -> MutexGuard<'static, Vec<PathBuf>> {
-    FOLDERS.lock().unwrap_or_else(PoisonError::into_inner)
+    FOLDERS.lock()
 }
 
 /// A temporary folder with mode 0700. Dropping it deletes it.

@@ -148,7 +148,7 @@ impl Drop for Program {
 /// The last part of a stream, for error messages. The rest is read and discarded.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tail {
-    kept: std::sync::Arc<std::sync::Mutex<OutputTail>>,
+    kept: std::sync::Arc<parking_lot::Mutex<OutputTail>>,
     /// Closed when the stream has ended.
     open: Option<tokio::sync::watch::Receiver<()>>,
 }
@@ -176,7 +176,7 @@ impl Tail {
             use tokio::io::AsyncReadExt;
             let mut buffer = [0; 4096];
             while let Ok(count @ 1..) = stream.read(&mut buffer).await {
-                let Ok(mut kept) = kept.lock() else { return };
+                let mut kept = kept.lock();
                 kept.bytes.extend_from_slice(&buffer[..count]);
                 let over = kept.bytes.len().saturating_sub(Tail::MAX_BYTES);
                 kept.bytes.drain(..over);
@@ -206,16 +206,13 @@ impl Tail {
 
     /// The number of bytes of the stream so far.
     pub(crate) fn position(&self) -> u64 {
-        self.kept
-            .lock()
-            .map_or(0, |kept| kept.dropped + kept.bytes.len() as u64)
+        let kept = self.kept.lock();
+        kept.dropped + kept.bytes.len() as u64
     }
 
     /// The end of the stream after a position, as far as it is stored.
     pub(crate) fn text_since(&self, position: u64) -> String {
-        let Ok(kept) = self.kept.lock() else {
-            return String::new();
-        };
+        let kept = self.kept.lock();
         let from = usize::try_from(position.saturating_sub(kept.dropped)).unwrap_or(usize::MAX);
         String::from_utf8_lossy(kept.bytes.get(from..).unwrap_or_default()).into_owned()
     }

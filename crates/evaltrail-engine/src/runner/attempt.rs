@@ -116,7 +116,7 @@ impl RunResources {
                     user,
                     judges: &self.judges,
                     attempt: attempt.key.attempt,
-                    spent: std::sync::Mutex::default(),
+                    spent: parking_lot::Mutex::default(),
                     thinking: UserResponseTime::default(),
                 };
                 self.converse(attempt, case, speaker, sink).await;

@@ -12,7 +12,7 @@ use crate::process::clock::Stopwatch;
 use crate::stubs::AttemptTools;
 use evaltrail_core::domain::{Content, Invocation, JudgeUsage, Part, Progress, value_text};
 use evaltrail_core::formats::adk::{Event, invocation_of};
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 use std::time::Duration;
 
 /// The source of the user's messages.
@@ -42,18 +42,18 @@ pub(super) struct UserResponseTime(Mutex<(Duration, Option<Stopwatch>)>);
 
 impl UserResponseTime {
     fn starts(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).1 = Some(Stopwatch::start());
+        self.0.lock().1 = Some(Stopwatch::start());
     }
 
     fn ends(&self) {
-        let mut times = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut times = self.0.lock();
         if let Some(now) = times.1.take() {
             times.0 += now.elapsed();
         }
     }
 
     fn total(&self) -> Duration {
-        let times = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let times = self.0.lock();
         times.0 + times.1.as_ref().map(Stopwatch::elapsed).unwrap_or_default()
     }
 }
@@ -117,7 +117,7 @@ impl UserTurns<'_> {
         let UserTurns::Simulated { spent, .. } = self else {
             return None;
         };
-        let spent = *spent.lock().unwrap_or_else(PoisonError::into_inner);
+        let spent = *spent.lock();
         (spent != JudgeUsage::default()).then_some(spent)
     }
 
@@ -155,7 +155,7 @@ impl UserTurns<'_> {
                 thinking.starts();
                 let message = user.next(judges, playing, done).await;
                 thinking.ends();
-                let mut spent = spent.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut spent = spent.lock();
                 *spent = spent.and(message.spent);
                 let text = message
                     .text

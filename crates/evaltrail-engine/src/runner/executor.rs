@@ -8,8 +8,9 @@ use super::run_resources::{ProgressSink, RunResources};
 use crate::agents::AttemptMemory;
 use crate::store::CaseQueue;
 use evaltrail_core::domain::{AttemptKey, JudgeUsage, Progress, RunPlan};
+use parking_lot::Mutex;
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -42,7 +43,7 @@ impl ProgressSink for ProgressReporter {
     }
 
     fn add_judge_usage(&mut self, spent: JudgeUsage) {
-        let mut all = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.spent.lock();
         *all = all.and(spent);
     }
 
@@ -51,9 +52,7 @@ impl ProgressSink for ProgressReporter {
     }
 
     fn release_agent(&mut self) {
-        if let Ok(mut slots) = self.slots.lock() {
-            slots.take();
-        }
+        self.slots.lock().take();
     }
 }
 
@@ -272,9 +271,7 @@ async fn run_attempt(
     });
     match attempt.await {
         Ok(Some(attempt)) => ExecutorMessage::Done(vec![Arc::new(attempt)], recorded),
-        Ok(None) => {
-            ExecutorMessage::Dropped(key, *spent.lock().unwrap_or_else(PoisonError::into_inner))
-        }
+        Ok(None) => ExecutorMessage::Dropped(key, *spent.lock()),
         Err(error) => ExecutorMessage::Broke(key, error.to_string(), recorded),
     }
 }

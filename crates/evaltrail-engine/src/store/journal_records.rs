@@ -5,12 +5,13 @@ use super::journal_line::{JOURNAL, read_attempt, verified};
 use super::run_key::RunKey;
 use crate::process::open_file_limit;
 use evaltrail_core::domain::{Attempt, AttemptRecords, RecordedAt};
+use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// The journal of a run, for reading attempts.
 pub(super) struct JournalRecords {
@@ -40,10 +41,7 @@ impl JournalRecords {
 
     fn line(&self, at: RecordedAt) -> io::Result<Vec<u8>> {
         match &self.open {
-            Some(open) => read_at(
-                &mut open.file.lock().unwrap_or_else(PoisonError::into_inner),
-                at,
-            ),
+            Some(open) => read_at(&mut open.file.lock(), at),
             None => read_at(
                 &mut EvaltrailFolder::of_run(&self.run)?.open_to_read(JOURNAL)?.0,
                 at,
@@ -156,7 +154,7 @@ const ATTEMPTS_AT_MOST: usize = 32;
 static RECENT: Mutex<Option<Recent>> = Mutex::new(None);
 
 fn recent<T>(with: impl FnOnce(&mut Recent) -> T) -> T {
-    let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut recent = RECENT.lock();
     with(recent.get_or_insert_default())
 }
 

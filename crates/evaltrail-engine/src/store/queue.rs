@@ -10,8 +10,8 @@
 
 use crate::buckets::{Bucket, BucketError};
 use evaltrail_core::domain::AttemptKey;
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The part of the lease after which a worker writes another heartbeat.
@@ -102,7 +102,7 @@ impl CaseQueue {
     }
 
     fn known(&self) -> MutexGuard<'_, KnownQueue> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock()
     }
 
     /// Writes a heartbeat.
@@ -357,7 +357,7 @@ mod tests {
                     loop {
                         match queue.next().unwrap() {
                             NextCase::Run(case) => {
-                                taken.lock().unwrap().push(case);
+                                taken.lock().push(case);
                                 done(&queue, case);
                             }
                             NextCase::Wait => std::thread::yield_now(),
@@ -367,7 +367,7 @@ mod tests {
                 });
             }
         });
-        let mut taken = taken.into_inner().unwrap();
+        let mut taken = taken.into_inner();
         taken.sort_unstable();
         assert_eq!(taken, (0..40).collect::<Vec<_>>());
     }

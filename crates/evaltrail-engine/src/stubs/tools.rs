@@ -9,9 +9,10 @@ use evaltrail_core::domain::{
 };
 use evaltrail_core::formats::vertex::PLAIN_INPUT;
 use evaltrail_core::metrics::CallPattern;
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// The tools of one attempt. All places that see the calls of an attempt share it.
@@ -103,7 +104,7 @@ impl AttemptTools {
     }
 
     fn state(&self) -> MutexGuard<'_, StubState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Removes these secrets from what is recorded about calls.

@@ -6,11 +6,12 @@ use evaltrail_core::formats::vertex::LineIndexer;
 use evaltrail_core::formats::{
     FileHints, FileProblem, RangeReader, SetFile, Source, decoded_text, is_utf16, what_bytes_are,
 };
+use parking_lot::Mutex;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// Largest file that is read into memory, in bytes.
 const MAX_BYTES: u64 = 1 << 30;
@@ -126,10 +127,7 @@ struct PiecesOf {
 impl RangeReader for PiecesOf {
     fn piece(&self, range: Range<u64>) -> Result<String, String> {
         let said = |error: std::io::Error| format!("{}: {error}", self.path.display());
-        let mut file = self
-            .file
-            .lock()
-            .map_err(|_| "the file cannot be read any more".to_string())?;
+        let mut file = self.file.lock();
         file.seek(SeekFrom::Start(range.start)).map_err(said)?;
         let mut bytes = vec![0; (range.end - range.start) as usize];
         file.read_exact(&mut bytes).map_err(said)?;

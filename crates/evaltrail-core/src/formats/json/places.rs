@@ -3,8 +3,9 @@
 
 use super::cursor::Cursor;
 use super::path::{JsonPath, Step};
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Mutex, OnceLock};
+use std::sync::OnceLock;
 
 /// Characters are counted up to each multiple of this number of bytes.
 const STRIDE: usize = 4096;
@@ -46,10 +47,7 @@ impl JsonPositions {
         cursor.skip_space();
         let mut at = cursor.at;
         // A poisoned lock is no problem: a panic cannot leave an incomplete entry.
-        let mut known = self
-            .children
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut known = self.children.lock();
         for step in &path.0 {
             let children = known.entry(at).or_insert_with(|| children(text, at));
             let found = match (children, step) {

@@ -8,13 +8,14 @@
 use super::reply_objects::objects;
 use crate::domain::{QuestionId, is_hidden};
 use crate::metrics::measure::Evidence;
+use parking_lot::Mutex;
 use regex::Regex;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock};
 use unicode_normalization::UnicodeNormalization;
 
 /// The letters of codes. Without vowels, s, n and y, no code spells a word such as yes or no.
@@ -195,7 +196,7 @@ fn code_and_label(label: &'static str) -> Option<Arc<Regex>> {
             format!(r#"(?i)\bcode{GAP}[:=]{GAP}{code}{GAP}{label}{GAP}[:=][\s"'*_`\\\[]*"#);
         Regex::new(&pattern).ok().map(Arc::new)
     };
-    let mut patterns = PATTERNS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut patterns = PATTERNS.lock();
     patterns.entry(label).or_insert_with(compile).clone()
 }
 

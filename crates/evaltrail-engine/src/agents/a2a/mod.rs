@@ -19,10 +19,11 @@ use crate::process::clock::Stopwatch;
 use async_trait::async_trait;
 use evaltrail_core::domain::{A2aSettings, Content};
 use evaltrail_core::formats::adk::Event;
+use parking_lot::Mutex;
 use reqwest::Response;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use serde_json::Value;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::task::TaskTracker;
 use url::Url;
@@ -135,9 +136,7 @@ impl Agent for A2aAgent {
 
 impl A2aPlace {
     fn protocol(&self) -> A2aVersion {
-        self.protocol
-            .lock()
-            .map_or(A2aVersion::LATEST, |protocol| *protocol)
+        *self.protocol.lock()
     }
 
     fn headers(&self, protocol: A2aVersion, streams: bool) -> HeaderMap {
@@ -217,9 +216,7 @@ impl Session for A2aSession {
                     TurnFailure::Version(_) => why,
                     TurnFailure::Error(error) => error,
                 })?;
-                if let Ok(mut protocol) = place.protocol.lock() {
-                    *protocol = other;
-                }
+                *place.protocol.lock() = other;
                 Ok(outcome)
             }
             outcome => outcome.map_err(TurnFailure::into_error),

@@ -31,11 +31,6 @@ pub(super) struct HttpRequest {
 }
 
 impl A2aVersion {
-    pub(super) const LATEST: A2aVersion = A2aVersion {
-        is_latest: true,
-        binding: A2aBinding::JsonRpc,
-    };
-
     pub(super) fn other_version(self) -> A2aVersion {
         A2aVersion {
             is_latest: !self.is_latest,

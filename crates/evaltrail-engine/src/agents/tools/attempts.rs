@@ -3,9 +3,10 @@
 use super::received::ReceiveError;
 use crate::stubs::AttemptTools;
 use evaltrail_core::domain::ToolCall;
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The attempts that are under way.
@@ -39,7 +40,7 @@ impl OpenAttempts {
     }
 
     fn open(&self) -> MutexGuard<'_, HashMap<String, Arc<AttemptTools>>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open.lock()
     }
 
     /// Lets an attempt start, as soon as its calls can be told apart from those of other attempts.

@@ -7,9 +7,10 @@ use evaltrail_core::formats::json::{ParseFailure, parse_within};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
 use hyper::{Request, StatusCode};
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::time::timeout_at;
@@ -163,7 +164,7 @@ impl Received {
     }
 
     fn state(&self) -> MutexGuard<'_, ReceiveState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Reads the body of a request.

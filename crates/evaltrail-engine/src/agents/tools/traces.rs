@@ -9,11 +9,12 @@ use evaltrail_core::formats::spans::{
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use hyper::{Request, Response, StatusCode};
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::json;
 use std::collections::HashMap;
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, LazyLock, Weak};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -105,7 +106,7 @@ impl OpenTrace<'_> {
 
 impl TraceInbox {
     fn turns(&self) -> MutexGuard<'_, HashMap<String, TurnSpans>> {
-        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
+        self.turns.lock()
     }
 
     /// Keeps the spans of a trace from now on.
@@ -360,7 +361,7 @@ impl TraceListener {
         place: &str,
         serve: impl FnOnce(std::net::TcpListener, Arc<TraceInbox>) -> io::Result<JoinHandle<()>>,
     ) -> io::Result<Arc<TraceListener>> {
-        let mut listeners = LISTENERS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut listeners = LISTENERS.lock();
         if let Some(found) = listeners.get(place).and_then(Weak::upgrade) {
             return Ok(found);
         }
