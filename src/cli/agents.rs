@@ -74,7 +74,7 @@ const CHECKS_WITHIN: Duration = Duration::from_secs(30);
 /// The maximum length of a reply that is displayed, in characters.
 const SHOWN: usize = 4000;
 /// The maximum length of a line of a reply, or of a value in it, in characters.
-const LONGEST_LINE: usize = 200;
+const MAX_LINE: usize = 200;
 
 pub(super) fn agents(args: AgentsArgs) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -224,7 +224,7 @@ fn show_probe(probe: &TemplateProbe) -> Exit {
             false => texts.join("  "),
         };
         let head = format!("{key:10}{}  →", clean_line(path));
-        match all.chars().count() <= LONGEST_LINE || texts.len() < 2 {
+        match all.chars().count() <= MAX_LINE || texts.len() < 2 {
             true => print_line(&format!("{head}  {all}")),
             false => print_line(&format!("{head}\n{}", indented(&texts.join("\n")))),
         };
@@ -248,7 +248,7 @@ fn show_probe(probe: &TemplateProbe) -> Exit {
 
 /// The beginning of a line.
 fn shortened(line: &str) -> String {
-    match line.char_indices().nth(LONGEST_LINE) {
+    match line.char_indices().nth(MAX_LINE) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_string(),
     }

@@ -38,12 +38,12 @@ pub(super) struct AgentInitArgs {
 }
 
 /// The maximum size of a configuration file, in bytes.
-const LARGEST_CONFIG: u64 = 16 << 20;
+const MAX_CONFIG: u64 = 16 << 20;
 
 pub(super) async fn init(args: &AgentInitArgs) -> anyhow::Result<Exit> {
     let workspace = Workspace::open(&args.path)?;
     let file = workspace.root.join(FILE_NAME);
-    let before = match read_file(&file, LARGEST_CONFIG) {
+    let before = match read_file(&file, MAX_CONFIG) {
         Ok(bytes) => Some(bytes),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
         Err(error) => return Err(error).with_context(|| file.display().to_string()),

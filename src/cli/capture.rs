@@ -5,7 +5,7 @@ use super::addresses::copy_target_or_folder;
 use super::capture_args::CaptureArgs;
 use super::capture_best::capture_best;
 use super::capture_file::{CaptureFile, now, session_input};
-use super::capture_sources::{of_attempt, recorded};
+use super::capture_sources::{of_attempt, read_source};
 use super::find_run::find_run;
 use super::output::print_note;
 use super::paths::parse_target;
@@ -101,7 +101,7 @@ fn conversation(
 ) -> anyhow::Result<RecordedConversation> {
     let all = match source.strip_prefix("run:") {
         Some(run) => return of_run(args.case.as_deref(), workspace, run),
-        None => recorded(source)?,
+        None => read_source(source)?,
     };
     let ids: Vec<&str> = all.iter().map(|one| one.id.as_str()).collect();
     let conversation = all[one_of(args.case.as_deref(), &ids)?].clone();

@@ -16,7 +16,7 @@ pub(super) fn conversations(
     workspace: &Workspace,
 ) -> anyhow::Result<Vec<RecordedConversation>> {
     let Some(run) = source.strip_prefix("run:") else {
-        return recorded(source);
+        return read_source(source);
     };
     let run = find_run(workspace, run)?;
     let mut attempts: Vec<Arc<EndedAttempt>> = run.state.finished.iter().collect();
@@ -28,7 +28,7 @@ pub(super) fn conversations(
         .collect()
 }
 
-pub(super) fn recorded(source: &str) -> anyhow::Result<Vec<RecordedConversation>> {
+pub(super) fn read_source(source: &str) -> anyhow::Result<Vec<RecordedConversation>> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;

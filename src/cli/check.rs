@@ -166,7 +166,7 @@ fn files_of(path: &Path, columns: &ColumnMap) -> anyhow::Result<(Vec<SetPath>, V
             path: path.to_path_buf(),
             ..workspace.set_path(path)
         };
-        let files = [set].into_iter().chain(beside(path).map(other));
+        let files = [set].into_iter().chain(sidecar_files(path).map(other));
         return Ok((files.collect(), own));
     }
     let mut files = workspace.sets.clone();
@@ -179,12 +179,12 @@ fn files_of(path: &Path, columns: &ColumnMap) -> anyhow::Result<(Vec<SetPath>, V
     let configs = folders
         .into_iter()
         .flat_map(|folder| names().map(move |name| folder.join(name)));
-    let beside: Vec<SetPath> = files
+    let sidecars: Vec<SetPath> = files
         .iter()
-        .flat_map(|file| beside(&file.path).map(other))
+        .flat_map(|file| sidecar_files(&file.path).map(other))
         .collect();
     files.extend(configs.filter(|config| config.is_file()).map(other));
-    files.extend(beside);
+    files.extend(sidecars);
     files.sort_by(|a, b| a.path.cmp(&b.path));
     files.dedup_by(|a, b| a.path == b.path);
     Ok((files, own))
@@ -194,7 +194,7 @@ fn files_of(path: &Path, columns: &ColumnMap) -> anyhow::Result<(Vec<SetPath>, V
 const CONFIGS: &[&str] = &["test_config.json"];
 
 /// The notes and the stubs of a set that exist.
-fn beside(set: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+fn sidecar_files(set: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     [notes_path(set), stubs_path(set)]
         .into_iter()
         .filter(|file| file.is_file())

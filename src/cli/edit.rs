@@ -81,7 +81,7 @@ pub(super) fn edit(args: EditArgs) -> anyhow::Result<Exit> {
         // The last edit may be one of the criteria or notes beside the file.
         let names = done.written.iter().map(|(path, _)| path_below(root, path));
         let names = names.collect::<Vec<_>>().join(", ");
-        return Ok(told(&format!("{what} in {names}: "), done));
+        return Ok(print_outcome(&format!("{what} in {names}: "), done));
     }
     let set = workspace.set_path(&target.path);
     let open = open_set(&set).with_context(|| set.shown.clone())?;
@@ -95,7 +95,10 @@ pub(super) fn edit(args: EditArgs) -> anyhow::Result<Exit> {
     let edits = [Edit::Typed(at, typed.clone())];
     let change = match plan(&open.file, &edits) {
         Ok(change) => change,
-        Err(error) => bail!("{error}\nnothing was changed{}", kept(&args, &typed)),
+        Err(error) => bail!(
+            "{error}\nnothing was changed{}",
+            save_typed_text(&args, &typed)
+        ),
     };
     if change.is_empty() {
         print_note("nothing was changed");
@@ -111,19 +114,19 @@ pub(super) fn edit(args: EditArgs) -> anyhow::Result<Exit> {
         action: FileAction::Change(open.file.shared_text(), change),
     }];
     match make_asking(root, &words, &jobs) {
-        Ok(done) => Ok(told("", done)),
-        Err(error) => bail!("{error}{}", kept(&args, &typed)),
+        Ok(done) => Ok(print_outcome("", done)),
+        Err(error) => bail!("{error}{}", save_typed_text(&args, &typed)),
     }
 }
 
-fn told(what: &str, done: EditOutcome) -> Exit {
+fn print_outcome(what: &str, done: EditOutcome) -> Exit {
     done.note.iter().for_each(|note| print_note(note));
     print_note(&format!("{what}{}", done.words));
     Exit::Success
 }
 
 /// Saves the text that was typed in the editor to a temporary file, and returns a note about it.
-fn kept(args: &EditArgs, typed: &str) -> String {
+fn save_typed_text(args: &EditArgs, typed: &str) -> String {
     if args.from.is_some() {
         return String::new();
     }

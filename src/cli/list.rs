@@ -16,7 +16,7 @@ use evaltrail_engine::history::{
 use evaltrail_engine::report::Paint;
 use evaltrail_engine::runner::{history_of, past_results, unreadable_text};
 use evaltrail_engine::workspace::{
-    OpenSet, SetPath, SetProblem, Workspace, named_path, open_whole_set, read_notes,
+    OpenSet, SetPath, SetProblem, Workspace, named_path, open_full_set, read_notes,
 };
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -66,7 +66,7 @@ struct ListedSets<'a> {
 impl<'a> ListedSets<'a> {
     /// Errors: an id in `target` is not that of a case.
     fn read(workspace: &'a Workspace, target: &CasePath) -> anyhow::Result<ListedSets<'a>> {
-        let open = |set: &'a SetPath| (set, open_whole_set(set));
+        let open = |set: &'a SetPath| (set, open_full_set(set));
         let sets: Vec<SetOrProblem> = workspace.sets.iter().map(open).collect();
         check_ids(&sets, target)?;
         let files: Vec<(&SetPath, &SetFile)> = sets

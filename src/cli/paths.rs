@@ -89,13 +89,15 @@ pub(super) fn targets(cases: &CaseArgs) -> anyhow::Result<Vec<CasePath>> {
 /// The ids in a JSON array of texts; `-` is standard input.
 fn ids_in(file: &Path) -> anyhow::Result<Vec<String>> {
     match file == Path::new("-") {
-        true => Ok(serde_json::from_reader(std::io::stdin().take(MOST_IDS))?),
-        false => Ok(serde_json::from_str(&read_text_file(file, MOST_IDS)?)?),
+        true => Ok(serde_json::from_reader(
+            std::io::stdin().take(MAX_IDS_FILE),
+        )?),
+        false => Ok(serde_json::from_str(&read_text_file(file, MAX_IDS_FILE)?)?),
     }
 }
 
 /// The maximum length of the ids, in bytes.
-const MOST_IDS: u64 = 256 << 20;
+const MAX_IDS_FILE: u64 = 256 << 20;
 
 /// How commands name a workspace: as an address if it is a copy, and as a path that is relative if it is short.
 pub(super) fn place_of(root: &Path) -> String {
@@ -165,7 +167,7 @@ pub(super) fn open_targets(
                 target.path.display()
             );
         }
-        let meant = meant(&known, target.path.is_dir(), saved);
+        let meant = choose_sets(&known, target.path.is_dir(), saved);
         print_left_out(&known, &meant, saved);
         for set in meant {
             match selections
@@ -234,7 +236,7 @@ fn print_left_out(sets: &[&SetPath], meant: &[&SetPath], saved: bool) {
 
 /// The sets to use. `run` uses the eval sets of a folder, and `score` its data sets; all sets if there are none of that
 /// kind. A file that is named is always used.
-fn meant<'a>(sets: &[&'a SetPath], folder: bool, saved: bool) -> Vec<&'a SetPath> {
+fn choose_sets<'a>(sets: &[&'a SetPath], folder: bool, saved: bool) -> Vec<&'a SetPath> {
     let fitting: Vec<&SetPath> = sets
         .iter()
         .copied()

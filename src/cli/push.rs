@@ -14,8 +14,8 @@ use evaltrail_engine::history::{MergedRun, done_by_earlier_runs, merge_one_shard
 use evaltrail_engine::process::host_name;
 use evaltrail_engine::runner::{PreparedRun, RunIdentity};
 use evaltrail_engine::store::{
-    CaseQueue, ClaimOutcome, Claimant, CopyError, MOST_QUEUED, RunKey, claim, fingerprint,
-    mark_place, run_path, shard_claim_name, whole_plan_text,
+    CaseQueue, ClaimOutcome, Claimant, CopyError, MAX_QUEUED, RunKey, claim, fingerprint,
+    full_plan_text, mark_place, run_path, shard_claim_name,
 };
 use std::collections::HashSet;
 use std::path::Path;
@@ -63,7 +63,7 @@ fn open_place(
     }
     let _waiting = print_when_slow(&address);
     let runs = Bucket::open(&address)?;
-    let text = whole_plan_text(whole, workspace)?.into_bytes();
+    let text = full_plan_text(whole, workspace)?.into_bytes();
     let split = format!("{} {}", shard.of, shard.by.name());
     if !mark_place(&runs, &fingerprint(&[&text, split.as_bytes()]))? {
         bail!(
@@ -251,9 +251,9 @@ pub(super) fn join_queue(
     let (address, runs, whole) = open_place("--queue", to, prepared, workspace)?;
     let digest = fingerprint(&[&whole]);
     let plan = &prepared.plan;
-    if plan.cases.len() > MOST_QUEUED {
+    if plan.cases.len() > MAX_QUEUED {
         bail!(
-            "--queue {address}: {} cases are more than {MOST_QUEUED}; use --shard and --push",
+            "--queue {address}: {} cases are more than {MAX_QUEUED}; use --shard and --push",
             plan.cases.len()
         );
     }

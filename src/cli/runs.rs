@@ -129,7 +129,7 @@ fn run_line(
         count(Status::Failed, totals.failed, 7),
         count(Status::Errored, totals.errored, 7),
         count(Status::NotEvaluated, totals.not_evaluated, 13),
-        clean_line(&what_ran(history, head, root))
+        clean_line(&description(history, head, root))
     )
 }
 
@@ -137,7 +137,7 @@ fn run_line(
 const MAX_NAMED_SETS: usize = 2;
 
 /// The sets and the agent, and what is special about the run.
-fn what_ran(history: &History, head: &RunSummary, root: &Path) -> String {
+fn description(history: &History, head: &RunSummary, root: &Path) -> String {
     let sets = sets_of(head, root);
     let mut words = vec![match sets.len() {
         0..=MAX_NAMED_SETS => sets.join(", "),

@@ -21,7 +21,7 @@ use tokio::time::timeout;
 /// Time without a further change after which files are read: editors write in steps.
 const SETTLE: Duration = Duration::from_millis(200);
 /// Files that are changed all the time are read after this time.
-const SETTLE_AT_MOST: Duration = Duration::from_secs(5);
+const MAX_SETTLE_TIME: Duration = Duration::from_secs(5);
 
 /// Runs cases, and again when files change, until Ctrl-C or the system ends it. Returns the result of the last run.
 pub(super) fn run_and_watch(args: &RunArgs) -> anyhow::Result<Exit> {
@@ -173,7 +173,7 @@ async fn next_change(
                 .is_ok_and(|change| change.is_some())
             {}
         };
-        let _ = timeout(SETTLE_AT_MOST, more).await;
+        let _ = timeout(MAX_SETTLE_TIME, more).await;
         anyhow::Ok(true)
     };
     tokio::select! {

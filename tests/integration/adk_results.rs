@@ -194,7 +194,7 @@ fn exact() -> Value {
 }
 
 #[test]
-fn what_a_result_does_not_record_is_not_edited() {
+fn unrecorded_parts_of_a_result_are_not_edited() {
     let desk = Desk::new();
     desk.adk_ran(1000.5, &results(true, &exact()));
     let listed = desk.json(&["list", ".", "--json"]);
@@ -407,7 +407,7 @@ fn adk_session_provides_errors_and_calls() {
 
 /// A result that evaltrail wrote for ADK is not listed beside its run, and is a result where the run is not.
 #[test]
-fn copies_of_runs_are_not_listed_beside_them() {
+fn copies_of_runs_are_not_listed() {
     let desk = Desk::new();
     let ran = desk.evaltrail(&["run", "desk/s.evalset.json", "--agent", "cmd:false", "-q"]);
     let runs = || {

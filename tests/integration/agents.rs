@@ -412,7 +412,7 @@ fn flooding_agent_errors_with_bounded_memory() {
 /// A run with 120 MB of responses, and its reports, which are written from the journal.
 #[cfg(target_os = "linux")]
 #[test]
-fn what_agents_did_does_not_stay_in_memory() {
+fn attempts_do_not_stay_in_memory() {
     let script = "head -c 1000000 /dev/zero | tr '\\0' x | sed 's/.*/{\"response\": \"&\"}/'; echo";
     let work = Work::scripted(60, script);
     work.write(

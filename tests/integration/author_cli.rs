@@ -117,7 +117,7 @@ fn accept_patch_equals_written_change() {
 }
 
 #[test]
-fn accept_reports_what_it_skips() {
+fn accept_reports_skipped_cases() {
     let work = Work::ran();
     let folder = work.path().display().to_string();
     let accept =
@@ -392,7 +392,7 @@ fn runs_and_recordings_are_captured() {
 }
 
 #[test]
-fn edit_refuses_what_adk_refuses() {
+fn edit_refuses_values_that_adk_refuses() {
     let work = Work::ran();
     let before = work.read();
     let set: serde_json::Value = serde_json::from_str(&before).unwrap();
@@ -485,7 +485,7 @@ fn write_through_outside_link_is_refused() {
 }
 
 #[test]
-fn check_reads_the_notes_beside_a_set() {
+fn check_reads_the_notes_of_a_set() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     let check = || {

@@ -139,7 +139,7 @@ fn table_rows_scored_and_metrics_appended() {
 }
 
 #[test]
-fn errors_of_tables_say_what_is_wrong() {
+fn errors_of_tables_have_a_cause() {
     let server = ScriptedServer::start(reply);
     let folder = tempfile::tempdir().unwrap();
     for (token, args, words) in [

@@ -86,7 +86,7 @@ const FIVE: [(&str, &str); 10] = [
 ];
 
 #[test]
-fn more_attempts_alone_are_not_a_regression() {
+fn more_attempts_are_not_a_regression() {
     let place = place_with(&CASES);
     run(&place, &ONE, &["run", "s.evalset.json"]);
     run(&place, &[], &["runs", "pin", "last"]);

@@ -224,7 +224,7 @@ fn requests_and_messages_are_read() {
 }
 
 #[test]
-fn unknown_is_not_empty_and_failures_are_kept() {
+fn unknown_calls_are_not_empty() {
     let trajectory = |cell: Value| {
         let row = json!({"prompt": "x", "reference_trajectory": cell, "response": "y"});
         cases(&open(&row.to_string())).remove(0).turns()[0]
@@ -336,7 +336,7 @@ fn non_dataset_file_is_rejected_with_reason() {
 }
 
 #[test]
-fn scores_that_a_file_brings_along_are_kept() {
+fn recorded_scores_are_read() {
     let row = json!({"prompt": "x", "response": "y", "exact_match/score": 1.0, "bleu/score": null,
                      "bleu/explanation": "Error", "m/score": 3, "m/explanation": "fine"});
     let recorded = cases(&open(&row.to_string())).remove(0).recorded;
@@ -493,7 +493,7 @@ fn result_with_dataset_has_its_prompts() {
 }
 
 #[test]
-fn a_synthesized_scenario_keeps_what_was_done() {
+fn synthesized_scenario_keeps_its_turns() {
     let case = one(json!({
         "eval_case_id": "s", "user_scenario": {"starting_prompt": "Hi", "conversation_plan": "ask"},
         "agent_data": {"turns": [{"events": [said("user", "Hi"), said("root", "Hello")]}]},

@@ -107,7 +107,7 @@ fn completions_and_manual_are_printed() {
 }
 
 #[test]
-fn the_sample_is_built_in_whole() {
+fn sample_is_built_into_the_program() {
     let home = tempfile::tempdir().unwrap();
     let to = home.path().join("sample");
     let out = output(evaltrail(home.path()).args(["demo", "--to"]).arg(&to));

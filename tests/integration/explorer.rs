@@ -197,7 +197,7 @@ fn r_runs_the_case_the_selection_or_the_set() {
 }
 
 #[test]
-fn rerun_failed_takes_what_did_not_pass() {
+fn rerun_failed_runs_cases_that_did_not_pass() {
     let mut model = sample();
     assert_eq!(press(&mut model, "R"), [], "nothing has failed");
     assert!(
@@ -667,7 +667,7 @@ fn the_mouse_chooses_opens_and_scrolls() {
 }
 
 #[test]
-fn copy_and_editor_say_what_to_do() {
+fn result_is_copied_and_editor_opened() {
     use Status::*;
     let mut model = with_run(&[Failed]);
     let effects = press(&mut model, "g y");
@@ -1054,7 +1054,7 @@ fn the_usual_steps_take_few_keys() {
 }
 
 #[test]
-fn the_hint_names_what_would_run() {
+fn hint_names_the_cases_to_run() {
     let mut model = sample();
     let scope = |model: &Model| evaltrail::explorer::commands::RUN.scope.unwrap()(model);
     assert_eq!(scope(&model), "case");
@@ -1302,7 +1302,7 @@ fn run_dialog_shows_configured_values() {
 }
 
 #[test]
-fn a_run_has_its_own_gate() {
+fn gate_of_a_run_can_be_chosen() {
     let mut model = sample();
     let gate = |model: &Model| model.run_overrides.gate;
     let open = |keys: &str| format!("O {} {keys}", "down ".repeat(9).trim());
@@ -1385,7 +1385,7 @@ fn judges_are_opened_from_the_list_with_one_key() {
 #[test]
 fn a_notice_goes_with_its_screen() {
     let mut model = sample();
-    for _ in 0..evaltrail::explorer::shared::notices::NOTICES_AT_MOST {
+    for _ in 0..evaltrail::explorer::shared::notices::MAX_NOTICES {
         press(&mut model, "Z");
     }
     press(&mut model, "enter");
@@ -1450,7 +1450,7 @@ fn the_turns_of_a_case_are_one_text() {
 
 /// On a wide screen the metrics are beside the comparison, and scroll independently.
 #[test]
-fn the_metrics_stand_beside_on_a_wide_screen() {
+fn metrics_are_in_a_side_pane_on_wide_screens() {
     let mut model = with_run(&[Status::Failed]);
     press(&mut model, "enter");
     let width = |model: &Model| {

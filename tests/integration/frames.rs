@@ -554,7 +554,7 @@ fn judge_disagreement_sorts_and_filters() {
 
 /// No information is shown by colour alone: all themes draw the same text.
 #[test]
-fn every_theme_draws_the_same_words() {
+fn every_theme_draws_the_same_text() {
     let mut model = sample((120, 32));
     run(&mut model, 30);
     keys(&mut model, "q n enter");

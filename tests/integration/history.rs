@@ -199,7 +199,7 @@ fn an_edited_case_is_evaluated_again() {
 }
 
 #[test]
-fn equal_ids_are_told_apart_by_their_content() {
+fn equal_ids_are_distinguished_by_content() {
     let desk = Desk::new();
     desk.write(
         "s.evalset.json",
@@ -221,7 +221,7 @@ fn equal_ids_are_told_apart_by_their_content() {
 }
 
 #[test]
-fn a_turn_alone_is_no_result_of_the_case() {
+fn single_turn_is_no_result_of_the_case() {
     let desk = Desk::new();
     desk.write("s.evalset.json", abc());
     desk.run(&["."]);
@@ -262,7 +262,7 @@ fn old_runs_are_removed_with_their_results() {
 }
 
 #[test]
-fn results_of_several_runs_are_said_to_be() {
+fn results_of_several_runs_are_labelled() {
     let desk = Desk::new();
     desk.write("s.evalset.json", abc());
     desk.run(&["s.evalset.json:a"]);

@@ -21,7 +21,7 @@ const CANARY: &str = "canary-of-the-environment";
 /// A key in a `.env` file of the corpus.
 const FILE_CANARY: &str = "canary-in-a-file";
 const LIMIT: Duration = Duration::from_secs(30);
-const MOST_MEMORY_MB: u64 = 300;
+const MAX_MEMORY_MB: u64 = 300;
 
 /// Hostile folders, a home folder, and a listener that must not get a connection.
 struct Arena {
@@ -319,7 +319,7 @@ impl Arena {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let (said, peak) = watched(child.spawn().unwrap(), &what);
-        assert!(peak < MOST_MEMORY_MB, "{what}: {peak} MB");
+        assert!(peak < MAX_MEMORY_MB, "{what}: {peak} MB");
         self.check(&what, &said);
         said
     }

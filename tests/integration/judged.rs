@@ -481,7 +481,7 @@ fn sentences_and_labels_match_adk() {
 }
 
 #[test]
-fn whole_metrics_come_to_what_adk_says() {
+fn judged_metrics_equal_those_of_adk() {
     for row in rows("evaluate") {
         let metric = metric(
             row["metric"].as_str().unwrap(),
@@ -674,7 +674,7 @@ fn rated(baseline: bool, lower: bool, threshold: f64, replies: &[&[&str]]) -> Me
 
 /// The score that each sample alone would give depends only on that sample.
 #[test]
-fn each_sample_alone_has_its_own_score() {
+fn score_per_sample_is_shown() {
     let rated = rated(
         false,
         false,

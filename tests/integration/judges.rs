@@ -65,7 +65,7 @@ fn metric<'a>(report: &'a Value, case: usize, name: &str) -> &'a Value {
 const MATCH: &str = "final_response_match_v2";
 
 #[test]
-fn each_protocol_is_spoken_as_its_api_wants_it() {
+fn each_protocol_sends_valid_requests() {
     let models = [
         "gemini-x",
         "openai/gpt-x",
@@ -85,7 +85,7 @@ fn each_protocol_is_spoken_as_its_api_wants_it() {
             ("c.json", config(criteria)),
         ]);
         let (report, code, told) = place.score_with(&judge, &[]);
-        judge.was_asked_rightly();
+        judge.is_valid_request();
         assert_eq!(code, 0, "{model}: {told} {report}");
         assert_eq!(judge.questions().len(), 4, "{model}");
         let found = metric(&report, 0, MATCH);
@@ -99,12 +99,12 @@ fn each_protocol_is_spoken_as_its_api_wants_it() {
 }
 
 #[test]
-fn vertexs_service_is_asked_as_adk_asks_it() {
+fn requests_to_vertex_equal_those_of_adk() {
     let judge = JudgeDouble::agreeing();
     let criteria = json!({"safety_v1": 0.5, "multi_turn_task_success_v1": 0.5, "response_evaluation_score": 0.5});
     let place = Place::new(&[("rows.jsonl", rows(&["a"])), ("c.json", config(criteria))]);
     let (report, code, _) = place.score_with(&judge, &[]);
-    judge.was_asked_rightly();
+    judge.is_valid_request();
     assert_eq!((code, judge.questions().len()), (0, 3), "{report}");
     assert_eq!(metric(&report, 0, "safety_v1")["status"], "passed");
     assert_eq!(
@@ -412,7 +412,7 @@ fn judge_samples_are_cached_until_cleared() {
 }
 
 #[test]
-fn spending_ends_at_the_limit_and_says_so() {
+fn spending_ends_at_the_limit_with_a_reason() {
     let judge = JudgeDouble::agreeing();
     // Each response costs 0.00012.
     let toml =
@@ -602,7 +602,7 @@ fn a_key_is_seen_nowhere() {
             .env("RUST_LOG", "trace")
             .env("RUST_BACKTRACE", "full"),
     );
-    judge.was_asked_rightly();
+    judge.is_valid_request();
     assert_eq!(ran.status.code(), Some(1), "{}", both(&ran));
     assert!(
         both(&ran).contains("redirects to 127.0.0.1"),
@@ -672,12 +672,12 @@ fn folder_judge_address_needs_permission() {
         (code, &metric(&report, 0, MATCH)["judge"]["model"]),
         (0, &json!("gpt-x"))
     );
-    judge.was_asked_rightly();
+    judge.is_valid_request();
 }
 
 /// The owner of a Google Cloud project can store what is sent to it.
 #[test]
-fn a_folder_that_names_a_project_is_asked_about() {
+fn project_of_a_folder_needs_permission() {
     let judge = JudgeDouble::agreeing();
     let toml = "[judge]\nkind = \"vertex\"\nproject = \"p\"\nlocation = \"l\"\n".to_string();
     let files = [
@@ -695,7 +695,7 @@ fn a_folder_that_names_a_project_is_asked_about() {
     );
     assert!(judge.seen.lock().unwrap().is_empty());
     assert_eq!(place.score_with(&judge, &["--trust"]).1, 0);
-    judge.was_asked_rightly();
+    judge.is_valid_request();
 }
 
 /// The question shows the address in the form in which it is used, so that it cannot look like another host.
@@ -761,7 +761,7 @@ fn an_address_is_shown_as_it_is_used() {
 
 /// A long error message is truncated; a key at the end of it is not shown in part.
 #[test]
-fn no_part_of_a_key_is_told_in_a_long_refusal() {
+fn long_refusal_contains_no_part_of_a_key() {
     for before in (480..610).step_by(10) {
         let message = format!("{}{KEY} {}", "x".repeat(before), "y".repeat(1000));
         let body = json!({"error": {"message": message}}).to_string();
@@ -800,7 +800,7 @@ fn model_with_own_project_needs_permission() {
     let model = "projects/p/locations/l/publishers/google/models/gemini-x";
     let place = Place::new(&[("rows.jsonl", rows(&["a"])), ("c.json", judged(model, 1))]);
     assert_eq!(place.score_with(&judge, &["--trust"]).1, 0);
-    judge.was_asked_rightly();
+    judge.is_valid_request();
 }
 
 /// The permission is checked where the client is created, so that no client can exist without a question.
@@ -837,7 +837,7 @@ fn judge_client_requires_exact_permission() {
 }
 
 #[test]
-fn templates_of_ones_own_rate_and_compare() {
+fn own_templates_rate_and_compare() {
     // The better response is "Done"; its position differs between samples.
     let judge = JudgeDouble::start(|asked| {
         let done = asked.prompt.find("\nDone\n").unwrap();
@@ -867,7 +867,7 @@ fn templates_of_ones_own_rate_and_compare() {
         ("evaltrail.toml", toml.to_string()),
     ];
     let (report, ..) = Place::new(&files).score_with(&judge, &[]);
-    judge.was_asked_rightly();
+    judge.is_valid_request();
     let follows = metric(&report, 0, "follows");
     assert_eq!(
         (&follows["score"], &follows["status"]),
@@ -933,7 +933,7 @@ fn builtin_templates_have_own_metric_names() {
         ("evaltrail.toml", toml),
     ];
     let (report, code, _) = Place::new(&files).score_with(&judge, &[]);
-    judge.was_asked_rightly();
+    judge.is_valid_request();
     assert_eq!((code, judge.questions().len()), (0, 2));
     assert_eq!(metric(&report, 0, "judged_coherence")["score"], 4.0);
 }
@@ -969,7 +969,7 @@ fn a_scenario_is_played_by_a_model() {
     let agent = format!("cmd:{} agent.py", python.display());
     let mut command = place.command(&judge, &["run", "s.evalset.json", "--agent", &agent]);
     let (report, code, told) = place.report(&mut command);
-    judge.was_asked_rightly();
+    judge.is_valid_request();
     assert_eq!(code, 0, "{told} {report}");
     let turns = report["cases"][0]["invocations"].as_array().unwrap();
     let said: Vec<&str> = turns
@@ -1033,7 +1033,7 @@ fn simulated_user_spending_counts_to_limit() {
         &["run", "s.evalset.json", "--agent", &agent, "-j", "1"],
     );
     let (report, code, told) = place.report(&mut command);
-    judge.was_asked_rightly();
+    judge.is_valid_request();
     assert_eq!((code, judge.questions().len()), (1, 3), "{told} {report}");
     let spent = &report["summary"]["judges"];
     assert_eq!(
@@ -1141,7 +1141,7 @@ fn judge_calls_the_model_and_probes_it() {
         "[judge]\nmodel = \"gemini-x\"\n".to_string(),
     )]);
     let hello = output(&mut place.command(&honest, &["judge"]));
-    honest.was_asked_rightly();
+    honest.is_valid_request();
     assert_eq!(hello.status.code(), Some(0), "{}", both(&hello));
     assert!(
         text(&hello).contains("gemini-x") && text(&hello).contains("s per response"),
@@ -1166,7 +1166,7 @@ fn judge_calls_the_model_and_probes_it() {
 
 /// A saved attempt is judged again with the current file, without a run of the agent.
 #[test]
-fn what_was_done_can_be_judged_again() {
+fn stored_responses_can_be_judged_again() {
     use evaltrail_core::domain::{
         Attempt, AttemptKey, CaseKey, Content, EndedAttempt, Invocation, JudgeSpec, Provider,
         RunEvent, RunOptions, Status,

@@ -128,7 +128,7 @@ proptest! {
 
     /// Rescoring an outcome with a what-if gives the same as scoring with the changed criteria.
     #[test]
-    fn rescoring_is_scoring_anew(
+    fn rescoring_equals_scoring(
         a in calls(), b in calls(), said in "[a-c ]{0,12}", kind in 0usize..4, ignore in any::<Option<bool>>(),
         threshold in 0.0f64..1.0, ruled in any::<bool>(),
     ) {

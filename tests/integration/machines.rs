@@ -273,7 +273,7 @@ fn deleted_push_target_is_recreated_at_end() {
 
 /// The sample has a judge that replays a recording of the workspace.
 #[test]
-fn machines_may_use_different_folders() {
+fn machines_can_use_different_folders() {
     let places = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let runs = places[0].path().join("runs");
     for (number, place) in (1..).zip(&places) {

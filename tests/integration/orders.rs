@@ -8,8 +8,8 @@ use evaltrail::explorer::{
 };
 use evaltrail_core::domain::{
     AgentSpec, Attempt, AttemptKey, AttemptRecords, Content, Conversation, Criterion, EndedAttempt,
-    EvalCase, InMemory, Invocation, PlannedCase, PlannedCases, PlannedSet, RecordedAt, RunBy,
-    RunEvent, RunOptions, RunPlan, RunRef, RunState, ToolCall, Trajectory, WHOLE_AT_MOST,
+    EvalCase, InMemory, Invocation, MAX_FULL_ATTEMPT, PlannedCase, PlannedCases, PlannedSet,
+    RecordedAt, RunBy, RunEvent, RunOptions, RunPlan, RunRef, RunState, ToolCall, Trajectory,
     case_status,
 };
 use evaltrail_core::formats::Notes;
@@ -86,7 +86,7 @@ fn attempt(key: AttemptKey, id: &str, expected: u32, actual: u32) -> Arc<EndedAt
         Arc::new(Journal(serde_json::to_string(&attempt).unwrap()));
     let at = RecordedAt {
         offset: 0,
-        length: WHOLE_AT_MOST + 1,
+        length: MAX_FULL_ATTEMPT + 1,
     };
     Arc::new(EndedAttempt::recorded(
         attempt,

@@ -170,7 +170,7 @@ fn sorted(value: &Value) -> Value {
 
 /// A table in Vertex's format that another program wrote, and a report without the column that marks it, are data sets.
 #[test]
-fn tables_of_others_are_data_sets() {
+fn tables_of_other_programs_are_data_sets() {
     let place = written();
     let report = std::fs::read_to_string(place.path().join("out/table.jsonl")).unwrap();
     let marked = format!("\"evaltrail\":\"{}\",", env!("CARGO_PKG_VERSION"));

@@ -360,7 +360,7 @@ fn only_cases_that_changed_are_run_again() {
 }
 
 #[test]
-fn a_number_of_failures_may_be_tolerated() {
+fn number_of_failures_can_be_tolerated() {
     let rows: Vec<Value> = (0..40).map(row).collect();
     let place = Place::new(&[
         ("rows.jsonl", rows_text(&rows)),

@@ -599,7 +599,7 @@ fn a2a_card_authentication_is_named() {
 }
 
 #[test]
-fn every_report_says_that_an_agent_asked_back() {
+fn every_report_marks_an_agents_question() {
     let server = ScriptedServer::start(|request, stream| {
         let question =
             json!({"messageId": "q", "role": "ROLE_AGENT", "parts": [{"text": "Which city?"}]});

@@ -255,7 +255,7 @@ fn a_key_is_not_on_the_screen() {
 
 /// A refusal is remembered for the session, a permission permanently, also when the file changes.
 #[test]
-fn a_key_of_a_file_is_asked_about() {
+fn key_in_a_file_needs_permission() {
     let judge = JudgeDouble::agreeing();
     let (home, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
@@ -311,7 +311,7 @@ fn a_key_of_a_file_is_asked_about() {
     terminal.wait_until("a run with the next one", ended(3));
     terminal.keys("q");
     assert_eq!(terminal.wait_for_end(), 0);
-    judge.was_asked_rightly();
+    judge.is_valid_request();
     terminal.assert_restored();
 }
 
@@ -478,7 +478,7 @@ fn no_key_is_lost_when_the_editor_ends() {
 }
 
 #[test]
-fn the_first_event_may_be_a_resize() {
+fn resize_as_first_event_is_handled() {
     let home = tempfile::tempdir().unwrap();
     let mut terminal = demo(home.path(), (100, 30));
     terminal.resize(84, 26);
@@ -630,7 +630,7 @@ fn hostile_files_do_not_reach_the_terminal() {
 }
 
 #[test]
-fn without_a_terminal_it_says_what_to_use() {
+fn without_terminal_error_names_alternatives() {
     let home = tempfile::tempdir().unwrap();
     let output = crate::common::output(crate::common::evaltrail(home.path()).arg("."));
     assert_eq!(output.status.code(), Some(2));

@@ -285,7 +285,7 @@ fn edited_case_loses_its_accept_decision() {
 
 /// Two explorers in one workspace: each decides about other cases, and no decision is lost.
 #[test]
-fn decisions_of_two_explorers_are_kept() {
+fn decisions_of_two_explorers_are_merged() {
     let place = place();
     let home = place.path().join("home");
     output(

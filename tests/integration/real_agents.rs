@@ -881,7 +881,7 @@ fn compare_row(name: &str, row: &Value, case: &Value, has_calls: bool) {
 
 /// A sub-agent alone, through the unchanged server of ADK.
 #[test]
-fn a_sub_agent_of_adk_alone() {
+fn sub_agent_of_adk_runs_by_itself() {
     let Some(environment) = environment("a2a-adk") else {
         return;
     };

@@ -251,7 +251,7 @@ fn model_errors_are_the_reason_and_the_cause() {
 
 /// Row 15, where only the trajectory is a criterion: the statuses are ADK's, and no line is a bare pass.
 #[test]
-fn model_errors_pass_with_their_words() {
+fn model_errors_are_reported_with_their_text() {
     let Some(server) = ScriptedAgent::start("model_errors_pass_with_their_words") else {
         return;
     };
@@ -470,7 +470,7 @@ fn unknown_columns_are_named_listed_and_mapped() {
 
 /// Row 45.
 #[test]
-fn prompts_alone_expect_unknown_calls() {
+fn prompts_without_calls_expect_unknown_calls() {
     let place = CaseFolder::copy("45-prompt-only");
     for (file, cases) in [
         (
@@ -870,7 +870,7 @@ fn semicolons_separate_cells() {
 
 /// Row 35.
 #[test]
-fn equal_ids_are_told_apart_in_every_output() {
+fn equal_ids_are_labelled_in_every_output() {
     let place = CaseFolder::copy("35-duplicate-ids");
     let prompts = ["four steps", "same call once", "same call twice"];
     let agent = place.recorded(&prompts.map(|prompt| ("same", prompt)));

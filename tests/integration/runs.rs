@@ -44,7 +44,7 @@ fn status_of<'a>(report: &'a Value, id: &str) -> (&'a str, String) {
 }
 
 #[test]
-fn every_fault_is_its_own_case_alone() {
+fn every_fault_affects_only_its_case() {
     let (work, server) = (tempfile::tempdir().unwrap(), Double::start());
     let faults = [
         "silent",
@@ -183,7 +183,7 @@ fn hostile_text_is_spelt_out() {
 }
 
 #[test]
-fn an_agent_that_is_down_is_said_so() {
+fn unreachable_agent_is_reported() {
     let work = tempfile::tempdir().unwrap();
     write_set(work.path(), "s", vec![case("a", "fine", "ok")]);
     let agent = ["--agent", "adk+http://127.0.0.1:9/app", "--retries", "0"];
@@ -377,7 +377,7 @@ fn ctrl_c_once_finishes_and_twice_stops() {
 
 /// `--rate` sets the number of attempts per minute. An interrupt does not wait for the next attempt.
 #[test]
-fn attempts_begin_at_the_rate_that_is_asked_for() {
+fn attempts_start_at_the_requested_rate() {
     let (work, server) = (tempfile::tempdir().unwrap(), Double::start());
     write_set(
         work.path(),
@@ -708,7 +708,7 @@ fn the_report_is_as_documented_and_junit_is_xml() {
 }
 
 #[test]
-fn what_cannot_be_judged_is_not_green() {
+fn unjudged_cases_are_not_passed() {
     let (work, server) = (tempfile::tempdir().unwrap(), Double::start());
     write_set(work.path(), "s", vec![case("a", "fine", "ok")]);
     let config = work.path().join("c.json");
@@ -1005,7 +1005,7 @@ fn a_reader_that_goes_away_is_no_error() {
 
 /// An agent with its own limit has no more attempts at once; other agents run at the same time.
 #[test]
-fn an_agent_keeps_its_own_limit() {
+fn limit_of_an_agent_is_respected() {
     use evaltrail_core::domain::RunEvent;
     use evaltrail_engine::runner::{Request, RunIdentity, Selection, prepare, start};
     let work = tempfile::tempdir().unwrap();
@@ -1060,7 +1060,7 @@ fn an_agent_keeps_its_own_limit() {
 
 /// While a run is paused no attempt starts; after it is resumed all attempts end.
 #[test]
-fn a_paused_run_begins_nothing_and_goes_on() {
+fn paused_run_starts_nothing_until_resumed() {
     use evaltrail_core::domain::RunEvent;
     use evaltrail_engine::runner::{Request, RunIdentity, Selection, prepare, start};
     let work = tempfile::tempdir().unwrap();

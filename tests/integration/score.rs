@@ -561,7 +561,7 @@ fn folder_runs_eval_sets_and_scores_data_sets() {
 }
 
 #[test]
-fn metrics_are_told_on_the_command_line() {
+fn metrics_are_named_on_the_command_line() {
     let place = Place::new(&[]);
     let all = text(&place.run(&["metrics"]));
     for name in [

@@ -312,7 +312,7 @@ fn shards_of_different_plans_are_refused() {
 }
 
 #[test]
-fn shard_comes_from_ci_env_and_may_be_empty() {
+fn shard_is_read_from_ci_and_can_be_empty() {
     let place = answers(3);
     let mut command = evaltrail(place.path());
     command

@@ -673,7 +673,7 @@ fn missing_answer_is_added_from_earlier_run() {
 
 /// The model asks for the weather, and repeats what the tool answered.
 #[test]
-fn a_chat_answers_calls_from_stubs_and_says_so() {
+fn chat_marks_answers_from_stubs() {
     let model = ScriptedServer::start(|request, stream| {
         let last = request.body["messages"]
             .as_array()

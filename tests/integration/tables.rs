@@ -96,7 +96,7 @@ fn unknown_columns_are_named_and_can_be_mapped() {
 }
 
 #[test]
-fn files_without_cases_say_what_they_are() {
+fn files_without_cases_are_named_by_kind() {
     let lfs = "version https://git-lfs.github.com/spec/v1\noid sha256:a1\nsize 4\n";
     let place = Place::new(&[("data.jsonl", lfs.into()), ("set.evalset.json", lfs.into())]);
     std::fs::write(
@@ -322,7 +322,7 @@ fn standard_input_is_scored() {
 }
 
 #[test]
-fn cases_with_one_id_can_be_told_apart() {
+fn cases_with_equal_ids_are_distinguished() {
     let rows = "{\"id\":\"same\",\"prompt\":\"a\",\"response\":\"x\",\"reference\":\"y\"}\n\
                 {\"id\":\"same\",\"prompt\":\"b\",\"response\":\"x\",\"reference\":\"z\"}\n";
     let place = Place::new(&[("d.jsonl", rows.into())]);

@@ -371,7 +371,7 @@ fn spans_at_a_fixed_address_need_the_token() {
 }
 
 #[test]
-fn what_a_trace_says_is_scored_against_a_set() {
+fn traces_are_scored_against_a_set() {
     let Some(oracle) = oracle() else {
         return println!("SKIPPED: the oracle is missing");
     };

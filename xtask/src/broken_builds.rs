@@ -332,8 +332,8 @@ const BROKEN_BUILDS: &[BrokenBuild] = &[
     BrokenBuild {
         row: 27,
         file: "crates/evaltrail-core/src/domain/ended.rs",
-        original: "pub const WHOLE_AT_MOST: u64 = 4 << 20;",
-        broken: "pub const WHOLE_AT_MOST: u64 = 16 << 30;",
+        original: "pub const MAX_FULL_ATTEMPT: u64 = 4 << 20;",
+        broken: "pub const MAX_FULL_ATTEMPT: u64 = 16 << 30;",
         tests: Tests::Integration(&["what_agents_did"]),
     },
 ];

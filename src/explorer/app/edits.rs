@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn yes_undoes_the_edit_that_was_asked_about() {
+    fn yes_undoes_the_edit_of_the_question() {
         let path = SetPath::of_file(Path::new("/w/s.evalset.json"), Path::new("/w"));
         let mut model = Model::new("w".into(), vec![path], (120, 40));
         let edit = ReversibleEdit {

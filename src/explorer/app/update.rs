@@ -35,7 +35,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     if opened_run::is_about_workspace(model, &msg) {
         return opened_run::in_workspace(model, |model| update(model, msg));
     }
-    let (place, notice) = (place(model), model.notice.clone());
+    let (context, notice) = (current_context(model), model.notice.clone());
     let is_key = matches!(msg, Msg::Key(_));
     if matches!(
         msg,
@@ -79,7 +79,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     };
     let mut effects = carry_out(model, effects);
     let was_read = is_key && notices::was_read(model);
-    if (place != self::place(model) || was_read) && notice == model.notice {
+    if (context != current_context(model) || was_read) && notice == model.notice {
         // A notice of another screen, or that the user could read before this key, is hidden; it is still in the message
         // log.
         model.notice = None;
@@ -264,7 +264,7 @@ fn past_runs(model: &mut Model, msg: HistoryMsg) -> Vec<Effect> {
 }
 
 /// The open screen and the open dialog.
-fn place(model: &Model) -> (Context, Option<TypeId>) {
+fn current_context(model: &Model) -> (Context, Option<TypeId>) {
     (
         model.screen_context(),
         model.view.open_dialog.as_deref().map(dialog::kind),

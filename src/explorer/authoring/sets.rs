@@ -51,7 +51,7 @@ pub(super) fn new_set(model: &mut Model, folder: &Path, id: &str) -> Vec<Effect>
 type PathBeside = fn(&Path) -> PathBuf;
 
 /// The files beside a set that belong to it: its notes, and its stubs.
-fn beside(view: &SetView) -> impl Iterator<Item = (PathBeside, &Arc<str>)> {
+fn sidecar_texts(view: &SetView) -> impl Iterator<Item = (PathBeside, &Arc<str>)> {
     let files: [(PathBeside, &Option<Arc<str>>); 2] =
         [(notes_path, &view.notes.text), (stubs_path, &view.stubs)];
     files
@@ -68,7 +68,7 @@ fn delete_set(model: &mut Model, set: usize) -> Vec<Effect> {
         path: view.path.path.clone(),
         action: FileAction::Delete(file.shared_text()),
     }];
-    for (path_of, text) in beside(view) {
+    for (path_of, text) in sidecar_texts(view) {
         jobs.push(FileEdit {
             path: path_of(&view.path.path),
             action: FileAction::Delete(text.clone()),
@@ -105,7 +105,7 @@ pub(super) fn copy_set(model: &mut Model, set: usize, id: &str) -> Vec<Effect> {
         path: to.clone(),
         action: FileAction::Create(text),
     }];
-    for (path_of, text) in beside(view) {
+    for (path_of, text) in sidecar_texts(view) {
         jobs.push(FileEdit {
             path: path_of(&to),
             action: FileAction::Create(text.to_string()),
@@ -147,7 +147,7 @@ pub(super) fn rename_set(model: &mut Model, set: usize, id: &str, to: PathBuf) -
             action: FileAction::Delete(file.shared_text()),
         },
     ];
-    for (path_of, text) in beside(view) {
+    for (path_of, text) in sidecar_texts(view) {
         jobs.push(FileEdit {
             path: path_of(&to),
             action: FileAction::Create(text.to_string()),

@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_told_as_people_tell_them() {
+    fn times_are_rounded_for_reading() {
         let date = "2026-01-02T03:04:05Z";
         let words: Vec<String> = [5.0, 150.0, 7300.0, 90_000.0, 400_000.0, 4e7]
             .iter()

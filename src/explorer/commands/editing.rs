@@ -3,7 +3,7 @@
 // Each command is documented by its `help`.
 #![allow(missing_docs)]
 
-use super::enabled::{can_save, can_save_beside};
+use super::enabled::{can_save, can_save_new_file};
 use super::{Command, CommandGroup};
 use crate::explorer::dialogs::proposal;
 use crate::explorer::screens::edit;
@@ -99,7 +99,7 @@ pub static CASE_IN_EDITOR: Command = Command {
         default_keys: &["ctrl-e"],
     },
     help: "edit the whole case as JSON in $EDITOR",
-    run: edit::whole_in_editor,
+    run: edit::open_in_editor,
     ..BASE
 };
 
@@ -129,8 +129,8 @@ pub static SAVE_BESIDE: Command = Command {
     help: "save your version to a second file; keep theirs",
     hint: Some("write yours beside"),
     contexts: &[Context::Proposal],
-    enabled: can_save_beside,
-    run: proposal::save_beside,
+    enabled: can_save_new_file,
+    run: proposal::save_new_file,
     ..BASE
 };
 

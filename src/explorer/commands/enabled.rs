@@ -202,7 +202,7 @@ pub(crate) fn has_two_sides(model: &Model) -> Enabled {
     }
 }
 
-pub(crate) fn has_pane_beside(model: &Model) -> Enabled {
+pub(crate) fn has_side_pane(model: &Model) -> Enabled {
     let wide = draw_lines::is_wide(&screen::layout(model));
     wide.then_some(())
         .ok_or("the screen is too narrow for a side pane")
@@ -281,7 +281,7 @@ pub(crate) fn can_save(model: &Model) -> Enabled {
     }
 }
 
-pub(crate) fn can_save_beside(model: &Model) -> Enabled {
+pub(crate) fn can_save_new_file(model: &Model) -> Enabled {
     let conflict = model
         .dialog::<Proposal>()
         .is_some_and(|proposal| proposal.conflict.is_some());

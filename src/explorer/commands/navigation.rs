@@ -4,7 +4,7 @@
 #![allow(missing_docs)]
 
 use super::Enabled;
-use super::enabled::{can_open_here, has_attempt, has_failing, has_pane_beside, has_rows};
+use super::enabled::{can_open_here, has_attempt, has_failing, has_rows, has_side_pane};
 use super::{ANY_SCREEN, Access, Command, CommandGroup, LIST_OR_CASE, ONE_CASE, SCREENS, SCROLLED};
 use crate::explorer::authoring::conditions::has_differences;
 use crate::explorer::case_list::listing;
@@ -115,8 +115,8 @@ pub static BESIDE_UP: Command = Command {
     help: "the pane beside the comparison: up one page",
     access: Access::Reads,
     contexts: ONE_CASE,
-    enabled: has_pane_beside,
-    run: |model| beside(model, Motion::PageUp),
+    enabled: has_side_pane,
+    run: |model| scroll_side_pane(model, Motion::PageUp),
     ..BASE
 };
 
@@ -128,8 +128,8 @@ pub static BESIDE_DOWN: Command = Command {
     help: "the pane beside the comparison: down one page",
     access: Access::Reads,
     contexts: ONE_CASE,
-    enabled: has_pane_beside,
-    run: |model| beside(model, Motion::PageDown),
+    enabled: has_side_pane,
+    run: |model| scroll_side_pane(model, Motion::PageDown),
     ..BASE
 };
 
@@ -275,8 +275,8 @@ fn sideways(model: &mut Model, right: bool) -> Vec<Effect> {
     }
 }
 
-fn beside(model: &mut Model, motion: Motion) -> Vec<Effect> {
-    movement::scroll_beside(model, motion);
+fn scroll_side_pane(model: &mut Model, motion: Motion) -> Vec<Effect> {
+    movement::scroll_side_pane_by(model, motion);
     Vec::new()
 }
 

@@ -32,9 +32,9 @@ const SHARE_WIDTH: u16 = 6;
 const WIDE: u16 = 48;
 
 /// Maximum number of groups that are listed with nested groups unfolded at first.
-const UNFOLDED_AT_MOST: usize = 16;
+const MAX_UNFOLDED: usize = 16;
 /// Maximum number of groups, and of cases of a group, for which a change of criteria is searched.
-const RELAXED_AT_MOST: usize = 100;
+const MAX_RELAXED: usize = 100;
 
 /// Groups to choose from, by index.
 #[derive(Debug)]
@@ -84,7 +84,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
             .filter(|(_, group)| group.nested > 0)
             .map(|(at, _)| at)
     };
-    let folded = if groups.len() > UNFOLDED_AT_MOST {
+    let folded = if groups.len() > MAX_UNFOLDED {
         with_nested().collect()
     } else {
         BTreeSet::new()
@@ -134,13 +134,13 @@ fn flattened(outermost: Vec<CauseGroup>) -> Vec<GroupedCases> {
     }
     groups
         .iter_mut()
-        .skip(RELAXED_AT_MOST)
+        .skip(MAX_RELAXED)
         .for_each(|group| group.relaxed = Relaxed::NotSearched);
     groups
 }
 
 fn listed(group: CauseGroup, within: Option<usize>) -> GroupedCases {
-    let is_searched = group.what != Narrowing::Alone && group.cases.len() <= RELAXED_AT_MOST;
+    let is_searched = group.what != Narrowing::Alone && group.cases.len() <= MAX_RELAXED;
     let relaxed = if is_searched {
         Relaxed::Searching
     } else {

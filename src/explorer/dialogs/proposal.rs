@@ -88,7 +88,7 @@ fn merge(
     effects
 }
 
-pub(crate) fn save_beside(model: &mut Model) -> Vec<Effect> {
+pub(crate) fn save_new_file(model: &mut Model) -> Vec<Effect> {
     let Some(proposal) = model.dialog_mut::<Proposal>() else {
         return Vec::new();
     };
@@ -333,7 +333,7 @@ mod tests {
 
     /// What is saved can be read whole on a small screen, and so can the reason why it is not saved.
     #[test]
-    fn every_line_can_be_reached_and_is_whole() {
+    fn every_line_can_be_scrolled_to() {
         let mut proposal = Proposal::new("w".into(), Vec::new(), |_| String::new());
         let line = |n: usize| PreviewLine::New(format!("{n} {} end{n}", "word ".repeat(40)));
         proposal.lines = (0..30).map(|n| ProposalLine::Change(line(n))).collect();

@@ -20,7 +20,7 @@ const WITH_VALUE: &[&str] = &["default", "tolerance", "relative", "regex", "any_
 /// Keywords that may follow a tool.
 const HOW_OFTEN: &[&str] = &["optional", "forbidden", "required", "max", "min", "others"];
 /// Maximum number of argument paths of a call that are used for completion.
-const PATHS_AT_MOST: usize = 200;
+const MAX_PATHS: usize = 200;
 /// Number of completions that are shown.
 const SHOWN: usize = 5;
 
@@ -58,7 +58,7 @@ impl RuleLine {
         self.tools
             .entry(call.name.clone())
             .or_default()
-            .extend(paths.into_iter().take(PATHS_AT_MOST));
+            .extend(paths.into_iter().take(MAX_PATHS));
     }
 
     /// Completions of the last word.

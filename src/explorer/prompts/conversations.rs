@@ -19,10 +19,10 @@ use std::sync::Arc;
 use tui_input::InputRequest;
 
 /// The longest beginning of a message that is listed, in characters.
-const MESSAGE_AT_MOST: usize = 80;
+const MAX_MESSAGE: usize = 80;
 
 /// Items of coverage that are listed of a conversation.
-const ITEMS_AT_MOST: usize = 3;
+const MAX_ITEMS: usize = 3;
 
 /// What is done with the chosen conversation.
 type Choose = fn(&mut Model, CaptureTarget, Arc<RecordedConversation>) -> Vec<Effect>;
@@ -87,9 +87,9 @@ fn best_first(all: Vec<RecordedConversation>, additions: &[Addition]) -> Vec<Lis
 
 /// `+5: water, water: answered …`
 fn items_text(addition: &Addition) -> String {
-    let items = addition.items.iter().take(ITEMS_AT_MOST);
+    let items = addition.items.iter().take(MAX_ITEMS);
     let named: Vec<String> = items.map(CoverageItem::text).collect();
-    let more = if addition.items.len() > ITEMS_AT_MOST {
+    let more = if addition.items.len() > MAX_ITEMS {
         " …"
     } else {
         ""
@@ -107,7 +107,7 @@ fn rows(all: &[ListedConversation]) -> Vec<(usize, String)> {
             .first()
             .map(|turn| turn.user.shown_text())
             .unwrap_or_default();
-        let said: String = said.chars().take(MESSAGE_AT_MOST).collect();
+        let said: String = said.chars().take(MAX_MESSAGE).collect();
         let adds = listed.adds.as_ref().map(|adds| format!("{adds}   "));
         let adds = adds.unwrap_or_default();
         (

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn only_matching_row_is_said_to_be_the_only_one() {
+    fn single_match_is_reported_as_such() {
         let found = next_row(Some(2), 4, true, |row| row == 2).unwrap();
         assert_eq!(
             found.wrap_notice(Some(2), true, "row").as_deref(),

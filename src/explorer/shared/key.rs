@@ -130,7 +130,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_printed_is_read_back(c in any::<char>(), ctrl in any::<bool>(), alt in any::<bool>()) {
+        fn printed_key_parses_to_the_same_key(c in any::<char>(), ctrl in any::<bool>(), alt in any::<bool>()) {
             let key = Key { code: KeyCode::Char(c), ctrl, alt };
             prop_assert_eq!(parse_key(&key.to_string()), Some(key));
         }

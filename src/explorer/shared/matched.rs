@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_filter_tests_only_what_matched() {
+    fn longer_filter_tests_only_previous_matches() {
         let (sets, tested) = (sets(), Cell::new(0));
         let first = matched(&sets, "abc", &MatchedCases::default(), &tested);
         assert_eq!(tested.take(), 24);

@@ -79,7 +79,7 @@ pub struct Model {
     pub opened_at: f64,
     /// The notice that is currently shown.
     pub notice: Option<Notice>,
-    /// The message log, newest last: at most [`NOTICES_AT_MOST`](crate::explorer::shared::notices::NOTICES_AT_MOST) notices.
+    /// The message log, newest last: at most [`MAX_NOTICES`](crate::explorer::shared::notices::MAX_NOTICES) notices.
     pub notices: Vec<Notice>,
     /// Issues the tickets of requests.
     pub tickets: Tickets,

@@ -4,7 +4,7 @@ use crate::explorer::shared::effect::Effect;
 use crate::explorer::shared::model::{Model, Notice};
 
 /// Maximum number of notices in the message log.
-pub const NOTICES_AT_MOST: usize = 200;
+pub const MAX_NOTICES: usize = 200;
 /// How long a notice is shown, in seconds; errors are shown longer.
 const NOTICE_S: f64 = 4.0;
 const BAD_NOTICE_S: f64 = 10.0;
@@ -37,7 +37,7 @@ pub(crate) fn notify_about(
     model.notices.push(notice.clone());
     model
         .notices
-        .drain(..model.notices.len().saturating_sub(NOTICES_AT_MOST));
+        .drain(..model.notices.len().saturating_sub(MAX_NOTICES));
     model.notice = Some(notice);
     Vec::new()
 }

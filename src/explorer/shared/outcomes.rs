@@ -237,14 +237,14 @@ impl Outcomes {
     }
 
     /// The latest attempt of only this turn (from 0), if nothing else of the case was run since.
-    pub fn alone(&self, case: CaseRef, turn: usize) -> Option<&Arc<EndedAttempt>> {
+    pub fn single_turn_attempt(&self, case: CaseRef, turn: usize) -> Option<&Arc<EndedAttempt>> {
         self.alone
             .get(&case)
             .filter(|attempt| attempt.turn == Some(turn as u32 + 1))
     }
 
     /// The turn (from 0) that was run alone, if nothing else of the case was run since.
-    pub fn turn_alone(&self, case: CaseRef) -> Option<usize> {
+    pub fn single_turn(&self, case: CaseRef) -> Option<usize> {
         self.alone.get(&case)?.turn.map(|turn| turn as usize - 1)
     }
 

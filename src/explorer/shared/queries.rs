@@ -237,12 +237,12 @@ impl Model {
         let case = self.shown_case()?;
         self.view
             .outcomes
-            .alone(case.at, case.turn)
-            .or_else(|| self.whole_attempt())
+            .single_turn_attempt(case.at, case.turn)
+            .or_else(|| self.full_attempt())
     }
 
     /// The current attempt of the visible case; never an attempt of a single turn.
-    fn whole_attempt(&self) -> Option<&Arc<EndedAttempt>> {
+    fn full_attempt(&self) -> Option<&Arc<EndedAttempt>> {
         let case = self.shown_case()?;
         self.view.outcomes.get(case.at)?.attempts.get(case.attempt)
     }
@@ -252,7 +252,7 @@ impl Model {
         let Some(case) = self.shown_case() else {
             return 0;
         };
-        match self.whole_attempt() {
+        match self.full_attempt() {
             Some(attempt) => attempt.expected_turns.max(attempt.actual_turns),
             None => case.turns,
         }

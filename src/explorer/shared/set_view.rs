@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Maximum number of results of a set that wait for their cases; beyond it the oldest are dropped.
-const MOST_WAITING: usize = 100_000;
+const MAX_WAITING: usize = 100_000;
 
 /// An eval set, as shown on the screen.
 #[derive(Clone, Debug)]
@@ -97,7 +97,7 @@ impl SetView {
     pub(crate) fn store_until_read(&mut self, results: impl IntoIterator<Item = PastResult>) {
         self.waiting.extend(results);
         self.waiting
-            .drain(..self.waiting.len().saturating_sub(MOST_WAITING));
+            .drain(..self.waiting.len().saturating_sub(MAX_WAITING));
     }
 
     pub(crate) fn appears_again(&mut self, path: SetPath) {

@@ -324,7 +324,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_theme_is_whole() {
+    fn every_theme_has_all_colours() {
         for name in Theme::names() {
             let theme = Theme::named(name, true).unwrap();
             for (key, role) in ROLES {

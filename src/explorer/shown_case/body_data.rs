@@ -45,7 +45,7 @@ pub(crate) fn compared(
     read: Result<Arc<Attempt>, String>,
     mode: CaseTab,
 ) -> Compared {
-    let people = people(model, case, ended);
+    let people = human_verdicts(model, case, ended);
     let attempt = match read {
         Ok(attempt) => attempt,
         Err(why) => {
@@ -110,7 +110,7 @@ pub(crate) fn compared(
 }
 
 /// Verdicts given by people on an attempt.
-pub(crate) fn people(
+pub(crate) fn human_verdicts(
     model: &Model,
     case: &CaseScreen,
     attempt: &AttemptSummary,

@@ -125,7 +125,7 @@ pub(crate) fn difference(model: &mut Model, by: isize) -> Vec<Effect> {
     let page = page(model);
     let alone = model
         .current_case()
-        .and_then(|case| model.view.outcomes.turn_alone(case));
+        .and_then(|case| model.view.outcomes.single_turn(case));
     if let Some(case) = model.shown_case_mut()
         && let Some(body) = case.body.clone()
     {
@@ -213,11 +213,11 @@ pub(crate) fn scroll(model: &mut Model, motion: Motion) {
         .open_case()
         .is_some_and(|case| view::scrolls_metrics(case, model))
     {
-        return scroll_beside(model, motion);
+        return scroll_side_pane_by(model, motion);
     }
     let alone = model
         .current_case()
-        .and_then(|case| model.view.outcomes.turn_alone(case));
+        .and_then(|case| model.view.outcomes.single_turn(case));
     if let Some(case) = model.shown_case_mut()
         && let Some(body) = case.body.clone()
     {
@@ -257,8 +257,8 @@ fn follow_scroll(case: &mut CaseScreen, body: &CaseLines, page: usize, alone: Op
 }
 
 /// Scrolls the side pane, or the metrics tab.
-pub(crate) fn scroll_beside(model: &mut Model, motion: Motion) {
-    let (lines, page) = view::beside_lines(model, &layout(model));
+pub(crate) fn scroll_side_pane_by(model: &mut Model, motion: Motion) {
+    let (lines, page) = view::side_pane_lines(model, &layout(model));
     if let Some(case) = model.shown_case_mut() {
         let last = lines.saturating_sub(page);
         case.beside_scroll = motion.target(case.beside_scroll.min(last), last + 1, page);
@@ -273,7 +273,7 @@ pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
     if let Some(motion) = mouse.kind.wheel() {
         for _ in 0..3 {
             match draw_lines::is_wide(&areas) && areas.panel.contains(at) {
-                true => scroll_beside(model, motion),
+                true => scroll_side_pane_by(model, motion),
                 false => scroll(model, motion),
             }
         }
@@ -290,7 +290,7 @@ pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
     }
     let alone = model
         .current_case()
-        .and_then(|case| model.view.outcomes.turn_alone(case));
+        .and_then(|case| model.view.outcomes.single_turn(case));
     if let Some(case) = model.shown_case_mut()
         && let Some(body) = case.body.clone()
     {

@@ -42,7 +42,7 @@ struct Events {
 }
 
 /// The beginning of a line: when, and which agent.
-fn head(at: Option<f64>, author: &str) -> [Span; 3] {
+fn time_and_author(at: Option<f64>, author: &str) -> [Span; 3] {
     let at = at.map_or("      ".into(), |at| format!("{at:>5.2}s"));
     [
         Span::single_line(&at, Tone::Faint),
@@ -67,7 +67,7 @@ impl Events {
     /// Adds the errors that the model reported.
     fn errors<'a>(&mut self, errors: impl IntoIterator<Item = &'a ModelError>) {
         for error in errors {
-            let mut line = head(error.at, &error.author).to_vec();
+            let mut line = time_and_author(error.at, &error.author).to_vec();
             line.push(Span::single_line(
                 &format!("  the model reported {}", error.text()),
                 Tone::Note,
@@ -91,7 +91,7 @@ impl Events {
             self.note("the agent sent no events with content");
         }
         for event in events {
-            let head = head(event.at, &event.author);
+            let head = time_and_author(event.at, &event.author);
             let content = event.content.as_ref().or(turn.final_response.as_ref());
             for part in content.into_iter().flat_map(|content| &content.parts) {
                 let mut line = head.to_vec();

@@ -8,7 +8,7 @@ use crate::explorer::shared::command_names::{
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::enabled::can_score;
 use crate::explorer::shared::model::Model;
-use crate::explorer::shown_case::body_data::people;
+use crate::explorer::shown_case::body_data::human_verdicts;
 use crate::explorer::widgets::text::fit;
 use evaltrail_core::diff::{Line, Span, Tone, wrap_line};
 use evaltrail_core::domain::{
@@ -180,26 +180,26 @@ fn numbers_line(metrics: &[&MetricSummary], width: usize) -> impl Iterator<Item 
 }
 
 /// More lines of an error, such as the frames of a long traceback, are only counted.
-const ERROR_LINES_AT_MOST: usize = 40;
+const MAX_ERROR_LINES: usize = 40;
 /// Longer lines are cut, in characters.
-const ERROR_LINE_AT_MOST: usize = 2000;
+const MAX_ERROR_LINE: usize = 2000;
 
 /// An error with its line breaks: a traceback is read line by line.
 fn error_lines(error: &str, width: usize) -> Vec<VerdictLine> {
     let mut texts: Vec<String> = error
         .lines()
-        .take(ERROR_LINES_AT_MOST)
+        .take(MAX_ERROR_LINES)
         .enumerate()
         .map(|(at, line)| {
             let sign = if at == 0 { "! errored" } else { "" };
-            let end = line.char_indices().nth(ERROR_LINE_AT_MOST);
+            let end = line.char_indices().nth(MAX_ERROR_LINE);
             match end {
                 Some((end, _)) => format!("{sign}  {}…", clean_line(&line[..end])),
                 None => format!("{sign}  {}", clean_line(line)),
             }
         })
         .collect();
-    match error.lines().count().saturating_sub(ERROR_LINES_AT_MOST) {
+    match error.lines().count().saturating_sub(MAX_ERROR_LINES) {
         0 => {}
         more => texts.push(format!("  … {more} more lines")),
     }
@@ -216,7 +216,7 @@ fn overruled(model: &Model, attempt: &AttemptSummary) -> Vec<HumanVerdict> {
         return Vec::new();
     };
     let differs = |one: &HumanVerdict| one.verdict.is_some() && one.verdict != one.computed;
-    people(model, case, attempt)
+    human_verdicts(model, case, attempt)
         .into_iter()
         .filter(differs)
         .collect()

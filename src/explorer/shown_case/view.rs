@@ -105,7 +105,7 @@ pub(crate) fn scrolls_metrics(case: &CaseScreen, model: &Model) -> bool {
 }
 
 /// Number of lines of the side pane or the metrics tab, and how many of them fit.
-pub(crate) fn beside_lines(model: &Model, areas: &Layout) -> (usize, usize) {
+pub(crate) fn side_pane_lines(model: &Model, areas: &Layout) -> (usize, usize) {
     let Some(case) = model.open_case() else {
         return (0, 0);
     };
@@ -139,7 +139,7 @@ pub(crate) fn draw(
     }
     strip::turns_and_attempts(model, case, areas.main, theme, buffer);
     match wide {
-        true => beside(model, case, areas, theme, buffer),
+        true => draw_side_pane(model, case, areas, theme, buffer),
         false => {
             strip::tabs(case.mode, areas.main, theme, buffer);
             verdict(model, areas.panel, theme, buffer);
@@ -259,7 +259,13 @@ fn headings(body: &CaseLines, row: Rect, theme: &Theme, buffer: &mut Buffer) {
 }
 
 /// Draws the side pane.
-fn beside(model: &Model, case: &CaseScreen, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
+fn draw_side_pane(
+    model: &Model,
+    case: &CaseScreen,
+    areas: &Layout,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) {
     match case.mode {
         CaseTab::Compare | CaseTab::Metrics => {
             panel(areas.panel, "", false, theme, buffer);

@@ -8,7 +8,7 @@ use evaltrail_engine::workspace::{SetPath, Workspace, open_set};
 use std::path::Path;
 
 /// The number of conversations that are ranked.
-const MOST: usize = 100;
+const MAX: usize = 100;
 
 /// The conversations that add coverage, best first. Empty if there is only one, or if the set cannot be read.
 pub(super) fn additions(
@@ -39,7 +39,7 @@ pub(super) fn additions(
             declared: &[],
             user_turns_only: true,
             any_app: false,
-            most: MOST,
+            most: MAX,
         };
         best_conversations(&request, found)
     });

@@ -14,7 +14,7 @@ const SETTLE: Duration = Duration::from_millis(150);
 /// After a change of recorded results: a run writes each attempt when it ends, and reading them all again takes time.
 const RECORDS_SETTLE: Duration = Duration::from_secs(1);
 /// The longest wait for that: results of a run that never pauses are shown while it runs.
-const RECORDS_SETTLE_AT_MOST: Duration = Duration::from_secs(5);
+const MAX_RECORDS_SETTLE_TIME: Duration = Duration::from_secs(5);
 /// File systems stamp files by a clock that lags behind.
 const GRAIN: Duration = Duration::from_millis(100);
 
@@ -96,7 +96,7 @@ impl EffectExecutor {
                 if changes.recv().is_err() {
                     return;
                 }
-                let settled_at = Instant::now() + RECORDS_SETTLE_AT_MOST;
+                let settled_at = Instant::now() + MAX_RECORDS_SETTLE_TIME;
                 while changes.recv_timeout(RECORDS_SETTLE).is_ok() && Instant::now() < settled_at {}
             }
         });

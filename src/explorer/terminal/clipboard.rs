@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// Maximum number of bytes that terminals accept.
-const OSC52_AT_MOST: usize = 74_000;
+const MAX_OSC52: usize = 74_000;
 
 /// Copies a text. Returns a message that says how.
 pub(crate) fn copy(text: &str) -> io::Result<String> {
@@ -21,7 +21,7 @@ pub(crate) fn copy(text: &str) -> io::Result<String> {
     {
         return Ok(format!("copied {} bytes", text.len()));
     }
-    if text.len() <= OSC52_AT_MOST {
+    if text.len() <= MAX_OSC52 {
         let mut out = io::stdout();
         crossterm::execute!(
             out,

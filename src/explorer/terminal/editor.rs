@@ -22,7 +22,7 @@ pub(crate) fn open(path: &Path, line: usize) -> io::Result<()> {
     let program = which::which(&words[0]).unwrap_or_else(|_| words[0].clone().into());
     let status = Command::new(program)
         .args(&words[1..])
-        .args(place(&words[0], path, line))
+        .args(arguments_to_open(&words[0], path, line))
         .status()?;
     if status.success() {
         Ok(())
@@ -53,7 +53,7 @@ pub fn edit_text(text: &str, name: &str, ending: &str) -> io::Result<String> {
 }
 
 /// The arguments with which an editor opens a file at a line.
-fn place(editor: &str, path: &Path, line: usize) -> Vec<String> {
+fn arguments_to_open(editor: &str, path: &Path, line: usize) -> Vec<String> {
     let name = Path::new(editor)
         .file_stem()
         .unwrap_or_default()
@@ -77,10 +77,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn editors_are_told_the_line() {
+    fn editors_open_at_the_line() {
         let path = Path::new("/f.json");
-        assert_eq!(place("/usr/bin/nvim", path, 7), ["+7", "/f.json"]);
-        assert_eq!(place("hx", path, 7), ["/f.json:7"]);
-        assert_eq!(place("ed", path, 7), ["/f.json"]);
+        assert_eq!(
+            arguments_to_open("/usr/bin/nvim", path, 7),
+            ["+7", "/f.json"]
+        );
+        assert_eq!(arguments_to_open("hx", path, 7), ["/f.json:7"]);
+        assert_eq!(arguments_to_open("ed", path, 7), ["/f.json"]);
     }
 }

@@ -10,13 +10,13 @@ use evaltrail_engine::store::{AppFolders, read_text_file};
 use std::io;
 
 /// Maximum size of the file, in bytes. A larger file is not read.
-const LONGEST_CONFIG: u64 = 1 << 20;
+const MAX_CONFIG: u64 = 1 << 20;
 
 /// Applies the keys and themes of the user's configuration. Problems are shown as notices. Returns the theme that it
 /// names, if that exists.
 pub(super) fn apply_user_config(places: &AppFolders, model: &mut Model) -> Option<String> {
     let path = places.config.join(USER_FILE_NAME);
-    let text = match read_text_file(&path, LONGEST_CONFIG) {
+    let text = match read_text_file(&path, MAX_CONFIG) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
         read => read.map_err(|error| error.to_string()),
     };

@@ -17,7 +17,7 @@ use std::cmp::Reverse;
 use tui_input::Input;
 
 /// Maximum number of matches that are listed.
-const FOUND_AT_MOST: usize = 200;
+const MAX_FOUND: usize = 200;
 /// Number of rows of a page up or down.
 const PAGE: usize = 8;
 
@@ -62,7 +62,7 @@ impl<T: Copy> Picker<T> {
 /// The items whose text matches, best first. If nothing was typed, all items in their order.
 pub fn ranked<T: Copy>(typed: &str, items: impl Iterator<Item = (T, String)>) -> Vec<(T, String)> {
     if typed.trim().is_empty() {
-        return items.take(FOUND_AT_MOST).collect();
+        return items.take(MAX_FOUND).collect();
     }
     let mut matcher = Matcher::new(Config::DEFAULT);
     let pattern = Pattern::parse(typed, CaseMatching::Ignore, Normalization::Smart);
@@ -76,7 +76,7 @@ pub fn ranked<T: Copy>(typed: &str, items: impl Iterator<Item = (T, String)>) ->
     found.sort_by_key(|(score, ..)| Reverse(*score));
     found
         .into_iter()
-        .take(FOUND_AT_MOST)
+        .take(MAX_FOUND)
         .map(|(_, item, words)| (item, words))
         .collect()
 }

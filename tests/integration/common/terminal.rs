@@ -30,7 +30,7 @@ const FRAME_ENDS: &[u8] = b"\x1b[?2026l";
 
 /// The length of the output up to a frame that is not complete yet. The end of the output may be the first part of the
 /// sequence that begins a frame.
-fn whole_frames(output: &[u8]) -> usize {
+fn complete_frames(output: &[u8]) -> usize {
     let last = |sequence: &[u8]| {
         output
             .windows(sequence.len())
@@ -58,7 +58,7 @@ fn show_output(written: &Receiver<Vec<u8>>, screen: &Mutex<vt100::Parser>) {
         let complete = match &output {
             Ok(output) => {
                 unshown.extend_from_slice(output);
-                whole_frames(&unshown)
+                complete_frames(&unshown)
             }
             Err(_) => unshown.len(),
         };

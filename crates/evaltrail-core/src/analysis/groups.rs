@@ -455,7 +455,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_failure_is_in_one_group_or_alone(
+        fn each_failure_is_in_at_most_one_group(
             failures in prop::collection::vec(prop::collection::vec(0u8..12, 0..4), 0..40),
         ) {
             // Two tools with three arguments each, and errors.

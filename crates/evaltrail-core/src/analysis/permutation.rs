@@ -9,7 +9,7 @@ const PERMUTATIONS: (usize, usize) = (2_000, 20_000);
 /// The number of cases with different scores from which the normal approximation is used, if the skewness is small.
 const NORMAL_FROM: usize = 1_000;
 /// The largest skewness for which the normal approximation is used.
-const SKEWNESS_AT_MOST: f64 = 0.1;
+const MAX_SKEWNESS: f64 = 0.1;
 /// Scores that differ by less are equal: means of equal scores in another order may differ in their last digits.
 const EQUAL: f64 = 1e-9;
 
@@ -108,7 +108,7 @@ fn p_value<'a>(cases: impl IntoIterator<Item = &'a CaseScores>, most: usize) -> 
     let skewness = third / variance.powf(1.5);
     match strata.len() {
         0 => None,
-        NORMAL_FROM.. if skewness.abs() <= SKEWNESS_AT_MOST => {
+        NORMAL_FROM.. if skewness.abs() <= MAX_SKEWNESS => {
             let x = observed / variance.sqrt();
             let smaller = edgeworth_tail(x, skewness).min(edgeworth_tail(-x, -skewness));
             Some((2.0 * smaller).min(1.0))

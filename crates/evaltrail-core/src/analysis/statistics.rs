@@ -1,7 +1,7 @@
 //! Statistical tests for paired results. Two-sided p-values.
 
 /// The maximum number of differences whose distribution is computed exactly.
-const EXACT_AT_MOST: usize = 60;
+const MAX_EXACT: usize = 60;
 
 /// The exact McNemar test: the probability of a split at least as uneven as `broke` and `fixed` if each change were
 /// equally likely in both directions. 1 without changes.
@@ -57,7 +57,7 @@ pub fn wilcoxon(differences: &[f64]) -> Option<f64> {
         .sum();
     let lower = positive.min(sum - positive);
     Some(match ranks.len() {
-        0..=EXACT_AT_MOST => exact(&ranks, sum, lower),
+        0..=MAX_EXACT => exact(&ranks, sum, lower),
         count => approximate(count as f64, ties, lower as f64 / 2.0),
     })
 }

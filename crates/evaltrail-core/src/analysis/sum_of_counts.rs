@@ -1,7 +1,7 @@
 //! The distribution of a sum of independent counts: exact, or for very many of them normal with a correction for skewness.
 
 /// The maximum number of multiplications for an exact distribution.
-const EXACT_AT_MOST: usize = 200_000_000;
+const MAX_EXACT: usize = 200_000_000;
 /// Values at either end with a smaller probability are left out of the distribution; their probability counts to both tails.
 const NEGLIGIBLE: f64 = 1e-30;
 
@@ -102,7 +102,7 @@ impl SumOfCounts {
         self.work = self
             .work
             .saturating_add(a.chances.len().saturating_mul(b.chances.len()));
-        if self.work > EXACT_AT_MOST {
+        if self.work > MAX_EXACT {
             return None;
         }
         let all = convolved(&a.chances, &b.chances);

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_in_between_is_told() {
+    fn edit_between_runs_is_reported() {
         let mut points = points(&[Status::Passed, Status::Failed]);
         assert!(!failing_since(&points).unwrap().was_edited());
         points[1].content = 8;

@@ -332,7 +332,7 @@ mod tests {
         }
     }
 
-    fn told(turn: &Invocation) -> String {
+    fn summary(turn: &Invocation) -> String {
         let call = |call: &&ToolCall| {
             format!(
                 "{}{}",
@@ -355,25 +355,25 @@ mod tests {
             actual: 0,
             key: "n".into(),
         };
-        assert_eq!(told(&after(argument)), "a2 b1 c1");
+        assert_eq!(summary(&after(argument)), "a2 b1 c1");
         assert_eq!(
-            told(&after(AcceptablePart::Call {
+            summary(&after(AcceptablePart::Call {
                 expected: Some(1),
                 actual: None
             })),
             "a1 c1"
         );
         assert_eq!(
-            told(&after(AcceptablePart::Call {
+            summary(&after(AcceptablePart::Call {
                 expected: None,
                 actual: Some(2)
             })),
             "a1 b1 c1 x1"
         );
-        assert_eq!(told(&after(AcceptablePart::Calls)), "a2 c1 x1");
+        assert_eq!(summary(&after(AcceptablePart::Calls)), "a2 c1 x1");
         let taken = after(AcceptablePart::Response);
         assert_eq!(
-            (told(&taken), taken.response_text()),
+            (summary(&taken), taken.response_text()),
             ("a1 b1 c1".into(), "yes".into())
         );
         assert_eq!(after(AcceptablePart::Turn).response_text(), "yes");
@@ -386,11 +386,11 @@ mod tests {
                 actual: Some(2),
             },
         );
-        assert_eq!(told(&back), "b1 c1 a1");
+        assert_eq!(summary(&back), "b1 c1 a1");
     }
 
     #[test]
-    fn non_single_text_response_is_accepted_whole() {
+    fn non_text_response_is_accepted_unchanged() {
         let picture = || Part {
             rest: json!({"inline_data": {}}).as_object().cloned().unwrap(),
             ..Part::default()
@@ -438,7 +438,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_accepted_is_what_was_done(
+        fn accepted_case_expects_the_actual_turn(
             expected in prop::collection::vec(("[abc]", 0..3i32), 0..6),
             actual in prop::collection::vec(("[abc]", 0..3i32), 0..6),
         ) {
@@ -449,7 +449,7 @@ mod tests {
             let meant = accept(&expected, &actual, &AcceptablePart::Turn);
             prop_assert_eq!(meant.calls().len(), actual.calls().len());
             for (a, b) in meant.calls().iter().zip(actual.calls()) {
-                prop_assert!(calls_equal(a, b, false), "{} for {}", told(&meant), told(&actual));
+                prop_assert!(calls_equal(a, b, false), "{} for {}", summary(&meant), summary(&actual));
             }
         }
     }

@@ -8,7 +8,7 @@ use super::{calls_equal, compared_args};
 use crate::domain::ToolCall;
 
 /// Maximum number of comparisons; above it, a greedy pairing is used and [`Alignment::coarse`] is set.
-const CELLS_AT_MOST: usize = 1_000_000;
+const MAX_CELLS: usize = 1_000_000;
 
 /// How an expected and an actual call correspond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub struct Alignment {
 /// Aligns two lists of calls.
 pub fn align(expected: &[&ToolCall], actual: &[&ToolCall]) -> Alignment {
     let cells = (expected.len() + 1).saturating_mul(actual.len() + 1);
-    let coarse = cells > CELLS_AT_MOST;
+    let coarse = cells > MAX_CELLS;
     let pairs = if coarse {
         greedy(expected, actual)
     } else {
@@ -298,7 +298,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_call_stands_in_exactly_one_row(
+        fn every_call_is_in_exactly_one_row(
             e in proptest::collection::vec((0..3usize, 0..2i64), 0..8),
             a in proptest::collection::vec((0..3usize, 0..2i64), 0..8),
         ) {

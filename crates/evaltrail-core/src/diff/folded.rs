@@ -51,7 +51,7 @@ pub fn fold_identical_rows(rows: Vec<DiffRow>) -> Vec<DiffRow> {
             continue;
         }
         out.extend(shortened_calls(&std::mem::take(&mut identical)));
-        let hidden: Vec<bool> = parents_of_others(item, is_equal)
+        let hidden: Vec<bool> = opens_unequal_rows(item, is_equal)
             .into_iter()
             .zip(item)
             .map(|(is_parent, row)| is_equal(row) && !is_parent)
@@ -72,7 +72,7 @@ pub fn fold_identical_rows(rows: Vec<DiffRow>) -> Vec<DiffRow> {
 
 /// For each row, whether it opens a JSON object or list that contains a row that is not equal: such rows say where the
 /// difference is.
-fn parents_of_others(rows: &[DiffRow], is_equal: impl Fn(&DiffRow) -> bool) -> Vec<bool> {
+fn opens_unequal_rows(rows: &[DiffRow], is_equal: impl Fn(&DiffRow) -> bool) -> Vec<bool> {
     let mut is_parent = vec![false; rows.len()];
     // The objects and lists that contain the row, with their indentations.
     let mut open: Vec<(usize, usize)> = Vec::new();

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_lead_to_what_differs() {
+    fn paths_point_to_differences() {
         let found = diff(
             json!({"room": {"name": "A", "ids": [1, 2]}, "on": true, "x": null}),
             json!({"room": {"name": "A", "ids": [1, 3]}, "on": 1, "y": 2}),
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn alike_values_are_told_apart() {
+    fn lookalike_values_are_explained() {
         let note = |a, b| diff(json!({"v": a}), json!({"v": b}))[0].lookalike();
         assert_eq!(
             note(json!(3), json!("3")).unwrap(),

@@ -349,7 +349,7 @@ fn spelled_like(like: &Value, value: Value) -> Value {
 }
 
 /// Maximum total number of lines for a line diff; more lines are paired by position.
-const PAIRED_AT_MOST: usize = 2000;
+const MAX_PAIRED: usize = 2000;
 
 /// A line of JSON without the comma that only says that another one follows.
 fn without_comma(line: &str) -> &str {
@@ -368,7 +368,7 @@ fn paired_lines<'a>(
         }
         (e, a) => (e.map(String::as_str), a.map(String::as_str), e != a),
     };
-    if left.len() + right.len() > PAIRED_AT_MOST {
+    if left.len() + right.len() > MAX_PAIRED {
         let height = left.len().max(right.len());
         return (0..height)
             .map(|at| pair(left.get(at), right.get(at)))
@@ -569,7 +569,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moved_call_says_from_where_to_where() {
+    fn moved_call_shows_both_positions() {
         let (a, b) = (call("a", json!({})), call("b", json!({})));
         let rows = call_rows(&align(&[&a, &b], &[&b, &a]), &[&a, &b], &[&b, &a]);
         let moved = rows.iter().find(|row| row.mark == "↕").unwrap();

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_compared_whole() {
+    fn words_are_not_split_by_the_diff() {
         let diff = diff_words("It will rain on Tuesday.", "It should rain on Wednesday.");
         assert_eq!(
             marked(&diff),

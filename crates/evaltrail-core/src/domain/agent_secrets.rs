@@ -253,7 +253,7 @@ mod tests {
 
     /// Otherwise the arguments of calls would be compared without them.
     #[test]
-    fn values_that_are_no_secrets_are_not_masked() {
+    fn ordinary_values_are_not_masked() {
         let headers = [
             ("x-customer-id", "100234"),
             ("x-env", "staging"),
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stored_tells_agents_apart() {
+    fn stored_form_distinguishes_agents() {
         let of_url = |url: &str| server(&[], url).without_secrets();
         assert_ne!(
             of_url("https://h/run?agent=customer-support-v1"),

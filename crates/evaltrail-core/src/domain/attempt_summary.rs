@@ -12,7 +12,7 @@ use std::borrow::Cow;
 pub const ALLOWED_TRAJECTORY: &str = "allowed_trajectory";
 
 /// The maximum number of errors of models in a summary.
-const MODEL_ERRORS_AT_MOST: usize = 8;
+const MAX_MODEL_ERRORS: usize = 8;
 
 /// The data of an attempt that lists, filters and tables need. A change of its fields is a change of the format of
 /// `store::summaries`.
@@ -148,7 +148,7 @@ impl AttemptSummary {
         };
         let more = match self.model_errors.len() - 1 {
             0 => String::new(),
-            more if more + 1 == MODEL_ERRORS_AT_MOST => " and more".into(),
+            more if more + 1 == MAX_MODEL_ERRORS => " and more".into(),
             more => format!(" and {more} more"),
         };
         Some(format!("{}{turn}{more}", first.describe()))
@@ -368,7 +368,7 @@ impl Attempt {
             end: last_end(&self.actual),
             model_errors: self
                 .model_errors()
-                .take(MODEL_ERRORS_AT_MOST)
+                .take(MAX_MODEL_ERRORS)
                 .map(|(turn, one)| (turn, one.clone()))
                 .collect(),
             tools: self.tool_use.as_ref().map(ToolUse::counts),

@@ -243,7 +243,7 @@ impl Trajectory {
                 (at < responses.len()).then(|| responses.remove(at))
             }
             Trajectory::Events(events) | Trajectory::Partial(events) => {
-                let (event, part) = place(events, at, |part| part.response.is_some())?;
+                let (event, part) = nth_position(events, at, |part| part.response.is_some())?;
                 take_part(events, event, part)?.response
             }
         }
@@ -255,11 +255,11 @@ fn contents(events: &[InvocationEvent]) -> impl Iterator<Item = &Content> {
 }
 
 fn call_place(events: &[InvocationEvent], at: usize) -> Option<(usize, usize)> {
-    place(events, at, |part| part.call.is_some())
+    nth_position(events, at, |part| part.call.is_some())
 }
 
 /// The positions (event, part) of the n-th part that satisfies `is`; n from 0.
-fn place(
+fn nth_position(
     events: &[InvocationEvent],
     at: usize,
     is: impl Fn(&Part) -> bool,

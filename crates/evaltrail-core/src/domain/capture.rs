@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_done_is_expected() {
+    fn captured_case_expects_the_actual_turns() {
         let call = ToolCall {
             id: Some("adk-1".into()),
             ..ToolCall::new("get", None)

@@ -4,9 +4,9 @@ use super::{Attempt, Finding, FindingRule, MetricResult, ModelError, Status};
 use serde::{Deserialize, Serialize};
 
 /// Maximum number of causes of an attempt.
-const CAUSES_AT_MOST: usize = 8;
+const MAX_CAUSES: usize = 8;
 /// Maximum length of a normalised text, in characters.
-const TEXT_AT_MOST: usize = 160;
+const MAX_TEXT: usize = 160;
 
 /// One reason why an attempt did not pass. It contains no values, positions or ids of the case.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -76,7 +76,7 @@ impl Attempt {
             .into_iter()
             .map(|(metric, finding)| cause_of(metric, finding))
         {
-            if causes.len() < CAUSES_AT_MOST && !causes.contains(&cause) {
+            if causes.len() < MAX_CAUSES && !causes.contains(&cause) {
                 causes.push(cause);
             }
         }
@@ -88,7 +88,7 @@ impl Attempt {
         let mut causes = Vec::new();
         for (_, error) in self.model_errors() {
             let cause = Cause::ModelError(normalised_kind(error).into());
-            if causes.len() < CAUSES_AT_MOST / 2 && !causes.contains(&cause) {
+            if causes.len() < MAX_CAUSES / 2 && !causes.contains(&cause) {
                 causes.push(cause);
             }
         }
@@ -298,11 +298,11 @@ fn normalised(text: &str) -> String {
             out.push(first);
             rest = &rest[first.len_utf8()..];
         }
-        if out.len() > 4 * TEXT_AT_MOST {
+        if out.len() > 4 * MAX_TEXT {
             break;
         }
     }
-    out.chars().take(TEXT_AT_MOST).collect()
+    out.chars().take(MAX_TEXT).collect()
 }
 
 #[cfg(test)]
@@ -323,10 +323,7 @@ mod tests {
         assert_eq!(normalised(same[0]), normalised(same[1]));
         assert_eq!(normalised("the agent's own words"), "the agent's own words");
         assert_eq!(normalised("an open \" quote"), "an open \" quote");
-        assert_eq!(
-            normalised(&"x ".repeat(10_000)).chars().count(),
-            TEXT_AT_MOST
-        );
+        assert_eq!(normalised(&"x ".repeat(10_000)).chars().count(), MAX_TEXT);
     }
 
     #[test]
@@ -397,7 +394,7 @@ mod tests {
             metrics: vec![metric("m", many)],
             ..attempt.clone()
         };
-        assert_eq!(verbose.causes().len(), CAUSES_AT_MOST);
+        assert_eq!(verbose.causes().len(), MAX_CAUSES);
         assert_eq!(
             Attempt {
                 status: Status::Passed,

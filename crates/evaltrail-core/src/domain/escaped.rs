@@ -6,7 +6,7 @@ use memchr::{memchr3, memmem};
 /// The number of times that a text is decoded.
 const ROUNDS: usize = 4;
 /// The maximum length of an incomplete escape at the end of a text, in bytes. Escapes within escapes have many backslashes.
-const LONGEST_ESCAPE: usize = 32;
+const MAX_ESCAPE: usize = 32;
 /// The names of characters in HTML that must be escaped there.
 const NAMES: [(&[u8], char); 5] = [
     (b"amp", '&'),
@@ -178,7 +178,7 @@ fn matched(text: &[u8], at: usize, plain: &[u8]) -> PartialMatch {
 /// The byte offset of a suffix of the text that may be the beginning of an escaped `plain`; the length of the text if there
 /// is none.
 pub(super) fn partial_match_start(text: &str, plain: &[u8]) -> usize {
-    let longest = plain.len().saturating_mul(LONGEST_ESCAPE);
+    let longest = plain.len().saturating_mul(MAX_ESCAPE);
     let cut_off = incomplete_escape_start(text);
     let is_open = |&at: &usize| {
         let matched = matched(text.as_bytes(), at, plain);
@@ -196,7 +196,7 @@ fn incomplete_escape_start(text: &str) -> usize {
         .as_bytes()
         .iter()
         .rev()
-        .take(LONGEST_ESCAPE)
+        .take(MAX_ESCAPE)
         .take_while(is_of_escape)
         .count();
     let start = text.len() - length;

@@ -15,7 +15,7 @@ use std::sync::{Arc, Weak};
 pub const ATTEMPTS_IN_BLOCK: usize = 64;
 /// The number of blocks whose decompressed summaries stay in memory although none of their attempts is in use: callers
 /// often read neighbouring attempts one after the other.
-const RECENT_AT_MOST: usize = 4;
+const MAX_RECENT: usize = 4;
 
 /// Attempts that ended, in that order. Attempts that are complete in memory or have no record are stored in full;
 /// of the others, only the compressed summary is stored.
@@ -134,7 +134,7 @@ impl FinishedAttempts {
         let summaries = Arc::new(PackedSummaries::new(block.bytes.clone()));
         *shared = Arc::downgrade(&summaries);
         let mut recent = self.recent.lock();
-        recent.truncate(RECENT_AT_MOST - 1);
+        recent.truncate(MAX_RECENT - 1);
         recent.push_front(summaries.clone());
         summaries
     }

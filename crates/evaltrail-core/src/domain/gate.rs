@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn gates_are_written_as_words_or_as_a_share() {
+    fn gates_are_names_or_shares() {
         assert_eq!(Gate::parse("all"), Ok(Gate::All));
         assert_eq!(Gate::parse(" mean "), Ok(Gate::Mean));
         assert_eq!(

@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn named_model_is_asked_instead_of_recording() {
+    fn named_model_replaces_the_recording() {
         let recorded = JudgeSpec {
             provider: Some(Provider::Replay),
             recording: Some("judge.jsonl".into()),

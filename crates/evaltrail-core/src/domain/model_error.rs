@@ -5,7 +5,7 @@ use super::clean_line;
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// Maximum length of a message in [`ModelError::describe`], in characters.
-const MESSAGE_AT_MOST: usize = 300;
+const MAX_MESSAGE: usize = 300;
 
 /// An error that a model reported, or the reason why it stopped early.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -108,7 +108,7 @@ impl ModelError {
             true => meaning(&self.code).unwrap_or_default(),
             false => &self.message,
         };
-        let shortened: String = match message.char_indices().nth(MESSAGE_AT_MOST) {
+        let shortened: String = match message.char_indices().nth(MAX_MESSAGE) {
             Some((end, _)) => format!("{}…", &message[..end]),
             None => message.to_string(),
         };

@@ -500,7 +500,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cause_is_found_by_its_words() {
+    fn cause_is_found_by_its_text() {
         let causes = [
             Cause::Error("no session #".into()),
             Cause::Error("time-out".into()),
@@ -564,7 +564,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_say_what_to_type() {
+    fn errors_suggest_valid_input() {
         let said = |text| Query::parse(text).unwrap_err().to_string();
         assert!(said("colour:red").contains("unknown filter \"colour\""));
         assert!(said("status:green").contains("passed, failed, errored"));

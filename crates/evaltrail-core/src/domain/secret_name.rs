@@ -101,7 +101,7 @@ pub fn is_secret_name(name: &str) -> bool {
     {
         return false;
     }
-    let words = words_of(name);
+    let words = upper_case_words(name);
     let Some(last) = words.last() else {
         return false;
     };
@@ -123,7 +123,7 @@ pub fn may_be_secret_name(name: &str) -> bool {
         return false;
     }
     let upper = name.to_ascii_uppercase();
-    let words = words_of(name);
+    let words = upper_case_words(name);
     let is_pat = |word: &String| {
         let word = word.strip_suffix('S').unwrap_or(word);
         word.ends_with("PAT") && !NO_PAT.contains(&word)
@@ -135,7 +135,7 @@ pub fn may_be_secret_name(name: &str) -> bool {
 
 /// Whether an option with a name of a secret may have no value.
 pub(super) fn is_secret_flag(name: &str) -> bool {
-    words_of(name)
+    upper_case_words(name)
         .last()
         .is_some_and(|last| FLAGS.contains(&last.as_str()))
 }
@@ -146,7 +146,7 @@ pub(super) fn is_secret_parameter(name: &str) -> bool {
 }
 
 /// The words of a name in upper case: the letters between other characters, and between a lower and an upper case letter.
-fn words_of(name: &str) -> Vec<String> {
+fn upper_case_words(name: &str) -> Vec<String> {
     let letters: Vec<char> = name.chars().collect();
     let (mut words, mut word) = (Vec::new(), String::new());
     for (at, letter) in letters.iter().enumerate() {
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_say_what_is_secret() {
+    fn secret_names_are_recognised() {
         for name in [
             "API_KEY",
             "github_token",

@@ -38,7 +38,7 @@ const SHORTEST_TOKEN_PIECE: usize = 16;
 /// How often letters and digits follow each other in a piece of a token, at least.
 const FEWEST_CHANGES: usize = 4;
 /// The maximum number of words of a value that is clearly no secret. More may be a passphrase.
-const MOST_PLAIN: usize = 3;
+const MAX_ORDINARY_WORDS: usize = 3;
 
 /// The part of a header's value after a scheme of authentication; `None` if it has no scheme.
 pub(super) fn after_scheme(value: &str) -> Option<&str> {
@@ -138,7 +138,7 @@ pub(super) fn is_plain(value: &str) -> bool {
     };
     let has_few_mixed = pieces.iter().filter(is_mixed).count() < 2;
     is_ordinary(value)
-        || (has_few_mixed && pieces.len() <= MOST_PLAIN && pieces.iter().all(is_short))
+        || (has_few_mixed && pieces.len() <= MAX_ORDINARY_WORDS && pieces.iter().all(is_short))
 }
 
 #[cfg(test)]
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_a_few_words_are_plain() {
+    fn values_of_few_words_are_ordinary() {
         for value in [
             "eu-west-1",
             "us-central1",

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_text_may_begin_a_secret() {
+    fn end_of_text_can_begin_a_secret() {
         let known = Secrets::new(["canary-1".to_string()]);
         for (text, end) in [
             ("the can", "can"),

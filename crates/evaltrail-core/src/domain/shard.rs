@@ -41,12 +41,12 @@ impl ShardBy {
 }
 
 /// The maximum number of shards of a run.
-const MOST_SHARDS: u32 = 100_000;
+const MAX_SHARDS: u32 = 100_000;
 
 impl Shard {
     /// Whether its number is one of at most 100,000 shards.
     pub fn is_valid(self) -> bool {
-        (1..=self.of).contains(&self.number) && self.of <= MOST_SHARDS
+        (1..=self.of).contains(&self.number) && self.of <= MAX_SHARDS
     }
 
     /// For a headline, as "shard 3 of 10, by slice".

@@ -4,9 +4,9 @@ use super::Progress;
 use std::collections::VecDeque;
 
 /// Maximum number of steps; the oldest ones are removed first.
-const STEPS_AT_MOST: usize = 500;
+const MAX_STEPS: usize = 500;
 /// Maximum size of a message that is still streamed, in bytes.
-const MESSAGE_AT_MOST: usize = 64 << 10;
+const MAX_MESSAGE: usize = 64 << 10;
 
 /// The steps so far, the oldest first. Their number and the size of each are limited.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -50,7 +50,7 @@ impl Transcript {
             }
             _ => {}
         }
-        if self.steps.len() == STEPS_AT_MOST {
+        if self.steps.len() == MAX_STEPS {
             self.steps.pop_front();
             self.left_out += 1;
         }
@@ -75,12 +75,12 @@ impl Transcript {
 
 /// Appends a chunk to a message up to the maximum size; "…" marks where it was cut.
 fn extend(message: &mut String, piece: &str) {
-    if message.len() >= MESSAGE_AT_MOST {
+    if message.len() >= MAX_MESSAGE {
         return;
     }
     message.push_str(piece);
-    if message.len() > MESSAGE_AT_MOST {
-        message.truncate(message.floor_char_boundary(MESSAGE_AT_MOST));
+    if message.len() > MAX_MESSAGE {
+        message.truncate(message.floor_char_boundary(MAX_MESSAGE));
         message.push('…');
     }
 }
@@ -106,12 +106,12 @@ mod tests {
                 .steps()
                 .eq([&Progress::Says("Good morning!".into())])
         );
-        for call in 0..STEPS_AT_MOST + 2 {
+        for call in 0..MAX_STEPS + 2 {
             transcript.push(Progress::Calls(call.to_string()));
         }
         assert_eq!(
             (transcript.steps().count(), transcript.left_out()),
-            (STEPS_AT_MOST, 3)
+            (MAX_STEPS, 3)
         );
     }
 }

@@ -8,7 +8,7 @@ use crate::domain::Invocation;
 use serde_json::Value;
 
 /// The maximum memory of the documents of a log, in bytes: that of those of a trace.
-const LARGEST_FILE: usize = 1 << 30;
+const MAX_FILE: usize = 1 << 30;
 
 /// A conversation in a log of chats.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +24,7 @@ pub struct LoggedChat {
 /// The conversations in a log of chats; `None` if the text is not one. Errors: a message is not understood, with its
 /// place.
 pub fn read_chat_log(text: &str) -> Option<Result<Vec<LoggedChat>, String>> {
-    let documents = documents(text, LARGEST_FILE)?;
+    let documents = documents(text, MAX_FILE)?;
     let records: Vec<&Value> = match documents.as_slice() {
         [Value::Array(list)] if !is_messages(list) => list.iter().collect(),
         documents => documents.iter().collect(),
@@ -43,7 +43,7 @@ pub fn read_chat_log(text: &str) -> Option<Result<Vec<LoggedChat>, String>> {
         let has_system = found.system.is_some();
         Ok(LoggedChat {
             id,
-            turns: found.recorded(),
+            turns: found.into_turns(),
             has_system,
         })
     };

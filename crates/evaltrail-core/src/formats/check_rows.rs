@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bad_rows_and_taken_ids_are_told() {
+    fn bad_rows_and_duplicate_ids_are_reported() {
         let text = "{\"id\": \"a\", \"prompt\": \"x\"}\nno\n{\"id\": \"a\", \"prompt\": \"y\", \"reference_trajectory\": 1}\n";
         let found = check_rows(text, &FileHints::default()).unwrap();
         let said: Vec<(usize, bool)> = found

@@ -112,7 +112,7 @@ pub(super) fn open_object(
 fn dataset_id(text: &str, range: &Range<usize>, columns: &ColumnMap) -> String {
     let id = id_of(text, range, DATASET_IDS);
     if id.is_empty() {
-        asked_id(text, range, columns)
+        id_from_prompt(text, range, columns)
     } else {
         id
     }
@@ -266,7 +266,7 @@ fn id_of(text: &str, range: &Range<usize>, keys: &[&str]) -> String {
 }
 
 /// The id of a case without one, computed from its prompt.
-fn asked_id(text: &str, range: &Range<usize>, columns: &ColumnMap) -> String {
+fn id_from_prompt(text: &str, range: &Range<usize>, columns: &ColumnMap) -> String {
     let mut indexer = LineIndexer::new(columns.clone());
     indexer.push(text[range.clone()].replace('\n', " ").as_bytes());
     indexer.finish().id(0)
@@ -287,7 +287,7 @@ mod tests {
 
     /// Both ADK and Vertex use this key; the elements of the list differ.
     #[test]
-    fn the_first_element_tells_the_form() {
+    fn first_element_decides_the_form() {
         let columns = ColumnMap::default();
         let form = |element: &str| {
             form_of_list(element, "eval_cases", Some(&(0..element.len())), &columns)
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn every_form_has_words_of_its_own() {
+    fn every_form_has_its_own_description() {
         let forms = [
             FileFormat::EvalSet,
             FileFormat::NamedList,

@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_python_dotenv_reads_is_read() {
+    fn values_equal_those_of_python_dotenv() {
         // Checked against python-dotenv 1.2.4 by `tests/integration/dotenv.rs`.
         let text = "\u{feff}A = 1\r\n# comment\nexport B=2 # c\nC=1#c\nD= # c\nE=#c\nF='a\\'b\\n'\nG=\"a\\n\\\"b\\q\"\n\
                     H=\"two\nlines\"\nI 'x' y\nJ\n=x\nK=\"open\nL=${A}\nM=\"x\" y\nN= spaced words \nA=again";

@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_without_cases_say_what_they_are() {
+    fn files_without_cases_are_named_by_kind() {
         let lfs = "version https://git-lfs.github.com/spec/v1\noid sha256:a1\nsize 4\n";
         assert_eq!(of_text(lfs), Some("a pointer of Git LFS: run git lfs pull"));
         let log = "{\n \"version\": 2,\n \"status\": \"success\",\n \"eval\": {\"task\": \"x\"}, \"samples\": [";

@@ -57,7 +57,7 @@ pub use form::FileFormat;
 pub use head::{HEAD, decoded_text, is_utf16};
 pub use line_size::check_line_size;
 pub use messages::{
-    Message, MessageRole, StateBefore, StoredSession, first_words, read_message, read_session,
+    Message, MessageRole, StateBefore, StoredSession, first_action, read_message, read_session,
     saved_conversations,
 };
 pub use notes::Notes;

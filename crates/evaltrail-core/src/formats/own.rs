@@ -235,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_are_told_from_data_sets() {
+    fn results_are_not_data_sets() {
         assert!(is_own_result(
             b"evaltrail,eval_case_id,prompt,reference\n",
             Vec::new

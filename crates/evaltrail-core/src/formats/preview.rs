@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lines_show_what_is_around_the_change() {
+    fn long_lines_are_cut_around_the_change() {
         let text = format!("{}OLD{}", "x".repeat(5000), "y".repeat(5000));
         let lines = preview(&text, &TextChange::one(5000, "OLD", "NEW"), 3);
         assert!(lines.iter().any(

@@ -6,7 +6,7 @@ use super::foreign::{self, FileHints};
 use super::form::FileFormat;
 use super::index::{self, RootKind};
 use super::json::{self, JsonPath, JsonPositions, SyntaxError};
-use super::line_size::LARGEST_LINE;
+use super::line_size::MAX_LINE;
 use super::problem::FileProblem;
 use super::read::{JsonNode, Read};
 use super::recorded_cases::RecordedCase;
@@ -43,7 +43,7 @@ pub struct SetFile {
 }
 
 /// Largest case that is read, in bytes. A larger one would delay every key press by seconds.
-const LARGEST_CASE: u64 = LARGEST_LINE as u64;
+const MAX_CASE: u64 = MAX_LINE as u64;
 
 /// The positions of the cases.
 #[derive(Clone, Debug)]
@@ -215,12 +215,12 @@ impl SetFile {
                 "fewer",
             ));
         }
-        if let Some(bytes) = self.bytes_of(at).filter(|bytes| *bytes > LARGEST_CASE) {
+        if let Some(bytes) = self.bytes_of(at).filter(|bytes| *bytes > MAX_CASE) {
             return Err(FileProblem {
                 line: self.line_of(at),
                 column: 1,
                 path: String::new(),
-                expected: format!("a case of at most {} MB", LARGEST_CASE >> 20),
+                expected: format!("a case of at most {} MB", MAX_CASE >> 20),
                 found: format!("{} MB", bytes >> 20),
             });
         }
@@ -368,7 +368,7 @@ impl SetFile {
     }
 
     /// What the cases depend on besides the text, as text; empty if there is nothing.
-    pub(super) fn beside_text(&self) -> String {
+    pub(super) fn sidecar_text(&self) -> String {
         let session = self
             .session
             .as_ref()

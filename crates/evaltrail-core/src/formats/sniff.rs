@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn cases_are_told_from_other_files() {
+    fn cases_are_distinguished_from_other_files() {
         let yes = [
             ("a.jsonl", "{\"prompt\": \"x\", \"reference\": \"y\"}\n"),
             (

@@ -178,7 +178,7 @@ pub(super) fn equal_in_any_order(a: &Value, b: &Value) -> bool {
             a.len() == b.len() && a.iter().all(is_in_b)
         }
         (Value::Array(a), Value::Array(b)) => {
-            a.len() == b.len() && each_has_its_own(a, b, equal_in_any_order)
+            a.len() == b.len() && each_has_a_distinct_match(a, b, equal_in_any_order)
         }
         _ => values_equal(a, b),
     }
@@ -191,14 +191,14 @@ pub(super) fn holds(whole: &Value, part: &Value) -> bool {
             .iter()
             .all(|(key, value)| whole.get(key).is_some_and(|other| holds(other, value))),
         (Value::Array(whole), Value::Array(part)) => {
-            each_has_its_own(part, whole, |part, whole| holds(whole, part))
+            each_has_a_distinct_match(part, whole, |part, whole| holds(whole, part))
         }
         (whole, part) => values_equal(whole, part),
     }
 }
 
 /// Whether each value has another element of `others`.
-fn each_has_its_own(
+fn each_has_a_distinct_match(
     values: &[Value],
     others: &[Value],
     is_like: impl Fn(&Value, &Value) -> bool,
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn words_accept_what_they_name_and_nothing_else() {
+    fn keywords_accept_only_their_values() {
         let accepts = |how: Value, e: Value, a: Value| {
             ArgumentRule::parse(&how)
                 .unwrap()

@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_says_yes_and_no() {
+    fn each_kind_passes_and_fails() {
         assert_eq!(
             score(json!({"kind": "tools", "tools": ["search", "b*", "pay"]})),
             Some(1.0 - 1.0 / 3.0)

@@ -114,7 +114,7 @@ mod tests {
     use super::*;
     use crate::domain::{Part, Trajectory};
 
-    fn said(texts: &[(&str, &str)]) -> Invocation {
+    fn turn_with_texts(texts: &[(&str, &str)]) -> Invocation {
         let texts = texts
             .iter()
             .map(|(author, text)| (author.to_string(), vec![Part::text(*text)]))
@@ -130,7 +130,7 @@ mod tests {
     }
 
     fn score(expected: &[(&str, &str)], actual: &[(&str, &str)]) -> Option<f64> {
-        let (expected, actual) = ([said(expected)], [said(actual)]);
+        let (expected, actual) = ([turn_with_texts(expected)], [turn_with_texts(actual)]);
         IntermediateResponses
             .measure(&Evidence::turns(Some(&expected), &actual), None)
             .score
@@ -164,13 +164,16 @@ mod tests {
     #[test]
     fn turns_without_expected_responses_are_skipped() {
         assert_eq!(score(&[], &[("a", "x")]), None);
-        let expected = [said(&[]), said(&[("a", "x y")])];
-        let actual = [said(&[("a", "q")]), said(&[("a", "x y")])];
+        let expected = [turn_with_texts(&[]), turn_with_texts(&[("a", "x y")])];
+        let actual = [
+            turn_with_texts(&[("a", "q")]),
+            turn_with_texts(&[("a", "x y")]),
+        ];
         let measured =
             IntermediateResponses.measure(&Evidence::turns(Some(&expected), &actual), None);
         assert_eq!(measured.score, Some(1.0));
         let unknown = [Invocation::default()];
-        let expected = [said(&[("a", "x")])];
+        let expected = [turn_with_texts(&[("a", "x")])];
         let measured =
             IntermediateResponses.measure(&Evidence::turns(Some(&expected), &unknown), None);
         assert_eq!(measured.score, None);

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use wildmatch::WildMatch;
 
 /// With more calls than this on either side, calls are paired first come, first served.
-const PAIRED_AT_MOST: usize = 1000;
+const MAX_PAIRED: usize = 1000;
 
 /// Compiled rules. Without rules, calls are the same if they are equal in ADK's sense.
 pub(super) struct Matcher {
@@ -136,7 +136,7 @@ impl Matcher {
         expected: &[&ToolCall],
         actual: &[&ToolCall],
     ) -> Vec<Option<usize>> {
-        if expected.len() > PAIRED_AT_MOST || actual.len() > PAIRED_AT_MOST {
+        if expected.len() > MAX_PAIRED || actual.len() > MAX_PAIRED {
             return self.first_come(expected, actual);
         }
         let fits: Vec<Vec<usize>> = expected
@@ -453,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn defaults_may_be_left_out_and_others_ignored() {
+    fn omitted_defaults_are_equal() {
         let rule = "[[match]]\ntool = \"*\"\ndefaults = { unit = \"C\" }\n";
         assert!(
             same(rule, json!({"unit": "C"}), json!({}))
@@ -518,7 +518,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_rule_says_what_is_possible() {
+    fn error_of_a_rule_lists_valid_ones() {
         let rules = [MatchRule::about("t", "n", json!("sometimes"))];
         let error = Matcher::compile(&rules, false).err().unwrap().to_string();
         assert!(

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn sentences_may_change_places_in_lsum() {
+    fn order_of_sentences_is_ignored_in_lsum() {
         let (sides, swapped) = ([vec![0, 1], vec![2, 3]], [vec![2, 3], vec![0, 1]]);
         assert_eq!(rouge_l_sum(&sides, &swapped, 4).fmeasure, 1.0);
         assert_eq!(rouge_l_sum(&[], &[], 0), Overlap::default());

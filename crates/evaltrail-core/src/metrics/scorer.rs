@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_judged_says_why() {
+    fn unjudged_result_has_a_reason() {
         let why = |name: &str, threshold| {
             usable(&Criterion::new(name, threshold))
                 .unwrap_err()

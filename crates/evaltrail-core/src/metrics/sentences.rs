@@ -5,9 +5,9 @@ use crate::domain::{Finding, FindingRule, value_text};
 use serde_json::Value;
 
 /// Further reasons are only counted.
-const REASONS_AT_MOST: usize = 3;
+const MAX_REASONS: usize = 3;
 /// Longer values are cut, in characters.
-const VALUE_AT_MOST: usize = 48;
+const MAX_VALUE: usize = 48;
 /// How much of the text before the first difference is shown, in characters.
 const EQUAL_BEFORE: usize = 12;
 /// In the place of a value that does not exist.
@@ -18,7 +18,7 @@ pub(super) fn reasons(findings: &[Finding]) -> String {
     let groups: Vec<&[Finding]> = findings.chunk_by(are_of_one_call).collect();
     let first: Vec<String> = groups
         .iter()
-        .take(REASONS_AT_MOST)
+        .take(MAX_REASONS)
         .map(|group| reason(group))
         .collect();
     match groups.len() - first.len() {
@@ -203,22 +203,22 @@ fn value_at(finding: &Finding) -> String {
 fn excerpts(expected: &str, actual: &str) -> (String, String) {
     let pairs = expected.chars().zip(actual.chars());
     let equal = pairs.take_while(|(e, a)| e == a).count();
-    let start = match equal + VALUE_AT_MOST / 3 {
-        end if end <= VALUE_AT_MOST => 0,
+    let start = match equal + MAX_VALUE / 3 {
+        end if end <= MAX_VALUE => 0,
         _ => equal - EQUAL_BEFORE,
     };
     (excerpt(expected, start), excerpt(actual, start))
 }
 
-/// At most [`VALUE_AT_MOST`] characters of a text, a long one from this character.
+/// At most [`MAX_VALUE`] characters of a text, a long one from this character.
 fn excerpt(text: &str, start: usize) -> String {
     let length = text.chars().count();
-    if length <= VALUE_AT_MOST {
+    if length <= MAX_VALUE {
         return text.to_string();
     }
-    let part: String = text.chars().skip(start).take(VALUE_AT_MOST).collect();
+    let part: String = text.chars().skip(start).take(MAX_VALUE).collect();
     let before = if start > 0 { "…" } else { "" };
-    let after = if start + VALUE_AT_MOST < length {
+    let after = if start + MAX_VALUE < length {
         "…"
     } else {
         ""
@@ -259,7 +259,7 @@ mod tests {
             actual: Some(format!("{address}{}", "y".repeat(100)).into()),
             ..Finding::new(FindingRule::ArgumentDiffers)
         };
-        let ys = "y".repeat(VALUE_AT_MOST - EQUAL_BEFORE);
+        let ys = "y".repeat(MAX_VALUE - EQUAL_BEFORE);
         assert_eq!(
             sentence(&finding),
             format!("fetch.url: expected …xxxxxxxxxxxxXYZ\", got …xxxxxxxxxxxx{ys}…")

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn exact_wants_nothing_else() {
+    fn exact_state_allows_no_other_entry() {
         let (expected, more) = (
             json!({"a": {"b": 1}}),
             json!({"a": {"b": 1, "c": 2}, "d": 3}),

@@ -15,7 +15,7 @@ fn by_text(evidence: &Evidence, score: impl Fn(&str, &str) -> (f64, String)) -> 
         let Some(reference) = &expected.final_response else {
             return TurnScore::unscored(NO_REFERENCE);
         };
-        if !said(actual) {
+        if !is_response_known(actual) {
             return TurnScore::unscored("the file has no response");
         }
         let (score, measured) = score(&reference.scored_text(), &actual.response_text());
@@ -24,7 +24,7 @@ fn by_text(evidence: &Evidence, score: impl Fn(&str, &str) -> (f64, String)) -> 
 }
 
 /// Whether the agent's response is known. After a run, a missing response is an empty one; in a file it is unknown.
-fn said(actual: &Invocation) -> bool {
+fn is_response_known(actual: &Invocation) -> bool {
     actual.final_response.is_some() || actual.trajectory.events().is_some()
 }
 

@@ -325,7 +325,11 @@ mod tests {
             .collect()
     }
 
-    fn said(match_type: MatchType, expected: &[(&str, Value)], actual: &[(&str, Value)]) -> String {
+    fn explanation(
+        match_type: MatchType,
+        expected: &[(&str, Value)],
+        actual: &[(&str, Value)],
+    ) -> String {
         let options = TrajectoryOptions {
             match_type,
             ignore_args: false,
@@ -364,20 +368,20 @@ mod tests {
             ("log", json!({})),
         ];
         assert_eq!(
-            said(MatchType::Exact, &expected, &actual),
+            explanation(MatchType::Exact, &expected, &actual),
             "set.id: expected \"d2\", got \"d3\" (call 2); log: not expected (call 3)"
         );
         assert_eq!(
-            said(MatchType::InOrder, &expected, &actual),
+            explanation(MatchType::InOrder, &expected, &actual),
             "set.id: expected \"d2\", got \"d3\" (call 2)"
         );
         let swapped = [("set", json!({"id": "d2"})), ("get", json!({}))];
         assert_eq!(
-            said(MatchType::InOrder, &expected, &swapped),
+            explanation(MatchType::InOrder, &expected, &swapped),
             "get: called 2nd, expected 1st"
         );
         assert_eq!(
-            said(MatchType::AnyOrder, &expected, &swapped),
+            explanation(MatchType::AnyOrder, &expected, &swapped),
             "2 calls as expected"
         );
         let towns = [
@@ -387,16 +391,16 @@ mod tests {
         let exchanged = [towns[1].clone(), towns[0].clone()];
         for kind in [MatchType::Exact, MatchType::InOrder] {
             assert_eq!(
-                said(kind, &towns, &exchanged),
+                explanation(kind, &towns, &exchanged),
                 "same calls in another order"
             );
         }
         assert_eq!(
-            said(MatchType::AnyOrder, &towns, &exchanged),
+            explanation(MatchType::AnyOrder, &towns, &exchanged),
             "2 calls as expected"
         );
         assert!(
-            said(
+            explanation(
                 MatchType::Exact,
                 &[("t", json!({"n": 3}))],
                 &[("t", json!({"n": "3"}))]

@@ -166,7 +166,7 @@ pub fn candidates(
             .find(|(other, _)| is_same(other, &trajectories))
         {
             Some((_, count)) => *count += 1,
-            None => found.push((trajectories.iter().map(calls_alone).collect(), 1)),
+            None => found.push((trajectories.iter().map(calls_without_ids).collect(), 1)),
         }
     }
     found.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
@@ -174,7 +174,7 @@ pub fn candidates(
 }
 
 /// The calls without ids and responses, which do not matter for a variant.
-fn calls_alone(trajectory: &Trajectory) -> Trajectory {
+fn calls_without_ids(trajectory: &Trajectory) -> Trajectory {
     let call = |call: &crate::domain::ToolCall| crate::domain::ToolCall {
         id: None,
         ..call.clone()
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_seen_often_comes_first() {
+    fn frequent_variants_are_first() {
         let (a, b, c) = ([turn(&["a"])], [turn(&["b"])], [turn(&["c"])]);
         let known = [Variant {
             name: "v".into(),

@@ -67,9 +67,10 @@ impl TrajectoryComparison {
                     MatchType::InOrder,
                 )
             }
-            TrajectoryComparison::AnyOrder => {
-                (each_has_its_own(reference, predicted), MatchType::AnyOrder)
-            }
+            TrajectoryComparison::AnyOrder => (
+                each_call_has_a_match(reference, predicted),
+                MatchType::AnyOrder,
+            ),
         };
         match fits {
             true => TurnScore::scored(
@@ -88,7 +89,7 @@ impl TrajectoryComparison {
 }
 
 /// Whether the calls of `need` can be paired one to one with calls of `have`.
-fn each_has_its_own(need: &[&ToolCall], have: &[&ToolCall]) -> bool {
+fn each_call_has_a_match(need: &[&ToolCall], have: &[&ToolCall]) -> bool {
     let mut left: Vec<&ToolCall> = have.to_vec();
     need.iter().all(
         |call| match left.iter().position(|other| same_call(call, other)) {

@@ -251,7 +251,7 @@ impl<'a> Rescorer<'a> {
             .position(|list| list.are_of(metrics))
             .unwrap_or_else(|| {
                 // Usually, each eval set has one list. If each case of a file has its own, lists are built repeatedly.
-                if self.lists.len() >= LISTS_AT_MOST {
+                if self.lists.len() >= MAX_LISTS {
                     self.lists.clear();
                 }
                 self.lists.push(CriteriaList::new(metrics, self.change));
@@ -262,7 +262,7 @@ impl<'a> Rescorer<'a> {
 }
 
 /// Maximum number of criteria lists in memory.
-const LISTS_AT_MOST: usize = 64;
+const MAX_LISTS: usize = 64;
 
 /// A known score, compared with another threshold.
 fn compared_with(known: &MetricResult, criterion: &Criterion) -> MetricResult {

@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_words_and_only_they_have_one_number() {
+    fn only_equal_words_have_equal_numbers() {
         let mut interner = Interner::default();
         let words = [
             "a",

@@ -3,7 +3,7 @@
 use super::adk_description::AgentDescriptions;
 use super::adk_tools::declared;
 use super::memory_limit::{EVENT, parse_answer};
-use super::remote::{Remote, said};
+use super::remote::{Remote, error_text};
 use super::{
     Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Session, SessionOptions, Turn,
     TurnOutcome,
@@ -94,7 +94,7 @@ impl AdkAgent {
             .call(Method::GET, &["apps", &self.app.name, "app-info"], None)
             .await?;
         match status == StatusCode::INTERNAL_SERVER_ERROR {
-            true => Err(AgentError::new(ErrorKind::Setup, said(status, &text))),
+            true => Err(AgentError::new(ErrorKind::Setup, error_text(status, &text))),
             false => Ok(()),
         }
     }
@@ -122,7 +122,7 @@ impl Agent for AdkAgent {
         let body = json!({"appName": self.app.name, "userId": "evaltrail", "sessionId": session, "newMessage": {"parts": []}});
         let (status, text) = self.app.call(Method::POST, &["run"], Some(body)).await?;
         match status == StatusCode::INTERNAL_SERVER_ERROR {
-            true => Err(AgentError::new(ErrorKind::Setup, said(status, &text))),
+            true => Err(AgentError::new(ErrorKind::Setup, error_text(status, &text))),
             false => Ok(()),
         }
     }
@@ -247,7 +247,7 @@ impl AdkApp {
         if !status.is_success() && !taken {
             return Err(AgentError::new(
                 ErrorKind::Protocol,
-                format!("no session: {}", said(status, &text)),
+                format!("no session: {}", error_text(status, &text)),
             ));
         }
         let made = parse_answer(&text).unwrap_or_default();

@@ -11,7 +11,7 @@ use url::Url;
 
 const SHORT_CALL: Duration = Duration::from_secs(30);
 /// The maximum size of a session, in bytes.
-const LONGEST_SESSION: usize = 32 << 20;
+const MAX_SESSION: usize = 32 << 20;
 
 /// Reads a session by its address: `http://host:port/apps/APP/users/USER/sessions/ID`; `apps` may be left out.
 pub async fn fetch_session(address: &str) -> Result<StoredSession, AgentError> {
@@ -34,7 +34,7 @@ pub async fn fetch_session(address: &str) -> Result<StoredSession, AgentError> {
         .await
         .map_err(broken)?;
     let status = response.status();
-    let text = http::text(response, LONGEST_SESSION).await.map_err(|_| {
+    let text = http::text(response, MAX_SESSION).await.map_err(|_| {
         AgentError::new(
             ErrorKind::Protocol,
             "the session is incomplete or longer than 32 MB",

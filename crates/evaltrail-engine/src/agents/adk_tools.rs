@@ -19,12 +19,12 @@ pub async fn declared_tools(spec: &AgentSpec) -> Vec<DeclaredTool> {
             server: AgentServer::Url(url),
             app,
             ..
-        } => asked(url, app).await.unwrap_or_default(),
+        } => fetch_declared_tools(url, app).await.unwrap_or_default(),
         _ => Vec::new(),
     }
 }
 
-async fn asked(base: &str, app: &str) -> Option<Vec<DeclaredTool>> {
+async fn fetch_declared_tools(base: &str, app: &str) -> Option<Vec<DeclaredTool>> {
     let mut url = Url::parse(base).ok().filter(is_loopback)?;
     url.path_segments_mut()
         .ok()?

@@ -233,7 +233,7 @@ impl Session for PlainSession {
         let response = remote
             .begin_turn(self.engine.url("query"), &body, &HeaderMap::new())
             .await?;
-        let answer = remote.whole(response, &mut turn.budget).await?;
+        let answer = remote.json_body(response, &mut turn.budget).await?;
         let output = &answer["output"];
         let steps = output["intermediate_steps"].as_array();
         for mut event in steps.into_iter().flatten().flat_map(step) {

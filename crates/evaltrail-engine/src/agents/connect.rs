@@ -10,7 +10,7 @@ use super::command::CommandAgent;
 use super::connection_status::ConnectionStatus;
 use super::http::HttpAgent;
 use super::langgraph::LanggraphAgent;
-use super::masked::{masked, secrets_for, sent_to};
+use super::masked::{mask_agent, secrets_for, sent_to};
 use super::mcp::McpAgent;
 use super::memory_limit::RunMemory;
 use super::observed::ObservedSession;
@@ -103,7 +103,7 @@ impl Agents {
             status: &status.without(&self.sent),
         };
         let outcome = Box::pin(connected_with_tools(spec, tools, &request)).await;
-        let outcome = masked(outcome, &self.sent);
+        let outcome = mask_agent(outcome, &self.sent);
         place.tried.fetch_add(1, Ordering::Release);
         connection.take(outcome)
     }
@@ -176,7 +176,7 @@ pub async fn probe_server(
         sent: &sent,
         status: &ConnectionStatus::default(),
     };
-    let agent = masked(connected(spec, &request).await, &sent)?;
+    let agent = mask_agent(connected(spec, &request).await, &sent)?;
     let description = agent.describe().await;
     agent.finish().await;
     Ok(description)

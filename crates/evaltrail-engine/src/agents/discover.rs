@@ -10,7 +10,7 @@ use url::Url;
 /// The time limit of a request.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 /// The maximum size of an answer, in bytes.
-const LONGEST_ANSWER: usize = 4 << 20;
+const MAX_ANSWER: usize = 4 << 20;
 
 /// An agent that a server offers, as a table of `evaltrail.toml`.
 #[derive(Clone, Debug, PartialEq)]
@@ -105,7 +105,7 @@ impl ServerProbe {
             .await
             .ok()
             .filter(|response| response.status().is_success())?;
-        http::text(response, LONGEST_ANSWER).await.ok()
+        http::text(response, MAX_ANSWER).await.ok()
     }
 
     async fn json(&self, method: Method, path: &str, body: Option<Value>) -> Option<Value> {

@@ -1,7 +1,7 @@
 //! The last output of a program, for an error message.
 
 /// The maximum length of a line, in characters.
-const LONGEST_LINE: usize = 300;
+const MAX_LINE: usize = 300;
 
 /// The line that says why the program failed, if one does, then the last lines, at most `most`. Empty without output.
 pub(super) fn last_output(text: &str, most: usize) -> String {
@@ -78,7 +78,7 @@ fn begins_like_error(line: &str) -> bool {
 }
 
 fn shortened(line: &str) -> String {
-    match line.char_indices().nth(LONGEST_LINE) {
+    match line.char_indices().nth(MAX_LINE) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_string(),
     }

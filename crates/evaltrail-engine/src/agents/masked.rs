@@ -30,7 +30,7 @@ pub(super) fn secrets_for(spec: &AgentSpec) -> Vec<String> {
 }
 
 /// An agent, or why it is not connected, without the secrets that were sent to it.
-pub(super) fn masked(
+pub(super) fn mask_agent(
     outcome: Result<Box<dyn Agent>, AgentError>,
     sent: &Arc<SentSecrets>,
 ) -> Result<Box<dyn Agent>, AgentError> {
@@ -39,12 +39,12 @@ pub(super) fn masked(
             agent,
             sent: sent.clone(),
         })),
-        Err(error) => Err(masked_error(sent, error)),
+        Err(error) => Err(mask_error(sent, error)),
     }
 }
 
 /// An error without the secrets.
-fn masked_error(sent: &SentSecrets, error: AgentError) -> AgentError {
+fn mask_error(sent: &SentSecrets, error: AgentError) -> AgentError {
     AgentError {
         message: sent.mask(&error.message),
         ..error
@@ -56,7 +56,7 @@ impl Agent for MaskedAgent {
     async fn open(&self, opening: SessionOptions) -> Result<Box<dyn Session>, AgentError> {
         opening.tools.mask_with(self.sent.clone());
         let opened = self.agent.open(opening).await;
-        let session = opened.map_err(|error| masked_error(&self.sent, error))?;
+        let session = opened.map_err(|error| mask_error(&self.sent, error))?;
         let id = self.sent.mask(session.id());
         Ok(Box::new(MaskedSession {
             session,
@@ -89,11 +89,11 @@ impl Agent for MaskedAgent {
         self.agent
             .load_plugins()
             .await
-            .map_err(|error| masked_error(&self.sent, error))
+            .map_err(|error| mask_error(&self.sent, error))
     }
 
     async fn explain(&self, error: AgentError) -> AgentError {
-        masked_error(&self.sent, self.agent.explain(error).await)
+        mask_error(&self.sent, self.agent.explain(error).await)
     }
 
     async fn exit_error(&self) -> Option<String> {
@@ -136,7 +136,7 @@ impl Session for MaskedSession {
             on_event(event);
         };
         let outcome = self.session.turn(turn, &mut masked).await;
-        outcome.map_err(|error| masked_error(sent, error))
+        outcome.map_err(|error| mask_error(sent, error))
     }
 
     fn id(&self) -> &str {

@@ -1,7 +1,7 @@
 //! An agent that an MCP server offers as a tool. Which tools it calls itself is not known.
 
 use super::messages::event_with;
-use super::remote::{Remote, setup, words_of};
+use super::remote::{Remote, error_message, setup};
 use super::stream_items::Items;
 use super::{
     Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Session, SessionOptions, Turn,
@@ -196,7 +196,7 @@ impl McpServer {
             .and_then(|kind| kind.to_str().ok())
             .unwrap_or_default();
         let mut answer = match kind.starts_with("text/event-stream") {
-            false => self.remote.whole(response, budget).await?,
+            false => self.remote.json_body(response, budget).await?,
             true => {
                 let mut items = self.remote.items(response, budget.take_rest());
                 let answer = answer_among(&mut items, &request["id"]).await?;
@@ -205,7 +205,7 @@ impl McpServer {
             }
         };
         if let Some(error) = answer.get("error").filter(|error| !error.is_null()) {
-            let words = words_of(error).unwrap_or_else(|| error.to_string());
+            let words = error_message(error).unwrap_or_else(|| error.to_string());
             return Err(self.remote.error(ErrorKind::Agent, words));
         }
         answer.get_mut("result").map(Value::take).ok_or_else(|| {
@@ -325,7 +325,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_block_of_a_result_is_kept() {
+    fn every_block_of_a_result_is_stored() {
         let link = json!({"type": "resource_link", "uri": "file:///a"});
         let image = json!({"type": "image", "data": "AA==", "mimeType": "image/png"});
         let text = |text: &str| json!({"type": "text", "text": text});

@@ -16,7 +16,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout};
 
 /// The maximum length of a line of output, in bytes.
-const LONGEST_LINE: u64 = 32 << 20;
+const MAX_LINE: u64 = 32 << 20;
 
 /// A running program. It is terminated when this is dropped.
 #[derive(Debug)]
@@ -186,7 +186,7 @@ impl ProgramLines {
             Ok(Ok(status)) => format!("the program ended with {status} before it gave a result"),
             _ => "the program closed its output before it gave a result".to_string(),
         };
-        self.stderr.whole().await;
+        self.stderr.read_to_end().await;
         let last = last_output(&self.stderr.text_since(0), 8);
         let last = if last.is_empty() {
             String::new()
@@ -229,13 +229,13 @@ async fn next_line(
     let protocol = |why: String| AgentError::new(ErrorKind::Protocol, why);
     loop {
         let mut line = Vec::new();
-        let longest = LONGEST_LINE.min(budget.left() as u64 + 1);
+        let longest = MAX_LINE.min(budget.left() as u64 + 1);
         let read = stdout.take(longest).read_until(b'\n', &mut line).await;
         let count =
             read.map_err(|error| protocol(format!("cannot read the program's output: {error}")))?;
         match count as u64 {
             0 => return Ok(None),
-            LONGEST_LINE => {
+            MAX_LINE => {
                 return Err(protocol(
                     "a line of the program's output is longer than 32 MB".into(),
                 ));

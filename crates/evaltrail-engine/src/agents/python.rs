@@ -216,7 +216,7 @@ impl Session for PythonSession {
                     .push(json!({"role": "assistant", "content": result.answer}));
                 self.state = result.state.or(self.state.take());
                 if !result.kept_state.is_empty() {
-                    self.opening.tools.note_kept_state(&result.kept_state);
+                    self.opening.tools.note_saved_state(&result.kept_state);
                 }
                 let (end, has_all_calls) = (result.end, result.has_all_calls);
                 Ok(TurnOutcome {

@@ -19,13 +19,13 @@ use url::Url;
 /// The time limit of every request except a turn, which has the attempt's limit.
 pub(super) const SHORT_CALL: Duration = Duration::from_secs(30);
 /// The maximum size of a response body, in bytes.
-pub(super) const LONGEST_BODY: usize = 32 << 20;
+pub(super) const MAX_BODY: usize = 32 << 20;
 /// The maximum size of the items of one turn as they are sent, in bytes.
-pub(super) const LONGEST_TURN: usize = 256 << 20;
+pub(super) const MAX_TURN: usize = 256 << 20;
 /// The length of a text in which secrets are looked for before it is cut to a beginning, in characters.
 const BEGINNING: usize = 16 << 10;
 /// The maximum length of the server's own words in an error message, in characters.
-const LONGEST_WORDS: usize = 500;
+const MAX_ERROR_TEXT: usize = 500;
 
 /// The end of an error about a server that cannot be reached.
 const IS_IT_RUNNING: &str = "is the server running?";
@@ -298,7 +298,7 @@ impl Remote {
     }
 
     /// Reads the response to a turn as one value.
-    pub(super) async fn whole(
+    pub(super) async fn json_body(
         &self,
         response: Response,
         budget: &mut TurnBudget,
@@ -316,7 +316,7 @@ impl Remote {
     }
 
     pub(super) async fn text(&self, response: Response) -> Result<String, AgentError> {
-        http::text(response, LONGEST_BODY)
+        http::text(response, MAX_BODY)
             .await
             .map_err(|error| match error {
                 BodyError::Broken(error) => self.broken(error),
@@ -358,7 +358,7 @@ impl Remote {
 
     /// The error of a status without success: what the server said, and what may be missing.
     fn unsuccessful(&self, status: StatusCode, path: &str, text: &str) -> AgentError {
-        let mut words = said(status, &self.clean(text));
+        let mut words = error_text(status, &self.clean(text));
         if matches!(
             status,
             StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED
@@ -392,10 +392,10 @@ impl Remote {
 
     /// The error that a server reports in an answer, in its words; `otherwise` if it gives none.
     pub(super) fn reported(&self, answer: &Value, otherwise: &str) -> AgentError {
-        let words = self.clean(&words_of(answer).unwrap_or_else(|| otherwise.to_string()));
+        let words = self.clean(&error_message(answer).unwrap_or_else(|| otherwise.to_string()));
         AgentError::new(
             ErrorKind::Agent,
-            words.chars().take(LONGEST_WORDS).collect::<String>(),
+            words.chars().take(MAX_ERROR_TEXT).collect::<String>(),
         )
     }
 
@@ -482,12 +482,14 @@ fn is_busy(status: StatusCode) -> bool {
 }
 
 /// What a server said with a response that is not a success.
-pub(super) fn said(status: StatusCode, text: &str) -> String {
-    let words = parse_answer(text).ok().and_then(|answer| words_of(&answer));
+pub(super) fn error_text(status: StatusCode, text: &str) -> String {
+    let words = parse_answer(text)
+        .ok()
+        .and_then(|answer| error_message(&answer));
     let words: String = words
         .unwrap_or_else(|| text.trim().to_string())
         .chars()
-        .take(LONGEST_WORDS)
+        .take(MAX_ERROR_TEXT)
         .collect();
     match words.is_empty() {
         true => format!("the server answered {status}"),
@@ -496,7 +498,7 @@ pub(super) fn said(status: StatusCode, text: &str) -> String {
 }
 
 /// The words of an error in a body: `detail`, `error` or `message`, and the `message` in it if it is an object.
-pub(super) fn words_of(answer: &Value) -> Option<String> {
+pub(super) fn error_message(answer: &Value) -> Option<String> {
     let detail = ["detail", "error", "message"]
         .iter()
         .find_map(|key| answer.get(key).filter(|value| !value.is_null()))?;

@@ -132,7 +132,7 @@ impl Agent for Arc<Replay> {
 impl ReplaySession {
     /// The turn to replay: the one recorded for the case; else one recorded for the same message; else, if there is a
     /// fallback, one recorded for a similar message, or the fallback.
-    fn recorded(&self, turn: &Turn<'_>) -> Option<Cow<'_, RecordedTurn>> {
+    fn recorded_turn(&self, turn: &Turn<'_>) -> Option<Cow<'_, RecordedTurn>> {
         if let Some(attempt) = self.attempt {
             return self.replay.attempts[attempt]
                 .turns
@@ -175,7 +175,7 @@ impl Session for ReplaySession {
         turn: Turn<'_>,
         on_event: OnEvent<'_>,
     ) -> Result<TurnOutcome, AgentError> {
-        let Some(recorded) = self.recorded(&turn) else {
+        let Some(recorded) = self.recorded_turn(&turn) else {
             let what = format!(
                 "the recording has no turn {} of {:?}",
                 turn.number, self.opening.eval_id
@@ -240,7 +240,7 @@ mod tests {
                 budget: TurnBudget::new(1 << 20, &Arc::default()),
                 streams: false,
             };
-            let recorded = session.recorded(&turn)?;
+            let recorded = session.recorded_turn(&turn)?;
             recorded.events[0]
                 .content
                 .as_ref()

@@ -112,7 +112,7 @@ impl Server {
                 return Ok(());
             }
             if let Some(status) = self.exit_status().await {
-                self.errors.whole().await;
+                self.errors.read_to_end().await;
                 return Err(self.failed(&format!("the server ended with {status}")));
             }
             if Instant::now() > deadline {
@@ -182,7 +182,7 @@ impl Server {
         let began = Instant::now();
         loop {
             if let Some(status) = self.exit_status().await {
-                self.errors.whole().await;
+                self.errors.read_to_end().await;
                 return Some(status);
             }
             let has_reason =

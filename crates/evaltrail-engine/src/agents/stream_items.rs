@@ -1,6 +1,6 @@
 //! The items of a streamed response.
 
-use crate::agents::remote::{LONGEST_BODY, LONGEST_TURN, Remote, silence};
+use crate::agents::remote::{MAX_BODY, MAX_TURN, Remote, silence};
 use crate::agents::{AgentError, ErrorKind, TurnBudget};
 use crate::net::{SseDecoder, SseEvent};
 use crate::process::clock::timeout;
@@ -105,7 +105,7 @@ impl Items<'_> {
             return Ok(());
         };
         self.read += chunk.len();
-        if self.read > LONGEST_TURN {
+        if self.read > MAX_TURN {
             return Err(protocol(
                 "the agent sent more than 256 MB in one turn".into(),
             ));
@@ -122,7 +122,7 @@ impl Items<'_> {
                     self.waiting
                         .extend(lines.split(|byte| *byte == b'\n').filter_map(line_of));
                 }
-                if rest.len() > LONGEST_BODY {
+                if rest.len() > MAX_BODY {
                     return Err(protocol(
                         "a line of the response is longer than 32 MB".into(),
                     ));

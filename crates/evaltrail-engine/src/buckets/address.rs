@@ -188,16 +188,16 @@ fn without_drive(key: &str) -> &str {
 }
 
 /// The maximum length of a part of a key, in bytes: that of a file's name.
-const LONGEST_PART: usize = 255;
+const MAX_PART: usize = 255;
 /// The maximum length of a key, in bytes: with the folder of the copies, it must be a path.
-const LONGEST_KEY: usize = 2048;
+const MAX_KEY: usize = 2048;
 
 /// Whether a key can be used as a relative path: it has no `..`, no empty or long parts and no control
 /// characters, nor those that the platform forbids in names.
 pub(super) fn is_plain_key(key: &str) -> bool {
     let is_forbidden = |one: char| one == '\\' || (cfg!(windows) && "<>:\"|?*".contains(one));
     let is_plain = |part: &str| {
-        (1..=LONGEST_PART).contains(&part.len())
+        (1..=MAX_PART).contains(&part.len())
             && !part
                 .chars()
                 .any(|one| one.is_control() || is_forbidden(one))
@@ -209,7 +209,7 @@ pub(super) fn is_plain_key(key: &str) -> bool {
                 )
             }
     };
-    key.len() <= LONGEST_KEY && key.split('/').all(is_plain)
+    key.len() <= MAX_KEY && key.split('/').all(is_plain)
 }
 
 impl fmt::Display for BucketAddress {
@@ -257,12 +257,12 @@ mod tests {
     #[test]
     fn parts_of_keys_are_names_of_files() {
         let part = |length: usize| "x".repeat(length);
-        let key = |length: usize| [part(LONGEST_PART), part(length - LONGEST_PART - 1)].join("/");
-        assert!(is_plain_key("a") && is_plain_key(&part(LONGEST_PART)) && is_plain_key(".a/..b/c"));
-        assert!(!is_plain_key("") && !is_plain_key(&part(LONGEST_PART + 1)));
-        assert!(is_plain_key(&key(2 * LONGEST_PART)));
-        let longest = vec![key(2 * LONGEST_PART); 4].join("/");
-        let longest = format!("{longest}/{}", part(LONGEST_KEY - longest.len() - 1));
+        let key = |length: usize| [part(MAX_PART), part(length - MAX_PART - 1)].join("/");
+        assert!(is_plain_key("a") && is_plain_key(&part(MAX_PART)) && is_plain_key(".a/..b/c"));
+        assert!(!is_plain_key("") && !is_plain_key(&part(MAX_PART + 1)));
+        assert!(is_plain_key(&key(2 * MAX_PART)));
+        let longest = vec![key(2 * MAX_PART); 4].join("/");
+        let longest = format!("{longest}/{}", part(MAX_KEY - longest.len() - 1));
         assert!(is_plain_key(&longest) && !is_plain_key(&format!("{longest}x")));
         #[cfg(unix)]
         assert!(

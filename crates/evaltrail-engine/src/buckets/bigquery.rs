@@ -42,11 +42,11 @@ const EMULATOR: &str = "BIGQUERY_EMULATOR_HOST";
 /// The number of rows of a page.
 const PAGE: usize = 5_000;
 /// The maximum number of pages. BigQuery ends a page at some 10 MB.
-const MOST_PAGES: usize = 20_000;
+const MAX_PAGES: usize = 20_000;
 /// The maximum size of a page, and of other replies, in bytes.
-const LARGEST_REPLY: usize = 64 << 20;
+const MAX_REPLY: usize = 64 << 20;
 /// The maximum memory of the values of a reply, and of the texts of JSON in a row, in bytes.
-const LARGEST_VALUES: usize = 256 << 20;
+const MAX_VALUES: usize = 256 << 20;
 /// The number of rows of a batch that is appended.
 const BATCH: usize = 500;
 /// The time limit for the first answer.
@@ -197,7 +197,7 @@ impl BigQueryTable {
     ) -> Result<String, BucketError> {
         let table = self.clone();
         let about = Arc::new(self.wait_for(async move { table.about().await })?);
-        let (mut size, mut next, mut pages) = (0, None::<String>, Pages::with_limit(MOST_PAGES));
+        let (mut size, mut next, mut pages) = (0, None::<String>, Pages::with_limit(MAX_PAGES));
         loop {
             let (table, schema, token) = (self.clone(), about.clone(), next.take());
             let (lines, token) =
@@ -230,8 +230,8 @@ impl BigQueryTable {
         let page: Page = self.get("/data", &query, ANSWERS_WITHIN).await?;
         let mut lines = Vec::new();
         for row in page.rows {
-            let row = record(&schema.fields, row, &mut { LARGEST_VALUES })
-                .map_err(|why| self.other(why))?;
+            let row =
+                record(&schema.fields, row, &mut { MAX_VALUES }).map_err(|why| self.other(why))?;
             lines.extend(row.to_string().into_bytes());
             lines.push(b'\n');
         }
@@ -335,7 +335,7 @@ impl BigQueryTable {
                         None => Ok(()),
                         Some(error) => {
                             let why = &error["errors"][0]["message"];
-                            let why = self.masked(why.as_str().unwrap_or("a row was refused"));
+                            let why = self.mask_token(why.as_str().unwrap_or("a row was refused"));
                             Err(BucketError::Other(format!("{}: {why}", self.address)))
                         }
                     };
@@ -359,10 +359,11 @@ impl BigQueryTable {
         match self.send(Method::GET, url, None, within).await? {
             (StatusCode::NOT_FOUND, _) => Err(BucketError::Missing(self.address.to_string())),
             (status, text) if status.is_success() => {
-                let invalid =
-                    |why: String| self.other(format!("an invalid reply: {}", self.masked(&why)));
-                let (value, _) = parse_within(&text, LARGEST_VALUES)
-                    .map_err(|error| invalid(error.to_string()))?;
+                let invalid = |why: String| {
+                    self.other(format!("an invalid reply: {}", self.mask_token(&why)))
+                };
+                let (value, _) =
+                    parse_within(&text, MAX_VALUES).map_err(|error| invalid(error.to_string()))?;
                 drop(text);
                 serde_json::from_value(value).map_err(|error| invalid(error.to_string()))
             }
@@ -403,7 +404,7 @@ impl BigQueryTable {
             );
             return Err(told(why));
         }
-        match timeout(BODY_WITHIN, http::text(response, LARGEST_REPLY))
+        match timeout(BODY_WITHIN, http::text(response, MAX_REPLY))
             .await
             .map_err(|_| late(BODY_WITHIN))?
         {
@@ -411,7 +412,7 @@ impl BigQueryTable {
             Err(BodyError::Broken(error)) => Err(told(http::chain(http::cause(&error)))),
             Err(BodyError::TooLong) => Err(told(format!(
                 "a reply has more than {} MB",
-                LARGEST_REPLY >> 20
+                MAX_REPLY >> 20
             ))),
         }
     }
@@ -441,7 +442,7 @@ impl BigQueryTable {
     fn refused(&self, status: StatusCode, text: &str) -> BucketError {
         let reply: Value = serde_json::from_str(text).unwrap_or_default();
         // Masked before it is cut: half a token must not be shown, either.
-        let why = self.masked(reply["error"]["message"].as_str().unwrap_or(text));
+        let why = self.mask_token(reply["error"]["message"].as_str().unwrap_or(text));
         let why: String = why.chars().take(500).collect();
         BucketError::Other(format!(
             "{}: BigQuery replied {status}: {why}",
@@ -450,7 +451,7 @@ impl BigQueryTable {
     }
 
     /// A text without the token.
-    fn masked(&self, text: &str) -> String {
+    fn mask_token(&self, text: &str) -> String {
         Secrets::new(self.token.clone()).mask(text).into_owned()
     }
 }
@@ -510,7 +511,7 @@ fn scalar(column: &TableColumn, value: Value, left: &mut usize) -> Result<Value,
             Err(ParseFailure::TooLarge) => {
                 return Err(format!(
                     "a row needs more than {} MB of memory",
-                    LARGEST_VALUES >> 20
+                    MAX_VALUES >> 20
                 ));
             }
         },
@@ -558,7 +559,7 @@ mod tests {
         .unwrap();
         let expected = r#"{"text":"a","n":9007199254740993,"x":0.5,"nan":"NaN","ok":true,"none":null,"tags":["p","q"],"call":{"tool":"t"},"at":{"lat":1.5}}"#;
         assert_eq!(
-            record(&schema.fields, row, &mut { LARGEST_VALUES })
+            record(&schema.fields, row, &mut { MAX_VALUES })
                 .unwrap()
                 .to_string(),
             expected

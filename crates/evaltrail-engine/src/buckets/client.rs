@@ -1,9 +1,9 @@
 //! Reads and writes objects. All functions block.
 
 use super::address::{BucketAddress, is_plain_key};
-use super::errors::{BucketError, error_text, told};
+use super::errors::{BucketError, bucket_error, error_text};
 use super::left_out::LeftOut;
-use super::listing::{ListingError, MOST_OBJECTS};
+use super::listing::{ListingError, MAX_OBJECTS};
 use super::object::{etag_of, key_of, plain_etag};
 use super::stores::Store;
 use super::transfer::{ObjectPart, read, read_parts};
@@ -138,7 +138,7 @@ impl Bucket {
         wait_for(&self.address, async move {
             match store.list_some(&address).await {
                 Ok(()) | Err(Error::PermissionDenied { .. }) => Ok(()),
-                Err(error) => Err(told(&address, &error)),
+                Err(error) => Err(bucket_error(&address, &error)),
             }
         })
     }
@@ -194,7 +194,7 @@ impl Bucket {
                 {
                     Ok(None)
                 }
-                Err(error) => Err(told(&address, &error)),
+                Err(error) => Err(bucket_error(&address, &error)),
             }
         })
     }
@@ -261,7 +261,7 @@ impl Bucket {
                 .objects
                 .delete(&key_of(&address)?)
                 .await
-                .map_err(|error| told(&address, &error))
+                .map_err(|error| bucket_error(&address, &error))
         })
     }
 
@@ -275,7 +275,7 @@ impl Bucket {
                     version: object.version,
                 }),
                 Ok(_) => Err(BucketError::Changed(address.to_string())),
-                Err(error) => Err(told(&address, &error)),
+                Err(error) => Err(bucket_error(&address, &error)),
             }
         })
     }
@@ -292,14 +292,17 @@ impl Bucket {
                 .objects
                 .put_opts(&key, PutPayload::from(bytes), options)
                 .await;
-            match written.map_err(|error| told(&address, &error))?.e_tag {
+            match written
+                .map_err(|error| bucket_error(&address, &error))?
+                .e_tag
+            {
                 Some(etag) => Ok(plain_etag(&etag)),
                 None => store
                     .objects
                     .head(&key)
                     .await
                     .map(|object| etag_of(&object))
-                    .map_err(|error| told(&address, &error)),
+                    .map_err(|error| bucket_error(&address, &error)),
             }
         })
     }
@@ -334,10 +337,10 @@ fn name_below<'a>(address: &BucketAddress, key: &'a str) -> Option<&'a str> {
 
 fn listing_error(address: &BucketAddress, error: ListingError) -> BucketError {
     match error {
-        ListingError::Store(error) => told(address, &error),
+        ListingError::Store(error) => bucket_error(address, &error),
         ListingError::Endless(why) => BucketError::Other(format!("{address}: {why}")),
         ListingError::TooMany => BucketError::TooLarge(format!(
-            "{address}: there are more than {MOST_OBJECTS} objects; name a folder with fewer"
+            "{address}: there are more than {MAX_OBJECTS} objects; name a folder with fewer"
         )),
     }
 }

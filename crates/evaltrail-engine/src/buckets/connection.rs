@@ -26,9 +26,9 @@ const ANSWERED_WITHIN: Duration = Duration::from_secs(900);
 /// The speed below which an upload is given up, in bytes per second.
 const SLOWEST: usize = 64 << 10;
 /// The maximum size of a page of a listing, in bytes. A page of 5,000 keys of 1,024 characters has some 8 MB.
-const LARGEST_LISTING: usize = 32 << 20;
+const MAX_LISTING: usize = 32 << 20;
 /// The maximum size of an answer that is neither an object nor a listing, in bytes.
-const LARGEST_ANSWER: usize = 1 << 20;
+const MAX_ANSWER: usize = 1 << 20;
 
 /// Makes the connections of a store's clients.
 #[derive(Debug)]
@@ -157,12 +157,8 @@ impl HttpService for BucketConnection {
             return Ok(answer);
         }
         let (mut parts, body) = answer.into_parts();
-        let most = if is_listing {
-            LARGEST_LISTING
-        } else {
-            LARGEST_ANSWER
-        };
-        let mut body = whole(body, most, SILENT_FOR).await?;
+        let most = if is_listing { MAX_LISTING } else { MAX_ANSWER };
+        let mut body = read_body(body, most, SILENT_FOR).await?;
         if is_success && is_listing {
             let (listing, left_out) = without_odd_keys(&body);
             parts.extensions.insert(left_out);
@@ -180,7 +176,11 @@ fn is_listing(request: &HttpRequest) -> bool {
 }
 
 /// Reads a body of at most `most` bytes, whose next bytes must come within `limit`.
-async fn whole(body: HttpResponseBody, most: usize, limit: Duration) -> Result<Bytes, HttpError> {
+async fn read_body(
+    body: HttpResponseBody,
+    most: usize,
+    limit: Duration,
+) -> Result<Bytes, HttpError> {
     let mut bytes = BytesMut::new();
     let mut pieces = body.bytes_stream();
     loop {
@@ -211,7 +211,7 @@ mod tests {
         let stopped = StreamBody::new(futures_util::stream::pending::<
             Result<Frame<Bytes>, HttpError>,
         >());
-        let error = whole(HttpResponseBody::new(stopped), 10, Duration::from_millis(1))
+        let error = read_body(HttpResponseBody::new(stopped), 10, Duration::from_millis(1))
             .await
             .unwrap_err();
         assert_eq!(error.kind(), HttpErrorKind::Unknown);

@@ -26,7 +26,7 @@ pub enum BucketError {
 }
 
 /// The error of a request in the words of evaltrail.
-pub(super) fn told(address: &BucketAddress, error: &Error) -> BucketError {
+pub(super) fn bucket_error(address: &BucketAddress, error: &Error) -> BucketError {
     let named = address.to_string();
     if let Some(refused) = RequestRefusal::within(error) {
         return BucketError::Other(format!(
@@ -43,7 +43,7 @@ pub(super) fn told(address: &BucketAddress, error: &Error) -> BucketError {
         )),
         error => BucketError::Other(format!(
             "{named}: {}",
-            masked(&shortened(&error_text(error)), environment())
+            mask_secrets(&shortened(&error_text(error)), environment())
         )),
     }
 }
@@ -63,7 +63,7 @@ const PATHS: [&str; 4] = [
 ];
 
 /// What a store answered, without the secrets of the environment: a store may repeat what it was sent.
-fn masked(text: &str, variables: impl Iterator<Item = (String, String)>) -> String {
+fn mask_secrets(text: &str, variables: impl Iterator<Item = (String, String)>) -> String {
     let is_secret = |(name, value): &(String, String)| {
         may_be_secret_name(name) && !PATHS.contains(&name.as_str()) && !is_ordinary_value(value)
     };
@@ -120,7 +120,7 @@ mod tests {
             source: source(),
         };
         assert_eq!(
-            told(&address, &denied).to_string(),
+            bucket_error(&address, &denied).to_string(),
             "gs://b/x: permission denied"
         );
         let unknown = Error::Unauthenticated {
@@ -128,30 +128,39 @@ mod tests {
             source: source(),
         };
         assert_eq!(
-            told(&address, &unknown).to_string(),
+            bucket_error(&address, &unknown).to_string(),
             "gs://b/x: the store does not accept the credentials"
         );
         let missing = Error::NotFound {
             path: path.clone(),
             source: source(),
         };
-        assert!(matches!(told(&address, &missing), BucketError::Missing(_)));
+        assert!(matches!(
+            bucket_error(&address, &missing),
+            BucketError::Missing(_)
+        ));
         let exists = Error::AlreadyExists {
             path: path.clone(),
             source: source(),
         };
-        assert!(matches!(told(&address, &exists), BucketError::Exists(_)));
+        assert!(matches!(
+            bucket_error(&address, &exists),
+            BucketError::Exists(_)
+        ));
         let changed = Error::Precondition {
             path,
             source: source(),
         };
-        assert!(matches!(told(&address, &changed), BucketError::Changed(_)));
+        assert!(matches!(
+            bucket_error(&address, &changed),
+            BucketError::Changed(_)
+        ));
         let other = Error::Generic {
             store,
             source: source(),
         };
         assert_eq!(
-            told(&address, &other).to_string(),
+            bucket_error(&address, &other).to_string(),
             "gs://b/x: Generic s error: cause"
         );
     }
@@ -168,7 +177,7 @@ mod tests {
             store: "s",
             source: Box::new(refused),
         };
-        let said = told(&address, &error).to_string();
+        let said = bucket_error(&address, &error).to_string();
         assert!(
             said.starts_with(
                 "s3://b/x: the store's answer is not accepted: it redirects to other.example;"
@@ -229,7 +238,7 @@ mod tests {
             .into_iter()
             .map(|(name, value)| (name.to_string(), value.to_string()));
         assert_eq!(
-            masked(text, variables),
+            mask_secrets(text, variables),
             "no [redacted] in eu-west-1: [redacted], /home/me/key.json"
         );
     }

@@ -12,9 +12,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// The maximum number of objects below a prefix.
-pub(super) const MOST_OBJECTS: usize = 200_000;
+pub(super) const MAX_OBJECTS: usize = 200_000;
 /// The maximum number of pages of a listing. A page has up to 1,000 objects, and may have none.
-const MOST_PAGES: usize = 2_000;
+const MAX_PAGES: usize = 2_000;
 /// The pages of a listing that may still come.
 #[derive(Debug)]
 pub(super) struct Pages {
@@ -24,7 +24,7 @@ pub(super) struct Pages {
 
 impl Pages {
     pub(super) fn new() -> Pages {
-        Pages::with_limit(MOST_PAGES)
+        Pages::with_limit(MAX_PAGES)
     }
 
     pub(super) fn with_limit(most: usize) -> Pages {
@@ -75,7 +75,7 @@ impl Store {
         let (mut objects, mut left_out) = (Vec::new(), LeftOut::default());
         let Some(store) = &self.pages else {
             let found = files_below(self.objects.clone(), address)?;
-            return if found.0.len() > MOST_OBJECTS {
+            return if found.0.len() > MAX_OBJECTS {
                 Err(ListingError::TooMany)
             } else {
                 Ok(found)
@@ -88,7 +88,7 @@ impl Store {
                 left_out.extend(odd);
             }
             objects.extend(page.result.objects);
-            if objects.len() > MOST_OBJECTS {
+            if objects.len() > MAX_OBJECTS {
                 return Err(ListingError::TooMany);
             }
             token = pages.next(page.page_token).map_err(ListingError::Endless)?;
@@ -123,7 +123,7 @@ impl Store {
                 .iter()
                 .filter_map(|folder| Some(folder.filename()?.to_string()));
             folders.extend(names);
-            if folders.len() > MOST_OBJECTS {
+            if folders.len() > MAX_OBJECTS {
                 return Err(ListingError::TooMany);
             }
             token = pages.next(page.page_token).map_err(ListingError::Endless)?;
@@ -197,7 +197,7 @@ fn files_below(
                 Err(Error::InvalidPath { source }) => left_out.add(&odd_path(&source)),
                 Err(error) => return Err(error),
             }
-            if files.len() > MOST_OBJECTS {
+            if files.len() > MAX_OBJECTS {
                 break;
             }
         }
@@ -233,7 +233,7 @@ mod tests {
                 .contains("same page")
         );
         let failed =
-            (0..MOST_PAGES + 1).find_map(|number| pages.next(Some(number.to_string())).err());
+            (0..MAX_PAGES + 1).find_map(|number| pages.next(Some(number.to_string())).err());
         assert!(failed.unwrap().contains("more and more pages"));
     }
 

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_may_be_written_as_character_data() {
+    fn keys_in_character_data_are_read() {
         let keys = ["<![CDATA[a & b]]>", "<![CDATA[a//b]]>"];
         let (kept, left_out) = without_odd_keys(s3(&keys).as_bytes());
         assert_eq!(String::from_utf8(kept).unwrap(), s3(&keys[..1]));

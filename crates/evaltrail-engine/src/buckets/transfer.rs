@@ -2,7 +2,7 @@
 
 use super::address::BucketAddress;
 use super::connection::SILENT_FOR;
-use super::errors::{BucketError, told};
+use super::errors::{BucketError, bucket_error};
 use super::object::{etag_of, key_of};
 use super::stores::Store;
 use bytes::Bytes;
@@ -49,7 +49,7 @@ impl<'a> ObjectDownload<'a> {
         let object = store
             .get(&key_of(address)?)
             .await
-            .map_err(|error| told(address, &error))?;
+            .map_err(|error| bucket_error(address, &error))?;
         if object.meta.size > largest {
             return Err(too_large());
         }
@@ -77,7 +77,7 @@ impl<'a> ObjectDownload<'a> {
             .map_err(silent)?
         {
             None => return Ok(None),
-            Some(piece) => piece.map_err(|error| told(self.address, &error))?,
+            Some(piece) => piece.map_err(|error| bucket_error(self.address, &error))?,
         };
         self.left = self
             .left

@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn every_scheduler_tells_its_shard() {
+    fn shard_is_read_from_every_scheduler() {
         for (variables, shard) in [
             (
                 &[

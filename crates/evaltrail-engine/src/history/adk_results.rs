@@ -77,10 +77,10 @@ impl<'a> CasesOfSet<'a> {
 }
 
 /// The maximum size of a result file, in bytes.
-const LARGEST_RESULT: u64 = 1 << 30;
+const MAX_RESULT: u64 = 1 << 30;
 
 pub(super) fn open_result(path: &Path) -> Result<ResultFile, String> {
     let named = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let text = read_text_file(path, LARGEST_RESULT).map_err(|error| named(&error))?;
+    let text = read_text_file(path, MAX_RESULT).map_err(|error| named(&error))?;
     ResultFile::open(Arc::from(text)).map_err(|error| named(&error))
 }

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The maximum total size of the journals and result files that are read, in bytes.
-const READ_AT_MOST: u64 = 512 << 20;
+const MAX_READ: u64 = 512 << 20;
 /// The results of fewer cases are not worth another thread.
 const CASES_AT_LEAST: usize = 512;
 
@@ -158,14 +158,14 @@ impl History {
             .iter()
             .map(|(_, error)| error.clone())
             .collect();
-        let mut budget = READ_AT_MOST;
+        let mut budget = MAX_READ;
         for head in &self.runs {
             if found.is_complete_for(head, sets) {
                 continue;
             }
             let size = size_of(head);
             // The newest run is read whatever its size: when that is done, it has summaries.
-            if size > budget && (budget < READ_AT_MOST || head.is_foreign()) {
+            if size > budget && (budget < MAX_READ || head.is_foreign()) {
                 // Older results must not be shown as the latest. A foreign run can be skipped: it hides no others.
                 if head.is_foreign() {
                     continue;

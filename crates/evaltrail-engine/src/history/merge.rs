@@ -3,8 +3,8 @@
 
 use super::resume::{decisive_differences, same_cases};
 use crate::store::{
-    AllShardsPlan, JournalError, JournalLines, LoadedRun, RunFolder, RunKey, fingerprint, load_run,
-    parse_whole_plan, remove_run, shard_folders, whole_plan_of,
+    AllShardsPlan, JournalError, JournalLines, LoadedRun, RunFolder, RunKey, fingerprint,
+    full_plan_of, load_run, parse_full_plan, remove_run, shard_folders,
 };
 use evaltrail_core::domain::{
     AttemptKey, EndedAttempt, JudgeUsage, RunEvent, RunOptions, RunPlan, RunState, Shard, ShardBy,
@@ -65,7 +65,7 @@ impl ShardRun {
 
     /// The number of attempts of all shards.
     pub(super) fn planned_attempts(&self) -> Result<usize, MergeError> {
-        Ok(whole_plan(self, Path::new(""))?.plan.attempts())
+        Ok(full_plan(self, Path::new(""))?.plan.attempts())
     }
 }
 
@@ -100,7 +100,7 @@ pub fn merge_shards(
     }
     remarks.extend(retain_newest_job(&mut shards));
     same_run(&shards)?;
-    let whole = whole_plan(&shards[0], workspace)?;
+    let whole = full_plan(&shards[0], workspace)?;
     let attempts = attempts_of(&shards, &whole.plan)?;
     let plan = Arc::new(merged_plan(&shards, whole.plan, run_id));
     let state = written(&shards, &plan, &attempts, workspace, key)?;
@@ -130,7 +130,7 @@ pub fn merge_one_shard(
             folder.display()
         )));
     };
-    let whole = whole_plan(first, workspace)?;
+    let whole = full_plan(first, workspace)?;
     same_run(&shards)?;
     let plan = RunPlan {
         cases: part.cases.clone(),
@@ -181,7 +181,7 @@ pub(super) fn shards_below(
 }
 
 fn shard_at(folder: &Path, key: Option<&RunKey>) -> Result<ShardRun, MergeError> {
-    let whole = fingerprint(&[&whole_plan_text(folder)?]);
+    let whole = fingerprint(&[&full_plan_text(folder)?]);
     let run = load_run(folder, key)?;
     let plan = &run.state.plan;
     let refused = |why: &str| MergeError::Shards(format!("{}: {why}", folder.display()));
@@ -201,17 +201,17 @@ fn shard_at(folder: &Path, key: Option<&RunKey>) -> Result<ShardRun, MergeError>
 }
 
 /// The plan of all shards, as a shard stores it.
-fn whole_plan(shard: &ShardRun, workspace: &Path) -> Result<AllShardsPlan, MergeError> {
+fn full_plan(shard: &ShardRun, workspace: &Path) -> Result<AllShardsPlan, MergeError> {
     let path = &shard.run.path;
-    let text = whole_plan_text(path)?;
-    parse_whole_plan(&text, workspace).map_err(|source| MergeError::Folder {
+    let text = full_plan_text(path)?;
+    parse_full_plan(&text, workspace).map_err(|source| MergeError::Folder {
         path: path.clone(),
         source,
     })
 }
 
-fn whole_plan_text(run: &Path) -> Result<Vec<u8>, MergeError> {
-    whole_plan_of(run).map_err(|source| MergeError::Folder {
+fn full_plan_text(run: &Path) -> Result<Vec<u8>, MergeError> {
+    full_plan_of(run).map_err(|source| MergeError::Folder {
         path: run.to_path_buf(),
         source,
     })
@@ -251,8 +251,8 @@ fn same_run(shards: &[ShardRun]) -> Result<(), MergeError> {
         }
         if first.whole != other.whole {
             let (one, two) = (
-                whole_plan(first, Path::new(""))?,
-                whole_plan(other, Path::new(""))?,
+                full_plan(first, Path::new(""))?,
+                full_plan(other, Path::new(""))?,
             );
             return Err(named(&differences(&one, &two)));
         }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 type OutcomesByFile = Vec<(PathBuf, SetOutcomes)>;
 
 /// The maximum number of outcomes of cases in memory.
-const POINTS_AT_MOST: usize = 1_000_000;
+const MAX_POINTS: usize = 1_000_000;
 
 /// The outcomes of the cases of a workspace over its runs. Foreign runs, unfinished attempts and runs of single turns are
 /// left out.
@@ -79,7 +79,7 @@ impl History {
                 .iter()
                 .map(|(_, set)| set.cases.len())
                 .sum::<usize>();
-            if count > POINTS_AT_MOST {
+            if count > MAX_POINTS {
                 is_complete = false;
                 break;
             }

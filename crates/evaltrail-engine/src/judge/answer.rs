@@ -120,31 +120,37 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn said(answer: Value) -> (Option<f64>, Status, String) {
+    fn score_and_status(answer: Value) -> (Option<f64>, Status, String) {
         let result = result(&Criterion::new("m", Some(0.5)), 1, &answer);
         (result.score(), result.status, result.explanation)
     }
 
     #[test]
     fn answers_are_numbers_objects_or_errors() {
-        assert_eq!(said(json!(0.5)), (Some(0.5), Status::Passed, String::new()));
         assert_eq!(
-            said(json!({"score": 0.4, "explanation": "low"})),
+            score_and_status(json!(0.5)),
+            (Some(0.5), Status::Passed, String::new())
+        );
+        assert_eq!(
+            score_and_status(json!({"score": 0.4, "explanation": "low"})),
             (Some(0.4), Status::Failed, "low".into())
         );
-        let (score, status, why) = said(json!({"score": null}));
+        let (score, status, why) = score_and_status(json!({"score": null}));
         assert_eq!((score, status), (None, Status::NotEvaluated));
         assert!(why.contains("no score and no reason"), "{why}");
         assert_eq!(
-            said(json!({"score": 1, "status": 2})),
+            score_and_status(json!({"score": 1, "status": 2})),
             (Some(1.0), Status::Failed, String::new())
         );
         assert_eq!(
-            said(json!({"error": "E: x", "traceback": "at y\n"})).2,
+            score_and_status(json!({"error": "E: x", "traceback": "at y\n"})).2,
             "E: x\nat y"
         );
-        assert_eq!(said(json!({"score": null, "status": 2})).1, Status::Failed);
-        let (score, status, why) = said(json!({"score": null, "status": 1}));
+        assert_eq!(
+            score_and_status(json!({"score": null, "status": 2})).1,
+            Status::Failed
+        );
+        let (score, status, why) = score_and_status(json!({"score": null, "status": 1}));
         assert_eq!(
             (score, status),
             (None, Status::Errored),
@@ -152,7 +158,7 @@ mod tests {
         );
         assert!(why.contains("no score"), "{why}");
         for bad in [json!("1"), json!({}), json!({"score": "high"}), json!([1])] {
-            assert_eq!(said(bad).1, Status::Errored);
+            assert_eq!(score_and_status(bad).1, Status::Errored);
         }
     }
 
@@ -193,12 +199,16 @@ mod tests {
     fn scores_that_are_not_finite_are_errors() {
         for word in ["NaN", "Infinity", "-Infinity"] {
             let number = Value::Number(evaltrail_core::domain::special_number(word).unwrap());
-            let (score, status, why) = said(number.clone());
+            let (score, status, why) = score_and_status(number.clone());
             assert_eq!((score, status), (None, Status::Errored), "{word}");
             assert!(why.contains("not finite"), "{why}");
-            assert_eq!(said(json!({"score": number})).1, Status::Errored, "{word}");
+            assert_eq!(
+                score_and_status(json!({"score": number})).1,
+                Status::Errored,
+                "{word}"
+            );
             let turns = json!({"score": 1.0, "per_invocation": [{"score": number}]});
-            assert_eq!(said(turns).1, Status::Errored, "{word}");
+            assert_eq!(score_and_status(turns).1, Status::Errored, "{word}");
         }
     }
 }

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn judge_may_omit_reason_of_wrong_response() {
+    fn reason_of_wrong_response_is_optional() {
         let fine = |wanted: bool| {
             let probe = PROBES.iter().find(|probe| probe.wanted == wanted).unwrap();
             [Some(true), Some(false), None].map(|found| {

@@ -97,7 +97,7 @@ pub(super) fn service(spec: &JudgeSpec, env: ReadVariable) -> Result<ModelEndpoi
             .filter(|_| spec.provider == Some(Provider::Vertex)),
         ..spec.clone()
     };
-    place(&cloud, env).map_err(|why| JudgeError::new(JudgeErrorKind::Setup, why))?;
+    project_and_location(&cloud, env).map_err(|why| JudgeError::new(JudgeErrorKind::Setup, why))?;
     Ok(ModelEndpoint {
         service: true,
         ..resolve(&cloud, SERVICE, env)?
@@ -152,7 +152,7 @@ pub fn resolve(
         )));
     }
     let place = match known.provider {
-        Provider::Vertex => Some(place(spec, env).map_err(setup)?),
+        Provider::Vertex => Some(project_and_location(spec, env).map_err(setup)?),
         _ => None,
     };
     Ok(ModelEndpoint {
@@ -253,7 +253,7 @@ fn address(
             GEMINI_KEYS.to_vec(),
         ),
         Provider::Vertex => {
-            let location = place(spec, env)
+            let location = project_and_location(spec, env)
                 .map(|(_, location)| location)
                 .unwrap_or_default();
             (
@@ -294,7 +294,10 @@ pub(super) fn vertex_host(location: &str) -> String {
 }
 
 /// The Google Cloud project and location.
-pub(super) fn place(spec: &JudgeSpec, env: ReadVariable) -> Result<(String, String), String> {
+pub(super) fn project_and_location(
+    spec: &JudgeSpec,
+    env: ReadVariable,
+) -> Result<(String, String), String> {
     let project = spec.project.clone().or_else(|| env("GOOGLE_CLOUD_PROJECT"));
     let location = spec
         .location
@@ -433,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn missing_settings_are_named() {
         assert!(
             at("gemini-2.5-flash", &[])
                 .unwrap_err()

@@ -4,7 +4,7 @@ use super::budget::{RequestPermission, SpendingBudget};
 use super::endpoint::SERVICE;
 use super::error::{JudgeError, JudgeErrorKind};
 use super::keys::ApiKeys;
-use super::model::{FIRST_DELAY, JudgeModel, LONGEST_DELAY, Prompt};
+use super::model::{FIRST_DELAY, JudgeModel, MAX_DELAY, Prompt};
 use super::published::{PublishedPrompts, RETRY_AFTER_FAILURE};
 use super::recording::Recording;
 use super::request_limits::RequestLimits;
@@ -312,14 +312,14 @@ impl Judges {
         digest: &str,
         is_usable: &(dyn Fn(&str) -> bool + Sync),
     ) -> Option<SampleResponse> {
-        self.kept(digest)
+        self.cached_response(digest)
             .await
             .filter(|kept| is_usable(&kept.text))
             .map(from_cache)
     }
 
     /// Reads a cached response, on a thread where a slow disk blocks nothing else.
-    async fn kept(&self, digest: &str) -> Option<CachedResponse> {
+    async fn cached_response(&self, digest: &str) -> Option<CachedResponse> {
         let (answers, digest) = (self.answers.clone()?, digest.to_string());
         tokio::task::spawn_blocking(move || answers.get(&digest))
             .await
@@ -342,7 +342,7 @@ impl Judges {
             .and_then(Value::as_str)
             .map(str::to_string);
         let Some(name) = name else { return Ok(None) };
-        let backoff = Backoff::between(self.spec.retries, FIRST_DELAY, LONGEST_DELAY);
+        let backoff = Backoff::between(self.spec.retries, FIRST_DELAY, MAX_DELAY);
         body["metrics"][0] = self.prompts.get(&name, emulator(), backoff).await?;
         Ok(Some(body.to_string()))
     }

@@ -18,7 +18,7 @@ const PLACES: [&str; 3] = [
 ];
 
 /// Maximum length of a name on Google Cloud, in bytes.
-const LONGEST_NAME: usize = 100;
+const MAX_NAME: usize = 100;
 
 /// Variables from a `.env` file that a judge may use. Keys among them are never shown.
 #[derive(Clone, Default)]
@@ -37,7 +37,7 @@ impl ApiKeys {
         };
         // These values are shown in a confirmation: only names, so that none can pose as part of the text.
         let is_name = |value: &str| {
-            value.len() <= LONGEST_NAME
+            value.len() <= MAX_NAME
                 && value
                     .chars()
                     .all(|c| c.is_ascii_alphanumeric() || "-_.:".contains(c))

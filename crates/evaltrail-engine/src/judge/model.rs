@@ -21,12 +21,12 @@ use std::time::Duration;
 /// Time limit of the check, before a run, whether the model exists.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest error message of a judge, in characters.
-const LONGEST_MESSAGE: usize = 600;
+const MAX_MESSAGE: usize = 600;
 /// Maximum size of a response, in bytes.
-const LONGEST_ANSWER: usize = 4 << 20;
+const MAX_ANSWER: usize = 4 << 20;
 /// Delay before the first retry.
 pub(super) const FIRST_DELAY: Duration = Duration::from_secs(1);
-pub(super) const LONGEST_DELAY: Duration = Duration::from_secs(60);
+pub(super) const MAX_DELAY: Duration = Duration::from_secs(60);
 
 /// A model with its client and its limits.
 #[derive(Debug)]
@@ -98,7 +98,7 @@ impl JudgeModel {
         let timeout = settings.timeout().unwrap_or(self.timeout);
         let mut backoff = match settings.retries() {
             Some((retries, first, longest)) => Backoff::between(retries, first, longest),
-            None => Backoff::between(self.retries, FIRST_DELAY, LONGEST_DELAY),
+            None => Backoff::between(self.retries, FIRST_DELAY, MAX_DELAY),
         };
         let mut asking = RequestCost::default();
         let mut mode = match prompt.schema {
@@ -139,7 +139,7 @@ impl JudgeModel {
             };
             // A delay that is requested once applies to all requests, so that the others are not rejected, too.
             match error.retry_after {
-                Some(asked) if asked > LONGEST_DELAY => self.limits.fail_for(asked, error.clone()),
+                Some(asked) if asked > MAX_DELAY => self.limits.fail_for(asked, error.clone()),
                 Some(asked) => self.limits.delay_for(asked),
                 None => {}
             }
@@ -192,12 +192,12 @@ impl JudgeModel {
         let body = self
             .send(call, timeout)
             .await
-            .map_err(|error| self.masked(error))?;
-        let answer =
-            wire::read(&self.endpoint, &body, self.reading).map_err(|error| self.masked(error))?;
+            .map_err(|error| self.mask_error(error))?;
+        let answer = wire::read(&self.endpoint, &body, self.reading)
+            .map_err(|error| self.mask_error(error))?;
         let text = match answer.text {
             Ok(text) => Ok(self.mask(&text)),
-            Err(why) => Err(self.masked_text(&why)),
+            Err(why) => Err(self.mask_text(&why)),
         };
         Ok(ModelAnswer { text, ..answer })
     }
@@ -210,7 +210,7 @@ impl JudgeModel {
         };
         let error = match self.send(call, self.timeout.min(PROBE_TIMEOUT)).await {
             Ok(_) => return Ok(()),
-            Err(error) => self.masked(error),
+            Err(error) => self.mask_error(error),
         };
         // A server without this endpoint responds with 404 as well, without naming the model.
         let name = self.endpoint.model.rsplit('/').next().unwrap_or_default();
@@ -245,7 +245,7 @@ impl JudgeModel {
             ));
         }
         let retry_after = http::retry_after(&response);
-        let body = http::text(response, LONGEST_ANSWER)
+        let body = http::text(response, MAX_ANSWER)
             .await
             .map_err(|error| match error {
                 BodyError::Broken(error) => {
@@ -278,16 +278,16 @@ impl JudgeModel {
         JudgeError::after_sending(JudgeErrorKind::Unavailable, why)
     }
 
-    fn masked(&self, error: JudgeError) -> JudgeError {
+    fn mask_error(&self, error: JudgeError) -> JudgeError {
         JudgeError {
-            message: self.masked_text(&error.message),
+            message: self.mask_text(&error.message),
             ..error
         }
     }
 
-    fn masked_text(&self, words: &str) -> String {
+    fn mask_text(&self, words: &str) -> String {
         // Masked before it is cut: half a key must not be shown, either.
-        self.mask(words).chars().take(LONGEST_MESSAGE).collect()
+        self.mask(words).chars().take(MAX_MESSAGE).collect()
     }
 
     /// A text with the key, and the secrets of the address, masked.
@@ -472,8 +472,8 @@ mod tests {
     async fn long_requested_delay_ends_all_requests() {
         let budget = SpendingBudget::from_spec(&JudgeSpec::standard());
         for (seconds, check_failing) in [
-            (LONGEST_DELAY.as_secs(), true),
-            (LONGEST_DELAY.as_secs() + 1, false),
+            (MAX_DELAY.as_secs(), true),
+            (MAX_DELAY.as_secs() + 1, false),
         ] {
             let server = server(reply("429 x", &format!("Retry-After: {seconds}\r\n"), "{}"));
             let limits = Arc::new(RequestLimits::new(1, None));

@@ -21,7 +21,7 @@ const BRIDGE: &str = include_str!("../../assets/bridge.py");
 /// Maximum size of an output, in bytes.
 const MAX_BYTES: u64 = 4 << 20;
 /// Maximum length of the part of an output that an error contains, in characters.
-const LONGEST_EXCERPT: usize = 120;
+const MAX_EXCERPT: usize = 120;
 
 /// The programs of a run.
 #[derive(Debug, Default)]
@@ -169,14 +169,14 @@ fn parsed(text: &str, secrets: &Secrets) -> Result<Value, String> {
             .err()
             .map(|error| format!(" ({error})"))
             .unwrap_or_default();
-        let beginning: String = masked.chars().take(LONGEST_EXCERPT).collect();
+        let beginning: String = masked.chars().take(MAX_EXCERPT).collect();
         format!("the metric's answer is not JSON{why}: {beginning}")
     })
 }
 
 /// The last lines of standard error, once all of it was read.
 async fn stderr_tail(stderr: &Tail) -> String {
-    stderr.whole().await;
+    stderr.read_to_end().await;
     match stderr.lines(20) {
         said if said.is_empty() => String::new(),
         said => format!("\n{said}"),
@@ -255,7 +255,7 @@ mod tests {
     fn truncated_output_shows_no_part_of_a_key() {
         let key = "sk-canary-0123456789-abcdefghijklmnop";
         let secrets = Secrets::new([key.to_string()]);
-        for before in 0..=LONGEST_EXCERPT {
+        for before in 0..=MAX_EXCERPT {
             let error = parsed(&format!("{}{key}", ".".repeat(before)), &secrets).unwrap_err();
             assert!(!error.contains("sk-"), "{before}: {error}");
         }

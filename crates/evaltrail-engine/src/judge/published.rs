@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_failure_does_not_decide_the_whole_run() {
+    async fn failed_fetch_is_repeated_later() {
         let (host, served) = server(&[404, 200]);
         let later = PublishedPrompts::new(Duration::ZERO);
         let error = later

@@ -140,7 +140,7 @@ mod tests {
 
     /// Only a lower bound is checked: a slow machine is not an error.
     #[tokio::test]
-    async fn rate_and_requested_delay_are_kept() {
+    async fn rate_and_requested_delay_are_respected() {
         let paced = RequestLimits::new(10, Some(1200));
         let began = Instant::now();
         for _ in 0..4 {

@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn ones_own_instructions_are_filled_in_once() {
+    fn custom_instructions_are_filled_in_once() {
         let said = jinja(
             "{{ stop_signal }} {{conversation_plan}} {{",
             &[

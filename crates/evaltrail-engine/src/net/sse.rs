@@ -111,7 +111,7 @@ mod tests {
     const STREAM: &str = "\u{feff}: hello\r\ndata: {\"a\":\r\ndata: 1}\r\n\r\nevent: error\rdata:é\r\rid: 3\n\ndata: last";
 
     #[test]
-    fn events_come_out_whole() {
+    fn split_events_are_joined() {
         let found = all(&[STREAM.as_bytes()]);
         let found: Vec<(&str, &str)> = found
             .iter()

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_limit_ends_what_takes_longer() {
+    async fn limit_ends_longer_work() {
         assert_eq!(
             timeout(Duration::from_millis(20), std::future::pending::<()>()).await,
             Err(Elapsed)

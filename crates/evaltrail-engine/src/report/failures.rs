@@ -73,7 +73,7 @@ pub(super) fn groups_of(failed: &[FailedCase]) -> FailureGroups {
 }
 
 /// Maximum number of cases of a group for which a change of criteria is searched.
-const CHANGED_AT_MOST: usize = 100;
+const MAX_CHANGED: usize = 100;
 
 /// The smallest change of criteria with which every attempt of a group's cases would pass, in words. `None` if none was
 /// found, and for large groups.
@@ -82,7 +82,7 @@ pub(super) fn change_for(
     failed: &[FailedCase],
     members: &[usize],
 ) -> Option<String> {
-    if members.len() > CHANGED_AT_MOST {
+    if members.len() > MAX_CHANGED {
         return None;
     }
     let of_case = |at: &usize| state.attempts_of(failed[*at].key.case);

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_any_more_is_in_no_report() {
+    fn unreadable_attempts_are_in_no_report() {
         let set = PlannedSet {
             stubs: None,
             tools: Default::default(),

@@ -7,7 +7,7 @@ use evaltrail_core::domain::{Invocation, SessionInput};
 use evaltrail_core::formats::recording::{read_recording, recorded_turns};
 use evaltrail_core::formats::spans::{conversations, read_spans};
 use evaltrail_core::formats::{
-    LoggedChat, StateBefore, StoredSession, first_words, read_chat_log, saved_conversations,
+    LoggedChat, StateBefore, StoredSession, first_action, read_chat_log, saved_conversations,
 };
 use std::ops::Range;
 use std::path::Path;
@@ -136,7 +136,7 @@ pub fn with_user_message(
             without.push(format!(
                 "turn {} has no user message ({})",
                 at + 1,
-                first_words(turn)
+                first_action(turn)
             ));
         } else {
             with.push(turn.clone());

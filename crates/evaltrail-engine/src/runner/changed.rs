@@ -35,7 +35,7 @@ const AFTER_RUN_S: f64 = 2.0;
 
 /// Of the versions of the case with an id at a position in a file, this many are stored. Cases with equal ids have different
 /// positions.
-const VERSIONS_AT_MOST: usize = 64;
+const MAX_VERSIONS: usize = 64;
 
 /// The changed cases that watch mode does not run again, by file and id: the latest of their versions.
 #[derive(Debug, Default)]
@@ -66,7 +66,7 @@ impl SeenCases {
             version: case.version.clone(),
         });
         let of_position = || versions.iter().filter(|seen| seen.at == case.at).count();
-        if of_position() > VERSIONS_AT_MOST
+        if of_position() > MAX_VERSIONS
             && let Some(oldest) = versions.iter().position(|seen| seen.at == case.at)
         {
             versions.remove(oldest);
@@ -420,7 +420,7 @@ mod tests {
         );
         assert_eq!(
             seen.versions.values().map(VecDeque::len).sum::<usize>(),
-            VERSIONS_AT_MOST
+            MAX_VERSIONS
         );
     }
 
@@ -439,7 +439,7 @@ mod tests {
             }
         };
         let mut seen = SeenCases::default();
-        let cases: Vec<ChangedCase> = (0..3 * VERSIONS_AT_MOST).map(with_id).collect();
+        let cases: Vec<ChangedCase> = (0..3 * MAX_VERSIONS).map(with_id).collect();
         cases.iter().for_each(|case| seen.add(Path::new("f"), case));
         let unseen = cases
             .iter()

@@ -6,7 +6,7 @@ use crate::agents::DeclaredTool;
 use crate::history::{CaseResult, PastResult, case_results};
 use crate::store::Trust;
 use crate::workspace::{
-    OpenSet, SetPath, Workspace, agent_for, app_of_first_case, open_whole_set, read_notes,
+    OpenSet, SetPath, Workspace, agent_for, app_of_first_case, open_full_set, read_notes,
 };
 use evaltrail_core::analysis::{CoverageCollector, CoveredAgent, CoveredCase, Declarations};
 use evaltrail_core::domain::{Attempt, InMemory, Invocation, counted};
@@ -122,7 +122,7 @@ pub(super) fn collect_agents(
     let mut opened: Vec<(&SetPath, OpenSet)> = Vec::new();
     let is_requested = |set: &&SetPath| request.files.is_none_or(|files| files.contains(&set.path));
     for set in workspace.sets.iter().filter(is_requested) {
-        match open_whole_set(set) {
+        match open_full_set(set) {
             Ok(open) => opened.push((set, open)),
             Err(_) if set.is_unknown_data => {}
             Err(error) => {

@@ -1,7 +1,7 @@
 //! The sets that a request for a run selects, opened with the files beside them.
 
 use crate::runner::Selection;
-use crate::workspace::{OpenSet, SetProblem, SetStubs, open_whole_set, read_notes, read_stubs};
+use crate::workspace::{OpenSet, SetProblem, SetStubs, open_full_set, read_notes, read_stubs};
 use evaltrail_core::formats::{FileProblem, Notes};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -33,7 +33,7 @@ pub(super) fn open_selections(selections: &[Selection]) -> OpenedSelections<'_> 
     } = OpenedSelections::default();
     for selection in selections {
         let mut problem = |why: String| problems.push((selection.set.shown.clone(), why));
-        let read = open_whole_set(&selection.set).map_err(|error| {
+        let read = open_full_set(&selection.set).map_err(|error| {
             let why = error.to_string();
             if let SetProblem::Content(problem) = error {
                 malformed.insert(selection.set.path.clone(), problem);

@@ -53,12 +53,12 @@ fn app_dirs(workspace: &Workspace) -> Vec<PathBuf> {
 /// above them, and the newest folders of runs, whose runs may not have ended.
 pub fn result_folders(workspace: &Workspace) -> Vec<PathBuf> {
     /// The maximum number of runs whose journals are watched. More runs are not expected at the same time.
-    const RUNS_AT_MOST: usize = 16;
+    const MAX_RUNS: usize = 16;
     // If they cannot be listed, the history reports it. A run whose plan is not written yet is watched: it is written into
     // its folder, so that the folder above does not change again.
     let mut runs = all_run_folders(&workspace.root).unwrap_or_default();
     runs.sort_by_cached_key(|run| Reverse(run.metadata().and_then(|meta| meta.modified()).ok()));
-    runs.truncate(RUNS_AT_MOST);
+    runs.truncate(MAX_RUNS);
     let of_app = |dir: PathBuf| [dir.join(".adk"), app_history(&dir), dir];
     let own = workspace.root.join(".evaltrail");
     let folders = [workspace.root.clone(), own.join("runs"), own];

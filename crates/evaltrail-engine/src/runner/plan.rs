@@ -8,7 +8,7 @@ use super::shards::{CaseToSplit, SplitPlan, split};
 use crate::history::{CaseResult, PastResult, PastResults, case_results, place};
 use crate::judge::JudgeGrant;
 use crate::runner::chosen_cases::quarantine_on;
-use crate::store::{AllShardsPlan, CaseQueue, MOST_ATTEMPTS};
+use crate::store::{AllShardsPlan, CaseQueue, MAX_ATTEMPTS};
 use crate::stubs::StubFile;
 use crate::workspace::{SetPath, Workspace, current_commit};
 use evaltrail_core::domain::{
@@ -127,7 +127,7 @@ pub fn prepare(
     remarks.extend(unreadable.into_iter().map(unreadable_text));
     remarks.extend(criteria_remarks(&plan));
     Ok(PreparedRun {
-        kept: kept_of(&plan, &planned.sets, &request.kept),
+        kept: earlier_attempts(&plan, &planned.sets, &request.kept),
         plan: Arc::new(plan),
         sets: planned.sets,
         notes: planned.notes,
@@ -243,12 +243,12 @@ fn check_size(plan: &RunPlan, problems: &[(String, String)]) -> Result<(), PlanE
     if plan.cases.is_empty() && problems.is_empty() {
         return Err(PlanError("no case is selected".into()));
     }
-    if plan.attempts() <= MOST_ATTEMPTS {
+    if plan.attempts() <= MAX_ATTEMPTS {
         return Ok(());
     }
     let (cases, repeat) = (plan.cases.len(), plan.options.repeat);
     Err(PlanError(format!(
-        "{cases} cases, {repeat} times each, are more than {MOST_ATTEMPTS} attempts; run fewer at once"
+        "{cases} cases, {repeat} times each, are more than {MAX_ATTEMPTS} attempts; run fewer at once"
     )))
 }
 
@@ -329,7 +329,7 @@ fn named_session(file: &SetFile, index: usize) -> Option<String> {
 }
 
 /// The earlier attempts, by the attempts of the plan.
-fn kept_of(
+fn earlier_attempts(
     plan: &RunPlan,
     sets: &[Arc<SetFile>],
     kept: &[(PathBuf, CaseKey, Arc<EndedAttempt>)],

@@ -10,9 +10,9 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 /// The longest time after which a machine without a case looks again whether the others are done.
-const LONGEST_WAIT: Duration = Duration::from_secs(2);
+const MAX_WAIT: Duration = Duration::from_secs(2);
 /// The number of times in a row that a queue may fail.
-const MOST_FAILURES: u32 = 5;
+const MAX_FAILURES: u32 = 5;
 
 /// The cases that this machine takes from a queue.
 pub(super) struct ClaimedCases {
@@ -75,7 +75,7 @@ impl ClaimedCases {
                     let _ = reports
                         .send(ExecutorMessage::Warning(format!("the queue: {error}")))
                         .await;
-                    if failures == MOST_FAILURES {
+                    if failures == MAX_FAILURES {
                         return VecDeque::new();
                     }
                 }
@@ -85,7 +85,7 @@ impl ClaimedCases {
             tokio::select! {
                 biased;
                 () = closing.cancelled() => return VecDeque::new(),
-                () = tokio::time::sleep((self.queue.heartbeat_interval() / 2).min(LONGEST_WAIT)) => {}
+                () = tokio::time::sleep((self.queue.heartbeat_interval() / 2).min(MAX_WAIT)) => {}
             }
         }
     }

@@ -16,7 +16,7 @@ use std::sync::LazyLock;
 /// A shorter value is not replaced, because it occurs in other texts, too.
 const SHORTEST_SECRET: usize = 8;
 /// Largest `.env` file that is read, in bytes.
-const LARGEST_DOTENV: u64 = 1 << 20;
+const MAX_DOTENV: u64 = 1 << 20;
 
 /// Credentials that are recognised by their form: in addresses and headers, options of programs, keys of well-known
 /// services, tokens, private keys.
@@ -53,7 +53,7 @@ impl Redaction {
             folders.extend(set.path.parent().map(Path::to_path_buf));
             folders.extend(set.app_dir.clone());
         }
-        let text = |folder: &PathBuf| read_text_file(&folder.join(".env"), LARGEST_DOTENV).ok();
+        let text = |folder: &PathBuf| read_text_file(&folder.join(".env"), MAX_DOTENV).ok();
         let files = folders.iter().filter_map(text);
         let mut values: Vec<(String, String)> = files.flat_map(|text| read_dotenv(&text)).collect();
         values.extend(std::env::vars_os().filter_map(|(name, value)| {

@@ -73,7 +73,7 @@ pub fn start(prepared: PreparedRun, resumed: Option<ResumedRun>, workspace: &Pat
         }
     };
     let opened = opened.and_then(|folder| match &prepared.whole {
-        Some(whole) => folder.write_whole_plan(whole).map(|()| folder),
+        Some(whole) => folder.write_full_plan(whole).map(|()| folder),
         None => Ok(folder),
     });
     let unsigned = opened

@@ -503,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_that_changed_is_asked_about_again() {
+    fn changed_script_needs_permission_again() {
         let folder = tempfile::tempdir().unwrap();
         let workspace = Workspace::open(folder.path()).unwrap();
         let script = folder.path().join("agent.sh");
@@ -548,7 +548,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_asked_about_as_it_is_used() {
+    fn question_shows_the_address_as_used() {
         let shown = |url: &str| used_address(url, agent_without_secrets);
         assert_eq!(
             shown("http://me:pass@h/x?key=abc&y=1"),

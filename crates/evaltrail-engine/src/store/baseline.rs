@@ -3,7 +3,7 @@
 //! no error messages, and no addresses or command lines of agents. Agents are named by their labels, which contain no
 //! secrets.
 
-use super::plan_file::MOST_ATTEMPTS;
+use super::plan_file::MAX_ATTEMPTS;
 use super::plan_file::relative_to;
 use super::read::{read_file, read_head, read_text_file};
 use super::save::{Replace, create, remove, replace};
@@ -227,10 +227,8 @@ pub fn read_baseline(workspace: &Path) -> io::Result<Option<Baseline>> {
             file.format
         )));
     }
-    if file.cases.len().saturating_mul(file.run.repeat as usize) > MOST_ATTEMPTS {
-        return Err(invalid(format!(
-            "it has more than {MOST_ATTEMPTS} attempts"
-        )));
+    if file.cases.len().saturating_mul(file.run.repeat as usize) > MAX_ATTEMPTS {
+        return Err(invalid(format!("it has more than {MAX_ATTEMPTS} attempts")));
     }
     if let Some(line) = file
         .cases

@@ -32,9 +32,9 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 /// The maximum size of an object that is fetched, in bytes.
-pub(super) const LARGEST: u64 = 2 << 30;
+pub(super) const MAX_FILE: u64 = 2 << 30;
 /// The maximum size of all objects that one address fetches, in bytes.
-const LARGEST_FOLDER: u64 = 8 << 30;
+const MAX_FOLDER: u64 = 8 << 30;
 /// The endings of the files that evaltrail reads.
 const ENDINGS: [&str; 9] = [
     ".json", ".jsonl", ".ndjson", ".csv", ".toml", ".yaml", ".yml", ".py", ".env",
@@ -193,7 +193,7 @@ pub fn copy_table(address: &TableAddress, places: &AppFolders) -> Result<PathBuf
     };
     let mut copy = begin_copy(&path).map_err(cache)?;
     let mut failed = None;
-    let version = table.read(LARGEST, |lines| {
+    let version = table.read(MAX_FILE, |lines| {
         copy.write_all(lines).map_err(|source| {
             let told = BucketError::Other(format!("{}: {source}", path.display()));
             failed = Some(source);
@@ -240,7 +240,7 @@ impl Copies {
             .map_err(cache(&lock_path))?;
         lock_within(&lock, LOCKED_FOR, "copying from this bucket").map_err(cache(&lock_path))?;
         // Without versions, everything is fetched again.
-        let stored: Option<Versions> = read_file(&folder.join(VERSIONS), LARGEST_VERSIONS)
+        let stored: Option<Versions> = read_file(&folder.join(VERSIONS), MAX_VERSIONS)
             .ok()
             .and_then(|text| serde_json::from_slice(&text).ok());
         let versions = stored
@@ -447,7 +447,7 @@ const FILES: &str = "files";
 const TABLES: &str = "bq";
 const VERSIONS: &str = "versions.json";
 /// The maximum size of that file, in bytes.
-const LARGEST_VERSIONS: u64 = 256 << 20;
+const MAX_VERSIONS: u64 = 256 << 20;
 
 /// The objects without those below the key of another: a path is either that of a file or of a folder.
 fn without_files_below_files(
@@ -470,21 +470,21 @@ fn without_files_below_files(
 
 /// Checks the sizes that a store names for objects; they are read up to these.
 fn check_sizes(address: &BucketAddress, objects: &[StoredObject]) -> Result<(), CopyError> {
-    if let Some(large) = objects.iter().find(|object| object.size > LARGEST) {
+    if let Some(large) = objects.iter().find(|object| object.size > MAX_FILE) {
         let why = format!(
             "{}: it has more than {} MB",
             address.join(&large.name),
-            LARGEST >> 20
+            MAX_FILE >> 20
         );
         return Err(BucketError::TooLarge(why).into());
     }
     let size = objects
         .iter()
         .try_fold(0u64, |size, object| size.checked_add(object.size));
-    match size.filter(|size| *size <= LARGEST_FOLDER) {
+    match size.filter(|size| *size <= MAX_FOLDER) {
         Some(_) => Ok(()),
         None => {
-            let most = LARGEST_FOLDER >> 30;
+            let most = MAX_FOLDER >> 30;
             let why = format!(
                 "{address}: its objects have more than {most} GB together; name a folder with less"
             );

@@ -20,9 +20,9 @@ const BEATS: u32 = 6;
 /// The maximum size of the objects, in bytes.
 const MAX_BYTES: u64 = 64 << 10;
 /// The longest lease of another machine that is waited for.
-const LONGEST_LEASE: Duration = Duration::from_secs(3600);
+const MAX_LEASE: Duration = Duration::from_secs(3600);
 /// The number of claims on one part. Other numbers are not evaltrail's.
-const MOST_CLAIMS: u32 = 999_999;
+const MAX_CLAIMS: u32 = 999_999;
 const FOLDER: &str = "claims";
 /// The object with the digest of the plan of the run to which a place belongs.
 const PLACE: &str = "plan";
@@ -129,7 +129,7 @@ pub fn claim(
                     let claimant = claimant(&bucket, generation);
                     waits(&claimant);
                     // The other machine writes heartbeats as its own lease says.
-                    let lease = lease.max(Duration::from_secs(claimant.lease_s).min(LONGEST_LEASE));
+                    let lease = lease.max(Duration::from_secs(claimant.lease_s).min(MAX_LEASE));
                     let age = Duration::from_secs(
                         unix_now()
                             .saturating_sub(object.map_or(0, |beat| beat.written))
@@ -152,7 +152,7 @@ pub fn claim(
                 continue;
             }
         }
-        if generation + 1 >= MOST_CLAIMS {
+        if generation + 1 >= MAX_CLAIMS {
             let why = format!(
                 "{}: the claim {generation} is not one of evaltrail's; delete it",
                 bucket.address()
@@ -269,7 +269,7 @@ fn newest(objects: &[StoredObject]) -> u32 {
             .name
             .parse::<u32>()
             .ok()
-            .filter(|number| *number < MOST_CLAIMS)
+            .filter(|number| *number < MAX_CLAIMS)
     };
     objects.iter().filter_map(number).max().unwrap_or(0)
 }

@@ -2,7 +2,7 @@
 //! that was fetched.
 
 use super::app_folders::AppFolders;
-use super::bucket_copy::{Copies, CopyError, LARGEST, address_of_copy};
+use super::bucket_copy::{Copies, CopyError, MAX_FILE, address_of_copy};
 use super::copy_files::write_copy;
 use crate::buckets::{Bucket, BucketAddress, BucketError};
 use std::path::{Path, PathBuf};
@@ -59,7 +59,7 @@ impl CopyEdit {
         match bucket.replace("", new.to_vec(), &version) {
             Ok(written) => Ok(written),
             Err(BucketError::Changed(changed)) => {
-                let (theirs, etag) = bucket.read("", LARGEST)?;
+                let (theirs, etag) = bucket.read("", MAX_FILE)?;
                 write_copy(&self.path, &theirs).map_err(|source| CopyError::Cache {
                     path: self.path.display().to_string(),
                     source,

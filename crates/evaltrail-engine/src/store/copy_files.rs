@@ -1,6 +1,6 @@
 //! The files of the copies of objects. Others cannot read them.
 
-use super::temporary::private_beside;
+use super::temporary::new_private_in_same_folder;
 use crate::buckets::{LeftOut, ObjectPart};
 use std::collections::{HashMap, HashSet};
 use std::fs::DirBuilder;
@@ -19,7 +19,7 @@ pub(super) fn write_copy(path: &Path, bytes: &[u8]) -> io::Result<()> {
 pub(super) fn begin_copy(path: &Path) -> io::Result<NamedTempFile> {
     let folder = path.parent().unwrap_or(path);
     make_private_folder(folder)?;
-    private_beside(folder)
+    new_private_in_same_folder(folder)
 }
 
 pub(super) fn finish_copy(file: NamedTempFile, path: &Path) -> io::Result<()> {

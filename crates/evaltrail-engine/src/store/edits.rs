@@ -241,7 +241,7 @@ impl EditLog {
         jobs: &[FileEdit],
     ) -> Result<EditOutcome, FileEditError> {
         let lock = self.lock();
-        let files: Vec<LoggedFile> = jobs.iter().map(kept_file).collect();
+        let files: Vec<LoggedFile> = jobs.iter().map(logged_file).collect();
         let id = self.history().newest_id + 1;
         let at = jiff::Timestamp::now().to_string();
         let kept = LoggedEdit {
@@ -539,7 +539,7 @@ fn real(path: &Path) -> PathBuf {
     canonical(folder).join(path.file_name().unwrap_or_default())
 }
 
-fn kept_file(job: &FileEdit) -> LoggedFile {
+fn logged_file(job: &FileEdit) -> LoggedFile {
     let whole = |old: &str, new: &str| TextChange::one(0, old, new);
     let path = real(&job.path);
     match &job.action {
@@ -825,7 +825,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_changed_is_not_taken_back() {
+    fn undo_keeps_changes_of_others() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("f");
         fs::write(&file, "one").unwrap();

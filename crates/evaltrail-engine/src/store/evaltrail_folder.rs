@@ -295,7 +295,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     #[test]
-    fn files_are_private_and_replaced_whole() {
+    fn files_are_private_and_replaced_at_once() {
         let place = tempfile::tempdir().unwrap();
         let ours = EvaltrailFolder::make(place.path()).unwrap();
         assert_eq!(

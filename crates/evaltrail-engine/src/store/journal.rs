@@ -6,10 +6,11 @@
 //! as not run. An incomplete last line, which a killed process leaves, is removed when the run is resumed.
 
 use super::evaltrail_folder::EvaltrailFolder;
+use super::full_plan::{AllShardsPlan, WHOLE_PLAN, full_plan_text};
 use super::journal_error::{JournalError, at, taken};
 use super::journal_line::{
-    END, JOURNAL, LONGEST_FOREIGN, LONGEST_SIGNED, MOST_BESIDE, SpentOnCancelledLine, sign_line,
-    with_key,
+    END, JOURNAL, MAX_FOREIGN_LINE, MAX_OUTER_BYTES, MAX_SIGNED_LINE, SpentOnCancelledLine,
+    sign_line, with_key,
 };
 use super::journal_reader::{LINES_AT_LEAST, LoadedRun, load_run_with};
 use super::journal_records::JournalRecords;
@@ -18,7 +19,6 @@ use super::plan_file::{PLAN, plan_text, workspace_of};
 use super::run_folders::{LOCK, RUNS};
 use super::run_key::RunKey;
 use super::summaries::SummaryWriter;
-use super::whole_plan::{AllShardsPlan, WHOLE_PLAN, whole_plan_text};
 use evaltrail_core::domain::{
     Attempt, AttemptKey, AttemptRecords, InMemory, JudgeUsage, RecordedAt, RunPlan, RunState,
 };
@@ -140,9 +140,9 @@ impl RunFolder {
     }
 
     /// Writes the plan of all shards beside that of this run.
-    pub fn write_whole_plan(&self, whole: &AllShardsPlan) -> Result<(), JournalError> {
+    pub fn write_full_plan(&self, whole: &AllShardsPlan) -> Result<(), JournalError> {
         let path = self.folder.path().join(WHOLE_PLAN);
-        let text = whole_plan_text(whole, workspace_of(self.folder.path()));
+        let text = full_plan_text(whole, workspace_of(self.folder.path()));
         let text = text.map_err(|error| at(&path)(error.into()))?;
         self.folder
             .replace(WHOLE_PLAN, text.as_bytes())
@@ -210,11 +210,11 @@ impl RunFolder {
 
     fn signed_line(&self, line: Vec<u8>) -> Result<Vec<u8>, JournalError> {
         let longest = if self.key.is_some() {
-            LONGEST_SIGNED
+            MAX_SIGNED_LINE
         } else {
-            LONGEST_FOREIGN
+            MAX_FOREIGN_LINE
         };
-        if line.len() + MOST_BESIDE > longest {
+        if line.len() + MAX_OUTER_BYTES > longest {
             let why = format!(
                 "its record has {} MB, the limit is {} MB",
                 line.len() >> 20,
@@ -487,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_line_is_cut_off_and_the_rest_goes_on() {
+    fn torn_line_is_cut_off_before_appending() {
         let folder = tempfile::tempdir().unwrap();
         let mut run = RunFolder::create(folder.path(), &plan(), None).unwrap();
         run.append(&attempt(0)).unwrap();
@@ -519,7 +519,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_line_costs_that_line_alone() {
+    fn damaged_line_loses_only_itself() {
         let folder = tempfile::tempdir().unwrap();
         let mut run = RunFolder::create(folder.path(), &plan(), None).unwrap();
         let written: Vec<RecordedAt> = (0..3)

@@ -8,12 +8,12 @@ use std::io;
 /// The name of the journal in the folder of a run.
 pub(super) const JOURNAL: &str = "journal.jsonl";
 /// The maximum length of a line in a signed run, in bytes. A longer line counts as damaged.
-pub(super) const LONGEST_SIGNED: usize = 256 << 20;
+pub(super) const MAX_SIGNED_LINE: usize = 256 << 20;
 /// The maximum length of a line in a foreign run, in bytes. It is lower because a crafted line can take a multiple of
 /// its length in memory.
-pub(super) const LONGEST_FOREIGN: usize = 2 << 20;
+pub(super) const MAX_FOREIGN_LINE: usize = 2 << 20;
 /// The maximum length of the other parts of a line: the signature and the line feed.
-pub(super) const MOST_BESIDE: usize = 256;
+pub(super) const MAX_OUTER_BYTES: usize = 256;
 /// The last line of the journal of a complete run.
 pub(super) const END: &[u8] = b"{\"ended\":true}";
 /// The beginning of that line with its signature.

@@ -3,8 +3,8 @@
 use super::evaltrail_folder::EvaltrailFolder;
 use super::journal_error::{JournalError, at};
 use super::journal_line::{
-    END, JOURNAL, LONGEST_FOREIGN, LONGEST_SIGNED, SIGNED_END, SpentOnCancelledLine, read_attempt,
-    verified,
+    END, JOURNAL, MAX_FOREIGN_LINE, MAX_SIGNED_LINE, SIGNED_END, SpentOnCancelledLine,
+    read_attempt, verified,
 };
 use super::journal_records::JournalRecords;
 use super::plan_file::{self, PLAN, StoredPlan};
@@ -167,9 +167,9 @@ fn read_run(
     let mut state = RunState::new(Arc::new(plan));
     let (mut damaged, mut ended, mut whole, mut torn) = (0, false, 0, None);
     let longest = if is_signed {
-        LONGEST_SIGNED
+        MAX_SIGNED_LINE
     } else {
-        LONGEST_FOREIGN
+        MAX_FOREIGN_LINE
     };
     let plan = state.plan.clone();
     while torn.is_none() {

@@ -104,7 +104,7 @@ fn read_at(journal: &mut File, at: RecordedAt) -> io::Result<Vec<u8>> {
 }
 
 /// The maximum number of journals that are open for reading, if the limit of open files is not low.
-const OPEN_AT_MOST: usize = 128;
+const MAX_OPEN: usize = 128;
 /// The part of the limit of open files that journals may have. Connections and programs need the rest.
 const PART_OF_LIMIT: usize = 8;
 
@@ -112,8 +112,8 @@ static OPEN: AtomicUsize = AtomicUsize::new(0);
 
 /// The maximum number of open journals under this limit of open files.
 fn open_at_most(limit: Option<u64>) -> usize {
-    limit.map_or(OPEN_AT_MOST, |limit| {
-        (limit as usize / PART_OF_LIMIT).min(OPEN_AT_MOST)
+    limit.map_or(MAX_OPEN, |limit| {
+        (limit as usize / PART_OF_LIMIT).min(MAX_OPEN)
     })
 }
 
@@ -141,15 +141,15 @@ impl Drop for OpenJournal {
 }
 
 /// A cache of the attempts that were read last, of all runs, because the screen needs the same ones repeatedly. It has
-/// at least the last one, and otherwise at most [`RECENT_AT_MOST`] bytes of records and [`ATTEMPTS_AT_MOST`] attempts:
+/// at least the last one, and otherwise at most [`MAX_RECENT`] bytes of records and [`MAX_ATTEMPTS`] attempts:
 /// it is searched for every attempt that a report reads.
 #[derive(Default)]
 struct Recent {
     attempts: VecDeque<(Arc<Path>, RecordedAt, Arc<Attempt>)>,
 }
 
-const RECENT_AT_MOST: u64 = 1 << 20;
-const ATTEMPTS_AT_MOST: usize = 32;
+const MAX_RECENT: u64 = 1 << 20;
+const MAX_ATTEMPTS: usize = 32;
 
 static RECENT: Mutex<Option<Recent>> = Mutex::new(None);
 
@@ -172,12 +172,12 @@ impl Recent {
         let mut bytes = 0;
         let fits = |(_, place, _): &&(Arc<Path>, RecordedAt, Arc<Attempt>)| {
             bytes += place.length;
-            bytes <= RECENT_AT_MOST
+            bytes <= MAX_RECENT
         };
         let count = self
             .attempts
             .iter()
-            .take(ATTEMPTS_AT_MOST)
+            .take(MAX_ATTEMPTS)
             .take_while(fits)
             .count();
         self.attempts.truncate(count.max(1));
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn recent_attempts_are_kept_up_to_a_size() {
+    fn recent_attempts_are_cached_up_to_a_size() {
         let run: &Arc<Path> = &Path::new("run").into();
         let place = |offset: u64, length: u64| RecordedAt { offset, length };
         let attempt = || {
@@ -217,12 +217,12 @@ mod tests {
         };
         let mut recent = Recent::default();
         for offset in 0..4 {
-            recent.keep(run, place(offset, RECENT_AT_MOST / 2), attempt());
+            recent.keep(run, place(offset, MAX_RECENT / 2), attempt());
         }
         assert_eq!(recent.attempts.len(), 2, "the newest that fit");
-        assert!(recent.find(run, place(3, RECENT_AT_MOST / 2)).is_some());
-        assert!(recent.find(run, place(1, RECENT_AT_MOST / 2)).is_none());
-        recent.keep(run, place(9, 2 * RECENT_AT_MOST), attempt());
+        assert!(recent.find(run, place(3, MAX_RECENT / 2)).is_some());
+        assert!(recent.find(run, place(1, MAX_RECENT / 2)).is_none());
+        recent.keep(run, place(9, 2 * MAX_RECENT), attempt());
         assert_eq!(
             recent.attempts.len(),
             1,

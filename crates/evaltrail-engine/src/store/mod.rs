@@ -2,7 +2,7 @@
 //! also the only module that writes the user's files.
 //!
 //! ```text
-//! <workspace>/.evaltrail/runs/<run id>/{run.json, whole_plan.json, journal.jsonl, summaries, lock}  evaltrail's, ignored by git
+//! <workspace>/.evaltrail/runs/<run id>/{run.json, full_plan.json, journal.jsonl, summaries, lock}  evaltrail's, ignored by git
 //! <workspace>/.evaltrail/run_labels.jsonl                         names and pins of runs
 //! <workspace>/.evaltrail/decisions.jsonl                          people's decisions on failures
 //! <workspace>/.evaltrail/verdicts.jsonl                           people's verdicts on judges
@@ -19,6 +19,7 @@ mod copy_files;
 mod decisions;
 mod edits;
 mod evaltrail_folder;
+mod full_plan;
 mod journal;
 mod journal_error;
 mod journal_line;
@@ -43,7 +44,6 @@ mod summaries;
 mod temporary;
 mod trust;
 mod verdicts;
-mod whole_plan;
 mod written;
 
 pub use app_folders::AppFolders;
@@ -64,15 +64,16 @@ pub use edits::{
     EditLog, EditOutcome, FileAction, FileEdit, FileEditError, Reversal, ReversibleEdit, Scope,
     UndoError,
 };
+pub use full_plan::{AllShardsPlan, full_plan_of, full_plan_text, parse_full_plan, shard_folders};
 pub use journal::RunFolder;
 pub use journal_error::JournalError;
 pub use journal_reader::{JournalLines, LoadedRun, load_plan, load_run, load_run_with};
 pub use judge_responses::{CachedResponse, JudgeResponseCache};
 pub use output::{can_write_output, check_links, fill_output};
-pub use plan_file::{MOST_ATTEMPTS, RUN_FORMAT, StoredPlan};
+pub use plan_file::{MAX_ATTEMPTS, RUN_FORMAT, StoredPlan};
 pub use preferences::WorkspacePreferences;
 pub use pushed::{PushError, RunPush, copy_pushed_runs, has_pushed_runs};
-pub use queue::{CaseQueue, MOST_QUEUED, NextCase};
+pub use queue::{CaseQueue, MAX_QUEUED, NextCase};
 pub use read::{read_file, read_head, read_tail, read_text_file};
 pub use run_export::{export_run, file_id, unpack_run};
 pub use run_folders::{all_run_folders, remove_run, run_folders, run_path};
@@ -84,7 +85,4 @@ pub use summaries::SummaryWriter;
 pub use temporary::sweep;
 pub use trust::{Fingerprint, Trust, fingerprint};
 pub use verdicts::{read_verdicts, save_verdicts};
-pub use whole_plan::{
-    AllShardsPlan, parse_whole_plan, shard_folders, whole_plan_of, whole_plan_text,
-};
 pub use written::{RecordedOutput, WrittenFiles};

@@ -101,13 +101,13 @@ pub(super) fn plan_text(
 }
 
 /// The maximum number of attempts of a run.
-pub const MOST_ATTEMPTS: usize = 5_000_000;
+pub const MAX_ATTEMPTS: usize = 5_000_000;
 
 /// Checks that every case is of a set of the plan, and that there are not too many attempts.
 pub(super) fn check_plan(plan: &RunPlan) -> io::Result<()> {
-    if plan.attempts() > MOST_ATTEMPTS {
+    if plan.attempts() > MAX_ATTEMPTS {
         return Err(invalid(format!(
-            "it has {} attempts; at most {MOST_ATTEMPTS} are possible",
+            "it has {} attempts; at most {MAX_ATTEMPTS} are possible",
             plan.attempts()
         )));
     }

@@ -2,7 +2,7 @@
 //! appended to, so that the journal is uploaded in parts.
 //!
 //! ```text
-//! <address>/<run id>/run.json, whole_plan.json
+//! <address>/<run id>/run.json, full_plan.json
 //! <address>/<run id>/journal-<offset of its first byte>.jsonl
 //! <address>/claims/…                                           which machine executes what
 //! ```
@@ -10,10 +10,10 @@
 use super::app_folders::AppFolders;
 use super::bucket_copy::{Copied, CopyError, OnFetched, copy_folders};
 use super::evaltrail_folder::EvaltrailFolder;
+use super::full_plan::{WHOLE_PLAN, shard_folders};
 use super::journal_line::JOURNAL;
 use super::plan_file::PLAN;
-use super::temporary::private_beside;
-use super::whole_plan::{WHOLE_PLAN, shard_folders};
+use super::temporary::new_private_in_same_folder;
 use crate::buckets::{Bucket, BucketAddress, BucketError};
 use evaltrail_core::domain::AttemptKey;
 use serde::Deserialize;
@@ -23,7 +23,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 /// The maximum size of a part, in bytes, unless a line is longer.
-const LARGEST_PART: u64 = 8 << 20;
+const MAX_PART: u64 = 8 << 20;
 const PART: &str = "journal-";
 const PART_ENDING: &str = ".jsonl";
 
@@ -133,7 +133,7 @@ impl RunPush {
 
     /// The next complete lines of the journal; nothing if there are none.
     fn next_part(&self, journal: &mut File) -> io::Result<Vec<u8>> {
-        let mut most = LARGEST_PART;
+        let mut most = MAX_PART;
         loop {
             journal.seek(SeekFrom::Start(self.sent))?;
             let mut part = Vec::new();
@@ -220,7 +220,7 @@ fn join_parts(folder: &Path) -> io::Result<()> {
     if fs::metadata(&journal).is_ok_and(|meta| meta.len() == length) {
         return Ok(());
     }
-    let mut whole = private_beside(folder)?;
+    let mut whole = new_private_in_same_folder(folder)?;
     parts
         .iter()
         .try_for_each(|(_, _, part)| io::copy(&mut File::open(part)?, &mut whole).map(drop))?;

@@ -19,9 +19,9 @@ const BEATS: u32 = 6;
 /// The number of cases in a row that others took, after which all claims are listed again.
 const CONFLICTS: usize = 8;
 /// The number of claims on one case. Other numbers are not evaltrail's.
-const MOST_CLAIMS: u32 = 9_999;
+const MAX_CLAIMS: u32 = 9_999;
 /// The maximum number of cases of a queue: each has two objects or more.
-pub const MOST_QUEUED: usize = 90_000;
+pub const MAX_QUEUED: usize = 90_000;
 /// The maximum size of a claim, in bytes.
 const MAX_BYTES: u64 = 4096;
 
@@ -205,7 +205,7 @@ impl CaseQueue {
                 Some((case.parse::<usize>().ok()?, claim.parse::<u32>().ok()?))
             });
             // Other names are not evaltrail's.
-            let parsed = parsed.filter(|(case, claim)| *case < self.cases && *claim < MOST_CLAIMS);
+            let parsed = parsed.filter(|(case, claim)| *case < self.cases && *claim < MAX_CLAIMS);
             if let Some((case, claim)) = parsed {
                 let newest = known.claims.entry(case).or_insert(claim);
                 *newest = claim.max(*newest);
@@ -332,7 +332,7 @@ mod tests {
 
     const LEASE: Duration = Duration::from_millis(200);
 
-    fn place() -> (tempfile::TempDir, Bucket) {
+    fn bucket_in_folder() -> (tempfile::TempDir, Bucket) {
         let folder = tempfile::tempdir().unwrap();
         let bucket = Bucket::open(&BucketAddress::of_folder(folder.path()).unwrap()).unwrap();
         (folder, bucket)
@@ -346,7 +346,7 @@ mod tests {
 
     #[test]
     fn each_case_is_taken_once() {
-        let (_folder, bucket) = place();
+        let (_folder, bucket) = bucket_in_folder();
         let taken = Mutex::new(Vec::new());
         std::thread::scope(|scope| {
             for worker in ["a", "b", "c", "d"] {
@@ -374,7 +374,7 @@ mod tests {
 
     #[test]
     fn cases_of_lost_worker_are_reassigned() {
-        let (_folder, bucket) = place();
+        let (_folder, bucket) = bucket_in_folder();
         let queue = |worker| CaseQueue::new(&bucket, "plan", worker, 2, LEASE);
         let (first, second) = (queue("a"), queue("b"));
         first.beat().unwrap();

@@ -40,9 +40,9 @@ const HIGHEST_RATIO: u64 = 200;
 /// The size up to which a file may have any ratio, in bytes.
 const SMALL: u64 = 32 << 20;
 /// The maximum length of a run's id, which is the name of a folder. That of a result of ADK is the name of a file.
-const LONGEST_ID: usize = 240;
+const MAX_ID: usize = 240;
 /// The maximum length of the first line, in bytes.
-const LONGEST_HEAD: usize = 1024;
+const MAX_HEAD: usize = 1024;
 
 #[derive(Deserialize)]
 struct ExportHead {
@@ -94,7 +94,7 @@ pub fn export_run(
 /// unpacks to many times its size, or that it has more lines than the run has attempts.
 pub fn unpack_run(file: &Path, workspace: &Path) -> io::Result<PathBuf> {
     let mut lines = PackedLines::open(file)?;
-    lines.next(LONGEST_HEAD).map_err(|_| invalid(NOT_A_RUN))?;
+    lines.next(MAX_HEAD).map_err(|_| invalid(NOT_A_RUN))?;
     let head: ExportHead = serde_json::from_slice(&lines.line).map_err(|_| invalid(NOT_A_RUN))?;
     if head.evaltrail_run > FORMAT {
         return Err(invalid("it was written by a newer evaltrail"));
@@ -138,7 +138,7 @@ pub fn file_id(run_id: &str) -> String {
     let id: String = run_id
         .chars()
         .map(|c| if is_plain(c) { c } else { '_' })
-        .take(LONGEST_ID)
+        .take(MAX_ID)
         .collect();
     // A name of dots is another folder, and Windows removes dots at the end.
     let end = id.trim_end_matches('.').len();

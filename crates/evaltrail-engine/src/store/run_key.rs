@@ -163,7 +163,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn only_its_owner_reads_the_key() {
+    fn only_its_owner_can_read_the_key() {
         use std::os::unix::fs::PermissionsExt;
         let (home, places) = places();
         RunKey::open(&places).unwrap();

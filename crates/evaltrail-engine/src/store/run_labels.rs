@@ -8,15 +8,15 @@ use std::path::Path;
 
 const NAME: &str = "run_labels.jsonl";
 /// The maximum length of a name, in characters.
-const RUN_NAME_AT_MOST: usize = 60;
+const MAX_RUN_NAME: usize = 60;
 
 /// Names that mean something else where a run is named.
 const RESERVED: [&str; 3] = ["last", "previous", "baseline"];
 
 /// Why a text cannot be the name of a run; an empty text removes the name.
 pub fn run_name_error(name: &str) -> Option<String> {
-    if name.chars().count() > RUN_NAME_AT_MOST {
-        return Some(format!("a name has at most {RUN_NAME_AT_MOST} characters"));
+    if name.chars().count() > MAX_RUN_NAME {
+        return Some(format!("a name has at most {MAX_RUN_NAME} characters"));
     }
     RESERVED
         .contains(&name)

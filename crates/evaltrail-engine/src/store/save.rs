@@ -13,7 +13,7 @@
 
 use super::bucket_copy::CopyError;
 use super::copy_edit::CopyEdit;
-use super::temporary::{new_beside, sweep, sync_folder, write_beside};
+use super::temporary::{new_in_same_folder, sweep, sync_folder, write_in_same_folder};
 use crate::buckets::BucketError;
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
@@ -70,7 +70,7 @@ pub fn fill_whole(
     let old = before
         .as_ref()
         .and_then(|meta| File::open(&target).ok().map(|file| (file, meta)));
-    let temporary = write_beside(
+    let temporary = write_in_same_folder(
         folder,
         old.as_ref().map(|(file, meta)| (file, *meta)),
         buffered,
@@ -100,7 +100,7 @@ pub fn can_write(path: &Path) -> io::Result<()> {
         Err(error) => return Err(error),
     }
     // Creates and removes a temporary file: there is no other reliable check.
-    new_beside(folder_of(&target), (".evaltrail-", ""), 0o600).map(drop)
+    new_in_same_folder(folder_of(&target), (".evaltrail-", ""), 0o600).map(drop)
 }
 
 /// Why a file was not saved. Except for `Halfway`, the file is unchanged.
@@ -190,7 +190,7 @@ pub fn replace(job: Replace) -> Result<Option<String>, SaveError> {
         },
         error => of_copy(error),
     })?;
-    let written = write_beside(folder, Some((&file, &meta)), |out| out.write_all(job.new));
+    let written = write_in_same_folder(folder, Some((&file, &meta)), |out| out.write_all(job.new));
     let swapped = written
         .map_err(SaveError::from)
         .and_then(|temporary| swap_in(temporary.into_temp_path(), file, &target, job.read));
@@ -218,7 +218,7 @@ pub fn create(path: &Path, bytes: &[u8]) -> Result<Option<String>, SaveError> {
         .map(|copy| copy.create(bytes))
         .transpose()
         .map_err(of_copy)?;
-    let temporary = write_beside(folder, None, |out| out.write_all(bytes))?;
+    let temporary = write_in_same_folder(folder, None, |out| out.write_all(bytes))?;
     temporary
         .persist_noclobber(path)
         .map_err(|error| match error.error.kind() {
@@ -450,7 +450,7 @@ mod tests {
         }
     }
 
-    fn place() -> (tempfile::TempDir, PathBuf) {
+    fn file_in_folder() -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("f");
         fs::write(&file, "old").unwrap();
@@ -463,7 +463,7 @@ mod tests {
 
     #[test]
     fn mode_and_link_stay() {
-        let (folder, file) = place();
+        let (folder, file) = file_in_folder();
         let link = folder.path().join("l");
         for mode in [0o664, 0o600, 0o755] {
             fs::write(&file, "old").unwrap();
@@ -484,7 +484,7 @@ mod tests {
 
     #[test]
     fn read_only_is_refused() {
-        let (folder, file) = place();
+        let (folder, file) = file_in_folder();
         fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
         assert!(write_whole(&file, b"new").is_err());
         assert!(matches!(
@@ -499,7 +499,7 @@ mod tests {
 
     #[test]
     fn save_keeps_what_others_wrote() {
-        let (folder, file) = place();
+        let (folder, file) = file_in_folder();
         match replace(job(&file, "older", "new")) {
             Err(SaveError::Changed { theirs }) => assert_eq!(theirs, b"old"),
             other => panic!("{other:?}"),
@@ -526,8 +526,8 @@ mod tests {
 
     #[test]
     fn concurrent_write_is_restored_after_swap() {
-        let (folder, file) = place();
-        let temporary = write_beside(folder.path(), None, |out| out.write_all(b"ours"))
+        let (folder, file) = file_in_folder();
+        let temporary = write_in_same_folder(folder.path(), None, |out| out.write_all(b"ours"))
             .unwrap()
             .into_temp_path();
         fs::write(&file, "theirs").unwrap();
@@ -543,9 +543,9 @@ mod tests {
 
     #[test]
     fn replace_without_swap_compares_file_first() {
-        let (folder, file) = place();
+        let (folder, file) = file_in_folder();
         let ours = || {
-            write_beside(folder.path(), None, |out| out.write_all(b"ours"))
+            write_in_same_folder(folder.path(), None, |out| out.write_all(b"ours"))
                 .unwrap()
                 .into_temp_path()
         };
@@ -561,7 +561,7 @@ mod tests {
 
     #[test]
     fn outside_links_and_hard_links_are_refused() {
-        let (folder, file) = place();
+        let (folder, file) = file_in_folder();
         let inside = folder.path().join("in");
         fs::create_dir(&inside).unwrap();
         let link = inside.join("l");
@@ -582,7 +582,7 @@ mod tests {
     #[test]
     fn editors_at_once_lose_nothing() {
         const EACH: usize = 100;
-        let (_folder, file) = place();
+        let (_folder, file) = file_in_folder();
         fs::write(&file, "").unwrap();
         let add = |who: usize| {
             for at in 0..EACH {

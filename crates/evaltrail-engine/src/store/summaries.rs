@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copied_run_is_of_its_own_workspace() {
+    fn copied_run_belongs_to_its_new_workspace() {
         let (workspace, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let key = key(home.path());
         let run = record(workspace.path(), &key);

@@ -15,7 +15,7 @@ const OLD: Duration = Duration::from_secs(60);
 
 /// Writes a new file in a folder and syncs it. It has the mode, owner and attributes of the file that it will replace,
 /// if there is one.
-pub(super) fn write_beside(
+pub(super) fn write_in_same_folder(
     folder: &Path,
     before: Option<(&File, &Metadata)>,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -28,14 +28,14 @@ pub(super) fn write_beside(
 }
 
 /// Creates a file in a folder that only its owner can read.
-pub(super) fn private_beside(folder: &Path) -> io::Result<NamedTempFile> {
+pub(super) fn new_private_in_same_folder(folder: &Path) -> io::Result<NamedTempFile> {
     create(folder, true)
 }
 
 fn create(folder: &Path, is_private: bool) -> io::Result<NamedTempFile> {
     let prefix = format!("{PREFIX}{}-", std::process::id());
     // A public file gets the permissions that the umask allows.
-    let temporary = new_beside(
+    let temporary = new_in_same_folder(
         folder,
         (&prefix, SUFFIX),
         if is_private { 0o600 } else { 0o666 },
@@ -47,7 +47,7 @@ fn create(folder: &Path, is_private: bool) -> io::Result<NamedTempFile> {
 
 /// Creates a file with a name that no other has. Errors are those of the system: they do not contain the name, which tells users
 /// nothing.
-pub(super) fn new_beside(
+pub(super) fn new_in_same_folder(
     folder: &Path,
     (prefix, suffix): (&str, &str),
     mode: u32,
@@ -174,7 +174,7 @@ mod tests {
             .set_modified(std::time::SystemTime::now() - 2 * OLD)
             .unwrap();
         fs::write(folder.path().join("mine.tmp"), "x").unwrap();
-        let busy = write_beside(folder.path(), None, |out| out.write_all(b"new")).unwrap();
+        let busy = write_in_same_folder(folder.path(), None, |out| out.write_all(b"new")).unwrap();
         sweep(folder.path());
         assert!(!stray.exists());
         assert!(busy.path().exists() && folder.path().join("mine.tmp").exists());

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_grant_holds_for_exactly_what_was_shown() {
+    fn grant_covers_exactly_what_was_shown() {
         let folder = tempfile::tempdir().unwrap();
         let places = AppFolders {
             data: folder.path().join("deep"),

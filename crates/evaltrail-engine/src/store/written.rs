@@ -14,7 +14,7 @@ const FORMAT: u32 = 1;
 /// The maximum size of the record, in bytes. Of a larger one, the older half is removed.
 const MAX_BYTES: u64 = 4 << 20;
 /// The maximum size of a record that is read, in bytes.
-const READ_AT_MOST: u64 = 64 << 20;
+const MAX_READ: u64 = 64 << 20;
 
 #[derive(Serialize, Deserialize)]
 struct WrittenFile {
@@ -33,7 +33,7 @@ impl WrittenFiles {
     /// Reads the record. Damaged lines and lines of newer formats are left out, and a record that does not exist is empty.
     pub fn load(places: Option<&AppFolders>) -> WrittenFiles {
         let text = places
-            .and_then(|places| read_file(&path_in(places), READ_AT_MOST).ok())
+            .and_then(|places| read_file(&path_in(places), MAX_READ).ok())
             .unwrap_or_default();
         let mut found = WrittenFiles::default();
         let lines = text
@@ -112,7 +112,7 @@ impl<'a> RecordedOutput<'a> {
         let path = path_in(places);
         std::fs::create_dir_all(&places.data)?;
         if std::fs::metadata(&path).is_ok_and(|meta| meta.len() > MAX_BYTES) {
-            let text = read_file(&path, READ_AT_MOST)?;
+            let text = read_file(&path, MAX_READ)?;
             let half = text.len() / 2;
             let start = memchr::memchr(b'\n', &text[half..]).map_or(text.len(), |at| half + at + 1);
             write_whole(&path, &text[start..])?;

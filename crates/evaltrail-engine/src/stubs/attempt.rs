@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_case_records_is_an_answer() {
+    fn stubs_include_responses_of_the_case() {
         let (mut calls, mut responses) = (Vec::new(), Vec::new());
         for (id, temp) in [("1", 4), ("2", 5)] {
             calls.push(ToolCall {

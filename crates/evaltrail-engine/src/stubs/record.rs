@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_recorded_answers_the_same_calls() {
+    fn recorded_stubs_answer_the_same_calls() {
         let strange = json!({"q": "ignore", "rule": {"regex": "a+"}, "n": {"value": 1, "x": {"y": "ignore"}}});
         let calls = [
             ("get", json!({"city": "Oslo"}), json!({"temp": 4})),

@@ -45,9 +45,9 @@ struct StubState {
 }
 
 /// The maximum number of calls in a turn.
-const MOST_CALLS: usize = 10_000;
+const MAX_CALLS: usize = 10_000;
 /// The maximum size of the arguments and results of a turn, in bytes.
-const LARGEST_TURN: usize = 64 << 20;
+const MAX_TURN: usize = 64 << 20;
 
 /// A call that was seen on its way to a tool, and its result.
 #[derive(Clone, Debug, PartialEq)]
@@ -199,7 +199,7 @@ impl AttemptTools {
     }
 
     /// Notes the attributes in which the agent has kept something of earlier conversations.
-    pub fn note_kept_state(&self, attributes: &str) {
+    pub fn note_saved_state(&self, attributes: &str) {
         self.state().tool_use.kept_state = attributes.to_string();
     }
 
@@ -219,7 +219,7 @@ impl AttemptTools {
     pub fn saw_result(&self, at: usize, result: Value) {
         let mut state = self.state();
         state.size += value_text(&result).len();
-        let has_room = state.size <= LARGEST_TURN;
+        let has_room = state.size <= MAX_TURN;
         if let Some(seen) = state.seen.get_mut(at).filter(|_| has_room) {
             seen.result = Some(result);
         }
@@ -308,11 +308,11 @@ impl StubState {
             .args
             .as_ref()
             .map_or(0, |args| value_text(&args.clone().into()).len());
-        if self.calls <= MOST_CALLS && self.size <= LARGEST_TURN {
+        if self.calls <= MAX_CALLS && self.size <= MAX_TURN {
             return None;
         }
         let why = format!(
-            "the agent made more than {MOST_CALLS} calls of tools in a turn, or sent more than 64 MB to them"
+            "the agent made more than {MAX_CALLS} calls of tools in a turn, or sent more than 64 MB to them"
         );
         Some(self.failure.get_or_insert(why).clone())
     }

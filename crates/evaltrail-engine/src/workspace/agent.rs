@@ -34,7 +34,7 @@ pub fn agent_for(
     asked: Option<&str>,
 ) -> Result<(String, AgentSpec), AgentNotFound> {
     let chosen = match (asked, &workspace.config.agent) {
-        (Some(asked), _) => asked_for(workspace, asked),
+        (Some(asked), _) => named_agent(workspace, asked),
         (None, Some(name)) => default_agent(workspace, name),
         (None, None) => of_set(workspace, set, case_app),
     };
@@ -116,7 +116,7 @@ pub fn agent_named(
     workspace: &Workspace,
     asked: &str,
 ) -> Result<(String, AgentSpec), AgentNotFound> {
-    asked_for(workspace, asked).and_then(|chosen| with_python(chosen, &workspace.root))
+    named_agent(workspace, asked).and_then(|chosen| with_python(chosen, &workspace.root))
 }
 
 /// The agents of the configuration, then those in folders, each with how it is reached or why it cannot be.
@@ -136,7 +136,7 @@ pub fn named_agents(workspace: &Workspace) -> Vec<(String, Result<AgentSpec, Str
     names.iter().map(named).collect()
 }
 
-fn asked_for(workspace: &Workspace, asked: &str) -> Result<(String, AgentSpec), AgentNotFound> {
+fn named_agent(workspace: &Workspace, asked: &str) -> Result<(String, AgentSpec), AgentNotFound> {
     let here = std::env::current_dir().unwrap_or_default();
     if let Some(rest) = asked.strip_prefix(SUB_AGENT) {
         if let Some(found) = folder_of_agent(&here.join(rest), &workspace.root) {

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 /// Maximum size of the files that are read, in bytes.
 const MAX_BYTES: u64 = 16 << 20;
 /// Maximum size of the files that contain one line, in bytes.
-const LARGEST_LINE: u64 = 4 << 10;
+const MAX_LINE: u64 = 4 << 10;
 
 /// The commit that is checked out in the repository of a folder, in hexadecimal. `None` if the folder is in no
 /// repository, if nothing was committed yet, and if git stores its references in another format.
@@ -59,7 +59,7 @@ fn commit_of(git: &Path, name: &str) -> Option<String> {
 
 fn line_of(file: &Path) -> Option<String> {
     Some(
-        read_text_file(file, LARGEST_LINE)
+        read_text_file(file, MAX_LINE)
             .ok()?
             .lines()
             .next()?

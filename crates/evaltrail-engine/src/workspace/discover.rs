@@ -122,7 +122,7 @@ impl Workspace {
             && workspace.config.agents.is_empty()
             && workspace.root == folder
         {
-            workspace.find_agents_beside(&folder, is_file);
+            workspace.find_agents_in_folder(&folder, is_file);
         }
         workspace.sets.sort_by(|a, b| a.shown.cmp(&b.shown));
         workspace.agents.sort_by(|a, b| a.path.cmp(&b.path));
@@ -155,7 +155,7 @@ impl Workspace {
     /// Finds the agents beside the opened folder, where neither it nor a folder above is that of an agent or has a
     /// configuration: `agents/` and `evalsets/` lie side by side in many projects. The folder that contains both is then
     /// the root, as if it was opened itself. Of a file (`is_file`), the agents below its folder come first.
-    fn find_agents_beside(&mut self, opened: &Path, is_file: bool) {
+    fn find_agents_in_folder(&mut self, opened: &Path, is_file: bool) {
         let Some((root, agents)) = agents_around(opened, is_file) else {
             return;
         };
@@ -441,12 +441,12 @@ fn agents_around(folder: &Path, itself: bool) -> Option<(PathBuf, Vec<AgentFolde
 
 /// The folders in a folder, except hidden ones, links and those that contain no agents. Their number is limited.
 fn folders_in(folder: &Path) -> Vec<PathBuf> {
-    const AT_MOST: usize = 200;
+    const MAX: usize = 200;
     let entries = fs::read_dir(folder)
         .into_iter()
         .flatten()
         .flatten()
-        .take(AT_MOST);
+        .take(MAX);
     let is_searched = |entry: &DirEntry| {
         let name = entry.file_name();
         let name = name.to_string_lossy();
@@ -572,7 +572,7 @@ mod tests {
     }
 
     #[test]
-    fn agents_are_told_by_what_their_modules_expose() {
+    fn agents_are_found_by_exposed_names() {
         let folder = tempfile::tempdir().unwrap();
         for (name, file, text, expected) in [
             ("plain", "agent.py", "root_agent = Agent()", true),

@@ -25,7 +25,7 @@ pub use criteria::{CriteriaProblem, CriteriaSource, criteria_for, default_criter
 pub use discover::{Workspace, WorkspaceError, named_path, root_of};
 pub use dotenv::dotenv_near;
 pub use set_path::SetPath;
-pub use sets::{OpenSet, SetProblem, open_set, open_whole_set, read_set_text, read_text};
+pub use sets::{OpenSet, SetProblem, open_full_set, open_set, read_set_text, read_text};
 pub use sidecar_files::{
     NOTES_ENDING, STUBS_ENDING, SetStubs, edited_with, notes_path, read_notes, read_stubs,
     stubs_path, stubs_text,

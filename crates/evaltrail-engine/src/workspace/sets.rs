@@ -45,7 +45,7 @@ pub enum SetProblem {
 }
 
 /// Opens a set of which every case is going to be used: a JSON document with a syntax error anywhere is an error.
-pub fn open_whole_set(set: &SetPath) -> Result<OpenSet, SetProblem> {
+pub fn open_full_set(set: &SetPath) -> Result<OpenSet, SetProblem> {
     let open = open_set(set)?;
     match open.file.syntax_problem() {
         Some(problem) => Err(SetProblem::Content(problem)),
@@ -137,7 +137,7 @@ impl RangeReader for PiecesOf {
 }
 
 /// Largest configuration file that is read, in bytes.
-const LARGEST_CONFIG: u64 = 8 << 20;
+const MAX_CONFIG: u64 = 8 << 20;
 
 /// Reads a configuration file of an untrusted folder. It must be a regular file; the target of a link must be below
 /// `root`, so that no other file of the user is read and quoted in an error.
@@ -150,7 +150,7 @@ pub(super) fn read_config_text(path: &Path, root: &Path) -> std::io::Result<Stri
             "it is a link to a file outside of the folder".into(),
         ));
     }
-    read_text_file(&target, LARGEST_CONFIG)
+    read_text_file(&target, MAX_CONFIG)
 }
 
 /// Reads a file of cases as text. UTF-16 is decoded.

@@ -15,15 +15,15 @@ pub const STUBS_ENDING: &str = ".tools.jsonl";
 
 /// The path of a set's notes.
 pub fn notes_path(set: &Path) -> PathBuf {
-    beside(set, NOTES_ENDING)
+    sidecar_path(set, NOTES_ENDING)
 }
 
 /// The path of the recorded answers of a set's tools.
 pub fn stubs_path(set: &Path) -> PathBuf {
-    beside(set, STUBS_ENDING)
+    sidecar_path(set, STUBS_ENDING)
 }
 
-fn beside(set: &Path, ending: &str) -> PathBuf {
+fn sidecar_path(set: &Path, ending: &str) -> PathBuf {
     let name = set
         .file_name()
         .unwrap_or_default()
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn notes_lie_beside_their_set() {
+    fn notes_are_in_the_folder_of_their_set() {
         assert_eq!(
             notes_path(Path::new("/a/x.evalset.json")),
             Path::new("/a/x.evaltrail.json")

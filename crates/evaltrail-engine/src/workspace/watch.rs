@@ -13,7 +13,7 @@ pub struct Watch {
 }
 
 /// Maximum number of watched folders. The system has a limit that all programs share.
-const FOLDERS_AT_MOST: usize = 4096;
+const MAX_FOLDERS: usize = 4096;
 
 impl Watch {
     /// Calls `changed` for every new folder, and for every change of `evaltrail.toml`, a config, a file that may contain
@@ -44,7 +44,7 @@ impl Watch {
                     changed();
                 }
             })?;
-        for folder in folders.iter().take(FOLDERS_AT_MOST) {
+        for folder in folders.iter().take(MAX_FOLDERS) {
             // A folder that cannot be watched is ignored.
             let _ = watcher.watch(folder, RecursiveMode::NonRecursive);
         }

@@ -17,7 +17,7 @@ use unicode_width::UnicodeWidthStr;
 /// Columns before the name: selection, sign.
 pub(super) const SIGNS: u16 = 4;
 const NAME_AT_LEAST: u16 = 16;
-const NAME_AT_MOST: u16 = 40;
+const MAX_NAME_WIDTH: u16 = 40;
 const SET_WIDTH: u16 = 14;
 pub(super) const METRIC_WIDTH: u16 = 11;
 const REASON_AT_LEAST: u16 = 16;
@@ -58,8 +58,8 @@ impl ColumnWidths {
         let wanted_reason = if_shown(Column::Reason, reason_width(model, rows, theme));
         let mut left = width.saturating_sub(SIGNS);
         let most = match wanted_reason {
-            0 => NAME_AT_MOST,
-            _ => NAME_AT_MOST.min(left / 2),
+            0 => MAX_NAME_WIDTH,
+            _ => MAX_NAME_WIDTH.min(left / 2),
         };
         let mut take = |wanted: u16, at_least: u16| {
             let taken = if wanted == 0 || left < at_least {
@@ -102,7 +102,7 @@ impl ColumnWidths {
         let rest = take(u16::MAX, 1);
         // Without reasons the names get the rest.
         let (name, reason) = match reserved {
-            0 => ((name + rest).min(NAME_AT_MOST.max(name)), 0),
+            0 => ((name + rest).min(MAX_NAME_WIDTH.max(name)), 0),
             reserved => (name, reserved + more_reason + rest),
         };
         ColumnWidths {

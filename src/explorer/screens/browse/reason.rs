@@ -108,13 +108,13 @@ fn first_line(reason: &str) -> String {
 }
 
 /// Of more attempts than this, only the count is listed.
-const SIGNS_AT_MOST: usize = 8;
+const MAX_SIGNS: usize = 8;
 
 /// `✓✗✓ 2/3`: a sign for each attempt, unless there are many, and how many passed.
 pub(super) fn attempt_text(attempts: &[Status]) -> String {
     let rate = PassCount::of_statuses(attempts.iter().copied()).describe();
     let signs: String = match attempts.len() {
-        0..=SIGNS_AT_MOST => {
+        0..=MAX_SIGNS => {
             attempts
                 .iter()
                 .map(|status| status.glyph())

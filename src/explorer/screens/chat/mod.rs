@@ -50,6 +50,6 @@ impl Screen for ChatScreen {
             "The conversation is not saved. Quit?",
             "Not all of its turns are saved as a case.",
         );
-        self.is_unkept().then_some(words)
+        self.has_unsaved_turns().then_some(words)
     }
 }

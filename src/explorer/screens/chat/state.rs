@@ -80,7 +80,7 @@ impl ChatScreen {
     }
 
     /// Whether leaving would lose something.
-    pub fn is_unkept(&self) -> bool {
+    pub fn has_unsaved_turns(&self) -> bool {
         (0..self.turns.len()).any(|turn| !self.kept.contains(&turn))
     }
 }

@@ -87,7 +87,7 @@ pub(crate) fn again(model: &mut Model) -> Vec<Effect> {
 
 /// Starts another conversation. Asks for confirmation first if unsaved turns would be lost.
 fn restart_if_saved(model: &mut Model, session: SessionInput) -> Vec<Effect> {
-    if screen(model).is_some_and(|chat| chat.is_unkept()) {
+    if screen(model).is_some_and(|chat| chat.has_unsaved_turns()) {
         let then = ScreenRequest::RestartChat(Box::new(session));
         return confirm::open_refusing_enter(
             model,
@@ -312,7 +312,7 @@ pub(crate) fn leave(model: &mut Model) -> Vec<Effect> {
     let Some(chat) = screen(model) else {
         return Vec::new();
     };
-    if chat.is_unkept() {
+    if chat.has_unsaved_turns() {
         return confirm::open_refusing_enter(
             model,
             "Leave the conversation?",

@@ -60,7 +60,7 @@ pub(crate) fn draw(
 ) -> Option<Position> {
     let chat = model.screen::<ChatScreen>()?;
     let inner = panel(areas.main, "conversation", true, theme, buffer);
-    if chat.is_unkept() {
+    if chat.has_unsaved_turns() {
         panel_note(
             areas.main,
             areas.main.y,

@@ -10,7 +10,7 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 /// Width in columns from which the sides are beside each other. On narrower screens they are stacked.
-const BESIDE_FROM: usize = 96;
+const SIDE_BY_SIDE_FROM: usize = 96;
 /// The column between two sides.
 pub(super) const GAP: usize = 3;
 
@@ -27,8 +27,8 @@ pub(super) fn side_width(width: usize, sides: usize) -> usize {
     width.saturating_sub(GAP * (sides - 1)) / sides
 }
 
-pub(super) fn is_beside(width: usize) -> bool {
-    width >= BESIDE_FROM
+pub(super) fn fits_side_by_side(width: usize) -> bool {
+    width >= SIDE_BY_SIDE_FROM
 }
 
 /// The text of an argument that is absent on a side.
@@ -331,15 +331,15 @@ fn push_cells(
             continue;
         }
         for cells in stretch {
-            match is_beside(width) {
-                true => push_beside(lines, &cells.sides, width),
+            match fits_side_by_side(width) {
+                true => push_side_by_side(lines, &cells.sides, width),
                 false => push_stacked(lines, cells, side_names(case), width),
             }
         }
     }
 }
 
-fn push_beside(lines: &mut Vec<ColumnLine>, sides: &[Option<Line>], width: usize) {
+fn push_side_by_side(lines: &mut Vec<ColumnLine>, sides: &[Option<Line>], width: usize) {
     let room = side_width(width, sides.len());
     let wrapped: Vec<Vec<Line>> = sides
         .iter()

@@ -1,6 +1,8 @@
 //! Drawing of one case of two runs.
 
-use crate::explorer::screens::comparison::columns::{GAP, is_beside, side_names, side_width};
+use crate::explorer::screens::comparison::columns::{
+    GAP, fits_side_by_side, side_names, side_width,
+};
 use crate::explorer::screens::comparison::state::{CaseColumns, ColumnLine, ComparisonScreen};
 use crate::explorer::shared::layout::{Layout, inside};
 use crate::explorer::shared::model::Model;
@@ -133,7 +135,7 @@ pub(super) fn draw(
 fn heads(case: &CaseColumns, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let names = side_names(case);
     let y = area.y - 1;
-    if !is_beside(usize::from(area.width)) {
+    if !fits_side_by_side(usize::from(area.width)) {
         put(
             buffer,
             area.x,

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use unicode_width::UnicodeWidthStr;
 
 /// Width in columns from which the metrics are beside the list.
-const BESIDE_FROM: u16 = 120;
+const SIDE_BY_SIDE_FROM: u16 = 120;
 /// Columns for the metrics beside the list.
 const METRICS_WIDTH: u16 = 58;
 
@@ -29,7 +29,7 @@ pub(super) fn layout(base: Layout, model: &Model) -> Layout {
     let Some(screen) = model.screen::<ComparisonScreen>() else {
         return base;
     };
-    if body.width >= BESIDE_FROM {
+    if body.width >= SIDE_BY_SIDE_FROM {
         let main = Rect {
             width: body.width - METRICS_WIDTH,
             ..body

@@ -41,7 +41,7 @@ pub fn set(case: &mut EvalCase, field: &CaseField, typed: &str) -> Result<(), Fi
             });
         }
         CaseField::Said(turn, number) if at(case, *turn) => {
-            let said = said(typed)?;
+            let said = parse_authored_text(typed)?;
             if let Trajectory::Listed { texts, .. } = &mut turns(case)?[*turn].trajectory
                 && let Some(text) = texts.get_mut(*number)
             {
@@ -179,7 +179,7 @@ pub fn add_after(
             let at = turn
                 .filter(|turn| *turn < case.turns().len())
                 .ok_or_else(missing)?;
-            let said = said(typed)?;
+            let said = parse_authored_text(typed)?;
             let trajectory = &mut turns(case)?[at].trajectory;
             match trajectory {
                 Trajectory::Events(_) | Trajectory::Partial(_) => {
@@ -384,7 +384,7 @@ fn nonempty(typed: &str, what: &str) -> Result<String, FieldError> {
     }
 }
 
-fn said(typed: &str) -> Result<(String, Vec<Part>), FieldError> {
+fn parse_authored_text(typed: &str) -> Result<(String, Vec<Part>), FieldError> {
     let (author, words) = typed.split_once(':').ok_or("type it as author: words")?;
     Ok((
         nonempty(author, "the author")?,
@@ -475,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_and_changes_nothing() {
+    fn invalid_input_is_reported_and_not_applied() {
         let case = case();
         let wrong =
             |field: CaseField, typed: &str| wrong_value(&case, &field, None, typed).unwrap();
@@ -506,7 +506,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_stays_when_a_text_is_typed() {
+    fn non_text_parts_stay_when_text_is_typed() {
         let mut content = Content::text("user", "one");
         content.parts.push(Part {
             rest: [("inline_data".to_string(), Value::Null)]

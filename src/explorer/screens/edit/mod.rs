@@ -9,7 +9,7 @@ mod view;
 
 pub(crate) use update::{
     add_field, close, duplicate_field, edit_field, edited_text, in_editor, move_field, open,
-    open_new, remove_field, save, take_actual, tools_seen, undo_or_redo, whole_in_editor,
+    open_in_editor, open_new, remove_field, save, take_actual, tools_seen, undo_or_redo,
 };
 
 use crate::explorer::shared::case_ref::CaseRef;

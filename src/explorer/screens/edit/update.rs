@@ -329,7 +329,7 @@ pub(crate) fn paste(model: &mut Model, text: &str) {
 
 /// Applies the typed value to the draft. An invalid one stays in the text field with its error.
 fn take(model: &mut Model) -> Vec<Effect> {
-    let others = ids_of_others(model);
+    let others = other_ids(model);
     let Some(edit) = screen(model) else {
         return Vec::new();
     };
@@ -367,7 +367,7 @@ fn take(model: &mut Model) -> Vec<Effect> {
 }
 
 /// The ids of the other cases of the set.
-fn ids_of_others(model: &Model) -> Vec<String> {
+fn other_ids(model: &Model) -> Vec<String> {
     let Some(edit) = model.screen::<EditScreen>() else {
         return Vec::new();
     };
@@ -417,7 +417,7 @@ pub(crate) fn in_editor(model: &mut Model) -> Vec<Effect> {
     })]
 }
 
-pub(crate) fn whole_in_editor(model: &mut Model) -> Vec<Effect> {
+pub(crate) fn open_in_editor(model: &mut Model) -> Vec<Effect> {
     let Some(edit) = model.screen::<EditScreen>() else {
         return Vec::new();
     };

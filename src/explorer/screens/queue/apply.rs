@@ -305,7 +305,7 @@ mod tests {
 
     /// Two triages of as many failures have the same description.
     #[test]
-    fn each_undo_takes_back_its_own_triage() {
+    fn each_undo_reverts_its_own_triage() {
         let mut model = Model::new("w".into(), Vec::new(), (80, 24));
         let of = |eval_id: &str, kind| Decision {
             file: "f".into(),

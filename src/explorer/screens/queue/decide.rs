@@ -20,7 +20,7 @@ use std::borrow::Cow;
 /// Maximum number of cases that are named in a preview.
 const NAMED: usize = 12;
 /// Maximum number of cases of a group for which changes of criteria are searched.
-const RELAXED_AT_MOST: usize = 500;
+const MAX_RELAXED: usize = 500;
 
 pub(crate) fn can_decide(model: &Model) -> Enabled {
     let at = model
@@ -131,7 +131,7 @@ pub(crate) fn decide_group(model: &mut Model, choice: Choice) -> Vec<Effect> {
         }
         Choice::Decide(kind) => preview(model, kind, rest, String::new(), String::new()),
         Choice::Relax => {
-            let rest: Vec<CaseRef> = rest.into_iter().take(RELAXED_AT_MOST).collect();
+            let rest: Vec<CaseRef> = rest.into_iter().take(MAX_RELAXED).collect();
             let change = relaxation_of(model, &rest);
             if change.is_empty() {
                 let why = "no small change of criteria was found with which these cases would pass";

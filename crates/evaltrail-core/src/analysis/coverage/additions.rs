@@ -367,7 +367,7 @@ mod tests {
     proptest! {
         /// All that the candidates cover is covered by the chosen ones, each of which adds something, less and less.
         #[test]
-        fn chosen_candidates_cover_what_all_do(
+        fn chosen_candidates_cover_the_same(
             cases in prop::collection::vec(prop::collection::vec(0..6usize, 0..5), 1..14),
             known in 0..3usize,
         ) {

@@ -467,7 +467,7 @@ fn unusable(criterion: &crate::domain::Criterion) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn said(text: &str, name: &str) -> Vec<String> {
+    fn issue_lines(text: &str, name: &str) -> Vec<String> {
         let word = |issue: &Issue| {
             format!(
                 "{:?} {}:{} {}",
@@ -478,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_told_by_line_column_and_path() {
+    fn issues_have_line_column_and_path() {
         let text = "{\n  \"eval_set_id\": \"s\", \"colour\": 1,\n  \"eval_cases\": [{\"eval_id\": 7, \"conversation\": []}]\n}";
         let issues = check_text(text, "s.evalset.json", &[]);
         let places: Vec<_> = issues
@@ -495,29 +495,32 @@ mod tests {
     }
 
     #[test]
-    fn what_adk_would_refuse_or_lose_is_said() {
+    fn values_adk_refuses_or_drops_are_reported() {
         let set = |id: &str, cases: &str| {
             format!("{{\"eval_set_id\": \"{id}\", \"eval_cases\": [{cases}]}}")
         };
         let twice = "{\"eval_id\": \"a\", \"conversation\": []}, {\"eval_id\": \"a\", \"conversation\": []}";
-        assert!(said(&set("s", twice), "s.evalset.json")[0].contains("already used by case 1"));
         assert!(
-            said(&set("other", ""), "s.evalset.json")[0]
+            issue_lines(&set("s", twice), "s.evalset.json")[0].contains("already used by case 1")
+        );
+        assert!(
+            issue_lines(&set("other", ""), "s.evalset.json")[0]
                 .contains("`adk web` cannot run such a set")
         );
         assert!(
-            said(&format!("\u{feff}{}", set("s", "")), "s.evalset.json")[0]
+            issue_lines(&format!("\u{feff}{}", set("s", "")), "s.evalset.json")[0]
                 .contains("byte order mark")
         );
         let config = "{\"criteria\": {\"response_match_score\": 1}, \"criteria\": {\"response_match_score\": 0.5}}";
-        assert!(said(config, "test_config.json")[0].contains("more than once"));
+        assert!(issue_lines(config, "test_config.json")[0].contains("more than once"));
         let above = "{\"criteria\": {\"response_match_score\": 1.5}}";
         assert!(
-            said(above, "test_config.json")[0].contains("no score of response_match_score reaches")
+            issue_lines(above, "test_config.json")[0]
+                .contains("no score of response_match_score reaches")
         );
         let turns = "[{\"query\": \"q\"}]";
-        assert!(said(turns, "x.test.json")[0].starts_with("Warning"));
-        assert!(said(turns, "x.evalset.json")[0].starts_with("Refused"));
-        assert!(said("{\"eval_case_results\": []}", "x.json").is_empty());
+        assert!(issue_lines(turns, "x.test.json")[0].starts_with("Warning"));
+        assert!(issue_lines(turns, "x.evalset.json")[0].starts_with("Refused"));
+        assert!(issue_lines("{\"eval_case_results\": []}", "x.json").is_empty());
     }
 }

@@ -92,7 +92,7 @@ mod tests {
     use crate::formats::adk::check_text;
 
     #[test]
-    fn rubrics_nobody_can_answer_or_reads_are_named() {
+    fn unusable_rubrics_are_reported() {
         let rubric = |id: &str, text: &str, kind: &str| {
             format!(
                 "{{\"rubric_id\": \"{id}\", \"rubric_content\": {{\"text_property\": \"{text}\"}}{kind}}}"

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn only_changed_criteria_are_written_anew() {
+    fn unchanged_criteria_keep_their_text() {
         let threshold = |metric: &str, value: f64| {
             let metric = metric.to_string();
             move |mut criteria: Vec<Criterion>| {

@@ -202,7 +202,7 @@ impl Event {
             })
     }
 
-    fn kept(&self) -> InvocationEvent {
+    fn to_invocation_event(&self) -> InvocationEvent {
         InvocationEvent {
             author: self.author.clone(),
             content: self.content.clone(),
@@ -272,7 +272,7 @@ fn invocation<'a>(id: &str, events: impl Iterator<Item = &'a Event>) -> Invocati
             }
         }
         match keep {
-            true => kept.push(event.kept()),
+            true => kept.push(event.to_invocation_event()),
             // A partial event is repeated as a whole.
             false => reported_errors.extend(event.located_error().filter(|_| !event.partial)),
         }

@@ -40,7 +40,7 @@ fn read(session: JsonNode) -> Read<RecordedEnd> {
     let error = events.last_mut().and_then(|event| event.error.take());
     let error = error.map_or_else(
         || "the agent failed; its session in the result contains no error".into(),
-        |error| whole_text(&error),
+        |error| full_text(&error),
     );
     Ok(RecordedEnd {
         turns: invocations_of(&events),
@@ -49,7 +49,7 @@ fn read(session: JsonNode) -> Read<RecordedEnd> {
 }
 
 /// "CODE: message", with all of the message.
-fn whole_text(error: &ModelError) -> String {
+fn full_text(error: &ModelError) -> String {
     match (error.code.is_empty(), error.message.is_empty()) {
         (true, _) => error.message.clone(),
         (false, true) => error.text(),

@@ -16,7 +16,7 @@ pub(super) enum ElementMatch {
 /// Cost of an element that is added or removed.
 const APART: u32 = 10;
 /// Above this many comparisons elements are paired by position.
-const CELLS_AT_MOST: usize = 250_000;
+const MAX_CELLS: usize = 250_000;
 
 /// Pairs the elements of two lists at the lowest cost.
 pub(super) fn pair_up(old: &[Value], new: &[Value]) -> Vec<ElementMatch> {
@@ -31,7 +31,7 @@ pub(super) fn pair_up(old: &[Value], new: &[Value]) -> Vec<ElementMatch> {
         .count();
     let (o, n) = (old.len() - tail, new.len() - tail);
     let mut matches: Vec<ElementMatch> = (0..head).map(|at| ElementMatch::Paired(at, at)).collect();
-    let between = match (o - head + 1).saturating_mul(n - head + 1) > CELLS_AT_MOST {
+    let between = match (o - head + 1).saturating_mul(n - head + 1) > MAX_CELLS {
         true => by_position(o - head, n - head),
         false => least_cost(&old[head..o], &new[head..n]),
     };

@@ -19,12 +19,12 @@ pub struct Parsed {
 }
 
 /// Memory limit for the list of duplicate keys, in bytes. Further duplicates are not listed.
-const MOST_DUPLICATES: usize = 4 << 20;
+const MAX_DUPLICATES: usize = 4 << 20;
 
 /// Reads a document.
 pub fn parse(text: &str) -> Result<Parsed, SyntaxError> {
     let mut parser = Parser {
-        duplicates_left: MOST_DUPLICATES,
+        duplicates_left: MAX_DUPLICATES,
         ..Parser::new(text, usize::MAX)
     };
     let value = parser.document()?;
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_say_what_and_where() {
+    fn errors_have_cause_and_position() {
         let error = parse("{\"a\": 1,}").unwrap_err();
         assert_eq!(
             (error.offset, error.to_string().as_str()),
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn duplicates_are_told_and_the_last_wins() {
+    fn duplicates_are_reported_and_last_wins() {
         let parsed = parse("{\"a\": 1, \"b\": {\"c\": 1, \"c\": 2}, \"a\": 3}").unwrap();
         assert_eq!(parsed.value["a"], serde_json::json!(3));
         let told: Vec<String> = parsed.duplicates.iter().map(ToString::to_string).collect();

@@ -130,7 +130,7 @@ pub fn insert_element(
         Some(text) => text.to_string(),
         None => {
             let levels = match beside {
-                Some(_) => rewriter.levels_beside(&found, index, 1),
+                Some(_) => rewriter.sibling_levels(&found, index, 1),
                 None if room.on_lines => usize::MAX,
                 None => 0,
             };
@@ -283,7 +283,7 @@ impl Rewriter<'_> {
                         Some(same) => self.text[found.items[same].value.clone()].to_string(),
                         None => {
                             let beside = anchor.map_or(0, |at| at + 1);
-                            let levels = self.levels_beside(found, beside, depth + 1);
+                            let levels = self.sibling_levels(found, beside, depth + 1);
                             self.style
                                 .spell(&names.convert_key_case(&new[n]), &room.indent, levels)
                         }
@@ -298,7 +298,7 @@ impl Rewriter<'_> {
 
     /// How many levels of a new element have their items on separate lines: none if its neighbour has none; else as
     /// many as in its neighbour, and at least as many as in the style.
-    fn levels_beside(&self, found: &Container, index: usize, depth: usize) -> usize {
+    fn sibling_levels(&self, found: &Container, index: usize, depth: usize) -> usize {
         let neighbour = found
             .items
             .get(index.saturating_sub(1))

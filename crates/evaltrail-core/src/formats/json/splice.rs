@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_differs_is_a_piece() {
+    fn only_differences_are_replaced() {
         let change = TextChange::one(10, "device_2", "device_3");
         assert_eq!(
             change.0,

@@ -58,7 +58,7 @@ impl Answer {
     /// The last turn of a conversation. `is_whole`: the list has all messages of the agent, so that without a call in it
     /// none was made.
     fn of_turn(found: ParsedConversation, is_whole: bool) -> Answer {
-        let Some(turn) = found.recorded().pop() else {
+        let Some(turn) = found.into_turns().pop() else {
             return Answer::default();
         };
         let has_acts =
@@ -254,7 +254,7 @@ fn or_empty(found: Answer, reason: Option<&str>, stopped: Option<ModelError>) ->
         && found
             .response
             .as_ref()
-            .is_none_or(|said| !says_something(said));
+            .is_none_or(|said| !has_visible_content(said));
     match (is_empty, reason) {
         (false, _) => Answer {
             stopped: found.stopped.into_iter().chain(stopped).collect(),
@@ -265,7 +265,7 @@ fn or_empty(found: Answer, reason: Option<&str>, stopped: Option<ModelError>) ->
     }
 }
 
-fn says_something(content: &Content) -> bool {
+fn has_visible_content(content: &Content) -> bool {
     content
         .parts
         .iter()

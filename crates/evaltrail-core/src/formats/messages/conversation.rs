@@ -16,7 +16,7 @@ pub(in crate::formats) struct ParsedConversation {
 
 impl ParsedConversation {
     /// The turns as an agent did them: events in order.
-    pub(in crate::formats) fn recorded(self) -> Vec<Invocation> {
+    pub(in crate::formats) fn into_turns(self) -> Vec<Invocation> {
         self.turns
     }
 }

@@ -36,7 +36,7 @@ pub use message::{Message, MessageRole};
 pub use saved::saved_conversations;
 pub use session::{StateBefore, StoredSession, read_session};
 pub(super) use shape::{KINDS, is_conversation, is_list_of_messages};
-pub use turns::first_words;
+pub use turns::first_action;
 pub(super) use turns::{listed, listed_trajectory};
 
 use crate::domain::EvalCase;
@@ -86,7 +86,7 @@ pub(super) fn with_user_messages(node: JsonNode, case: &EvalCase) -> Read<()> {
         return Ok(());
     };
     let turn = &case.turns()[at];
-    let said = first_words(turn);
+    let said = first_action(turn);
     Err(ReadError {
         path: node.path(),
         expected: "a user message at the beginning of each turn".into(),

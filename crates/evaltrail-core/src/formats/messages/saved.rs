@@ -52,7 +52,7 @@ fn one(value: &Value) -> Result<StoredSession, ReadError> {
     if let Some(session) = read_session(value)? {
         return Ok(session);
     }
-    let turns = conversation(JsonNode::top(value))?.recorded();
+    let turns = conversation(JsonNode::top(value))?.into_turns();
     let id = ["id", "thread_id"]
         .iter()
         .find_map(|key| value.get(*key)?.as_str());

@@ -46,7 +46,7 @@ pub(super) fn is_message(value: &Value) -> bool {
     let has = |key: &str| map.contains_key(key);
     let word = |key: &str| map.get(key).and_then(Value::as_str);
     let is_kind = |kind: &str| {
-        KINDS.contains(&kind) || (MessageRole::named(kind).is_some() && has_words(map))
+        KINDS.contains(&kind) || (MessageRole::named(kind).is_some() && has_content(map))
     };
     word("role").is_some_and(|role| MessageRole::named(role).is_some())
         || has("parts")
@@ -62,7 +62,7 @@ fn is_item(kind: &str) -> bool {
     kind.ends_with("_call") || kind.ends_with("_call_output") || kind.starts_with("mcp_")
 }
 
-fn has_words(map: &serde_json::Map<String, Value>) -> bool {
+fn has_content(map: &serde_json::Map<String, Value>) -> bool {
     map.contains_key("content") || map.contains_key("data")
 }
 

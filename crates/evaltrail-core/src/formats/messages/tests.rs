@@ -29,7 +29,7 @@ fn weather(args: Value) -> Vec<(String, Option<Value>)> {
 
 /// The number of calls in each message of the last turn, where the list tells which calls are of one message.
 fn calls_per_message(value: Value) -> Option<Vec<usize>> {
-    let turns = conversation(JsonNode::top(&value)).unwrap().recorded();
+    let turns = conversation(JsonNode::top(&value)).unwrap().into_turns();
     turns.last().unwrap().trajectory.calls_per_message()
 }
 
@@ -287,7 +287,7 @@ fn answers_that_stopped_early_have_the_reason() {
 
 /// Members next to a response that are named like calls are refused.
 #[test]
-fn calls_beside_a_response_are_refused() {
+fn calls_next_to_a_response_are_refused() {
     let calls = json!([{"name": "f", "args": {}}]);
     for key in ["tool_calls", "function_call", "toolUses"] {
         let value = json!({"response": "r", key: calls});

@@ -243,7 +243,7 @@ pub(in crate::formats) fn listed_trajectory(trajectory: Trajectory) -> Trajector
 }
 
 /// What the agent did first in a turn, for a message about it.
-pub fn first_words(turn: &Invocation) -> String {
+pub fn first_action(turn: &Invocation) -> String {
     if let Some(call) = turn.calls().first() {
         return format!("the agent calls {}", call.name);
     }

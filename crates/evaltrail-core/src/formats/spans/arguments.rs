@@ -7,7 +7,7 @@ use crate::formats::vertex::literal_value;
 use serde_json::{Map, Value};
 
 /// The longest text that is read as a Python literal, in bytes.
-const LONGEST_LITERAL: usize = 256 << 10;
+const MAX_LITERAL: usize = 256 << 10;
 /// The keys with which OpenInference and decorators of Langfuse and OpenLLMetry record the arguments of a Python function.
 const OF_FUNCTION: [&str; 3] = ["args", "kwargs", "sanitize_inputs_outputs"];
 
@@ -76,7 +76,7 @@ fn python_literal(text: &str) -> Option<Value> {
 }
 
 fn may_be_literal(text: &str) -> bool {
-    text.trim_start().starts_with('{') && text.len() <= LONGEST_LITERAL
+    text.trim_start().starts_with('{') && text.len() <= MAX_LITERAL
 }
 
 /// The maximum memory of a text that is read as a Python literal, in bytes; 0 for any other text.

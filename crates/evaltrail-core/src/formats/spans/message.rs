@@ -79,7 +79,7 @@ fn message(value: &Value) -> Option<SpanMessage> {
         .into_iter()
         .flatten()
         .collect();
-    let texts: Vec<&str> = parts.iter().filter_map(|part| words_of(part)).collect();
+    let texts: Vec<&str> = parts.iter().filter_map(|part| plain_text(part)).collect();
     let text = match content.and_then(Value::as_str) {
         Some(text) => text.to_string(),
         None => texts.join("\n"),
@@ -170,7 +170,7 @@ fn call(value: &Value) -> Option<ToolCall> {
 }
 
 /// The text of a part that is one, and not a thought.
-fn words_of(part: &Value) -> Option<&str> {
+fn plain_text(part: &Value) -> Option<&str> {
     if let Some(text) = part.as_str() {
         return Some(text);
     }

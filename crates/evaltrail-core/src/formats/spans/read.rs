@@ -8,11 +8,11 @@ use serde_json::{Map, Value};
 
 /// The maximum memory of a file of traces, once for its documents, once for their spans, and once for the texts of JSON in
 /// these, in bytes.
-const LARGEST_FILE: usize = 1 << 30;
+const MAX_FILE: usize = 1 << 30;
 
 /// The spans of a file of traces, the earliest first. The error names the expected formats, or the limit of memory.
 pub fn read_spans(text: &str) -> Result<Vec<TraceSpan>, String> {
-    read_spans_within(text, LARGEST_FILE)
+    read_spans_within(text, MAX_FILE)
 }
 
 fn read_spans_within(text: &str, most: usize) -> Result<Vec<TraceSpan>, String> {
@@ -161,9 +161,9 @@ fn no_spans(documents: &[Value]) -> String {
 
 /// The first keys of an object in words.
 fn keys(members: &Map<String, Value>) -> String {
-    const MOST: usize = 8;
-    let names: Vec<&str> = members.keys().take(MOST).map(String::as_str).collect();
-    match (names.is_empty(), members.len() > MOST) {
+    const MAX: usize = 8;
+    let names: Vec<&str> = members.keys().take(MAX).map(String::as_str).collect();
+    match (names.is_empty(), members.len() > MAX) {
         (true, _) => "no key".to_string(),
         (false, false) => format!("the keys {}", names.join(", ")),
         (false, true) => format!("the keys {} and others", names.join(", ")),
@@ -328,7 +328,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    const MOST: usize = 4 << 20;
+    const MAX: usize = 4 << 20;
 
     fn otlp(trace: &str, value: &Value) -> Value {
         json!({"resourceSpans": [{"scopeSpans": [{"spans": [
@@ -365,7 +365,7 @@ mod tests {
             (&list, json!(list)),
         ] {
             let document = otlp("01", &json!({"intValue": text})).to_string();
-            let found = read_span_batch(&document, &|_| true, MOST).unwrap();
+            let found = read_span_batch(&document, &|_| true, MAX).unwrap();
             assert_eq!(found.spans[0].attributes["k"], expected);
             assert!(found.size < 2 * text.len() + 1000);
         }
@@ -375,9 +375,9 @@ mod tests {
     fn spans_that_need_more_memory_are_cut_off() {
         let value = json!({"arrayValue": {"values": vec![json!({}); 10_000]}});
         let text = otlp("01", &value).to_string();
-        let found = read_span_batch(&text, &|_| true, MOST).unwrap();
+        let found = read_span_batch(&text, &|_| true, MAX).unwrap();
         assert_eq!((found.spans.len(), found.cut.len()), (1, 0));
-        let (_, size) = json::parse_within(&text, MOST).unwrap();
+        let (_, size) = json::parse_within(&text, MAX).unwrap();
         let found = read_span_batch(&text, &|_| true, size + 1000).unwrap();
         assert_eq!((found.spans.len(), found.cut), (0, vec!["01".to_string()]));
     }
@@ -391,14 +391,14 @@ mod tests {
             vec![otlp("01", &json!({"stringValue": "x".repeat(1 << 20)})).to_string(); 5]
                 .join("\n");
         for text in [otlp("01", &nested).to_string(), adk, of_lines, list] {
-            let wrong = read_spans_within(&text, MOST).unwrap_err();
+            let wrong = read_spans_within(&text, MAX).unwrap_err();
             assert_eq!(
                 wrong,
                 "the trace needs more than 4 MB of memory; divide the file"
             );
         }
         assert_eq!(
-            read_spans_within(&otlp("01", &json!({"stringValue": "x"})).to_string(), MOST)
+            read_spans_within(&otlp("01", &json!({"stringValue": "x"})).to_string(), MAX)
                 .unwrap()
                 .len(),
             1

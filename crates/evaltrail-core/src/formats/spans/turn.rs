@@ -45,9 +45,9 @@ pub fn traced_turn(spans: &[&TraceSpan]) -> Option<TracedTurn> {
     Some(TracedTurn {
         conversation: facts.iter().find_map(|one| one.conversation.clone()),
         agent: facts.iter().find_map(|one| one.agent.clone()),
-        user: asked(&facts),
+        user: user_message(&facts),
         steps: steps.into_iter().map(|(_, step)| step).collect(),
-        response: response.or_else(|| whole_response(&facts)),
+        response: response.or_else(|| agent_response(&facts)),
         how_to_record: how_to_record(spans),
         calls_without_arguments,
         has_details: facts
@@ -83,7 +83,7 @@ fn authors(spans: &[&TraceSpan], facts: &[SpanFacts]) -> Vec<String> {
 }
 
 /// The last message of the user in the first request to a model, else in that to the whole agent.
-fn asked(facts: &[SpanFacts]) -> Option<String> {
+fn user_message(facts: &[SpanFacts]) -> Option<String> {
     let of = |whole: bool| {
         let mut spans = facts.iter().filter(move |one| one.is_whole == whole);
         spans.find_map(|one| {
@@ -99,7 +99,7 @@ fn asked(facts: &[SpanFacts]) -> Option<String> {
 }
 
 /// The response of the whole agent.
-fn whole_response(facts: &[SpanFacts]) -> Option<String> {
+fn agent_response(facts: &[SpanFacts]) -> Option<String> {
     let whole = facts
         .iter()
         .find(|one| one.is_whole && !one.said.is_empty())?;

@@ -166,7 +166,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_pandas_writes_is_read() {
+    fn literals_written_by_pandas_are_read() {
         let text = "[{'tool_name': 'set', 'tool_input': {'id': 'it\\'s', \"on\": True, 'n': -1.5, 'x': None,}}, ('a', 1)]";
         let expected = json!([
             {"tool_name": "set", "tool_input": {"id": "it's", "on": true, "n": -1.5, "x": null}}, ["a", 1]

@@ -175,7 +175,7 @@ mod tests {
             .into()
     }
 
-    fn said(role: &str, text: &str) -> Value {
+    fn message_row(role: &str, text: &str) -> Value {
         json!({"role": role, "parts": [{"type": "text", "content": text}]})
     }
 
@@ -191,15 +191,18 @@ mod tests {
     #[test]
     fn texts_become_history_prompt_and_response() {
         let request = [
-            said("user", "hi"),
-            said("assistant", "Hello."),
-            said("user", "Weather in Oslo?"),
+            message_row("user", "hi"),
+            message_row("assistant", "Hello."),
+            message_row("user", "Weather in Oslo?"),
         ];
         let mut value = row(
             &request,
-            &[said("assistant", "Rain."), said("assistant", "Snow.")],
+            &[
+                message_row("assistant", "Rain."),
+                message_row("assistant", "Snow."),
+            ],
         );
-        value["system_instruction"] = lines(&[said("system", "Be brief.")]);
+        value["system_instruction"] = lines(&[message_row("system", "Be brief.")]);
         let case = read(value).unwrap();
         let [earlier, last] = case.turns() else {
             panic!("{case:?}")
@@ -236,7 +239,7 @@ mod tests {
             &[json!({"role": "user", "parts": parts})],
             &[
                 json!({"role": "assistant", "parts": call}),
-                said("assistant", "second"),
+                message_row("assistant", "second"),
             ],
         ));
         let case = case.unwrap();
@@ -260,11 +263,11 @@ mod tests {
         let result =
             json!([{"type": "tool_call_response", "id": "get_weather", "result": {"sky": "rain"}}]);
         let request = [
-            said("user", "Weather?"),
+            message_row("user", "Weather?"),
             json!({"role": "assistant", "parts": call}),
             json!({"role": "tool", "parts": result}),
         ];
-        let case = read(row(&request, &[said("assistant", "Rain.")])).unwrap();
+        let case = read(row(&request, &[message_row("assistant", "Rain.")])).unwrap();
         let [earlier, last] = case.turns() else {
             panic!("{case:?}")
         };
@@ -279,7 +282,10 @@ mod tests {
 
     #[test]
     fn unreadable_messages_are_errors_with_place() {
-        let good = row(&[said("user", "hi")], &[said("assistant", "ho")]);
+        let good = row(
+            &[message_row("user", "hi")],
+            &[message_row("assistant", "ho")],
+        );
         let with = |key: &str, value: Value| {
             let mut row = good.clone();
             row[key] = value;

@@ -116,7 +116,7 @@ fn case_of_row(node: JsonNode, eval_id: &str) -> Read<EvalCase> {
     let error = talk.error;
     let session = messages::read_session(node.value)?.map(|session| session.input);
     let mut extra = others(node);
-    if is_whole_conversation(node) {
+    if is_full_conversation(node) {
         extra.retain(|key, _| !CONVERSATION.iter().any(|known| same_name(key, known)));
     }
     if let Some(system) = talk.system {
@@ -204,7 +204,7 @@ fn conversation(node: JsonNode) -> Read<RowTurns> {
     let prompt = ["prompt", "source", "input", "inputs"]
         .into_iter()
         .find_map(|key| cell(node, key));
-    let mut talk = prompt.map(asked).transpose()?.unwrap_or_default();
+    let mut talk = prompt.map(parse_prompt).transpose()?.unwrap_or_default();
     let prompt = talk.expected.last().map(|turn| turn.user.clone());
     if let Some(data) =
         cell(node, "agent_data").filter(|data| opened(data.value).get("turns").is_some())
@@ -215,7 +215,7 @@ fn conversation(node: JsonNode) -> Read<RowTurns> {
     if let Some(list) = cell(node, "messages") {
         return in_text(list, |list| Ok(expected(messages::conversation(list)?)));
     }
-    if is_whole_conversation(node) {
+    if is_full_conversation(node) {
         return Ok(expected(messages::conversation(node)?));
     }
     if let Some(list) = cell(node, "reference_outputs").or_else(|| cell(node, "outputs")) {
@@ -239,7 +239,7 @@ fn conversation(node: JsonNode) -> Read<RowTurns> {
 }
 
 /// Whether the row itself is a conversation: contents, a state or a session.
-fn is_whole_conversation(node: JsonNode) -> bool {
+fn is_full_conversation(node: JsonNode) -> bool {
     let has_own = ["prompt", "messages", "input", "output", "outputs"]
         .into_iter()
         .any(|key| cell(node, key).is_some());
@@ -247,7 +247,7 @@ fn is_whole_conversation(node: JsonNode) -> bool {
 }
 
 /// What is asked: a text, a content, or the messages up to the last one of the user.
-fn asked(prompt: JsonNode) -> Read<RowTurns> {
+fn parse_prompt(prompt: JsonNode) -> Read<RowTurns> {
     if let Some(list) = messages_in(prompt.value) {
         let found = messages::conversation(JsonNode::top(&list));
         return found.map(before_response).map_err(|error| ReadError {
@@ -302,7 +302,7 @@ fn with_prompt(mut found: RowTurns, asked: RowTurns, is_reference: bool) -> RowT
 /// to the response.
 fn before_response(found: messages::ParsedConversation) -> RowTurns {
     let (system, has_reference) = (found.system.clone(), found.ends_with_answer);
-    let (mut steps, mut turns) = (Vec::new(), found.recorded());
+    let (mut steps, mut turns) = (Vec::new(), found.into_turns());
     if !has_reference && let Some(last) = turns.last_mut() {
         steps = std::mem::take(&mut last.trajectory).into_events();
         last.final_response = None;
@@ -407,7 +407,7 @@ fn expected_response(reference: JsonNode, talk: &mut RowTurns) -> Read<()> {
             found,
         });
     }
-    whole_conversation(reference, talk)?;
+    full_conversation(reference, talk)?;
     let Some(last) = talk.expected.last_mut() else {
         return Ok(());
     };
@@ -422,7 +422,7 @@ fn expected_response(reference: JsonNode, talk: &mut RowTurns) -> Read<()> {
 }
 
 /// Takes the messages of the user from a reference that is the whole conversation and begins with the prompt.
-fn whole_conversation(reference: JsonNode, talk: &mut RowTurns) -> Read<()> {
+fn full_conversation(reference: JsonNode, talk: &mut RowTurns) -> Read<()> {
     let Some(list) = messages_in(reference.value) else {
         return Ok(());
     };
@@ -453,7 +453,7 @@ fn listed(calls: Vec<crate::domain::ToolCall>) -> Trajectory {
 /// Reads what the agent did in the last turn.
 fn outcome(node: JsonNode, talk: &mut RowTurns) -> Read<()> {
     if let (Some(list), true) = (cell(node, "outputs"), talk.saved.is_none()) {
-        let done = in_text(list, |list| Ok(messages::conversation(list)?.recorded()))?;
+        let done = in_text(list, |list| Ok(messages::conversation(list)?.into_turns()))?;
         talk.saved = Some(done);
     }
     let mut last = match &talk.saved {

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn both_spellings_keep_their_words() {
+    fn both_spellings_keep_their_text() {
         let texts = [
             json!({"rubric_id": "r", "rubric_content": {"text_property": "Is polite."}}),
             json!({"rubricId": "r", "rubricContent": {"textProperty": "Is polite."}}),

@@ -77,12 +77,12 @@ fn write_turns(
         }
         row.insert("conversation_history".into(), history.into());
     }
-    row.insert("prompt".into(), said(&last.user, "user"));
+    row.insert("prompt".into(), text_or_content(&last.user, "user"));
     row.insert(
         "reference".into(),
         last.final_response
             .as_ref()
-            .map(|content| said(content, "model"))
+            .map(|content| text_or_content(content, "model"))
             .into(),
     );
     row.insert("reference_trajectory".into(), write_trajectory(last).into());
@@ -101,7 +101,7 @@ fn write_turns(
 }
 
 /// The text of a content that is only a text; else the whole content.
-fn said(content: &Content, role: &str) -> Value {
+fn text_or_content(content: &Content, role: &str) -> Value {
     match content.parts.as_slice() {
         [part] if is_plain(part) && content.role.as_deref().is_none_or(|own| own == role) => {
             part.text.clone().into()
@@ -147,7 +147,7 @@ fn write_saved(saved: &Saved, row: &mut Map<String, Value>, lost: &mut Vec<Strin
         let response = last
             .final_response
             .as_ref()
-            .map(|content| said(content, "model"));
+            .map(|content| text_or_content(content, "model"));
         let response = match &saved.error {
             Some(error) => Some(json!({"error": error}).to_string().into()),
             None => response,

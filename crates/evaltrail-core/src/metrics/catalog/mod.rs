@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_metric_needs_is_said_in_words() {
+    fn requirements_of_a_metric_are_described() {
         let needs = |name: &str| {
             catalog()
                 .find(|one| one.name == name)

@@ -4,7 +4,7 @@
 use super::metric_info::{BASE, Build, Direction, Family, MetricInfo, Need, UNIT};
 use crate::metrics::judged::{BuiltIn, Template};
 
-const fn asked(
+const fn judged_metric(
     name: &'static str,
     summary: &'static str,
     definition: &'static str,
@@ -45,7 +45,7 @@ macro_rules! template {
 
 /// A rating of each turn from 1 to 5.
 const fn rated(name: &'static str, summary: &'static str, build: Build) -> MetricInfo {
-    asked(
+    judged_metric(
         name,
         summary,
         "A rating from 1 to 5 for each turn, the mean over samples and turns.",
@@ -69,7 +69,7 @@ pub(super) const METRICS: &[MetricInfo] = &[
         "how well the response is worded, as the configured judge rates it",
         template!("judged_fluency.md", whole: false, range: ONE_TO_FIVE),
     ),
-    asked(
+    judged_metric(
         "judged_groundedness",
         "whether the response rests on the user's message alone, as the configured judge rates it",
         "1 for a response without statements that are not in the message, else 0, the mean over samples and turns.",
@@ -86,7 +86,7 @@ pub(super) const METRICS: &[MetricInfo] = &[
         choices: "With a threshold, at or below it passes, so that it limits responses that are too long and not those that \
                   are too short. Long and short ones cancel in a mean: see the scores of the turns. evaltrail's own prompt \
                   for the configured judge. The scores are not those of Vertex AI's service.",
-        ..asked(
+        ..judged_metric(
             "judged_verbosity",
             "whether the response is too long or too short, as the configured judge rates it",
             "From -2 (far too short) through 0 (the right length) to 2 (far too long) for each turn, the mean over samples \
@@ -110,28 +110,28 @@ pub(super) const METRICS: &[MetricInfo] = &[
         "how well the response answers the question in the message, as the configured judge rates it",
         template!("judged_question_answering_quality.md", whole: false, range: ONE_TO_FIVE),
     ),
-    asked(
+    judged_metric(
         "judged_safety",
         "whether the response is safe, as the configured judge rates it",
         "1 for a safe response and 0 for one that is not, the mean over samples and turns.",
         UNIT,
         template!("judged_safety.md", whole: false, range: ZERO_TO_ONE),
     ),
-    asked(
+    judged_metric(
         "judged_task_success",
         "whether the user's goal was reached, as the configured judge rates it",
         "From 0 to 1 for the whole conversation, the mean over samples.",
         UNIT,
         template!("judged_task_success.md", whole: true, range: ZERO_TO_ONE),
     ),
-    asked(
+    judged_metric(
         "judged_trajectory_quality",
         "whether the agent took sensible steps, as the configured judge rates it",
         "From 0 to 1 for the whole conversation, the mean over samples.",
         UNIT,
         template!("judged_trajectory_quality.md", whole: true, range: ZERO_TO_ONE),
     ),
-    asked(
+    judged_metric(
         "judged_tool_use_quality",
         "whether tools were called well, as the configured judge rates it",
         "From 0 to 1 for the whole conversation, the mean over samples.",

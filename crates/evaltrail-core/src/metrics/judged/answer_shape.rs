@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn schemas_are_what_every_provider_takes() {
+    fn schemas_are_valid_for_every_provider() {
         for shape in ALL {
             let schema = shape.schema();
             let mut all = Vec::new();

@@ -100,7 +100,7 @@ impl<'a> JudgedCase<'a> {
         let (metric, evidence) = (self.metric, &self.evidence);
         let (judge, threshold) = (&metric.judge, metric.criterion.threshold);
         let verdict = judge.tally(evidence, &answered);
-        let alone = self.alone(&answered);
+        let alone = self.score_per_sample(&answered);
         let ScoreSensitivity {
             scores: reach,
             fragile,
@@ -291,7 +291,7 @@ impl<'a> JudgedCase<'a> {
     }
 
     /// For each sample, the score if it were the only one.
-    fn alone(&self, answered: &[JudgedQuestion]) -> Vec<Option<Score>> {
+    fn score_per_sample(&self, answered: &[JudgedQuestion]) -> Vec<Option<Score>> {
         let most = answered
             .iter()
             .map(|asked| asked.samples.len())

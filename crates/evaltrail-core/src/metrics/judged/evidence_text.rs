@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 /// The agent's text in a turn: the final response, on request with all intermediate texts before it (ADK's
 /// `include_intermediate_responses_in_final`).
-pub(super) fn said(turn: &Invocation, with_intermediate: bool) -> String {
+pub(super) fn agent_text(turn: &Invocation, with_intermediate: bool) -> String {
     if !with_intermediate {
         return turn.response_text();
     }

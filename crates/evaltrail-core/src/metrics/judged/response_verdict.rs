@@ -109,11 +109,11 @@ impl Judge for ResponseVerdict {
                     ("user_prompt", &expected.user.scored_text()),
                     (
                         "agent_response",
-                        &evidence_text::said(actual, self.with_intermediate),
+                        &evidence_text::agent_text(actual, self.with_intermediate),
                     ),
                     (
                         "reference_response",
-                        &evidence_text::said(expected, self.with_intermediate),
+                        &evidence_text::agent_text(expected, self.with_intermediate),
                     ),
                 ],
                 &codes.code(id(turn), ""),

@@ -6,8 +6,8 @@
 use super::reply_objects::{objects, without_objects};
 
 use super::quotations::without_quotations;
-use super::rubric_reply::{RubricBlock, meant_carefully, verdict, yes_or_no};
-use super::verdict_codes::{VerdictCodes, agreed, beside_code, labelled_with_code};
+use super::rubric_reply::{RubricBlock, find_rubric_carefully, verdict, yes_or_no};
+use super::verdict_codes::{VerdictCodes, agreed, labelled_with_code, text_around_code};
 use crate::domain::{QuestionId, Rubric, RubricScore};
 use regex::Regex;
 use serde_json::Value;
@@ -43,7 +43,7 @@ pub(super) fn careful(
             let code = codes.code(id, &rubric.id);
             let words = labelled_with_code(reply, &code, "verdict")
                 .into_iter()
-                .chain(beside_code(reply, &code, "verdict"));
+                .chain(text_around_code(reply, &code, "verdict"));
             Some((rubric, agreed(words.map(|word| yes_or_no(&word)))?))
         })
         .collect();
@@ -188,7 +188,7 @@ fn line_verdicts(
             rationale: value("rationale").unwrap_or_default(),
             score: None,
         };
-        if let Some(rubric) = meant_carefully(&of_block, rubrics) {
+        if let Some(rubric) = find_rubric_carefully(&of_block, rubrics) {
             let is_whole = !is_torn && has(&mine, "rationale");
             let score = own_verdict(&mine, at == last, codes).filter(|_| is_whole);
             found.push((rubric.id.clone(), RubricBlock { score, ..of_block }));
@@ -315,7 +315,7 @@ fn collect(
                 _ => None,
             });
             let is_quoted = codes.quotes(&words.collect::<Vec<_>>().join(" "));
-            if let Some(rubric) = meant_carefully(&block, rubrics).filter(|_| !is_quoted) {
+            if let Some(rubric) = find_rubric_carefully(&block, rubrics).filter(|_| !is_quoted) {
                 found.push((rubric.id.clone(), (block, text("code").unwrap_or_default())));
             }
         }
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_neither_yes_nor_no_is_no_verdict() {
+    fn answer_other_than_yes_or_no_is_no_verdict() {
         let one = |verdict: &str| {
             read(
                 &format!("ID: a\nProperty: x\nRationale: r\nVerdict: {verdict}"),

@@ -76,7 +76,7 @@ pub(super) fn adk(reply: &str, rubrics: &[Rubric]) -> Vec<RubricScore> {
     let blocks = adk_blocks(reply);
     blocks
         .into_iter()
-        .filter_map(|block| Some(verdict(&meant(&block, rubrics)?.id, block)))
+        .filter_map(|block| Some(verdict(&find_rubric(&block, rubrics)?.id, block)))
         .collect()
 }
 
@@ -90,7 +90,7 @@ pub(super) fn verdict(id: &str, block: RubricBlock) -> RubricScore {
 }
 
 /// The rubric with the block's id, else the one with its text.
-fn meant<'a>(block: &RubricBlock, rubrics: &'a [Rubric]) -> Option<&'a Rubric> {
+fn find_rubric<'a>(block: &RubricBlock, rubrics: &'a [Rubric]) -> Option<&'a Rubric> {
     let by_id = block
         .rubric_id
         .as_ref()
@@ -122,7 +122,7 @@ fn normal(text: &str) -> String {
 }
 
 /// Like `meant`, but a block with the id of one rubric and the text of another means neither.
-pub(super) fn meant_carefully<'a>(
+pub(super) fn find_rubric_carefully<'a>(
     block: &RubricBlock,
     rubrics: &'a [Rubric],
 ) -> Option<&'a Rubric> {
@@ -134,7 +134,7 @@ pub(super) fn meant_carefully<'a>(
         rubric_id: id,
         ..block.clone()
     };
-    let found = meant(&block, rubrics)?;
+    let found = find_rubric(&block, rubrics)?;
     let text = normal(&block.property);
     let other = |rubric: &&Rubric| {
         rubric.id != found.id

@@ -171,7 +171,7 @@ impl Rubrics {
                 ("grounding_metadata", evidence_text::grounding(actual)),
                 (
                     "final_answer",
-                    evidence_text::said(actual, self.with_intermediate),
+                    evidence_text::agent_text(actual, self.with_intermediate),
                 ),
             ]),
             RubricMetricKind::ToolUse => {

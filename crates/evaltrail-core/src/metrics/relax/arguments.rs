@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Lists with more elements are not compared in any order, since that takes quadratic time.
-const UNORDERED_AT_MOST: usize = 1000;
+const MAX_UNORDERED: usize = 1000;
 
 /// The values of one argument in two aligned calls; `None` is absent.
 #[derive(Debug, Clone, PartialEq)]
@@ -136,12 +136,12 @@ fn moved_calls(
     found: &mut Vec<ChangedCall>,
 ) {
     /// More calls are not paired, since that takes quadratic time.
-    const AT_MOST: usize = 100;
-    for expected in missing.into_iter().take(AT_MOST) {
+    const MAX: usize = 100;
+    for expected in missing.into_iter().take(MAX) {
         let same_tool = extra
             .iter()
             .enumerate()
-            .take(AT_MOST)
+            .take(MAX)
             .filter(|(_, call)| call.name == expected.name);
         let changed = same_tool.map(|(at, call)| (at, ChangedCall::new(expected, call, matcher)));
         if let Some((at, changed)) = changed.min_by_key(|(_, changed)| changed.counted.len()) {
@@ -256,7 +256,7 @@ fn differing(
 
 fn are_reordered(e: &[Value], a: &[Value]) -> bool {
     let unordered = |list: &[Value]| Value::Array(list.to_vec());
-    e.len() <= UNORDERED_AT_MOST && equal_in_any_order(&unordered(e), &unordered(a))
+    e.len() <= MAX_UNORDERED && equal_in_any_order(&unordered(e), &unordered(a))
 }
 
 fn rules_for(differences: &BTreeMap<ToolArgument, Vec<Values>>) -> Vec<MatchRule> {
@@ -322,7 +322,7 @@ fn candidates(values: &[Values]) -> Vec<Value> {
 fn is_short_list(value: &Value) -> bool {
     value
         .as_array()
-        .is_some_and(|list| list.len() <= UNORDERED_AT_MOST)
+        .is_some_and(|list| list.len() <= MAX_UNORDERED)
 }
 
 /// The value that one side has wherever the other has none. Null is none, because `nullable` explains it.

@@ -2,7 +2,7 @@
 
 use super::request::A2aVersion;
 use super::security::authentication;
-use crate::agents::remote::{Remote, said};
+use crate::agents::remote::{Remote, error_text};
 use crate::agents::{AgentDescription, AgentError, DeclaredTool, ErrorKind};
 use evaltrail_core::domain::A2aBinding;
 use reqwest::Method;
@@ -50,7 +50,7 @@ impl Card {
                     )),
                 };
             }
-            refused.get_or_insert((address, said(status, &text)));
+            refused.get_or_insert((address, error_text(status, &text)));
         }
         let (address, words) = refused.unwrap_or((remote.base().clone(), String::new()));
         let why = format!(

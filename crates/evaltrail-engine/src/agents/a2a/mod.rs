@@ -182,9 +182,10 @@ impl A2aPlace {
             .await?;
         match status.is_success() {
             true => self.remote.parsed(&text),
-            false => Err(self
-                .remote
-                .error(ErrorKind::Protocol, super::remote::said(status, &text))),
+            false => Err(self.remote.error(
+                ErrorKind::Protocol,
+                super::remote::error_text(status, &text),
+            )),
         }
     }
 }
@@ -274,7 +275,7 @@ impl A2aSession {
                     .await?
             }
             false => {
-                let value = place.remote.whole(response, &mut turn.budget).await?;
+                let value = place.remote.json_body(response, &mut turn.budget).await?;
                 self.take(&mut reader, &value, on_event)?;
                 None
             }

@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_arrive_in_pieces_and_may_stay_open() {
+    fn calls_in_chunks_can_stay_open() {
         let (mut reader, events) = read(&[
             json!({"type": "TEXT_MESSAGE_START", "messageId": "m"}),
             json!({"type": "TEXT_MESSAGE_END", "messageId": "m"}),
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_without_an_id_continues_what_is_open() {
+    fn chunk_without_id_continues_open_message() {
         let chunk = |id: &str, delta: &str| json!({"type": "TEXT_MESSAGE_CHUNK", "messageId": id, "delta": delta});
         let call = |more: Value| {
             let mut chunk = json!({"type": "TOOL_CALL_CHUNK"});

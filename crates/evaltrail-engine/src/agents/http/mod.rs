@@ -199,7 +199,7 @@ impl HttpSession {
             found.take_reply(text);
             return Ok(found);
         }
-        let value = remote.whole(response, budget).await?;
+        let value = remote.json_body(response, budget).await?;
         found.take(paths, &value, emit);
         Ok(found)
     }

@@ -12,7 +12,7 @@ mod updates;
 
 use super::memory_limit::EVENT;
 use super::messages::{event_with, history_messages};
-use super::remote::{Remote, setup, words_of};
+use super::remote::{Remote, error_message, setup};
 use super::stream_items::Items;
 use super::{
     Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Session, SessionOptions, Turn,
@@ -302,6 +302,6 @@ impl Drop for LanggraphSession {
 fn error_text(value: &Value) -> String {
     match (value["error"].as_str(), value["message"].as_str()) {
         (Some(kind), Some(words)) => format!("{kind}: {words}"),
-        _ => words_of(value).unwrap_or_else(|| value.to_string()),
+        _ => error_message(value).unwrap_or_else(|| value.to_string()),
     }
 }

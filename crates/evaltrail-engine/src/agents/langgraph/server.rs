@@ -13,7 +13,7 @@ use tokio::sync::Mutex;
 use tokio_util::task::TaskTracker;
 
 /// The maximum number of assistants that the server is asked for. It lists ten by default.
-const MOST_ASSISTANTS: u32 = 1000;
+const MAX_ASSISTANTS: u32 = 1000;
 
 #[derive(Debug)]
 pub(super) struct LanggraphServer {
@@ -34,7 +34,7 @@ impl LanggraphServer {
     ) -> Result<LanggraphServer, AgentError> {
         let url = remote.url(&["assistants", "search"]);
         let found = remote
-            .ask(Method::POST, url, Some(&json!({"limit": MOST_ASSISTANTS})))
+            .ask(Method::POST, url, Some(&json!({"limit": MAX_ASSISTANTS})))
             .await?;
         let assistants = assistants_in(&found).ok_or_else(|| {
             let (server, init) = (remote.shown(), remote.init_command());

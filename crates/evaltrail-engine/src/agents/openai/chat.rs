@@ -41,7 +41,7 @@ pub(super) fn result(asked: &RequestedCall, text: &str) -> Value {
 }
 
 /// Reads a reply that is not streamed.
-pub(super) fn whole(remote: &Remote, answer: &Value) -> Result<Reply, AgentError> {
+pub(super) fn parse_reply(remote: &Remote, answer: &Value) -> Result<Reply, AgentError> {
     failure(remote, answer)?;
     let choice = &answer["choices"][0];
     if !choice["message"].is_object() {

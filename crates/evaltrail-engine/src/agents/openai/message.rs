@@ -237,7 +237,7 @@ pub(super) fn reply_of(message: Value, finish: &Value, about: &Value) -> Reply {
             .as_array()
             .into_iter()
             .flatten();
-        details.for_each(|one| add_thought(&mut reply.thoughts, words_in(one)));
+        details.for_each(|one| add_thought(&mut reply.thoughts, thought_text(one)));
     }
     let mut refusal = content_text(&message["refusal"]);
     let text = add_content(&mut reply, &mut refusal, &message["content"]);
@@ -283,7 +283,7 @@ fn add_content(reply: &mut Reply, refusal: &mut String, content: &Value) -> Stri
         match kind {
             _ if is_text(block) => text.push_str(&content_text(&json!([block]))),
             "thinking" | "reasoning" | "redacted_thinking" => {
-                add_thought(&mut reply.thoughts, words_in(block));
+                add_thought(&mut reply.thoughts, thought_text(block));
             }
             "refusal" => refusal.push_str(&content_text(&block["refusal"])),
             kind if kind.contains("tool") || kind.contains("call") => {
@@ -305,7 +305,7 @@ fn is_text(block: &Value) -> bool {
 }
 
 /// The words of a block with thoughts.
-fn words_in(block: &Value) -> String {
+fn thought_text(block: &Value) -> String {
     let keys = ["text", "thinking", "reasoning", "summary", "content"];
     keys.iter()
         .map(|key| content_text(&block[*key]))

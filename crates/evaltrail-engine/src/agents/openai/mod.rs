@@ -28,7 +28,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// The maximum size of a file of declarations, in bytes.
-const LONGEST_DECLARATIONS: u64 = 4 << 20;
+const MAX_DECLARATIONS: u64 = 4 << 20;
 
 /// A model or an agent.
 #[derive(Debug)]
@@ -79,8 +79,7 @@ impl OpenaiAgent {
 /// Reads the declarations of tools from a file. Errors: it cannot be read, or is not a list of functions.
 pub(super) fn declarations_in(path: &Path) -> Result<Vec<Value>, AgentError> {
     let wrong = |why: String| setup(format!("the tools in {}: {why}", path.display()));
-    let text =
-        read_text_file(path, LONGEST_DECLARATIONS).map_err(|error| wrong(error.to_string()))?;
+    let text = read_text_file(path, MAX_DECLARATIONS).map_err(|error| wrong(error.to_string()))?;
     declarations(&text).map_err(wrong)
 }
 
@@ -157,12 +156,14 @@ impl OpenaiSession {
             .await?;
         match (settings.api, settings.stream) {
             (OpenaiApi::Chat, true) => chat::streamed(remote, response, budget, on_text).await,
-            (OpenaiApi::Chat, false) => chat::whole(remote, &remote.whole(response, budget).await?),
+            (OpenaiApi::Chat, false) => {
+                chat::parse_reply(remote, &remote.json_body(response, budget).await?)
+            }
             (OpenaiApi::Responses, true) => {
                 responses::streamed(remote, response, budget, on_text).await
             }
             (OpenaiApi::Responses, false) => {
-                responses::whole(remote, &remote.whole(response, budget).await?)
+                responses::parse_reply(remote, &remote.json_body(response, budget).await?)
             }
         }
     }

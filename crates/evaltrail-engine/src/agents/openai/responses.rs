@@ -64,7 +64,7 @@ pub(super) fn result(id: &str, text: &str) -> Value {
 }
 
 /// Reads a response that is not streamed.
-pub(super) fn whole(remote: &Remote, response: &Value) -> Result<Reply, AgentError> {
+pub(super) fn parse_reply(remote: &Remote, response: &Value) -> Result<Reply, AgentError> {
     failure(remote, response)?;
     let Some(output) = response["output"].as_array() else {
         return Err(remote.error(ErrorKind::Protocol, "the response has no output"));

@@ -39,7 +39,7 @@ const PASSED_ON: [&str; 10] = [
     "traceparent",
 ];
 /// The maximum memory of the values of a reply that is noted, in bytes.
-const LARGEST_REPLY: usize = 64 << 20;
+const MAX_REPLY: usize = 64 << 20;
 const METHOD_NOT_FOUND: i32 = -32601;
 const INVALID_REQUEST: i32 = -32600;
 
@@ -124,7 +124,7 @@ impl McpProxy {
             (false, _) => {}
         }
         match &self.declared {
-            Some(declared) => answer_alone(message, declared),
+            Some(declared) => answer_without_server(message, declared),
             None => {
                 self.pass_on(method, &headers, body.bytes.clone(), None)
                     .await
@@ -293,7 +293,7 @@ struct CallNote {
 impl CallNote {
     /// Reads the reply: one message, or events of which one is the result.
     fn take(self, reply: ReplyCopy) {
-        let result = reply.whole().and_then(|reply| result_in(reply, &self.id));
+        let result = reply.bytes().and_then(|reply| result_in(reply, &self.id));
         match result {
             Ok(Some(result)) => self.attempt.saw_result(self.at, result),
             Ok(None) => {}
@@ -319,12 +319,12 @@ fn result_in(reply: &[u8], id: &Value) -> Result<Option<Value>, String> {
 
 /// The value of a text that is JSON; `None` if it is not. The error is the exceeded limit, in words.
 fn parsed(text: &str) -> Result<Option<Value>, String> {
-    match parse_within(text, LARGEST_REPLY) {
+    match parse_within(text, MAX_REPLY) {
         Ok((value, _)) => Ok(Some(value)),
         Err(ParseFailure::Syntax(_)) => Ok(None),
         Err(ParseFailure::TooLarge) => Err(format!(
             "what it contains needs more than {} MB of memory",
-            LARGEST_REPLY >> 20
+            MAX_REPLY >> 20
         )),
     }
 }
@@ -380,7 +380,7 @@ fn answered(id: &Value, result: &Result<Value, String>) -> Response<ResponseBody
 }
 
 /// The answer to a message without the real server.
-fn answer_alone(message: &Value, declared: &[Value]) -> Response<ResponseBody> {
+fn answer_without_server(message: &Value, declared: &[Value]) -> Response<ResponseBody> {
     let Some(id) = message.get("id") else {
         return empty(StatusCode::ACCEPTED);
     };

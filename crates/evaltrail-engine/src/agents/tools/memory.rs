@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_needs_the_memory_of_others_waits_for_it() {
+    async fn reservation_waits_for_free_memory() {
         const WITHIN: Duration = Duration::from_secs(30);
         let memory = Memory::new(100);
         let ((), kept) = memory.read(WITHIN, needs(60)).await.unwrap();

@@ -17,13 +17,13 @@ use tokio::time::timeout_at;
 use tokio_util::sync::CancellationToken;
 
 /// The maximum size of a body, in bytes.
-const LONGEST_BODY: usize = 16 << 20;
+const MAX_BODY: usize = 16 << 20;
 /// The maximum memory of all bodies, in bytes.
 const BODIES: usize = 20 << 20;
 /// The maximum memory of everything that is read from bodies, in bytes. With the bodies, 64 MB.
 const VALUES: usize = 44 << 20;
 /// The maximum number of bodies that arrive at the same time, unless they began just now.
-const MOST_BODIES: usize = 64;
+const MAX_BODIES: usize = 64;
 /// The time limit for a body, and for the memory of what is read from it.
 pub(super) const BODY_WITHIN: Duration = Duration::from_secs(10);
 /// How often it is tried to cancel others that stall, while a body waits for memory.
@@ -196,10 +196,10 @@ impl Received {
         let most = body
             .size_hint()
             .upper()
-            .map_or(Ok(LONGEST_BODY), usize::try_from);
+            .map_or(Ok(MAX_BODY), usize::try_from);
         let most = most
             .ok()
-            .filter(|most| *most <= LONGEST_BODY)
+            .filter(|most| *most <= MAX_BODY)
             .ok_or(ReceiveError::TooLong)?;
         let mut bytes = Vec::new();
         while let Some(frame) = timeout_at(deadline, body.frame())
@@ -210,7 +210,7 @@ impl Received {
                 continue;
             };
             let length = bytes.len() + data.len();
-            if length > LONGEST_BODY {
+            if length > MAX_BODY {
                 return Err(ReceiveError::TooLong);
             }
             if length > bytes.capacity() {
@@ -274,7 +274,7 @@ impl Drop for Arrival<'_> {
 impl ReceiveState {
     /// Registers a body that arrives. Others are cancelled if there are too many.
     fn begin(&mut self, now: Instant) -> (u64, CancellationToken) {
-        while self.arriving.len() >= MOST_BODIES && self.cancel_oldest(now, |_, _| true) {}
+        while self.arriving.len() >= MAX_BODIES && self.cancel_oldest(now, |_, _| true) {}
         let (id, cancelled) = (self.next, CancellationToken::new());
         self.next += 1;
         self.arriving.insert(
@@ -348,7 +348,7 @@ mod tests {
     #[test]
     fn oldest_bodies_are_cancelled_if_too_many() {
         let (mut state, began) = (ReceiveState::default(), Instant::now());
-        let first: Vec<_> = (0..2 * MOST_BODIES).map(|_| state.begin(began).1).collect();
+        let first: Vec<_> = (0..2 * MAX_BODIES).map(|_| state.begin(began).1).collect();
         assert!(
             first.iter().all(|one| !one.is_cancelled()),
             "bodies that began just now may arrive"
@@ -356,7 +356,7 @@ mod tests {
         let (_, newest) = state.begin(began + 2 * CANCELLED_AFTER);
         assert_eq!(
             first.iter().filter(|one| !one.is_cancelled()).count(),
-            MOST_BODIES - 1
+            MAX_BODIES - 1
         );
         assert!(!newest.is_cancelled() && first[0].is_cancelled());
     }
@@ -366,23 +366,20 @@ mod tests {
         let (mut state, began) = (ReceiveState::default(), Instant::now());
         let later = began + 2 * CANCELLED_AFTER;
         let (first, cancelled) = state.begin(began);
-        assert_eq!(state.grow(first, LONGEST_BODY, began), Growth::Done);
+        assert_eq!(state.grow(first, MAX_BODY, began), Growth::Done);
         let (second, _) = state.begin(later);
-        assert_eq!(
-            state.grow(second, BODIES - LONGEST_BODY, later),
-            Growth::Done
-        );
+        assert_eq!(state.grow(second, BODIES - MAX_BODY, later), Growth::Done);
         assert!(!cancelled.is_cancelled());
-        assert_eq!(state.grow(second, LONGEST_BODY, later), Growth::Done);
+        assert_eq!(state.grow(second, MAX_BODY, later), Growth::Done);
         assert!(cancelled.is_cancelled() && state.grow(first, 1, later) == Growth::Cancelled);
         assert_eq!(
-            (state.end(first, 1), state.end(second, LONGEST_BODY)),
-            (None, Some(LONGEST_BODY))
+            (state.end(first, 1), state.end(second, MAX_BODY)),
+            (None, Some(MAX_BODY))
         );
         // One that has arrived, and is being decoded, keeps its memory.
         let (third, _) = state.begin(later);
-        assert_eq!(state.grow(third, LONGEST_BODY, later), Growth::Occupied);
-        assert_eq!(state.bodies, LONGEST_BODY);
+        assert_eq!(state.grow(third, MAX_BODY, later), Growth::Occupied);
+        assert_eq!(state.bodies, MAX_BODY);
     }
 
     #[tokio::test]
@@ -390,17 +387,17 @@ mod tests {
         let received = Received::new();
         let begin = || received.state().begin(Instant::now()).0;
         let (first, second) = (begin(), begin());
-        received.grow(first, LONGEST_BODY).await.unwrap();
+        received.grow(first, MAX_BODY).await.unwrap();
         let waiting = tokio::spawn({
             let received = received.clone();
-            async move { received.grow(second, LONGEST_BODY).await }
+            async move { received.grow(second, MAX_BODY).await }
         });
         tokio::task::yield_now().await;
         assert!(
             !waiting.is_finished(),
             "the first one began just now, and may arrive"
         );
-        let whole = received.state().end(first, LONGEST_BODY).unwrap();
+        let whole = received.state().end(first, MAX_BODY).unwrap();
         drop(WholeBody {
             bytes: Bytes::new(),
             received: received.clone(),
@@ -422,7 +419,7 @@ mod tests {
         assert_eq!(capacity, most);
         let (mut state, now) = (ReceiveState::default(), Instant::now());
         let (id, _) = state.begin(now);
-        assert_eq!(state.grow(id, LONGEST_BODY, now), Growth::Done);
+        assert_eq!(state.grow(id, MAX_BODY, now), Growth::Done);
         assert_eq!(state.end(id, most), Some(most));
         assert_eq!(state.bodies, most, "the rest is given back");
     }

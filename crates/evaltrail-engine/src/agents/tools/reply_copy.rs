@@ -36,7 +36,7 @@ impl ReplyCopy {
     }
 
     /// The whole reply. The error is the exceeded limit, in words.
-    pub(super) fn whole(&self) -> Result<&[u8], String> {
+    pub(super) fn bytes(&self) -> Result<&[u8], String> {
         self.exceeded.clone().map_or(Ok(&self.bytes), Err)
     }
 
@@ -86,17 +86,17 @@ mod tests {
             (0..megabytes).for_each(|_| copy.add(&piece));
             copy
         };
-        assert_eq!(filled(32).whole().unwrap().len(), 32 << 20);
+        assert_eq!(filled(32).bytes().unwrap().len(), 32 << 20);
         assert!(
             filled(33)
-                .whole()
+                .bytes()
                 .unwrap_err()
                 .contains("longer than 32 MB")
         );
         let others = [filled(32), filled(12)];
-        assert!(others.iter().all(|copy| copy.whole().is_ok()));
-        assert!(filled(32).whole().unwrap_err().contains("more than 64 MB"));
+        assert!(others.iter().all(|copy| copy.bytes().is_ok()));
+        assert!(filled(32).bytes().unwrap_err().contains("more than 64 MB"));
         drop(others);
-        assert!(filled(32).whole().is_ok());
+        assert!(filled(32).bytes().is_ok());
     }
 }

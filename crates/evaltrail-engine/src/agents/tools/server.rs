@@ -28,11 +28,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 
 /// The maximum number of connections at the same time. For another one, the oldest is closed that has not sent the token.
-const MOST_CONNECTIONS: usize = 512;
+const MAX_CONNECTIONS: usize = 512;
 /// The time limit for the head of a request, from when the connection is ready for it.
 const HEAD_WITHIN: Duration = Duration::from_secs(60);
 /// The maximum memory of the head of a request, in bytes.
-const LARGEST_HEAD: usize = 64 << 10;
+const MAX_HEAD: usize = 64 << 10;
 /// How long the server waits after a connection could not be accepted.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 /// The environment variable that tells an agent's process the address.
@@ -253,7 +253,7 @@ struct OpenConnection {
 /// accepted.
 fn close_oldest_if_full(open: &mut VecDeque<OpenConnection>) -> bool {
     open.retain(|connection| !connection.task.is_finished());
-    if open.len() < MOST_CONNECTIONS {
+    if open.len() < MAX_CONNECTIONS {
         return true;
     }
     let without_token = open
@@ -297,7 +297,7 @@ async fn serve(listener: TcpListener, answering: Answering) {
             connection
                 .timer(TokioTimer::new())
                 .header_read_timeout(HEAD_WITHIN)
-                .max_buf_size(LARGEST_HEAD);
+                .max_buf_size(MAX_HEAD);
             let _ = connection
                 .serve_connection(TokioIo::new(stream), service_fn(answer))
                 .await;

@@ -27,10 +27,10 @@ const QUIET_AFTER_END: Duration = Duration::from_millis(300);
 /// How long no further span must come otherwise: exporters of several processes do not send at the same time.
 const QUIET: Duration = Duration::from_millis(5500);
 /// The maximum size of a request after it was decompressed, in bytes: that of OpenTelemetry's collector.
-const LONGEST_BATCH: usize = 20 << 20;
+const MAX_BATCH: usize = 20 << 20;
 
 /// The maximum memory of the texts of JSON in the spans of a turn once they are parsed, in bytes.
-const LARGEST_PARSED: usize = 32 << 20;
+const MAX_PARSED: usize = 32 << 20;
 
 /// Receives spans, and keeps those of the turns that are under way.
 #[derive(Debug)]
@@ -99,7 +99,7 @@ impl OpenTrace<'_> {
         let mut found = self.inbox.turns().remove(self.trace).unwrap_or_default();
         found.spans.sort_by_key(|span| span.start);
         found.is_truncated |= !found.refused.is_empty();
-        found.is_truncated |= cut_to_memory(&mut found.spans, LARGEST_PARSED);
+        found.is_truncated |= cut_to_memory(&mut found.spans, MAX_PARSED);
         found
     }
 }
@@ -232,7 +232,7 @@ impl TraceInbox {
         mut left: usize,
     ) -> Result<SpanBatch, UnusableBatch> {
         let decompressed = match is_compressed {
-            true => decompressed(body, LONGEST_BATCH.min(left))?,
+            true => decompressed(body, MAX_BATCH.min(left))?,
             false => Vec::new(),
         };
         left -= decompressed.len();

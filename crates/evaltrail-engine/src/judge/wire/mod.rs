@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn google_says_how_long_to_wait() {
+    fn delay_is_read_from_googles_error() {
         let body = r#"[{"error": {"message": "slow down", "details": [{"retryDelay": "3.5s"}]}}]"#;
         let error = refusal(429, body, Some(Duration::from_secs(1)));
         assert_eq!(

@@ -17,9 +17,9 @@ const ENVIRONMENTS: [&str; 2] = [".venv", "venv"];
 /// What decides in a virtual environment which code its Python executes, beside its programs.
 const PARTS: [&str; 3] = ["pyvenv.cfg", "lib", "lib64"];
 /// The maximum length of the line in which a script names its interpreter, in bytes.
-const LONGEST_FIRST_LINE: usize = 512;
+const MAX_FIRST_LINE: usize = 512;
 /// The maximum number of versions of Python in an environment.
-const MOST_VERSIONS: usize = 20;
+const MAX_VERSIONS: usize = 20;
 
 /// What a search found.
 #[derive(Debug, Default, PartialEq)]
@@ -165,7 +165,7 @@ fn packages_of(environment: &Path) -> impl Iterator<Item = PathBuf> {
         .flatten();
     versions
         .flatten()
-        .take(MOST_VERSIONS)
+        .take(MAX_VERSIONS)
         .map(|version| version.path().join("site-packages"))
 }
 
@@ -181,12 +181,12 @@ fn interpreters_of(environment: &Path) -> impl Iterator<Item = PathBuf> {
             .as_encoded_bytes()
             .starts_with(b"python")
     });
-    pythons.take(MOST_VERSIONS).map(|program| program.path())
+    pythons.take(MAX_VERSIONS).map(|program| program.path())
 }
 
 /// The interpreter that the first line of a script names.
 fn interpreter_of(script: &Path) -> Option<PathBuf> {
-    let head = read_head(script, LONGEST_FIRST_LINE).ok()?;
+    let head = read_head(script, MAX_FIRST_LINE).ok()?;
     let line = head
         .strip_prefix(b"#!")?
         .split(|byte| *byte == b'\n')

@@ -74,7 +74,7 @@ fn search_without_repository_ends_at_workspace() {
 /// The owner of the files is another user than the one who looks for programs.
 #[cfg(unix)]
 #[test]
-fn what_another_user_owns_is_not_used() {
+fn programs_of_other_users_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let place = dunce::canonicalize(folder.path()).unwrap();
     let path = place.join(".venv/bin/adk");

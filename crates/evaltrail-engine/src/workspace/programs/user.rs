@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// The maximum number of links that lead to a program.
 #[cfg(unix)]
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// Why a program that was found is not used: what is wrong with a file, a folder or a link that decides what is executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,7 +98,7 @@ impl User {
             }
             if let Ok(target) = read_link(&at) {
                 links += 1;
-                if links > MOST_LINKS {
+                if links > MAX_LINKS {
                     return Some(UnsafePath::Unreadable(at));
                 }
                 at.pop();

@@ -126,7 +126,7 @@ fn rates_are_reported_if_no_case_fully_passes() {
 }
 
 #[test]
-fn evidence_that_no_case_can_have_is_said() {
+fn unreachable_evidence_is_reported() {
     let rule = ComparisonRule {
         evidence: ChangeEvidence::Significant,
         ..ComparisonRule::default()
@@ -190,7 +190,7 @@ fn false_alarms_are_at_most_the_level() {
     use rand::{RngExt, SeedableRng};
     const PAIRS: usize = 200;
     // Three standard deviations above the expected number.
-    const AT_MOST: usize = 19;
+    const MAX: usize = 19;
     let mut random = StdRng::seed_from_u64(4);
     let attempts = [(1, 2), (1, 5), (5, 1), (3, 3), (5, 5), (3, 10)];
     for ((before, after), missing) in attempts
@@ -233,7 +233,7 @@ fn false_alarms_are_at_most_the_level() {
         }
         let runs = format!("{before} and {after} attempts, {missing} not evaluated");
         assert!(
-            alarms.iter().all(|alarms| *alarms <= AT_MOST),
+            alarms.iter().all(|alarms| *alarms <= MAX),
             "{runs}: {alarms:?}"
         );
     }

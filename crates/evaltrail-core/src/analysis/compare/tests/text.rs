@@ -44,7 +44,7 @@ fn names_of_tests_and_conditions() {
 }
 
 #[test]
-fn probabilities_in_words() {
+fn probabilities_as_text() {
     assert_eq!(p_text(0.0001, 0.05), "p 0.0001");
     assert_eq!(p_text(0.000_099, 0.05), "p < 0.0001");
     assert_eq!(p_text(0.05, 0.05), "p 0.0500");
@@ -52,7 +52,7 @@ fn probabilities_in_words() {
 }
 
 #[test]
-fn runs_without_a_difference_in_words() {
+fn equal_runs_as_text() {
     let words = |before: (usize, usize), after: (usize, usize)| {
         let found = compared(&run_of(&[before]), &run_of(&[after]));
         assert_eq!(found.changes_text(), "0 broke, 0 fixed");
@@ -70,7 +70,7 @@ fn runs_without_a_difference_in_words() {
 }
 
 #[test]
-fn metrics_in_words() {
+fn metrics_as_text() {
     let found = compared(&run_of(&[(1, 1)]), &run_of(&[(0, 1)]));
     let words = [
         ScoreTest::Equal,
@@ -100,7 +100,7 @@ fn metrics_in_words() {
 }
 
 #[test]
-fn other_conditions_of_a_case_in_words() {
+fn other_conditions_of_a_case_as_text() {
     use ChangedCondition::{Criteria, File, Judge, Name};
     let words = |changed: &[ChangedCondition]| {
         let case = ComparedCase {

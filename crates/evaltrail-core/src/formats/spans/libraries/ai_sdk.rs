@@ -41,15 +41,15 @@ fn facts_of(span: &TraceSpan) -> SpanFacts {
     SpanFacts {
         agent: string(span, &["ai.telemetry.functionId"]),
         conversation: string(span, CONVERSATION),
-        asked: asked(span),
-        said: said(span).into_iter().collect(),
+        asked: request_messages(span),
+        said: response_message(span).into_iter().collect(),
         is_whole: !is_model,
         ..SpanFacts::default()
     }
 }
 
 /// The messages of a request: of the model, or of the program, which may have given a text only.
-fn asked(span: &TraceSpan) -> Vec<SpanMessage> {
+fn request_messages(span: &TraceSpan) -> Vec<SpanMessage> {
     let prompt = first(span, &["ai.prompt.messages", "ai.prompt"])
         .map(unquoted)
         .unwrap_or_default();
@@ -67,7 +67,7 @@ fn asked(span: &TraceSpan) -> Vec<SpanMessage> {
 }
 
 /// What the model replied, if the span contains it.
-fn said(span: &TraceSpan) -> Option<SpanMessage> {
+fn response_message(span: &TraceSpan) -> Option<SpanMessage> {
     let text = string(
         span,
         &["ai.response.text", "ai.result.text", "ai.response.object"],

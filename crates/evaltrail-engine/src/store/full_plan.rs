@@ -1,4 +1,4 @@
-//! `whole_plan.json`: the plan of all shards, in the folder of the run of each of them.
+//! `full_plan.json`: the plan of all shards, in the folder of the run of each of them.
 
 use super::evaltrail_folder::EvaltrailFolder;
 use super::plan_file::{PLAN, check_plan, each_path, invalid, plan_text};
@@ -23,7 +23,7 @@ pub struct AllShardsPlan {
 }
 
 /// The text of the plan of all shards.
-pub fn whole_plan_text(whole: &AllShardsPlan, workspace: &Path) -> serde_json::Result<String> {
+pub fn full_plan_text(whole: &AllShardsPlan, workspace: &Path) -> serde_json::Result<String> {
     let plan = plan_text(&whole.plan, workspace, None, 0)?;
     let (split, problems) = (
         serde_json::to_string(&whole.split)?,
@@ -36,7 +36,7 @@ pub fn whole_plan_text(whole: &AllShardsPlan, workspace: &Path) -> serde_json::R
 
 /// Reads the plan of all shards, whose relative paths are those of `workspace`. Errors: for example that the plan is
 /// inconsistent, or names files outside of the workspace.
-pub fn parse_whole_plan(text: &[u8], workspace: &Path) -> io::Result<AllShardsPlan> {
+pub fn parse_full_plan(text: &[u8], workspace: &Path) -> io::Result<AllShardsPlan> {
     #[derive(Deserialize)]
     struct Written {
         split: String,
@@ -74,7 +74,7 @@ pub fn parse_whole_plan(text: &[u8], workspace: &Path) -> io::Result<AllShardsPl
 }
 
 /// The text of the plan of all shards in the folder of a run.
-pub fn whole_plan_of(run: &Path) -> io::Result<Vec<u8>> {
+pub fn full_plan_of(run: &Path) -> io::Result<Vec<u8>> {
     EvaltrailFolder::of_run(run)?.read(WHOLE_PLAN)
 }
 
