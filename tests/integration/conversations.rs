@@ -317,7 +317,7 @@ fn outputs_take_the_prompt_from_the_inputs() {
 /// google-adk loads what `convert` writes, with results of tools of every kind, images and audio.
 #[test]
 fn adk_loads_converted_sets() {
-    if adk_or_skip("adk_loads_what_convert_writes").is_none() {
+    if adk_or_skip("adk_loads_converted_sets").is_none() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();

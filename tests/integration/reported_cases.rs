@@ -252,7 +252,7 @@ fn model_errors_are_the_reason_and_the_cause() {
 /// Row 15, where only the trajectory is a criterion: the statuses are ADK's, and no line is a bare pass.
 #[test]
 fn model_errors_are_reported_with_their_text() {
-    let Some(server) = ScriptedAgent::start("model_errors_pass_with_their_words") else {
+    let Some(server) = ScriptedAgent::start("model_errors_are_reported_with_their_text") else {
         return;
     };
     let place = CaseFolder::copy("15-empty-and-error");

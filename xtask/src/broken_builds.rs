@@ -1,6 +1,7 @@
 //! For each row of docs/reliability.md, the code is broken on purpose: then a test must fail.
 
-use crate::commands::{RepositoryClone, command, outcome, root, run, succeeds};
+use crate::commands::{command, outcome, root, run, succeeds};
+use crate::repository_clone::RepositoryClone;
 use anyhow::{bail, ensure};
 use std::fs;
 use std::process::Command;
@@ -222,7 +223,7 @@ const BROKEN_BUILDS: &[BrokenBuild] = &[
         file: "src/cli/terminal.rs",
         original: "std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && !dumb",
         broken: "std::io::stdin().is_terminal() || !dumb",
-        tests: Tests::Integration(&["without_a_terminal"]),
+        tests: Tests::Integration(&["without_terminal_error"]),
     },
     BrokenBuild {
         row: 10,
@@ -334,7 +335,7 @@ const BROKEN_BUILDS: &[BrokenBuild] = &[
         file: "crates/evaltrail-core/src/domain/ended.rs",
         original: "pub const MAX_FULL_ATTEMPT: u64 = 4 << 20;",
         broken: "pub const MAX_FULL_ATTEMPT: u64 = 16 << 30;",
-        tests: Tests::Integration(&["what_agents_did"]),
+        tests: Tests::Integration(&["attempts_do_not_stay"]),
     },
 ];
 
