@@ -14,7 +14,7 @@ use evaltrail_core::domain::{
 };
 use evaltrail_core::formats::append_cases;
 use evaltrail_engine::runner::{
-    BestRequest, RecordedConversation, best_conversations, with_user_message,
+    BestConversations, BestRequest, RecordedConversation, best_conversations, with_user_message,
 };
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -38,18 +38,7 @@ pub(super) fn capture_best(args: &CaptureArgs, most: usize) -> anyhow::Result<Ex
     // A file that no case can be added to is an error before the sources are read.
     append_cases(&target.file, &[EvalCase::default()])?;
     let declared = read_declarations(&args.declarations)?;
-    let mut found: Vec<RecordedConversation> = Vec::new();
-    let mut is_unreadable = false;
-    for source in &args.sources {
-        match conversations(source, &target.workspace) {
-            Ok(read) => found.extend(read),
-            Err(error) if args.sources.len() > 1 => {
-                print_note(&clean_line(&format!("left out: {error:#}")));
-                is_unreadable = true;
-            }
-            Err(error) => return Err(error),
-        }
-    }
+    let (found, exit) = read_sources(args, &target)?;
     let sources: Vec<PathBuf> = args.sources.iter().map(PathBuf::from).collect();
     let request = BestRequest {
         workspace: &target.workspace,
@@ -64,29 +53,18 @@ pub(super) fn capture_best(args: &CaptureArgs, most: usize) -> anyhow::Result<Ex
     for note in &chosen.notes {
         print_note(&clean_line(note));
     }
-    let cases = counted(chosen.cases, "case");
-    let cases = match &chosen.agent {
-        Some(agent) => format!("{cases} of {}", clean_line(agent)),
-        None => format!("{cases} without an agent"),
-    };
-    let all = counted(found.len(), "conversation");
     if chosen.best.additions.is_empty() {
-        print_note(&match counted(chosen.compared, "conversation") {
-            _ if chosen.compared == 0 => format!("nothing is saved: {all}, none to compare"),
-            compared => format!("nothing is saved: {compared} compared with {cases} add nothing"),
-        });
-        return Ok(if is_unreadable {
-            Exit::UsageError
-        } else {
-            Exit::Success
-        });
+        print_nothing_saved(&chosen, found.len());
+        return Ok(exit);
     }
     for addition in &chosen.best.additions {
         print_lacks(&found[addition.candidate]);
     }
     let new = new_cases(args, &target, &found, &chosen.best.additions);
     print_note(&format!(
-        "of {all}, these add the most to what {cases} cover:"
+        "of {}, these add the most to what {} cover:",
+        counted(found.len(), "conversation"),
+        compared_cases(&chosen)
     ));
     print_additions(&new, &chosen.best);
     let words = format!("capture {}", counted(new.len(), "conversation"));
@@ -97,11 +75,46 @@ pub(super) fn capture_best(args: &CaptureArgs, most: usize) -> anyhow::Result<Ex
             target.path.display()
         ));
     }
-    Ok(if is_unreadable {
-        Exit::UsageError
-    } else {
-        Exit::Success
-    })
+    Ok(exit)
+}
+
+/// Reads the conversations of all sources. Of several sources, one that cannot be read is left out, which the exit code
+/// tells.
+fn read_sources(
+    args: &CaptureArgs,
+    target: &CaptureFile,
+) -> anyhow::Result<(Vec<RecordedConversation>, Exit)> {
+    let mut found: Vec<RecordedConversation> = Vec::new();
+    let mut exit = Exit::Success;
+    for source in &args.sources {
+        match conversations(source, &target.workspace) {
+            Ok(read) => found.extend(read),
+            Err(error) if args.sources.len() > 1 => {
+                print_note(&clean_line(&format!("left out: {error:#}")));
+                exit = Exit::UsageError;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((found, exit))
+}
+
+/// The number of cases that the conversations were compared with, and their agent.
+fn compared_cases(chosen: &BestConversations) -> String {
+    let cases = counted(chosen.cases, "case");
+    match &chosen.agent {
+        Some(agent) => format!("{cases} of {}", clean_line(agent)),
+        None => format!("{cases} without an agent"),
+    }
+}
+
+/// Prints why no conversation is saved.
+fn print_nothing_saved(chosen: &BestConversations, found: usize) {
+    let (all, cases) = (counted(found, "conversation"), compared_cases(chosen));
+    print_note(&match counted(chosen.compared, "conversation") {
+        _ if chosen.compared == 0 => format!("nothing is saved: {all}, none to compare"),
+        compared => format!("nothing is saved: {compared} compared with {cases} add nothing"),
+    });
 }
 
 /// Prints what the case of a conversation lacks.

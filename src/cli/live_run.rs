@@ -27,86 +27,140 @@ pub(super) async fn run_to_completion(
     (fail_fast, mut uploader): (Option<usize>, Option<&mut Uploader>),
 ) -> anyhow::Result<(RunState, bool)> {
     let Run {
-        mut state,
+        state,
         mut events,
         handle,
     } = run;
-    let mut reporter = Reporter::new(paint(args.color), args.verbosity(), !args.json);
-    let began = Instant::now();
+    let mut live = LiveRun {
+        reporter: Reporter::new(paint(args.color), args.verbosity(), !args.json),
+        began: Instant::now(),
+        interrupted_at: None,
+        deadline: None,
+        fail_fast,
+        failures_before: counted_failures(&state),
+        has_failed_fast: false,
+        state,
+        handle,
+    };
     let mut tick = tokio::time::interval(Duration::from_millis(100));
-    // When the first request to end arrived, and what ends the process if the run does not.
-    let (mut interrupted_at, mut deadline): (Option<Instant>, Option<Deadline>) = (None, None);
-    // A resumed run has failures already.
-    let (before, mut stopped) = (counted_failures(&state), false);
     // Installed before the loop, so that no signal is lost.
     let mut interrupted = Interrupts::listen()?;
     loop {
         tokio::select! {
             biased;
-            request = interrupted.next() => {
-                reporter.erase();
-                let is_first = interrupted_at.is_none();
-                interrupted_at.get_or_insert_with(Instant::now);
-                match request {
-                    _ if deadline.is_some() => exit(Exit::Interrupted.code().into()),
-                    EndRequest::User if is_first => {
-                        print_note(match state.in_flight.is_empty() {
-                            true => "stopping; Ctrl-C again ends without waiting",
-                            false => "finishing the conversations in flight; Ctrl-C again stops now",
-                        });
-                        handle.cancel(CancelReason::FinishConversations);
-                    }
-                    EndRequest::User => {
-                        print_note("stopping; Ctrl-C again ends without waiting");
-                        deadline = Some(stop(&handle, STOPS_WITHIN)?);
-                    }
-                    EndRequest::System => {
-                        print_note("stopping, as the system asks (SIGTERM); --resume continues");
-                        deadline = Some(stop(&handle, STOPS_WITHIN)?);
-                    }
-                }
-            }
-            Some(why) = must_stop(&mut uploader), if deadline.is_none() => {
-                interrupted_at.get_or_insert_with(Instant::now);
-                reporter.erase();
-                print_note(&format!("stopping: {}", clean_line(&why)));
-                deadline = Some(stop(&handle, STOPS_WITHIN)?);
-            }
+            request = interrupted.next() => live.interrupt(request)?,
+            Some(why) = must_stop(&mut uploader), if live.deadline.is_none() => live.stop_because(&why)?,
             event = events.recv() => {
                 let Some(event) = event else { break };
-                if let RunEvent::Finished(attempt) = &event {
-                    reporter.finished(&state, attempt);
-                }
-                if let RunEvent::Warning(warning) = &event {
-                    reporter.erase();
-                    print_note(&format!("warning: {}", clean_line(warning)));
-                }
-                if let RunEvent::AgentUnavailable(agent) = &event {
-                    reporter.erase();
-                    print_error(&anyhow::anyhow!(agent.text()));
-                }
-                // Counting takes time in proportion to all attempts.
-                let may_be_last =
-                    matches!(&event, RunEvent::Finished(attempt) if attempt.status != Status::Passed);
-                state.apply(event);
-                if may_be_last && !stopped && fail_fast.is_some_and(|most| counted_failures(&state) >= before + most) {
-                    stopped = true;
-                    reporter.erase();
-                    print_note("stopping after the first failures (--fail-fast); attempts in flight are finished");
-                    handle.cancel(CancelReason::Finish);
-                }
+                live.apply(event);
             }
-            _ = tick.tick() => {
-                let is_late = interrupted_at.is_some_and(|at| at.elapsed() > JUDGING_ENDS_WITHIN);
-                if is_late && deadline.is_none() && state.in_flight.values().all(is_judged) {
-                    deadline = Some(stop(&handle, STOPS_WITHIN - JUDGING_ENDS_WITHIN)?);
-                }
-                reporter.draw(&state, began.elapsed().as_secs_f64());
-            }
+            _ = tick.tick() => live.tick()?,
         }
     }
-    reporter.erase();
-    Ok((state, interrupted_at.is_some()))
+    live.reporter.erase();
+    Ok((live.state, live.interrupted_at.is_some()))
+}
+
+/// A run while it goes on, and how it is ended.
+struct LiveRun {
+    state: RunState,
+    handle: RunHandle,
+    reporter: Reporter,
+    began: Instant,
+    /// When the first request to end arrived.
+    interrupted_at: Option<Instant>,
+    /// Ends the process if the run does not end.
+    deadline: Option<Deadline>,
+    /// No attempts are started after this number of attempts did not pass.
+    fail_fast: Option<usize>,
+    /// The failures before the first event: a resumed run has some already.
+    failures_before: usize,
+    /// Whether no attempts are started any more because of `fail_fast`.
+    has_failed_fast: bool,
+}
+
+impl LiveRun {
+    /// Carries out a request to end.
+    fn interrupt(&mut self, request: EndRequest) -> anyhow::Result<()> {
+        self.reporter.erase();
+        let is_first = self.interrupted_at.is_none();
+        self.interrupted_at.get_or_insert_with(Instant::now);
+        match request {
+            _ if self.deadline.is_some() => exit(Exit::Interrupted.code().into()),
+            EndRequest::User if is_first => {
+                print_note(match self.state.in_flight.is_empty() {
+                    true => "stopping; Ctrl-C again ends without waiting",
+                    false => "finishing the conversations in flight; Ctrl-C again stops now",
+                });
+                self.handle.cancel(CancelReason::FinishConversations);
+            }
+            EndRequest::User => {
+                print_note("stopping; Ctrl-C again ends without waiting");
+                self.deadline = Some(stop(&self.handle, STOPS_WITHIN)?);
+            }
+            EndRequest::System => {
+                print_note("stopping, as the system asks (SIGTERM); --resume continues");
+                self.deadline = Some(stop(&self.handle, STOPS_WITHIN)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Stops the run for a reason that is not a request to end.
+    fn stop_because(&mut self, why: &str) -> anyhow::Result<()> {
+        self.interrupted_at.get_or_insert_with(Instant::now);
+        self.reporter.erase();
+        print_note(&format!("stopping: {}", clean_line(why)));
+        self.deadline = Some(stop(&self.handle, STOPS_WITHIN)?);
+        Ok(())
+    }
+
+    /// Reports an event, and adds it to the state.
+    fn apply(&mut self, event: RunEvent) {
+        match &event {
+            RunEvent::Finished(attempt) => self.reporter.finished(&self.state, attempt),
+            RunEvent::Warning(warning) => {
+                self.reporter.erase();
+                print_note(&format!("warning: {}", clean_line(warning)));
+            }
+            RunEvent::AgentUnavailable(agent) => {
+                self.reporter.erase();
+                print_error(&anyhow::anyhow!(agent.text()));
+            }
+            _ => {}
+        }
+        let may_be_last =
+            matches!(&event, RunEvent::Finished(attempt) if attempt.status != Status::Passed);
+        self.state.apply(event);
+        // Counting takes time in proportion to all attempts.
+        if may_be_last && !self.has_failed_fast && self.has_too_many_failures() {
+            self.has_failed_fast = true;
+            self.reporter.erase();
+            print_note(
+                "stopping after the first failures (--fail-fast); attempts in flight are finished",
+            );
+            self.handle.cancel(CancelReason::Finish);
+        }
+    }
+
+    /// Whether as many attempts did not pass as `fail_fast` says.
+    fn has_too_many_failures(&self) -> bool {
+        let is_reached = |most: usize| counted_failures(&self.state) >= self.failures_before + most;
+        self.fail_fast.is_some_and(is_reached)
+    }
+
+    /// Redraws the progress. Stops an interrupted run that waits for judges only, and for too long.
+    fn tick(&mut self) -> anyhow::Result<()> {
+        let is_late = self
+            .interrupted_at
+            .is_some_and(|at| at.elapsed() > JUDGING_ENDS_WITHIN);
+        if is_late && self.deadline.is_none() && self.state.in_flight.values().all(is_judged) {
+            self.deadline = Some(stop(&self.handle, STOPS_WITHIN - JUDGING_ENDS_WITHIN)?);
+        }
+        let elapsed = self.began.elapsed().as_secs_f64();
+        self.reporter.draw(&self.state, elapsed);
+        Ok(())
+    }
 }
 
 /// Waits until the upload says that the run must stop; never returns without an upload.

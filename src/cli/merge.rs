@@ -6,7 +6,7 @@ use super::args::MergeArgs;
 use super::exit_code::{AllowedFailures, exit_of};
 use super::output::{is_output_redirected, json_output, paint, print_line, print_note};
 use super::paths::place_of;
-use super::run::{without_reader, write_reports};
+use super::run_results::{without_reader, write_reports};
 use super::shard_status::runs_below;
 use super::subcommand::CliCommand;
 use anyhow::Context;

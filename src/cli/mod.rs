@@ -46,6 +46,8 @@ mod run;
 mod run_args;
 mod run_commands;
 mod run_labels;
+mod run_request;
+mod run_results;
 mod runs;
 mod select;
 mod shard_status;

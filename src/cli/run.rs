@@ -1,34 +1,23 @@
-//! `evaltrail run` and `evaltrail score`.
+//! `evaltrail run` and `evaltrail score`: a run from its preparation to the exit code.
 
-use super::addresses::{can_write_output, fill_result};
-use super::args::{CaseArgs, ReportTo, RunArgs, ScoreArgs};
+use super::args::{CaseArgs, RunArgs, ScoreArgs};
 use super::exit_code::{AllowedFailures, baseline, exit_of, failures_by_gate, is_counted_change};
-use super::find_run::find_run;
 use super::live_run::run_to_completion;
 use super::malformed::print_malformed;
-use super::output::{json_output, print_line, print_note};
-use super::paths::{open_targets, place_of, targets};
+use super::output::{print_line, print_note};
 use super::push::{ShardClaim, claim_shard, join_queue, merged_runs};
 use super::rerun::rerun_command;
-use super::select::{only_changed, only_failed, only_failed_in};
+use super::run_request::{of_shard, opened, options, request};
+use super::run_results::{check_report_files, record_answers, write_results};
 use super::uploader::{PeerRuns, Uploader};
-use super::write::make_asking;
-use super::{Exit, github, trust};
-use anyhow::Context;
-use evaltrail_core::domain::{
-    Gate, JudgeSpec, Query, RunOptions, RunState, Shard, ShardBy, clean_line, counted,
-};
-use evaltrail_core::formats::adk::read_initial_session;
-use evaltrail_core::formats::recording::recording_line;
-use evaltrail_engine::config::{ShardChoice, job_of_environment, shard_of_environment};
+use super::{Exit, trust};
+use evaltrail_core::domain::{Gate, RunOptions, RunState, clean_line, counted};
 use evaltrail_engine::history::{Resume, ResumedRun, unfinished};
 use evaltrail_engine::process::Runtimes;
-use evaltrail_engine::report::{EarlierRuns, run_summary, write_json_report};
 use evaltrail_engine::runner::{self, BaselineChange, PreparedRun, Request, Selection};
-use evaltrail_engine::workspace::{Workspace, read_text};
+use evaltrail_engine::workspace::Workspace;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 pub(super) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
@@ -87,45 +76,6 @@ pub(super) fn score(args: ScoreArgs) -> anyhow::Result<Exit> {
     execute_run(cases, RunMode::default(), &workspace, request)
 }
 
-/// The options of the part of a run that this machine executes, or of the whole run. A part that the environment tells is
-/// printed, because a job that splits its files itself would lose cases.
-fn of_shard(cases: &CaseArgs, options: RunOptions) -> anyhow::Result<RunOptions> {
-    let variable = |name: &str| std::env::var(name).ok();
-    let shard = match cases.shard {
-        None if cases.queue.is_some() => Shard {
-            number: 1,
-            of: 1,
-            by: ShardBy::Queue,
-        },
-        None if cases.push.is_some() => Shard {
-            number: 1,
-            of: 1,
-            by: ShardBy::Slice,
-        },
-        None => return Ok(options),
-        Some(ShardChoice::Given(shard)) => shard,
-        Some(ShardChoice::Auto(by)) => {
-            let (shard, from) = shard_of_environment(by, variable).map_err(anyhow::Error::msg)?;
-            print_note(&format!(
-                "--shard auto: {}/{}, {from}",
-                shard.number, shard.of
-            ));
-            shard
-        }
-    };
-    // A place of runs is that of one run, which a new job may continue.
-    let job = if cases.push.is_some() || cases.queue.is_some() {
-        None
-    } else {
-        job_of_environment(variable)
-    };
-    Ok(RunOptions {
-        shard: Some(shard),
-        job,
-        ..options
-    })
-}
-
 /// The options that only `run` has.
 #[derive(Default)]
 struct RunMode<'a> {
@@ -137,53 +87,6 @@ struct RunMode<'a> {
     agent: Option<String>,
     /// No attempts are started after this number of attempts did not pass.
     fail_fast: Option<usize>,
-}
-
-fn opened(cases: &CaseArgs, saved: bool) -> anyhow::Result<(Workspace, Vec<Selection>)> {
-    let (workspace, mut selections) = open_targets(&targets(cases)?, saved, &cases.columns)?;
-    give_session(cases, &mut selections)?;
-    let selections = match (cases.failed.as_deref(), cases.changed) {
-        (Some(""), _) => only_failed(&workspace, selections)?,
-        (Some(run), _) => only_failed_in(&find_run(&workspace, run)?.state, selections),
-        (None, true) => only_changed(&workspace, selections),
-        (None, false) => selections,
-    };
-    Ok((workspace, selections))
-}
-
-/// Gives the cases that name no session the one of `--initial-session`.
-pub(super) fn give_session(cases: &CaseArgs, selections: &mut [Selection]) -> anyhow::Result<()> {
-    let Some(path) = &cases.initial_session else {
-        return Ok(());
-    };
-    let named = || format!("--initial-session {}", path.display());
-    let text = read_text(path).with_context(named)?;
-    let session = read_initial_session(&text)
-        .with_context(named)?
-        .map(Arc::new);
-    selections
-        .iter_mut()
-        .for_each(|selection| selection.set.session = session.clone());
-    Ok(())
-}
-
-fn request(
-    cases: &CaseArgs,
-    workspace: &Workspace,
-    selections: Vec<Selection>,
-) -> anyhow::Result<Request> {
-    if let Some(config) = cases.config.as_deref().filter(|config| !config.is_file()) {
-        // ADK would silently use its defaults here.
-        anyhow::bail!("--config {}: there is no such file", config.display());
-    }
-    Ok(Request {
-        selections,
-        config: cases.config.clone(),
-        metrics: cases.metric.clone(),
-        judge: judge(cases, workspace),
-        query: Query::parse(&cases.filter).context("--filter")?,
-        ..Request::default()
-    })
 }
 
 /// Prints why files cannot be used, each reason once.
@@ -263,18 +166,12 @@ fn execute_run(
         ShardClaim::Nothing(exit) => return Ok(exit),
     };
     let bad_input = !prepared.problems.is_empty();
-    evaltrail_engine::process::remove_private_folders_on_hangup()?;
-    let runtimes = Runtimes::start()?;
-    let run = {
-        let _entered = runtimes.workers().enter();
-        runner::start(prepared, resumed, &workspace.root)
-    };
-    let (mut state, interrupted) = runtimes.run(run_to_completion(
+    let (mut state, interrupted) = run_prepared(
         cases,
-        run,
+        (prepared, resumed),
         (how.fail_fast, uploader.as_deref_mut()),
-    ))?;
-    runtimes.end_within(Duration::from_secs(2));
+        &workspace.root,
+    )?;
     // That of the part that this machine ran: a merged run is not stored here.
     let rerun = rerun_command(cases, how.run, &state.plan.run_id);
     let unavailable = state.unavailable.clone();
@@ -307,48 +204,22 @@ fn execute_run(
     }
 }
 
-/// Prints the results and writes the reports, without secrets if that is requested. Returns whether all were written.
-fn write_results(
+/// Runs what was prepared. Returns the state at the end, and whether the run was interrupted.
+fn run_prepared(
     cases: &CaseArgs,
-    record: Option<&Path>,
-    (state, workspace): (&RunState, &Workspace),
-    change: Option<&BaselineChange>,
-    rerun: &str,
-) -> anyhow::Result<bool> {
-    let redacted = match cases
-        .redact
-        .then(|| runner::redacted(workspace, state))
-        .transpose()
-    {
-        Ok(redacted) => redacted,
-        Err(error) => {
-            super::print_error(&anyhow::anyhow!("--redact: {error}; no report was written"));
-            let summary = run_summary(state, cases.style(), &place_of(&workspace.root), rerun);
-            print_line(&runner::redacted_text(workspace, &state.plan, &summary));
-            return Ok(false);
-        }
+    (prepared, resumed): (PreparedRun, Option<ResumedRun>),
+    (fail_fast, uploader): (Option<usize>, Option<&mut Uploader>),
+    root: &Path,
+) -> anyhow::Result<(RunState, bool)> {
+    evaltrail_engine::process::remove_private_folders_on_hangup()?;
+    let runtimes = Runtimes::start()?;
+    let run = {
+        let _entered = runtimes.workers().enter();
+        runner::start(prepared, resumed, root)
     };
-    let shown = redacted.as_ref().unwrap_or(state);
-    let compared = change.map(|change| match redacted {
-        None => change.words.clone(),
-        Some(_) => runner::redacted_text(workspace, &state.plan, &change.words),
-    });
-    // What is replaced in a run stands in its earlier runs as well, so that a redacted report has none of them.
-    let has_trends = redacted.is_none()
-        && cases
-            .report
-            .iter()
-            .any(|to| to.format.write_with_earlier_runs.is_some());
-    let trends = has_trends.then(|| runner::trends_of_run(workspace, &state.plan));
-    let earlier = EarlierRuns {
-        trends: trends.as_ref(),
-        baseline: compared.as_deref(),
-    };
-    let all_written = finish(cases, record, (shown, &workspace.root), earlier, rerun)?;
-    if cases.github {
-        github::write(shown, &state.plan, &workspace.root, cases.json);
-    }
-    Ok(all_written)
+    let ended = runtimes.run(run_to_completion(cases, run, (fail_fast, uploader)))?;
+    runtimes.end_within(Duration::from_secs(2));
+    Ok(ended)
 }
 
 /// Prints how a run compares with the baseline, removes old runs, and returns the exit code.
@@ -455,37 +326,6 @@ fn uploaded(
     Ok(merged)
 }
 
-/// The judge. Flags override the configuration.
-fn judge(cases: &CaseArgs, workspace: &Workspace) -> JudgeSpec {
-    let configured = workspace
-        .config
-        .judge
-        .clone()
-        .unwrap_or_else(JudgeSpec::standard);
-    JudgeSpec {
-        cache: configured.cache && !cases.no_cache,
-        ..configured.with_choice(cases.judge.clone(), cases.samples)
-    }
-}
-
-/// The options of the run. Flags override the configuration.
-pub(super) fn options(args: &RunArgs, workspace: &Workspace) -> RunOptions {
-    let config = workspace.config.run_options();
-    RunOptions {
-        jobs: args.cases.jobs.unwrap_or(config.jobs),
-        repeat: args.repeat.unwrap_or(config.repeat),
-        gate: args.gate.unwrap_or(config.gate),
-        timeout_ms: args
-            .timeout
-            .map_or(config.timeout_ms, |time| time.as_millis() as u64),
-        retries: args.retries.unwrap_or(config.retries),
-        rate: args.rate.or(config.rate),
-        turn_memory_mb: config.turn_memory_mb,
-        turn: args.turn,
-        ..config
-    }
-}
-
 /// The unfinished run to resume, if there is one. Errors: it cannot be resumed with this request.
 fn resumed(workspace: &Workspace, prepared: &PreparedRun) -> Result<Option<ResumedRun>, Exit> {
     match unfinished(&runner::history_of(workspace), &prepared.plan) {
@@ -530,91 +370,4 @@ fn resumed(workspace: &Workspace, prepared: &PreparedRun) -> Result<Option<Resum
             Ok(Some(*run))
         }
     }
-}
-
-/// Checks before the run whether the files of reports can be written, so that no work is lost. Existing files are not
-/// changed before the reports are written.
-fn check_report_files(args: &CaseArgs, record: Option<&Path>) -> anyhow::Result<()> {
-    let reports = args.report.iter().map(|to| ("--report", to.file.as_path()));
-    for (flag, file) in reports.chain(record.map(|file| ("--record", file))) {
-        can_write_output(file).with_context(|| format!("{flag} {}", file.display()))?;
-    }
-    Ok(())
-}
-
-/// Writes the reports, the recording and the summary, independently of each other. Returns `false` if a file could not
-/// be written. `rerun` is the command that runs the failures again.
-fn finish(
-    args: &CaseArgs,
-    record: Option<&Path>,
-    (state, root): (&RunState, &Path),
-    earlier: EarlierRuns<'_>,
-    rerun: &str,
-) -> anyhow::Result<bool> {
-    let mut failed = write_reports(&args.report, state, earlier);
-    if let Some(file) = record {
-        let attempts = (0..state.plan.cases.len()).flat_map(|case| state.attempts_of(case));
-        let write = |out: &mut dyn std::io::Write| {
-            attempts.into_iter().try_for_each(|attempt| {
-                writeln!(out, "{}", recording_line(&*attempt.read_to_write()?))
-            })
-        };
-        let written = fill_result(file, write);
-        failed.extend(
-            written
-                .with_context(|| format!("--record {}", file.display()))
-                .err(),
-        );
-    }
-    if args.json {
-        let mut out = json_output();
-        let written = write_json_report(state, &mut out).and_then(|()| out.end());
-        failed.extend(written.or_else(without_reader).context("--json").err());
-    } else if !state.unavailable.is_empty() && state.totals.ended() == 0 {
-        // The errors of the agents are all that is to be said.
-    } else {
-        print_line(&run_summary(state, args.style(), &place_of(root), rerun));
-    }
-    failed.iter().for_each(super::print_error);
-    Ok(failed.is_empty())
-}
-
-/// Records what tools answered beside the sets.
-fn record_answers(state: &RunState, workspace: &Workspace) -> anyhow::Result<()> {
-    let recordings = runner::record_tools(state, workspace).map_err(anyhow::Error::msg)?;
-    let jobs: Vec<_> = recordings
-        .iter()
-        .filter_map(|recording| recording.job.clone())
-        .collect();
-    if !jobs.is_empty() {
-        let done = make_asking(&workspace.root, "record the answers of tools", &jobs)?;
-        done.note.iter().for_each(|note| print_note(note));
-    }
-    recordings
-        .iter()
-        .for_each(|recording| print_note(&recording.words));
-    Ok(())
-}
-
-/// Ignores the error if standard output was closed or is full: it does not count as a failure of the run.
-pub(super) fn without_reader(error: std::io::Error) -> std::io::Result<()> {
-    use std::io::ErrorKind::{BrokenPipe, StorageFull};
-    if matches!(error.kind(), BrokenPipe | StorageFull) {
-        Ok(())
-    } else {
-        Err(error)
-    }
-}
-
-/// Writes the requested reports, and returns the errors.
-pub(super) fn write_reports(
-    reports: &[ReportTo],
-    state: &RunState,
-    earlier: EarlierRuns<'_>,
-) -> Vec<anyhow::Error> {
-    let write = |ReportTo { format, file }: &ReportTo| {
-        let written = fill_result(file, |out| format.write_named(state, earlier, file, out));
-        written.with_context(|| format!("--report {}", file.display()))
-    };
-    reports.iter().filter_map(|to| write(to).err()).collect()
 }

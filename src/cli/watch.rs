@@ -4,7 +4,8 @@ use super::args::RunArgs;
 use super::interrupts::Interrupts;
 use super::output::{can_prompt, confirm, print_note};
 use super::paths::{open_targets, targets};
-use super::run::{give_session, options, run, run_selected};
+use super::run::{run, run_selected};
+use super::run_request::{give_session, options};
 use super::{Exit, print_error};
 use anyhow::Context;
 use evaltrail_core::domain::CaseKey;
@@ -29,47 +30,27 @@ pub(super) fn run_and_watch(args: &RunArgs) -> anyhow::Result<Exit> {
     // One message is enough to look at everything again.
     let (sender, mut changes) = channel(1);
     let mut watched = WatchedFolders::start(&workspace, &sender)?;
-    let mut seen = SeenCases::default();
-    let found = changed_cases(&workspace, &selections);
-    found
-        .unreadable
-        .iter()
-        .for_each(|error| print_note(&unreadable_text(error)));
-    // The run reports files that cannot be opened.
-    let mut problems = Problems(problems_in(&found));
-    let began = unix_now();
-    let mut exit = run(args)?;
-    // A file that stopped the run before its first case is repaired, and then all cases are new.
-    if exit != Exit::UsageError {
-        note(&mut seen, &selections, &found.of_selections);
-    }
-    let mut last_run = (began, unix_now());
+    let mut runs = RepeatedRuns::start(args, &workspace, &selections)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     let mut interrupted = Interrupts::listen()?;
     print_note("watching the cases, the criteria and the agent's files; Ctrl-C stops");
-    while exit != Exit::Interrupted
+    while runs.exit != Exit::Interrupted
         && runtime.block_on(next_change(&mut changes, &mut interrupted))?
     {
         // Watching continues after the file is repaired.
         let (workspace, selections) = match opened(args) {
             Ok(opened) => opened,
             Err(error) => {
-                problems.print_new([format!("{error:#}")].into());
+                runs.problems.print_new([format!("{error:#}")].into());
                 continue;
             }
         };
         if watched.folders != watched_folders(&workspace) {
             watched = WatchedFolders::start(&workspace, &sender)?;
         }
-        let found = changed_cases(&workspace, &selections);
-        problems.print_new(problems_in(&found));
-        let mut changed = found.of_selections;
-        for (selection, cases) in selections.iter().zip(&mut changed) {
-            let is_new = |case: &ChangedCase| !seen.contains(&selection.set.path, case);
-            cases.iter_mut().for_each(|cases| cases.retain(is_new));
-        }
+        let changed = runs.unseen_changes(&workspace, &selections);
         let estimate = RunEstimate::from_cases(
             changed.iter().flatten().flatten(),
             &options(args, &workspace),
@@ -78,25 +59,10 @@ pub(super) fn run_and_watch(args: &RunArgs) -> anyhow::Result<Exit> {
             continue;
         }
         // An agent that changes its own files while it runs must not run again and again.
-        let may_be_of_agent = selections.iter().zip(&changed).any(|(selection, cases)| {
-            let path = &selection.set.path;
-            cases
-                .iter()
-                .flatten()
-                .any(|case| seen.may_be_of_agent(path, case, last_run))
-        });
-        let may_start = estimate.is_small() && !may_be_of_agent;
-        note(&mut seen, &selections, &changed);
+        let may_start = estimate.is_small() && !runs.may_be_of_agent(&selections, &changed);
+        note(&mut runs.seen, &selections, &changed);
         match runtime.block_on(is_wanted(&estimate, may_start, &mut interrupted))? {
-            Wanted::Run => {
-                let began = unix_now();
-                match run_selected(args, &workspace, narrowed(selections, changed)) {
-                    Ok(ended) => exit = ended,
-                    Err(error) => print_error(&error),
-                }
-                last_run = (began, unix_now());
-                print_note("watching; Ctrl-C stops");
-            }
+            Wanted::Run => runs.run_again(args, &workspace, narrowed(selections, changed)),
             Wanted::Skip => {}
             Wanted::Stop => break,
         }
@@ -104,7 +70,89 @@ pub(super) fn run_and_watch(args: &RunArgs) -> anyhow::Result<Exit> {
     // A question may still be waiting for its answer.
     runtime.shutdown_background();
     print_note("no longer watching");
-    Ok(exit)
+    Ok(runs.exit)
+}
+
+/// The runs of watched cases, and what was read before the last one.
+struct RepeatedRuns {
+    /// The cases that ran, as they were.
+    seen: SeenCases,
+    problems: Problems,
+    /// The result of the last run.
+    exit: Exit,
+    /// When the last run began and ended.
+    last_run: (f64, f64),
+}
+
+impl RepeatedRuns {
+    /// Runs the selected cases for the first time.
+    fn start(
+        args: &RunArgs,
+        workspace: &Workspace,
+        selections: &[Selection],
+    ) -> anyhow::Result<RepeatedRuns> {
+        let mut seen = SeenCases::default();
+        let found = changed_cases(workspace, selections);
+        found
+            .unreadable
+            .iter()
+            .for_each(|error| print_note(&unreadable_text(error)));
+        // The run reports files that cannot be opened.
+        let problems = Problems(problems_in(&found));
+        let began = unix_now();
+        let exit = run(args)?;
+        // A file that stopped the run before its first case is repaired, and then all cases are new.
+        if exit != Exit::UsageError {
+            note(&mut seen, selections, &found.of_selections);
+        }
+        Ok(RepeatedRuns {
+            seen,
+            problems,
+            exit,
+            last_run: (began, unix_now()),
+        })
+    }
+
+    /// The changed cases of each selection that did not run as they are now. Prints new problems.
+    fn unseen_changes(
+        &mut self,
+        workspace: &Workspace,
+        selections: &[Selection],
+    ) -> Vec<Option<Vec<ChangedCase>>> {
+        let found = changed_cases(workspace, selections);
+        self.problems.print_new(problems_in(&found));
+        let mut changed = found.of_selections;
+        for (selection, cases) in selections.iter().zip(&mut changed) {
+            let is_new = |case: &ChangedCase| !self.seen.contains(&selection.set.path, case);
+            cases.iter_mut().for_each(|cases| cases.retain(is_new));
+        }
+        changed
+    }
+
+    /// Whether the agent may have made one of these changes during the last run.
+    fn may_be_of_agent(
+        &self,
+        selections: &[Selection],
+        changed: &[Option<Vec<ChangedCase>>],
+    ) -> bool {
+        selections.iter().zip(changed).any(|(selection, cases)| {
+            let path = &selection.set.path;
+            cases
+                .iter()
+                .flatten()
+                .any(|case| self.seen.may_be_of_agent(path, case, self.last_run))
+        })
+    }
+
+    fn run_again(&mut self, args: &RunArgs, workspace: &Workspace, selections: Vec<Selection>) {
+        let began = unix_now();
+        match run_selected(args, workspace, selections) {
+            Ok(ended) => self.exit = ended,
+            Err(error) => print_error(&error),
+        }
+        self.last_run = (began, unix_now());
+        print_note("watching; Ctrl-C stops");
+    }
 }
 
 fn problems_in(found: &FoundChanges) -> BTreeSet<String> {

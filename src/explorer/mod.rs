@@ -65,7 +65,7 @@ pub use shared::configured_run::ConfiguredRun;
 pub use shared::context::Context;
 pub use shared::effect::{
     CaptureTarget, ChatEffect, EditEffect, EditorOf, Effect, HistoryEffect, ResultEffect,
-    RunEffect, RunOverrides, RunTarget, ScreenRequest, SetEffect, TerminalEffect,
+    RunEffect, ScreenRequest, SetEffect, TerminalEffect,
 };
 pub use shared::key::{Key, KeyCode, parse_key};
 pub use shared::layout::{Layout, SMALLEST, case_rows, inside, is_too_small};
@@ -78,6 +78,7 @@ pub use shared::model::Dialog;
 pub use shared::model::{Model, Notice, OpenedRun, Screen};
 pub use shared::motion::Motion;
 pub use shared::outcomes::{CaseAttempts, CaseOutcome, Outcomes};
+pub use shared::run_target::{RunOverrides, RunTarget};
 pub use shared::screen::layout;
 pub use shared::set_view::{CaseSummary, SetState, SetView};
 pub use shared::theme::{Role, Theme, ThemeError};

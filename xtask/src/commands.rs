@@ -1,9 +1,8 @@
-//! Starting of programs, and clones of the repository to work in.
+//! Starting of programs.
 
 use anyhow::{Context, ensure};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use tempfile::TempDir;
 
 /// The root of the repository.
 pub fn root() -> PathBuf {
@@ -49,35 +48,4 @@ fn name(command: &Command) -> String {
         .map(|argument| argument.to_string_lossy());
     let words = [command.get_program().to_string_lossy()].into_iter();
     words.chain(arguments).collect::<Vec<_>>().join(" ")
-}
-
-/// A clone of the committed state. The checkout is not changed.
-pub struct RepositoryClone {
-    _folder: TempDir,
-    path: PathBuf,
-}
-
-impl RepositoryClone {
-    pub fn new() -> anyhow::Result<RepositoryClone> {
-        let folder = tempfile::tempdir()?;
-        let path = folder.path().join("evaltrail");
-        let (from, to) = (root().display().to_string(), path.display().to_string());
-        run(&mut command(
-            folder.path(),
-            "git",
-            &["clone", "-q", &from, &to],
-        ))?;
-        Ok(RepositoryClone {
-            _folder: folder,
-            path,
-        })
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    pub fn git(&self, arguments: &[&str]) -> Command {
-        command(&self.path, "git", arguments)
-    }
 }

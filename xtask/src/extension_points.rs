@@ -2,7 +2,8 @@
 //! screen, a dialog, a command, a subcommand, a report, a metric or a library that writes traces is enough. Prints the
 //! files that each one changes.
 
-use crate::commands::{RepositoryClone, command, root, run, text};
+use crate::commands::{command, root, run, text};
+use crate::repository_clone::RepositoryClone;
 use anyhow::Context;
 use std::fs;
 

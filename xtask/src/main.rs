@@ -11,6 +11,7 @@ mod commands;
 mod extension_points;
 mod generated;
 mod platforms;
+mod repository_clone;
 
 use std::process::ExitCode;
 

@@ -1,7 +1,7 @@
 //! The popup that lists the keys that can follow a prefix.
 
-use crate::explorer::commands::PREFIXES;
 use crate::explorer::commands::keymap::continuations;
+use crate::explorer::commands::{Command, PREFIXES};
 use crate::explorer::shared::key::Key;
 use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::model::Model;
@@ -9,6 +9,7 @@ use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::bottom;
 use crate::explorer::widgets::text::put;
 use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 
 const WIDTH: u16 = 84;
 /// Widths of the columns of keys and names.
@@ -19,23 +20,12 @@ pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
     if model.pressed.is_empty() {
         return;
     }
-    let pressed = model
-        .pressed
-        .iter()
-        .map(Key::to_string)
-        .collect::<Vec<_>>()
-        .join(" ");
-    let name = PREFIXES
-        .iter()
-        .find(|(keys, _)| *keys == pressed)
-        .map_or("", |(_, name)| name);
     let found = continuations(model.context(), &model.pressed);
-    let title = format!("{pressed}  {name}   esc cancel");
     let inner = bottom(
         areas.body,
         WIDTH,
         found.len() as u16 + 2,
-        &title,
+        &title(&model.pressed),
         theme,
         buffer,
     );
@@ -62,35 +52,65 @@ pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
         );
     }
     for (row, (keys, command)) in found.iter().take(shown).enumerate() {
-        let y = inner.y + row as u16;
-        put(
-            buffer,
-            inner.x + 1,
-            y,
-            KEYS,
-            keys,
-            theme.style(Role::Accent),
-        );
-        let (words, role) = match command.is_enabled(model) {
-            Ok(()) => (command.help.to_string(), Role::Text),
-            Err(why) => (format!("disabled: {why}"), Role::Faint),
+        let row = Rect {
+            y: inner.y + row as u16,
+            height: 1,
+            ..inner
         };
-        put(
-            buffer,
-            inner.x + 1 + KEYS,
-            y,
-            NAMES - 1,
-            command.name(),
-            theme.style(role),
-        );
-        let x = inner.x + 1 + KEYS + NAMES;
-        put(
-            buffer,
-            x,
-            y,
-            inner.right().saturating_sub(x),
-            &words,
-            theme.style(Role::Faint),
-        );
+        draw_command(model, keys, command, row, theme, buffer);
     }
+}
+
+/// The pressed keys, with the name of the prefix that they are.
+fn title(pressed: &[Key]) -> String {
+    let pressed = pressed
+        .iter()
+        .map(Key::to_string)
+        .collect::<Vec<_>>()
+        .join(" ");
+    let name = PREFIXES
+        .iter()
+        .find(|(keys, _)| *keys == pressed)
+        .map_or("", |(_, name)| name);
+    format!("{pressed}  {name}   esc cancel")
+}
+
+/// Draws the keys that follow, the name of the command, and what it does or why it is disabled.
+fn draw_command(
+    model: &Model,
+    keys: &str,
+    command: &Command,
+    row: Rect,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) {
+    put(
+        buffer,
+        row.x + 1,
+        row.y,
+        KEYS,
+        keys,
+        theme.style(Role::Accent),
+    );
+    let (words, role) = match command.is_enabled(model) {
+        Ok(()) => (command.help.to_string(), Role::Text),
+        Err(why) => (format!("disabled: {why}"), Role::Faint),
+    };
+    put(
+        buffer,
+        row.x + 1 + KEYS,
+        row.y,
+        NAMES - 1,
+        command.name(),
+        theme.style(role),
+    );
+    let x = row.x + 1 + KEYS + NAMES;
+    put(
+        buffer,
+        x,
+        row.y,
+        row.right().saturating_sub(x),
+        &words,
+        theme.style(Role::Faint),
+    );
 }

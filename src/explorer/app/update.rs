@@ -9,7 +9,7 @@ use crate::explorer::dialogs::run_options;
 use crate::explorer::dialogs::{causes, coverage};
 use crate::explorer::running::{events, watch};
 use crate::explorer::screens::{browse, chat, comparison, edit, queue, runs, trends};
-use crate::explorer::sets::{edited_cases, load};
+use crate::explorer::sets::{edited_cases, load, past_results};
 use crate::explorer::shared::case_screen::CaseOrigin;
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::effect::{Effect, ResultEffect, ScreenRequest, SetEffect};
@@ -158,11 +158,11 @@ fn results(model: &mut Model, msg: ResultMsg) -> Vec<Effect> {
                     unreadable,
                 },
         } => {
-            let mut effects = load::history(model, ticket, results);
+            let mut effects = past_results::history(model, ticket, results);
             effects.extend(unreadable_results(model, &unreadable));
             effects
         }
-        ResultMsg::RecordsChanged => load::records_changed(model),
+        ResultMsg::RecordsChanged => past_results::records_changed(model),
         ResultMsg::Verdicts(ticket, verdicts) => {
             match model.verdicts.take_reply(ticket, verdicts) {
                 Replacement::LacksChange => {

@@ -11,8 +11,8 @@ use crate::explorer::screens::run;
 use crate::explorer::shared::command_names;
 use crate::explorer::shared::command_names::CommandName;
 use crate::explorer::shared::context::Context;
-use crate::explorer::shared::effect::RunTarget;
 use crate::explorer::shared::enabled::{can_run, can_score};
+use crate::explorer::shared::run_target::RunTarget;
 
 /// The fields that the commands of this file share.
 const BASE: Command = Command {

@@ -56,60 +56,15 @@ impl Dialog for AgreementTable {
             buffer,
         );
         if self.lines.is_empty() {
-            let words = &format!(
-                "no verdicts by people yet; {} in a case does",
-                VERDICT.key()
-            );
-            put(
-                buffer,
-                inner.x + 1,
-                inner.y,
-                inner.width - 2,
-                words,
-                theme.style(Role::Faint),
-            );
+            draw_without_verdicts(inner, theme, buffer);
             return None;
         }
-        let heads = [
-            "both yes",
-            "both no",
-            "judge yes",
-            "judge no",
-            "agree",
-            "kappa",
-        ]
-        .map(String::from);
-        put(
-            buffer,
-            inner.x + 1,
-            inner.y,
-            12,
-            "verdict on",
-            theme.style(Role::Faint),
-        );
-        let left = columns(inner, inner.y, &heads, Role::Faint, theme, buffer);
+        let left = draw_headings(inner, theme, buffer);
         let rows = usize::from(inner.height.saturating_sub(3)).max(1);
         let first = self.scroll.min(self.lines.len().saturating_sub(rows));
-        for (row, of) in self.lines.iter().skip(first).take(rows).enumerate() {
+        for (row, line) in self.lines.iter().skip(first).take(rows).enumerate() {
             let y = inner.y + 1 + row as u16;
-            let about = match &of.rubric_id {
-                Some(rubric) => format!("{rubric} · {}", of.metric),
-                None => of.metric.clone(),
-            };
-            put(
-                buffer,
-                inner.x + 1,
-                y,
-                left.saturating_sub(inner.x + 2),
-                &about,
-                theme.style(Role::Text),
-            );
-            let number =
-                |value: Option<f64>| value.map_or("—".to_string(), |value| format!("{value:.2}"));
-            let [a, b, c, d] =
-                [of.both_yes, of.both_no, of.judge_yes, of.judge_no].map(|count| count.to_string());
-            let numbers = [a, b, c, d, number(of.share()), number(of.kappa())];
-            columns(inner, y, &numbers, Role::Text, theme, buffer);
+            draw_line(line, (inner, y), left, theme, buffer);
         }
         let words = "kappa is agreement beyond chance: 1 is full, 0 is chance; — where all verdicts are the same";
         let y = inner.bottom().saturating_sub(1);
@@ -123,6 +78,71 @@ impl Dialog for AgreementTable {
         );
         None
     }
+}
+
+fn draw_without_verdicts(inner: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let words = &format!(
+        "no verdicts by people yet; {} in a case does",
+        VERDICT.key()
+    );
+    put(
+        buffer,
+        inner.x + 1,
+        inner.y,
+        inner.width - 2,
+        words,
+        theme.style(Role::Faint),
+    );
+}
+
+/// Draws the headings. Returns the column of the first number.
+fn draw_headings(inner: Rect, theme: &Theme, buffer: &mut Buffer) -> u16 {
+    let headings = [
+        "both yes",
+        "both no",
+        "judge yes",
+        "judge no",
+        "agree",
+        "kappa",
+    ]
+    .map(String::from);
+    put(
+        buffer,
+        inner.x + 1,
+        inner.y,
+        12,
+        "verdict on",
+        theme.style(Role::Faint),
+    );
+    columns(inner, inner.y, &headings, Role::Faint, theme, buffer)
+}
+
+/// Draws the line of a metric or rubric; `left` is the column of the first number.
+fn draw_line(
+    line: &Agreement,
+    (inner, y): (Rect, u16),
+    left: u16,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) {
+    let about = match &line.rubric_id {
+        Some(rubric) => format!("{rubric} · {}", line.metric),
+        None => line.metric.clone(),
+    };
+    put(
+        buffer,
+        inner.x + 1,
+        y,
+        left.saturating_sub(inner.x + 2),
+        &about,
+        theme.style(Role::Text),
+    );
+    let number =
+        |value: Option<f64>| value.map_or("—".to_string(), |value| format!("{value:.2}"));
+    let [a, b, c, d] =
+        [line.both_yes, line.both_no, line.judge_yes, line.judge_no].map(|count| count.to_string());
+    let numbers = [a, b, c, d, number(line.share()), number(line.kappa())];
+    columns(inner, y, &numbers, Role::Text, theme, buffer);
 }
 
 /// Draws the numbers, right-aligned; the counts are left out on narrow screens. Returns the column of the first

@@ -1,4 +1,4 @@
-//! Dialogs over a screen. Each file contains the state, keys and drawing of one dialog.
+//! Dialogs over a screen. Each file or folder contains the state, keys and drawing of one dialog.
 //!
 //! To add a dialog, add a file with a type that implements [`Dialog`](super::shared::model::Dialog), and its line below.
 

@@ -206,10 +206,7 @@ impl Dialog for VerdictForm {
         } else {
             inner.width.saturating_sub(14)
         };
-        let faint = theme.style(Role::Faint);
-        put(buffer, inner.x + 1, inner.y, name, "verdict on", faint);
-        put(buffer, inner.x + 1 + name, inner.y, 7, "judge", faint);
-        put(buffer, inner.x + 9 + name, inner.y, 5, "you", faint);
+        draw_headings(inner, name, theme, buffer);
         let rows = usize::from(inner.height.saturating_sub(if beside { 1 } else { 2 })).max(1);
         let first = self.cursor.saturating_sub(rows - 1);
         for (at, item) in self.items.iter().enumerate().skip(first).take(rows) {
@@ -220,34 +217,23 @@ impl Dialog for VerdictForm {
             };
             draw_item(item, at == self.cursor, row, name, theme, buffer);
             if beside && at != self.cursor {
-                let x = row.x + 15 + name;
-                put(
-                    buffer,
-                    x,
-                    row.y,
-                    row.right().saturating_sub(x + 1),
-                    item.note.value(),
-                    faint,
-                );
+                draw_note(item, row, name, theme, buffer);
             }
         }
         let item = self.items.get(self.cursor)?;
+        let faint = theme.style(Role::Faint);
         let (x, y) = match beside {
-            true => (
-                inner.x + 15 + name,
-                inner.y + 1 + (self.cursor - first) as u16,
-            ),
+            true => {
+                let x = inner.x + 15 + name;
+                put(buffer, x, inner.y, 8, "note", faint);
+                (x, inner.y + 1 + (self.cursor - first) as u16)
+            }
             false => {
                 let y = inner.bottom().saturating_sub(1);
-                (
-                    inner.x + 1 + put(buffer, inner.x + 1, y, 6, "note", faint) + 1,
-                    y,
-                )
+                let used = put(buffer, inner.x + 1, y, 6, "note", faint);
+                (inner.x + 1 + used + 1, y)
             }
         };
-        if beside {
-            put(buffer, x, inner.y, 8, "note", faint);
-        }
         Some(text_field(
             &item.note,
             x,
@@ -257,6 +243,27 @@ impl Dialog for VerdictForm {
             buffer,
         ))
     }
+}
+
+/// Draws the headings of the columns; the first one is `name` columns wide.
+fn draw_headings(inner: Rect, name: u16, theme: &Theme, buffer: &mut Buffer) {
+    let faint = theme.style(Role::Faint);
+    put(buffer, inner.x + 1, inner.y, name, "verdict on", faint);
+    put(buffer, inner.x + 1 + name, inner.y, 7, "judge", faint);
+    put(buffer, inner.x + 9 + name, inner.y, 5, "you", faint);
+}
+
+/// Draws the note of an item that is not under the cursor, beside its verdict.
+fn draw_note(item: &VerdictItem, row: Rect, name: u16, theme: &Theme, buffer: &mut Buffer) {
+    let x = row.x + 15 + name;
+    put(
+        buffer,
+        x,
+        row.y,
+        row.right().saturating_sub(x + 1),
+        item.note.value(),
+        theme.style(Role::Faint),
+    );
 }
 
 fn word(verdict: Option<bool>) -> &'static str {

@@ -128,8 +128,8 @@ pub(crate) fn on_set_loaded(model: &mut Model) {
 mod tests {
     use super::*;
     use crate::explorer::prompts::trust::{self, AfterConsent};
-    use crate::explorer::shared::effect::RunTarget;
     use crate::explorer::shared::layout::Layout;
+    use crate::explorer::shared::run_target::RunTarget;
     use crate::explorer::shared::theme::Theme;
     use ratatui::buffer::Buffer;
     use ratatui::layout::Position;

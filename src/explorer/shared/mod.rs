@@ -29,6 +29,7 @@ pub mod outcomes;
 pub mod queries;
 pub mod run_list;
 pub mod run_screen;
+pub mod run_target;
 pub mod screen;
 pub mod set_tree;
 pub mod set_view;

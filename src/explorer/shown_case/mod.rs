@@ -9,6 +9,7 @@ pub mod movement;
 pub mod pieces;
 pub mod refresh;
 pub mod strip;
+pub mod tabs;
 pub mod timeline;
 pub mod title;
 pub mod verdict;

@@ -1,24 +1,20 @@
-//! Turns, attempts and tabs in the border of the case screen.
+//! Turns and attempts in the upper border of the case screen.
 
-use crate::explorer::shared::case_lines::CaseTab;
 use crate::explorer::shared::case_screen::CaseScreen;
 use crate::explorer::shared::command_names::{
-    COMPARE_TAB, CommandName, JUDGES, LEFT, METRICS_TAB, NEXT_ATTEMPT, PREVIOUS_ATTEMPT, RIGHT,
-    TIMELINE,
+    CommandName, LEFT, NEXT_ATTEMPT, PREVIOUS_ATTEMPT, RIGHT,
 };
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::put;
 use evaltrail_core::domain::{EndedAttempt, Status};
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Rect;
 use std::sync::Arc;
 use unicode_width::UnicodeWidthStr;
 
 /// Maximum number of columns reserved for the attempts.
 const ATTEMPTS_WIDTH: usize = 40;
-/// Width in columns from which all tabs show their names. On narrower screens only the current one does.
-const NAMED_TABS_FROM: u16 = 48;
 
 /// A turn or an attempt: its label, its status, and whether it is the current one.
 struct StripItem {
@@ -236,52 +232,4 @@ fn put_items(
         write("… ", theme.style(Role::Faint));
     }
     x - area.x
-}
-
-/// The last key of the command that shows a tab. By default this is the number.
-fn tab_key(tab: CaseTab) -> &'static str {
-    let command = match tab {
-        CaseTab::Compare => &COMPARE_TAB,
-        CaseTab::Timeline => &TIMELINE,
-        CaseTab::Judged => &JUDGES,
-        CaseTab::Metrics => &METRICS_TAB,
-    };
-    command.keys().last().copied().unwrap_or_default()
-}
-
-/// A tab in the lower border: its text, and its first column.
-fn placed_tabs(mode: CaseTab, area: Rect) -> impl Iterator<Item = (CaseTab, String, u16)> {
-    let mut x = area.x + 2;
-    CaseTab::TABS.into_iter().map(move |(tab, name)| {
-        let key = tab_key(tab);
-        let words = match tab == mode || area.width >= NAMED_TABS_FROM {
-            true => format!(" {key} {name} "),
-            false => format!(" {key} "),
-        };
-        let begin = x;
-        x += words.width() as u16;
-        (tab, words, begin)
-    })
-}
-
-/// Draws the tabs into the lower border.
-pub(crate) fn tabs(mode: CaseTab, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let y = area.bottom().saturating_sub(1);
-    for (tab, words, x) in placed_tabs(mode, area) {
-        let role = if tab == mode {
-            Role::Title
-        } else {
-            Role::Faint
-        };
-        let room = area.right().saturating_sub(x + 1);
-        put(buffer, x, y, room, &words, theme.style(role));
-    }
-}
-
-/// The tab at a place of the screen, if there is one.
-pub(crate) fn tab_at(mode: CaseTab, area: Rect, at: Position) -> Option<CaseTab> {
-    let is_there = |(_, words, x): &(CaseTab, String, u16)| {
-        at.y + 1 == area.bottom() && (*x..*x + words.width() as u16).contains(&at.x)
-    };
-    placed_tabs(mode, area).find(is_there).map(|(tab, ..)| tab)
 }

@@ -10,9 +10,9 @@ use crate::explorer::shown_case::compare::column_width;
 use crate::explorer::shown_case::draw_lines::{
     WIDE_FROM, body_lines, is_wide, lines_area, verdict_line,
 };
-use crate::explorer::shown_case::strip;
 use crate::explorer::shown_case::title::{failing_text, title};
 use crate::explorer::shown_case::verdict::{BRIEF_LINES, VerdictLine, brief_lines, verdict_lines};
+use crate::explorer::shown_case::{strip, tabs};
 use crate::explorer::widgets::text::put;
 use crate::explorer::widgets::{panel, panel_note, scrollbar};
 use ratatui::buffer::Buffer;
@@ -141,7 +141,7 @@ pub(crate) fn draw(
     match wide {
         true => draw_side_pane(model, case, areas, theme, buffer),
         false => {
-            strip::tabs(case.mode, areas.main, theme, buffer);
+            tabs::draw(case.mode, areas.main, theme, buffer);
             verdict(model, areas.panel, theme, buffer);
         }
     }
@@ -149,9 +149,9 @@ pub(crate) fn draw(
         all_metrics(model, case, areas.main, theme, buffer);
         return None;
     }
-    let area = lines_area(model, areas);
     match &case.body {
         None => {
+            let area = lines_area(model, areas);
             put(
                 buffer,
                 area.x + 1,
@@ -161,43 +161,49 @@ pub(crate) fn draw(
                 theme.style(Role::Faint),
             );
         }
-        Some(body) => {
-            if area.y > inside(areas.main).y {
-                headings(
-                    body,
-                    Rect {
-                        y: area.y - 1,
-                        height: 1,
-                        ..area
-                    },
-                    theme,
-                    buffer,
-                );
-            }
-            body_lines(
-                &body.lines,
-                body.side_by_side,
-                case.scroll,
-                area,
-                theme,
-                buffer,
-            );
-            piece(case, area, theme, buffer);
-            let note = difference_text(case, areas.main.width);
-            let bottom = areas.main.bottom().saturating_sub(1);
-            panel_note(areas.main, bottom, &note, theme.style(Role::Faint), buffer);
-            let shown = usize::from(area.height);
-            scrollbar(
-                areas.main,
-                case.scroll,
-                shown,
-                body.lines.len(),
-                theme,
-                buffer,
-            );
-        }
+        Some(body) => comparison(model, (case, body), areas, theme, buffer),
     }
     None
+}
+
+/// Draws the lines of the main pane, the mark of the current difference and its position.
+fn comparison(
+    model: &Model,
+    (case, body): (&CaseScreen, &CaseLines),
+    areas: &Layout,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) {
+    let area = lines_area(model, areas);
+    if area.y > inside(areas.main).y {
+        let row = Rect {
+            y: area.y - 1,
+            height: 1,
+            ..area
+        };
+        headings(body, row, theme, buffer);
+    }
+    body_lines(
+        &body.lines,
+        body.side_by_side,
+        case.scroll,
+        area,
+        theme,
+        buffer,
+    );
+    piece(case, area, theme, buffer);
+    let note = difference_text(case, areas.main.width);
+    let bottom = areas.main.bottom().saturating_sub(1);
+    panel_note(areas.main, bottom, &note, theme.style(Role::Faint), buffer);
+    let shown = usize::from(area.height);
+    scrollbar(
+        areas.main,
+        case.scroll,
+        shown,
+        body.lines.len(),
+        theme,
+        buffer,
+    );
 }
 
 fn title_in_border(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
@@ -284,7 +290,7 @@ fn draw_side_pane(
             scrollbar(areas.panel, scroll, shown, all.len(), theme, buffer);
         }
     }
-    strip::tabs(shown_tab(case.mode, true), areas.panel, theme, buffer);
+    tabs::draw(shown_tab(case.mode, true), areas.panel, theme, buffer);
 }
 
 /// The tab that is named in the side pane or, without one, in the main pane.
@@ -299,7 +305,7 @@ fn shown_tab(mode: CaseTab, is_wide: bool) -> CaseTab {
 pub(crate) fn tab_at(model: &Model, areas: &Layout, at: Position) -> Option<CaseTab> {
     let (mode, wide) = (model.open_case()?.mode, is_wide(areas));
     let area = if wide { areas.panel } else { areas.main };
-    strip::tab_at(shown_tab(mode, wide), area, at)
+    tabs::tab_at(shown_tab(mode, wide), area, at)
 }
 
 /// Draws every metric with its full reason.

@@ -4,8 +4,8 @@ use super::paths::with_home;
 use super::task_context::TaskContext;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::configured_run::ConfiguredRun;
-use crate::explorer::shared::effect::{RunOverrides, RunTarget};
 use crate::explorer::shared::message::RunMsg;
+use crate::explorer::shared::run_target::{RunOverrides, RunTarget};
 use evaltrail_core::domain::{CaseKey, EndedAttempt, JudgeSpec, RunOptions, StubMode, score_text};
 use evaltrail_core::formats::SetFile;
 use evaltrail_engine::config::CRITERIA_FILE;
@@ -150,6 +150,11 @@ pub(super) fn configured_run(
 ) -> ConfiguredRun {
     let workspace = &context.workspace;
     let options = workspace.config.run_options();
+    let samples = workspace
+        .config
+        .judge
+        .as_ref()
+        .and_then(|judge| judge.samples);
     let mut configured = ConfiguredRun {
         repeat: options.repeat,
         jobs: options.jobs,
@@ -161,56 +166,60 @@ pub(super) fn configured_run(
             .iter()
             .map(|one| one.name.clone())
             .collect(),
+        samples: samples
+            .map(|samples| samples.to_string())
+            .unwrap_or_default(),
+        criteria_files: criteria_files(context),
         ..ConfiguredRun::default()
     };
     let mut modes: BTreeSet<&'static str> = BTreeSet::new();
-    let samples = workspace
-        .config
-        .judge
-        .as_ref()
-        .and_then(|judge| judge.samples);
-    configured.samples = samples
-        .map(|samples| samples.to_string())
-        .unwrap_or_default();
-    let add = |list: &mut Vec<String>, text: String| {
-        if !list.contains(&text) {
-            list.push(text);
-        }
-    };
-    let shown = |path: &Path| {
-        let below = path.strip_prefix(&workspace.root).unwrap_or(path);
-        below.display().to_string()
-    };
     for (set, file) in sets {
         let Some(set) = context.sets.get(*set) else {
             continue;
         };
         modes.insert(stubs_of(workspace, set, file));
-        match criteria_for(workspace, set, file, None, &[]) {
-            Ok((criteria, source)) => {
-                let source = match source {
-                    CriteriaSource::File(file) => shown(Path::new(&file)),
-                    CriteriaSource::Default => "defaults".to_string(),
-                };
-                add(&mut configured.criteria, source);
-                let names = criteria.iter().map(|criterion| criterion.metric.clone());
-                configured.own_metrics.extend(names);
-                for criterion in criteria.iter().filter(|one| one.threshold.is_some()) {
-                    let threshold = criterion.threshold.map(score_text).unwrap_or_default();
-                    add(
-                        &mut configured.metrics,
-                        format!("{} {threshold}", criterion.metric),
-                    );
-                }
-            }
-            Err(problem) => add(&mut configured.criteria, problem.to_string()),
-        }
+        add_criteria(&mut configured, workspace, set, file);
     }
     configured.stubs = match modes.into_iter().collect::<Vec<_>>()[..] {
         [] => "off".into(),
         [mode] => mode.into(),
         _ => "by agent".into(),
     };
+    configured
+}
+
+/// Adds the criteria of a set: where they are from, and their metrics.
+fn add_criteria(
+    configured: &mut ConfiguredRun,
+    workspace: &Workspace,
+    set: &SetPath,
+    file: &SetFile,
+) {
+    let add = |list: &mut Vec<String>, text: String| {
+        if !list.contains(&text) {
+            list.push(text);
+        }
+    };
+    let (criteria, source) = match criteria_for(workspace, set, file, None, &[]) {
+        Ok(found) => found,
+        Err(problem) => return add(&mut configured.criteria, problem.to_string()),
+    };
+    let source = match source {
+        CriteriaSource::File(file) => shown_path(workspace, Path::new(&file)),
+        CriteriaSource::Default => "defaults".to_string(),
+    };
+    add(&mut configured.criteria, source);
+    let names = criteria.iter().map(|criterion| criterion.metric.clone());
+    configured.own_metrics.extend(names);
+    for criterion in criteria.iter().filter(|one| one.threshold.is_some()) {
+        let threshold = criterion.threshold.map(score_text).unwrap_or_default();
+        let text = format!("{} {threshold}", criterion.metric);
+        add(&mut configured.metrics, text);
+    }
+}
+
+/// The files of criteria that are beside sets of the workspace.
+fn criteria_files(context: &TaskContext) -> Vec<String> {
     let beside = context
         .sets
         .iter()
@@ -219,8 +228,14 @@ pub(super) fn configured_run(
     files.sort();
     files.dedup();
     files.retain(|file| file.is_file());
-    configured.criteria_files = files.iter().map(|file| shown(file)).collect();
-    configured
+    let shown = |file: &PathBuf| shown_path(&context.workspace, file);
+    files.iter().map(shown).collect()
+}
+
+/// A path relative to the workspace, where it is in it.
+fn shown_path(workspace: &Workspace, path: &Path) -> String {
+    let below = path.strip_prefix(&workspace.root).unwrap_or(path);
+    below.display().to_string()
 }
 
 /// How the tools of a set's agent are answered, as the configuration says.

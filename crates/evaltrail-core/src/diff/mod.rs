@@ -9,9 +9,11 @@
 
 mod accept;
 mod align;
+mod call_rows;
 mod equal;
 mod folded;
 mod json;
+mod json_rows;
 mod rows;
 mod sequence;
 mod text_rows;
@@ -20,10 +22,12 @@ mod wrap;
 
 pub use accept::{AcceptError, AcceptablePart, accept, accept_in_case};
 pub use align::{AlignedPair, Alignment, PairKind, align};
+pub use call_rows::call_rows;
 pub use equal::{calls_equal, compared_args, json_equal, same_calls, values_equal};
 pub use folded::fold_identical_rows;
 pub use json::{Difference, DifferenceKind, differences};
-pub use rows::{DiffRow, Line, Span, Tone, call_rows, json_rows};
+pub use json_rows::json_rows;
+pub use rows::{DiffRow, Line, Span, Tone};
 pub use sequence::{Hunk, diff_sequences};
 pub use text_rows::text_rows;
 pub use words::{TextDiff, TextPart, diff_words};

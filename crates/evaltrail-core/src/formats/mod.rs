@@ -16,6 +16,7 @@ mod convert;
 mod document;
 mod dotenv;
 mod edit;
+mod file_hints;
 mod foreign;
 pub mod form;
 mod head;
@@ -52,7 +53,8 @@ pub use edit::{
     EditError, append_case, change_case, change_set, copy_case, insert_case, is_editable,
     remove_cases, retype_case,
 };
-pub use foreign::{FileHints, of_bytes as what_bytes_are};
+pub use file_hints::FileHints;
+pub use foreign::of_bytes as what_bytes_are;
 pub use form::FileFormat;
 pub use head::{HEAD, decoded_text, is_utf16};
 pub use line_size::check_line_size;

@@ -2,7 +2,8 @@
 
 use super::adk::{eval_case, named_case, turn_list, write_case};
 use super::document::{CaseEntry, Document, Head, open_list, open_object};
-use super::foreign::{self, FileHints};
+use super::file_hints::FileHints;
+use super::foreign;
 use super::form::FileFormat;
 use super::index::{self, RootKind};
 use super::json::{self, JsonPath, JsonPositions, SyntaxError};

@@ -1,7 +1,7 @@
 //! What a result of ADK does not record: the parts of the case that are unknown, and the reasons for its scores.
 
 use super::measure::Evidence;
-use super::registry::{BuiltCriterion, criterion_of};
+use super::results::{BuiltCriterion, criterion_of};
 use super::scorer::Scorer;
 use super::state::is_declared;
 use super::variants::configured;

@@ -1,7 +1,7 @@
 //! Re-evaluates an attempt whose case was edited after the run. Computed metrics are computed again from what the
 //! agent did; results of a judge or a program are not carried over, because they are about the old case.
 
-use super::registry::unscored;
+use super::results::unscored;
 use super::rules::trajectory_options;
 use super::scorer::Scorer;
 use super::variants::configured;

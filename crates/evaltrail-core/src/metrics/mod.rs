@@ -38,6 +38,7 @@ mod porter;
 mod registry;
 mod relax;
 mod response_match;
+mod results;
 mod rouge;
 mod rules;
 mod scorer;
@@ -72,11 +73,12 @@ pub use measure::Evidence;
 pub use pattern::CallPattern;
 pub use porter::stem;
 pub use registry::{
-    criterion_of, info, is_adk, needs_judge, score, status_of, unknown_metric, unknown_options,
-    unreachable_threshold, unscored, unusable_threshold, without_responses,
+    info, is_adk, needs_judge, unknown_metric, unknown_options, unreachable_threshold,
+    unusable_threshold,
 };
 pub use relax::{common_relaxation, relaxation, relaxation_of_all};
 pub use response_match::rouge1;
+pub use results::{criterion_of, score, status_of, unscored, without_responses};
 pub use rouge::Overlap;
 pub use rules::{TRAJECTORY_MATCH, trajectory_options, with_rules};
 pub use scorer::{Scorer, score_case, usable};

@@ -5,7 +5,8 @@ use super::catalog::{MetricInfo, catalog};
 use super::criterion_error::CriterionError;
 use super::judged::JudgedMetric;
 use super::measure::Evidence;
-use super::registry::{BuiltCriterion, build_measure};
+use super::registry::build_measure;
+use super::results::BuiltCriterion;
 use super::state::{is_declared, standard_comparison, with_state_threshold};
 use super::variants::allow_variants;
 use crate::domain::{

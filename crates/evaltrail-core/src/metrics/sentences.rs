@@ -61,35 +61,25 @@ fn argument_differs(finding: &Finding) -> String {
 }
 
 fn sentence(finding: &Finding) -> String {
+    let (name, call) = (tool(finding), call_number(finding));
     let text = || finding.text.clone().unwrap_or_default();
-    let name = tool(finding);
-    let number = |value: &Option<Value>| value.as_ref().map(value_text).unwrap_or_default();
-    let (expected, actual) = (number(&finding.expected), number(&finding.actual));
+    let shown = |value: &Option<Value>| value.as_ref().map(value_text).unwrap_or_default();
+    let (expected, actual) = (shown(&finding.expected), shown(&finding.actual));
     match finding.rule {
-        FindingRule::CallMissing => format!("{}: missing{}", tool(finding), call_number(finding)),
-        FindingRule::CallExtra => {
-            format!("{}: not expected{}", tool(finding), call_number(finding))
-        }
+        FindingRule::CallMissing => format!("{name}: missing{call}"),
+        FindingRule::CallExtra => format!("{name}: not expected{call}"),
         FindingRule::CallMoved => {
             let (wanted, made) = (ordinal(&expected), ordinal(&actual));
-            format!("{}: called {made}, expected {wanted}", tool(finding))
+            format!("{name}: called {made}, expected {wanted}")
         }
         FindingRule::ArgumentDiffers
         | FindingRule::ArgumentMissing
-        | FindingRule::ArgumentExtra => argument_differs(finding) + &call_number(finding),
+        | FindingRule::ArgumentExtra => argument_differs(finding) + &call,
         FindingRule::ArgumentsMissing => {
-            let number = call_number(finding);
-            format!(
-                "{}: no arguments object, expected one{number}",
-                tool(finding)
-            )
+            format!("{name}: no arguments object, expected one{call}")
         }
         FindingRule::ArgumentsExtra => {
-            let number = call_number(finding);
-            format!(
-                "{}: an arguments object, expected none{number}",
-                tool(finding)
-            )
+            format!("{name}: an arguments object, expected none{call}")
         }
         FindingRule::OrderDiffers => "same calls in another order".into(),
         FindingRule::ToolForbidden => format!("{name} is forbidden and was called"),
@@ -100,30 +90,18 @@ fn sentence(finding: &Finding) -> String {
             format!("{name} was not called{}", with_text(finding))
         }
         FindingRule::ToolCalledTooRarely => {
-            format!(
-                "{name} was called {actual} times{}, at least {expected} needed",
-                with_text(finding)
-            )
+            let times = times_called(finding, &actual);
+            format!("{times}, at least {expected} needed")
         }
         FindingRule::ToolCalledTooOften => {
-            format!(
-                "{name} was called {actual} times{}, at most {expected} allowed",
-                with_text(finding)
-            )
+            let times = times_called(finding, &actual);
+            format!("{times}, at most {expected} allowed")
         }
         FindingRule::StateDiffers | FindingRule::StateMissing | FindingRule::StateExtra => {
             value_at(finding)
         }
-        FindingRule::RubricNotMet => {
-            format!(
-                "rubric {} is not met",
-                finding.rubric.as_deref().unwrap_or("?")
-            )
-        }
-        FindingRule::VariantMatched => {
-            let name = Value::from(finding.text.clone().unwrap_or_default());
-            format!("matches the variant {name}")
-        }
+        FindingRule::RubricNotMet => rubric_not_met(finding),
+        FindingRule::VariantMatched => format!("matches the variant {}", Value::from(text())),
         FindingRule::ThresholdMissed => format!("{actual}, {expected} needed"),
         FindingRule::ResponseDiffers
         | FindingRule::PatternNotMatched
@@ -136,6 +114,22 @@ fn sentence(finding: &Finding) -> String {
         | FindingRule::NotEvaluated
         | FindingRule::Unknown => text(),
     }
+}
+
+/// `search was called 3 times with q contains x`.
+fn times_called(finding: &Finding, actual: &str) -> String {
+    format!(
+        "{} was called {actual} times{}",
+        tool(finding),
+        with_text(finding)
+    )
+}
+
+fn rubric_not_met(finding: &Finding) -> String {
+    format!(
+        "rubric {} is not met",
+        finding.rubric.as_deref().unwrap_or("?")
+    )
 }
 
 /// The text of a finding after a space; empty if there is none.

@@ -3,8 +3,7 @@
 //! and name and becomes informational; it shows what ADK would report.
 
 use super::Evidence;
-use super::registry::BuiltCriterion;
-use super::registry::criterion_of;
+use super::results::{BuiltCriterion, criterion_of};
 use super::rules::trajectory_options;
 use super::sentences::reasons;
 use crate::diff::same_calls;

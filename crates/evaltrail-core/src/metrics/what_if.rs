@@ -1,6 +1,7 @@
 //! What-if changes of criteria, applied to existing results.
 
-use super::registry::{direction_of, status_of};
+use super::registry::direction_of;
+use super::results::status_of;
 use super::rules::{
     TRAJECTORY_MATCH, replace_with_trajectory_match, trajectory_options, with_rules,
 };

@@ -1,9 +1,9 @@
 //! A program that is asked in lines of JSON: for each request, events and then one result.
 
+use super::event_times::with_times;
 use super::last_output::last_output;
 use super::memory_limit::EVENT;
 use super::{AgentError, ErrorKind, OnEvent, TurnBudget};
-use crate::process::clock::Stopwatch;
 use crate::process::{Program, Tail, open_file_limit_error};
 use evaltrail_core::domain::{Content, Part, ProgramSpec, ToolCall, TurnEnd};
 use evaltrail_core::formats::adk::{Event, read_event, reported_error};
@@ -132,14 +132,11 @@ impl ProgramLines {
             program,
             ..
         } = self;
-        let began = Stopwatch::start();
+        let mut on_event = with_times(on_event);
         let mut heard = ProgramResult::default();
         let mut take = |event: Event| {
             heard.take(&event);
-            on_event(Event {
-                at: Some(began.elapsed().as_secs_f64()),
-                ..event
-            });
+            on_event(event);
         };
         // Writing and reading are concurrent: a program may respond before it has read the whole request.
         let sending = async {

@@ -1,7 +1,8 @@
 //! A server that evaltrail starts, waits for and stops, and whose output explains the errors of its agent.
 
 use super::connection_status::ConnectionStatus;
-use super::last_output::{error_line, last_output, printed_address};
+use super::last_output::{error_line, last_output};
+use super::printed_address::printed_address;
 use super::program::cannot_start;
 use super::{AgentError, ErrorKind, OnEvent, Session, Turn, TurnOutcome};
 use crate::process::{Program, Tail};

@@ -58,14 +58,8 @@ struct IndexFile {
 impl History {
     /// Finds the runs of a workspace. Runs that changed after the index was written are read again. `app_dirs` are the agents' folders, where ADK stores its results.
     pub fn open(root: &Path, app_dirs: &[PathBuf], places: Option<&AppFolders>) -> History {
-        let mut unlisted: Vec<(PathBuf, String)> = Vec::new();
-        let key = places.and_then(|places| {
-            let failed = |error: io::Error| {
-                let why = format!("the key that signs runs: {error}; all runs count as foreign");
-                unlisted.push((places.data.clone(), why));
-            };
-            RunKey::open(places).map_err(failed).ok()
-        });
+        let mut unreadable: Vec<(PathBuf, String)> = Vec::new();
+        let key = places.and_then(|places| open_key(places, &mut unreadable));
         let key_id = key.as_ref().map(RunKey::id).unwrap_or_default();
         let index = places.map(|places| index_path(places, root));
         let cache = index
@@ -75,47 +69,14 @@ impl History {
             .as_deref()
             .map(|index| read_index(index, &key_id))
             .unwrap_or_default();
-        let mut listed = |found: io::Result<Vec<PathBuf>>, folder: &Path| {
-            let failed = |error: io::Error| {
-                unlisted.push((
-                    folder.to_path_buf(),
-                    format!("{}: {error}", folder.display()),
-                ));
-                Vec::new()
-            };
-            found.unwrap_or_else(failed)
-        };
-        let ours = listed(run_folders(root), &root.join(".evaltrail").join("runs"));
-        let ours = ours.into_iter().map(|path| (path, None));
-        let folders = app_dirs
-            .iter()
-            .flat_map(|dir| [app_history(dir), storage_history(dir)].map(|of| (dir, of)));
-        let adk = folders.flat_map(|(dir, folder)| {
-            let files = listed(result_files(&folder), &folder);
-            files.into_iter().map(|path| (path, Some(dir.as_path())))
-        });
-        let found: Vec<(PathBuf, Option<&Path>)> = ours.chain(adk).collect();
-        let (mut entries, mut unread) = (Vec::new(), Vec::new());
-        for (path, app_dir) in found {
-            let stamp = stamp_of(&path, app_dir.is_some());
-            match known.remove(&path).filter(|entry| entry.stamp == stamp) {
-                Some(entry) => entries.push(entry),
-                None => unread.push((path, app_dir, stamp)),
-            }
-        }
+        let found = list_runs(root, app_dirs, &mut unreadable);
+        let (mut entries, unread) = take_unchanged(found, &mut known);
         let changed = !unread.is_empty();
-        let read = |(path, app_dir, stamp): (PathBuf, Option<&Path>, _)| match read_head(
-            &path,
-            app_dir,
-            key.as_ref(),
-        ) {
-            Ok(head) => Either::Left(IndexedRun { stamp, head }),
-            Err(error) => Either::Right((path, error)),
-        };
-        let (new, unreadable): (Vec<IndexedRun>, Vec<(PathBuf, String)>) =
-            unread.into_par_iter().partition_map(read);
+        let (new, failed): (Vec<IndexedRun>, Vec<(PathBuf, String)>) = unread
+            .into_par_iter()
+            .partition_map(|run| run.read(key.as_ref()));
         entries.extend(new);
-        let unreadable = unlisted.into_iter().chain(unreadable).collect();
+        unreadable.extend(failed);
         if let Some(index) = index.filter(|_| changed || !known.is_empty()) {
             // The index is only a cache, so an error is ignored.
             let _ = write_index(&index, &key_id, &entries);
@@ -141,6 +102,86 @@ impl History {
     pub fn ours(&self) -> impl Iterator<Item = &RunSummary> {
         self.runs.iter().filter(|head| head.is_ours())
     }
+}
+
+/// Opens the key that signs runs. An error is added to `unreadable`.
+fn open_key(places: &AppFolders, unreadable: &mut Vec<(PathBuf, String)>) -> Option<RunKey> {
+    let failed = |error: io::Error| {
+        let why = format!("the key that signs runs: {error}; all runs count as foreign");
+        unreadable.push((places.data.clone(), why));
+    };
+    RunKey::open(places).map_err(failed).ok()
+}
+
+/// The runs of evaltrail, and the result files of ADK, each of these with the folder of its agent. Folders that cannot be
+/// listed are added to `unreadable`.
+fn list_runs<'a>(
+    root: &Path,
+    app_dirs: &'a [PathBuf],
+    unreadable: &mut Vec<(PathBuf, String)>,
+) -> Vec<(PathBuf, Option<&'a Path>)> {
+    let mut listed = |found: io::Result<Vec<PathBuf>>, folder: &Path| {
+        let failed = |error: io::Error| {
+            unreadable.push((
+                folder.to_path_buf(),
+                format!("{}: {error}", folder.display()),
+            ));
+            Vec::new()
+        };
+        found.unwrap_or_else(failed)
+    };
+    let ours = listed(run_folders(root), &root.join(".evaltrail").join("runs"));
+    let ours = ours.into_iter().map(|path| (path, None));
+    let folders = app_dirs
+        .iter()
+        .flat_map(|dir| [app_history(dir), storage_history(dir)].map(|of| (dir, of)));
+    let adk = folders.flat_map(|(dir, folder)| {
+        let files = listed(result_files(&folder), &folder);
+        files.into_iter().map(|path| (path, Some(dir.as_path())))
+    });
+    ours.chain(adk).collect()
+}
+
+/// A run that is not in the index, or has changed since.
+struct UnreadRun<'a> {
+    path: PathBuf,
+    /// The folder of the agent, for a result file of ADK.
+    app_dir: Option<&'a Path>,
+    stamp: Vec<(u64, u128)>,
+}
+
+impl UnreadRun<'_> {
+    /// The entry of the run, or the error with its path.
+    fn read(self, key: Option<&RunKey>) -> Either<IndexedRun, (PathBuf, String)> {
+        match read_head(&self.path, self.app_dir, key) {
+            Ok(head) => Either::Left(IndexedRun {
+                stamp: self.stamp,
+                head,
+            }),
+            Err(error) => Either::Right((self.path, error)),
+        }
+    }
+}
+
+/// Divides the runs that were found: the entries of those that have not changed, and the runs that have to be read. `known`
+/// retains the entries of runs that no longer exist.
+fn take_unchanged<'a>(
+    found: Vec<(PathBuf, Option<&'a Path>)>,
+    known: &mut HashMap<PathBuf, IndexedRun>,
+) -> (Vec<IndexedRun>, Vec<UnreadRun<'a>>) {
+    let (mut unchanged, mut unread) = (Vec::new(), Vec::new());
+    for (path, app_dir) in found {
+        let stamp = stamp_of(&path, app_dir.is_some());
+        match known.remove(&path).filter(|entry| entry.stamp == stamp) {
+            Some(entry) => unchanged.push(entry),
+            None => unread.push(UnreadRun {
+                path,
+                app_dir,
+                stamp,
+            }),
+        }
+    }
+    (unchanged, unread)
 }
 
 /// Removes the files that evaltrail wrote for ADK at the end of a run that is there too. A file without the id of its run is

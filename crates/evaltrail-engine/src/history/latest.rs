@@ -1,16 +1,12 @@
-//! The latest result of every case, with its run, and whether the case was edited after the run.
+//! The latest result of every case, with its run, as it was stored.
 
 use super::adk_results::{CasesOfSet, ended_attempt, open_result};
 use super::index::History;
 use super::place::place;
 use super::run_summary::{RunSource, RunSummary};
 use crate::store::{RunKey, load_run_with};
-use evaltrail_core::domain::{
-    Attempt, AttemptKey, Derivation, EndedAttempt, InMemory, PlannedSet, RunBy, RunRef, Status,
-    Variant,
-};
-use evaltrail_core::formats::{Notes, SetFile};
-use evaltrail_core::metrics::reevaluated_attempt;
+use evaltrail_core::domain::{AttemptKey, EndedAttempt, InMemory, PlannedSet, RunBy, RunRef};
+use evaltrail_core::formats::SetFile;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{HashMap, HashSet};
@@ -115,7 +111,7 @@ impl PastResult {
     }
 
     /// Whether the content of the case at this position is the same as when it was run.
-    fn is_same_content(&self, file: &SetFile, at: usize) -> bool {
+    pub(super) fn is_same_content(&self, file: &SetFile, at: usize) -> bool {
         match &self.found {
             Some(found) if std::ptr::eq(&*found.file, file) && found.index == at => found.is_same,
             _ => !self.content.is_empty() && file.content_hash(at) == self.content,
@@ -445,150 +441,4 @@ fn of_adk(
             .push(Arc::new(ended_attempt(&file, at, key, case, in_memory)));
     }
     Ok(found)
-}
-
-/// The latest result of a case, compared with the case as it is now.
-#[derive(Clone, Debug)]
-pub struct CaseResult {
-    /// The position of the case in the file.
-    pub index: usize,
-    /// The run.
-    pub run: Arc<RunRef>,
-    /// The attempts; re-evaluated if the case was edited after the run.
-    pub attempts: Vec<Arc<EndedAttempt>>,
-    /// Whether the case was edited after the run, so that the attempts are re-evaluated.
-    pub edited: bool,
-}
-
-impl CaseResult {
-    /// The status of the case: that of its worst attempt.
-    pub fn status(&self) -> Status {
-        Status::worst(self.attempts.iter().map(|attempt| attempt.status))
-            .unwrap_or(Status::NotEvaluated)
-    }
-
-    /// Whether the run is foreign, so that nothing is based on the result.
-    pub fn is_foreign(&self) -> bool {
-        self.run.by == RunBy::Foreign
-    }
-
-    /// Whether other samples of a judge could change the status.
-    pub fn is_unsteady(&self) -> bool {
-        is_unsteady(&self.attempts, self.status())
-    }
-}
-
-/// The latest results of the cases of a file, by position. Results of single turns are left out.
-pub fn case_results(
-    file: &SetFile,
-    path: &Path,
-    notes: &Notes,
-    past: &[PastResult],
-) -> Vec<CaseResult> {
-    let mut latest: HashMap<usize, &PastResult> = HashMap::new();
-    // The newest run comes last and replaces older ones.
-    for result in past
-        .iter()
-        .filter(|result| result.origin.file == *path && result.turn().is_none())
-    {
-        if let Some(at) = place(file, &result.eval_id, &result.content) {
-            latest.insert(at, result);
-        }
-    }
-    let of = |(index, result): (usize, &PastResult)| {
-        let again = match is_unchanged(file, notes, index, result) {
-            true => None,
-            false => reevaluate(file, notes, index, &result.attempts),
-        };
-        let (edited, attempts) = match again {
-            Some(attempts) => (true, attempts),
-            None => (false, result.attempts.clone()),
-        };
-        CaseResult {
-            index,
-            run: result.origin.run.clone(),
-            attempts,
-            edited,
-        }
-    };
-    let mut results: Vec<CaseResult> = latest.into_iter().map(of).collect();
-    results.sort_by_key(|result| result.index);
-    results
-}
-
-/// Whether the result needs no re-evaluation: the case is unchanged, and there neither are nor were any variants of its
-/// trajectory.
-pub fn is_unchanged(file: &SetFile, notes: &Notes, at: usize, result: &PastResult) -> bool {
-    let has_variants = notes
-        .for_case(&result.eval_id)
-        .is_some_and(|notes| !notes.variants.is_empty());
-    !has_variants
-        && !result
-            .attempts
-            .iter()
-            .any(|attempt| attempt.is_decided_by_variants())
-        && result.is_same_content(file, at)
-}
-
-/// Whether there are attempts with this status and other samples of a judge could change each of them.
-pub fn is_unsteady(attempts: &[Arc<EndedAttempt>], status: Status) -> bool {
-    let mut such = attempts
-        .iter()
-        .filter(|attempt| attempt.status == status)
-        .peekable();
-    such.peek().is_some() && such.all(|attempt| attempt.unsteady)
-}
-
-/// The re-evaluated attempts of a case that was edited after the run.
-pub type Reevaluated = Vec<Arc<EndedAttempt>>;
-
-/// Re-evaluates attempts against the case as it is now; `None` if nothing that affects them has changed.
-pub fn reevaluate(
-    file: &SetFile,
-    notes: &Notes,
-    at: usize,
-    attempts: &[Arc<EndedAttempt>],
-) -> Option<Reevaluated> {
-    let case = Arc::new(file.case(at).ok()?);
-    let variants: Arc<[Variant]> = notes
-        .for_case(&case.eval_id)
-        .map_or_else(Arc::default, |notes| notes.variants.as_slice().into());
-    let again: Derivation = {
-        let (case, variants) = (case.clone(), variants.clone());
-        Arc::new(move |ran| {
-            reevaluated_attempt(ran, &case, &variants).unwrap_or_else(|| ran.clone())
-        })
-    };
-    let of = |ran: &Arc<EndedAttempt>| match ran.read() {
-        Ok(whole) => reevaluated_attempt(&whole, &case, &variants)
-            .map(|now| Arc::new(EndedAttempt::derived(ran, &now, &again))),
-        Err(why) => Some(Arc::new(not_compared(ran, &why))),
-    };
-    let found: Vec<Option<Arc<EndedAttempt>>> = attempts.iter().map(of).collect();
-    if found.iter().all(Option::is_none) {
-        return None;
-    }
-    Some(
-        found
-            .into_iter()
-            .zip(attempts)
-            .map(|(now, ran)| now.unwrap_or_else(|| ran.clone()))
-            .collect(),
-    )
-}
-
-/// An attempt that cannot be re-evaluated because its record cannot be read.
-fn not_compared(ran: &EndedAttempt, why: &str) -> EndedAttempt {
-    let error = format!("the attempt cannot be compared with the current case: {why}");
-    EndedAttempt::unrecorded(Attempt {
-        status: Status::NotEvaluated,
-        adk_status: ran.adk_status,
-        error: Some(error),
-        started: ran.started.clone(),
-        latency_s: ran.latency_s,
-        failed: ran.failed,
-        tries: ran.tries,
-        turn: ran.turn,
-        ..Attempt::blank(ran.key, &ran.eval_id)
-    })
 }

@@ -13,6 +13,7 @@
 
 mod adk_results;
 mod adk_run;
+mod case_results;
 mod criteria;
 mod index;
 mod latest;
@@ -22,6 +23,7 @@ mod past_run;
 mod place;
 mod pushed;
 mod read_head;
+mod read_outcomes;
 mod recorded;
 mod resume;
 mod retention;
@@ -30,12 +32,12 @@ mod same_criteria;
 mod series;
 mod trends;
 
+pub use case_results::{
+    CaseResult, Reevaluated, case_results, is_unchanged, is_unsteady, reevaluate,
+};
 pub use criteria::CriteriaNumbers;
 pub use index::History;
-pub use latest::{
-    CaseResult, FoundCase, HistorySet, PastResult, PastResults, Reevaluated, ResultOrigin,
-    case_results, is_unchanged, is_unsteady, reevaluate,
-};
+pub use latest::{FoundCase, HistorySet, PastResult, PastResults, ResultOrigin};
 pub use merge::{MergeError, MergedRun, merge_one_shard, merge_shards};
 pub use past_run::{PastRun, PastSet};
 pub use place::place;

@@ -113,15 +113,7 @@ impl CaseToJudge<'_> {
         replies: &mut Replies,
         watch: &mut impl JudgingObserver,
     ) {
-        let name = self.metric.criterion().metric.as_str();
-        let mut asked: Vec<JudgedQuestion> = questions
-            .iter()
-            .map(|question| JudgedQuestion {
-                id: question.id,
-                about: question.about.to_string(),
-                samples: vec![Sample::default(); question.samples as usize],
-            })
-            .collect();
+        let mut asked: Vec<JudgedQuestion> = questions.iter().map(without_replies).collect();
         let before = &replies.answered;
         let each: Vec<BoxFuture<SampleAnswer>> = questions
             .iter()
@@ -131,63 +123,62 @@ impl CaseToJudge<'_> {
             })
             .collect();
         let of = each.len();
-        let at_once = self
-            .metric
-            .options()
-            .parallelism
-            .map_or(of, |limit| limit as usize)
-            .max(1);
-        let mut answers = stream::iter(each).buffer_unordered(at_once);
+        let mut answers = stream::iter(each).buffer_unordered(self.requests_at_once(of));
         let mut answered = 0;
         while let Some((id, number, response)) = answers.next().await {
             answered += 1;
             let Some(at) = questions.iter().position(|question| question.id == id) else {
                 continue;
             };
-            let about = questions[at].about;
             replies.spent = replies.spent.and(response.spent);
-            let (metric, turn, spent) = (name.to_string(), id.turn + 1, response.spent);
             watch
                 .judging(Judging {
-                    metric,
-                    about,
-                    turn,
+                    metric: self.metric.criterion().metric.clone(),
+                    about: questions[at].about,
+                    turn: id.turn + 1,
                     answered,
                     of,
-                    spent,
+                    spent: response.spent,
                 })
                 .await;
-            asked[at].samples[number as usize - 1] = match response.text {
-                Ok(text) => Sample {
-                    reply: Some(text),
-                    cached: response.cached,
-                    ..Sample::default()
-                },
-                // No question can be sent with this configuration, which is not a failure of the judge. Responses that
-                // are under way are received, because they are paid for.
-                Err(error)
-                    if matches!(error.fault, JudgeErrorKind::Setup | JudgeErrorKind::Limit) =>
-                {
-                    replies.stopped.get_or_insert(error);
-                    Sample::default()
-                }
-                // To ADK, a response that was cut off, blocked or empty is an unclear sample and not a failure.
-                Err(error)
-                    if error.fault == JudgeErrorKind::NoAnswer && self.metric.reads_as_adk() =>
-                {
-                    Sample {
-                        reason: error.message,
-                        ..Sample::default()
-                    }
-                }
-                Err(error) => Sample {
-                    error: Some(error.message),
-                    ..Sample::default()
-                },
-            };
+            asked[at].samples[number as usize - 1] = self.sample_of(response, &mut replies.stopped);
         }
         drop(answers);
         replies.answered.extend(asked);
+    }
+
+    /// The number of requests at the same time: all, unless the metric has a limit.
+    fn requests_at_once(&self, all: usize) -> usize {
+        let limit = self.metric.options().parallelism;
+        limit.map_or(all, |limit| limit as usize).max(1)
+    }
+
+    /// The sample of a response. If no question can be sent, the reason is put into `stopped`.
+    fn sample_of(&self, response: SampleResponse, stopped: &mut Option<JudgeError>) -> Sample {
+        match response.text {
+            Ok(text) => Sample {
+                reply: Some(text),
+                cached: response.cached,
+                ..Sample::default()
+            },
+            // No question can be sent with this configuration, which is not a failure of the judge. Responses that are
+            // under way are received, because they are paid for.
+            Err(error) if matches!(error.fault, JudgeErrorKind::Setup | JudgeErrorKind::Limit) => {
+                stopped.get_or_insert(error);
+                Sample::default()
+            }
+            // To ADK, a response that was cut off, blocked or empty is an unclear sample and not a failure.
+            Err(error) if error.fault == JudgeErrorKind::NoAnswer && self.metric.reads_as_adk() => {
+                Sample {
+                    reason: error.message,
+                    ..Sample::default()
+                }
+            }
+            Err(error) => Sample {
+                error: Some(error.message),
+                ..Sample::default()
+            },
+        }
     }
 
     /// Requests one sample of a question.
@@ -221,5 +212,14 @@ impl CaseToJudge<'_> {
                 .ask(&self.model, config, asking, &is_usable)
                 .await,
         )
+    }
+}
+
+/// A question without any reply.
+fn without_replies(question: &Question) -> JudgedQuestion {
+    JudgedQuestion {
+        id: question.id,
+        about: question.about.to_string(),
+        samples: vec![Sample::default(); question.samples as usize],
     }
 }

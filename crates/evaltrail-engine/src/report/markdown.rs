@@ -33,9 +33,48 @@ pub const REPORT: ReportFormat = ReportFormat {
 
 /// The report of a run.
 fn markdown_report(state: &RunState) -> String {
-    let totals = state.totals;
     let mut out = format!("{MARKDOWN_TITLE}\n\n");
-    let counts: Vec<String> = totals
+    counts_line(state, &mut out);
+    quarantine_line(state, &mut out);
+    for words in run_remarks(state) {
+        let _ = writeln!(out, "{}\n", cell(&words));
+    }
+    metrics_table(
+        &titled(state, aggregates(attempts_in_order(state))),
+        &mut out,
+    );
+    repeats_table(state, &mut out);
+    let bad = state.finished.iter().filter(is_listed).count();
+    if bad == 0 {
+        return out;
+    }
+    let listed: Vec<Arc<EndedAttempt>> = attempts_in_order(state)
+        .filter(is_listed)
+        .take(LISTED)
+        .collect();
+    groups_table(state, &mut out);
+    cases_table(state, &listed, &mut out);
+    if bad > LISTED {
+        let _ = writeln!(out, "\n… and {} more", bad - LISTED);
+    }
+    let _ = writeln!(
+        out,
+        "\nTo open a case: {}, then for instance {}",
+        code(&export_command(&state.plan)),
+        code(&open_command(&state.plan, &listed[0].eval_id))
+    );
+    out
+}
+
+/// Whether an attempt is in the table of cases.
+fn is_listed(attempt: &Arc<EndedAttempt>) -> bool {
+    attempt.status != Status::Passed || !attempt.model_errors.is_empty()
+}
+
+/// The numbers of attempts by status, the time, the agent and the run.
+fn counts_line(state: &RunState, out: &mut String) {
+    let counts: Vec<String> = state
+        .totals
         .each()
         .into_iter()
         .filter(|(count, _)| *count > 0)
@@ -52,6 +91,10 @@ fn markdown_report(state: &RunState) -> String {
         cell(&state.plan.agent_label()),
         code(&state.plan.run_id)
     );
+}
+
+/// How many of those that did not pass are quarantined, if any is.
+fn quarantine_line(state: &RunState, out: &mut String) {
     match state.quarantined().ended() {
         0 => {}
         1 => out.push_str("1 of those that did not pass is quarantined\n\n"),
@@ -62,28 +105,12 @@ fn markdown_report(state: &RunState) -> String {
             );
         }
     }
-    for words in run_remarks(state) {
-        let _ = writeln!(out, "{}\n", cell(&words));
-    }
-    metrics_table(
-        &titled(state, aggregates(attempts_in_order(state))),
-        &mut out,
-    );
-    repeats_table(state, &mut out);
-    let is_listed = |attempt: &Arc<EndedAttempt>| {
-        attempt.status != Status::Passed || !attempt.model_errors.is_empty()
-    };
-    let bad = state.finished.iter().filter(is_listed).count();
-    if bad == 0 {
-        return out;
-    }
-    let listed: Vec<Arc<EndedAttempt>> = attempts_in_order(state)
-        .filter(is_listed)
-        .take(LISTED)
-        .collect();
-    groups_table(state, &mut out);
+}
+
+/// The cases that did not pass or whose model reported errors, with the reason.
+fn cases_table(state: &RunState, listed: &[Arc<EndedAttempt>], out: &mut String) {
     out.push_str("\n| | case | why |\n|---|---|---|\n");
-    for attempt in &listed {
+    for attempt in listed {
         let set = state.plan.case_location(attempt.key.case);
         let name = cell(&format!(
             "{set} › {}",
@@ -98,16 +125,6 @@ fn markdown_report(state: &RunState) -> String {
             cell(&format!("{not_counted}{}", why_with_remarks(attempt)))
         );
     }
-    if bad > LISTED {
-        let _ = writeln!(out, "\n… and {} more", bad - LISTED);
-    }
-    let _ = writeln!(
-        out,
-        "\nTo open a case: {}, then for instance {}",
-        code(&export_command(&state.plan)),
-        code(&open_command(&state.plan, &listed[0].eval_id))
-    );
-    out
 }
 
 /// pass@k and pass^k of a run whose cases were repeated, and how many cases are flaky.

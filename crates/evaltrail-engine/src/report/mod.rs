@@ -1,5 +1,6 @@
 //! Reports of a run in all formats. External data is cleaned before it is written.
 
+mod attempt_lines;
 mod attempts;
 mod comparison;
 mod coverage;
@@ -15,12 +16,14 @@ mod junit;
 mod markdown;
 mod markdown_cell;
 mod open_command;
+mod paint;
 mod remarks;
 mod rerun;
-mod text;
+mod summary;
 mod turns;
 mod vertex;
 
+pub use attempt_lines::{attempt_line, reason_lines};
 pub use comparison::{ComparedRuns, started_text};
 pub use coverage::{AgentReport, coverage_html, coverage_json, coverage_markdown, coverage_text};
 pub use format::{EarlierRuns, ReportFormat};
@@ -29,8 +32,9 @@ pub use json::write_json_report;
 pub use markdown::REPORT as MARKDOWN;
 pub use markdown_cell::cell as markdown_cell;
 pub use open_command::shell_word;
+pub use paint::Paint;
 pub use rerun::rerun_of_plan;
-pub use text::{Paint, SummaryStyle, Verbosity, attempt_line, reason_lines, run_summary};
+pub use summary::{SummaryStyle, Verbosity, run_summary};
 pub use turns::turn_lines;
 
 /// The formats of reports, in the order of the help.

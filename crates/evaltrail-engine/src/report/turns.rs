@@ -1,6 +1,6 @@
 //! What was expected of an attempt and what the agent did, turn by turn, as text.
 
-use super::text::Paint;
+use super::paint::Paint;
 use evaltrail_core::domain::{Attempt, Invocation, clean_line};
 use serde_json::Value;
 use std::fmt::Write;

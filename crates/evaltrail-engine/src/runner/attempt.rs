@@ -370,6 +370,7 @@ impl RunResources {
         lock.lock_owned().await
     }
 
+    /// Connects to the agent and runs the conversation, with a limit on the agent's time.
     async fn run_once(
         &self,
         attempt: &Attempt,
@@ -403,31 +404,13 @@ impl RunResources {
         // The events of the current turn, so that they are not lost when the time limit interrupts it.
         let mut under_way = PartialTurn::default();
         let began = Stopwatch::start();
-        let turn_memory = (self.plan.options.turn_memory_mb as usize) << 20;
-        let memory = sink.memory();
-        let turn_budget = || TurnBudget::new(turn_memory, &memory);
-        let talking = async {
-            let mut session = agent
-                .open(opening.clone())
-                .await
-                .map_err(Interruption::Failed)?;
-            talk.session_id = session.id().to_string();
-            let taken = run_turns(
-                session.as_mut(),
-                (speaker, &turn_budget),
-                (&opening.eval_id, &opening.tools),
-                &mut talk.turns,
-                &mut under_way,
-                sink,
-            )
-            .await;
-            let spent = began.elapsed();
-            if taken.is_ok() && self.wants_state(attempt) {
-                talk.state = session.state().await;
-            }
-            session.close().await;
-            taken.map(|thought| spent.saturating_sub(thought))
-        };
+        let talking = self.run_conversation(
+            agent.as_ref(),
+            speaker,
+            (attempt, opening),
+            (&mut talk, &mut under_way),
+            sink,
+        );
         let before = speaker.thought();
         let of_user = || speaker.thought().saturating_sub(before);
         let ended = timeout_without(of_user, limit, talking).await;
@@ -435,23 +418,51 @@ impl RunResources {
         match ended {
             Ok(Ok(spent)) => talk.latency = Some(spent),
             Ok(Err(error)) => {
-                talk = TryOutcome {
-                    latency: Some(of_agent),
-                    outcome: Err(error),
-                    ..talk
-                }
+                talk.latency = Some(of_agent);
+                talk.outcome = Err(error);
             }
             Err(_) => {
-                let why = format!(
-                    "the agent took longer than the limit of {} s",
-                    limit.as_secs_f64()
-                );
                 talk.latency = Some(of_agent);
-                talk.outcome = Err(AgentError::new(ErrorKind::Timeout, why).into());
+                talk.outcome = Err(timeout_error(limit).into());
                 talk.turns.extend(under_way.broken_off(of_agent));
             }
         }
         talk
+    }
+
+    /// Runs the conversation in a new session. Returns the time that it took, without that of the speaker.
+    async fn run_conversation(
+        &self,
+        agent: &dyn Agent,
+        speaker: &UserTurns<'_>,
+        (attempt, opening): (&Attempt, &SessionOptions),
+        (talk, under_way): (&mut TryOutcome, &mut PartialTurn),
+        sink: &mut impl ProgressSink,
+    ) -> Result<Duration, Interruption> {
+        let began = Stopwatch::start();
+        let turn_memory = (self.plan.options.turn_memory_mb as usize) << 20;
+        let memory = sink.memory();
+        let turn_budget = || TurnBudget::new(turn_memory, &memory);
+        let mut session = agent
+            .open(opening.clone())
+            .await
+            .map_err(Interruption::Failed)?;
+        talk.session_id = session.id().to_string();
+        let taken = run_turns(
+            session.as_mut(),
+            (speaker, &turn_budget),
+            (&opening.eval_id, &opening.tools),
+            &mut talk.turns,
+            under_way,
+            sink,
+        )
+        .await;
+        let spent = began.elapsed();
+        if taken.is_ok() && self.wants_state(attempt) {
+            talk.state = session.state().await;
+        }
+        session.close().await;
+        taken.map(|thought| spent.saturating_sub(thought))
     }
 
     /// Whether the final state of the session is needed.
@@ -471,6 +482,14 @@ impl RunResources {
             attempt.variables = extra.clone();
         }
     }
+}
+
+fn timeout_error(limit: Duration) -> AgentError {
+    let why = format!(
+        "the agent took longer than the limit of {} s",
+        limit.as_secs_f64()
+    );
+    AgentError::new(ErrorKind::Timeout, why)
 }
 
 fn opening_of(case: &EvalCase, attempt: u32) -> SessionOptions {

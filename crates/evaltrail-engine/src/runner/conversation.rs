@@ -268,44 +268,13 @@ async fn run_turn(
 ) -> Result<Duration, AgentError> {
     let began = Stopwatch::start();
     let PartialTurn { user, events: seen } = under_way;
-    // Emptied before the turn continues, so it never contains more than the events of one read.
-    let (sender, mut events) = tokio::sync::mpsc::unbounded_channel();
-    let mut on_event = move |event: Event| {
-        let _ = sender.send(event);
+    let turn = Turn {
+        number,
+        user,
+        budget,
+        streams,
     };
-    let outcome = {
-        let mut taking = session.turn(
-            Turn {
-                number,
-                user,
-                budget,
-                streams,
-            },
-            &mut on_event,
-        );
-        loop {
-            tokio::select! {
-                biased;
-                Some(event) = events.recv() => {
-                    if let Some(progress) = progress_of(&event) {
-                        sink.send_progress(progress).await;
-                    }
-                    if !event.partial {
-                        seen.push(event);
-                    }
-                }
-                outcome = &mut taking => break outcome,
-            }
-        }
-    };
-    while let Ok(event) = events.try_recv() {
-        if let Some(progress) = progress_of(&event) {
-            sink.send_progress(progress).await;
-        }
-        if !event.partial {
-            seen.push(event);
-        }
-    }
+    let outcome = receive_events(session, turn, seen, sink).await;
     if outcome
         .as_ref()
         .is_err_and(|error| error.kind == ErrorKind::Flood)
@@ -315,21 +284,8 @@ async fn run_turn(
     }
     let none = seen.is_empty();
     if !none || outcome.is_ok() {
-        let waited = outcome
-            .as_ref()
-            .map(|outcome| outcome.waited)
-            .unwrap_or_default();
-        let turn = invocation(
-            user,
-            std::mem::take(seen),
-            began.elapsed().saturating_sub(waited),
-        );
-        done.push(match &outcome {
-            Ok(TurnOutcome {
-                end, has_all_calls, ..
-            }) => turn.with_end(*end, *has_all_calls),
-            Err(_) => turn,
-        });
+        let events = std::mem::take(seen);
+        done.push(ended_turn(user, events, began.elapsed(), &outcome));
     }
     let waited = outcome?.waited;
     match none {
@@ -338,6 +294,61 @@ async fn run_turn(
             format!("the agent sent no events in turn {number}"),
         )),
         false => Ok(waited),
+    }
+}
+
+/// Runs one turn. Its complete events are added to `seen` as they arrive.
+async fn receive_events(
+    session: &mut dyn Session,
+    turn: Turn<'_>,
+    seen: &mut Vec<Event>,
+    sink: &mut impl ProgressSink,
+) -> Result<TurnOutcome, AgentError> {
+    // Emptied before the turn continues, so it never contains more than the events of one read.
+    let (sender, mut events) = tokio::sync::mpsc::unbounded_channel();
+    let mut on_event = move |event: Event| {
+        let _ = sender.send(event);
+    };
+    let outcome = {
+        let mut taking = session.turn(turn, &mut on_event);
+        loop {
+            tokio::select! {
+                biased;
+                Some(event) = events.recv() => take_event(event, seen, sink).await,
+                outcome = &mut taking => break outcome,
+            }
+        }
+    };
+    while let Ok(event) = events.try_recv() {
+        take_event(event, seen, sink).await;
+    }
+    outcome
+}
+
+/// Reports the progress that an event means, and stores the event if it is complete.
+async fn take_event(event: Event, seen: &mut Vec<Event>, sink: &mut impl ProgressSink) {
+    if let Some(progress) = progress_of(&event) {
+        sink.send_progress(progress).await;
+    }
+    if !event.partial {
+        seen.push(event);
+    }
+}
+
+/// The turn with its events, also of one that failed.
+fn ended_turn(
+    user: &Content,
+    events: Vec<Event>,
+    took: Duration,
+    outcome: &Result<TurnOutcome, AgentError>,
+) -> Invocation {
+    match outcome {
+        Ok(TurnOutcome {
+            end,
+            has_all_calls,
+            waited,
+        }) => invocation(user, events, took.saturating_sub(*waited)).with_end(*end, *has_all_calls),
+        Err(_) => invocation(user, events, took),
     }
 }
 

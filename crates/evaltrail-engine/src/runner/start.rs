@@ -18,7 +18,7 @@ use crate::judge::{Judges, RequestCancellation};
 use crate::store::{AppFolders, JournalError, JudgeResponseCache, RunFolder, RunKey};
 use evaltrail_core::domain::{AttemptKey, CancelReason, RunEvent, RunState};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -62,54 +62,32 @@ impl RunHandle {
 
 /// Starts a run, or continues `resumed`. It is recorded in the workspace; if that is not possible, a warning is emitted
 /// and the results stay in memory.
-pub fn start(prepared: PreparedRun, resumed: Option<ResumedRun>, workspace: &Path) -> Run {
+pub fn start(mut prepared: PreparedRun, resumed: Option<ResumedRun>, workspace: &Path) -> Run {
+    let is_shard = prepared.whole.is_some();
     // The others need to know of a shard without results.
-    let is_kept = resumed.is_some() || prepared.whole.is_some();
-    let (opened, state) = match resumed {
-        Some(run) => (Ok(run.folder), run.state),
-        None => {
-            let folder = RunFolder::create(workspace, &prepared.plan, RunKey::find());
-            (folder, RunState::new(prepared.plan.clone()))
-        }
-    };
-    let opened = opened.and_then(|folder| match &prepared.whole {
-        Some(whole) => folder.write_full_plan(whole).map(|()| folder),
-        None => Ok(folder),
-    });
-    let unsigned = opened
-        .as_ref()
-        .is_ok_and(|folder| !folder.is_signed())
-        .then(unsigned_text);
-    let remove_at_end = match (&opened, is_kept) {
-        (Ok(folder), false) => Some(folder.path().to_path_buf()),
-        _ => None,
-    };
-    let (journal, warning) = open_or_warn(opened, &state, prepared.whole.is_some());
+    let is_kept = resumed.is_some() || is_shard;
+    let (opened, state) = open_folder(&prepared, resumed, workspace);
+    let RecordedRun {
+        journal,
+        remove_at_end,
+        warnings,
+    } = record_run(opened, &state, (is_kept, is_shard));
     // What a shard does not record is lost for the others.
-    let (outstanding_attempts, queue) = match prepared.whole.is_some() && journal.is_none() {
+    let (outstanding_attempts, queue) = match is_shard && journal.is_none() {
         true => (Vec::new(), None),
-        false => (state.outstanding(), prepared.queue),
+        false => (state.outstanding(), prepared.queue.take()),
     };
     let (listener, events) = mpsc::channel(WAITING);
     let (orders, order_box) = mpsc::unbounded_channel();
     let (reports, report_box) = mpsc::channel(WAITING);
-    let answers = AppFolders::find().map(|places| JudgeResponseCache::below(places.answers()));
     let (cancel, judging_ends) = (CancellationToken::new(), CancellationToken::new());
     let ends = RequestCancellation {
         judging: judging_ends.clone(),
         conversations: cancel.clone(),
     };
-    let judges = Judges::new(&state.plan.judge, answers)
-        .with_grant(prepared.grant)
-        .with_cancellation(ends);
-    let shared = Arc::new(RunResources::new(
-        state.plan.clone(),
-        (prepared.sets, prepared.notes, prepared.stubs),
-        judges,
-        prepared.kept,
-    ));
+    let shared = Arc::new(resources_of(prepared, &state, ends));
     let closing = CancellationToken::new();
-    let mut dispatcher = Dispatcher {
+    let dispatcher = Dispatcher {
         closing: closing.clone(),
         judging_ends: judging_ends.clone(),
         waiting: None,
@@ -128,25 +106,103 @@ pub fn start(prepared: PreparedRun, resumed: Option<ResumedRun>, workspace: &Pat
         running: BTreeMap::new(),
         writing: BTreeMap::new(),
     };
-    tokio::spawn(async move {
-        let found = preflight::warnings(&shared).await;
-        warning
-            .into_iter()
-            .chain(unsigned)
-            .chain(found)
-            .for_each(|warning| dispatcher.warn(warning));
-        let attempts = execute(
-            shared,
-            (outstanding_attempts, queue),
-            reports,
-            (closing, judging_ends),
-        );
-        tokio::join!(attempts, dispatcher.dispatch());
-    });
+    let attempts = execute(
+        shared.clone(),
+        (outstanding_attempts, queue),
+        reports,
+        (closing, judging_ends),
+    );
+    tokio::spawn(warn_and_run(shared, dispatcher, warnings, attempts));
     Run {
         state,
         events,
         handle: RunHandle { orders },
+    }
+}
+
+/// Emits the warnings about a run, and runs its attempts.
+async fn warn_and_run(
+    shared: Arc<RunResources>,
+    mut dispatcher: Dispatcher,
+    warnings: Vec<String>,
+    attempts: impl Future<Output = ()> + Send,
+) {
+    let found = preflight::warnings(&shared).await;
+    drop(shared);
+    warnings
+        .into_iter()
+        .chain(found)
+        .for_each(|warning| dispatcher.warn(warning));
+    tokio::join!(attempts, dispatcher.dispatch());
+}
+
+/// The folder of the run, and the state before its first event.
+fn open_folder(
+    prepared: &PreparedRun,
+    resumed: Option<ResumedRun>,
+    workspace: &Path,
+) -> (Result<RunFolder, JournalError>, RunState) {
+    let (opened, state) = match resumed {
+        Some(run) => (Ok(run.folder), run.state),
+        None => {
+            let folder = RunFolder::create(workspace, &prepared.plan, RunKey::find());
+            (folder, RunState::new(prepared.plan.clone()))
+        }
+    };
+    let opened = opened.and_then(|folder| match &prepared.whole {
+        Some(whole) => folder.write_full_plan(whole).map(|()| folder),
+        None => Ok(folder),
+    });
+    (opened, state)
+}
+
+/// What the attempts of the run share.
+fn resources_of(
+    prepared: PreparedRun,
+    state: &RunState,
+    ends: RequestCancellation,
+) -> RunResources {
+    let answers = AppFolders::find().map(|places| JudgeResponseCache::below(places.answers()));
+    let judges = Judges::new(&state.plan.judge, answers)
+        .with_grant(prepared.grant)
+        .with_cancellation(ends);
+    RunResources::new(
+        state.plan.clone(),
+        (prepared.sets, prepared.notes, prepared.stubs),
+        judges,
+        prepared.kept,
+    )
+}
+
+/// Where a run is recorded.
+struct RecordedRun {
+    /// `None` when the run is not recorded.
+    journal: Option<JournalWriter>,
+    /// The folder of the run, to be removed if it has no results at the end.
+    remove_at_end: Option<PathBuf>,
+    /// What is wrong with the record.
+    warnings: Vec<String>,
+}
+
+/// Opens the journal of a run in its folder.
+fn record_run(
+    opened: Result<RunFolder, JournalError>,
+    state: &RunState,
+    (is_kept, is_shard): (bool, bool),
+) -> RecordedRun {
+    let unsigned = opened
+        .as_ref()
+        .is_ok_and(|folder| !folder.is_signed())
+        .then(unsigned_text);
+    let remove_at_end = match (&opened, is_kept) {
+        (Ok(folder), false) => Some(folder.path().to_path_buf()),
+        _ => None,
+    };
+    let (journal, warning) = open_or_warn(opened, state, is_shard);
+    RecordedRun {
+        journal,
+        remove_at_end,
+        warnings: warning.into_iter().chain(unsigned).collect(),
     }
 }
 

@@ -17,6 +17,8 @@ mod claims;
 mod copy_edit;
 mod copy_files;
 mod decisions;
+mod edit_log;
+mod edited_file;
 mod edits;
 mod evaltrail_folder;
 mod full_plan;
@@ -60,10 +62,9 @@ pub use claims::{
     shard_claim_name,
 };
 pub use decisions::{read_decisions, save_decisions};
-pub use edits::{
-    EditLog, EditOutcome, FileAction, FileEdit, FileEditError, Reversal, ReversibleEdit, Scope,
-    UndoError,
-};
+pub use edit_log::EditLog;
+pub use edited_file::{FileAction, FileEdit};
+pub use edits::{EditOutcome, FileEditError, Reversal, ReversibleEdit, Scope, UndoError};
 pub use full_plan::{AllShardsPlan, full_plan_of, full_plan_text, parse_full_plan, shard_folders};
 pub use journal::RunFolder;
 pub use journal_error::JournalError;

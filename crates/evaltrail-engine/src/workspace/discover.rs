@@ -1,11 +1,12 @@
 //! Discovery of the eval sets and agents in a workspace.
 
+use super::named_path::named_path;
+use super::root::{above, repository_of, root_of, same_owner};
 use super::sets::read_config_text;
 use crate::config::{CRITERIA_FILE, ConfigFile, ConfigProblem, FILE_NAME};
 use crate::store::{AppFolders, WrittenFiles, read_head, read_tail};
 use crate::workspace::agent_folders::agent_folder;
 use crate::workspace::{AgentFolder, SetPath, is_agent};
-use evaltrail_core::domain::most_similar;
 use evaltrail_core::domain::stored_path::path_below;
 use evaltrail_core::formats::{
     ColumnMap, FileContent, HEAD, TAIL, content_of, decoded_text, is_own_result, may_be_data,
@@ -16,8 +17,6 @@ use std::fs::{self, DirEntry, FileType};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Names that mark the root of a repository: a folder, or in worktrees a file.
-const VERSION_CONTROL: &[&str] = &[".git", ".hg", ".jj"];
 /// Deeper folders are not searched.
 const DEEPEST: usize = 12;
 const SKIPPED: &[&str] = &[
@@ -335,81 +334,6 @@ fn outside_own_folder(folder: &Path) -> &Path {
     own.and_then(Path::parent).unwrap_or(folder)
 }
 
-/// The error message for a path that does not exist. It suggests an entry with a similar name.
-fn not_found_message(path: &Path) -> String {
-    let mut missing = path;
-    let parent = loop {
-        let parent = missing.parent().unwrap_or(Path::new(""));
-        let parent = if parent.as_os_str().is_empty() {
-            Path::new(".")
-        } else {
-            parent
-        };
-        if parent.exists() || parent == missing {
-            break parent;
-        }
-        missing = parent;
-    };
-    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
-    let names = entries
-        .take(MAX_SIMILAR_ENTRIES)
-        .map(|entry| entry.file_name().to_string_lossy().into_owned());
-    let names: Vec<String> = names.collect();
-    let name = missing.file_name().unwrap_or_default().to_string_lossy();
-    if fs::symlink_metadata(missing).is_ok() {
-        return "it is a link to something that does not exist".to_string();
-    }
-    let similar = most_similar(&name, names.iter().map(String::as_str));
-    let meant = similar.map(|similar| match parent == Path::new(".") {
-        true => similar.to_string(),
-        false => parent.join(similar).display().to_string(),
-    });
-    match meant {
-        Some(meant) => format!("there is no such file or folder; did you mean {meant}?"),
-        None => "there is no such file or folder".to_string(),
-    }
-}
-
-/// Maximum number of entries of a folder that are searched for a name similar to a missing one.
-const MAX_SIMILAR_ENTRIES: usize = 10_000;
-
-/// A path with the links in its folders resolved. If the file itself is a link, it is not resolved: the set belongs to
-/// the folder of the link, and the target may be elsewhere.
-pub fn named_path(path: &Path) -> io::Result<PathBuf> {
-    let canonical = dunce::canonicalize(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => io::Error::new(error.kind(), not_found_message(path)),
-        _ => error,
-    })?;
-    let is_link = fs::symlink_metadata(path)?.is_symlink() && canonical.is_file();
-    match (path.file_name(), is_link) {
-        (Some(name), true) => {
-            let parent = path
-                .parent()
-                .filter(|parent| !parent.as_os_str().is_empty());
-            Ok(dunce::canonicalize(parent.unwrap_or(Path::new(".")))?.join(name))
-        }
-        _ => Ok(canonical),
-    }
-}
-
-/// The root of the workspace to which a folder belongs: the nearest folder upwards with an `evaltrail.toml`; else, in
-/// an agent's folder, the parent of that folder; else the folder itself. The search ends at the root of the repository
-/// and before a folder of another owner, so that files of other users have no effect.
-pub fn root_of(folder: &Path) -> PathBuf {
-    let above = above(folder);
-    let configured = above.iter().find(|folder| folder.join(FILE_NAME).is_file());
-    let holds_agent = || {
-        above
-            .iter()
-            .position(|folder| is_agent(folder))
-            .and_then(|at| above.get(at + 1))
-    };
-    configured
-        .or_else(holds_agent)
-        .cloned()
-        .unwrap_or_else(|| folder.to_path_buf())
-}
-
 /// The nearest folder above a folder that contains agents, and these. Searched are the folders of the repository, and those
 /// in the current folder; of each, the folders in it and one level below. `itself`: the folder itself is searched first.
 fn agents_around(folder: &Path, itself: bool) -> Option<(PathBuf, Vec<AgentFolder>)> {
@@ -461,48 +385,6 @@ fn folders_in(folder: &Path) -> Vec<PathBuf> {
         .collect();
     found.sort();
     found
-}
-
-/// A folder and those above it, up to the root of the repository, as long as they and their configuration have the same
-/// owner as the first.
-pub(super) fn above(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for one in folder.ancestors() {
-        let config = one.join(FILE_NAME);
-        let is_foreign =
-            !same_owner(one, folder) || (config.exists() && !same_owner(&config, folder));
-        if one != folder && is_foreign {
-            break;
-        }
-        found.push(one.to_path_buf());
-        if is_repository(one) {
-            break;
-        }
-    }
-    found
-}
-
-/// The root of the repository that contains a folder, unless a folder between them has another owner.
-pub(super) fn repository_of(folder: &Path) -> Option<PathBuf> {
-    above(folder).pop().filter(|top| is_repository(top))
-}
-
-fn is_repository(folder: &Path) -> bool {
-    VERSION_CONTROL
-        .iter()
-        .any(|name| folder.join(name).exists())
-}
-
-#[cfg(unix)]
-pub(super) fn same_owner(a: &Path, b: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let owner = |path: &Path| fs::metadata(path).map(|meta| meta.uid()).ok();
-    owner(a).is_some() && owner(a) == owner(b)
-}
-
-#[cfg(windows)]
-pub(super) fn same_owner(_: &Path, _: &Path) -> bool {
-    true
 }
 
 fn read_config(root: &Path) -> Result<ConfigFile, WorkspaceError> {

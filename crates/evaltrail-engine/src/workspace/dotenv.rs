@@ -1,6 +1,6 @@
 //! The `.env` file that ADK loads for an agent.
 
-use super::discover::{above, same_owner};
+use super::root::{above, same_owner};
 use super::sets::read_text;
 use std::fs;
 use std::path::{Path, PathBuf};

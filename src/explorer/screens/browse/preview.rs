@@ -15,6 +15,7 @@ use crate::explorer::widgets::text::put;
 use evaltrail_core::domain::Status;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 
 /// At most as many past runs are shown.
 const RUNS_SHOWN: u16 = 12;
@@ -75,62 +76,20 @@ fn status_line(
     theme: &Theme,
     buffer: &mut Buffer,
 ) -> u16 {
-    let (x, y, end) = (inner.x + 1, inner.y, inner.right());
-    let mut used = match model.view.outcomes.get(case.at) {
-        None => 0,
-        Some(outcome) => {
-            let unsteady = if outcome.unsteady { ", unsteady" } else { "" };
-            let words = format!(
-                "{} {}{unsteady}",
-                outcome.worst.glyph(),
-                outcome.worst.label()
-            );
-            let mut used = put(
-                buffer,
-                x,
-                y,
-                inner.width - 1,
-                &words,
-                theme.status(outcome.worst),
-            );
-            if outcome.attempts.len() > 1 {
-                let statuses: Vec<Status> = outcome
-                    .attempts
-                    .iter()
-                    .map(|attempt| attempt.status)
-                    .collect();
-                let words = format!("  {}", attempt_text(&statuses));
-                used += put(
-                    buffer,
-                    x + used,
-                    y,
-                    end.saturating_sub(x + used),
-                    &words,
-                    theme.style(Role::Text),
-                );
-            }
-            let turns = model.turns_shown();
-            if turns > 1 {
-                let words = format!("  turn {} of {turns}", case.turn + 1);
-                used += put(
-                    buffer,
-                    x + used,
-                    y,
-                    end.saturating_sub(x + used),
-                    &words,
-                    theme.style(Role::Faint),
-                );
-            }
-            used
-        }
+    let row = Rect {
+        x: inner.x + 1,
+        width: inner.width.saturating_sub(1),
+        height: 1,
+        ..inner
     };
-    if used > 0 && points(model, case.at).len() > 1 && x + used + 2 < end {
+    let mut used = put_outcome(model, case, row, theme, buffer);
+    if used > 0 && points(model, case.at).len() > 1 && used + 2 < row.width {
         used += 2;
-        let room = RUNS_SHOWN.min(end - x - used);
+        let room = RUNS_SHOWN.min(row.width - used);
         used += put_sparkline(
             model,
             case.at,
-            (x + used, y),
+            (row.x + used, row.y),
             room,
             theme.style(Role::Text),
             theme,
@@ -141,14 +100,55 @@ fn status_line(
         let words = format!("  #{tag}");
         used += put(
             buffer,
-            x + used,
-            y,
-            end.saturating_sub(x + used),
+            row.x + used,
+            row.y,
+            row.width.saturating_sub(used),
             &words,
             theme.style(Role::Faint),
         );
     }
-    if used == 0 { y } else { y + 1 }
+    if used == 0 { row.y } else { row.y + 1 }
+}
+
+/// Draws the status, the statuses of several attempts, and the turn if there are several. Returns the number of columns
+/// used.
+fn put_outcome(
+    model: &Model,
+    case: &CaseScreen,
+    row: Rect,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> u16 {
+    let Some(outcome) = model.view.outcomes.get(case.at) else {
+        return 0;
+    };
+    let mut used = 0;
+    let mut write = |words: &str, style: Style| {
+        let room = row.width.saturating_sub(used);
+        used += put(buffer, row.x + used, row.y, room, words, style);
+    };
+    let unsteady = if outcome.unsteady { ", unsteady" } else { "" };
+    let words = format!(
+        "{} {}{unsteady}",
+        outcome.worst.glyph(),
+        outcome.worst.label()
+    );
+    write(&words, theme.status(outcome.worst));
+    if outcome.attempts.len() > 1 {
+        let statuses: Vec<Status> = outcome
+            .attempts
+            .iter()
+            .map(|attempt| attempt.status)
+            .collect();
+        let words = format!("  {}", attempt_text(&statuses));
+        write(&words, theme.style(Role::Text));
+    }
+    let turns = model.turns_shown();
+    if turns > 1 {
+        let words = format!("  turn {} of {turns}", case.turn + 1);
+        write(&words, theme.style(Role::Faint));
+    }
+    used
 }
 
 /// Whether a line shows why the case did not pass.

@@ -4,7 +4,7 @@ use super::{empty, list, preview};
 use crate::explorer::screens::browse::update::tree_offset;
 use crate::explorer::shared::case_list::{Pane, TreeNode};
 use crate::explorer::shared::layout::{Layout, TWO_PANES_FROM};
-use crate::explorer::shared::model::Model;
+use crate::explorer::shared::model::{Model, OpenedRun};
 use crate::explorer::shared::set_view::SetState;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::{put, put_right};
@@ -81,15 +81,9 @@ fn list_height(model: &Model, height: u16) -> u16 {
 
 /// The folder that was opened, or the past run.
 pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    if let Some(opened) = &model.opened_run {
-        let name = opened.name.as_deref().unwrap_or(&opened.run.id);
-        if model.is_renewed {
-            let left = match opened.not_run {
-                0 => "all attempts ended".to_string(),
-                1 => "1 attempt left; new results appear here".into(),
-                count => format!("{count} attempts left; new results appear here"),
-            };
-            let words = format!("{}: {left}", model.title);
+    match &model.opened_run {
+        Some(opened) => {
+            let words = run_title(model, opened);
             put(
                 buffer,
                 area.x,
@@ -98,27 +92,35 @@ pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
                 &words,
                 theme.style(Role::Note),
             );
-            return;
         }
-        let not_run = match opened.not_run {
-            0 => String::new(),
-            1 => "; 1 attempt was not run".into(),
-            count => format!("; {count} attempts were not run"),
-        };
-        let words = format!(
-            "past {}: {name}, as it was{not_run}",
-            model.run_text(&opened.run)
-        );
-        put(
-            buffer,
-            area.x,
-            area.y,
-            area.width,
-            &words,
-            theme.style(Role::Note),
-        );
-        return;
+        None => folder_title(model, area, theme, buffer),
     }
+}
+
+/// The name of the past run, and the attempts that it lacks.
+fn run_title(model: &Model, opened: &OpenedRun) -> String {
+    if model.is_renewed {
+        let left = match opened.not_run {
+            0 => "all attempts ended".to_string(),
+            1 => "1 attempt left; new results appear here".into(),
+            count => format!("{count} attempts left; new results appear here"),
+        };
+        return format!("{}: {left}", model.title);
+    }
+    let not_run = match opened.not_run {
+        0 => String::new(),
+        1 => "; 1 attempt was not run".into(),
+        count => format!("; {count} attempts were not run"),
+    };
+    let name = opened.name.as_deref().unwrap_or(&opened.run.id);
+    format!(
+        "past {}: {name}, as it was{not_run}",
+        model.run_text(&opened.run)
+    )
+}
+
+/// Draws the name of the folder and how its last run compares with the baseline.
+fn folder_title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let used = put(
         buffer,
         area.x,

@@ -43,28 +43,7 @@ struct UnwrappedRow {
 /// Builds the lines for a width.
 pub(super) fn build(case: &CaseColumns, width: usize) -> Vec<ColumnLine> {
     let mut lines = Vec::new();
-    case.notes
-        .iter()
-        .for_each(|words| note(&mut lines, words, width));
-    for (name, attempt) in ["first", "second"].iter().zip(&case.attempts) {
-        match attempt {
-            None => note(
-                &mut lines,
-                &format!("the {name} run has no result of this case"),
-                width,
-            ),
-            Some(Err(why)) => note(&mut lines, &format!("the {name} run: {why}"), width),
-            Some(Ok(attempt)) => {
-                let error = attempt
-                    .error
-                    .as_ref()
-                    .map(|error| format!("the {name} run errored: {error}"));
-                error
-                    .iter()
-                    .for_each(|words| note(&mut lines, words, width));
-            }
-        }
-    }
+    note_lines(&mut lines, case, width);
     let [before, after] = case
         .attempts
         .each_ref()
@@ -85,34 +64,54 @@ pub(super) fn build(case: &CaseColumns, width: usize) -> Vec<ColumnLine> {
         .unwrap_or(0);
     let turns = expected.len().max(ran);
     for at in 0..turns {
-        let (first, second) = (actual(before, at), actual(after, at));
-        let wanted = expected.get(at);
         if turns > 1 {
             lines.push(ColumnLine::Rule(format!("turn {}", at + 1)));
         }
-        if let Some(turn) = wanted.or(first.as_ref()).or(second.as_ref()) {
-            let user = format!("user  {}", turn.user.shown_text());
-            lines.extend(wrapped(&user, Tone::Plain, width));
-        }
-        let wanted = wanted.filter(|_| !case.without_expected);
-        lines.push(ColumnLine::Rule("tool calls".into()));
-        let rows = call_cells(
-            case.without_expected,
-            wanted,
-            first.as_ref(),
-            second.as_ref(),
-        );
-        push_cells(&mut lines, rows, case, width, "no calls");
-        lines.push(ColumnLine::Rule("response".into()));
-        let rows = response_cells(
-            case.without_expected,
-            wanted,
-            first.as_ref(),
-            second.as_ref(),
-        );
-        push_cells(&mut lines, rows, case, width, "no response");
+        let (first, second) = (actual(before, at), actual(after, at));
+        let sides = [expected.get(at), first.as_ref(), second.as_ref()];
+        turn_lines(&mut lines, case, sides, width);
     }
     lines
+}
+
+/// What differs between the results beside what the agent did, and what is wrong with them.
+fn note_lines(lines: &mut Vec<ColumnLine>, case: &CaseColumns, width: usize) {
+    for words in &case.notes {
+        note(lines, words, width);
+    }
+    for (name, attempt) in ["first", "second"].iter().zip(&case.attempts) {
+        let words = match attempt {
+            None => Some(format!("the {name} run has no result of this case")),
+            Some(Err(why)) => Some(format!("the {name} run: {why}")),
+            Some(Ok(attempt)) => attempt
+                .error
+                .as_ref()
+                .map(|error| format!("the {name} run errored: {error}")),
+        };
+        if let Some(words) = words {
+            note(lines, &words, width);
+        }
+    }
+}
+
+/// The lines of a turn: the user's message, the calls and the response. The sides are: expected, first run, second run.
+fn turn_lines(
+    lines: &mut Vec<ColumnLine>,
+    case: &CaseColumns,
+    [expected, first, second]: [Option<&Invocation>; 3],
+    width: usize,
+) {
+    if let Some(turn) = expected.or(first).or(second) {
+        let user = format!("user  {}", turn.user.shown_text());
+        lines.extend(wrapped(&user, Tone::Plain, width));
+    }
+    let expected = expected.filter(|_| !case.without_expected);
+    lines.push(ColumnLine::Rule("tool calls".into()));
+    let rows = call_cells(case.without_expected, expected, first, second);
+    push_cells(lines, rows, case, width, "no calls");
+    lines.push(ColumnLine::Rule("response".into()));
+    let rows = response_cells(case.without_expected, expected, first, second);
+    push_cells(lines, rows, case, width, "no response");
 }
 
 fn wrapped(text: &str, tone: Tone, width: usize) -> impl Iterator<Item = ColumnLine> {

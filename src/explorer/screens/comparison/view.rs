@@ -311,65 +311,20 @@ fn row_text(pair: &ComparedPair, case: &ComparedCase) -> String {
 /// The two runs, every metric with its difference, and whether the differences are more than noise.
 fn metrics(model: &Model, pair: &ComparedPair, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let inner = panel(area, "metrics", false, theme, buffer);
-    let mut y = inner.y;
     let width = inner.width.saturating_sub(2);
-    let mut line = |text: &str, role: Role, buffer: &mut Buffer| {
-        if y < inner.bottom() {
-            put(buffer, inner.x + 1, y, width, text, theme.style(role));
-            y += 1;
-        }
-    };
-    for (title, run) in [("first ", &pair.before), ("second", &pair.after)] {
-        let started = model.started_text(&run.state.plan.started);
-        line(
-            &format!("{title}  {}  {started}", clean_line(&run.name)),
-            Role::Text,
-            buffer,
-        );
-        line(
-            &format!("        {}", clean_line(&run.state.plan.agent_label())),
-            Role::Faint,
-            buffer,
-        );
+    let lines = run_lines(model, pair)
+        .into_iter()
+        .chain(outcome_lines(pair, usize::from(width)))
+        .chain(metric_lines(pair));
+    for (y, (text, role)) in (inner.y..inner.bottom()).zip(lines) {
+        put(buffer, inner.x + 1, y, width, &text, theme.style(role));
     }
-    line("", Role::Text, buffer);
-    let outcomes = format!("outcomes: {}", pair.found.test_text());
-    let outcomes = Span {
-        text: outcomes,
-        tone: Tone::Plain,
-        changed: false,
-    };
-    for row in wrap_line(&[outcomes], usize::from(width)) {
-        let row: String = row.into_iter().map(|span| span.text).collect();
-        line(&row, Role::Text, buffer);
-    }
-    line("", Role::Text, buffer);
-    for metric in &pair.found.metrics {
-        let other = metric
-            .other_options_text()
-            .map(|words| format!("  {words}"))
-            .unwrap_or_default();
-        line(
-            &format!("{}{other}", clean_line(&metric.metric)),
-            Role::Key,
-            buffer,
-        );
-        let test = pair.found.score_text(metric.test);
-        let difference = metric.after - metric.before;
-        let (before, after) = (statistic_text(metric.before), statistic_text(metric.after));
-        let words = format!(
-            "  {before} → {after}  {}  {test}",
-            difference_text(difference, 3)
-        );
-        line(&words, Role::Text, buffer);
-    }
-    if pair
+    let has_test = pair
         .found
         .metrics
         .iter()
-        .any(|metric| metric.test.p().is_some())
-        && area.height > 12
-    {
+        .any(|metric| metric.test.p().is_some());
+    if has_test && area.height > 12 {
         let y = inner.bottom() - 1;
         let words = "p of scores: each metric by itself";
         put_right(
@@ -381,6 +336,57 @@ fn metrics(model: &Model, pair: &ComparedPair, area: Rect, theme: &Theme, buffer
             theme.style(Role::Faint),
         );
     }
+}
+
+/// Two lines for each run: its name and when it started, and its agent.
+fn run_lines(model: &Model, pair: &ComparedPair) -> Vec<(String, Role)> {
+    let mut lines = Vec::new();
+    for (title, run) in [("first ", &pair.before), ("second", &pair.after)] {
+        let started = model.started_text(&run.state.plan.started);
+        let name = clean_line(&run.name);
+        lines.push((format!("{title}  {name}  {started}"), Role::Text));
+        let agent = run.state.plan.agent_label();
+        lines.push((format!("        {}", clean_line(&agent)), Role::Faint));
+    }
+    lines
+}
+
+/// Whether the difference of the outcomes is more than noise, between empty lines.
+fn outcome_lines(pair: &ComparedPair, width: usize) -> Vec<(String, Role)> {
+    let outcomes = Span {
+        text: format!("outcomes: {}", pair.found.test_text()),
+        tone: Tone::Plain,
+        changed: false,
+    };
+    let wrapped = wrap_line(&[outcomes], width);
+    let texts = wrapped
+        .into_iter()
+        .map(|line| line.into_iter().map(|span| span.text).collect::<String>());
+    let empty = || std::iter::once(String::new());
+    empty()
+        .chain(texts)
+        .chain(empty())
+        .map(|text| (text, Role::Text))
+        .collect()
+}
+
+/// Two lines for each metric: its name, and its means in both runs with the test of their difference.
+fn metric_lines(pair: &ComparedPair) -> Vec<(String, Role)> {
+    let mut lines = Vec::new();
+    for metric in &pair.found.metrics {
+        let other = metric
+            .other_options_text()
+            .map(|words| format!("  {words}"))
+            .unwrap_or_default();
+        let name = clean_line(&metric.metric);
+        lines.push((format!("{name}{other}"), Role::Key));
+        let test = pair.found.score_text(metric.test);
+        let difference = difference_text(metric.after - metric.before, 3);
+        let (before, after) = (statistic_text(metric.before), statistic_text(metric.after));
+        let words = format!("  {before} → {after}  {difference}  {test}");
+        lines.push((words, Role::Text));
+    }
+    lines
 }
 
 /// The position of the open case among the listed ones.

@@ -12,6 +12,8 @@ use serde_json::{Map, Value};
 /// Why an input or a change is invalid; a message for the user.
 pub type FieldError = String;
 
+const NO_TURN: &str = "there is no such turn";
+
 /// Sets a field to the typed text.
 pub fn set(case: &mut EvalCase, field: &CaseField, typed: &str) -> Result<(), FieldError> {
     let at = |case: &EvalCase, turn: usize| case.turns().len() > turn;
@@ -122,84 +124,95 @@ pub fn add_after(
     adding: Adding,
     typed: &str,
 ) -> Result<CaseField, FieldError> {
-    let turn = field.turn();
-    let missing = || "there is no such turn".to_string();
     match adding {
-        Adding::Turn => {
-            let at = turn.map_or(0, |turn| turn + 1).min(case.turns().len());
-            let known = Trajectory::Listed {
+        Adding::Turn => add_turn(case, field, typed),
+        Adding::Call => add_call(case, field, typed),
+        Adding::Argument => add_argument(case, field, typed),
+        Adding::Said => add_intermediate_response(case, field, typed),
+        Adding::Rubric => add_rubric(case, field, typed),
+    }
+}
+
+fn add_turn(case: &mut EvalCase, field: &CaseField, typed: &str) -> Result<CaseField, FieldError> {
+    let after = field.turn().map_or(0, |turn| turn + 1);
+    let at = after.min(case.turns().len());
+    let known = Trajectory::Listed {
+        calls: Vec::new(),
+        responses: Vec::new(),
+        texts: Vec::new(),
+    };
+    let new = Invocation {
+        user: Content::text("user", typed),
+        trajectory: known,
+        ..Invocation::default()
+    };
+    turns(case)?.insert(at, new);
+    Ok(CaseField::User(at))
+}
+
+fn add_call(case: &mut EvalCase, field: &CaseField, typed: &str) -> Result<CaseField, FieldError> {
+    let at = turn_of(case, field)?;
+    let place = match field {
+        CaseField::Call(_, call) | CaseField::Argument(_, call, _) => call + 1,
+        _ => case.turns()[at].calls().len(),
+    };
+    let call = ToolCall::new(nonempty(typed, "the tool's name")?, Some(Map::new()));
+    turns(case)?[at].trajectory.insert_call(place, call, None);
+    Ok(CaseField::Call(at, place))
+}
+
+fn add_argument(
+    case: &mut EvalCase,
+    field: &CaseField,
+    typed: &str,
+) -> Result<CaseField, FieldError> {
+    let (CaseField::Call(at, call) | CaseField::Argument(at, call, _)) = field else {
+        return Err(NO_TURN.into());
+    };
+    let (key, value) = typed.split_once('=').ok_or("type it as name = value")?;
+    let (key, value) = (nonempty(key, "the argument's name")?, json_value(value)?);
+    let taken = case
+        .turns()
+        .get(*at)
+        .and_then(|turn| turn.calls().get(*call).copied().cloned());
+    if taken
+        .and_then(|call| call.args)
+        .is_some_and(|args| args.contains_key(&key))
+    {
+        return Err(format!("the call has an argument {key} already"));
+    }
+    set(
+        case,
+        &CaseField::Argument(*at, *call, key.clone()),
+        value.to_string().as_str(),
+    )?;
+    Ok(CaseField::Argument(*at, *call, key))
+}
+
+fn add_intermediate_response(
+    case: &mut EvalCase,
+    field: &CaseField,
+    typed: &str,
+) -> Result<CaseField, FieldError> {
+    let at = turn_of(case, field)?;
+    let said = parse_authored_text(typed)?;
+    let trajectory = &mut turns(case)?[at].trajectory;
+    match trajectory {
+        Trajectory::Events(_) | Trajectory::Partial(_) => {
+            Err("intermediate responses are part of the recorded events".into())
+        }
+        Trajectory::Unknown => {
+            *trajectory = Trajectory::Listed {
                 calls: Vec::new(),
                 responses: Vec::new(),
-                texts: Vec::new(),
+                texts: vec![said],
             };
-            let new = Invocation {
-                user: Content::text("user", typed),
-                trajectory: known,
-                ..Invocation::default()
-            };
-            turns(case)?.insert(at, new);
-            Ok(CaseField::User(at))
+            Ok(CaseField::Said(at, 0))
         }
-        Adding::Call => {
-            let at = turn
-                .filter(|turn| *turn < case.turns().len())
-                .ok_or_else(missing)?;
-            let place = match field {
-                CaseField::Call(_, call) | CaseField::Argument(_, call, _) => call + 1,
-                _ => case.turns()[at].calls().len(),
-            };
-            let call = ToolCall::new(nonempty(typed, "the tool's name")?, Some(Map::new()));
-            turns(case)?[at].trajectory.insert_call(place, call, None);
-            Ok(CaseField::Call(at, place))
+        Trajectory::Listed { texts, .. } => {
+            texts.push(said);
+            Ok(CaseField::Said(at, texts.len() - 1))
         }
-        Adding::Argument => {
-            let (CaseField::Call(at, call) | CaseField::Argument(at, call, _)) = field else {
-                return Err(missing());
-            };
-            let (key, value) = typed.split_once('=').ok_or("type it as name = value")?;
-            let (key, value) = (nonempty(key, "the argument's name")?, json_value(value)?);
-            let taken = case
-                .turns()
-                .get(*at)
-                .and_then(|turn| turn.calls().get(*call).copied().cloned());
-            if taken
-                .and_then(|call| call.args)
-                .is_some_and(|args| args.contains_key(&key))
-            {
-                return Err(format!("the call has an argument {key} already"));
-            }
-            set(
-                case,
-                &CaseField::Argument(*at, *call, key.clone()),
-                value.to_string().as_str(),
-            )?;
-            Ok(CaseField::Argument(*at, *call, key))
-        }
-        Adding::Said => {
-            let at = turn
-                .filter(|turn| *turn < case.turns().len())
-                .ok_or_else(missing)?;
-            let said = parse_authored_text(typed)?;
-            let trajectory = &mut turns(case)?[at].trajectory;
-            match trajectory {
-                Trajectory::Events(_) | Trajectory::Partial(_) => {
-                    Err("intermediate responses are part of the recorded events".into())
-                }
-                Trajectory::Unknown => {
-                    *trajectory = Trajectory::Listed {
-                        calls: Vec::new(),
-                        responses: Vec::new(),
-                        texts: vec![said],
-                    };
-                    Ok(CaseField::Said(at, 0))
-                }
-                Trajectory::Listed { texts, .. } => {
-                    texts.push(said);
-                    Ok(CaseField::Said(at, texts.len() - 1))
-                }
-            }
-        }
-        Adding::Rubric => add_rubric(case, field, typed),
     }
 }
 
@@ -215,7 +228,7 @@ fn add_rubric(
         | CaseField::RubricKind(turn, _) => *turn,
         _ => None,
     };
-    let rubrics = rubrics(case, turn).ok_or("there is no such turn")?;
+    let rubrics = rubrics(case, turn).ok_or(NO_TURN)?;
     if rubrics.iter().any(|rubric| rubric.id == id) {
         return Err(format!("there is a rubric {id} already"));
     }
@@ -315,13 +328,22 @@ pub fn move_field(
             Ok(CaseField::Call(*turn, new))
         }
         CaseField::Rubric(turn, number) => {
-            let rubrics = rubrics(case, *turn).ok_or("there is no such turn")?;
+            let rubrics = rubrics(case, *turn).ok_or(NO_TURN)?;
             let new = to(*number, rubrics.len())?;
             rubrics.swap(*number, new);
             Ok(CaseField::Rubric(*turn, new))
         }
         _ => Err("turns, calls and rubrics can be moved".into()),
     }
+}
+
+/// The turn of a field, which exists.
+fn turn_of(case: &EvalCase, field: &CaseField) -> Result<usize, FieldError> {
+    let exists = |turn: &usize| *turn < case.turns().len();
+    field
+        .turn()
+        .filter(exists)
+        .ok_or_else(|| NO_TURN.to_string())
 }
 
 fn turns(case: &mut EvalCase) -> Result<&mut Vec<Invocation>, FieldError> {

@@ -3,13 +3,18 @@
 mod actual;
 mod apply;
 mod complete;
+mod cursor;
+mod external_editor;
 pub mod state;
+mod typing;
 mod update;
 mod view;
 
+pub(crate) use external_editor::{edited_text, in_editor, open_in_editor};
+pub(crate) use typing::{add_field, edit_field, tools_seen};
 pub(crate) use update::{
-    add_field, close, duplicate_field, edit_field, edited_text, in_editor, move_field, open,
-    open_in_editor, open_new, remove_field, save, take_actual, tools_seen, undo_or_redo,
+    close, duplicate_field, move_field, open, open_new, remove_field, save, take_actual,
+    undo_or_redo,
 };
 
 use crate::explorer::shared::case_ref::CaseRef;
@@ -25,15 +30,15 @@ static SCREEN: ScreenFunctions = ScreenFunctions {
     title: view::title,
     status: None,
     draw: view::draw,
-    scroll: update::scroll,
-    mouse: update::mouse,
+    scroll: cursor::scroll,
+    mouse: cursor::mouse,
     open: nothing,
     back: update::leave,
     text: Some(TextEntry {
         commands_first: false,
-        takes: update::takes_text,
-        key: update::key,
-        paste: update::paste,
+        takes: typing::takes_text,
+        key: typing::key,
+        paste: typing::paste,
     }),
 };
 

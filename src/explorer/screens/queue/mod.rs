@@ -8,15 +8,16 @@
 mod apply;
 mod count;
 pub(crate) mod decide;
+mod steps;
 mod update;
 mod view;
 
 pub(crate) use apply::{applied, criteria_planned, edited, summary};
 pub(crate) use count::count;
 pub(crate) use decide::{
-    add_criteria, can_accept, can_decide, can_relax, can_undo, decide, decide_group,
-    has_rest_of_group, take, undo,
+    can_accept, can_decide, can_relax, decide, decide_group, has_rest_of_group,
 };
+pub(crate) use steps::{add_criteria, can_undo, take, undo};
 pub(crate) use update::{can_open, next, open, previous, resume, skip};
 
 use crate::explorer::shared::case_ref::CaseRef;

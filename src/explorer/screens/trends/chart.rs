@@ -1,20 +1,17 @@
-//! The chart of a row over its runs, with the chosen run below it.
+//! Drawing of the chart of a row over its runs, with the chosen run below it.
 
-use super::series_text::difference_of;
+use super::run_facts::facts_of;
 use super::state::TrendsScreen;
-use crate::explorer::case_list::trend::{changes, short};
 use crate::explorer::shared::layout::inside;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::put;
 use crate::explorer::widgets::{panel, panel_note};
-use evaltrail_core::domain::counted;
-use evaltrail_engine::history::{RunSummary, Series, SeriesPoint};
+use evaltrail_engine::history::{Series, SeriesPoint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::symbols::Marker;
 use ratatui::widgets::{Axis, Chart, Dataset, GraphType, Widget};
-use std::path::Path;
 
 /// Height of the chart from which the middle of the scale has a label.
 const LABELS_FROM: u16 = 8;
@@ -173,73 +170,5 @@ fn time_labels(first: &str, last: &str) -> Vec<String> {
             part(last, 11..16),
         ],
         false => vec![part(first, 0..10), part(last, 0..10)],
-    }
-}
-
-/// About the chosen run: when it was, its value, and what differs from the run before.
-fn facts_of(
-    model: &Model,
-    series: &Series,
-    chosen: usize,
-    head: &RunSummary,
-    before: Option<&RunSummary>,
-) -> Vec<String> {
-    let point = &series.points[chosen];
-    let previous = chosen.checked_sub(1).map(|at| &series.points[at]);
-    let difference = previous.map(|previous| {
-        let other = if previous.criteria == point.criteria {
-            ""
-        } else {
-            ", other criteria"
-        };
-        format!(
-            " ({}{other})",
-            difference_of(series, point.value - previous.value)
-        )
-    });
-    let attempts = counted(point.attempts, "attempt");
-    let interval = point.interval.map(|(low, high)| {
-        let [low, high] = [low, high].map(|bound| bound * 100.0);
-        format!(", 95 % interval {low:.0}–{high:.0} %")
-    });
-    let id = head.short_id();
-    let of = if series.metric.is_none() {
-        " of"
-    } else {
-        ", mean of"
-    };
-    let first = format!(
-        "run {} of {}: {id}, {}   {}{of} {attempts}{}{}",
-        chosen + 1,
-        series.points.len(),
-        model.started_text(&head.started),
-        series.describe(point.value),
-        difference.unwrap_or_default(),
-        interval.unwrap_or_default(),
-    );
-    let agent = head.set(&series.path).map_or(&head.agent, |set| &set.agent);
-    let agent = Some(agent.clone()).filter(|agent| !agent.is_empty());
-    let commit = head
-        .commit
-        .as_ref()
-        .map(|commit| format!("commit {}", short(commit)));
-    let second: Vec<String> = agent.into_iter().chain(commit).collect();
-    vec![
-        first,
-        second.join("  ·  "),
-        before
-            .map(|before| changed_text(before, head, &series.path))
-            .unwrap_or_default(),
-    ]
-}
-
-fn changed_text(before: &RunSummary, head: &RunSummary, set: &Path) -> String {
-    let mut changed = changes(before, head, set);
-    if before.commit.is_some() && head.commit.is_some() && before.commit != head.commit {
-        changed.push("the commit");
-    }
-    match changed.is_empty() {
-        true => String::new(),
-        false => format!("changed since the run before: {}", changed.join(", ")),
     }
 }

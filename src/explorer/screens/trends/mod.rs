@@ -1,6 +1,7 @@
 //! The pass rate and the metrics of each set over the runs of the folder.
 
 mod chart;
+mod run_facts;
 mod series_text;
 pub mod state;
 mod update;

@@ -10,9 +10,10 @@ use crate::explorer::app::update::update;
 use crate::explorer::opened_run;
 use crate::explorer::shared::case_list::TreeNode;
 use crate::explorer::shared::case_ref::CaseRef;
-use crate::explorer::shared::effect::{Effect, RunEffect, RunTarget, TerminalEffect};
+use crate::explorer::shared::effect::{Effect, RunEffect, TerminalEffect};
 use crate::explorer::shared::message::{Msg, ResultMsg, RunMsg, SetMsg};
 use crate::explorer::shared::model::Model;
+use crate::explorer::shared::run_target::RunTarget;
 use crate::explorer::shared::theme::Theme;
 use crate::explorer::terminal::effects::{EffectExecutor, LoopEvent};
 use crate::explorer::terminal::frames::Frames;
@@ -25,7 +26,7 @@ use evaltrail_core::formats::ColumnMap;
 use evaltrail_engine::process::Runtimes;
 use evaltrail_engine::runner::TrustQuestion;
 use evaltrail_engine::store::WorkspacePreferences;
-use evaltrail_engine::workspace::{Watch, Workspace};
+use evaltrail_engine::workspace::{SetPath, Watch, Workspace};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -220,14 +221,7 @@ impl EventLoop {
         self.model.agents = workspace.agent_names();
         let other_folders = self.executor.workspace.folders != workspace.folders;
         self.executor.workspace = Arc::new(workspace);
-        let sets = opened_run::in_workspace(&mut self.model, |model| {
-            model
-                .view
-                .sets
-                .iter()
-                .map(|set| set.path.clone())
-                .collect::<Vec<_>>()
-        });
+        let sets = opened_run::in_workspace(&mut self.model, |model| paths_of_sets(model));
         let other_sets = *self.executor.sets != sets;
         self.executor.sets = Arc::new(sets);
         if other_sets {
@@ -440,6 +434,12 @@ impl EventLoop {
 fn batch(first: RunEvent, waiting: &mut mpsc::Receiver<RunEvent>) -> Vec<RunEvent> {
     let rest = std::iter::from_fn(|| waiting.try_recv().ok());
     std::iter::once(first).chain(rest).take(BATCH).collect()
+}
+
+/// The paths of the sets, in the model's order.
+fn paths_of_sets(model: &Model) -> Vec<SetPath> {
+    let sets = model.view.sets.iter();
+    sets.map(|set| set.path.clone()).collect()
 }
 
 /// Label of the judge in the workspace's configuration.

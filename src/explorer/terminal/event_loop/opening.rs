@@ -1,6 +1,6 @@
 //! The loop at the start: the folder, what was remembered of it, the theme and the terminal.
 
-use super::{EventLoop, Explorer, judge_of, theme_named};
+use super::{EventLoop, Explorer, OpenedRunFile, judge_of, paths_of_sets, theme_named};
 use crate::explorer::app::update::update;
 use crate::explorer::sets::load::{go_to, load_set};
 use crate::explorer::shared::effect::{Effect, HistoryEffect};
@@ -10,10 +10,11 @@ use crate::explorer::shared::message::{Msg, SetMsg};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::set_view::SetState;
 use crate::explorer::shared::theme::Theme;
-use crate::explorer::terminal::effects::{EffectExecutor, LoopEvent, loaded};
+use crate::explorer::terminal::effects::{EffectExecutor, LoopEvent};
 use crate::explorer::terminal::frames::Frames;
 use crate::explorer::terminal::guard as terminal;
 use crate::explorer::terminal::keys::KeyInput;
+use crate::explorer::terminal::load_sets::loaded;
 use crate::explorer::terminal::paths::folder_of;
 use crate::explorer::terminal::user_config::apply_user_config;
 use evaltrail_core::formats::ColumnMap;
@@ -52,7 +53,7 @@ impl EventLoop {
         let (back, arrivals) = mpsc::channel(64);
         let opened = explorer.opened;
         let found = open_workspace(&opened, &explorer.columns, back.clone())?;
-        let looking = found.is_none();
+        let is_searching = found.is_none();
         let workspace = Arc::new(found.unwrap_or_else(|| Workspace {
             root: root_of(&opened),
             ..Workspace::default()
@@ -63,21 +64,13 @@ impl EventLoop {
             .map(|places| WorkspacePreferences::load(places, &workspace.root))
             .unwrap_or_default();
         let mut model = model_of(&workspace, explorer.title, &opened);
-        model.is_searching = looking;
-        let sets = Arc::new(
-            model
-                .view
-                .sets
-                .iter()
-                .map(|set| set.path.clone())
-                .collect::<Vec<_>>(),
-        );
+        model.is_searching = is_searching;
         let executor = EffectExecutor {
             workers,
             workspace,
             opened,
             columns: explorer.columns,
-            sets,
+            sets: Arc::new(paths_of_sets(&model)),
             since,
             back,
             run: None,
@@ -89,27 +82,30 @@ impl EventLoop {
         restore_list(&mut model, &remembered);
         let mut first = first_sets(&mut model, &executor, &remembered);
         if let Some(file) = explorer.run {
-            model.is_run_file = true;
-            first = vec![Effect::History(HistoryEffect::OpenFolder(
-                file.run, file.case,
-            ))];
-            model.is_renewed = file.newer.is_some();
-            if let Some(newer) = file.newer {
-                executor.renew(newer);
-            }
+            first = open_run_file(&mut model, &executor, file);
         }
+        configure(
+            &mut model,
+            executor.places.as_ref(),
+            explorer.theme,
+            remembered,
+        );
+        let opened = EventLoop::take_terminal(model, executor, arrivals, signals, began)?;
+        Ok((opened, first))
+    }
+
+    /// Creates the loop with the terminal, which is taken from the shell.
+    fn take_terminal(
+        model: Model,
+        executor: EffectExecutor,
+        arrivals: mpsc::Receiver<LoopEvent>,
+        signals: terminal::SignalNotifications,
+        began: Instant,
+    ) -> io::Result<EventLoop> {
         let (true_colour, no_colour) = colours_of_terminal();
-        let chosen = executor
-            .places
-            .as_ref()
-            .and_then(|places| apply_user_config(places, &mut model));
-        model.theme = explorer
-            .theme
-            .or(chosen)
-            .unwrap_or_else(|| last_theme(remembered));
         let theme = theme_named(&model.theme, true_colour, no_colour).map_err(io::Error::other)?;
         let screen = terminal::take(model.mouse)?;
-        let opened = EventLoop {
+        Ok(EventLoop {
             theme_of: model.theme.clone(),
             model,
             theme,
@@ -127,8 +123,7 @@ impl EventLoop {
             left: None,
             _watch: None,
             _watch_of_results: None,
-        };
-        Ok((opened, first))
+        })
     }
 }
 
@@ -151,6 +146,19 @@ fn colours_of_terminal() -> (bool, bool) {
         std::env::var("COLORTERM").is_ok_and(|v| matches!(v.as_str(), "truecolor" | "24bit"));
     let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     (true_colour, no_colour)
+}
+
+/// Applies the user's configuration. The theme is the requested one, the configured one, or that of the last time.
+fn configure(
+    model: &mut Model,
+    places: Option<&AppFolders>,
+    requested: Option<String>,
+    remembered: WorkspacePreferences,
+) {
+    let configured = places.and_then(|places| apply_user_config(places, model));
+    model.theme = requested
+        .or(configured)
+        .unwrap_or_else(|| last_theme(remembered));
 }
 
 /// Restores the columns and the order of the list of cases.
@@ -225,4 +233,16 @@ fn first_sets(
         effects.push(load_set(model, set));
     }
     effects
+}
+
+/// Shows a run from a file instead of the folder. Returns the effects that read it.
+fn open_run_file(model: &mut Model, executor: &EffectExecutor, file: OpenedRunFile) -> Vec<Effect> {
+    model.is_run_file = true;
+    model.is_renewed = file.newer.is_some();
+    if let Some(newer) = file.newer {
+        executor.renew(newer);
+    }
+    vec![Effect::History(HistoryEffect::OpenFolder(
+        file.run, file.case,
+    ))]
 }

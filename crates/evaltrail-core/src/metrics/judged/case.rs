@@ -10,7 +10,7 @@ use crate::domain::{
     NotFinite, QuestionId, Sample, Score, Status, VerdictParsing,
 };
 use crate::metrics::measure::{Evidence, turn_count_mismatch};
-use crate::metrics::{Direction, registry};
+use crate::metrics::{Direction, results};
 
 /// A case that a metric judges.
 pub struct JudgedCase<'a> {
@@ -97,36 +97,42 @@ impl<'a> JudgedCase<'a> {
         spent: JudgeUsage,
     ) -> MetricResult {
         self.read(&mut answered);
-        let (metric, evidence) = (self.metric, &self.evidence);
-        let (judge, threshold) = (&metric.judge, metric.criterion.threshold);
-        let verdict = judge.tally(evidence, &answered);
-        let alone = self.score_per_sample(&answered);
-        let ScoreSensitivity {
-            scores: reach,
-            fragile,
-        } = self.sensitivity(&answered);
-        let status = self.status(&verdict, &answered);
+        let verdict = self.metric.judge.tally(&self.evidence, &answered);
+        let scores =
+            Score::check(verdict.score).and_then(|score| Ok((score, scores_of(&verdict.turns)?)));
+        match scores {
+            Ok(scores) => {
+                let judgement = self.detailed_judgement(answered, model, spent);
+                self.scored(verdict, scores, judgement)
+            }
+            Err(why) => {
+                let judgement = self.judgement(answered, model, spent);
+                MetricResult {
+                    judgement: Some(Box::new(judgement)),
+                    ..results::without_finite_score(
+                        &self.metric.criterion,
+                        self.evidence.actual.len(),
+                        &why.to_string(),
+                    )
+                }
+            }
+        }
+    }
+
+    /// The result with these scores: of the case, and of its turns.
+    fn scored(
+        &self,
+        verdict: Verdict,
+        (score, of_turns): (Option<Score>, Vec<Option<Score>>),
+        judgement: Judgement,
+    ) -> MetricResult {
+        let (metric, threshold) = (self.metric, self.metric.criterion.threshold);
+        let status = self.status(&verdict, &judgement.questions);
         let statuses: Vec<Status> = verdict
             .turns
             .iter()
-            .map(|turn| registry::status_of(metric.direction, turn.score, threshold))
+            .map(|turn| results::status_of(metric.direction, turn.score, threshold))
             .collect();
-        let scores =
-            Score::check(verdict.score).and_then(|score| Ok((score, scores_of(&verdict.turns)?)));
-        let (score, of_turns) = match scores {
-            Ok(scores) => scores,
-            Err(why) => {
-                let judgement = self.judgement(answered, model, spent);
-                return MetricResult {
-                    judgement: Some(Box::new(judgement)),
-                    ..registry::without_finite_score(
-                        &metric.criterion,
-                        evidence.actual.len(),
-                        &why.to_string(),
-                    )
-                };
-            }
-        };
         let per_invocation =
             verdict
                 .turns
@@ -140,7 +146,33 @@ impl<'a> JudgedCase<'a> {
                     details: None,
                     rubrics: turn.rubrics.clone(),
                 });
-        let judgement = Judgement {
+        MetricResult {
+            score,
+            status,
+            explanation: explain(&verdict, &judgement, status, threshold),
+            findings: findings::of_verdict(&verdict, &judgement.questions, &statuses, status)
+                .unwrap_or_else(|| vec![Finding::threshold_missed(verdict.score, threshold)]),
+            per_invocation: per_invocation.collect(),
+            rubrics: verdict.rubrics,
+            judgement: Some(Box::new(judgement)),
+            ..results::unscored(&metric.criterion, 0, status, "")
+        }
+    }
+
+    /// What the judge replied, and how far the score depends on single samples.
+    fn detailed_judgement(
+        &self,
+        answered: Vec<JudgedQuestion>,
+        model: &str,
+        spent: JudgeUsage,
+    ) -> Judgement {
+        let (judge, evidence) = (&self.metric.judge, &self.evidence);
+        let alone = self.score_per_sample(&answered);
+        let ScoreSensitivity {
+            scores: reach,
+            fragile,
+        } = self.sensitivity(&answered);
+        Judgement {
             alone,
             reach,
             fragile,
@@ -153,17 +185,6 @@ impl<'a> JudgedCase<'a> {
                 false => Vec::new(),
             },
             ..self.judgement(answered, model, spent)
-        };
-        MetricResult {
-            score,
-            status,
-            explanation: explain(&verdict, &judgement, status, threshold),
-            findings: findings::of_verdict(&verdict, &judgement.questions, &statuses, status)
-                .unwrap_or_else(|| vec![Finding::threshold_missed(verdict.score, threshold)]),
-            per_invocation: per_invocation.collect(),
-            rubrics: verdict.rubrics,
-            judgement: Some(Box::new(judgement)),
-            ..registry::unscored(&metric.criterion, 0, status, "")
         }
     }
 
@@ -186,7 +207,7 @@ impl<'a> JudgedCase<'a> {
         let judgement = self.judgement(answered, model, spent);
         MetricResult {
             judgement: (spent != JudgeUsage::default()).then(|| Box::new(judgement)),
-            ..registry::without_responses(&self.metric.criterion, self.evidence.actual.len(), why)
+            ..results::without_responses(&self.metric.criterion, self.evidence.actual.len(), why)
         }
     }
 
@@ -246,7 +267,7 @@ impl<'a> JudgedCase<'a> {
     fn status(&self, verdict: &Verdict, answered: &[JudgedQuestion]) -> Status {
         let threshold = self.metric.criterion.threshold;
         let careful = self.metric.reading == VerdictParsing::Careful;
-        match registry::status_of(self.metric.direction, verdict.score, threshold) {
+        match results::status_of(self.metric.direction, verdict.score, threshold) {
             _ if careful && broken(answered).is_some() => Status::Errored,
             Status::Passed if careful && verdict.gap.is_some() => Status::NotEvaluated,
             Status::NotEvaluated if threshold.is_none() => Status::Informational,

@@ -6,7 +6,8 @@ mod arguments;
 
 use self::arguments::{ArgumentDifferences, ignores};
 use super::Direction;
-use super::registry::{criterion_of, direction_of, info};
+use super::registry::{direction_of, info};
+use super::results::criterion_of;
 use super::rules::trajectory_options;
 use super::what_if::{Rescorer, WhatIf};
 use crate::domain::{Attempt, Criterion, MatchRule, MatchType, MetricResult, Status};

@@ -9,13 +9,13 @@ mod texts;
 use self::card::{Card, Interface};
 use self::reader::{A2aReader, TaskState};
 use self::request::{A2aVersion, EXTENSION, Method};
+use super::event_times::with_times;
 use super::memory_limit::EVENT;
 use super::remote::{Remote, setup};
 use super::{
     Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Session, SessionOptions, Turn,
     TurnOutcome,
 };
-use crate::process::clock::Stopwatch;
 use async_trait::async_trait;
 use evaltrail_core::domain::{A2aSettings, Content};
 use evaltrail_core::formats::adk::Event;
@@ -201,11 +201,7 @@ impl Session for A2aSession {
         turn: Turn<'_>,
         on_event: OnEvent<'_>,
     ) -> Result<TurnOutcome, AgentError> {
-        let began = Stopwatch::start();
-        let mut on_event = |mut event: Event| {
-            event.at = Some(began.elapsed().as_secs_f64());
-            on_event(event);
-        };
+        let mut on_event = with_times(on_event);
         let place = self.place.clone();
         let protocol = place.protocol();
         let mut turn = turn;

@@ -5,6 +5,7 @@ mod reader;
 
 use self::reader::{AgUiReader, Ending, SharedState};
 use super::adk_tools::declared_by;
+use super::event_times::with_times;
 use super::memory_limit::EVENT;
 use super::messages::{event_with, history_messages, response_part, text_of};
 use super::openai::declarations_in;
@@ -14,7 +15,6 @@ use super::{
     Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Session, SessionOptions, Turn,
     TurnOutcome,
 };
-use crate::process::clock::Stopwatch;
 use crate::stubs::AttemptTools;
 use async_trait::async_trait;
 use evaltrail_core::domain::{AgUiSettings, Part, ToolCall, TurnEnd};
@@ -208,13 +208,7 @@ impl Session for AgUiSession {
         mut turn: Turn<'_>,
         on_event: OnEvent<'_>,
     ) -> Result<TurnOutcome, AgentError> {
-        let began = Stopwatch::start();
-        let mut emit = |event: Event| {
-            on_event(Event {
-                at: Some(began.elapsed().as_secs_f64()),
-                ..event
-            })
-        };
+        let mut emit = with_times(on_event);
         let text = turn.user.spoken_text();
         if self.interrupts.is_empty() {
             self.messages

@@ -99,65 +99,47 @@ impl AgUiReader {
 
     /// Reads an event of the protocol, and returns what it completes.
     pub(super) fn take(&mut self, value: &Value) -> Vec<Event> {
-        let text = |key: &str| value[key].as_str().unwrap_or_default().to_string();
+        let text = |key: &str| text_at(value, key);
         let author = self
             .subagents
             .get(&text("subagentRunId"))
             .cloned()
             .unwrap_or_else(|| "agent".into());
         match value["type"].as_str().unwrap_or_default() {
-            "TEXT_MESSAGE_CONTENT" => {
-                return self.add_text(text("messageId"), text("delta"), &author);
-            }
-            "TEXT_MESSAGE_CHUNK" => {
-                // A chunk without an id continues the message, and one with another id ends it.
-                let before = std::mem::take(&mut self.open_text);
-                let id = Some(text("messageId"))
-                    .filter(|id| !id.is_empty())
-                    .unwrap_or_else(|| before.clone());
-                let mut events = Vec::new();
-                if id != before {
-                    events.extend(self.end_text(&before));
-                }
-                self.open_text.clone_from(&id);
-                events.extend(self.add_text(id, text("delta"), &author));
-                return events;
-            }
-            "TEXT_MESSAGE_END" => return self.end_text(&text("messageId")).into_iter().collect(),
+            "TEXT_MESSAGE_CONTENT" => self.add_text(text("messageId"), text("delta"), &author),
+            "TEXT_MESSAGE_CHUNK" => self.add_text_chunk(text("messageId"), text("delta"), &author),
+            "TEXT_MESSAGE_END" => self.end_text(&text("messageId")).into_iter().collect(),
             "TOOL_CALL_START" | "TOOL_CALL_ARGS" => {
-                self.add_to_call(
-                    text("toolCallId"),
-                    text("toolCallName"),
-                    &text("delta"),
-                    author,
-                );
+                let (id, name) = (text("toolCallId"), text("toolCallName"));
+                self.add_to_call(id, name, &text("delta"), author);
+                Vec::new()
             }
             "TOOL_CALL_CHUNK" => {
-                let before = std::mem::take(&mut self.open_call);
-                let id = Some(text("toolCallId"))
-                    .filter(|id| !id.is_empty())
-                    .unwrap_or_else(|| before.clone());
-                let ended = if id != before {
-                    self.end_call(&before)
-                } else {
-                    None
-                };
-                self.open_call.clone_from(&id);
-                self.add_to_call(id, text("toolCallName"), &text("delta"), author);
-                return ended.into_iter().collect();
+                let (id, name) = (text("toolCallId"), text("toolCallName"));
+                let ended = self.add_call_chunk(id, name, &text("delta"), author);
+                ended.into_iter().collect()
             }
-            "TOOL_CALL_END" => return self.end_call(&text("toolCallId")).into_iter().collect(),
+            "TOOL_CALL_END" => self.end_call(&text("toolCallId")).into_iter().collect(),
             "TOOL_CALL_RESULT" => {
-                let mut events: Vec<Event> =
-                    self.end_call(&text("toolCallId")).into_iter().collect();
-                events.push(self.result(&text("toolCallId"), &value["content"], &author));
-                return events;
+                let id = text("toolCallId");
+                let mut events: Vec<Event> = self.end_call(&id).into_iter().collect();
+                events.push(self.result(&id, &value["content"], &author));
+                events
             }
+            kind => {
+                self.update(kind, value);
+                Vec::new()
+            }
+        }
+    }
+
+    /// Reads an event that completes no message: reasoning, the shared state, subagents, and the end of the run.
+    fn update(&mut self, kind: &str, value: &Value) {
+        let text = |key: &str| text_at(value, key);
+        match kind {
             "REASONING_MESSAGE_CONTENT"
             | "REASONING_MESSAGE_CHUNK"
-            | "THINKING_TEXT_MESSAGE_CONTENT" => {
-                self.thought.push_str(&text("delta"));
-            }
+            | "THINKING_TEXT_MESSAGE_CONTENT" => self.thought.push_str(&text("delta")),
             "STATE_SNAPSHOT" => {
                 self.state = SharedState {
                     value: value["snapshot"].clone(),
@@ -181,7 +163,6 @@ impl AgUiReader {
             }
             _ => {}
         }
-        Vec::new()
     }
 
     /// What was not ended by an event of its own.
@@ -209,6 +190,19 @@ impl AgUiReader {
         self.texts[at].1.text.push_str(&delta);
         let heard = (self.streams && !delta.is_empty()).then(|| partial_text(author, delta));
         heard.into_iter().collect()
+    }
+
+    /// Adds a chunk of a text. One without an id continues the message, and one with another id ends it.
+    fn add_text_chunk(&mut self, id: String, delta: String, author: &str) -> Vec<Event> {
+        let before = std::mem::take(&mut self.open_text);
+        let id = id_or(id, &before);
+        let mut events = Vec::new();
+        if id != before {
+            events.extend(self.end_text(&before));
+        }
+        self.open_text.clone_from(&id);
+        events.extend(self.add_text(id, delta, author));
+        events
     }
 
     fn end_text(&mut self, id: &str) -> Option<Event> {
@@ -251,6 +245,26 @@ impl AgUiReader {
             piece.name = name;
         }
         piece.text.push_str(delta);
+    }
+
+    /// Adds a chunk of a call. One without an id continues the call; one with another id ends it, and the call is returned.
+    fn add_call_chunk(
+        &mut self,
+        id: String,
+        name: String,
+        delta: &str,
+        author: String,
+    ) -> Option<Event> {
+        let before = std::mem::take(&mut self.open_call);
+        let id = id_or(id, &before);
+        let ended = if id != before {
+            self.end_call(&before)
+        } else {
+            None
+        };
+        self.open_call.clone_from(&id);
+        self.add_to_call(id, name, delta, author);
+        ended
     }
 
     fn end_call(&mut self, id: &str) -> Option<Event> {
@@ -305,6 +319,19 @@ impl AgUiReader {
     }
 }
 
+/// A member of an event as text; empty if it is none.
+fn text_at(value: &Value, key: &str) -> String {
+    value[key].as_str().unwrap_or_default().to_string()
+}
+
+/// The id of a chunk: its own, or that of the chunk before it.
+fn id_or(id: String, before: &str) -> String {
+    match id.is_empty() {
+        true => before.to_string(),
+        false => id,
+    }
+}
+
 fn ending_of(outcome: &Value) -> Ending {
     if outcome["type"] != "interrupt" {
         return Ending::Finished;
@@ -313,16 +340,15 @@ fn ending_of(outcome: &Value) -> Ending {
         .as_array()
         .cloned()
         .unwrap_or_default();
-    let text = |one: &Value, key: &str| one[key].as_str().unwrap_or_default().to_string();
     let words = |one: &Value| {
-        let said = [text(one, "message"), text(one, "reason")]
+        let said = [text_at(one, "message"), text_at(one, "reason")]
             .into_iter()
             .find(|words| !words.is_empty());
         said.unwrap_or_else(|| text_of(one))
     };
     let said: Vec<String> = interrupts.iter().map(words).collect();
     Ending::Interrupted {
-        ids: interrupts.iter().map(|one| text(one, "id")).collect(),
+        ids: interrupts.iter().map(|one| text_at(one, "id")).collect(),
         words: said.join("\n"),
     }
 }

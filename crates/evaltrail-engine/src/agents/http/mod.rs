@@ -12,6 +12,7 @@ use self::form::encoded;
 use self::found::FoundFields;
 use self::paths::Paths;
 use self::placeholders::{filled, replaced};
+use super::event_times::with_times;
 use super::memory_limit::EVENT;
 use super::messages::{history_messages, text_of};
 use super::remote::{Remote, RequestBody, setup};
@@ -19,10 +20,9 @@ use super::stream_items::Items;
 use super::{
     Agent, AgentError, ErrorKind, OnEvent, Session, SessionOptions, Turn, TurnBudget, TurnOutcome,
 };
-use crate::process::clock::Stopwatch;
 use async_trait::async_trait;
 use evaltrail_core::domain::{Content, HttpSettings};
-use evaltrail_core::formats::adk::{Event, write_content};
+use evaltrail_core::formats::adk::write_content;
 use reqwest::header::{HeaderMap, HeaderValue};
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
@@ -243,13 +243,7 @@ impl Session for HttpSession {
         mut turn: Turn<'_>,
         on_event: OnEvent<'_>,
     ) -> Result<TurnOutcome, AgentError> {
-        let began = Stopwatch::start();
-        let mut emit = |event: Event| {
-            on_event(Event {
-                at: Some(began.elapsed().as_secs_f64()),
-                ..event
-            })
-        };
+        let mut emit = with_times(on_event);
         self.messages
             .push(json!({"role": "user", "content": turn.user.spoken_text()}));
         let response = self.ask(turn.number, turn.user).await?;

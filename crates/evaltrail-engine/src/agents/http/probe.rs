@@ -56,84 +56,82 @@ async fn probe(
 ) -> Result<TemplateProbe, AgentError> {
     let sent = Arc::new(sent_to(&AgentSpec::Server(Box::new(server.clone()))));
     let remote = Arc::new(Remote::from_spec(address, server, &sent)?);
-    let agent = HttpAgent::connect(remote.clone(), address, settings)?;
-    let (user, opening) = (Content::text("user", prompt), SessionOptions::default());
-    let messages = vec![json!({"role": "user", "content": prompt})];
+    let endpoint = HttpAgent::connect(remote.clone(), address, settings)?.endpoint;
+    let user = Content::text("user", prompt);
     let session = HttpSession {
-        endpoint: agent.endpoint.clone(),
+        endpoint: endpoint.clone(),
         id: "probe".into(),
-        opening,
-        messages,
+        opening: SessionOptions::default(),
+        messages: vec![json!({"role": "user", "content": prompt})],
     };
     let (url, body) = session.request(1, &user)?;
     let (status, reply) = remote
         .call_with(
-            agent.endpoint.method.clone(),
+            endpoint.method.clone(),
             url,
-            &agent.endpoint.body(body.as_ref()),
+            &endpoint.body(body.as_ref()),
             &HeaderMap::new(),
         )
         .await?;
     let values = values_in(&reply);
-    let at = |path: &JsonPath| {
-        values
-            .iter()
-            .flat_map(|value| path.query(value).all())
-            .cloned()
-            .collect::<Vec<Value>>()
-    };
-    let of_paths = &agent.endpoint.paths;
-    let plain = |key: &'static str, path: &Option<JsonPath>| {
-        path.as_ref().map(|path| (key, path.to_string(), at(path)))
-    };
-    let calls = of_paths.calls.as_ref().map(|calls| {
-        (
-            "calls",
-            calls.path.to_string(),
-            values.iter().flat_map(|value| calls.nodes(value)).collect(),
-        )
-    });
-    let results = of_paths.results.as_ref().map(|results| {
-        (
-            "results",
-            results.path.to_string(),
-            values
-                .iter()
-                .flat_map(|value| results.nodes(value))
-                .collect(),
-        )
-    });
-    let found = [
-        plain("response", &of_paths.response),
-        plain("text", &of_paths.text),
-        calls,
-        results,
-        plain("session", &of_paths.session),
-        plain("error", &of_paths.error),
-        plain("finish", &of_paths.finish),
-        plain("usage", &of_paths.usage),
-    ];
-    let found = found.into_iter().flatten();
-    let turn = turn_of(settings, of_paths, (&user, &reply), (&values, &sent));
-    let found = found.map(|(key, path, values)| {
-        (
-            key,
-            path,
-            values.iter().map(|value| remote.cleaned(value)).collect(),
-        )
-    });
+    let body = body
+        .map(|body| serde_json::to_string_pretty(&body).unwrap_or_default())
+        .unwrap_or_default();
     Ok(TemplateProbe {
-        request: format!("{} {}", agent.endpoint.method, remote.shown()),
-        body: remote.clean(
-            &body
-                .map(|body| serde_json::to_string_pretty(&body).unwrap_or_default())
-                .unwrap_or_default(),
-        ),
+        request: format!("{} {}", endpoint.method, remote.shown()),
+        body: remote.clean(&body),
         status: status.to_string(),
         reply: remote.clean(&reply),
-        found: found.collect(),
-        turn,
+        found: found_by_path(&endpoint.paths, &values, &remote),
+        turn: turn_of(settings, &endpoint.paths, (&user, &reply), (&values, &sent)),
     })
+}
+
+/// The settings with a path, and the values that each path finds, without secrets.
+fn found_by_path(
+    paths: &Paths,
+    values: &[Value],
+    remote: &Remote,
+) -> Vec<(&'static str, String, Vec<Value>)> {
+    let plain = |key: &'static str, path: &Option<JsonPath>| {
+        path.as_ref().map(|path| {
+            let found: Vec<Value> = values
+                .iter()
+                .flat_map(|value| path.query(value).all())
+                .cloned()
+                .collect();
+            (key, path.to_string(), found)
+        })
+    };
+    let calls = paths.calls.as_ref().map(|calls| {
+        let found: Vec<Value> = values.iter().flat_map(|value| calls.nodes(value)).collect();
+        ("calls", calls.path.to_string(), found)
+    });
+    let results = paths.results.as_ref().map(|results| {
+        let found: Vec<Value> = values
+            .iter()
+            .flat_map(|value| results.nodes(value))
+            .collect();
+        ("results", results.path.to_string(), found)
+    });
+    let found = [
+        plain("response", &paths.response),
+        plain("text", &paths.text),
+        calls,
+        results,
+        plain("session", &paths.session),
+        plain("error", &paths.error),
+        plain("finish", &paths.finish),
+        plain("usage", &paths.usage),
+    ];
+    let cleaned = |values: Vec<Value>| -> Vec<Value> {
+        values.iter().map(|value| remote.cleaned(value)).collect()
+    };
+    found
+        .into_iter()
+        .flatten()
+        .map(|(key, path, values)| (key, path, cleaned(values)))
+        .collect()
 }
 
 /// The reply as one value, or as the items of a stream.

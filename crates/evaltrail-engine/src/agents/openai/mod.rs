@@ -8,19 +8,19 @@ mod responses;
 mod thinking;
 
 use super::adk_tools::declared_by;
+use super::event_times::with_times;
 use super::memory_limit::EVENT;
-use super::messages::{event_with, response_part, text_of};
+use super::messages::{event_with, partial_text, response_part, text_of};
 use super::remote::{Remote, setup};
 use super::tools::answer_for_caller;
 use super::{
     Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Session, SessionOptions, Turn,
     TurnBudget, TurnOutcome,
 };
-use crate::process::clock::Stopwatch;
 use crate::store::read_text_file;
 use crate::stubs::AttemptTools;
 use async_trait::async_trait;
-use evaltrail_core::domain::{OpenaiApi, OpenaiSettings, Part, TurnEnd};
+use evaltrail_core::domain::{OpenaiApi, OpenaiSettings, TurnEnd};
 use evaltrail_core::formats::adk::Event;
 use reply::{Reply, RequestedCall};
 use serde_json::{Map, Value};
@@ -205,23 +205,17 @@ impl Session for OpenaiSession {
         mut turn: Turn<'_>,
         on_event: OnEvent<'_>,
     ) -> Result<TurnOutcome, AgentError> {
-        let began = Stopwatch::start();
-        let mut emit = |event: Event| {
-            on_event(Event {
-                at: Some(began.elapsed().as_secs_f64()),
-                ..event
-            })
-        };
+        let mut emit = with_times(on_event);
         let place = self.place.clone();
         let text = turn.user.spoken_text();
         self.said
             .push(serde_json::json!({"role": "user", "content": text}));
         let mut is_partial = place.settings.hosted;
         for _ in 0..place.settings.max_steps {
-            let reply = {
+            let mut reply = {
                 let mut on_text = |text: &str| {
                     if turn.streams {
-                        emit(super::messages::partial_text("model", text));
+                        emit(partial_text("model", text));
                     }
                 };
                 self.step(&mut turn.budget, &mut on_text).await?
@@ -233,36 +227,7 @@ impl Session for OpenaiSession {
                 TurnEnd::Answered
             };
             is_partial |= !reply.others.is_empty();
-            let thoughts: Vec<Part> = reply
-                .thoughts
-                .into_iter()
-                .map(|text| Part {
-                    thought: true,
-                    ..Part::text(text)
-                })
-                .collect();
-            if !thoughts.is_empty() {
-                emit(Event {
-                    is_intermediate: true,
-                    ..event_with("model", thoughts)
-                });
-            }
-            let asked = reply.calls.iter().map(RequestedCall::part);
-            let parts: Vec<Part> = reply
-                .others
-                .into_iter()
-                .chain(reply.texts)
-                .chain(asked)
-                .collect();
-            let (usage, model_version) = (reply.usage, reply.model);
-            let event = event_with("model", parts);
-            emit(Event {
-                is_message: true,
-                usage,
-                model_version,
-                error: reply.error,
-                ..event
-            });
+            reply.take_events().into_iter().for_each(&mut emit);
             self.said.extend(reply.said);
             if reply.calls.is_empty() {
                 return Ok(TurnOutcome {

@@ -1,9 +1,10 @@
 //! What an OpenAI-compatible server replied.
 
 use crate::agents::AgentError;
-use crate::agents::messages::call_part;
+use crate::agents::messages::{call_part, event_with};
 use crate::agents::remote::Remote;
 use evaltrail_core::domain::{ModelError, Part, Usage};
+use evaltrail_core::formats::adk::Event;
 use serde_json::Value;
 
 /// What the model replied in one step.
@@ -22,6 +23,36 @@ pub(super) struct Reply {
     pub(super) usage: Option<Usage>,
     pub(super) model: Option<String>,
     pub(super) refuses: bool,
+}
+
+impl Reply {
+    /// Takes the events out of the reply: its reasoning, if there is any, and its message with the calls.
+    pub(super) fn take_events(&mut self) -> Vec<Event> {
+        let thoughts: Vec<Part> = std::mem::take(&mut self.thoughts)
+            .into_iter()
+            .map(|text| Part {
+                thought: true,
+                ..Part::text(text)
+            })
+            .collect();
+        let reasoning = (!thoughts.is_empty()).then(|| Event {
+            is_intermediate: true,
+            ..event_with("model", thoughts)
+        });
+        let parts: Vec<Part> = std::mem::take(&mut self.others)
+            .into_iter()
+            .chain(std::mem::take(&mut self.texts))
+            .chain(self.calls.iter().map(RequestedCall::part))
+            .collect();
+        let message = Event {
+            is_message: true,
+            usage: self.usage.take(),
+            model_version: self.model.take(),
+            error: self.error.take(),
+            ..event_with("model", parts)
+        };
+        reasoning.into_iter().chain([message]).collect()
+    }
 }
 
 /// A call that the model asks for.

@@ -6,7 +6,7 @@
 
 mod user;
 
-use super::discover::repository_of;
+use super::root::repository_of;
 use crate::store::read_head;
 use std::path::{Path, PathBuf};
 use user::{UnsafePath, User};
