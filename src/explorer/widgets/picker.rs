@@ -59,7 +59,8 @@ impl<T: Copy> Picker<T> {
     }
 }
 
-/// The items whose text matches, best first. If nothing was typed, all items in their order.
+/// The items whose text matches, best first: those that contain each typed word; if there are none, those that contain
+/// its letters in this order. If nothing was typed, all items in their order.
 pub fn ranked<T: Copy>(typed: &str, items: impl Iterator<Item = (T, String)>) -> Vec<(T, String)> {
     if typed.trim().is_empty() {
         return items.take(MAX_FOUND).collect();
@@ -67,17 +68,25 @@ pub fn ranked<T: Copy>(typed: &str, items: impl Iterator<Item = (T, String)>) ->
     let mut matcher = Matcher::new(Config::DEFAULT);
     let pattern = Pattern::parse(typed, CaseMatching::Ignore, Normalization::Smart);
     let mut buffer = Vec::new();
-    let mut found: Vec<(u32, T, String)> = items
-        .filter_map(|(item, words)| {
-            let score = pattern.score(Utf32Str::new(&words, &mut buffer), &mut matcher)?;
-            Some((score, item, words))
+    let typed_words: Vec<String> = typed.split_whitespace().map(str::to_lowercase).collect();
+    let contains_words = |text: &str| {
+        let text = text.to_lowercase();
+        typed_words.iter().all(|word| text.contains(word))
+    };
+    let mut found: Vec<(bool, u32, T, String)> = items
+        .filter_map(|(item, text)| {
+            let score = pattern.score(Utf32Str::new(&text, &mut buffer), &mut matcher)?;
+            Some((contains_words(&text), score, item, text))
         })
         .collect();
-    found.sort_by_key(|(score, ..)| Reverse(*score));
+    if found.iter().any(|(contains, ..)| *contains) {
+        found.retain(|(contains, ..)| *contains);
+    }
+    found.sort_by_key(|(_, score, ..)| Reverse(*score));
     found
         .into_iter()
         .take(MAX_FOUND)
-        .map(|(_, item, words)| (item, words))
+        .map(|(_, _, item, text)| (item, text))
         .collect()
 }
 
@@ -177,4 +186,27 @@ pub(crate) fn follow(picker: &mut Picker<CaseRef>, new: &dyn Fn(CaseRef) -> Opti
         .found
         .retain_mut(|(case, _)| new(*case).map(|now| *case = now).is_some());
     picker.cursor = picker.cursor.min(picker.found.len().saturating_sub(1));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_matched_before_letters() {
+        let names = ["save run options", "run all", "rename run", "next failing"];
+        let found = |typed: &str| -> Vec<&str> {
+            let items = names.iter().map(|name| (*name, name.to_string()));
+            ranked(typed, items)
+                .into_iter()
+                .map(|(name, _)| name)
+                .collect()
+        };
+        let mut both = found("run");
+        both.sort_unstable();
+        assert_eq!(both, ["rename run", "run all", "save run options"]);
+        assert_eq!(found("ALL run"), ["run all"]);
+        assert_eq!(found("nxf"), ["next failing"]);
+        assert_eq!(found("").len(), 4);
+    }
 }
