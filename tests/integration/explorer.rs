@@ -1406,7 +1406,7 @@ fn a_notice_goes_with_its_screen() {
 #[test]
 fn the_turns_of_a_case_are_one_text() {
     let mut model = sample();
-    update(&mut model, Msg::Resize(100, 20));
+    update(&mut model, Msg::Resize(100, 19));
     press(&mut model, "g enter");
     while !model
         .eval_id(model.current_case().unwrap())
@@ -1438,6 +1438,10 @@ fn the_turns_of_a_case_are_one_text() {
         open(&model).turn >= 2 && open(&model).scroll > starts[1],
         "the current turn is in sight"
     );
+    update(&mut model, Msg::Resize(80, 24));
+    press(&mut model, "G");
+    let lines = open(&model).body.as_ref().unwrap().lines.len();
+    assert_eq!(lines - open(&model).scroll, 18, "visible at 80×24");
     press(&mut model, "4 esc");
     assert_eq!(
         open(&model).mode,

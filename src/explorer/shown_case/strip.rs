@@ -31,18 +31,17 @@ impl StripItem {
     }
 }
 
-/// Whether there are neither several turns nor several attempts to draw.
-pub(crate) fn is_empty(model: &Model, case: &CaseScreen) -> bool {
-    let attempts = model
-        .view
-        .outcomes
-        .get(case.at)
-        .map(|one| one.attempts.len());
-    model.turns_shown() <= 1 && attempts.unwrap_or(0) <= 1
+/// Number of columns that all turns and attempts need; 0 if there are neither several turns nor several attempts.
+pub(crate) fn width(model: &Model, case: &CaseScreen) -> usize {
+    let width = |name: &str, items: &[StripItem]| match items {
+        [] => 0,
+        items => width_of(name, items),
+    };
+    width(&turns_name(), &turns(model, case)) + width(&attempts_name(), &attempts(model, case))
 }
 
-/// Draws turns and attempts into the upper border. If not all of them fit, those around the current one are shown,
-/// and "…" marks the rest.
+/// Draws turns and attempts into the upper border of an area. If not all of them fit, those around the current one are
+/// shown, and "…" marks the rest.
 pub(crate) fn turns_and_attempts(
     model: &Model,
     case: &CaseScreen,
@@ -60,9 +59,8 @@ pub(crate) fn turns_and_attempts(
     let turns = turns(model, case);
     let room = usize::from(end.saturating_sub(x)).saturating_sub(kept);
     if !turns.is_empty() {
-        let name = format!("turns {} {}", key_sign(&LEFT), key_sign(&RIGHT));
         x += put_items(
-            &name,
+            &turns_name(),
             &turns,
             Rect::new(x, y, room as u16, 1),
             theme,
@@ -88,6 +86,10 @@ fn key_sign(command: &'static CommandName) -> &'static str {
         "right" => "→",
         key => key,
     }
+}
+
+fn turns_name() -> String {
+    format!("turns {} {}", key_sign(&LEFT), key_sign(&RIGHT))
 }
 
 fn attempts_name() -> String {

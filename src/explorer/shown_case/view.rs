@@ -58,7 +58,7 @@ pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
         height: body.height - height,
         ..body
     };
-    match has_title_in_border(&base, model, case) {
+    match has_title_in_border(&base, model) {
         true => Layout {
             header: Rect::default(),
             main: Rect {
@@ -90,13 +90,13 @@ fn most_verdict_lines(lines: u16) -> u16 {
     }
 }
 
-/// Whether the title is in the upper border of the difference, which saves a line on low screens. Not where turns and
-/// attempts are in the border, or something else is below the title, or a run is live, whose progress is beside the title.
-fn has_title_in_border(base: &Layout, model: &Model, case: &CaseScreen) -> bool {
+/// Whether the title is in the upper border of the difference, which saves a line on low screens. Not where
+/// something else is below the title, or a run is live, whose progress is beside the title.
+fn has_title_in_border(base: &Layout, model: &Model) -> bool {
     let is_low = base.body.height < DIFFERENCE_LINES + 2 * BRIEF_LINES;
     let is_below_title = base.body.y == base.header.bottom();
     let has_live_run = model.run.as_ref().is_some_and(|run| run.is_live());
-    is_low && is_below_title && !has_live_run && strip::is_empty(model, case)
+    is_low && is_below_title && !has_live_run
 }
 
 /// Whether the metrics tab fills the screen, so that scrolling applies to it.
@@ -134,10 +134,7 @@ pub(crate) fn draw(
     let case = model.open_case()?;
     let wide = is_wide(areas);
     panel(areas.main, "", true, theme, buffer);
-    if areas.header.is_empty() {
-        title_in_border(model, areas.main, theme, buffer);
-    }
-    strip::turns_and_attempts(model, case, areas.main, theme, buffer);
+    upper_border(model, case, areas, theme, buffer);
     match wide {
         true => draw_side_pane(model, case, areas, theme, buffer),
         false => {
@@ -164,6 +161,35 @@ pub(crate) fn draw(
         Some(body) => comparison(model, (case, body), areas, theme, buffer),
     }
     None
+}
+
+/// Draws turns and attempts into the upper border of the main pane, after the title if that is not in the header.
+fn upper_border(
+    model: &Model,
+    case: &CaseScreen,
+    areas: &Layout,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) {
+    let mut strip_area = areas.main;
+    if areas.header.is_empty() {
+        let strip_width = match strip::width(model, case) {
+            0 => 0,
+            width => (width as u16 + 5).min(areas.main.width / 2),
+        };
+        let title_area = Rect {
+            width: areas.main.width - strip_width,
+            ..areas.main
+        };
+        let note = match strip_width {
+            0 => failing_text(model),
+            _ => String::new(),
+        };
+        title_in_border(model, &note, title_area, theme, buffer);
+        strip_area.x = title_area.right().saturating_sub(2);
+        strip_area.width = areas.main.right() - strip_area.x;
+    }
+    strip::turns_and_attempts(model, case, strip_area, theme, buffer);
 }
 
 /// Draws the lines of the main pane, the mark of the current difference and its position.
@@ -206,16 +232,19 @@ fn comparison(
     );
 }
 
-fn title_in_border(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+/// Draws the title into the upper border of an area, and a note at the right end.
+fn title_in_border(model: &Model, note: &str, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let row = Rect {
         x: area.x + 2,
         width: area.width.saturating_sub(4),
         height: 1,
         ..area
     };
-    let position = failing_text(model);
-    panel_note(area, area.y, &position, theme.style(Role::Accent), buffer);
-    let used = position.width() as u16 + 3;
+    panel_note(area, area.y, note, theme.style(Role::Accent), buffer);
+    let used = match note.width() {
+        0 => 0,
+        width => width as u16 + 3,
+    };
     let row = Rect {
         width: row.width.saturating_sub(used),
         ..row
