@@ -314,6 +314,8 @@ pub static COMMANDS: &[&Command] = &[
     &JUDGES,
     &METRICS_TAB,
     &DIFFERENCES_ONLY,
+    &FOLD,
+    &UNFOLD,
     &CANCEL,
     &PAUSE,
     &CANCEL_ALL,

@@ -55,6 +55,30 @@ pub static DIFFERENCES_ONLY: Command = Command {
     ..BASE
 };
 
+pub static FOLD: Command = Command {
+    id: &CommandName {
+        name: "fold values",
+        default_keys: &["("],
+    },
+    help: "fold nested values one level more",
+    access: Access::Reads,
+    contexts: &[Context::Case],
+    run: |model| movement::fold_values(model, -1),
+    ..BASE
+};
+
+pub static UNFOLD: Command = Command {
+    id: &CommandName {
+        name: "unfold values",
+        default_keys: &[")"],
+    },
+    help: "unfold nested values by one level",
+    access: Access::Reads,
+    contexts: &[Context::Case],
+    run: |model| movement::fold_values(model, 1),
+    ..BASE
+};
+
 pub static TIMELINE: Command = Command {
     id: &command_names::TIMELINE,
     help: "events in order, with tool responses; again for the comparison",

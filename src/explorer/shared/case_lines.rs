@@ -34,6 +34,8 @@ pub struct BodyView {
     pub mode: CaseTab,
     /// Whether identical parts are hidden.
     pub differences_only: bool,
+    /// The level from which nested JSON values are folded, from 0; `None` if none is.
+    pub folded_from: Option<usize>,
 }
 
 impl BodyView {
@@ -44,6 +46,7 @@ impl BodyView {
             beside: None,
             mode: CaseTab::Compare,
             differences_only: false,
+            folded_from: None,
         }
     }
 
@@ -66,6 +69,8 @@ pub struct CaseLines {
     pub pieces: Vec<PieceLine>,
     /// The first line of each stretch of changed lines, in order. A long difference has several.
     pub stretches: Vec<usize>,
+    /// Number of levels of nested JSON values, folded or not.
+    pub nested_levels: usize,
     /// Lines of the side pane.
     pub beside: Vec<BodyLine>,
 }

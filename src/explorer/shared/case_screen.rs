@@ -50,6 +50,8 @@ pub struct CaseScreen {
     pub mode: CaseTab,
     /// Whether identical parts are hidden.
     pub differences_only: bool,
+    /// The level from which nested JSON values are folded, from 0; `None` if none is.
+    pub folded_from: Option<usize>,
     /// First visible line.
     pub scroll: usize,
     /// First visible line of the side pane, or of the metrics tab.

@@ -6,8 +6,9 @@ use crate::explorer::shared::case_lines::{
 use crate::explorer::shared::command_names::TIMELINE;
 use crate::explorer::shown_case::pieces::call_pieces;
 use evaltrail_core::diff::{
-    AcceptablePart, Alignment, DiffRow, Line, Span, TextDiff, Tone, align, call_rows, calls_equal,
-    diff_words, fold_identical_rows, json_rows, text_rows, wrap_line, wrap_rows,
+    AcceptablePart, DiffRow, Line, Span, TextDiff, Tone, align, call_rows, calls_equal, diff_words,
+    fold_identical_rows, fold_nested_rows, json_rows, nested_levels, text_rows, wrap_line,
+    wrap_rows,
 };
 use evaltrail_core::domain::{
     Content, IntermediateResponse, Invocation, ToolCall, ToolUse, Trajectory,
@@ -24,6 +25,8 @@ pub(crate) fn compare(compared: &Compared, view: BodyView, side_by_side: bool) -
         width: view.width,
         side_by_side,
         differences_only: view.differences_only,
+        folded_from: view.folded_from,
+        nested_levels: 0,
         turn: 0,
         pieces: Vec::new(),
     };
@@ -66,6 +69,7 @@ pub(crate) fn compare(compared: &Compared, view: BodyView, side_by_side: bool) -
         side_by_side,
         turns,
         pieces: builder.pieces,
+        nested_levels: builder.nested_levels,
         ..CaseLines::default()
     }
 }
@@ -176,6 +180,8 @@ struct Builder {
     width: usize,
     side_by_side: bool,
     differences_only: bool,
+    folded_from: Option<usize>,
+    nested_levels: usize,
     /// The current turn, from 0.
     turn: usize,
     pieces: Vec<PieceLine>,
@@ -272,11 +278,12 @@ impl Builder {
         let (left, right): (Vec<_>, Vec<_>) = (left.iter().collect(), right.iter().collect());
         self.lines.push(BodyLine::Rule("tool calls".into()));
         let alignment = align(&left, &right);
+        let rows = self.folded(call_rows(&alignment, &left, &right));
         match actual {
             None if left.is_empty() => self.note("no calls are expected"),
-            None => drop(self.rows(&one_sided(call_rows(&alignment, &left, &right)))),
+            None => drop(self.rows(&one_sided(rows))),
             Some(turn) if !turn.trajectory.is_known() => {
-                self.unknown_calls(turn, &alignment, (&left, &right))
+                self.unknown_calls(turn, rows, (&left, &right))
             }
             Some(_)
                 if alignment.pairs.is_empty() && expected.is_some_and(expects_unknown_calls) =>
@@ -285,10 +292,10 @@ impl Builder {
             }
             Some(_) if alignment.pairs.is_empty() => self.note("no calls, none expected"),
             Some(_) if expected.is_none_or(expects_unknown_calls) => {
-                drop(self.rows(&calm(call_rows(&alignment, &left, &right))));
+                drop(self.rows(&calm(rows)));
             }
             Some(_) => {
-                let rows = self.shown(call_rows(&alignment, &left, &right));
+                let rows = self.shown(rows);
                 let heading = self.lines.len() - 1;
                 let starts = self.rows(&rows);
                 let found = call_pieces(&alignment, &rows, &left, &right);
@@ -321,13 +328,13 @@ impl Builder {
     fn unknown_calls(
         &mut self,
         actual: &Invocation,
-        alignment: &Alignment,
+        rows: Vec<DiffRow>,
         (left, right): (&[&ToolCall], &[&ToolCall]),
     ) {
         match (left.is_empty(), right.is_empty()) {
             (true, true) => {}
-            (false, true) => drop(self.rows(&one_sided(call_rows(alignment, left, right)))),
-            _ => drop(self.rows(&calm(call_rows(alignment, left, right)))),
+            (false, true) => drop(self.rows(&one_sided(rows))),
+            _ => drop(self.rows(&calm(rows))),
         }
         self.note(match actual.calls().is_empty() {
             true => "the agent does not report its tool calls; they are not scored",
@@ -407,7 +414,8 @@ impl Builder {
 
     /// Adds responses that are JSON on both sides. `differs` tells whether their texts do.
     fn json_response(&mut self, expected: &Value, actual: &Value, differs: bool) {
-        let rows = self.shown(json_rows(expected, actual));
+        let rows = self.folded(json_rows(expected, actual));
+        let rows = self.shown(rows);
         let changed = |line: &Line| line.iter().any(|span| span.changed);
         let is_changed = |row: &DiffRow| row.left.iter().chain(&row.right).any(changed);
         let first = rows.iter().position(is_changed);
@@ -426,6 +434,15 @@ impl Builder {
         match self.differences_only {
             true => diff.without_common(),
             false => diff,
+        }
+    }
+
+    /// The rows without what is inside of nested values at the folded level.
+    fn folded(&mut self, rows: Vec<DiffRow>) -> Vec<DiffRow> {
+        self.nested_levels = self.nested_levels.max(nested_levels(&rows));
+        match self.folded_from {
+            Some(level) => fold_nested_rows(rows, level),
+            None => rows,
         }
     }
 
@@ -505,7 +522,7 @@ impl Builder {
         let (expected, actual) = (expected.map(side), actual.map(side));
         self.lines.push(BodyLine::Rule("session state".into()));
         let (left, right): (Vec<_>, Vec<_>) = (expected.iter().collect(), actual.iter().collect());
-        let rows = call_rows(&align(&left, &right), &left, &right);
+        let rows = self.folded(call_rows(&align(&left, &right), &left, &right));
         match right.is_empty() {
             true => {
                 self.rows(&one_sided(rows));
@@ -638,6 +655,42 @@ mod tests {
             final_response: Some(Content::text("model", response)),
             ..Invocation::default()
         })
+    }
+
+    /// A difference inside of a folded value is marked on the row that stands for the value.
+    #[test]
+    fn difference_in_folded_value_is_a_stop() {
+        let plan = |litres: u32| {
+            let beds: Vec<String> = (0..12).map(|n| format!("bed {n}")).collect();
+            serde_json::json!({"plan": {"beds": beds, "soil": {"litres": litres}}})
+        };
+        let compared = Compared {
+            has_run: true,
+            turns: vec![ComparedTurn {
+                expected: called(plan(5), "done"),
+                actual: called(plan(6), "done"),
+                ..ComparedTurn::default()
+            }],
+            ..Compared::default()
+        };
+        let marked = |folded_from: Option<usize>| -> (usize, String) {
+            let view = BodyView {
+                folded_from,
+                ..BodyView::comparison(120)
+            };
+            let body = compare(&compared, view, true);
+            let [piece] = &body.pieces[..] else {
+                panic!("{:?}", body.pieces)
+            };
+            let BodyLine::Pair { right, .. } = &body.lines[piece.line] else {
+                panic!("{:?}", body.lines[piece.line])
+            };
+            let text: String = right.iter().map(|span| span.text.as_str()).collect();
+            (body.nested_levels, text.trim().to_string())
+        };
+        assert_eq!(marked(None), (2, "\"litres\": 6".into()));
+        assert_eq!(marked(Some(1)), (2, "\"soil\": { ⋯ 1 line }".into()));
+        assert_eq!(marked(Some(0)), (2, "plan  { ⋯ 17 lines }".into()));
     }
 
     /// Each difference is marked where it is: neither at another argument nor in another turn.

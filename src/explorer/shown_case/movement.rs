@@ -198,6 +198,25 @@ pub(crate) fn next_tab(model: &mut Model) -> Vec<Effect> {
     show(model, CaseTab::TABS[(at + 1) % CaseTab::TABS.len()].0)
 }
 
+/// Folds nested JSON values one level more (`by` below 0), or unfolds them by one.
+pub(crate) fn fold_values(model: &mut Model, by: isize) -> Vec<Effect> {
+    let Some(case) = model.shown_case_mut() else {
+        return Vec::new();
+    };
+    let levels = case.body.as_ref().map_or(0, |body| body.nested_levels);
+    let folded_from = case.folded_from.unwrap_or(levels).min(levels);
+    let next = folded_from.saturating_add_signed(by);
+    let notice = match (levels, next) {
+        (0, _) => "no value in this case is nested".to_string(),
+        (_, 0) if folded_from == 0 => "all values are folded".to_string(),
+        (_, next) if next >= levels => "values are shown in full".to_string(),
+        (_, next) => format!("values are folded from level {next} of {levels}"),
+    };
+    case.folded_from = (next < levels).then_some(next);
+    case.seeks_turn = true;
+    notices::notify(model, notice, false)
+}
+
 /// Hides identical parts, or shows them again.
 pub(crate) fn toggle_identical(model: &mut Model) -> Vec<Effect> {
     if let Some(case) = model.shown_case_mut() {

@@ -80,6 +80,7 @@ pub(crate) fn view_of(model: &Model, case: CaseRef) -> CaseScreen {
         turns,
         mode: CaseTab::Compare,
         differences_only: false,
+        folded_from: None,
         scroll: 0,
         beside_scroll: 0,
         seeks_turn: true,
@@ -146,6 +147,7 @@ fn shown_view(model: &Model, case: &CaseScreen) -> BodyView {
                 None => CaseTab::Compare,
             },
             differences_only: failed,
+            folded_from: None,
         };
     }
     BodyView {
@@ -153,6 +155,7 @@ fn shown_view(model: &Model, case: &CaseScreen) -> BodyView {
         beside: draw_lines::is_wide(&areas).then(|| usize::from(inside(areas.panel).width)),
         mode: case.mode,
         differences_only: case.differences_only,
+        folded_from: case.folded_from,
     }
 }
 

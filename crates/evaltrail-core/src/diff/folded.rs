@@ -1,4 +1,4 @@
-//! Rows in which identical parts are replaced by their number.
+//! Rows in which identical or nested parts are replaced by their number.
 
 use super::rows::span;
 use super::{DiffRow, Line, Tone};
@@ -108,6 +108,104 @@ fn shortened_calls(calls: &[&DiffRow]) -> Option<DiffRow> {
     }
 }
 
+/// The place of a row in the nested objects and lists of JSON values.
+struct Nesting {
+    /// Number of objects and lists that contain the row.
+    level: usize,
+    /// For the left and the right side: the closing bracket of the object or list that begins in the row.
+    opens: [Option<&'static str>; 2],
+    /// Whether the row only ends an object or list.
+    closes: bool,
+}
+
+fn nesting(rows: &[DiffRow]) -> Vec<Nesting> {
+    let mut open = [0usize; 2];
+    let mut item = None;
+    let mut place = |row: &DiffRow| {
+        if item.replace(row.item) != Some(row.item) {
+            open = [0; 2];
+        }
+        let texts = [&row.left, &row.right].map(|line| -> String {
+            let spans = line.iter().flatten();
+            spans.map(|span| span.text.as_str()).collect()
+        });
+        let (mut levels, mut opens, mut closes) = (Vec::new(), [None; 2], Vec::new());
+        for (side, text) in texts.iter().map(|text| text.trim()).enumerate() {
+            if text.is_empty() {
+                continue;
+            }
+            let is_end = text.starts_with(['}', ']']);
+            open[side] -= usize::from(is_end && open[side] > 0);
+            levels.push(open[side]);
+            closes.push(is_end);
+            opens[side] = match text.chars().last() {
+                Some('{') => Some("}"),
+                Some('[') => Some("]"),
+                _ => None,
+            };
+            open[side] += usize::from(opens[side].is_some());
+        }
+        Nesting {
+            level: levels.into_iter().min().unwrap_or(0),
+            opens,
+            closes: !closes.is_empty() && closes.into_iter().all(|is_end| is_end),
+        }
+    };
+    rows.iter().map(&mut place).collect()
+}
+
+/// The number of levels of objects and lists in the JSON values that rows show; 0 without any on lines of its own.
+pub fn nested_levels(rows: &[DiffRow]) -> usize {
+    let levels = nesting(rows).into_iter().map(|nesting| nesting.level);
+    levels.max().unwrap_or(0)
+}
+
+/// Replaces what is inside of objects and lists at a level, from 0, by the number of its lines. A difference in it is
+/// marked on the row that remains. The rows must be those of calls or of JSON values.
+pub fn fold_nested_rows(rows: Vec<DiffRow>, level: usize) -> Vec<DiffRow> {
+    let places = nesting(&rows);
+    let mut out: Vec<DiffRow> = Vec::new();
+    let mut rows = rows.into_iter().zip(places).peekable();
+    while let Some((mut row, nesting)) = rows.next() {
+        if nesting.level == level && nesting.opens != [None; 2] {
+            let mut inside = Vec::new();
+            while let Some((row, _)) = rows.next_if(|(_, next)| next.level > level) {
+                inside.push(row);
+            }
+            let is_end = |next: &Nesting| next.level == level && next.closes;
+            let end = rows.next_if(|(_, next)| is_end(next)).map(|(end, _)| end);
+            inside.extend(end);
+            fold_into(&mut row, nesting.opens, &inside);
+        }
+        out.push(row);
+    }
+    out
+}
+
+/// Adds to the row that opens an object or list, on each side that does, the number of the lines that follow it.
+fn fold_into(row: &mut DiffRow, opens: [Option<&'static str>; 2], inside: &[DiffRow]) {
+    let sides: [fn(&DiffRow) -> &Option<Line>; 2] = [|row| &row.left, |row| &row.right];
+    for ((side, bracket), line) in sides
+        .into_iter()
+        .zip(opens)
+        .zip([&mut row.left, &mut row.right])
+    {
+        let (Some(bracket), Some(line)) = (bracket, line) else {
+            continue;
+        };
+        let has_text = |line: &&Line| line.iter().any(|span| !span.text.trim().is_empty());
+        let lines: Vec<&Line> = inside.iter().filter_map(|row| side(row).as_ref()).collect();
+        let count = lines.iter().copied().filter(has_text).count() - 1;
+        let changed = lines
+            .iter()
+            .any(|line| line.iter().any(|span| span.changed));
+        let plural = if count == 1 { "" } else { "s" };
+        let text = format!(" ⋯ {} line{plural} ", with_separators(count));
+        line.push(span(&text, Tone::Faint, changed));
+        line.push(span(bracket, Tone::Value, false));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,6 +248,54 @@ mod tests {
                 "        \"litres\": 6",
                 "  ⋯ 11 identical lines",
             ]
+        );
+    }
+
+    #[test]
+    fn nested_values_fold_level_by_level() {
+        let value = |litres: u32| {
+            json!({
+                "north": {"beds": ["a", "b"], "soil": {"kind": "clay", "litres": litres}},
+                "west": {"beds": ["f"]},
+            })
+        };
+        let shown = |level: usize| -> Vec<(String, bool)> {
+            fold_nested_rows(json_rows(&value(5), &value(6)), level)
+                .iter()
+                .map(|row| {
+                    let changed = row.right.iter().flatten().any(|span| span.changed);
+                    (plain(&row.right), changed)
+                })
+                .collect()
+        };
+        assert_eq!(nested_levels(&json_rows(&value(5), &value(6))), 3);
+        assert_eq!(shown(0), [("{ ⋯ 15 lines }".to_string(), true)]);
+        let lines = [
+            ("{", false),
+            ("  \"north\": { ⋯ 8 lines }", true),
+            ("  \"west\": { ⋯ 3 lines }", false),
+            ("}", false),
+        ];
+        assert_eq!(shown(1), lines.map(|(text, is)| (text.to_string(), is)));
+        assert_eq!(shown(2).len(), 9);
+        let all = json_rows(&value(5), &value(6));
+        assert_eq!(fold_nested_rows(all.clone(), 3), all);
+    }
+
+    #[test]
+    fn nested_arguments_fold_on_their_own_sides() {
+        let plan = |beds: Value| call("plan", json!({"beds": beds, "day": "monday"}));
+        let long: Vec<String> = (0..12).map(|n| format!("bed {n}")).collect();
+        let (e, a) = (plan(json!(long)), plan(json!("none")));
+        let rows = call_rows(&align(&[&e], &[&a]), &[&e], &[&a]);
+        let folded = fold_nested_rows(rows, 0);
+        let sides: Vec<(String, String)> = folded
+            .iter()
+            .map(|row| (plain(&row.left), plain(&row.right)))
+            .collect();
+        assert!(
+            sides.contains(&("  beds  [ ⋯ 12 lines ]".into(), "  beds  \"none\"".into())),
+            "{sides:?}"
         );
     }
 

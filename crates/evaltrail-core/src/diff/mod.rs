@@ -24,7 +24,7 @@ pub use accept::{AcceptError, AcceptablePart, accept, accept_in_case};
 pub use align::{AlignedPair, Alignment, PairKind, align};
 pub use call_rows::call_rows;
 pub use equal::{calls_equal, compared_args, json_equal, same_calls, values_equal};
-pub use folded::fold_identical_rows;
+pub use folded::{fold_identical_rows, fold_nested_rows, nested_levels};
 pub use json::{Difference, DifferenceKind, differences};
 pub use json_rows::json_rows;
 pub use rows::{DiffRow, Line, Span, Tone};
