@@ -553,6 +553,34 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
+/// Lines of a log that cannot be read cost those conversations, with their place.
+#[test]
+fn unreadable_lines_of_a_log_are_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = r#"{"id": "a", "messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]}"#;
+    let ghost = r#"{"messages": [{"role": "ghost", "content": "x"}]}"#;
+    let log = folder.path().join("log.jsonl");
+    std::fs::write(&log, format!("{good}\n{ghost}\n{{\"messages\": [\n")).unwrap();
+    let capture = |arguments: &[&str]| {
+        let log = log.display().to_string();
+        let into = folder.path().join("new.evalset.json:b");
+        let into = into.display().to_string();
+        let command = ["capture", &log, "--into", &into];
+        crate::common::output(
+            crate::common::evaltrail(folder.path()).args([&command[..], arguments].concat()),
+        )
+    };
+    let unreadable = capture(&["--case", "2"]);
+    assert_eq!(unreadable.status.code(), Some(2));
+    assert!(
+        stderr(&unreadable).contains("line 2: $[0]: expected a message whose role is"),
+        "{}",
+        both(&unreadable)
+    );
+    let saved = capture(&["--case", "a"]);
+    assert!(saved.status.success(), "{}", both(&saved));
+}
+
 /// Conversations of the recording in a folder without cases, and in the sample, whose cases say the same.
 #[test]
 fn conversations_that_add_coverage_are_captured() {

@@ -15,57 +15,113 @@ const MAX_FILE: usize = 1 << 30;
 pub struct LoggedChat {
     /// The id in the log, or the number of the conversation (from 1).
     pub id: String,
-    /// Its turns.
+    /// Its turns; empty if it cannot be read.
     pub turns: Vec<Invocation>,
     /// Whether it has a system message, which is not part of a turn.
     pub has_system: bool,
+    /// Why it cannot be read, with its place.
+    pub problem: Option<String>,
 }
 
-/// The conversations in a log of chats; `None` if the text is not one. Errors: a message is not understood, with its
-/// place.
+/// A document in a log of chats, or why it cannot be read.
+struct ChatRecord {
+    /// Its line or its number, for messages.
+    place: String,
+    document: Result<Value, String>,
+}
+
+/// The conversations in a log of chats, of which at least half must have messages; `None` if the text is not such a log. A
+/// record that cannot be read is a conversation with a problem.
+///
+/// # Errors
+///
+/// When no conversation can be read: why the first one cannot.
 pub fn read_chat_log(text: &str) -> Option<Result<Vec<LoggedChat>, String>> {
-    let documents = documents(text, MAX_FILE)?;
-    let records: Vec<&Value> = match documents.as_slice() {
-        [Value::Array(list)] if !is_messages(list) => list.iter().collect(),
-        documents => documents.iter().collect(),
-    };
-    let chats: Vec<Value> = records
-        .iter()
-        .map(|record| messages_of(record))
-        .collect::<Option<_>>()?;
-    let chat = |(at, (record, messages)): (usize, (&&Value, &Value))| {
-        let found = conversation(JsonNode::top(messages))
-            .map_err(|error| format!("conversation {}: {error}", at + 1))?;
-        let id = record
-            .get("id")
-            .and_then(Value::as_str)
-            .map_or_else(|| (at + 1).to_string(), str::to_string);
-        let has_system = found.system.is_some();
-        Ok(LoggedChat {
-            id,
-            turns: found.into_turns(),
-            has_system,
+    let records = records(text, MAX_FILE)?;
+    let with_messages: Vec<(ChatRecord, Option<Value>)> = records
+        .into_iter()
+        .map(|record| {
+            let messages = record.document.as_ref().ok().and_then(messages_of);
+            (record, messages)
         })
-    };
-    (!chats.is_empty()).then(|| records.iter().zip(&chats).enumerate().map(chat).collect())
+        .collect();
+    let count = with_messages.iter().filter(|(_, found)| found.is_some());
+    let count = count.count();
+    if count == 0 || count * 2 < with_messages.len() {
+        return None;
+    }
+    let chats: Vec<LoggedChat> = with_messages
+        .iter()
+        .enumerate()
+        .map(|(at, (record, messages))| logged_chat(at, record, messages.as_ref()))
+        .collect();
+    let first_problem = chats.first().and_then(|chat| chat.problem.clone());
+    Some(match first_problem {
+        Some(why) if chats.iter().all(|chat| chat.problem.is_some()) => Err(why),
+        _ => Ok(chats),
+    })
 }
 
-/// The document in a text, or those in its lines; `None` if it is neither, or needs more than `most` bytes of memory.
-fn documents(text: &str, most: usize) -> Option<Vec<Value>> {
+/// The conversation of the record at a position, from 0.
+fn logged_chat(at: usize, record: &ChatRecord, messages: Option<&Value>) -> LoggedChat {
+    let id = record.document.as_ref().ok();
+    let id = id.and_then(|document| document.get("id")?.as_str());
+    let id = id.map_or_else(|| (at + 1).to_string(), str::to_string);
+    let read = match (&record.document, messages) {
+        (Err(why), _) => Err(why.clone()),
+        (Ok(_), None) => Err("it has no list of messages".to_string()),
+        (Ok(_), Some(messages)) => {
+            conversation(JsonNode::top(messages)).map_err(|error| error.to_string())
+        }
+    };
+    match read {
+        Ok(found) => LoggedChat {
+            id,
+            has_system: found.system.is_some(),
+            turns: found.into_turns(),
+            problem: None,
+        },
+        Err(why) => LoggedChat {
+            id,
+            turns: Vec::new(),
+            has_system: false,
+            problem: Some(format!("{}: {why}", record.place)),
+        },
+    }
+}
+
+/// The records of a text: one document, the elements of a list, or one document per line. `None` if it needs more than
+/// `most` bytes of memory.
+fn records(text: &str, most: usize) -> Option<Vec<ChatRecord>> {
+    let numbered = |(at, document): (usize, Value)| ChatRecord {
+        place: format!("conversation {}", at + 1),
+        document: Ok(document),
+    };
     match json::parse_within(text, most) {
-        Ok((document, _)) => return Some(vec![document]),
+        Ok((Value::Array(list), _)) if !is_messages(&list) => {
+            return Some(list.into_iter().enumerate().map(numbered).collect());
+        }
+        Ok((document, _)) => return Some(vec![numbered((0, document))]),
         Err(ParseFailure::TooLarge) => return None,
         Err(ParseFailure::Syntax(_)) => {}
     }
     let mut left = most;
-    let document = |line| {
-        let (document, size) = json::parse_within(line, left).ok()?;
-        left = left.checked_sub(size + json::ITEM)?;
-        Some(document)
+    let record = |(at, line): (usize, &str)| {
+        let document = match json::parse_within(line, left) {
+            Ok((document, size)) => {
+                left = left.checked_sub(size + json::ITEM)?;
+                Ok(document)
+            }
+            Err(ParseFailure::TooLarge) => return None,
+            Err(ParseFailure::Syntax(error)) => Err(format!("this is not JSON: {error}")),
+        };
+        let place = format!("line {}", at + 1);
+        Some(ChatRecord { place, document })
     };
     text.lines()
-        .filter(|line| !line.trim().is_empty())
-        .map(document)
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty())
+        .map(record)
         .collect()
 }
 
@@ -150,7 +206,7 @@ mod tests {
     fn a_text_that_needs_more_memory_is_not_read() {
         let list = format!("[{}0]", "0,".repeat(10_000));
         for text in [list.clone(), format!("{list}\n{list}")] {
-            assert!(documents(&text, 4 << 20).is_some() && documents(&text, 1 << 10).is_none());
+            assert!(records(&text, 4 << 20).is_some() && records(&text, 1 << 10).is_none());
         }
     }
 
@@ -169,5 +225,28 @@ mod tests {
         let strange = json!({"messages": [{"role": "ghost", "content": "x"}]}).to_string();
         let error = read_chat_log(&strange).unwrap().unwrap_err();
         assert!(error.starts_with("conversation 1: $[0]"), "{error}");
+    }
+
+    #[test]
+    fn unreadable_records_have_a_place_and_a_reason() {
+        let good = r#"{"id": "a", "messages": [{"role": "user", "content": "hi"}]}"#;
+        let ghost = r#"{"messages": [{"role": "ghost", "content": "x"}]}"#;
+        let text = format!("{good}\n\n{ghost}\n{{\"note\": 1}}\n{{\"messages\": [\n{good}\n");
+        let found = read_chat_log(&text).unwrap().unwrap();
+        let problems: Vec<Option<&str>> = found.iter().map(|one| one.problem.as_deref()).collect();
+        assert_eq!(problems.len(), 5);
+        assert_eq!((problems[0], problems[4]), (None, None));
+        assert!(
+            problems[1].unwrap().starts_with("line 3: $[0]"),
+            "{problems:?}"
+        );
+        assert_eq!(problems[2], Some("line 4: it has no list of messages"));
+        assert!(problems[3].unwrap().starts_with("line 5: this is not JSON"));
+    }
+
+    #[test]
+    fn text_with_few_messages_is_no_log() {
+        let good = r#"{"messages": [{"role": "user", "content": "hi"}]}"#;
+        assert_eq!(read_chat_log(&format!("{good}\n{{}}\n{{}}\n")), None);
     }
 }

@@ -158,7 +158,7 @@ fn of_chats(chats: Vec<LoggedChat>) -> Vec<RecordedConversation> {
             .then(|| system.to_string())
             .into_iter()
             .collect(),
-        problem: None,
+        problem: chat.problem,
     };
     chats.into_iter().map(conversation).collect()
 }
