@@ -2,7 +2,12 @@
 //!
 //! A measurement that depends on the speed of the machine is compared with a reference in the same run.
 
-#![allow(clippy::disallowed_methods, clippy::print_stdout, clippy::unwrap_used)]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::print_stdout,
+    clippy::unwrap_used
+)]
 
 // The benchmarks use fewer functions of it than the tests.
 #[allow(dead_code)]

@@ -61,7 +61,7 @@ pub(super) async fn run_to_completion(
     Ok((live.state, live.interrupted_at.is_some()))
 }
 
-/// A run while it goes on, and how it is ended.
+/// A run in progress, and how it is ended.
 struct LiveRun {
     state: RunState,
     handle: RunHandle,
@@ -80,7 +80,7 @@ struct LiveRun {
 }
 
 impl LiveRun {
-    /// Carries out a request to end.
+    /// Handles a request to end.
     fn interrupt(&mut self, request: EndRequest) -> anyhow::Result<()> {
         self.reporter.erase();
         let is_first = self.interrupted_at.is_none();

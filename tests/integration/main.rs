@@ -1,7 +1,12 @@
 //! All integration tests in one binary, so that it is linked once and its tests run in parallel. `cargo test --test
 //! integration explorer::` runs those of one file.
 
-#![allow(clippy::disallowed_methods, clippy::print_stdout, clippy::unwrap_used)]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::print_stdout,
+    clippy::unwrap_used
+)]
 
 mod a2a_texts;
 mod adk_results;
