@@ -106,10 +106,10 @@ pub(super) fn convert(args: ConvertArgs) -> anyhow::Result<Exit> {
     }
     fill_output(&args.output, |out| out.write_all(converted.text.as_bytes()))
         .with_context(|| args.output.display().to_string())?;
-    Ok(print_problems(&args.output, &converted))
+    Ok(print_conversion(&args.output, &converted))
 }
 
-fn print_problems(output: &Path, converted: &Converted) -> Exit {
+fn print_conversion(output: &Path, converted: &Converted) -> Exit {
     for problem in &converted.problems {
         print_note(&format!("left out: {}", clean_line(&problem.to_string())));
     }

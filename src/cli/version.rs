@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn path_decides_the_installation_method() {
+    fn path_shows_the_installation_method() {
         for (path, by) in [
             ("/home/u/.cargo/bin/evaltrail", Some("installed by cargo")),
             (

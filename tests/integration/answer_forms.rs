@@ -120,7 +120,7 @@ fn response_schema_works_with_each_provider() {
     for model in MODELS {
         let judge = JudgeDouble::start(by_schema);
         let report = score(&judge, &["a"], &all_criteria(model), "");
-        judge.is_valid_request();
+        judge.assert_requests_valid();
         let questions = judge.questions();
         assert_eq!(
             (
@@ -210,7 +210,7 @@ fn a_rejected_schema_is_not_sent_again() {
             None => Say::Text(valid("valid")),
         });
         let report = score(&judge, &["a", "b", "c"], &match_criterion(model), "");
-        judge.is_valid_request();
+        judge.assert_requests_valid();
         for case in 0..3 {
             assert_eq!(
                 metric(&report, case, MATCH)["status"],
@@ -244,7 +244,7 @@ fn rejected_output_config_falls_back_to_tool() {
         &match_criterion("anthropic/claude-x"),
         "",
     );
-    judge.is_valid_request();
+    judge.assert_requests_valid();
     assert_eq!(metric(&report, 1, MATCH)["status"], "passed", "{report}");
     let tools: Vec<bool> = judge
         .questions()
@@ -321,7 +321,7 @@ fn builtin_schema_omitted_for_adk_and_custom() {
         &match_criterion("gemini-x"),
         "compat = \"adk\"\n",
     );
-    judge.is_valid_request();
+    judge.assert_requests_valid();
     let own = options(
         "gemini-x",
         json!({"response_schema": {"properties": {"is_valid": {"type": "STRING"}}}}),
@@ -332,7 +332,7 @@ fn builtin_schema_omitted_for_adk_and_custom() {
         &json!({MATCH: {"threshold": 0.5, "judge_model_options": own}}),
         "",
     );
-    judge.is_valid_request();
+    judge.assert_requests_valid();
     assert_eq!(
         judge
             .questions()

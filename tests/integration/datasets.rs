@@ -224,7 +224,7 @@ fn requests_and_messages_are_read() {
 }
 
 #[test]
-fn unknown_calls_are_not_empty() {
+fn unknown_calls_and_failures_are_kept() {
     let trajectory = |cell: Value| {
         let row = json!({"prompt": "x", "reference_trajectory": cell, "response": "y"});
         cases(&open(&row.to_string())).remove(0).turns()[0]

@@ -146,7 +146,7 @@ impl World {
     fn run(&mut self, setup: &Setup, args: &[&str]) -> (Value, usize) {
         let ran = output(&mut self.command(setup, args));
         let report = serde_json::from_str(&text(&ran)).unwrap_or_else(|_| panic!("{}", both(&ran)));
-        self.judge.is_valid_request();
+        self.judge.assert_requests_valid();
         (report, self.new_requests())
     }
 

@@ -674,7 +674,7 @@ fn rated(baseline: bool, lower: bool, threshold: f64, replies: &[&[&str]]) -> Me
 
 /// The score that each sample alone would give depends only on that sample.
 #[test]
-fn score_per_sample_is_shown() {
+fn score_per_sample_is_computed() {
     let rated = rated(
         false,
         false,

@@ -85,7 +85,7 @@ fn each_protocol_sends_valid_requests() {
             ("c.json", config(criteria)),
         ]);
         let (report, code, told) = place.score_with(&judge, &[]);
-        judge.is_valid_request();
+        judge.assert_requests_valid();
         assert_eq!(code, 0, "{model}: {told} {report}");
         assert_eq!(judge.questions().len(), 4, "{model}");
         let found = metric(&report, 0, MATCH);
@@ -104,7 +104,7 @@ fn requests_to_vertex_equal_those_of_adk() {
     let criteria = json!({"safety_v1": 0.5, "multi_turn_task_success_v1": 0.5, "response_evaluation_score": 0.5});
     let place = Place::new(&[("rows.jsonl", rows(&["a"])), ("c.json", config(criteria))]);
     let (report, code, _) = place.score_with(&judge, &[]);
-    judge.is_valid_request();
+    judge.assert_requests_valid();
     assert_eq!((code, judge.questions().len()), (0, 3), "{report}");
     assert_eq!(metric(&report, 0, "safety_v1")["status"], "passed");
     assert_eq!(
@@ -602,7 +602,7 @@ fn a_key_is_seen_nowhere() {
             .env("RUST_LOG", "trace")
             .env("RUST_BACKTRACE", "full"),
     );
-    judge.is_valid_request();
+    judge.assert_requests_valid();
     assert_eq!(ran.status.code(), Some(1), "{}", both(&ran));
     assert!(
         both(&ran).contains("redirects to 127.0.0.1"),
@@ -672,7 +672,7 @@ fn folder_judge_address_needs_permission() {
         (code, &metric(&report, 0, MATCH)["judge"]["model"]),
         (0, &json!("gpt-x"))
     );
-    judge.is_valid_request();
+    judge.assert_requests_valid();
 }
 
 /// The owner of a Google Cloud project can store what is sent to it.
@@ -695,7 +695,7 @@ fn project_of_a_folder_needs_permission() {
     );
     assert!(judge.seen.lock().unwrap().is_empty());
     assert_eq!(place.score_with(&judge, &["--trust"]).1, 0);
-    judge.is_valid_request();
+    judge.assert_requests_valid();
 }
 
 /// The question shows the address in the form in which it is used, so that it cannot look like another host.
@@ -800,7 +800,7 @@ fn model_with_own_project_needs_permission() {
     let model = "projects/p/locations/l/publishers/google/models/gemini-x";
     let place = Place::new(&[("rows.jsonl", rows(&["a"])), ("c.json", judged(model, 1))]);
     assert_eq!(place.score_with(&judge, &["--trust"]).1, 0);
-    judge.is_valid_request();
+    judge.assert_requests_valid();
 }
 
 /// The permission is checked where the client is created, so that no client can exist without a question.
@@ -867,7 +867,7 @@ fn own_templates_rate_and_compare() {
         ("evaltrail.toml", toml.to_string()),
     ];
     let (report, ..) = Place::new(&files).score_with(&judge, &[]);
-    judge.is_valid_request();
+    judge.assert_requests_valid();
     let follows = metric(&report, 0, "follows");
     assert_eq!(
         (&follows["score"], &follows["status"]),
@@ -933,7 +933,7 @@ fn builtin_templates_have_own_metric_names() {
         ("evaltrail.toml", toml),
     ];
     let (report, code, _) = Place::new(&files).score_with(&judge, &[]);
-    judge.is_valid_request();
+    judge.assert_requests_valid();
     assert_eq!((code, judge.questions().len()), (0, 2));
     assert_eq!(metric(&report, 0, "judged_coherence")["score"], 4.0);
 }
@@ -969,7 +969,7 @@ fn a_scenario_is_played_by_a_model() {
     let agent = format!("cmd:{} agent.py", python.display());
     let mut command = place.command(&judge, &["run", "s.evalset.json", "--agent", &agent]);
     let (report, code, told) = place.report(&mut command);
-    judge.is_valid_request();
+    judge.assert_requests_valid();
     assert_eq!(code, 0, "{told} {report}");
     let turns = report["cases"][0]["invocations"].as_array().unwrap();
     let said: Vec<&str> = turns
@@ -1033,7 +1033,7 @@ fn simulated_user_spending_counts_to_limit() {
         &["run", "s.evalset.json", "--agent", &agent, "-j", "1"],
     );
     let (report, code, told) = place.report(&mut command);
-    judge.is_valid_request();
+    judge.assert_requests_valid();
     assert_eq!((code, judge.questions().len()), (1, 3), "{told} {report}");
     let spent = &report["summary"]["judges"];
     assert_eq!(
@@ -1141,7 +1141,7 @@ fn judge_calls_the_model_and_probes_it() {
         "[judge]\nmodel = \"gemini-x\"\n".to_string(),
     )]);
     let hello = output(&mut place.command(&honest, &["judge"]));
-    honest.is_valid_request();
+    honest.assert_requests_valid();
     assert_eq!(hello.status.code(), Some(0), "{}", both(&hello));
     assert!(
         text(&hello).contains("gemini-x") && text(&hello).contains("s per response"),

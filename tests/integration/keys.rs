@@ -84,7 +84,7 @@ fn dotenv_key_is_used_only_with_trust() {
     let (status, code, told) = scored(score(&place, &judge).arg("--trust"));
     assert_eq!((status.as_str(), code), ("passed", 0), "{told}");
     // The test double accepts no other key.
-    judge.is_valid_request();
+    judge.assert_requests_valid();
     assert_eq!(judge.questions().len(), 1);
     holds_no_key(place.path());
 }
@@ -117,7 +117,7 @@ fn the_environment_goes_before_the_file() {
         !told.contains(".env"),
         "nothing is offered that is not needed: {told}"
     );
-    judge.is_valid_request();
+    judge.assert_requests_valid();
     // An exported empty variable takes precedence as well, as in ADK.
     let (status, _, told) = scored(
         score(&place, &judge)
@@ -168,7 +168,7 @@ fn nothing_but_keys_and_places_is_taken() {
         "{told}"
     );
     assert_eq!(without(score(&place, &judge).arg("--trust")).0, "passed");
-    judge.is_valid_request();
+    judge.assert_requests_valid();
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn custom_key_name_is_read_from_dotenv() {
     let place = place("gpt-x", &format!("JUDGE_KEY={KEY}\n"), &toml);
     let (status, _, told) = scored(score(&place, &judge).arg("--trust"));
     assert_eq!(status, "passed", "{told}");
-    judge.is_valid_request();
+    judge.assert_requests_valid();
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn dotenv_can_be_disabled_and_stops_at_repo() {
     let mut command = score(&place, &judge);
     command.current_dir(outer.join("repository")).arg("--trust");
     assert_eq!(scored(&mut command).0, "passed");
-    judge.is_valid_request();
+    judge.assert_requests_valid();
 }
 
 /// The model that simulates the user of a scenario needs permission like a judge, also without judged metrics.
@@ -264,7 +264,7 @@ fn unjudged_simulated_user_needs_permission() {
         );
         assert_eq!(judge.seen.lock().unwrap().len(), before, "nothing is sent");
         let ran = run(&["--trust"]);
-        judge.is_valid_request();
+        judge.assert_requests_valid();
         assert_eq!(judge.questions().len(), before + 1, "{}", both(&ran));
     }
 }
@@ -366,7 +366,7 @@ fn judge_uses_a_key_from_a_dotenv_file() {
         both(&refused)
     );
     let asked = hello(&["--trust"]);
-    judge.is_valid_request();
+    judge.assert_requests_valid();
     assert!(
         text(&asked).contains("structured output: the provider enforces the JSON Schema"),
         "{}",

@@ -32,7 +32,7 @@ fn listed(place: &Place, path: &str) -> Value {
 }
 
 #[test]
-fn agents_in_the_folder_of_sets_are_found() {
+fn agents_next_to_the_sets_folder_are_found() {
     let place = Place::new(&[
         ("project/agents/desk/agent.py", "root_agent = 1".into()),
         ("project/evalsets/s.evalset.json", set(&["a"])),

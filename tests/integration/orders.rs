@@ -8,7 +8,7 @@ use evaltrail::explorer::{
 };
 use evaltrail_core::domain::{
     AgentSpec, Attempt, AttemptKey, AttemptRecords, Content, Conversation, Criterion, EndedAttempt,
-    EvalCase, InMemory, Invocation, MAX_FULL_ATTEMPT, PlannedCase, PlannedCases, PlannedSet,
+    EvalCase, InMemory, Invocation, MAX_FULL_ATTEMPTS, PlannedCase, PlannedCases, PlannedSet,
     RecordedAt, RunBy, RunEvent, RunOptions, RunPlan, RunRef, RunState, ToolCall, Trajectory,
     case_status,
 };
@@ -86,7 +86,7 @@ fn attempt(key: AttemptKey, id: &str, expected: u32, actual: u32) -> Arc<EndedAt
         Arc::new(Journal(serde_json::to_string(&attempt).unwrap()));
     let at = RecordedAt {
         offset: 0,
-        length: MAX_FULL_ATTEMPT + 1,
+        length: MAX_FULL_ATTEMPTS + 1,
     };
     Arc::new(EndedAttempt::recorded(
         attempt,

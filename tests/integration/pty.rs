@@ -311,7 +311,7 @@ fn key_in_a_file_needs_permission() {
     terminal.wait_until("a run with the next one", ended(3));
     terminal.keys("q");
     assert_eq!(terminal.wait_for_end(), 0);
-    judge.is_valid_request();
+    judge.assert_requests_valid();
     terminal.assert_restored();
 }
 

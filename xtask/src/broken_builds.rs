@@ -223,7 +223,7 @@ const BROKEN_BUILDS: &[BrokenBuild] = &[
         file: "src/cli/terminal.rs",
         original: "std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && !dumb",
         broken: "std::io::stdin().is_terminal() || !dumb",
-        tests: Tests::Integration(&["without_terminal_error"]),
+        tests: Tests::Integration(&["without_a_terminal", "without_terminal_error"]),
     },
     BrokenBuild {
         row: 10,
@@ -333,8 +333,8 @@ const BROKEN_BUILDS: &[BrokenBuild] = &[
     BrokenBuild {
         row: 27,
         file: "crates/evaltrail-core/src/domain/ended.rs",
-        original: "pub const MAX_FULL_ATTEMPT: u64 = 4 << 20;",
-        broken: "pub const MAX_FULL_ATTEMPT: u64 = 16 << 30;",
+        original: "pub const MAX_FULL_ATTEMPTS: u64 = 4 << 20;",
+        broken: "pub const MAX_FULL_ATTEMPTS: u64 = 16 << 30;",
         tests: Tests::Integration(&["attempts_do_not_stay"]),
     },
 ];

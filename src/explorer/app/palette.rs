@@ -7,7 +7,7 @@ use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::model::{Dialog, Model};
 use crate::explorer::shared::motion::Motion;
 use crate::explorer::shared::theme::{Role, Theme};
-use crate::explorer::widgets::picker::{Picker, pick};
+use crate::explorer::widgets::picker::{Picker, contains_words, pick};
 use crate::explorer::widgets::text::{put, put_right};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -54,6 +54,13 @@ impl Palette {
                     .found
                     .push((command, command.name().to_string()));
             }
+        }
+        let typed = self.picker.input.value();
+        let has_words = |(command, name): &(&Command, String)| {
+            contains_words(typed, name) || contains_words(typed, command.help)
+        };
+        if self.picker.found.iter().any(has_words) {
+            self.picker.found.retain(has_words);
         }
     }
 }

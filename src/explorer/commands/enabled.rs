@@ -202,6 +202,16 @@ pub(crate) fn has_two_sides(model: &Model) -> Enabled {
     }
 }
 
+/// Condition for folding values: the lines that are shown are those of the comparison.
+pub(crate) fn shows_comparison(model: &Model) -> Enabled {
+    let case = model.open_case().ok_or("open a case first")?;
+    let compares = case.key.as_ref().is_some_and(|key| key.view.compares());
+    match compares {
+        true => Ok(()),
+        false => Err("show the comparison first"),
+    }
+}
+
 pub(crate) fn has_side_pane(model: &Model) -> Enabled {
     let wide = draw_lines::is_wide(&screen::layout(model));
     wide.then_some(())

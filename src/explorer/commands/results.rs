@@ -5,6 +5,7 @@
 
 use super::enabled::{
     can_judge_again, has_attempt, has_judgement, has_outcomes, has_two_sides, in_workspace,
+    shows_comparison,
 };
 use super::{Access, Command, CommandGroup, LIST_OR_CASE, LISTS, ONE_CASE, SCREENS};
 use crate::explorer::running::start;
@@ -63,6 +64,7 @@ pub static FOLD: Command = Command {
     help: "fold nested values one level more",
     access: Access::Reads,
     contexts: &[Context::Case],
+    enabled: shows_comparison,
     run: |model| movement::fold_values(model, -1),
     ..BASE
 };
@@ -75,6 +77,7 @@ pub static UNFOLD: Command = Command {
     help: "unfold nested values by one level",
     access: Access::Reads,
     contexts: &[Context::Case],
+    enabled: shows_comparison,
     run: |model| movement::fold_values(model, 1),
     ..BASE
 };

@@ -206,14 +206,16 @@ pub(crate) fn fold_values(model: &mut Model, by: isize) -> Vec<Effect> {
     let levels = case.body.as_ref().map_or(0, |body| body.nested_levels);
     let folded_from = case.folded_from.unwrap_or(levels).min(levels);
     let next = folded_from.saturating_add_signed(by);
-    let notice = match (levels, next) {
-        (0, _) => "no value in this case is nested".to_string(),
-        (_, 0) if folded_from == 0 => "all values are folded".to_string(),
-        (_, next) if next >= levels => "values are shown in full".to_string(),
-        (_, next) => format!("values are folded from level {next} of {levels}"),
+    let notice = match next {
+        _ if levels == 0 => "no value in this case is nested".to_string(),
+        0 => "all values are folded".to_string(),
+        next if next >= levels => "values are shown in full".to_string(),
+        next => format!("values are folded from level {next} of {levels}"),
     };
-    case.folded_from = (next < levels).then_some(next);
-    case.seeks_turn = true;
+    if levels > 0 {
+        case.folded_from = (next < levels).then_some(next);
+        case.seeks_turn = true;
+    }
     notices::notify(model, notice, false)
 }
 

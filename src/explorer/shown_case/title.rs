@@ -9,6 +9,7 @@ use evaltrail_core::analysis::PassCount;
 use evaltrail_core::domain::{EndedAttempt, Status};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 use std::sync::Arc;
 use unicode_width::UnicodeWidthStr;
 
@@ -27,7 +28,8 @@ pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
     )
     .into_owned();
     x += put(buffer, x, area.y, room, &id, theme.style(Role::Title)) + 2;
-    let (words, style) = status_text(model.shown_attempt(), theme);
+    let words = status_text(model.shown_attempt());
+    let style = status_style(model.shown_attempt(), theme);
     x += put(buffer, x, area.y, end.saturating_sub(x), &words, style) + 2;
     let room = usize::from(end.saturating_sub(x));
     if let Some(words) = rate_text(model, case.at, room) {
@@ -46,7 +48,7 @@ pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
             x,
             area.y,
             end.saturating_sub(x),
-            &format!("turn {turn} alone"),
+            &single_turn_text(turn),
             theme.style(Role::Note),
         ) + 2;
     }
@@ -55,6 +57,27 @@ pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
     if words.width() <= usize::from(left) {
         put(buffer, x, area.y, left, &words, theme.style(role));
     }
+}
+
+/// Number of columns that the title needs without the run that the result is from.
+pub(crate) fn title_width(model: &Model) -> usize {
+    let Some(case) = model.open_case() else {
+        return 0;
+    };
+    let attempt = model.shown_attempt();
+    let texts = [
+        Some(model.shown_id(case.at).to_string()),
+        Some(status_text(attempt)),
+        rate_text(model, case.at, 0),
+        attempt
+            .and_then(|attempt| attempt.turn)
+            .map(single_turn_text),
+    ];
+    texts.iter().flatten().map(|text| text.width() + 2).sum()
+}
+
+fn single_turn_text(turn: u32) -> String {
+    format!("turn {turn} alone")
 }
 
 /// How many attempts of a repeated case passed; with the interval of the pass rate, if there is room for it.
@@ -72,23 +95,19 @@ fn rate_text(model: &Model, case: CaseRef, room: usize) -> Option<String> {
     })
 }
 
-fn status_text(
-    attempt: Option<&Arc<EndedAttempt>>,
-    theme: &Theme,
-) -> (String, ratatui::style::Style) {
+fn status_text(attempt: Option<&Arc<EndedAttempt>>) -> String {
     match attempt {
-        None => ("not run".into(), theme.style(Role::Faint)),
-        Some(attempt) if attempt.unsteady => (
-            format!("≈ {}, unsteady", attempt.status.label()),
-            theme.style(Role::Note),
-        ),
-        Some(attempt) => {
-            let status = attempt.status;
-            (
-                format!("{} {}", status.glyph(), status.label()),
-                theme.status(status),
-            )
-        }
+        None => "not run".into(),
+        Some(attempt) if attempt.unsteady => format!("≈ {}, unsteady", attempt.status.label()),
+        Some(attempt) => format!("{} {}", attempt.status.glyph(), attempt.status.label()),
+    }
+}
+
+fn status_style(attempt: Option<&Arc<EndedAttempt>>, theme: &Theme) -> Style {
+    match attempt {
+        None => theme.style(Role::Faint),
+        Some(attempt) if attempt.unsteady => theme.style(Role::Note),
+        Some(attempt) => theme.status(attempt.status),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::explorer::shown_case::compare::column_width;
 use crate::explorer::shown_case::draw_lines::{
     WIDE_FROM, body_lines, is_wide, lines_area, verdict_line,
 };
-use crate::explorer::shown_case::title::{failing_text, title};
+use crate::explorer::shown_case::title::{failing_text, title, title_width};
 use crate::explorer::shown_case::verdict::{BRIEF_LINES, VerdictLine, brief_lines, verdict_lines};
 use crate::explorer::shown_case::{strip, tabs};
 use crate::explorer::widgets::text::put;
@@ -58,7 +58,7 @@ pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
         height: body.height - height,
         ..body
     };
-    match has_title_in_border(&base, model) {
+    match has_title_in_border(&base, model, case) {
         true => Layout {
             header: Rect::default(),
             main: Rect {
@@ -90,13 +90,17 @@ fn most_verdict_lines(lines: u16) -> u16 {
     }
 }
 
-/// Whether the title is in the upper border of the difference, which saves a line on low screens. Not where
-/// something else is below the title, or a run is live, whose progress is beside the title.
-fn has_title_in_border(base: &Layout, model: &Model) -> bool {
+/// Whether the title is in the upper border of the difference, which saves a line on low screens. Not where turns and
+/// attempts leave too little room, or something else is below the title, or a run is live, whose progress is beside the
+/// title.
+fn has_title_in_border(base: &Layout, model: &Model, case: &CaseScreen) -> bool {
     let is_low = base.body.height < DIFFERENCE_LINES + 2 * BRIEF_LINES;
     let is_below_title = base.body.y == base.header.bottom();
     let has_live_run = model.run.as_ref().is_some_and(|run| run.is_live());
-    is_low && is_below_title && !has_live_run
+    let strip_width = strip_width(model, case);
+    let has_room =
+        strip_width == 0 || title_width(model) + strip_width + 4 <= usize::from(base.body.width);
+    is_low && is_below_title && !has_live_run && has_room
 }
 
 /// Whether the metrics tab fills the screen, so that scrolling applies to it.
@@ -163,6 +167,14 @@ pub(crate) fn draw(
     None
 }
 
+/// Number of columns of the upper border for turns and attempts, with the spaces around them.
+fn strip_width(model: &Model, case: &CaseScreen) -> usize {
+    match strip::width(model, case) {
+        0 => 0,
+        width => width + 5,
+    }
+}
+
 /// Draws turns and attempts into the upper border of the main pane, after the title if that is not in the header.
 fn upper_border(
     model: &Model,
@@ -173,10 +185,8 @@ fn upper_border(
 ) {
     let mut strip_area = areas.main;
     if areas.header.is_empty() {
-        let strip_width = match strip::width(model, case) {
-            0 => 0,
-            width => (width as u16 + 5).min(areas.main.width / 2),
-        };
+        let strip_width = strip_width(model, case);
+        let strip_width = strip_width.min(usize::from(areas.main.width)) as u16;
         let title_area = Rect {
             width: areas.main.width - strip_width,
             ..areas.main

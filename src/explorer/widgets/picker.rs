@@ -68,15 +68,10 @@ pub fn ranked<T: Copy>(typed: &str, items: impl Iterator<Item = (T, String)>) ->
     let mut matcher = Matcher::new(Config::DEFAULT);
     let pattern = Pattern::parse(typed, CaseMatching::Ignore, Normalization::Smart);
     let mut buffer = Vec::new();
-    let typed_words: Vec<String> = typed.split_whitespace().map(str::to_lowercase).collect();
-    let contains_words = |text: &str| {
-        let text = text.to_lowercase();
-        typed_words.iter().all(|word| text.contains(word))
-    };
     let mut found: Vec<(bool, u32, T, String)> = items
         .filter_map(|(item, text)| {
             let score = pattern.score(Utf32Str::new(&text, &mut buffer), &mut matcher)?;
-            Some((contains_words(&text), score, item, text))
+            Some((contains_words(typed, &text), score, item, text))
         })
         .collect();
     if found.iter().any(|(contains, ..)| *contains) {
@@ -88,6 +83,14 @@ pub fn ranked<T: Copy>(typed: &str, items: impl Iterator<Item = (T, String)>) ->
         .take(MAX_FOUND)
         .map(|(_, _, item, text)| (item, text))
         .collect()
+}
+
+/// Whether a text contains each typed word, in upper or lower case.
+pub(crate) fn contains_words(typed: &str, text: &str) -> bool {
+    let text = text.to_lowercase();
+    typed
+        .split_whitespace()
+        .all(|word| text.contains(&word.to_lowercase()))
 }
 
 /// Draws the text field and the list; `row` draws one item. Returns the position of the text cursor.

@@ -111,7 +111,7 @@ impl JudgeDouble {
     }
 
     /// Panics if the server received an invalid request.
-    pub fn is_valid_request(&self) {
+    pub fn assert_requests_valid(&self) {
         let wrong = self.wrong.lock().unwrap();
         assert!(wrong.is_empty(), "{wrong:#?}");
     }

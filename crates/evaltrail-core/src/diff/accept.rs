@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn non_text_response_is_accepted_unchanged() {
+    fn response_of_several_parts_is_kept() {
         let picture = || Part {
             rest: json!({"inline_data": {}}).as_object().cloned().unwrap(),
             ..Part::default()

@@ -108,94 +108,118 @@ fn shortened_calls(calls: &[&DiffRow]) -> Option<DiffRow> {
     }
 }
 
-/// The place of a row in the nested objects and lists of JSON values.
-struct Nesting {
-    /// Number of objects and lists that contain the row.
+/// One side of a row in the nested objects and lists of a JSON value.
+#[derive(Clone, Copy, Default)]
+struct NestedSide {
+    is_blank: bool,
+    /// Number of objects and lists that contain the side's line.
     level: usize,
-    /// For the left and the right side: the closing bracket of the object or list that begins in the row.
-    opens: [Option<&'static str>; 2],
-    /// Whether the row only ends an object or list.
+    /// The closing bracket of the object or list that begins in the line.
+    opens: Option<&'static str>,
+    /// Whether an object or list ends in the line.
     closes: bool,
 }
 
-fn nesting(rows: &[DiffRow]) -> Vec<Nesting> {
+fn nesting(rows: &[DiffRow]) -> Vec<[NestedSide; 2]> {
     let mut open = [0usize; 2];
     let mut item = None;
-    let mut place = |row: &DiffRow| {
+    let mut sides_of = |row: &DiffRow| {
         if item.replace(row.item) != Some(row.item) {
             open = [0; 2];
         }
-        let texts = [&row.left, &row.right].map(|line| -> String {
-            let spans = line.iter().flatten();
-            spans.map(|span| span.text.as_str()).collect()
-        });
-        let (mut levels, mut opens, mut closes) = (Vec::new(), [None; 2], Vec::new());
-        for (side, text) in texts.iter().map(|text| text.trim()).enumerate() {
-            if text.is_empty() {
-                continue;
-            }
-            let is_end = text.starts_with(['}', ']']);
-            open[side] -= usize::from(is_end && open[side] > 0);
-            levels.push(open[side]);
-            closes.push(is_end);
-            opens[side] = match text.chars().last() {
+        [(0, &row.left), (1, &row.right)].map(|(side, line)| {
+            let text: String = line
+                .iter()
+                .flatten()
+                .map(|span| span.text.as_str())
+                .collect();
+            let text = text.trim();
+            let closes = text.starts_with(['}', ']']);
+            open[side] -= usize::from(closes && open[side] > 0);
+            let opens = match text.chars().last() {
                 Some('{') => Some("}"),
                 Some('[') => Some("]"),
                 _ => None,
             };
-            open[side] += usize::from(opens[side].is_some());
-        }
-        Nesting {
-            level: levels.into_iter().min().unwrap_or(0),
-            opens,
-            closes: !closes.is_empty() && closes.into_iter().all(|is_end| is_end),
-        }
+            let level = open[side];
+            open[side] += usize::from(opens.is_some());
+            NestedSide {
+                is_blank: text.is_empty(),
+                level,
+                opens,
+                closes,
+            }
+        })
     };
-    rows.iter().map(&mut place).collect()
+    rows.iter().map(&mut sides_of).collect()
 }
 
 /// The number of levels of objects and lists in the JSON values that rows show; 0 without any on lines of its own.
 pub fn nested_levels(rows: &[DiffRow]) -> usize {
-    let levels = nesting(rows).into_iter().map(|nesting| nesting.level);
-    levels.max().unwrap_or(0)
+    let sides = nesting(rows).into_iter().flatten();
+    sides.map(|side| side.level).max().unwrap_or(0)
 }
 
 /// Replaces what is inside of objects and lists at a level, from 0, by the number of its lines. A difference in it is
-/// marked on the row that remains. The rows must be those of calls or of JSON values.
+/// marked on the row that remains. An object or list stays as it is if the other side has other lines beside it. The
+/// rows must be those of calls or of JSON values.
 pub fn fold_nested_rows(rows: Vec<DiffRow>, level: usize) -> Vec<DiffRow> {
     let places = nesting(&rows);
     let mut out: Vec<DiffRow> = Vec::new();
-    let mut rows = rows.into_iter().zip(places).peekable();
-    while let Some((mut row, nesting)) = rows.next() {
-        if nesting.level == level && nesting.opens != [None; 2] {
-            let mut inside = Vec::new();
-            while let Some((row, _)) = rows.next_if(|(_, next)| next.level > level) {
-                inside.push(row);
-            }
-            let is_end = |next: &Nesting| next.level == level && next.closes;
-            let end = rows.next_if(|(_, next)| is_end(next)).map(|(end, _)| end);
-            inside.extend(end);
-            fold_into(&mut row, nesting.opens, &inside);
+    let mut at = 0;
+    while let Some(row) = rows.get(at) {
+        let mut row = row.clone();
+        let end = end_of_nested(&rows, &places, at, level);
+        if let Some(end) = end {
+            fold_into(&mut row, &places[at], &rows[at + 1..=end]);
         }
         out.push(row);
+        at = end.unwrap_or(at) + 1;
     }
     out
 }
 
+/// The row in which the objects and lists that begin in a row at a level end. `None` if none begins there, if they end in
+/// different rows, or if a side without one has lines in between.
+fn end_of_nested(
+    rows: &[DiffRow],
+    places: &[[NestedSide; 2]],
+    at: usize,
+    level: usize,
+) -> Option<usize> {
+    let opens = places[at].map(|side| side.opens.is_some());
+    let is_elsewhere = |side: &NestedSide| side.opens.is_some() && side.level != level;
+    if opens == [false; 2] || places[at].iter().any(is_elsewhere) {
+        return None;
+    }
+    let item = rows[at].item;
+    let later = || (at + 1..rows.len()).take_while(|row| rows[*row].item == item);
+    let end_of = |side: usize| {
+        let place = |row: usize| places[row][side];
+        later()
+            .find(|row| !place(*row).is_blank && place(*row).level <= level)
+            .filter(|row| place(*row).closes)
+    };
+    let mut ends = (0..2).filter(|side| opens[*side]).map(end_of);
+    let end = ends.next()??;
+    let is_beside =
+        |side: usize| !opens[side] && (at + 1..=end).any(|row| !places[row][side].is_blank);
+    (ends.all(|other| other == Some(end)) && !(0..2).any(is_beside)).then_some(end)
+}
+
 /// Adds to the row that opens an object or list, on each side that does, the number of the lines that follow it.
-fn fold_into(row: &mut DiffRow, opens: [Option<&'static str>; 2], inside: &[DiffRow]) {
+fn fold_into(row: &mut DiffRow, places: &[NestedSide; 2], inside: &[DiffRow]) {
     let sides: [fn(&DiffRow) -> &Option<Line>; 2] = [|row| &row.left, |row| &row.right];
-    for ((side, bracket), line) in sides
-        .into_iter()
-        .zip(opens)
-        .zip([&mut row.left, &mut row.right])
-    {
-        let (Some(bracket), Some(line)) = (bracket, line) else {
+    let lines_of_row = [&mut row.left, &mut row.right];
+    for ((side, place), line) in sides.into_iter().zip(places).zip(lines_of_row) {
+        let (Some(bracket), Some(line)) = (place.opens, line) else {
             continue;
         };
         let has_text = |line: &&Line| line.iter().any(|span| !span.text.trim().is_empty());
         let lines: Vec<&Line> = inside.iter().filter_map(|row| side(row).as_ref()).collect();
-        let count = lines.iter().copied().filter(has_text).count() - 1;
+        // The last one has the closing bracket.
+        let count = lines.iter().copied().filter(has_text).count();
+        let count = count.saturating_sub(1);
         let changed = lines
             .iter()
             .any(|line| line.iter().any(|span| span.changed));
@@ -211,6 +235,7 @@ mod tests {
     use super::*;
     use crate::diff::{align, call_rows, json_rows};
     use crate::domain::ToolCall;
+    use proptest::prelude::*;
     use serde_json::{Value, json};
 
     fn call(name: &str, args: Value) -> ToolCall {
@@ -280,6 +305,81 @@ mod tests {
         assert_eq!(shown(2).len(), 9);
         let all = json_rows(&value(5), &value(6));
         assert_eq!(fold_nested_rows(all.clone(), 3), all);
+    }
+
+    #[test]
+    fn values_with_other_nesting_are_not_hidden() {
+        for (e, a) in [
+            (
+                json!({"address": {"city": "B"}, "n": 1, "soil": {"kind": "clay"}}),
+                json!({"address": "B", "n": 2, "soil": {"kind": "clay"}}),
+            ),
+            (
+                json!({"w": 0, "x": {"y": 1, "z": 2}}),
+                json!({"w": {"p": 1, "q": 2, "r": 3}, "x": {"y": 1}}),
+            ),
+            (json!({"a": {"b": 1}}), json!({"a": [1, 2]})),
+        ] {
+            check_folds(&json_rows(&e, &a));
+        }
+    }
+
+    /// At every level, each line is shown or counted on its own side, and a difference stays marked.
+    fn check_folds(rows: &[DiffRow]) {
+        let lines = |rows: &[DiffRow], side: fn(&DiffRow) -> &Option<Line>| -> usize {
+            let count = |row: &DiffRow| match plain(side(row)).trim() {
+                "" => 0,
+                text => match text.split_once(" ⋯ ") {
+                    Some((_, folded)) => {
+                        2 + folded.split(' ').next().unwrap().parse::<usize>().unwrap()
+                    }
+                    None => 1,
+                },
+            };
+            rows.iter().map(count).sum()
+        };
+        let is_changed = |rows: &[DiffRow]| {
+            let spans = rows
+                .iter()
+                .flat_map(|row| row.left.iter().chain(&row.right));
+            spans.flatten().any(|span| span.changed)
+        };
+        for level in 0..=nested_levels(rows) {
+            let folded = fold_nested_rows(rows.to_vec(), level);
+            assert_eq!(
+                lines(&folded, |row| &row.left),
+                lines(rows, |row| &row.left)
+            );
+            assert_eq!(
+                lines(&folded, |row| &row.right),
+                lines(rows, |row| &row.right)
+            );
+            assert_eq!(is_changed(&folded), is_changed(rows));
+        }
+    }
+
+    fn any_value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            (0..3i32).prop_map(Value::from),
+            "[a{}]{0,2}".prop_map(Value::from)
+        ];
+        leaf.prop_recursive(4, 24, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::btree_map("[a-c]", inner, 0..4)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn folding_hides_no_line_without_counting_it(e in any_value(), a in any_value()) {
+            check_folds(&json_rows(&e, &a));
+            let args = |value: &Value| json!({"v": value, "w": value});
+            let (e, a) = (call("t{", args(&e)), call("t{", args(&a)));
+            check_folds(&call_rows(&align(&[&e], &[&a]), &[&e], &[&a]));
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::sync::{Arc, LazyLock};
 
 /// Maximum total size, in bytes of their records, of the attempts that are complete in memory. A small case takes
 /// about six times the size of its record in memory.
-pub const MAX_FULL_ATTEMPT: u64 = 4 << 20;
+pub const MAX_FULL_ATTEMPTS: u64 = 4 << 20;
 
 /// Current total size, in bytes of their records, of the attempts that are complete in memory.
 static WHOLE: AtomicU64 = AtomicU64::new(0);
@@ -46,7 +46,7 @@ pub trait AttemptRecords: Send + Sync {
 /// How much of a recorded attempt stays in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InMemory {
-    /// The complete attempt, while the total record size of such attempts is at most [`MAX_FULL_ATTEMPT`] bytes.
+    /// The complete attempt, while the total record size of such attempts is at most [`MAX_FULL_ATTEMPTS`] bytes.
     Whole,
     /// Only the summary.
     Summary,
@@ -79,7 +79,7 @@ pub(super) enum Summary {
 }
 
 pub(super) enum FullAttempt {
-    /// In memory, and recorded if it has a record. Its share of [`MAX_FULL_ATTEMPT`] is released when it is dropped.
+    /// In memory, and recorded if it has a record. Its share of [`MAX_FULL_ATTEMPTS`] is released when it is dropped.
     Held {
         attempt: Arc<Attempt>,
         record: Option<(RecordedAt, Arc<dyn AttemptRecords>)>,
@@ -285,13 +285,13 @@ impl PartialEq for EndedAttempt {
     }
 }
 
-/// Bytes of [`MAX_FULL_ATTEMPT`] that are reserved until this is dropped.
+/// Bytes of [`MAX_FULL_ATTEMPTS`] that are reserved until this is dropped.
 pub(super) struct Reserved(u64);
 
 impl Reserved {
     fn reserve(bytes: u64) -> Option<Reserved> {
         let fits = |taken: u64| {
-            Some(taken.saturating_add(bytes)).filter(|taken| *taken <= MAX_FULL_ATTEMPT)
+            Some(taken.saturating_add(bytes)).filter(|taken| *taken <= MAX_FULL_ATTEMPTS)
         };
         WHOLE
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits)
@@ -337,7 +337,7 @@ mod tests {
         let source: Arc<dyn AttemptRecords> = records.clone();
         let at = RecordedAt {
             offset: 0,
-            length: MAX_FULL_ATTEMPT + 1,
+            length: MAX_FULL_ATTEMPTS + 1,
         };
         let ended = EndedAttempt::recorded(attempt(), at, &source, InMemory::Whole);
         assert_eq!(

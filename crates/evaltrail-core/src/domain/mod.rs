@@ -88,7 +88,7 @@ pub use criterion::{Criterion, MatchType, criteria_by_metric};
 pub use custom::{CallingConvention, CustomMetric, MetricProgram};
 pub use decision::{Decision, DecisionKind, Decisions};
 pub use ended::{
-    AttemptRecords, Derivation, EndedAttempt, InMemory, MAX_FULL_ATTEMPT, RecordedAt,
+    AttemptRecords, Derivation, EndedAttempt, InMemory, MAX_FULL_ATTEMPTS, RecordedAt,
     causes_of_worst_attempt, worst_attempt,
 };
 pub use eval_set::{Conversation, EvalCase, EvalSet, Saved, SessionInput};

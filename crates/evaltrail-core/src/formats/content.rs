@@ -13,7 +13,7 @@ impl SetFile {
         };
         let mut hash = Xxh3::new();
         // The same row is another case when other columns of it are read, or when it begins with another session.
-        hash.update(self.sidecar_text().as_bytes());
+        hash.update(self.hashed_context().as_bytes());
         let mut in_string = false;
         let mut escaped = false;
         let mut from = 0;

@@ -369,7 +369,7 @@ impl SetFile {
     }
 
     /// What the cases depend on besides the text, as text; empty if there is nothing.
-    pub(super) fn sidecar_text(&self) -> String {
+    pub(super) fn hashed_context(&self) -> String {
         let session = self
             .session
             .as_ref()

@@ -453,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn omitted_defaults_are_equal() {
+    fn defaults_and_ignored_keys_are_equal() {
         let rule = "[[match]]\ntool = \"*\"\ndefaults = { unit = \"C\" }\n";
         assert!(
             same(rule, json!({"unit": "C"}), json!({}))

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn unjudged_result_has_a_reason() {
+    fn unusable_criterion_has_a_reason() {
         let why = |name: &str, threshold| {
             usable(&Criterion::new(name, threshold))
                 .unwrap_err()

@@ -183,7 +183,7 @@ impl ProgramLines {
             Ok(Ok(status)) => format!("the program ended with {status} before it gave a result"),
             _ => "the program closed its output before it gave a result".to_string(),
         };
-        self.stderr.read_to_end().await;
+        self.stderr.wait_until_read().await;
         let last = last_output(&self.stderr.text_since(0), 8);
         let last = if last.is_empty() {
             String::new()

@@ -113,7 +113,7 @@ impl Server {
                 return Ok(());
             }
             if let Some(status) = self.exit_status().await {
-                self.errors.read_to_end().await;
+                self.errors.wait_until_read().await;
                 return Err(self.failed(&format!("the server ended with {status}")));
             }
             if Instant::now() > deadline {
@@ -183,7 +183,7 @@ impl Server {
         let began = Instant::now();
         loop {
             if let Some(status) = self.exit_status().await {
-                self.errors.read_to_end().await;
+                self.errors.wait_until_read().await;
                 return Some(status);
             }
             let has_reason =

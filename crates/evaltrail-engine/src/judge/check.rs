@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn reason_of_wrong_response_is_optional() {
+    fn missing_verdict_is_fine_for_wrong_response() {
         let fine = |wanted: bool| {
             let probe = PROBES.iter().find(|probe| probe.wanted == wanted).unwrap();
             [Some(true), Some(false), None].map(|found| {

@@ -196,10 +196,12 @@ impl Judges {
             self.is_allowed(name)?;
             let endpoint = self.grant.keys.endpoint(&self.spec, name)?;
             let origin = endpoint.base.origin().ascii_serialization();
-            let mut limits_by_origin = self.limits_by_origin.lock();
-            let limits = limits_by_origin
+            let new_limits = || Arc::new(RequestLimits::new(self.spec.jobs, self.spec.rate));
+            let limits = self
+                .limits_by_origin
+                .lock()
                 .entry(origin)
-                .or_insert_with(|| Arc::new(RequestLimits::new(self.spec.jobs, self.spec.rate)))
+                .or_insert_with(new_limits)
                 .clone();
             JudgeModel::new(endpoint, &self.spec, limits).map(Arc::new)
         });

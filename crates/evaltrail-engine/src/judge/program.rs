@@ -176,7 +176,7 @@ fn parsed(text: &str, secrets: &Secrets) -> Result<Value, String> {
 
 /// The last lines of standard error, once all of it was read.
 async fn stderr_tail(stderr: &Tail) -> String {
-    stderr.read_to_end().await;
+    stderr.wait_until_read().await;
     match stderr.lines(20) {
         said if said.is_empty() => String::new(),
         said => format!("\n{said}"),

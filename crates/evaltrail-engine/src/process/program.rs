@@ -187,7 +187,7 @@ impl Tail {
     }
 
     /// Waits until all of the stream has been read, for a second at most.
-    pub(crate) async fn read_to_end(&self) {
+    pub(crate) async fn wait_until_read(&self) {
         if let Some(mut open) = self.open.clone() {
             let ended = async { while open.changed().await.is_ok() {} };
             let _ = tokio::time::timeout(Duration::from_secs(1), ended).await;

@@ -1,4 +1,4 @@
-//! `full_plan.json`: the plan of all shards, in the folder of the run of each of them.
+//! `whole_plan.json`: the plan of all shards, in the folder of the run of each of them.
 
 use super::evaltrail_folder::EvaltrailFolder;
 use super::plan_file::{PLAN, check_plan, each_path, invalid, plan_text};

@@ -2,7 +2,7 @@
 //! also the only module that writes the user's files.
 //!
 //! ```text
-//! <workspace>/.evaltrail/runs/<run id>/{run.json, full_plan.json, journal.jsonl, summaries, lock}  evaltrail's, ignored by git
+//! <workspace>/.evaltrail/runs/<run id>/{run.json, whole_plan.json, journal.jsonl, summaries, lock}  evaltrail's, ignored by git
 //! <workspace>/.evaltrail/run_labels.jsonl                         names and pins of runs
 //! <workspace>/.evaltrail/decisions.jsonl                          people's decisions on failures
 //! <workspace>/.evaltrail/verdicts.jsonl                           people's verdicts on judges

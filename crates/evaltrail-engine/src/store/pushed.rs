@@ -2,7 +2,7 @@
 //! appended to, so that the journal is uploaded in parts.
 //!
 //! ```text
-//! <address>/<run id>/run.json, full_plan.json
+//! <address>/<run id>/run.json, whole_plan.json
 //! <address>/<run id>/journal-<offset of its first byte>.jsonl
 //! <address>/claims/…                                           which machine executes what
 //! ```

@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_regular_files_are_read() {
+    fn regular_files_are_read_up_to_limits() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("f");
         std::fs::write(&file, "ab\n\u{e9}").unwrap();

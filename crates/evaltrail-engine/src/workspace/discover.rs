@@ -121,7 +121,7 @@ impl Workspace {
             && workspace.config.agents.is_empty()
             && workspace.root == folder
         {
-            workspace.find_agents_in_folder(&folder, is_file);
+            workspace.find_sibling_agents(&folder, is_file);
         }
         workspace.sets.sort_by(|a, b| a.shown.cmp(&b.shown));
         workspace.agents.sort_by(|a, b| a.path.cmp(&b.path));
@@ -152,9 +152,9 @@ impl Workspace {
     }
 
     /// Finds the agents beside the opened folder, where neither it nor a folder above is that of an agent or has a
-    /// configuration: `agents/` and `evalsets/` lie side by side in many projects. The folder that contains both is then
+    /// configuration: `agents/` and `evalsets/` are in the same folder in many projects. The folder that contains both is then
     /// the root, as if it was opened itself. Of a file (`is_file`), the agents below its folder come first.
-    fn find_agents_in_folder(&mut self, opened: &Path, is_file: bool) {
+    fn find_sibling_agents(&mut self, opened: &Path, is_file: bool) {
         let Some((root, agents)) = agents_around(opened, is_file) else {
             return;
         };

@@ -5,8 +5,6 @@
 //! draft' ──save──▶ a proposal: the change of the file, to be looked at
 //! ```
 
-pub use super::apply::{add_after, duplicate, move_field, remove, set, wrong_value};
-pub use super::complete::completions;
 use crate::explorer::shared::case_field::{Adding, CaseField, FieldRow, fields};
 use crate::explorer::shared::tools::KnownTools;
 

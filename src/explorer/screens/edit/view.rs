@@ -120,12 +120,12 @@ pub(crate) fn draw(
         Some(typing) => Some(typed(edit, typing, below, theme, buffer)),
         None if areas.panel.is_empty() && !edit.actual.is_empty() => {
             let first = Rect { height: 1, ..below };
-            full_value(edit, first, theme, buffer);
+            draw_full_value(edit, first, theme, buffer);
             actual_line(edit, below, theme, buffer);
             None
         }
         None => {
-            full_value(edit, below, theme, buffer);
+            draw_full_value(edit, below, theme, buffer);
             None
         }
     }
@@ -247,7 +247,7 @@ fn field(row: &FieldRow, at_hand: bool, place: Rect, theme: &Theme, buffer: &mut
 }
 
 /// Draws the value under the cursor below the rows, since a row may be too short for it.
-fn full_value(edit: &EditScreen, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+fn draw_full_value(edit: &EditScreen, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let value = edit
         .row()
         .and_then(|row| row.value.as_deref())

@@ -46,7 +46,7 @@ impl JsonPositions {
         let mut cursor = Cursor::new(text);
         cursor.skip_space();
         let mut at = cursor.at;
-        // A poisoned lock is no problem: a panic cannot leave an incomplete entry.
+        // A panic cannot leave an incomplete entry.
         let mut known = self.children.lock();
         for step in &path.0 {
             let children = known.entry(at).or_insert_with(|| children(text, at));

@@ -407,7 +407,7 @@ fn expected_response(reference: JsonNode, talk: &mut RowTurns) -> Read<()> {
             found,
         });
     }
-    full_conversation(reference, talk)?;
+    take_user_messages(reference, talk)?;
     let Some(last) = talk.expected.last_mut() else {
         return Ok(());
     };
@@ -422,7 +422,7 @@ fn expected_response(reference: JsonNode, talk: &mut RowTurns) -> Read<()> {
 }
 
 /// Takes the messages of the user from a reference that is the whole conversation and begins with the prompt.
-fn full_conversation(reference: JsonNode, talk: &mut RowTurns) -> Read<()> {
+fn take_user_messages(reference: JsonNode, talk: &mut RowTurns) -> Read<()> {
     let Some(list) = messages_in(reference.value) else {
         return Ok(());
     };

@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn only_record_of_wrong_width_is_an_error() {
+    fn record_of_wrong_width_costs_only_itself() {
         let text = "prompt,response\na,b,c\nd,e\n";
         let table = Table::parse(text, &ColumnMap::default()).unwrap();
         assert_eq!(

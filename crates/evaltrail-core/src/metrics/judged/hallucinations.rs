@@ -5,7 +5,7 @@ use super::hallucination_reply::{
     Labelled, label_objects, labelled, own_blocks, score_of, sentences, sentences_of,
 };
 use super::judge::{Judge, Question, TurnVerdict, Verdict, is_answered, is_history};
-use super::verdict_codes::{VerdictCodes, agreed, labelled_with_code, skeleton, text_around_code};
+use super::verdict_codes::{VerdictCodes, agreed, labelled_with_code, skeleton, values_with_code};
 use super::{AnswerShape, evidence_text, fill};
 use crate::domain::{
     Criterion, Invocation, InvocationEvent, JudgedQuestion, QuestionId, RubricScore, Sample, Score,
@@ -141,7 +141,7 @@ impl Hallucinations {
             let of = |(at, (sentence, code)): (usize, &(String, String))| {
                 let words: Vec<String> = labelled_with_code(reply, code, "label")
                     .into_iter()
-                    .chain(text_around_code(reply, code, "label"))
+                    .chain(values_with_code(reply, code, "label"))
                     .collect();
                 let score = agreed(words.iter().map(score))?;
                 let (rubric_id, rationale) = (sentence.clone(), rationale(at));

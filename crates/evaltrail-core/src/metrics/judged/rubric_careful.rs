@@ -7,7 +7,7 @@ use super::reply_objects::{objects, without_objects};
 
 use super::quotations::without_quotations;
 use super::rubric_reply::{RubricBlock, find_rubric_carefully, verdict, yes_or_no};
-use super::verdict_codes::{VerdictCodes, agreed, labelled_with_code, text_around_code};
+use super::verdict_codes::{VerdictCodes, agreed, labelled_with_code, values_with_code};
 use crate::domain::{QuestionId, Rubric, RubricScore};
 use regex::Regex;
 use serde_json::Value;
@@ -43,7 +43,7 @@ pub(super) fn careful(
             let code = codes.code(id, &rubric.id);
             let words = labelled_with_code(reply, &code, "verdict")
                 .into_iter()
-                .chain(text_around_code(reply, &code, "verdict"));
+                .chain(values_with_code(reply, &code, "verdict"));
             Some((rubric, agreed(words.map(|word| yes_or_no(&word)))?))
         })
         .collect();

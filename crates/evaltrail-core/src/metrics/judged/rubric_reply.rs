@@ -121,7 +121,7 @@ fn normal(text: &str) -> String {
     spaced.trim_matches(decoration).to_lowercase()
 }
 
-/// Like `meant`, but a block with the id of one rubric and the text of another means neither.
+/// Like `find_rubric`, but a block with the id of one rubric and the text of another means neither.
 pub(super) fn find_rubric_carefully<'a>(
     block: &RubricBlock,
     rubrics: &'a [Rubric],

@@ -201,7 +201,7 @@ fn code_and_label(label: &'static str) -> Option<Arc<Regex>> {
 }
 
 /// The values of a key in the JSON objects that contain the code, whatever the order of their keys.
-pub(super) fn text_around_code(reply: &str, code: &str, key: &str) -> Vec<String> {
+pub(super) fn values_with_code(reply: &str, code: &str, key: &str) -> Vec<String> {
     fn walk(value: &Value, code: &str, key: &str, found: &mut Vec<String>) {
         match value {
             Value::Object(map) => {

@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_in_chunks_can_stay_open() {
+    fn calls_in_parts_can_stay_open() {
         let (mut reader, events) = read(&[
             json!({"type": "TEXT_MESSAGE_START", "messageId": "m"}),
             json!({"type": "TEXT_MESSAGE_END", "messageId": "m"}),
