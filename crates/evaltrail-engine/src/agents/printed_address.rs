@@ -1,4 +1,4 @@
-//! The address of a server in its output.
+//! Finds the address that a server printed when it started.
 
 /// The address with another port than `port` on which the program says that it listens on this machine.
 pub(super) fn printed_address(text: &str, port: u16) -> Option<String> {
