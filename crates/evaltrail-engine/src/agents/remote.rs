@@ -8,7 +8,7 @@ use crate::process::clock::timeout;
 use crate::process::open_file_limit_error;
 use evaltrail_core::domain::{SentSecrets, ServerSpec, address_without_secrets, with_variables};
 use reqwest::header::{
-    CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, WWW_AUTHENTICATE,
+    CONNECTION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, WWW_AUTHENTICATE,
 };
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
@@ -257,7 +257,7 @@ impl Remote {
             .await
     }
 
-    /// Sends the request of a turn with any method. Errors: the status is not one of `accepted`, or not that of success if
+    /// Sends the request of a turn with any method, on a connection that no other request follows. Errors: the status is not one of `accepted`, or not that of success if
     /// there are none.
     pub(super) async fn exchange(
         &self,
@@ -267,7 +267,11 @@ impl Remote {
         headers: &HeaderMap,
         accepted: &[u16],
     ) -> Result<Response, AgentError> {
-        let sending = self.send(method, url, body, headers);
+        // Servers may close the connection after a response, and a turn that was sent on it before the close arrived
+        // would be lost: it cannot be known whether the agent has begun it.
+        let mut headers = headers.clone();
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        let sending = self.send(method, url, body, &headers);
         let response = match self.idle {
             None => sending.await?,
             Some(idle) => timeout(idle, sending)
@@ -517,4 +521,58 @@ fn without_query(address: &str) -> &str {
 
 pub(super) fn setup(why: impl Into<String>) -> AgentError {
     AgentError::new(ErrorKind::Setup, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+
+    /// Reads a request whose body is `{}`; `false` if the connection is closed first.
+    fn read_request(stream: &mut TcpStream) -> bool {
+        let (mut request, mut buffer) = (Vec::new(), [0; 4096]);
+        while !request.ends_with(b"{}") {
+            match stream.read(&mut buffer) {
+                Ok(0) | Err(_) => return false,
+                Ok(read) => request.extend_from_slice(&buffer[..read]),
+            }
+        }
+        true
+    }
+
+    /// The address of a server that answers the first request of each connection, and closes the connection at the second
+    /// without an answer, as servers do where the second arrives while they close.
+    fn closing_server() -> String {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let address = format!("http://{}/", listener.local_addr().unwrap());
+        std::thread::spawn(move || {
+            for mut stream in listener.incoming().flatten() {
+                std::thread::spawn(move || {
+                    if read_request(&mut stream) {
+                        let response = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]";
+                        stream.write_all(response).unwrap();
+                        read_request(&mut stream);
+                    }
+                });
+            }
+        });
+        address
+    }
+
+    #[tokio::test]
+    async fn turn_is_not_sent_on_a_connection_of_another() {
+        let remote = Remote::plain(&closing_server(), &Arc::default()).unwrap();
+        for turn in 1..=3 {
+            let response = remote
+                .begin_turn(
+                    remote.base().clone(),
+                    &serde_json::json!({}),
+                    &HeaderMap::new(),
+                )
+                .await
+                .unwrap_or_else(|error| panic!("turn {turn}: {error}"));
+            assert_eq!(remote.text(response).await.unwrap(), "[]");
+        }
+    }
 }

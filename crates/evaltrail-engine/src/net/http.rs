@@ -13,6 +13,10 @@ use url::Url;
 
 const CONNECT: Duration = Duration::from_secs(10);
 
+/// How long an idle connection is kept: less than common servers keep it (uvicorn and Node.js close it after 5 seconds), so
+/// that no request is sent on a connection that the server is closing.
+const IDLE: Duration = Duration::from_secs(4);
+
 /// The environment variables that name a proxy.
 const PROXY_VARIABLES: [&str; 6] = [
     "HTTP_PROXY",
@@ -29,6 +33,7 @@ pub(crate) fn client_builder() -> ClientBuilder {
     let _ = rustls::crypto::ring::default_provider().install_default();
     Client::builder()
         .connect_timeout(CONNECT)
+        .pool_idle_timeout(IDLE)
         .redirect(reqwest::redirect::Policy::none())
         .user_agent(concat!("evaltrail/", env!("CARGO_PKG_VERSION")))
 }
