@@ -2,7 +2,8 @@
 
 use super::batch::{SpanBatch, SpanMemory, UnusableBatch};
 use super::{TraceSpan, cut_to_memory, phoenix};
-use crate::formats::json::{self, ParseFailure};
+use crate::formats::FileProblem;
+use crate::formats::json::{self, ParseFailure, SyntaxError, position};
 use crate::formats::spans::libraries::{langfuse, langsmith};
 use serde_json::{Map, Value};
 
@@ -25,9 +26,19 @@ fn read_spans_within(text: &str, most: usize) -> Result<Vec<TraceSpan>, String> 
     let documents = match json::parse_within(text, most) {
         Ok((document, _)) => vec![document],
         Err(ParseFailure::TooLarge) => return Err(too_large()),
-        Err(ParseFailure::Syntax(error)) => lines(text, most).map_err(|line| match line {
-            ParseFailure::TooLarge => too_large(),
-            ParseFailure::Syntax(_) => format!("the file is neither JSON nor JSON Lines: {error}"),
+        Err(ParseFailure::Syntax(error)) => lines(text, most).map_err(|failure| match failure {
+            LineFailure::TooLarge => too_large(),
+            LineFailure::Syntax(0, _) => {
+                let problem = FileProblem::syntax(text, error);
+                format!("the file is neither JSON nor JSON Lines: {problem}")
+            }
+            LineFailure::Syntax(line, error) => {
+                let column = text
+                    .lines()
+                    .nth(line)
+                    .map_or(1, |text| position(text, error.offset).1);
+                format!("line {}, column {column}: {error}", line + 1)
+            }
         })?,
     };
     let mut batch = SpanBatch::new(most);
@@ -63,14 +74,25 @@ pub fn read_span_batch(
     Ok(batch)
 }
 
-fn lines(text: &str, most: usize) -> Result<Vec<Value>, ParseFailure> {
+/// Why a text is not a list of lines with a document each.
+enum LineFailure {
+    /// A line, from 0, is not JSON.
+    Syntax(usize, SyntaxError),
+    TooLarge,
+}
+
+fn lines(text: &str, most: usize) -> Result<Vec<Value>, LineFailure> {
     let mut left = most;
-    let lines = text.lines().filter(|line| !line.trim().is_empty());
-    let document = |line| {
-        let (document, size) = json::parse_within(line, left)?;
+    let lines = text.lines().enumerate();
+    let lines = lines.filter(|(_, line)| !line.trim().is_empty());
+    let document = |(number, line)| {
+        let (document, size) = json::parse_within(line, left).map_err(|failure| match failure {
+            ParseFailure::TooLarge => LineFailure::TooLarge,
+            ParseFailure::Syntax(error) => LineFailure::Syntax(number, error),
+        })?;
         left = left
             .checked_sub(size + json::ITEM)
-            .ok_or(ParseFailure::TooLarge)?;
+            .ok_or(LineFailure::TooLarge)?;
         Ok(document)
     };
     lines.map(document).collect()
@@ -353,6 +375,23 @@ mod tests {
         assert!(shown.starts_with("[[[[") && shown.contains("xxx"));
         let of_others = read_span_batch(&text, &|trace| trace == "02", 1 << 20).unwrap();
         assert_eq!((of_others.spans.len(), of_others.size), (0, 0));
+    }
+
+    #[test]
+    fn syntax_error_names_line_and_column() {
+        let document = r#"{"resourceSpans": []}"#;
+        for (text, error) in [
+            (
+                "{\n  \"a\": 1\n  \"b\": 2\n}".to_string(),
+                "the file is neither JSON nor JSON Lines: line 3, column 3: expected a comma or }, found '\"'",
+            ),
+            (
+                format!("{document}\n\n{document}\n  {{\"a\" 1}}\n"),
+                "line 4, column 8: expected a colon after the key, found '1'",
+            ),
+        ] {
+            assert_eq!(read_spans(&text).unwrap_err(), error);
+        }
     }
 
     #[test]
