@@ -51,7 +51,7 @@ pub(crate) fn open(model: &mut Model, past: PastRun, name: Option<String>) -> Ve
                 Ok(of_run.agent)
             },
             loaded: model.ticket(),
-            ..SetView::new(SetPath::of_file(&of_run.path, &model.folder))
+            ..SetView::new(SetPath::of_file(&of_run.path, &model.folder).with_agent())
         });
     }
     let mut view = View {

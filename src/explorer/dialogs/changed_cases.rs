@@ -14,6 +14,7 @@ use crate::explorer::widgets::text::put;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
+use tui_input::InputRequest;
 
 /// Cases to choose from.
 #[derive(Debug)]
@@ -45,6 +46,10 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
 }
 
 impl Dialog for ChangedCases {
+    fn edit(&mut self, _: &mut Model, request: InputRequest) {
+        self.picker.edit(request);
+    }
+
     fn scroll(&mut self, _: &mut Model, motion: Motion) {
         self.picker.scroll(motion);
     }

@@ -18,6 +18,7 @@ use evaltrail_core::metrics::candidates;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
+use tui_input::InputRequest;
 
 /// The trajectories of a case to choose from.
 #[derive(Debug)]
@@ -166,6 +167,10 @@ fn choose(model: &mut Model, case: CaseRef, item: VariantItem) -> Vec<Effect> {
 }
 
 impl Dialog for VariantList {
+    fn edit(&mut self, _: &mut Model, request: InputRequest) {
+        self.picker.edit(request);
+    }
+
     fn scroll(&mut self, _: &mut Model, motion: Motion) {
         self.picker.scroll(motion);
     }

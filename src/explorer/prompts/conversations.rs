@@ -120,8 +120,7 @@ fn rows(all: &[ListedConversation]) -> Vec<(usize, String)> {
 
 impl Dialog for ConversationPicker {
     fn edit(&mut self, _: &mut Model, request: InputRequest) {
-        self.picker.input.handle(request);
-        self.picker.find(rows(&self.all).into_iter());
+        self.picker.edit(request);
     }
 
     fn scroll(&mut self, _: &mut Model, motion: Motion) {

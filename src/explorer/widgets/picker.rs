@@ -14,7 +14,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use std::cmp::Reverse;
-use tui_input::Input;
+use tui_input::{Input, InputRequest};
 
 /// Maximum number of matches that are listed.
 const MAX_FOUND: usize = 200;
@@ -26,6 +26,8 @@ const PAGE: usize = 8;
 pub struct Picker<T> {
     /// The text field.
     pub input: Input,
+    /// The items that the list was created with.
+    all: Vec<(T, String)>,
     /// The matching items with their texts, best first.
     pub found: Vec<(T, String)>,
     /// Index into `found`.
@@ -34,15 +36,26 @@ pub struct Picker<T> {
 
 impl<T: Copy> Picker<T> {
     /// Creates a list of these items with an empty text field.
-    pub fn new(found: Vec<(T, String)>) -> Picker<T> {
+    pub fn new(all: Vec<(T, String)>) -> Picker<T> {
         Picker {
             input: Input::default(),
-            found,
+            found: all.clone(),
+            all,
             cursor: 0,
         }
     }
 
-    /// Lists the items that match the typed text, and moves the cursor to the first.
+    /// Edits the typed text, and lists those of the items it was created with that match.
+    pub fn edit(&mut self, request: InputRequest) {
+        self.input.handle(request);
+        self.found = match self.input.value().trim() {
+            "" => self.all.clone(),
+            typed => ranked(typed, self.all.iter().cloned()),
+        };
+        self.cursor = 0;
+    }
+
+    /// Lists those of other items that match the typed text, and moves the cursor to the first.
     pub fn find(&mut self, items: impl Iterator<Item = (T, String)>) {
         self.found = ranked(self.input.value(), items);
         self.cursor = 0;
@@ -185,9 +198,9 @@ fn above_note(note: &str, inner: Rect, theme: &Theme, buffer: &mut Buffer) -> Re
 
 /// Updates listed cases whose positions changed. Cases that no longer exist are removed.
 pub(crate) fn follow(picker: &mut Picker<CaseRef>, new: &dyn Fn(CaseRef) -> Option<CaseRef>) {
-    picker
-        .found
-        .retain_mut(|(case, _)| new(*case).map(|now| *case = now).is_some());
+    for items in [&mut picker.all, &mut picker.found] {
+        items.retain_mut(|(case, _)| new(*case).map(|now| *case = now).is_some());
+    }
     picker.cursor = picker.cursor.min(picker.found.len().saturating_sub(1));
 }
 
@@ -211,5 +224,18 @@ mod tests {
         assert_eq!(found("ALL run"), ["run all"]);
         assert_eq!(found("nxf"), ["next failing"]);
         assert_eq!(found("").len(), 4);
+    }
+
+    #[test]
+    fn typed_text_filters_the_items() {
+        let names = ["lights", "doors", "light switch"];
+        let mut picker = Picker::new(names.iter().map(|name| (*name, name.to_string())).collect());
+        picker.scroll(Motion::Down);
+        for typed in "light".chars() {
+            picker.edit(InputRequest::InsertChar(typed));
+        }
+        assert_eq!((picker.found.len(), picker.cursor), (2, 0));
+        picker.edit(InputRequest::DeleteLine);
+        assert_eq!(picker.found.len(), 3);
     }
 }
