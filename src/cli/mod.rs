@@ -120,14 +120,21 @@ pub fn main() -> anyhow::Result<Exit> {
         return Ok(Exit::Code(code.clamp(0, 255) as u8));
     }
     evaltrail_engine::process::raise_open_file_limit();
-    evaltrail_engine::process::remove_left_over_folders();
+    // A long list of temporary files is no reason to wait for the first frame.
+    let removal = std::thread::spawn(evaltrail_engine::process::remove_left_over_folders);
+    let exit = run_command(&arguments);
+    let _ = removal.join();
+    exit
+}
+
+fn run_command(arguments: &[std::ffi::OsString]) -> anyhow::Result<Exit> {
     // The text of the version is made at run time, and lives as long as the process.
     let command = describe().version(&*version::version().leak());
-    let matches = command.try_get_matches_from(&arguments);
+    let matches = command.try_get_matches_from(arguments);
     use clap::error::ErrorKind::{DisplayHelp, DisplayVersion};
     let is_answer = |error: &clap::Error| matches!(error.kind(), DisplayHelp | DisplayVersion);
     if matches.as_ref().is_err_and(|error| !is_answer(error)) {
-        refuse_unknown_subcommand(&arguments)?;
+        refuse_unknown_subcommand(arguments)?;
     }
     let matches = matches.unwrap_or_else(|error| error.exit());
     match matches.subcommand() {

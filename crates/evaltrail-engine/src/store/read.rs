@@ -49,10 +49,11 @@ pub fn read_text_file(path: &Path, most: u64) -> io::Result<String> {
 
 /// Reads at most the first `most` bytes of a regular file of any length.
 pub fn read_head(path: &Path, most: usize) -> io::Result<Vec<u8>> {
-    let mut head = Vec::new();
-    open_regular(path)?
-        .take(most as u64)
-        .read_to_end(&mut head)?;
+    let file = open_regular(path)?;
+    let length = file.metadata()?.len().min(most as u64);
+    // One byte more, so that the end of the file is found without another allocation.
+    let mut head = Vec::with_capacity(length as usize + 1);
+    file.take(most as u64).read_to_end(&mut head)?;
     Ok(head)
 }
 
@@ -61,7 +62,7 @@ pub fn read_tail(path: &Path, most: usize) -> io::Result<Vec<u8>> {
     let mut file = open_regular(path)?;
     let length = file.metadata()?.len();
     file.seek(io::SeekFrom::Start(length.saturating_sub(most as u64)))?;
-    let mut tail = Vec::new();
+    let mut tail = Vec::with_capacity(length.min(most as u64) as usize + 1);
     file.take(most as u64).read_to_end(&mut tail)?;
     Ok(tail)
 }

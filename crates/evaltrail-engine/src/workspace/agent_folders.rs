@@ -22,33 +22,57 @@ pub fn is_agent(folder: &Path) -> bool {
     if is_package_of_agent {
         return false;
     }
-    folder.join("root_agent.yaml").is_file()
-        || MODULES
-            .iter()
-            .any(|module| exposes_agent(&folder.join(module)))
-        || factory_of(folder).is_some()
+    definition_in(folder).is_some()
+}
+
+/// The agent in whose folder a folder is, or whose folder it is.
+pub(super) fn nearest_agent(folder: &Path) -> Option<AgentFolder> {
+    folder
+        .ancestors()
+        .find(|folder| is_agent(folder))
+        .and_then(agent_folder)
 }
 
 /// The module in an agent's folder that defines `get_agent_async` where ADK's servers find no agent: `adk eval` calls the
 /// function, the servers do not.
 pub(super) fn factory_of(folder: &Path) -> Option<PathBuf> {
-    let defines = |module: &PathBuf| {
-        let head = read_head(module, MODULE_HEAD).unwrap_or_default();
-        let text = String::from_utf8_lossy(&head);
-        text.lines()
-            .any(|line| line.trim_start().starts_with("async def get_agent_async("))
-    };
-    let loaded = folder.join("root_agent.yaml").is_file()
-        || MODULES
-            .iter()
-            .any(|module| exposes_agent(&folder.join(module)));
-    if loaded {
-        return None;
+    match definition_in(folder)? {
+        AgentDefinition::Loaded => None,
+        AgentDefinition::Factory(module) => Some(module),
     }
-    MODULES
-        .iter()
-        .map(|module| folder.join(module))
-        .find(defines)
+}
+
+/// How a folder defines an agent.
+enum AgentDefinition {
+    /// ADK's loader finds it.
+    Loaded,
+    /// The module only defines `get_agent_async`.
+    Factory(PathBuf),
+}
+
+/// How a folder defines an agent; `None` if it does not. Each module is read once.
+fn definition_in(folder: &Path) -> Option<AgentDefinition> {
+    if folder.join("root_agent.yaml").is_file() {
+        return Some(AgentDefinition::Loaded);
+    }
+    let mut factory = None;
+    for module in MODULES.iter().map(|module| folder.join(module)) {
+        let head = read_head(&module, MODULE_HEAD).unwrap_or_default();
+        let text = String::from_utf8_lossy(&head);
+        if exposes_agent(&text) {
+            return Some(AgentDefinition::Loaded);
+        }
+        if factory.is_none() && defines_factory(&text) {
+            factory = Some(AgentDefinition::Factory(module));
+        }
+    }
+    factory
+}
+
+fn defines_factory(module: &str) -> bool {
+    module
+        .lines()
+        .any(|line| line.trim_start().starts_with("async def get_agent_async("))
 }
 
 /// The modules of an agent's folder in which ADK's loader searches for the agent.
@@ -58,10 +82,9 @@ const MODULES: &[&str] = &["__init__.py", "agent.py", "agent/__init__.py"];
 const MODULE_HEAD: usize = 256 << 10;
 
 /// Whether the text of a module defines or imports a `root_agent`, or creates an `App`.
-fn exposes_agent(module: &Path) -> bool {
-    let head = read_head(module, MODULE_HEAD).unwrap_or_default();
-    let text = String::from_utf8_lossy(&head);
-    text.lines()
+fn exposes_agent(module: &str) -> bool {
+    module
+        .lines()
         .any(|line| names_agent(line.split('#').next().unwrap_or_default()))
 }
 

@@ -5,7 +5,7 @@ use super::root::{above, repository_of, root_of, same_owner};
 use super::sets::read_config_text;
 use crate::config::{CRITERIA_FILE, ConfigFile, ConfigProblem, FILE_NAME};
 use crate::store::{AppFolders, WrittenFiles, read_head, read_tail};
-use crate::workspace::agent_folders::agent_folder;
+use crate::workspace::agent_folders::{agent_folder, nearest_agent};
 use crate::workspace::{AgentFolder, SetPath, is_agent};
 use evaltrail_core::domain::stored_path::path_below;
 use evaltrail_core::formats::{
@@ -113,7 +113,9 @@ impl Workspace {
                 looks_for_sets: true,
                 ..FolderWalk::default()
             };
-            walk.folder(&mut workspace, &opened, 0);
+            let app = opened.parent().and_then(nearest_agent);
+            let app = app.map(|agent| agent.name);
+            walk.folder(&mut workspace, &opened, app.as_deref(), 0);
             walk.links(&mut workspace);
         }
         workspace.find_agents_around(&folder);
@@ -133,7 +135,7 @@ impl Workspace {
     fn find_agents_around(&mut self, opened: &Path) {
         if *opened != self.root && self.root.join(FILE_NAME).is_file() {
             let mut walk = FolderWalk::default();
-            walk.folder(self, &self.root.clone(), 0);
+            walk.folder(self, &self.root.clone(), None, 0);
             self.folders.push(self.root.clone());
         }
         let around = opened
@@ -168,7 +170,7 @@ impl Workspace {
     pub fn set_path(&self, path: &Path) -> SetPath {
         SetPath {
             columns: self.config.columns.clone(),
-            ..SetPath::of_file(path, &self.root)
+            ..SetPath::of_file(path, &self.root).with_agent()
         }
     }
 
@@ -193,12 +195,27 @@ struct FolderWalk {
     written: OnceCell<WrittenFiles>,
     /// Canonical paths of the folders that were visited. Each is visited once, even if several links lead to it.
     seen: HashSet<PathBuf>,
-    /// Links to folders with their depths. They are visited after all folders.
-    linked: Vec<(PathBuf, usize)>,
+    /// Links to folders. They are visited after all folders.
+    linked: Vec<LinkedFolder>,
+}
+
+/// A link to a folder.
+struct LinkedFolder {
+    path: PathBuf,
+    /// The agent in whose folder it is.
+    app: Option<String>,
+    depth: usize,
 }
 
 impl FolderWalk {
-    fn folder(&mut self, workspace: &mut Workspace, folder: &Path, depth: usize) {
+    /// Visits a folder, and those in it. `app_above`: the agent in whose folder it is.
+    fn folder(
+        &mut self,
+        workspace: &mut Workspace,
+        folder: &Path,
+        app_above: Option<&str>,
+        depth: usize,
+    ) {
         let canonical = dunce::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
         if !self.seen.insert(canonical) {
             return;
@@ -206,7 +223,10 @@ impl FolderWalk {
         if self.looks_for_sets {
             workspace.folders.push(folder.to_path_buf());
         }
-        if let Some(agent) = is_agent(folder).then(|| agent_folder(folder)).flatten()
+        let agent = is_agent(folder).then(|| agent_folder(folder)).flatten();
+        let app = agent.as_ref().map(|agent| agent.name.clone());
+        let app = app.as_deref().or(app_above);
+        if let Some(agent) = agent
             && !workspace.agents.contains(&agent)
         {
             workspace.agents.push(agent);
@@ -230,8 +250,12 @@ impl FolderWalk {
                 && !SKIPPED.contains(&name.as_ref())
             {
                 match is_link {
-                    true => self.linked.push((path, depth + 1)),
-                    false => self.folder(workspace, &path, depth + 1),
+                    true => self.linked.push(LinkedFolder {
+                        path,
+                        app: app.map(str::to_string),
+                        depth: depth + 1,
+                    }),
+                    false => self.folder(workspace, &path, app, depth + 1),
                 }
             } else if self.looks_for_sets && kind.is_file() {
                 match self.content(&path, &name, &workspace.config.columns) {
@@ -240,7 +264,9 @@ impl FolderWalk {
                         let is_unknown_data = content == FileContent::UnknownData;
                         workspace.sets.push(SetPath {
                             is_unknown_data,
-                            ..workspace.set_path(&path)
+                            app: app.map(str::to_string),
+                            columns: workspace.config.columns.clone(),
+                            ..SetPath::of_file(&path, &workspace.root)
                         });
                     }
                     Err(error) => self.note(workspace, &path, &error),
@@ -307,8 +333,8 @@ impl FolderWalk {
 
     /// Visits the targets of links to folders, unless they were already visited.
     fn links(&mut self, workspace: &mut Workspace) {
-        while let Some((path, depth)) = self.linked.pop() {
-            self.folder(workspace, &path, depth);
+        while let Some(LinkedFolder { path, app, depth }) = self.linked.pop() {
+            self.folder(workspace, &path, app.as_deref(), depth);
         }
     }
 }

@@ -1,7 +1,6 @@
 //! The path of an eval set.
 
-use crate::workspace::agent_folders::agent_folder;
-use crate::workspace::is_agent;
+use super::agent_folders::nearest_agent;
 use evaltrail_core::domain::SessionInput;
 use evaltrail_core::domain::stored_path::path_below;
 use evaltrail_core::formats::{ColumnMap, DATA};
@@ -28,7 +27,7 @@ pub struct SetPath {
 }
 
 impl SetPath {
-    /// A file of a workspace.
+    /// A file of a workspace, without its agent. The disk is not read.
     pub fn of_file(path: &Path, root: &Path) -> SetPath {
         let name = path
             .file_name()
@@ -37,21 +36,23 @@ impl SetPath {
             .into_owned();
         let stem = stem_of(&name).to_string();
         let shown = path_below(root, path);
-        let app = path
-            .ancestors()
-            .skip(1)
-            .find(|folder| is_agent(folder))
-            .and_then(agent_folder);
-        let app = app.map(|agent| agent.name);
-        let columns = ColumnMap::default();
         SetPath {
             path: path.to_path_buf(),
             shown,
             stem,
-            app,
-            columns,
+            app: None,
+            columns: ColumnMap::default(),
             is_unknown_data: false,
             session: None,
+        }
+    }
+
+    /// Finds the agent in whose folder the file is. It reads the modules in the folders above the file.
+    pub fn with_agent(self) -> SetPath {
+        let agent = self.path.parent().and_then(nearest_agent);
+        SetPath {
+            app: agent.map(|agent| agent.name),
+            ..self
         }
     }
 
