@@ -256,10 +256,7 @@ fn one_of_two_agents_is_unavailable() {
 fn unavailable_agent_is_one_error() {
     let work = Work::new(3);
     work.write("agent.py", "def answer(prompt): return prompt\n");
-    let port = {
-        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        free.local_addr().unwrap().port()
-    };
+    let port = crate::common::unused_port();
     let refused = "Connection refused (os error 111); is the server running?";
     let here = work.path().canonicalize().unwrap();
     let mut expected = vec![

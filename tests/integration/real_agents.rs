@@ -4,7 +4,6 @@
 
 use crate::common::{both, copy_folder, evaltrail, oracle, output, root, text, wait_for};
 use serde_json::{Map, Value};
-use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -51,11 +50,7 @@ impl RealServer {
         let place = tempfile::tempdir().unwrap();
         copy_folder(&oracle().unwrap().join("real"), place.path());
         prepare(&place.path().join(folder));
-        let port = TcpListener::bind(("127.0.0.1", 0))
-            .unwrap()
-            .local_addr()
-            .unwrap()
-            .port();
+        let port = crate::common::unused_port();
         let log = std::fs::File::create(place.path().join("server.log")).unwrap();
         let programs = program.parent().unwrap();
         let path = format!(

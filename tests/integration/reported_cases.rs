@@ -348,11 +348,7 @@ fn a2a_texts_are_in_response_or_events() {
         return println!("skipped: Python is not installed");
     };
     let place = CaseFolder::copy("41-a2a-status-message");
-    let port = std::net::TcpListener::bind(("127.0.0.1", 0))
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
+    let port = crate::common::unused_port();
     let mut server = Command::new(python);
     server
         .arg(place.path().join("server.py"))

@@ -549,11 +549,7 @@ fn mcp_calls_are_forwarded_and_recorded() {
     let Some(environment) = environment("mcp-adk") else {
         return;
     };
-    let port = std::net::TcpListener::bind(("127.0.0.1", 0))
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
+    let port = crate::common::unused_port();
     let desk = Desk::new("mcp_adk");
     let mut server = Command::new(environment.join("bin/python"))
         .args(["tools_server.py", "http", &port.to_string()])

@@ -262,13 +262,7 @@ fn spans_of_running_server_are_received() {
         return;
     };
     let (place, folder, start) = silent_desk(&environment);
-    let [port, traces] = [(); 2].map(|()| {
-        std::net::TcpListener::bind(("127.0.0.1", 0))
-            .unwrap()
-            .local_addr()
-            .unwrap()
-            .port()
-    });
+    let [port, traces] = [(); 2].map(|()| crate::common::unused_port());
     let command = start.replace("{port}", &port.to_string());
     let words: Vec<&str> = command.split(' ').collect();
     let mut server = std::process::Command::new(words[0])
@@ -309,11 +303,7 @@ fn spans_of_running_server_are_received() {
 /// of pages.
 #[test]
 fn spans_at_a_fixed_address_need_the_token() {
-    let traces = std::net::TcpListener::bind(("127.0.0.1", 0))
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
+    let traces = crate::common::unused_port();
     let statuses = Arc::new(Mutex::new(Vec::new()));
     let seen = statuses.clone();
     let agent = ScriptedServer::start(move |request, stream| {

@@ -15,6 +15,7 @@ use self::time_limit::TimeLimit;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// The root of the repository.
@@ -154,6 +155,24 @@ pub fn adk_or_skip(test: &str) -> Option<PathBuf> {
     found
 }
 
+/// A port on which nothing listens. It is below those that the system chooses for port 0, and given once, so that no server of
+/// another test can get it before it is used.
+pub fn unused_port() -> u16 {
+    const FIRST: u32 = 10_000;
+    const COUNT: u32 = 20_000;
+    static GIVEN: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let given = GIVEN.fetch_add(1, Ordering::Relaxed);
+        assert!(given < COUNT, "all ports are in use");
+        // Other processes of tests begin elsewhere.
+        let offset = std::process::id().wrapping_mul(97).wrapping_add(given) % COUNT;
+        let port = (FIRST + offset) as u16;
+        if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}
+
 /// A server that is killed when it is dropped.
 pub struct Server {
     child: Child,
@@ -163,11 +182,7 @@ pub struct Server {
 impl Server {
     /// Starts `adk api_server` or `adk web` with these agents and waits until it responds.
     pub fn start(adk: &Path, command: &str, agents: &Path) -> Server {
-        let port = std::net::TcpListener::bind(("127.0.0.1", 0))
-            .unwrap()
-            .local_addr()
-            .unwrap()
-            .port();
+        let port = unused_port();
         let log = std::fs::File::create(agents.join("server.log")).expect("a log");
         let child = Command::new(adk)
             .args([command, "--port", &port.to_string(), "--no-reload"])
@@ -225,11 +240,7 @@ pub struct ScriptedJudge {
 impl ScriptedJudge {
     /// Starts the judge with these rules and waits until it responds. `python` is any Python 3.
     pub fn start(python: &Path, oracle: &Path, rules: &Path) -> ScriptedJudge {
-        let port = std::net::TcpListener::bind(("127.0.0.1", 0))
-            .unwrap()
-            .local_addr()
-            .unwrap()
-            .port();
+        let port = unused_port();
         let child = Command::new(python)
             .arg(oracle.join("judge_server.py"))
             .arg("--rules")

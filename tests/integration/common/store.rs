@@ -4,7 +4,7 @@
 use super::{evaltrail, root, wait_for};
 use crate::real_agents::environment;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -52,11 +52,7 @@ impl ObjectStore {
     /// Starts a store; `None` if its double is not installed here.
     pub fn start(kind: &'static str) -> Option<ObjectStore> {
         let folder = tempfile::tempdir().unwrap();
-        let port = TcpListener::bind(("127.0.0.1", 0))
-            .unwrap()
-            .local_addr()
-            .unwrap()
-            .port();
+        let port = super::unused_port();
         let stores = environment("object-stores")?;
         let python = stores.join("bin/python");
         let mut command = match kind {
