@@ -260,12 +260,17 @@ pub(super) fn fill_result(
         Ok(())
     })?;
     if let Err(error) = recorded {
-        print_note(&format!(
-            "{}: it may be listed as a data set, because it could not be recorded: {error}",
-            path.display()
-        ));
+        print_note(&not_recorded_note(path, &error.to_string()));
     }
     Ok(())
+}
+
+/// That a file that evaltrail wrote may be listed as a data set.
+pub(super) fn not_recorded_note(path: &Path, why: &str) -> String {
+    format!(
+        "{}: it may be listed as a data set, because it could not be recorded: {why}",
+        path.display()
+    )
 }
 
 /// The rows of lines of JSON, with names that BigQuery accepts: `metric/score` becomes `metric_score`. Lists and objects are

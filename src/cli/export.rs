@@ -1,7 +1,7 @@
 //! `evaltrail export` and `evaltrail open`: a run as a file.
 
 use super::Exit;
-use super::addresses::copy_at;
+use super::addresses::{copy_at, not_recorded_note};
 use super::find_run::find_run;
 use super::output::print_note;
 use super::own_files::{RunFile, exported, run_file};
@@ -14,19 +14,20 @@ use clap::Args;
 use evaltrail_core::domain::clean_line;
 use evaltrail_core::formats::ColumnMap;
 use evaltrail_engine::process::{PrivateFolder, remove_private_folders_on_signals};
-use evaltrail_engine::runner;
+use evaltrail_engine::report::export_as_named;
 use evaltrail_engine::store::{file_id, unpack_run};
 use evaltrail_engine::workspace::Workspace;
 use std::path::Path;
 use std::path::PathBuf;
 
-/// Write a run, without known secrets, to one file, which `evaltrail open` opens on any machine
+/// Write a run to one file, without known secrets: for `evaltrail open` on any machine, or a report
 #[derive(Args, Debug)]
 pub(super) struct ExportArgs {
     /// The run: `last`, `previous`, the beginning of its id, its name, or its folder
     #[arg(default_value = "last")]
     pub(super) run: String,
-    /// The file; by default run-ID.evaltrail
+    /// The file; by default run-ID.evaltrail. A name that ends in .html, .md, .xml (JUnit), .json or .csv becomes a
+    /// report of this format
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
     /// Replace the file if it exists
@@ -85,13 +86,24 @@ pub(super) fn export(args: ExportArgs) -> anyhow::Result<Exit> {
             to.display()
         );
     }
-    runner::export(&workspace, &run, &to).with_context(|| to.display().to_string())?;
-    print_note(&format!(
-        "run {} is in {}, without known secrets; evaltrail open {} opens it anywhere",
-        clean_line(&run.state.plan.run_id),
-        to.display(),
-        path_word(&to)
-    ));
+    let exported =
+        export_as_named(&workspace, &run, &to).with_context(|| to.display().to_string())?;
+    let run_id = clean_line(&run.state.plan.run_id);
+    print_note(&match exported.report {
+        Some(format) => format!(
+            "the {} report of run {run_id} is in {}, without known secrets",
+            format.name,
+            to.display()
+        ),
+        None => format!(
+            "run {run_id} is in {}, without known secrets; evaltrail open {} opens it anywhere",
+            to.display(),
+            path_word(&to)
+        ),
+    });
+    if let Some(why) = exported.not_recorded {
+        print_note(&not_recorded_note(&to, &why));
+    }
     Ok(Exit::Success)
 }
 

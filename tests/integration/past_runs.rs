@@ -506,6 +506,36 @@ fn export_contains_no_secret_or_local_path() {
     );
 }
 
+#[test]
+fn export_to_html_is_a_report_without_secrets() {
+    let place = place_with_secrets();
+    let export = |file: &str| {
+        let ran = output(
+            evaltrail(&home(&place))
+                .args(["export", "last", "-o", file])
+                .env("SERVICE_TOKEN", "canary-from-the-environment")
+                .current_dir(place.path()),
+        );
+        assert_eq!(ran.status.code(), Some(0), "{}", both(&ran));
+        std::fs::read_to_string(place.path().join(file)).unwrap()
+    };
+    for (file, beginning) in [
+        ("report.html", "<!doctype html>"),
+        ("report.md", "## "),
+        ("report.xml", "<?xml"),
+        ("report.json", "{"),
+        ("report.csv", "eval_set,"),
+    ] {
+        let report = export(file);
+        assert!(report.starts_with(beginning), "{file}: {report:.200}");
+        assert!(report.contains("rows"), "{file}: {report}");
+        let secret = report.find("canary").map(|at| &report[at..at + 40]);
+        assert_eq!(secret, None, "{file}");
+    }
+    let listed = both(&run(&place, &["list"]));
+    assert!(!listed.contains("report."), "no data set: {listed}");
+}
+
 #[cfg(unix)]
 #[test]
 fn an_exported_run_shows_the_same_elsewhere() {

@@ -179,7 +179,7 @@ pub static EXPORT_RUN: Command = Command {
         name: "export",
         default_keys: &["ctrl-s"],
     },
-    help: "write the run, without known secrets, to one file, which `evaltrail open` opens on any machine",
+    help: "write the run, without known secrets, to one file for `evaltrail open`, or to a report: .html, .md, .xml, .json, .csv",
     access: Access::Reads,
     contexts: &[Context::Runs],
     enabled: runs::can_export,

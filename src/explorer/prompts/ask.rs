@@ -23,6 +23,11 @@ pub trait Purpose: Debug {
         "an id"
     }
 
+    /// What the text means, to be shown behind it in the place of the keys.
+    fn meaning(&self, _typed: &str) -> Option<&'static str> {
+        None
+    }
+
     /// Why a text cannot be used.
     fn wrong(&self, model: &Model, typed: &str) -> Option<String>;
 
@@ -66,10 +71,9 @@ impl Dialog for AskLine {
         theme: &Theme,
         buffer: &mut Buffer,
     ) -> Option<Position> {
-        let below = (
-            self.wrong.as_deref(),
-            example_or_keys(&self.input, self.purpose.example()),
-        );
+        let hint = self.purpose.meaning(self.input.value());
+        let hint = hint.unwrap_or_else(|| example_or_keys(&self.input, self.purpose.example()));
+        let below = (self.wrong.as_deref(), hint);
         draw_line(
             &self.purpose.prompt(model),
             &self.input,

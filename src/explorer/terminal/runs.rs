@@ -8,9 +8,9 @@ use crate::explorer::shared::ticket::Ticket;
 use crate::explorer::terminal::task_context::TaskContext;
 use evaltrail_core::analysis::compare_runs;
 use evaltrail_engine::history::{History, PastRun, RunSummary};
+use evaltrail_engine::report::export_as_named;
 use evaltrail_engine::runner::{
-    self, compared_with, history_of, load_past_run, name_run, past_run, pin_run, removed_cases,
-    unpin_run,
+    compared_with, history_of, load_past_run, name_run, past_run, pin_run, removed_cases, unpin_run,
 };
 use evaltrail_engine::store::{read_baseline, remove_run};
 use std::path::Path;
@@ -91,11 +91,23 @@ fn export(context: &TaskContext, head: &RunSummary, to: &Path) -> Result<Msg, St
     if to.exists() {
         return Err(format!("{} exists already", to.display()));
     }
-    runner::export(&context.workspace, &run, &to).map_err(|error| error.to_string())?;
-    Ok(Msg::Notice(format!(
-        "the run is in {0}, without known secrets; evaltrail open {0} opens it anywhere",
-        to.display()
-    )))
+    let exported =
+        export_as_named(&context.workspace, &run, &to).map_err(|error| error.to_string())?;
+    let written = match exported.report {
+        Some(format) => format!(
+            "the {} report is in {}, without known secrets",
+            format.name,
+            to.display()
+        ),
+        None => format!(
+            "the run is in {0}, without known secrets; evaltrail open {0} opens it anywhere",
+            to.display()
+        ),
+    };
+    Ok(Msg::Notice(match exported.not_recorded {
+        Some(why) => format!("{written}; it may be listed as a data set: {why}"),
+        None => written,
+    }))
 }
 
 fn compare(context: &TaskContext, before: &RunSummary, after: &RunSummary) -> Result<Msg, String> {

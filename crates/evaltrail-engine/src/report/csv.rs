@@ -9,6 +9,7 @@ use std::io::{self, Write};
 /// A table with one row per attempt.
 pub(super) const REPORT: ReportFormat = ReportFormat {
     name: "csv",
+    ending: "csv",
     write: write_csv_report,
     ..BASE
 };

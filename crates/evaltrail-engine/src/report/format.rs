@@ -32,6 +32,8 @@ pub struct ReportFormat {
     pub name: &'static str,
     /// Another name on the command line; empty if there is none.
     pub alias: &'static str,
+    /// The ending of a file's name by which a run is exported in this format, without a dot; empty if there is none.
+    pub ending: &'static str,
     /// Writes the report of a run.
     pub write: WriteReport,
     /// Writes the report of a run with the comparison to earlier runs, if the format has a place for it.
@@ -46,6 +48,7 @@ pub struct ReportFormat {
 pub(super) const BASE: ReportFormat = ReportFormat {
     name: "",
     alias: "",
+    ending: "",
     write: |_, _| Ok(()),
     write_with_earlier_runs: None,
     write_csv: None,

@@ -16,6 +16,7 @@ use std::io::{self, Write};
 /// evaltrail's own format, with all results.
 pub(super) const REPORT: ReportFormat = ReportFormat {
     name: "json",
+    ending: "json",
     write: |state, out| {
         write_json_report(state, out)?;
         out.write_all(b"\n")

@@ -17,6 +17,7 @@ const SKIPPED: &str = "skipped";
 pub(super) const REPORT: ReportFormat = ReportFormat {
     name: "junit",
     alias: "xml",
+    ending: "xml",
     write: write_junit_report,
     ..BASE
 };

@@ -26,6 +26,7 @@ const NAMED_OF_GROUP: usize = 3;
 pub const REPORT: ReportFormat = ReportFormat {
     name: "markdown",
     alias: "md",
+    ending: "md",
     write: |state, out| out.write_all(markdown_report(state).as_bytes()),
     write_comparison: Some(|compared, out| out.write_all(compared.markdown().as_bytes())),
     ..BASE

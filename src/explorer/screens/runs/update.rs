@@ -246,6 +246,11 @@ impl Purpose for ExportFile {
         "a file"
     }
 
+    fn meaning(&self, typed: &str) -> Option<&'static str> {
+        let is_run = typed.trim().ends_with(".evaltrail");
+        is_run.then_some("or a report: .html, .md, .xml, .json, .csv")
+    }
+
     fn wrong(&self, _: &Model, typed: &str) -> Option<String> {
         typed.trim().is_empty().then(|| "a file is needed".into())
     }

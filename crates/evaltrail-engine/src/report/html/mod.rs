@@ -35,6 +35,7 @@ const MAX_LISTED: usize = 1000;
 /// One HTML page without scripts.
 pub(super) const REPORT: ReportFormat = ReportFormat {
     name: "html",
+    ending: "html",
     write: |state, to| write_html_report(state, EarlierRuns::default(), to),
     write_with_earlier_runs: Some(write_html_report),
     ..BASE
