@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use evaltrail_core::analysis::{ChangeEvidence, ComparisonRule, CoverageShare};
-use evaltrail_engine::config::{parse_evidence, parse_level};
+use evaltrail_engine::config::{checked_share, parse_evidence, parse_level};
 use evaltrail_engine::report::{REPORTS, ReportFormat, report_format};
 use std::path::PathBuf;
 
@@ -70,20 +70,13 @@ pub(super) fn parse_report(text: &str) -> Result<ReportTo, String> {
 
 /// Parses a demanded share of `coverage`: `tools=0.9`.
 pub(super) fn parse_min(text: &str) -> Result<(CoverageShare, f64), String> {
-    let names: Vec<&str> = CoverageShare::ALL
-        .iter()
-        .map(|share| share.name())
-        .collect();
-    let form = || format!("expected NAME=NUMBER, with one of {}", names.join(", "));
-    let (name, number) = text.split_once('=').ok_or_else(form)?;
-    let share = CoverageShare::ALL
-        .into_iter()
-        .find(|share| share.name() == name)
-        .ok_or_else(form)?;
-    match number.parse::<f64>() {
-        Ok(number) if (0.0..=1.0).contains(&number) => Ok((share, number)),
-        _ => Err("a share is a number from 0 to 1".into()),
-    }
+    let (name, number) = text
+        .split_once('=')
+        .ok_or("expected SHARE=NUMBER, such as tools=0.9")?;
+    let number = number
+        .parse()
+        .map_err(|_| format!("{number:?} is not a number"))?;
+    checked_share(name, number)
 }
 
 /// Parses tools that are left out, with the reason: `debug_*=only for developers`.

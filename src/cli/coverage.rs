@@ -86,11 +86,7 @@ impl CliCommand for CoverageArgs {
 pub(super) fn coverage(args: CoverageArgs) -> anyhow::Result<Exit> {
     let target = parse_target(&args.path);
     let workspace = Workspace::open_with(&target.path, &args.columns)?;
-    let gates = CoverageGates {
-        min: args.min.clone(),
-        require: args.require.clone(),
-        waived: WaivedTools(args.waive.clone()),
-    };
+    let gates = demands(&args, &workspace.config.coverage);
     let mut declared = read_declarations(&args.declarations)?;
     if args.ask_agents {
         declared.extend(ask_agents(&workspace)?);
@@ -147,6 +143,19 @@ pub(super) fn coverage(args: CoverageArgs) -> anyhow::Result<Exit> {
         (false, false) => Exit::Failures,
         (true, false) => Exit::Success,
     })
+}
+
+/// The demands of the options, and those of the configuration. A share of the options replaces the configured one.
+fn demands(args: &CoverageArgs, configured: &CoverageGates) -> CoverageGates {
+    let is_given = |share| args.min.iter().any(|(given, _)| *given == share);
+    let kept = configured.min.iter().filter(|(share, _)| !is_given(*share));
+    let required = args.require.iter().chain(&configured.require);
+    let waived = args.waive.iter().chain(&configured.waived.0);
+    CoverageGates {
+        min: args.min.iter().chain(kept).copied().collect(),
+        require: required.cloned().collect(),
+        waived: WaivedTools(waived.cloned().collect()),
+    }
 }
 
 /// The documents of `--declarations`. Errors: one cannot be read, or declares no tool.

@@ -315,6 +315,22 @@ fn demands_decide_the_exit_code() {
         assert_eq!(found, code, "{line}: {printed}");
         assert!(printed.contains(text), "{line}: {printed}");
     }
+    // What is configured is demanded as well, and an option replaces a configured share.
+    let config = "[coverage]\nmin = { tools = 0.6 }\nwaive = { \"debug_*\" = \"internal\" }\n";
+    std::fs::write(place.path().join("evaltrail.toml"), config).unwrap();
+    for (line, code, text) in [
+        (
+            known.to_string(),
+            1,
+            "not met: tools: 1 of 2, less than 0.6",
+        ),
+        (format!("{known} --min tools=0.5"), 0, "waived: internal"),
+        (format!("{known} --waive water=later"), 0, "waived: later"),
+    ] {
+        let (found, printed) = run(&line);
+        assert_eq!(found, code, "{line}: {printed}");
+        assert!(printed.contains(text), "{line}: {printed}");
+    }
 }
 
 #[test]

@@ -2,10 +2,11 @@
 
 use super::agents::AgentTable;
 use super::comparison::RawComparison;
+use super::coverage::RawCoverage;
 use super::duration::parse_duration;
 use super::judge::RawJudge;
 use super::metric::{DefinedMetric, RawMetric};
-use evaltrail_core::analysis::ComparisonRule;
+use evaltrail_core::analysis::{ComparisonRule, CoverageGates};
 use evaltrail_core::domain::{AgentSpec, Gate, JudgeSpec, MatchRule, RunOptions, ToolsSpec};
 use evaltrail_core::formats::ColumnMap;
 use serde::Deserialize;
@@ -54,6 +55,8 @@ pub struct ConfigFile {
     pub keep: Option<usize>,
     /// How runs are compared.
     pub comparison: ComparisonRule,
+    /// What is demanded of the coverage of tools.
+    pub coverage: CoverageGates,
     /// Which columns of data sets are read as those that evaltrail knows.
     pub columns: ColumnMap,
 }
@@ -78,6 +81,8 @@ struct Raw {
     history: RawHistory,
     #[serde(default)]
     compare: RawComparison,
+    #[serde(default)]
+    coverage: RawCoverage,
     #[serde(default)]
     r#match: Vec<MatchRule>,
     #[serde(default)]
@@ -190,6 +195,10 @@ impl ConfigFile {
                 .compare
                 .rule()
                 .map_err(|why| ConfigProblem(format!("[compare] {why}")))?,
+            coverage: raw
+                .coverage
+                .gates()
+                .map_err(|why| ConfigProblem(format!("[coverage] {why}")))?,
             columns: ColumnMap::from_pairs(raw.columns)
                 .map_err(|why| ConfigProblem(format!("[columns] {why}")))?,
         })

@@ -4,6 +4,7 @@
 
 mod agents;
 mod comparison;
+mod coverage;
 mod duration;
 mod file;
 mod judge;
@@ -16,6 +17,7 @@ mod user;
 
 pub use agents::{AgentSpecError, is_agent_address, parse_agent_uri, split_command};
 pub use comparison::{parse_evidence, parse_level};
+pub use coverage::checked_share;
 pub use duration::parse_duration;
 pub use file::{CRITERIA_FILE, ConfigFile, ConfigProblem, DEFAULT_RUNS_KEPT, FILE_NAME};
 pub use metric::{DefinedKind, DefinedMetric};

@@ -1,7 +1,7 @@
 //! Collects what cases expect and what their attempts did, one case after the other.
 
 use super::classes::ArgumentClass;
-use super::declarations::{Declarations, ToolSchema};
+use super::declarations::{Declarations, Parameter, ToolSchema};
 use super::findings::findings;
 use super::{
     AgentCoverage, ArgumentCoverage, Assertion, CallOutcome, CaseSet, CasesByColumn, Coverage,
@@ -374,6 +374,7 @@ impl SeenTool {
             let argument = arguments.entry(parameter.name.clone()).or_default();
             argument.classes = classes.collect();
             argument.declaration = Some(parameter.clone());
+            (argument.forbidden_in, argument.forbidden_value) = self.forbidden(parameter);
         }
         ToolCoverage {
             declared,
@@ -397,11 +398,30 @@ impl SeenTool {
         ArgumentCoverage {
             classes: Vec::new(),
             declaration: None,
+            forbidden_in: CaseSet::default(),
+            forbidden_value: None,
             expected_in: CaseSet::union(values().map(|(_, cases)| &cases.expected)),
             missing_in: CaseSet::union(self.shapes_without(name).map(|cases| &cases.expected)),
             expected_values: count(|cases| !cases.expected.is_empty()),
             called_values: count(|cases| !cases.called.is_empty()),
         }
+    }
+
+    /// The cases with an expected value that a parameter does not allow, and the first such value in the order of their
+    /// texts. Values that were shortened are not checked.
+    fn forbidden(&self, parameter: &Parameter) -> (CaseSet, Option<Value>) {
+        let values = self.values.get(&parameter.name).into_iter().flatten();
+        let mut forbidden: Vec<(&String, &(Value, CasesByColumn))> = values
+            .filter(|(text, (value, cases))| {
+                !cases.expected.is_empty()
+                    && parameter.forbids(value)
+                    && value.to_string() == **text
+            })
+            .collect();
+        forbidden.sort_unstable_by_key(|(text, _)| *text);
+        let cases = forbidden.iter().map(|(_, (_, cases))| &cases.expected);
+        let first = forbidden.first().map(|(_, (value, _))| value.clone());
+        (CaseSet::union(cases), first)
     }
 
     /// The calls without an argument; of an argument inside an object, those with the object.

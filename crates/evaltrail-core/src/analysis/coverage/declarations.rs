@@ -1,5 +1,6 @@
 //! The tools that an agent declares, read from the forms in which protocols and libraries describe them.
 
+use crate::diff::values_equal;
 use crate::domain::{JsonKind, finite_number};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -64,6 +65,8 @@ pub struct Parameter {
     pub length: (u64, Option<u64>),
     /// Whether a format, such as `date`, or a pattern says which characters a text has.
     pub has_form: bool,
+    /// Whether the schema has alternatives, apart from null: the limits and values above are those of any of them.
+    pub has_alternatives: bool,
 }
 
 impl Declarations {
@@ -261,6 +264,41 @@ impl Parameter {
                 count(["maxItems", "max_items"]),
             ),
             has_form: has("format") || has("pattern"),
+            has_alternatives: variants.iter().skip(1).filter(|one| !is_null(one)).count() > 1,
+        }
+    }
+
+    /// Whether the schema certainly does not allow a value. Null, which libraries often leave out of schemas, and values of
+    /// schemas with alternatives or with several types are allowed; formats and patterns are not checked.
+    pub fn forbids(&self, value: &Value) -> bool {
+        let (false, Some(kind)) = (self.has_alternatives || value.is_null(), self.kind) else {
+            return false;
+        };
+        if !self.values.is_empty() {
+            return !self.values.iter().any(|one| values_equal(one, value));
+        }
+        JsonKind::of_value(value) != Some(kind)
+            || finite_number(value).is_some_and(|number| self.forbids_number(number))
+            || self.forbids_length(value)
+    }
+
+    fn forbids_number(&self, number: f64) -> bool {
+        self.minimum.is_some_and(|least| number < least)
+            || self.maximum.is_some_and(|most| number > most)
+            || self.above.is_some_and(|limit| number <= limit)
+            || self.below.is_some_and(|limit| number >= limit)
+            || self.is_integer && number.fract() != 0.0
+    }
+
+    fn forbids_length(&self, value: &Value) -> bool {
+        let (least, most) = self.length;
+        match value {
+            Value::String(text) => (text.chars().count() as u64) < least,
+            Value::Array(elements) => {
+                let length = elements.len() as u64;
+                length < least || most.is_some_and(|most| length > most)
+            }
+            _ => false,
         }
     }
 }
@@ -290,6 +328,62 @@ mod tests {
         let mut found = Declarations::default();
         assert!(found.add(&document), "{document}");
         found
+    }
+
+    #[test]
+    fn ambiguous_schema_forbids_no_value() {
+        let parameter = |schema: Value| Parameter::from_schema("x".into(), &schema, &schema, true);
+        for (schema, allowed, forbidden) in [
+            (
+                json!({"type": "string"}),
+                vec![json!("a"), json!(null)],
+                vec![json!(1), json!(["a"])],
+            ),
+            (
+                json!({"type": "INTEGER"}),
+                vec![json!(2), json!(2.0)],
+                vec![json!("2"), json!(2.5)],
+            ),
+            (
+                json!({"enum": ["a", "b"]}),
+                vec![json!("a")],
+                vec![json!("c"), json!(1)],
+            ),
+            (
+                json!({"type": "number", "minimum": 1, "exclusiveMaximum": 3}),
+                vec![json!(1), json!(2.9)],
+                vec![json!(0.9), json!(3)],
+            ),
+            (
+                json!({"type": "array", "minItems": 1, "maxItems": 2}),
+                vec![json!([1])],
+                vec![json!([]), json!([1, 2, 3])],
+            ),
+            (
+                json!({"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}]}),
+                vec![json!(1), json!(null)],
+                vec![json!(0), json!("a")],
+            ),
+            (
+                json!({"anyOf": [{"enum": ["a"]}, {"type": "string", "pattern": "^b"}]}),
+                vec![json!("a"), json!("b"), json!(1)],
+                vec![],
+            ),
+            (
+                json!({"type": ["string", "integer"]}),
+                vec![json!("a"), json!(1)],
+                vec![],
+            ),
+            (json!({}), vec![json!("a"), json!(1)], vec![]),
+        ] {
+            let parameter = parameter(schema.clone());
+            for value in &allowed {
+                assert!(!parameter.forbids(value), "{schema} allows {value}");
+            }
+            for value in &forbidden {
+                assert!(parameter.forbids(value), "{schema} forbids {value}");
+            }
+        }
     }
 
     fn schema() -> Value {

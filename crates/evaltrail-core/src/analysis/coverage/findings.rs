@@ -26,6 +26,8 @@ pub enum CoverageProblem {
     UndeclaredCall(String),
     /// A case expects an argument that the tool does not declare: tool, argument.
     UndeclaredArgument(String, String),
+    /// A case expects a value that the tool's declaration does not allow: tool, argument, the value as JSON.
+    ForbiddenValue(String, String, String),
     /// A case expects a call without an argument that the tool requires: tool, argument.
     MissingArgument(String, String),
     /// All expected calls have the same value, so that an agent that always sends it passes: tool, argument.
@@ -44,6 +46,7 @@ impl CoverageProblem {
             CoverageProblem::UndeclaredTool(_) => "undeclared_tool",
             CoverageProblem::UndeclaredCall(_) => "undeclared_call",
             CoverageProblem::UndeclaredArgument(..) => "undeclared_argument",
+            CoverageProblem::ForbiddenValue(..) => "forbidden_value",
             CoverageProblem::MissingArgument(..) => "missing_argument",
             CoverageProblem::ConstantArgument(..) => "constant_argument",
             CoverageProblem::UnneededCalls(..) => "unneeded_calls",
@@ -58,6 +61,7 @@ impl CoverageProblem {
             | CoverageProblem::UndeclaredCall(tool)
             | CoverageProblem::UnneededCalls(tool, _)
             | CoverageProblem::UndeclaredArgument(tool, _)
+            | CoverageProblem::ForbiddenValue(tool, ..)
             | CoverageProblem::MissingArgument(tool, _)
             | CoverageProblem::ConstantArgument(tool, _) => Some(tool),
             CoverageProblem::NoAssertion => None,
@@ -75,6 +79,9 @@ impl CoverageProblem {
             }
             CoverageProblem::UndeclaredArgument(tool, argument) => {
                 format!("{tool} does not declare {argument}, which is expected")
+            }
+            CoverageProblem::ForbiddenValue(tool, argument, value) => {
+                format!("{tool}.{argument} does not allow a value that is expected: {value}")
             }
             CoverageProblem::MissingArgument(tool, argument) => {
                 format!("{tool} requires {argument}, which expected calls do not have")
@@ -151,11 +158,19 @@ fn add_impossible(name: &str, tool: &ToolCoverage, found: &mut Vec<CoverageFindi
                 let problem = CoverageProblem::UndeclaredArgument(tool_name, argument);
                 add_finding(found, problem, &of.expected_in);
             }
-            Some(parameter) if parameter.required => {
-                let problem = CoverageProblem::MissingArgument(tool_name, argument);
-                add_finding(found, problem, &of.missing_in);
+            Some(parameter) => {
+                if let Some(value) = &of.forbidden_value {
+                    let (tool, argument) = (tool_name.clone(), argument.clone());
+                    let value = value.to_string();
+                    let problem = CoverageProblem::ForbiddenValue(tool, argument, value);
+                    add_finding(found, problem, &of.forbidden_in);
+                }
+                if parameter.required {
+                    let problem = CoverageProblem::MissingArgument(tool_name, argument);
+                    add_finding(found, problem, &of.missing_in);
+                }
             }
-            _ => {}
+            None => {}
         }
     }
 }

@@ -173,6 +173,10 @@ pub struct ArgumentCoverage {
     pub expected_in: CaseSet,
     /// Cases with an expected call that does not have it.
     pub missing_in: CaseSet,
+    /// Cases with an expected call whose value the declaration does not allow.
+    pub forbidden_in: CaseSet,
+    /// One of these values.
+    pub forbidden_value: Option<Value>,
     /// Different values in expected calls. At most [`MAX_COUNTED_VALUES`] are counted.
     pub expected_values: usize,
     /// Different values in calls of attempts. At most [`MAX_COUNTED_VALUES`] are counted.
@@ -522,7 +526,7 @@ mod tests {
     fn impossible_and_empty_expectations_are_found() {
         let unknown = turn(&[
             ("sow", json!({}), json!(null)),
-            ("water", json!({"depth": 1}), json!(null)),
+            ("water", json!({"depth": 1, "litres": "two"}), json!(null)),
         ]);
         let transfer = turn(&[(TRANSFER_TOOL, json!({"agent_name": "shop"}), json!(null))]);
         let cases = [
@@ -547,7 +551,14 @@ mod tests {
                     CoverageProblem::MissingArgument(water.clone(), bed),
                     vec![0]
                 ),
-                (CoverageProblem::UndeclaredArgument(water, depth), vec![0]),
+                (
+                    CoverageProblem::UndeclaredArgument(water.clone(), depth),
+                    vec![0]
+                ),
+                (
+                    CoverageProblem::ForbiddenValue(water, "litres".into(), "\"two\"".into()),
+                    vec![0]
+                ),
                 (CoverageProblem::NoAssertion, vec![2]),
             ]
         );
