@@ -3,12 +3,14 @@
 use super::memory_limit::parse_answer;
 use super::token::Tokens;
 use super::{AgentError, ErrorKind, TurnBudget, trace};
-use crate::net::http::{self, BodyError, cause, chain, client, retry_after, root_cause};
+use crate::net::http::{
+    self, BodyError, cause, chain, client, client_without_kept_connections, retry_after, root_cause,
+};
 use crate::process::clock::timeout;
 use crate::process::open_file_limit_error;
 use evaltrail_core::domain::{SentSecrets, ServerSpec, address_without_secrets, with_variables};
 use reqwest::header::{
-    CONNECTION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, WWW_AUTHENTICATE,
+    CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, WWW_AUTHENTICATE,
 };
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
@@ -42,6 +44,9 @@ pub(super) enum RequestBody<'a> {
 #[derive(Debug)]
 pub(super) struct Remote {
     client: Client,
+    /// For turns. Over plain HTTP, each has a connection of its own: a server may close one after a response, and it cannot be
+    /// known whether the agent has begun a turn that was sent before the end of the connection arrived.
+    turns: Client,
     base: Url,
     headers: HeaderMap,
     tokens: Option<Tokens>,
@@ -58,9 +63,14 @@ impl Remote {
         let base = Url::parse(address)
             .map_err(|error| setup(format!("{}: {error}", address_without_secrets(address))))?;
         let client = client(&base).map_err(setup)?;
+        let turns = match base.scheme() {
+            "http" => client_without_kept_connections(&base).map_err(setup)?,
+            _ => client.clone(),
+        };
         let headers = HeaderMap::new();
         Ok(Remote {
             client,
+            turns,
             base,
             headers,
             tokens: None,
@@ -140,6 +150,7 @@ impl Remote {
     /// replaced once.
     async fn send(
         &self,
+        client: &Client,
         method: Method,
         url: Url,
         body: &RequestBody<'_>,
@@ -148,8 +159,7 @@ impl Remote {
         // Keys are sent only to the server to which they belong.
         let is_same = url.origin() == self.base.origin();
         let request = || {
-            let request = self
-                .client
+            let request = client
                 .request(method.clone(), url.clone())
                 .headers(more.clone())
                 .headers(trace::headers());
@@ -209,7 +219,7 @@ impl Remote {
         headers: &HeaderMap,
     ) -> Result<(StatusCode, String), AgentError> {
         let calling = async {
-            let response = self.send(method, url, body, headers).await?;
+            let response = self.send(&self.client, method, url, body, headers).await?;
             let status = response.status();
             if is_busy(status) || status.is_redirection() {
                 return Err(self.refused(response).await);
@@ -257,7 +267,7 @@ impl Remote {
             .await
     }
 
-    /// Sends the request of a turn with any method, on a connection that no other request follows. Errors: the status is not one of `accepted`, or not that of success if
+    /// Sends the request of a turn with any method. Errors: the status is not one of `accepted`, or not that of success if
     /// there are none.
     pub(super) async fn exchange(
         &self,
@@ -267,11 +277,7 @@ impl Remote {
         headers: &HeaderMap,
         accepted: &[u16],
     ) -> Result<Response, AgentError> {
-        // Servers may close the connection after a response, and a turn that was sent on it before the close arrived
-        // would be lost: it cannot be known whether the agent has begun it.
-        let mut headers = headers.clone();
-        headers.insert(CONNECTION, HeaderValue::from_static("close"));
-        let sending = self.send(method, url, body, &headers);
+        let sending = self.send(&self.turns, method, url, body, headers);
         let response = match self.idle {
             None => sending.await?,
             Some(idle) => timeout(idle, sending)
@@ -561,15 +567,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn turn_is_not_sent_on_a_connection_of_another() {
+    async fn turn_is_not_sent_on_a_used_connection() {
         let remote = Remote::plain(&closing_server(), &Arc::default()).unwrap();
+        let (url, body) = (remote.base().clone(), serde_json::json!({}));
+        remote
+            .ask(Method::POST, url.clone(), Some(&body))
+            .await
+            .unwrap();
         for turn in 1..=3 {
             let response = remote
-                .begin_turn(
-                    remote.base().clone(),
-                    &serde_json::json!({}),
-                    &HeaderMap::new(),
-                )
+                .begin_turn(url.clone(), &body, &HeaderMap::new())
                 .await
                 .unwrap_or_else(|error| panic!("turn {turn}: {error}"));
             assert_eq!(remote.text(response).await.unwrap(), "[]");

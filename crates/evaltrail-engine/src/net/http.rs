@@ -40,11 +40,22 @@ pub(crate) fn client_builder() -> ClientBuilder {
 
 /// Creates a client. It does not use a proxy for addresses on this machine.
 pub(crate) fn client(base: &Url) -> Result<Client, String> {
-    let builder = if is_loopback(base) {
-        client_builder().no_proxy()
-    } else {
-        client_builder()
-    };
+    built(builder_for(base))
+}
+
+/// Creates a client of which each request has a connection of its own, otherwise like [`client`].
+pub(crate) fn client_without_kept_connections(base: &Url) -> Result<Client, String> {
+    built(builder_for(base).pool_max_idle_per_host(0))
+}
+
+fn builder_for(base: &Url) -> ClientBuilder {
+    match is_loopback(base) {
+        true => client_builder().no_proxy(),
+        false => client_builder(),
+    }
+}
+
+fn built(builder: ClientBuilder) -> Result<Client, String> {
     builder.build().map_err(|error| chain(&error))
 }
 
