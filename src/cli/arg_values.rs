@@ -70,9 +70,10 @@ pub(super) fn parse_report(text: &str) -> Result<ReportTo, String> {
 
 /// Parses a demanded share of `coverage`: `tools=0.9`.
 pub(super) fn parse_min(text: &str) -> Result<(CoverageShare, f64), String> {
-    let (name, number) = text
-        .split_once('=')
-        .ok_or("expected SHARE=NUMBER, such as tools=0.9")?;
+    let (name, number) = text.split_once('=').ok_or_else(|| {
+        let names = CoverageShare::ALL.map(CoverageShare::name).join(", ");
+        format!("expected SHARE=NUMBER, such as tools=0.9; the shares are {names}")
+    })?;
     let number = number
         .parse()
         .map_err(|_| format!("{number:?} is not a number"))?;

@@ -32,7 +32,7 @@ use std::path::PathBuf;
   evaltrail coverage . --waive 'debug_*=only for developers'
   evaltrail coverage . --declarations tools.json        tools of an agent whose results do not name them
 
-A number is a number of cases. Expected: the expected side of a case asks for the tool. Called: an attempt of the latest results called it. Passed: an attempt that passed did. The tools that an agent declares are read from --declarations and --ask-agents, else from its results, if they contain them; without declarations nothing is a share of all tools.")]
+A number is a number of cases. Expected: the expected side of a case asks for the tool. Called: an attempt of the latest results called it. Passed: an attempt that passed did. The tools that an agent declares are read from --declarations and --ask-agents, else from its results, if they contain them; without declarations nothing is a share of all tools. [coverage] in evaltrail.toml has what is demanded always.")]
 pub(super) struct CoverageArgs {
     /// Folder or file; PATH:id,id takes only these cases
     #[arg(default_value = ".", value_name = "PATH[:ID,ID]")]
@@ -86,7 +86,10 @@ impl CliCommand for CoverageArgs {
 pub(super) fn coverage(args: CoverageArgs) -> anyhow::Result<Exit> {
     let target = parse_target(&args.path);
     let workspace = Workspace::open_with(&target.path, &args.columns)?;
-    let gates = demands(&args, &workspace.config.coverage);
+    let is_whole = args.agent.is_none()
+        && target.ids.is_empty()
+        && dunce::canonicalize(&target.path).is_ok_and(|path| path == workspace.root);
+    let gates = demands(&args, &workspace.config.coverage, is_whole);
     let mut declared = read_declarations(&args.declarations)?;
     if args.ask_agents {
         declared.extend(ask_agents(&workspace)?);
@@ -127,7 +130,7 @@ pub(super) fn coverage(args: CoverageArgs) -> anyhow::Result<Exit> {
             waived: gates.waived.clone(),
         })
         .collect();
-    for (pattern, _) in &gates.waived.0 {
+    for (pattern, _) in &args.waive {
         let is_known = |report: &AgentReport| report.agent.coverage.has_tool(pattern);
         if !reports.iter().any(is_known) {
             print_note(&format!(
@@ -145,15 +148,17 @@ pub(super) fn coverage(args: CoverageArgs) -> anyhow::Result<Exit> {
     })
 }
 
-/// The demands of the options, and those of the configuration. A share of the options replaces the configured one.
-fn demands(args: &CoverageArgs, configured: &CoverageGates) -> CoverageGates {
+/// The demands of the options and, on a whole workspace, those of the configuration. A share of the options replaces the
+/// configured one.
+fn demands(args: &CoverageArgs, configured: &CoverageGates, is_whole: bool) -> CoverageGates {
     let is_given = |share| args.min.iter().any(|(given, _)| *given == share);
-    let kept = configured.min.iter().filter(|(share, _)| !is_given(*share));
-    let required = args.require.iter().chain(&configured.require);
+    let kept = configured.min.iter();
+    let kept = kept.filter(|(share, _)| is_whole && !is_given(*share));
+    let required = configured.require.iter().filter(|_| is_whole);
     let waived = args.waive.iter().chain(&configured.waived.0);
     CoverageGates {
         min: args.min.iter().chain(kept).copied().collect(),
-        require: required.cloned().collect(),
+        require: args.require.iter().chain(required).cloned().collect(),
         waived: WaivedTools(waived.cloned().collect()),
     }
 }

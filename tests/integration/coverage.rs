@@ -326,6 +326,7 @@ fn demands_decide_the_exit_code() {
         ),
         (format!("{known} --min tools=0.5"), 0, "waived: internal"),
         (format!("{known} --waive water=later"), 0, "waived: later"),
+        (known.replace(". ", ".:a "), 0, "waived: internal"),
     ] {
         let (found, printed) = run(&line);
         assert_eq!(found, code, "{line}: {printed}");

@@ -43,13 +43,14 @@ pub fn export_as_named(
     })
 }
 
-/// The format of the reports whose files have this ending.
+/// The format of the reports whose files have this ending, or which has this name.
 fn format_of(file: &Path) -> Option<&'static ReportFormat> {
-    let ending = file.extension()?;
-    REPORTS
-        .iter()
-        .copied()
-        .find(|format| !format.ending.is_empty() && ending.eq_ignore_ascii_case(format.ending))
+    let ending = file.extension()?.to_str()?.to_ascii_lowercase();
+    let with_ending = |format: &&ReportFormat| {
+        let names = [format.ending, format.name, format.alias];
+        !format.ending.is_empty() && !ending.is_empty() && names.contains(&ending.as_str())
+    };
+    REPORTS.iter().copied().find(with_ending)
 }
 
 #[cfg(test)]
@@ -62,6 +63,8 @@ mod tests {
             ("run.html", Some("html")),
             ("RUN.HTML", Some("html")),
             ("run.md", Some("markdown")),
+            ("run.markdown", Some("markdown")),
+            ("run.junit", Some("junit")),
             ("run.xml", Some("junit")),
             ("run.json", Some("json")),
             ("run.csv", Some("csv")),

@@ -146,10 +146,17 @@ impl ToolSchema {
             let inner = variants(property, root)
                 .into_iter()
                 .find(|one| one.get("properties").is_some());
+            // The members of the first of several alternatives say nothing about the others.
+            let is_one_of_several = has_alternatives(&variants(property, root));
             for (member, property, required) in inner.into_iter().flat_map(properties) {
                 let name = format!("{name}.{member}");
                 let property = resolved(property, root);
-                parameters.push(Parameter::from_schema(name, property, root, required));
+                let required = required && !is_one_of_several;
+                let member = Parameter::from_schema(name, property, root, required);
+                parameters.push(Parameter {
+                    has_alternatives: is_one_of_several || member.has_alternatives,
+                    ..member
+                });
             }
         }
         let others = schema
@@ -196,6 +203,16 @@ fn variants<'a>(schema: &'a Value, root: &'a Value) -> Vec<&'a Value> {
     [schema].into_iter().chain(alternatives).collect()
 }
 
+/// Whether a schema, which is the first of its variants, has several alternatives, apart from null alone.
+fn has_alternatives(variants: &[&Value]) -> bool {
+    let is_only_null = |schema: &&&Value| {
+        let names: Vec<String> = named_types(schema).collect();
+        names == ["null"]
+    };
+    let alternatives = variants.iter().skip(1);
+    alternatives.filter(|one| !is_only_null(one)).count() > 1
+}
+
 /// The properties of a schema, and whether each is required.
 fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value, bool)> {
     let required: Vec<&str> = schema
@@ -233,6 +250,10 @@ impl Parameter {
             .unwrap_or_default();
         let kind = kinds.first().copied().filter(|_| kinds.len() == 1);
         let kind = kind.or(JsonKind::of_value(listed.first().unwrap_or(&Value::Null)));
+        let names_type = |name: &str| {
+            let mut names = variants.iter().flat_map(|one| named_types(one));
+            names.any(|named| named == name)
+        };
         let has = |name: &str| {
             variants
                 .iter()
@@ -254,17 +275,19 @@ impl Parameter {
             maximum: number(["maximum", "maximum"]),
             above: number(["exclusiveMinimum", "exclusive_minimum"]),
             below: number(["exclusiveMaximum", "exclusive_maximum"]),
-            is_integer: variants
-                .iter()
-                .any(|one| named_types(one).any(|name| name == "integer")),
-            length: (
-                count(["minItems", "min_items"])
-                    .or(count(["minLength", "min_length"]))
-                    .unwrap_or(0),
-                count(["maxItems", "max_items"]),
-            ),
+            is_integer: names_type("integer") && !names_type("number"),
+            length: match kind {
+                Some(JsonKind::List) => (
+                    count(["minItems", "min_items"]).unwrap_or(0),
+                    count(["maxItems", "max_items"]),
+                ),
+                _ => (
+                    count(["minLength", "min_length"]).unwrap_or(0),
+                    count(["maxLength", "max_length"]),
+                ),
+            },
             has_form: has("format") || has("pattern"),
-            has_alternatives: variants.iter().skip(1).filter(|one| !is_null(one)).count() > 1,
+            has_alternatives: has_alternatives(&variants),
         }
     }
 
@@ -275,7 +298,12 @@ impl Parameter {
             return false;
         };
         if !self.values.is_empty() {
-            return !self.values.iter().any(|one| values_equal(one, value));
+            // Gemini's schemas list numbers as texts.
+            let is_text_of = |listed: &Value| {
+                kind == JsonKind::Number && listed.as_str() == Some(&value.to_string())
+            };
+            let is_listed = |one: &Value| values_equal(one, value) || is_text_of(one);
+            return !self.values.iter().any(is_listed);
         }
         JsonKind::of_value(value) != Some(kind)
             || finite_number(value).is_some_and(|number| self.forbids_number(number))
@@ -292,12 +320,13 @@ impl Parameter {
 
     fn forbids_length(&self, value: &Value) -> bool {
         let (least, most) = self.length;
+        let is_outside = |length: usize| {
+            let length = length as u64;
+            length < least || most.is_some_and(|most| length > most)
+        };
         match value {
-            Value::String(text) => (text.chars().count() as u64) < least,
-            Value::Array(elements) => {
-                let length = elements.len() as u64;
-                length < least || most.is_some_and(|most| length > most)
-            }
+            Value::String(text) => is_outside(text.chars().count()),
+            Value::Array(elements) => is_outside(elements.len()),
             _ => false,
         }
     }
