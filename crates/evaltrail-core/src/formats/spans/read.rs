@@ -28,7 +28,7 @@ fn read_spans_within(text: &str, most: usize) -> Result<Vec<TraceSpan>, String> 
         Err(ParseFailure::TooLarge) => return Err(too_large()),
         Err(ParseFailure::Syntax(error)) => lines(text, most).map_err(|failure| match failure {
             LineFailure::TooLarge => too_large(),
-            LineFailure::Syntax(0, _) => {
+            LineFailure::Syntax(line, _) if text.lines().take(line).all(is_blank) => {
                 let problem = FileProblem::syntax(text, error);
                 format!("the file is neither JSON nor JSON Lines: {problem}")
             }
@@ -74,6 +74,10 @@ pub fn read_span_batch(
     Ok(batch)
 }
 
+fn is_blank(line: &str) -> bool {
+    line.trim().is_empty()
+}
+
 /// Why a text is not a list of lines with a document each.
 enum LineFailure {
     /// A line, from 0, is not JSON.
@@ -84,7 +88,7 @@ enum LineFailure {
 fn lines(text: &str, most: usize) -> Result<Vec<Value>, LineFailure> {
     let mut left = most;
     let lines = text.lines().enumerate();
-    let lines = lines.filter(|(_, line)| !line.trim().is_empty());
+    let lines = lines.filter(|(_, line)| !is_blank(line));
     let document = |(number, line)| {
         let (document, size) = json::parse_within(line, left).map_err(|failure| match failure {
             ParseFailure::TooLarge => LineFailure::TooLarge,
@@ -382,8 +386,8 @@ mod tests {
         let document = r#"{"resourceSpans": []}"#;
         for (text, error) in [
             (
-                "{\n  \"a\": 1\n  \"b\": 2\n}".to_string(),
-                "the file is neither JSON nor JSON Lines: line 3, column 3: expected a comma or }, found '\"'",
+                "\n{\n  \"a\": 1\n  \"b\": 2\n}".to_string(),
+                "the file is neither JSON nor JSON Lines: line 4, column 3: expected a comma or }, found '\"'",
             ),
             (
                 format!("{document}\n\n{document}\n  {{\"a\" 1}}\n"),
