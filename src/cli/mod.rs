@@ -120,11 +120,10 @@ pub fn main() -> anyhow::Result<Exit> {
         return Ok(Exit::Code(code.clamp(0, 255) as u8));
     }
     evaltrail_engine::process::raise_open_file_limit();
-    // A long list of temporary files is no reason to wait for the first frame.
-    let removal = std::thread::spawn(evaltrail_engine::process::remove_left_over_folders);
-    let exit = run_command(&arguments);
-    let _ = removal.join();
-    exit
+    // A long list of temporary files is no reason to wait, neither for the first frame nor at the end: what is left is removed
+    // at the next start.
+    let _ = std::thread::Builder::new().spawn(evaltrail_engine::process::remove_left_over_folders);
+    run_command(&arguments)
 }
 
 fn run_command(arguments: &[std::ffi::OsString]) -> anyhow::Result<Exit> {
