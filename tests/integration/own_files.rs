@@ -90,7 +90,7 @@ fn reencoded_reports_are_no_data_sets() {
     let place = written();
     let exported = output(
         evaltrail(&place.path().join("home"))
-            .args(["export", "last", "-o", "out/export.evalset.json"])
+            .args(["export", "last", "-o", "out/export.evaltrail"])
             .current_dir(place.path()),
     );
     assert_eq!(exported.status.code(), Some(0), "{}", both(&exported));
@@ -108,11 +108,11 @@ fn reencoded_reports_are_no_data_sets() {
         .iter()
         .map(|(_, file)| file.trim_start_matches("out/"))
         .collect();
-    files.extend(["export.evalset.json", "journal.jsonl", "run.json"]);
+    files.extend(["export.evaltrail", "journal.jsonl", "run.json"]);
     for file in files {
         let bytes = std::fs::read(place.path().join("out").join(file)).unwrap();
         let write = |name: String, bytes: &[u8]| std::fs::write(forms.join(name), bytes).unwrap();
-        if file != "export.evalset.json" {
+        if file != "export.evaltrail" {
             write(format!("packed_{file}.gz"), &packed(&bytes));
             write(format!("packed_{file}"), &packed(&bytes));
         }

@@ -155,8 +155,8 @@ pub fn adk_or_skip(test: &str) -> Option<PathBuf> {
     found
 }
 
-/// A port on which nothing listens. It is below those that the system chooses for port 0, and given once, so that no server of
-/// another test can get it before it is used.
+/// A port on which nothing listens. It is below those that the system chooses for port 0, and this process gives it once, so
+/// that no server of another test can get it before it is used.
 pub fn unused_port() -> u16 {
     const FIRST: u32 = 10_000;
     const COUNT: u32 = 20_000;
@@ -164,7 +164,7 @@ pub fn unused_port() -> u16 {
     loop {
         let given = GIVEN.fetch_add(1, Ordering::Relaxed);
         assert!(given < COUNT, "all ports are in use");
-        // Other processes of tests begin elsewhere.
+        // Other processes of tests mostly begin elsewhere.
         let offset = std::process::id().wrapping_mul(97).wrapping_add(given) % COUNT;
         let port = (FIRST + offset) as u16;
         if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
