@@ -47,7 +47,10 @@ impl<T: Copy> Picker<T> {
 
     /// Edits the typed text, and lists those of the items it was created with that match.
     pub fn edit(&mut self, request: InputRequest) {
-        self.input.handle(request);
+        let change = self.input.handle(request);
+        if !change.is_some_and(|change| change.value) {
+            return;
+        }
         self.found = match self.input.value().trim() {
             "" => self.all.clone(),
             typed => ranked(typed, self.all.iter().cloned()),
