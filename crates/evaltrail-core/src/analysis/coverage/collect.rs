@@ -415,7 +415,7 @@ impl SeenTool {
             .filter(|(text, (value, cases))| {
                 !cases.expected.is_empty()
                     && parameter.forbids(value)
-                    && value.to_string() == **text
+                    && stored_value(value).0 == **text
             })
             .collect();
         forbidden.sort_unstable_by_key(|(text, _)| *text);
