@@ -248,7 +248,7 @@ impl Purpose for ExportFile {
 
     fn meaning(&self, typed: &str) -> Option<&'static str> {
         let is_run = typed.trim().ends_with(".evaltrail");
-        is_run.then_some("or a report: .html, .md, .xml, .json, .csv")
+        is_run.then_some("or .html .md .xml .json .csv")
     }
 
     fn wrong(&self, _: &Model, typed: &str) -> Option<String> {
