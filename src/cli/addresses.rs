@@ -265,7 +265,7 @@ pub(super) fn fill_result(
     Ok(())
 }
 
-/// That a file that evaltrail wrote may be listed as a data set.
+/// The note that a written file may be listed as a data set, and why.
 pub(super) fn not_recorded_note(path: &Path, why: &str) -> String {
     format!(
         "{}: it may be listed as a data set, because it could not be recorded: {why}",

@@ -89,7 +89,7 @@ pub(super) fn coverage(args: CoverageArgs) -> anyhow::Result<Exit> {
     let is_whole = args.agent.is_none()
         && target.ids.is_empty()
         && dunce::canonicalize(&target.path).is_ok_and(|path| path == workspace.root);
-    let gates = demands(&args, &workspace.config.coverage, is_whole);
+    let gates = gates_for(&args, &workspace.config.coverage, is_whole);
     let mut declared = read_declarations(&args.declarations)?;
     if args.ask_agents {
         declared.extend(ask_agents(&workspace)?);
@@ -148,9 +148,9 @@ pub(super) fn coverage(args: CoverageArgs) -> anyhow::Result<Exit> {
     })
 }
 
-/// The demands of the options and, on a whole workspace, those of the configuration. A share of the options replaces the
-/// configured one.
-fn demands(args: &CoverageArgs, configured: &CoverageGates, is_whole: bool) -> CoverageGates {
+/// The gates of the options. For a whole workspace, those of the configuration are added, except shares that the options
+/// set.
+fn gates_for(args: &CoverageArgs, configured: &CoverageGates, is_whole: bool) -> CoverageGates {
     let is_given = |share| args.min.iter().any(|(given, _)| *given == share);
     let kept = configured.min.iter();
     let kept = kept.filter(|(share, _)| is_whole && !is_given(*share));

@@ -23,8 +23,8 @@ pub trait Purpose: Debug {
         "an id"
     }
 
-    /// What the text means, to be shown behind it in the place of the keys.
-    fn meaning(&self, _typed: &str) -> Option<&'static str> {
+    /// A hint about the typed text, shown instead of the keys.
+    fn hint(&self, _typed: &str) -> Option<&'static str> {
         None
     }
 
@@ -71,7 +71,7 @@ impl Dialog for AskLine {
         theme: &Theme,
         buffer: &mut Buffer,
     ) -> Option<Position> {
-        let hint = self.purpose.meaning(self.input.value());
+        let hint = self.purpose.hint(self.input.value());
         let hint = hint.unwrap_or_else(|| example_or_keys(&self.input, self.purpose.example()));
         let below = (self.wrong.as_deref(), hint);
         draw_line(

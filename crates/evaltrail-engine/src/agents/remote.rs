@@ -4,7 +4,7 @@ use super::memory_limit::parse_answer;
 use super::token::Tokens;
 use super::{AgentError, ErrorKind, TurnBudget, trace};
 use crate::net::http::{
-    self, BodyError, cause, chain, client, client_without_kept_connections, retry_after, root_cause,
+    self, BodyError, cause, chain, client, client_for_turns, retry_after, root_cause,
 };
 use crate::process::clock::timeout;
 use crate::process::open_file_limit_error;
@@ -44,8 +44,8 @@ pub(super) enum RequestBody<'a> {
 #[derive(Debug)]
 pub(super) struct Remote {
     client: Client,
-    /// For turns. Over plain HTTP, each has a connection of its own: a server may close one after a response, and it cannot be
-    /// known whether the agent has begun a turn that was sent before the end of the connection arrived.
+    /// For turns. Over plain HTTP, every turn opens a connection: a server may close a used one at any time, and a turn that is
+    /// lost this way cannot be sent again, because the agent may have begun it.
     turns: Client,
     base: Url,
     headers: HeaderMap,
@@ -64,7 +64,7 @@ impl Remote {
             .map_err(|error| setup(format!("{}: {error}", address_without_secrets(address))))?;
         let client = client(&base).map_err(setup)?;
         let turns = match base.scheme() {
-            "http" => client_without_kept_connections(&base).map_err(setup)?,
+            "http" => client_for_turns(&base).map_err(setup)?,
             _ => client.clone(),
         };
         let headers = HeaderMap::new();
@@ -535,7 +535,7 @@ mod tests {
     use std::io::{Read, Write};
     use std::net::{TcpListener, TcpStream};
 
-    /// Reads a request whose body is `{}`; `false` if the connection is closed first.
+    /// Reads a request with the body `{}`. Returns false if the connection is closed before.
     fn read_request(stream: &mut TcpStream) -> bool {
         let (mut request, mut buffer) = (Vec::new(), [0; 4096]);
         while !request.ends_with(b"{}") {

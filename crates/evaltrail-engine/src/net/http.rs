@@ -40,22 +40,22 @@ pub(crate) fn client_builder() -> ClientBuilder {
 
 /// Creates a client. It does not use a proxy for addresses on this machine.
 pub(crate) fn client(base: &Url) -> Result<Client, String> {
-    built(builder_for(base))
+    build_client(client_builder_for(base))
 }
 
-/// Creates a client of which each request has a connection of its own, otherwise like [`client`].
-pub(crate) fn client_without_kept_connections(base: &Url) -> Result<Client, String> {
-    built(builder_for(base).pool_max_idle_per_host(0))
+/// Like [`client`], but every request opens a connection of its own.
+pub(crate) fn client_for_turns(base: &Url) -> Result<Client, String> {
+    build_client(client_builder_for(base).pool_max_idle_per_host(0))
 }
 
-fn builder_for(base: &Url) -> ClientBuilder {
+fn client_builder_for(base: &Url) -> ClientBuilder {
     match is_loopback(base) {
         true => client_builder().no_proxy(),
         false => client_builder(),
     }
 }
 
-fn built(builder: ClientBuilder) -> Result<Client, String> {
+fn build_client(builder: ClientBuilder) -> Result<Client, String> {
     builder.build().map_err(|error| chain(&error))
 }
 

@@ -43,7 +43,7 @@ pub fn export_as_named(
     })
 }
 
-/// The format of the reports whose files have this ending, or which has this name.
+/// The format whose extension, name or alias is the extension of a file.
 fn format_of(file: &Path) -> Option<&'static ReportFormat> {
     let ending = file.extension()?.to_str()?.to_ascii_lowercase();
     let with_ending = |format: &&ReportFormat| {

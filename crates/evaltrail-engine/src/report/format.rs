@@ -32,7 +32,7 @@ pub struct ReportFormat {
     pub name: &'static str,
     /// Another name on the command line; empty if there is none.
     pub alias: &'static str,
-    /// The ending of a file's name by which a run is exported in this format, without a dot; empty if there is none.
+    /// The file name extension that selects this format for an export, without the dot; empty if none does.
     pub ending: &'static str,
     /// Writes the report of a run.
     pub write: WriteReport,

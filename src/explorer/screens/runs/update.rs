@@ -246,7 +246,7 @@ impl Purpose for ExportFile {
         "a file"
     }
 
-    fn meaning(&self, typed: &str) -> Option<&'static str> {
+    fn hint(&self, typed: &str) -> Option<&'static str> {
         let is_run = typed.trim().ends_with(".evaltrail");
         is_run.then_some("or .html .md .xml .json .csv")
     }
