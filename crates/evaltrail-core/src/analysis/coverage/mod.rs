@@ -16,6 +16,7 @@ mod declarations;
 mod findings;
 mod gates;
 mod outcome;
+mod seen_tool;
 
 pub use additions::{Addition, BestAdditions, CandidateCase, CoverageItem};
 pub use classes::ArgumentClass;
