@@ -19,6 +19,8 @@ use crate::explorer::what_if;
 use evaltrail_core::formats::Notes;
 use evaltrail_engine::history::PastRun;
 use evaltrail_engine::workspace::SetPath;
+use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Shows the cases of a run in place of the workspace, unless the screen on which it was chosen was left in the meantime.
@@ -32,6 +34,7 @@ pub(crate) fn open(model: &mut Model, past: PastRun, name: Option<String>) -> Ve
     let outcomes = outcomes_of(&past);
     let mut sets = Vec::new();
     let mut effects = Vec::new();
+    let apps = apps_by_path(model);
     let digest = past.run.id.clone();
     for (set, of_run) in past.sets.into_iter().enumerate() {
         let digest = digest.clone();
@@ -51,7 +54,10 @@ pub(crate) fn open(model: &mut Model, past: PastRun, name: Option<String>) -> Ve
                 Ok(of_run.agent)
             },
             loaded: model.ticket(),
-            ..SetView::new(SetPath::of_file(&of_run.path, &model.folder).with_agent())
+            ..SetView::new(SetPath {
+                app: apps.get(&of_run.path).cloned(),
+                ..SetPath::of_file(&of_run.path, &model.folder)
+            })
         });
     }
     let mut view = View {
@@ -73,6 +79,13 @@ pub(crate) fn open(model: &mut Model, past: PastRun, name: Option<String>) -> Ve
         notify_damaged(model, damaged);
     }
     effects
+}
+
+/// The agents in whose folders the files of the workspace are.
+fn apps_by_path(model: &Model) -> HashMap<PathBuf, String> {
+    let sets = model.view.sets.iter().map(|set| &set.path);
+    sets.filter_map(|set| Some((set.path.clone(), set.app.clone()?)))
+        .collect()
 }
 
 /// The results of a run.

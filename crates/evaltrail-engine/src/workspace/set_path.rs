@@ -48,7 +48,7 @@ impl SetPath {
     }
 
     /// Finds the agent in whose folder the file is. It reads the modules in the folders above the file.
-    pub fn with_agent(self) -> SetPath {
+    pub(super) fn with_agent(self) -> SetPath {
         let agent = self.path.parent().and_then(nearest_agent);
         SetPath {
             app: agent.map(|agent| agent.name),
