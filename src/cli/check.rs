@@ -9,7 +9,7 @@ use super::subcommand::CliCommand;
 use clap::Args;
 use evaltrail_core::domain::counted;
 use evaltrail_core::domain::{CaseNotes, Criterion, Status, clean_line};
-use evaltrail_core::formats::adk::{Issue, Severity, check_text};
+use evaltrail_core::formats::adk::{Issue, KnownNames, Severity, check_text};
 use evaltrail_core::formats::json::position;
 use evaltrail_core::formats::{
     AGENTS_CLI_CONFIGS, ColumnMap, ConfiguredKind, ConfiguredMetric, FileHints, FileProblem, Notes,
@@ -62,9 +62,9 @@ pub(super) fn check(args: CheckArgs) -> anyhow::Result<Exit> {
     let mut unreadable = 0;
     for path in &args.paths {
         match files_of(path, &args.columns) {
-            Ok((found, own_metrics)) => {
-                let own_metrics: Arc<[String]> = own_metrics.into();
-                files.extend(found.into_iter().map(|set| (set, own_metrics.clone())));
+            Ok((found, names)) => {
+                let names = Arc::new(names);
+                files.extend(found.into_iter().map(|set| (set, names.clone())));
             }
             Err(error) => {
                 print_line(&format!("{}: {error}", path.display()));
@@ -78,8 +78,8 @@ pub(super) fn check(args: CheckArgs) -> anyhow::Result<Exit> {
         print_line(&line(&config, &issue, paint));
     }
     let sets: Vec<SetPath> = files.iter().map(|(set, _)| set.clone()).collect();
-    for (file, own_metrics) in &files {
-        let issues = issues_of(file, &sets, own_metrics);
+    for (file, names) in &files {
+        let issues = issues_of(file, &sets, names.as_known());
         print_issues(file, &issues, &mut counts, paint);
     }
     let [errors, refused, warnings] = counts;
@@ -154,12 +154,36 @@ fn rules_of(paths: &[PathBuf]) -> Vec<(PathBuf, Issue)> {
     found
 }
 
+/// What a workspace defines.
+struct DefinedNames {
+    metrics: Vec<String>,
+    agents: Vec<String>,
+}
+
+impl DefinedNames {
+    fn new(workspace: &Workspace) -> DefinedNames {
+        let metrics = workspace.config.metrics.iter();
+        let served = workspace.config.agents.values();
+        let served = served.filter_map(|agent| agent.app().map(str::to_string));
+        DefinedNames {
+            metrics: metrics.map(|metric| metric.name.clone()).collect(),
+            agents: workspace.agent_names().into_iter().chain(served).collect(),
+        }
+    }
+
+    fn as_known(&self) -> KnownNames<'_> {
+        KnownNames {
+            metrics: &self.metrics,
+            agents: &self.agents,
+        }
+    }
+}
+
 /// The files to check: a file with any name and those beside it, or the eval sets, tests and configs of a folder.
-/// With the names of the metrics that their workspace defines.
-fn files_of(path: &Path, columns: &ColumnMap) -> anyhow::Result<(Vec<SetPath>, Vec<String>)> {
+/// With the names that their workspace defines.
+fn files_of(path: &Path, columns: &ColumnMap) -> anyhow::Result<(Vec<SetPath>, DefinedNames)> {
     let workspace = Workspace::open_with(path, columns)?;
-    let own = workspace.config.metrics.iter();
-    let own = own.map(|metric| metric.name.clone()).collect();
+    let names = DefinedNames::new(&workspace);
     let other = |path: PathBuf| SetPath::of_file(&path, &workspace.root);
     if path.is_file() {
         let set = SetPath {
@@ -167,7 +191,7 @@ fn files_of(path: &Path, columns: &ColumnMap) -> anyhow::Result<(Vec<SetPath>, V
             ..workspace.set_path(path)
         };
         let files = [set].into_iter().chain(sidecar_files(path).map(other));
-        return Ok((files.collect(), own));
+        return Ok((files.collect(), names));
     }
     let mut files = workspace.sets.clone();
     let mut folders: Vec<PathBuf> = files
@@ -175,10 +199,10 @@ fn files_of(path: &Path, columns: &ColumnMap) -> anyhow::Result<(Vec<SetPath>, V
         .filter_map(|file| file.path.parent().map(Path::to_path_buf))
         .collect();
     folders.dedup();
-    let names = || CONFIGS.iter().chain(AGENTS_CLI_CONFIGS);
+    let config_names = || CONFIGS.iter().chain(AGENTS_CLI_CONFIGS);
     let configs = folders
         .into_iter()
-        .flat_map(|folder| names().map(move |name| folder.join(name)));
+        .flat_map(|folder| config_names().map(move |name| folder.join(name)));
     let sidecars: Vec<SetPath> = files
         .iter()
         .flat_map(|file| sidecar_files(&file.path).map(other))
@@ -187,7 +211,7 @@ fn files_of(path: &Path, columns: &ColumnMap) -> anyhow::Result<(Vec<SetPath>, V
     files.extend(sidecars);
     files.sort_by(|a, b| a.path.cmp(&b.path));
     files.dedup_by(|a, b| a.path == b.path);
-    Ok((files, own))
+    Ok((files, names))
 }
 
 /// The files of criteria of ADK.
@@ -200,8 +224,8 @@ fn sidecar_files(set: &Path) -> impl Iterator<Item = PathBuf> + use<> {
         .filter(|file| file.is_file())
 }
 
-/// The problems of a file. `files` has the sets beside which it lies, `own_metrics` the metrics that the workspace defines.
-fn issues_of(set: &SetPath, files: &[SetPath], own_metrics: &[String]) -> Vec<Issue> {
+/// The problems of a file. `files` has the sets beside which it lies.
+fn issues_of(set: &SetPath, files: &[SetPath], names: KnownNames<'_>) -> Vec<Issue> {
     let file = &set.path;
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let is_beside = name.ends_with(NOTES_ENDING) || name.ends_with(STUBS_ENDING);
@@ -240,10 +264,10 @@ fn issues_of(set: &SetPath, files: &[SetPath], own_metrics: &[String]) -> Vec<Is
             ),
             Err(error) => vec![stub_issue(Severity::Error, error)],
         },
-        Ok(text) if name == "test_config.json" => check_text(&text, &name, own_metrics),
+        Ok(text) if name == "test_config.json" => check_text(&text, &name, names),
         Ok(text) if AGENTS_CLI_CONFIGS.contains(&&*name) => issues_of_agents_cli(&text),
         Ok(text) => check_rows(&text, &FileHints::named(&name, set.columns.clone()))
-            .unwrap_or_else(|| check_text(&text, &name, own_metrics)),
+            .unwrap_or_else(|| check_text(&text, &name, names)),
         Err(error) => vec![Issue {
             severity: Severity::Error,
             line: 1,

@@ -2,7 +2,7 @@
 
 use crate::common::root;
 use evaltrail_core::formats::SetFile;
-use evaltrail_core::formats::adk::{ResultFile, check_text, read_config};
+use evaltrail_core::formats::adk::{KnownNames, ResultFile, check_text, read_config};
 use evaltrail_core::formats::recording::read_recording;
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ fn read_as_everything(text: &str) {
     }
     let _ = read_config(text);
     let _ = read_recording(text);
-    check_text(text, "x", &[]);
+    check_text(text, "x", KnownNames::default());
 }
 
 /// Data sets: JSON Lines, CSV, JSON by columns, and the format of the newer Vertex client.

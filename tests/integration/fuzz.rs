@@ -4,7 +4,7 @@
 //! `EVALTRAIL_FUZZ=1000000 cargo test --release --test integration fuzz::` sets the number of inputs for each reader.
 
 use crate::common::root;
-use evaltrail_core::formats::adk::{ResultFile, check_text, read_config};
+use evaltrail_core::formats::adk::{KnownNames, ResultFile, check_text, read_config};
 use evaltrail_core::formats::recording::read_recording;
 use evaltrail_core::formats::spans::{conversations, read_spans};
 use evaltrail_core::formats::{FileHints, Notes, SetFile, check_rows, read_dotenv, read_responses};
@@ -132,7 +132,7 @@ fn targets() -> Vec<Target> {
                 format!(
                     "{:?}{:?}",
                     check_rows(text, &FileHints::default()),
-                    check_text(text, "x.evalset.json", &[])
+                    check_text(text, "x.evalset.json", KnownNames::default())
                 )
             },
         ),

@@ -455,7 +455,7 @@ fn events_to_invocations() {
 
 /// The issues for which ADK rejects a text, according to `check`.
 fn refusals(text: &str) -> Vec<adk::Issue> {
-    let issues = adk::check_text(text, "", &[]);
+    let issues = adk::check_text(text, "", adk::KnownNames::default());
     issues
         .into_iter()
         .filter(|issue| issue.severity != Severity::Warning)
@@ -493,7 +493,11 @@ fn evalconfig_validity() {
         let accepted = row["accepted"] == Value::Bool(true);
         assert_eq!(read.is_ok(), accepted, "{read:?} of {row}");
         let Ok(config) = read else { continue };
-        let warned = adk::check_text(text(&row, "text"), "test_config", &[]);
+        let warned = adk::check_text(
+            text(&row, "text"),
+            "test_config",
+            adk::KnownNames::default(),
+        );
         for metric in row["metrics"].as_array().unwrap() {
             let name = text(metric, "metric");
             let Some(ours) = config.criteria.iter().find(|c| c.metric == name) else {

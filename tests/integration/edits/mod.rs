@@ -6,7 +6,7 @@ mod two_editors;
 
 use changes::{Changed, change};
 use evaltrail_core::domain::EvalCase;
-use evaltrail_core::formats::adk::check_text;
+use evaltrail_core::formats::adk::{KnownNames, check_text};
 use evaltrail_core::formats::json::{JsonPath, Step, TextChange, locate};
 use evaltrail_core::formats::{SetFile, change_case, copy_case, insert_case, remove_cases};
 use rand::rngs::StdRng;
@@ -176,7 +176,7 @@ fn one_case_more_or_less(rng: &mut StdRng, text: &str) -> (String, TextChange) {
 
 /// The messages of `check` about a file, without positions.
 fn issues(text: &str) -> BTreeSet<String> {
-    check_text(text, "set.evalset.json", &[])
+    check_text(text, "set.evalset.json", KnownNames::default())
         .into_iter()
         .map(|issue| issue.message)
         .collect()

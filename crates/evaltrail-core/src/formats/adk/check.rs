@@ -2,7 +2,7 @@
 
 use super::check_rubrics;
 use super::schema::{self, SchemaProblem, SchemaVerdict};
-use crate::domain::{EvalCase, VerdictParsing};
+use crate::domain::{EvalCase, VerdictParsing, counted, did_you_mean};
 use crate::formats::index::{RootKind, root_kind};
 use crate::formats::json::{self, JsonPath, JsonPositions};
 use crate::formats::read::{describe, lookup, same_name};
@@ -11,7 +11,7 @@ use crate::metrics::{
     CriterionError, JudgedMetric, adk_knows_model, criterion_rubrics, unknown_options,
 };
 use serde_json::Value;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 /// How bad an issue is, worst first.
@@ -40,10 +40,18 @@ pub struct Issue {
     pub message: String,
 }
 
+/// Names to which a file may refer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KnownNames<'a> {
+    /// The metrics that the workspace defines.
+    pub metrics: &'a [String],
+    /// The agents of the workspace. Names of agents are not checked if there is none.
+    pub agents: &'a [String],
+}
+
 /// Checks an eval set, a config (a file with `criteria`) or a result. The content determines which of them it is,
-/// except that a file whose name ends with `test_config.json` is always checked as a config. `own_metrics` are the names of
-/// the metrics that the workspace defines.
-pub fn check_text(text: &str, file_name: &str, own_metrics: &[String]) -> Vec<Issue> {
+/// except that a file whose name ends with `test_config.json` is always checked as a config.
+pub fn check_text(text: &str, file_name: &str, names: KnownNames<'_>) -> Vec<Issue> {
     let parsed = match json::parse(text) {
         Ok(parsed) => parsed,
         Err(error) => return vec![problem(FileProblem::syntax(text, error))],
@@ -51,7 +59,7 @@ pub fn check_text(text: &str, file_name: &str, own_metrics: &[String]) -> Vec<Is
     let checker = Checker {
         text,
         places: JsonPositions::default(),
-        own_metrics,
+        names,
     };
     let named = file_name.ends_with("test_config.json");
     let mut issues = match &parsed.value {
@@ -97,6 +105,14 @@ fn without_user_message(case: &EvalCase, path: &JsonPath) -> Vec<(JsonPath, Stri
         .collect()
 }
 
+/// The agent that the session of a case names, and where.
+fn named_agent<'a>(case: &'a Value, path: &JsonPath) -> Option<(JsonPath, &'a str)> {
+    let (input_key, input) = lookup(case.as_object()?, "session_input")?;
+    let (app_key, app) = lookup(input.as_object()?, "app_name")?;
+    let app = app.as_str().filter(|app| !app.is_empty())?;
+    Some((path.key(input_key).key(app_key), app))
+}
+
 fn is_config(map: &serde_json::Map<String, Value>) -> bool {
     let config = ["criteria", "custom_metrics", "user_simulator_config"];
     let cases = map.keys().any(|key| same_name(key, "eval_cases"));
@@ -124,7 +140,7 @@ fn problem(problem: FileProblem) -> Issue {
 struct Checker<'a> {
     text: &'a str,
     places: JsonPositions,
-    own_metrics: &'a [String],
+    names: KnownNames<'a>,
 }
 
 impl Checker<'_> {
@@ -188,6 +204,7 @@ impl Checker<'_> {
         issues.extend(self.same_ids(&file));
         issues.extend(self.rubrics(&file, value));
         issues.extend(self.criteria_of_cases(value));
+        issues.extend(self.unknown_agents(value));
         issues.extend(self.other_name(&file, file_stem));
         issues
     }
@@ -311,6 +328,37 @@ impl Checker<'_> {
             .collect()
     }
 
+    /// The agents that cases name and the workspace does not have, each at the first case that names it.
+    fn unknown_agents(&self, value: &Value) -> Vec<Issue> {
+        let cases = value.as_object().and_then(|map| lookup(map, "eval_cases"));
+        let Some((cases_key, Value::Array(cases))) = cases else {
+            return Vec::new();
+        };
+        let mut unknown: BTreeMap<&str, (JsonPath, usize)> = BTreeMap::new();
+        for (at, case) in cases.iter().enumerate() {
+            let Some((path, app)) =
+                named_agent(case, &JsonPath::default().key(cases_key).index(at))
+            else {
+                continue;
+            };
+            let agents = self.names.agents;
+            if !agents.is_empty() && !agents.iter().any(|agent| agent == app) {
+                unknown.entry(app).or_insert((path, 0)).1 += 1;
+            }
+        }
+        let issue = |(app, (path, count)): (&str, (JsonPath, usize))| {
+            let message = format!(
+                "there is no agent {app:?}, which {} name{}; agents: {}{}",
+                counted(count, "case"),
+                if count == 1 { "s" } else { "" },
+                self.names.agents.join(", "),
+                did_you_mean(app, self.names.agents)
+            );
+            self.at(Severity::Warning, &path, message)
+        };
+        unknown.into_iter().map(issue).collect()
+    }
+
     fn other_name(&self, file: &SetFile, file_stem: &str) -> Option<Issue> {
         let differs =
             file.form == FileFormat::EvalSet && !file_stem.is_empty() && file.id != file_stem;
@@ -347,7 +395,14 @@ impl Checker<'_> {
             let message = match unusable(criterion) {
                 Some(why) => why,
                 None if config.custom_metrics.contains_key(criterion.name()) => continue,
-                None if self.own_metrics.iter().any(|name| name == criterion.name()) => continue,
+                None if self
+                    .names
+                    .metrics
+                    .iter()
+                    .any(|name| name == criterion.name()) =>
+                {
+                    continue;
+                }
                 None => match crate::metrics::usable(criterion) {
                     Ok(()) => {
                         let unreachable = crate::metrics::unreachable_threshold(criterion);
@@ -474,13 +529,16 @@ mod tests {
                 issue.severity, issue.line, issue.column, issue.message
             )
         };
-        check_text(text, name, &[]).iter().map(word).collect()
+        check_text(text, name, KnownNames::default())
+            .iter()
+            .map(word)
+            .collect()
     }
 
     #[test]
     fn issues_have_line_column_and_path() {
         let text = "{\n  \"eval_set_id\": \"s\", \"colour\": 1,\n  \"eval_cases\": [{\"eval_id\": 7, \"conversation\": []}]\n}";
-        let issues = check_text(text, "s.evalset.json", &[]);
+        let issues = check_text(text, "s.evalset.json", KnownNames::default());
         let places: Vec<_> = issues
             .iter()
             .map(|i| (i.severity, i.line, i.column, i.path.as_str()))
@@ -491,6 +549,46 @@ mod tests {
                 (Severity::Warning, 2, 33, "$.colour"),
                 (Severity::Error, 3, 30, "$.eval_cases[0].eval_id")
             ]
+        );
+    }
+
+    #[test]
+    fn unknown_agents_of_cases_are_reported_once() {
+        let case = |id: &str, app: &str| {
+            format!(
+                r#"{{"eval_id": "{id}", "conversation": [], "session_input": {{"app_name": "{app}", "user_id": "u"}}}}"#
+            )
+        };
+        let cases = [
+            case("a", "home"),
+            case("b", "hone"),
+            case("c", "hone"),
+            case("d", ""),
+        ];
+        let set = format!(
+            r#"{{"eval_set_id": "s", "eval_cases": [{}]}}"#,
+            cases.join(", ")
+        );
+        let agents = ["home".to_string(), "garden".to_string()];
+        let issues = |agents| {
+            let names = KnownNames {
+                agents,
+                ..KnownNames::default()
+            };
+            check_text(&set, "s.evalset.json", names)
+        };
+        let of_agents: Vec<(String, String)> = issues(&agents)
+            .into_iter()
+            .filter(|issue| issue.path.ends_with("app_name"))
+            .map(|issue| (issue.path, issue.message))
+            .collect();
+        let message = "there is no agent \"hone\", which 2 cases name; agents: home, garden; did you mean \"home\"?";
+        let path = "$.eval_cases[1].session_input.app_name";
+        assert_eq!(of_agents, [(path.to_string(), message.to_string())]);
+        assert!(
+            issues(&[])
+                .iter()
+                .all(|issue| !issue.path.ends_with("app_name"))
         );
     }
 

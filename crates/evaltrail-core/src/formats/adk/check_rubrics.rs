@@ -89,7 +89,7 @@ const KINDS: &str = "FINAL_RESPONSE_QUALITY, TOOL_USE_QUALITY or TRAJECTORY_QUAL
 
 #[cfg(test)]
 mod tests {
-    use crate::formats::adk::check_text;
+    use crate::formats::adk::{KnownNames, check_text};
 
     #[test]
     fn unusable_rubrics_are_reported() {
@@ -110,7 +110,7 @@ mod tests {
             "{{\"eval_set_id\": \"s\", \"eval_cases\": [{{\"eval_id\": \"e\", \"conversation\": [], \"rubrics\": [{}]}}]}}",
             list.join(", ")
         );
-        let issues = check_text(&set, "s.evalset.json", &[]);
+        let issues = check_text(&set, "s.evalset.json", KnownNames::default());
         let said: Vec<(&str, &str)> = issues
             .iter()
             .map(|issue| (issue.path.as_str(), issue.message.as_str()))
@@ -134,7 +134,7 @@ mod tests {
             rubric("a", "x", ""),
             rubric("a", "", "")
         );
-        let said: Vec<String> = check_text(&config, "c.json", &[])
+        let said: Vec<String> = check_text(&config, "c.json", KnownNames::default())
             .into_iter()
             .map(|issue| issue.message)
             .collect();

@@ -21,7 +21,7 @@ mod schema_genai;
 mod schema_types;
 mod write;
 
-pub use check::{Issue, Severity, check_text};
+pub use check::{Issue, KnownNames, Severity, check_text};
 pub use check_rubrics::{wrong_rubrics_of_case, wrong_rubrics_of_criterion};
 pub use config::{ConfigError, EvalConfig, change_criteria, default_criteria, read_config};
 pub use content::write_content;
