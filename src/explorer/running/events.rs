@@ -18,7 +18,8 @@ use crate::explorer::shared::notices;
 use crate::explorer::shared::run_screen::{LiveScreen, RunScreen, RunScreenState};
 use crate::explorer::shared::set_view::SetState;
 use crate::explorer::shown_case::refresh;
-use evaltrail_core::domain::{AttemptKey, EndedAttempt, RunEvent, RunState};
+use evaltrail_core::analysis::PassCount;
+use evaltrail_core::domain::{AttemptKey, EndedAttempt, RunEvent, RunRef, RunState};
 use evaltrail_engine::history::{PastResult, ResultOrigin, place};
 use std::sync::Arc;
 
@@ -90,7 +91,8 @@ fn event_of_run(model: &mut Model, event: RunEvent) -> Vec<Effect> {
         RunEvent::Ended { .. } => {
             // Otherwise the errors of its agents are all that is to be said.
             if run.unavailable.is_empty() || run.totals.ended() > 0 {
-                notices::notify(model, ended_text(&run), false);
+                let replaced = replaced_text(model);
+                notices::notify(model, ended_text(&run) + &replaced, false);
             }
             model.run_screen.in_finished = true;
             model.run_screen.cursor = 0;
@@ -162,12 +164,40 @@ fn show_result(model: &mut Model, run: &RunState, attempt: &Arc<EndedAttempt>) -
     let was_edited =
         !matches!(&view.state, SetState::Ready(_, digest) if *digest == planned_set.digest);
     let case = CaseRef { set, index };
+    note_replaced(model, case, &run_ref);
     model.add_outcome(case, &run_ref, attempt.clone());
     refresh_open_case(model, case);
     if was_edited {
         edited_cases::reevaluate_cases(model, set, vec![case])
     } else {
         Vec::new()
+    }
+}
+
+/// Notes how many attempts of an earlier run passed if a result of this run replaces them.
+fn note_replaced(model: &mut Model, case: CaseRef, run: &RunRef) {
+    let before = model.view.outcomes.get(case);
+    if let Some(before) = before.filter(|before| *before.run != *run && before.attempts.len() > 1) {
+        let passed = PassCount::count(&before.attempts);
+        model.run_screen.replaced.insert(case, passed);
+    }
+}
+
+/// What the results of cases were that had more attempts in an earlier run: "; 2/5 passed before". Empty if none had.
+fn replaced_text(model: &Model) -> String {
+    let attempts = |case| {
+        let outcome = model.view.outcomes.get(case);
+        outcome.map_or(0, |outcome| PassCount::count(&outcome.attempts).of)
+    };
+    let replaced = model.run_screen.replaced.iter();
+    let with_more: Vec<&PassCount> = replaced
+        .filter(|(case, before)| attempts(**case) < before.of)
+        .map(|(_, before)| before)
+        .collect();
+    match with_more[..] {
+        [] => String::new(),
+        [before] => format!("; {} passed before", before.describe()),
+        _ => format!("; {} cases had more attempts before", with_more.len()),
     }
 }
 
@@ -261,4 +291,52 @@ pub(crate) fn without_result_text(run: &RunState) -> String {
     counts
         .map(|(count, word)| format!(", {count} {word}"))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evaltrail_core::domain::{Attempt, RunBy, Status};
+
+    fn run(id: &str) -> Arc<RunRef> {
+        Arc::new(RunRef {
+            id: id.into(),
+            started: "2026-01-01T00:00:00Z".into(),
+            by: RunBy::Evaltrail,
+        })
+    }
+
+    fn attempt(number: u32, status: Status) -> Arc<EndedAttempt> {
+        let key = AttemptKey {
+            case: 0,
+            attempt: number,
+        };
+        let attempt = Attempt {
+            status,
+            ..Attempt::blank(key, "a")
+        };
+        Arc::new(EndedAttempt::unrecorded(attempt))
+    }
+
+    #[test]
+    fn fewer_attempts_than_before_are_reported() {
+        let mut model = Model::new("t".into(), vec![], (120, 40));
+        let (one, other) = (CaseRef { set: 0, index: 0 }, CaseRef { set: 0, index: 1 });
+        let statuses = [Status::Passed, Status::Failed, Status::Passed];
+        for case in [one, other] {
+            for (number, status) in (1..).zip(statuses) {
+                model.add_outcome(case, &run("r1"), attempt(number, status));
+            }
+        }
+        let add = |model: &mut Model, case, number| {
+            note_replaced(model, case, &run("r2"));
+            model.add_outcome(case, &run("r2"), attempt(number, Status::Passed));
+            replaced_text(model)
+        };
+        assert_eq!(add(&mut model, one, 1), "; 2/3 passed before");
+        let both = add(&mut model, other, 1);
+        assert_eq!(both, "; 2 cases had more attempts before");
+        add(&mut model, one, 2);
+        assert_eq!(add(&mut model, one, 3), "; 2/3 passed before");
+    }
 }

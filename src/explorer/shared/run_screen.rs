@@ -1,5 +1,7 @@
 //! State of the run screen.
 
+use crate::explorer::shared::case_ref::CaseRef;
+use evaltrail_core::analysis::PassCount;
 use evaltrail_core::domain::{AttemptKey, RunState, Status};
 use std::collections::BTreeMap;
 
@@ -25,6 +27,9 @@ pub struct RunScreenState {
     pub left_out: Option<String>,
     /// When each attempt in flight started, in seconds since the explorer opened.
     pub since: BTreeMap<AttemptKey, f64>,
+    /// The cases whose results in this run replaced those of an earlier one with several attempts, with how many of these
+    /// passed.
+    pub replaced: BTreeMap<CaseRef, PassCount>,
 }
 
 impl RunScreenState {
