@@ -6,7 +6,7 @@ use super::args::MergeArgs;
 use super::exit_code::{AllowedFailures, exit_of};
 use super::output::{is_output_redirected, json_output, paint, print_line, print_note};
 use super::paths::place_of;
-use super::run_results::{without_reader, write_reports};
+use super::run_results::{trends_for_reports, without_reader, write_reports};
 use super::shard_status::runs_below;
 use super::subcommand::CliCommand;
 use anyhow::Context;
@@ -84,7 +84,12 @@ pub(super) fn merge(args: MergeArgs) -> anyhow::Result<Exit> {
     problems
         .iter()
         .for_each(|(file, why)| print_note(&clean_line(&format!("{file}: {why}"))));
-    let mut failed = write_reports(&args.report, &state, EarlierRuns::default());
+    let trends = trends_for_reports(&args.report, &workspace, &state);
+    let earlier = EarlierRuns {
+        trends: trends.as_ref(),
+        ..EarlierRuns::default()
+    };
+    let mut failed = write_reports(&args.report, &state, earlier);
     if args.json {
         let mut out = json_output();
         let written = write_json_report(&state, &mut out).and_then(|()| out.end());

@@ -9,6 +9,7 @@ use super::{github, print_error};
 use anyhow::Context;
 use evaltrail_core::domain::RunState;
 use evaltrail_core::formats::recording::recording_line;
+use evaltrail_engine::history::RunTrends;
 use evaltrail_engine::report::{EarlierRuns, run_summary, write_json_report};
 use evaltrail_engine::runner::{self, BaselineChange};
 use evaltrail_engine::workspace::Workspace;
@@ -51,12 +52,10 @@ pub(super) fn write_results(
         Some(_) => runner::redacted_text(workspace, &state.plan, &change.words),
     });
     // What is replaced in a run stands in its earlier runs as well, so that a redacted report has none of them.
-    let has_trends = redacted.is_none()
-        && cases
-            .report
-            .iter()
-            .any(|to| to.format.write_with_earlier_runs.is_some());
-    let trends = has_trends.then(|| runner::trends_of_run(workspace, &state.plan));
+    let trends = match redacted {
+        None => trends_for_reports(&cases.report, workspace, state),
+        Some(_) => None,
+    };
     let earlier = EarlierRuns {
         trends: trends.as_ref(),
         baseline: compared.as_deref(),
@@ -66,6 +65,17 @@ pub(super) fn write_results(
         github::write(shown, &state.plan, &workspace.root, cases.json);
     }
     Ok(all_written)
+}
+
+/// The numbers of the sets of a run over the runs of the workspace, if a report shows them.
+pub(super) fn trends_for_reports(
+    reports: &[ReportTo],
+    workspace: &Workspace,
+    state: &RunState,
+) -> Option<RunTrends> {
+    let is_shown = |to: &ReportTo| to.format.write_with_earlier_runs.is_some();
+    let is_any = reports.iter().any(is_shown);
+    is_any.then(|| runner::trends_of_run(workspace, &state.plan))
 }
 
 /// Writes the reports, the recording and the summary, independently of each other. Returns `false` if a file could not
