@@ -32,7 +32,7 @@ pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
     let style = status_style(model.shown_attempt(), theme);
     x += put(buffer, x, area.y, end.saturating_sub(x), &words, style) + 2;
     let room = usize::from(end.saturating_sub(x));
-    if let Some(words) = rate_text(model, case.at, room) {
+    if let Some(words) = rate_text(model, case.at, room).filter(|words| words.width() <= room) {
         x += put(
             buffer,
             x,
@@ -59,7 +59,8 @@ pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
     }
 }
 
-/// Number of columns that the title needs without the run that the result is from.
+/// Number of columns that the title needs without the run that the result is from, and without the rate, which the statuses
+/// of the attempts show as well.
 pub(crate) fn title_width(model: &Model) -> usize {
     let Some(case) = model.open_case() else {
         return 0;
@@ -68,7 +69,6 @@ pub(crate) fn title_width(model: &Model) -> usize {
     let texts = [
         Some(model.shown_id(case.at).to_string()),
         Some(status_text(attempt)),
-        rate_text(model, case.at, 0),
         attempt
             .and_then(|attempt| attempt.turn)
             .map(single_turn_text),
