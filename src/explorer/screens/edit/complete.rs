@@ -1,4 +1,4 @@
-//! Completion of names: tools and arguments that occur in the workspace, and types of rubrics.
+//! Completion of names: tools and arguments that sets of the agent call or that it declares, and types of rubrics.
 
 use crate::explorer::shared::case_field::{Adding, CaseField};
 use crate::explorer::shared::tools::KnownTools;
