@@ -1,11 +1,13 @@
 //! What the agent did, beside the fields of a case: the values of a field in the attempts, and taking one of them.
 
-use crate::explorer::shared::case_field::CaseField;
+use crate::explorer::shared::case_field::{CaseField, FieldRow};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::outcomes::CaseOutcome;
 use evaltrail_core::diff::{AcceptablePart, Alignment, accept, accept_in_case, align};
-use evaltrail_core::domain::{Attempt, Conversation, EvalCase, Invocation, ToolCall, value_text};
+use evaltrail_core::domain::{
+    Attempt, Conversation, EvalCase, Invocation, Status, ToolCall, value_text,
+};
 use std::sync::Arc;
 
 /// The maximum number of attempts that are read when the editor opens.
@@ -89,6 +91,47 @@ pub(super) fn take_value(
     let expected = turns.get_mut(turn)?;
     *expected = accept(expected, actual, &value.piece);
     Some(taken)
+}
+
+/// The first field for which an attempt that did not pass has another value: an argument or a call, else a response. `None`
+/// for a case with too many calls to compare all of them without a noticeable wait.
+pub(super) fn first_difference(
+    draft: &EvalCase,
+    rows: &[FieldRow],
+    attempts: &[Arc<Attempt>],
+) -> Option<CaseField> {
+    const MAX_CALLS: usize = 100;
+    let failing: Vec<Arc<Attempt>> = attempts
+        .iter()
+        .filter(|attempt| attempt.status != Status::Passed)
+        .cloned()
+        .collect();
+    let calls = |turns: &[Invocation]| turns.iter().map(|turn| turn.calls().len()).sum::<usize>();
+    let actual = failing.iter().map(|attempt| calls(&attempt.actual));
+    if failing.is_empty() || calls(draft.turns()) + actual.sum::<usize>() > MAX_CALLS {
+        return None;
+    }
+    let differs = |field: &&CaseField| {
+        let values = actual_values(draft, field, &failing);
+        let mut taken = values
+            .iter()
+            .filter_map(|value| take_value(draft, field, value, &failing));
+        taken.any(|taken| taken != *draft)
+    };
+    let differing: Vec<&CaseField> = rows.iter().map(|row| &row.field).filter(differs).collect();
+    // A call differs if one of its arguments does, and the calls of a turn if one of them does.
+    let is_smallest = |field: &&&CaseField| match field {
+        CaseField::Argument(..) => true,
+        CaseField::Call(turn, call) => !differing
+            .iter()
+            .any(|other| matches!(other, CaseField::Argument(t, c, _) if (t, c) == (turn, call))),
+        CaseField::Calls(turn) => !differing
+            .iter()
+            .any(|other| matches!(other, CaseField::Call(t, _) if t == turn)),
+        _ => false,
+    };
+    let smallest = differing.iter().find(is_smallest);
+    smallest.or(differing.first()).map(|field| (*field).clone())
 }
 
 /// The field of a difference; its turn is counted from 0.
@@ -191,6 +234,7 @@ fn nearest_extra(alignment: &Alignment, call: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::explorer::shared::case_field::fields;
     use evaltrail_core::domain::{AttemptKey, Content, Trajectory};
     use serde_json::{Value, json};
 
@@ -252,6 +296,51 @@ mod tests {
         let taken = take_value(&taken, &CaseField::Response(0), &response[0], &attempts).unwrap();
         assert_eq!(taken.turns()[0].response_text(), "done");
         assert_eq!(actual_values(&draft, &CaseField::EvalId, &attempts), []);
+    }
+
+    #[test]
+    fn first_difference_of_failing_attempt_is_found() {
+        let draft = EvalCase {
+            conversation: Conversation::Turns(vec![
+                turn(&[], "hello"),
+                turn(
+                    &[
+                        ("read", json!({})),
+                        ("water", json!({"bed": "a", "litres": 6})),
+                    ],
+                    "done",
+                ),
+            ]),
+            ..EvalCase::default()
+        };
+        let attempt = |calls: &[(&str, Value)], status| {
+            let actual = vec![turn(&[], "hi"), turn(calls, "ready")];
+            Arc::new(Attempt {
+                actual: actual.into(),
+                status,
+                ..Attempt::blank(
+                    AttemptKey {
+                        case: 0,
+                        attempt: 1,
+                    },
+                    "a",
+                )
+            })
+        };
+        let first = |attempts: &[Arc<Attempt>]| first_difference(&draft, &fields(&draft), attempts);
+        let watered = |litres: u32| {
+            [
+                ("read", json!({})),
+                ("water", json!({"bed": "a", "litres": litres})),
+            ]
+        };
+        let litres = CaseField::Argument(1, 1, "litres".into());
+        assert_eq!(first(&[attempt(&watered(5), Status::Failed)]), Some(litres));
+        assert_eq!(first(&[attempt(&watered(5), Status::Passed)]), None);
+        let missing = attempt(&watered(6)[1..], Status::Failed);
+        assert_eq!(first(&[missing]), Some(CaseField::Call(1, 0)));
+        let wording = attempt(&watered(6), Status::Failed);
+        assert_eq!(first(&[wording]), Some(CaseField::Response(0)));
     }
 
     #[test]

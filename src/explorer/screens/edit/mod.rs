@@ -37,7 +37,7 @@ static SCREEN: ScreenFunctions = ScreenFunctions {
     text: Some(TextEntry {
         commands_first: false,
         takes: typing::takes_text,
-        key: typing::key,
+        key: update::key,
         paste: typing::paste,
     }),
 };

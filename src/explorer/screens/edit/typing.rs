@@ -115,7 +115,7 @@ fn look(edit: &mut EditScreen) {
 }
 
 /// Handles a key while a value is typed.
-pub(crate) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
+pub(super) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
     let Some(edit) = screen(model) else {
         return Vec::new();
     };

@@ -4,17 +4,19 @@ use crate::explorer::authoring;
 use crate::explorer::authoring::proposal::{NOTHING, Proposal};
 use crate::explorer::prompts::confirm;
 use crate::explorer::screens::edit::actual::{
-    actual_values, field_of_piece, take_value, usable_attempts,
+    actual_values, field_of_piece, first_difference, take_value, usable_attempts,
 };
 use crate::explorer::screens::edit::apply;
 use crate::explorer::screens::edit::cursor::{field, keep_in_sight, screen};
 use crate::explorer::screens::edit::state::EditScreen;
-use crate::explorer::screens::edit::typing::edit_field;
+use crate::explorer::screens::edit::typing::{self, edit_field};
 use crate::explorer::shared::case_field::CaseField;
 use crate::explorer::shared::case_list::BrowseScreen;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::case_screen::CaseOrigin;
+use crate::explorer::shared::command_names::SAVE;
 use crate::explorer::shared::effect::{Effect, ScreenRequest, SetEffect};
+use crate::explorer::shared::key::{Key, parse_key};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
 use crate::explorer::shown_case::refresh;
@@ -38,7 +40,8 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
                 .map(|piece| field_of_piece(piece.turn, &piece.piece, &case));
             let mut screen = EditScreen::new(at, file.clone(), case, from);
             screen.actual = usable_attempts(model, at, &screen.draft);
-            if let Some(field) = marked {
+            let first = || first_difference(&screen.draft, &screen.rows, &screen.actual);
+            if let Some(field) = marked.or_else(first) {
                 screen.go_to(&field);
             }
             model.show(screen);
@@ -140,6 +143,19 @@ fn change(
     };
     keep_in_sight(model);
     effects
+}
+
+/// Handles a key while a value is typed. The key that saves takes the value first.
+pub(crate) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
+    let saves = (key.ctrl || key.alt) && SAVE.keys().iter().any(|of| parse_key(of) == Some(key));
+    if !saves {
+        return typing::key(model, key);
+    }
+    let effects = typing::take(model);
+    match typing::takes_text(model) {
+        true => effects,
+        false => save(model),
+    }
 }
 
 pub(crate) fn save(model: &mut Model) -> Vec<Effect> {

@@ -3,6 +3,7 @@
 use crate::explorer::screens::edit::actual::{ActualValue, actual_values, call_text};
 use crate::explorer::screens::edit::state::{EditScreen, Typing};
 use crate::explorer::shared::case_field::FieldRow;
+use crate::explorer::shared::command_names::SAVE;
 use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
@@ -314,7 +315,10 @@ fn typed(
             (format!("tab: {}", names.join("  ")), Role::Note)
         }
         None => (
-            "enter apply    esc cancel    ctrl-j new line".to_string(),
+            format!(
+                "enter apply    {} save    esc cancel    ctrl-j new line",
+                SAVE.key()
+            ),
             Role::Faint,
         ),
     };
