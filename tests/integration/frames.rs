@@ -75,11 +75,15 @@ fn sample(size: (u16, u16)) -> Model {
         );
         let file = model.file(set).unwrap().clone();
         let digest = digest_of(&model, set);
-        let turns = |index| CaseSummary {
-            turns: file.case(index).unwrap().turns().len(),
-            ..CaseSummary::default()
+        let summary = |index| {
+            let case = file.case(index).unwrap();
+            CaseSummary {
+                turns: case.turns().len(),
+                prompt: case.first_prompt(),
+                ..CaseSummary::default()
+            }
         };
-        let summaries = Arc::new((0..file.len()).map(turns).collect());
+        let summaries = Arc::new((0..file.len()).map(summary).collect());
         update(
             &mut model,
             Msg::Sets(SetMsg::Summarised {
@@ -1081,9 +1085,9 @@ fn configured_run() -> ConfiguredRun {
     }
 }
 
-/// Cases of which some repetitions passed: the list, and one of them.
-fn repeated(size: (u16, u16)) -> [(&'static str, Model); 2] {
-    let list = || {
+/// Cases of which some repetitions passed: the run, the list, and one of them.
+fn repeated(size: (u16, u16)) -> [(&'static str, Model); 3] {
+    let run = || {
         let mut model = sample(size);
         let mut plan = plan(&model);
         plan.options.repeat = 4;
@@ -1114,12 +1118,17 @@ fn repeated(size: (u16, u16)) -> [(&'static str, Model); 2] {
             Msg::Run(RunMsg::Events(vec![RunEvent::Ended { duration_s: 20.0 }])),
         );
         update(&mut model, Msg::Tick(30.0));
+        model
+    };
+    let list = || {
+        let mut model = run();
         keys(&mut model, "esc");
         model
     };
     let mut case = list();
     keys(&mut case, "g enter >");
     [
+        ("repeated, the run", run()),
         ("repeated", list()),
         ("repeated, the next trajectory of a flaky case", case),
     ]

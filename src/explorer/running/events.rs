@@ -61,10 +61,7 @@ pub(crate) fn run_msg(model: &mut Model, msg: RunMsg) -> Vec<Effect> {
 fn started(model: &mut Model, state: RunState) {
     let many = state.plan.attempts() > 1;
     let by_itself = watch::on_run_started(model, &state.plan.started);
-    model.run_screen = RunScreenState {
-        began: model.now,
-        ..RunScreenState::default()
-    };
+    model.run_screen = RunScreenState::new(&state, model.now);
     model.run = Some(state);
     model.view.browse.selected.clear();
     // The run screen is opened only if there are several attempts and the user started the run.
@@ -115,9 +112,12 @@ fn event_of_run(model: &mut Model, event: RunEvent) -> Vec<Effect> {
     run.apply(event);
     if let Some((key, was_cancelled)) = over {
         model.run_screen.since.remove(&key);
+        if !was_cancelled && run.has_ended(key.case) {
+            model.run_screen.add_ended(key.case);
+        }
         effects.extend(ended(model, &run, key, was_cancelled));
     }
-    if run.ended.is_some() && model.run_screen.order.len() != run.finished.len() {
+    if run.ended.is_some() && !model.run_screen.is_ordered {
         model.run_screen.order_ended(&run);
     }
     let has_ended = run.ended.is_some();

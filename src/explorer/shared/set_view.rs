@@ -60,12 +60,19 @@ pub enum SetState {
 pub struct CaseSummary {
     /// Number of turns.
     pub turns: usize,
+    /// The first line of the first user message, at most [`MAX_PROMPT`](CaseSummary::MAX_PROMPT) characters.
+    pub prompt: String,
     /// The user messages in lower case, for free-text search.
     pub text: String,
     /// Names of the expected tools.
     pub tools: Vec<String>,
     /// Why the case cannot be read, if it cannot.
     pub problem: Option<String>,
+}
+
+impl CaseSummary {
+    /// More of a prompt is never shown in a list.
+    pub const MAX_PROMPT: usize = 200;
 }
 
 impl SetView {

@@ -78,8 +78,10 @@ fn summary(file: &SetFile, index: usize) -> CaseSummary {
             };
         }
     };
+    let prompt = case.first_prompt();
     let mut summary = CaseSummary {
         turns: case.turns().len(),
+        prompt: prompt.chars().take(CaseSummary::MAX_PROMPT).collect(),
         ..CaseSummary::default()
     };
     for turn in case.turns() {

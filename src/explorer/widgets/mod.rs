@@ -1,5 +1,6 @@
 //! Drawing functions that several screens share.
 
+pub mod attempts;
 pub mod picker;
 pub(crate) mod steps;
 pub mod text;

@@ -68,6 +68,20 @@ pub struct Saved {
 }
 
 impl EvalCase {
+    /// The first line of what the user says first: of the first turn, or of the scenario. Empty if there is none.
+    pub fn first_prompt(&self) -> String {
+        let text = match &self.conversation {
+            Conversation::Turns(turns) => turns.first().map(|turn| turn.user.shown_text()),
+            Conversation::Scenario(scenario) => {
+                let prompt = ["starting_prompt", "startingPrompt"];
+                let prompt = prompt.iter().find_map(|key| scenario.get(key)?.as_str());
+                prompt.map(str::to_string)
+            }
+        };
+        let text = text.unwrap_or_default();
+        text.lines().next().unwrap_or_default().to_string()
+    }
+
     /// The expected turns; empty for a scenario.
     pub fn turns(&self) -> &[Invocation] {
         match &self.conversation {

@@ -303,6 +303,34 @@ impl RunState {
         attempts
     }
 
+    /// The statuses of the attempts of a case that ended, each with the number of the attempt, in ascending order. The
+    /// summaries of the attempts are not read.
+    pub fn statuses_of(&self, case: usize) -> Vec<(u32, Status)> {
+        let entry = |at| Some((self.finished.key(at)?.attempt, self.finished.status(at)?));
+        let mut statuses: Vec<_> = self.positions_of(case).filter_map(entry).collect();
+        statuses.sort_by_key(|(number, _)| *number);
+        statuses
+    }
+
+    /// The worst status of the attempts of a case that ended; `None` without any.
+    pub fn worst_status(&self, case: usize) -> Option<Status> {
+        Status::worst(
+            self.positions_of(case)
+                .filter_map(|at| self.finished.status(at)),
+        )
+    }
+
+    /// The attempt that represents a case, as [`worst_attempt`](super::worst_attempt), among those that ended.
+    pub fn worst_attempt(&self, case: usize) -> Option<Arc<EndedAttempt>> {
+        let statuses = self.statuses_of(case);
+        let worst = Status::worst(statuses.iter().map(|(_, status)| *status))?;
+        let (attempt, _) = statuses.iter().find(|(_, status)| *status == worst)?;
+        self.attempt(AttemptKey {
+            case,
+            attempt: *attempt,
+        })
+    }
+
     /// Whether an attempt of a case ended.
     pub fn has_ended(&self, case: usize) -> bool {
         self.first.get(case).is_some_and(|first| *first != NONE)
@@ -483,6 +511,27 @@ mod tests {
             (state.not_counted().failed, state.quarantined().failed),
             (1, 1)
         );
+    }
+
+    #[test]
+    fn worst_attempt_represents_a_case() {
+        let mut state = RunState::new(plan(2, 3));
+        for (attempt, status) in [
+            (3, Status::Failed),
+            (1, Status::Passed),
+            (2, Status::Failed),
+        ] {
+            state.apply(ended(0, attempt, status));
+        }
+        let statuses = [
+            (1, Status::Passed),
+            (2, Status::Failed),
+            (3, Status::Failed),
+        ];
+        assert_eq!(state.statuses_of(0), statuses);
+        assert_eq!(state.worst_status(0), Some(Status::Failed));
+        assert_eq!(state.worst_attempt(0).unwrap().key.attempt, 2);
+        assert!(state.worst_status(1).is_none() && state.worst_attempt(1).is_none());
     }
 
     #[test]

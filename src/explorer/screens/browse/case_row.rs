@@ -1,14 +1,14 @@
 //! A row of the list of cases.
 
 use super::columns::{ColumnWidths, METRIC_WIDTH, SIGNS};
-use super::reason::{attempt_text, reason_parts};
+use super::reason::{prompt_behind_id, prompt_text, reason_parts, summary_of};
 use crate::explorer::case_list::decisions::quarantine_of;
 use crate::explorer::case_list::trend::put_sparkline;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::outcomes::CaseOutcome;
-use crate::explorer::shared::set_view::CaseSummary;
 use crate::explorer::shared::theme::{Role, Theme};
+use crate::explorer::widgets::attempts::{FLAKY, UNSTEADY, attempt_text};
 use crate::explorer::widgets::spinner;
 use crate::explorer::widgets::text::{put, put_right};
 use evaltrail_core::domain::{
@@ -18,12 +18,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-/// The sign of a case that could come out either way.
-const UNSTEADY: &str = "≈";
 /// Sign of a failing case that is quarantined.
 pub(super) const QUARANTINED: &str = "‖";
-/// Sign of a case that passed in some of its attempts.
-pub(super) const FLAKY: &str = "±";
 
 /// The cells of a row, drawn from left to right.
 struct CellPainter<'a> {
@@ -89,15 +85,14 @@ pub(super) fn case_row(
     put_sparkline(model, case, place, width, style, theme, cells.buffer);
     cells.x += columns.runs;
     let end = cells.x + columns.reason;
-    for (text, look) in reason_parts(model, case, problem, theme) {
+    let mut parts = reason_parts(model, case, problem, theme);
+    if parts.iter().all(|(text, _)| text.is_empty()) {
+        parts = vec![(prompt_text(model, case), theme.style(Role::Faint))];
+    }
+    for (text, look) in parts {
         let (room, look) = (end.saturating_sub(cells.x), theme.within(style, look));
         cells.x += put(cells.buffer, cells.x, cells.y, room, &text, look);
     }
-}
-
-fn summary_of(model: &Model, case: CaseRef) -> Option<&CaseSummary> {
-    let summaries = model.view.sets[case.set].summaries.as_ref()?;
-    summaries.get(case.index)
 }
 
 /// The latency of the slowest attempt, in seconds.
@@ -147,10 +142,8 @@ fn text_behind_id(model: &Model, case: CaseRef, id: &str) -> Option<(String, Rol
     if summary.is_some_and(|summary| summary.problem.is_some()) {
         return Some(("unreadable".to_string(), Role::Bad));
     }
-    // An id made from the content says nothing to a person; what the user asks does.
-    if let Some(summary) = summary.filter(|_| id.starts_with("row-")) {
-        let first = summary.text.lines().next().unwrap_or_default();
-        return Some((first.to_string(), Role::Faint));
+    if let Some(prompt) = prompt_behind_id(model, case, id) {
+        return Some((prompt.to_string(), Role::Faint));
     }
     let tags = model.notes(case)?.tags.iter();
     let tags: Vec<String> = tags.map(|tag| format!("#{tag}")).collect();

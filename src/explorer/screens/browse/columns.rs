@@ -1,6 +1,6 @@
 //! The widths of the columns of the list of cases, and their headings.
 
-use super::reason::{attempt_text, reason_parts};
+use super::reason::{prompt_behind_id, prompt_text, reason_parts};
 use crate::explorer::case_list::trend::points;
 use crate::explorer::shared::case_list::TreeNode;
 use crate::explorer::shared::case_ref::CaseRef;
@@ -8,6 +8,7 @@ use crate::explorer::shared::list_columns::Column;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::outcomes::CaseOutcome;
 use crate::explorer::shared::theme::{Role, Theme};
+use crate::explorer::widgets::attempts::attempt_text;
 use crate::explorer::widgets::text::{put, put_right};
 use evaltrail_core::domain::Status;
 use ratatui::buffer::Buffer;
@@ -41,7 +42,9 @@ pub(super) struct ColumnWidths {
     pub(super) turns: u16,
     pub(super) time: u16,
     pub(super) runs: u16,
+    /// The reason or, in rows without one, what the user asks.
     pub(super) reason: u16,
+    pub(super) reason_heading: &'static str,
 }
 
 impl ColumnWidths {
@@ -70,9 +73,7 @@ impl ColumnWidths {
             left -= taken;
             taken
         };
-        let longest = rows
-            .iter()
-            .map(|case| columns_of(&model.shown_id(*case)) + 2);
+        let longest = rows.iter().map(|case| name_width(model, *case));
         let longest = longest.max().unwrap_or(0).max(NAME_AT_LEAST);
         let name = take(longest.min(most), 1);
         let reserved = take(wanted_reason.min(REASON_AT_LEAST), REASON_AT_LEAST);
@@ -100,10 +101,15 @@ impl ColumnWidths {
         metrics.truncate(if first > 0 { first + more } else { 0 });
         let turns = take(if_shown(Column::Turns, TURNS_WIDTH), TURNS_WIDTH);
         let rest = take(u16::MAX, 1);
-        // Without reasons the names get the rest.
-        let (name, reason) = match reserved {
-            0 => ((name + rest).min(MAX_NAME_WIDTH.max(name)), 0),
-            reserved => (name, reserved + more_reason + rest),
+        // Without reasons, what the users ask is in their place if there is room for it; else the names get the rest.
+        let has_prompts = is_shown(Column::Reason)
+            && rows
+                .iter()
+                .any(|case| !prompt_text(model, *case).is_empty());
+        let (name, reason, heading) = match reserved {
+            0 if has_prompts && rest >= REASON_AT_LEAST => (name, rest, "prompt"),
+            0 => ((name + rest).min(MAX_NAME_WIDTH.max(name)), 0, ""),
+            reserved => (name, reserved + more_reason + rest, "reason"),
         };
         ColumnWidths {
             name,
@@ -114,8 +120,16 @@ impl ColumnWidths {
             time,
             runs,
             reason,
+            reason_heading: heading,
         }
     }
+}
+
+/// The width that the name of a case needs; with the beginning of the prompt where it is behind the id.
+fn name_width(model: &Model, case: CaseRef) -> u16 {
+    let id = model.shown_id(case);
+    let prompt = prompt_behind_id(model, case, &id).map_or(0, |prompt| columns_of(prompt) + 1);
+    columns_of(&id) + prompt + 2
 }
 
 /// The width in which four of five reasons of these rows are shown whole; 0 if there is no reason.
@@ -220,7 +234,7 @@ pub(super) fn heads(columns: &ColumnWidths, inner: Rect, theme: &Theme, buffer: 
     head(columns.turns, "turns", true, buffer);
     head(columns.time, "time", true, buffer);
     head(columns.runs, "runs", false, buffer);
-    head(columns.reason, "reason", false, buffer);
+    head(columns.reason, columns.reason_heading, false, buffer);
 }
 
 /// A short name of a metric, for the heading of its column.

@@ -1,6 +1,6 @@
 //! The list of cases.
 
-use super::case_row::{FLAKY, QUARANTINED, case_row};
+use super::case_row::{QUARANTINED, case_row};
 use super::columns::{ColumnWidths, heads};
 use super::reason::note_reason;
 use crate::explorer::authoring::conditions::can_write_set;
@@ -13,6 +13,7 @@ use crate::explorer::shared::list_order::ListOrder;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::set_view::SetState;
 use crate::explorer::shared::theme::{Role, Theme};
+use crate::explorer::widgets::attempts::FLAKY;
 use crate::explorer::widgets::text::put_spans;
 use crate::explorer::widgets::{counts_text, panel, panel_note, scrollbar};
 use evaltrail_core::diff::{Span, wrap_line};

@@ -1,6 +1,5 @@
 //! Preview of the case under the cursor: why it did not pass, the user's message, and the first difference.
 
-use super::reason::attempt_text;
 use crate::explorer::case_list::trend::{points, put_sparkline};
 use crate::explorer::shared::case_lines::{BodyLine, CaseLines};
 use crate::explorer::shared::case_screen::CaseScreen;
@@ -10,6 +9,7 @@ use crate::explorer::shown_case::draw_lines::{
     body_line, body_lines, preview_events_width, verdict_line,
 };
 use crate::explorer::shown_case::verdict::{VerdictLine, verdict_lines};
+use crate::explorer::widgets::attempts::attempt_text;
 use crate::explorer::widgets::panel;
 use crate::explorer::widgets::text::put;
 use evaltrail_core::domain::Status;

@@ -3,9 +3,9 @@
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::outcomes::CaseOutcome;
+use crate::explorer::shared::set_view::CaseSummary;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::put;
-use evaltrail_core::analysis::PassCount;
 use evaltrail_core::domain::Status;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -93,6 +93,27 @@ pub(super) fn reason_parts(
     ]
 }
 
+/// What is known of a case without reading it.
+pub(super) fn summary_of(model: &Model, case: CaseRef) -> Option<&CaseSummary> {
+    let summaries = model.view.sets[case.set].summaries.as_ref()?;
+    summaries.get(case.index)
+}
+
+/// The first line of what the user of a case asks first, behind an id that was made from the content: that says nothing to a
+/// person.
+pub(super) fn prompt_behind_id<'a>(model: &'a Model, case: CaseRef, id: &str) -> Option<&'a str> {
+    let summary = summary_of(model, case).filter(|_| id.starts_with("row-"))?;
+    Some(&summary.prompt)
+}
+
+/// What the user of a case asks first, for a row without a reason. Empty if it is behind the id.
+pub(super) fn prompt_text(model: &Model, case: CaseRef) -> String {
+    match summary_of(model, case) {
+        Some(summary) if !model.shown_id(case).starts_with("row-") => summary.prompt.clone(),
+        _ => String::new(),
+    }
+}
+
 /// No column is wider, in characters. It bounds the time for a row with a very long reason.
 const MAX_CHARS: usize = 400;
 
@@ -105,23 +126,4 @@ fn first_line(reason: &str) -> String {
         true => first + " …",
         false => first,
     }
-}
-
-/// Of more attempts than this, only the count is listed.
-const MAX_SIGNS: usize = 8;
-
-/// `✓✗✓ 2/3`: a sign for each attempt, unless there are many, and how many passed.
-pub(super) fn attempt_text(attempts: &[Status]) -> String {
-    let rate = PassCount::of_statuses(attempts.iter().copied()).describe();
-    let signs: String = match attempts.len() {
-        0..=MAX_SIGNS => {
-            attempts
-                .iter()
-                .map(|status| status.glyph())
-                .collect::<String>()
-                + " "
-        }
-        _ => String::new(),
-    };
-    format!("{signs}{rate}")
 }

@@ -84,22 +84,18 @@ pub(crate) fn scroll(model: &mut Model, motion: Motion) {
 fn listed(model: &Model) -> usize {
     let Some(run) = &model.run else { return 0 };
     match model.run_screen.in_finished {
-        true => run.finished.len() + run.cancelled.len(),
+        true => model.run_screen.count() + run.cancelled.len(),
         false => run.in_flight.len(),
     }
 }
 
-/// The finished attempt under the cursor.
+/// The attempt that represents the finished case under the cursor.
 pub(crate) fn finished_under_cursor(model: &Model) -> Option<Arc<EndedAttempt>> {
     let run = model
         .run
         .as_ref()
         .filter(|_| model.run_screen.in_finished)?;
-    run.finished.get(
-        model
-            .run_screen
-            .position(model.run_screen.cursor, run.finished.len())?,
-    )
+    run.worst_attempt(model.run_screen.case(model.run_screen.cursor)?)
 }
 
 /// The attempt under the cursor.
@@ -147,18 +143,17 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     }
 }
 
-/// Moves the cursor to the next or previous finished attempt that did not pass; after the last one it says that it is at
-/// the first.
+/// Moves the cursor to the next or previous finished case that did not pass; after the last one it says that it is at the
+/// first.
 pub(crate) fn next_failing(model: &mut Model, forward: bool) -> Vec<Effect> {
     let Some(run) = &model.run else {
         return Vec::new();
     };
     let screen = &model.run_screen;
-    let count = run.finished.len();
+    let count = screen.count();
     let from = screen.in_finished.then_some(screen.cursor);
     let is_failing = |row: usize| {
-        let at = screen.position(row, count);
-        let status = at.and_then(|at| run.finished.status(at));
+        let status = screen.case(row).and_then(|case| run.worst_status(case));
         status.is_some_and(|status| !matches!(status, Status::Passed | Status::Informational))
     };
     let Some(found) = next_row(from, count, forward, is_failing) else {
@@ -166,7 +161,7 @@ pub(crate) fn next_failing(model: &mut Model, forward: bool) -> Vec<Effect> {
     };
     model.run_screen.in_finished = true;
     model.run_screen.cursor = found.row;
-    match found.wrap_notice(from, forward, "attempt that did not pass") {
+    match found.wrap_notice(from, forward, "case that did not pass") {
         Some(text) => notices::notify(model, text, false),
         None => Vec::new(),
     }

@@ -4,12 +4,14 @@ use crate::explorer::running::events::without_result_text;
 use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
+use crate::explorer::widgets::attempts::{FLAKY, UNSTEADY, attempt_text};
 use crate::explorer::widgets::text::{fit, put, put_right};
 use crate::explorer::widgets::{bar, counts, panel, scrollbar, spinner};
+use evaltrail_core::analysis::PassCount;
 use evaltrail_core::diff::{Span, Tone, wrap_line};
 use evaltrail_core::domain::counted;
 use evaltrail_core::domain::{
-    AttemptKey, AttemptSummary, Gate, InFlight, Progress, RunState, Status, seconds_text,
+    AttemptKey, Gate, InFlight, Progress, RunState, Status, seconds_text,
 };
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout as Layouts, Position, Rect};
@@ -18,8 +20,6 @@ use unicode_width::UnicodeWidthStr;
 
 /// Maximum number of cases whose names are measured for the width of their column.
 const MEASURED: usize = 200;
-/// Symbol of an unsteady attempt.
-const UNSTEADY: &str = "≈";
 /// Width of the time, in columns.
 const TIME: u16 = 7;
 
@@ -375,7 +375,7 @@ fn finished(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &m
     let inner = panel(area, finished_title(model), focused, theme, buffer);
     let inner = unavailable_agents(run, inner, theme, buffer);
     let rows = usize::from(inner.height);
-    let ended = run.finished.len();
+    let ended = model.run_screen.count();
     let all = ended + run.cancelled.len();
     let first = if focused {
         model
@@ -385,7 +385,7 @@ fn finished(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &m
     } else {
         0
     };
-    let name = name_width(run, inner.width);
+    let columns = FinishedColumns::new(run, inner.width);
     for at in first..all.min(first + rows) {
         let row = Rect {
             y: inner.y + (at - first) as u16,
@@ -395,14 +395,12 @@ fn finished(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &m
         let style = theme.row(focused && at == model.run_screen.cursor);
         buffer.set_style(row, style);
         if let Some(key) = at.checked_sub(ended).and_then(|at| run.cancelled.get(at)) {
-            cancelled_row(run, *key, name, row, style, theme, buffer);
+            cancelled_row(run, *key, columns, row, (style, theme), buffer);
             continue;
         }
-        let position = model.run_screen.position(at, ended);
-        let Some(attempt) = position.and_then(|position| run.finished.get(position)) else {
-            continue;
-        };
-        finished_row(run, &attempt, name, row, style, theme, buffer);
+        if let Some(case) = model.run_screen.case(at) {
+            finished_row(run, case, columns, row, (style, theme), buffer);
+        }
     }
     scrollbar(area, first, rows, all, theme, buffer);
 }
@@ -436,48 +434,59 @@ fn unavailable_agents(run: &RunState, area: Rect, theme: &Theme, buffer: &mut Bu
     }
 }
 
+/// The columns of the finished cases: sign and name, the attempts of a repeated case, the reason, the time.
+#[derive(Clone, Copy)]
+struct FinishedColumns {
+    /// With the sign before the name and the space behind it.
+    name: u16,
+    /// 0 if each case has one attempt.
+    attempts: u16,
+}
+
+impl FinishedColumns {
+    /// The name is as wide as the longest one, at most two fifths of the row.
+    fn new(run: &RunState, width: u16) -> FinishedColumns {
+        let measured = 0..run.plan.cases.len().min(MEASURED);
+        let longest = measured
+            .map(|case| run.plan.case_name(case).width())
+            .max()
+            .unwrap_or(0);
+        let repeat = run.plan.options.repeat as usize;
+        let attempts = match repeat {
+            0 | 1 => 0,
+            _ => attempt_text(&vec![Status::Passed; repeat]).width() as u16 + 2,
+        };
+        FinishedColumns {
+            name: (longest.min(1000) as u16 + 6).clamp(14, (width * 2 / 5).max(14)),
+            attempts,
+        }
+    }
+}
+
 /// Draws a cancelled attempt. It has no result; resuming the run starts it again.
 fn cancelled_row(
     run: &RunState,
     key: AttemptKey,
-    name_width: u16,
+    columns: FinishedColumns,
     row: Rect,
-    style: Style,
-    theme: &Theme,
+    (style, theme): (Style, &Theme),
     buffer: &mut Buffer,
 ) {
     let faint = theme.within(style, theme.style(Role::Faint));
     put(buffer, row.x + 1, row.y, 1, "–", faint);
-    let name_room = name_width.saturating_sub(4);
+    let name_room = columns.name.saturating_sub(4);
     let name = attempt_name(run, key, name_room);
     put(buffer, row.x + 3, row.y, name_room, &name, style);
-    let x = row.x + name_width;
-    put(
-        buffer,
-        x,
-        row.y,
-        row.right().saturating_sub(x),
-        "cancelled",
-        faint,
-    );
+    let x = row.x + columns.name + columns.attempts;
+    let room = row.right().saturating_sub(x);
+    put(buffer, x, row.y, room, "cancelled", faint);
 }
 
 fn finished_title(model: &Model) -> &'static str {
-    match model.run_screen.order.is_empty() {
-        true => "finished, newest first",
-        false => "finished, failing first",
+    match model.run_screen.is_ordered {
+        false => "finished, newest first",
+        true => "finished, failing first",
     }
-}
-
-/// Width of the column of names: that of the longest name, at most two fifths of the row.
-fn name_width(run: &RunState, width: u16) -> u16 {
-    let measured = 0..run.plan.cases.len().min(MEASURED);
-    let longest = measured
-        .map(|case| run.plan.case_name(case).width())
-        .max()
-        .unwrap_or(0);
-    let number = if run.plan.options.repeat > 1 { 4 } else { 0 };
-    (longest.min(1000) as u16 + number + 6).clamp(14, (width * 2 / 5).max(14))
 }
 
 /// The name of the case, cut to a width in columns so that the number of a repeated attempt is always behind it.
@@ -490,46 +499,41 @@ fn attempt_name(run: &RunState, key: AttemptKey, width: u16) -> String {
     format!("{}{number}", fit(&run.plan.case_name(key.case), room))
 }
 
+/// Draws a case of which attempts ended: how the attempt that represents it ended, and the signs of all of them.
 fn finished_row(
     run: &RunState,
-    attempt: &AttemptSummary,
-    name_width: u16,
+    case: usize,
+    columns: FinishedColumns,
     row: Rect,
-    style: Style,
-    theme: &Theme,
+    (style, theme): (Style, &Theme),
     buffer: &mut Buffer,
 ) {
-    let look = if attempt.unsteady {
-        theme.style(Role::Note)
-    } else {
-        theme.status(attempt.status)
+    let Some(attempt) = run.worst_attempt(case) else {
+        return;
     };
-    put(
-        buffer,
-        row.x + 1,
-        row.y,
-        1,
-        if attempt.unsteady {
-            UNSTEADY
-        } else {
-            attempt.status.glyph()
-        },
-        theme.within(style, look),
-    );
-    let name_room = name_width.saturating_sub(4);
-    let name = attempt_name(run, attempt.key, name_room);
+    let statuses = run.statuses_of(case);
+    let statuses: Vec<Status> = statuses.into_iter().map(|(_, status)| status).collect();
+    let is_flaky = PassCount::of_statuses(statuses.iter().copied()).is_flaky();
+    let (sign, look) = match (is_flaky, attempt.unsteady) {
+        (true, _) => (FLAKY, theme.style(Role::Note)),
+        (false, true) => (UNSTEADY, theme.style(Role::Note)),
+        (false, false) => (attempt.status.glyph(), theme.status(attempt.status)),
+    };
+    let look = theme.within(style, look);
+    put(buffer, row.x + 1, row.y, 1, sign, look);
+    let name_room = columns.name.saturating_sub(4);
+    let name = fit(&run.plan.case_name(case), usize::from(name_room)).into_owned();
     put(buffer, row.x + 3, row.y, name_room, &name, style);
+    if columns.attempts > 0 {
+        let text = attempt_text(&statuses);
+        let x = row.x + columns.name;
+        put(buffer, x, row.y, columns.attempts, &text, look);
+    }
     let time = seconds_text(attempt.latency_s);
     let faint = theme.within(style, theme.style(Role::Faint));
     put_right(buffer, row.right() - 1, row.y, TIME, &time, faint);
-    let x = row.x + name_width;
+    let x = row.x + columns.name + columns.attempts;
     let room = row.right().saturating_sub(x + TIME + 2);
-    put(
-        buffer,
-        x,
-        row.y,
-        room,
-        &attempt.reason_with_model_errors(),
-        theme.within(style, look),
-    );
+    let reason = attempt.reason_with_model_errors();
+    put(buffer, x, row.y, room, &reason, look);
 }
