@@ -646,6 +646,50 @@ fn unmerged_shards_survive_run_cleanup() {
 }
 
 #[test]
+fn old_runs_beyond_the_size_are_removed() {
+    let place = answers(2);
+    std::fs::write(
+        place.path().join("evaltrail.toml"),
+        "[history]\nmax_mb = 1\n",
+    )
+    .unwrap();
+    let run = || {
+        let before = run_ids(place.path());
+        let told = score(place.path(), &[]);
+        let new = run_ids(place.path());
+        let new = new.into_iter().find(|id| !before.contains(id)).unwrap();
+        (new, both(&told))
+    };
+    let grow = |id: &str| {
+        let file = place.path().join(".evaltrail/runs").join(id).join("large");
+        std::fs::write(file, vec![0; 2_000_000]).unwrap();
+    };
+    let (first, told) = run();
+    assert!(!told.contains("max_mb"), "{told}");
+    grow(&first);
+    let (second, told) = run();
+    assert!(
+        told.contains("1 run was removed") && told.contains("at most 50 runs and 1 MB are kept"),
+        "{told}"
+    );
+    assert_eq!(run_ids(place.path()), [second.as_str()]);
+    let pinned = output(
+        evaltrail(place.path())
+            .current_dir(place.path())
+            .args(["runs", "pin", &second]),
+    );
+    assert!(pinned.status.success(), "{}", text(&pinned));
+    grow(&second);
+    let (third, told) = run();
+    let kept = run_ids(place.path());
+    assert!(kept.contains(&second) && kept.contains(&third), "{kept:?}");
+    assert!(
+        told.contains("2 runs of the workspace have 3 MB, more than [history] max_mb = 1"),
+        "{told}"
+    );
+}
+
+#[test]
 fn the_system_can_end_a_shard_and_it_is_resumed() {
     let case = |id: &str| json!({"eval_id": id, "conversation": [{"user_content": {"role": "user", "parts": [{"text": id}]}}]});
     let set = json!({"eval_set_id": "s", "eval_cases": [case("a"), case("b"), case("c")]});

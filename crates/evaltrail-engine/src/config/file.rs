@@ -53,6 +53,8 @@ pub struct ConfigFile {
     pub judge: Option<JudgeSpec>,
     /// How many runs are stored; [`DEFAULT_RUNS_KEPT`] when `None`.
     pub keep: Option<usize>,
+    /// The size, in MB, from which on old runs are removed; [`DEFAULT_RUNS_MB`] when `None`.
+    pub max_runs_mb: Option<u64>,
     /// How runs are compared.
     pub comparison: ComparisonRule,
     /// What is demanded of the coverage of tools.
@@ -63,6 +65,8 @@ pub struct ConfigFile {
 
 /// How many runs are stored unless the file specifies another number.
 pub const DEFAULT_RUNS_KEPT: usize = 50;
+/// The size of all runs of a workspace, in MB, from which on the oldest are removed.
+pub const DEFAULT_RUNS_MB: u64 = 10_000;
 
 /// Why the file cannot be used: the message of the TOML parser with line and column, or a message that names the key.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -125,6 +129,7 @@ impl RawGate {
 #[serde(deny_unknown_fields)]
 struct RawHistory {
     keep: Option<usize>,
+    max_mb: Option<u64>,
 }
 
 impl ConfigFile {
@@ -191,6 +196,7 @@ impl ConfigFile {
             metrics: metrics.collect::<Result<_, _>>()?,
             judge: judge.map_err(|why| ConfigProblem(format!("[judge]: {why}")))?,
             keep: raw.history.keep,
+            max_runs_mb: raw.history.max_mb,
             comparison: raw
                 .compare
                 .rule()

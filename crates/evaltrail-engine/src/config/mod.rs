@@ -19,7 +19,9 @@ pub use agents::{AgentSpecError, is_agent_address, parse_agent_uri, split_comman
 pub use comparison::{parse_evidence, parse_level};
 pub use coverage::checked_share;
 pub use duration::parse_duration;
-pub use file::{CRITERIA_FILE, ConfigFile, ConfigProblem, DEFAULT_RUNS_KEPT, FILE_NAME};
+pub use file::{
+    CRITERIA_FILE, ConfigFile, ConfigProblem, DEFAULT_RUNS_KEPT, DEFAULT_RUNS_MB, FILE_NAME,
+};
 pub use metric::{DefinedKind, DefinedMetric};
 pub use scheduler::{job_of_environment, shard_of_environment};
 pub use shard::{ShardChoice, parse_shard};

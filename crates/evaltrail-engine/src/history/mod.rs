@@ -44,7 +44,7 @@ pub use place::place;
 pub use pushed::{DoneCases, PushedShards, ShardProgress, done_by_earlier_runs, pushed_shards};
 pub use recorded::recorded_results;
 pub use resume::{Resume, ResumedRun, unfinished};
-pub use retention::remove_old_runs;
+pub use retention::{RunLimits, remove_old_runs};
 pub use run_summary::{MetricMean, RunSource, RunSummary, SetCount, SetResults};
 pub use series::{ListedSet, RunTrends, Series, SeriesPoint, collect_series};
 pub use trends::CaseTrends;

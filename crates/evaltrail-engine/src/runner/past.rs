@@ -1,18 +1,19 @@
 //! The past results of the cases of a workspace, for the explorer, `list`, `--failed`, `--filter`, `--resume` and
 //! `accept`.
 
-use crate::config::DEFAULT_RUNS_KEPT;
+use crate::config::{DEFAULT_RUNS_KEPT, DEFAULT_RUNS_MB};
 use crate::history::{
-    CaseTrends, History, HistorySet, ListedSet, PastResults, PastRun, RunSource, RunSummary,
-    RunTrends, recorded_results, remove_old_runs,
+    CaseTrends, History, HistorySet, ListedSet, PastResults, PastRun, RunLimits, RunSource,
+    RunSummary, RunTrends, recorded_results, remove_old_runs,
 };
-use crate::store::{AppFolders, LoadedRun, all_run_folders, run_folders};
+use crate::store::{AppFolders, LoadedRun, all_run_folders, run_folders, run_size};
 use crate::workspace::{SetPath, Workspace, agent_named, agent_of_set, open_set};
-use evaltrail_core::domain::{InMemory, PlannedSet, RunPlan, clean_line};
+use evaltrail_core::domain::{InMemory, PlannedSet, RunPlan, clean_line, counted};
 use evaltrail_core::formats::SetFile;
 use evaltrail_core::formats::adk::{app_history, storage_app};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -72,12 +73,24 @@ pub fn result_folders(workspace: &Workspace) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Removes the oldest of the user's own runs beyond the configured number. Returns a message about what was removed.
+/// Removes the oldest of the user's own runs beyond the configured number and size. Returns a message about what was removed,
+/// and about runs that are larger than configured and not removed.
 pub fn remove_old(workspace: &Workspace) -> Option<String> {
-    let keep = workspace.config.keep.unwrap_or(DEFAULT_RUNS_KEPT).max(1);
-    // The run that just ended is not in the index yet; it is read only if it may be one run too many.
-    match run_folders(&workspace.root) {
-        Ok(runs) if runs.len() <= keep => return None,
+    const MB: u64 = 1_000_000;
+    let config = &workspace.config;
+    let max_mb = config.max_runs_mb.unwrap_or(DEFAULT_RUNS_MB);
+    let limits = RunLimits {
+        runs: config.keep.unwrap_or(DEFAULT_RUNS_KEPT).max(1),
+        bytes: max_mb.saturating_mul(MB),
+    };
+    let all_runs = || {
+        let runs = run_folders(&workspace.root)?;
+        let size: u64 = runs.iter().map(|run| run_size(run)).sum();
+        io::Result::Ok((runs.len(), size))
+    };
+    // The run that just ended is not in the index yet; it is read only if there may be a run too many.
+    match all_runs() {
+        Ok((runs, size)) if runs <= limits.runs && size <= limits.bytes => return None,
         Ok(_) => {}
         Err(error) => {
             return Some(format!(
@@ -85,17 +98,31 @@ pub fn remove_old(workspace: &Workspace) -> Option<String> {
             ));
         }
     }
-    let removed = remove_old_runs(&history_of(workspace), keep);
+    let removed = remove_old_runs(&history_of(workspace), limits);
+    let too_large = all_runs().ok().filter(|(_, size)| *size > limits.bytes);
+    let too_large = too_large.map(|(runs, size)| {
+        format!(
+            "{} of the workspace have {} MB, more than [history] max_mb = {max_mb} in evaltrail.toml: the newest run, pinned ones, shards \
+             and runs of others are not removed",
+            counted(runs, "run"),
+            size.div_ceil(MB)
+        )
+    });
+    let texts = [removed_text(&removed, limits.runs, max_mb), too_large];
+    let texts: Vec<String> = texts.into_iter().flatten().collect();
+    (!texts.is_empty()).then(|| texts.join("; "))
+}
+
+/// `2 runs were removed, …`; `None` if none was.
+fn removed_text(removed: &[RunSummary], keep: usize, max_mb: u64) -> Option<String> {
     let oldest = removed.iter().map(|head| head.started.as_str()).min()?;
     let day = oldest.get(..10).unwrap_or(oldest);
-    let count = removed.len();
-    let runs = if count == 1 {
-        "1 run was".to_string()
-    } else {
-        format!("{count} runs were")
+    let runs = match removed.len() {
+        1 => "1 run was".to_string(),
+        count => format!("{count} runs were"),
     };
     Some(format!(
-        "{runs} removed, the oldest from {day}; the newest {keep} are kept ([history] keep in evaltrail.toml)"
+        "{runs} removed, the oldest from {day}: at most {keep} runs and {max_mb} MB are kept ([history] keep and max_mb in evaltrail.toml)"
     ))
 }
 

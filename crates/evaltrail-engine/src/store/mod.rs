@@ -77,7 +77,7 @@ pub use pushed::{PushError, RunPush, copy_pushed_runs, has_pushed_runs};
 pub use queue::{CaseQueue, MAX_QUEUED, NextCase};
 pub use read::{read_file, read_head, read_tail, read_text_file};
 pub use run_export::{export_run, file_id, unpack_run};
-pub use run_folders::{all_run_folders, remove_run, run_folders, run_path};
+pub use run_folders::{all_run_folders, remove_run, run_folders, run_path, run_size};
 pub use run_key::RunKey;
 pub use run_labels::{RunLabel, read_run_labels, run_name_error, save_run_label};
 pub use save::{Replace, SaveError, append_to, create, fill_whole, remove, replace, write_whole};

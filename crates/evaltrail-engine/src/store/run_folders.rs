@@ -50,6 +50,16 @@ pub fn run_path(workspace: &Path, run_id: &str) -> PathBuf {
     workspace.join(".evaltrail").join(RUNS).join(run_id)
 }
 
+/// The size of the files of a run, in bytes. What cannot be read counts as empty.
+pub fn run_size(path: &Path) -> u64 {
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    let files = entries.filter_map(|entry| entry.metadata().ok());
+    files
+        .filter(|file| file.is_file())
+        .map(|file| file.len())
+        .sum()
+}
+
 /// Removes the folder of a run. Returns `false` if another process is writing the run.
 pub fn remove_run(path: &Path) -> Result<bool, JournalError> {
     let folder = EvaltrailFolder::of_run(path).map_err(at(path))?;
