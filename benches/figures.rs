@@ -247,6 +247,7 @@ fn many_in_a_model(cases: usize) -> Model {
                 .collect();
             evaltrail::explorer::CaseSummary {
                 turns: 1,
+                prompt: case.first_prompt(),
                 text,
                 tools,
                 problem: None,

@@ -113,7 +113,7 @@ fn event_of_run(model: &mut Model, event: RunEvent) -> Vec<Effect> {
     if let Some((key, was_cancelled)) = over {
         model.run_screen.since.remove(&key);
         if !was_cancelled && run.has_ended(key.case) {
-            model.run_screen.add_ended(key.case);
+            model.run_screen.add_ended(&run, key.case);
         }
         effects.extend(ended(model, &run, key, was_cancelled));
     }

@@ -3,6 +3,7 @@
 use crate::explorer::shared::case_ref::CaseRef;
 use evaltrail_core::analysis::PassCount;
 use evaltrail_core::domain::{AttemptKey, RunState, Status};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// The run screen. The model keeps its state, [`RunScreenState`], while another screen is shown.
@@ -18,10 +19,12 @@ pub struct RunScreenState {
     pub cursor: usize,
     /// Whether the cursor is in the pane of finished cases; otherwise in that of attempts in flight.
     pub in_finished: bool,
-    /// The cases of which an attempt ended, as positions in the plan: that of the newest attempt last while the run is live,
-    /// those that did not pass first after its end.
-    cases: Vec<u32>,
-    /// Whether `cases` are in the order of a run that ended.
+    /// The cases of which an attempt ended and did not pass, as positions in the plan, the first row last: that of the newest
+    /// attempt while the run is live.
+    failing: Vec<u32>,
+    /// The cases of which attempts ended, and all of them passed, in the same order. Their rows are below the others.
+    passing: Vec<u32>,
+    /// Whether the cases are in the order of a run that ended.
     pub is_ordered: bool,
     /// How many cases pass the gate of the run, after its end.
     pub passed_gate: Option<usize>,
@@ -42,32 +45,47 @@ impl RunScreenState {
             ..RunScreenState::default()
         };
         let ended = (0..run.finished.len()).filter_map(|at| run.finished.key(at));
-        ended.for_each(|key| screen.add_ended(key.case));
+        ended.for_each(|key| screen.add_ended(run, key.case));
         screen
     }
 
     /// Adds a case of which an attempt ended, or moves it before the others.
-    pub fn add_ended(&mut self, case: usize) {
-        let case = case as u32;
-        if let Some(at) = self.cases.iter().rposition(|known| *known == case) {
-            self.cases.remove(at);
+    pub fn add_ended(&mut self, run: &RunState, case: usize) {
+        let number = case as u32;
+        if run.statuses_of(case).len() > 1 {
+            self.remove(number);
         }
-        self.cases.push(case);
+        match run.worst_status(case) {
+            Some(Status::Passed | Status::Informational) => self.passing.push(number),
+            _ => self.failing.push(number),
+        }
         self.is_ordered = false;
+    }
+
+    /// Removes a case. The attempts of a case end at about the same time, so it is searched from the newest rows on.
+    fn remove(&mut self, case: u32) {
+        let longest = self.failing.len().max(self.passing.len());
+        for distance in 1..=longest {
+            for cases in [&mut self.failing, &mut self.passing] {
+                let at = cases.len().checked_sub(distance);
+                if let Some(at) = at.filter(|at| cases[*at] == case) {
+                    cases.remove(at);
+                    return;
+                }
+            }
+        }
     }
 
     /// The number of cases of which an attempt ended.
     pub fn count(&self) -> usize {
-        self.cases.len()
+        self.failing.len() + self.passing.len()
     }
 
     /// The case in a row of the finished cases, as position in the plan.
     pub fn case(&self, row: usize) -> Option<usize> {
-        let at = match self.is_ordered {
-            true => row,
-            false => self.cases.len().checked_sub(row + 1)?,
-        };
-        self.cases.get(at).map(|case| *case as usize)
+        let rows = self.failing.iter().rev().chain(self.passing.iter().rev());
+        let mut rows = rows.skip(row);
+        rows.next().map(|case| *case as usize)
     }
 
     /// How long an attempt has been in flight, in seconds.
@@ -77,19 +95,19 @@ impl RunScreenState {
             .map_or(0.0, |since| (now - since).max(0.0))
     }
 
-    /// Orders the list of a run that ended: cases that did not pass first, otherwise in the order of the plan. Counts the
-    /// cases that pass the gate.
+    /// Orders the list of a run that ended: failed cases first, then errored ones, otherwise in the order of the plan. Counts
+    /// the cases that pass the gate.
     pub fn order_ended(&mut self, run: &RunState) {
         let rank = |case: &u32| {
             let rank = match run.worst_status(*case as usize) {
                 Some(Status::Failed) => 0,
                 Some(Status::Errored) => 1,
-                Some(Status::NotEvaluated) => 2,
-                Some(Status::Passed | Status::Informational) | None => 3,
+                _ => 2,
             };
-            (rank, *case)
+            Reverse((rank, *case))
         };
-        self.cases.sort_by_cached_key(rank);
+        self.failing.sort_by_cached_key(rank);
+        self.passing.sort_by_key(|case| Reverse(*case));
         self.is_ordered = true;
         self.passed_gate = Some(run.gate_counts().passed);
     }
@@ -107,15 +125,59 @@ pub struct LiveScreen {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evaltrail_core::domain::{
+        Attempt, EndedAttempt, JudgeSpec, PlannedCase, PlannedCases, RunEvent, RunOptions, RunPlan,
+    };
+    use std::sync::Arc;
+
+    fn run(cases: usize) -> RunState {
+        let case = |index| PlannedCase {
+            set: 0,
+            index,
+            eval_id: index.to_string().into(),
+            content: "".into(),
+            quarantine: None,
+        };
+        RunState::new(Arc::new(RunPlan {
+            commit: None,
+            judge: JudgeSpec::standard(),
+            run_id: "r".into(),
+            started: String::new(),
+            sets: vec![],
+            cases: PlannedCases::new((0..cases).map(case)).unwrap(),
+            options: RunOptions {
+                repeat: 2,
+                ..RunOptions::default()
+            },
+        }))
+    }
 
     #[test]
-    fn case_of_newest_attempt_is_in_first_row() {
-        let mut screen = RunScreenState::default();
-        for case in [4, 7, 4, 9, 7] {
-            screen.add_ended(case);
-        }
-        let rows: Vec<_> = (0..4).map(|row| screen.case(row)).collect();
-        assert_eq!(rows, [Some(7), Some(9), Some(4), None]);
-        assert_eq!(screen.count(), 3);
+    fn failing_cases_are_first_then_newest() {
+        let (mut run, mut screen) = (run(5), RunScreenState::default());
+        let mut rows = |case: usize, attempt: u32, status| {
+            let key = AttemptKey { case, attempt };
+            let ended = Attempt {
+                status,
+                ..Attempt::blank(key, "x")
+            };
+            run.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(
+                ended,
+            ))));
+            screen.add_ended(&run, case);
+            let rows: Vec<usize> = (0..screen.count())
+                .filter_map(|row| screen.case(row))
+                .collect();
+            rows
+        };
+        rows(1, 1, Status::Passed);
+        rows(4, 1, Status::Failed);
+        assert_eq!(rows(2, 1, Status::Passed), [4, 2, 1]);
+        assert_eq!(rows(1, 2, Status::Errored), [1, 4, 2]);
+        assert_eq!(rows(4, 2, Status::Passed), [4, 1, 2]);
+        assert_eq!(rows(0, 1, Status::Passed), [4, 1, 0, 2]);
+        screen.order_ended(&run);
+        let ended: Vec<_> = (0..5).map(|row| screen.case(row)).collect();
+        assert_eq!(ended, [Some(4), Some(1), Some(0), Some(2), None]);
     }
 }

@@ -484,7 +484,7 @@ fn cancelled_row(
 
 fn finished_title(model: &Model) -> &'static str {
     match model.run_screen.is_ordered {
-        false => "finished, newest first",
+        false => "finished, failing and newest first",
         true => "finished, failing first",
     }
 }
