@@ -6,7 +6,7 @@ use super::args::MergeArgs;
 use super::exit_code::{AllowedFailures, exit_of};
 use super::output::{is_output_redirected, json_output, paint, print_line, print_note};
 use super::paths::place_of;
-use super::run_results::{trends_for_reports, without_reader, write_reports};
+use super::run_results::{json_layout, trends_for_reports, without_reader, write_reports};
 use super::shard_status::runs_below;
 use super::subcommand::CliCommand;
 use anyhow::Context;
@@ -89,10 +89,11 @@ pub(super) fn merge(args: MergeArgs) -> anyhow::Result<Exit> {
         trends: trends.as_ref(),
         ..EarlierRuns::default()
     };
-    let mut failed = write_reports(&args.report, &state, earlier);
+    let mut failed = write_reports((&args.report, args.pretty), &state, earlier);
     if args.json {
         let mut out = json_output();
-        let written = write_json_report(&state, &mut out).and_then(|()| out.end());
+        let layout = json_layout(args.pretty);
+        let written = write_json_report(&state, layout, &mut out).and_then(|()| out.end());
         failed.extend(written.or_else(without_reader).context("--json").err());
     } else {
         let place = place_of(&workspace.root);

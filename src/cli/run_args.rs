@@ -92,6 +92,9 @@ pub(super) struct CaseArgs {
     /// Print the JSON report, and nothing else, on standard output
     #[arg(long, help_heading = OUTPUT)]
     pub(super) json: bool,
+    /// Indent the JSON report, as on a terminal
+    #[arg(long, help_heading = OUTPUT, hide_short_help = true)]
+    pub(super) pretty: bool,
     /// Replace secrets and the paths of folders in the reports, as `evaltrail export` does
     #[arg(long, help_heading = OUTPUT, hide_short_help = true)]
     pub(super) redact: bool,
@@ -225,6 +228,9 @@ pub(super) struct MergeArgs {
     /// Print the JSON report, and nothing else, on standard output
     #[arg(long)]
     pub(super) json: bool,
+    /// Indent the JSON report, as on a terminal
+    #[arg(long)]
+    pub(super) pretty: bool,
     /// Exit with 0 if at most N attempts did not pass; missing ones still exit with 1
     #[arg(long, value_name = "N")]
     pub(super) max_failures: Option<usize>,

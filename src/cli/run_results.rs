@@ -2,12 +2,13 @@
 
 use super::addresses::{can_write_output, fill_result};
 use super::args::{CaseArgs, ReportTo};
-use super::output::{json_output, print_line, print_note};
+use super::output::{is_output_redirected, json_output, print_line, print_note};
 use super::paths::place_of;
 use super::write::make_asking;
 use super::{github, print_error};
 use anyhow::Context;
 use evaltrail_core::domain::RunState;
+use evaltrail_core::formats::json::JsonLayout;
 use evaltrail_core::formats::recording::recording_line;
 use evaltrail_engine::history::RunTrends;
 use evaltrail_engine::report::{EarlierRuns, run_summary, write_json_report};
@@ -87,7 +88,7 @@ fn finish(
     earlier: EarlierRuns<'_>,
     rerun: &str,
 ) -> anyhow::Result<bool> {
-    let mut failed = write_reports(&args.report, state, earlier);
+    let mut failed = write_reports((&args.report, args.pretty), state, earlier);
     if let Some(file) = record {
         let attempts = (0..state.plan.cases.len()).flat_map(|case| state.attempts_of(case));
         let write = |out: &mut dyn std::io::Write| {
@@ -104,7 +105,8 @@ fn finish(
     }
     if args.json {
         let mut out = json_output();
-        let written = write_json_report(state, &mut out).and_then(|()| out.end());
+        let layout = json_layout(args.pretty);
+        let written = write_json_report(state, layout, &mut out).and_then(|()| out.end());
         failed.extend(written.or_else(without_reader).context("--json").err());
     } else if !state.unavailable.is_empty() && state.totals.ended() == 0 {
         // The errors of the agents are all that is to be said.
@@ -115,13 +117,22 @@ fn finish(
     Ok(failed.is_empty())
 }
 
-/// Writes the requested reports, and returns the errors.
+/// How the JSON report is written to standard output: indented for people.
+pub(super) fn json_layout(pretty: bool) -> JsonLayout {
+    match pretty || !is_output_redirected() {
+        true => JsonLayout::Indented,
+        false => JsonLayout::LinePerItem,
+    }
+}
+
+/// Writes the requested reports, those in JSON indented if `pretty`, and returns the errors.
 pub(super) fn write_reports(
-    reports: &[ReportTo],
+    (reports, pretty): (&[ReportTo], bool),
     state: &RunState,
     earlier: EarlierRuns<'_>,
 ) -> Vec<anyhow::Error> {
     let write = |ReportTo { format, file }: &ReportTo| {
+        let format = if pretty { format.indented() } else { **format };
         let written = fill_result(file, |out| format.write_named(state, earlier, file, out));
         written.with_context(|| format!("--report {}", file.display()))
     };

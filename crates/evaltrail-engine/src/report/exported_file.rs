@@ -1,5 +1,6 @@
 //! A past run as a file for others: a report in the format of the file's ending, or the run itself.
 
+use super::format::without_gz;
 use super::{EarlierRuns, REPORTS, ReportFormat};
 use crate::runner::{export, redacted};
 use crate::store::{AppFolders, LoadedRun, RecordedOutput, fill_output};
@@ -43,9 +44,15 @@ pub fn export_as_named(
     })
 }
 
-/// The format whose extension, name or alias is the extension of a file.
+/// The format whose extension, name or alias is the extension of a file, or stands before `.gz`.
 fn format_of(file: &Path) -> Option<&'static ReportFormat> {
-    let ending = file.extension()?.to_str()?.to_ascii_lowercase();
+    let unpacked = without_gz(file);
+    let ending = unpacked
+        .as_deref()
+        .unwrap_or(file)
+        .extension()?
+        .to_str()?
+        .to_ascii_lowercase();
     let with_ending = |format: &&ReportFormat| {
         let names = [format.ending, format.name, format.alias];
         !format.ending.is_empty() && !ending.is_empty() && names.contains(&ending.as_str())
@@ -67,6 +74,8 @@ mod tests {
             ("run.junit", Some("junit")),
             ("run.xml", Some("junit")),
             ("run.json", Some("json")),
+            ("run.json.gz", Some("json")),
+            ("run.gz", None),
             ("run.csv", Some("csv")),
             ("run.evaltrail", None),
             ("html", None),

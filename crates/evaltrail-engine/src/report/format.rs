@@ -3,9 +3,11 @@
 use super::comparison::ComparedRuns;
 use crate::history::RunTrends;
 use evaltrail_core::domain::RunState;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use std::fmt;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Writes a report. Errors: those of the output, and attempts that cannot be read.
 pub type WriteReport = fn(&RunState, &mut dyn Write) -> io::Result<()>;
@@ -36,6 +38,8 @@ pub struct ReportFormat {
     pub ending: &'static str,
     /// Writes the report of a run.
     pub write: WriteReport,
+    /// Writes the report of a run with an indented line for each value, if `write` has a shorter form.
+    pub write_indented: Option<WriteReport>,
     /// Writes the report of a run with the comparison to earlier runs, if the format has a place for it.
     pub write_with_earlier_runs: Option<WriteWithEarlierRuns>,
     /// Writes the report to a file whose name ends in `.csv`, if that is another form.
@@ -50,14 +54,39 @@ pub(super) const BASE: ReportFormat = ReportFormat {
     alias: "",
     ending: "",
     write: |_, _| Ok(()),
+    write_indented: None,
     write_with_earlier_runs: None,
     write_csv: None,
     write_comparison: None,
 };
 
 impl ReportFormat {
-    /// Writes the report of a run to a file of this name. Errors: as of [`WriteReport`].
+    /// The same format, with an indented line for each value if it has such a form.
+    pub fn indented(self) -> ReportFormat {
+        ReportFormat {
+            write: self.write_indented.unwrap_or(self.write),
+            ..self
+        }
+    }
+
+    /// Writes the report of a run to a file of this name; with the ending `.gz`, it is compressed. Errors: as of
+    /// [`WriteReport`].
     pub fn write_named(
+        &self,
+        state: &RunState,
+        earlier: EarlierRuns<'_>,
+        file: &Path,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let Some(unpacked) = without_gz(file) else {
+            return self.write_as_named(state, earlier, file, out);
+        };
+        let mut packed = GzEncoder::new(out, Compression::fast());
+        self.write_as_named(state, earlier, &unpacked, &mut packed)?;
+        packed.finish().map(|_| ())
+    }
+
+    fn write_as_named(
         &self,
         state: &RunState,
         earlier: EarlierRuns<'_>,
@@ -75,6 +104,14 @@ impl ReportFormat {
             },
         }
     }
+}
+
+/// The name of a compressed file without the ending `.gz`; `None` for other files.
+pub(super) fn without_gz(file: &Path) -> Option<PathBuf> {
+    let ending = file.extension()?;
+    ending
+        .eq_ignore_ascii_case("gz")
+        .then(|| file.with_extension(""))
 }
 
 impl fmt::Debug for ReportFormat {

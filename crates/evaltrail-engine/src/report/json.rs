@@ -8,7 +8,7 @@ use evaltrail_core::analysis::{
     FailureGroup, PassCount, RepeatedPass, count_of, pass_rate, repeated_passes,
 };
 use evaltrail_core::domain::{RunState, Status};
-use evaltrail_core::formats::json::write_with_list;
+use evaltrail_core::formats::json::{JsonLayout, write_with_list};
 use evaltrail_core::metrics::{Aggregate, aggregates};
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -17,16 +17,23 @@ use std::io::{self, Write};
 pub(super) const REPORT: ReportFormat = ReportFormat {
     name: "json",
     ending: "json",
-    write: |state, out| {
-        write_json_report(state, out)?;
-        out.write_all(b"\n")
-    },
+    write: |state, out| write_file(state, JsonLayout::LinePerItem, out),
+    write_indented: Some(|state, out| write_file(state, JsonLayout::Indented, out)),
     write_comparison: Some(|compared, out| writeln!(out, "{:#}", compared.json())),
     ..BASE
 };
 
-/// Writes the report of a run, indented. Errors: those of `out`, and attempts that cannot be read.
-pub fn write_json_report(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
+fn write_file(state: &RunState, layout: JsonLayout, out: &mut dyn Write) -> io::Result<()> {
+    write_json_report(state, layout, out)?;
+    out.write_all(b"\n")
+}
+
+/// Writes the report of a run. Errors: those of `out`, and attempts that cannot be read.
+pub fn write_json_report(
+    state: &RunState,
+    layout: JsonLayout,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let totals = state.totals;
     let of_metric = |of: &Aggregate| {
         let mut summary = summary(of);
@@ -83,7 +90,7 @@ pub fn write_json_report(state: &RunState, out: &mut dyn Write) -> io::Result<()
             reason,
         })
     });
-    write_with_list(out, &report, "cases", cases, |text| text)
+    write_with_list(out, (&report, layout), "cases", cases, |text| text)
 }
 
 /// The gate, and how many of the planned cases pass it and do not; quarantined ones are among the latter.

@@ -7,7 +7,7 @@ use evaltrail_core::domain::MetricSummary;
 use evaltrail_core::domain::{
     Attempt, EndedAttempt, Invocation, MetricResult, RunState, Status, plain_json,
 };
-use evaltrail_core::formats::json::write_with_list;
+use evaltrail_core::formats::json::{JsonLayout, write_with_list};
 use evaltrail_core::formats::vertex::write_trajectory;
 use evaltrail_core::formats::{REPORT_KEY, RESULT_ID};
 use evaltrail_core::metrics::aggregates;
@@ -208,7 +208,8 @@ fn write_evaluation_result(state: &RunState, out: &mut dyn Write) -> io::Result<
         "eval_case_results": [],
     });
     let cases = (0..state.plan.cases.len()).filter_map(|index| case(index).transpose());
-    write_with_list(out, &document, "eval_case_results", cases, |text| text)?;
+    let document = (&document, JsonLayout::Indented);
+    write_with_list(out, document, "eval_case_results", cases, |text| text)?;
     out.write_all(b"\n")
 }
 

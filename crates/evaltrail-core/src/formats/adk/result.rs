@@ -10,7 +10,7 @@ use crate::domain::{
     Attempt, EndedAttempt, Invocation, MetricDetails, MetricResult, Rubric, RubricScore, Status,
     Trajectory, adk_view, python_json,
 };
-use crate::formats::json::write_with_list;
+use crate::formats::json::{JsonLayout, write_with_list};
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -90,7 +90,8 @@ pub fn write_result(
     let cases = attempts
         .iter()
         .map(|ended| Ok(case_result(of, &*ended.read_to_write()?)));
-    write_with_list(out, &document, "eval_case_results", cases, python_json)
+    let document = (&document, JsonLayout::Indented);
+    write_with_list(out, document, "eval_case_results", cases, python_json)
 }
 
 fn case_result(of: ResultOf, attempt: &Attempt) -> Value {

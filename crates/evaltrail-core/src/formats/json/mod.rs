@@ -15,7 +15,7 @@ mod splice;
 mod syntax_error;
 
 pub(in crate::formats) use cursor::Cursor;
-pub use document::write_with_list;
+pub use document::{JsonLayout, write_with_list};
 pub use edit::{remove_member, set_member};
 pub use locate::{locate, position};
 pub use parse::{ITEM, MAX_DEPTH, MEMBER, ParseFailure, Parsed, parse, parse_within};
