@@ -110,8 +110,11 @@ mod tests {
             assert_eq!(written(JsonLayout::Indented), indented);
             let short = written(JsonLayout::LinePerItem);
             assert_eq!(serde_json::from_str::<Value>(&short).unwrap(), whole);
-            // Before and after the members, and one for each item.
-            let lines = 5 + items.len() + usize::from(!items.is_empty()) - 1;
+            // Braces and members, then the items and the end of their list.
+            let lines = match items.len() {
+                0 => 5,
+                count => 6 + count,
+            };
             assert_eq!(short.lines().count(), lines, "{short}");
         }
     }
